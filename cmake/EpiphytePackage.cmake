@@ -1,0 +1,54 @@
+# Installation: two packages from one tree.
+#
+#   Epiphyte           for applications: library, headers, command line, bundled plugins with their manifests
+#   EpiphytePluginApi  for vendors: the C ABI, the kit and add_ep_plugin(); headers only, depends on nothing
+#
+# `cmake --install build/release` installs both; `--component plugin_api` what a vendor needs and no more.
+include(CMakePackageConfigHelpers)
+
+set(EPIPHYTE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Epiphyte)
+set(EPIPHYTE_PLUGIN_API_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/EpiphytePluginApi)
+
+# Everything is found relative to the files that need it, so that an installation may be moved.
+file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_FULL_BINDIR} /${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(epiphyte_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+
+install(TARGETS epiphyte EXPORT EpiphyteTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set_target_properties(epiphyte PROPERTIES EXPORT_NAME Epiphyte)
+install(TARGETS epiphyte_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/host/include/epiphyte DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.hpp")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(EXPORT EpiphyteTargets NAMESPACE Epiphyte:: DESTINATION ${EPIPHYTE_CMAKE_DIR})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/EpiphyteConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfig.cmake
+  INSTALL_DESTINATION ${EPIPHYTE_CMAKE_DIR} PATH_VARS EPIPHYTE_PLUGIN_INSTALL_DIR)
+# Until 1.0 a new minor version may break applications.
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfigVersion.cmake
+  DESTINATION ${EPIPHYTE_CMAKE_DIR})
+
+install(TARGETS epiphyte_plugin_api EXPORT EpiphytePluginApiTargets COMPONENT plugin_api)
+set_target_properties(epiphyte_plugin_api PROPERTIES EXPORT_NAME PluginApi)
+install(DIRECTORY
+  ${PROJECT_SOURCE_DIR}/plugin_api/include/epiphyte ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT plugin_api
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(EXPORT EpiphytePluginApiTargets NAMESPACE Epiphyte:: DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR}
+  COMPONENT plugin_api)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/EpiphytePluginApiConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfig.cmake
+  INSTALL_DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR} PATH_VARS EPIPHYTE_PLUGIN_INSTALL_DIR)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/EpPlugin.cmake
+  DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR} COMPONENT plugin_api)
