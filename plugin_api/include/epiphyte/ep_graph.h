@@ -1,0 +1,138 @@
+/* Graph view: how a plugin reads a model.
+ *
+ * The host owns graphs, nodes, value definitions and attributes. A plugin gets opaque handles and asks for everything
+ * about one of them in a single call. All pointers in a filled struct stay valid, and all answers stay the same, for
+ * as long as the graph does: for the graph given to GetCapability until that call returns, for a partition's graph
+ * until Compile returns. Walking a graph allocates nothing.
+ *
+ * All functions: [any thread], never block.
+ *
+ * Example: walk the nodes in execution order
+ *     EpGraphInfo graph_info = {sizeof graph_info};
+ *     host->graph->GetGraphInfo(graph, &graph_info);
+ *     for (uint64_t i = 0; i < graph_info.node_count; ++i) {
+ *       EpNodeInfo node = {sizeof node};
+ *       host->graph->GetNodeInfo(graph_info.nodes[i], &node);
+ *     }
+ */
+#ifndef EPIPHYTE_EP_GRAPH_H_
+#define EPIPHYTE_EP_GRAPH_H_
+
+#include "ep_status.h"
+#include "ep_value.h"
+
+EP_EXTERN_C_BEGIN
+
+typedef struct EpGraph EpGraph;
+typedef struct EpNode EpNode;
+typedef struct EpValueDef EpValueDef;
+typedef struct EpAttribute EpAttribute;
+
+typedef struct EpGraphInfo {
+  uint32_t struct_size;
+  uint32_t opset_count;
+  const char* name;
+  const EpNode* const* nodes; /* in an order in which they can run */
+  uint64_t node_count;
+  const EpValueDef* const* inputs; /* run-time inputs, in the order in which Execute gets them */
+  uint64_t input_count;
+  const EpValueDef* const* outputs; /* in the order in which Execute returns them */
+  uint64_t output_count;
+  const EpValueDef* const* constants; /* value definitions that hold constant data */
+  uint64_t constant_count;
+  const char* const* opset_domains; /* `opset_count` entries; "" is ai.onnx */
+  const int64_t* opset_versions;
+  const EpNode* parent; /* the node whose body this graph is, null at top level */
+} EpGraphInfo;
+
+/* EpNodeInfo::flags */
+#define EP_NODE_PLACED 1u /* a provider of higher priority has it; it can't be claimed */
+
+typedef struct EpNodeInfo {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint64_t id; /* unique in its graph */
+  const char* name; /* may be empty, is not necessarily unique */
+  const char* op_type;
+  const char* domain; /* "" is ai.onnx */
+  int64_t since_version; /* of the operator's schema in the model's opset */
+  const EpValueDef* const* inputs; /* null entry: optional input left out */
+  uint64_t input_count;
+  const EpValueDef* const* outputs; /* null entry: optional output left out */
+  uint64_t output_count;
+  const EpValueDef* const* implicit_inputs; /* values of outer graphs which this node's bodies read */
+  uint64_t implicit_input_count;
+  const EpAttribute* const* attributes; /* as in the model; schema defaults are not filled in */
+  uint64_t attribute_count;
+  const EpGraph* const* subgraphs;
+  uint64_t subgraph_count;
+} EpNodeInfo;
+
+/* EpValueDefInfo::flags */
+#define EP_VALUE_GRAPH_INPUT 1u
+#define EP_VALUE_GRAPH_OUTPUT 2u
+#define EP_VALUE_CONSTANT 4u
+#define EP_VALUE_OUTER_SCOPE 8u /* defined in an enclosing graph */
+
+typedef struct EpValueDefInfo {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint64_t id; /* unique in its graph, below the number of value definitions */
+  const char* name;
+  const EpTypeInfo* type;       /* never null; kind UNKNOWN where inference found nothing */
+  const EpTensorView* constant; /* its data when flag CONSTANT is set, else null */
+  const EpNode* producer;       /* null for inputs and constants */
+  uint64_t producer_output;
+  const EpNode* const* consumers; /* one entry a use, so a node may appear twice */
+  uint64_t consumer_count;
+} EpValueDefInfo;
+
+/* Numbers of ONNX's AttributeProto.AttributeType. */
+typedef int32_t EpAttributeType;
+#define EP_ATTRIBUTE_FLOAT 1
+#define EP_ATTRIBUTE_INT 2
+#define EP_ATTRIBUTE_STRING 3
+#define EP_ATTRIBUTE_TENSOR 4
+#define EP_ATTRIBUTE_GRAPH 5
+#define EP_ATTRIBUTE_FLOATS 6
+#define EP_ATTRIBUTE_INTS 7
+#define EP_ATTRIBUTE_STRINGS 8
+#define EP_ATTRIBUTE_TENSORS 9
+#define EP_ATTRIBUTE_GRAPHS 10
+#define EP_ATTRIBUTE_SPARSE_TENSOR 11
+#define EP_ATTRIBUTE_SPARSE_TENSORS 12
+#define EP_ATTRIBUTE_TYPE_PROTO 13
+#define EP_ATTRIBUTE_TYPE_PROTOS 14
+
+/* Exactly the fields of `type` are meaningful. Single values are also reachable as an array with count 1. */
+typedef struct EpAttributeInfo {
+  uint32_t struct_size;
+  EpAttributeType type;
+  const char* name;
+  uint64_t count;
+  const float* floats;
+  const int64_t* ints;
+  const EpString* strings;
+  const EpTensorView* const* tensors; /* SPARSE_TENSOR(S): pairs {values, indices}, and `count` counts pairs */
+  const EpGraph* const* graphs;
+  const EpTypeInfo* const* types;
+} EpAttributeInfo;
+
+typedef struct EpGraphApi {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /* Each fills `info` up to info->struct_size, which the caller sets. A null argument leaves `info` untouched and
+   * gives INVALID_ARGUMENT. */
+  EpStatus*(EP_CALL* GetGraphInfo)(const EpGraph* graph, EpGraphInfo* info);
+  EpStatus*(EP_CALL* GetNodeInfo)(const EpNode* node, EpNodeInfo* info);
+  EpStatus*(EP_CALL* GetValueDefInfo)(const EpValueDef* value, EpValueDefInfo* info);
+  EpStatus*(EP_CALL* GetAttributeInfo)(const EpAttribute* attribute, EpAttributeInfo* info);
+
+  /* The attribute of that name, or null. */
+  const EpAttribute*(EP_CALL* FindAttribute)(const EpNode* node, const char* name);
+} EpGraphApi;
+
+EP_EXTERN_C_END
+
+#endif /* EPIPHYTE_EP_GRAPH_H_ */

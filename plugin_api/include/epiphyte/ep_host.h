@@ -1,0 +1,38 @@
+/* Host tables: everything a plugin may call.
+ *
+ * The host hands one EpHostInfo to EpPluginQuery. It and all tables it leads to stay valid, at the same address, for
+ * the life of the process.
+ */
+#ifndef EPIPHYTE_EP_HOST_H_
+#define EPIPHYTE_EP_HOST_H_
+
+#include "ep_capability.h"
+#include "ep_context.h"
+#include "ep_graph.h"
+#include "ep_run.h"
+#include "ep_services.h"
+#include "ep_status.h"
+
+EP_EXTERN_C_BEGIN
+
+typedef struct EpHostInfo {
+  uint32_t struct_size;
+  uint32_t abi_min; /* the ABI versions that this host speaks, EP_MAKE_ABI_VERSION each */
+  uint32_t abi_max;
+  uint32_t reserved;
+  const char* host_name; /* "epiphyte" */
+  const char* host_version;
+  const EpStatusApi* status;
+  const EpServicesApi* services;
+  const EpGraphApi* graph;
+  const EpCapabilityApi* capability;
+  const EpContextApi* context;
+  const EpRunApi* run;
+
+  /* A table of a feature that came later, or null. Ids look like "ep.device_memory/1". [any thread] */
+  const void*(EP_CALL* GetExtension)(const char* id);
+} EpHostInfo;
+
+EP_EXTERN_C_END
+
+#endif /* EPIPHYTE_EP_HOST_H_ */

@@ -1,0 +1,67 @@
+/* Run: what a kernel sees while it executes.
+ *
+ * Inputs are given; outputs are allocated through the run, because their shapes may be known only now. Input views
+ * and output memory are valid until Execute returns. Functions may be called only inside Execute, from its thread.
+ *
+ * Example
+ *     EpRunInfo run_info = {sizeof run_info};
+ *     host->run->GetInfo(run, &run_info);
+ *     const EpTensorView* x = run_info.inputs[0]->tensor;
+ *     void* y = NULL;
+ *     EpStatus* status = host->run->AllocateOutput(run, 0, x->element_type, x->dims, x->rank, &y);
+ */
+#ifndef EPIPHYTE_EP_RUN_H_
+#define EPIPHYTE_EP_RUN_H_
+
+#include "ep_status.h"
+#include "ep_value.h"
+
+EP_EXTERN_C_BEGIN
+
+typedef struct EpRun EpRun;
+
+typedef struct EpRunInfo {
+  uint32_t struct_size;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t thread_count; /* how many threads ParallelFor may use, this one included */
+  const EpValueView* const* inputs; /* `input_count`; null entry: an optional input that is absent */
+} EpRunInfo;
+
+typedef struct EpRunApi {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  EpStatus*(EP_CALL* GetInfo)(const EpRun* run, EpRunInfo* info);
+
+  /* Makes output `index` a dense tensor and gives its memory, aligned to 64 bytes, uninitialised. For strings use
+   * SetStringOutput. Once per output. */
+  EpStatus*(EP_CALL* AllocateOutput)(EpRun* run, uint32_t index, EpElementType element_type, const int64_t* dims,
+                                     uint32_t rank, void** data);
+
+  /* Output `index` becomes a string tensor; the strings are copied. */
+  EpStatus*(EP_CALL* SetStringOutput)(EpRun* run, uint32_t index, const int64_t* dims, uint32_t rank,
+                                      const EpString* strings);
+
+  /* Values that aren't a plain tensor are built bottom-up and then set. Each function that makes a value gives the
+   * caller one reference; SetOutput and CreateSequence take their own. */
+  EpStatus*(EP_CALL* CreateTensor)(EpRun* run, EpElementType element_type, const int64_t* dims, uint32_t rank,
+                                   EpValue** value, void** data);
+  EpStatus*(EP_CALL* CreateStringTensor)(EpRun* run, const int64_t* dims, uint32_t rank, const EpString* strings,
+                                         EpValue** value);
+  /* `element_type` is the element type of the tensors inside, needed when the sequence is empty. */
+  EpStatus*(EP_CALL* CreateSequence)(EpRun* run, EpElementType element_type, EpValue* const* elements, uint64_t count,
+                                     EpValue** value);
+  /* Keys: a 1-D tensor of int64 or string; values: a 1-D tensor of equal length. */
+  EpStatus*(EP_CALL* CreateMap)(EpRun* run, EpValue* keys, EpValue* values, EpValue** value);
+  /* An optional without a value. An optional with one is that value itself. */
+  EpStatus*(EP_CALL* CreateEmptyOptional)(EpRun* run, EpValue** value);
+  /* A reference to the value behind a view that this run handed out: passes a value on without a copy. */
+  EpStatus*(EP_CALL* ShareValue)(EpRun* run, const EpValueView* view, EpValue** value);
+  EpStatus*(EP_CALL* SetOutput)(EpRun* run, uint32_t index, EpValue* value);
+  void(EP_CALL* ReleaseValue)(EpValue* value);
+} EpRunApi;
+
+EP_EXTERN_C_END
+
+#endif /* EPIPHYTE_EP_RUN_H_ */

@@ -1,0 +1,60 @@
+/* Services: what the host does for plugins so that they need not bring their own.
+ *
+ * A plugin starts no threads and opens no files behind the host's back: it logs, allocates, runs loops in parallel,
+ * reports progress and finds its own folder through here.
+ */
+#ifndef EPIPHYTE_EP_SERVICES_H_
+#define EPIPHYTE_EP_SERVICES_H_
+
+#include "ep_status.h"
+
+EP_EXTERN_C_BEGIN
+
+typedef int32_t EpLogLevel;
+#define EP_LOG_TRACE 0
+#define EP_LOG_DEBUG 1
+#define EP_LOG_INFO 2
+#define EP_LOG_WARNING 3
+#define EP_LOG_ERROR 4
+
+typedef struct EpThreadPool EpThreadPool;
+typedef struct EpProgress EpProgress;
+
+/* One share of a parallel loop: the indices [begin, end). `worker` is below the thread count given to ParallelFor and
+ * no two shares run on the same worker number at once. Must not throw. */
+typedef void(EP_CALL* EpParallelBody)(void* user, uint64_t begin, uint64_t end, uint32_t worker);
+
+/* One member of a gang; see RunGang. */
+typedef void(EP_CALL* EpGangBody)(void* user, uint32_t member, uint32_t size);
+
+typedef struct EpServicesApi {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /* Non-zero when messages of that level are kept; lets a plugin skip formatting. [any thread] */
+  uint32_t(EP_CALL* IsLogged)(EpLogLevel level);
+  /* `origin` is the plugin's name; both strings are copied. [any thread] */
+  void(EP_CALL* Log)(EpLogLevel level, const char* origin, const char* message);
+
+  /* Memory from the host, `alignment` a power of two. Null when there is none. [any thread] */
+  void*(EP_CALL* Allocate)(uint64_t size, uint64_t alignment);
+  void(EP_CALL* Free)(void* memory);
+
+  /* Runs body over [0, count) in shares of at least `grain` indices on at most the pool's threads, the caller's
+   * included, and returns when all are done. Nested calls run on the calling thread alone. [any thread] */
+  void(EP_CALL* ParallelFor)(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user);
+  /* How many threads ParallelFor uses at most, the caller's included; at least 1. [any thread] */
+  uint32_t(EP_CALL* GetThreadCount)(EpThreadPool* pool);
+  /* Runs exactly `size` members at the same time, so that they may wait for each other, and returns when all are done.
+   * `size` is at most GetThreadCount. Waits until that many threads are free. Inside ParallelFor or another gang only
+   * size 1 is possible. For libraries written for OpenMP. [any thread] */
+  void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
+
+  /* Says how far a long operation is; `text` may be null. Returns non-zero when the user has cancelled: then return
+   * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. [any thread] */
+  uint32_t(EP_CALL* ReportProgress)(EpProgress* progress, uint64_t done, uint64_t total, const char* text);
+} EpServicesApi;
+
+EP_EXTERN_C_END
+
+#endif /* EPIPHYTE_EP_SERVICES_H_ */

@@ -1,0 +1,152 @@
+// Graph view: nodes, values and attributes of the host's graph as small C++ values. They own nothing and are valid as
+// long as the graph is (see ep_graph.h).
+//
+//   for (NodeView node : GraphView(host, graph).nodes()) {
+//     if (node.Is("Relu") && node.input(0).element_type() == EP_TYPE_FLOAT) supported.push_back(node.handle());
+//   }
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/kit/error.hpp"
+
+namespace epiphyte::kit {
+
+class NodeView;
+
+class ValueView {
+ public:
+  ValueView() = default;
+  ValueView(const EpHostInfo& host, const EpValueDef* handle) : host_(&host), handle_(handle) {
+    info_.struct_size = sizeof(info_);
+    if (handle != nullptr) ThrowIfFailed(host, host.graph->GetValueDefInfo(handle, &info_));
+  }
+
+  // False for an optional input or output that is left out.
+  explicit operator bool() const { return handle_ != nullptr; }
+  const EpValueDef* handle() const { return handle_; }
+  std::string_view name() const { return info_.name == nullptr ? "" : info_.name; }
+  uint64_t id() const { return info_.id; }
+  bool IsTensor() const { return info_.type != nullptr && info_.type->kind == EP_KIND_TENSOR; }
+  EpElementType element_type() const { return IsTensor() ? info_.type->element_type : EP_TYPE_UNDEFINED; }
+  bool has_rank() const { return IsTensor() && info_.type->rank >= 0; }
+  // -1 where a size is not known; empty also when the rank is not known: see has_rank().
+  std::span<const int64_t> dims() const {
+    return has_rank() ? std::span(info_.type->dims, static_cast<size_t>(info_.type->rank)) : std::span<const int64_t>();
+  }
+  bool IsStatic() const {
+    if (!has_rank()) return false;
+    for (int64_t dim : dims()) {
+      if (dim < 0) return false;
+    }
+    return true;
+  }
+  // The data of a constant, else null.
+  const EpTensorView* constant() const { return info_.constant; }
+  bool IsGraphOutput() const { return (info_.flags & EP_VALUE_GRAPH_OUTPUT) != 0; }
+  const EpNode* producer() const { return info_.producer; }
+  std::span<const EpNode* const> consumers() const {
+    return {info_.consumers, static_cast<size_t>(info_.consumer_count)};
+  }
+  const EpValueDefInfo& info() const { return info_; }
+
+ private:
+  const EpHostInfo* host_ = nullptr;
+  const EpValueDef* handle_ = nullptr;
+  EpValueDefInfo info_ = {};
+};
+
+class NodeView {
+ public:
+  NodeView(const EpHostInfo& host, const EpNode* handle) : host_(&host), handle_(handle) {
+    info_.struct_size = sizeof(info_);
+    ThrowIfFailed(host, host.graph->GetNodeInfo(handle, &info_));
+  }
+
+  const EpNode* handle() const { return handle_; }
+  uint64_t id() const { return info_.id; }
+  std::string_view name() const { return info_.name; }
+  std::string_view op_type() const { return info_.op_type; }
+  std::string_view domain() const { return info_.domain; }
+  bool Is(std::string_view op_type, std::string_view domain = "") const {
+    return op_type == info_.op_type && domain == info_.domain;
+  }
+  int64_t since_version() const { return info_.since_version; }
+  // Another provider has it already.
+  bool placed() const { return (info_.flags & EP_NODE_PLACED) != 0; }
+  size_t input_count() const { return static_cast<size_t>(info_.input_count); }
+  size_t output_count() const { return static_cast<size_t>(info_.output_count); }
+  bool has_subgraphs() const { return info_.subgraph_count != 0; }
+  // An index past the end is like an optional one that is left out.
+  ValueView input(size_t i) const { return ValueView(*host_, i < info_.input_count ? info_.inputs[i] : nullptr); }
+  ValueView output(size_t i) const { return ValueView(*host_, i < info_.output_count ? info_.outputs[i] : nullptr); }
+
+  bool Attribute(const char* name, EpAttributeType type, EpAttributeInfo* info) const {
+    const EpAttribute* attribute = host_->graph->FindAttribute(handle_, name);
+    if (attribute == nullptr) return false;
+    *info = {};
+    info->struct_size = sizeof(*info);
+    ThrowIfFailed(*host_, host_->graph->GetAttributeInfo(attribute, info));
+    if (info->type != type)
+      throw Error(EP_STATUS_INVALID_GRAPH,
+                  std::string("attribute '") + name + "' has another type than the operator's schema says");
+    return true;
+  }
+  int64_t Int(const char* name, int64_t fallback) const {
+    EpAttributeInfo info;
+    return Attribute(name, EP_ATTRIBUTE_INT, &info) ? info.ints[0] : fallback;
+  }
+  float Float(const char* name, float fallback) const {
+    EpAttributeInfo info;
+    return Attribute(name, EP_ATTRIBUTE_FLOAT, &info) ? info.floats[0] : fallback;
+  }
+  std::string_view String(const char* name, std::string_view fallback) const {
+    EpAttributeInfo info;
+    return Attribute(name, EP_ATTRIBUTE_STRING, &info) ? std::string_view(info.strings[0].data, info.strings[0].size)
+                                                       : fallback;
+  }
+  std::span<const int64_t> Ints(const char* name) const {
+    EpAttributeInfo info;
+    return Attribute(name, EP_ATTRIBUTE_INTS, &info) ? std::span(info.ints, static_cast<size_t>(info.count))
+                                                     : std::span<const int64_t>();
+  }
+
+ private:
+  const EpHostInfo* host_;
+  const EpNode* handle_;
+  EpNodeInfo info_ = {};
+};
+
+class GraphView {
+ public:
+  GraphView(const EpHostInfo& host, const EpGraph* handle) : host_(&host) {
+    info_.struct_size = sizeof(info_);
+    ThrowIfFailed(host, host.graph->GetGraphInfo(handle, &info_));
+  }
+
+  std::string_view name() const { return info_.name; }
+  size_t node_count() const { return static_cast<size_t>(info_.node_count); }
+  NodeView node(size_t i) const { return NodeView(*host_, info_.nodes[i]); }
+  std::vector<NodeView> nodes() const { return All<NodeView>(info_.nodes, info_.node_count); }
+  std::vector<ValueView> inputs() const { return All<ValueView>(info_.inputs, info_.input_count); }
+  std::vector<ValueView> outputs() const { return All<ValueView>(info_.outputs, info_.output_count); }
+  std::vector<ValueView> constants() const { return All<ValueView>(info_.constants, info_.constant_count); }
+  const EpGraphInfo& info() const { return info_; }
+
+ private:
+  template <typename View, typename Handle>
+  std::vector<View> All(const Handle* const* handles, uint64_t count) const {
+    std::vector<View> views;
+    views.reserve(static_cast<size_t>(count));
+    for (uint64_t i = 0; i < count; ++i) views.emplace_back(*host_, handles[i]);
+    return views;
+  }
+
+  const EpHostInfo* host_;
+  EpGraphInfo info_ = {};
+};
+
+}  // namespace epiphyte::kit
