@@ -1,0 +1,61 @@
+// Error: the one exception type of the core. It carries a status code and a message of one line that says what was
+// found, what was expected and what to do. At the C ABI it becomes an EpStatus, in the host API it is thrown on.
+//
+//   throw Error(StatusCode::kInvalidGraph, "node 'conv1': input 'x' is not defined; export the model again");
+//
+// Fail() formats with fmt:
+//
+//   Fail(StatusCode::kNoSuchFile, "model '{}' does not exist", path);
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace epiphyte::core {
+
+// ONNX Runtime's numbers, the same as EP_STATUS_* in the C ABI.
+enum class StatusCode : int32_t {
+  kOk = 0,
+  kFail = 1,
+  kInvalidArgument = 2,
+  kNoSuchFile = 3,
+  kNoModel = 4,
+  kEngineError = 5,
+  kRuntimeException = 6,
+  kInvalidProtobuf = 7,
+  kModelLoaded = 8,
+  kNotImplemented = 9,
+  kInvalidGraph = 10,
+  kEpFail = 11,
+  kModelLoadCanceled = 12,
+  kModelRequiresCompilation = 13,
+  kNotFound = 14,
+};
+
+// "INVALID_GRAPH" and the like; "UNKNOWN" for a number outside the enum.
+std::string_view StatusCodeName(StatusCode code);
+
+class Error : public std::exception {
+ public:
+  Error(StatusCode code, std::string message);
+
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  StatusCode code_;
+  std::string message_;
+};
+
+template <typename... Args>
+[[noreturn]] void Fail(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,102 @@
+#include "core/base/hash.h"
+
+#include <openssl/evp.h>
+#include <xxhash.h>
+
+#include <fstream>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+std::string Hex(const unsigned char* bytes, size_t size) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(size * 2);
+  for (size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+std::string Hex(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  return Hex(canonical.digest, sizeof canonical.digest);
+}
+
+}  // namespace
+
+std::string Xxh128(const void* data, size_t size) { return Hex(XXH3_128bits(data, size)); }
+
+struct Xxh128Stream::State {
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> xxh{XXH3_createState()};
+};
+
+Xxh128Stream::Xxh128Stream() : state_(std::make_unique<State>()) {
+  if (state_->xxh == nullptr || XXH3_128bits_reset(state_->xxh.get()) != XXH_OK) {
+    Fail(StatusCode::kFail, "no memory for a hash state");
+  }
+}
+
+Xxh128Stream::~Xxh128Stream() = default;
+
+void Xxh128Stream::Update(const void* data, size_t size) {
+  if (size != 0) XXH3_128bits_update(state_->xxh.get(), data, size);
+}
+
+std::string Xxh128Stream::Finish() const { return Hex(XXH3_128bits_digest(state_->xxh.get())); }
+
+struct Sha256Stream::State {
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> evp{EVP_MD_CTX_new()};
+};
+
+Sha256Stream::Sha256Stream() : state_(std::make_unique<State>()) {
+  if (state_->evp == nullptr || EVP_DigestInit_ex(state_->evp.get(), EVP_sha256(), nullptr) != 1) {
+    Fail(StatusCode::kFail, "SHA-256 is not available from libcrypto");
+  }
+}
+
+Sha256Stream::~Sha256Stream() = default;
+
+void Sha256Stream::Update(const void* data, size_t size) {
+  if (EVP_DigestUpdate(state_->evp.get(), data, size) != 1) Fail(StatusCode::kFail, "SHA-256 failed in libcrypto");
+}
+
+std::string Sha256Stream::Finish() {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (EVP_DigestFinal_ex(state_->evp.get(), digest, &size) != 1) {
+    Fail(StatusCode::kFail, "SHA-256 failed in libcrypto; Finish is called once");
+  }
+  return Hex(digest, size);
+}
+
+std::string Sha256(const void* data, size_t size) {
+  Sha256Stream stream;
+  stream.Update(data, size);
+  return stream.Finish();
+}
+
+std::string Sha256OfFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) Fail(StatusCode::kNoSuchFile, "file '{}' can't be opened", path.string());
+  Sha256Stream stream;
+  std::vector<char> buffer(256 * 1024);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
+    stream.Update(buffer.data(), static_cast<size_t>(file.gcount()));
+  }
+  if (file.bad()) Fail(StatusCode::kFail, "file '{}' can't be read", path.string());
+  return stream.Finish();
+}
+
+}  // namespace epiphyte::core

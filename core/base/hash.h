@@ -1,0 +1,42 @@
+// Hashes: XXH3-128 for "are these the bytes that were written", SHA-256 for identity.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace epiphyte::core {
+
+// 32 lower-case hex digits.
+std::string Xxh128(const void* data, size_t size);
+// 64 lower-case hex digits.
+std::string Sha256(const void* data, size_t size);
+std::string Sha256OfFile(const std::filesystem::path& path);
+
+class Xxh128Stream {
+ public:
+  Xxh128Stream();
+  ~Xxh128Stream();
+  void Update(const void* data, size_t size);
+  std::string Finish() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class Sha256Stream {
+ public:
+  Sha256Stream();
+  ~Sha256Stream();
+  void Update(const void* data, size_t size);
+  std::string Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace epiphyte::core

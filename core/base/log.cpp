@@ -1,0 +1,71 @@
+#include "core/base/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/text.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr size_t kMaxMessageBytes = 16 * 1024;
+constexpr std::array<std::string_view, 6> kLevelNames = {"trace", "debug", "info", "warning", "error", "off"};
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace: return spdlog::level::trace;
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarning: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+    case LogLevel::kOff: return spdlog::level::off;
+  }
+  return spdlog::level::err;  // a plugin's number outside the enum
+}
+
+std::optional<LogLevel> LevelFromName(std::string_view name) {
+  const auto found = std::find(kLevelNames.begin(), kLevelNames.end(), name);
+  if (found == kLevelNames.end()) return std::nullopt;
+  return static_cast<LogLevel>(found - kLevelNames.begin());
+}
+
+spdlog::logger* MakeLogger() {
+  auto* logger = new spdlog::logger("epiphyte", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+  logger->set_level(spdlog::level::warn);
+  if (const char* wanted = std::getenv("EPIPHYTE_LOG"); wanted != nullptr && *wanted != '\0') {
+    if (const auto level = LevelFromName(wanted)) {
+      logger->set_level(ToSpdlog(*level));
+    } else {
+      logger->warn("log: EPIPHYTE_LOG is '{}', expected one of trace, debug, info, warning, error, off",
+                   PrintableLine(wanted, 64));
+    }
+  }
+  return logger;
+}
+
+// Leaked: plugins log until the process ends, also from exit handlers.
+spdlog::logger& Logger() {
+  static spdlog::logger* const logger = MakeLogger();
+  return *logger;
+}
+
+}  // namespace
+
+bool IsLogged(LogLevel level) { return level != LogLevel::kOff && Logger().should_log(ToSpdlog(level)); }
+
+void SetLogLevel(LogLevel level) { Logger().set_level(ToSpdlog(level)); }
+
+void LogMessage(LogLevel level, std::string_view origin, std::string_view message) {
+  if (!IsLogged(level)) return;
+  Logger().log(ToSpdlog(level), "{}: {}", PrintableLine(origin, 64), PrintableLine(message, kMaxMessageBytes));
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,126 @@
+#include "core/base/staged_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <random>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+std::string Reason(int error) { return std::generic_category().message(error); }
+
+std::filesystem::path FolderOf(const std::filesystem::path& target) {
+  return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+}
+
+// The target's own name is not part of it: a name of 255 bytes is allowed, and the two must not exceed that together.
+std::string StagedName() {
+  static std::atomic<uint64_t> counter{0};
+  std::random_device random;
+  return fmt::format(".epiphyte-{}-{}-{:08x}.staged", getpid(), counter.fetch_add(1), random());
+}
+
+// The rename itself becomes durable with its folder. A folder that may not be opened for reading, or a file system
+// that can't sync folders, is no reason to fail: the data is safe.
+void SyncFolder(const std::filesystem::path& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  const int error = fsync(fd) == 0 ? 0 : errno;
+  close(fd);
+  if (error == EIO || error == ENOSPC || error == EDQUOT) {
+    Fail(StatusCode::kFail, "folder '{}' can't be synced: {}", folder.string(), Reason(error));
+  }
+}
+
+// Renames only if there is no target. Returns 0 or errno.
+int RenameIfAbsent(const char* from, const char* to) {
+#if defined(RENAME_NOREPLACE)
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+  // Not every file system has the flag; a hard link is refused just as atomically.
+  if (link(from, to) != 0) return errno;
+  unlink(from);
+  return 0;
+}
+
+}  // namespace
+
+StagedFile::StagedFile(std::filesystem::path target) : target_(std::move(target)) {
+  if (!target_.has_filename()) {
+    Fail(StatusCode::kInvalidArgument, "'{}' names no file; give the path of a file", target_.string());
+  }
+  const std::filesystem::path folder = FolderOf(target_);
+  staged_ = folder / StagedName();
+  fd_ = open(staged_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(errno));
+}
+
+StagedFile::~StagedFile() {
+  if (fd_ >= 0) close(fd_);
+  if (!staged_.empty()) unlink(staged_.c_str());
+}
+
+void StagedFile::Write(const void* data, uint64_t size) {
+  constexpr uint64_t kMaxStep = uint64_t{1} << 30;  // systems write at most 2 GiB at once
+  const auto* next = static_cast<const char*>(data);
+  synced_ = false;
+  for (uint64_t left = size; left > 0;) {
+    const ssize_t written = write(fd_, next, static_cast<size_t>(std::min(left, kMaxStep)));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      Fail(StatusCode::kFail, "'{}' can't be written: {}", target_.string(), Reason(errno));
+    }
+    next += written;
+    left -= static_cast<uint64_t>(written);
+    size_ += static_cast<uint64_t>(written);
+  }
+}
+
+void StagedFile::Align(uint64_t alignment) {
+  if (alignment == 0) return;
+  static constexpr std::array<char, 4096> kZeros = {};
+  for (uint64_t left = (alignment - size_ % alignment) % alignment; left > 0;) {
+    const uint64_t step = std::min<uint64_t>(left, kZeros.size());
+    Write(kZeros.data(), step);
+    left -= step;
+  }
+}
+
+void StagedFile::Sync() {
+  if (synced_) return;
+  if (fsync(fd_) != 0) Fail(StatusCode::kFail, "'{}' can't be made durable: {}", target_.string(), Reason(errno));
+  synced_ = true;
+}
+
+void StagedFile::Commit(bool overwrite) {
+  Sync();
+  if (overwrite) {
+    if (rename(staged_.c_str(), target_.c_str()) != 0) {
+      Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target_.string(), Reason(errno));
+    }
+  } else if (const int error = RenameIfAbsent(staged_.c_str(), target_.c_str()); error != 0) {
+    if (error == EEXIST) {
+      Fail(StatusCode::kFail, "'{}' exists already; choose another name or allow overwriting", target_.string());
+    }
+    Fail(StatusCode::kFail, "'{}' can't be created: {}", target_.string(), Reason(error));
+  }
+  staged_.clear();
+  close(fd_);
+  fd_ = -1;
+  SyncFolder(FolderOf(target_));
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,47 @@
+// StagedFile: writes a file beside its target and puts it in place in one step.
+//
+// Until Commit() nothing under the target's name changes; without Commit() the staged bytes are removed. Commit syncs
+// the data, renames, and syncs the folder. A set of files is published by committing the one that refers to the others
+// last. The staged name is unique to the process and starts with a dot.
+//
+//   StagedFile file(target);
+//   file.Write(data, size);
+//   file.Commit(/*overwrite=*/false);
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace epiphyte::core {
+
+class StagedFile {
+ public:
+  // Throws FAIL when the folder can't be written, naming it.
+  explicit StagedFile(std::filesystem::path target);
+  ~StagedFile();
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+
+  const std::filesystem::path& target() const { return target_; }
+  const std::filesystem::path& staged_path() const { return staged_; }
+  uint64_t size() const { return size_; }
+
+  // Throws FAIL with the system's reason (disk full, …).
+  void Write(const void* data, uint64_t size);
+  // Writes zeros up to a multiple of `alignment`.
+  void Align(uint64_t alignment);
+  // Makes the data durable without publishing it; Commit does it if this did not.
+  void Sync();
+  // With overwrite false an existing target is an error, also when it appears at this very moment.
+  void Commit(bool overwrite);
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path staged_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  bool synced_ = false;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,13 @@
+// Nearest known name, for messages about unknown ones.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace epiphyte::core {
+
+// The candidate with the smallest edit distance, or "" when none is near enough to be meant.
+std::string_view Nearest(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,18 @@
+// Text that comes from files and plugins and ends in messages and terminals.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace epiphyte::core {
+
+// Offset of the first byte that isn't well-formed UTF-8 or that is a control character other than tab, line feed and
+// carriage return; text.size() when all of it is text.
+size_t FindNonText(std::string_view text);
+
+// One line that is safe to print: line breaks and other control characters become spaces, bytes that aren't UTF-8
+// become '?', and what is longer than `max_bytes` is cut at a character and ends in "...".
+std::string PrintableLine(std::string_view text, size_t max_bytes = 1024);
+
+}  // namespace epiphyte::core

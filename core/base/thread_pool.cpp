@@ -1,0 +1,281 @@
+#include "core/base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "core/base/cpu_count.h"
+#include "core/base/log.h"
+
+// One job runs at a time. Its state is a single word, so that opening, joining and closing it are one atomic step each:
+//
+//   generation (40 bits) | limit (12 bits) | joined (12 bits)
+//
+// A worker may join while joined < limit; the number it finds there is its ticket. ParallelFor closes the job (limit
+// becomes 0) when no chunk is left and waits only for those who joined, so that a worker that is still asleep costs
+// nothing. RunGang leaves it open until all have joined.
+namespace epiphyte::core {
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint64_t kFieldMask = (1u << 12) - 1;
+constexpr uint64_t kLimitMask = kFieldMask << 12;
+
+constexpr uint64_t MakeState(uint64_t generation, uint64_t limit) { return (generation << 24) | (limit << 12); }
+constexpr uint64_t Generation(uint64_t state) { return state >> 24; }
+constexpr uint32_t Limit(uint64_t state) { return static_cast<uint32_t>((state >> 12) & kFieldMask); }
+constexpr uint32_t Joined(uint64_t state) { return static_cast<uint32_t>(state & kFieldMask); }
+
+// Chunks per thread: enough to even out threads that are slowed down, few enough to keep the counter cheap.
+constexpr uint64_t kChunksPerThread = 4;
+constexpr std::chrono::microseconds kSpinTime{50};
+// After this part of it a spinning thread offers its processor to others: whom it waits for may be one of them.
+constexpr std::chrono::microseconds kGreedyTime{3};
+
+// Set while this thread runs a body: what it starts runs on itself alone.
+thread_local bool t_inside_body = false;
+
+class InsideBody {
+ public:
+  InsideBody() : before_(t_inside_body) { t_inside_body = true; }
+  ~InsideBody() { t_inside_body = before_; }
+  InsideBody(const InsideBody&) = delete;
+  InsideBody& operator=(const InsideBody&) = delete;
+
+ private:
+  bool before_;
+};
+
+inline void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Returns whether `ready` became true before the time was over.
+template <typename Ready>
+bool SpinUntil(Ready&& ready) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto spent = begin - begin; spent < kSpinTime; spent = std::chrono::steady_clock::now() - begin) {
+    for (int i = 0; i < 16; ++i) {
+      if (ready()) return true;
+      Pause();
+    }
+    if (spent > kGreedyTime) std::this_thread::yield();
+  }
+  return ready();
+}
+
+}  // namespace
+
+struct ThreadPool::Impl {
+  explicit Impl(uint32_t wanted);
+  ~Impl();
+
+  void StartWorkers();
+  void WorkerLoop();
+  // Waits for a job this worker has not seen and joins it; false when the pool is going.
+  bool Join(uint64_t* last_generation, uint32_t* ticket);
+  void RunTicket(uint32_t ticket);
+  void RunChunks(uint32_t worker);
+  // Publishes the job in the fields below to at most `helpers` workers.
+  void Open(uint32_t helpers);
+  void WakeUp(uint32_t helpers);
+  void WaitForFinished(uint32_t helpers);
+  void Sleep(uint64_t last_generation);
+
+  uint32_t thread_count = 1;
+  bool spin = true;
+
+  std::mutex busy;  // held by the thread whose job runs; guards the job's fields and `workers`
+  std::vector<std::thread> workers;
+  bool started = false;
+
+  // The job. Written before it is opened, read by those who joined.
+  RangeFunction range = nullptr;
+  GangFunction gang = nullptr;
+  void* user = nullptr;
+  uint64_t count = 0;
+  uint64_t chunk = 0;
+  uint64_t chunk_count = 0;
+  uint32_t gang_size = 0;
+
+  alignas(64) std::atomic<uint64_t> state{0};
+  alignas(64) std::atomic<uint64_t> next_chunk{0};
+  alignas(64) std::atomic<uint32_t> finished{0};
+  std::atomic<bool> caller_sleeps{false};
+  alignas(64) std::atomic<uint32_t> sleepers{0};
+  std::atomic<uint32_t> wake_count{0};
+  std::atomic<bool> stop{false};
+};
+
+ThreadPool::Impl::Impl(uint32_t wanted) {
+  const CpuCount cpus = UsableCpus();
+  thread_count = std::min(wanted == 0 ? cpus.physical : wanted, kMaxThreads);
+  // With more threads than processors, whoever spins keeps somebody else from working.
+  spin = thread_count <= cpus.logical;
+}
+
+ThreadPool::Impl::~Impl() {
+  stop.store(true);
+  wake_count.fetch_add(1);
+  wake_count.notify_all();
+  for (std::thread& worker : workers) worker.join();
+}
+
+void ThreadPool::Impl::StartWorkers() {
+  if (started) return;
+  started = true;
+  workers.reserve(thread_count - 1);
+  try {
+    while (workers.size() + 1 < thread_count) workers.emplace_back([this] { WorkerLoop(); });
+  } catch (const std::system_error& error) {
+    Log(LogLevel::kWarning, "thread_pool", "{} of {} worker threads could be started: {}; going on with these",
+        workers.size(), thread_count - 1, error.what());
+  }
+}
+
+void ThreadPool::Impl::WorkerLoop() {
+  t_inside_body = true;
+  uint64_t last_generation = 0;
+  uint32_t ticket = 0;
+  while (Join(&last_generation, &ticket)) {
+    RunTicket(ticket);
+    finished.fetch_add(1);
+    if (caller_sleeps.load()) finished.notify_one();
+  }
+}
+
+bool ThreadPool::Impl::Join(uint64_t* last_generation, uint32_t* ticket) {
+  for (;;) {
+    uint64_t now = state.load(std::memory_order_acquire);
+    const auto joinable = [&] {
+      now = state.load(std::memory_order_acquire);
+      return (Generation(now) != *last_generation && Joined(now) < Limit(now)) || stop.load(std::memory_order_relaxed);
+    };
+    while (!joinable()) {
+      if (!spin || !SpinUntil(joinable)) Sleep(*last_generation);
+    }
+    if (stop.load()) return false;
+    if (state.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      *last_generation = Generation(now);
+      *ticket = Joined(now);
+      return true;
+    }
+  }
+}
+
+void ThreadPool::Impl::Sleep(uint64_t last_generation) {
+  const uint32_t seen = wake_count.load();
+  sleepers.fetch_add(1);
+  // Looked at after `sleepers` was raised: either this sees the job, or the caller that opens it sees the sleeper.
+  const uint64_t now = state.load();
+  const bool joinable = Generation(now) != last_generation && Joined(now) < Limit(now);
+  if (!joinable && !stop.load()) wake_count.wait(seen);
+  sleepers.fetch_sub(1);
+}
+
+void ThreadPool::Impl::RunTicket(uint32_t ticket) {
+  if (gang != nullptr) {
+    gang(user, ticket + 1, gang_size);
+  } else {
+    RunChunks(ticket + 1);
+  }
+}
+
+void ThreadPool::Impl::RunChunks(uint32_t worker) {
+  for (;;) {
+    const uint64_t index = next_chunk.fetch_add(1, std::memory_order_relaxed);
+    if (index >= chunk_count) return;
+    const uint64_t begin = index * chunk;
+    range(user, begin, begin + std::min(chunk, count - begin), worker);
+  }
+}
+
+void ThreadPool::Impl::Open(uint32_t helpers) {
+  finished.store(0, std::memory_order_relaxed);
+  next_chunk.store(0, std::memory_order_relaxed);
+  state.store(MakeState(Generation(state.load(std::memory_order_relaxed)) + 1, helpers));
+  WakeUp(helpers);
+}
+
+void ThreadPool::Impl::WakeUp(uint32_t helpers) {
+  const uint32_t asleep = sleepers.load();
+  const auto all = static_cast<uint32_t>(workers.size());
+  // Whoever isn't counted as asleep looks at the state before going to sleep.
+  const uint32_t awake = all - std::min(all, asleep);
+  if (helpers <= awake) return;
+  wake_count.fetch_add(1);
+  if (helpers == all) {
+    wake_count.notify_all();
+  } else {
+    for (uint32_t i = awake; i < helpers; ++i) wake_count.notify_one();
+  }
+}
+
+void ThreadPool::Impl::WaitForFinished(uint32_t helpers) {
+  const auto done = [&] { return finished.load(std::memory_order_acquire) == helpers; };
+  if (done() || (spin && SpinUntil(done))) return;
+  caller_sleeps.store(true);
+  for (uint32_t now = finished.load(); now != helpers; now = finished.load()) finished.wait(now);
+  caller_sleeps.store(false);
+}
+
+ThreadPool::ThreadPool(uint32_t thread_count) : impl_(std::make_unique<Impl>(thread_count)) {}
+
+ThreadPool::~ThreadPool() = default;
+
+uint32_t ThreadPool::thread_count() const { return impl_->thread_count; }
+
+void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body, void* user) {
+  if (count == 0) return;
+  Impl& pool = *impl_;
+  grain = std::max<uint64_t>(grain, 1);
+  std::unique_lock<std::mutex> lock(pool.busy, std::defer_lock);
+  const bool alone = t_inside_body || pool.thread_count == 1 || count <= grain || !lock.try_lock();
+  const InsideBody inside;
+  if (alone) {
+    body(user, 0, count, 0);
+    return;
+  }
+  pool.StartWorkers();
+  const uint64_t most_chunks = pool.thread_count * kChunksPerThread;
+  pool.range = body;
+  pool.gang = nullptr;
+  pool.user = user;
+  pool.count = count;
+  pool.chunk = std::max(grain, count / most_chunks + (count % most_chunks != 0 ? 1 : 0));
+  pool.chunk_count = count / pool.chunk + (count % pool.chunk != 0 ? 1 : 0);
+  pool.Open(static_cast<uint32_t>(std::min<uint64_t>(pool.workers.size(), pool.chunk_count - 1)));
+  pool.RunChunks(0);
+  pool.WaitForFinished(Joined(pool.state.fetch_and(~kLimitMask)));
+}
+
+void ThreadPool::RunGang(uint32_t size, GangFunction body, void* user) {
+  Impl& pool = *impl_;
+  size = std::clamp(size, 1u, pool.thread_count);
+  if (t_inside_body || size == 1) {
+    const InsideBody inside;
+    body(user, 0, 1);
+    return;
+  }
+  const std::lock_guard<std::mutex> lock(pool.busy);
+  const InsideBody inside;
+  pool.StartWorkers();
+  size = std::min(size, static_cast<uint32_t>(pool.workers.size()) + 1);
+  pool.range = nullptr;
+  pool.gang = body;
+  pool.user = user;
+  pool.gang_size = size;
+  pool.Open(size - 1);
+  body(user, 0, size);
+  pool.WaitForFinished(size - 1);
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,49 @@
+// ThreadPool: the only threads of the process. A session has one (or shares its environment's); plugins reach it
+// through the C ABI.
+//
+// `thread_count` counts the caller: a pool of N starts N-1 workers, on first use. Idle workers spin for some tens of
+// microseconds, so that back-to-back loops are cheap, and then sleep.
+//
+//   ThreadPool pool(2);
+//   pool.ParallelFor(rows, 16, [&](uint64_t begin, uint64_t end, uint32_t worker) { … });
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace epiphyte::core {
+
+class ThreadPool {
+ public:
+  explicit ThreadPool(uint32_t thread_count);  // 0: one for each physical core this process may use
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  uint32_t thread_count() const;
+
+  using RangeFunction = void (*)(void* user, uint64_t begin, uint64_t end, uint32_t worker);
+  using GangFunction = void (*)(void* user, uint32_t member, uint32_t size);
+
+  // See EpServicesApi::ParallelFor. A body that throws terminates the process: bodies are noexcept.
+  void ParallelFor(uint64_t count, uint64_t grain, RangeFunction body, void* user);
+  // See EpServicesApi::RunGang. size is clamped to [1, thread_count()].
+  void RunGang(uint32_t size, GangFunction body, void* user);
+
+  template <typename Body>
+  void ParallelFor(uint64_t count, uint64_t grain, Body&& body) {
+    ParallelFor(
+        count, grain,
+        [](void* user, uint64_t begin, uint64_t end, uint32_t worker) {
+          (*static_cast<std::remove_reference_t<Body>*>(user))(begin, end, worker);
+        },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace epiphyte::core
