@@ -1,0 +1,77 @@
+#include "core/graph/constant.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+// A cache line, so that kernels may use aligned vector loads on weights.
+constexpr std::align_val_t kAlignment{64};
+
+std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
+  return {::operator new(bytes, kAlignment), [](void* memory) { ::operator delete(memory, kAlignment); }};
+}
+
+std::string DimsToString(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+
+}  // namespace
+
+Constant::Constant(DataType type, std::vector<int64_t> dims, const void* data, uint64_t bytes,
+                   std::shared_ptr<const void> owner)
+    : dims_(std::move(dims)), owner_(std::move(owner)) {
+  view_.struct_size = sizeof view_;
+  view_.element_type = static_cast<EpElementType>(type);
+  view_.rank = static_cast<uint32_t>(dims_.size());
+  view_.dims = dims_.data();
+  view_.element_count = ElementCount(dims_);
+  view_.byte_size = bytes;
+  view_.data = data;
+}
+
+Constant::Constant(std::vector<int64_t> dims, std::vector<std::string> strings)
+    : dims_(std::move(dims)), strings_(std::move(strings)) {
+  string_views_.reserve(strings_.size());
+  for (const std::string& text : strings_) string_views_.push_back({text.data(), text.size()});
+  view_.struct_size = sizeof view_;
+  view_.element_type = EP_TYPE_STRING;
+  view_.rank = static_cast<uint32_t>(dims_.size());
+  view_.dims = dims_.data();
+  view_.element_count = strings_.size();
+  view_.byte_size = strings_.size() * sizeof(EpString);
+  view_.data = string_views_.data();
+}
+
+ConstantPtr Constant::View(DataType type, std::vector<int64_t> dims, const void* data, uint64_t bytes,
+                           std::shared_ptr<const void> owner) {
+  if (type == DataType::kString) {
+    throw Error(StatusCode::kInvalidArgument, "string tensor given as bytes; make it with Constant::Strings");
+  }
+  const uint64_t needed = DataTypeBytes(type, ElementCount(dims));
+  if (bytes != needed || (data == nullptr && needed > 0)) {
+    Fail(StatusCode::kInvalidGraph, "tensor of {}{} has {} bytes of data, {} expected", DataTypeName(type),
+         DimsToString(dims), data == nullptr ? 0 : bytes, needed);
+  }
+  return std::make_shared<const Constant>(type, std::move(dims), data, bytes, std::move(owner));
+}
+
+ConstantPtr Constant::Copy(DataType type, std::vector<int64_t> dims, const void* data, uint64_t bytes) {
+  if (bytes == 0 || data == nullptr) return View(type, std::move(dims), data, bytes, nullptr);
+  std::shared_ptr<void> memory = AllocateAligned(bytes);
+  std::memcpy(memory.get(), data, bytes);
+  const void* copy = memory.get();
+  return View(type, std::move(dims), copy, bytes, std::move(memory));
+}
+
+ConstantPtr Constant::Strings(std::vector<int64_t> dims, std::vector<std::string> strings) {
+  if (ElementCount(dims) != strings.size()) {
+    Fail(StatusCode::kInvalidGraph, "tensor of string{} has {} elements, {} expected", DimsToString(dims),
+         strings.size(), ElementCount(dims));
+  }
+  return std::make_shared<const Constant>(std::move(dims), std::move(strings));
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,199 @@
+#include "core/graph/value.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+
+struct Value::Extras {
+  std::unique_ptr<int64_t[]> heap_dims;
+  std::function<void()> release;
+  ConstantPtr constant;
+  std::vector<std::string> strings;
+  std::vector<EpString> string_views;
+  std::vector<ValuePtr> elements;
+  std::vector<const EpValueView*> element_views;
+};
+
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+
+}  // namespace
+
+// A value and its data are one block: [Value, padded to 64 bytes][data]. malloc and an alignment by hand instead of
+// aligned_alloc, because only malloc has the thread-local cache that small outputs live on. The block's start is kept
+// in front of the value.
+Value* Value::New(uint64_t data_bytes) {
+  constexpr uint64_t kHeader = (sizeof(Value) + sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+  if (data_bytes > std::numeric_limits<size_t>::max() - kHeader - kAlignment) {
+    Fail(StatusCode::kFail, "a value of {} bytes is more than this machine can address", data_bytes);
+  }
+  void* block = std::malloc(kHeader + kAlignment + data_bytes);
+  if (block == nullptr) {
+    Fail(StatusCode::kFail, "no memory for a value of {} bytes; use smaller inputs or free memory", data_bytes);
+  }
+  auto address = (reinterpret_cast<uintptr_t>(block) + sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+  reinterpret_cast<void**>(address)[-1] = block;
+  Value* value = new (reinterpret_cast<void*>(address)) Value();
+  static_assert(alignof(Value) <= kAlignment);
+  value->view_.struct_size = sizeof(EpValueView);
+  value->tensor_.struct_size = sizeof(EpTensorView);
+  value->tensor_.data = reinterpret_cast<char*>(address) + kHeader;
+  return value;
+}
+
+Value::~Value() {
+  if (extras_ && extras_->release) extras_->release();
+}
+
+Value::Extras& Value::MutableExtras() {
+  if (!extras_) extras_ = std::make_unique<Extras>();
+  return *extras_;
+}
+
+void Value::SetTensor(DataType type, std::span<const int64_t> dims, const void* data, uint64_t bytes) {
+  int64_t* stored = inline_dims_.data();
+  if (dims.size() > kInlineRank) {
+    MutableExtras().heap_dims = std::make_unique<int64_t[]>(dims.size());
+    stored = extras_->heap_dims.get();
+  }
+  if (!dims.empty()) std::memcpy(stored, dims.data(), dims.size_bytes());
+  tensor_.element_type = static_cast<EpElementType>(type);
+  tensor_.rank = static_cast<uint32_t>(dims.size());
+  tensor_.dims = stored;
+  tensor_.element_count = ElementCount(dims.data(), dims.size());
+  tensor_.byte_size = bytes;
+  tensor_.data = data;
+  view_.kind = EP_KIND_TENSOR;
+  view_.tensor = &tensor_;
+  view_.element_type = tensor_.element_type;
+}
+
+ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims) {
+  for (int64_t dim : dims) {
+    if (dim < 0)
+      Fail(StatusCode::kInvalidArgument, "a tensor can't have a dimension of {}; give sizes of 0 or more", dim);
+  }
+  if (!IsValidDataType(static_cast<int32_t>(type))) {
+    Fail(StatusCode::kInvalidArgument, "{} is no tensor element type", static_cast<int32_t>(type));
+  }
+  if (type == DataType::kString) {
+    return Strings(dims, std::vector<std::string>(ElementCount(dims.data(), dims.size())));
+  }
+  uint64_t bytes = DataTypeBytes(type, ElementCount(dims.data(), dims.size()));
+  ValuePtr value = ValuePtr::Adopt(New(bytes));
+  value->SetTensor(type, dims, value->tensor_.data, bytes);
+  return value;
+}
+
+ValuePtr Value::Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
+                     std::function<void()> release) {
+  for (int64_t dim : dims) {
+    if (dim < 0)
+      Fail(StatusCode::kInvalidArgument, "a tensor can't have a dimension of {}; give sizes of 0 or more", dim);
+  }
+  uint64_t needed = DataTypeBytes(type, ElementCount(dims.data(), dims.size()));
+  if (type == DataType::kString || bytes < needed || (data == nullptr && needed != 0)) {
+    Fail(StatusCode::kInvalidArgument, "memory of {} bytes can't hold a tensor of {} that needs {} bytes",
+         data == nullptr ? 0 : bytes, DataTypeName(type), needed);
+  }
+  ValuePtr value = ValuePtr::Adopt(New(0));
+  value->SetTensor(type, dims, data, needed);
+  if (release) value->MutableExtras().release = std::move(release);
+  return value;
+}
+
+ValuePtr Value::Strings(std::span<const int64_t> dims, std::vector<std::string> strings) {
+  if (ElementCount(dims.data(), dims.size()) != strings.size()) {
+    Fail(StatusCode::kInvalidArgument, "{} strings given for a tensor of {} elements", strings.size(),
+         ElementCount(dims.data(), dims.size()));
+  }
+  ValuePtr value = ValuePtr::Adopt(New(0));
+  Extras& extras = value->MutableExtras();
+  extras.strings = std::move(strings);
+  extras.string_views.reserve(extras.strings.size());
+  for (const std::string& text : extras.strings) extras.string_views.push_back({text.data(), text.size()});
+  value->SetTensor(DataType::kString, dims, extras.string_views.data(), extras.string_views.size() * sizeof(EpString));
+  return value;
+}
+
+ValuePtr Value::Sequence(DataType element_type, std::vector<ValuePtr> elements) {
+  ValuePtr value = ValuePtr::Adopt(New(0));
+  Extras& extras = value->MutableExtras();
+  extras.elements = std::move(elements);
+  for (const ValuePtr& element : extras.elements) {
+    if (!element) Fail(StatusCode::kInvalidArgument, "a sequence can't have an absent element");
+    extras.element_views.push_back(element->abi());
+  }
+  value->view_.kind = EP_KIND_SEQUENCE;
+  value->view_.elements = extras.element_views.data();
+  value->view_.element_count = extras.element_views.size();
+  value->view_.element_type = static_cast<EpElementType>(element_type);
+  return value;
+}
+
+ValuePtr Value::Map(ValuePtr keys, ValuePtr values) {
+  if (!keys || !values || !keys->IsTensor() || !values->IsTensor() || keys->dims().size() != 1 ||
+      values->dims().size() != 1 || keys->element_count() != values->element_count() ||
+      (keys->type() != DataType::kInt64 && keys->type() != DataType::kString)) {
+    Fail(StatusCode::kInvalidArgument, "a map needs a 1-D tensor of int64 or string keys and as many values");
+  }
+  DataType value_type = values->type();
+  ValuePtr value = Sequence(value_type, {std::move(keys), std::move(values)});
+  value->view_.kind = EP_KIND_MAP;
+  return value;
+}
+
+ValuePtr Value::EmptyOptional() {
+  ValuePtr value = ValuePtr::Adopt(New(0));
+  value->view_.kind = EP_KIND_UNKNOWN;
+  return value;
+}
+
+ValuePtr Value::FromConstant(const ConstantPtr& constant) {
+  ValuePtr value = ValuePtr::Adopt(New(0));
+  value->MutableExtras().constant = constant;
+  value->SetTensor(constant->type(), constant->dims(), constant->data(), constant->byte_size());
+  return value;
+}
+
+std::string Value::string_at(uint64_t index) const {
+  const EpString& text = data_as<EpString>()[index];
+  return std::string(text.data, text.size);
+}
+
+const std::vector<ValuePtr>& Value::elements() const {
+  static const auto* const kNone = new std::vector<ValuePtr>();  // never destroyed: values may outlive main
+  return extras_ ? extras_->elements : *kNone;
+}
+
+Value* Value::FromAbi(const EpValueView* view) { return reinterpret_cast<Value*>(const_cast<EpValueView*>(view)); }
+
+ValuePtr ValuePtr::Adopt(Value* value) {
+  ValuePtr pointer;
+  pointer.value_ = value;
+  return pointer;
+}
+
+ValuePtr ValuePtr::Share(Value* value) {
+  if (value != nullptr) value->references_.fetch_add(1, std::memory_order_relaxed);
+  return Adopt(value);
+}
+
+ValuePtr::ValuePtr(const ValuePtr& other) : value_(other.value_) {
+  if (value_ != nullptr) value_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+ValuePtr::~ValuePtr() {
+  if (value_ == nullptr || value_->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  void* block = reinterpret_cast<void**>(value_)[-1];
+  value_->~Value();
+  std::free(block);
+}
+
+}  // namespace epiphyte::core

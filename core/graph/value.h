@@ -1,0 +1,107 @@
+// Value: data at run time: a tensor, a string tensor, a sequence, a map, an empty optional.
+//
+// Values are shared through ValuePtr and immutable once they left the code that filled them. Tensor memory comes from
+// the host's allocator (64-byte aligned), or belongs to the application that wrapped it. A value carries its
+// EpValueView, so handing it to a plugin costs nothing.
+//
+//   ValuePtr x = Value::Tensor(DataType::kFloat, {1, 3});
+//   float* data = static_cast<float*>(x->mutable_data());
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/constant.h"
+#include "core/graph/type.h"
+#include "epiphyte/ep_value.h"
+
+namespace epiphyte::core {
+
+class Value;
+
+// Intrusive reference: one pointer wide, so that the executor's slots stay small.
+class ValuePtr {
+ public:
+  ValuePtr() = default;
+  ValuePtr(std::nullptr_t) {}
+  // Takes over one reference.
+  static ValuePtr Adopt(Value* value);
+  // Adds a reference of its own.
+  static ValuePtr Share(Value* value);
+  ValuePtr(const ValuePtr& other);
+  ValuePtr(ValuePtr&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
+  ValuePtr& operator=(ValuePtr other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~ValuePtr();
+
+  Value* get() const { return value_; }
+  Value* operator->() const { return value_; }
+  Value& operator*() const { return *value_; }
+  explicit operator bool() const { return value_ != nullptr; }
+  // Gives the reference to the caller.
+  Value* Detach() { return std::exchange(value_, nullptr); }
+
+ private:
+  Value* value_ = nullptr;
+};
+
+class Value {
+ public:
+  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, FAIL when there is no memory.
+  static ValuePtr Tensor(DataType type, std::span<const int64_t> dims);
+  // The application's memory; `release` (may be empty) is called when the last reference goes.
+  static ValuePtr Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
+                       std::function<void()> release);
+  static ValuePtr Strings(std::span<const int64_t> dims, std::vector<std::string> strings);
+  static ValuePtr Sequence(DataType element_type, std::vector<ValuePtr> elements);
+  static ValuePtr Map(ValuePtr keys, ValuePtr values);
+  static ValuePtr EmptyOptional();
+  static ValuePtr FromConstant(const ConstantPtr& constant);  // shares the memory
+
+  EpTypeKind kind() const { return view_.kind; }
+  bool IsTensor() const { return view_.kind == EP_KIND_TENSOR; }
+  bool IsEmptyOptional() const { return view_.kind == EP_KIND_UNKNOWN; }
+  DataType type() const { return static_cast<DataType>(tensor_.element_type); }  // tensors
+  std::span<const int64_t> dims() const { return {tensor_.dims, tensor_.rank}; }
+  uint64_t element_count() const { return tensor_.element_count; }
+  uint64_t byte_size() const { return tensor_.byte_size; }
+  const void* data() const { return tensor_.data; }
+  void* mutable_data() { return const_cast<void*>(tensor_.data); }
+  template <typename T>
+  const T* data_as() const {
+    return static_cast<const T*>(tensor_.data);
+  }
+  std::string string_at(uint64_t index) const;
+  const std::vector<ValuePtr>& elements() const;  // sequence; map: {keys, values}
+
+  const EpValueView* abi() const { return &view_; }
+  static Value* FromAbi(const EpValueView* view);  // of a view that abi() gave
+
+ private:
+  friend class ValuePtr;
+  struct Extras;  // what plain tensors don't need
+
+  Value() = default;
+  ~Value();
+  static Value* New(uint64_t data_bytes);
+  void SetTensor(DataType type, std::span<const int64_t> dims, const void* data, uint64_t bytes);
+  Extras& MutableExtras();
+
+  static constexpr size_t kInlineRank = 6;
+  EpValueView view_{};  // first, for FromAbi and for arrays of values that are handed out as arrays of views
+  EpTensorView tensor_{};
+  std::array<int64_t, kInlineRank> inline_dims_{};
+  std::atomic<uint32_t> references_{1};
+  std::unique_ptr<Extras> extras_;
+};
+
+}  // namespace epiphyte::core
