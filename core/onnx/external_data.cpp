@@ -1,0 +1,53 @@
+#include "core/onnx/external_data.h"
+
+#include "core/base/error.h"
+#include "core/base/safe_path.h"
+
+namespace epiphyte::core {
+
+ExternalData ExternalData::BesideModel(std::filesystem::path model) {
+  ExternalData data;
+  data.model_ = std::move(model);
+  return data;
+}
+
+ExternalData ExternalData::InFolder(std::filesystem::path folder) {
+  ExternalData data;
+  data.folder_ = std::move(folder);
+  return data;
+}
+
+const std::shared_ptr<const MappedFile>& ExternalData::Open(const std::string& name, std::string_view what) {
+  auto found = files_.find(name);
+  if (found != files_.end()) return found->second;
+  if (model_.empty() && folder_.empty()) {
+    Fail(StatusCode::kInvalidArgument,
+         "{} is in file '{}', but the model was given in memory; say in which folder its external data is", what, name);
+  }
+  const std::string subject = fmt::format("external data of {}", what);
+  const auto path = model_.empty() ? ResolveInside(folder_, name, subject) : ResolveBeside(model_, name, subject);
+  return files_.emplace(name, MappedFile::Open(path)).first->second;
+}
+
+ExternalData::Bytes ExternalData::Find(const ExternalLocation& location, std::string_view what) {
+  const auto& file = Open(location.file, what);
+  if (location.offset > file->size() || location.length > file->size() - location.offset) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} needs bytes {} to {} of '{}', which has {}; the file is truncated or belongs to another model", what,
+         location.offset, location.offset + location.length, location.file, file->size());
+  }
+  if (location.length == 0) return {nullptr, file};
+  return {file->data() + location.offset, file};
+}
+
+uint64_t ExternalData::LengthFrom(const std::string& name, uint64_t offset, std::string_view what) {
+  const auto& file = Open(name, what);
+  if (offset > file->size()) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} starts at byte {} of '{}', which has {}; the file is truncated or belongs to another model", what, offset,
+         name, file->size());
+  }
+  return file->size() - offset;
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,197 @@
+// InlineFunctions: calls of functions replaced by their bodies, and the newest opset's form of what the bodies contain.
+#include <onnx/defs/schema.h>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/onnx/graph_reader.h"
+#include "core/onnx/inference.h"
+#include "core/onnx/model_functions.h"
+#include "core/onnx/printable_errors.h"
+#include "core/onnx/proto_convert.h"
+#include "core/onnx/schema.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Each function is bounded by itself (see ModelFunctions); this bounds all of them together.
+constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
+
+void CollectNodes(Graph& graph, std::vector<Node*>* nodes);
+
+void CollectWithBodies(Node& node, std::vector<Node*>* nodes) {
+  for (Graph* body : node.subgraphs()) CollectNodes(*body, nodes);
+  nodes->push_back(&node);
+}
+
+void CollectNodes(Graph& graph, std::vector<Node*>* nodes) {
+  for (const auto& node : graph.nodes()) {
+    if (node) CollectWithBodies(*node, nodes);
+  }
+}
+
+// Since these versions the axes are an input.
+int64_t AxesInputSince(const std::string& op_type) {
+  if (op_type == "ReduceSum" || op_type == "Squeeze" || op_type == "Unsqueeze") return 13;
+  return op_type.starts_with("Reduce") ? 18 : 0;
+}
+
+// The meaning of `axis` changed in opset 13, and nothing in the node's form shows which one is meant.
+bool ChangedItsMeaning(const Node& node) {
+  return node.since_version() < 13 && (node.Is("Softmax") || node.Is("LogSoftmax") || node.Is("Hardmax"));
+}
+
+void AdaptToOpset(Node& node, const Graph& target);
+
+void AdaptToOpset(Graph& body, const Graph& target) {
+  for (const auto& [domain, version] : target.opsets()) body.SetOpset(domain, version);
+  for (const auto& node : body.nodes()) {
+    if (node) AdaptToOpset(*node, target);
+  }
+}
+
+// A function may be written for an older opset than the graph that calls it. Its nodes are brought to the graph's
+// opset, so that the graph can be saved as one; later versions mostly admit more element types and keep the form.
+void AdaptToOpset(Node& node, const Graph& target) {
+  for (Graph* body : node.subgraphs()) AdaptToOpset(*body, target);
+  if (!node.domain().empty() || ChangedItsMeaning(node)) return;
+  const int64_t wanted = SinceVersion("", node.op_type(), target.Opset(""));
+  if (wanted <= node.since_version()) return;
+  const int64_t axes_since = AxesInputSince(node.op_type());
+  const Attribute* axes = node.FindAttribute("axes");
+  if (axes != nullptr && axes_since > node.since_version() && axes_since <= wanted) {
+    const std::vector<int64_t> numbers = axes->ints();
+    ConstantPtr constant = Constant::Copy(DataType::kInt64, {static_cast<int64_t>(numbers.size())}, numbers.data(),
+                                          numbers.size() * sizeof(int64_t));
+    Graph& graph = node.graph();
+    node.RemoveAttribute("axes");
+    graph.ReplaceInput(&node, 1, graph.AddConstant(graph.FreshName(node.name() + "/axes"), std::move(constant)));
+  }
+  node.set_since_version(wanted);
+}
+
+class Inliner {
+ public:
+  Inliner(Model& model, const std::function<bool(const Node&)>& keep)
+      : model_(model), keep_(keep), functions_(ModelFunctions::Of(model)) {}
+
+  bool Run() {
+    std::vector<Node*> pending;
+    CollectNodes(*model_.graph, &pending);
+    bool changed = false;
+    while (true) {
+      std::vector<Node*> added;
+      bool round_changed = false;
+      for (Node* node : pending) round_changed |= InlineNode(node, &added);
+      if (!round_changed) break;
+      changed = true;
+      model_.graph->Finalize();
+      // Bodies that libonnx builds depend on the types of their inputs.
+      InferTypes(*model_.graph);
+      pending.clear();
+      for (Node* node : added) CollectWithBodies(*node, &pending);
+    }
+    if (functions_ != nullptr && !HasCalls(*model_.graph)) model_.functions = nullptr;
+    return changed;
+  }
+
+ private:
+  bool InlineNode(Node* node, std::vector<Node*>* added) {
+    if (functions_ != nullptr) {
+      if (const FunctionBody* body = functions_->Find(node->domain(), node->op_type())) {
+        if (keep_(*node)) return false;
+        Replace(node, *body, functions_->tensors(), added);
+        return true;
+      }
+    }
+    const OperatorSchema* schema = schemas_.Find(node->domain(), node->op_type(), node->since_version());
+    if (schema == nullptr || schema->libonnx == nullptr) return false;
+    const onnx::OpSchema& source = *schema->libonnx;
+    if ((!source.HasFunction() && !source.HasContextDependentFunction()) || keep_(*node)) return false;
+    return InlineSchemaFunction(node, source, added);
+  }
+
+  // False when the builder finds that it can't express this node.
+  bool InlineSchemaFunction(Node* node, const onnx::OpSchema& schema, std::vector<Node*>* added) {
+    onnx::FunctionProto proto;
+    if (schema.HasFunction()) {
+      proto = *schema.GetFunction();
+    } else {
+      onnx::NodeProto node_proto;
+      ToNodeProto(*node, &node_proto);
+      std::vector<onnx::TypeProto> types(node->inputs().size());
+      for (size_t i = 0; i < types.size(); ++i) {
+        const ValueDef* input = node->inputs()[i];
+        if (input != nullptr && input->type()) ToTypeProto(*input->type(), &types[i]);
+      }
+      try {
+        if (!schema.BuildContextDependentFunction(onnx::FunctionBodyBuildContextImpl(node_proto, types), proto))
+          return false;
+      } catch (const std::exception& error) {
+        Log(LogLevel::kDebug, "onnx", "{}: no function body: {}", NodeLabel(*node), error.what());
+        return false;
+      }
+    }
+    const std::string bytes = proto.SerializeAsString();
+    FunctionBody body = ReadFunction(bytes);
+    body.sees_caller = true;
+    if (body.opsets.empty()) body.opsets.emplace(schema.domain(), schema.since_version());
+    std::vector<std::string> defaults;
+    for (const auto& [name, rule] : schema.attributes()) {
+      if (rule.required || rule.default_value.type() == onnx::AttributeProto::UNDEFINED) continue;
+      onnx::AttributeProto value = rule.default_value;
+      value.set_name(name);
+      defaults.push_back(value.SerializeAsString());
+    }
+    body.defaults.insert(body.defaults.end(), defaults.begin(), defaults.end());
+    Replace(node, body, TensorReader(nullptr, nullptr), added);
+    return true;
+  }
+
+  void Replace(Node* node, const FunctionBody& body, const TensorReader& tensors, std::vector<Node*>* added) {
+    Graph& graph = node->graph();
+    // The outputs keep their names and uses; the call lets go of them, but its inputs and attributes are still needed.
+    const std::vector<ValueDef*> outputs = node->outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] != nullptr) graph.ReplaceOutput(node, i, graph.AddValue(graph.FreshName("unused")));
+    }
+    for (const auto& [domain, version] : body.opsets) {
+      if (graph.Opset(domain) == 0) graph.SetOpset(domain, version);
+      if (model_.graph->Opset(domain) == 0) model_.graph->SetOpset(domain, version);
+    }
+    GraphReader reader(tensors, body.opsets.empty() ? graph.opsets() : body.opsets);
+    std::vector<Node*> nodes = reader.Inline(body, *node, outputs);
+    graph.RemoveNode(node);
+    inlined_ += nodes.size();
+    if (inlined_ > kMaxInlinedNodes) {
+      Fail(StatusCode::kInvalidGraph, "functions unfold to more than {} nodes; the model is damaged or malicious",
+           kMaxInlinedNodes);
+    }
+    for (Node* added_node : nodes) AdaptToOpset(*added_node, graph);
+    added->insert(added->end(), nodes.begin(), nodes.end());
+  }
+
+  bool HasCalls(const Graph& graph) const {
+    for (const auto& node : graph.nodes()) {
+      if (node == nullptr) continue;
+      if (functions_->Find(node->domain(), node->op_type()) != nullptr) return true;
+      for (const Graph* body : node->subgraphs()) {
+        if (HasCalls(*body)) return true;
+      }
+    }
+    return false;
+  }
+
+  Model& model_;
+  const std::function<bool(const Node&)>& keep_;
+  const ModelFunctions* functions_;
+  SchemaTable schemas_;
+  size_t inlined_ = 0;
+};
+
+}  // namespace
+
+bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep) {
+  return WithPrintableErrors("", [&] { return Inliner(model, keep).Run(); });
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,395 @@
+#include "core/onnx/graph_reader.h"
+
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/onnx/attribute_reader.h"
+#include "core/onnx/inference.h"
+#include "core/onnx/proto_fields.h"
+#include "core/onnx/schema.h"
+#include "core/onnx/type_reader.h"
+#include "core/onnx/wire_reader.h"
+
+namespace epiphyte::core {
+
+namespace {
+
+// Attributes are looked for one after the other; more than this is no operator.
+constexpr size_t kMaxAttributes = 1024;
+
+// Lookups by string_view without making a string.
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+}  // namespace
+
+// Where names are looked up. A scope of a function's body, or of a graph nested in one, has `names`: the file's names
+// to the values that they became. Otherwise values have their names in the file.
+struct GraphReader::Scope {
+  Graph* graph = nullptr;
+  Scope* parent = nullptr;
+  int depth = 1;
+  const Node* call = nullptr;  // the call that a function's body replaces
+  const FunctionBody* body = nullptr;
+  std::string prefix;
+  std::unordered_map<std::string, ValueDef*, StringHash, std::equal_to<>> names;
+
+  bool IsRenaming() const { return body != nullptr; }
+
+  // The IR's name for a value that this scope defines. Unique along all enclosing scopes, so that a reference from
+  // inside can't be caught by it.
+  std::string NameFor(std::string_view name) const {
+    if (!IsRenaming()) return std::string(name);
+    std::string unique = prefix + std::string(name);
+    for (const Scope* scope = this; scope != nullptr;) {
+      const bool taken = scope->graph->FindValue(unique) != nullptr;
+      if (taken) unique = scope->graph->FreshName(unique);
+      scope = taken ? this : scope->parent;
+    }
+    return unique;
+  }
+
+  void Declare(std::string_view name, ValueDef* value) {
+    if (IsRenaming()) names.emplace(std::string(name), value);
+  }
+
+  bool Defines(std::string_view name) const {
+    return IsRenaming() ? names.contains(name) : graph->FindValue(name) != nullptr;
+  }
+
+  // Null when there is no such value. `found` tells that from an input of a function that the call leaves out.
+  ValueDef* Find(std::string_view name, bool* found) {
+    if (IsRenaming()) {
+      const auto known = names.find(name);
+      if (known != names.end()) {
+        *found = true;
+        return known->second;
+      }
+    } else if (ValueDef* value = graph->FindValue(name)) {
+      *found = true;
+      return value;
+    }
+    if (parent == nullptr) {
+      // Bodies that libonnx builds may hold graphs of the call, with the names of the graph around it.
+      ValueDef* value = body != nullptr && body->sees_caller ? graph->FindValue(name) : nullptr;
+      *found = value != nullptr;
+      return value;
+    }
+    ValueDef* outer = parent->Find(name, found);
+    return outer == nullptr ? nullptr : graph->AddOuterScope(outer);
+  }
+
+  // A value of the calling graph, brought to this scope.
+  ValueDef* Import(ValueDef* value) {
+    return graph == &call->graph() ? value : graph->AddOuterScope(parent->Import(value));
+  }
+};
+
+struct GraphReader::NodeFields {
+  std::string_view name, op_type, domain, overload;
+  std::vector<std::string_view> inputs, outputs, attributes;
+
+  explicit NodeFields(std::string_view bytes) {
+    WireReader reader(bytes, "NodeProto");
+    for (WireField field; reader.Next(&field);) {
+      switch (field.number) {
+        case proto::node::kInput: inputs.push_back(field.Bytes()); break;
+        case proto::node::kOutput: outputs.push_back(field.Bytes()); break;
+        case proto::node::kName: name = field.Bytes(); break;
+        case proto::node::kOpType: op_type = field.Bytes(); break;
+        case proto::node::kAttribute: attributes.push_back(field.Bytes()); break;
+        case proto::node::kDomain: domain = NormalDomain(field.Bytes()); break;
+        case proto::node::kOverload: overload = field.Bytes(); break;
+        default: break;
+      }
+    }
+  }
+
+  std::string Label() const {
+    if (!name.empty()) return fmt::format("{} node '{}'", op_type, name);
+    for (const std::string_view output : outputs) {
+      if (!output.empty()) return fmt::format("{} node that makes '{}'", op_type, output);
+    }
+    return fmt::format("{} node without a name", op_type);
+  }
+};
+
+std::string QualifiedOpType(std::string_view op_type, std::string_view overload) {
+  return overload.empty() ? std::string(op_type) : fmt::format("{}:{}", op_type, overload);
+}
+
+std::unique_ptr<Graph> GraphReader::Read(std::string_view graph_proto) {
+  auto graph = std::make_unique<Graph>("");
+  Scope scope;
+  scope.graph = graph.get();
+  ReadInto(graph_proto, scope);
+  return graph;
+}
+
+std::unique_ptr<Graph> GraphReader::ReadSubgraph(std::string_view graph_proto, Scope& outer) {
+  if (outer.depth >= kMaxNesting) {
+    Fail(StatusCode::kInvalidGraph, "graphs are nested more than {} levels deep", kMaxNesting);
+  }
+  auto graph = std::make_unique<Graph>("");
+  Scope scope;
+  scope.graph = graph.get();
+  scope.parent = &outer;
+  scope.depth = outer.depth + 1;
+  scope.body = outer.body;
+  scope.call = outer.call;
+  scope.prefix = outer.prefix;
+  ReadInto(graph_proto, scope);
+  return graph;
+}
+
+void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
+  std::vector<std::string_view> nodes, dense, sparse, inputs, outputs, value_infos;
+  WireReader reader(graph_proto, "GraphProto");
+  for (WireField field; reader.Next(&field);) {
+    switch (field.number) {
+      case proto::graph::kNode: nodes.push_back(field.Bytes()); break;
+      case proto::graph::kName: scope.graph->set_name(std::string(field.Bytes())); break;
+      case proto::graph::kInitializer: dense.push_back(field.Bytes()); break;
+      case proto::graph::kSparseInitializer: sparse.push_back(field.Bytes()); break;
+      case proto::graph::kInput: inputs.push_back(field.Bytes()); break;
+      case proto::graph::kOutput: outputs.push_back(field.Bytes()); break;
+      case proto::graph::kValueInfo: value_infos.push_back(field.Bytes()); break;
+      default: break;
+    }
+  }
+  for (const auto& [domain, version] : opsets_) scope.graph->SetOpset(domain, version);
+  AddInitializers(dense, sparse, scope);
+  AddInputs(inputs, scope);
+  DeclareOutputs(nodes, scope);
+  SetDeclaredTypes(value_infos, scope);
+  for (const std::string_view node : nodes) AddNode(node, scope);
+  SetGraphOutputs(outputs, scope);
+}
+
+void GraphReader::AddInitializers(const std::vector<std::string_view>& dense,
+                                  const std::vector<std::string_view>& sparse, Scope& scope) {
+  const auto add = [&](NamedTensor tensor) {
+    if (tensor.name.empty()) {
+      Fail(StatusCode::kInvalidGraph, "graph '{}' has an initializer without a name", scope.graph->name());
+    }
+    if (scope.Defines(tensor.name)) {
+      Fail(StatusCode::kInvalidGraph, "initializer '{}' is defined twice in graph '{}'; names must be unique",
+           tensor.name, scope.graph->name());
+    }
+    ValueDef* value = scope.graph->AddConstant(scope.NameFor(tensor.name), std::move(tensor.constant));
+    value->external = std::move(tensor.external);
+    scope.Declare(tensor.name, value);
+  };
+  for (const std::string_view tensor : dense) add(tensors_.Read(tensor, "initializer"));
+  for (const std::string_view tensor : sparse) add(tensors_.ReadSparse(tensor, "sparse initializer"));
+}
+
+void GraphReader::AddInputs(const std::vector<std::string_view>& value_infos, Scope& scope) {
+  for (const std::string_view bytes : value_infos) {
+    ValueInfo info = ReadValueInfo(bytes);
+    if (info.name.empty())
+      Fail(StatusCode::kInvalidGraph, "graph '{}' has an input without a name", scope.graph->name());
+    if (scope.Defines(info.name)) {
+      bool found = false;
+      const ValueDef* value = scope.Find(info.name, &found);
+      // An input with an initializer is a constant unless somebody overrides it, and nobody can here.
+      if (value != nullptr && value->IsConstant()) {
+        if (info.type && !MergeTypes(value->type(), info.type)) {
+          Fail(StatusCode::kInvalidGraph, "input '{}' is declared as {}, but its initializer is {}", info.name,
+               info.type->ToString(), value->type()->ToString());
+        }
+        continue;
+      }
+      Fail(StatusCode::kInvalidGraph, "input '{}' is defined twice in graph '{}'; names must be unique", info.name,
+           scope.graph->name());
+    }
+    scope.Declare(info.name, scope.graph->AddInput(scope.NameFor(info.name), std::move(info.type)));
+  }
+}
+
+void GraphReader::DeclareOutputs(const std::vector<std::string_view>& nodes, Scope& scope) {
+  for (const std::string_view bytes : nodes) {
+    WireReader reader(bytes, "NodeProto");
+    for (WireField field; reader.Next(&field);) {
+      if (field.number != proto::node::kOutput || field.Bytes().empty()) continue;
+      const std::string_view name = field.Bytes();
+      if (scope.Defines(name)) {
+        Fail(StatusCode::kInvalidGraph, "{} makes '{}', which graph '{}' defines already; names must be unique",
+             NodeFields(bytes).Label(), name, scope.graph->name());
+      }
+      scope.Declare(name, scope.graph->AddValue(scope.NameFor(name)));
+    }
+  }
+}
+
+void GraphReader::SetDeclaredTypes(const std::vector<std::string_view>& value_infos, Scope& scope) {
+  for (const std::string_view bytes : value_infos) {
+    ValueInfo info = ReadValueInfo(bytes);
+    if (!info.type || info.type->kind() == EP_KIND_UNKNOWN || !scope.Defines(info.name)) continue;
+    bool found = false;
+    ValueDef* value = scope.Find(info.name, &found);
+    if (value != nullptr && !value->IsConstant() && !value->IsInput()) value->set_type(std::move(info.type));
+  }
+}
+
+void GraphReader::SetGraphOutputs(const std::vector<std::string_view>& value_infos, Scope& scope) {
+  std::vector<ValueDef*> outputs;
+  for (const std::string_view bytes : value_infos) {
+    ValueInfo info = ReadValueInfo(bytes);
+    bool found = false;
+    ValueDef* value = info.name.empty() ? nullptr : scope.Find(info.name, &found);
+    if (value == nullptr) {
+      Fail(StatusCode::kInvalidGraph, "output '{}' of graph '{}' is made by no node, input or initializer", info.name,
+           scope.graph->name());
+    }
+    if (info.type && info.type->kind() != EP_KIND_UNKNOWN) {
+      TypePtr merged = MergeTypes(value->type(), info.type);
+      if (!merged && value->type()->element_type() != info.type->element_type()) {
+        Fail(StatusCode::kInvalidGraph, "output '{}' is declared as {} and as {}", info.name, value->type()->ToString(),
+             info.type->ToString());
+      }
+      if (merged && !value->IsConstant()) value->set_type(std::move(merged));
+    }
+    outputs.push_back(value);
+  }
+  scope.graph->SetOutputs(std::move(outputs));
+}
+
+Node* GraphReader::AddNode(std::string_view node_proto, Scope& scope) {
+  const NodeFields fields(node_proto);
+  if (fields.op_type.empty()) {
+    Fail(StatusCode::kInvalidGraph, "a node{} has no operator; the model is damaged", fields.Label());
+  }
+  std::vector<ValueDef*> inputs, outputs;
+  inputs.reserve(fields.inputs.size());
+  outputs.reserve(fields.outputs.size());
+  for (const std::string_view name : fields.inputs) {
+    bool found = name.empty();
+    inputs.push_back(found ? nullptr : scope.Find(name, &found));
+    if (found) continue;
+    Fail(StatusCode::kInvalidGraph, "{}: input '{}' is made by no node, input or initializer of graph '{}'",
+         fields.Label(), name, scope.graph->name());
+  }
+  for (const std::string_view name : fields.outputs) {
+    bool found = false;
+    outputs.push_back(name.empty() ? nullptr : scope.Find(name, &found));
+  }
+  std::vector<Attribute> attributes = ReadAttributes(fields, scope);
+  std::string name = scope.prefix + std::string(fields.name);
+  return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields),
+                              std::move(inputs), std::move(outputs), std::move(attributes), std::move(name));
+}
+
+std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope& scope) {
+  std::vector<Attribute> attributes;
+  if (node.attributes.size() > kMaxAttributes) {
+    Fail(StatusCode::kInvalidGraph, "{} has {} attributes, at most {} expected", node.Label(), node.attributes.size(),
+         kMaxAttributes);
+  }
+  attributes.reserve(node.attributes.size());
+  const bool is_ep_context = node.op_type == "EPContext" && node.domain == "com.microsoft";
+  const auto read_graph = [&](std::string_view bytes) { return ReadSubgraph(bytes, scope); };
+  const auto read = [&](std::string_view bytes) {
+    return ReadAttribute(bytes, node.Label(), is_ep_context, tensors_, read_graph);
+  };
+  const auto add = [&](Attribute attribute) {
+    for (const Attribute& other : attributes) {
+      if (other.name() == attribute.name()) {
+        Fail(StatusCode::kInvalidGraph, "{} has the attribute '{}' twice", node.Label(), other.name());
+      }
+    }
+    attributes.push_back(std::move(attribute));
+  };
+  for (const std::string_view bytes : node.attributes) {
+    const AttributeHead head = ReadAttributeHead(bytes);
+    if (head.reference.empty()) {
+      Attribute attribute = read(bytes);
+      // The reader made it dense.
+      const bool was_sparse = attribute.name() == "sparse_value" && node.op_type == "Constant" && node.domain.empty();
+      add(was_sparse ? RenamedAttribute(attribute, "value", {}) : std::move(attribute));
+      continue;
+    }
+    if (!scope.IsRenaming()) {
+      Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' refers to '{}' of a function, but is in no function",
+           node.Label(), head.name, head.reference);
+    }
+    if (const Attribute* given = scope.call->FindAttribute(head.reference)) {
+      add(RenamedAttribute(*given, std::string(head.name), [&](ValueDef* value) { return scope.Import(value); }));
+      continue;
+    }
+    // Neither given nor with a default: the node does without.
+    for (const std::string_view fallback : scope.body->defaults) {
+      if (ReadAttributeHead(fallback).name != head.reference) continue;
+      add(RenamedAttribute(read(fallback), std::string(head.name), {}));
+      break;
+    }
+  }
+  return attributes;
+}
+
+int64_t GraphReader::VersionOf(const NodeFields& node) {
+  const auto import = opsets_.find(std::string(node.domain));
+  if (import == opsets_.end()) {
+    if (MaxOpset(node.domain) == 0) return 0;
+    Fail(StatusCode::kInvalidGraph, "{} is of the domain '{}', which opset_import does not list", node.Label(),
+         node.domain.empty() ? "ai.onnx" : node.domain);
+  }
+  if (MaxOpset(node.domain) == 0) return import->second;
+  if (!node.domain.empty()) return SinceVersion(node.domain, node.op_type, import->second);
+  const auto [known, is_new] = versions_.try_emplace(std::string(node.op_type), 0);
+  if (is_new) known->second = SinceVersion(node.domain, node.op_type, import->second);
+  return known->second;
+}
+
+std::vector<Node*> GraphReader::Inline(const FunctionBody& body, const Node& call,
+                                       const std::vector<ValueDef*>& outputs) {
+  Scope scope;
+  scope.graph = &call.graph();
+  scope.call = &call;
+  scope.body = &body;
+  const ValueDef* first = nullptr;
+  for (const ValueDef* output : call.outputs()) first = first == nullptr ? output : first;
+  scope.prefix = fmt::format("{}/", !call.name().empty() ? call.name()
+                                    : first != nullptr   ? first->name()
+                                                         : call.op_type());
+  if (call.inputs().size() > body.inputs.size() || call.outputs().size() > body.outputs.size()) {
+    Fail(StatusCode::kInvalidGraph, "{} has {} inputs and {} outputs, its function at most {} and {}", NodeLabel(call),
+         call.inputs().size(), call.outputs().size(), body.inputs.size(), body.outputs.size());
+  }
+  for (size_t i = 0; i < body.inputs.size(); ++i) scope.names.emplace(std::string(body.inputs[i]), call.input(i));
+  for (size_t i = 0; i < body.outputs.size(); ++i) {
+    if (i >= outputs.size() || outputs[i] == nullptr) continue;
+    if (!scope.names.emplace(std::string(body.outputs[i]), outputs[i]).second) {
+      // An input handed through.
+      ValueDef* input = scope.names.find(body.outputs[i])->second;
+      if (input == nullptr) continue;
+      scope.graph->AddNode("Identity", "", SinceVersion("", "Identity", std::max<int64_t>(scope.graph->Opset(""), 1)),
+                           {input}, {outputs[i]}, {}, scope.prefix + "identity");
+    }
+  }
+  for (const std::string_view bytes : body.nodes) {
+    const NodeFields fields(bytes);
+    for (const std::string_view name : fields.outputs) {
+      if (name.empty()) continue;
+      const auto known = scope.names.find(name);
+      if (known == scope.names.end()) {
+        scope.names.emplace(std::string(name), scope.graph->AddValue(scope.NameFor(name)));
+      } else if (known->second == nullptr || known->second->producer() != nullptr) {
+        Fail(StatusCode::kInvalidGraph, "function '{}' of domain '{}' defines '{}' twice", body.name, body.domain,
+             name);
+      }
+    }
+  }
+  std::vector<Node*> nodes;
+  for (const std::string_view bytes : body.nodes) nodes.push_back(AddNode(bytes, scope));
+  for (const ValueDef* output : outputs) {
+    if (output == nullptr || output->producer() != nullptr) continue;
+    Fail(StatusCode::kInvalidGraph, "function '{}' of domain '{}' does not make its output for '{}'", body.name,
+         body.domain, output->name());
+  }
+  return nodes;
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,73 @@
+// GraphReader: GraphProto to the IR.
+//
+// Names are resolved as ONNX scopes them: a nested graph sees the values of the graphs around it. Nodes may come in any
+// order. The same code puts the body of a function in place of a call: there, formal inputs and outputs stand for
+// values that exist already, all other names get a prefix, and attributes may refer to those of the call.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/onnx/tensor_reader.h"
+
+namespace epiphyte::core {
+
+// A function's body and its interface; views of the FunctionProto that it was read from.
+struct FunctionBody {
+  std::string_view name, domain, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<std::string_view> nodes;     // NodeProto
+  std::vector<std::string_view> defaults;  // AttributeProto: attributes with default values
+  std::map<std::string, int64_t> opsets;
+  // Names that the body doesn't define are those of the calling graph: so are bodies that libonnx builds around a graph
+  // of the call.
+  bool sees_caller = false;
+};
+FunctionBody ReadFunction(std::string_view function_proto);
+// Adds an OperatorSetIdProto. INVALID_GRAPH for a version below 1 and for two versions of one domain; NOT_IMPLEMENTED
+// for a version that the core doesn't read.
+void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* opsets);
+
+class GraphReader {
+ public:
+  GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets)
+      : tensors_(tensors), opsets_(std::move(opsets)) {}
+
+  // A whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
+  std::unique_ptr<Graph> Read(std::string_view graph_proto);
+
+  // Adds the body's nodes to the graph of `call`, reading its inputs and making `outputs` (parallel to body.outputs;
+  // null: not needed). Does not remove `call`. Returns the new nodes.
+  std::vector<Node*> Inline(const FunctionBody& body, const Node& call, const std::vector<ValueDef*>& outputs);
+
+ private:
+  struct Scope;
+  struct NodeFields;
+
+  void ReadInto(std::string_view graph_proto, Scope& scope);
+  void AddInitializers(const std::vector<std::string_view>& dense, const std::vector<std::string_view>& sparse,
+                       Scope& scope);
+  void AddInputs(const std::vector<std::string_view>& value_infos, Scope& scope);
+  void DeclareOutputs(const std::vector<std::string_view>& nodes, Scope& scope);
+  void SetDeclaredTypes(const std::vector<std::string_view>& value_infos, Scope& scope);
+  void SetGraphOutputs(const std::vector<std::string_view>& value_infos, Scope& scope);
+  Node* AddNode(std::string_view node_proto, Scope& scope);
+  std::vector<Attribute> ReadAttributes(const NodeFields& node, Scope& scope);
+  std::unique_ptr<Graph> ReadSubgraph(std::string_view graph_proto, Scope& outer);
+  int64_t VersionOf(const NodeFields& node);
+
+  const TensorReader& tensors_;
+  std::map<std::string, int64_t> opsets_;
+  std::unordered_map<std::string, int64_t> versions_;  // operator → since version, for the default domain
+};
+
+// The IR has no place for the overload of a function call (IR version 10), so it is kept behind the operator's name:
+// "Scale:half". Operators' names are identifiers, so the colon tells the two apart.
+std::string QualifiedOpType(std::string_view op_type, std::string_view overload);
+
+}  // namespace epiphyte::core

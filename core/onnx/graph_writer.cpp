@@ -1,0 +1,219 @@
+#include "core/onnx/graph_writer.h"
+
+#include "core/base/error.h"
+#include "core/onnx/proto_fields.h"
+#include "core/onnx/schema.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Below this version initializers must be listed among the inputs too.
+constexpr int64_t kFirstIrVersionWithPlainInitializers = 4;
+
+constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kPageAlignment = 4096;
+constexpr uint64_t kLarge = uint64_t{1} << 20;
+
+// Embedded tensors of this size are aligned, so that the reader views them in place; smaller ones aren't worth it.
+constexpr uint64_t kAlignedFrom = 4096;
+
+void WriteShape(const Shape& shape, WireWriter& out) {
+  for (const Dim& dim : shape) {
+    out.Message(proto::type::kShapeDim, [&] {
+      if (dim.known())
+        out.Int(proto::type::kDimValue, dim.value);
+      else if (!dim.symbol.empty())
+        out.Bytes(proto::type::kDimParam, dim.symbol);
+    });
+  }
+}
+
+void WriteTensorHead(const Constant& constant, std::string_view name, WireWriter& out) {
+  out.PackedInts(proto::tensor::kDims, constant.dims());
+  out.Int(proto::tensor::kDataType, static_cast<int64_t>(constant.type()));
+  if (!name.empty()) out.Bytes(proto::tensor::kName, name);
+}
+
+void WriteEntry(uint32_t field, std::string_view key, std::string_view value, WireWriter& out) {
+  out.Message(field, [&] {
+    out.Bytes(proto::entry::kKey, key);
+    out.Bytes(proto::entry::kValue, value);
+  });
+}
+
+// The reader keeps a long EPContext payload as a tensor; in the file it is a string.
+bool IsPayload(const Node& node, const Attribute& attribute) {
+  return attribute.type() == AttributeType::kTensor && attribute.name() == "ep_cache_context" &&
+         node.Is("EPContext", "com.microsoft") && attribute.t()->type() == DataType::kUint8;
+}
+
+}  // namespace
+
+void WriteType(const Type& type, WireWriter& out) {
+  const auto tensor = [&] {
+    out.Int(proto::type::kElementType, static_cast<int64_t>(type.element_type()));
+    if (type.shape()) out.Message(proto::type::kShape, [&] { WriteShape(*type.shape(), out); });
+  };
+  const auto element = [&] {
+    if (!type.element()) return;
+    out.Message(proto::type::kElementType, [&] { WriteType(*type.element(), out); });
+  };
+  switch (type.kind()) {
+    case EP_KIND_TENSOR: return out.Message(proto::type::kTensor, tensor);
+    case EP_KIND_SPARSE_TENSOR: return out.Message(proto::type::kSparseTensor, tensor);
+    case EP_KIND_SEQUENCE: return out.Message(proto::type::kSequence, element);
+    case EP_KIND_OPTIONAL: return out.Message(proto::type::kOptional, element);
+    case EP_KIND_MAP:
+      return out.Message(proto::type::kMap, [&] {
+        out.Int(proto::type::kMapKey, static_cast<int64_t>(type.element_type()));
+        if (type.element()) out.Message(proto::type::kMapValue, [&] { WriteType(*type.element(), out); });
+      });
+    default: return;
+  }
+}
+
+void WriteTensor(const Constant& constant, std::string_view name, WireWriter& out) {
+  WriteTensorHead(constant, name, out);
+  if (constant.type() == DataType::kString) {
+    for (const std::string& text : constant.strings()) out.Bytes(proto::tensor::kStringData, text);
+  } else if (constant.byte_size() >= kAlignedFrom) {
+    out.AlignedBytes(proto::tensor::kRawData, proto::kPadding, constant.data(), constant.byte_size());
+  } else {
+    out.Bytes(proto::tensor::kRawData, constant.data(), constant.byte_size());
+  }
+}
+
+void GraphWriter::Write(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (node) out_.Message(proto::graph::kNode, [&] { WriteNode(*node); });
+  }
+  out_.Bytes(proto::graph::kName, graph.name());
+  for (const auto& value : graph.values()) {
+    if (value && value->IsConstant()) out_.Message(proto::graph::kInitializer, [&] { WriteInitializer(*value); });
+  }
+  for (const ValueDef* input : graph.inputs()) WriteValueInfo(proto::graph::kInput, *input);
+  if (ir_version_ < kFirstIrVersionWithPlainInitializers) {
+    for (const auto& value : graph.values()) {
+      if (value && value->IsConstant()) WriteValueInfo(proto::graph::kInput, *value);
+    }
+  }
+  for (const ValueDef* output : graph.outputs()) WriteValueInfo(proto::graph::kOutput, *output);
+  for (const auto& value : graph.values()) {
+    if (!value || value->producer() == nullptr || value->IsOutput() || !value->type()) continue;
+    if (value->type()->kind() != EP_KIND_UNKNOWN) WriteValueInfo(proto::graph::kValueInfo, *value);
+  }
+}
+
+void GraphWriter::WriteValueInfo(uint32_t field, const ValueDef& value) {
+  out_.Message(field, [&] {
+    out_.Bytes(proto::value_info::kName, value.name());
+    if (!value.type() || value.type()->kind() == EP_KIND_UNKNOWN) return;
+    out_.Message(proto::value_info::kType, [&] { WriteType(*value.type(), out_); });
+  });
+}
+
+void GraphWriter::WriteInitializer(const ValueDef& value) {
+  const Constant& constant = *value.constant();
+  const bool outside = !options_.external_file_name.empty() && constant.type() != DataType::kString &&
+                       constant.byte_size() > 0 && constant.byte_size() >= options_.external_threshold;
+  if (!outside) return WriteTensor(constant, value.name(), out_);
+  const ExternalLocation location = PlaceOutside(constant);
+  WriteTensorHead(constant, value.name(), out_);
+  WriteEntry(proto::tensor::kExternalData, "location", location.file, out_);
+  WriteEntry(proto::tensor::kExternalData, "offset", std::to_string(location.offset), out_);
+  WriteEntry(proto::tensor::kExternalData, "length", std::to_string(location.length), out_);
+  out_.Int(proto::tensor::kDataLocation, 1);
+}
+
+ExternalLocation GraphWriter::PlaceOutside(const Constant& constant) {
+  const auto known = placed_.find(constant.data());
+  if (known != placed_.end() && known->second.length == constant.byte_size()) return known->second;
+  const uint64_t alignment = constant.byte_size() >= kLarge ? kPageAlignment : kAlignment;
+  const uint64_t padding = (alignment - external_size_ % alignment) % alignment;
+  const ExternalLocation location{options_.external_file_name, external_size_ + padding, constant.byte_size()};
+  if (!out_.IsCounting()) {
+    static constexpr char kZeros[kPageAlignment] = {};
+    if (padding > 0) options_.external_sink(kZeros, padding);
+    options_.external_sink(constant.data(), constant.byte_size());
+  }
+  external_size_ = location.offset + location.length;
+  placed_.insert_or_assign(constant.data(), location);
+  return location;
+}
+
+void GraphWriter::WriteNode(const Node& node) {
+  for (const ValueDef* value : node.inputs()) out_.Bytes(proto::node::kInput, value ? value->name() : "");
+  for (const ValueDef* value : node.outputs()) out_.Bytes(proto::node::kOutput, value ? value->name() : "");
+  if (!node.name().empty()) out_.Bytes(proto::node::kName, node.name());
+  const std::string_view op_type = node.op_type();
+  const size_t colon = op_type.find(':');  // see QualifiedOpType
+  out_.Bytes(proto::node::kOpType, op_type.substr(0, colon));
+  for (const auto& attribute : node.attributes()) {
+    out_.Message(proto::node::kAttribute, [&] { WriteAttribute(node, *attribute); });
+  }
+  if (!node.domain().empty()) out_.Bytes(proto::node::kDomain, node.domain());
+  if (colon != std::string_view::npos) out_.Bytes(proto::node::kOverload, op_type.substr(colon + 1));
+}
+
+void GraphWriter::WriteAttribute(const Node& node, const Attribute& attribute) {
+  out_.Bytes(proto::attribute::kName, attribute.name());
+  const bool payload = IsPayload(node, attribute);
+  switch (attribute.type()) {
+    case AttributeType::kFloat: out_.Float(proto::attribute::kFloat, attribute.f()); break;
+    case AttributeType::kInt: out_.Int(proto::attribute::kInt, attribute.i()); break;
+    case AttributeType::kString: out_.Bytes(proto::attribute::kString, attribute.s()); break;
+    case AttributeType::kTensor:
+      if (payload) {
+        out_.AlignedBytes(proto::attribute::kString, proto::kPadding, attribute.t()->data(),
+                          attribute.t()->byte_size());
+      } else {
+        out_.Message(proto::attribute::kTensor, [&] { WriteTensor(*attribute.t(), "", out_); });
+      }
+      break;
+    case AttributeType::kGraph: out_.Message(proto::attribute::kGraph, [&] { Write(attribute.g()); }); break;
+    case AttributeType::kFloats: out_.PackedFloats(proto::attribute::kFloats, attribute.floats()); break;
+    case AttributeType::kInts: out_.PackedInts(proto::attribute::kInts, attribute.ints()); break;
+    case AttributeType::kStrings:
+      for (const std::string& text : attribute.strings()) out_.Bytes(proto::attribute::kStrings, text);
+      break;
+    case AttributeType::kTensors:
+      for (const ConstantPtr& tensor : attribute.tensors()) {
+        out_.Message(proto::attribute::kTensors, [&] { WriteTensor(*tensor, "", out_); });
+      }
+      break;
+    case AttributeType::kGraphs:
+      for (const auto& graph : attribute.graphs()) out_.Message(proto::attribute::kGraphs, [&] { Write(*graph); });
+      break;
+    case AttributeType::kTypeProto:
+    case AttributeType::kTypeProtos: {
+      const bool list = attribute.type() == AttributeType::kTypeProtos;
+      for (const TypePtr& type : attribute.types()) {
+        out_.Message(list ? proto::attribute::kTypeProtos : proto::attribute::kTypeProto,
+                     [&] { WriteType(*type, out_); });
+      }
+      break;
+    }
+    case AttributeType::kSparseTensor:
+    case AttributeType::kSparseTensors:
+      Fail(StatusCode::kNotImplemented, "{}: attribute '{}' is a sparse tensor, which can't be saved; make it dense",
+           NodeLabel(node), attribute.name());
+  }
+  out_.Int(proto::attribute::kType, static_cast<int64_t>(payload ? AttributeType::kString : attribute.type()));
+}
+
+std::string GraphToBytes(const Graph& graph) {
+  const WriteOptions options;
+  WireWriter counter;
+  GraphWriter(options, kFirstIrVersionWithPlainInitializers, counter).Write(graph);
+  std::string bytes;
+  bytes.reserve(counter.size());
+  const ByteSink sink = [&bytes](const void* data, uint64_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+  };
+  WireWriter writer(std::move(counter), sink);
+  GraphWriter(options, kFirstIrVersionWithPlainInitializers, writer).Write(graph);
+  writer.Flush();
+  return bytes;
+}
+
+}  // namespace epiphyte::core

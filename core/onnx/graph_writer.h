@@ -1,0 +1,44 @@
+// GraphWriter: the IR to the bytes of ONNX messages, through a WireWriter.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+#include "core/onnx/model_writer.h"
+#include "core/onnx/wire_writer.h"
+
+namespace epiphyte::core {
+
+void WriteType(const Type& type, WireWriter& out);
+// A TensorProto with its data inside.
+void WriteTensor(const Constant& constant, std::string_view name, WireWriter& out);
+
+class GraphWriter {
+ public:
+  GraphWriter(const WriteOptions& options, int64_t ir_version, WireWriter& out)
+      : options_(options), ir_version_(ir_version), out_(out) {}
+
+  // A GraphProto's fields.
+  void Write(const Graph& graph);
+
+ private:
+  void WriteNode(const Node& node);
+  void WriteAttribute(const Node& node, const Attribute& attribute);
+  void WriteInitializer(const ValueDef& value);
+  void WriteValueInfo(uint32_t field, const ValueDef& value);
+  // Where the constant's bytes go in the external file; writes them in the second pass.
+  ExternalLocation PlaceOutside(const Constant& constant);
+
+  const WriteOptions& options_;
+  int64_t ir_version_;
+  WireWriter& out_;
+  uint64_t external_size_ = 0;
+  std::map<const void*, ExternalLocation> placed_;  // by address, so that shared weights are written once
+};
+
+// A GraphProto, everything embedded.
+std::string GraphToBytes(const Graph& graph);
+
+}  // namespace epiphyte::core

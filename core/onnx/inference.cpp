@@ -1,0 +1,126 @@
+#include "core/onnx/inference.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/onnx/libonnx_inference.h"
+#include "core/onnx/node_inference.h"
+#include "core/onnx/printable_errors.h"
+#include "core/onnx/schema.h"
+#include "core/onnx/value_data.h"
+
+namespace epiphyte::core {
+namespace {
+
+class TypeInferencer {
+ public:
+  void InferGraph(Graph& graph) {
+    for (const auto& value : graph.values()) {
+      if (value && value->outer() != nullptr) value->set_type(value->outer()->type());
+    }
+    for (Node* node : graph.TopologicalOrder()) InferNode(*node);
+  }
+
+ private:
+  void InferNode(Node& node) {
+    const OperatorSchema* schema = FindSchema(node);
+    if (schema == nullptr) {
+      for (Graph* body : node.subgraphs()) InferGraph(*body);
+      return;
+    }
+    CheckInputTypes(node, *schema);
+    NodeInference inference(node, data_);
+    const size_t bodies_before = bodies_inferred_;
+    if (schema->infer != nullptr) {
+      schema->infer(inference);
+    } else {
+      InferWithLibonnx(inference, *schema, [this](Graph& body, const std::vector<TypePtr>& inputs) {
+        return InferBodyGraph(body, inputs);
+      });
+    }
+    // Inference that gave up before it came to them.
+    if (bodies_inferred_ == bodies_before) {
+      for (Graph* body : node.subgraphs()) InferGraph(*body);
+    }
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      if (node.outputs()[i] != nullptr && inference.output(i)) Merge(node, *node.outputs()[i], inference.output(i));
+    }
+    data_.Propagate(node);
+  }
+
+  std::vector<TypePtr> InferBodyGraph(Graph& body, const std::vector<TypePtr>& inputs) {
+    ++bodies_inferred_;
+    for (size_t i = 0; i < inputs.size() && i < body.inputs().size(); ++i) {
+      ValueDef* input = body.inputs()[i];
+      if (!inputs[i]) continue;
+      const TypePtr merged = MergeTypes(input->type(), inputs[i]);
+      if (merged) {
+        input->set_type(merged);
+      } else if (SameElements(*input->type(), *inputs[i])) {
+        // The declared shape holds for one caller or one iteration only.
+        input->set_type(WithoutShape(*inputs[i]));
+      } else {
+        Fail(StatusCode::kInvalidGraph, "input '{}' of the body '{}' is declared as {}, but gets {}", input->name(),
+             body.name(), input->type()->ToString(), inputs[i]->ToString());
+      }
+    }
+    InferGraph(body);
+    std::vector<TypePtr> outputs;
+    for (const ValueDef* output : body.outputs()) outputs.push_back(output->type());
+    return outputs;
+  }
+
+  const OperatorSchema* FindSchema(const Node& node) {
+    const Key key{&node.op_type(), &node.domain(), node.since_version()};
+    if (key == last_key_) return last_schema_;
+    last_key_ = key;
+    last_schema_ = schemas_.Find(node.domain(), node.op_type(), node.since_version());
+    return last_schema_;
+  }
+
+  static bool SameElements(const Type& a, const Type& b) {
+    return a.kind() == b.kind() && a.element_type() == b.element_type() &&
+           (a.element() == nullptr) == (b.element() == nullptr) &&
+           (a.element() == nullptr || SameElements(*a.element(), *b.element()));
+  }
+
+  static TypePtr WithoutShape(const Type& type) {
+    return type.IsTensor() ? Type::Tensor(type.element_type()) : Type::Unknown();
+  }
+
+  static void Merge(const Node& node, ValueDef& value, const TypePtr& inferred) {
+    const TypePtr& declared = value.type();
+    if (declared == inferred) return;
+    TypePtr merged = MergeTypes(declared, inferred);
+    if (merged) return value.set_type(std::move(merged));
+    const bool same_rank =
+        declared->shape() && inferred->shape() && declared->shape()->size() == inferred->shape()->size();
+    if (!SameElements(*declared, *inferred) || (declared->IsTensor() && !same_rank)) {
+      Fail(StatusCode::kInvalidGraph, "{}: output '{}' is declared as {}, but is {}", NodeLabel(node), value.name(),
+           declared->ToString(), inferred->ToString());
+    }
+    Log(LogLevel::kInfo, "onnx", "{}: output '{}' is declared as {}, but is {}; the declaration is ignored",
+        NodeLabel(node), value.name(), declared->ToString(), inferred->ToString());
+    value.set_type(inferred);
+  }
+
+  struct Key {
+    const std::string* op_type = nullptr;
+    const std::string* domain = nullptr;
+    int64_t version = 0;
+    bool operator==(const Key&) const = default;
+  };
+
+  SchemaTable schemas_;
+  ValueData data_;
+  size_t bodies_inferred_ = 0;
+  Key last_key_;
+  const OperatorSchema* last_schema_ = nullptr;
+};
+
+}  // namespace
+
+void InferTypes(Graph& graph) {
+  WithPrintableErrors("", [&] { TypeInferencer().InferGraph(graph); });
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,49 @@
+// Model reader: ONNX bytes to the core's graph IR.
+//
+// Reading views, it does not copy: the wire format is walked once, `raw_data` of initializers and EPContext payloads
+// stay where they are (in the mapped file, or in the caller's buffer), external data is mapped. A tensor whose bytes
+// are not aligned for its element type is copied. Small typed fields (int32_data and the like) are decoded, sparse
+// tensors become dense. Opsets 1 to 25, IR versions 3 to 13 (older: read as far as they go).
+//
+// What differs from the file:
+// - `ep_cache_context` of an EPContext node is a string attribute; with more than 4096 bytes it is a TENSOR attribute
+//   instead, of uint8 and one dimension, that views the payload. The writer writes both as strings.
+// - An input that has an initializer too is a constant, not a run-time input.
+// - The operator of a call to an overloaded model-local function (IR version 10) is "name:overload".
+// - The domain "ai.onnx" is "".
+//
+// The reader checks what later floors rely on: SSA form, no dangling inputs, unique names, no cycles, attribute and
+// data sizes; schemas where the operator is known (arity, attribute types); then infers types and shapes.
+//
+//   Model model = ReadModelFile("resnet50.onnx", {});
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+struct ReadOptions {
+  // Where external data is looked for; empty: beside the model file. A model from memory with external data needs it.
+  std::filesystem::path external_data_folder;
+  // Run schema checks and type and shape inference.
+  bool infer = true;
+  // Non-null: function operators (model-local or from the schema) are inlined, except those for which it says true.
+  // Null: none is; InlineFunctions() does it later.
+  std::function<bool(const Node&)> keep_function;
+};
+
+// Throws NO_SUCHFILE, INVALID_PROTOBUF (not ONNX, truncated), INVALID_GRAPH (breaks the rules above), NOT_IMPLEMENTED
+// (opset or operator unknown).
+Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& options);
+// `bytes` must stay alive and unchanged as long as the model: `owner` keeps them alive; null: the reader copies what it
+// needs.
+Model ReadModelMemory(const void* bytes, size_t size, std::shared_ptr<const void> owner, const ReadOptions& options);
+
+}  // namespace epiphyte::core

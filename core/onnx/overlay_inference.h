@@ -1,0 +1,57 @@
+// The inference functions that the overlay's table refers to, by the files that hold them.
+#pragma once
+
+namespace epiphyte::core {
+
+class NodeInference;
+
+// overlay_elementwise.cpp
+void InferLikeFirst(NodeInference& node);   // every output as input 0
+void InferBroadcast(NodeInference& node);   // two inputs, broadcast; the type of the first
+void InferComparison(NodeInference& node);  // two inputs, broadcast; bool
+void InferBoolLikeFirst(NodeInference& node);
+void InferStringConcat(NodeInference& node);
+void InferStringSplit(NodeInference& node);
+
+// overlay_layout.cpp
+void InferReshape(NodeInference& node);
+void InferConstantOfShape(NodeInference& node);
+void InferExpand(NodeInference& node);
+void InferGatherNd(NodeInference& node);
+void InferSplit(NodeInference& node);
+void InferPad(NodeInference& node);
+void InferResize(NodeInference& node);
+void InferCenterCropPad(NodeInference& node);
+void InferCol2Im(NodeInference& node);
+
+// overlay_window.cpp
+void InferPool(NodeInference& node);
+void InferConv(NodeInference& node);
+void InferConvInteger(NodeInference& node);
+void InferQLinearConv(NodeInference& node);
+void InferConvTranspose(NodeInference& node);
+void InferMaxUnpool(NodeInference& node);
+void InferDeformConv(NodeInference& node);
+void InferGridSample(NodeInference& node);
+void InferAffineGrid(NodeInference& node);
+void InferDft(NodeInference& node);
+void InferStft(NodeInference& node);
+void InferImageDecoder(NodeInference& node);
+
+// overlay_types.cpp
+void InferCast(NodeInference& node);
+void InferCastLike(NodeInference& node);
+void InferQuantize(NodeInference& node);
+void InferDequantize(NodeInference& node);
+void InferOptionalGetElement(NodeInference& node);
+void InferOptionalHasElement(NodeInference& node);
+void InferLabelEncoder(NodeInference& node);
+void InferTreeEnsemble(NodeInference& node);
+
+// overlay_matrix.cpp
+void InferAttention(NodeInference& node);
+void InferRmsNormalization(NodeInference& node);
+void InferLayerNormalization(NodeInference& node);
+void InferGemm(NodeInference& node);
+
+}  // namespace epiphyte::core

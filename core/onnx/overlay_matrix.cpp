@@ -1,0 +1,98 @@
+// Inference of Gemm, Attention and the normalisations over last axes.
+#include "core/onnx/node_inference.h"
+#include "core/onnx/overlay_inference.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Batch, heads, sequence length and head size of one of Q, K, V, which come as [B,H,L,E] or as [B,L,H*E].
+struct Heads {
+  Dim batch, heads, length, size;
+};
+
+std::optional<Heads> ReadHeads(const NodeInference& node, size_t input, std::string_view count_attribute) {
+  const Shape* shape = node.shape(input);
+  if (shape == nullptr) return std::nullopt;
+  if (shape->size() == 4) return Heads{(*shape)[0], (*shape)[1], (*shape)[2], (*shape)[3]};
+  if (shape->size() != 3) node.Reject("input {} of rank {}, 3 or 4 expected", input, shape->size());
+  const int64_t count = node.node().IntAttribute(count_attribute, 0);
+  if (count <= 0) node.Reject("inputs of rank 3 need the attribute '{}'", count_attribute);
+  const Dim& hidden = (*shape)[2];
+  if (hidden.known() && hidden.value % count != 0) {
+    node.Reject("input {} has {} columns, a multiple of {}={} expected", input, hidden.value, count_attribute, count);
+  }
+  return Heads{(*shape)[0], Dim(count), (*shape)[1], hidden.known() ? Dim(hidden.value / count) : Dim()};
+}
+
+}  // namespace
+
+// Q, K, V, attn_mask?, past_key?, past_value?, nonpad_kv_seqlen? → Y, present_key?, present_value?, qk_matmul_output?
+void InferAttention(NodeInference& node) {
+  const DataType element = node.element(0);
+  const auto q = ReadHeads(node, 0, "q_num_heads");
+  const auto k = ReadHeads(node, 1, "kv_num_heads");
+  const auto v = ReadHeads(node, 2, "kv_num_heads");
+  if (!q || !k || !v) {
+    node.SetTensor(0, element, std::nullopt);
+    node.SetTensor(1, node.element(1), std::nullopt);
+    node.SetTensor(2, node.element(2), std::nullopt);
+    return node.SetTensor(3, element, std::nullopt);
+  }
+  Dim total = k->length;
+  if (node.node().input(4) != nullptr) {
+    const Shape* past = node.shape(4);
+    total = Dim();
+    if (past != nullptr && past->size() == 4 && (*past)[2].known() && k->length.known()) {
+      total = AddDims((*past)[2], k->length.value);
+    }
+  }
+  if (node.shape(0)->size() == 4) {
+    node.SetTensor(0, element, Shape{q->batch, q->heads, q->length, v->size});
+  } else {
+    node.SetTensor(0, element, Shape{q->batch, q->length, MulDims(q->heads, v->size)});
+  }
+  node.SetTensor(1, node.element(1), Shape{k->batch, k->heads, total, k->size});
+  node.SetTensor(2, node.element(2), Shape{v->batch, v->heads, total, v->size});
+  node.SetTensor(3, element, Shape{q->batch, q->heads, q->length, total});
+}
+
+void InferRmsNormalization(NodeInference& node) {
+  const Shape* shape = node.shape(0);
+  if (shape != nullptr) node.Axis(node.node().IntAttribute("axis", -1), shape->size());
+  if (node.element(1) == node.element(0)) return node.SetLike(0, 0);
+  node.SetTensor(0, node.element(1), shape == nullptr ? std::nullopt : std::optional(*shape));
+}
+
+void InferLayerNormalization(NodeInference& node) {
+  node.SetLike(0, 0);
+  const Shape* input = node.shape(0);
+  const int64_t stash_type = node.node().IntAttribute("stash_type", 1);
+  const DataType statistics = stash_type == 1 ? DataType::kFloat : node.element(0);
+  std::optional<Shape> reduced;
+  if (input != nullptr) {
+    const size_t axis = node.Axis(node.node().IntAttribute("axis", -1), input->size());
+    reduced = *input;
+    for (size_t i = axis; i < reduced->size(); ++i) (*reduced)[i] = Dim(1);
+  }
+  node.SetTensor(1, statistics, reduced);
+  node.SetTensor(2, statistics, std::move(reduced));
+}
+
+void InferGemm(NodeInference& node) {
+  const Shape* a = node.shape(0);
+  const Shape* b = node.shape(1);
+  if ((a != nullptr && a->size() != 2) || (b != nullptr && b->size() != 2)) {
+    node.Reject("inputs of rank {} and {}, 2 expected", a ? a->size() : 2, b ? b->size() : 2);
+  }
+  if (a == nullptr || b == nullptr) return node.SetTensor(0, node.element(0), Shape(2));
+  const bool transpose_a = node.node().IntAttribute("transA", 0) != 0;
+  const bool transpose_b = node.node().IntAttribute("transB", 0) != 0;
+  const Dim& inner_a = (*a)[transpose_a ? 0 : 1];
+  const Dim& inner_b = (*b)[transpose_b ? 1 : 0];
+  if (inner_a.known() && inner_b.known() && inner_a.value != inner_b.value) {
+    node.Reject("inner dimensions {} and {} differ", inner_a.value, inner_b.value);
+  }
+  node.SetTensor(0, node.element(0), Shape{(*a)[transpose_a ? 1 : 0], (*b)[transpose_b ? 0 : 1]});
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,22 @@
+// Names from a file end in messages, and a damaged file has names of any bytes. The public functions of this folder
+// pass their errors through here, so that a message is always one line that is safe to print.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace epiphyte::core {
+
+// Runs `action`; an Error's message gets `prefix` in front and becomes printable.
+template <typename Action>
+auto WithPrintableErrors(std::string_view prefix, Action action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error(error.code(), PrintableLine(fmt::format("{}{}", prefix, error.message())));
+  }
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,164 @@
+#include "core/onnx/schema.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/base/suggest.h"
+#include "core/graph/type.h"
+#include "core/onnx/inference.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
+constexpr std::string_view kPreviewTrainingDomain = "ai.onnx.preview.training";
+
+// The type strings of a parameter, as bits. Anything but plain tensors turns the check off for it.
+void ReadAllowedTypes(const onnx::DataTypeSet& types, OperatorSchema::Parameter* parameter) {
+  for (const std::string* text : types) {
+    bool found = false;
+    for (int32_t type = 1; IsValidDataType(type); ++type) {
+      if (*text != fmt::format("tensor({})", DataTypeName(static_cast<DataType>(type)))) continue;
+      parameter->element_types |= uint64_t{1} << type;
+      found = true;
+    }
+    if (!found) parameter->only_tensors = false;
+  }
+}
+
+std::vector<OperatorSchema::Parameter> ReadParameters(const std::vector<onnx::OpSchema::FormalParameter>& formals,
+                                                      std::vector<std::string>* variables) {
+  std::vector<OperatorSchema::Parameter> parameters;
+  for (const onnx::OpSchema::FormalParameter& formal : formals) {
+    OperatorSchema::Parameter& parameter = parameters.emplace_back();
+    parameter.name = formal.GetName();
+    ReadAllowedTypes(formal.GetTypes(), &parameter);
+    const std::string& variable = formal.GetTypeStr();
+    if (variable.find('(') != std::string::npos) continue;  // a type of its own, "tensor(int64)"
+    const auto known = std::find(variables->begin(), variables->end(), variable);
+    parameter.variable = static_cast<int>(known - variables->begin());
+    if (known == variables->end()) variables->push_back(variable);
+  }
+  return parameters;
+}
+
+void ReadSchema(const onnx::OpSchema& schema, OperatorSchema* out) {
+  std::vector<std::string> variables;
+  out->libonnx = &schema;
+  out->min_inputs = static_cast<uint32_t>(schema.min_input());
+  out->max_inputs = static_cast<uint32_t>(schema.max_input());
+  out->min_outputs = static_cast<uint32_t>(schema.min_output());
+  out->max_outputs = static_cast<uint32_t>(schema.max_output());
+  out->deprecated = schema.deprecated();
+  out->inputs = ReadParameters(schema.inputs(), &variables);
+  out->outputs = ReadParameters(schema.outputs(), &variables);
+  if (!schema.inputs().empty() && schema.inputs().back().GetOption() == onnx::OpSchema::Variadic) {
+    out->variadic_inputs = true;
+    out->homogeneous = schema.inputs().back().GetIsHomogeneous();
+  }
+}
+
+void ApplyOverlay(const OverlayOperator& overlay, OperatorSchema* out) {
+  const auto apply = [](int from, uint32_t* to) {
+    if (from != kAsBefore) *to = static_cast<uint32_t>(from);
+  };
+  apply(overlay.min_inputs, &out->min_inputs);
+  apply(overlay.max_inputs, &out->max_inputs);
+  apply(overlay.min_outputs, &out->min_outputs);
+  apply(overlay.max_outputs, &out->max_outputs);
+  out->infer = overlay.infer;
+  out->inference_of = overlay.inference_of;
+}
+
+const onnx::OpSchema* FindLibonnx(std::string_view domain, std::string_view op_type, int64_t opset) {
+  return onnx::OpSchemaRegistry::Schema(std::string(op_type), static_cast<int>(std::min<int64_t>(opset, INT32_MAX)),
+                                        std::string(domain));
+}
+
+}  // namespace
+
+struct SchemaTable::Entry {
+  std::string domain;
+  std::string op_type;
+  bool known = false;
+  OperatorSchema schema;
+};
+
+SchemaTable::SchemaTable() = default;
+SchemaTable::~SchemaTable() = default;
+
+size_t SchemaTable::KeyHash::operator()(const Key& key) const {
+  const std::hash<std::string_view> hash;
+  return hash(key.op_type) * 31 + hash(key.domain) * 7 + static_cast<size_t>(key.opset);
+}
+
+const OperatorSchema* SchemaTable::Find(std::string_view domain, std::string_view op_type, int64_t opset) {
+  domain = NormalDomain(domain);
+  if (MaxOpset(domain) == 0 || opset <= 0) return nullptr;
+  const auto found = entries_.find({domain, op_type, opset});
+  if (found != entries_.end()) return found->second->known ? &found->second->schema : nullptr;
+
+  auto entry = std::make_unique<Entry>();
+  entry->domain = domain;
+  entry->op_type = op_type;
+  OperatorSchema& schema = entry->schema;
+  schema.domain = domain;
+  schema.op_type = op_type;
+  if (const onnx::OpSchema* libonnx = FindLibonnx(domain, op_type, opset)) {
+    ReadSchema(*libonnx, &schema);
+    schema.since_version = libonnx->since_version();
+    schema.exact = true;
+  }
+  const int64_t overlay_version = OverlaySinceVersion(domain, op_type, opset);
+  if (overlay_version > schema.since_version) {
+    schema.since_version = overlay_version;
+    schema.exact = false;
+  }
+  entry->known = schema.since_version > 0;
+  if (const OverlayOperator* overlay = FindOverlayOperator(domain, op_type, schema.since_version);
+      overlay && entry->known) {
+    ApplyOverlay(*overlay, &schema);
+  }
+  const Key key{entry->domain, entry->op_type, opset};
+  const Entry& kept = *entries_.emplace(key, std::move(entry)).first->second;
+  return kept.known ? &kept.schema : nullptr;
+}
+
+std::string_view NormalDomain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+int64_t MaxOpset(std::string_view domain) {
+  domain = NormalDomain(domain);
+  if (domain.empty()) return kMaxOnnxOpset;
+  if (domain == kMlDomain) return 5;
+  return domain == kPreviewTrainingDomain ? 1 : 0;
+}
+
+int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t opset) {
+  domain = NormalDomain(domain);
+  if (MaxOpset(domain) == 0 || opset <= 0) return 0;
+  const onnx::OpSchema* libonnx = FindLibonnx(domain, op_type, opset);
+  return std::max<int64_t>(libonnx == nullptr ? 0 : libonnx->since_version(),
+                           OverlaySinceVersion(domain, op_type, opset));
+}
+
+bool IsKnownOperator(std::string_view domain, std::string_view op_type, int64_t opset) {
+  return SinceVersion(domain, op_type, opset) > 0;
+}
+
+std::string NearestOperator(std::string_view domain, std::string_view op_type) {
+  domain = NormalDomain(domain);
+  const std::vector<onnx::OpSchema> schemas = onnx::OpSchemaRegistry::get_all_schemas();
+  std::vector<std::string_view> names;
+  for (const onnx::OpSchema& schema : schemas) {
+    if (schema.domain() == domain) names.push_back(schema.Name());
+  }
+  for (const OverlayVersion& version : OverlayVersions()) {
+    if (version.domain == domain) names.push_back(version.op_type);
+  }
+  return std::string(Nearest(op_type, names));
+}
+
+}  // namespace epiphyte::core

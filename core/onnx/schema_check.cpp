@@ -1,0 +1,96 @@
+// What a schema demands of a node.
+#include <onnx/defs/schema.h>
+
+#include "core/base/error.h"
+#include "core/onnx/schema.h"
+
+namespace epiphyte::core {
+namespace {
+
+uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values) {
+  size_t count = values.size();
+  while (count > 0 && values[count - 1] == nullptr) --count;
+  return static_cast<uint32_t>(count);
+}
+
+void CheckCount(const Node& node, std::string_view what, uint32_t found, uint32_t least, uint32_t most) {
+  if (found >= least && found <= most) return;
+  const std::string expected = least == most                              ? std::to_string(least)
+                               : most >= static_cast<uint32_t>(INT32_MAX) ? fmt::format("{} or more", least)
+                                                                          : fmt::format("{} to {}", least, most);
+  Fail(StatusCode::kInvalidGraph, "{} has {} {}, {} expected", NodeLabel(node), found, what, expected);
+}
+
+std::string_view AttributeTypeName(AttributeType type) {
+  static constexpr std::string_view kNames[] = {
+      "undefined", "float",   "int",    "string",        "tensor",         "graph", "floats", "ints",
+      "strings",   "tensors", "graphs", "sparse tensor", "sparse tensors", "type",  "types"};
+  const auto index = static_cast<size_t>(type);
+  return index < std::size(kNames) ? kNames[index] : kNames[0];
+}
+
+void CheckAttributes(const Node& node, const OperatorSchema& schema) {
+  for (const auto& [name, rule] : schema.libonnx->attributes()) {
+    const Attribute* attribute = node.FindAttribute(name);
+    if (attribute == nullptr) {
+      if (!rule.required || !schema.exact) continue;
+      Fail(StatusCode::kInvalidGraph, "{} lacks the attribute '{}' that {}-{} requires", NodeLabel(node), name,
+           schema.op_type, schema.since_version);
+    }
+    const auto expected = static_cast<AttributeType>(rule.type);
+    if (attribute->type() == expected) continue;
+    // Sparse values were made dense by the reader.
+    if (expected == AttributeType::kSparseTensor && attribute->type() == AttributeType::kTensor) continue;
+    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, {} expected", NodeLabel(node), name,
+         AttributeTypeName(attribute->type()), AttributeTypeName(expected));
+  }
+}
+
+}  // namespace
+
+std::string NodeLabel(const Node& node) {
+  if (!node.name().empty()) return fmt::format("{} node '{}'", node.op_type(), node.name());
+  for (const ValueDef* output : node.outputs()) {
+    if (output != nullptr) return fmt::format("{} node that makes '{}'", node.op_type(), output->name());
+  }
+  return fmt::format("{} node without a name", node.op_type());
+}
+
+void CheckNode(const Node& node, const OperatorSchema& schema) {
+  if (schema.deprecated) {
+    Fail(StatusCode::kNotImplemented,
+         "{}: the operator was removed in opset {}; convert the model to use its successor", NodeLabel(node),
+         schema.since_version);
+  }
+  CheckCount(node, "inputs", CountWithoutTrailingNulls(node.inputs()), schema.min_inputs, schema.max_inputs);
+  CheckCount(node, "outputs", CountWithoutTrailingNulls(node.outputs()), schema.min_outputs, schema.max_outputs);
+  if (schema.libonnx != nullptr) CheckAttributes(node, schema);
+}
+
+void CheckInputTypes(const Node& node, const OperatorSchema& schema) {
+  constexpr size_t kMaxVariables = 32;
+  const ValueDef* bound[kMaxVariables] = {};
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const ValueDef* value = node.inputs()[i];
+    const OperatorSchema::Parameter* parameter = schema.input(i);
+    if (value == nullptr || parameter == nullptr || !value->type() || !value->type()->IsTensor()) continue;
+    const DataType found = value->type()->element_type();
+    if (found == DataType::kUndefined) continue;
+    if (schema.exact && parameter->only_tensors && (parameter->element_types >> static_cast<int>(found) & 1) == 0) {
+      Fail(StatusCode::kInvalidGraph, "{}: input {} ('{}') is of type {}, which {}-{} does not accept", NodeLabel(node),
+           i, value->name(), DataTypeName(found), schema.op_type, schema.since_version);
+    }
+    const bool free = i + 1 >= schema.inputs.size() && schema.variadic_inputs && !schema.homogeneous;
+    if (free || parameter->variable < 0 || static_cast<size_t>(parameter->variable) >= kMaxVariables) continue;
+    const ValueDef*& first = bound[parameter->variable];
+    if (first == nullptr) {
+      first = value;
+    } else if (first->type()->element_type() != found) {
+      Fail(StatusCode::kInvalidGraph, "{}: inputs '{}' and '{}' are of types {} and {}, the same type expected",
+           NodeLabel(node), first->name(), value->name(), DataTypeName(first->type()->element_type()),
+           DataTypeName(found));
+    }
+  }
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,46 @@
+// TensorReader: TensorProto and SparseTensorProto to constants.
+//
+// Raw bytes are viewed where they are, when they are aligned for their element type; otherwise that one tensor is
+// copied. Typed fields (int32_data and the like) are decoded. Whatever a tensor claims is checked before memory is
+// allocated for it, so a small file can't ask for a large allocation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/graph/constant.h"
+#include "core/onnx/external_data.h"
+
+namespace epiphyte::core {
+
+struct NamedTensor {
+  std::string name;
+  ConstantPtr constant;
+  std::unique_ptr<ExternalLocation> external;  // null: the bytes were in the model
+};
+
+class TensorReader {
+ public:
+  // `owner` keeps the model's bytes alive; null: everything is copied. `external` may be null: external data is then
+  // refused.
+  TensorReader(std::shared_ptr<const void> owner, ExternalData* external)
+      : owner_(std::move(owner)), external_(external) {}
+
+  // `what` names the tensor in messages in case it has no name of its own.
+  NamedTensor Read(std::string_view tensor_proto, std::string_view what) const;
+  // A SparseTensorProto as a dense tensor.
+  NamedTensor ReadSparse(std::string_view sparse_tensor_proto, std::string_view what) const;
+
+  // A view of `size` bytes of the model, or a copy where a view isn't possible.
+  ConstantPtr Bytes(DataType type, std::vector<int64_t> dims, const void* data, uint64_t size,
+                    const std::shared_ptr<const void>& owner) const;
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  ExternalData* external_;
+};
+
+}  // namespace epiphyte::core

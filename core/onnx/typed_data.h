@@ -1,0 +1,28 @@
+// TypedData: the fields of a TensorProto that hold elements as protobuf numbers (float_data, int32_data, …), which is
+// how small tensors are often written. Collected while the message is walked, decoded once the type is known.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/constant.h"
+#include "core/onnx/wire_reader.h"
+
+namespace epiphyte::core {
+
+class TypedData {
+ public:
+  // True when the field is one of the typed ones; it is kept then.
+  bool Take(const WireField& field);
+  bool empty() const { return fields_.empty(); }
+
+  // The constant that the fields describe. Throws INVALID_GRAPH, starting with `what`, when there are more or fewer
+  // elements than `dims` say, or they are in a field that doesn't belong to `type`.
+  ConstantPtr Decode(DataType type, std::vector<int64_t> dims, std::string_view what) const;
+
+ private:
+  std::vector<WireField> fields_;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,69 @@
+// WireReader: walks one protobuf message in place, field by field. Nothing is copied; a length-delimited field is a
+// view of the bytes that were given. Every length is checked against the end of the message before it is used.
+//
+//   WireReader reader(bytes, "NodeProto");
+//   for (WireField field; reader.Next(&field);) {
+//     if (field.number == 4) op_type = field.Bytes();
+//   }
+//
+// All errors are INVALID_PROTOBUF and name the message and the place.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace epiphyte::core {
+
+// Graphs in attributes of nodes in graphs, and types of types. Deeper input is refused: nothing real comes near it, and
+// recursion has to end somewhere.
+inline constexpr int kMaxNesting = 64;
+
+enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+struct WireField {
+  uint32_t number = 0;
+  WireType type = WireType::kVarint;
+  uint64_t scalar = 0;       // varint, fixed64, fixed32
+  std::string_view bytes;    // kBytes
+  const char* message = "";  // for errors
+
+  // Throw when the field came with another wire type.
+  std::string_view Bytes() const;
+  uint64_t Varint() const;
+  int64_t Int64() const { return static_cast<int64_t>(Varint()); }
+  int32_t Int32() const { return static_cast<int32_t>(Varint()); }
+  float Float() const;
+
+  // Repeated numbers come packed or one by one; both append here.
+  void AppendInts(std::vector<int64_t>* out) const;
+  void AppendFloats(std::vector<float>* out) const;
+
+  // How many numbers of this field's packed or single form there are.
+  uint64_t CountVarints() const;
+  uint64_t CountFixed(uint32_t width) const;
+};
+
+class WireReader {
+ public:
+  // `message` names the message in errors and must outlive the reader.
+  WireReader(std::string_view bytes, const char* message)
+      : begin_(bytes.data()), next_(bytes.data()), end_(bytes.data() + bytes.size()), message_(message) {}
+
+  // The next field; false at the end of the message.
+  bool Next(WireField* field);
+
+ private:
+  friend struct WireField;
+  uint64_t ReadVarint();
+  uint64_t ReadFixed(uint32_t width);
+  uint64_t Offset() const { return static_cast<uint64_t>(next_ - begin_); }
+
+  const char* begin_;
+  const char* next_;
+  const char* end_;
+  const char* message_;
+};
+
+}  // namespace epiphyte::core
