@@ -1,0 +1,39 @@
+#include "core/transform/rules/rules.h"
+#include "core/transform/transform.h"
+
+namespace epiphyte::core {
+
+// Order matters for speed, not for the result: rounds repeat until nothing changes. Constants come first because most
+// rules look for them; removal comes last because rules leave dead nodes behind. Rules in a row share one walk.
+TransformPipeline TransformPipeline::Default() {
+  TransformPipeline pipeline;
+  pipeline.Add(MakeFoldConstants());
+  pipeline.Add(MakeShareConstants());
+
+  pipeline.Add(MakeRemoveIdentity());
+  pipeline.Add(MakeRemoveDropout());
+  pipeline.Add(MakeRemoveNoOpCast());
+  pipeline.Add(MakeRemoveNoOpShapeChange());
+  pipeline.Add(MakeRemoveNoOpMovement());
+  pipeline.Add(MakeRemoveNeutralArithmetic());
+  pipeline.Add(MakeFoldShape());
+  pipeline.Add(MakeFoldPartOfShape());
+  pipeline.Add(MakeMergeCasts());
+  pipeline.Add(MakeMergeTransposes());
+  pipeline.Add(MakeMergeReshapes());
+  pipeline.Add(MakeMergeReluClip());
+  pipeline.Add(MakeRemoveRequantization());
+  pipeline.Add(MakeFuseConvBatchNormalization());
+  pipeline.Add(MakeFuseConvAdd());
+  pipeline.Add(MakeFuseConvMul());
+  pipeline.Add(MakeFuseMatMulAdd());
+  pipeline.Add(MakeFuseGemmBias());
+
+  pipeline.Add(MakeMergeCommonSubexpressions());
+  pipeline.Add(MakeRecognizeGelu());
+  pipeline.Add(MakeRecognizeLayerNormalization());
+  pipeline.Add(MakeRemoveDeadNodes());
+  return pipeline;
+}
+
+}  // namespace epiphyte::core

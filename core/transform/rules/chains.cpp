@@ -1,0 +1,167 @@
+// Chains of similar nodes that one node can stand for.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/transform/edit.h"
+#include "core/transform/rules/basic_rule.h"
+#include "core/transform/rules/rules.h"
+
+namespace epiphyte::core {
+namespace {
+
+// What a number type can hold exactly: an integer range as bits without the sign, or mantissa and exponent bits.
+struct NumberFormat {
+  bool is_float;
+  bool is_signed;
+  int precision;
+  int exponent;
+};
+
+std::optional<NumberFormat> FormatOf(DataType type) {
+  switch (type) {
+    case DataType::kBool: return NumberFormat{false, false, 1, 0};
+    case DataType::kUint8: return NumberFormat{false, false, 8, 0};
+    case DataType::kUint16: return NumberFormat{false, false, 16, 0};
+    case DataType::kUint32: return NumberFormat{false, false, 32, 0};
+    case DataType::kUint64: return NumberFormat{false, false, 64, 0};
+    case DataType::kInt8: return NumberFormat{false, true, 7, 0};
+    case DataType::kInt16: return NumberFormat{false, true, 15, 0};
+    case DataType::kInt32: return NumberFormat{false, true, 31, 0};
+    case DataType::kInt64: return NumberFormat{false, true, 63, 0};
+    case DataType::kFloat16: return NumberFormat{true, true, 11, 5};
+    case DataType::kBfloat16: return NumberFormat{true, true, 8, 8};
+    case DataType::kFloat: return NumberFormat{true, true, 24, 8};
+    case DataType::kDouble: return NumberFormat{true, true, 53, 11};
+    default: return std::nullopt;
+  }
+}
+
+// Every value of `from` is a value of `to`.
+bool HoldsExactly(DataType to, DataType from) {
+  const auto narrow = FormatOf(from);
+  const auto wide = FormatOf(to);
+  if (!narrow || !wide) return false;
+  if (to == DataType::kBool) return from == DataType::kBool;
+  if (narrow->is_float && !wide->is_float) return false;
+  if (narrow->is_signed && !wide->is_signed) return false;
+  return narrow->precision <= wide->precision && narrow->exponent <= (wide->is_float ? wide->exponent : 0);
+}
+
+// Cast(Cast(x: A → B) → C) is Cast(x → C) when B holds every A.
+class MergeCasts final : public BasicRule {
+ public:
+  MergeCasts() : BasicRule("MergeCasts", {"Cast"}) {}
+
+  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+    const Node* first = ProducedBy(node.input(0), "Cast");
+    if (first == nullptr || !HasOnlyAttributes(node, {"to"}) || !HasOnlyAttributes(*first, {"to"})) return false;
+    const auto between = static_cast<DataType>(first->IntAttribute("to", 0));
+    if (!HoldsExactly(between, ElementType(first->input(0)))) return false;
+    if (!FormatOf(static_cast<DataType>(node.IntAttribute("to", 0)))) return false;
+    graph.ReplaceInput(&node, 0, first->input(0));
+    return true;
+  }
+};
+
+class MergeTransposes final : public BasicRule {
+ public:
+  MergeTransposes() : BasicRule("MergeTransposes", {"Transpose"}) {}
+
+  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+    const Node* first = ProducedBy(node.input(0), "Transpose");
+    if (first == nullptr) return false;
+    const auto inner = Permutation(*first);
+    const auto outer = Permutation(node);
+    if (!inner || !outer || inner->size() != outer->size()) return false;
+    std::vector<int64_t> merged;
+    for (const int64_t axis : *outer) merged.push_back((*inner)[static_cast<size_t>(axis)]);
+    graph.ReplaceInput(&node, 0, first->input(0));
+    node.SetAttribute(Attribute::Ints("perm", std::move(merged)));
+    return true;
+  }
+
+ private:
+  static std::optional<std::vector<int64_t>> Permutation(const Node& node) {
+    std::vector<int64_t> perm;
+    if (const Attribute* attribute = node.FindAttribute("perm")) {
+      perm = attribute->ints();
+    } else if (const auto rank = Rank(node.input(0))) {
+      for (size_t axis = *rank; axis-- > 0;) perm.push_back(static_cast<int64_t>(axis));
+    } else {
+      return std::nullopt;
+    }
+    const auto size = static_cast<int64_t>(perm.size());
+    if (std::any_of(perm.begin(), perm.end(), [=](int64_t axis) { return axis < 0 || axis >= size; })) {
+      return std::nullopt;
+    }
+    return perm;
+  }
+};
+
+// A Reshape doesn't care what shape its input had before, and a chain that ends in the shape it began with is nothing.
+class MergeReshapes final : public BasicRule {
+ public:
+  MergeReshapes() : BasicRule("MergeReshapes", {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) {}
+
+  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+    const Node* first = nullptr;
+    for (const std::string_view op_type : operators()) {
+      if (first == nullptr) first = ProducedBy(node.input(0), op_type);
+    }
+    if (first == nullptr || first->input(0) == nullptr) return false;
+    if (SameStaticShape(first->input(0), node.output(0)) && BypassNode(graph, node, first->input(0))) return true;
+    if (!node.Is("Reshape") || !NamesEveryDimension(node)) return false;
+    graph.ReplaceInput(&node, 0, first->input(0));
+    return true;
+  }
+
+ private:
+  // A 0 in the shape copies a dimension of the input, unless allowzero says that it is one.
+  static bool NamesEveryDimension(const Node& node) {
+    std::optional<std::vector<int64_t>> shape;
+    if (const Attribute* attribute = node.FindAttribute("shape")) {
+      shape = attribute->ints();
+    } else {
+      shape = Integers(ConstantInput(node, 1));
+    }
+    if (!shape) return false;
+    return node.IntAttribute("allowzero", 0) != 0 || std::find(shape->begin(), shape->end(), 0) == shape->end();
+  }
+};
+
+// Clip(Relu(x)) is Clip(x) with a lower bound of at least 0.
+class MergeReluClip final : public BasicRule {
+ public:
+  MergeReluClip() : BasicRule("MergeReluClip", {"Clip"}) {}
+
+  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+    const Node* relu = ProducedBy(node.input(0), "Relu");
+    if (relu == nullptr || ElementType(relu->input(0)) != DataType::kFloat || !HasSingleUse(node.input(0)))
+      return false;
+    if (node.since_version() < 11) {
+      if (node.FloatAttribute("max", 0.0f) < 0.0f) return false;
+      if (node.FloatAttribute("min", -1.0f) < 0.0f) node.SetAttribute(Attribute::Float("min", 0.0f));
+    } else {
+      // With max below min the bounds' order decides; leave that alone.
+      if (node.input(2) != nullptr && UniformValue(ConstantInput(node, 2)).value_or(-1.0) < 0.0) return false;
+      const auto minimum = UniformValue(ConstantInput(node, 1));
+      if (node.input(1) != nullptr && !minimum) return false;
+      if (minimum.value_or(-1.0) < 0.0) {
+        const float zero = 0.0f;
+        graph.ReplaceInput(&node, 1,
+                           AddNamedConstant(graph, "clip_min", Constant::Copy(DataType::kFloat, {}, &zero, 4)));
+      }
+    }
+    graph.ReplaceInput(&node, 0, relu->input(0));
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<RewriteRule> MakeMergeCasts() { return std::make_unique<MergeCasts>(); }
+std::unique_ptr<RewriteRule> MakeMergeTransposes() { return std::make_unique<MergeTransposes>(); }
+std::unique_ptr<RewriteRule> MakeMergeReshapes() { return std::make_unique<MergeReshapes>(); }
+std::unique_ptr<RewriteRule> MakeMergeReluClip() { return std::make_unique<MergeReluClip>(); }
+
+}  // namespace epiphyte::core

@@ -1,0 +1,43 @@
+// Dead nodes: what no graph output depends on is removed, with the constants that only it needed.
+#include <algorithm>
+
+#include "core/transform/edit.h"
+#include "core/transform/rules/rules.h"
+
+namespace epiphyte::core {
+namespace {
+
+// An EP context may hold the data of others even when nothing reads its outputs.
+bool HasSideEffects(const Node& node) { return node.op_type() == "EPContext"; }
+
+class RemoveDeadNodes final : public Transform {
+ public:
+  std::string_view name() const override { return "RemoveDeadNodes"; }
+  TransformLevel level() const override { return TransformLevel::kBasic; }
+
+  bool Apply(Graph& graph, const TransformContext&) override {
+    bool changed = false;
+    const std::vector<Node*> order = graph.TopologicalOrder();
+    for (auto node = order.rbegin(); node != order.rend(); ++node) {
+      const std::vector<ValueDef*> outputs = (*node)->outputs();
+      if (HasSideEffects(**node) || !std::all_of(outputs.begin(), outputs.end(), IsUnused)) continue;
+      graph.RemoveNode(*node);
+      for (ValueDef* output : outputs) {
+        if (output != nullptr) graph.RemoveValue(output);
+      }
+      changed = true;
+    }
+    for (const std::unique_ptr<ValueDef>& value : graph.values()) {
+      if (value == nullptr || !value->IsConstant() || !IsUnused(value.get())) continue;
+      graph.RemoveValue(value.get());
+      changed = true;
+    }
+    return changed;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Transform> MakeRemoveDeadNodes() { return std::make_unique<RemoveDeadNodes>(); }
+
+}  // namespace epiphyte::core
