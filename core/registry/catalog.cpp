@@ -1,0 +1,264 @@
+#include "core/registry/catalog.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/small_file.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/registry/decisions.h"
+#include "core/registry/plugin_table.h"
+#include "core/registry/policy.h"
+#include "core/registry/refusal.h"
+#include "core/registry/search_paths.h"
+
+namespace epiphyte::core {
+namespace {
+
+PluginEntry ReadEntry(const std::filesystem::path& path) {
+  PluginEntry entry;
+  std::string text;
+  try {
+    text = ReadSmallFile(path, kMaxManifestBytes);
+    entry.manifest = ParseManifest(text, path);
+  } catch (const Error& error) {
+    entry.manifest.path = path;
+    entry.manifest.name = NameInManifest(text);
+    entry.state = PluginState::kBadManifest;
+    entry.message = error.message();
+    entry.hint = "correct or remove the manifest; its keys are described in schema.yaml";
+  }
+  return entry;
+}
+
+bool IsUsable(const PluginEntry& entry) {
+  return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
+}
+
+std::string Explain(const PluginEntry& entry) {
+  std::string text = fmt::format("provider '{}' can't be used: {}: {}", entry.manifest.name,
+                                 PluginStateName(entry.state), entry.message);
+  if (!entry.hint.empty()) text += "; " + entry.hint;
+  return text;
+}
+
+void Refuse(PluginEntry* entry, const Refusal& refusal) {
+  entry->state = refusal.state();
+  entry->message = PrintableLine(refusal.message());
+  entry->hint = PrintableLine(refusal.hint());
+}
+
+bool ShareSource(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+}
+
+}  // namespace
+
+std::string_view PluginStateName(PluginState state) {
+  switch (state) {
+    case PluginState::kReady: return "Ready";
+    case PluginState::kLoaded: return "Loaded";
+    case PluginState::kDisabled: return "Disabled";
+    case PluginState::kShadowed: return "Shadowed";
+    case PluginState::kDenied: return "Denied";
+    case PluginState::kWrongPlatform: return "WrongPlatform";
+    case PluginState::kAbiTooOld: return "AbiTooOld";
+    case PluginState::kAbiTooNew: return "AbiTooNew";
+    case PluginState::kBadManifest: return "BadManifest";
+    case PluginState::kManifestMismatch: return "ManifestMismatch";
+    case PluginState::kDigestMismatch: return "DigestMismatch";
+    case PluginState::kLibraryMissing: return "LibraryMissing";
+    case PluginState::kMissingDependency: return "MissingDependency";
+    case PluginState::kSymbolMissing: return "SymbolMissing";
+    case PluginState::kInitFailed: return "InitFailed";
+    case PluginState::kNoDevice: return "NoDevice";
+  }
+  return "Unknown";
+}
+
+struct Catalog::Impl {
+  struct Item {
+    PluginEntry entry;
+    const LoadedPlugin* plugin = nullptr;
+  };
+
+  // Null when no manifest has that name. Of several the usable one, else the one that the others were shadowed by.
+  Item* Find(std::string_view name);
+  // Null, with the reason in the entry, when it can't be used.
+  const LoadedPlugin* Open(Item* item);
+  [[noreturn]] void FailUnknown(std::string_view name) const;
+  // Makes room for a registered plugin; throws when something of it is in use by another.
+  void Yield(const LoadedPlugin& registered);
+
+  const EpHostInfo* host = nullptr;
+  Policy policy;
+  std::vector<SearchedFolder> folders;
+  mutable std::mutex mutex;
+  std::vector<Item> items;  // in the total order
+};
+
+Catalog::Impl::Item* Catalog::Impl::Find(std::string_view name) {
+  Item* found = nullptr;
+  for (Item& item : items) {
+    if (item.entry.manifest.name != name) continue;
+    if (IsUsable(item.entry)) return &item;
+    if (found == nullptr || found->entry.state == PluginState::kShadowed) found = &item;
+  }
+  return found;
+}
+
+const LoadedPlugin* Catalog::Impl::Open(Item* item) {
+  PluginEntry& entry = item->entry;
+  if (entry.state != PluginState::kReady) return item->plugin;
+  try {
+    item->plugin = &AcquirePlugin(entry.library, entry.manifest, *host);
+    entry.state = PluginState::kLoaded;
+  } catch (const Refusal& refusal) {
+    Refuse(&entry, refusal);
+    Log(LogLevel::kInfo, "registry", "{}", Explain(entry));
+  } catch (const Error& error) {
+    Refuse(&entry, Refusal(PluginState::kInitFailed, error.message()));
+  }
+  return item->plugin;
+}
+
+void Catalog::Impl::FailUnknown(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const Item& item : items) {
+    if (!item.entry.manifest.name.empty()) names.push_back(item.entry.manifest.name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::string_view nearest = Nearest(name, names);
+  Fail(StatusCode::kNotFound, "no plugin named '{}' is installed{}; installed: {}", PrintableLine(name, 64),
+       nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+void Catalog::Impl::Yield(const LoadedPlugin& registered) {
+  const auto in_the_way = [&](const Item& item) {
+    return IsUsable(item.entry) && (item.entry.manifest.name == registered.name ||
+                                    ShareSource(item.entry.manifest.sources, registered.sources));
+  };
+  for (const Item& item : items) {
+    if (item.plugin != nullptr && in_the_way(item)) {
+      Fail(StatusCode::kInvalidArgument,
+           "plugin '{}' can't be registered: '{}' is in use and has the same name or a source of it; register plugins "
+           "before the first one is loaded",
+           registered.name, item.entry.manifest.name);
+    }
+  }
+  for (Item& item : items) {
+    if (!in_the_way(item)) continue;
+    item.entry.state = PluginState::kShadowed;
+    item.entry.message = fmt::format(
+        "the application registered plugin '{}', which has the same name or a source of it", registered.name);
+    item.entry.hint = "";
+  }
+}
+
+Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::make_unique<Impl>()) {
+  impl_->host = host;
+  impl_->policy = ReadPolicy(FindPolicyFile(options));
+  Search search = FindManifests(options);
+  impl_->folders = std::move(search.folders);
+
+  std::vector<PluginEntry> entries;
+  entries.reserve(search.manifests.size());
+  for (const std::filesystem::path& path : search.manifests) entries.push_back(ReadEntry(path));
+  DecideAll(&entries, impl_->policy, *host);
+  for (PluginEntry& entry : entries) {
+    for (const std::string& note : entry.manifest.notes) Log(LogLevel::kInfo, "registry", "{}", note);
+    impl_->items.push_back({std::move(entry), nullptr});
+  }
+}
+
+Catalog::~Catalog() {
+  for (const Impl::Item& item : impl_->items) {
+    if (item.plugin != nullptr) ReleasePlugin(*item.plugin);
+  }
+}
+
+std::vector<PluginEntry> Catalog::entries() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::vector<PluginEntry> entries;
+  entries.reserve(impl_->items.size());
+  for (const Impl::Item& item : impl_->items) entries.push_back(item.entry);
+  return entries;
+}
+
+const std::vector<SearchedFolder>& Catalog::folders() const { return impl_->folders; }
+
+const LoadedPlugin& Catalog::Load(std::string_view name) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  Impl::Item* item = impl_->Find(name);
+  if (item == nullptr) impl_->FailUnknown(name);
+  const LoadedPlugin* plugin = impl_->Open(item);
+  if (plugin == nullptr) throw Error(StatusCode::kEpFail, Explain(item->entry));
+  return *plugin;
+}
+
+const LoadedPlugin* Catalog::TryLoad(std::string_view name) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  Impl::Item* item = impl_->Find(name);
+  return item == nullptr ? nullptr : impl_->Open(item);
+}
+
+void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  const LoadedPlugin* plugin = nullptr;
+  try {
+    plugin = &AcquirePlugin(query, *impl_->host);
+  } catch (const Refusal& refusal) {
+    Fail(StatusCode::kEpFail, "plugin can't be registered: {}: {}", PluginStateName(refusal.state()),
+         PrintableLine(refusal.message()));
+  }
+  const ProviderPolicy* policy = impl_->policy.Find(plugin->name);
+  try {
+    if (const std::string reason = impl_->policy.ReasonToDeny(plugin->name); !reason.empty()) {
+      Fail(StatusCode::kEpFail, "plugin can't be registered: {}: {}", PluginStateName(PluginState::kDenied), reason);
+    }
+    if (policy != nullptr && !policy->enabled.value_or(true)) {
+      Fail(StatusCode::kEpFail, "plugin can't be registered: {}: '{}' is disabled in {}",
+           PluginStateName(PluginState::kDisabled), plugin->name, impl_->policy.path.string());
+    }
+    impl_->Yield(*plugin);
+  } catch (...) {
+    ReleasePlugin(*plugin);
+    throw;
+  }
+  PluginEntry entry;
+  entry.state = PluginState::kLoaded;
+  entry.manifest.name = plugin->name;
+  entry.manifest.vendor = plugin->vendor;
+  entry.manifest.version = plugin->version;
+  entry.manifest.abi = plugin->descriptor->abi_version;
+  entry.manifest.sources = plugin->sources;
+  entry.manifest.priority = priority;
+  entry.library = plugin->library;
+  entry.priority = priority;
+  if (policy != nullptr) {
+    entry.priority = policy->priority.value_or(priority);
+    entry.options = policy->options;
+  }
+  const auto place = std::find_if(impl_->items.begin(), impl_->items.end(),
+                                  [&](const Impl::Item& item) { return ComesBefore(entry, item.entry); });
+  impl_->items.insert(place, {std::move(entry), plugin});
+}
+
+std::string Catalog::OwnerOfSource(std::string_view source) const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  for (const Impl::Item& item : impl_->items) {
+    const std::vector<std::string>& sources = item.entry.manifest.sources;
+    if (IsUsable(item.entry) && std::find(sources.begin(), sources.end(), source) != sources.end()) {
+      return item.entry.manifest.name;
+    }
+  }
+  return "";
+}
+
+}  // namespace epiphyte::core

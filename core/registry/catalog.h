@@ -1,0 +1,129 @@
+// Catalog: every plugin candidate found, each in exactly one state, in one total order.
+//
+// Building it opens no library. Plugins are loaded one by one, when asked for, and stay mapped for the life of the
+// process. One bad plugin never affects another.
+//
+//   Catalog catalog(CatalogOptions{}, host_info);
+//   for (const PluginEntry& entry : catalog.entries()) …
+//   const LoadedPlugin& cpu = catalog.Load("cpu");
+//
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry/manifest.h"
+#include "epiphyte/ep_plugin.h"
+
+namespace epiphyte::core {
+
+enum class PluginState {
+  kReady,  // manifest fine, library not opened yet
+  kLoaded,
+  kDisabled,
+  kShadowed,  // another plugin of that name, or source, comes first
+  kDenied,
+  kWrongPlatform,
+  kAbiTooOld,
+  kAbiTooNew,
+  kBadManifest,
+  kManifestMismatch,
+  kDigestMismatch,
+  kLibraryMissing,
+  kMissingDependency,
+  kSymbolMissing,
+  kInitFailed,
+  kNoDevice,
+};
+std::string_view PluginStateName(PluginState state);  // "Ready", "Loaded", …
+
+struct PluginEntry {
+  Manifest manifest;  // of kBadManifest: only path, and name if it could be read
+  PluginState state = PluginState::kReady;
+  std::string message;                         // one line; empty for kReady and kLoaded
+  std::string hint;                            // what to do; may be empty
+  std::filesystem::path library;               // absolute; empty when unknown
+  int64_t priority = 0;                        // after the policy
+  std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
+};
+
+// A device as the plugin described it, copied.
+struct Device {
+  EpDeviceKind kind = EP_DEVICE_OTHER;
+  std::string name;
+  std::string vendor;
+  std::string driver_version;
+  std::string architecture;
+};
+
+// A plugin that answered. Lives as long as the process: the address never changes.
+struct LoadedPlugin {
+  const EpPluginDescriptor* descriptor = nullptr;
+  EpPlugin* plugin = nullptr;
+  std::string name;
+  std::string vendor;
+  std::string version;
+  std::vector<std::string> sources;
+  std::vector<Device> devices;
+  std::filesystem::path library;
+  std::filesystem::path manifest;
+};
+
+struct CatalogOptions {
+  // Folders, or single manifests; given by the application; searched after EPIPHYTE_PLUGIN_PATH.
+  std::vector<std::filesystem::path> paths;
+  bool use_environment = true;     // EPIPHYTE_PLUGIN_PATH; never used in a process with raised privileges
+  bool use_user_folder = true;     // the user's plugins and policy file
+  bool use_system_folders = true;  // those of this installation and of the system
+  // Empty: the user's epiphyte.yaml, and if there is none the system's.
+  std::filesystem::path policy_file;
+};
+
+// A folder searched (or a single manifest given as a path) and what was found there, for `doctor`.
+struct SearchedFolder {
+  std::filesystem::path path;
+  std::string origin;  // "EPIPHYTE_PLUGIN_PATH", "application", "user", "installation", "system"
+  bool exists = false;
+  size_t manifests = 0;
+};
+
+class Catalog {
+ public:
+  // Reads the manifests. `host` is handed to the plugins and outlives the process's last plugin call. A bad manifest is
+  // an entry; a bad policy file is an error (INVALID_ARGUMENT, NO_SUCHFILE for one asked for by name), because going on
+  // without it would change where models run.
+  Catalog(CatalogOptions options, const EpHostInfo* host);
+  ~Catalog();
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  // In the total order: priority (higher first), name, path; unusable ones keep their place.
+  std::vector<PluginEntry> entries() const;
+  const std::vector<SearchedFolder>& folders() const;
+
+  // Opens the library if need be. Throws NOT_FOUND (no such name; names the nearest and the installed ones) or EP_FAIL
+  // with the entry's message and hint when it can't be used.
+  const LoadedPlugin& Load(std::string_view name);
+  // As Load, but a failure only changes the entry's state. Null when it can't be used.
+  const LoadedPlugin* TryLoad(std::string_view name);
+  // Registers an already loaded plugin by its query function: for applications that link a plugin statically and for
+  // tests. It comes before any found plugin of the same name or sources. Throws EP_FAIL when the plugin can't be used,
+  // INVALID_ARGUMENT when its name or one of its sources belongs to a plugin that is in use already.
+  void Register(EpPluginQueryFunction query, int64_t priority);
+  // The name of the plugin that owns an EPContext source, or "". Opens no library.
+  std::string OwnerOfSource(std::string_view source) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace epiphyte::core

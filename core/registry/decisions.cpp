@@ -1,0 +1,151 @@
+#include "core/registry/decisions.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/registry/descriptor.h"
+
+namespace epiphyte::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Set(PluginEntry* entry, PluginState state, std::string message, std::string hint = "") {
+  entry->state = state;
+  entry->message = std::move(message);
+  entry->hint = std::move(hint);
+}
+
+void ApplyPolicy(PluginEntry* entry, const Policy& policy) {
+  entry->priority = entry->manifest.priority;
+  entry->options = entry->manifest.options;
+  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
+  if (provider == nullptr) return;
+  entry->priority = provider->priority.value_or(entry->priority);
+  for (const auto& [key, value] : provider->options) entry->options[key] = value;
+}
+
+// Null when the manifest has no library for this platform.
+const std::string* LibraryForThisPlatform(const Manifest& manifest) {
+  auto found = manifest.library.find(std::string(CurrentPlatform()));
+  if (found == manifest.library.end()) found = manifest.library.find("");
+  return found == manifest.library.end() ? nullptr : &found->second;
+}
+
+void CheckPlatform(PluginEntry* entry) {
+  const std::string* library = LibraryForThisPlatform(entry->manifest);
+  if (library != nullptr) {
+    entry->library = (entry->manifest.path.parent_path() / *library).lexically_normal();
+    return;
+  }
+  std::string platforms;
+  for (const auto& [platform, path] : entry->manifest.library) platforms += (platforms.empty() ? "" : ", ") + platform;
+  Set(entry, PluginState::kWrongPlatform,
+      fmt::format("the manifest has libraries for {}; this is {}", platforms, CurrentPlatform()),
+      "install the plugin for this platform");
+}
+
+void CheckAbi(PluginEntry* entry, const EpHostInfo& host) {
+  const uint32_t abi = entry->manifest.abi;
+  if (abi >= host.abi_min && abi <= host.abi_max) return;
+  const bool too_new = abi > host.abi_max;
+  Set(entry, too_new ? PluginState::kAbiTooNew : PluginState::kAbiTooOld,
+      fmt::format("the manifest asks for ABI {}; {} to {} are spoken here", AbiVersionName(abi),
+                  AbiVersionName(host.abi_min), AbiVersionName(host.abi_max)),
+      too_new ? "update Epiphyte" : "update the plugin");
+}
+
+void CheckPolicy(PluginEntry* entry, const Policy& policy) {
+  if (std::string reason = policy.ReasonToDeny(entry->manifest.name); !reason.empty()) {
+    Set(entry, PluginState::kDenied, std::move(reason), "ask whoever wrote that policy");
+    return;
+  }
+  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
+  if (provider != nullptr && provider->enabled) {
+    if (!*provider->enabled) {
+      Set(entry, PluginState::kDisabled, fmt::format("disabled in {}", policy.path.string()),
+          fmt::format("set providers.{}.enabled to true there", entry->manifest.name));
+    }
+  } else if (!entry->manifest.enabled) {
+    Set(entry, PluginState::kDisabled, "disabled in its manifest",
+        "set `enabled: true` there, or in the policy file for this provider");
+  }
+}
+
+void CheckLibrary(PluginEntry* entry) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(entry->library, error);
+  std::string problem;
+  if (error) {
+    problem = error == std::errc::no_such_file_or_directory ? "does not exist" : error.message();
+  } else if (!fs::is_regular_file(canonical, error)) {
+    problem = "is no regular file";
+  }
+  if (problem.empty()) {
+    entry->library = canonical;
+    return;
+  }
+  Set(entry, PluginState::kLibraryMissing, fmt::format("library '{}': {}", entry->library.string(), problem),
+      "install the library or correct `library` in the manifest");
+}
+
+bool IsReady(const PluginEntry& entry) { return entry.state == PluginState::kReady; }
+
+void ShadowNames(std::vector<PluginEntry>* entries) {
+  std::map<std::string_view, const PluginEntry*> owners;
+  for (PluginEntry& entry : *entries) {
+    if (!IsReady(entry)) continue;
+    const auto [owner, is_first] = owners.emplace(entry.manifest.name, &entry);
+    if (is_first) continue;
+    Set(&entry, PluginState::kShadowed,
+        fmt::format("'{}' has the same name and is found first", owner->second->manifest.path.string()),
+        "remove one of the two manifests");
+  }
+}
+
+void ShadowSources(std::vector<PluginEntry>* entries) {
+  std::map<std::string_view, const PluginEntry*> owners;
+  for (PluginEntry& entry : *entries) {
+    if (!IsReady(entry)) continue;
+    for (const std::string& source : entry.manifest.sources) {
+      const auto owner = owners.find(source);
+      if (owner == owners.end()) continue;
+      Set(&entry, PluginState::kShadowed,
+          fmt::format("source '{}' belongs to plugin '{}', which comes first", source, owner->second->manifest.name),
+          "disable one of the two, or change their priorities");
+      break;
+    }
+    if (!IsReady(entry)) continue;
+    for (const std::string& source : entry.manifest.sources) owners.emplace(source, &entry);
+  }
+}
+
+}  // namespace
+
+bool ComesBefore(const PluginEntry& a, const PluginEntry& b) {
+  return std::tuple(-a.priority, std::string_view(a.manifest.name), std::string_view(a.manifest.path.native())) <
+         std::tuple(-b.priority, std::string_view(b.manifest.name), std::string_view(b.manifest.path.native()));
+}
+
+void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host) {
+  for (PluginEntry& entry : *entries) {
+    if (!IsReady(entry)) continue;
+    ApplyPolicy(&entry, policy);
+    CheckPlatform(&entry);
+    if (IsReady(entry)) CheckAbi(&entry, host);
+  }
+  ShadowNames(entries);
+  for (PluginEntry& entry : *entries) {
+    if (IsReady(entry)) CheckPolicy(&entry, policy);
+    if (IsReady(entry)) CheckLibrary(&entry);
+  }
+  std::sort(entries->begin(), entries->end(), ComesBefore);
+  ShadowSources(entries);
+}
+
+}  // namespace epiphyte::core

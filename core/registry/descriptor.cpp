@@ -1,0 +1,133 @@
+#include "core/registry/descriptor.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/registry/refusal.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr size_t kMaxStringBytes = 256;
+constexpr uint32_t kMaxSources = 64;
+// No table of functions is this large: such a size is a value that nobody set.
+constexpr uint32_t kMaxStructSize = 64 * 1024;
+
+[[noreturn]] void Malformed(std::string message) {
+  throw Refusal(PluginState::kInitFailed, std::move(message), "report this to the plugin's vendor");
+}
+
+void CheckStructSize(std::string_view what, uint32_t size, size_t required) {
+  if (size < required) Malformed(fmt::format("{} has struct_size {}, at least {} expected", what, size, required));
+  if (size > kMaxStructSize) {
+    Malformed(fmt::format("{} has struct_size {}, at most {} expected", what, size, kMaxStructSize));
+  }
+}
+
+void CheckAbi(uint32_t version, const EpHostInfo& host) {
+  if (version >= host.abi_min && version <= host.abi_max) return;
+  const bool too_new = version > host.abi_max;
+  throw Refusal(too_new ? PluginState::kAbiTooNew : PluginState::kAbiTooOld,
+                fmt::format("the plugin answered with ABI {}; {} to {} expected", AbiVersionName(version),
+                            AbiVersionName(host.abi_min), AbiVersionName(host.abi_max)),
+                too_new ? "update Epiphyte" : "update the plugin");
+}
+
+template <typename Function>
+void RequireFunction(Function* function, std::string_view name) {
+  if (function == nullptr) Malformed(fmt::format("the descriptor's {} is null, a function expected", name));
+}
+
+template <typename First, typename Second>
+void RequireBothOrNone(First* first, std::string_view first_name, Second* second, std::string_view second_name) {
+  if ((first == nullptr) != (second == nullptr)) {
+    Malformed(fmt::format("of {} and {} only one is there; both or none expected", first_name, second_name));
+  }
+}
+
+void CheckProvider(const EpProviderApi* provider) {
+  if (provider == nullptr) Malformed("the descriptor's provider table is null");
+  CheckStructSize("the provider table", provider->struct_size,
+                  offsetof(EpProviderApi, Execute) + sizeof provider->Execute);
+  RequireFunction(provider->CreateProvider, "provider->CreateProvider");
+  RequireFunction(provider->DestroyProvider, "provider->DestroyProvider");
+  RequireFunction(provider->GetCapability, "provider->GetCapability");
+  RequireFunction(provider->Compile, "provider->Compile");
+  RequireFunction(provider->ReleaseKernel, "provider->ReleaseKernel");
+  RequireFunction(provider->Execute, "provider->Execute");
+  RequireBothOrNone(provider->GetEpContextNodes, "GetEpContextNodes", provider->LoadContext, "LoadContext");
+  RequireBothOrNone(provider->CreateState, "CreateState", provider->ReleaseState, "ReleaseState");
+}
+
+std::vector<std::string> CheckSources(const EpPluginDescriptor& descriptor) {
+  if (descriptor.source_count > kMaxSources) {
+    Malformed(fmt::format("the descriptor has {} sources, at most {} expected", descriptor.source_count, kMaxSources));
+  }
+  if (descriptor.source_count > 0 && descriptor.sources == nullptr) {
+    Malformed(fmt::format("the descriptor's sources are null, {} expected", descriptor.source_count));
+  }
+  std::vector<std::string> sources;
+  for (uint32_t i = 0; i < descriptor.source_count; ++i) {
+    sources.push_back(CheckedString(descriptor.sources[i], fmt::format("the descriptor's sources[{}]", i)));
+    if (sources.back().empty()) Malformed(fmt::format("the descriptor's sources[{}] is empty", i));
+  }
+  return sources;
+}
+
+[[noreturn]] void Mismatch(std::string_view what, std::string_view found, std::string_view expected) {
+  throw Refusal(PluginState::kManifestMismatch,
+                fmt::format("the library says its {} '{}', the manifest says '{}'", what, found, expected),
+                "install manifest and library of the same release");
+}
+
+}  // namespace
+
+std::string AbiVersionName(uint32_t version) {
+  return fmt::format("{}.{}", EP_ABI_VERSION_MAJOR(version), EP_ABI_VERSION_MINOR(version));
+}
+
+std::string CheckedString(const char* text, std::string_view what) {
+  if (text == nullptr) Malformed(fmt::format("{} is null, a string expected", what));
+  const size_t length = strnlen(text, kMaxStringBytes);
+  if (length == kMaxStringBytes) Malformed(fmt::format("{} does not end within {} bytes", what, kMaxStringBytes));
+  const std::string_view view(text, length);
+  if (FindNonText(view) != length || view.find_first_of("\t\r\n") != std::string_view::npos) {
+    Malformed(fmt::format("{} is '{}', printable UTF-8 expected", what, PrintableLine(view)));
+  }
+  return std::string(view);
+}
+
+PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostInfo& host) {
+  CheckStructSize("the descriptor", descriptor->struct_size,
+                  offsetof(EpPluginDescriptor, provider) + sizeof descriptor->provider);
+  CheckAbi(descriptor->abi_version, host);
+  PluginFacts facts;
+  facts.name = CheckedString(descriptor->name, "the descriptor's name");
+  if (!IsProviderName(facts.name)) {
+    Malformed(fmt::format("the descriptor's name is '{}'; expected 1 to 64 letters, digits, '_' or '-'", facts.name));
+  }
+  facts.vendor = CheckedString(descriptor->vendor, "the descriptor's vendor");
+  facts.version = CheckedString(descriptor->version, "the descriptor's version");
+  facts.sources = CheckSources(*descriptor);
+  RequireFunction(descriptor->Initialize, "Initialize");
+  RequireFunction(descriptor->Shutdown, "Shutdown");
+  RequireFunction(descriptor->GetDevices, "GetDevices");
+  CheckProvider(descriptor->provider);
+  return facts;
+}
+
+void CompareWithManifest(const PluginFacts& facts, const Manifest& manifest) {
+  if (facts.name != manifest.name) Mismatch("name is", facts.name, manifest.name);
+  const std::set<std::string> found(facts.sources.begin(), facts.sources.end());
+  const std::set<std::string> expected(manifest.sources.begin(), manifest.sources.end());
+  if (found != expected) {
+    Mismatch("sources are", fmt::format("{}", fmt::join(found, ", ")), fmt::format("{}", fmt::join(expected, ", ")));
+  }
+}
+
+}  // namespace epiphyte::core

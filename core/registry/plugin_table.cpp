@@ -1,0 +1,204 @@
+#include "core/registry/plugin_table.h"
+
+#include <algorithm>
+#include <exception>
+#include <list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/registry/descriptor.h"
+#include "core/registry/library.h"
+#include "core/registry/module.h"
+#include "core/registry/refusal.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr uint32_t kMaxDevices = 64;
+
+struct Slot {
+  LoadedPlugin plugin;
+  uint64_t users = 0;
+};
+
+// Neither slots nor strings are ever removed: plugins and callers keep pointers to them.
+struct Table {
+  std::mutex mutex;
+  std::map<std::string, Slot> slots;  // by library path, or by the address of a query function
+  std::set<std::string> strings;
+  std::list<EpPluginEnvironment> environments;
+};
+
+// Leaked, because plugins are used until the process ends.
+Table& TheTable() {
+  static Table* const table = new Table;
+  return *table;
+}
+
+[[noreturn]] void Escaped(std::string_view call, std::string_view what) {
+  throw Refusal(PluginState::kInitFailed, fmt::format("{} let a C++ exception escape: {}", call, PrintableLine(what)),
+                "report this to the plugin's vendor");
+}
+
+// Calls into the plugin. A plugin must not throw; one that does is refused, not fatal.
+template <typename Call>
+auto Guarded(std::string_view name, Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception& exception) {
+    Escaped(name, exception.what());
+  } catch (...) {
+    Escaped(name, "of unknown type");
+  }
+}
+
+// Takes the status.
+void RefuseOnStatus(std::string_view call, EpStatus* status, const EpHostInfo& host) {
+  if (status == nullptr) return;
+  const char* text = host.status->GetMessage(status);
+  std::string message = PrintableLine(text == nullptr ? "" : text);
+  host.status->Release(status);
+  throw Refusal(PluginState::kInitFailed, fmt::format("{} failed: {}", call, message));
+}
+
+const EpPluginDescriptor* Query(EpPluginQueryFunction query, const EpHostInfo& host) {
+  const EpPluginDescriptor* descriptor = Guarded(EP_PLUGIN_QUERY_SYMBOL, [&] { return query(&host); });
+  if (descriptor == nullptr) {
+    throw Refusal(PluginState::kInitFailed,
+                  fmt::format("{} answered that it speaks none of the ABI versions {} to {}", EP_PLUGIN_QUERY_SYMBOL,
+                              AbiVersionName(host.abi_min), AbiVersionName(host.abi_max)),
+                  "update the plugin, or correct `abi` in its manifest");
+  }
+  return descriptor;
+}
+
+std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& host) {
+  const EpDeviceInfo* infos[kMaxDevices] = {};
+  uint32_t count = 0;
+  EpStatus* status =
+      Guarded("GetDevices", [&] { return plugin.descriptor->GetDevices(plugin.plugin, infos, kMaxDevices, &count); });
+  RefuseOnStatus("GetDevices", status, host);
+  if (count == 0) {
+    throw Refusal(PluginState::kNoDevice, "the plugin found no device that it can use",
+                  "check the device and its driver");
+  }
+  std::vector<Device> devices;
+  for (uint32_t i = 0; i < std::min(count, kMaxDevices); ++i) {
+    const EpDeviceInfo* info = infos[i];
+    const std::string what = fmt::format("GetDevices: device {}", i);
+    if (info == nullptr || !EP_HAS_FIELD(info, EpDeviceInfo, architecture) || info->kind > EP_DEVICE_OTHER) {
+      throw Refusal(PluginState::kInitFailed,
+                    fmt::format("{} is malformed: {}", what,
+                                info == nullptr                ? "null"
+                                : info->kind > EP_DEVICE_OTHER ? "unknown kind"
+                                                               : "struct_size too small"),
+                    "report this to the plugin's vendor");
+    }
+    devices.push_back({info->kind, CheckedString(info->name, what + "'s name"),
+                       CheckedString(info->vendor, what + "'s vendor"),
+                       CheckedString(info->driver_version, what + "'s driver_version"),
+                       CheckedString(info->architecture, what + "'s architecture")});
+  }
+  return devices;
+}
+
+void Shutdown(const LoadedPlugin& plugin) {
+  try {
+    plugin.descriptor->Shutdown(plugin.plugin);
+  } catch (...) {
+    Log(LogLevel::kError, "registry", "plugin '{}': Shutdown let a C++ exception escape", plugin.name);
+  }
+}
+
+const EpPluginEnvironment* MakeEnvironment(const LoadedPlugin& plugin, Table* table) {
+  const auto keep = [&](const std::string& text) { return table->strings.insert(text).first->c_str(); };
+  table->environments.push_back({sizeof(EpPluginEnvironment), 0, keep(plugin.library.string()),
+                                 keep(plugin.library.parent_path().string()), keep(plugin.manifest.string())});
+  return &table->environments.back();
+}
+
+PluginFacts FactsOf(const LoadedPlugin& plugin) { return {plugin.name, plugin.vendor, plugin.version, plugin.sources}; }
+
+// `plugin` has library and manifest. Fills the rest, or throws and leaves nothing initialized.
+void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, PluginFacts facts, const EpHostInfo& host,
+                Table* table) {
+  plugin->descriptor = descriptor;
+  plugin->plugin = nullptr;
+  plugin->name = std::move(facts.name);
+  plugin->vendor = std::move(facts.vendor);
+  plugin->version = std::move(facts.version);
+  plugin->sources = std::move(facts.sources);
+  const EpPluginEnvironment* environment = MakeEnvironment(*plugin, table);
+  EpStatus* status = Guarded("Initialize", [&] { return descriptor->Initialize(&host, environment, &plugin->plugin); });
+  RefuseOnStatus("Initialize", status, host);
+  try {
+    plugin->devices = ReadDevices(*plugin, host);
+  } catch (...) {
+    Shutdown(*plugin);
+    throw;
+  }
+}
+
+void CheckDigest(const std::filesystem::path& library, const Manifest& manifest) {
+  if (manifest.sha256.empty()) return;
+  const std::string found = Sha256OfFile(library);
+  if (found == manifest.sha256) return;
+  throw Refusal(PluginState::kDigestMismatch,
+                fmt::format("'{}' has SHA-256 {}, the manifest says {}", library.string(), found, manifest.sha256),
+                "install manifest and library of the same release");
+}
+
+}  // namespace
+
+const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Manifest& manifest,
+                                  const EpHostInfo& host) {
+  Table& table = TheTable();
+  const std::lock_guard<std::mutex> lock(table.mutex);
+  Slot& slot = table.slots[library.string()];
+  CheckDigest(library, manifest);
+  if (slot.users > 0) {
+    CompareWithManifest(FactsOf(slot.plugin), manifest);
+  } else {
+    const EpPluginDescriptor* descriptor = Query(OpenPluginLibrary(library, manifest.depends), host);
+    PluginFacts facts = CheckDescriptor(descriptor, host);
+    CompareWithManifest(facts, manifest);
+    slot.plugin.library = library;
+    slot.plugin.manifest = manifest.path;
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, &table);
+  }
+  ++slot.users;
+  return slot.plugin;
+}
+
+const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo& host) {
+  if (query == nullptr) throw Refusal(PluginState::kSymbolMissing, "the query function is null");
+  Table& table = TheTable();
+  const std::lock_guard<std::mutex> lock(table.mutex);
+  const auto* address = reinterpret_cast<const void*>(query);
+  Slot& slot = table.slots[fmt::format("query function {}", address)];
+  if (slot.users == 0) {
+    const EpPluginDescriptor* descriptor = Query(query, host);
+    PluginFacts facts = CheckDescriptor(descriptor, host);
+    slot.plugin.library = ModuleOf(address);
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, &table);
+  }
+  ++slot.users;
+  return slot.plugin;
+}
+
+void ReleasePlugin(const LoadedPlugin& plugin) {
+  Table& table = TheTable();
+  const std::lock_guard<std::mutex> lock(table.mutex);
+  for (auto& [key, slot] : table.slots) {
+    if (&slot.plugin != &plugin) continue;
+    if (slot.users > 0 && --slot.users == 0) Shutdown(slot.plugin);
+    return;
+  }
+}
+
+}  // namespace epiphyte::core

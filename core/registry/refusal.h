@@ -1,0 +1,25 @@
+// Refusal: why one plugin can't be used. Thrown while it is loaded, kept in its entry, and of no effect on others.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+
+class Refusal : public Error {
+ public:
+  Refusal(PluginState state, std::string message, std::string hint = "")
+      : Error(StatusCode::kEpFail, std::move(message)), state_(state), hint_(std::move(hint)) {}
+
+  PluginState state() const { return state_; }
+  const std::string& hint() const { return hint_; }
+
+ private:
+  PluginState state_;
+  std::string hint_;
+};
+
+}  // namespace epiphyte::core

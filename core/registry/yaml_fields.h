@@ -1,0 +1,24 @@
+// What manifests and policy files read from YAML in the same way.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/strict_yaml.h"
+
+namespace epiphyte::core {
+
+// Option values are single values of any look ("0", "true", "bf16"), kept as they are spelled.
+std::map<std::string, std::string> ReadOptions(const YamlNode& node);
+// Priorities are bounded so that arithmetic on them can't overflow.
+int64_t ReadPriority(const YamlNode& node);
+std::string ReadProviderName(const YamlNode& node);
+std::vector<std::string> ReadProviderNames(const YamlNode& list);
+// One note per key of `map` that isn't known, with the nearest known one.
+std::vector<std::string> NotesOnUnknownKeys(const YamlNode& map, std::span<const std::string_view> known);
+
+}  // namespace epiphyte::core
