@@ -1,0 +1,166 @@
+#include "core/partition/convex_groups.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+
+#include "core/partition/strong_components.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+// The graph with each unit contracted to one item. Nodes outside of units are items of their own.
+class Quotient {
+ public:
+  Quotient(const Graph& graph, const std::vector<Node*>& order, std::span<const std::vector<Node*>> units,
+           const std::vector<char>& dropped)
+      : item_of_(graph.nodes().size(), kNone) {
+    for (size_t unit = 0; unit < units.size(); ++unit) {
+      if (dropped[unit] != 0 || units[unit].empty()) continue;
+      for (const Node* node : units[unit]) item_of_[node->id()] = static_cast<uint32_t>(unit_of_.size());
+      unit_of_.push_back(static_cast<uint32_t>(unit));
+    }
+    for (const Node* node : order) {
+      if (item_of_[node->id()] != kNone) continue;
+      item_of_[node->id()] = static_cast<uint32_t>(unit_of_.size());
+      unit_of_.push_back(kNone);
+    }
+    BuildEdges(order);
+  }
+
+  uint32_t item_of(const Node& node) const { return item_of_[node.id()]; }
+  uint32_t unit_of(uint32_t item) const { return unit_of_[item]; }
+  bool supported(uint32_t item) const { return unit_of_[item] != kNone; }
+  const AdjacencyList& edges() const { return edges_; }
+
+ private:
+  template <typename Visit>
+  void ForEachEdge(const std::vector<Node*>& order, Visit visit) const {
+    for (const Node* node : order) {
+      const uint32_t from = item_of(*node);
+      for (const ValueDef* output : node->outputs()) {
+        if (output == nullptr) continue;
+        for (const Node* consumer : output->consumers()) {
+          if (item_of(*consumer) != from) visit(from, item_of(*consumer));
+        }
+      }
+    }
+  }
+
+  void BuildEdges(const std::vector<Node*>& order) {
+    edges_.begin.assign(unit_of_.size() + 1, 0);
+    ForEachEdge(order, [this](uint32_t from, uint32_t) { ++edges_.begin[from + 1]; });
+    for (size_t i = 1; i < edges_.begin.size(); ++i) edges_.begin[i] += edges_.begin[i - 1];
+    edges_.targets.resize(edges_.begin.back());
+    std::vector<uint64_t> next(edges_.begin.begin(), edges_.begin.end() - 1);
+    ForEachEdge(order, [&](uint32_t from, uint32_t to) { edges_.targets[next[from]++] = to; });
+  }
+
+  std::vector<uint32_t> item_of_;
+  std::vector<uint32_t> unit_of_;
+  AdjacencyList edges_;
+};
+
+// Units on a cycle with a node outside of all units can't be fused. Drops one in each such component while rounds last,
+// then all of them. Returns whether any was dropped.
+bool DropCyclicUnits(const Quotient& quotient, std::span<const std::vector<Node*>> units,
+                     const StrongComponents& components, bool all, std::vector<char>* dropped) {
+  std::vector<uint32_t> size(components.count, 0);
+  std::vector<char> has_outsider(components.count, 0);
+  for (uint32_t item = 0; item < components.of.size(); ++item) {
+    ++size[components.of[item]];
+    if (!quotient.supported(item)) has_outsider[components.of[item]] = 1;
+  }
+  bool any = false;
+  for (uint32_t item = static_cast<uint32_t>(components.of.size()); item-- > 0;) {
+    const uint32_t component = components.of[item];
+    if (size[component] < 2 || has_outsider[component] == 0 || !quotient.supported(item)) continue;
+    // A unit of one node can't close a cycle; it is only caught in one.
+    if (units[quotient.unit_of(item)].size() < 2) continue;
+    (*dropped)[quotient.unit_of(item)] = 1;
+    if (!all) size[component] = 0;
+    any = true;
+  }
+  return any;
+}
+
+// The depth of a supported item is the number of times that a path to it can leave the supported set and come back. The
+// depth of any other is that of its deepest supported ancestor, -1 if there is none. Along an edge the depth never
+// falls, and it rises from an unsupported item to a supported one; so all supported items of one depth form a convex
+// group, and the groups form no cycle.
+std::vector<int32_t> Depths(const Quotient& quotient, const StrongComponents& components) {
+  std::vector<int32_t> depth(components.count, -1);
+  std::vector<uint64_t> begin(components.count + 1, 0);
+  for (const uint32_t component : components.of) ++begin[component + 1];
+  for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  std::vector<uint32_t> items(components.of.size());
+  std::vector<uint64_t> next(begin.begin(), begin.end() - 1);
+  for (uint32_t item = 0; item < components.of.size(); ++item) {
+    items[next[components.of[item]]++] = item;
+    if (quotient.supported(item)) depth[components.of[item]] = 0;
+  }
+  // Components are numbered in reverse topological order.
+  for (uint32_t component = components.count; component-- > 0;) {
+    for (uint64_t i = begin[component]; i < begin[component + 1]; ++i) {
+      const bool supported = quotient.supported(items[i]);
+      for (const uint32_t target : quotient.edges().of(items[i])) {
+        const int32_t step = !supported && quotient.supported(target) ? 1 : 0;
+        int32_t& reached = depth[components.of[target]];
+        if (components.of[target] != component) reached = std::max(reached, depth[component] + step);
+      }
+    }
+  }
+  return depth;
+}
+
+}  // namespace
+
+std::vector<std::vector<Node*>> FormConvexGroups(const Graph& graph, std::span<const std::vector<Node*>> units) {
+  constexpr int kGentleRounds = 8;
+  const std::vector<Node*> order = graph.TopologicalOrder();
+  std::vector<char> dropped(units.size(), 0);
+  for (int round = 0;; ++round) {
+    const Quotient quotient(graph, order, units, dropped);
+    const StrongComponents components = FindStrongComponents(quotient.edges());
+    if (DropCyclicUnits(quotient, units, components, round >= kGentleRounds, &dropped)) continue;
+
+    const std::vector<int32_t> depth = Depths(quotient, components);
+    std::vector<std::vector<Node*>> groups;
+    for (Node* node : order) {
+      const uint32_t item = quotient.item_of(*node);
+      if (!quotient.supported(item)) continue;
+      const auto group = static_cast<size_t>(depth[components.of[item]]);
+      if (groups.size() <= group) groups.resize(group + 1);
+      groups[group].push_back(node);
+    }
+    return groups;
+  }
+}
+
+bool IsConvex(const Graph&, std::span<Node* const> nodes) {
+  const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
+  uint32_t last = 0;
+  for (const Node* node : nodes) last = std::max(last, node->id());
+  std::vector<const Node*> pending(nodes.begin(), nodes.end());
+  std::unordered_set<const Node*> outside;
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    const bool is_outside = !inside.contains(node);
+    for (const ValueDef* output : node->outputs()) {
+      if (output == nullptr) continue;
+      for (const Node* consumer : output->consumers()) {
+        if (inside.contains(consumer)) {
+          if (is_outside) return false;
+        } else if (consumer->id() < last && outside.insert(consumer).second) {
+          pending.push_back(consumer);
+        }
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace epiphyte::core

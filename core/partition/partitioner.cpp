@@ -1,0 +1,282 @@
+#include "core/partition/partitioner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/partition/convex_groups.h"
+#include "core/partition/partition_names.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Above this a picture can't be looked at, and edges would cost more than the report itself.
+constexpr size_t kLargestPicture = 5000;
+
+bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
+bool IsHostOperator(const Node& node) { return node.Is("If") || node.Is("Loop") || node.Is("Scan"); }
+
+// An EPContext node is loaded, not compiled, so whatever holds one stays with the core.
+bool HoldsContextNode(const Node& node) {
+  if (IsContextNode(node)) return true;
+  for (const Graph* body : node.subgraphs()) {
+    for (const std::unique_ptr<Node>& inner : body->nodes()) {
+      if (inner != nullptr && HoldsContextNode(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+std::string Describe(const Node& node) { return fmt::format("{} node '{}'", node.op_type(), node.name()); }
+
+// The bodies of a node with the path that reports show: "if_1/then_branch".
+template <typename Visit>
+void ForEachBody(const Node& node, uint32_t id, const std::string& path, Visit visit) {
+  std::string label = node.name();
+  if (label.empty()) {
+    for (const char c : node.op_type()) label += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    label += fmt::format("_{}", id);
+  }
+  for (const std::unique_ptr<Attribute>& attribute : node.attributes()) {
+    const auto& bodies = attribute->graphs();
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      std::string name = fmt::format("{}{}{}/{}", path, path.empty() ? "" : "/", label, attribute->name());
+      if (bodies.size() > 1) name += fmt::format("_{}", i);
+      visit(*bodies[i], name);
+    }
+  }
+}
+
+void RemoveUnusedConstants(Graph& graph) {
+  std::vector<ValueDef*> unused;
+  for (const std::unique_ptr<ValueDef>& value : graph.values()) {
+    if (value != nullptr && value->IsConstant() && value->consumers().empty() && !value->IsOutput()) {
+      unused.push_back(value.get());
+    }
+  }
+  for (ValueDef* value : unused) graph.RemoveValue(value);
+}
+
+class Partitioner {
+ public:
+  Partitioner(std::span<PartitionProvider> providers, std::string_view name_prefix)
+      : providers_(providers), names_(name_prefix) {
+    for (const PartitionProvider& provider : providers_) result_.placement.providers.push_back(provider.name);
+  }
+
+  void Run(Graph& graph, const std::string& path);
+  PartitionResult Take() { return std::move(result_); }
+
+ private:
+  // One graph while it is being partitioned.
+  struct Level {
+    Graph& graph;
+    std::string path;
+    std::vector<uint32_t> entry_of;  // by node id: its entry in the report; fused nodes have kNoEntry
+    uint32_t base = 0;
+  };
+  static constexpr uint32_t kNoEntry = static_cast<uint32_t>(-1);
+
+  NodePlacement& Entry(const Level& level, const Node& node) {
+    return result_.placement.nodes[level.entry_of[node.id()]];
+  }
+  void Report(Graph& graph, const std::string& path);
+  void ReportEdges(const Graph& graph, uint32_t base);
+  void ReportWhole(const Node& node, uint32_t id, const std::string& path, const NodePlacement& holder);
+  void Warn(std::string text) { result_.placement.warnings.push_back(std::move(text)); }
+
+  void TakeContextNodes(Level& level);
+  void Ask(Level& level, int32_t provider);
+  std::vector<std::vector<Node*>> CheckedUnits(const Level& level, int32_t provider, Capability& capability);
+  void RecordDeclines(const Level& level, int32_t provider, const Capability& capability);
+  void Fuse(Level& level, int32_t provider, const std::vector<Node*>& group);
+  void Refresh(Level& level);
+
+  std::span<PartitionProvider> providers_;
+  PartitionNames names_;
+  PartitionResult result_;
+};
+
+void Partitioner::Report(Graph& graph, const std::string& path) {
+  std::vector<NodePlacement>& entries = result_.placement.nodes;
+  // Exact only for the first graph: many small bodies must not each cause a copy.
+  if (entries.empty()) entries.reserve(graph.node_count());
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    NodePlacement& entry = entries.emplace_back();
+    entry.graph = path;
+    entry.node_id = node->id();
+    entry.name = node->name();
+    entry.op_type = node->op_type();
+    entry.domain = node->domain();
+  }
+}
+
+void Partitioner::ReportEdges(const Graph& graph, uint32_t base) {
+  if (graph.node_count() > kLargestPicture) return;
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    const auto add = [&](const ValueDef* value) {
+      if (value == nullptr || value->producer() == nullptr) return;
+      result_.placement.edges.emplace_back(base + value->producer()->id(), base + node->id());
+    };
+    std::for_each(node->inputs().begin(), node->inputs().end(), add);
+    std::for_each(node->implicit_inputs().begin(), node->implicit_inputs().end(), add);
+  }
+}
+
+// The nodes in the bodies of a node that a provider took as a whole.
+void Partitioner::ReportWhole(const Node& node, uint32_t id, const std::string& path, const NodePlacement& holder) {
+  if (node.subgraphs().empty()) return;
+  const NodePlacement taken = holder;
+  ForEachBody(node, id, path, [&](Graph& body, const std::string& body_path) {
+    const auto base = static_cast<uint32_t>(result_.placement.nodes.size());
+    Report(body, body_path);
+    ReportEdges(body, base);
+    for (const std::unique_ptr<Node>& inner : body.nodes()) {
+      NodePlacement& entry = result_.placement.nodes[base + inner->id()];
+      entry.provider = taken.provider;
+      entry.device = taken.device;
+      entry.partition = taken.partition;
+    }
+    for (const std::unique_ptr<Node>& inner : body.nodes()) ReportWhole(*inner, inner->id(), body_path, taken);
+  });
+}
+
+void Partitioner::Run(Graph& graph, const std::string& path) {
+  graph.Finalize();
+  Level level{graph, path, {}, static_cast<uint32_t>(result_.placement.nodes.size())};
+  Report(graph, path);
+  ReportEdges(graph, level.base);
+  level.entry_of.resize(graph.node_count());
+  for (uint32_t i = 0; i < level.entry_of.size(); ++i) level.entry_of[i] = level.base + i;
+
+  TakeContextNodes(level);
+  for (size_t i = 0; i < providers_.size(); ++i) Ask(level, static_cast<int32_t>(i));
+
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    if (node->provider != kUnplaced || node->subgraphs().empty()) continue;
+    const uint32_t id = Entry(level, *node).node_id;
+    if (IsHostOperator(*node)) Entry(level, *node).provider = "(host)";
+    ForEachBody(*node, id, path, [this](Graph& body, const std::string& body_path) { Run(body, body_path); });
+  }
+  // Bodies may have let go of outer values, so this graph's constants come last.
+  RemoveUnusedConstants(graph);
+  graph.Finalize();
+}
+
+void Partitioner::TakeContextNodes(Level& level) {
+  for (const std::unique_ptr<Node>& node : level.graph.nodes()) {
+    if (!IsContextNode(*node) || node->provider < 0 || static_cast<size_t>(node->provider) >= providers_.size())
+      continue;
+    Partition& partition = result_.partitions.emplace_back();
+    partition.name = node->name().empty() ? node->StringAttribute("partition_name") : node->name();
+    partition.provider = node->provider;
+    partition.node = node.get();
+    partition.is_context = true;
+    NodePlacement& entry = Entry(level, *node);
+    entry.provider = providers_[node->provider].name;
+    entry.device = providers_[node->provider].device;
+    entry.partition = partition.name;
+  }
+}
+
+// Providers' answers have been checked where they crossed the ABI; what is left is what only the partitioner knows.
+std::vector<std::vector<Node*>> Partitioner::CheckedUnits(const Level& level, int32_t provider,
+                                                          Capability& capability) {
+  std::vector<std::vector<Node*>> units;
+  units.reserve(capability.units.size());
+  std::vector<uint32_t> claimed_by(level.graph.nodes().size(), 0);
+  uint32_t number = 0;
+  for (std::vector<Node*>& unit : capability.units) {
+    ++number;
+    const auto is_refused = [&](const Node* node) {
+      if (&node->graph() != &level.graph || node->provider != kUnplaced || HoldsContextNode(*node)) return true;
+      return std::exchange(claimed_by[node->id()], number) != 0;
+    };
+    const auto refused = std::find_if(unit.begin(), unit.end(), is_refused);
+    if (refused != unit.end()) {
+      Warn(fmt::format("{}: claim on {} dropped: it is placed or claimed already, or holds an EP context",
+                       providers_[provider].name, Describe(**refused)));
+      continue;
+    }
+    if (!unit.empty()) units.push_back(std::move(unit));
+  }
+  return units;
+}
+
+void Partitioner::RecordDeclines(const Level& level, int32_t provider, const Capability& capability) {
+  const std::string& name = providers_[provider].name;
+  std::vector<char> explained(level.graph.nodes().size(), 0);
+  for (const auto& [node, reason] : capability.declined) {
+    if (node == nullptr || &node->graph() != &level.graph || node->provider != kUnplaced) continue;
+    if (std::exchange(explained[node->id()], 1) == 0) Entry(level, *node).declines.push_back({name, reason});
+  }
+  for (const std::unique_ptr<Node>& node : level.graph.nodes()) {
+    if (node->provider != kUnplaced || explained[node->id()] != 0 || IsContextNode(*node)) continue;
+    Entry(level, *node).declines.push_back({name, "no reason given"});
+  }
+}
+
+void Partitioner::Ask(Level& level, int32_t provider) {
+  const auto is_candidate = [](const auto& node) { return node->provider == kUnplaced && !IsContextNode(*node); };
+  if (std::none_of(level.graph.nodes().begin(), level.graph.nodes().end(), is_candidate)) return;
+  Capability capability = providers_[provider].get_capability(level.graph);
+  for (std::string& warning : capability.warnings) Warn(std::move(warning));
+
+  const std::vector<std::vector<Node*>> units = CheckedUnits(level, provider, capability);
+  const std::vector<std::vector<Node*>> groups = FormConvexGroups(level.graph, units);
+  // The groups' nodes count as placed from here on, so that what is left over is what was declined.
+  for (const std::vector<Node*>& group : groups) {
+    for (Node* node : group) node->provider = provider;
+  }
+  for (const std::vector<Node*>& unit : units) {
+    if (unit.front()->provider == kUnplaced) {
+      Warn(fmt::format("{}: group of {} nodes with {} dropped: fusing it would make a cycle", providers_[provider].name,
+                       unit.size(), Describe(*unit.front())));
+    }
+  }
+  RecordDeclines(level, provider, capability);
+  for (const std::vector<Node*>& group : groups) Fuse(level, provider, group);
+  if (!groups.empty()) Refresh(level);
+}
+
+void Partitioner::Fuse(Level& level, int32_t provider, const std::vector<Node*>& group) {
+  Partition& partition = result_.partitions.emplace_back();
+  partition.name = names_.Next(level.graph.name(), providers_[provider].name);
+  partition.provider = provider;
+  for (const Node* node : group) {
+    NodePlacement& entry = Entry(level, *node);
+    entry.provider = providers_[provider].name;
+    entry.device = providers_[provider].device;
+    entry.partition = partition.name;
+    const uint32_t id = entry.node_id;
+    ReportWhole(*node, id, level.path, entry);
+  }
+  Graph::Boundary boundary;
+  partition.graph = level.graph.Detach(group, partition.name, &boundary);
+  partition.node = level.graph.AddNode(kPartitionOp, kPartitionDomain, 1, std::move(boundary.inputs),
+                                       std::move(boundary.outputs), {}, partition.name);
+  partition.node->provider = provider;
+  level.entry_of.push_back(kNoEntry);
+}
+
+// Sorts the changed graph, which gives its nodes new ids.
+void Partitioner::Refresh(Level& level) {
+  std::vector<std::pair<const Node*, uint32_t>> entries;
+  entries.reserve(level.graph.node_count());
+  for (const std::unique_ptr<Node>& node : level.graph.nodes()) {
+    if (node != nullptr) entries.emplace_back(node.get(), level.entry_of[node->id()]);
+  }
+  level.graph.Finalize();
+  level.entry_of.assign(entries.size(), kNoEntry);
+  for (const auto& [node, entry] : entries) level.entry_of[node->id()] = entry;
+}
+
+}  // namespace
+
+PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix) {
+  Partitioner partitioner(providers, name_prefix);
+  partitioner.Run(graph, "");
+  return partitioner.Take();
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,61 @@
+// Partitioner: asks providers in order of priority what they can run, forms groups, and replaces each group by one
+// node.
+//
+// First come, first served: a placed node is not asked for again. A node with nested graphs may be claimed as a whole;
+// the nested graphs of those that nobody claimed are partitioned afterwards, with the same providers. If, Loop and Scan
+// that no provider claims stay in the graph and are run by the core.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/partition/placement.h"
+
+namespace epiphyte::core {
+
+// What a provider answered for one graph, already checked by core/abi: nodes exist, are unplaced, and appear once.
+struct Capability {
+  std::vector<std::vector<Node*>> units;  // single nodes and groups
+  std::vector<std::pair<Node*, std::string>> declined;
+  std::vector<std::string> warnings;
+};
+
+struct PartitionProvider {
+  std::string name;
+  std::string device;
+  std::function<Capability(Graph& graph)> get_capability;
+};
+
+// A group that a provider got, still in its graph: `node` is the fused node that stands for it.
+struct Partition {
+  std::string name;  // "<graph>_<provider>_<n>", with the prefix option in front
+  int32_t provider = kUnplaced;
+  Node* node = nullptr;          // op_type kPartitionOp in domain kPartitionDomain, in the original graph
+  std::unique_ptr<Graph> graph;  // what it computes; inputs and outputs in the order of node's
+  // EPContext nodes taken over from a context model are partitions too: graph is empty and this is the node's copy.
+  bool is_context = false;
+};
+
+inline constexpr std::string_view kPartitionOp = "Partition";
+inline constexpr std::string_view kPartitionDomain = "epiphyte.internal";
+inline constexpr std::string_view kContextOp = "EPContext";
+inline constexpr std::string_view kContextDomain = "com.microsoft";
+
+struct PartitionResult {
+  std::vector<Partition> partitions;
+  Placement placement;
+};
+
+// Changes `graph` and leaves it finalized. EPContext nodes are placed by the caller: claims on them are dropped, and
+// those that have a provider are reported as partitions. Constants that nothing needs outside of partitions are
+// removed. A node that nobody claimed stays, with provider kUnplaced: whether that is an error is for the caller to
+// say.
+PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix);
+
+}  // namespace epiphyte::core
