@@ -1,0 +1,125 @@
+// The capability table: claims are checked here, one by one, before the partitioner sees them.
+#include <bit>
+
+#include "core/abi/handles.h"
+#include "core/partition/convex_groups.h"
+
+using epiphyte::core::Node;
+using epiphyte::core::StatusCode;
+
+namespace {
+
+// More warnings than this about one answer help nobody.
+constexpr uint64_t kMaxWarnings = 16;
+
+}  // namespace
+
+EpCapabilitySink::EpCapabilitySink(epiphyte::core::Graph& graph) : graph(graph) {
+  uint32_t largest_id = 0;
+  addresses_.assign(std::bit_ceil(graph.node_count() * 2 + 1), nullptr);
+  size_t mask = addresses_.size() - 1;
+  for (const auto& node : graph.nodes()) {
+    if (!node) continue;
+    largest_id = std::max(largest_id, node->id());
+    size_t slot = (reinterpret_cast<uintptr_t>(node.get()) >> 4) * 0x9E3779B97F4A7C15ull >> 20 & mask;
+    while (addresses_[slot] != nullptr) slot = (slot + 1) & mask;
+    addresses_[slot] = node.get();
+  }
+  claimed_.assign(largest_id + 1, false);
+}
+
+Node* EpCapabilitySink::Find(const EpNode* node) const {
+  size_t mask = addresses_.size() - 1;
+  size_t slot = (reinterpret_cast<uintptr_t>(node) >> 4) * 0x9E3779B97F4A7C15ull >> 20 & mask;
+  for (; addresses_[slot] != nullptr; slot = (slot + 1) & mask) {
+    if (addresses_[slot] == node) return const_cast<Node*>(static_cast<const Node*>(addresses_[slot]));
+  }
+  return nullptr;
+}
+
+void EpCapabilitySink::Warn(std::string text) {
+  if (++dropped_ < kMaxWarnings) {
+    capability.warnings.push_back(std::move(text));
+  } else if (dropped_ == kMaxWarnings) {
+    capability.warnings.push_back("further claims were dropped");
+  }
+}
+
+EpStatus* EpCapabilitySink::Add(const EpNode* const* nodes, uint64_t count, const char* name, bool as_group) {
+  if (count == 0) return nullptr;
+  if (nodes == nullptr || count > graph.node_count()) {
+    Warn(fmt::format("a claim of {} nodes on a graph of {}", nodes == nullptr ? 0 : count, graph.node_count()));
+    return epiphyte::core::MakeStatus(StatusCode::kInvalidArgument,
+                                      "more nodes were claimed than the graph has, or a null array");
+  }
+  std::vector<Node*> unit;
+  uint64_t first_dropped = dropped_;
+  for (uint64_t i = 0; i < count; ++i) {
+    Node* node = Find(nodes[i]);
+    if (node == nullptr) {
+      Warn("a claim on a node that is not of this graph was dropped");
+    } else if (node->provider != epiphyte::core::kUnplaced) {
+      Warn(fmt::format("a claim on node '{}', which another provider has, was dropped", node->name()));
+    } else if (claimed_[node->id()]) {
+      Warn(fmt::format("node '{}' ({}) was claimed twice", node->name(), node->op_type()));
+    } else {
+      if (!as_group) capability.units.push_back({node});
+      unit.push_back(node);
+      claimed_[node->id()] = true;
+    }
+  }
+  if (!as_group) return nullptr;
+  std::string_view reason = dropped_ != first_dropped ? "one of its nodes can't be claimed"
+                            : epiphyte::core::IsConvex(graph, unit)
+                                ? ""
+                                : "a path leaves it and comes back (it is not convex)";
+  if (!reason.empty()) {
+    Warn(fmt::format("group '{}' of {} nodes was dropped: {}", epiphyte::core::CleanText(name, 128), count, reason));
+    for (Node* node : unit) claimed_[node->id()] = false;
+    return nullptr;
+  }
+  capability.units.push_back(std::move(unit));
+  return nullptr;
+}
+
+EpStatus* EpCapabilitySink::Decline(const EpNode* handle, const char* reason) {
+  Node* node = Find(handle);
+  if (node == nullptr) {
+    Warn("a decline of a node that is not of this graph was dropped");
+    return nullptr;
+  }
+  capability.declined.emplace_back(node, epiphyte::core::CleanText(reason, 512));
+  return nullptr;
+}
+
+namespace epiphyte::core {
+namespace {
+
+EpStatus* NullSink() { return MakeStatus(StatusCode::kInvalidArgument, "a null capability sink was passed"); }
+
+EpStatus* EP_CALL SupportNodes(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count) {
+  if (sink == nullptr) return NullSink();
+  EpStatus* refused = nullptr;
+  EpStatus* failed = Guard([&] { refused = sink->Add(nodes, count, nullptr, false); });
+  return failed != nullptr ? failed : refused;
+}
+
+EpStatus* EP_CALL SupportGroup(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count, const char* name) {
+  if (sink == nullptr) return NullSink();
+  EpStatus* refused = nullptr;
+  EpStatus* failed = Guard([&] { refused = sink->Add(nodes, count, name, true); });
+  return failed != nullptr ? failed : refused;
+}
+
+EpStatus* EP_CALL DeclineNode(EpCapabilitySink* sink, const EpNode* node, const char* reason) {
+  if (sink == nullptr) return NullSink();
+  EpStatus* refused = nullptr;
+  EpStatus* failed = Guard([&] { refused = sink->Decline(node, reason); });
+  return failed != nullptr ? failed : refused;
+}
+
+}  // namespace
+
+const EpCapabilityApi kCapabilityApi = {sizeof(EpCapabilityApi), 0, SupportNodes, SupportGroup, DeclineNode};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,110 @@
+// What the C ABI's opaque handles are on the host's side. Only core/abi sees this.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/abi/provider.h"
+#include "core/base/error.h"
+#include "core/graph/graph.h"
+#include "core/graph/value.h"
+#include "epiphyte/ep_host.h"
+
+struct EpStatus {
+  EpStatusCode code;
+  std::string message;
+};
+
+// GetCapability's sink: collects claims after checking them against the graph.
+struct EpCapabilitySink {
+  explicit EpCapabilitySink(epiphyte::core::Graph& graph);
+
+  // Null, or why the whole call is refused.
+  EpStatus* Add(const EpNode* const* nodes, uint64_t count, const char* name, bool as_group);
+  EpStatus* Decline(const EpNode* node, const char* reason);
+
+  epiphyte::core::Graph& graph;
+  epiphyte::core::Capability capability;
+
+ private:
+  // The node, or null when the pointer is none of this graph's: it is compared, never followed.
+  epiphyte::core::Node* Find(const EpNode* node) const;
+
+  std::vector<const void*> addresses_;  // open addressing, power of two
+  std::vector<bool> claimed_;           // by node id
+  uint64_t dropped_ = 0;
+  void Warn(std::string text);
+};
+
+// One payload that a plugin writes. Counts as finished after EndPayload.
+struct EpContextWriter {
+  EpContextSink* sink = nullptr;
+  epiphyte::core::PayloadWriter* writer = nullptr;
+  int32_t index = 0;
+  bool ended = false;
+};
+
+struct EpContextSink {
+  std::string prefix;
+  bool embed = false;
+  std::vector<const char*> partition_names;
+  std::vector<std::string> sources;  // that the plugin owns
+  std::function<std::unique_ptr<epiphyte::core::PayloadWriter>()> new_writer;
+  epiphyte::core::ContextNodes result;
+  std::vector<std::unique_ptr<EpContextWriter>> writers;
+};
+
+// One Execute. Lives on the stack of Kernel::Execute.
+struct EpRun {
+  std::span<epiphyte::core::Value* const> inputs;
+  std::span<epiphyte::core::ValuePtr> outputs;
+  uint32_t thread_count = 1;
+};
+
+struct EpThreadPool;
+struct EpProgress;
+
+namespace epiphyte::core {
+
+inline EpThreadPool* ToAbi(ThreadPool* pool) { return reinterpret_cast<EpThreadPool*>(pool); }
+inline ThreadPool* FromAbi(EpThreadPool* pool) { return reinterpret_cast<ThreadPool*>(pool); }
+
+EpStatus* MakeStatus(StatusCode code, const char* message) noexcept;
+
+// The tables, one file each.
+extern const EpStatusApi kStatusApi;
+extern const EpServicesApi kServicesApi;
+extern const EpGraphApi kGraphApi;
+extern const EpCapabilityApi kCapabilityApi;
+extern const EpContextApi kContextApi;
+extern const EpRunApi kRunApi;
+
+// Runs `body`, which may throw, and gives what it threw as a status.
+template <typename Body>
+EpStatus* Guard(Body&& body) noexcept;
+
+// A string from a plugin: null becomes "", anything past `limit` bytes is cut off, and bytes that aren't UTF-8 text are
+// replaced, so that messages and files stay readable.
+std::string CleanText(const char* text, size_t limit = 4096);
+
+}  // namespace epiphyte::core
+
+#include "core/abi/host_tables.h"
+
+namespace epiphyte::core {
+
+template <typename Body>
+EpStatus* Guard(Body&& body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (...) {
+    return CurrentExceptionToStatus();
+  }
+}
+
+}  // namespace epiphyte::core

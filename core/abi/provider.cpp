@@ -1,0 +1,218 @@
+#include "core/abi/provider.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/abi/handles.h"
+#include "core/base/log.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Calls into a plugin. A plugin must not let exceptions escape, but some do; their text ends up in the error.
+template <typename Call>
+void CallPlugin(const std::string& provider, std::string_view function, Call&& call) {
+  std::string context = fmt::format("provider '{}': {}", provider, function);
+  EpStatus* status = nullptr;
+  try {
+    status = call();
+  } catch (const std::exception& error) {
+    Fail(StatusCode::kEpFail, "{} let an exception escape ({}); report this to the plugin's vendor", context,
+         CleanText(error.what(), 512));
+  } catch (...) {
+    Fail(StatusCode::kEpFail, "{} let an exception escape; report this to the plugin's vendor", context);
+  }
+  ThrowIfFailed(status, context);
+}
+
+// Release functions return nothing; what they throw is reported and dropped.
+template <typename Call>
+void CallRelease(const std::string& provider, std::string_view function, Call&& call) noexcept {
+  try {
+    call();
+  } catch (...) {
+    Log(LogLevel::kError, "abi", "provider '{}': {} let an exception escape; it was dropped", provider, function);
+  }
+}
+
+EpProgress* ToAbi(const ProgressFunction& progress) {
+  return progress ? reinterpret_cast<EpProgress*>(const_cast<ProgressFunction*>(&progress)) : nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const ProviderConfig& config) {
+  return std::shared_ptr<Provider>(new Provider(plugin, config));
+}
+
+Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
+    : plugin_(plugin), thread_pool_(config.thread_pool), progress_(config.progress) {
+  if (config.device >= std::max<size_t>(1, plugin.devices.size())) {
+    Fail(StatusCode::kInvalidArgument, "provider '{}': device {} was asked for, but it has {}; see `epiphyte doctor`",
+         plugin.name, config.device, plugin.devices.size());
+  }
+  std::vector<EpKeyValue> options;
+  for (const auto& [key, value] : config.options) options.push_back({key.c_str(), value.c_str()});
+  EpProviderConfig abi_config = {};
+  abi_config.struct_size = sizeof(abi_config);
+  abi_config.option_count = static_cast<uint32_t>(options.size());
+  abi_config.options = options.data();
+  abi_config.thread_pool = core::ToAbi(config.thread_pool);
+  abi_config.device = config.device;
+  abi_config.context_enabled = config.context_enabled ? 1 : 0;
+  CallPlugin(name(), "CreateProvider",
+             [&] { return plugin.descriptor->provider->CreateProvider(plugin.plugin, &abi_config, &provider_); });
+  if (provider_ == nullptr) {
+    Fail(StatusCode::kEpFail, "provider '{}': CreateProvider succeeded but gave no provider", name());
+  }
+}
+
+Provider::~Provider() {
+  CallRelease(name(), "DestroyProvider", [&] { plugin_.descriptor->provider->DestroyProvider(provider_); });
+}
+
+bool Provider::SupportsContexts() const {
+  const EpProviderApi& api = *plugin_.descriptor->provider;
+  return api.GetEpContextNodes != nullptr && api.LoadContext != nullptr;
+}
+
+Capability Provider::GetCapability(Graph& graph) {
+  EpCapabilitySink sink(graph);
+  CallPlugin(name(), "GetCapability",
+             [&] { return plugin_.descriptor->provider->GetCapability(provider_, core::ToAbi(&graph), &sink); });
+  for (std::string& warning : sink.capability.warnings) warning = fmt::format("provider '{}': {}", name(), warning);
+  return std::move(sink.capability);
+}
+
+// Takes what the plugin filled: each pointer once, and all of them or none.
+std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
+                                                            const std::vector<std::string>& names,
+                                                            std::vector<std::vector<TypePtr>> output_types,
+                                                            std::exception_ptr failure) {
+  std::unordered_set<EpKernel*> distinct;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::string problem;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i] == nullptr) {
+      problem = fmt::format("provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
+                            names[i], i + 1, made.size());
+    } else if (!distinct.insert(made[i]).second) {
+      problem =
+          fmt::format("provider '{}': {} gave the same kernel twice, for partition '{}'", name(), function, names[i]);
+    } else {
+      kernels.push_back(std::make_unique<Kernel>(shared_from_this(), made[i], names[i], std::move(output_types[i])));
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (!problem.empty()) throw Error(StatusCode::kEpFail, problem);
+  return kernels;
+}
+
+std::vector<std::unique_ptr<Kernel>> Provider::Compile(std::span<const Partition* const> partitions) {
+  std::vector<EpPartitionInfo> infos(partitions.size());
+  std::vector<const EpPartitionInfo*> pointers;
+  std::vector<std::string> names;
+  std::vector<std::vector<TypePtr>> output_types(partitions.size());
+  for (size_t i = 0; i < partitions.size(); ++i) {
+    const Partition& partition = *partitions[i];
+    infos[i].struct_size = sizeof(EpPartitionInfo);
+    infos[i].index = static_cast<uint32_t>(partition_names_.size());
+    infos[i].name = partition.name.c_str();
+    infos[i].graph = core::ToAbi(partition.graph.get());
+    pointers.push_back(&infos[i]);
+    names.push_back(partition.name);
+    partition_names_.push_back(partition.name);
+    for (const ValueDef* output : partition.graph->outputs()) output_types[i].push_back(output->type());
+  }
+  std::vector<EpKernel*> made(partitions.size(), nullptr);
+  std::exception_ptr failure;
+  try {
+    CallPlugin(name(), "Compile", [&] {
+      return plugin_.descriptor->provider->Compile(provider_, pointers.data(), pointers.size(), ToAbi(progress_),
+                                                   made.data());
+    });
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  return AdoptKernels("Compile", std::move(made), names, std::move(output_types), failure);
+}
+
+ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool embed,
+                                         const std::function<std::unique_ptr<PayloadWriter>()>& new_writer) {
+  EpContextSink sink;
+  sink.prefix = node_name_prefix;
+  sink.embed = embed;
+  for (const std::string& partition : partition_names_) sink.partition_names.push_back(partition.c_str());
+  sink.sources = plugin_.sources;
+  sink.new_writer = new_writer;
+  CallPlugin(name(), "GetEpContextNodes",
+             [&] { return plugin_.descriptor->provider->GetEpContextNodes(provider_, &sink); });
+  std::vector<bool> covered(partition_names_.size(), false);
+  bool has_primary = sink.result.nodes.empty();
+  for (const ContextNode& node : sink.result.nodes) {
+    covered[node.partition] = true;
+    has_primary |= node.main_context == 1;
+  }
+  auto missing = std::find(covered.begin(), covered.end(), false);
+  if (missing != covered.end()) {
+    Fail(StatusCode::kEpFail, "provider '{}': GetEpContextNodes gave no node for partition '{}'", name(),
+         partition_names_[static_cast<size_t>(missing - covered.begin())]);
+  }
+  if (!has_primary) {
+    Fail(StatusCode::kEpFail,
+         "provider '{}': GetEpContextNodes gave no node with main_context 1, so the context would have no payload",
+         name());
+  }
+  return std::move(sink.result);
+}
+
+std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const ContextNodeToLoad> nodes,
+                                                           std::span<const ContextBlob> blobs) {
+  if (!SupportsContexts()) {
+    Fail(StatusCode::kInvalidGraph,
+         "provider '{}' owns source '{}' but can't load contexts; install a version that can", name(),
+         nodes.empty() ? "" : nodes.front().source);
+  }
+  blobs_.insert(blobs_.end(), blobs.begin(), blobs.end());
+  std::vector<EpContextNodeInfo> infos(nodes.size());
+  std::vector<EpContextBlob> abi_blobs(blobs.size());
+  std::vector<const EpContextNodeInfo*> info_pointers;
+  std::vector<const EpContextBlob*> blob_pointers;
+  std::vector<std::string> names;
+  std::vector<std::vector<TypePtr>> output_types;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const ContextNodeToLoad& node = nodes[i];
+    infos[i] = {sizeof(EpContextNodeInfo),
+                node.blob,
+                node.main_context,
+                core::ToAbi(node.node),
+                node.source.c_str(),
+                node.partition_name.c_str(),
+                node.ep_sdk_version.c_str(),
+                node.hardware_architecture.c_str(),
+                node.notes.c_str(),
+                node.onnx_model_filename.c_str(),
+                node.max_size};
+    info_pointers.push_back(&infos[i]);
+    names.push_back(node.partition_name.empty() ? node.node->name() : node.partition_name);
+    output_types.push_back(node.output_types);
+  }
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    abi_blobs[i] = {sizeof(EpContextBlob), 0, blobs[i].data, blobs[i].size};
+    blob_pointers.push_back(&abi_blobs[i]);
+  }
+  std::vector<EpKernel*> made(nodes.size(), nullptr);
+  std::exception_ptr failure;
+  try {
+    CallPlugin(name(), "LoadContext", [&] {
+      return plugin_.descriptor->provider->LoadContext(provider_, info_pointers.data(), info_pointers.size(),
+                                                       blob_pointers.data(), blob_pointers.size(), ToAbi(progress_),
+                                                       made.data());
+    });
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  return AdoptKernels("LoadContext", std::move(made), names, std::move(output_types), failure);
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,154 @@
+// Provider and Kernel: a plugin's provider behind C++ types, with every answer checked.
+//
+// The plugin's values are hostile: counts, pointers, indices and strings are checked before they are used, exceptions
+// that a plugin lets escape are caught, and each failure names the provider, the call and what was wrong.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/thread_pool.h"
+#include "core/graph/graph.h"
+#include "core/graph/value.h"
+#include "core/partition/partitioner.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+
+class Provider;
+
+// Called while a provider compiles or loads; returns true to cancel. `text` may be empty.
+using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const std::string& text)>;
+
+// A compiled partition. Execute is thread-safe. Released before its provider.
+class Kernel {
+ public:
+  Kernel(std::shared_ptr<Provider> provider, EpKernel* kernel, std::string name, std::vector<TypePtr> output_types);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  const std::string& name() const { return name_; }
+  const Provider& provider() const { return *provider_; }
+  // `inputs`: null for an absent optional. Fills `outputs`, one for each of the partition's outputs; an output that the
+  // plugin left unset is EP_FAIL. Element types are compared with what the graph says.
+  void Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs);
+
+ private:
+  std::shared_ptr<Provider> provider_;
+  EpKernel* kernel_;
+  std::string name_;
+  EpKernelState* TakeState();
+  void GiveState(EpKernelState* state);
+
+  std::vector<TypePtr> output_types_;
+  std::vector<EpElementType> expected_types_;  // UNDEFINED: not checked
+  EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
+  bool has_states_ = false;
+  uint32_t thread_count_ = 1;
+  std::mutex states_mutex_;
+  std::vector<EpKernelState*> free_states_;
+};
+
+// What GetEpContextNodes gave for one partition. Strings that the provider left out are nullopt-like: empty, with the
+// flag unset.
+struct ContextNode {
+  uint32_t partition = 0;
+  int64_t main_context = 1;
+  int32_t payload = -1;  // index into ContextNodes::payloads
+  std::string source;
+  std::string ep_sdk_version;
+  std::string hardware_architecture;
+  std::string notes;
+  int64_t max_size = 0;
+};
+
+// Where a payload's bytes go while the plugin writes them.
+class PayloadWriter {
+ public:
+  virtual ~PayloadWriter() = default;
+  virtual void Write(const void* data, uint64_t size) = 0;
+  virtual void End() = 0;
+};
+
+struct ContextNodes {
+  std::vector<ContextNode> nodes;
+  std::vector<std::unique_ptr<PayloadWriter>> payloads;
+  std::string compatibility_info;
+};
+
+// One EPContext node to load, with its attributes as the schema's defaults complete them.
+struct ContextNodeToLoad {
+  const Node* node = nullptr;
+  int32_t blob = -1;
+  int64_t main_context = 1;
+  std::string source;
+  std::string partition_name;
+  std::string ep_sdk_version;
+  std::string hardware_architecture;
+  std::string notes;
+  std::string onnx_model_filename;
+  int64_t max_size = 0;
+  std::vector<TypePtr> output_types;
+};
+
+struct ContextBlob {
+  const void* data = nullptr;
+  uint64_t size = 0;
+  std::shared_ptr<const void> owner;
+};
+
+struct ProviderConfig {
+  std::map<std::string, std::string> options;
+  ThreadPool* thread_pool = nullptr;  // outlives the provider
+  uint32_t device = 0;
+  bool context_enabled = false;
+  ProgressFunction progress;  // may be empty
+};
+
+class Provider : public std::enable_shared_from_this<Provider> {
+ public:
+  static std::shared_ptr<Provider> Create(const LoadedPlugin& plugin, const ProviderConfig& config);
+  ~Provider();
+  Provider(const Provider&) = delete;
+  Provider& operator=(const Provider&) = delete;
+
+  const LoadedPlugin& plugin() const { return plugin_; }
+  const std::string& name() const { return plugin_.name; }
+  bool SupportsContexts() const;  // both optional calls are there
+
+  // Asks about `graph` (finalized). Malformed claims are dropped with a warning in the result.
+  Capability GetCapability(Graph& graph);
+  // partitions[i]->graph is finalized. One kernel each.
+  std::vector<std::unique_ptr<Kernel>> Compile(std::span<const Partition* const> partitions);
+  // `new_writer` is called for each payload the plugin begins.
+  ContextNodes GetEpContextNodes(std::string_view node_name_prefix, bool embed,
+                                 const std::function<std::unique_ptr<PayloadWriter>()>& new_writer);
+  std::vector<std::unique_ptr<Kernel>> LoadContext(std::span<const ContextNodeToLoad> nodes,
+                                                   std::span<const ContextBlob> blobs);
+
+ private:
+  friend class Kernel;
+  Provider(const LoadedPlugin& plugin, const ProviderConfig& config);
+  std::vector<std::unique_ptr<Kernel>> AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
+                                                    const std::vector<std::string>& names,
+                                                    std::vector<std::vector<TypePtr>> output_types,
+                                                    std::exception_ptr failure);
+
+  const LoadedPlugin& plugin_;
+  EpProvider* provider_ = nullptr;
+  ThreadPool* thread_pool_ = nullptr;
+  ProgressFunction progress_;
+  std::vector<std::string> partition_names_;  // of all Compile calls
+  std::vector<ContextBlob> blobs_;            // kept alive for the kernels
+};
+
+}  // namespace epiphyte::core

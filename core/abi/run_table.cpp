@@ -1,0 +1,160 @@
+// The run table: outputs that a kernel makes.
+#include "core/abi/handles.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr uint32_t kMaxRank = 64;
+
+void CheckShape(const int64_t* dims, uint32_t rank) {
+  if (rank > kMaxRank)
+    Fail(StatusCode::kEpFail, "a tensor of rank {} was asked for; at most {} is possible", rank, kMaxRank);
+  if (dims == nullptr && rank != 0) Fail(StatusCode::kEpFail, "a tensor of rank {} was asked for without dims", rank);
+}
+
+void CheckIndex(const EpRun& run, uint32_t index) {
+  if (index >= run.outputs.size()) {
+    Fail(StatusCode::kEpFail, "output {} was set, but the kernel has {} outputs", index, run.outputs.size());
+  }
+  if (run.outputs[index]) Fail(StatusCode::kEpFail, "output {} was set twice", index);
+}
+
+[[noreturn]] void NullArgument() { Fail(StatusCode::kInvalidArgument, "a null pointer was passed to a run function"); }
+
+ValuePtr MakeStrings(const int64_t* dims, uint32_t rank, const EpString* strings) {
+  CheckShape(dims, rank);
+  uint64_t count = ElementCount(dims, rank);
+  if (strings == nullptr && count != 0) NullArgument();
+  std::vector<std::string> copies;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (strings[i].data == nullptr && strings[i].size != 0) NullArgument();
+    copies.emplace_back(strings[i].data == nullptr ? "" : strings[i].data, strings[i].size);
+  }
+  return Value::Strings({dims, rank}, std::move(copies));
+}
+
+EpStatus* EP_CALL GetInfo(const EpRun* run, EpRunInfo* info) {
+  if (run == nullptr || info == nullptr) {
+    return MakeStatus(StatusCode::kInvalidArgument, "a null pointer was passed to a run function");
+  }
+  if (EP_HAS_FIELD(info, EpRunInfo, inputs)) {
+    info->input_count = static_cast<uint32_t>(run->inputs.size());
+    info->output_count = static_cast<uint32_t>(run->outputs.size());
+    info->thread_count = run->thread_count;
+    info->inputs = reinterpret_cast<const EpValueView* const*>(run->inputs.data());
+    return nullptr;
+  }
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "EpRunInfo::struct_size is smaller than in ABI 0.1; set it to sizeof(EpRunInfo)");
+}
+
+EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType element_type, const int64_t* dims,
+                                 uint32_t rank, void** data) {
+  return Guard([&] {
+    if (run == nullptr || data == nullptr) NullArgument();
+    CheckIndex(*run, index);
+    CheckShape(dims, rank);
+    if (element_type == EP_TYPE_STRING)
+      Fail(StatusCode::kEpFail, "AllocateOutput can't make strings; use SetStringOutput");
+    ValuePtr value = Value::Tensor(static_cast<DataType>(element_type), {dims, rank});
+    *data = value->mutable_data();
+    run->outputs[index] = std::move(value);
+  });
+}
+
+EpStatus* EP_CALL SetStringOutput(EpRun* run, uint32_t index, const int64_t* dims, uint32_t rank,
+                                  const EpString* strings) {
+  return Guard([&] {
+    if (run == nullptr) NullArgument();
+    CheckIndex(*run, index);
+    run->outputs[index] = MakeStrings(dims, rank, strings);
+  });
+}
+
+EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType element_type, const int64_t* dims, uint32_t rank,
+                               EpValue** value, void** data) {
+  return Guard([&] {
+    if (run == nullptr || value == nullptr || data == nullptr) NullArgument();
+    CheckShape(dims, rank);
+    if (element_type == EP_TYPE_STRING)
+      Fail(StatusCode::kEpFail, "CreateTensor can't make strings; use CreateStringTensor");
+    ValuePtr made = Value::Tensor(static_cast<DataType>(element_type), {dims, rank});
+    *data = made->mutable_data();
+    *value = reinterpret_cast<EpValue*>(made.Detach());
+  });
+}
+
+EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t rank, const EpString* strings,
+                                     EpValue** value) {
+  return Guard([&] {
+    if (run == nullptr || value == nullptr) NullArgument();
+    *value = reinterpret_cast<EpValue*>(MakeStrings(dims, rank, strings).Detach());
+  });
+}
+
+EpStatus* EP_CALL CreateSequence(EpRun* run, EpElementType element_type, EpValue* const* elements, uint64_t count,
+                                 EpValue** value) {
+  return Guard([&] {
+    if (run == nullptr || value == nullptr || (elements == nullptr && count != 0)) NullArgument();
+    std::vector<ValuePtr> shared;
+    for (uint64_t i = 0; i < count; ++i) {
+      if (elements[i] == nullptr) NullArgument();
+      shared.push_back(ValuePtr::Share(reinterpret_cast<Value*>(elements[i])));
+    }
+    *value =
+        reinterpret_cast<EpValue*>(Value::Sequence(static_cast<DataType>(element_type), std::move(shared)).Detach());
+  });
+}
+
+EpStatus* EP_CALL CreateMap(EpRun* run, EpValue* keys, EpValue* values, EpValue** value) {
+  return Guard([&] {
+    if (run == nullptr || keys == nullptr || values == nullptr || value == nullptr) NullArgument();
+    *value = reinterpret_cast<EpValue*>(
+        Value::Map(ValuePtr::Share(reinterpret_cast<Value*>(keys)), ValuePtr::Share(reinterpret_cast<Value*>(values)))
+            .Detach());
+  });
+}
+
+EpStatus* EP_CALL CreateEmptyOptional(EpRun* run, EpValue** value) {
+  return Guard([&] {
+    if (run == nullptr || value == nullptr) NullArgument();
+    *value = reinterpret_cast<EpValue*>(Value::EmptyOptional().Detach());
+  });
+}
+
+EpStatus* EP_CALL ShareValue(EpRun* run, const EpValueView* view, EpValue** value) {
+  return Guard([&] {
+    if (run == nullptr || view == nullptr || value == nullptr) NullArgument();
+    *value = reinterpret_cast<EpValue*>(ValuePtr::Share(Value::FromAbi(view)).Detach());
+  });
+}
+
+EpStatus* EP_CALL SetOutput(EpRun* run, uint32_t index, EpValue* value) {
+  return Guard([&] {
+    if (run == nullptr || value == nullptr) NullArgument();
+    CheckIndex(*run, index);
+    run->outputs[index] = ValuePtr::Share(reinterpret_cast<Value*>(value));
+  });
+}
+
+void EP_CALL ReleaseValue(EpValue* value) {
+  if (value != nullptr) ValuePtr released = ValuePtr::Adopt(reinterpret_cast<Value*>(value));
+}
+
+}  // namespace
+
+const EpRunApi kRunApi = {sizeof(EpRunApi),
+                          0,
+                          GetInfo,
+                          AllocateOutput,
+                          SetStringOutput,
+                          CreateTensor,
+                          CreateStringTensor,
+                          CreateSequence,
+                          CreateMap,
+                          CreateEmptyOptional,
+                          ShareValue,
+                          SetOutput,
+                          ReleaseValue};
+
+}  // namespace epiphyte::core
