@@ -1,0 +1,135 @@
+#include "core/context/context_model.h"
+
+#include <charconv>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr std::string_view kPayloadKey = "epiphyte.context.payload.";
+constexpr std::string_view kVersionKey = "epiphyte.context.version";
+
+const Attribute* Typed(const Node& node, std::string_view name, AttributeType type) {
+  const Attribute* attribute = node.FindAttribute(name);
+  if (attribute != nullptr && attribute->type() != type) {
+    Fail(StatusCode::kInvalidGraph,
+         "EPContext node '{}': attribute '{}' has type {}, expected {}; the model was not written by a conforming tool",
+         node.name(), name, static_cast<int>(attribute->type()), static_cast<int>(type));
+  }
+  return attribute;
+}
+
+int64_t Int(const Node& node, std::string_view name, int64_t fallback) {
+  const Attribute* attribute = Typed(node, name, AttributeType::kInt);
+  return attribute == nullptr ? fallback : attribute->i();
+}
+
+std::string Text(const Node& node, std::string_view name) {
+  const Attribute* attribute = Typed(node, name, AttributeType::kString);
+  return attribute == nullptr ? std::string() : attribute->s();
+}
+
+}  // namespace
+
+bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
+
+EpContextAttributes ReadContextAttributes(const Node& node) {
+  EpContextAttributes read;
+  read.main_context = Int(node, "main_context", 1);
+  read.embed_mode = Int(node, "embed_mode", 1);
+  read.max_size = Int(node, "max_size", 0);
+  read.source = Text(node, "source");
+  read.partition_name = Text(node, "partition_name");
+  read.ep_sdk_version = Text(node, "ep_sdk_version");
+  read.hardware_architecture = Text(node, "hardware_architecture");
+  read.notes = Text(node, "notes");
+  read.onnx_model_filename = Text(node, "onnx_model_filename");
+  for (auto [name, value] : {std::pair{"main_context", read.main_context}, {"embed_mode", read.embed_mode}}) {
+    if (value != 0 && value != 1) {
+      Fail(StatusCode::kInvalidGraph, "EPContext node '{}': {} is {}, expected 0 or 1", node.name(), name, value);
+    }
+  }
+  const Attribute* cache = node.FindAttribute("ep_cache_context");
+  if (cache != nullptr && cache->type() == AttributeType::kTensor) {
+    // The reader's form of a large payload, viewed in place.
+    ConstantPtr bytes = cache->t();
+    read.payload = {bytes->data(), bytes->byte_size(), bytes};
+  } else if (cache != nullptr) {
+    read.ep_cache_context = Typed(node, "ep_cache_context", AttributeType::kString)->s();
+    auto bytes = std::make_shared<const std::string>(read.ep_cache_context);
+    read.payload = {bytes->data(), bytes->size(), bytes};
+  }
+  if (read.embed_mode == 0 && cache != nullptr && cache->type() == AttributeType::kTensor) {
+    Fail(StatusCode::kInvalidGraph,
+         "EPContext node '{}': ep_cache_context holds {} bytes where a file name is expected (embed_mode 0)",
+         node.name(), read.payload.size);
+  }
+  if (read.main_context == 1 && (read.embed_mode == 1 ? read.payload.size == 0 : read.ep_cache_context.empty())) {
+    Fail(StatusCode::kInvalidGraph, "EPContext node '{}': main_context is 1 but ep_cache_context is {}; {}",
+         node.name(), cache == nullptr ? "missing" : "empty", "compile the model again");
+  }
+  return read;
+}
+
+namespace {
+
+void Collect(Graph& graph, std::vector<Node*>* found) {
+  for (const auto& node : graph.nodes()) {
+    if (!node) continue;
+    if (IsContextNode(*node)) found->push_back(node.get());
+    for (Graph* body : node->subgraphs()) Collect(*body, found);
+  }
+}
+
+}  // namespace
+
+std::vector<Node*> FindContextNodes(Graph& graph) {
+  std::vector<Node*> found;
+  Collect(graph, &found);
+  return found;
+}
+
+std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::string>& metadata) {
+  std::vector<PayloadRecord> records;
+  for (auto entry = metadata.lower_bound(std::string(kPayloadKey));
+       entry != metadata.end() && entry->first.starts_with(kPayloadKey); ++entry) {
+    // "<size> <xxh128> <provider> <plugin version> <file>": the file comes last, because it may hold spaces.
+    std::string_view rest = entry->second;
+    auto next = [&rest] {
+      size_t space = std::min(rest.find(' '), rest.size());
+      std::string_view word = rest.substr(0, space);
+      rest.remove_prefix(std::min(space + 1, rest.size()));
+      return word;
+    };
+    PayloadRecord record;
+    std::string_view size = next();
+    auto parsed = std::from_chars(size.data(), size.data() + size.size(), record.size);
+    record.xxh128 = next();
+    record.provider = next();
+    record.plugin_version = next();
+    record.file = rest;
+    if (parsed.ec != std::errc() || parsed.ptr != size.data() + size.size() || record.xxh128.size() != 32 ||
+        rest.empty()) {
+      Fail(StatusCode::kInvalidGraph,
+           "metadata '{}' is '{}', expected '<size> <xxh128> <provider> <version> <file>'; compile the model again",
+           entry->first, entry->second.substr(0, 128));
+    }
+    if (record.file == "-") record.file.clear();
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata) {
+  (*metadata)[std::string(kVersionKey)] = "1";
+  for (size_t i = 0; i < records.size(); ++i) {
+    const PayloadRecord& record = records[i];
+    // Zero-padded, so that the map's order is the records' order.
+    (*metadata)[fmt::format("{}{:06}", kPayloadKey, i)] =
+        fmt::format("{} {} {} {} {}", record.size, record.xxh128, record.provider, record.plugin_version,
+                    record.file.empty() ? "-" : record.file);
+  }
+}
+
+}  // namespace epiphyte::core

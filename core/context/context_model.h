@@ -1,0 +1,53 @@
+// Context model: an ONNX model whose partitions are EPContext nodes, and the payloads that belong to it.
+//
+// What ties model and payloads together is metadata of the model:
+//   ep_compatibility_info.<provider>   the provider's own string, as in ONNX Runtime
+//   epiphyte.context.version           "1"
+//   epiphyte.context.payload.<n>       "<size> <xxh128> <provider> <plugin version> <file name, or - when embedded>"
+// A model without this metadata (another tool's) is accepted as it is.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/abi/provider.h"
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+// An EPContext node with its attributes, the schema's defaults filled in (main_context 1, embed_mode 1, max_size 0).
+struct EpContextAttributes {
+  int64_t main_context = 1;
+  int64_t embed_mode = 1;
+  std::string ep_cache_context;  // a path; for embed_mode 1 look at payload
+  ContextBlob payload;           // embed_mode 1: the bytes, viewed in the model
+  std::string source;
+  std::string partition_name;
+  std::string ep_sdk_version;
+  std::string hardware_architecture;
+  std::string notes;
+  std::string onnx_model_filename;
+  int64_t max_size = 0;
+};
+
+bool IsContextNode(const Node& node);
+// Throws INVALID_GRAPH on attributes of the wrong type.
+EpContextAttributes ReadContextAttributes(const Node& node);
+std::vector<Node*> FindContextNodes(Graph& graph);  // nested graphs included
+
+// Fingerprint of one payload, as it stands in the metadata.
+struct PayloadRecord {
+  uint64_t size = 0;
+  std::string xxh128;
+  std::string file;  // relative; "" when embedded
+  std::string provider;
+  std::string plugin_version;
+};
+std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::string>& metadata);
+void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata);
+
+}  // namespace epiphyte::core
