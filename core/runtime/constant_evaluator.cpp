@@ -1,0 +1,77 @@
+#include "core/runtime/constant_evaluator.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+namespace epiphyte::core {
+
+ConstantEvaluator::ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool)
+    : plugin_(plugin), thread_pool_(thread_pool) {}
+
+bool ConstantEvaluator::Evaluate(const Node& node, std::vector<ConstantPtr>* outputs) {
+  if (plugin_ == nullptr || !node.subgraphs().empty()) return false;
+  auto graph = std::make_unique<Graph>("constant_folding");
+  for (const auto& [domain, version] : node.graph().opsets()) graph->SetOpset(domain, version);
+  std::vector<ValueDef*> inputs;
+  for (const ValueDef* input : node.inputs()) {
+    ValueDef* copy = nullptr;
+    if (input != nullptr) {
+      if (!input->IsConstant()) return false;
+      copy = graph->FindValue(input->name());
+      if (copy == nullptr) copy = graph->AddConstant(input->name(), input->constant());
+    }
+    inputs.push_back(copy);
+  }
+  std::vector<ValueDef*> made;
+  std::vector<ValueDef*> wanted;
+  for (const ValueDef* output : node.outputs()) {
+    made.push_back(output == nullptr ? nullptr : graph->AddValue(output->name(), output->type()));
+    if (made.back() != nullptr) wanted.push_back(made.back());
+  }
+  std::vector<Attribute> attributes;
+  for (const auto& attribute : node.attributes()) attributes.push_back(attribute->Clone());
+  graph->AddNode(node.op_type(), node.domain(), node.since_version(), inputs, made, std::move(attributes), node.name());
+  graph->SetOutputs(wanted);
+  graph->Finalize();
+  try {
+    if (provider_ == nullptr) {
+      ProviderConfig config;
+      config.thread_pool = thread_pool_;
+      provider_ = Provider::Create(*plugin_, config);
+    }
+    if (provider_->GetCapability(*graph).units.empty()) return false;
+    Partition partition;
+    partition.name = "constant_folding";
+    partition.graph = std::move(graph);
+    const Partition* pointer = &partition;
+    std::unique_ptr<Kernel> kernel = std::move(provider_->Compile({&pointer, 1}).front());
+    std::vector<ValuePtr> results(wanted.size());
+    kernel->Execute({}, results);
+    size_t next = 0;
+    outputs->clear();
+    for (const ValueDef* output : node.outputs()) {
+      if (output == nullptr) {
+        outputs->push_back(nullptr);
+        continue;
+      }
+      ValuePtr result = results[next++];
+      if (!result->IsTensor()) return false;
+      std::vector<int64_t> dims(result->dims().begin(), result->dims().end());
+      if (result->type() == DataType::kString) {
+        std::vector<std::string> strings;
+        for (uint64_t i = 0; i < result->element_count(); ++i) strings.push_back(result->string_at(i));
+        outputs->push_back(Constant::Strings(std::move(dims), std::move(strings)));
+      } else {
+        auto owner = std::make_shared<ValuePtr>(result);
+        outputs->push_back(Constant::View(result->type(), std::move(dims), result->data(), result->byte_size(), owner));
+      }
+    }
+    return true;
+  } catch (const Error& error) {
+    Log(LogLevel::kDebug, "transform", "node '{}' ({}) was not folded: {}", node.name(), node.op_type(),
+        error.message());
+    return false;
+  }
+}
+
+}  // namespace epiphyte::core

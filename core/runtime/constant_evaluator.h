@@ -1,0 +1,29 @@
+// Constant evaluator: runs one node on constants, through the fallback provider, for constant folding.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/abi/provider.h"
+#include "core/graph/graph.h"
+#include "core/registry/catalog.h"
+#include "core/transform/transform.h"
+
+namespace epiphyte::core {
+
+class ConstantEvaluator {
+ public:
+  // `plugin`: null when there is no fallback provider; then nothing can be evaluated.
+  ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool);
+
+  // False when the provider does not take the node or fails on it: the node then stays, and fails at run time if it
+  // must.
+  bool Evaluate(const Node& node, std::vector<ConstantPtr>* outputs);
+
+ private:
+  const LoadedPlugin* plugin_;
+  ThreadPool* thread_pool_;
+  std::shared_ptr<Provider> provider_;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,95 @@
+#include "core/runtime/if_loop.h"
+
+#include "core/base/error.h"
+#include "core/runtime/stack.h"
+
+namespace epiphyte::core {
+namespace {
+
+const Graph& RequiredBody(const Node& node, std::string_view attribute) {
+  const Attribute* body = node.FindAttribute(attribute);
+  if (body == nullptr || body->type() != AttributeType::kGraph) {
+    Fail(StatusCode::kInvalidGraph, "node '{}' ({}): attribute '{}' is missing or no graph", node.name(),
+         node.op_type(), attribute);
+  }
+  return body->g();
+}
+
+bool ReadCondition(const Value& value, std::string_view node) {
+  if (!value.IsTensor() || value.type() != DataType::kBool || value.element_count() != 1) {
+    Fail(StatusCode::kInvalidArgument, "{}: the condition must be one bool", node);
+  }
+  return *value.data_as<uint8_t>() != 0;
+}
+
+}  // namespace
+
+IfNode::IfNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler) {
+  node_inputs_ = node.inputs().size();
+  then_branch_ = BuildBody(RequiredBody(node, "then_branch"), kernel_of, profiler);
+  else_branch_ = BuildBody(RequiredBody(node, "else_branch"), kernel_of, profiler);
+  for (const Body* body : {&then_branch_, &else_branch_}) {
+    if (node_inputs_ != 1 || body->plan->input_count() != 0 || body->plan->output_count() != node.outputs().size()) {
+      Fail(StatusCode::kInvalidGraph, "node '{}' (If): it has {} inputs and {} outputs, a branch has {} and {}",
+           node.name(), node_inputs_, node.outputs().size(), body->plan->input_count(), body->plan->output_count());
+    }
+  }
+}
+
+void IfNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+  if (inputs[0] == nullptr) Fail(StatusCode::kInvalidArgument, "If: the condition is absent");
+  const Body& body = ReadCondition(*inputs[0], "If") ? then_branch_ : else_branch_;
+  body.plan->Run({}, OuterOf(body, inputs.subspan(node_inputs_)), outputs);
+}
+
+LoopNode::LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
+    : name_(node.name().empty() ? "Loop" : node.name()) {
+  node_inputs_ = node.inputs().size();
+  const Graph& graph = RequiredBody(node, "body");
+  body_ = BuildBody(graph, kernel_of, profiler);
+  carried_ = node_inputs_ < 2 ? 0 : node_inputs_ - 2;
+  if (node_inputs_ < 2 || body_.plan->input_count() != carried_ + 2 || body_.plan->output_count() < carried_ + 1 ||
+      body_.plan->output_count() != node.outputs().size() + 1) {
+    Fail(StatusCode::kInvalidGraph,
+         "node '{}' (Loop): it has {} inputs and {} outputs, its body has {} and {}; expected {} and {}", node.name(),
+         node_inputs_, node.outputs().size(), body_.plan->input_count(), body_.plan->output_count(), carried_ + 2,
+         node.outputs().size() + 1);
+  }
+  for (size_t i = carried_ + 1; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
+}
+
+void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+  int64_t trips = INT64_MAX;
+  if (inputs[0] != nullptr) {
+    if (!inputs[0]->IsTensor() || inputs[0]->type() != DataType::kInt64 || inputs[0]->element_count() != 1) {
+      Fail(StatusCode::kInvalidArgument, "{}: the trip count must be one int64", name_);
+    }
+    trips = *inputs[0]->data_as<int64_t>();
+  }
+  bool go_on = inputs[1] == nullptr || ReadCondition(*inputs[1], name_);
+  std::vector<Value*> outer = OuterOf(body_, inputs.subspan(node_inputs_));
+  std::vector<ValuePtr> carried;
+  for (size_t i = 0; i < carried_; ++i) carried.push_back(ValuePtr::Share(inputs[2 + i]));
+  std::vector<std::vector<ValuePtr>> scans(scan_types_.size());
+  std::vector<ValuePtr> results(body_.plan->output_count());
+  std::vector<Value*> arguments(carried_ + 2);
+  ValuePtr condition = Value::Tensor(DataType::kBool, {});
+  for (int64_t trip = 0; trip < trips && go_on; ++trip) {
+    ValuePtr counter = Value::Tensor(DataType::kInt64, {});
+    *static_cast<int64_t*>(counter->mutable_data()) = trip;
+    *static_cast<uint8_t*>(condition->mutable_data()) = 1;
+    arguments[0] = counter.get();
+    arguments[1] = condition.get();
+    for (size_t i = 0; i < carried_; ++i) arguments[2 + i] = carried[i].get();
+    body_.plan->Run(arguments, outer, results);
+    go_on = ReadCondition(*results[0], name_);
+    for (size_t i = 0; i < carried_; ++i) carried[i] = std::move(results[1 + i]);
+    for (size_t i = 0; i < scans.size(); ++i) scans[i].push_back(std::move(results[1 + carried_ + i]));
+  }
+  for (size_t i = 0; i < carried_; ++i) outputs[i] = std::move(carried[i]);
+  for (size_t i = 0; i < scans.size(); ++i) {
+    outputs[carried_ + i] = StackSlices(scans[i], 0, scan_types_[i].get(), name_);
+  }
+}
+
+}  // namespace epiphyte::core

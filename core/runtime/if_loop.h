@@ -1,0 +1,30 @@
+// If and Loop. Bodies are plans; loop-carried values are passed on by reference, never copied.
+#pragma once
+
+#include "core/runtime/control_flow.h"
+
+namespace epiphyte::core {
+
+class IfNode : public ControlFlow {
+ public:
+  IfNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const override;
+
+ private:
+  Body then_branch_;
+  Body else_branch_;
+};
+
+class LoopNode : public ControlFlow {
+ public:
+  LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const override;
+
+ private:
+  Body body_;
+  size_t carried_ = 0;
+  std::string name_;
+  std::vector<TypePtr> scan_types_;  // of one iteration's scan outputs, for loops that run zero times
+};
+
+}  // namespace epiphyte::core

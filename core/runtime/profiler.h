@@ -1,0 +1,52 @@
+// Profiler: spans of time, written as a Chrome trace (load it in chrome://tracing or Perfetto).
+//
+//   Profiler profiler;
+//   { Profiler::Span span(&profiler, "session", "partition"); … }
+//   std::string json = profiler.ToJson();
+//
+// Thread-safe. A null profiler makes a Span free.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace epiphyte::core {
+
+class Profiler {
+ public:
+  Profiler();
+
+  class Span {
+   public:
+    Span(Profiler* profiler, std::string_view category, std::string_view name);
+    ~Span();
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+   private:
+    Profiler* profiler_;
+    std::string_view category_;
+    std::string_view name_;
+    std::chrono::steady_clock::time_point start_;
+  };
+
+  std::string ToJson() const;
+
+ private:
+  struct Event {
+    std::string category;
+    std::string name;
+    int64_t start_us;
+    int64_t duration_us;
+    uint64_t thread;
+  };
+  std::chrono::steady_clock::time_point origin_;
+  mutable std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+}  // namespace epiphyte::core

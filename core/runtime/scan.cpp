@@ -1,0 +1,185 @@
+#include "core/runtime/scan.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/runtime/stack.h"
+
+namespace epiphyte::core {
+namespace {
+
+const Graph& BodyOf(const Node& node) {
+  const Attribute* body = node.FindAttribute("body");
+  if (body == nullptr || body->type() != AttributeType::kGraph) {
+    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): attribute 'body' is missing or no graph", node.name());
+  }
+  return body->g();
+}
+
+// An attribute with one number for each scan input or output; left out it is all zero.
+std::vector<int64_t> PerScan(const Node& node, std::string_view name, size_t count) {
+  const Attribute* attribute = node.FindAttribute(name);
+  if (attribute == nullptr) return std::vector<int64_t>(count, 0);
+  if (attribute->type() != AttributeType::kInts || attribute->ints().size() != count) {
+    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): attribute '{}' must hold {} integers", node.name(), name, count);
+  }
+  return attribute->ints();
+}
+
+size_t ScanInputCount(const Node& node) {
+  int64_t count = node.IntAttribute("num_scan_inputs", -1);
+  if (count < 1 || static_cast<uint64_t>(count) > node.inputs().size()) {
+    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): num_scan_inputs is {}, expected 1 to {}", node.name(), count,
+         node.inputs().size());
+  }
+  return static_cast<size_t>(count);
+}
+
+void CheckCounts(const Node& node, const Plan& body, size_t states, size_t scans) {
+  if (body.input_count() != states + scans || body.output_count() != node.outputs().size() ||
+      body.output_count() < states) {
+    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): its body has {} inputs and {} outputs; expected {} and {}",
+         node.name(), body.input_count(), body.output_count(), states + scans, node.outputs().size());
+  }
+}
+
+const Value& TensorInput(Value* value, std::string_view node, size_t index, size_t least_rank) {
+  if (value == nullptr || !value->IsTensor() || value->dims().size() < least_rank) {
+    Fail(StatusCode::kInvalidArgument, "{}: scan input {} must be a tensor of rank {} or more", node, index,
+         least_rank);
+  }
+  return *value;
+}
+
+}  // namespace
+
+ScanNode::ScanNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
+    : name_(node.name().empty() ? "Scan" : node.name()) {
+  node_inputs_ = node.inputs().size();
+  scan_inputs_ = ScanInputCount(node);
+  states_ = node_inputs_ - scan_inputs_;
+  const Graph& graph = BodyOf(node);
+  body_ = BuildBody(graph, kernel_of, profiler);
+  CheckCounts(node, *body_.plan, states_, scan_inputs_);
+  scan_outputs_ = body_.plan->output_count() - states_;
+  input_axes_ = PerScan(node, "scan_input_axes", scan_inputs_);
+  input_directions_ = PerScan(node, "scan_input_directions", scan_inputs_);
+  output_axes_ = PerScan(node, "scan_output_axes", scan_outputs_);
+  output_directions_ = PerScan(node, "scan_output_directions", scan_outputs_);
+  for (size_t i = states_; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
+}
+
+void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+  int64_t length = -1;
+  for (size_t i = 0; i < scan_inputs_; ++i) {
+    const Value& input = TensorInput(inputs[states_ + i], name_, i, 1);
+    int64_t rank = static_cast<int64_t>(input.dims().size());
+    int64_t axis = input_axes_[i] < 0 ? input_axes_[i] + rank : input_axes_[i];
+    if (axis < 0 || axis >= rank) {
+      Fail(StatusCode::kInvalidArgument, "{}: scan_input_axes[{}] is {}, outside rank {}", name_, i, input_axes_[i],
+           rank);
+    }
+    int64_t size = input.dims()[static_cast<size_t>(axis)];
+    if (length >= 0 && size != length) {
+      Fail(StatusCode::kInvalidArgument, "{}: scan inputs have lengths {} and {}; they must be equal", name_, length,
+           size);
+    }
+    length = size;
+  }
+  std::vector<Value*> outer = OuterOf(body_, inputs.subspan(node_inputs_));
+  std::vector<ValuePtr> arguments(states_ + scan_inputs_);
+  for (size_t i = 0; i < states_; ++i) arguments[i] = ValuePtr::Share(inputs[i]);
+  std::vector<Value*> argument_pointers(arguments.size());
+  std::vector<ValuePtr> results(body_.plan->output_count());
+  std::vector<std::vector<ValuePtr>> scans(scan_outputs_);
+  for (int64_t step = 0; step < length; ++step) {
+    for (size_t i = 0; i < scan_inputs_; ++i) {
+      int64_t index = input_directions_[i] == 0 ? step : length - 1 - step;
+      arguments[states_ + i] = TakeSlice(*inputs[states_ + i], input_axes_[i], index);
+    }
+    std::transform(arguments.begin(), arguments.end(), argument_pointers.begin(),
+                   [](const ValuePtr& value) { return value.get(); });
+    body_.plan->Run(argument_pointers, outer, results);
+    for (size_t i = 0; i < states_; ++i) arguments[i] = std::move(results[i]);
+    for (size_t i = 0; i < scan_outputs_; ++i) scans[i].push_back(std::move(results[states_ + i]));
+  }
+  for (size_t i = 0; i < states_; ++i) outputs[i] = std::move(arguments[i]);
+  for (size_t i = 0; i < scan_outputs_; ++i) {
+    if (output_directions_[i] != 0) std::reverse(scans[i].begin(), scans[i].end());
+    outputs[states_ + i] = StackSlices(scans[i], output_axes_[i], scan_types_[i].get(), name_);
+  }
+}
+
+Scan8Node::Scan8Node(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
+    : name_(node.name().empty() ? "Scan" : node.name()) {
+  node_inputs_ = node.inputs().size();
+  scan_inputs_ = ScanInputCount(node);
+  if (node_inputs_ < scan_inputs_ + 1) {
+    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): {} inputs can't hold sequence_lens and {} scan inputs",
+         node.name(), node_inputs_, scan_inputs_);
+  }
+  states_ = node_inputs_ - scan_inputs_ - 1;
+  const Graph& graph = BodyOf(node);
+  body_ = BuildBody(graph, kernel_of, profiler);
+  CheckCounts(node, *body_.plan, states_, scan_inputs_);
+  scan_outputs_ = body_.plan->output_count() - states_;
+  directions_ = PerScan(node, "directions", scan_inputs_);
+  for (size_t i = states_; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
+}
+
+// Batches are independent of each other, and each may have a length of its own; what lies beyond it is zero.
+void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+  const Value& first = TensorInput(inputs[1 + states_], name_, 0, 2);
+  int64_t batches = first.dims()[0];
+  int64_t longest = first.dims()[1];
+  for (size_t i = 0; i < states_ + scan_inputs_; ++i) {
+    const Value& input = TensorInput(inputs[1 + i], name_, i, i < states_ ? 1 : 2);
+    if (input.dims()[0] != batches || (i >= states_ && input.dims()[1] != longest)) {
+      Fail(StatusCode::kInvalidArgument, "{}: inputs disagree about the batch or sequence size", name_);
+    }
+  }
+  std::vector<Value*> outer = OuterOf(body_, inputs.subspan(node_inputs_));
+  std::vector<std::vector<ValuePtr>> batch_results(states_ + scan_outputs_);
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    int64_t length = longest;
+    if (inputs[0] != nullptr) {
+      if (inputs[0]->type() != DataType::kInt64 || inputs[0]->element_count() != static_cast<uint64_t>(batches)) {
+        Fail(StatusCode::kInvalidArgument, "{}: sequence_lens must be {} int64", name_, batches);
+      }
+      length = inputs[0]->data_as<int64_t>()[batch];
+      if (length < 0 || length > longest) {
+        Fail(StatusCode::kInvalidArgument, "{}: sequence length {} is outside 0 to {}", name_, length, longest);
+      }
+    }
+    std::vector<ValuePtr> arguments(states_ + scan_inputs_);
+    std::vector<ValuePtr> sequences(scan_inputs_);
+    for (size_t i = 0; i < states_; ++i) arguments[i] = TakeSlice(*inputs[1 + i], 0, batch);
+    for (size_t i = 0; i < scan_inputs_; ++i) sequences[i] = TakeSlice(*inputs[1 + states_ + i], 0, batch);
+    std::vector<Value*> argument_pointers(arguments.size());
+    std::vector<ValuePtr> results(body_.plan->output_count());
+    std::vector<std::vector<ValuePtr>> scans(scan_outputs_);
+    for (int64_t step = 0; step < length; ++step) {
+      for (size_t i = 0; i < scan_inputs_; ++i) {
+        arguments[states_ + i] = TakeSlice(*sequences[i], 0, directions_[i] == 0 ? step : length - 1 - step);
+      }
+      std::transform(arguments.begin(), arguments.end(), argument_pointers.begin(),
+                     [](const ValuePtr& value) { return value.get(); });
+      body_.plan->Run(argument_pointers, outer, results);
+      for (size_t i = 0; i < states_; ++i) arguments[i] = std::move(results[i]);
+      for (size_t i = 0; i < scan_outputs_; ++i) scans[i].push_back(std::move(results[states_ + i]));
+    }
+    for (size_t i = 0; i < states_; ++i) batch_results[i].push_back(std::move(arguments[i]));
+    for (size_t i = 0; i < scan_outputs_; ++i) {
+      if (length < longest && length > 0) {
+        ValuePtr zero = Value::Tensor(scans[i].front()->type(), scans[i].front()->dims());
+        std::fill_n(static_cast<char*>(zero->mutable_data()), zero->type() == DataType::kString ? 0 : zero->byte_size(),
+                    '\0');
+        scans[i].resize(static_cast<size_t>(longest), zero);
+      }
+      batch_results[states_ + i].push_back(StackSlices(scans[i], 0, scan_types_[i].get(), name_));
+    }
+  }
+  for (size_t i = 0; i < batch_results.size(); ++i) outputs[i] = StackSlices(batch_results[i], 0, nullptr, name_);
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,177 @@
+#include "core/runtime/session.h"
+
+#include <algorithm>
+#include <fstream>
+#include <unordered_map>
+
+#include "core/abi/host_tables.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/runtime/session_builder.h"
+
+namespace epiphyte::core {
+
+Environment::Environment(CatalogOptions options) : catalog_(std::move(options), HostInfo()) {}
+
+struct Session::Impl {
+  explicit Impl(const SessionOptions& options) : pool(options.thread_count), profile_path(options.profile_path) {
+    if (!profile_path.empty()) profiler = std::make_unique<Profiler>();
+  }
+
+  void Finish(SessionBuilder& builder) {
+    builder.Partition();
+    builder.Compile();
+    inputs = builder.InputSpecs();
+    outputs = builder.OutputSpecs();
+    placement = builder.TakePlacement();
+    context_output = builder.TakeContextOutput();
+    has_context = builder.has_context();
+    plan = builder.TakePlan();
+    for (size_t i = 0; i < inputs.size(); ++i) input_index[inputs[i].name] = i;
+    for (size_t i = 0; i < outputs.size(); ++i) output_index.try_emplace(outputs[i].name, i);
+  }
+
+  void CheckInput(size_t index, const Value* value) const;
+
+  ThreadPool pool;  // outlives the plan and its providers
+  std::unique_ptr<Profiler> profiler;
+  std::string profile_path;
+  std::unique_ptr<Plan> plan;
+  std::vector<ValueSpec> inputs;
+  std::vector<ValueSpec> outputs;
+  Placement placement;
+  std::optional<ContextOutput> context_output;
+  bool has_context = false;
+  std::unordered_map<std::string, size_t> input_index;
+  std::unordered_map<std::string, size_t> output_index;
+};
+
+Session::Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(options)) {
+  SessionBuilder builder(environment, options, &impl_->pool, impl_->profiler.get());
+  builder.ReadFile(model);
+  impl_->Finish(builder);
+}
+
+Session::Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(options)) {
+  SessionBuilder builder(environment, options, &impl_->pool, impl_->profiler.get());
+  builder.ReadMemory(bytes, size);
+  impl_->Finish(builder);
+}
+
+Session::~Session() {
+  if (impl_->profile_path.empty()) return;
+  std::ofstream file(impl_->profile_path, std::ios::binary);
+  file << ProfileJson();
+  if (!file.flush()) Log(LogLevel::kError, "session", "the profile could not be written to '{}'", impl_->profile_path);
+}
+
+const std::vector<ValueSpec>& Session::inputs() const { return impl_->inputs; }
+const std::vector<ValueSpec>& Session::outputs() const { return impl_->outputs; }
+const Placement& Session::placement() const { return impl_->placement; }
+bool Session::has_context() const { return impl_->has_context; }
+const ContextOutput* Session::context_output() const {
+  return impl_->context_output ? &*impl_->context_output : nullptr;
+}
+std::string Session::ProfileJson() const { return impl_->profiler ? impl_->profiler->ToJson() : std::string(); }
+
+namespace {
+
+std::string ShapeText(std::span<const int64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+
+}  // namespace
+
+void Session::Impl::CheckInput(size_t index, const Value* value) const {
+  const ValueSpec& spec = inputs[index];
+  const Type* type = spec.type.get();
+  if (type == nullptr || type->kind() == EP_KIND_UNKNOWN) return;
+  if (value == nullptr || value->IsEmptyOptional()) {
+    if (type->kind() != EP_KIND_OPTIONAL) {
+      Fail(StatusCode::kInvalidArgument, "input '{}' is missing; the model expects {}", spec.name, type->ToString());
+    }
+    return;
+  }
+  if (type->kind() == EP_KIND_OPTIONAL) type = type->element().get();
+  if (value->kind() != type->kind()) {
+    Fail(StatusCode::kInvalidArgument, "input '{}' is no {}; the model expects that kind of value", spec.name,
+         type->ToString());
+  }
+  if (!type->IsTensor()) return;
+  if (value->type() != type->element_type()) {
+    Fail(StatusCode::kInvalidArgument, "input '{}' is of {}, the model expects {}", spec.name,
+         DataTypeName(value->type()), type->ToString());
+  }
+  if (!type->shape()) return;
+  const Shape& shape = *type->shape();
+  std::span<const int64_t> dims = value->dims();
+  bool fits = dims.size() == shape.size();
+  for (size_t i = 0; fits && i < dims.size(); ++i) fits = !shape[i].known() || shape[i].value == dims[i];
+  if (!fits) {
+    Fail(StatusCode::kInvalidArgument, "input '{}' has shape {}, the model expects {}", spec.name, ShapeText(dims),
+         type->ToString());
+  }
+}
+
+std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs) {
+  if (inputs.size() != impl_->inputs.size()) {
+    Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", inputs.size(), impl_->inputs.size());
+  }
+  constexpr size_t kInline = 16;
+  Value* inline_arguments[kInline];
+  std::vector<Value*> many;
+  Value** arguments = inline_arguments;
+  if (inputs.size() > kInline) {
+    many.resize(inputs.size());
+    arguments = many.data();
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    impl_->CheckInput(i, inputs[i].get());
+    arguments[i] = inputs[i].get();
+  }
+  std::vector<ValuePtr> outputs(impl_->plan->output_count());
+  Profiler::Span span(impl_->profiler.get(), "session", "run");
+  impl_->plan->Run({arguments, inputs.size()}, {}, outputs);
+  return outputs;
+}
+
+std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
+                                   std::span<const std::string> output_names) {
+  std::vector<ValuePtr> ordered(impl_->inputs.size());
+  for (const auto& [name, value] : inputs) {
+    auto found = impl_->input_index.find(name);
+    if (found == impl_->input_index.end()) {
+      std::vector<std::string_view> names;
+      for (const ValueSpec& spec : impl_->inputs) names.push_back(spec.name);
+      Fail(StatusCode::kInvalidArgument, "the model has no input '{}'; it has: {}", name, fmt::join(names, ", "));
+    }
+    ordered[found->second] = value;
+  }
+  std::vector<size_t> wanted;
+  for (const std::string& name : output_names) {
+    auto found = impl_->output_index.find(name);
+    if (found == impl_->output_index.end()) {
+      std::vector<std::string_view> names;
+      for (const ValueSpec& spec : impl_->outputs) names.push_back(spec.name);
+      Fail(StatusCode::kInvalidArgument, "the model has no output '{}'; it has: {}", name, fmt::join(names, ", "));
+    }
+    wanted.push_back(found->second);
+  }
+  std::vector<ValuePtr> outputs = Run(ordered);
+  if (output_names.empty()) return outputs;
+  std::vector<ValuePtr> chosen;
+  for (size_t index : wanted) chosen.push_back(outputs[index]);
+  return chosen;
+}
+
+Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionOptions& options) {
+  ThreadPool pool(options.thread_count);
+  SessionOptions without_context = options;
+  if (options.GetBool("ep.context_enable")) without_context.Set("ep.context_enable", "0");
+  SessionBuilder builder(environment, without_context, &pool, nullptr);
+  builder.ReadFile(model);
+  builder.Partition();
+  return builder.TakePlacement();
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,84 @@
+// Session: one model, ready to run.
+//
+//   Environment environment(CatalogOptions{});
+//   Session session(environment, "model.onnx", options);
+//   std::vector<ValuePtr> outputs = session.Run({{"x", x}}, {});
+//
+// Creating one: read, transform, partition, compile or load contexts, plan. With ep.context_enable=1 the context model
+// is written before the constructor returns. Run is thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/type.h"
+#include "core/graph/value.h"
+#include "core/partition/placement.h"
+#include "core/registry/catalog.h"
+#include "core/runtime/session_options.h"
+
+namespace epiphyte::core {
+
+// What sessions share: the catalog. Outlives its sessions.
+class Environment {
+ public:
+  explicit Environment(CatalogOptions options);
+  Catalog& catalog() { return catalog_; }
+
+ private:
+  Catalog catalog_;
+};
+
+struct ValueSpec {
+  std::string name;
+  TypePtr type;
+};
+
+// What Session wrote for ep.context_enable=1.
+struct ContextOutput {
+  std::filesystem::path model;
+  std::vector<std::filesystem::path> files;  // binaries and external initializers
+  size_t context_nodes = 0;
+  size_t plain_nodes = 0;
+};
+
+class Session {
+ public:
+  Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options);
+  // `bytes` need to live only until the constructor returns.
+  Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const std::vector<ValueSpec>& inputs() const;  // without initializers
+  const std::vector<ValueSpec>& outputs() const;
+  const Placement& placement() const;
+  bool has_context() const;                     // something was loaded from an EPContext node
+  const ContextOutput* context_output() const;  // null unless a context model was written
+
+  // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
+  // number, type or shape of an input does not fit.
+  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs);
+  // By name; `output_names` empty: all.
+  std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
+                            std::span<const std::string> output_names);
+
+  // Chrome trace of what has been recorded so far, as JSON; "" when profiling is off.
+  std::string ProfileJson() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Partitions a model and says what would run where, without compiling.
+Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionOptions& options);
+
+}  // namespace epiphyte::core

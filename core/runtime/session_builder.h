@@ -1,0 +1,72 @@
+// Session builder: the steps from a model to a plan, in order: read, inline functions, transform, place contexts,
+// partition, compile or load, write the context model, plan.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/abi/provider.h"
+#include "core/base/thread_pool.h"
+#include "core/context/context_generator.h"
+#include "core/graph/graph.h"
+#include "core/partition/partitioner.h"
+#include "core/runtime/plan.h"
+#include "core/runtime/profiler.h"
+#include "core/runtime/provider_list.h"
+#include "core/runtime/session.h"
+
+namespace epiphyte::core {
+
+class SessionBuilder {
+ public:
+  // `pool` and `profiler` (may be null) outlive what is built.
+  SessionBuilder(Environment& environment, const SessionOptions& options, ThreadPool* pool, Profiler* profiler);
+
+  void ReadFile(const std::filesystem::path& path);
+  void ReadMemory(const void* bytes, size_t size);
+  // Up to placement.
+  void Partition();
+  // The rest.
+  void Compile();
+
+  std::vector<ValueSpec> InputSpecs() const { return inputs_; }
+  std::vector<ValueSpec> OutputSpecs() const { return outputs_; }
+  Placement TakePlacement() { return std::move(partitions_.placement); }
+  std::unique_ptr<Plan> TakePlan() { return std::move(plan_); }
+  std::optional<ContextOutput> TakeContextOutput() { return std::move(context_output_); }
+  bool has_context() const { return has_context_; }
+
+ private:
+  void Prepare();
+  void MakeContextTarget();
+  void InlineUnclaimedFunctions();
+  void PlaceContextNodes();
+  void CheckEverythingPlaced() const;
+  void LoadContexts();
+  void CompilePartitions();
+  void WriteContextModel();
+  const ProviderSlot* Fallback() const;
+
+  Environment& environment_;
+  const SessionOptions& options_;
+  ThreadPool* pool_;
+  Profiler* profiler_;
+  std::filesystem::path model_path_;  // empty: from memory
+  Model model_;
+  std::vector<ProviderSlot> providers_;
+  std::vector<ValueSpec> inputs_;
+  std::vector<ValueSpec> outputs_;
+  std::vector<std::vector<Node*>> context_nodes_;  // by provider
+  PartitionResult partitions_;
+  std::unordered_map<const Node*, std::shared_ptr<Kernel>> kernels_;
+  std::unique_ptr<ContextGenerator> generator_;
+  std::optional<ContextOutput> context_output_;
+  std::unique_ptr<Plan> plan_;
+  bool has_context_ = false;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,100 @@
+#include "core/runtime/session_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+#include "core/base/suggest.h"
+
+namespace epiphyte::core {
+namespace {
+
+enum class ValueKind { kFlag, kText, kLevel };
+
+struct Known {
+  OptionInfo info;
+  ValueKind kind;
+};
+
+constexpr std::array kKnown = {
+    Known{{"ep.context_embed_mode", "0", "1: the context's payload goes into the model; 0: into a file beside it"},
+          ValueKind::kFlag},
+    Known{{"ep.context_enable", "0", "1: write a context model when the session is created"}, ValueKind::kFlag},
+    Known{
+        {"ep.context_file_path", "", "The context model to write; when loading from memory, what binaries are beside"},
+        ValueKind::kText},
+    Known{{"ep.context_model_external_initializers_file_name", "",
+           "Weights of nodes that were not compiled go to this file"},
+          ValueKind::kText},
+    Known{{"ep.context_node_name_prefix", "", "Goes before the names of EPContext nodes and partitions"},
+          ValueKind::kText},
+    Known{{"epiphyte.context_overwrite", "0", "1: replace existing output of ep.context_enable"}, ValueKind::kFlag},
+    Known{{"epiphyte.graph_optimization_level", "2", "0: none, 1: basic, 2: all provider-independent transforms"},
+          ValueKind::kLevel},
+    Known{{"optimization.disable_specified_optimizers", "", "Names of transforms to leave out, separated by ';'"},
+          ValueKind::kText},
+    Known{{"session.disable_cpu_ep_fallback", "0", "1: fail instead of adding the fallback provider"},
+          ValueKind::kFlag},
+    Known{{"session.disable_model_compile", "0", "1: fail instead of compiling; only contexts are loaded"},
+          ValueKind::kFlag},
+    Known{
+        {"session.model_external_initializers_file_folder_path", "", "Where external data of the model is looked for"},
+        ValueKind::kText},
+};
+
+constexpr auto MakeInfos() {
+  std::array<OptionInfo, kKnown.size()> infos{};
+  for (size_t i = 0; i < kKnown.size(); ++i) infos[i] = kKnown[i].info;
+  return infos;
+}
+constexpr auto kInfos = MakeInfos();
+
+const Known& Find(std::string_view key) {
+  for (const Known& known : kKnown) {
+    if (known.info.key == key) return known;
+  }
+  std::array<std::string_view, kKnown.size()> keys;
+  std::transform(kKnown.begin(), kKnown.end(), keys.begin(), [](const Known& known) { return known.info.key; });
+  std::string_view nearest = Nearest(key, keys);
+  if (nearest.empty()) {
+    Fail(StatusCode::kInvalidArgument, "session option '{}' is unknown; known are: {}", key, fmt::join(keys, ", "));
+  }
+  Fail(StatusCode::kInvalidArgument, "session option '{}' is unknown; did you mean '{}'?", key, nearest);
+}
+
+}  // namespace
+
+std::span<const OptionInfo> KnownSessionOptions() { return kInfos; }
+
+void SessionOptions::Set(std::string_view key, std::string_view value) {
+  const Known& known = Find(key);
+  bool fits = true;
+  std::string_view expected;
+  switch (known.kind) {
+    case ValueKind::kFlag:
+      fits = value == "0" || value == "1";
+      expected = "0 or 1";
+      break;
+    case ValueKind::kLevel:
+      fits = value == "0" || value == "1" || value == "2";
+      expected = "0, 1 or 2";
+      break;
+    case ValueKind::kText:
+      fits = value.size() <= 8192 && value.find('\0') == std::string_view::npos;
+      expected = "text of at most 8192 bytes without zero bytes";
+      break;
+  }
+  if (!fits) {
+    Fail(StatusCode::kInvalidArgument, "session option '{}' is '{}', expected {}", key, value.substr(0, 64), expected);
+  }
+  values_.insert_or_assign(std::string(key), std::string(value));
+}
+
+std::string SessionOptions::Get(std::string_view key) const {
+  auto found = values_.find(key);
+  return found != values_.end() ? found->second : std::string(Find(key).info.default_value);
+}
+
+bool SessionOptions::IsSet(std::string_view key) const { return values_.find(key) != values_.end(); }
+
+}  // namespace epiphyte::core

@@ -1,0 +1,59 @@
+// SessionOptions: what a session is asked to do. Keys are spelled as ONNX Runtime spells them; an unknown key is
+// INVALID_ARGUMENT and the message names the nearest known one.
+//
+//   SessionOptions options;
+//   options.Set("ep.context_enable", "1");
+//   options.providers = {{"vulkan", {{"device", "1"}}}, {"cpu", {}}};
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace epiphyte::core {
+
+struct OptionInfo {
+  std::string_view key;
+  std::string_view default_value;
+  std::string_view description;
+};
+
+// Every key that Set() accepts, sorted.
+std::span<const OptionInfo> KnownSessionOptions();
+
+struct ProviderChoice {
+  std::string name;
+  std::map<std::string, std::string> options;
+};
+
+class SessionOptions {
+ public:
+  // Throws INVALID_ARGUMENT on an unknown key or on a value that isn't one the key takes.
+  void Set(std::string_view key, std::string_view value);
+  // The value set, or the default. `key` must be known.
+  std::string Get(std::string_view key) const;
+  bool GetBool(std::string_view key) const { return Get(key) == "1"; }
+  bool IsSet(std::string_view key) const;
+
+  // In order of priority. Empty: every enabled plugin in the catalog's order.
+  std::vector<ProviderChoice> providers;
+  // For providers by name, listed above or not; a listed provider's own options come first. A name that the session
+  // doesn't use is INVALID_ARGUMENT.
+  std::map<std::string, std::map<std::string, std::string>> provider_options;
+  // 0: one for each physical core that this process may use.
+  uint32_t thread_count = 0;
+  // Writes a Chrome trace when the session ends.
+  std::string profile_path;
+  // Called from the thread that creates the session while a provider compiles or loads; true cancels, and creating the
+  // session fails with MODEL_LOAD_CANCELED.
+  std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace epiphyte::core
