@@ -1,0 +1,63 @@
+// ElementwiseProgram: a tree of element-wise operators on floats as a list of instructions, which runs block by block
+// so that intermediate results stay in the cache. The fusion pass writes it, ops/fused_elementwise.cpp runs it.
+//
+// As attributes of a node: "code" holds three integers an instruction (operation, operand a, operand b), "parameters"
+// two floats an instruction. An operand is 2i for input i, 2i+1 for the result of instruction i, -1 for parameter 0.
+// The last instruction makes the output.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace epiphyte::cpu {
+
+enum class ElementwiseOp : int32_t {
+  // Of a and b.
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  // Of a.
+  kRelu,
+  kSigmoid,
+  kTanh,
+  kNeg,
+  kAbs,
+  kSqrt,
+  kExp,
+  kLog,
+  kErf,
+  kReciprocal,
+  kSoftplus,
+  kHardSwish,
+  kGelu,
+  kGeluTanh,
+  kSquare,
+  kCube,
+  kSwish,
+  // Of a and the parameters.
+  kLeakyRelu,
+  kElu,
+  kHardSigmoid,
+  kClip,
+  kCount,
+};
+inline constexpr bool IsBinary(ElementwiseOp op) { return op <= ElementwiseOp::kMin; }
+
+inline constexpr size_t kMostElementwiseInputs = 32;
+inline constexpr size_t kMostElementwiseInstructions = 1024;
+
+struct ElementwiseProgram {
+  struct Instruction {
+    ElementwiseOp op;
+    int32_t a = 0;
+    int32_t b = 0;
+    float p0 = 0;
+    float p1 = 0;
+  };
+  std::vector<Instruction> instructions;
+};
+
+}  // namespace epiphyte::cpu

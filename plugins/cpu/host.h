@@ -1,0 +1,69 @@
+// What the plugin needs of the host, behind C++: errors across the boundary, log, and the host's threads.
+#pragma once
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "epiphyte/ep_host.h"
+#include "plugins/cpu/kernel.h"
+
+namespace epiphyte::cpu {
+
+inline EpStatus* MakeStatus(const EpHostInfo* host, EpStatusCode code, const std::string& message) {
+  return host->status->Create(code, message.c_str());
+}
+
+// Takes a status from the host: null is fine, anything else becomes an OpError.
+inline void ThrowIfFailed(const EpHostInfo* host, EpStatus* status) {
+  if (status == nullptr) return;
+  const EpStatusCode code = host->status->GetCode(status);
+  std::string message = host->status->GetMessage(status);
+  host->status->Release(status);
+  throw OpError(code, std::move(message));
+}
+
+// Runs `body` and turns what it throws into a status: nothing may be thrown across the boundary.
+template <typename Body>
+EpStatus* Guarded(const EpHostInfo* host, Body&& body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const OpError& error) {
+    return host->status->Create(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return host->status->Create(EP_STATUS_FAIL, "out of memory in the cpu provider; free memory or use smaller inputs");
+  } catch (const std::exception& error) {
+    return host->status->Create(EP_STATUS_EP_FAIL, error.what());
+  } catch (...) {
+    return host->status->Create(EP_STATUS_EP_FAIL, "an unknown exception in the cpu provider");
+  }
+}
+
+inline void LogWarning(const EpHostInfo* host, const std::string& message) {
+  if (host->services->IsLogged(EP_LOG_WARNING) != 0) host->services->Log(EP_LOG_WARNING, "cpu", message.c_str());
+}
+
+// The host's threads, as one provider may use them.
+struct Threads {
+  const EpServicesApi* services = nullptr;
+  EpThreadPool* pool = nullptr;
+  uint32_t count = 1;
+
+  void ParallelFor(int64_t items, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const {
+    if (items <= 0) return;
+    if (count <= 1 || items <= grain) {
+      body(0, items);
+      return;
+    }
+    services->ParallelFor(
+        pool, static_cast<uint64_t>(items), static_cast<uint64_t>(grain < 1 ? 1 : grain),
+        [](void* user, uint64_t begin, uint64_t end, uint32_t) {
+          (*static_cast<const std::function<void(int64_t, int64_t)>*>(user))(static_cast<int64_t>(begin),
+                                                                             static_cast<int64_t>(end));
+        },
+        const_cast<std::function<void(int64_t, int64_t)>*>(&body));
+  }
+};
+
+}  // namespace epiphyte::cpu

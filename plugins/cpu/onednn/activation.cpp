@@ -1,0 +1,24 @@
+#include "plugins/cpu/onednn/activation.h"
+
+namespace epiphyte::cpu {
+
+void Activation::AppendTo(dnnl::post_ops& ops) const {
+  using dnnl::algorithm;
+  if (name.empty()) return;
+  if (name == "Relu") return AppendEltwise(ops, algorithm::eltwise_relu, 0, 0);
+  if (name == "LeakyRelu") return AppendEltwise(ops, algorithm::eltwise_relu, alpha, 0);
+  if (name == "Clip") return AppendEltwise(ops, algorithm::eltwise_clip, alpha, beta);
+  if (name == "Sigmoid") return AppendEltwise(ops, algorithm::eltwise_logistic, 0, 0);
+  if (name == "Tanh") return AppendEltwise(ops, algorithm::eltwise_tanh, 0, 0);
+  if (name == "Swish") return AppendEltwise(ops, algorithm::eltwise_swish, 1, 0);
+  if (name == "GeluErf") return AppendEltwise(ops, algorithm::eltwise_gelu_erf, 0, 0);
+  if (name == "GeluTanh") return AppendEltwise(ops, algorithm::eltwise_gelu_tanh, 0, 0);
+#if DNNL_VERSION_MAJOR >= 3
+  if (name == "HardSwish") return AppendEltwise(ops, algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
+#else
+  if (name == "HardSwish") return AppendEltwise(ops, algorithm::eltwise_hardswish, 0, 0);
+#endif
+  throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("unknown activation '{}'", name));
+}
+
+}  // namespace epiphyte::cpu

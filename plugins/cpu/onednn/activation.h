@@ -1,0 +1,20 @@
+// Activations that a fused operator applies to its result, as attributes "activation", "alpha" and "beta".
+#pragma once
+
+#include "plugins/cpu/onednn/compat.h"
+
+namespace epiphyte::cpu {
+
+struct Activation {
+  std::string name;  // "" is none
+  float alpha = 0;
+  float beta = 0;
+
+  static Activation Read(const NodeDef& node) {
+    return {node.String("activation"), node.Float("activation_alpha", 0), node.Float("activation_beta", 0)};
+  }
+  explicit operator bool() const { return !name.empty(); }
+  void AppendTo(dnnl::post_ops& ops) const;
+};
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,94 @@
+// oneDNN, with the differences between its 2.x and 3.x interfaces behind one set of functions. Nothing else in the
+// plugin asks for the version.
+#pragma once
+
+#include <dnnl.hpp>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/kernel.h"
+
+namespace epiphyte::cpu {
+
+using MemoryDesc = dnnl::memory::desc;
+using PrimitiveAttr = dnnl::primitive_attr;
+
+inline constexpr bool kOneDnn3 = DNNL_VERSION_MAJOR >= 3;
+
+// The engine of this process; lives forever, because primitives of plans that are never released point to it.
+dnnl::engine& CpuEngine();
+
+// "2.6.3 52b5f107…": what a packed layout depends on.
+std::string OneDnnVersion();
+// "avx512_core_bf16" or the like: what oneDNN generates code for here.
+std::string EffectiveIsa();
+
+inline void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+#if DNNL_VERSION_MAJOR >= 3
+  ops.append_eltwise(algorithm, alpha, beta);
+#else
+  ops.append_eltwise(1.0f, algorithm, alpha, beta);
+#endif
+}
+
+inline dnnl::memory::data_type DataType(ElementType type) {
+  switch (type) {
+    case EP_TYPE_FLOAT: return dnnl::memory::data_type::f32;
+    case EP_TYPE_BFLOAT16: return dnnl::memory::data_type::bf16;
+    case EP_TYPE_FLOAT16: return dnnl::memory::data_type::f16;
+    case EP_TYPE_INT32: return dnnl::memory::data_type::s32;
+    case EP_TYPE_INT8: return dnnl::memory::data_type::s8;
+    case EP_TYPE_UINT8: return dnnl::memory::data_type::u8;
+    default: NotImplemented("oneDNN has no type for {}", TypeName(type));
+  }
+}
+
+// Row-major, and with strides of its own.
+inline MemoryDesc PlainDesc(ElementType type, std::span<const int64_t> dims) {
+  dnnl::memory::dims strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i] == 0 ? 1 : dims[i];
+  }
+  return MemoryDesc(dnnl::memory::dims(dims.begin(), dims.end()), DataType(type), strides);
+}
+inline MemoryDesc StridedDesc(ElementType type, const dnnl::memory::dims& dims, const dnnl::memory::dims& strides) {
+  return MemoryDesc(dims, DataType(type), strides);
+}
+inline MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims) {
+  return MemoryDesc(dnnl::memory::dims(dims.begin(), dims.end()), DataType(type), dnnl::memory::format_tag::any);
+}
+
+// The bytes of a descriptor, as text for a context, and back. Text from a file is hostile: Parse returns false unless
+// it describes a tensor of exactly `dims` and `type` whose memory fits into `bytes`.
+std::string DescToText(const MemoryDesc& desc);
+bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t> dims, uint64_t bytes,
+               MemoryDesc* desc);
+
+// Primitive descriptors. Each throws dnnl::error when oneDNN has no implementation.
+struct ConvolutionArgs {
+  dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
+  MemoryDesc src, weights, bias, dst;  // bias: zero descriptor for none
+  bool has_bias = false;
+  dnnl::memory::dims strides, dilates, pads_begin, pads_end;  // dilates: 0 is dense
+};
+dnnl::convolution_forward::primitive_desc ConvolutionDesc(const ConvolutionArgs& args, const PrimitiveAttr& attr);
+dnnl::deconvolution_forward::primitive_desc DeconvolutionDesc(const ConvolutionArgs& args, const PrimitiveAttr& attr);
+dnnl::inner_product_forward::primitive_desc InnerProductDesc(const MemoryDesc& src, const MemoryDesc& weights,
+                                                             const MemoryDesc* bias, const MemoryDesc& dst,
+                                                             const PrimitiveAttr& attr);
+dnnl::matmul::primitive_desc MatMulDesc(const MemoryDesc& a, const MemoryDesc& b, const MemoryDesc* bias,
+                                        const MemoryDesc& c, const PrimitiveAttr& attr);
+dnnl::pooling_forward::primitive_desc PoolingDesc(dnnl::algorithm algorithm, const MemoryDesc& src,
+                                                  const MemoryDesc& dst, const dnnl::memory::dims& strides,
+                                                  const dnnl::memory::dims& kernel,
+                                                  const dnnl::memory::dims& pads_begin,
+                                                  const dnnl::memory::dims& pads_end, const PrimitiveAttr& attr);
+dnnl::lrn_forward::primitive_desc LrnDesc(const MemoryDesc& src, int64_t size, float alpha, float beta, float k,
+                                          const PrimitiveAttr& attr);
+
+// The scratchpad is the caller's, so that primitives are stateless and memory is shared in a frame.
+PrimitiveAttr UserScratchpad();
+
+}  // namespace epiphyte::cpu

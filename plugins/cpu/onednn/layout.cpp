@@ -1,0 +1,162 @@
+#include "plugins/cpu/onednn/layout.h"
+
+#include <array>
+#include <charconv>
+
+namespace epiphyte::cpu {
+namespace {
+
+// What a blocked descriptor says, independent of oneDNN's version.
+struct BlockedDesc {
+  std::vector<int64_t> dims, padded, strides, block_sizes, block_dims;
+  bool blocked = false;
+  bool extra = false;  // compensation data and the like: not described here
+};
+
+BlockedDesc Describe(const MemoryDesc& desc) {
+  BlockedDesc result;
+#if DNNL_VERSION_MAJOR >= 3
+  result.dims = desc.get_dims();
+  result.padded = desc.get_padded_dims();
+  result.blocked = desc.get_format_kind() == dnnl::memory::format_kind::blocked;
+  if (!result.blocked) return result;
+  result.strides = desc.get_strides();
+  result.block_sizes = desc.get_inner_blks();
+  result.block_dims = desc.get_inner_idxs();
+#else
+  const dnnl_memory_desc_t& d = desc.data;
+  result.dims.assign(d.dims, d.dims + d.ndims);
+  result.padded.assign(d.padded_dims, d.padded_dims + d.ndims);
+  result.blocked = d.format_kind == dnnl_blocked;
+  result.extra = d.extra.flags != 0;
+  if (!result.blocked) return result;
+  const dnnl_blocking_desc_t& b = d.format_desc.blocking;
+  result.strides.assign(b.strides, b.strides + d.ndims);
+  result.block_sizes.assign(b.inner_blks, b.inner_blks + b.inner_nblks);
+  result.block_dims.assign(b.inner_idxs, b.inner_idxs + b.inner_nblks);
+#endif
+  return result;
+}
+
+bool IsRowMajor(const MemoryDesc& desc) {
+  const BlockedDesc d = Describe(desc);
+  if (!d.blocked || d.extra || d.dims != d.padded) return false;
+  if (d.block_sizes.size() == 1 && d.block_dims[0] == 1) {
+    // Blocks of channels, and nothing else in a plane: the channels lie in their order.
+    for (size_t i = 2; i < d.dims.size(); ++i)
+      if (d.dims[i] != 1) return false;
+    return d.strides[1] == d.block_sizes[0] && (d.dims[0] == 1 || d.strides[0] == d.dims[1]);
+  }
+  if (!d.block_sizes.empty()) return false;
+  int64_t stride = 1;
+  for (size_t i = d.dims.size(); i-- > 0;) {
+    if (d.dims[i] != 1 && d.strides[i] != stride) return false;
+    stride *= d.dims[i];
+  }
+  return true;
+}
+
+void AppendList(std::string& text, const std::vector<int64_t>& list) {
+  for (int64_t item : list) text += fmt::format("{},", item);
+  text += ';';
+}
+
+bool ReadList(std::string_view& text, size_t most, std::vector<int64_t>* list) {
+  list->clear();
+  while (!text.empty() && text.front() != ';') {
+    int64_t item = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), item);
+    if (error != std::errc() || end == text.data() + text.size() || *end != ',' || list->size() == most) return false;
+    list->push_back(item);
+    text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  }
+  if (text.empty()) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<const Layout> MakeLayout(const MemoryDesc& desc) {
+  if (IsRowMajor(desc)) return nullptr;
+  return std::make_shared<const Layout>(Layout{desc});
+}
+
+void Reorder(const MemoryDesc& from_desc, const void* from, const MemoryDesc& to_desc, void* to) {
+  dnnl::memory source(from_desc, CpuEngine(), const_cast<void*>(from));
+  dnnl::memory target(to_desc, CpuEngine(), to);
+  dnnl::stream stream(CpuEngine());
+  dnnl::reorder(source, target).execute(stream, source, target);
+  stream.wait();
+}
+
+void ReorderToRowMajor(const Tensor& from, void* to) {
+  Reorder(from.layout->desc, from.data, PlainDesc(from.type, from.dims), to);
+}
+
+std::string DescToText(const MemoryDesc& desc) {
+  const BlockedDesc d = Describe(desc);
+  if (!d.blocked || d.extra) return {};
+  std::string text = "blocked;";
+  AppendList(text, d.dims);
+  AppendList(text, d.padded);
+  AppendList(text, d.strides);
+  AppendList(text, d.block_sizes);
+  AppendList(text, d.block_dims);
+  return text;
+}
+
+bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t> dims, uint64_t bytes,
+               MemoryDesc* desc) {
+  constexpr std::string_view kPrefix = "blocked;";
+  if (!text.starts_with(kPrefix)) return false;
+  text.remove_prefix(kPrefix.size());
+  BlockedDesc d;
+  const size_t rank = dims.size();
+  if (!ReadList(text, rank, &d.dims) || !ReadList(text, rank, &d.padded) || !ReadList(text, rank, &d.strides) ||
+      !ReadList(text, DNNL_MAX_NDIMS, &d.block_sizes) || !ReadList(text, DNNL_MAX_NDIMS, &d.block_dims) ||
+      !text.empty())
+    return false;
+  if (rank == 0 || rank > DNNL_MAX_NDIMS || d.dims.size() != rank || d.padded.size() != rank ||
+      d.strides.size() != rank || d.block_sizes.size() != d.block_dims.size() ||
+      !std::equal(d.dims.begin(), d.dims.end(), dims.begin()))
+    return false;
+
+  // The last element must lie inside the bytes. Everything is bounded before it is multiplied.
+  constexpr int64_t kMost = int64_t{1} << 40;
+  std::array<int64_t, DNNL_MAX_NDIMS> block;
+  block.fill(1);
+  int64_t inner = 1;
+  for (size_t i = 0; i < d.block_sizes.size(); ++i) {
+    if (d.block_sizes[i] < 1 || d.block_sizes[i] > 1024 || d.block_dims[i] < 0 ||
+        d.block_dims[i] >= static_cast<int64_t>(rank))
+      return false;
+    block[d.block_dims[i]] *= d.block_sizes[i];
+    inner *= d.block_sizes[i];
+    if (inner > (1 << 20)) return false;
+  }
+  __int128 last = inner - 1;
+  for (size_t i = 0; i < rank; ++i) {
+    if (d.dims[i] < 1 || d.dims[i] > kMost || d.padded[i] < d.dims[i] || d.padded[i] - d.dims[i] >= block[i] ||
+        d.padded[i] % block[i] != 0 || d.strides[i] < 1 || d.strides[i] > kMost)
+      return false;
+    last += static_cast<__int128>(d.padded[i] / block[i] - 1) * d.strides[i];
+  }
+  if ((last + 1) * static_cast<__int128>(ElementBytes(type, 1)) > static_cast<__int128>(bytes)) return false;
+
+#if DNNL_VERSION_MAJOR >= 3
+  if (!d.block_sizes.empty() || d.padded != d.dims) return false;
+  *desc = MemoryDesc(d.dims, DataType(type), d.strides);
+#else
+  MemoryDesc result(d.dims, DataType(type), d.strides);
+  std::copy(d.padded.begin(), d.padded.end(), result.data.padded_dims);
+  dnnl_blocking_desc_t& b = result.data.format_desc.blocking;
+  b.inner_nblks = static_cast<int>(d.block_sizes.size());
+  std::copy(d.block_sizes.begin(), d.block_sizes.end(), b.inner_blks);
+  std::copy(d.block_dims.begin(), d.block_dims.end(), b.inner_idxs);
+  *desc = result;
+#endif
+  return true;
+}
+
+}  // namespace epiphyte::cpu

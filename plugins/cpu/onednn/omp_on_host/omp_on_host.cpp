@@ -1,0 +1,97 @@
+#include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace {
+
+// All members of a parallel region meet here. Members run at the same time, so spinning is short.
+class Barrier {
+ public:
+  explicit Barrier(uint32_t size) : size_(size) {}
+  void Wait() {
+    const uint32_t round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+      return;
+    }
+    for (uint32_t spins = 0; round_.load(std::memory_order_acquire) == round; ++spins)
+      if (spins > 4096) sched_yield();
+  }
+
+ private:
+  const uint32_t size_;
+  std::atomic<uint32_t> arrived_{0};
+  std::atomic<uint32_t> round_{0};
+};
+
+struct ThreadState {
+  EpiphyteOmpTeam team;
+  Barrier* barrier;
+  uint32_t member;
+  uint32_t size;  // 0: outside of a parallel region
+  uint64_t probes;
+};
+thread_local ThreadState state{};
+
+struct Region {
+  void (*body)(void*);
+  void* data;
+  Barrier barrier;
+};
+
+void RunMember(void* user, uint32_t member, uint32_t size) {
+  auto* region = static_cast<Region*>(user);
+  const ThreadState saved = state;
+  state.barrier = &region->barrier;
+  state.member = member;
+  state.size = size;
+  region->body(region->data);
+  const uint64_t probes = state.probes;
+  state = saved;
+  state.probes = probes;
+}
+
+}  // namespace
+
+extern "C" {
+
+EP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team) {
+  const EpiphyteOmpTeam before = state.team;
+  state.team = team;
+  return before;
+}
+
+EP_EXPORT uint64_t EpiphyteOmpProbe(void) { return state.probes; }
+
+EP_EXPORT int omp_get_max_threads(void) {
+  ++state.probes;
+  return state.team.services == nullptr ? 1 : static_cast<int>(std::max(state.team.threads, 1u));
+}
+EP_EXPORT int omp_get_num_threads(void) { return static_cast<int>(std::max(state.size, 1u)); }
+EP_EXPORT int omp_get_thread_num(void) { return static_cast<int>(state.member); }
+EP_EXPORT int omp_in_parallel(void) { return state.size > 1 ? 1 : 0; }
+
+EP_EXPORT void GOMP_barrier(void) {
+  if (state.size > 1) state.barrier->Wait();
+}
+
+EP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
+  uint32_t size = 1;
+  // A region inside a region runs on its one thread, as OpenMP does by default.
+  if (state.team.services != nullptr && state.size <= 1) {
+    const uint32_t most = std::max(state.team.threads, 1u);
+    size = threads == 0 ? most : std::min<uint32_t>(threads, most);
+  }
+  Region region{body, data, Barrier(size)};
+  if (size == 1) {
+    RunMember(&region, 0, 1);
+  } else {
+    state.team.services->RunGang(state.team.pool, size, &RunMember, &region);
+  }
+}
+
+}  // extern "C"

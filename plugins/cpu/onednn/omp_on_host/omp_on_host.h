@@ -1,0 +1,31 @@
+/* The part of OpenMP that oneDNN uses, on the host's threads.
+ *
+ * Debian's oneDNN runs its loops through libgomp, which would start threads of its own beside the host's. This small
+ * library defines the few libgomp functions that oneDNN calls. The plugin names it before oneDNN among the libraries it
+ * needs, so that the loader finds these definitions first when it binds oneDNN, within the plugin's own scope only.
+ * Where the program itself has libgomp in its global scope, oneDNN is bound to that: EpiphyteOmpProbe tells.
+ */
+#ifndef EPIPHYTE_OMP_ON_HOST_H_
+#define EPIPHYTE_OMP_ON_HOST_H_
+
+#include "epiphyte/ep_services.h"
+
+EP_EXTERN_C_BEGIN
+
+/* Which threads parallel regions of the calling thread use. Null services: the calling thread alone. */
+typedef struct EpiphyteOmpTeam {
+  const EpServicesApi* services;
+  EpThreadPool* pool;
+  uint32_t threads;
+  uint32_t reserved;
+} EpiphyteOmpTeam;
+
+/* Sets the calling thread's team and returns the one before. [any thread] */
+EP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team);
+
+/* How often the calling thread asked for its number of threads: rises when oneDNN is bound to this library. */
+EP_EXPORT uint64_t EpiphyteOmpProbe(void);
+
+EP_EXTERN_C_END
+
+#endif /* EPIPHYTE_OMP_ON_HOST_H_ */

@@ -1,0 +1,59 @@
+// PrimitiveCall: a oneDNN primitive with its arguments, ready to be run again and again with other pointers.
+#pragma once
+
+#include <vector>
+
+#include "plugins/cpu/onednn/compat.h"
+
+namespace epiphyte::cpu {
+
+class PrimitiveCall {
+ public:
+  // Drops what was there. `scratchpad` is of a primitive descriptor made with UserScratchpad().
+  void Reset(dnnl::primitive primitive, const MemoryDesc& scratchpad) {
+    primitive_ = std::move(primitive);
+    memories_.clear();
+    args_.clear();
+    slots_.clear();
+    scratchpad_bytes_ = scratchpad.get_size();
+    if (scratchpad_bytes_ != 0) Add(DNNL_ARG_SCRATCHPAD, scratchpad);
+  }
+  void Add(int arg, const MemoryDesc& desc) {
+    memories_.emplace_back(desc, CpuEngine(), static_cast<void*>(nullptr));
+    args_.push_back({arg, memories_.back().get()});
+    slots_.push_back(arg);
+  }
+  void Set(int arg, const void* data) {
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (slots_[i] == arg) memories_[i].set_data_handle(const_cast<void*>(data));
+  }
+  void Run(OpContext& context) {
+    if (scratchpad_bytes_ != 0) Set(DNNL_ARG_SCRATCHPAD, context.Scratch(scratchpad_bytes_));
+    Execute();
+  }
+  // With scratch memory of its own: for a primitive that one kernel runs many times in a row.
+  void RunAlone() {
+    if (scratchpad_.size() < scratchpad_bytes_) scratchpad_.resize(scratchpad_bytes_);
+    if (scratchpad_bytes_ != 0) Set(DNNL_ARG_SCRATCHPAD, scratchpad_.data());
+    Execute();
+  }
+  explicit operator bool() const { return static_cast<bool>(primitive_); }
+
+ private:
+  void Execute() {
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
+    if (status != dnnl_success)
+      throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN failed with status {}", static_cast<int>(status)));
+  }
+
+  dnnl::stream stream_{CpuEngine()};
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> args_;
+  std::vector<int> slots_;
+  size_t scratchpad_bytes_ = 0;
+  std::vector<char> scratchpad_;
+};
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,30 @@
+#include "plugins/cpu/onednn/weights.h"
+
+namespace epiphyte::cpu {
+
+PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
+                          const MemoryDesc& wanted, int64_t offset, bool drop) {
+  const Tensor* constant = init.PeekConstant(input);
+  const std::string format = DescToText(wanted);
+  if (constant == nullptr || format.empty()) return {};
+  PackedWeights packed;
+  packed.desc = wanted;
+  packed.data = init.Packed(key, format, wanted.get_size(), [&](void* to) {
+    if (constant->data != nullptr) {
+      Reorder(plain, constant->as<char>() + ElementBytes(constant->type, static_cast<uint64_t>(offset)), wanted, to);
+      return;
+    }
+    std::string stored_format;
+    uint64_t stored_bytes = 0;
+    const void* stored = init.StoredPacked(key, &stored_format, &stored_bytes);
+    MemoryDesc stored_desc;
+    const auto dims = plain.dims();
+    if (stored == nullptr || !ParseDesc(stored_format, constant->type, dims, stored_bytes, &stored_desc))
+      throw OpError(EP_STATUS_INVALID_GRAPH, "the context's packed weights can't be read; compile the model again");
+    Reorder(stored_desc, stored, wanted, to);
+  });
+  if (drop) init.Drop(input);
+  return packed;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,21 @@
+// Weights in the layout that a primitive wants, packed once and kept in the context.
+#pragma once
+
+#include "plugins/cpu/onednn/layout.h"
+
+namespace epiphyte::cpu {
+
+struct PackedWeights {
+  MemoryDesc desc;
+  const void* data = nullptr;  // null: no constant, or nothing that can be packed
+  explicit operator bool() const { return data != nullptr; }
+};
+
+// Packs constant input `input`, which is `plain` in memory, as `wanted`, and drops the constant. From a context the
+// packed bytes are found; those of another layout are converted. `wanted` must be a blocked layout.
+// `offset`: where in the constant, in elements, for a part of it. `drop`: false while other parts are still to be
+// packed.
+PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
+                          const MemoryDesc& wanted, int64_t offset = 0, bool drop = true);
+
+}  // namespace epiphyte::cpu

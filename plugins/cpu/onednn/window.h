@@ -1,0 +1,27 @@
+// Window: the attributes that convolutions and pools share, resolved against a shape.
+#pragma once
+
+#include "plugins/cpu/kernel.h"
+
+namespace epiphyte::cpu {
+
+enum class AutoPad { kNotSet, kSameUpper, kSameLower, kValid };
+
+// As in the model. Empty lists mean the defaults.
+struct WindowAttributes {
+  AutoPad auto_pad = AutoPad::kNotSet;
+  std::vector<int64_t> kernel, strides, dilations, pads;
+
+  static WindowAttributes Read(const NodeDef& node);
+};
+
+// For one input shape: `spatial` entries each.
+struct Window {
+  Dims kernel, strides, dilations, pads_begin, pads_end, output;
+
+  // `kernel` from the attributes or, if they have none, as given. Throws when sizes make no sense.
+  static Window Resolve(const WindowAttributes& attributes, std::span<const int64_t> kernel,
+                        std::span<const int64_t> input, bool ceil_mode = false);
+};
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,331 @@
+// Conv, and the fused form of domain epiphyte.cpu: Conv + residual (input 3) + activation.
+#include <algorithm>
+
+#include "plugins/cpu/dispatch.h"
+#include "plugins/cpu/onednn/activation.h"
+#include "plugins/cpu/onednn/primitive.h"
+#include "plugins/cpu/onednn/weights.h"
+#include "plugins/cpu/onednn/window.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
+
+// [O, I/G, k…] as oneDNN has it: [G, O/G, I/G, k…] when there are groups.
+dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
+  dnnl::memory::dims result = ToDnnl(dims);
+  if (group > 1) {
+    result[0] /= group;
+    result.insert(result.begin(), group);
+  }
+  return result;
+}
+
+class ConvKernel final : public Kernel {
+ public:
+  explicit ConvKernel(const KernelInit& init)
+      : attributes_(WindowAttributes::Read(init.node())),
+        group_(init.node().Int("group", 1)),
+        activation_(Activation::Read(init.node())),
+        bfloat16_(init.AllowsBfloat16()) {
+    if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
+    const Tensor* weights = init.PeekConstant(1);
+    if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
+    // The layout is chosen for the shape that is known, or for a typical one.
+    const size_t spatial = weights->rank() - 2;
+    const ValueInfo& x = init.InputInfo(0);
+    Dims input;
+    for (size_t i = 0; i < spatial + 2; ++i) {
+      const int64_t known = x.rank == static_cast<int32_t>(spatial + 2) ? x.dims[i] : -1;
+      const int64_t typical = i == 0 ? 1 : i == 1 ? weights->dims[1] * group_ : spatial == 1 ? 512 : 56;
+      input.push_back(known > 0 ? known : typical);
+    }
+    try {
+      const Shape shape = Resolve(input, weights->dims);
+      const auto pd = MakeDesc(
+          shape,
+          MemoryDesc(WeightDims(weights->dims, group_), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any),
+          init.HasInput(2), init.HasInput(3), nullptr);
+      const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
+      weight_dims_ = weights->dims;
+      packed_ = PackWeights(init, 1, "weights", plain, pd.weights_desc());
+    } catch (const dnnl::error&) {
+      // Run reports it for the shape at hand.
+    }
+  }
+
+  void Run(OpContext& context) const override {
+    State& state = context.State<State>();
+    const Tensor& x = context.AnyLayoutInput(0);
+    const Tensor* w = packed_ ? nullptr : &context.Input(1);
+    const Dims& weight_dims = packed_ ? weight_dims_ : w->dims;
+    const bool residual = context.HasInput(3);
+    if (!state.call || !(state.x_dims == x.dims) || !(state.w_dims == weight_dims) ||
+        !SameLayout(state.x_layout.get(), x.layout.get()))
+      Prepare(state, x, weight_dims, context.HasInput(2), residual);
+
+    Tensor* y = nullptr;
+    if (residual) {
+      const Tensor& sum = context.AnyLayoutInput(3);
+      if (!(sum.dims == state.y_dims)) FailOp("a residual of another shape than the result");
+      if (SameLayout(sum.layout.get(), state.y_layout.get()))
+        y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
+      if (y == nullptr) {
+        y = &MakeOutput(context, state);
+        Reorder(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.y_desc, y->data);
+      }
+    } else {
+      y = &MakeOutput(context, state);
+    }
+    if (y->Count() == 0) return;
+
+    const void* source = x.data;
+    if (state.reorder_x) {
+      void* scratch = context.Scratch(state.x_desc.get_size());
+      state.x_call.Set(DNNL_ARG_FROM, x.data);
+      state.x_call.Set(DNNL_ARG_TO, scratch);
+      state.x_call.Run(context);
+      source = scratch;
+    }
+    const void* weights = packed_.data;
+    if (!packed_) {
+      weights = w->data;
+      if (state.w_desc != state.plain_w_desc) {
+        void* scratch = context.Scratch(state.w_desc.get_size());
+        Reorder(state.plain_w_desc, weights, state.w_desc, scratch);
+        weights = scratch;
+      }
+    } else if (state.repacked) {
+      weights = state.repacked.get();
+    }
+    state.call.Set(DNNL_ARG_SRC, source);
+    state.call.Set(DNNL_ARG_WEIGHTS, weights);
+    if (context.HasInput(2)) {
+      const Tensor& bias = context.Input(2);
+      if (bias.Count() != weight_dims[0]) FailOp("{} biases for {} channels", bias.Count(), weight_dims[0]);
+      state.call.Set(DNNL_ARG_BIAS, bias.data);
+    }
+    state.call.Set(DNNL_ARG_DST, y->data);
+    state.call.Run(context);
+  }
+
+ private:
+  struct Shape {
+    Dims x, w, y;
+    Window window;
+  };
+  struct State {
+    Dims x_dims, w_dims, y_dims;
+    std::shared_ptr<const Layout> x_layout, y_layout;
+    MemoryDesc x_desc, w_desc, plain_w_desc, y_desc;
+    bool reorder_x = false;
+    std::shared_ptr<void> repacked;  // weights for a shape that wants another layout
+    PrimitiveCall call, x_call;
+  };
+
+  static bool SameLayout(const Layout* a, const Layout* b) {
+    return a == b || (a != nullptr && b != nullptr && a->desc == b->desc);
+  }
+
+  Tensor& MakeOutput(OpContext& context, const State& state) const {
+    return context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.y_layout, state.y_desc.get_size());
+  }
+
+  Shape Resolve(const Dims& x, const Dims& w) const {
+    if (x.size() < 3 || w.size() != x.size())
+      FailOp("input of rank {} and weights of rank {}; equal ranks of at least 3 expected", x.size(), w.size());
+    if (x.size() > 5) NotImplemented("convolution over {} spatial dimensions", x.size() - 2);
+    if (x[1] != w[1] * group_ || w[0] % group_ != 0)
+      FailOp("{} input channels, {} groups and weights for {} x {} channels don't fit together", x[1], group_, w[0],
+             w[1]);
+    Shape shape{x, w, {}, {}};
+    const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
+    shape.window = Window::Resolve(attributes_, {w.data() + 2, w.size() - 2}, input);
+    for (size_t i = 2; i < w.size(); ++i)
+      if (w[i] != shape.window.kernel[i - 2]) FailOp("kernel_shape differs from the weights' shape");
+    shape.y.push_back(x[0]);
+    shape.y.push_back(w[0]);
+    for (int64_t size : shape.window.output) shape.y.push_back(size);
+    return shape;
+  }
+
+  // `x_desc`: the layout that the input has; null: whatever is best.
+  dnnl::convolution_forward::primitive_desc MakeDesc(const Shape& shape, const MemoryDesc& weights, bool bias,
+                                                     bool residual, const MemoryDesc* x_desc) const {
+    ConvolutionArgs args;
+    args.src = x_desc != nullptr ? *x_desc : AnyDesc(EP_TYPE_FLOAT, shape.x);
+    args.weights = weights;
+    args.dst = AnyDesc(EP_TYPE_FLOAT, shape.y);
+    args.has_bias = bias;
+    if (bias) args.bias = PlainDesc(EP_TYPE_FLOAT, {shape.w.data(), 1});
+    args.strides = ToDnnl(shape.window.strides);
+    for (int64_t dilation : shape.window.dilations) args.dilates.push_back(dilation - 1);
+    args.pads_begin = ToDnnl(shape.window.pads_begin);
+    args.pads_end = ToDnnl(shape.window.pads_end);
+    PrimitiveAttr attr = UserScratchpad();
+    dnnl::post_ops ops;
+    if (residual) ops.append_sum(1.0f);
+    activation_.AppendTo(ops);
+    attr.set_post_ops(ops);
+    if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+    return ConvolutionDesc(args, attr);
+  }
+
+  void Prepare(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual) const {
+    const Shape shape = Resolve(x.dims, weight_dims);
+    state.x_dims = x.dims;
+    state.w_dims = weight_dims;
+    state.y_dims = shape.y;
+    state.x_layout = x.layout;
+    state.repacked.reset();
+    if (shape.y.Count() == 0) {
+      state.y_layout.reset();
+      return;
+    }
+    state.plain_w_desc = PlainDesc(EP_TYPE_FLOAT, WeightDims(weight_dims, group_));
+    const MemoryDesc any(WeightDims(weight_dims, group_), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    dnnl::convolution_forward::primitive_desc pd;
+    try {
+      pd = MakeDesc(shape, any, bias, residual, nullptr);
+      if (packed_ && pd.weights_desc() != packed_.desc) {
+        // What this shape likes best isn't what is packed: use that if an implementation takes it and is no fallback.
+        try {
+          auto fitting = MakeDesc(shape, packed_.desc, bias, residual, nullptr);
+          if (std::string_view(fitting.impl_info_str()).find("ref") == std::string_view::npos) pd = fitting;
+        } catch (const dnnl::error&) {
+        }
+      }
+    } catch (const dnnl::error& error) {
+      NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
+    }
+    state.w_desc = pd.weights_desc();
+    if (packed_ && state.w_desc != packed_.desc) {
+      state.repacked = std::shared_ptr<void>(::operator new(state.w_desc.get_size(), std::align_val_t(64)),
+                                             [](void* p) { ::operator delete(p, std::align_val_t(64)); });
+      Reorder(packed_.desc, packed_.data, state.w_desc, state.repacked.get());
+    }
+    state.x_desc = pd.src_desc();
+    state.y_desc = pd.dst_desc();
+    state.y_layout = MakeLayout(state.y_desc);
+    state.reorder_x = state.x_desc != x_desc;
+    if (state.reorder_x) {
+      PrimitiveAttr attr = UserScratchpad();
+      const dnnl::reorder::primitive_desc reorder(CpuEngine(), x_desc, CpuEngine(), state.x_desc, attr);
+      state.x_call.Reset(dnnl::reorder(reorder), reorder.scratchpad_desc());
+      state.x_call.Add(DNNL_ARG_FROM, x_desc);
+      state.x_call.Add(DNNL_ARG_TO, state.x_desc);
+    }
+    state.call.Reset(dnnl::convolution_forward(pd), pd.scratchpad_desc());
+    state.call.Add(DNNL_ARG_SRC, state.x_desc);
+    state.call.Add(DNNL_ARG_WEIGHTS, state.w_desc);
+    if (bias) state.call.Add(DNNL_ARG_BIAS, pd.bias_desc());
+    state.call.Add(DNNL_ARG_DST, state.y_desc);
+  }
+
+  WindowAttributes attributes_;
+  int64_t group_;
+  Activation activation_;
+  bool bfloat16_;
+  Dims weight_dims_;
+  PackedWeights packed_;
+};
+
+// Any number of spatial dimensions, and the types that oneDNN's convolution lacks. Sums in double.
+template <typename T>
+class ReferenceConvKernel final : public Kernel {
+ public:
+  explicit ReferenceConvKernel(const KernelInit& init)
+      : attributes_(WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {
+    if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& w = context.Input(1);
+    const Tensor* b = context.OptionalInput(2);
+    if (x.rank() < 3 || w.rank() != x.rank() || x.dims[1] != w.dims[1] * group_ || w.dims[0] % group_ != 0)
+      FailOp("input, weights and groups don't fit together");
+    const size_t spatial = x.rank() - 2;
+    const Window window = Window::Resolve(attributes_, {w.dims.data() + 2, spatial}, {x.dims.data() + 2, spatial});
+    Dims y_dims{x.dims[0], w.dims[0]};
+    for (int64_t size : window.output) y_dims.push_back(size);
+    Tensor& y = context.Output(0, x.type, y_dims);
+    const int64_t in_plane = x.dims.Count(2, x.rank());
+    const int64_t out_plane = y_dims.Count(2, y_dims.size());
+    const int64_t taps = w.dims.Count(2, w.rank());
+    const int64_t in_channels = w.dims[1];
+    const int64_t out_per_group = w.dims[0] / group_;
+    context.ParallelFor(x.dims[0] * w.dims[0], 1, [&](int64_t begin, int64_t end) {
+      std::vector<int64_t> at(spatial), tap(spatial);
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t n = plane / w.dims[0];
+        const int64_t o = plane % w.dims[0];
+        const T* source = x.as<T>() + (n * x.dims[1] + o / out_per_group * in_channels) * in_plane;
+        const T* weights = w.as<T>() + o * in_channels * taps;
+        T* target = y.as<T>() + plane * out_plane;
+        for (int64_t i = 0; i < out_plane; ++i) {
+          for (int64_t rest = i, d = static_cast<int64_t>(spatial) - 1; d >= 0; --d) {
+            at[d] = rest % window.output[d];
+            rest /= window.output[d];
+          }
+          double sum = b != nullptr ? static_cast<double>(static_cast<float>(b->as<T>()[o])) : 0.0;
+          if constexpr (std::is_same_v<T, double>) sum = b != nullptr ? b->as<T>()[o] : 0.0;
+          for (int64_t t = 0; t < taps; ++t) {
+            int64_t offset = 0;
+            bool inside = true;
+            for (int64_t rest = t, d = static_cast<int64_t>(spatial) - 1; d >= 0; --d) {
+              tap[d] = rest % window.kernel[d];
+              rest /= window.kernel[d];
+            }
+            for (size_t d = 0; d < spatial && inside; ++d) {
+              const int64_t position = at[d] * window.strides[d] - window.pads_begin[d] + tap[d] * window.dilations[d];
+              inside = position >= 0 && position < x.dims[d + 2];
+              offset = offset * x.dims[d + 2] + position;
+            }
+            if (!inside) continue;
+            for (int64_t c = 0; c < in_channels; ++c)
+              sum += static_cast<double>(ToNumber(source[c * in_plane + offset])) *
+                     static_cast<double>(ToNumber(weights[c * taps + t]));
+          }
+          target[i] = FromNumber(sum);
+        }
+      }
+    });
+  }
+
+ private:
+  static auto ToNumber(T value) {
+    if constexpr (std::is_same_v<T, double>) {
+      return value;
+    } else {
+      return static_cast<float>(value);
+    }
+  }
+  static T FromNumber(double value) {
+    if constexpr (std::is_same_v<T, double>) {
+      return value;
+    } else {
+      return T(static_cast<float>(value));
+    }
+  }
+
+  WindowAttributes attributes_;
+  int64_t group_;
+};
+
+}  // namespace
+
+void Register_conv(KernelRegistry& registry) {
+  registry.Add("Conv", "", {1, INT64_MAX, Types(EP_TYPE_FLOAT), [](const KernelInit& init) -> std::unique_ptr<Kernel> {
+                              if (init.InputInfo(0).rank > 5) return std::make_unique<ReferenceConvKernel<float>>(init);
+                              return std::make_unique<ConvKernel>(init);
+                            }});
+  registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<ReferenceConvKernel<double>>("Conv", 1, Types(EP_TYPE_DOUBLE));
+  registry.Add<ReferenceConvKernel<Float16>>("Conv", 1, Types(EP_TYPE_FLOAT16));
+  registry.Add<ReferenceConvKernel<BFloat16>>("Conv", 1, Types(EP_TYPE_BFLOAT16));
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,358 @@
+// epiphyte.cpu.Elementwise: see elementwise_program.h.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/elementwise_program.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/vector_math.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+template <typename F>
+EPIPHYTE_INLINE void Each(const float* a, float* y, int64_t n, const F& f) {
+#pragma GCC ivdep  // y may be a itself
+  for (int64_t i = 0; i < n; ++i) y[i] = f(a[i]);
+}
+
+// One instruction over a block. `b` is null where it is parameter 0, and so is `a`.
+EPIPHYTE_MULTIVERSION void RunBinary(ElementwiseOp op, const float* a, const float* b, float number, float* y,
+                                     int64_t n) {
+#define EPIPHYTE_BINARY(expression)                        \
+  if (a == nullptr) {                                      \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
+      const float p = number, q = b[i];                    \
+      y[i] = expression;                                   \
+    }                                                      \
+  } else if (b == nullptr) {                               \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
+      const float p = a[i], q = number;                    \
+      y[i] = expression;                                   \
+    }                                                      \
+  } else {                                                 \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
+      const float p = a[i], q = b[i];                      \
+      y[i] = expression;                                   \
+    }                                                      \
+  }                                                        \
+  return
+  switch (op) {
+    case ElementwiseOp::kAdd: EPIPHYTE_BINARY(p + q);
+    case ElementwiseOp::kSub: EPIPHYTE_BINARY(p - q);
+    case ElementwiseOp::kMul: EPIPHYTE_BINARY(p * q);
+    case ElementwiseOp::kDiv: EPIPHYTE_BINARY(p / q);
+    // A NaN on either side is the result.
+    case ElementwiseOp::kMax: EPIPHYTE_BINARY(p != p ? p : (q > p || q != q ? q : p));
+    case ElementwiseOp::kMin: EPIPHYTE_BINARY(p != p ? p : (q < p || q != q ? q : p));
+    default: return;
+  }
+#undef EPIPHYTE_BINARY
+}
+
+EPIPHYTE_MULTIVERSION void RunUnary(ElementwiseOp op, const float* a, float p0, float p1, float* y, int64_t n) {
+  switch (op) {
+    case ElementwiseOp::kRelu: return Each(a, y, n, [](float x) { return x < 0.0f ? 0.0f : x; });
+    case ElementwiseOp::kSigmoid: return Each(a, y, n, [](float x) { return vm::Sigmoid(x); });
+    case ElementwiseOp::kTanh: return Each(a, y, n, [](float x) { return vm::Tanh(x); });
+    case ElementwiseOp::kNeg: return Each(a, y, n, [](float x) { return -x; });
+    case ElementwiseOp::kAbs: return Each(a, y, n, [](float x) { return vm::Bits(vm::Bits(x) & 0x7FFFFFFFu); });
+    case ElementwiseOp::kSqrt: return Each(a, y, n, [](float x) { return __builtin_sqrtf(x); });
+    case ElementwiseOp::kExp: return Each(a, y, n, [](float x) { return vm::Exp(x); });
+    case ElementwiseOp::kLog: return Each(a, y, n, [](float x) { return vm::Log(x); });
+    case ElementwiseOp::kErf: return Each(a, y, n, [](float x) { return vm::Erf(x); });
+    case ElementwiseOp::kReciprocal: return Each(a, y, n, [](float x) { return 1.0f / x; });
+    case ElementwiseOp::kSoftplus: return Each(a, y, n, [](float x) { return vm::Softplus(x); });
+    case ElementwiseOp::kHardSwish:
+      return Each(a, y, n, [](float x) {
+        const float t = x * (1.0f / 6.0f) + 0.5f;
+        return x * (t < 0.0f ? 0.0f : t > 1.0f ? 1.0f : t);
+      });
+    case ElementwiseOp::kGelu:
+      return Each(a, y, n, [](float x) { return 0.5f * x * (1.0f + vm::Erf(x * 0.707106781f)); });
+    case ElementwiseOp::kGeluTanh:
+      return Each(a, y, n,
+                  [](float x) { return 0.5f * x * (1.0f + vm::Tanh(0.797884561f * (x + 0.044715f * x * x * x))); });
+    case ElementwiseOp::kSquare: return Each(a, y, n, [](float x) { return x * x; });
+    case ElementwiseOp::kCube: return Each(a, y, n, [](float x) { return x * x * x; });
+    case ElementwiseOp::kSwish: return Each(a, y, n, [](float x) { return x * vm::Sigmoid(x); });
+    case ElementwiseOp::kLeakyRelu: return Each(a, y, n, [p0](float x) { return x < 0.0f ? x * p0 : x; });
+    case ElementwiseOp::kElu: return Each(a, y, n, [p0](float x) { return x < 0.0f ? p0 * vm::Expm1(x) : x; });
+    case ElementwiseOp::kHardSigmoid:
+      return Each(a, y, n, [p0, p1](float x) {
+        const float t = x * p0 + p1;
+        return t < 0.0f ? 0.0f : t > 1.0f ? 1.0f : t;
+      });
+    case ElementwiseOp::kClip: return Each(a, y, n, [p0, p1](float x) { return x < p0 ? p0 : x > p1 ? p1 : x; });
+    default: return;
+  }
+}
+
+// How an input is walked when the output is: its dimensions joined where they can be.
+struct Walk {
+  std::array<int64_t, 8> sizes{};
+  std::array<int64_t, 8> strides{};
+  size_t rank = 0;
+  int64_t period = 1;  // elements of the innermost run
+  bool full = false;   // as the output itself
+};
+
+class ElementwiseKernel final : public Kernel {
+ public:
+  explicit ElementwiseKernel(const KernelInit& init) {
+    const std::vector<int64_t> code = init.node().Ints("code");
+    const std::vector<float> parameters = init.node().Floats("parameters");
+    const size_t count = code.size() / 3;
+    inputs_ = init.node().inputs.size();
+    const auto bad = [] { throw OpError(EP_STATUS_INVALID_GRAPH, "its element-wise program makes no sense"); };
+    if (count == 0 || count > kMostElementwiseInstructions || code.size() % 3 != 0 || parameters.size() != count * 2 ||
+        inputs_ == 0 || inputs_ > kMostElementwiseInputs)
+      bad();
+    std::vector<size_t> last_read(count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t* item = code.data() + i * 3;
+      if (item[0] < 0 || item[0] >= static_cast<int64_t>(ElementwiseOp::kCount)) bad();
+      Step step{static_cast<ElementwiseOp>(item[0]),
+                static_cast<int32_t>(item[1]),
+                static_cast<int32_t>(item[2]),
+                0,
+                parameters[i * 2],
+                parameters[i * 2 + 1]};
+      for (int operand = 1; operand <= (IsBinary(step.op) ? 2 : 1); ++operand) {
+        const int64_t reference = item[operand];
+        const bool parameter = reference == -1 && IsBinary(step.op) && item[3 - operand] != -1;
+        const bool input = reference >= 0 && reference % 2 == 0 && reference / 2 < static_cast<int64_t>(inputs_);
+        const bool result = reference >= 0 && reference % 2 == 1 && reference / 2 < static_cast<int64_t>(i);
+        if (!parameter && !input && !result) bad();
+        if (result) last_read[reference / 2] = i;
+      }
+      steps_.push_back(step);
+    }
+    // Results share registers: one is free again after its last reader, which may write over it.
+    std::vector<int32_t> free;
+    for (size_t i = 0; i < count; ++i) {
+      Step& step = steps_[i];
+      for (int32_t operand : {step.a, step.b == step.a ? -1 : step.b})
+        if (operand >= 0 && operand % 2 == 1 && last_read[operand / 2] == i) free.push_back(steps_[operand / 2].to);
+      if (free.empty()) free.push_back(registers_++);
+      step.to = free.back();
+      free.pop_back();
+    }
+    // Operands name registers from here on.
+    for (Step& step : steps_)
+      for (int32_t* operand : {&step.a, &step.b})
+        if (*operand >= 0 && *operand % 2 == 1) *operand = steps_[*operand / 2].to * 2 + 1;
+  }
+
+  void Run(OpContext& context) const override {
+    State& state = context.State<State>();
+    const float* data[kMostElementwiseInputs];
+    const Tensor& first = context.AnyLayoutInput(0);
+    // All tensors in one layout: the memory is walked as it is.
+    const bool raw = first.layout != nullptr && GatherRaw(context, first, data);
+    if (!raw) {
+      bool same = state.known;
+      for (size_t i = 0; i < inputs_; ++i) {
+        const Tensor& input = context.Input(i);
+        if (input.type != EP_TYPE_FLOAT) FailOp("input {} is of type {}; float expected", i, TypeName(input.type));
+        data[i] = input.as<float>();
+        same = same && state.dims[i] == input.dims;
+      }
+      if (!same) Prepare(context, state);
+    }
+    Tensor* y = nullptr;
+    int64_t count = 0;
+    if (raw) {
+      y = context.OutputInPlace(0, 0, EP_TYPE_FLOAT, first.dims);
+      if (y == nullptr) {
+        const uint64_t bytes = first.layout->desc.get_size();
+        y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, first.dims, first.layout, bytes);
+      }
+      count = static_cast<int64_t>(first.layout->desc.get_size() / sizeof(float));
+    } else {
+      if (state.in_place >= 0)
+        y = context.OutputInPlace(0, static_cast<size_t>(state.in_place), EP_TYPE_FLOAT, state.y);
+      if (y == nullptr) y = &context.Output(0, EP_TYPE_FLOAT, state.y);
+      count = state.count;
+    }
+    float* to = y->as<float>();
+    const State* walks = raw ? nullptr : &state;
+    ParallelLoop(context, count, static_cast<int64_t>(steps_.size()) * 2,
+                 [&](int64_t begin, int64_t end) { RunRange(walks, data, to, begin, end); });
+  }
+
+ private:
+  struct Step {
+    ElementwiseOp op;
+    int32_t a, b;
+    int32_t to;
+    float p0, p1;
+  };
+  struct State {
+    bool known = false;
+    std::array<Dims, kMostElementwiseInputs> dims;
+    std::array<Walk, kMostElementwiseInputs> walks;
+    Dims y;
+    int64_t count = 0;
+    int in_place = -1;
+    bool all_full = false;
+  };
+
+  // The inputs' memory when all have the layout of the first, without padding.
+  bool GatherRaw(OpContext& context, const Tensor& first, const float** data) const {
+    if (first.type != EP_TYPE_FLOAT ||
+        first.layout->desc.get_size() != static_cast<uint64_t>(first.Count()) * sizeof(float))
+      return false;
+    for (size_t i = 0; i < inputs_; ++i) {
+      const Tensor& input = context.AnyLayoutInput(i);
+      if (input.layout == nullptr || (input.layout != first.layout && input.layout->desc != first.layout->desc))
+        return false;
+      data[i] = input.as<float>();
+    }
+    return true;
+  }
+
+  void Prepare(OpContext& context, State& state) const {
+    size_t rank = 0;
+    for (size_t i = 0; i < inputs_; ++i) rank = std::max(rank, context.Input(i).rank());
+    state.y = Dims(rank, 1);
+    for (size_t i = 0; i < inputs_; ++i) {
+      const Dims& dims = context.Input(i).dims;
+      for (size_t d = 0; d < dims.size(); ++d) {
+        int64_t& size = state.y[d + rank - dims.size()];
+        if (size == 1) {
+          size = dims[d];
+        } else if (dims[d] != 1 && dims[d] != size) {
+          FailOp("dimensions {} and {} don't broadcast", size, dims[d]);
+        }
+      }
+    }
+    state.count = state.y.Count();
+    state.in_place = -1;
+    state.all_full = true;
+    for (size_t i = 0; i < inputs_; ++i) {
+      state.dims[i] = context.Input(i).dims;
+      state.walks[i] = MakeWalk(state.dims[i], state.y);
+      state.all_full = state.all_full && state.walks[i].full;
+      if (state.walks[i].full && state.in_place < 0) state.in_place = static_cast<int>(i);
+    }
+    state.known = true;
+  }
+
+  static Walk MakeWalk(const Dims& dims, const Dims& y) {
+    Walk walk;
+    walk.full = dims == y;
+    if (walk.full) return walk;
+    int64_t stride = 1;
+    // From the innermost dimension outwards; neighbours that step alike are joined.
+    for (size_t d = y.size(); d-- > 0;) {
+      const size_t lead = y.size() - dims.size();
+      const int64_t size = d < lead ? 1 : dims[d - lead];
+      const int64_t step = size == 1 ? 0 : stride;
+      stride *= size;
+      if (y[d] == 1) continue;
+      if (walk.rank > 0) {
+        const size_t top = walk.rank - 1;
+        const bool joins = walk.strides[top] == 0 ? step == 0 : step == walk.strides[top] * walk.sizes[top];
+        if (joins) {
+          walk.sizes[top] *= y[d];
+          continue;
+        }
+      }
+      if (walk.rank == walk.sizes.size()) NotImplemented("a broadcast over more than 8 alternating dimensions");
+      walk.sizes[walk.rank] = y[d];
+      walk.strides[walk.rank] = step;
+      ++walk.rank;
+    }
+    if (walk.rank == 0) {
+      walk.rank = 1;
+      walk.sizes[0] = 1;
+    }
+    return walk;
+  }
+
+  // `n` elements of an input from output position `begin`, in place if they lie together, else in `buffer`.
+  static const float* Load(const Walk& walk, const float* data, int64_t begin, int64_t n, float* buffer) {
+    if (walk.full) return data + begin;
+    std::array<int64_t, 8> at{};
+    int64_t rest = begin;
+    int64_t offset = 0;
+    for (size_t d = 0; d < walk.rank; ++d) {
+      at[d] = rest % walk.sizes[d];
+      rest /= walk.sizes[d];
+      offset += at[d] * walk.strides[d];
+    }
+    if (walk.strides[0] == 1 && at[0] + n <= walk.sizes[0]) return data + offset;
+    for (int64_t done = 0; done < n;) {
+      const int64_t run = std::min(walk.sizes[0] - at[0], n - done);
+      if (walk.strides[0] == 0) {
+        std::fill_n(buffer + done, run, data[offset]);
+      } else if (walk.strides[0] == 1) {
+        std::copy_n(data + offset, run, buffer + done);
+      } else {
+        for (int64_t i = 0; i < run; ++i) buffer[done + i] = data[offset + i * walk.strides[0]];
+      }
+      done += run;
+      offset += (run - 1) * walk.strides[0];
+      at[0] += run - 1;
+      // To the next element, with carries.
+      for (size_t d = 0; d < walk.rank; ++d) {
+        offset += walk.strides[d];
+        if (++at[d] < walk.sizes[d]) break;
+        offset -= at[d] * walk.strides[d];
+        at[d] = 0;
+      }
+    }
+    return buffer;
+  }
+
+  void RunRange(const State* state, const float* const* data, float* y, int64_t begin, int64_t end) const {
+    const bool all_full = state == nullptr || state->all_full;
+    const int64_t block = std::min(kBlock, end - begin);
+    // Registers, then room for inputs that must be spread out.
+    const size_t spread = all_full ? 0 : inputs_;
+    const size_t floats = static_cast<size_t>(block) * (static_cast<size_t>(registers_) + spread);
+    alignas(64) float small[2048];
+    std::unique_ptr<float[]> large;
+    float* memory = small;
+    if (floats > std::size(small)) {
+      large.reset(new float[floats]);
+      memory = large.get();
+    }
+    const float* operands[kMostElementwiseInputs];
+    for (int64_t at = begin; at < end; at += block) {
+      const int64_t n = std::min(block, end - at);
+      for (size_t i = 0; i < inputs_; ++i)
+        operands[i] = all_full ? data[i] + at
+                               : Load(state->walks[i], data[i], at, n,
+                                      memory + (static_cast<size_t>(registers_) + i) * static_cast<size_t>(block));
+      for (size_t s = 0; s < steps_.size(); ++s) {
+        const Step& step = steps_[s];
+        const auto resolve = [&](int32_t operand) -> const float* {
+          return operand < 0 ? nullptr : operand % 2 == 0 ? operands[operand / 2] : memory + operand / 2 * block;
+        };
+        float* to = s + 1 == steps_.size() ? y + at : memory + step.to * block;
+        if (IsBinary(step.op)) {
+          RunBinary(step.op, resolve(step.a), resolve(step.b), step.p0, to, n);
+        } else {
+          RunUnary(step.op, resolve(step.a), step.p0, step.p1, to, n);
+        }
+      }
+    }
+  }
+
+  size_t inputs_ = 0;
+  int32_t registers_ = 0;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+void Register_fused_elementwise(KernelRegistry& registry) {
+  registry.Add<ElementwiseKernel>("Elementwise", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+}
+
+}  // namespace epiphyte::cpu

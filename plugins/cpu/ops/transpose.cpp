@@ -1,0 +1,56 @@
+// Transpose.
+#include <algorithm>
+
+#include "plugins/cpu/strided.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+class TransposeKernel : public Kernel {
+ public:
+  explicit TransposeKernel(const KernelInit& init) : given_(init.node().Has("perm")) {
+    for (int64_t axis : init.node().Ints("perm")) perm_.push_back(axis);
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const size_t rank = x.rank();
+    Dims perm(rank, 0);
+    for (size_t i = 0; i < rank; ++i) perm[i] = static_cast<int64_t>(rank - 1 - i);
+    if (given_) {
+      if (perm_.size() != rank)
+        FailOp("perm {} found for an input of shape {}, {} axes expected", DimsText(perm_), DimsText(x.dims), rank);
+      perm = NormalizeAxes(perm_, static_cast<int64_t>(rank), "perm");
+    }
+
+    const Dims strides = RowMajorStrides(x.dims);
+    Dims dims(rank, 0), from(rank, 0);
+    bool same_order = true;  // nothing but axes of one element changes place
+    int64_t last = -1;
+    for (size_t i = 0; i < rank; ++i) {
+      const auto axis = static_cast<size_t>(perm[i]);
+      dims[i] = x.dims[axis];
+      from[i] = strides[axis];
+      if (dims[i] == 1) continue;
+      same_order &= perm[i] > last;
+      last = perm[i];
+    }
+    if (same_order) return context.OutputAlias(0, 0, dims);
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveSource<T> source(context, x);
+      MoveTarget<T> target(context, 0, x.type, dims);
+      StridedMove(context, dims, source.data(), from, target.data());
+    });
+  }
+
+ private:
+  bool given_;
+  Dims perm_;
+};
+
+}  // namespace
+
+void Register_transpose(KernelRegistry& registry) { registry.Add<TransposeKernel>("Transpose"); }
+
+}  // namespace epiphyte::cpu

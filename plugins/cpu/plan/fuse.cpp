@@ -1,0 +1,18 @@
+#include "plugins/cpu/plan/fuse.h"
+
+#include "plugins/cpu/plan/plan_editor.h"
+
+namespace epiphyte::cpu {
+
+void Fuse(PlanDef& plan) {
+  PlanEditor editor(plan);
+  FuseNormalizations(editor);
+  FuseGelu(editor);
+  FuseAttention(editor);
+  FuseProducts(editor);
+  FuseConvolutions(editor);
+  FuseElementwise(editor);
+  editor.Finish();
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,158 @@
+#include <unordered_map>
+
+#include "plugins/cpu/plan/plan_def.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+void ThrowIfStatus(EpStatus* status, const char* what) {
+  if (status != nullptr) throw OpError(EP_STATUS_EP_FAIL, fmt::format("the host refused to describe {}", what));
+}
+
+Tensor ViewTensor(const EpTensorView& view) {
+  Tensor tensor;
+  tensor.type = view.element_type;
+  tensor.dims.assign(view.dims, view.rank);
+  if (view.element_type == EP_TYPE_STRING) {
+    const auto* strings = static_cast<const EpString*>(view.data);
+    tensor.strings = std::make_shared<std::vector<std::string>>();
+    tensor.strings->reserve(view.element_count);
+    for (uint64_t i = 0; i < view.element_count; ++i) tensor.strings->emplace_back(strings[i].data, strings[i].size);
+  } else {
+    tensor.data = const_cast<void*>(view.data);
+  }
+  return tensor;
+}
+
+AttributeValue ImportAttribute(const EpGraphApi& api, const EpAttribute* attribute) {
+  EpAttributeInfo info = {sizeof info};
+  ThrowIfStatus(api.GetAttributeInfo(attribute, &info), "an attribute");
+  AttributeValue value;
+  value.name = info.name;
+  value.type = info.type;
+  switch (info.type) {
+    case EP_ATTRIBUTE_FLOAT:
+    case EP_ATTRIBUTE_FLOATS: value.floats.assign(info.floats, info.floats + info.count); break;
+    case EP_ATTRIBUTE_INT:
+    case EP_ATTRIBUTE_INTS: value.ints.assign(info.ints, info.ints + info.count); break;
+    case EP_ATTRIBUTE_STRING:
+    case EP_ATTRIBUTE_STRINGS:
+      for (uint64_t i = 0; i < info.count; ++i) value.strings.emplace_back(info.strings[i].data, info.strings[i].size);
+      break;
+    case EP_ATTRIBUTE_TENSOR:
+    case EP_ATTRIBUTE_TENSORS:
+    case EP_ATTRIBUTE_SPARSE_TENSOR:
+    case EP_ATTRIBUTE_SPARSE_TENSORS: {
+      const bool sparse = info.type == EP_ATTRIBUTE_SPARSE_TENSOR || info.type == EP_ATTRIBUTE_SPARSE_TENSORS;
+      const uint64_t count = sparse ? info.count * 2 : info.count;
+      for (uint64_t i = 0; i < count; ++i) {
+        Tensor tensor = ViewTensor(*info.tensors[i]);
+        const uint64_t bytes = tensor.Bytes();
+        if (tensor.data != nullptr && bytes != 0) {
+          std::shared_ptr<void> copy(::operator new(bytes, std::align_val_t(64)),
+                                     [](void* p) { ::operator delete(p, std::align_val_t(64)); });
+          std::memcpy(copy.get(), tensor.data, bytes);
+          tensor.data = copy.get();
+          value.tensor_owners.push_back(std::move(copy));
+        }
+        value.tensors.push_back(std::move(tensor));
+      }
+      break;
+    }
+    default: break;
+  }
+  return value;
+}
+
+class Importer {
+ public:
+  Importer(const EpGraphApi& api, PlanDef& plan, size_t values) : api_(api), plan_(plan) { indices_.reserve(values); }
+
+  int32_t Value(const EpValueDef* def) {
+    if (def == nullptr) return -1;
+    const auto [it, added] = indices_.try_emplace(def, static_cast<int32_t>(plan_.values.size()));
+    if (!added) return it->second;
+    EpValueDefInfo info = {sizeof info};
+    ThrowIfStatus(api_.GetValueDefInfo(def, &info), "a value");
+    ValueInfo value = ImportType(info.type);
+    value.name = info.name;
+    const int32_t index = plan_.AddValue(std::move(value));
+    if ((info.flags & EP_VALUE_CONSTANT) != 0 && info.constant != nullptr) {
+      ConstantDef constant;
+      constant.value = index;
+      constant.tensor = ViewTensor(*info.constant);
+      constant.borrowed = true;
+      ValueInfo& known = plan_.values[index];
+      known.kind = EP_KIND_TENSOR;
+      known.type = constant.tensor.type;
+      known.rank = static_cast<int32_t>(constant.tensor.rank());
+      known.dims.assign(constant.tensor.dims.begin(), constant.tensor.dims.end());
+      plan_.constant_of_value[index] = static_cast<int32_t>(plan_.constants.size());
+      plan_.constants.push_back(std::move(constant));
+    }
+    return index;
+  }
+
+  NodeDef Node(const EpNode* handle) {
+    EpNodeInfo info = {sizeof info};
+    ThrowIfStatus(api_.GetNodeInfo(handle, &info), "a node");
+    NodeDef node;
+    node.op_type = info.op_type;
+    node.domain = std::string_view(info.domain) == "ai.onnx" ? "" : info.domain;
+    node.since_version = info.since_version;
+    node.name = info.name;
+    node.inputs.reserve(info.input_count);
+    for (uint64_t i = 0; i < info.input_count; ++i) node.inputs.push_back(Value(info.inputs[i]));
+    node.outputs.reserve(info.output_count);
+    for (uint64_t i = 0; i < info.output_count; ++i) node.outputs.push_back(Value(info.outputs[i]));
+    node.attributes.reserve(info.attribute_count);
+    for (uint64_t i = 0; i < info.attribute_count; ++i)
+      node.attributes.push_back(ImportAttribute(api_, info.attributes[i]));
+    return node;
+  }
+
+ private:
+  const EpGraphApi& api_;
+  PlanDef& plan_;
+  std::unordered_map<const EpValueDef*, int32_t> indices_;
+};
+
+}  // namespace
+
+ValueInfo ImportType(const EpTypeInfo* type) {
+  ValueInfo value;
+  if (type == nullptr) return value;
+  value.kind = type->kind;
+  const EpTypeInfo* tensor = type;
+  while ((tensor->kind == EP_KIND_SEQUENCE || tensor->kind == EP_KIND_OPTIONAL) && tensor->element != nullptr)
+    tensor = tensor->element;
+  value.type = tensor->element_type;
+  if (type->kind == EP_KIND_TENSOR && type->rank >= 0) {
+    value.rank = type->rank;
+    value.dims.assign(type->dims, type->dims + type->rank);
+  }
+  return value;
+}
+
+ElementType DispatchType(const NodeDef& node, const std::vector<ValueInfo>& values) {
+  for (int32_t input : node.inputs)
+    if (input >= 0) return values[input].type;
+  for (int32_t output : node.outputs)
+    if (output >= 0) return values[output].type;
+  return EP_TYPE_UNDEFINED;
+}
+
+PlanDef ImportGraph(const EpGraphApi& api, const EpGraph* graph, std::string name) {
+  PlanDef plan;
+  plan.name = std::move(name);
+  EpGraphInfo info = {sizeof info};
+  ThrowIfStatus(api.GetGraphInfo(graph, &info), "a graph");
+  Importer importer(api, plan, info.node_count * 2);
+  for (uint64_t i = 0; i < info.input_count; ++i) plan.inputs.push_back(importer.Value(info.inputs[i]));
+  plan.nodes.reserve(info.node_count);
+  for (uint64_t i = 0; i < info.node_count; ++i) plan.nodes.push_back(importer.Node(info.nodes[i]));
+  for (uint64_t i = 0; i < info.output_count; ++i) plan.outputs.push_back(importer.Value(info.outputs[i]));
+  return plan;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,251 @@
+#include "plugins/cpu/plan/plan.h"
+
+#include <algorithm>
+#include <new>
+
+namespace epiphyte::cpu {
+
+std::shared_ptr<void> AllocateShared(uint64_t bytes) {
+  return {::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t(64)),
+          [](void* memory) { ::operator delete(memory, std::align_val_t(64)); }};
+}
+
+// Operators whose kernels read their inputs through AnyLayoutInput.
+static bool TakesAnyLayout(const NodeDef& node) {
+  static constexpr std::string_view kOnnx[] = {"Conv",          "MaxPool", "AveragePool",       "GlobalAveragePool",
+                                               "GlobalMaxPool", "LRN",     "BatchNormalization"};
+  static constexpr std::string_view kFused[] = {"Conv", "Elementwise", "Concat"};
+  if (node.domain.empty()) return std::find(std::begin(kOnnx), std::end(kOnnx), node.op_type) != std::end(kOnnx);
+  return node.domain == kFusedDomain &&
+         std::find(std::begin(kFused), std::end(kFused), node.op_type) != std::end(kFused);
+}
+
+// The view of one node that its kernel's constructor gets.
+class PlanKernelInit final : public KernelInit {
+ public:
+  PlanKernelInit(Plan& plan, int32_t node) : plan_(plan), index_(node), node_(plan.def_.nodes[node]) {}
+
+  const NodeDef& node() const override { return node_; }
+  const ValueInfo& InputInfo(size_t i) const override { return Info(node_.inputs, i); }
+  const ValueInfo& OutputInfo(size_t i) const override { return Info(node_.outputs, i); }
+  bool HasInput(size_t i) const override { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
+
+  const Tensor* Constant(size_t i) const override {
+    ConstantDef* constant = FindConstant(i);
+    return constant == nullptr ? nullptr : &plan_.OwnConstant(*constant);
+  }
+  const Tensor* PeekConstant(size_t i) const override {
+    const ConstantDef* constant = FindConstant(i);
+    return constant == nullptr ? nullptr : &constant->tensor;
+  }
+
+  const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
+                     const std::function<void(void*)>& fill) const override {
+    auto position = First();
+    for (; position != plan_.packed_.end() && position->node == index_; ++position) {
+      if (position->key != key) continue;
+      if (position->format == format && position->bytes == bytes) return position->data;
+      // Another kind of CPU made the context: what it packed is replaced.
+      Fill(*position, format, bytes, fill);
+      plan_.repacked_ = true;
+      return position->data;
+    }
+    PackedData packed;
+    packed.node = index_;
+    packed.key = key;
+    Fill(packed, format, bytes, fill);
+    return plan_.packed_.insert(position, std::move(packed))->data;
+  }
+  const void* StoredPacked(std::string_view key, std::string* format, uint64_t* bytes) const override {
+    for (auto packed = First(); packed != plan_.packed_.end() && packed->node == index_; ++packed) {
+      if (packed->key != key) continue;
+      *format = packed->format;
+      *bytes = packed->bytes;
+      return packed->data;
+    }
+    return nullptr;
+  }
+
+  void Drop(size_t i) const override {
+    if (i < node_.inputs.size() && plan_.def_.FindConstant(node_.inputs[i]) != nullptr)
+      ++plan_.drops_[plan_.def_.constant_of_value[node_.inputs[i]]];
+  }
+  bool AllowsBfloat16() const override { return plan_.bfloat16_; }
+  uint32_t thread_count() const override { return plan_.threads_.count; }
+  void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {
+    plan_.threads_.ParallelFor(count, grain, body);
+  }
+
+ private:
+  const ValueInfo& Info(const std::vector<int32_t>& values, size_t i) const {
+    return i < values.size() && values[i] >= 0 ? plan_.def_.values[values[i]] : absent_;
+  }
+  ConstantDef* FindConstant(size_t i) const {
+    if (!HasInput(i) || plan_.def_.FindConstant(node_.inputs[i]) == nullptr) return nullptr;
+    return &plan_.def_.constants[plan_.def_.constant_of_value[node_.inputs[i]]];
+  }
+  // The node's first entry; entries are sorted by node.
+  std::vector<PackedData>::iterator First() const {
+    return std::lower_bound(plan_.packed_.begin(), plan_.packed_.end(), index_,
+                            [](const PackedData& packed, int32_t node) { return packed.node < node; });
+  }
+  static void Fill(PackedData& packed, std::string_view format, uint64_t bytes,
+                   const std::function<void(void*)>& fill) {
+    std::shared_ptr<void> memory = AllocateShared(bytes);
+    fill(memory.get());
+    packed.format = format;
+    packed.bytes = bytes;
+    packed.data = memory.get();
+    packed.owner = std::move(memory);
+  }
+
+  Plan& plan_;
+  int32_t index_;
+  const NodeDef& node_;
+  ValueInfo absent_;
+};
+
+Plan::~Plan() = default;
+
+std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed) {
+  std::unique_ptr<Plan> plan(new Plan);
+  plan->def_ = std::move(def);
+  plan->threads_ = config.threads;
+  plan->bfloat16_ = config.bfloat16;
+  plan->packed_ = std::move(packed);
+  plan->Analyse();
+  plan->BuildKernels(config);
+  plan->KeepConstants();
+  return plan;
+}
+
+void Plan::Analyse() {
+  const size_t values = def_.values.size();
+  const size_t nodes = def_.nodes.size();
+  value_class_.assign(values, ValueClass::kComputed);
+  last_use_.assign(values, -1);
+  graph_output_.assign(values, -1);
+  wants_row_major_.assign(values, false);
+  drops_.assign(def_.constants.size(), 0);
+  uses_.assign(def_.constants.size(), 0);
+  for (int32_t input : def_.inputs) value_class_[input] = ValueClass::kInput;
+  for (const ConstantDef& constant : def_.constants) value_class_[constant.value] = ValueClass::kConstant;
+
+  for (size_t n = 0; n < nodes; ++n) {
+    const NodeDef& node = def_.nodes[n];
+    const bool any_layout = TakesAnyLayout(node);
+    input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
+    output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
+    for (int32_t value : node.inputs) {
+      node_inputs_.push_back(value);
+      if (value < 0) continue;
+      last_use_[value] = static_cast<int32_t>(n);
+      if (!any_layout) wants_row_major_[value] = true;
+      if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
+    }
+    for (int32_t value : node.outputs) {
+      node_outputs_.push_back(value);
+      if (value >= 0) last_use_[value] = static_cast<int32_t>(n);
+    }
+  }
+  input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
+  output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
+  for (size_t i = 0; i < def_.outputs.size(); ++i) {
+    const int32_t value = def_.outputs[i];
+    last_use_[value] = kForever;
+    wants_row_major_[value] = true;
+    if (graph_output_[value] < 0) graph_output_[value] = static_cast<int32_t>(i);
+    if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
+  }
+
+  dying_begin_.assign(nodes + 1, 0);
+  const auto dies = [&](size_t value) {
+    return value_class_[value] == ValueClass::kComputed && last_use_[value] >= 0 && last_use_[value] != kForever;
+  };
+  for (size_t value = 0; value < values; ++value)
+    if (dies(value)) ++dying_begin_[last_use_[value] + 1];
+  for (size_t n = 0; n < nodes; ++n) dying_begin_[n + 1] += dying_begin_[n];
+  dying_.resize(dying_begin_[nodes]);
+  std::vector<uint32_t> next(dying_begin_.begin(), dying_begin_.end() - 1);
+  for (size_t value = 0; value < values; ++value)
+    if (dies(value)) dying_[next[last_use_[value]]++] = static_cast<int32_t>(value);
+}
+
+void Plan::BuildKernels(const PlanConfig& config) {
+  const size_t count = def_.nodes.size();
+  kernels_.reserve(count);
+  std::stable_sort(packed_.begin(), packed_.end(),
+                   [](const PackedData& a, const PackedData& b) { return a.node < b.node; });
+  for (size_t n = 0; n < count; ++n) {
+    const NodeDef& node = def_.nodes[n];
+    const auto fail = [&](EpStatusCode code, const char* what) {
+      throw OpError(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
+    };
+    std::string why;
+    const KernelRegistry::Entry* entry =
+        config.registry->Find(node.domain, node.op_type, node.since_version, DispatchType(node, def_.values), &why);
+    if (entry == nullptr) fail(EP_STATUS_NOT_IMPLEMENTED, why.c_str());
+    try {
+      kernels_.push_back(entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n))));
+    } catch (const OpError& error) {
+      fail(error.code(), error.what());
+    } catch (const std::exception& error) {
+      fail(EP_STATUS_EP_FAIL, error.what());
+    }
+    if (config.progress && (n % 64 == 63 || n + 1 == count)) config.progress(n + 1, count);
+  }
+}
+
+const Tensor& Plan::OwnConstant(ConstantDef& constant) {
+  if (constant.dropped)
+    throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("the context holds no data for constant '{}'; compile the model "
+                                                       "again",
+                                                       def_.values[constant.value].name));
+  if (constant.borrowed && constant.tensor.data != nullptr) {
+    const uint64_t bytes = constant.tensor.Bytes();
+    std::shared_ptr<void> memory = AllocateShared(bytes);
+    std::memcpy(memory.get(), constant.tensor.data, bytes);
+    constant.tensor.data = memory.get();
+    constant.owner = std::move(memory);
+  }
+  constant.borrowed = false;
+  return constant.tensor;
+}
+
+// The host's constants go away when Compile returns: what some kernel still reads is copied, the rest forgotten.
+void Plan::KeepConstants() {
+  for (size_t i = 0; i < def_.constants.size(); ++i) {
+    ConstantDef& constant = def_.constants[i];
+    if (drops_[i] < uses_[i]) {
+      OwnConstant(constant);
+    } else if (constant.borrowed || drops_[i] > 0) {
+      constant.dropped = true;
+      constant.borrowed = false;
+      constant.tensor.data = nullptr;
+      constant.tensor.strings.reset();
+      constant.owner.reset();
+    }
+  }
+}
+
+std::shared_ptr<const MemoryPlan> Plan::FindMemoryPlan(const ShapeSignature& signature) const {
+  const std::lock_guard lock(memory_plans_mutex_);
+  for (const auto& plan : memory_plans_)
+    if (plan->signature == signature) return plan;
+  return nullptr;
+}
+
+void Plan::AddMemoryPlan(std::shared_ptr<const MemoryPlan> plan) const {
+  constexpr size_t kMost = 16;
+  const std::lock_guard lock(memory_plans_mutex_);
+  for (auto& known : memory_plans_) {
+    if (known->signature == plan->signature) {
+      known = std::move(plan);
+      return;
+    }
+  }
+  if (memory_plans_.size() >= kMost) memory_plans_.erase(memory_plans_.begin());
+  memory_plans_.push_back(std::move(plan));
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,206 @@
+#include "plugins/cpu/provider.h"
+
+#include <algorithm>
+
+#include "plugins/cpu/onednn/compat.h"
+#include "plugins/cpu/onednn/threading.h"
+#include "plugins/cpu/plan/fuse.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+bool CpuHasBfloat16() { return EffectiveIsa() == "avx512_core_bf16" || EffectiveIsa() == "avx512_core_amx"; }
+
+// Why this plugin can't run a node, or "".
+std::string WhyNot(const EpGraphApi& api, const KernelRegistry& registry, const EpNodeInfo& node) {
+  if (node.subgraph_count != 0) return "control flow is run by the host";
+  ElementType type = EP_TYPE_UNDEFINED;
+  bool found = false;
+  for (uint64_t i = 0; i < node.input_count + node.output_count; ++i) {
+    const EpValueDef* def = i < node.input_count ? node.inputs[i] : node.outputs[i - node.input_count];
+    if (def == nullptr) continue;
+    EpValueDefInfo info = {sizeof info};
+    if (EpStatus* status = api.GetValueDefInfo(def, &info); status != nullptr) return "a value can't be described";
+    if (info.type->kind == EP_KIND_SPARSE_TENSOR) return fmt::format("value '{}' is a sparse tensor", info.name);
+    if (!found) type = ImportType(info.type).type;
+    found = true;
+  }
+  std::string why;
+  if (registry.Find(node.domain, node.op_type, node.since_version, type, &why) == nullptr) return why;
+  return {};
+}
+
+}  // namespace
+
+Provider::Provider(const Plugin& plugin, const EpProviderConfig& config) : plugin_(plugin) {
+  threads_.services = plugin.host->services;
+  threads_.pool = config.thread_pool;
+  threads_.count = std::max(1u, plugin.host->services->GetThreadCount(config.thread_pool));
+  context_enabled_ = config.context_enabled != 0;
+  for (uint32_t i = 0; i < config.option_count; ++i) {
+    const std::string_view key = config.options[i].key;
+    const std::string_view value = config.options[i].value;
+    if (key != "precision") FailOp("option '{}' is not one of the cpu provider; it has 'precision' (f32 or bf16)", key);
+    if (value != "f32" && value != "bf16") FailOp("precision '{}' found; f32 or bf16 expected", value);
+    bfloat16_ = value == "bf16";
+    if (bfloat16_ && !CpuHasBfloat16())
+      FailOp("precision bf16 asked for, but this CPU ({}) has no bfloat16 products; use f32", EffectiveIsa());
+  }
+}
+
+void Provider::GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const {
+  const EpHostInfo* host = plugin_.host;
+  EpGraphInfo info = {sizeof info};
+  ThrowIfFailed(host, host->graph->GetGraphInfo(graph, &info));
+  std::vector<const EpNode*> supported;
+  for (uint64_t i = 0; i < info.node_count; ++i) {
+    EpNodeInfo node = {sizeof node};
+    ThrowIfFailed(host, host->graph->GetNodeInfo(info.nodes[i], &node));
+    if ((node.flags & EP_NODE_PLACED) != 0) continue;
+    const std::string why = WhyNot(*host->graph, plugin_.registry, node);
+    if (why.empty()) {
+      supported.push_back(info.nodes[i]);
+    } else {
+      ThrowIfFailed(host, host->capability->DeclineNode(sink, info.nodes[i], why.c_str()));
+    }
+  }
+  if (!supported.empty()) ThrowIfFailed(host, host->capability->SupportNodes(sink, supported.data(), supported.size()));
+}
+
+PlanConfig Provider::MakePlanConfig(EpProgress* progress, const std::string& name) const {
+  PlanConfig config;
+  config.registry = &plugin_.registry;
+  config.threads = threads_;
+  config.bfloat16 = bfloat16_;
+  config.progress = [this, progress, name](uint64_t done, uint64_t total) {
+    if (plugin_.host->services->ReportProgress(progress, done, total, name.c_str()) != 0)
+      throw OpError(EP_STATUS_MODEL_LOAD_CANCELED, "compiling was cancelled");
+  };
+  return config;
+}
+
+void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpProgress* progress, EpKernel** kernels) {
+  const OneDnnThreads scope(threads_);
+  for (size_t i = 0; i < partitions.size(); ++i) {
+    PlanDef def = ImportGraph(*plugin_.host->graph, partitions[i]->graph, partitions[i]->name);
+    Fuse(def);
+    const PlanConfig config = MakePlanConfig(progress, partitions[i]->name);
+    std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);
+    if (context_enabled_) {
+      compiled_.resize(std::max<size_t>(compiled_.size(), partitions[i]->index + size_t{1}));
+      compiled_[partitions[i]->index] = plan;
+    }
+    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{plugin_.host, std::move(plan)});
+  }
+}
+
+void Provider::GetEpContextNodes(EpContextSink* sink) const {
+  const EpHostInfo* host = plugin_.host;
+  const EpContextApi& api = *host->context;
+  if (compiled_.empty()) return;
+  std::vector<const Plan*> plans;
+  for (const auto& plan : compiled_)
+    if (plan) plans.push_back(plan.get());
+  const ContextKey key = ContextKey::Here(threads_.count, bfloat16_);
+
+  EpContextWriter* writer = nullptr;
+  ThrowIfFailed(host, api.BeginPayload(sink, &writer));
+  WriteContext(key, plans,
+               [&](const void* data, uint64_t size) { ThrowIfFailed(host, api.Write(writer, data, size)); });
+  ThrowIfFailed(host, api.EndPayload(writer));
+
+  const std::string sdk = "oneDNN " + key.onednn;
+  bool first = true;
+  for (size_t i = 0; i < compiled_.size(); ++i) {
+    if (!compiled_[i]) continue;
+    EpContextNodeDesc node = {sizeof node};
+    node.partition = static_cast<uint32_t>(i);
+    node.main_context = first ? 1 : 0;
+    node.payload = first ? writer : nullptr;
+    node.source = kSource;
+    node.ep_sdk_version = sdk.c_str();
+    node.hardware_architecture = key.isa.c_str();
+    ThrowIfFailed(host, api.AddNode(sink, &node));
+    first = false;
+  }
+  ThrowIfFailed(host, api.SetCompatibilityInfo(sink, key.ToText().c_str()));
+}
+
+void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std::span<const EpContextBlob* const> blobs,
+                           EpProgress* progress, EpKernel** kernels) {
+  const EpHostInfo* host = plugin_.host;
+  const OneDnnThreads scope(threads_);
+  const ContextKey here = ContextKey::Here(threads_.count, bfloat16_);
+  std::vector<LoadedContext> contexts;
+  for (const EpContextBlob* blob : blobs) {
+    contexts.push_back(LoadedContext::Parse(blob->data, blob->size));
+    std::string reason;
+    if (Compare(contexts.back().key, here, &reason) == EP_CONTEXT_UNSUPPORTED)
+      throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + reason);
+  }
+
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const EpContextNodeInfo& node = *nodes[i];
+    LoadedPlan* found = nullptr;
+    LoadedContext* owner = nullptr;
+    for (size_t b = 0; b < contexts.size() && found == nullptr; ++b) {
+      if (node.blob >= 0 && static_cast<size_t>(node.blob) != b) continue;
+      for (LoadedPlan& plan : contexts[b].plans) {
+        if (plan.def.name != node.partition_name) continue;
+        found = &plan;
+        owner = &contexts[b];
+        break;
+      }
+    }
+    if (found == nullptr)
+      throw OpError(EP_STATUS_INVALID_GRAPH,
+                    fmt::format("the cpu context holds no partition '{}'; the model and its binary don't belong "
+                                "together: compile the model again",
+                                node.partition_name));
+    EpNodeInfo info = {sizeof info};
+    ThrowIfFailed(host, host->graph->GetNodeInfo(node.node, &info));
+    if (info.input_count != found->def.inputs.size() || info.output_count != found->def.outputs.size())
+      throw OpError(EP_STATUS_INVALID_GRAPH,
+                    fmt::format("partition '{}' has {} inputs and {} outputs in the cpu context, its node has {} and "
+                                "{}; compile the model again",
+                                node.partition_name, found->def.inputs.size(), found->def.outputs.size(),
+                                info.input_count, info.output_count));
+    const PlanConfig config = MakePlanConfig(progress, node.partition_name);
+    // Copied, not moved: two nodes may name the same partition.
+    std::shared_ptr<const Plan> plan = Plan::Build(found->def, config, found->packed);
+    if (plan->repacked()) {
+      std::string reason;
+      Compare(owner->key, here, &reason);
+      LogWarning(host, fmt::format("the context of partition '{}' was converted for this machine: {}",
+                                   node.partition_name, reason));
+    }
+    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{host, std::move(plan)});
+  }
+}
+
+void FrameSet::Execute(const CompiledKernel& kernel, EpRun* run) {
+  EpRunInfo info = {sizeof info};
+  ThrowIfFailed(kernel.host, kernel.host->run->GetInfo(run, &info));
+  const Plan& plan = *kernel.plan;
+  if (info.input_count != plan.def().inputs.size())
+    FailOp("{} inputs given, {} expected", info.input_count, plan.def().inputs.size());
+  const OneDnnThreads scope(plan.threads());
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    if (!frames_[i]->Matches(info)) continue;
+    if (i != 0)
+      std::rotate(frames_.begin(), frames_.begin() + static_cast<ptrdiff_t>(i),
+                  frames_.begin() + static_cast<ptrdiff_t>(i) + 1);
+    frames_[0]->Execute(run, info);
+    return;
+  }
+  uint64_t bytes = 0;
+  for (const auto& frame : frames_) bytes += frame->memory_bytes();
+  while (!frames_.empty() && (frames_.size() >= kMostFrames || bytes > kMostBytes)) {
+    bytes -= frames_.back()->memory_bytes();
+    frames_.pop_back();
+  }
+  frames_.insert(frames_.begin(), std::make_unique<Frame>(plan, kernel.host, info));
+  frames_[0]->Execute(run, info);
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,22 @@
+// UTF-8, as far as the string operators need it: code points in, code points out, and simple case mapping for Latin,
+// Greek and Cyrillic. What is not valid UTF-8 is passed on byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace epiphyte::cpu {
+
+// The code point at `at`, which moves behind it. Needs at < text.size(). An invalid byte b gives kInvalidByte + b.
+inline constexpr uint32_t kInvalidByte = 0x110000;
+uint32_t DecodeUtf8(std::string_view text, size_t& at);
+void AppendUtf8(std::string& text, uint32_t code_point);
+
+uint32_t ToLower(uint32_t code_point);
+uint32_t ToUpper(uint32_t code_point);
+
+std::string MapUtf8(std::string_view text, uint32_t (*map)(uint32_t));
+
+}  // namespace epiphyte::cpu
