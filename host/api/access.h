@@ -1,0 +1,78 @@
+// Access: the one way from the public classes to what is inside them, for the files of host/api.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/graph/type.h"
+#include "core/partition/placement.h"
+#include "core/runtime/session.h"
+#include "core/runtime/session_options.h"
+#include "core/graph/value.h"
+#include "epiphyte/environment.hpp"
+#include "epiphyte/error.hpp"
+#include "epiphyte/options.hpp"
+#include "epiphyte/placement.hpp"
+#include "epiphyte/session.hpp"
+#include "epiphyte/type.hpp"
+#include "epiphyte/value.hpp"
+
+namespace epiphyte {
+
+struct SessionOptions::Impl {
+  core::SessionOptions options;
+};
+
+struct Session::Impl {
+  template <typename... Model>
+  explicit Impl(std::shared_ptr<core::Environment> owner, Model&&... model)
+      : environment(std::move(owner)), session(*environment, std::forward<Model>(model)...) {}
+
+  std::shared_ptr<core::Environment> environment;  // outlives the session
+  core::Session session;
+  std::vector<ValueInfo> inputs;
+  std::vector<ValueInfo> outputs;
+};
+
+class Access {
+ public:
+  static const std::shared_ptr<core::Environment>& Of(const Environment& environment) {
+    return environment.environment_;
+  }
+  static const core::SessionOptions& Of(const SessionOptions& options) { return options.impl_->options; }
+  static Session::Impl& Of(const Session& session) { return *session.impl_; }
+  static const std::shared_ptr<const core::Type>& Of(const TypeInfo& type) { return type.type_; }
+  static core::Value* Of(const Value& value) { return value.value_; }
+  // Null for an empty value.
+  static core::ValuePtr Share(const Value& value) { return core::ValuePtr::Share(value.value_); }
+  static Value Wrap(core::ValuePtr value) {
+    Value wrapped;
+    wrapped.value_ = value.Detach();
+    return wrapped;
+  }
+  static TypeInfo Wrap(std::shared_ptr<const core::Type> type) { return TypeInfo(std::move(type)); }
+  static Placement Wrap(std::shared_ptr<const core::Placement> placement) { return Placement(std::move(placement)); }
+};
+
+// Runs `body`; whatever it throws leaves as epiphyte::Error.
+template <typename Body>
+decltype(auto) Translate(Body&& body) {
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const core::Error& error) {
+    throw Error(static_cast<StatusCode>(error.code()), error.message());
+  } catch (const std::bad_alloc&) {
+    throw Error(StatusCode::kFail, "out of memory; close other programs or use a smaller model");
+  } catch (const std::exception& error) {
+    throw Error(StatusCode::kRuntimeException, error.what());
+  }
+}
+
+}  // namespace epiphyte

@@ -1,0 +1,23 @@
+#include "epiphyte/environment.hpp"
+
+#include "host/api/access.h"
+
+namespace epiphyte {
+
+Environment::Environment(const EnvironmentOptions& options) {
+  Translate([&] {
+    core::CatalogOptions catalog;
+    catalog.paths = options.plugin_folders;
+    catalog.use_environment = options.use_environment_variable;
+    catalog.use_user_folder = options.use_user_folder;
+    catalog.use_system_folders = options.use_system_folders;
+    catalog.policy_file = options.policy_file;
+    environment_ = std::make_shared<core::Environment>(std::move(catalog));
+  });
+}
+
+PluginCatalog Environment::plugins() const { return PluginCatalog(environment_); }
+
+std::string_view Version() { return EPIPHYTE_VERSION; }
+
+}  // namespace epiphyte

@@ -1,0 +1,98 @@
+#include "epiphyte/plugin_catalog.hpp"
+
+#include <fmt/format.h>
+
+#include "core/registry/catalog.h"
+#include "epiphyte/ep_abi.h"
+#include "host/api/access.h"
+
+namespace epiphyte {
+namespace {
+
+std::string_view DeviceKindName(EpDeviceKind kind) {
+  switch (kind) {
+    case EP_DEVICE_CPU: return "cpu";
+    case EP_DEVICE_GPU: return "gpu";
+    case EP_DEVICE_NPU: return "npu";
+    default: return "other";
+  }
+}
+
+PluginInfo Describe(const core::PluginEntry& entry) {
+  PluginInfo info;
+  const core::Manifest& manifest = entry.manifest;
+  info.name = manifest.name;
+  info.vendor = manifest.vendor;
+  info.version = manifest.version;
+  info.license = manifest.license;
+  info.description = manifest.description;
+  info.state = core::PluginStateName(entry.state);
+  info.message = entry.message;
+  info.hint = entry.hint;
+  if (manifest.abi != 0) info.abi = fmt::format("{}.{}", manifest.abi >> 16, manifest.abi & 0xffff);
+  info.manifest = manifest.path;
+  info.library = entry.library;
+  info.priority = entry.priority;
+  info.sources = manifest.sources;
+  info.device_kinds = manifest.devices;
+  info.options = entry.options;
+  info.notes = manifest.notes;
+  return info;
+}
+
+void AddDevices(const core::LoadedPlugin& plugin, PluginInfo* info) {
+  for (const core::Device& device : plugin.devices) {
+    info->devices.push_back({std::string(DeviceKindName(device.kind)), device.name, device.vendor,
+                             device.driver_version, device.architecture});
+  }
+}
+
+bool MayBeLoaded(const core::PluginEntry& entry) {
+  return entry.state == core::PluginState::kReady || entry.state == core::PluginState::kLoaded;
+}
+
+}  // namespace
+
+std::vector<PluginInfo> PluginCatalog::List() const {
+  return Translate([&] {
+    std::vector<PluginInfo> plugins;
+    for (const core::PluginEntry& entry : environment_->catalog().entries()) plugins.push_back(Describe(entry));
+    return plugins;
+  });
+}
+
+std::vector<SearchedFolder> PluginCatalog::Folders() const {
+  return Translate([&] {
+    std::vector<SearchedFolder> folders;
+    for (const core::SearchedFolder& folder : environment_->catalog().folders()) {
+      folders.push_back({folder.path, folder.origin, folder.exists, folder.manifests});
+    }
+    return folders;
+  });
+}
+
+PluginInfo PluginCatalog::Probe(std::string_view name) const {
+  for (PluginInfo& plugin : ProbeAll()) {
+    if (plugin.name == name && plugin.state != "Shadowed") return std::move(plugin);
+  }
+  Translate([&] { environment_->catalog().Load(name); });
+  throw Error(StatusCode::kNotFound, fmt::format("plugin '{}' is not in the list of plugins", name));
+}
+
+std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
+  return Translate([&] {
+    core::Catalog& catalog = environment_->catalog();
+    for (const core::PluginEntry& entry : catalog.entries()) {
+      if (MayBeLoaded(entry)) catalog.TryLoad(entry.manifest.name);
+    }
+    std::vector<PluginInfo> plugins;
+    for (const core::PluginEntry& entry : catalog.entries()) {
+      plugins.push_back(Describe(entry));
+      if (entry.state != core::PluginState::kLoaded) continue;
+      if (const core::LoadedPlugin* plugin = catalog.TryLoad(entry.manifest.name)) AddDevices(*plugin, &plugins.back());
+    }
+    return plugins;
+  });
+}
+
+}  // namespace epiphyte

@@ -1,0 +1,77 @@
+#include "epiphyte/session.hpp"
+
+#include "host/api/access.h"
+
+namespace epiphyte {
+namespace {
+
+std::vector<ValueInfo> Describe(const std::vector<core::ValueSpec>& specs) {
+  std::vector<ValueInfo> infos;
+  for (const core::ValueSpec& spec : specs) infos.push_back({spec.name, Access::Wrap(spec.type)});
+  return infos;
+}
+
+std::vector<Value> WrapAll(std::vector<core::ValuePtr> values) {
+  std::vector<Value> wrapped;
+  wrapped.reserve(values.size());
+  for (core::ValuePtr& value : values) wrapped.push_back(Access::Wrap(std::move(value)));
+  return wrapped;
+}
+
+template <typename Impl, typename... Model>
+std::shared_ptr<Impl> Open(const Environment& environment, Model&&... model) {
+  return Translate([&] {
+    auto impl = std::make_shared<Impl>(Access::Of(environment), std::forward<Model>(model)...);
+    impl->inputs = Describe(impl->session.inputs());
+    impl->outputs = Describe(impl->session.outputs());
+    return impl;
+  });
+}
+
+}  // namespace
+
+Session::Session(const Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
+    : impl_(Open<Impl>(environment, model, Access::Of(options))) {}
+
+Session::Session(const Environment& environment, std::span<const std::byte> bytes, const SessionOptions& options)
+    : impl_(Open<Impl>(environment, static_cast<const void*>(bytes.data()), bytes.size(), Access::Of(options))) {}
+
+const std::vector<ValueInfo>& Session::inputs() const { return impl_->inputs; }
+
+const std::vector<ValueInfo>& Session::outputs() const { return impl_->outputs; }
+
+Placement Session::placement() const {
+  return Access::Wrap(std::shared_ptr<const core::Placement>(impl_, &impl_->session.placement()));
+}
+
+bool Session::has_context() const { return impl_->session.has_context(); }
+
+std::optional<ContextFiles> Session::context_files() const {
+  const core::ContextOutput* output = impl_->session.context_output();
+  if (output == nullptr) return std::nullopt;
+  return ContextFiles{output->model, output->files, output->context_nodes, output->plain_nodes};
+}
+
+std::vector<Value> Session::Run(std::span<const NamedValue> inputs, const RunOptions& options) const {
+  return Translate([&] {
+    std::vector<std::pair<std::string, core::ValuePtr>> shared;
+    shared.reserve(inputs.size());
+    for (const NamedValue& input : inputs) shared.emplace_back(input.first, Access::Share(input.second));
+    return WrapAll(impl_->session.Run(shared, options.outputs));
+  });
+}
+
+std::vector<Value> Session::Run(std::span<const Value> inputs) const {
+  return Translate([&] {
+    std::vector<core::ValuePtr> shared;
+    shared.reserve(inputs.size());
+    for (const Value& input : inputs) shared.push_back(Access::Share(input));
+    return WrapAll(impl_->session.Run(shared));
+  });
+}
+
+std::string Session::ProfileJson() const {
+  return Translate([&] { return impl_->session.ProfileJson(); });
+}
+
+}  // namespace epiphyte

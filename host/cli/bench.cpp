@@ -1,0 +1,142 @@
+// epiphyte bench: how long it takes to create a session, to run first, and to run from then on.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/io_binding.hpp"
+#include "epiphyte/session.hpp"
+#include "host/cli/commands.h"
+#include "host/cli/progress.h"
+#include "host/cli/random_inputs.h"
+#include "host/cli/session_flags.h"
+#include "host/cli/stopwatch.h"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+namespace {
+
+struct BenchFlags {
+  std::string model;
+  SessionFlags session;
+  InputFlags inputs;
+  uint32_t runs = 0;  // 0: see MeasureRuns
+  bool json = false;
+};
+
+struct Measured {
+  std::vector<std::string> providers;
+  bool context = false;
+  double session_ms = 0;
+  double first_run_ms = 0;
+  std::vector<double> run_ms;  // sorted
+  double peak_rss_mb = 0;
+};
+
+// The kernel's high-water mark of this program alone; getrusage would count the parent's pages from before exec.
+double PeakRssMb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
+  }
+  return 0;
+}
+
+double TimeRun(IoBinding& binding) {
+  Stopwatch stopwatch;
+  binding.Run();
+  return stopwatch.Milliseconds();
+}
+
+// As many as asked for; else for two seconds, but at least 5 and at most 2000.
+std::vector<double> MeasureRuns(IoBinding& binding, uint32_t runs) {
+  std::vector<double> times;
+  Stopwatch total;
+  auto enough = [&] {
+    if (runs != 0) return times.size() >= runs;
+    return times.size() >= 2000 || (times.size() >= 5 && total.Milliseconds() > 2000);
+  };
+  while (!enough()) times.push_back(TimeRun(binding));
+  std::ranges::sort(times);
+  return times;
+}
+
+double Median(const std::vector<double>& sorted) {
+  size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 != 0 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+Measured Measure(const BenchFlags& flags) {
+  Environment environment;
+  SessionOptions options = flags.session.Build();
+  Progress progress("measuring " + std::filesystem::path(flags.model).filename().string());
+  Measured measured;
+  Stopwatch stopwatch;
+  Session session(environment, std::filesystem::path(flags.model), options);
+  measured.session_ms = stopwatch.Milliseconds();
+  measured.providers = session.placement().providers();
+  measured.context = session.has_context();
+
+  IoBinding binding(session);
+  std::vector<Value> inputs = flags.inputs.Make(session);
+  for (size_t i = 0; i < inputs.size(); ++i) binding.BindInput(session.inputs()[i].name, inputs[i]);
+  measured.first_run_ms = TimeRun(binding);
+  measured.run_ms = MeasureRuns(binding, flags.runs);
+  measured.peak_rss_mb = PeakRssMb();
+  return measured;
+}
+
+void PrintReport(const BenchFlags& flags, const Measured& measured) {
+  Json json;
+  json["model"] = flags.model;
+  json["providers"] = measured.providers;
+  json["session_ms"] = measured.session_ms;
+  json["first_run_ms"] = measured.first_run_ms;
+  json["run_ms"] = {
+      {"min", measured.run_ms.front()}, {"median", Median(measured.run_ms)}, {"max", measured.run_ms.back()}};
+  json["peak_rss_mb"] = measured.peak_rss_mb;
+  json["context"] = measured.context;
+  PrintJson(json);
+}
+
+void PrintText(const BenchFlags& flags, const Measured& measured) {
+  std::cout << "model      " << Printable(flags.model) << (measured.context ? " (from context)" : "") << '\n'
+            << "providers  " << Printable(Join(measured.providers, ", ")) << '\n'
+            << "session    " << MillisecondsText(measured.session_ms) << '\n'
+            << "first run  " << MillisecondsText(measured.first_run_ms) << '\n'
+            << "run        " << MillisecondsText(Median(measured.run_ms)) << " median, "
+            << MillisecondsText(measured.run_ms.front()) << " to " << MillisecondsText(measured.run_ms.back())
+            << ", of " << measured.run_ms.size() << '\n'
+            << "peak rss   " << SizeText(static_cast<uint64_t>(measured.peak_rss_mb * 1024 * 1024)) << '\n';
+}
+
+}  // namespace
+
+Command AddBenchCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Measures a model: session, first run, steady runs, memory");
+  auto flags = std::make_shared<BenchFlags>();
+  command->add_option("MODEL", flags->model, "ONNX model or context model")->required();
+  flags->session.AddProviders(*command);
+  flags->session.AddThreads(*command);
+  command->add_option("--runs", flags->runs, "Runs to measure; default: for two seconds, 5 to 2000 of them")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10'000'000));
+  flags->inputs.AddFolder(*command);
+  flags->inputs.AddRandom(*command);
+  command->add_flag("--json", flags->json, "Print JSON");
+  flags->session.AddOptions(*command);
+  return {command, [flags] {
+            Measured measured = Measure(*flags);
+            if (flags->json) {
+              PrintReport(*flags, measured);
+            } else {
+              PrintText(*flags, measured);
+            }
+          }};
+}
+
+}  // namespace epiphyte::cli

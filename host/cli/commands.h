@@ -1,0 +1,24 @@
+// The commands of `epiphyte`. Each Add… function adds one subcommand with its flags to the application and returns what
+// runs it after parsing. A command reports failure by throwing epiphyte::Error; standard output is for results only.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <vector>
+
+namespace epiphyte::cli {
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<void()> run;
+};
+
+Command AddPluginsCommand(CLI::App& app);
+Command AddDoctorCommand(CLI::App& app);
+Command AddPlaceCommand(CLI::App& app);
+Command AddCompileCommand(CLI::App& app);
+Command AddRunCommand(CLI::App& app);
+Command AddBenchCommand(CLI::App& app);
+Command AddInspectCommand(CLI::App& app);
+
+}  // namespace epiphyte::cli

@@ -1,0 +1,115 @@
+// epiphyte compile: writes the EP context model of a model.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/error.hpp"
+#include "epiphyte/session.hpp"
+#include "host/cli/commands.h"
+#include "host/cli/progress.h"
+#include "host/cli/session_flags.h"
+#include "host/cli/stopwatch.h"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+namespace {
+
+struct CompileFlags {
+  std::string model;
+  SessionFlags session;
+  std::string output;
+  bool embed = false;
+  bool force = false;
+  bool json = false;
+};
+
+struct Compiled {
+  ContextFiles files;
+  std::vector<std::string> providers;
+  double milliseconds = 0;
+};
+
+Compiled Compile(const CompileFlags& flags) {
+  Environment environment;
+  SessionOptions options = flags.session.Build();
+  options.Set("ep.context_enable", "1");
+  if (!flags.output.empty()) options.Set("ep.context_file_path", flags.output);
+  if (flags.embed) options.Set("ep.context_embed_mode", "1");
+  if (flags.force) options.Set("epiphyte.context_overwrite", "1");
+
+  Progress progress("compiling " + std::filesystem::path(flags.model).filename().string());
+  options.SetProgress([&progress](uint64_t done, uint64_t total, const std::string&) {
+    progress.Update(done, total);
+    return false;
+  });
+  Stopwatch stopwatch;
+  Session session(environment, std::filesystem::path(flags.model), options);
+  double milliseconds = stopwatch.Milliseconds();
+  std::optional<ContextFiles> files = session.context_files();
+  if (!files) {
+    throw Error(StatusCode::kEpFail,
+                "'" + flags.model + "' gave no context model; see epiphyte place for who has what");
+  }
+  return {*std::move(files), session.placement().providers(), milliseconds};
+}
+
+std::vector<std::filesystem::path> Written(const ContextFiles& files) {
+  std::vector<std::filesystem::path> paths = {files.model};
+  paths.insert(paths.end(), files.others.begin(), files.others.end());
+  return paths;
+}
+
+void PrintText(const Compiled& compiled) {
+  Table table({"FILE", "SIZE"});
+  for (const auto& path : Written(compiled.files)) {
+    table.Add({Printable(path.string()), SizeText(std::filesystem::file_size(path))});
+  }
+  table.Print();
+  std::cout << CountText(compiled.files.context_nodes, "context node") << ", "
+            << CountText(compiled.files.plain_nodes, "plain node") << ", by "
+            << Printable(Join(compiled.providers, ", ")) << ", in " << MillisecondsText(compiled.milliseconds) << '\n';
+  if (compiled.files.context_nodes == 0) {
+    std::cout << "nothing was compiled: the fallback provider's nodes stay plain ONNX unless --ep lists it\n";
+  }
+}
+
+void PrintReport(const CompileFlags& flags, const Compiled& compiled) {
+  Json json;
+  json["model"] = flags.model;
+  json["output"] = compiled.files.model.string();
+  json["providers"] = compiled.providers;
+  json["context_nodes"] = compiled.files.context_nodes;
+  json["plain_nodes"] = compiled.files.plain_nodes;
+  json["compile_ms"] = compiled.milliseconds;
+  json["files"] = Json::array();
+  for (const auto& path : Written(compiled.files)) {
+    json["files"].push_back({{"path", path.string()}, {"size", std::filesystem::file_size(path)}});
+  }
+  PrintJson(json);
+}
+
+}  // namespace
+
+Command AddCompileCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("compile", "Compiles a model and writes what was compiled as a context model");
+  auto flags = std::make_shared<CompileFlags>();
+  command->add_option("MODEL", flags->model, "ONNX model")->required();
+  flags->session.AddProviders(*command);
+  command->add_option("--output", flags->output, "Context model to write; default: MODEL_ctx.onnx beside the model")
+      ->type_name("FILE");
+  command->add_flag("--embed", flags->embed, "Put what was compiled into the model, not into a file beside it");
+  command->add_flag("--force", flags->force, "Overwrite what exists");
+  command->add_flag("--json", flags->json, "Print JSON");
+  flags->session.AddOptions(*command);
+  return {command, [flags] {
+            Compiled compiled = Compile(*flags);
+            if (flags->json) {
+              PrintReport(*flags, compiled);
+            } else {
+              PrintText(compiled);
+            }
+          }};
+}
+
+}  // namespace epiphyte::cli

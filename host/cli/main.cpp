@@ -1,0 +1,106 @@
+// `epiphyte`: the command line over the public C++ API.
+//
+// Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong. An error is one line on standard
+// error; standard output carries results only.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "host/cli/commands.h"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+int Report(int code, std::string message) {
+  // Exceptions of the command line parser may span lines.
+  std::cerr << "epiphyte: error: " << Printable(message) << '\n';
+  return code;
+}
+
+std::vector<std::string> CommandNames(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.app->get_name());
+  return names;
+}
+
+std::vector<std::string> FlagNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string DidYouMean(const std::string& found, const std::vector<std::string>& known) {
+  std::string nearest = NearestTo(found, known);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+// What was wrong with the command line, and where to read on.
+int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+  std::string name = command == &app ? "epiphyte" : "epiphyte " + command->get_name();
+  std::string message = error.what();
+  std::vector<std::string> extras = command->remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
+    auto flag = std::ranges::find_if(extras, [](const std::string& extra) { return extra.starts_with("-"); });
+    const std::string& found = flag != extras.end() ? *flag : extras.front();
+    message = "argument '" + found + "' is not expected";
+    if (flag != extras.end()) message += DidYouMean(found, FlagNames(*command));
+  }
+  return Report(kUsage, message + " (see " + name + " --help)");
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Runs ONNX models on execution providers that are found as plugins.", "epiphyte");
+  app.set_version_flag("--version", "epiphyte " + std::string(Version()));
+  std::vector<Command> commands = {AddPluginsCommand(app), AddDoctorCommand(app), AddPlaceCommand(app),
+                                   AddCompileCommand(app), AddRunCommand(app),    AddBenchCommand(app),
+                                   AddInspectCommand(app)};
+  std::vector<std::string> names = CommandNames(commands);
+  if (argc < 2) {
+    return Report(kUsage, "no command given; use one of: " + Join(names, ", ") + " (see epiphyte --help)");
+  }
+  std::string first = argv[1];
+  if (!first.starts_with("-") && std::ranges::find(names, first) == names.end()) {
+    return Report(
+        kUsage, "unknown command '" + first + "'" + DidYouMean(first, names) + "; commands are: " + Join(names, ", "));
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return ReportUsage(app, error);
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) command.run();
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace epiphyte::cli
+
+int main(int argc, char** argv) {
+  using namespace epiphyte::cli;
+  try {
+    int code = Main(argc, argv);
+    if (!std::cout.flush()) return Report(kFailed, "standard output can't be written; is the disk full?");
+    return code;
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    return Report(kFailed, error.what());
+  }
+}

@@ -1,0 +1,64 @@
+// epiphyte place: which provider would run which node, and why others declined.
+#include <iostream>
+#include <memory>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/placement.hpp"
+#include "host/cli/commands.h"
+#include "host/cli/session_flags.h"
+#include "host/cli/svg.h"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+namespace {
+
+struct PlaceFlags {
+  std::string model;
+  SessionFlags session;
+  bool json = false;
+  std::string svg;
+};
+
+void PrintTable(const Placement& placement) {
+  Table table({"NODE", "OPERATOR", "PROVIDER", "DEVICE", "PARTITION", "DECLINED BY"});
+  for (const NodePlacement& node : placement.nodes()) {
+    std::vector<std::string> declines;
+    for (const Decline& decline : node.declines) declines.push_back(decline.provider + ": " + decline.reason);
+    std::string name = node.graph.empty() ? node.name : node.graph + "/" + node.name;
+    table.Add({Printable(name.empty() ? "-" : name),
+               Printable(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type),
+               Printable(node.provider.empty() ? "none" : node.provider), Printable(node.device),
+               Printable(node.partition), Printable(Join(declines, "; "))});
+  }
+  table.Print();
+  std::cout << '\n' << Printable(placement.Summary()) << '\n';
+  for (const std::string& warning : placement.warnings()) std::cout << "warning: " << Printable(warning) << '\n';
+}
+
+void Place(const PlaceFlags& flags) {
+  Environment environment;
+  Placement placement = Placement::Of(environment, flags.model, flags.session.Build());
+  if (!flags.svg.empty()) {
+    WriteSvg(placement.ToDot(), flags.svg);
+    std::cout << flags.svg << '\n';
+  } else if (flags.json) {
+    std::cout << placement.ToJson() << '\n';
+  } else {
+    PrintTable(placement);
+  }
+}
+
+}  // namespace
+
+Command AddPlaceCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("place", "Says which provider would run which node of a model, and why");
+  auto flags = std::make_shared<PlaceFlags>();
+  command->add_option("MODEL", flags->model, "ONNX model")->required();
+  flags->session.AddProviders(*command);
+  CLI::Option* json = command->add_flag("--json", flags->json, "Print JSON");
+  command->add_option("--svg", flags->svg, "Draw a picture with graphviz instead")->type_name("FILE")->excludes(json);
+  flags->session.AddOptions(*command);
+  return {command, [flags] { Place(*flags); }};
+}
+
+}  // namespace epiphyte::cli

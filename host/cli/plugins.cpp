@@ -1,0 +1,47 @@
+// epiphyte plugins: what is installed, from the manifests alone.
+#include <iostream>
+#include <memory>
+
+#include "epiphyte/environment.hpp"
+#include "host/cli/commands.h"
+#include "host/cli/plugin_report.h"
+
+namespace epiphyte::cli {
+namespace {
+
+void PrintTable(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders) {
+  if (plugins.empty()) {
+    std::cout << "no plugins found in " << folders.size() << " folders (epiphyte doctor lists them)\n";
+    return;
+  }
+  Table table({"NAME", "STATE", "PRIORITY", "VERSION", "VENDOR", "DEVICES", "SOURCES"});
+  for (const PluginInfo& plugin : plugins) {
+    table.Add({Printable(plugin.name.empty() ? "?" : plugin.name), plugin.state, std::to_string(plugin.priority),
+               Printable(plugin.version), Printable(plugin.vendor), Printable(Join(plugin.device_kinds, ",")),
+               Printable(Join(plugin.sources, ","))});
+  }
+  table.Print();
+  for (const PluginInfo& plugin : plugins) {
+    if (plugin.message.empty()) continue;
+    std::cout << Printable(plugin.name.empty() ? plugin.manifest.string() : plugin.name) << ": "
+              << Printable(plugin.message) << '\n';
+  }
+}
+
+}  // namespace
+
+Command AddPluginsCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("plugins", "Lists the plugins that are installed, without opening any");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  return {command, [json] {
+            PluginCatalog catalog = Environment().plugins();
+            if (*json) {
+              PrintJson(ToJson(catalog.List(), catalog.Folders()));
+            } else {
+              PrintTable(catalog.List(), catalog.Folders());
+            }
+          }};
+}
+
+}  // namespace epiphyte::cli

@@ -1,0 +1,174 @@
+// epiphyte run: runs a model once, on inputs from files or random ones.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/error.hpp"
+#include "epiphyte/session.hpp"
+#include "epiphyte/value_file.hpp"
+#include "host/cli/commands.h"
+#include "host/cli/progress.h"
+#include "host/cli/random_inputs.h"
+#include "host/cli/session_flags.h"
+#include "host/cli/stopwatch.h"
+#include "host/cli/text.h"
+#include "host/cli/value_summary.h"
+
+namespace epiphyte::cli {
+namespace {
+
+struct RunFlags {
+  std::string model;
+  SessionFlags session;
+  InputFlags inputs;
+  std::string outputs;      // folder for output_0.pb …
+  std::string save_inputs;  // folder for input_0.pb …
+  std::string profile;
+  bool json = false;
+};
+
+struct Result {
+  std::vector<std::string> providers;
+  std::vector<ValueInfo> input_infos;
+  std::vector<ValueInfo> output_infos;
+  std::vector<Value> inputs;
+  std::vector<Value> outputs;
+  bool context = false;
+  double session_ms = 0;
+  double run_ms = 0;
+};
+
+void SaveAll(const std::filesystem::path& folder, const std::string& stem, const std::vector<ValueInfo>& infos,
+             const std::vector<Value>& values) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(StatusCode::kFail, "folder '" + folder.string() + "' can't be made: " + error.message());
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i])
+      SaveValue(folder / (stem + "_" + std::to_string(i) + ".pb"), values[i], infos[i].type, infos[i].name);
+  }
+}
+
+Session OpenSession(const RunFlags& flags, Result* result) {
+  Environment environment;
+  SessionOptions options = flags.session.Build();
+  if (!flags.profile.empty()) options.SetProfile(flags.profile);
+  Progress progress("loading " + std::filesystem::path(flags.model).filename().string());
+  options.SetProgress([&progress](uint64_t done, uint64_t total, const std::string&) {
+    progress.Update(done, total);
+    return false;
+  });
+  Stopwatch stopwatch;
+  Session session(environment, std::filesystem::path(flags.model), options);
+  result->session_ms = stopwatch.Milliseconds();
+  return session;
+}
+
+Result RunModel(const RunFlags& flags) {
+  Result result;
+  Session session = OpenSession(flags, &result);
+  result.providers = session.placement().providers();
+  result.context = session.has_context();
+  result.input_infos = session.inputs();
+  result.output_infos = session.outputs();
+  result.inputs = flags.inputs.Make(session);
+  if (!flags.save_inputs.empty()) SaveAll(flags.save_inputs, "input", result.input_infos, result.inputs);
+  {
+    Progress progress("running " + std::filesystem::path(flags.model).filename().string());
+    Stopwatch stopwatch;
+    result.outputs = session.Run(result.inputs);
+    result.run_ms = stopwatch.Milliseconds();
+  }
+  if (!flags.outputs.empty()) SaveAll(flags.outputs, "output", result.output_infos, result.outputs);
+  return result;
+}
+
+// The session writes the profile when it ends, where it can only log failure: so what can be known is asked before.
+void CheckProfile(const std::filesystem::path& path) {
+  std::error_code ignored;
+  bool existed = std::filesystem::exists(path, ignored);
+  bool writable = std::ofstream(path, std::ios::app).is_open();
+  if (!existed) std::filesystem::remove(path, ignored);
+  if (writable) return;
+  throw Error(StatusCode::kFail, "profile '" + path.string() + "' can't be written; check that its folder exists");
+}
+
+Json Describe(const std::vector<ValueInfo>& infos, const std::vector<Value>& values, const std::string& folder,
+              const std::string& stem) {
+  Json list = Json::array();
+  for (size_t i = 0; i < values.size(); ++i) {
+    Json item = {{"name", infos[i].name}, {"type", TypeText(values[i])}};
+    if (Json statistics = Statistics(values[i]); !statistics.is_null()) item.update(statistics);
+    if (!folder.empty() && values[i]) {
+      item["file"] = (std::filesystem::path(folder) / (stem + "_" + std::to_string(i) + ".pb")).string();
+    }
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+void PrintReport(const RunFlags& flags, const Result& result) {
+  Json json;
+  json["model"] = flags.model;
+  json["providers"] = result.providers;
+  json["context"] = result.context;
+  json["session_ms"] = result.session_ms;
+  json["run_ms"] = result.run_ms;
+  const std::string& input_folder = flags.inputs.folder.empty() ? flags.save_inputs : flags.inputs.folder;
+  json["inputs"] = Describe(result.input_infos, result.inputs, input_folder, "input");
+  json["outputs"] = Describe(result.output_infos, result.outputs, flags.outputs, "output");
+  PrintJson(json);
+}
+
+std::string StatisticsText(const Value& value) {
+  Json statistics = Statistics(value);
+  if (statistics.is_null() || statistics["min"].is_null()) return "";
+  auto number = [&](const char* key) { return std::string(key) + " " + NumberText(statistics[key].get<double>()); };
+  std::string text = number("min") + "  " + number("max") + "  " + number("mean");
+  if (statistics["nan"] != 0) text += "  " + number("nan");
+  return text;
+}
+
+void PrintText(const Result& result) {
+  std::cout << "session " << MillisecondsText(result.session_ms) << (result.context ? " (from context)" : "")
+            << ", run " << MillisecondsText(result.run_ms) << ", on " << Printable(Join(result.providers, ", "))
+            << '\n';
+  Table table({"OUTPUT", "TYPE", "VALUES"});
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    table.Add({Printable(result.output_infos[i].name), TypeText(result.outputs[i]), StatisticsText(result.outputs[i])});
+  }
+  table.Print();
+}
+
+}  // namespace
+
+Command AddRunCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "Runs a model once");
+  auto flags = std::make_shared<RunFlags>();
+  command->add_option("MODEL", flags->model, "ONNX model or context model")->required();
+  flags->session.AddProviders(*command);
+  flags->inputs.AddFolder(*command);
+  command->add_option("--outputs", flags->outputs, "Folder to write output_0.pb, output_1.pb, … to")->type_name("DIR");
+  flags->inputs.AddRandom(*command);
+  command->add_option("--save-inputs", flags->save_inputs, "Folder to write the inputs used to")->type_name("DIR");
+  flags->session.AddThreads(*command);
+  command->add_option("--profile", flags->profile, "Write a trace for chrome://tracing")->type_name("FILE");
+  command->add_flag("--json", flags->json, "Print JSON");
+  flags->session.AddOptions(*command);
+  return {command, [flags] {
+            if (!flags->profile.empty()) CheckProfile(flags->profile);
+            Result result = RunModel(*flags);
+            if (flags->json) {
+              PrintReport(*flags, result);
+            } else {
+              PrintText(result);
+            }
+          }};
+}
+
+}  // namespace epiphyte::cli

@@ -1,0 +1,32 @@
+// Flags that every command with a session takes: --ep, --option, --ep-option, --threads.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/options.hpp"
+
+namespace epiphyte::cli {
+
+struct SessionFlags {
+  std::string providers;                      // "vulkan,cpu"
+  std::vector<std::string> options;           // KEY=VALUE
+  std::vector<std::string> provider_options;  // PROVIDER.KEY=VALUE
+  uint32_t threads = 0;
+
+  void AddProviders(CLI::App& command);
+  void AddOptions(CLI::App& command);
+  void AddThreads(CLI::App& command);
+
+  // Throws INVALID_ARGUMENT on malformed flags.
+  SessionOptions Build() const;
+};
+
+// "KEY=VALUE" → {KEY, VALUE}. `flag` is named in the error.
+std::pair<std::string, std::string> SplitAssignment(const std::string& text, std::string_view flag);
+
+}  // namespace epiphyte::cli

@@ -1,0 +1,40 @@
+// Text for people and JSON for programs, both to standard output.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace epiphyte::cli {
+
+// Keeps the order in which keys are set.
+using Json = nlohmann::ordered_json;
+
+// Two spaces of indentation and a line break at the end. Bytes that aren't UTF-8 are replaced.
+void PrintJson(const Json& json);
+
+// Rows of cells in aligned columns, each row without trailing spaces.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void Print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Names come from models and manifests: control characters, which could steer a terminal, are shown as '?'.
+std::string Printable(std::string_view text);
+std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+std::string CountText(uint64_t count, const std::string& thing);  // "1 node", "2 nodes"
+std::string NumberText(double number);                            // "0.126119"
+std::string SizeText(uint64_t bytes);                             // "1.5 MiB"
+std::string MillisecondsText(double value);                       // "12.3 ms", "0.0012 ms"
+
+// The candidate nearest to `name` by edit distance, or "" when none is near enough to be meant.
+std::string NearestTo(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace epiphyte::cli

@@ -1,0 +1,15 @@
+// What `run` says of a value.
+#pragma once
+
+#include <string>
+
+#include "epiphyte/value.hpp"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+
+std::string TypeText(const Value& value);  // "tensor(float)[1,1000]", "sequence of 3"
+// Tensors of numbers with a C++ type: {"min", "max", "mean", "nan"}; null for everything else.
+Json Statistics(const Value& value);
+
+}  // namespace epiphyte::cli

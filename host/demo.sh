@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The main job on real models: find the plugins, compile each model to an EP context model, load it again, get the same
+# numbers. On a fresh Debian 12 it installs what it needs and builds first.
+#
+#   ./host/demo.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bin=$PWD/build/release/bin
+work=$PWD/build/demo
+models=$PWD/build/release/models
+names="resnet50 bert_base llama_prefill llama_decode"
+threads=$(nproc)
+# Lets ccache find what another clone has compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
+step() { printf '\n== %s\n' "$*"; }
+
+# number JSON NAME: the number that follows "NAME": in a JSON text.
+number() { printf '%s' "$1" | tr -d '\n' | sed -n "s/.*\"$2\": *\([-+0-9.eE]*\).*/\1/p"; }
+
+step "Dependencies and build"
+./cmake/install_dependencies.sh
+mkdir -p build "$work"
+cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
+cmake --build --preset release -j "$(nproc)" \
+  --target epiphyte_cli epiphyte_cpu epiphyte_make_models epiphyte_compare_outputs
+
+step "Models (deterministic random weights, real architectures)"
+"$bin/epiphyte_make_models" --out "$models" --only "${names// /,}"
+
+step "Plugins"
+"$bin/epiphyte" plugins
+
+step "Compile, reload, compare ($threads threads)"
+table=$(printf '%-14s %12s %15s %12s %12s %12s\n' \
+  "model" "cold session" "context session" "cold run" "context run" "difference")
+for name in $names; do
+  model=$models/$name.onnx inputs=$models/$name.inputs
+  context=$work/$name/${name}_ctx.onnx
+  mkdir -p "$work/$name"
+  echo "$name: compiling"
+  "$bin/epiphyte" compile "$model" --ep cpu --output "$context" --force
+  common=(--ep cpu --threads "$threads" --inputs "$inputs")
+  "$bin/epiphyte" run "$model" "${common[@]}" --outputs "$work/$name/cold" >/dev/null
+  "$bin/epiphyte" run "$context" "${common[@]}" --outputs "$work/$name/context" >/dev/null
+  if ! comparison=$("$bin/epiphyte_compare_outputs" "$work/$name/context" "$work/$name/cold" \
+    --rtol 1e-3 --atol 1e-4); then
+    printf '%s\n%s: the outputs of both differ\n' "$comparison" "$name" >&2
+    exit 1
+  fi
+  cold=$("$bin/epiphyte" bench "$model" "${common[@]}" --runs 10 --json)
+  warm=$("$bin/epiphyte" bench "$context" "${common[@]}" --runs 10 --json)
+  row=$(printf '%-14s %9.1f ms %12.1f ms %9.2f ms %9.2f ms %12s' "$name" \
+    "$(number "$cold" session_ms)" "$(number "$warm" session_ms)" \
+    "$(number "$cold" median)" "$(number "$warm" median)" "${comparison##*$'\n'}")
+  table+=$'\n'$row
+done
+printf '\n%s\n\n' "$table"
+echo "Session: from the call to ready. Run: median of 10. Difference: largest between the outputs of both."

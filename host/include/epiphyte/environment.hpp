@@ -1,0 +1,46 @@
+// Environment: what sessions share. It finds the plugins once, when it is made, and opens each when a session first
+// needs it.
+//
+//   epiphyte::EnvironmentOptions options;
+//   options.plugin_folders = {"/opt/acme/epiphyte"};
+//   epiphyte::Environment environment(options);
+//
+// A handle: copies refer to the same environment, which lives as long as a copy or a session of it. Thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/export.hpp"
+#include "epiphyte/plugin_catalog.hpp"
+
+namespace epiphyte {
+
+struct EnvironmentOptions {
+  // Searched after EPIPHYTE_PLUGIN_PATH and before the user's and the system's folders.
+  std::vector<std::filesystem::path> plugin_folders;
+  bool use_environment_variable = true;
+  bool use_user_folder = true;
+  bool use_system_folders = true;
+  // Sets priorities, options, allow and deny lists. Empty: the user's, then the system's epiphyte.yaml.
+  std::filesystem::path policy_file;
+};
+
+class EPIPHYTE_API Environment {
+ public:
+  Environment() : Environment(EnvironmentOptions{}) {}
+  explicit Environment(const EnvironmentOptions& options);
+
+  PluginCatalog plugins() const;
+
+ private:
+  friend class Access;
+  std::shared_ptr<core::Environment> environment_;
+};
+
+// "0.1.0"
+EPIPHYTE_API std::string_view Version();
+
+}  // namespace epiphyte

@@ -1,0 +1,48 @@
+// IoBinding: inputs and outputs named once, then run again and again.
+//
+//   epiphyte::IoBinding binding(session);
+//   binding.BindInput("x", x);
+//   binding.BindOutput("y", y);  // y's memory receives the result of each run
+//   for (;;) {
+//     Fill(x.MutableData<float>());
+//     binding.Run();
+//     Use(y.Data<float>());
+//   }
+//
+// Not thread-safe; several bindings of one session may run at once.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "epiphyte/export.hpp"
+#include "epiphyte/session.hpp"
+#include "epiphyte/value.hpp"
+
+namespace epiphyte {
+
+class EPIPHYTE_API IoBinding {
+ public:
+  explicit IoBinding(const Session& session);
+  ~IoBinding();
+  IoBinding(IoBinding&& other) noexcept;
+  IoBinding& operator=(IoBinding&& other) noexcept;
+
+  // Throws INVALID_ARGUMENT when the model has no such input or output. An empty value takes the binding back.
+  void BindInput(std::string_view name, Value value);
+  // A tensor (not of strings) that receives the output: Run copies into it, and throws INVALID_ARGUMENT when the
+  // output's type or shape turns out different.
+  void BindOutput(std::string_view name, Value destination);
+
+  void Run();
+
+  // Of the last run: what is bound, or else the run's own value. Throws INVALID_ARGUMENT before the first run and on
+  // an unknown name.
+  Value Output(std::string_view name) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace epiphyte

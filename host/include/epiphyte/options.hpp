@@ -1,0 +1,74 @@
+// SessionOptions and RunOptions: what a session and a run are asked to do.
+//
+//   epiphyte::SessionOptions options;
+//   options.AddProvider("vulkan", {{"device", "1"}}).AddProvider("cpu");
+//   options.Set("ep.context_enable", "1").SetThreadCount(2);
+//
+// Values: a copy is independent of its original. Not for concurrent writes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/export.hpp"
+
+namespace epiphyte {
+
+struct OptionDescription {
+  std::string key;
+  std::string default_value;
+  std::string description;
+};
+
+class EPIPHYTE_API SessionOptions {
+ public:
+  SessionOptions();
+  ~SessionOptions();
+  SessionOptions(const SessionOptions& other);
+  SessionOptions& operator=(const SessionOptions& other);
+
+  // Keys are spelled as ONNX Runtime spells them. Throws INVALID_ARGUMENT on a key that isn't known, naming the nearest
+  // one, and on a value that the key doesn't take.
+  SessionOptions& Set(std::string_view key, std::string_view value);
+  // The value set, or the default.
+  std::string Get(std::string_view key) const;
+
+  // Providers in order of priority; the first call replaces the default, which is every usable plugin in the
+  // catalog's order. Throws INVALID_ARGUMENT when the provider is already listed.
+  SessionOptions& AddProvider(std::string name, std::map<std::string, std::string> options = {});
+  // An option of a provider that need not be listed: of the fallback provider, say. Creating a session that doesn't use
+  // the provider throws INVALID_ARGUMENT.
+  SessionOptions& SetProviderOption(const std::string& provider, const std::string& key, const std::string& value);
+  // Names of the providers added.
+  std::vector<std::string> providers() const;
+
+  // Threads a run may use, the caller's included; 0: one for each physical core that the process may use.
+  SessionOptions& SetThreadCount(uint32_t count);
+  // Writes a Chrome trace there when the session ends.
+  SessionOptions& SetProfile(const std::filesystem::path& path);
+
+  // Called while a provider compiles or loads a context, from the thread that creates the session. Returning true
+  // cancels: the session's constructor then throws MODEL_LOAD_CANCELED.
+  SessionOptions& SetProgress(std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress);
+
+  // Every key that Set accepts, sorted.
+  static std::vector<OptionDescription> Known();
+
+ private:
+  friend class Access;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+struct RunOptions {
+  // Names of the outputs that are wanted, in the order they are returned; empty: all of the model's.
+  std::vector<std::string> outputs;
+};
+
+}  // namespace epiphyte

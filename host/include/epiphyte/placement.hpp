@@ -1,0 +1,62 @@
+// Placement: which provider has which node, and why others declined.
+//
+//   epiphyte::Placement placement = epiphyte::Placement::Of(environment, "model.onnx");
+//   std::cout << placement.Summary() << '\n';  // "412 nodes: vulkan 380 in 3 partitions, cpu 32 in 4 partitions"
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/export.hpp"
+#include "epiphyte/options.hpp"
+
+namespace epiphyte::core {
+struct Placement;
+}
+
+namespace epiphyte {
+
+struct Decline {
+  std::string provider;
+  std::string reason;
+};
+
+struct NodePlacement {
+  std::string graph;  // path of nested graphs: "", "if_1/then_branch"
+  std::string name;
+  std::string op_type;
+  std::string domain;
+  std::string provider;  // "" when none took it; "(host)" for control flow that the core runs
+  std::string device;
+  std::string partition;
+  std::vector<Decline> declines;
+};
+
+// Immutable, cheap to copy. Thread-safe.
+class EPIPHYTE_API Placement {
+ public:
+  // Partitions a model without compiling it.
+  static Placement Of(const Environment& environment, const std::filesystem::path& model,
+                      const SessionOptions& options = {});
+
+  std::vector<NodePlacement> nodes() const;
+  // Names of the providers that have nodes, in order of their first one.
+  std::vector<std::string> providers() const;
+  std::vector<std::string> warnings() const;
+
+  std::string Summary() const;
+  std::string ToJson() const;
+  // A picture of the graph, coloured by provider, in graphviz's language.
+  std::string ToDot() const;
+
+ private:
+  friend class Access;
+  explicit Placement(std::shared_ptr<const core::Placement> placement) : placement_(std::move(placement)) {}
+  std::shared_ptr<const core::Placement> placement_;
+};
+
+}  // namespace epiphyte

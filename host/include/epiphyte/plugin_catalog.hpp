@@ -1,0 +1,88 @@
+// PluginCatalog: the plugins that were found, and what is the matter with those that can't be used.
+//
+//   epiphyte::Environment environment;
+//   for (const epiphyte::PluginInfo& plugin : environment.plugins().List()) {
+//     std::cout << plugin.name << ": " << plugin.state << ' ' << plugin.message << '\n';
+//   }
+//
+// Listing reads manifests and opens no library; probing opens them. One bad plugin never affects another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "epiphyte/export.hpp"
+
+namespace epiphyte::core {
+class Environment;
+}
+
+namespace epiphyte {
+
+struct DeviceInfo {
+  std::string kind;  // "cpu", "gpu", "npu", "other"
+  std::string name;
+  std::string vendor;
+  std::string driver_version;
+  std::string architecture;  // what a compiled context depends on
+};
+
+struct PluginInfo {
+  std::string name;
+  std::string vendor;
+  std::string version;
+  std::string license;
+  std::string description;
+  // "Ready" (not opened yet), "Loaded", or why not: "Disabled", "Shadowed", "Denied", "WrongPlatform", "AbiTooOld",
+  // "AbiTooNew", "BadManifest", "ManifestMismatch", "DigestMismatch", "LibraryMissing", "MissingDependency",
+  // "SymbolMissing", "InitFailed", "NoDevice".
+  std::string state;
+  std::string message;                         // one line; empty when the plugin can be used
+  std::string hint;                            // what to do about it; may be empty
+  std::string abi;                             // lowest ABI version that it needs, "0.1"
+  std::filesystem::path manifest;              // empty for a plugin that was registered by hand
+  std::filesystem::path library;               // absolute; empty when unknown
+  int64_t priority = 0;                        // higher first; the policy file is applied
+  std::vector<std::string> sources;            // EPContext `source` keys that it owns
+  std::vector<std::string> device_kinds;       // as the manifest says
+  std::vector<DeviceInfo> devices;             // as the plugin says; empty unless it is loaded
+  std::map<std::string, std::string> options;  // defaults, the policy file applied
+  std::vector<std::string> notes;              // unknown keys in the manifest and the like
+
+  bool usable() const { return state == "Ready" || state == "Loaded"; }
+};
+
+// A folder that was searched for manifests.
+struct SearchedFolder {
+  std::filesystem::path path;
+  std::string origin;  // "EPIPHYTE_PLUGIN_PATH", "application", "user", "system", "build tree"
+  bool exists = false;
+  size_t manifests = 0;
+};
+
+// A handle to its environment's catalog, which it keeps alive. Thread-safe.
+class EPIPHYTE_API PluginCatalog {
+ public:
+  // In order of priority; those that can't be used keep their place.
+  std::vector<PluginInfo> List() const;
+  std::vector<SearchedFolder> Folders() const;
+  // Opens the plugin's library if need be and asks it for its devices. Whatever goes wrong is in the result's state.
+  // Throws NOT_FOUND when there is no plugin of that name.
+  PluginInfo Probe(std::string_view name) const;
+  // As List, with every plugin probed that can be.
+  std::vector<PluginInfo> ProbeAll() const;
+
+ private:
+  friend class Environment;
+  explicit PluginCatalog(std::shared_ptr<core::Environment> environment) : environment_(std::move(environment)) {}
+  std::shared_ptr<core::Environment> environment_;
+};
+
+}  // namespace epiphyte

@@ -1,0 +1,71 @@
+// Session: one model, ready to run.
+//
+//   epiphyte::Session session(environment, "model.onnx");
+//   std::vector<epiphyte::Value> outputs = session.Run({{"x", x}});
+//
+// Making one reads the model, partitions it, and compiles each part or loads its context. With the option
+// ep.context_enable=1 the context model is written before the constructor returns.
+//
+// A handle: copies refer to the same session. Run may be called from many threads at once.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/export.hpp"
+#include "epiphyte/options.hpp"
+#include "epiphyte/placement.hpp"
+#include "epiphyte/type.hpp"
+#include "epiphyte/value.hpp"
+
+namespace epiphyte {
+
+using NamedValue = std::pair<std::string, Value>;
+
+// What was written for ep.context_enable=1.
+struct ContextFiles {
+  std::filesystem::path model;
+  std::vector<std::filesystem::path> others;  // binaries and external initializers
+  size_t context_nodes = 0;
+  size_t plain_nodes = 0;
+};
+
+class EPIPHYTE_API Session {
+ public:
+  Session(const Environment& environment, const std::filesystem::path& model, const SessionOptions& options = {});
+  // A model in memory. `bytes` need to live only until the constructor returns.
+  Session(const Environment& environment, std::span<const std::byte> bytes, const SessionOptions& options = {});
+
+  const std::vector<ValueInfo>& inputs() const;  // without initializers
+  const std::vector<ValueInfo>& outputs() const;
+  Placement placement() const;
+  bool has_context() const;  // some part was loaded from an EPContext node
+  std::optional<ContextFiles> context_files() const;
+
+  // Inputs by name; one that is left out must be optional. Returns the outputs that `options` names. Throws
+  // INVALID_ARGUMENT when a name, type or shape doesn't fit.
+  std::vector<Value> Run(std::span<const NamedValue> inputs, const RunOptions& options = {}) const;
+  std::vector<Value> Run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
+    return Run(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
+  }
+  // Inputs in the order of inputs(); returns all outputs.
+  std::vector<Value> Run(std::span<const Value> inputs) const;
+
+  // Chrome trace of what has been recorded so far; "" unless SessionOptions::SetProfile was called.
+  std::string ProfileJson() const;
+
+ private:
+  friend class Access;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace epiphyte
