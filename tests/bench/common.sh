@@ -1,0 +1,43 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of this folder; sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+bin=$root/build/release/bin
+models=$root/build/release/models
+ort_version=1.30
+
+all_models="resnet50 mobilenetv2 squeezenet1.1 bert_base llama_prefill llama_decode lstm_tagger detector_tail \
+control_flow tiny_add chain_1000 chain_100000"
+
+die() {
+  echo "$(basename "$0"): $*" >&2
+  exit 1
+}
+
+require_build() {
+  [ -x "$bin/epiphyte" ] && [ -x "$bin/epiphyte_ort_bench" ] ||
+    die "build/release is not built; run: cmake --preset release && cmake --build --preset release"
+}
+
+# Sets ort_library: $ORT_LIBRARY, or that of the npm package, which is downloaded once.
+find_ort_library() {
+  local folder=$root/build/bench/node
+  ort_library=${ORT_LIBRARY:-$folder/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1}
+  [ ! -e "$ort_library" ] || return 0
+  [ -z "${ORT_LIBRARY-}" ] || die "ORT_LIBRARY names '$ORT_LIBRARY', which does not exist"
+  command -v npm >/dev/null ||
+    die "npm is missing; install it (apt install npm) or set ORT_LIBRARY to libonnxruntime.so of version $ort_version"
+  mkdir -p "$folder"
+  npm install --ignore-scripts --no-audit --no-fund --prefix "$folder" "onnxruntime-node@$ort_version" >&2
+  [ -e "$ort_library" ] || die "the package onnxruntime-node@$ort_version does not hold $ort_library"
+}
+
+make_models() {
+  "$bin/epiphyte_make_models" --out "$models" --only "${1// /,}" >&2
+}
+
+# number JSON NAME: the number that follows "NAME": in a JSON text; nothing when there is none.
+number() { printf '%s' "$1" | tr -d '\n' | sed -n "s/.*\"$2\": *\([-+0-9.eE]*\).*/\1/p"; }
+
+# median NUMBER...
+median() { printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }

@@ -1,0 +1,84 @@
+// What the kernel costs beside the work of the nodes: Run() of one tiny node, of chains of tiny nodes, from one and
+// from several threads; session creation as the graph grows.
+
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime/session.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/models/models.h"
+#include "tests/models/sample_inputs.h"
+#include "tests/onnx_backend/value_files.h"
+
+namespace epiphyte::test {
+namespace {
+
+class Model {
+ public:
+  explicit Model(const std::string& name)
+      : path_(WriteModel(name, dir_.path())),
+        inputs_(ReadTensorFiles(WriteSampleInputs(name, dir_.path()), "input_")),
+        environment_(core::CatalogOptions{}) {
+    options_.thread_count = 1;
+  }
+
+  std::unique_ptr<core::Session> CreateSession() {
+    return std::make_unique<core::Session>(environment_, path_, options_);
+  }
+  const std::vector<core::ValuePtr>& inputs() const { return inputs_; }
+
+ private:
+  TempDir dir_;
+  std::filesystem::path path_;
+  std::vector<core::ValuePtr> inputs_;
+  core::Environment environment_;
+  core::SessionOptions options_;
+};
+
+void RunModel(benchmark::State& state, const std::string& name) {
+  Model model(name);
+  const std::unique_ptr<core::Session> session = model.CreateSession();
+  for (auto _ : state) benchmark::DoNotOptimize(session->Run(model.inputs()));
+}
+
+void BM_RunTinyAdd(benchmark::State& state) { RunModel(state, "tiny_add"); }
+BENCHMARK(BM_RunTinyAdd);
+
+void BM_RunChain(benchmark::State& state) {
+  RunModel(state, "chain_" + std::to_string(state.range(0)));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_RunChain)->Arg(10)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+// One session, several callers. The first thread makes it before the loop begins, where all threads wait.
+void BM_RunTinyAddFromThreads(benchmark::State& state) {
+  static Model* model = nullptr;
+  static core::Session* session = nullptr;
+  if (state.thread_index() == 0) {
+    model = new Model("tiny_add");
+    session = model->CreateSession().release();
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(session->Run(model->inputs()));
+  if (state.thread_index() == 0) {
+    delete session;
+    delete model;
+  }
+}
+BENCHMARK(BM_RunTinyAddFromThreads)->Threads(2)->UseRealTime();
+
+void BM_CreateSessionOfChain(benchmark::State& state) {
+  Model model("chain_" + std::to_string(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(model.CreateSession());
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(BM_CreateSessionOfChain)
+    ->RangeMultiplier(10)
+    ->Range(1000, 100000)
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity(benchmark::oN);
+
+}  // namespace
+}  // namespace epiphyte::test

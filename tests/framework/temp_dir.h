@@ -1,0 +1,28 @@
+// TempDir: a folder of its own for one test, removed at its end.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace epiphyte::test {
+
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  // Writes a file, making its folders; returns its path.
+  std::filesystem::path Write(std::string_view name, std::string_view content) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string ReadFile(const std::filesystem::path& path);
+
+}  // namespace epiphyte::test

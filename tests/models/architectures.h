@@ -1,0 +1,28 @@
+// The architectures, one file each. Every function builds the whole model in memory.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <filesystem>
+
+namespace epiphyte::test {
+
+onnx::ModelProto BuildResNet50();
+onnx::ModelProto BuildMobileNetV2();
+onnx::ModelProto BuildSqueezeNet11();
+onnx::ModelProto BuildBertBase();
+onnx::ModelProto BuildLstmTagger();
+onnx::ModelProto BuildDetectorTail();
+onnx::ModelProto BuildControlFlow();
+onnx::ModelProto BuildTinyAdd();
+onnx::ModelProto BuildChain(int64_t node_count);
+
+// The two graphs of one decoder and the weights they share, which are written to `weights_path`.
+struct LlamaModels {
+  onnx::ModelProto prefill;
+  onnx::ModelProto decode;
+};
+LlamaModels BuildLlama(const std::filesystem::path& weights_path);
+
+}  // namespace epiphyte::test

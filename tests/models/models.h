@@ -1,0 +1,24 @@
+// The generated models: real architectures and sizes, deterministic random weights.
+//
+//   TempDir dir;
+//   std::filesystem::path model = WriteModel("lstm_tagger", dir.path());
+//
+// Small enough for unit tests: lstm_tagger, detector_tail, control_flow, tiny_add, chain_1000.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace epiphyte::test {
+
+// Every name that WriteModel knows; besides these it takes chain_<N> for any N.
+std::span<const std::string_view> ModelNames();
+
+// Writes <folder>/<name>.onnx, with the files it refers to, and returns its path. A model that is there already,
+// complete and from this version of the generator, is left alone. Everything is written under another name first and
+// renamed, so that a file under its own name is complete. Throws std::invalid_argument on an unknown name,
+// std::runtime_error when a file can't be written.
+std::filesystem::path WriteModel(std::string_view name, const std::filesystem::path& folder);
+
+}  // namespace epiphyte::test

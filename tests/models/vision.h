@@ -1,0 +1,30 @@
+// Layers that the image networks share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tests/models/builder.h"
+
+namespace epiphyte::test {
+
+struct ConvShape {
+  int64_t in = 0;
+  int64_t out = 0;
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;
+  int64_t groups = 1;
+};
+
+// A convolution whose weights are `<name>.weight` and, with `bias`, `<name>.bias`.
+std::string Conv(GraphBuilder& graph, const std::string& x, const std::string& name, const ConvShape& shape, bool bias);
+
+// Inference-time batch normalisation over `channels`; `gain` is the mean of its scale.
+std::string BatchNorm(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t channels,
+                      float gain = 1);
+
+// Flatten from axis 1, then a dense layer.
+std::string Classifier(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t in, int64_t out);
+
+}  // namespace epiphyte::test
