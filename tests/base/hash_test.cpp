@@ -1,0 +1,49 @@
+#include "core/base/hash.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/base/error_of.h"
+#include "tests/framework/temp_dir.h"
+
+namespace epiphyte::core {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Sha256, AgreesWithThePublishedVectors) {
+  EXPECT_EQ(Sha256("", 0), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256("abc", 3), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Xxh128, AgreesWithThePublishedVector) { EXPECT_EQ(Xxh128("", 0), "99aa06d3014798d86001c324468d497f"); }
+
+TEST(Streams, GiveTheSameHashHoweverTheBytesAreSplit) {
+  const std::string data(100'000, 'x');
+  for (const size_t step : {size_t{1}, size_t{7}, size_t{4096}, data.size()}) {
+    Sha256Stream sha;
+    Xxh128Stream xxh;
+    for (size_t at = 0; at < data.size(); at += step) {
+      const size_t size = std::min(step, data.size() - at);
+      sha.Update(data.data() + at, size);
+      xxh.Update(data.data() + at, size);
+    }
+    EXPECT_EQ(sha.Finish(), Sha256(data.data(), data.size())) << step;
+    EXPECT_EQ(xxh.Finish(), Xxh128(data.data(), data.size())) << step;
+  }
+}
+
+TEST(Sha256OfFile, HashesTheContent) {
+  const test::TempDir folder;
+  const std::string data(1'000'003, 'y');
+  EXPECT_EQ(Sha256OfFile(folder.Write("file", data)), Sha256(data.data(), data.size()));
+  EXPECT_EQ(Sha256OfFile(folder.Write("empty", "")), Sha256("", 0));
+}
+
+TEST(Sha256OfFile, NamesAFileThatIsNotThere) {
+  const std::string message = test::ErrorOf(StatusCode::kNoSuchFile, [] { Sha256OfFile("/nonexistent/library.so"); });
+  EXPECT_THAT(message, HasSubstr("/nonexistent/library.so"));
+}
+
+}  // namespace
+}  // namespace epiphyte::core

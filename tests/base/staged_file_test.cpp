@@ -1,0 +1,147 @@
+#include "core/base/staged_file.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/base/error_of.h"
+#include "tests/framework/temp_dir.h"
+
+namespace epiphyte::core {
+namespace {
+
+namespace fs = std::filesystem;
+using test::ErrorOf;
+using test::ReadFile;
+using test::TempDir;
+using testing::HasSubstr;
+
+size_t FilesIn(const fs::path& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(StagedFile, NothingIsVisibleUnderTheTargetBeforeCommit) {
+  const TempDir folder;
+  StagedFile file(folder / "model.bin");
+  file.Write("abc", 3);
+  EXPECT_FALSE(fs::exists(folder / "model.bin"));
+  EXPECT_EQ(file.staged_path().parent_path(), folder.path());
+  EXPECT_EQ(file.staged_path().filename().string()[0], '.');
+  file.Write("def", 3);
+  file.Commit(false);
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "abcdef");
+  EXPECT_EQ(file.size(), 6u);
+  EXPECT_EQ(FilesIn(folder.path()), 1u);
+}
+
+TEST(StagedFile, WithoutCommitNothingIsLeft) {
+  const TempDir folder;
+  { StagedFile(folder / "model.bin").Write("abc", 3); }
+  EXPECT_EQ(FilesIn(folder.path()), 0u);
+}
+
+TEST(StagedFile, AnExistingTargetIsAnErrorUnlessOverwritingIsAskedFor) {
+  const TempDir folder;
+  folder.Write("model.bin", "old");
+  {
+    StagedFile file(folder / "model.bin");
+    file.Write("new", 3);
+    const std::string message = ErrorOf(StatusCode::kFail, [&] { file.Commit(false); });
+    EXPECT_THAT(message, HasSubstr("exists already"));
+    EXPECT_THAT(message, HasSubstr((folder / "model.bin").string()));
+  }
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "old");
+  EXPECT_EQ(FilesIn(folder.path()), 1u);
+  StagedFile file(folder / "model.bin");
+  file.Write("new", 3);
+  file.Commit(true);
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "new");
+}
+
+TEST(StagedFile, ATargetThatAppearsMeanwhileIsNotOverwritten) {
+  const TempDir folder;
+  StagedFile file(folder / "model.bin");
+  file.Write("mine", 4);
+  folder.Write("model.bin", "theirs");
+  ErrorOf(StatusCode::kFail, [&] { file.Commit(false); });
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "theirs");
+}
+
+TEST(StagedFile, TwoWritersOfOneTargetDontDisturbEachOther) {
+  const TempDir folder;
+  StagedFile first(folder / "model.bin");
+  StagedFile second(folder / "model.bin");
+  first.Write("first", 5);
+  second.Write("second", 6);
+  second.Commit(true);
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "second");
+  first.Commit(true);
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "first");
+}
+
+TEST(StagedFile, AlignsWithZeros) {
+  const TempDir folder;
+  StagedFile file(folder / "a");
+  file.Align(4096);
+  EXPECT_EQ(file.size(), 0u);
+  file.Write("x", 1);
+  file.Align(8);
+  EXPECT_EQ(file.size(), 8u);
+  file.Align(8);
+  EXPECT_EQ(file.size(), 8u);
+  file.Align(10'000);
+  file.Commit(false);
+  std::string expected(10'000, '\0');
+  expected[0] = 'x';
+  EXPECT_EQ(ReadFile(folder / "a"), expected);
+}
+
+TEST(StagedFile, AcceptsANameOfTheGreatestLength) {
+  const TempDir folder;
+  const std::string name(255, 'n');
+  StagedFile file(folder / name);
+  file.Commit(false);
+  EXPECT_TRUE(fs::exists(folder / name));
+}
+
+TEST(StagedFile, NamesAFolderThatCantBeWritten) {
+  EXPECT_THAT(ErrorOf(StatusCode::kFail, [] { StagedFile("/nonexistent/folder/a"); }),
+              HasSubstr("/nonexistent/folder"));
+  const TempDir folder;
+  ErrorOf(StatusCode::kInvalidArgument, [&] { StagedFile(folder.path() / ""); });
+}
+
+TEST(StagedFile, ATargetThatIsAFolderIsAnErrorEvenWhenOverwriting) {
+  const TempDir folder;
+  fs::create_directory(folder / "taken");
+  StagedFile file(folder / "taken");
+  ErrorOf(StatusCode::kFail, [&] { file.Commit(true); });
+  EXPECT_TRUE(fs::is_directory(folder / "taken"));
+}
+
+// A file size limit stands for a full disk: write() fails in the middle of the data.
+TEST(StagedFile, AWriteThatFailsLeavesTheTargetAlone) {
+  const TempDir folder;
+  folder.Write("model.bin", "old");
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {4096, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  {
+    StagedFile file(folder / "model.bin");
+    const std::string data(10'000, 'x');
+    EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { file.Write(data.data(), data.size()); }), HasSubstr("model.bin"));
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "old");
+  EXPECT_EQ(FilesIn(folder.path()), 1u);
+}
+
+}  // namespace
+}  // namespace epiphyte::core

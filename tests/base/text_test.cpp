@@ -1,0 +1,42 @@
+#include "core/base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace epiphyte::core {
+namespace {
+
+TEST(FindNonText, AcceptsUtf8OfEveryLength) {
+  const std::string text = "a\tb\r\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8C\xBF";
+  EXPECT_EQ(FindNonText(text), text.size());
+  EXPECT_EQ(FindNonText(""), 0u);
+}
+
+TEST(FindNonText, FindsTheFirstByteThatIsNoText) {
+  EXPECT_EQ(FindNonText(std::string_view("a\0b", 3)), 1u);
+  EXPECT_EQ(FindNonText("ab\x1b[31m"), 2u);
+  EXPECT_EQ(FindNonText("\x7f"), 0u);
+  EXPECT_EQ(FindNonText("a\xC2\x85"), 1u) << "C1 control characters are no text";
+}
+
+TEST(FindNonText, RefusesIllFormedUtf8) {
+  for (const std::string_view bad : {"\x80", "\xC3", "\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+                                     "\xF8\x88\x80\x80\x80", "\xE2\x82", "\xC3\x28"}) {
+    EXPECT_EQ(FindNonText(bad), 0u) << testing::PrintToString(bad);
+  }
+}
+
+TEST(PrintableLine, MakesOneLineOfAnything) {
+  EXPECT_EQ(PrintableLine("plain"), "plain");
+  EXPECT_EQ(PrintableLine("a\nb\r\nc"), "a b  c");
+  EXPECT_EQ(PrintableLine("\x1b[31mred"), " [31mred");
+  EXPECT_EQ(PrintableLine("x\xFFy"), "x?y");
+}
+
+TEST(PrintableLine, CutsLongTextBetweenCharacters) {
+  EXPECT_EQ(PrintableLine("abcdef", 4), "abcd...");
+  EXPECT_EQ(PrintableLine("abc\xC3\xA9", 4), "abc...");
+  EXPECT_EQ(PrintableLine("abc\xC3\xA9", 5), "abc\xC3\xA9");
+}
+
+}  // namespace
+}  // namespace epiphyte::core

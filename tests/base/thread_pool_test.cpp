@@ -1,0 +1,245 @@
+#include "core/base/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "core/base/cpu_count.h"
+
+namespace epiphyte::core {
+namespace {
+
+TEST(CpuCount, AtLeastOneAndNoMoreCoresThanThreads) {
+  const CpuCount cpus = UsableCpus();
+  EXPECT_GE(cpus.physical, 1u);
+  EXPECT_GE(cpus.logical, cpus.physical);
+}
+
+TEST(ThreadPool, ZeroMeansOneThreadForEachCore) {
+  EXPECT_EQ(ThreadPool(0).thread_count(), UsableCpus().physical);
+  EXPECT_EQ(ThreadPool(3).thread_count(), 3u);
+}
+
+TEST(ParallelFor, CallsTheBodyOnceForEachIndex) {
+  for (const uint32_t threads : {1u, 2u, 4u}) {
+    ThreadPool pool(threads);
+    for (const uint64_t count : {0, 1, 2, 7, 64, 1000, 100'003}) {
+      for (const uint64_t grain : {0, 1, 3, 64, 1'000'000}) {
+        std::vector<std::atomic<int>> calls(count);
+        pool.ParallelFor(count, grain, [&](uint64_t begin, uint64_t end, uint32_t worker) {
+          EXPECT_LT(begin, end);
+          EXPECT_LT(worker, threads);
+          for (uint64_t i = begin; i < end; ++i) calls[i].fetch_add(1);
+        });
+        for (uint64_t i = 0; i < count; ++i) ASSERT_EQ(calls[i].load(), 1) << i;
+      }
+    }
+  }
+}
+
+TEST(ParallelFor, SharesHaveAtLeastTheGrainExceptTheLast) {
+  ThreadPool pool(4);
+  std::atomic<int> small_shares{0};
+  pool.ParallelFor(1000, 30, [&](uint64_t begin, uint64_t end, uint32_t) {
+    if (end - begin < 30) {
+      ++small_shares;
+      EXPECT_EQ(end, 1000u);
+    }
+  });
+  EXPECT_LE(small_shares.load(), 1);
+}
+
+TEST(ParallelFor, NoTwoSharesRunOnOneWorkerNumberAtOnce) {
+  ThreadPool pool(4);
+  std::atomic<int> inside[4] = {};
+  for (int round = 0; round < 200; ++round) {
+    pool.ParallelFor(64, 1, [&](uint64_t, uint64_t, uint32_t worker) {
+      EXPECT_EQ(inside[worker].fetch_add(1), 0);
+      std::this_thread::yield();
+      inside[worker].fetch_sub(1);
+    });
+  }
+}
+
+TEST(ParallelFor, SurvivesTheLargestCount) {
+  ThreadPool pool(3);
+  std::atomic<uint64_t> sum{0};
+  constexpr uint64_t kCount = std::numeric_limits<uint64_t>::max();
+  pool.ParallelFor(kCount, 1, [&](uint64_t begin, uint64_t end, uint32_t) { sum += end - begin; });
+  EXPECT_EQ(sum.load(), kCount);
+}
+
+TEST(ParallelFor, UsesSeveralThreads) {
+  ThreadPool pool(2);
+  std::atomic<int> arrived{0};
+  // Each share waits for the other, which only works when they run at the same time.
+  pool.ParallelFor(2, 1, [&](uint64_t, uint64_t, uint32_t) {
+    ++arrived;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (arrived.load() < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived.load(), 2);
+}
+
+TEST(ParallelFor, NestedCallsRunOnTheCallingThreadAlone) {
+  ThreadPool pool(4);
+  std::atomic<uint64_t> inner_indices{0};
+  pool.ParallelFor(8, 1, [&](uint64_t begin, uint64_t end, uint32_t) {
+    for (uint64_t i = begin; i < end; ++i) {
+      const auto outer = std::this_thread::get_id();
+      pool.ParallelFor(1000, 1, [&](uint64_t inner_begin, uint64_t inner_end, uint32_t worker) {
+        EXPECT_EQ(std::this_thread::get_id(), outer);
+        EXPECT_EQ(worker, 0u);
+        inner_indices += inner_end - inner_begin;
+      });
+    }
+  });
+  EXPECT_EQ(inner_indices.load(), 8000u);
+}
+
+TEST(ParallelFor, ManyThreadsMayCallAtOnce) {
+  ThreadPool pool(3);
+  std::atomic<uint64_t> total{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 500; ++round) {
+        uint64_t per_worker[3] = {};
+        pool.ParallelFor(100, 1,
+                         [&](uint64_t begin, uint64_t end, uint32_t worker) { per_worker[worker] += end - begin; });
+        total += std::accumulate(std::begin(per_worker), std::end(per_worker), uint64_t{0});
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(total.load(), 8u * 500 * 100);
+}
+
+// A barrier that only opens when all members are there at the same time, as OpenMP code needs it.
+class Barrier {
+ public:
+  void Wait(uint32_t size) {
+    const uint32_t turn = turn_.load();
+    if (arrived_.fetch_add(1) + 1 == size) {
+      arrived_.store(0);
+      turn_.fetch_add(1);
+    } else {
+      while (turn_.load() == turn) std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<uint32_t> arrived_{0};
+  std::atomic<uint32_t> turn_{0};
+};
+
+struct Gang {
+  Barrier barrier;
+  std::atomic<uint32_t> members{0};
+  std::atomic<uint64_t> seen{0};  // one bit for each member number
+  std::atomic<uint32_t> size{0};
+
+  static void Body(void* user, uint32_t member, uint32_t size) {
+    auto* gang = static_cast<Gang*>(user);
+    gang->size = size;
+    gang->members.fetch_add(1);
+    gang->seen.fetch_or(uint64_t{1} << member);
+    for (int i = 0; i < 3; ++i) gang->barrier.Wait(size);
+  }
+};
+
+TEST(RunGang, RunsExactlySoManyMembersAtTheSameTime) {
+  ThreadPool pool(4);
+  for (int round = 0; round < 300; ++round) {
+    for (uint32_t size = 1; size <= 4; ++size) {
+      Gang gang;
+      pool.RunGang(size, Gang::Body, &gang);
+      EXPECT_EQ(gang.members.load(), size);
+      EXPECT_EQ(gang.size.load(), size);
+      EXPECT_EQ(gang.seen.load(), (uint64_t{1} << size) - 1);
+    }
+  }
+}
+
+TEST(RunGang, TheSizeIsClampedToThePool) {
+  ThreadPool pool(2);
+  Gang large;
+  pool.RunGang(100, Gang::Body, &large);
+  EXPECT_EQ(large.members.load(), 2u);
+  Gang none;
+  pool.RunGang(0, Gang::Body, &none);
+  EXPECT_EQ(none.members.load(), 1u);
+}
+
+TEST(RunGang, InsideABodyTheSizeIsOne) {
+  ThreadPool pool(3);
+  pool.ParallelFor(8, 1, [&](uint64_t, uint64_t, uint32_t) {
+    Gang gang;
+    pool.RunGang(3, Gang::Body, &gang);
+    EXPECT_EQ(gang.size.load(), 1u);
+  });
+  pool.ParallelFor(1, 1, [&](uint64_t, uint64_t, uint32_t) {
+    Gang gang;
+    pool.RunGang(3, Gang::Body, &gang);
+    EXPECT_EQ(gang.size.load(), 1u) << "a loop that is too short to be shared is a body too";
+  });
+}
+
+TEST(RunGang, WaitsForItsTurnWhenManyThreadsCall) {
+  ThreadPool pool(3);
+  std::atomic<uint32_t> members{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 100; ++round) {
+        Gang gang;
+        pool.RunGang(3, Gang::Body, &gang);
+        members += gang.members.load();
+        pool.ParallelFor(10, 1, [](uint64_t, uint64_t, uint32_t) {});
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(members.load(), 6u * 100 * 3);
+}
+
+// Between the rounds the workers fall asleep at different moments; none may miss its wake-up.
+TEST(ThreadPool, WakesSleepingWorkers) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 150; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(round * 2));
+    Gang gang;
+    pool.RunGang(2 + round % 2, Gang::Body, &gang);
+    EXPECT_EQ(gang.members.load(), 2u + static_cast<uint32_t>(round % 2));
+  }
+}
+
+TEST(ThreadPool, ResultsOfABodyAreVisibleAfterwards) {
+  ThreadPool pool(4);
+  std::vector<uint64_t> values(10'000);
+  for (uint64_t round = 1; round <= 50; ++round) {
+    pool.ParallelFor(values.size(), 16, [&](uint64_t begin, uint64_t end, uint32_t) {
+      for (uint64_t i = begin; i < end; ++i) values[i] += i * round;
+    });
+    for (uint64_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i * round * (round + 1) / 2);
+  }
+}
+
+TEST(ThreadPool, MayBeDestroyedInEveryState) {
+  for (int round = 0; round < 100; ++round) {
+    ThreadPool pool(4);
+    if (round % 3 == 1) pool.ParallelFor(8, 1, [](uint64_t, uint64_t, uint32_t) {});
+    if (round % 3 == 2) {
+      pool.ParallelFor(8, 1, [](uint64_t, uint64_t, uint32_t) {});
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::core

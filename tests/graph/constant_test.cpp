@@ -1,0 +1,65 @@
+#include "core/graph/constant.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace epiphyte::test {
+namespace {
+
+using namespace core;
+
+TEST(Constant, ViewKeepsItsOwnerAndCopiesNothing) {
+  auto owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
+  const std::weak_ptr<std::vector<float>> watch = owner;
+  ConstantPtr constant = Constant::View(DataType::kFloat, {3}, owner->data(), 12, owner);
+  EXPECT_EQ(constant->data(), owner->data());
+  owner.reset();
+  EXPECT_FALSE(watch.expired());
+  constant.reset();
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(Constant, CopyIsAlignedForVectorLoads) {
+  const std::vector<uint8_t> bytes(100, 7);
+  const ConstantPtr constant = Constant::Copy(DataType::kUint8, {100}, bytes.data(), bytes.size());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->data()) % 64, 0u);
+  EXPECT_EQ(std::memcmp(constant->data(), bytes.data(), 100), 0);
+}
+
+TEST(Constant, RefusesDataOfTheWrongSize) {
+  const float values[4] = {};
+  try {
+    Constant::Copy(DataType::kFloat, {2, 3}, values, sizeof values);
+    FAIL() << "16 bytes are no float[2,3]";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kInvalidGraph);
+    EXPECT_EQ(error.message(), "tensor of float[2,3] has 16 bytes of data, 24 expected");
+  }
+  EXPECT_THROW(Constant::Copy(DataType::kFloat, {-1}, values, 4), Error);
+  EXPECT_THROW(Constant::View(DataType::kFloat, {2}, nullptr, 8, nullptr), Error);
+  EXPECT_THROW(Constant::View(DataType::kUndefined, {1}, values, 4, nullptr), Error);
+  EXPECT_THROW(Constant::View(static_cast<DataType>(99), {1}, values, 4, nullptr), Error);
+  EXPECT_THROW(Constant::View(DataType::kString, {1}, values, 16, nullptr), Error);
+}
+
+TEST(Constant, EmptyTensorsNeedNoData) {
+  const ConstantPtr constant = Constant::View(DataType::kFloat, {0, 5}, nullptr, 0, nullptr);
+  EXPECT_EQ(constant->element_count(), 0u);
+  EXPECT_EQ(constant->abi()->rank, 2u);
+}
+
+TEST(Constant, StringsMayHoldZeroBytes) {
+  const ConstantPtr constant = Constant::Strings({2}, {std::string("a\0b", 3), ""});
+  ASSERT_EQ(constant->element_count(), 2u);
+  const auto* views = static_cast<const EpString*>(constant->data());
+  EXPECT_EQ(std::string(views[0].data, views[0].size), std::string("a\0b", 3));
+  EXPECT_EQ(views[1].size, 0u);
+  EXPECT_EQ(constant->byte_size(), 2 * sizeof(EpString));
+  EXPECT_THROW(Constant::Strings({3}, {"one"}), Error);
+}
+
+}  // namespace
+}  // namespace epiphyte::test
