@@ -1,0 +1,328 @@
+// Plugins that break the rules, each in its own way: every one gets its own state or status, with a message that says
+// what was wrong; the host goes on, and a good plugin beside it works.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/abi/host_tables.h"
+#include "core/base/error.h"
+#include "core/registry/catalog.h"
+#include "core/runtime/session.h"
+#include "tests/abi/misbehaviours.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::Catalog;
+using core::CatalogOptions;
+using core::Environment;
+using core::Error;
+using core::PluginEntry;
+using core::PluginState;
+using core::Session;
+using core::SessionOptions;
+using core::StatusCode;
+using core::Value;
+using core::ValuePtr;
+using testing::HasSubstr;
+
+std::filesystem::path PluginFile(const std::string& name) {
+  return std::filesystem::path(EPIPHYTE_ABI_PLUGIN_DIR) / (name + ".so");
+}
+
+// A folder with a manifest for one of the libraries, beside the real plugins of the build.
+class Installed {
+ public:
+  explicit Installed(const std::filesystem::path& library, const std::string& more = "") {
+    dir_.Write("misbehaving.yaml",
+               "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlicense: Apache-2.0\n"
+               "description: breaks a rule\nlibrary: " +
+                   library.string() +
+                   "\nabi: \"0.1\"\nsources: [MisbehavingSource]\n"
+                   "devices: [cpu]\npriority: 100\n" +
+                   more);
+    dir_.Write("epiphyte.yaml", "policy_version: 1\n");
+  }
+
+  CatalogOptions Options() const {
+    CatalogOptions options;
+    options.paths = {dir_ / "misbehaving.yaml"};
+    options.use_environment = false;
+    options.use_user_folder = false;
+    options.policy_file = dir_ / "epiphyte.yaml";
+    return options;
+  }
+
+ private:
+  TempDir dir_;
+};
+
+PluginEntry EntryOf(Catalog& catalog) {
+  for (const PluginEntry& entry : catalog.entries()) {
+    if (entry.manifest.name == "misbehaving") return entry;
+  }
+  throw std::runtime_error("the catalog has no entry 'misbehaving'");
+}
+
+std::vector<float> RunModel(Environment& environment, const std::string& model,
+                            const std::vector<std::string>& providers, std::vector<float> x) {
+  SessionOptions options;
+  for (const std::string& name : providers) options.providers.push_back({name, {}});
+  options.thread_count = 1;
+  Session session(environment, model.data(), model.size(), options);
+  ValuePtr input = Value::Tensor(core::DataType::kFloat, std::vector<int64_t>{static_cast<int64_t>(x.size())});
+  std::copy(x.begin(), x.end(), static_cast<float*>(input->mutable_data()));
+  std::vector<ValuePtr> outputs = session.Run(std::vector<ValuePtr>{input});
+  return {outputs[0]->data_as<float>(), outputs[0]->data_as<float>() + outputs[0]->element_count()};
+}
+
+// --- plugins that can't be loaded
+
+struct LoadCase {
+  const char* file;
+  PluginState state;
+  const char* message;
+};
+
+class RefusedPlugin : public testing::TestWithParam<LoadCase> {};
+
+TEST_P(RefusedPlugin, HasAStateOfItsOwnAndAMessage) {
+  Installed installed(PluginFile(GetParam().file));
+  Environment environment(installed.Options());
+  EXPECT_EQ(environment.catalog().TryLoad("misbehaving"), nullptr);
+  PluginEntry entry = EntryOf(environment.catalog());
+  EXPECT_EQ(core::PluginStateName(entry.state), core::PluginStateName(GetParam().state)) << entry.message;
+  EXPECT_THAT(entry.message, HasSubstr(GetParam().message));
+  EXPECT_THAT(entry.message, Not(HasSubstr("\n")));
+  // Everything else goes on.
+  EXPECT_THAT(RunModel(environment, ChainModel({"Relu"}), {"cpu"}, {-1, 2}), testing::ElementsAre(0, 2));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Abi, RefusedPlugin,
+    testing::Values(LoadCase{"no_symbol", PluginState::kSymbolMissing, "EpPluginQuery"},
+                    LoadCase{"kNullDescriptor", PluginState::kInitFailed, ""},
+                    LoadCase{"kThrowsInQuery", PluginState::kInitFailed, "thrown in EpPluginQuery"},
+                    LoadCase{"kDescriptorTooSmall", PluginState::kInitFailed, "struct_size"},
+                    LoadCase{"kProviderTableTooSmall", PluginState::kInitFailed, "struct_size"},
+                    LoadCase{"kAbiTooNew", PluginState::kAbiTooNew, "99"},
+                    LoadCase{"kAbiTooOld", PluginState::kAbiTooOld, "0.0"},
+                    LoadCase{"kNullName", PluginState::kInitFailed, "name"},
+                    LoadCase{"kNullSources", PluginState::kInitFailed, "sources"},
+                    LoadCase{"kTooManySources", PluginState::kInitFailed, "source"},
+                    LoadCase{"kGarbageStrings", PluginState::kInitFailed, ""},
+                    LoadCase{"kLiesAboutName", PluginState::kManifestMismatch, "cpu"},
+                    LoadCase{"kLiesAboutSources", PluginState::kManifestMismatch, "EpiphyteCPU"},
+                    LoadCase{"kNullInitialize", PluginState::kInitFailed, "Initialize"},
+                    LoadCase{"kNullProviderTable", PluginState::kInitFailed, "provider"},
+                    LoadCase{"kNullCompile", PluginState::kInitFailed, "Compile"},
+                    LoadCase{"kNullExecute", PluginState::kInitFailed, "Execute"},
+                    LoadCase{"kHalfOfContextPair", PluginState::kInitFailed, "LoadContext"},
+                    LoadCase{"kThrowsInInitialize", PluginState::kInitFailed, "thrown in Initialize"},
+                    LoadCase{"kFailsInInitialize", PluginState::kInitFailed, "install driver 4.2"},
+                    LoadCase{"kThrowsInGetDevices", PluginState::kInitFailed, "GetDevices"},
+                    LoadCase{"kNoDevices", PluginState::kNoDevice, ""},
+                    LoadCase{"kNullDevice", PluginState::kInitFailed, "device"},
+                    LoadCase{"kTooManyDevices", PluginState::kInitFailed, "device"}),
+    [](const auto& info) { return std::string(info.param.file); });
+
+TEST(UnloadableFile, ALibraryThatIsTextIsNamedAsSuch) {
+  TempDir dir;
+  Installed installed(dir.Write("text.so", "this is no library"));
+  Environment environment(installed.Options());
+  EXPECT_EQ(environment.catalog().TryLoad("misbehaving"), nullptr);
+  PluginEntry entry = EntryOf(environment.catalog());
+  EXPECT_EQ(entry.state, PluginState::kInitFailed) << entry.message;
+  EXPECT_THAT(entry.message, HasSubstr("not a shared library"));
+}
+
+TEST(UnloadableFile, AnEmptyFileIsNamedAsSuch) {
+  TempDir dir;
+  Installed installed(dir.Write("empty.so", ""));
+  Environment environment(installed.Options());
+  EXPECT_EQ(environment.catalog().TryLoad("misbehaving"), nullptr);
+  EXPECT_EQ(EntryOf(environment.catalog()).state, PluginState::kInitFailed);
+}
+
+TEST(UnloadableFile, ALibraryForAnotherArchitectureIsAnotherPlatforms) {
+  TempDir dir;
+  std::string bytes = ReadFile(PluginFile("kWellBehaved"));
+  bytes[18] = static_cast<char>(bytes[18] == 0x3E ? 0xB7 : 0x3E);  // e_machine: AArch64 instead of x86-64
+  bytes[19] = 0;
+  Installed installed(dir.Write("foreign.so", bytes));
+  Environment environment(installed.Options());
+  EXPECT_EQ(environment.catalog().TryLoad("misbehaving"), nullptr);
+  PluginEntry entry = EntryOf(environment.catalog());
+  EXPECT_EQ(core::PluginStateName(entry.state), core::PluginStateName(PluginState::kWrongPlatform)) << entry.message;
+}
+
+TEST(UnloadableFile, AMissingDependencyIsNamed) {
+  Installed installed(PluginFile("missing_dependency"), "depends: [libepiphyte_vanishing.so]\n");
+  Environment environment(installed.Options());
+  EXPECT_EQ(environment.catalog().TryLoad("misbehaving"), nullptr);
+  PluginEntry entry = EntryOf(environment.catalog());
+  EXPECT_EQ(core::PluginStateName(entry.state), core::PluginStateName(PluginState::kMissingDependency))
+      << entry.message;
+  EXPECT_THAT(entry.message, HasSubstr("libepiphyte_vanishing.so"));
+}
+
+TEST(UnloadableFile, AMissingLibraryIsNamedWithoutOpeningAnything) {
+  Installed installed("/nowhere/libnone.so");
+  Environment environment(installed.Options());
+  PluginEntry entry = EntryOf(environment.catalog());
+  EXPECT_EQ(entry.state, PluginState::kLibraryMissing);
+  EXPECT_THAT(entry.message, HasSubstr("/nowhere/libnone.so"));
+}
+
+// --- plugins that load and then break a rule in a session
+
+struct SessionCase {
+  const char* file;
+  StatusCode code;
+  const char* message;
+};
+
+class FailingPlugin : public testing::TestWithParam<SessionCase> {};
+
+TEST_P(FailingPlugin, FailsTheSessionThatUsesItWithAStatusAndNoOther) {
+  Installed installed(PluginFile(GetParam().file));
+  Environment environment(installed.Options());
+  // Two partitions for the plugin, so that counts of kernels can be wrong.
+  std::string model = ChainModel({"Relu", "Sigmoid", "Relu"});
+  try {
+    RunModel(environment, model, {"misbehaving"}, {-1, 2});
+    ADD_FAILURE() << "the session worked";
+  } catch (const Error& error) {
+    EXPECT_EQ(core::StatusCodeName(error.code()), core::StatusCodeName(GetParam().code)) << error.message();
+    EXPECT_THAT(error.message(), HasSubstr(GetParam().message));
+    EXPECT_THAT(error.message(), HasSubstr("misbehaving"));
+    EXPECT_THAT(error.message(), Not(HasSubstr("\n")));
+  }
+  EXPECT_THAT(RunModel(environment, ChainModel({"Relu"}), {"cpu"}, {-1, 2}), testing::ElementsAre(0, 2));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Abi, FailingPlugin,
+    testing::Values(SessionCase{"kThrowsInCreateProvider", StatusCode::kEpFail, "CreateProvider"},
+                    SessionCase{"kFailsInCreateProvider", StatusCode::kEpFail, "option x is wrong"},
+                    SessionCase{"kNullProvider", StatusCode::kEpFail, "no provider"},
+                    SessionCase{"kThrowsInGetCapability", StatusCode::kEpFail, "thrown in GetCapability"},
+                    SessionCase{"kFailsInGetCapability", StatusCode::kEpFail, "the compiler crashed"},
+                    SessionCase{"kThrowsInCompile", StatusCode::kEpFail, "thrown in Compile"},
+                    SessionCase{"kFailsInCompile", StatusCode::kEpFail, "out of tiles"},
+                    SessionCase{"kTooFewKernels", StatusCode::kEpFail, "no kernel"},
+                    SessionCase{"kSameKernelTwice", StatusCode::kEpFail, "same kernel twice"},
+                    SessionCase{"kThrowsInExecute", StatusCode::kEpFail, "Execute"},
+                    SessionCase{"kFailsInExecute", StatusCode::kEpFail, "the device"},
+                    SessionCase{"kSetsNoOutput", StatusCode::kEpFail, "did not set output 0"},
+                    SessionCase{"kSetsOutputTwice", StatusCode::kEpFail, "set twice"},
+                    SessionCase{"kWrongOutputType", StatusCode::kEpFail, "int64"},
+                    SessionCase{"kWrongOutputIndex", StatusCode::kEpFail, "output 77"},
+                    SessionCase{"kHugeRank", StatusCode::kEpFail, "rank"},
+                    SessionCase{"kNegativeDims", StatusCode::kInvalidArgument, "-5"}),
+    [](const auto& info) { return std::string(info.param.file); });
+
+// --- claims that are dropped: the model still runs, on somebody else
+
+class DroppedClaim : public testing::TestWithParam<const char*> {};
+
+TEST_P(DroppedClaim, DoesNotStopTheModel) {
+  Installed installed(PluginFile(GetParam()));
+  Environment environment(installed.Options());
+  std::vector<float> expected = RunModel(environment, ChainModel({"Relu", "Sigmoid", "Relu"}), {"cpu"}, {-1, 2});
+  EXPECT_EQ(RunModel(environment, ChainModel({"Relu", "Sigmoid", "Relu"}), {"misbehaving"}, {-1, 2}), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Abi, DroppedClaim,
+                         testing::Values("kWellBehaved", "kDescriptorFromTheFuture", "kClaimsForeignNode",
+                                         "kClaimsNullNode", "kClaimsHugeCount", "kClaimsTwice", "kClaimsNonConvexGroup",
+                                         "kGarbageReason", "kThrowsInRelease"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(DroppedClaim, IsReported) {
+  Installed installed(PluginFile("kClaimsNonConvexGroup"));
+  Environment environment(installed.Options());
+  TempDir dir;
+  SessionOptions options;
+  options.providers = {{"misbehaving", {}}};
+  core::Placement placement =
+      core::PlaceModel(environment, dir.Write("m.onnx", ChainModel({"Relu", "Sigmoid", "Relu"})), options);
+  ASSERT_FALSE(placement.warnings.empty());
+  EXPECT_THAT(placement.warnings.front(), HasSubstr("not convex"));
+}
+
+// --- contexts
+
+struct ContextCase {
+  const char* file;
+  const char* message;
+};
+
+class FailingContext : public testing::TestWithParam<ContextCase> {};
+
+TEST_P(FailingContext, LeavesNoFileBehind) {
+  Installed installed(PluginFile(GetParam().file));
+  Environment environment(installed.Options());
+  TempDir dir;
+  std::filesystem::path model = dir.Write("m.onnx", ChainModel({"Relu", "Sigmoid", "Relu"}));
+  SessionOptions options;
+  options.providers = {{"misbehaving", {}}};
+  options.Set("ep.context_enable", "1");
+  try {
+    Session session(environment, model, options);
+    ADD_FAILURE() << "the session worked";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kEpFail) << error.message();
+    EXPECT_THAT(error.message(), HasSubstr(GetParam().message));
+  }
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+    ++files;
+    EXPECT_EQ(entry.path().filename(), "m.onnx");
+  }
+  EXPECT_EQ(files, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Abi, FailingContext,
+                         testing::Values(ContextCase{"kThrowsInGetEpContextNodes", "thrown in GetEpContextNodes"},
+                                         ContextCase{"kNoContextNodes", "no node for partition"},
+                                         ContextCase{"kUnfinishedPayload", "no finished payload"},
+                                         ContextCase{"kContextForUnknownPartition", "partition 12345"},
+                                         ContextCase{"kForeignContextSource", "SomebodyElse"}),
+                         [](const auto& info) { return std::string(info.param.file); });
+
+TEST(MisbehavingContext, ALoadThatFailsIsAnInvalidGraph) {
+  TempDir dir;
+  std::filesystem::path model = dir.Write("m.onnx", ChainModel({"Relu", "Sigmoid", "Relu"}));
+  SessionOptions options;
+  options.providers = {{"misbehaving", {}}};
+  {
+    Installed installed(PluginFile("kWellBehaved"));
+    Environment environment(installed.Options());
+    SessionOptions compile = options;
+    compile.Set("ep.context_enable", "1");
+    Session session(environment, model, compile);
+    ASSERT_NE(session.context_output(), nullptr);
+    EXPECT_EQ(session.context_output()->context_nodes, 2u);
+    EXPECT_EQ(session.context_output()->plain_nodes, 1u);
+    // What was written runs.
+    Session reloaded(environment, dir / "m_ctx.onnx", options);
+    EXPECT_TRUE(reloaded.has_context());
+  }
+  for (const char* file : {"kThrowsInLoadContext", "kTooFewKernels"}) {
+    Installed installed(PluginFile(file));
+    Environment environment(installed.Options());
+    try {
+      Session session(environment, dir / "m_ctx.onnx", options);
+      ADD_FAILURE() << file << " worked";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), StatusCode::kInvalidGraph) << file << ": " << error.message();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::test

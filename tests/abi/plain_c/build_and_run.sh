@@ -1,0 +1,25 @@
+#!/bin/sh
+# What a vendor does: installs the package, builds a plugin against it in a folder of its own, points the host at it,
+# places, compiles, reloads and runs a model with it.
+set -eu
+build=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" > "$work/install.log"
+cp -r "$source" "$work/vendor"
+cmake -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/vendor/build" > "$work/build.log" || { cat "$work/build.log"; exit 1; }
+export EPIPHYTE_PLUGIN_PATH=$work/vendor/build
+epiphyte=$work/prefix/bin/epiphyte
+"$epiphyte" plugins | grep -q '^ *negator' || { "$epiphyte" plugins; echo "the vendor's plugin is not listed" >&2; exit 1; }
+"$build/tests_bin/write_onnx_text" "$work/model.onnx" '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { a = Neg(x) b = Sigmoid(a) c = Abs(b) y = Neg(c) }'
+cd "$work"
+"$epiphyte" place model.onnx --ep negator > place.txt
+grep -q negator place.txt || { cat place.txt; echo "negator got no node" >&2; exit 1; }
+"$epiphyte" run model.onnx --seed 7 --outputs plain > /dev/null
+"$epiphyte" compile model.onnx --ep negator > /dev/null
+[ -f model_ctx.onnx ] && [ -f model_negator.bin ] || { ls; echo "the context model is incomplete" >&2; exit 1; }
+"$epiphyte" run model_ctx.onnx --seed 7 --outputs context > /dev/null
+cmp plain/output_0.pb context/output_0.pb || { echo "the context gives other numbers" >&2; exit 1; }
+echo "a plain C plugin was built out of tree, compiled a model and ran it from its context"

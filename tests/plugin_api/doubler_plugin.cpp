@@ -1,0 +1,83 @@
+// A plugin made with the kit: doubles float tensors (Add(x, x), Mul by a constant 2), with a trivial context format.
+// The tests use it wherever something must not depend on the CPU plugin.
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "epiphyte/kit/context_container.hpp"
+#include "epiphyte/kit/plugin.hpp"
+
+namespace {
+
+namespace kit = epiphyte::kit;
+
+// Computes input · factor.
+class ScaleKernel : public kit::Kernel {
+ public:
+  explicit ScaleKernel(float factor) : factor_(factor) {}
+  void Execute(const kit::Run& run) override {
+    const EpTensorView& x = run.input(0);
+    float* y = run.Output<float>(0, EP_TYPE_FLOAT, {x.dims, x.rank});
+    for (uint64_t i = 0; i < x.element_count; ++i) y[i] = static_cast<const float*>(x.data)[i] * factor_;
+  }
+
+ private:
+  float factor_;
+};
+
+class DoublerProvider : public kit::Provider {
+ public:
+  static constexpr bool kMakesContexts = true;
+
+  explicit DoublerProvider(const kit::ProviderConfig& config) {
+    for (const auto& [key, value] : config.options) {
+      if (key != "decline")
+        throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown; known is 'decline'");
+      decline_ = value;
+    }
+  }
+
+  bool Supports(const kit::NodeView& node, std::string* why_not) override {
+    if (node.name() == decline_ && !decline_.empty()) {
+      *why_not = "declined by option";
+      return false;
+    }
+    *why_not = "only Add(x, x) of float";
+    return node.Is("Add") && node.input(0).handle() == node.input(1).handle() &&
+           node.input(0).element_type() == EP_TYPE_FLOAT;
+  }
+
+  std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override {
+    if (partition.graph.inputs().size() != 1 || partition.graph.outputs().size() != 1) {
+      throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, "a partition with one input and one output is expected");
+    }
+    float factor = 1;
+    for (size_t i = 0; i < partition.graph.node_count(); ++i) factor *= 2;
+    factors_.push_back(factor);
+    return std::make_unique<ScaleKernel>(factor);
+  }
+
+  void SaveContext(const std::vector<std::string>& partitions, kit::ContextWriter& writer) override {
+    kit::ContextContainerBuilder builder("DOUBLER", 1);
+    for (size_t i = 0; i < partitions.size(); ++i) builder.Add(partitions[i], &factors_[i], sizeof(float));
+    builder.Write(writer);
+  }
+  std::string SdkVersion() const override { return "doubler 1.0"; }
+  std::string Hardware() const override { return "any"; }
+
+  std::unique_ptr<kit::Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload) override {
+    std::span<const std::byte> section = kit::ContextContainer(payload, "DOUBLER", 1).Find(partition);
+    if (section.size() != sizeof(float)) throw kit::Error(EP_STATUS_INVALID_GRAPH, "a section of 4 bytes is expected");
+    float factor = 0;
+    std::memcpy(&factor, section.data(), sizeof(factor));
+    return std::make_unique<ScaleKernel>(factor);
+  }
+
+ private:
+  std::string decline_;
+  std::vector<float> factors_;
+};
+
+}  // namespace
+
+EPIPHYTE_KIT_PLUGIN(DoublerProvider, "doubler", "tests", "1.0.0", "DoublerSource")

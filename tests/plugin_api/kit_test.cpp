@@ -1,0 +1,130 @@
+// A plugin made with the kit, in a session with the CPU plugin: placement, contexts, errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/context/context_model.h"
+#include "core/onnx/model_reader.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::Session;
+using core::SessionOptions;
+using core::ValuePtr;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// doubler takes the Adds, cpu the rest: two partitions of each.
+constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2] x) => (float[2] y) {
+    a = Add(x, x)
+    b = Add(a, a)
+    c = Neg(b)
+    d = Add(c, c)
+    y = Relu(d)
+  })";
+
+class KitTest : public testing::Test {
+ protected:
+  KitTest() {
+    core::CatalogOptions options;
+    options.use_environment = false;
+    options.use_user_folder = false;
+    options.paths = {EPIPHYTE_KIT_PLUGIN_DIR};
+    environment_ = std::make_unique<core::Environment>(std::move(options));
+    model_ = dir_.Write("model.onnx", OnnxFromText(kModel));
+  }
+  std::vector<float> RunOn(Session& session) {
+    return FloatsOf(*session.Run(std::vector<ValuePtr>{Floats({2}, {1, -3})})[0]);
+  }
+
+  TempDir dir_;
+  std::filesystem::path model_;
+  std::unique_ptr<core::Environment> environment_;
+};
+
+TEST_F(KitTest, SharesAModelWithAnotherPlugin) {
+  Session session(*environment_, model_, OptionsFor({"doubler"}));
+  EXPECT_THAT(RunOn(session), ElementsAre(0, 24));
+  EXPECT_EQ(session.placement().Summary(), "5 nodes: doubler 3 in 2 partitions, cpu 2 in 2 partitions");
+}
+
+TEST_F(KitTest, TheFallbackIsLeftOutOnRequest) {
+  SessionOptions options = OptionsFor({"doubler"});
+  options.Set("session.disable_cpu_ep_fallback", "1");
+  std::string failure = FailureOf([&] { Session session(*environment_, model_, options); });
+  EXPECT_THAT(failure, AllOf(HasSubstr("NOT_IMPLEMENTED"), HasSubstr("doubler: only Add(x, x) of float")));
+}
+
+TEST_F(KitTest, SavesItsContextAndLeavesTheFallbacksNodesPlain) {
+  SessionOptions options = OptionsFor({"doubler"});
+  options.Set("ep.context_enable", "1");
+  {
+    Session session(*environment_, model_, options);
+    ASSERT_NE(session.context_output(), nullptr);
+    EXPECT_EQ(session.context_output()->context_nodes, 2u);
+    EXPECT_EQ(session.context_output()->plain_nodes, 2u);
+    EXPECT_THAT(session.context_output()->files, ElementsAre(dir_ / "model_doubler.bin"));
+  }
+  core::Model context = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
+  auto nodes = core::FindContextNodes(*context.graph);
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(core::ReadContextAttributes(*nodes[0]).main_context, 1);
+  EXPECT_EQ(core::ReadContextAttributes(*nodes[1]).main_context, 0);
+  Session reloaded(*environment_, dir_ / "model_ctx.onnx", OptionsFor({"doubler"}));
+  EXPECT_THAT(RunOn(reloaded), ElementsAre(0, 24));
+}
+
+TEST_F(KitTest, TwoProvidersSaveTheirContextsInOneModel) {
+  for (const char* embed : {"0", "1"}) {
+    SessionOptions options = OptionsFor({"doubler", "cpu"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", embed);
+    options.Set("ep.context_file_path", (dir_ / (std::string("two") + embed + "_ctx.onnx")).string());
+    Session session(*environment_, model_, options);
+    EXPECT_EQ(session.context_output()->context_nodes, 4u);
+    EXPECT_EQ(session.context_output()->plain_nodes, 0u);
+    Session reloaded(*environment_, session.context_output()->model, OptionsFor({"doubler", "cpu"}));
+    EXPECT_THAT(RunOn(reloaded), ElementsAre(0, 24)) << embed;
+  }
+}
+
+TEST_F(KitTest, AContextWhoseProviderIsNotListedSaysSo) {
+  SessionOptions options = OptionsFor({"doubler"});
+  options.Set("ep.context_enable", "1");
+  Session session(*environment_, model_, options);
+  EXPECT_THAT(FailureOf([&] { Session other(*environment_, dir_ / "model_ctx.onnx", OptionsFor({"cpu"})); }),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'doubler'"), HasSubstr("add it")));
+}
+
+TEST_F(KitTest, ProviderOptionsReachItAndUnknownOnesAreItsError) {
+  SessionOptions options = OptionsFor({});
+  options.providers = {{"doubler", {{"declin", "x"}}}};
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model_, options); }),
+              HasSubstr("option 'declin' is unknown"));
+}
+
+TEST_F(KitTest, NestedGraphsArePartitionedToo) {
+  auto model = dir_.Write("if.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y) {
+      y = If (c) <then_branch = t () => (float[2] p) { q = Add(x, x) p = Neg(q) }, else_branch = e () => (float[2] r) { r = Add(x, x) }>
+    })"));
+  SessionOptions options = OptionsFor({"doubler"});
+  options.Set("ep.context_enable", "1");
+  auto run = [&](Session& session, bool condition) {
+    return FloatsOf(*session.Run(std::vector<ValuePtr>{Bools({}, {condition}), Floats({2}, {1, -3})})[0]);
+  };
+  Session session(*environment_, model, options);
+  EXPECT_THAT(run(session, true), ElementsAre(-2, 6));
+  EXPECT_THAT(run(session, false), ElementsAre(2, -6));
+  EXPECT_EQ(session.context_output()->context_nodes, 2u);
+  Session reloaded(*environment_, dir_ / "if_ctx.onnx", OptionsFor({"doubler"}));
+  EXPECT_THAT(run(reloaded, true), ElementsAre(-2, 6));
+  EXPECT_THAT(run(reloaded, false), ElementsAre(2, -6));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
