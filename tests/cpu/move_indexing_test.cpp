@@ -1,0 +1,186 @@
+// Operators with indices from the model: Gather and Scatter in all their forms, OneHot, TopK, Unique, Compress,
+// NonZero.
+#include <limits>
+
+#include "tests/cpu/move_testing.h"
+
+namespace epiphyte::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Gather, RowsOfStringsAndPackedElements) {
+  OpRunner strings("Gather", 13);
+  strings.Input<std::string>({3}, {"a", "b", "c"}).Input<int32_t>({2, 2}, {-1, 0, 1, 1}).Run();
+  EXPECT_EQ(strings.Dims(0), (Shape{2, 2}));
+  EXPECT_THAT(strings.Output<std::string>(0), ElementsAre("c", "a", "b", "b"));
+  OpRunner nibbles("Gather", 21);
+  nibbles.Attribute("axis", 1).InputDatum(Packed(EP_TYPE_INT4, {2, 3}, {1, 2, 3, 4, 5, 6})).Input<int64_t>({2}, {2, 0});
+  nibbles.Run();
+  EXPECT_THAT(Unpacked(nibbles.OutputTensor(0)), ElementsAre(3, 1, 6, 4));
+}
+
+TEST(Gather, EmptyIndicesAndEmptyData) {
+  OpRunner nothing("Gather", 13);
+  nothing.Input<float>({2, 3}, Counting<float>(6)).Input<int64_t>({0}, {}).Run();
+  EXPECT_EQ(nothing.Dims(0), (Shape{0, 3}));
+  OpRunner from_nothing("Gather", 13);
+  from_nothing.Input<float>({0}, {}).Input<int64_t>({1}, {0});
+  EXPECT_THAT(Failure(from_nothing), HasSubstr("index 0"));
+}
+
+TEST(Gather, RefusesIndicesOutside) {
+  for (int64_t index : {int64_t{3}, int64_t{-4}, INT64_MAX, INT64_MIN}) {
+    OpRunner gather("Gather", 13);
+    gather.Input<float>({3}, {1, 2, 3}).Input<int64_t>({1}, {index});
+    EXPECT_THAT(Failure(gather), HasSubstr("[-3, 2]")) << index;
+    OpRunner elements("GatherElements", 13);
+    elements.Input<float>({3}, {1, 2, 3}).Input<int64_t>({1}, {index});
+    EXPECT_THAT(Failure(elements), HasSubstr("[-3, 2]")) << index;
+    OpRunner tuples("GatherND", 13);
+    tuples.Input<float>({3}, {1, 2, 3}).Input<int64_t>({1}, {index});
+    EXPECT_THAT(Failure(tuples), HasSubstr("[-3, 2]")) << index;
+  }
+}
+
+TEST(GatherElements, RefusesIndicesWiderThanTheData) {
+  OpRunner gather("GatherElements", 13);
+  gather.Input<float>({2, 2}, {1, 2, 3, 4}).Input<int64_t>({1, 3}, {0, 0, 0});
+  EXPECT_THAT(Failure(gather), HasSubstr("at most that"));
+}
+
+TEST(GatherNd, RefusesBatchesThatDiffer) {
+  OpRunner batches("GatherND", 13);
+  batches.Attribute("batch_dims", 1).Input<float>({2, 2}, {1, 2, 3, 4}).Input<int64_t>({3, 1}, {0, 0, 0});
+  EXPECT_THAT(Failure(batches), HasSubstr("equal dimensions"));
+  OpRunner deep("GatherND", 13);
+  deep.Input<float>({2, 2}, {1, 2, 3, 4}).Input<int64_t>({1, 3}, {0, 0, 0});
+  EXPECT_THAT(Failure(deep), HasSubstr("at most 2"));
+}
+
+template <typename T>
+std::vector<T> Scattered(const std::string& reduction, const std::vector<T>& data, const std::vector<T>& updates,
+                         bool in_place) {
+  OpRunner scatter("ScatterElements", 18);
+  scatter.Attribute("reduction", reduction).Input<T>({static_cast<int64_t>(data.size())}, data);
+  scatter.Input<int64_t>({3}, {1, 1, -1}).Input<T>({3}, updates).InPlace(in_place).Run();
+  return scatter.Output<T>(0);
+}
+
+TEST(ScatterElements, CombinesRepeatedIndices) {
+  for (bool in_place : {false, true}) {
+    EXPECT_THAT(Scattered<float>("add", {1, 2, 3}, {10, 20, 30}, in_place), ElementsAre(1, 32, 33));
+    EXPECT_THAT(Scattered<int32_t>("mul", {1, 2, 3}, {10, 20, 30}, in_place), ElementsAre(1, 400, 90));
+    EXPECT_THAT(Scattered<uint8_t>("add", {1, 250, 3}, {10, 20, 30}, in_place), ElementsAre(1, 24, 33));
+    EXPECT_THAT(Scattered<int8_t>("min", {1, 2, 3}, {-10, 20, 30}, in_place), ElementsAre(1, -10, 3));
+    EXPECT_THAT(Scattered<uint64_t>("max", {1, 2, 3}, {UINT64_MAX, 0, 2}, in_place), ElementsAre(1, UINT64_MAX, 3));
+  }
+}
+
+TEST(ScatterElements, IntegersWrapAround) {
+  EXPECT_THAT(Scattered<int64_t>("add", {0, INT64_MAX, 0}, {1, 0, 0}, false), ElementsAre(0, INT64_MIN, 0));
+  EXPECT_THAT(Scattered<uint16_t>("mul", {0, 65535, 0}, {65535, 1, 0}, false), ElementsAre(0, 1, 0));
+}
+
+TEST(ScatterElements, MovesStringsAndPackedElements) {
+  OpRunner strings("ScatterElements", 18);
+  strings.Input<std::string>({2}, {"a", "b"}).Input<int64_t>({1}, {1}).Input<std::string>({1}, {"z"}).Run();
+  EXPECT_THAT(strings.Output<std::string>(0), ElementsAre("a", "z"));
+  OpRunner nibbles("ScatterElements", 18);
+  nibbles.InputDatum(Packed(EP_TYPE_UINT4, {3}, {1, 2, 3}))
+      .Input<int64_t>({1}, {1})
+      .InputDatum(Packed(EP_TYPE_UINT4, {1}, {9}));
+  nibbles.Run();
+  EXPECT_THAT(Unpacked(nibbles.OutputTensor(0)), ElementsAre(1, 9, 3));
+}
+
+TEST(ScatterNd, RefusesUpdatesOfAnotherShape) {
+  OpRunner scatter("ScatterND", 18);
+  scatter.Input<float>({2, 3}, Counting<float>(6)).Input<int64_t>({1, 1}, {0}).Input<float>({1, 2}, {1, 2});
+  EXPECT_THAT(Failure(scatter), HasSubstr("[1,3] expected"));
+  OpRunner index("ScatterND", 18);
+  index.Input<float>({2}, {1, 2}).Input<int64_t>({1, 1}, {2}).Input<float>({1}, {1});
+  EXPECT_THAT(Failure(index), HasSubstr("[-2, 1]"));
+}
+
+TEST(TensorScatter, WritesAtThePositionOfEachBatch) {
+  OpRunner linear("TensorScatter", 24);
+  linear.Attribute("axis", 1).Input<float>({2, 3, 1}, {0, 0, 0, 0, 0, 0}).Input<float>({2, 2, 1}, {1, 2, 3, 4});
+  linear.Input<int64_t>({2}, {0, 1}).Run();
+  EXPECT_THAT(linear.Output<float>(0), ElementsAre(1, 2, 0, 0, 3, 4));
+  OpRunner circular("TensorScatter", 24);
+  circular.Attribute("axis", 1).Attribute("mode", "circular").Input<float>({1, 3, 1}, {0, 0, 0});
+  circular.Input<float>({1, 2, 1}, {1, 2}).Input<int64_t>({1}, {2}).Run();
+  EXPECT_THAT(circular.Output<float>(0), ElementsAre(2, 0, 1));
+}
+
+TEST(TensorScatter, RefusesToWriteBeyondTheEnd) {
+  OpRunner scatter("TensorScatter", 24);
+  scatter.Attribute("axis", 1)
+      .Input<float>({1, 3, 1}, {0, 0, 0})
+      .Input<float>({1, 2, 1}, {1, 2})
+      .Input<int64_t>({1}, {2});
+  EXPECT_THAT(Failure(scatter), HasSubstr("[0, 1]"));
+}
+
+TEST(OneHot, IndicesOutsideAreCold) {
+  OpRunner hot("OneHot", 11);
+  hot.Input<float>({3}, {1.9f, -1, 1e30f}).Input<int64_t>({}, {2}).Input<int8_t>({2}, {0, 1}).Run();
+  EXPECT_THAT(hot.Output<int8_t>(0), ElementsAre(0, 1, 0, 1, 0, 0));
+  OpRunner negative("OneHot", 11);
+  negative.Input<int64_t>({1}, {0}).Input<int64_t>({}, {-1}).Input<float>({2}, {0, 1});
+  EXPECT_THAT(Failure(negative), HasSubstr("depth -1"));
+}
+
+TEST(TopK, NaNIsTheLargestAndTiesGoToTheFirst) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  OpRunner top("TopK", 11);
+  top.Input<float>({5}, {2, nan, 3, 3, 1}).Input<int64_t>({1}, {3}).Outputs(2).Run();
+  EXPECT_THAT(top.Output<int64_t>(1), ElementsAre(1, 2, 3));
+  OpRunner bottom("TopK", 11);
+  bottom.Attribute("largest", 0).Input<float>({5}, {2, nan, 3, 3, 1}).Input<int64_t>({1}, {5}).Outputs(2).Run();
+  EXPECT_THAT(bottom.Output<int64_t>(1), ElementsAre(4, 0, 2, 3, 1));
+}
+
+TEST(TopK, HalfPrecisionAndRefusals) {
+  const std::vector<cpu::Float16> halves = {cpu::Float16(1.0f), cpu::Float16(-2.0f), cpu::Float16(3.0f)};
+  OpRunner half("TopK", 24);
+  half.InputDatum(MakeDatum(EP_TYPE_FLOAT16, {3}, halves.data())).Input<int64_t>({1}, {1}).Outputs(2).Run();
+  EXPECT_THAT(half.Output<int64_t>(1), ElementsAre(2));
+  OpRunner many("TopK", 11);
+  many.Input<float>({2}, {1, 2}).Input<int64_t>({1}, {3}).Outputs(2);
+  EXPECT_THAT(Failure(many), HasSubstr("[0, 2]"));
+}
+
+TEST(Unique, StringsInOrderOfAppearance) {
+  OpRunner unique("Unique", 11);
+  unique.Attribute("sorted", 0).Input<std::string>({4}, {"b", "a", "b", "c"}).Outputs(4).Run();
+  EXPECT_THAT(unique.Output<std::string>(0), ElementsAre("b", "a", "c"));
+  EXPECT_THAT(unique.Output<int64_t>(1), ElementsAre(0, 1, 3));
+  EXPECT_THAT(unique.Output<int64_t>(2), ElementsAre(0, 1, 0, 2));
+  EXPECT_THAT(unique.Output<int64_t>(3), ElementsAre(2, 1, 1));
+}
+
+TEST(Unique, OfNothing) {
+  OpRunner unique("Unique", 11);
+  unique.Input<float>({0}, {}).Outputs(4).Run();
+  EXPECT_EQ(unique.Dims(0), Shape{0});
+  EXPECT_EQ(unique.Dims(2), Shape{0});
+}
+
+TEST(NonZero, NegativeZeroIsZeroAndNaNIsNot) {
+  OpRunner floats("NonZero", 13);
+  floats.Input<float>({2, 2}, {-0.0f, std::numeric_limits<float>::quiet_NaN(), 0, 1}).Run();
+  EXPECT_EQ(floats.Dims(0), (Shape{2, 2}));
+  EXPECT_THAT(floats.Output<int64_t>(0), ElementsAre(0, 1, 1, 1));
+}
+
+TEST(Compress, RefusesAConditionThatIsTooLong) {
+  OpRunner compress("Compress", 11);
+  compress.Input<float>({2}, {1, 2}).Input<bool>({3}, {false, true, true});
+  EXPECT_THAT(Failure(compress), HasSubstr("at most that many"));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

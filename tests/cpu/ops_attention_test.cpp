@@ -1,0 +1,246 @@
+// Attention, RotaryEmbedding and Einsum against plain loops.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/cpu/kernel_harness.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+using testing::ThrowsMessage;
+
+std::vector<float> Numbers(int64_t count, uint32_t seed) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  for (float& number : numbers) {
+    seed = seed * 1664525u + 1013904223u;
+    number = static_cast<float>(seed >> 8) / 8388608.0f - 1.0f;
+  }
+  return numbers;
+}
+
+struct Sizes {
+  int64_t batch = 2, heads = 4, kv_heads = 2, queries = 5, keys = 7, size = 8, v_size = 6;
+};
+
+// visible(b, i, j): whether query i of image b sees key j.
+template <typename Visible>
+std::vector<float> PlainAttention(const Sizes& s, const std::vector<float>& q, const std::vector<float>& k,
+                                  const std::vector<float>& v, const Visible& visible) {
+  std::vector<float> y;
+  for (int64_t b = 0; b < s.batch; ++b) {
+    for (int64_t h = 0; h < s.heads; ++h) {
+      const int64_t kv = b * s.kv_heads + h / (s.heads / s.kv_heads);
+      for (int64_t i = 0; i < s.queries; ++i) {
+        std::vector<double> weights;
+        double sum = 0;
+        for (int64_t j = 0; j < s.keys; ++j) {
+          double score = 0;
+          for (int64_t d = 0; d < s.size; ++d) {
+            score += static_cast<double>(q[static_cast<size_t>(((b * s.heads + h) * s.queries + i) * s.size + d)]) *
+                     static_cast<double>(k[static_cast<size_t>((kv * s.keys + j) * s.size + d)]);
+          }
+          weights.push_back(visible(b, i, j) ? std::exp(score / std::sqrt(static_cast<double>(s.size))) : 0.0);
+          sum += weights.back();
+        }
+        for (int64_t d = 0; d < s.v_size; ++d) {
+          double value = 0;
+          for (int64_t j = 0; j < s.keys; ++j) {
+            value += weights[static_cast<size_t>(j)] *
+                     static_cast<double>(v[static_cast<size_t>((kv * s.keys + j) * s.v_size + d)]);
+          }
+          y.push_back(static_cast<float>(sum == 0 ? 0.0 : value / sum));
+        }
+      }
+    }
+  }
+  return y;
+}
+
+struct Operands {
+  Sizes s;
+  std::vector<float> q = Numbers(s.batch * s.heads * s.queries * s.size, 1);
+  std::vector<float> k = Numbers(s.batch * s.kv_heads * s.keys * s.size, 2);
+  std::vector<float> v = Numbers(s.batch * s.kv_heads * s.keys * s.v_size, 3);
+
+  void AddTo(OpRunner& runner) const {
+    runner.Input<float>({s.batch, s.heads, s.queries, s.size}, q);
+    runner.Input<float>({s.batch, s.kv_heads, s.keys, s.size}, k);
+    runner.Input<float>({s.batch, s.kv_heads, s.keys, s.v_size}, v);
+  }
+};
+
+TEST(Attention, QueryHeadsShareKeysAndValues) {
+  const Operands o;
+  OpRunner attention("Attention", 23);
+  o.AddTo(attention);
+  attention.Run();
+  EXPECT_THAT(attention.Output<float>(0),
+              Pointwise(FloatNear(1e-5f), PlainAttention(o.s, o.q, o.k, o.v, [](auto...) { return true; })));
+}
+
+TEST(Attention, CausalityCountsFromTheStartOfTheKeys) {
+  const Operands o;
+  OpRunner attention("Attention", 23);
+  attention.Attribute("is_causal", 1);
+  o.AddTo(attention);
+  attention.Run();
+  EXPECT_THAT(
+      attention.Output<float>(0),
+      Pointwise(FloatNear(1e-5f), PlainAttention(o.s, o.q, o.k, o.v, [](auto, auto i, auto j) { return j <= i; })));
+}
+
+TEST(Attention, PaddingIsHiddenAndRowsThatSeeNothingAreZero) {
+  const Operands o;
+  OpRunner attention("Attention", 24);
+  attention.Attribute("is_causal", 1);
+  o.AddTo(attention);
+  attention.NoInput().NoInput().NoInput().Input<int64_t>({2}, {3, 6});
+  attention.Run();
+  const int64_t lengths[] = {3, 6};
+  EXPECT_THAT(attention.Output<float>(0),
+              Pointwise(FloatNear(1e-5f), PlainAttention(o.s, o.q, o.k, o.v, [&](auto b, auto i, auto j) {
+                          return j < lengths[b] && j <= i + lengths[b] - o.s.queries;
+                        })));
+}
+
+TEST(Attention, MasksOfBoolsAndFloatsMayBeShort) {
+  const Operands o;
+  std::vector<float> added;
+  std::vector<bool> kept;
+  for (int64_t i = 0; i < o.s.queries; ++i) {
+    for (int64_t j = 0; j < 6; ++j) {
+      kept.push_back((i + j) % 3 != 0);
+      added.push_back(kept.back() ? 0.0f : -std::numeric_limits<float>::infinity());
+    }
+  }
+  const std::vector<float> expected =
+      PlainAttention(o.s, o.q, o.k, o.v, [](auto, auto i, auto j) { return j < 6 && (i + j) % 3 != 0; });
+  for (const cpu::Datum& mask :
+       {MakeDatum<bool>({o.s.queries, 6}, kept), MakeDatum<float>({1, 1, o.s.queries, 6}, added)}) {
+    OpRunner attention("Attention", 24);
+    o.AddTo(attention);
+    attention.InputDatum(mask);
+    attention.Run();
+    EXPECT_THAT(attention.Output<float>(0), Pointwise(FloatNear(1e-5f), expected));
+  }
+}
+
+TEST(Attention, TheCacheComesFirst) {
+  Operands o;
+  // The same keys and values, the first three of them as the past.
+  const auto part = [&](const std::vector<float>& all, int64_t width, int64_t from, int64_t to) {
+    std::vector<float> taken;
+    for (int64_t i = 0; i < o.s.batch * o.s.kv_heads; ++i) {
+      taken.insert(taken.end(), all.begin() + (i * o.s.keys + from) * width, all.begin() + (i * o.s.keys + to) * width);
+    }
+    return taken;
+  };
+  OpRunner attention("Attention", 23);
+  attention.Outputs(3).Attribute("is_causal", 1);
+  attention.Input<float>({o.s.batch, o.s.heads, o.s.queries, o.s.size}, o.q);
+  attention.Input<float>({o.s.batch, o.s.kv_heads, 4, o.s.size}, part(o.k, o.s.size, 3, 7));
+  attention.Input<float>({o.s.batch, o.s.kv_heads, 4, o.s.v_size}, part(o.v, o.s.v_size, 3, 7));
+  attention.NoInput();
+  attention.Input<float>({o.s.batch, o.s.kv_heads, 3, o.s.size}, part(o.k, o.s.size, 0, 3));
+  attention.Input<float>({o.s.batch, o.s.kv_heads, 3, o.s.v_size}, part(o.v, o.s.v_size, 0, 3));
+  attention.Run();
+  EXPECT_EQ(attention.Output<float>(1), o.k);
+  EXPECT_EQ(attention.Output<float>(2), o.v);
+  EXPECT_THAT(
+      attention.Output<float>(0),
+      Pointwise(FloatNear(1e-5f), PlainAttention(o.s, o.q, o.k, o.v, [](auto, auto i, auto j) { return j <= i + 3; })));
+}
+
+TEST(Attention, HeadsMayLieSideBySide) {
+  // One image, two heads of one number each, so [1, 2, 2] is [length, heads].
+  OpRunner attention("Attention", 23);
+  attention.Attribute("q_num_heads", 2).Attribute("kv_num_heads", 2).Attribute("scale", 1.0f).Outputs(4);
+  attention.Attribute("qk_matmul_output_mode", 0);
+  attention.Input<float>({1, 1, 2}, {1, 2}).Input<float>({1, 2, 2}, {1, 2, 3, 4}).Input<float>({1, 2, 2}, {5, 6, 5, 6});
+  attention.Run();
+  EXPECT_EQ(attention.Dims(0), (Shape{1, 1, 2}));
+  EXPECT_THAT(attention.Output<float>(0), ElementsAre(FloatNear(5, 1e-5f), FloatNear(6, 1e-5f)));
+  EXPECT_THAT(attention.Output<float>(3), ElementsAre(1, 3, 4, 8));
+  EXPECT_EQ(attention.Dims(1), (Shape{1, 2, 2, 1}));
+  EXPECT_THAT(attention.Output<float>(1), ElementsAre(1, 3, 2, 4));
+}
+
+TEST(Attention, ShapesThatDoNotFitAreErrors) {
+  OpRunner heads("Attention", 23);
+  heads.Input<float>({1, 3, 1, 1}, {0, 0, 0}).Input<float>({1, 2, 1, 1}, {0, 0}).Input<float>({1, 2, 1, 1}, {0, 0});
+  EXPECT_THAT([&] { heads.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("3 query heads")));
+  OpRunner missing("Attention", 23);
+  missing.Input<float>({1, 1, 2}, {0, 0}).Input<float>({1, 1, 2}, {0, 0}).Input<float>({1, 1, 2}, {0, 0});
+  EXPECT_THROW(missing.Run(), cpu::OpError);
+}
+
+TEST(RotaryEmbedding, TurnsPairsByThePositionsAngle) {
+  const float c = std::cos(0.5f), s = std::sin(0.5f);
+  OpRunner halves("RotaryEmbedding", 23);
+  halves.Input<float>({1, 1, 1, 4}, {1, 2, 3, 4}).Input<float>({2, 2}, {1, 1, c, 1}).Input<float>({2, 2}, {0, 0, s, 0});
+  halves.Input<int64_t>({1, 1}, {1});
+  halves.Run();
+  EXPECT_THAT(halves.Output<float>(0), Pointwise(FloatNear(1e-6f), std::vector<float>{c - 3 * s, 2, s + 3 * c, 4}));
+  OpRunner pairs("RotaryEmbedding", 23);
+  pairs.Attribute("interleaved", 1).Attribute("num_heads", 1).Attribute("rotary_embedding_dim", 2);
+  pairs.Input<float>({1, 1, 4}, {1, 2, 3, 4}).Input<float>({1, 1, 1}, {c}).Input<float>({1, 1, 1}, {s});
+  pairs.Run();
+  EXPECT_THAT(pairs.Output<float>(0), Pointwise(FloatNear(1e-6f), std::vector<float>{c - 2 * s, s + 2 * c, 3, 4}));
+}
+
+TEST(RotaryEmbedding, PositionsOutsideOfTheCacheAreErrors) {
+  for (int64_t position : {int64_t{-1}, int64_t{1}, INT64_MAX}) {
+    OpRunner rotary("RotaryEmbedding", 23);
+    rotary.Input<float>({1, 1, 1, 2}, {1, 2})
+        .Input<float>({1, 1}, {1})
+        .Input<float>({1, 1}, {0})
+        .Input<int64_t>({1, 1}, {position});
+    EXPECT_THAT([&] { rotary.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("position")));
+  }
+}
+
+std::vector<float> Einsum(const std::string& equation, std::vector<cpu::Datum> inputs) {
+  OpRunner einsum("Einsum", 12);
+  einsum.Attribute("equation", equation);
+  for (cpu::Datum& input : inputs) einsum.InputDatum(std::move(input));
+  einsum.Run();
+  return einsum.Output<float>(0);
+}
+
+TEST(Einsum, ContractsTransposesAndTakesDiagonals) {
+  const auto a = MakeDatum<float>({2, 2}, {1, 2, 3, 4});
+  const auto b = MakeDatum<float>({2, 2}, {5, 6, 7, 8});
+  EXPECT_THAT(Einsum("ij,jk->ik", {a, b}), ElementsAre(19, 22, 43, 50));
+  EXPECT_THAT(Einsum("ij, kj -> ki", {a, b}), ElementsAre(17, 39, 23, 53));
+  EXPECT_THAT(Einsum("ij->ji", {a}), ElementsAre(1, 3, 2, 4));
+  EXPECT_THAT(Einsum("ii->i", {a}), ElementsAre(1, 4));
+  EXPECT_THAT(Einsum("ii", {a}), ElementsAre(5));
+  EXPECT_THAT(Einsum("ij->", {a}), ElementsAre(10));
+  EXPECT_THAT(Einsum("ij,ij,ij->j", {a, b, a}), ElementsAre(5 + 63, 24 + 128));
+  EXPECT_THAT(Einsum("i,j", {MakeDatum<float>({2}, {1, 2}), MakeDatum<float>({2}, {3, 4})}), ElementsAre(3, 4, 6, 8));
+}
+
+TEST(Einsum, EllipsesBroadcast) {
+  const auto a = MakeDatum<float>({2, 1, 2}, {1, 2, 3, 4});
+  const auto b = MakeDatum<float>({2, 1}, {10, 1});
+  EXPECT_THAT(Einsum("...ij,...jk->...ik", {a, b}), ElementsAre(12, 34));
+  EXPECT_THAT(Einsum("...i->...", {a}), ElementsAre(3, 7));
+}
+
+TEST(Einsum, EquationsThatMakeNoSenseAreErrors) {
+  const auto a = MakeDatum<float>({2, 2}, {1, 2, 3, 4});
+  for (const char* equation : {"", "i", "ijk", "ij->k", "ij->ii", "ij,jk->ik", "i1->i", "......ij", "ij->->i"}) {
+    EXPECT_THROW(Einsum(equation, {a}), cpu::OpError) << equation;
+  }
+  EXPECT_THROW(Einsum("ij,ij->", {a, MakeDatum<float>({2, 3}, {1, 2, 3, 4, 5, 6})}), cpu::OpError);
+}
+
+}  // namespace
+}  // namespace epiphyte::test

@@ -1,0 +1,293 @@
+// Reductions, softmax and normalisations: every combination of axes against plain loops, empty sets, extreme values.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "tests/cpu/kernel_harness.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+using testing::ThrowsMessage;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::vector<float> Numbers(size_t count, float scale = 1.0f) {
+  std::vector<float> numbers(count);
+  uint32_t state = 12345;
+  for (float& number : numbers) {
+    state = state * 1664525u + 1013904223u;
+    number = scale * (static_cast<float>(state >> 8) / 8388608.0f - 1.0f);
+  }
+  return numbers;
+}
+
+// The elements of each output, by counting through all indices.
+std::vector<std::vector<double>> Sets(const Shape& dims, const std::vector<float>& x, unsigned reduced) {
+  int64_t outputs = 1;
+  for (size_t d = 0; d < dims.size(); ++d) outputs *= reduced >> d & 1 ? 1 : dims[d];
+  std::vector<std::vector<double>> sets(static_cast<size_t>(outputs));
+  for (size_t i = 0; i < x.size(); ++i) {
+    int64_t rest = static_cast<int64_t>(i), output = 0, stride = 1;
+    for (size_t d = dims.size(); d-- > 0;) {
+      if (!(reduced >> d & 1)) {
+        output += rest % dims[d] * stride;
+        stride *= dims[d];
+      }
+      rest /= dims[d];
+    }
+    sets[static_cast<size_t>(output)].push_back(static_cast<double>(x[i]));
+  }
+  return sets;
+}
+
+using SetFunction = std::function<double(const std::vector<double>&)>;
+
+double Total(const std::vector<double>& set, double (*map)(double)) {
+  double sum = 0;
+  for (double value : set) sum += map(value);
+  return sum;
+}
+
+struct ReduceCase {
+  const char* op;
+  SetFunction function;
+};
+const ReduceCase kCases[] = {
+    {"ReduceSum", [](const auto& s) { return Total(s, [](double v) { return v; }); }},
+    {"ReduceMean", [](const auto& s) { return Total(s, [](double v) { return v; }) / static_cast<double>(s.size()); }},
+    {"ReduceL1", [](const auto& s) { return Total(s, [](double v) { return std::fabs(v); }); }},
+    {"ReduceL2", [](const auto& s) { return std::sqrt(Total(s, [](double v) { return v * v; })); }},
+    {"ReduceSumSquare", [](const auto& s) { return Total(s, [](double v) { return v * v; }); }},
+    {"ReduceLogSumExp", [](const auto& s) { return std::log(Total(s, [](double v) { return std::exp(v); })); }},
+    {"ReduceMax", [](const auto& s) { return *std::max_element(s.begin(), s.end()); }},
+    {"ReduceMin", [](const auto& s) { return *std::min_element(s.begin(), s.end()); }},
+    {"ReduceProd", [](const auto& s) { return std::accumulate(s.begin(), s.end(), 1.0, std::multiplies<>()); }},
+};
+
+TEST(Reduce, EverySetOfAxesAgreesWithPlainLoops) {
+  const Shape dims = {3, 1, 40, 2, 5};
+  const std::vector<float> x = Numbers(1200);
+  for (const ReduceCase& test : kCases) {
+    for (unsigned reduced = 1; reduced < 32; ++reduced) {
+      std::vector<int64_t> axes;
+      for (int64_t d = 0; d < 5; ++d) {
+        if (reduced >> d & 1) axes.push_back(d % 2 == 0 ? d : d - 5);
+      }
+      OpRunner runner(test.op, 18);
+      runner.Attribute("keepdims", 0).InputDatum(MakeDatum<float>(dims, x));
+      runner.InputDatum(MakeDatum<int64_t>({static_cast<int64_t>(axes.size())}, axes));
+      runner.Run();
+      std::vector<float> expected;
+      for (const auto& set : Sets(dims, x, reduced)) expected.push_back(static_cast<float>(test.function(set)));
+      EXPECT_THAT(runner.Output<float>(0), Pointwise(FloatNear(1e-4f), expected)) << test.op << ' ' << reduced;
+    }
+  }
+}
+
+OpRunner Reduce(const std::string& op, int64_t version, cpu::Datum x) {
+  OpRunner runner(op, version);
+  runner.InputDatum(std::move(x));
+  runner.Run();
+  return runner;
+}
+
+TEST(Reduce, EmptySetsGiveTheNeutralElement) {
+  const auto empty = MakeDatum<float>({2, 0}, std::vector<float>());
+  const std::pair<const char*, float> cases[] = {
+      {"ReduceSum", 0.0f},          {"ReduceProd", 1.0f},      {"ReduceMax", -kInfinity},
+      {"ReduceMin", kInfinity},     {"ReduceL1", 0.0f},        {"ReduceL2", 0.0f},
+      {"ReduceLogSum", -kInfinity}, {"ReduceSumSquare", 0.0f}, {"ReduceLogSumExp", -kInfinity}};
+  for (const auto& [op, expected] : cases) {
+    OpRunner runner(op, 20);
+    runner.InputDatum(empty).Input<int64_t>({1}, {1});
+    runner.Run();
+    EXPECT_EQ(runner.Dims(0), (Shape{2, 1})) << op;
+    EXPECT_THAT(runner.Output<float>(0), Each(expected)) << op;
+  }
+}
+
+TEST(Reduce, WithNoopAndWithoutAxesTheInputIsTheOutput) {
+  OpRunner runner("ReduceSum", 13);
+  runner.Attribute("noop_with_empty_axes", 1).Input<float>({2}, {1, 2}).NoInput();
+  runner.Run();
+  EXPECT_THAT(runner.Output<float>(0), ElementsAre(1, 2));
+}
+
+TEST(Reduce, BeforeOpset18TheAxesAreAnAttribute) {
+  OpRunner runner("ReduceMax", 13);
+  runner.Attribute("axes", std::vector<int64_t>{-1}).Input<float>({2, 2}, {1, 2, 4, 3});
+  runner.Run();
+  EXPECT_EQ(runner.Dims(0), (Shape{2, 1}));
+  EXPECT_THAT(runner.Output<float>(0), ElementsAre(2, 4));
+}
+
+TEST(Reduce, IntegersBooleansAndNaN) {
+  EXPECT_THAT(Reduce("ReduceMean", 18, MakeDatum<int32_t>({4}, {1, 2, 3, 5})).Output<int32_t>(0), ElementsAre(2));
+  EXPECT_THAT(Reduce("ReduceMax", 20, MakeDatum<bool>({2}, {false, true})).Output<bool>(0), ElementsAre(true));
+  EXPECT_THAT(Reduce("ReduceMin", 20, MakeDatum<bool>({2}, {false, true})).Output<bool>(0), ElementsAre(false));
+  std::vector<float> x(100, 1.0f);
+  x[77] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(Reduce("ReduceMax", 18, MakeDatum<float>({100}, x)).Output<float>(0)[0]));
+}
+
+TEST(Reduce, LogSumExpNeitherOverflowsNorLosesInfinity) {
+  EXPECT_THAT(Reduce("ReduceLogSumExp", 18, MakeDatum<float>({2}, {1000, 1000})).Output<float>(0),
+              ElementsAre(FloatNear(1000.6931f, 1e-3f)));
+  EXPECT_THAT(Reduce("ReduceLogSumExp", 18, MakeDatum<float>({2}, {kInfinity, 0})).Output<float>(0),
+              ElementsAre(kInfinity));
+}
+
+TEST(Reduce, LongSumsStayAccurate) {
+  const std::vector<float> ones(1 << 20, 0.1f);
+  EXPECT_NEAR(Reduce("ReduceSum", 13, MakeDatum<float>({1 << 20}, ones)).Output<float>(0)[0], 104857.6, 2.0);
+}
+
+TEST(Reduce, AnAxisOutOfRangeIsAnError) {
+  OpRunner runner("ReduceSum", 13);
+  runner.Input<float>({2}, {1, 2}).Input<int64_t>({1}, {1});
+  EXPECT_THAT([&] { runner.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("axis is 1")));
+}
+
+TEST(ArgMax, FirstLastAndNaN) {
+  OpRunner first("ArgMax", 13);
+  first.Attribute("axis", 1).Input<int8_t>({2, 3}, {5, 9, 9, 1, 0, 1});
+  first.Run();
+  EXPECT_THAT(first.Output<int64_t>(0), ElementsAre(1, 0));
+  OpRunner last("ArgMin", 13);
+  last.Attribute("axis", 0).Attribute("select_last_index", 1).Attribute("keepdims", 0);
+  last.Input<float>({3, 2}, {1, 2, 0, 1, 0, 1});
+  last.Run();
+  EXPECT_THAT(last.Output<int64_t>(0), ElementsAre(2, 2));
+  OpRunner nan("ArgMax", 13);
+  nan.Input<float>({3}, {1, std::numeric_limits<float>::quiet_NaN(), 5});
+  nan.Run();
+  EXPECT_THAT(nan.Output<int64_t>(0), ElementsAre(1));
+}
+
+TEST(ArgMax, AnEmptyAxisIsAnError) {
+  OpRunner arg("ArgMax", 13);
+  arg.Input<float>({0, 2}, {});
+  EXPECT_THAT([&] { arg.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("empty")));
+}
+
+TEST(CumSum, ExclusiveAndReverse) {
+  OpRunner sum("CumSum", 14);
+  sum.Attribute("exclusive", 1)
+      .Attribute("reverse", 1)
+      .Input<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6})
+      .Input<int32_t>({}, {1});
+  sum.Run();
+  EXPECT_THAT(sum.Output<int32_t>(0), ElementsAre(5, 3, 0, 11, 6, 0));
+}
+
+TEST(CumProd, MultipliesAlongTheAxis) {
+  OpRunner product("CumProd", 26);
+  product.Input<double>({3}, {1, 2, 3}).Input<int64_t>({}, {-1});
+  product.Run();
+  EXPECT_THAT(product.Output<double>(0), ElementsAre(1, 2, 6));
+}
+
+TEST(Softmax, BeforeOpset13EverythingFromTheAxisOnIsOneRow) {
+  OpRunner old("Softmax", 11);
+  old.Attribute("axis", 1).Input<float>({1, 2, 2}, {0, 0, 0, 0}).InPlace(true);
+  old.Run();
+  EXPECT_THAT(old.Output<float>(0), Each(0.25f));
+  OpRunner fresh("Softmax", 13);
+  fresh.Attribute("axis", 1).Input<float>({1, 2, 2}, {0, 0, 0, 0}).InPlace(true);
+  fresh.Run();
+  EXPECT_THAT(fresh.Output<float>(0), Each(0.5f));
+}
+
+TEST(Softmax, LargeNumbersDoNotOverflow) {
+  OpRunner softmax("Softmax", 13);
+  softmax.Input<float>({2, 3}, {1e30f, 0, -1e30f, -kInfinity, 1, 1});
+  softmax.Run();
+  EXPECT_THAT(softmax.Output<float>(0), ElementsAre(1, 0, 0, 0, 0.5f, 0.5f));
+}
+
+TEST(Softmax, AnyAxisAndTypeAgreesWithTheLastAxis) {
+  const std::vector<float> x = Numbers(77, 5.0f);
+  OpRunner rows("LogSoftmax", 13);
+  rows.Attribute("axis", -1).Input<float>({1, 77}, x);
+  rows.Run();
+  OpRunner columns("LogSoftmax", 13);
+  columns.Attribute("axis", 0).Input<double>({77, 1}, std::vector<double>(x.begin(), x.end()));
+  columns.Run();
+  const std::vector<double> expected = columns.Output<double>(0);
+  EXPECT_THAT(rows.Output<float>(0), Pointwise(FloatNear(2e-6f), std::vector<float>(expected.begin(), expected.end())));
+}
+
+TEST(LayerNormalization, ScaleAndBiasMayBroadcast) {
+  OpRunner norm("LayerNormalization", 17);
+  norm.Attribute("axis", 1).Attribute("epsilon", 0.0f).Outputs(3);
+  norm.Input<float>({1, 2, 2}, {1, 3, 1, 3}).Input<float>({2}, {1, 2}).Input<float>({2, 1}, {0, 10});
+  norm.Run();
+  EXPECT_THAT(norm.Output<float>(0), ElementsAre(-1, 2, 9, 12));
+  EXPECT_EQ(norm.Dims(1), (Shape{1, 1, 1}));
+  EXPECT_THAT(norm.Output<float>(1), ElementsAre(2));
+  EXPECT_THAT(norm.Output<float>(2), ElementsAre(1));
+}
+
+TEST(LayerNormalization, AScaleThatDoesNotFitIsAnError) {
+  OpRunner norm("LayerNormalization", 17);
+  norm.Input<float>({1, 4}, {0, 0, 0, 0}).Input<float>({3}, {1, 1, 1});
+  EXPECT_THROW(norm.Run(), cpu::OpError);
+}
+
+TEST(RMSNormalization, DividesByTheRootOfTheMeanSquare) {
+  OpRunner norm("RMSNormalization", 23);
+  norm.Attribute("epsilon", 0.0f).Input<float>({2, 2}, {3, 4, 0, 2}).Input<float>({2}, {1, 10});
+  norm.Run();
+  const float root = std::sqrt(12.5f);
+  EXPECT_THAT(norm.Output<float>(0),
+              ElementsAre(FloatNear(3 / root, 1e-6f), FloatNear(40 / root, 1e-5f), 0, FloatNear(14.142136f, 1e-5f)));
+}
+
+TEST(RMSNormalization, TheScaleGivesTheTypeOfTheResult) {
+  OpRunner norm("RMSNormalization", 23);
+  norm.Attribute("epsilon", 0.0f).Input<cpu::Float16>({1, 2}, {cpu::Float16(1.0f), cpu::Float16(-1.0f)});
+  norm.Input<float>({2}, {3, 5});
+  norm.Run();
+  EXPECT_THAT(norm.Output<float>(0), ElementsAre(3, -5));
+}
+
+TEST(GroupNormalization, ScaleIsPerGroupInOpset18AndPerChannelIn21) {
+  const std::vector<float> x = {0, 2, 0, 2, 1, 3, 1, 3};  // [1, 4, 2]: two groups of two channels
+  OpRunner old("GroupNormalization", 18);
+  old.Attribute("num_groups", 2).Attribute("epsilon", 0.0f);
+  old.Input<float>({1, 4, 2}, x).Input<float>({2}, {1, 10}).Input<float>({2}, {0, 5});
+  old.Run();
+  EXPECT_THAT(old.Output<float>(0), ElementsAre(-1, 1, -1, 1, -5, 15, -5, 15));
+  OpRunner fresh("GroupNormalization", 21);
+  fresh.Attribute("num_groups", 2).Attribute("epsilon", 0.0f);
+  fresh.Input<float>({1, 4, 2}, x).Input<float>({4}, {1, 2, 3, 4}).Input<float>({4}, {0, 0, 0, 1});
+  fresh.Run();
+  EXPECT_THAT(fresh.Output<float>(0), ElementsAre(-1, 1, -2, 2, -3, 3, -3, 5));
+}
+
+TEST(GroupNormalization, ChannelsMustDivide) {
+  OpRunner norm("GroupNormalization", 21);
+  norm.Attribute("num_groups", 3).Input<float>({1, 4, 1}, {1, 2, 3, 4});
+  norm.Input<float>({4}, {1, 1, 1, 1}).Input<float>({4}, {0, 0, 0, 0});
+  EXPECT_THAT([&] { norm.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("3 groups")));
+}
+
+TEST(LpNormalization, ZeroVectorsStayZero) {
+  OpRunner norm("LpNormalization", 22);
+  norm.Attribute("p", 1).Attribute("axis", 0).Input<float>({2, 2}, {1, 0, -3, 0});
+  norm.Run();
+  EXPECT_THAT(norm.Output<float>(0), ElementsAre(0.25f, 0, -0.75f, 0));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

@@ -1,0 +1,194 @@
+// The context's bytes: a plan comes back as it was, damage is refused, and nothing that is in them can crash the
+// loader.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "plugins/cpu/plan/context.h"
+#include "plugins/cpu/plan/context_format.h"
+#include "plugins/cpu/plan/fuse.h"
+#include "plugins/cpu/plan/plan_editor.h"
+#include "tests/cpu/plan_host.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+constexpr int64_t kWidth = 48;
+
+cpu::PlanDef SmallModel() {
+  PlanBuilder b;
+  const int32_t x = b.Input({1, 16, 6, 6});
+  const int32_t w = b.Constant({32, 16, 3, 3}, std::vector<float>(32 * 16 * 9, 0.01f));
+  int32_t y = b.Node("Relu", 14, {b.Node("Conv", 11, {x, w}, {1, 32, 4, 4})}, {1, 32, 4, 4});
+  y = b.Node("Flatten", 13, {b.Node("GlobalAveragePool", 1, {y}, {1, 32, 1, 1})}, {1, 32});
+  const int32_t matrix = b.Constant({32, kWidth}, std::vector<float>(32 * kWidth, 0.125f));
+  y = b.Node("MatMul", 13, {y, matrix}, {1, kWidth});
+  b.Output(b.Node("Softmax", 13,
+                  {b.Node("Add", 14, {y, b.Constant({kWidth}, std::vector<float>(kWidth, 1))}, {1, kWidth})},
+                  {1, kWidth}));
+  cpu::PlanDef def = b.Take();
+  def.name = "partition";
+  return def;
+}
+
+std::vector<float> SmallInput() { return std::vector<float>(16 * 36, 0.5f); }
+
+// Aligned, as a mapped file is.
+struct Blob {
+  std::shared_ptr<void> memory;
+  size_t size;
+  const char* data() const { return static_cast<const char*>(memory.get()); }
+  char* data() { return static_cast<char*>(memory.get()); }
+};
+
+Blob ToBlob(const std::string& bytes) {
+  Blob blob{cpu::AllocateShared(bytes.size()), bytes.size()};
+  std::memcpy(blob.data(), bytes.data(), bytes.size());
+  return blob;
+}
+
+std::string Write(const cpu::Plan& plan) {
+  std::string bytes;
+  const cpu::Plan* plans[] = {&plan};
+  cpu::WriteContext(cpu::ContextKey::Here(1, false), plans,
+                    [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+  return bytes;
+}
+
+std::string SmallContext() { return Write(PlanRunner(SmallModel()).plan()); }
+
+TEST(Context, APlanComesBackAndGivesTheSameNumbers) {
+  PlanRunner original(SmallModel());
+  const std::vector<float> expected = original.Run({SmallInput()});
+  const Blob blob = ToBlob(Write(original.plan()));
+  cpu::LoadedContext context = cpu::LoadedContext::Parse(blob.data(), blob.size);
+  ASSERT_EQ(context.plans.size(), 1u);
+  EXPECT_EQ(context.plans[0].def.name, "partition");
+  PlanRunner loaded(std::move(context.plans[0].def), false, std::move(context.plans[0].packed));
+  EXPECT_FALSE(loaded.plan().repacked());
+  EXPECT_THAT(loaded.Run({SmallInput()}), ElementsAreArray(expected));
+}
+
+TEST(Context, WeightsAreUsedInPlace) {
+  const Blob blob = ToBlob(SmallContext());
+  cpu::LoadedContext context = cpu::LoadedContext::Parse(blob.data(), blob.size);
+  ASSERT_FALSE(context.plans[0].packed.empty());
+  for (const cpu::PackedData& packed : context.plans[0].packed) {
+    EXPECT_GE(static_cast<const char*>(packed.data), blob.data());
+    EXPECT_LE(static_cast<const char*>(packed.data) + packed.bytes, blob.data() + blob.size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(packed.data) % 64, 0u);
+  }
+}
+
+TEST(Context, AnUnalignedPayloadIsCopiedAndWorks) {
+  const std::string bytes = SmallContext();
+  const Blob blob = ToBlob("1234567" + bytes);
+  cpu::LoadedContext context = cpu::LoadedContext::Parse(blob.data() + 7, bytes.size());
+  PlanRunner loaded(std::move(context.plans[0].def), false, std::move(context.plans[0].packed));
+  EXPECT_THAT(loaded.Run({SmallInput()}), ElementsAreArray(PlanRunner(SmallModel()).Run({SmallInput()})));
+}
+
+TEST(Context, SameInputSameBytes) { EXPECT_EQ(SmallContext(), SmallContext()); }
+
+TEST(Context, PackedDataOfAnotherLayoutIsConverted) {
+  const Blob blob = ToBlob(SmallContext());
+  cpu::LoadedContext context = cpu::LoadedContext::Parse(blob.data(), blob.size);
+  // As another CPU would have packed the matrix: row-major.
+  auto& packed = context.plans[0].packed;
+  const auto matrix = std::find_if(packed.begin(), packed.end(), [](const auto& entry) { return entry.key == "b"; });
+  ASSERT_NE(matrix, packed.end());
+  const std::vector<float> plain(32 * kWidth, 0.125f);
+  matrix->format = "blocked;32,48,;32,48,;48,1,;;;";
+  matrix->data = plain.data();
+  matrix->bytes = plain.size() * sizeof(float);
+  PlanRunner loaded(std::move(context.plans[0].def), false, std::move(packed));
+  EXPECT_TRUE(loaded.plan().repacked());
+  EXPECT_THAT(loaded.Run({SmallInput()}), ElementsAreArray(PlanRunner(SmallModel()).Run({SmallInput()})));
+}
+
+TEST(Context, PackedDataWhoseLayoutReachesBeyondItsBytesIsRefused) {
+  for (const char* format : {"blocked;32,48,;32,48,;4800000,1,;;;", "blocked;32,48,;32,48,;48,1,;1024,1024,;0,1,;",
+                             "blocked;32,48,;64,48,;48,1,;;;", "blocked;32,48,;32,48,;-48,1,;;;",
+                             "blocked;32,48,;32,48,;48,1,;16,;7,;", "blocked;32,48", "", "opaque"}) {
+    const Blob blob = ToBlob(SmallContext());
+    cpu::LoadedContext context = cpu::LoadedContext::Parse(blob.data(), blob.size);
+    for (cpu::PackedData& packed : context.plans[0].packed)
+      if (packed.key == "b") packed.format = format;
+    EXPECT_THROW(PlanRunner(std::move(context.plans[0].def), false, std::move(context.plans[0].packed)), cpu::OpError)
+        << format;
+  }
+}
+
+TEST(Context, TruncatedAnywhereItIsRefused) {
+  const std::string bytes = SmallContext();
+  for (size_t size = 0; size < bytes.size(); size += size < 4096 ? 1 : 997) {
+    const Blob blob = ToBlob(bytes.substr(0, size));
+    try {
+      cpu::LoadedContext::Parse(blob.data(), size);
+      FAIL() << size << " of " << bytes.size() << " bytes were accepted";
+    } catch (const cpu::OpError& error) {
+      EXPECT_EQ(error.code(), EP_STATUS_INVALID_GRAPH);
+      EXPECT_THAT(error.what(), HasSubstr("compile the model again"));
+    }
+  }
+}
+
+// Whatever the bytes say, the answer is a plan or an error.
+TEST(Context, FlippedBytesNeverCrash) {
+  const std::string bytes = SmallContext();
+  cpu::ContextFileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const size_t end = sizeof header + header.table_bytes;
+  std::mt19937 random(11);
+  int refused = 0;
+  for (size_t at = 0; at < end; ++at) {
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ (1u << (random() % 8)));
+    const Blob blob = ToBlob(changed);
+    try {
+      cpu::LoadedContext context = cpu::LoadedContext::Parse(blob.data(), blob.size);
+      for (cpu::LoadedPlan& plan : context.plans) {
+        PlanRunner runner(std::move(plan.def), false, std::move(plan.packed));
+        if (runner.plan().def().inputs.size() == 1) runner.Run({SmallInput()}, {{1, 16, 6, 6}});
+      }
+    } catch (const cpu::OpError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(end / 10));
+}
+
+TEST(ContextKey, SurvivesItsText) {
+  const cpu::ContextKey key{"3.1 abc", "x86_64/avx2", 7, "bf16"};
+  cpu::ContextKey read;
+  ASSERT_TRUE(cpu::ContextKey::FromText(key.ToText(), &read));
+  EXPECT_EQ(read.ToText(), key.ToText());
+  EXPECT_FALSE(cpu::ContextKey::FromText("nonsense", &read));
+  EXPECT_FALSE(cpu::ContextKey::FromText("format=999;onednn=1;isa=2", &read));
+}
+
+TEST(ContextKey, VerdictsFollowWhatDiffers) {
+  const cpu::ContextKey here{"2.6.3 x", "x86_64/avx512_core", 2, "f32"};
+  std::string reason;
+  EXPECT_EQ(cpu::Compare(here, here, &reason), EP_CONTEXT_OPTIMAL);
+  cpu::ContextKey other = here;
+  other.threads = 4;
+  EXPECT_EQ(cpu::Compare(other, here, &reason), EP_CONTEXT_PREFER_RECOMPILATION);
+  EXPECT_THAT(reason, HasSubstr("4 threads"));
+  other = here;
+  other.isa = "x86_64/avx2";
+  EXPECT_EQ(cpu::Compare(other, here, &reason), EP_CONTEXT_PREFER_RECOMPILATION);
+  other = here;
+  other.isa = "aarch64/isa3";
+  EXPECT_EQ(cpu::Compare(other, here, &reason), EP_CONTEXT_UNSUPPORTED);
+  other = here;
+  other.onednn = "3.1.1 y";
+  EXPECT_EQ(cpu::Compare(other, here, &reason), EP_CONTEXT_UNSUPPORTED);
+  EXPECT_THAT(reason, HasSubstr("oneDNN 3.1.1 y"));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

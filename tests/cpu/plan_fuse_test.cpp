@@ -1,0 +1,188 @@
+// Fusions: what is joined, what must stay apart, and that results stay the same.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "plugins/cpu/plan/fuse.h"
+#include "plugins/cpu/plan/plan_editor.h"
+#include "tests/cpu/plan_host.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::FloatNear;
+using testing::Pointwise;
+
+cpu::PlanDef Fused(cpu::PlanDef def) {
+  cpu::Fuse(def);
+  return def;
+}
+
+std::vector<float> Ramp(size_t count, float scale = 0.1f) {
+  std::vector<float> data(count);
+  for (size_t i = 0; i < count; ++i) data[i] = scale * (static_cast<float>(i % 23) - 11.0f);
+  return data;
+}
+
+// The plan as it is and after fusion, on the same inputs.
+void ExpectSameResult(const std::function<cpu::PlanDef()>& make, const std::vector<std::vector<float>>& inputs,
+                      float tolerance = 1e-5f) {
+  PlanRunner plain(make(), false);
+  PlanRunner fused(make(), true);
+  const std::vector<float> expected = plain.Run(inputs);
+  EXPECT_THAT(fused.Run(inputs), Pointwise(FloatNear(tolerance), expected));
+  EXPECT_THAT(fused.Run(inputs), Pointwise(FloatNear(tolerance), expected)) << "with the learned memory plan";
+}
+
+TEST(FuseElementwise, AChainBecomesOneNode) {
+  const auto make = [] {
+    PlanBuilder b;
+    int32_t x = b.Input({4});
+    for (int i = 0; i < 10; ++i) x = b.Node("Add", 14, {x, b.Constant({4}, {1, 2, 3, 4})}, {4});
+    b.Output(x);
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "Elementwise*");
+  ExpectSameResult(make, {{0, 1, 2, 3}});
+}
+
+TEST(FuseElementwise, ALongChainIsCutWhereItNeedsTooManyInputs) {
+  const auto make = [] {
+    PlanBuilder b;
+    int32_t x = b.Input({4});
+    for (int i = 0; i < 200; ++i) x = b.Node(i % 2 ? "Mul" : "Sub", 14, {x, b.Constant({4}, Ramp(4, 0.09f))}, {4});
+    b.Output(x);
+    return b.Take();
+  };
+  const cpu::PlanDef fused = Fused(make());
+  EXPECT_LE(fused.nodes.size(), 8u);
+  for (const cpu::NodeDef& node : fused.nodes) EXPECT_LE(node.inputs.size(), 32u);
+  ExpectSameResult(make, {{0, 1, 2, 3}});
+}
+
+TEST(FuseElementwise, AValueThatTwoNodesReadIsStillMade) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({2, 3});
+    const int32_t shared = b.Node("Exp", 13, {x}, {2, 3});
+    const int32_t left = b.Node("Neg", 13, {shared}, {2, 3});
+    const int32_t right = b.Node("Sqrt", 13, {shared}, {2, 3});
+    b.Output(b.Node("Mul", 14, {left, right}, {2, 3}));
+    return b.Take();
+  };
+  ExpectSameResult(make, {Ramp(6)});
+}
+
+TEST(FuseElementwise, OperandsBroadcastInEveryWay) {
+  const auto make = [] {
+    PlanBuilder b;
+    int32_t x = b.Input({2, 3, 4, 5});
+    x = b.Node("Add", 14, {x, b.Constant({5}, Ramp(5))}, {2, 3, 4, 5});
+    x = b.Node("Mul", 14, {b.Constant({3, 1, 1}, Ramp(3)), x}, {2, 3, 4, 5});
+    x = b.Node("Sub", 14, {x, b.Constant({2, 1, 4, 1}, Ramp(8))}, {2, 3, 4, 5});
+    x = b.Node("Max", 13, {x, b.Constant({}, {-0.25f})}, {2, 3, 4, 5});
+    b.Output(x);
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "Elementwise*");
+  ExpectSameResult(make, {Ramp(120)});
+}
+
+TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({1, 16, 8, 8});
+    const int32_t w = b.Constant({16, 16, 3, 3}, Ramp(16 * 16 * 9, 0.01f));
+    const std::vector<cpu::AttributeValue> pads = {cpu::IntsAttribute("pads", {1, 1, 1, 1})};
+    const int32_t first = b.Node("Relu", 14, {b.Node("Conv", 11, {x, w}, {1, 16, 8, 8}, pads)}, {1, 16, 8, 8});
+    const int32_t second = b.Node("Conv", 11, {first, w}, {1, 16, 8, 8}, pads);
+    b.Output(b.Node("Relu", 14, {b.Node("Add", 14, {second, first}, {1, 16, 8, 8})}, {1, 16, 8, 8}));
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "Conv* Conv*");
+  ExpectSameResult(make, {Ramp(16 * 64)}, 1e-4f);
+}
+
+TEST(FuseConv, AConvolutionThatIsAnOutputToKeepsItsOwnResult) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({1, 3, 5, 5});
+    const int32_t y = b.Node("Conv", 11, {x, b.Constant({4, 3, 1, 1}, Ramp(12))}, {1, 4, 5, 5});
+    b.Output(y);
+    b.Output(b.Node("Relu", 14, {y}, {1, 4, 5, 5}));
+    return b.Take();
+  };
+  ExpectSameResult(make, {Ramp(75)});
+}
+
+TEST(FuseMatMul, BiasResidualAndGeluJoinTheProduct) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({2, 3, 8});
+    const int32_t residual = b.Input({2, 3, 4});
+    int32_t y = b.Node("MatMul", 13, {x, b.Constant({8, 4}, Ramp(32))}, {2, 3, 4});
+    y = b.Node("Add", 14, {b.Constant({4}, Ramp(4)), y}, {2, 3, 4});
+    y = b.Node("Add", 14, {y, residual}, {2, 3, 4});
+    const int32_t scaled = b.Node("Div", 14, {y, b.Constant({}, {std::sqrt(2.0f)})}, {2, 3, 4});
+    const int32_t gate = b.Node("Add", 14, {b.Node("Erf", 13, {scaled}, {2, 3, 4}), b.Constant({}, {1})}, {2, 3, 4});
+    y = b.Node("Mul", 14, {b.Node("Mul", 14, {y, gate}, {2, 3, 4}), b.Constant({}, {0.5f})}, {2, 3, 4});
+    b.Output(y);
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "MatMul*");
+  ExpectSameResult(make, {Ramp(48), Ramp(24)}, 1e-4f);
+}
+
+TEST(FuseNormalization, AWrittenOutLayerNormalizationBecomesOneNode) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({2, 5, 16});
+    const std::vector<cpu::AttributeValue> last = {cpu::IntsAttribute("axes", {-1})};
+    const int32_t mean = b.Node("ReduceMean", 13, {x}, {2, 5, 1}, last);
+    const int32_t centred = b.Node("Sub", 14, {x, mean}, {2, 5, 16});
+    const int32_t square = b.Node("Pow", 13, {centred, b.Constant({}, {2})}, {2, 5, 16});
+    const int32_t variance = b.Node("ReduceMean", 13, {square}, {2, 5, 1}, last);
+    const int32_t sum = b.Node("Add", 14, {variance, b.Constant({}, {1e-5f})}, {2, 5, 1});
+    const int32_t normal = b.Node("Div", 14, {centred, b.Node("Sqrt", 13, {sum}, {2, 5, 1})}, {2, 5, 16});
+    const int32_t scaled = b.Node("Mul", 14, {normal, b.Constant({16}, Ramp(16))}, {2, 5, 16});
+    b.Output(b.Node("Add", 14, {scaled, b.Constant({16}, Ramp(16, 0.3f))}, {2, 5, 16}));
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "Normalization*");
+  ExpectSameResult(make, {Ramp(160)}, 1e-4f);
+}
+
+TEST(FuseAttention, ScoresSoftmaxAndValuesBecomeOneNode) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t q = b.Input({1, 6, 2, 8});
+    const int32_t k = b.Input({1, 7, 2, 8});
+    const int32_t v = b.Input({1, 7, 2, 8});
+    const int32_t mask = b.Input({1, 1, 1, 7});
+    const auto perm = [](std::vector<int64_t> order) {
+      return std::vector<cpu::AttributeValue>{cpu::IntsAttribute("perm", std::move(order))};
+    };
+    const int32_t queries = b.Node("Transpose", 13, {q}, {1, 2, 6, 8}, perm({0, 2, 1, 3}));
+    const int32_t keys = b.Node("Transpose", 13, {k}, {1, 2, 8, 7}, perm({0, 2, 3, 1}));
+    const int32_t values = b.Node("Transpose", 13, {v}, {1, 2, 7, 8}, perm({0, 2, 1, 3}));
+    int32_t s = b.Node("MatMul", 13, {queries, keys}, {1, 2, 6, 7});
+    s = b.Node("Div", 14, {s, b.Constant({}, {2.5f})}, {1, 2, 6, 7});
+    s = b.Node("Softmax", 13, {b.Node("Add", 14, {s, mask}, {1, 2, 6, 7})}, {1, 2, 6, 7});
+    const int32_t y = b.Node("MatMul", 13, {s, values}, {1, 2, 6, 8});
+    b.Output(b.Node("Transpose", 13, {y}, {1, 6, 2, 8}, perm({0, 2, 1, 3})));
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "Attention*");
+  ExpectSameResult(make, {Ramp(96), Ramp(112, 0.2f), Ramp(112, 0.3f), {0, 0, -1e9f, 0, 0, 0, -1e9f}});
+}
+
+TEST(Fuse, NodesThatNobodyNeedsAreDropped) {
+  PlanBuilder b;
+  const int32_t x = b.Input({4});
+  b.Node("Exp", 13, {x}, {4});
+  b.Output(b.Node("Softmax", 13, {x}, {4}));
+  EXPECT_EQ(Operators(Fused(b.Take())), "Softmax");
+}
+
+}  // namespace
+}  // namespace epiphyte::test

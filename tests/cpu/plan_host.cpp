@@ -1,0 +1,173 @@
+#include "tests/cpu/plan_host.h"
+
+#include "plugins/cpu/plan/fuse.h"
+
+namespace epiphyte::test {
+namespace {
+
+struct FakeStatus {
+  EpStatusCode code;
+  std::string message;
+};
+FakeStatus* ToFake(const EpStatus* status) { return reinterpret_cast<FakeStatus*>(const_cast<EpStatus*>(status)); }
+EpStatus* Create(EpStatusCode code, const char* message) {
+  return reinterpret_cast<EpStatus*>(new FakeStatus{code, message});
+}
+
+const EpStatusApi kStatus = {sizeof kStatus,
+                             0,
+                             &Create,
+                             [](const EpStatus* s) { return ToFake(s)->code; },
+                             [](const EpStatus* s) { return ToFake(s)->message.c_str(); },
+                             [](EpStatus* s) { delete ToFake(s); }};
+
+const EpServicesApi kServices = {
+    sizeof kServices,
+    0,
+    [](EpLogLevel) -> uint32_t { return 0; },
+    [](EpLogLevel, const char*, const char*) {},
+    [](uint64_t, uint64_t) -> void* { return nullptr; },
+    [](void*) {},
+    [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) { body(user, 0, count, 0); },
+    [](EpThreadPool*) -> uint32_t { return 1; },
+    [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
+    [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
+};
+
+FakeRun& ToRun(EpRun* run) { return *reinterpret_cast<FakeRun*>(run); }
+
+EpStatus* AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
+                         void** data) {
+  FakeRun& fake = ToRun(run);
+  if (index >= fake.outputs.size() || type != EP_TYPE_FLOAT) return Create(EP_STATUS_INVALID_ARGUMENT, "bad output");
+  FakeRun::Output& output = fake.outputs[index];
+  ++output.allocations;
+  output.dims.assign(dims, dims + rank);
+  size_t count = 1;
+  for (int64_t dim : output.dims) count *= static_cast<size_t>(dim);
+  output.data.assign(count, -777.0f);
+  *data = output.data.data();
+  return nullptr;
+}
+
+struct SharedView {
+  const EpValueView* view;
+};
+EpStatus* ShareValue(EpRun*, const EpValueView* view, EpValue** value) {
+  *value = reinterpret_cast<EpValue*>(new SharedView{view});
+  return nullptr;
+}
+EpStatus* SetOutput(EpRun* run, uint32_t index, EpValue* value) {
+  const EpTensorView& tensor = *reinterpret_cast<SharedView*>(value)->view->tensor;
+  void* data = nullptr;
+  if (EpStatus* status = AllocateOutput(run, index, tensor.element_type, tensor.dims, tensor.rank, &data))
+    return status;
+  std::memcpy(data, tensor.data, tensor.byte_size);
+  return nullptr;
+}
+
+const EpRunApi kRun = [] {
+  EpRunApi api = {};
+  api.struct_size = sizeof api;
+  api.AllocateOutput = &AllocateOutput;
+  api.ShareValue = &ShareValue;
+  api.SetOutput = &SetOutput;
+  api.ReleaseValue = [](EpValue* value) { delete reinterpret_cast<SharedView*>(value); };
+  return api;
+}();
+
+const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION, 0,       "test", "0",    &kStatus,
+                          &kServices,   nullptr,        nullptr,        nullptr, &kRun,  nullptr};
+
+}  // namespace
+
+const EpHostInfo* FakeHost() { return &kHost; }
+
+int32_t PlanBuilder::Value(std::vector<int64_t> dims) {
+  cpu::ValueInfo info;
+  info.name = "v" + std::to_string(def_.values.size());
+  info.type = EP_TYPE_FLOAT;
+  info.kind = EP_KIND_TENSOR;
+  info.rank = static_cast<int32_t>(dims.size());
+  info.dims = std::move(dims);
+  return def_.AddValue(std::move(info));
+}
+
+int32_t PlanBuilder::Input(std::vector<int64_t> dims) {
+  def_.inputs.push_back(Value(std::move(dims)));
+  return def_.inputs.back();
+}
+
+int32_t PlanBuilder::Constant(std::vector<int64_t> dims, std::vector<float> data) {
+  auto memory = std::make_shared<std::vector<float>>(std::move(data));
+  cpu::ConstantDef constant;
+  constant.value = Value(dims);
+  constant.tensor.type = EP_TYPE_FLOAT;
+  constant.tensor.dims.assign(dims.data(), dims.size());
+  constant.tensor.data = memory->data();
+  constant.owner = memory;
+  constant.borrowed = true;
+  def_.constant_of_value[constant.value] = static_cast<int32_t>(def_.constants.size());
+  def_.constants.push_back(constant);
+  return constant.value;
+}
+
+int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int32_t> inputs,
+                          std::vector<int64_t> output_dims, std::vector<cpu::AttributeValue> attributes) {
+  cpu::NodeDef node;
+  node.name = op_type + std::to_string(def_.nodes.size());
+  node.op_type = std::move(op_type);
+  node.since_version = version;
+  node.inputs = std::move(inputs);
+  node.outputs = {Value(std::move(output_dims))};
+  node.attributes = std::move(attributes);
+  def_.nodes.push_back(node);
+  return node.outputs[0];
+}
+
+PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData> packed) {
+  if (fused) cpu::Fuse(def);
+  cpu::PlanConfig config;
+  config.registry = &AllKernels();
+  config.threads = {&kServices, nullptr, 1};
+  plan_ = cpu::Plan::Build(std::move(def), config, std::move(packed));
+}
+
+std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims) {
+  const cpu::PlanDef& def = plan_->def();
+  if (dims.empty())
+    for (int32_t input : def.inputs) dims.push_back(def.values[input].dims);
+  run_ = FakeRun();
+  run_.tensors.resize(inputs.size());
+  run_.views.resize(inputs.size());
+  run_.outputs.resize(def.outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    run_.tensors[i] = {sizeof(EpTensorView), EP_TYPE_FLOAT,    static_cast<uint32_t>(dims[i].size()), 0,
+                       dims[i].data(),       inputs[i].size(), inputs[i].size() * sizeof(float),      inputs[i].data()};
+    run_.views[i] = {sizeof(EpValueView), EP_KIND_TENSOR, &run_.tensors[i], nullptr, 0, 0, 0};
+    run_.inputs.push_back(&run_.views[i]);
+  }
+  EpRunInfo info = {sizeof info, static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(def.outputs.size()), 1,
+                    run_.inputs.data()};
+  cpu::Frame* frame = nullptr;
+  for (const auto& known : frames_)
+    if (known->Matches(info)) frame = known.get();
+  if (frame == nullptr) {
+    frames_.push_back(std::make_unique<cpu::Frame>(*plan_, &kHost, info));
+    frame = frames_.back().get();
+  }
+  frame->Execute(reinterpret_cast<EpRun*>(&run_), info);
+  return run_.outputs.empty() ? std::vector<float>() : run_.outputs[0].data;
+}
+
+std::string Operators(const cpu::PlanDef& def) {
+  std::string list;
+  for (const cpu::NodeDef& node : def.nodes) {
+    if (!list.empty()) list += ' ';
+    list += node.op_type;
+    if (node.domain == cpu::kFusedDomain) list += '*';
+  }
+  return list;
+}
+
+}  // namespace epiphyte::test

@@ -1,0 +1,73 @@
+// A host of a few lines for plans: statuses, one thread, outputs in vectors. And plans written by hand.
+//
+//     PlanBuilder b;
+//     int32_t x = b.Input({4});
+//     b.Output(b.Node("Relu", 14, {x}, {4}));
+//     PlanRunner runner(b.Take());
+//     EXPECT_THAT(runner.Run({{-1, 2, -3, 4}}), ElementsAre(0, 2, 0, 4));
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/cpu/kernel_harness.h"
+#include "plugins/cpu/plan/frame.h"
+#include "plugins/cpu/plan/plan.h"
+
+namespace epiphyte::test {
+
+// Its tables serve every EpRun that is a FakeRun.
+const EpHostInfo* FakeHost();
+
+struct FakeRun {
+  std::vector<EpTensorView> tensors;
+  std::vector<EpValueView> views;
+  std::vector<const EpValueView*> inputs;
+  struct Output {
+    int allocations = 0;
+    std::vector<int64_t> dims;
+    std::vector<float> data;
+  };
+  std::vector<Output> outputs;
+};
+
+class PlanBuilder {
+ public:
+  int32_t Value(std::vector<int64_t> dims);
+  int32_t Input(std::vector<int64_t> dims);
+  int32_t Constant(std::vector<int64_t> dims, std::vector<float> data);
+  // One float output of the given shape.
+  int32_t Node(std::string op_type, int64_t version, std::vector<int32_t> inputs, std::vector<int64_t> output_dims,
+               std::vector<cpu::AttributeValue> attributes = {});
+  void Output(int32_t value) { def_.outputs.push_back(value); }
+  // Constants stay in the builder's memory, as a host's would: borrowed until the plan is built.
+  cpu::PlanDef Take() { return std::move(def_); }
+
+ private:
+  cpu::PlanDef def_;
+  std::vector<std::shared_ptr<std::vector<float>>> constants_;
+};
+
+class PlanRunner {
+ public:
+  // `fused`: after the plugin's fusions.
+  explicit PlanRunner(cpu::PlanDef def, bool fused = true, std::vector<cpu::PackedData> packed = {});
+
+  // Inputs take the shapes they were declared with, unless others are given. The first output.
+  std::vector<float> Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims = {});
+  const FakeRun& last_run() const { return run_; }
+  const cpu::Plan& plan() const { return *plan_; }
+  size_t frame_count() const { return frames_.size(); }
+
+ private:
+  std::unique_ptr<cpu::Plan> plan_;
+  std::vector<std::unique_ptr<cpu::Frame>> frames_;
+  FakeRun run_;
+};
+
+// "Conv Relu …": the operators of a plan in order, those of the plugin's own domain with a "*".
+std::string Operators(const cpu::PlanDef& def);
+
+}  // namespace epiphyte::test

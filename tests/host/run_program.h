@@ -1,0 +1,27 @@
+// Runs the command line as a user would, with both outputs caught.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace epiphyte::test {
+
+struct ProgramResult {
+  int code = -1;  // exit code; 128 + signal when it was killed
+  std::string out;
+  std::string err;
+};
+
+// The environment is the caller's without its Epiphyte settings and user folders, plus `environment`. `folder`: the
+// working directory.
+ProgramResult RunEpiphyte(const std::vector<std::string>& arguments, const std::filesystem::path& folder = ".",
+                          const std::map<std::string, std::string>& environment = {});
+
+// The environment of the build tree's own plugin and of nothing that is installed on this machine.
+inline std::map<std::string, std::string> OnlyPlugins(const std::filesystem::path& folder) {
+  return {{"EPIPHYTE_PLUGIN_PATH", folder.string()}};
+}
+
+}  // namespace epiphyte::test

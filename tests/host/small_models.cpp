@@ -1,0 +1,129 @@
+#include "tests/host/small_models.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <initializer_list>
+#include <vector>
+
+namespace epiphyte::test {
+namespace {
+
+onnx::ModelProto NewModel() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.set_producer_name("epiphyte tests");
+  onnx::OperatorSetIdProto* opset = model.add_opset_import();
+  opset->set_version(17);
+  model.mutable_graph()->set_name("graph");
+  return model;
+}
+
+// A dimension is a size, or a symbol when it is no number.
+void SetType(onnx::ValueInfoProto* value, const std::string& name, int element,
+             std::initializer_list<std::string> dims) {
+  value->set_name(name);
+  auto* type = value->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(element);
+  auto* shape = type->mutable_shape();
+  for (const std::string& dim : dims) {
+    if (dim.find_first_not_of("0123456789") == std::string::npos) {
+      shape->add_dim()->set_dim_value(std::stoll(dim));
+    } else {
+      shape->add_dim()->set_dim_param(dim);
+    }
+  }
+}
+
+onnx::NodeProto* AddNode(onnx::ModelProto& model, const std::string& op, std::initializer_list<std::string> inputs,
+                         std::initializer_list<std::string> outputs) {
+  onnx::NodeProto* node = model.mutable_graph()->add_node();
+  node->set_op_type(op);
+  node->set_name(op + "_" + std::to_string(model.graph().node_size() - 1));
+  for (const std::string& input : inputs) node->add_input(input);
+  for (const std::string& output : outputs) node->add_output(output);
+  return node;
+}
+
+void SetAttribute(onnx::NodeProto* node, const std::string& name, int64_t value) {
+  onnx::AttributeProto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::INT);
+  attribute->set_i(value);
+}
+
+void SetAttribute(onnx::NodeProto* node, const std::string& name, const std::string& value) {
+  onnx::AttributeProto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::STRING);
+  attribute->set_s(value);
+}
+
+}  // namespace
+
+std::string AddModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "a", onnx::TensorProto::FLOAT, {"batch", "3"});
+  SetType(model.mutable_graph()->add_input(), "b", onnx::TensorProto::FLOAT, {"batch", "3"});
+  SetType(model.mutable_graph()->add_output(), "c", onnx::TensorProto::FLOAT, {"batch", "3"});
+  AddNode(model, "Add", {"a", "b"}, {"c"});
+  return model.SerializeAsString();
+}
+
+std::string MatMulModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2", "4"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2", "3"});
+  onnx::TensorProto* weights = model.mutable_graph()->add_initializer();
+  weights->set_name("w");
+  weights->set_data_type(onnx::TensorProto::FLOAT);
+  weights->add_dims(4);
+  weights->add_dims(3);
+  std::vector<float> data;
+  for (int i = 0; i < 12; ++i) data.push_back(0.25f * static_cast<float>(i) - 1);
+  weights->set_raw_data(data.data(), data.size() * sizeof(float));
+  AddNode(model, "MatMul", {"x", "w"}, {"y"});
+  return model.SerializeAsString();
+}
+
+std::string MaskModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"batch"});
+  SetType(model.mutable_graph()->add_input(), "attention_mask", onnx::TensorProto::INT64, {"batch"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"batch"});
+  SetType(model.mutable_graph()->add_output(), "shape", onnx::TensorProto::INT64, {"1"});
+  onnx::NodeProto* cast = AddNode(model, "Cast", {"attention_mask"}, {"mask"});
+  SetAttribute(cast, "to", int64_t{onnx::TensorProto::FLOAT});
+  AddNode(model, "Mul", {"x", "mask"}, {"y"});
+  AddNode(model, "Shape", {"y"}, {"shape"});
+  return model.SerializeAsString();
+}
+
+std::string UnknownOperatorModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  AddNode(model, "Frobnicate", {"x"}, {"y"});
+  return model.SerializeAsString();
+}
+
+std::string ForeignContextModel() {
+  onnx::ModelProto model = NewModel();
+  onnx::OperatorSetIdProto* opset = model.add_opset_import();
+  opset->set_domain("com.microsoft");
+  opset->set_version(1);
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  onnx::NodeProto* node = AddNode(model, "EPContext", {"x"}, {"y"});
+  node->set_domain("com.microsoft");
+  SetAttribute(node, "main_context", 1);
+  SetAttribute(node, "embed_mode", 1);
+  SetAttribute(node, "ep_cache_context", std::string("bytes of a context"));
+  SetAttribute(node, "source", std::string("Nobody"));
+  SetAttribute(node, "partition_name", std::string("graph_nobody_0"));
+  SetAttribute(node, "ep_sdk_version", std::string("1.2.3"));
+  SetAttribute(node, "hardware_architecture", std::string("n1"));
+  SetAttribute(node, "notes", std::string("made by hand"));
+  return model.SerializeAsString();
+}
+
+}  // namespace epiphyte::test

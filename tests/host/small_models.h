@@ -1,0 +1,19 @@
+// Small ONNX models, written with ONNX's own messages.
+#pragma once
+
+#include <string>
+
+namespace epiphyte::test {
+
+// c = a + b, both float[batch,3].
+std::string AddModel();
+// y = x · w, float[2,4] · float[4,3] with w as an initializer: something worth compiling.
+std::string MatMulModel();
+// outputs: float sum of two inputs, and the int64 shape of it; input "attention_mask" is int64[batch].
+std::string MaskModel();
+// An operator that nobody has.
+std::string UnknownOperatorModel();
+// An embedded EPContext node of source "Nobody" with the payload "bytes of a context".
+std::string ForeignContextModel();
+
+}  // namespace epiphyte::test

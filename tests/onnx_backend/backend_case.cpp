@@ -1,0 +1,180 @@
+#include "tests/onnx_backend/backend_case.h"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/onnx/tensor_io.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/onnx_backend/value_files.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> DataSets(const fs::path& folder) {
+  std::vector<fs::path> sets;
+  for (size_t i = 0;; ++i) {
+    fs::path set = folder / fmt::format("test_data_set_{}", i);
+    if (!fs::is_directory(set)) return sets;
+    sets.push_back(std::move(set));
+  }
+}
+
+bool DrawsRandomNumbers(const onnx::NodeProto& node) {
+  static constexpr std::string_view kRandom[] = {"Bernoulli",     "Multinomial",      "RandomNormal",
+                                                 "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
+  const bool trains = node.op_type() == "Dropout" && node.input_size() == 3;
+  return trains || std::find(std::begin(kRandom), std::end(kRandom), node.op_type()) != std::end(kRandom);
+}
+
+bool DrawsRandomNumbers(const onnx::ModelProto& model) {
+  const auto& nodes = model.graph().node();
+  return std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) { return DrawsRandomNumbers(node); });
+}
+
+onnx::ModelProto ParseModel(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  onnx::ModelProto model;
+  if (!model.ParseFromIstream(&stream)) {
+    core::Fail(core::StatusCode::kInvalidProtobuf, "'{}' is not an ONNX model", path.string());
+  }
+  return model;
+}
+
+core::SessionOptions MakeOptions(const BackendRunOptions& options) {
+  core::SessionOptions session_options;
+  for (const std::string& provider : options.providers) session_options.providers.push_back({provider, {}});
+  session_options.thread_count = 1;
+  return session_options;
+}
+
+// As ReadValueFile, but bfloat16: ONNX's generator had no such type, so its files hold the same bits as uint16.
+core::ValuePtr ReadCaseValue(const fs::path& file, const core::Type& type) {
+  const core::ValuePtr value = core::ReadValueFile(file, type);
+  const bool wants_bfloat16 = type.IsTensor() && type.element_type() == core::DataType::kBfloat16;
+  if (!wants_bfloat16 || !value->IsTensor() || value->type() != core::DataType::kUint16) return value;
+  core::ValuePtr same_bits = core::Value::Tensor(core::DataType::kBfloat16, value->dims());
+  std::copy_n(value->data_as<uint16_t>(), value->element_count(), static_cast<uint16_t*>(same_bits->mutable_data()));
+  return same_bits;
+}
+
+std::vector<core::ValuePtr> ReadInputs(const core::Session& session, const fs::path& set) {
+  const std::vector<fs::path> files = NumberedFiles(set, "input_");
+  if (files.size() > session.inputs().size()) {
+    core::Fail(core::StatusCode::kInvalidArgument, "{} holds {} inputs, but the model takes {}", set.string(),
+               files.size(), session.inputs().size());
+  }
+  std::vector<core::ValuePtr> inputs(session.inputs().size());
+  for (size_t i = 0; i < files.size(); ++i) inputs[i] = ReadCaseValue(files[i], *session.inputs()[i].type);
+  return inputs;
+}
+
+std::string RunDataSet(core::Session& session, const fs::path& set, const Tolerance& tolerance, bool random) {
+  const std::vector<fs::path> expected_files = NumberedFiles(set, "output_");
+  const std::vector<core::ValuePtr> inputs = ReadInputs(session, set);
+  const std::vector<core::ValuePtr> outputs = session.Run(inputs);
+  if (outputs.size() != expected_files.size()) {
+    return fmt::format("{} outputs, expected {}", outputs.size(), expected_files.size());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const core::ValueSpec& spec = session.outputs()[i];
+    const core::ValuePtr expected = ReadCaseValue(expected_files[i], *spec.type);
+    if (!outputs[i]) return fmt::format("output '{}' is missing", spec.name);
+    std::string difference;
+    if (!random) {
+      difference = CompareValues(*outputs[i], *expected, tolerance).difference;
+    } else if (DescribeValue(*outputs[i]) != DescribeValue(*expected)) {
+      difference = fmt::format("is {}, expected {}", DescribeValue(*outputs[i]), DescribeValue(*expected));
+    }
+    if (!difference.empty()) return fmt::format("{}: output '{}' {}", set.filename().string(), spec.name, difference);
+  }
+  return "";
+}
+
+// Some cases declare an input's shape and come with data of another one. The data is what was run to get the expected
+// outputs, so the declaration goes. Returns whether it did.
+bool DropWrongShapes(onnx::ModelProto& model, const fs::path& set) {
+  bool changed = false;
+  const std::vector<fs::path> files = NumberedFiles(set, "input_");
+  for (int i = 0; i < model.graph().input_size() && i < static_cast<int>(files.size()); ++i) {
+    onnx::TypeProto* type = model.mutable_graph()->mutable_input(i)->mutable_type();
+    if (!type->has_tensor_type() || !type->tensor_type().has_shape()) continue;
+    onnx::TensorProto data;
+    std::ifstream stream(files[i], std::ios::binary);
+    if (!data.ParseFromIstream(&stream)) continue;
+    const auto& declared = type->tensor_type().shape().dim();
+    const bool fits =
+        std::equal(declared.begin(), declared.end(), data.dims().begin(), data.dims().end(),
+                   [](const auto& dim, int64_t size) { return !dim.has_dim_value() || dim.dim_value() == size; });
+    if (fits) continue;
+    type->mutable_tensor_type()->clear_shape();
+    changed = true;
+  }
+  return changed;
+}
+
+// The case's own model, or a corrected copy in `temp`.
+fs::path CorrectedModel(const BackendCase& test, onnx::ModelProto& model, const TempDir& temp) {
+  if (!DropWrongShapes(model, test.folder / "test_data_set_0")) return test.folder / "model.onnx";
+  return temp.Write("corrected.onnx", model.SerializeAsString());
+}
+
+// Compiles a model to a context model in `temp`.
+fs::path CompileModel(core::Environment& environment, const fs::path& model, const BackendRunOptions& options,
+                      const TempDir& temp) {
+  fs::path context_model = temp / "model_ctx.onnx";
+  core::SessionOptions session_options = MakeOptions(options);
+  session_options.Set("ep.context_enable", "1");
+  session_options.Set("ep.context_file_path", context_model.string());
+  core::Session compile(environment, model, session_options);
+  if (compile.context_output() == nullptr) {
+    core::Fail(core::StatusCode::kFail, "compiling wrote no context model");
+  }
+  return context_model;
+}
+
+}  // namespace
+
+std::vector<BackendCase> FindBackendCases(const fs::path& root) {
+  std::vector<BackendCase> cases;
+  const auto add = [&cases](const fs::path& folder) {
+    if (fs::exists(folder / "model.onnx") && fs::is_directory(folder / "test_data_set_0")) {
+      cases.push_back({folder.filename().string(), folder});
+    }
+  };
+  // The canonical path has a file name even if the argument ends in a slash.
+  const fs::path top = fs::canonical(root);
+  add(top);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(top)) {
+    if (entry.is_directory()) add(entry.path());
+  }
+  std::sort(cases.begin(), cases.end(), [](const BackendCase& a, const BackendCase& b) { return a.folder < b.folder; });
+  return cases;
+}
+
+std::string RunBackendCase(core::Environment& environment, const BackendCase& test, const BackendRunOptions& options) {
+  try {
+    const TempDir temp;
+    onnx::ModelProto proto = ParseModel(test.folder / "model.onnx");
+    const bool random = DrawsRandomNumbers(proto);
+    fs::path model = CorrectedModel(test, proto, temp);
+    if (options.via_context) model = CompileModel(environment, model, options, temp);
+    core::Session session(environment, model, MakeOptions(options));
+    for (const fs::path& set : DataSets(test.folder)) {
+      std::string failure = RunDataSet(session, set, options.tolerance, random);
+      if (!failure.empty()) return failure;
+    }
+    return "";
+  } catch (const core::Error& error) {
+    return fmt::format("{}: {}", core::StatusCodeName(error.code()), error.message());
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace epiphyte::test

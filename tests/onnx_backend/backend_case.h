@@ -1,0 +1,32 @@
+// BackendCase: one folder in the layout of ONNX's backend tests: model.onnx and test_data_set_<N>/input_<M>.pb,
+// output_<M>.pb.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/runtime/session.h"
+#include "tests/onnx_backend/compare_values.h"
+
+namespace epiphyte::test {
+
+struct BackendCase {
+  std::string name;  // of the folder
+  std::filesystem::path folder;
+};
+
+// Every case at or below `root`, sorted by name. A model without data sets is no case.
+std::vector<BackendCase> FindBackendCases(const std::filesystem::path& root);
+
+struct BackendRunOptions {
+  std::vector<std::string> providers;  // in order of priority; empty: the catalog's order
+  bool via_context = false;            // compile to a context model first and run that
+  Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};
+};
+
+// "" when every data set gives the expected outputs; else one line that says why not. Outputs of operators that draw
+// random numbers are compared by type and shape.
+std::string RunBackendCase(core::Environment& environment, const BackendCase& test, const BackendRunOptions& options);
+
+}  // namespace epiphyte::test

@@ -1,0 +1,69 @@
+// epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A]
+//
+// Compares output_<N>.pb of two folders. One line for each output with the largest absolute and relative difference;
+// the last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/onnx_backend/compare_values.h"
+#include "tests/onnx_backend/value_files.h"
+
+namespace epiphyte::test {
+namespace {
+
+constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A]";
+
+int Main(int argc, char** argv) {
+  Tolerance tolerance{.relative = 0, .absolute = 0};
+  std::vector<std::filesystem::path> folders;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (argument == "--rtol" && has_value) {
+      tolerance.relative = std::atof(argv[++i]);
+    } else if (argument == "--atol" && has_value) {
+      tolerance.absolute = std::atof(argv[++i]);
+    } else {
+      folders.emplace_back(argument);
+    }
+  }
+  if (folders.size() != 2) throw std::invalid_argument(kUsage);
+  const std::vector<core::ValuePtr> actual = ReadTensorFiles(folders[0], "output_");
+  const std::vector<core::ValuePtr> expected = ReadTensorFiles(folders[1], "output_");
+  if (actual.empty() || actual.size() != expected.size()) {
+    throw std::runtime_error(folders[0].string() + " holds " + std::to_string(actual.size()) + " outputs, " +
+                             folders[1].string() + " " + std::to_string(expected.size()));
+  }
+  bool equal = true;
+  double largest = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const Comparison comparison = CompareValues(*actual[i], *expected[i], tolerance);
+    std::printf("output_%zu %s: largest difference %.3g absolute, %.3g relative%s%s\n", i,
+                DescribeValue(*expected[i]).c_str(), comparison.max_absolute, comparison.max_relative,
+                comparison.equal() ? "" : "; ", comparison.difference.c_str());
+    equal = equal && comparison.equal();
+    largest = std::max(largest, comparison.max_absolute);
+  }
+  std::printf("%.3g\n", largest);
+  return equal ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace epiphyte::test
+
+int main(int argc, char** argv) {
+  try {
+    return epiphyte::test::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "epiphyte_compare_outputs: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,31 @@
+// Compares run-time values the way ONNX's test runner does: floats within a tolerance, NaN equal to NaN, all else
+// exact.
+#pragma once
+
+#include <string>
+
+#include "core/graph/value.h"
+
+namespace epiphyte::test {
+
+// A float differs when |actual - expected| > absolute + relative * |expected|. For the 16-bit formats `relative` is at
+// least one unit in the last place.
+struct Tolerance {
+  double relative = 1e-3;
+  double absolute = 1e-7;
+};
+
+struct Comparison {
+  std::string difference;   // one line; empty: within the tolerance
+  double max_absolute = 0;  // over all numbers compared
+  double max_relative = 0;  // over those whose expected value is not 0
+
+  bool equal() const { return difference.empty(); }
+};
+
+Comparison CompareValues(const core::Value& actual, const core::Value& expected, const Tolerance& tolerance);
+
+// "float[1,3,4]", "sequence of 2"; for messages, and for outputs of which only the shape is determined.
+std::string DescribeValue(const core::Value& value);
+
+}  // namespace epiphyte::test

@@ -1,0 +1,37 @@
+#include "tests/onnx_backend/expectations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/framework/temp_dir.h"
+
+namespace epiphyte::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Expectations, ReadsNamesAndLeavesOutComments) {
+  const TempDir dir;
+  const auto file = dir.Write("list.txt", "# why\ntest_a\n\n  # more\ntest_b  # because\r\n");
+  EXPECT_THAT(ReadExpectations(file), ElementsAre("test_a", "test_b"));
+}
+
+TEST(Expectations, RefusesAFileThatIsNotThere) {
+  const TempDir dir;
+  EXPECT_THROW(ReadExpectations(dir / "none.txt"), std::runtime_error);
+}
+
+TEST(Expectations, AreMetWhenExactlyTheListedCasesFail) {
+  EXPECT_THAT(FindSurprises({"b"}, {{"a", ""}, {"b", "NOT_IMPLEMENTED"}}), IsEmpty());
+}
+
+TEST(Expectations, NameEachSurprise) {
+  const std::vector<CaseResult> results = {{"passes", ""}, {"fails", "wrong"}, {"listed", "NOT_IMPLEMENTED"}};
+  EXPECT_THAT(FindSurprises({"passes", "listed", "gone"}, results),
+              ElementsAre("passes passes but is listed; take it off the list", "fails fails and is not listed",
+                          "gone is listed but there is no such case"));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

@@ -1,0 +1,129 @@
+// onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]
+//
+// Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line; the last
+// line is "N passed, N failed". The exit code is 0 when all passed or, with --expect, when exactly the listed ones
+// failed.
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/runtime/session.h"
+#include "tests/onnx_backend/backend_case.h"
+#include "tests/onnx_backend/expectations.h"
+#include "tests/onnx_backend/isolated_runs.h"
+
+namespace epiphyte::test {
+namespace {
+
+constexpr std::chrono::seconds kCaseTimeout(60);
+
+constexpr const char* kUsage =
+    "usage: onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]";
+
+struct Arguments {
+  std::filesystem::path root;
+  bool list = false;
+  std::string filter = "*";
+  std::optional<std::filesystem::path> expectations;
+  BackendRunOptions run;
+};
+
+Arguments ParseArguments(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (argument == "--list") {
+      arguments.list = true;
+    } else if (argument == "--via-context") {
+      arguments.run.via_context = true;
+    } else if (argument == "--filter" && has_value) {
+      arguments.filter = argv[++i];
+    } else if (argument == "--expect" && has_value) {
+      arguments.expectations = argv[++i];
+    } else if (argument == "--ep" && has_value) {
+      std::istringstream names(argv[++i]);
+      for (std::string name; std::getline(names, name, ',');) arguments.run.providers.push_back(name);
+    } else if (!argument.starts_with("-") && arguments.root.empty()) {
+      arguments.root = argument;
+    } else {
+      throw std::invalid_argument(kUsage);
+    }
+  }
+  if (arguments.root.empty()) throw std::invalid_argument(kUsage);
+  if (!std::filesystem::is_directory(arguments.root)) {
+    throw std::invalid_argument("'" + arguments.root.string() + "' is not a folder; Debian's libonnx-testdata has " +
+                                "cases in /usr/share/libonnx-testdata/data");
+  }
+  // Only a provider that was asked for writes contexts; the automatic fallback does not.
+  if (arguments.run.via_context && arguments.run.providers.empty()) arguments.run.providers = {"cpu"};
+  return arguments;
+}
+
+std::vector<BackendCase> SelectCases(const Arguments& arguments) {
+  std::vector<BackendCase> cases = FindBackendCases(arguments.root);
+  std::erase_if(cases,
+                [&](const BackendCase& test) { return fnmatch(arguments.filter.c_str(), test.name.c_str(), 0) != 0; });
+  return cases;
+}
+
+std::vector<CaseResult> RunCases(const std::vector<BackendCase>& cases, const BackendRunOptions& options) {
+  std::unique_ptr<core::Environment> environment;
+  IsolatedTasks tasks;
+  tasks.count = cases.size();
+  tasks.start = [&] { environment = std::make_unique<core::Environment>(core::CatalogOptions{}); };
+  tasks.run = [&](size_t index) { return RunBackendCase(*environment, cases[index], options); };
+  const std::vector<std::string> failures =
+      RunIsolated(tasks, kCaseTimeout, [](const std::string& cause) { return "CRASH: " + cause; });
+
+  std::vector<CaseResult> results;
+  for (size_t i = 0; i < cases.size(); ++i) results.push_back({cases[i].name, failures[i]});
+  return results;
+}
+
+int Main(const Arguments& arguments) {
+  const std::vector<BackendCase> cases = SelectCases(arguments);
+  if (arguments.list) {
+    for (const BackendCase& test : cases) std::printf("%s\n", test.name.c_str());
+    return 0;
+  }
+  const std::vector<CaseResult> results = RunCases(cases, arguments.run);
+  size_t failed = 0;
+  for (const CaseResult& result : results) {
+    if (result.failure.empty()) continue;
+    ++failed;
+    std::printf("FAIL %s: %s\n", result.name.c_str(), result.failure.c_str());
+  }
+  bool good = failed == 0;
+  if (arguments.expectations) {
+    const std::vector<std::string> surprises = FindSurprises(ReadExpectations(*arguments.expectations), results);
+    for (const std::string& surprise : surprises) std::printf("UNEXPECTED: %s\n", surprise.c_str());
+    good = surprises.empty();
+  }
+  std::printf("%zu passed, %zu failed\n", results.size() - failed, failed);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace epiphyte::test
+
+int main(int argc, char** argv) {
+  try {
+    return epiphyte::test::Main(epiphyte::test::ParseArguments(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "onnx_backend_test: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,18 @@
+// Folders of values as ONNX's backend tests lay them out: <prefix>0.pb, <prefix>1.pb, …
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/value.h"
+
+namespace epiphyte::test {
+
+// The files of `folder` that begin with `prefix`, in the order of their numbers.
+std::vector<std::filesystem::path> NumberedFiles(const std::filesystem::path& folder, std::string_view prefix);
+
+// Reads files that hold tensors, whose element types come from the files themselves.
+std::vector<core::ValuePtr> ReadTensorFiles(const std::filesystem::path& folder, std::string_view prefix);
+
+}  // namespace epiphyte::test
