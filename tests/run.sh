@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds Epiphyte and runs its tests. On a fresh Debian 12 it installs what it needs first.
+#
+#   ./tests/run.sh            the default suite
+#   ./tests/run.sh --long     also the tests labelled "long", and everything again under AddressSanitizer with
+#                             UndefinedBehaviorSanitizer, and under ThreadSanitizer
+#
+# The last line is "N passed, N failed"; the exit code is 0 when nothing failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+long=false
+case "${1-}" in
+  "") ;;
+  --long) long=true ;;
+  *) echo "usage: $0 [--long]" >&2; exit 2 ;;
+esac
+
+jobs=$(nproc)
+# Lets ccache find what another clone has compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+passed=0
+failed=0
+
+# run_suite PRESET CTEST_ARGUMENT...: builds a preset, runs its tests and adds to the sums.
+run_suite() {
+  local preset=$1 log="build/$1.ctest.log" summary
+  shift
+  cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || { cat "build/$preset.configure.log"; return 1; }
+  cmake --build --preset "$preset" -j "$jobs"
+  ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure "$@" 2>&1 | tee "$log" || true
+  # "98% tests passed, 2 tests failed out of 100"; a test whose program is missing counts as failed.
+  summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
+  [ -n "$summary" ] || { echo "ctest gave no summary for preset $preset" >&2; return 1; }
+  failed=$((failed + ${summary% *}))
+  passed=$((passed + ${summary#* } - ${summary% *}))
+}
+
+# A build or a set-up that breaks counts as a failure, so that the last line says so too.
+close_line() {
+  local status=$?
+  if [ "$status" -ne 0 ]; then failed=$((failed + 1)); fi
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ] || exit 1
+}
+trap close_line EXIT
+
+./cmake/install_dependencies.sh
+mkdir -p build
+if $long; then
+  run_suite release
+  run_suite asan -LE uninstrumented
+  run_suite tsan -LE uninstrumented
+else
+  run_suite release -LE '^long$'
+fi
