@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" > "$work/install.log"
 cp -r "$source" "$work/vendor"
-cmake -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/vendor/build" > "$work/build.log" || { cat "$work/build.log"; exit 1; }
 export EPIPHYTE_PLUGIN_PATH=$work/vendor/build
 epiphyte=$work/prefix/bin/epiphyte
