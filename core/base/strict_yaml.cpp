@@ -206,6 +206,13 @@ std::string Found(const YamlNode& node) {
 
 }  // namespace
 
+YamlNode::YamlNode() = default;
+YamlNode::~YamlNode() = default;
+YamlNode::YamlNode(const YamlNode&) = default;
+YamlNode::YamlNode(YamlNode&&) noexcept = default;
+YamlNode& YamlNode::operator=(const YamlNode&) = default;
+YamlNode& YamlNode::operator=(YamlNode&&) noexcept = default;
+
 const YamlNode* YamlNode::Find(std::string_view key) const {
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == key; });
   return found == fields.end() ? nullptr : &found->second;

@@ -20,6 +20,14 @@ class YamlNode {
  public:
   enum class Kind { kNull, kScalar, kList, kMap };
 
+  // Defined where the class is complete, because `fields` is made of it.
+  YamlNode();
+  ~YamlNode();
+  YamlNode(const YamlNode&);
+  YamlNode(YamlNode&&) noexcept;
+  YamlNode& operator=(const YamlNode&);
+  YamlNode& operator=(YamlNode&&) noexcept;
+
   Kind kind = Kind::kNull;
   bool quoted = false;  // a quoted scalar is a string whatever it looks like
   std::string scalar;

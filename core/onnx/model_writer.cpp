@@ -23,16 +23,16 @@ void Emit(const Model& model, const WriteOptions& options, WireWriter& out) {
   if (model.model_version != 0) out.Int(proto::model::kModelVersion, model.model_version);
   text(proto::model::kDocString, model.doc_string);
   out.Message(proto::model::kGraph, [&] { GraphWriter(options, model.ir_version, out).Write(*model.graph); });
-  for (const auto& [domain, version] : model.graph->opsets()) {
+  for (const auto& opset : model.graph->opsets()) {
     out.Message(proto::model::kOpsetImport, [&] {
-      out.Bytes(proto::opset::kDomain, domain);
-      out.Int(proto::opset::kVersion, version);
+      out.Bytes(proto::opset::kDomain, opset.first);
+      out.Int(proto::opset::kVersion, opset.second);
     });
   }
-  for (const auto& [key, value] : model.metadata) {
+  for (const auto& entry : model.metadata) {
     out.Message(proto::model::kMetadata, [&] {
-      out.Bytes(proto::entry::kKey, key);
-      out.Bytes(proto::entry::kValue, value);
+      out.Bytes(proto::entry::kKey, entry.first);
+      out.Bytes(proto::entry::kValue, entry.second);
     });
   }
   if (const ModelFunctions* functions = ModelFunctions::Of(model)) {

@@ -150,7 +150,9 @@ static_assert(std::ranges::is_sorted(kOperators, IsBefore));
 
 const OverlayOperator* FindOverlayOperator(std::string_view domain, std::string_view op_type, int64_t since_version) {
   const OverlayOperator* found = nullptr;
-  for (const OverlayOperator& row : std::ranges::equal_range(kOperators, op_type, {}, &OverlayOperator::op_type)) {
+  auto position = std::ranges::lower_bound(kOperators, op_type, {}, &OverlayOperator::op_type);
+  for (; position != std::end(kOperators) && position->op_type == op_type; ++position) {
+    const OverlayOperator& row = *position;
     if (row.domain == domain && row.from_version <= since_version) found = &row;
   }
   return found;
