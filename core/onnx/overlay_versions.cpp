@@ -76,10 +76,10 @@ static_assert(std::ranges::is_sorted(kVersions, IsBefore));
 std::span<const OverlayVersion> OverlayVersions() { return kVersions; }
 
 int64_t OverlaySinceVersion(std::string_view domain, std::string_view op_type, int64_t opset) {
-  const auto named = std::ranges::equal_range(kVersions, op_type, {}, &OverlayVersion::op_type);
   int64_t found = 0;
-  for (const OverlayVersion& version : named) {
-    if (version.domain == domain && version.since_version <= opset) found = version.since_version;
+  auto row = std::ranges::lower_bound(kVersions, op_type, {}, &OverlayVersion::op_type);
+  for (; row != std::end(kVersions) && row->op_type == op_type; ++row) {
+    if (row->domain == domain && row->since_version <= opset) found = row->since_version;
   }
   return found;
 }
