@@ -201,5 +201,18 @@ TEST(Optimizers, MomentumWithNesterov) {
   EXPECT_THAT(Failure(few), HasSubstr("4 groups"));
 }
 
+// The schema's default epsilon keeps a zero gradient from dividing zero by zero.
+TEST(Optimizers, AZeroGradientLeavesTheWeightsAlone) {
+  for (const char* name : {"Adagrad", "Adam"}) {
+    OpRunner optimizer(name, 1, "ai.onnx.preview.training");
+    optimizer.Input<float>({}, {0.1f}).Input<int64_t>({}, {0});
+    optimizer.Input<double>({1}, {3}).Input<double>({1}, {0}).Input<double>({1}, {0});
+    const bool two_states = std::string_view(name) == "Adam";
+    if (two_states) optimizer.Input<double>({1}, {0});
+    optimizer.Outputs(two_states ? 3 : 2).Run();
+    EXPECT_THAT(optimizer.Output<double>(0), ElementsAre(3)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -81,7 +81,7 @@ class AdagradKernel : public OptimizerKernel {
   explicit AdagradKernel(const KernelInit& init)
       : OptimizerKernel(init, 1),
         decay_(init.node().Float("decay_factor", 0)),
-        epsilon_(init.node().Float("epsilon", 0)) {}
+        epsilon_(init.node().Float("epsilon", 1e-6f)) {}
 
  private:
   void Update(double rate, double step, Step& s) const override {
@@ -98,7 +98,7 @@ class AdamKernel : public OptimizerKernel {
       : OptimizerKernel(init, 2),
         alpha_(init.node().Float("alpha", 0.9f)),
         beta_(init.node().Float("beta", 0.999f)),
-        epsilon_(init.node().Float("epsilon", 0)),
+        epsilon_(init.node().Float("epsilon", 1e-6f)),
         norm_post_(init.node().Float("norm_coefficient_post", 0)) {}
 
  private:
