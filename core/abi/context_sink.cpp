@@ -30,6 +30,11 @@ EpStatus* EP_CALL GetSinkInfo(const EpContextSink* sink, EpContextSinkInfo* info
 EpStatus* EP_CALL BeginPayload(EpContextSink* sink, EpContextWriter** writer) {
   return Guard([&] {
     if (sink == nullptr || writer == nullptr) NullArgument();
+    if (sink->defers_payload) {
+      Fail(StatusCode::kEpFail,
+           "a payload was begun, but this session is not the last of its share group; keep what was compiled in the "
+           "workspace and add nodes with payload null");
+    }
     if (sink->writers.size() >= kMaxPayloads) {
       Fail(StatusCode::kEpFail, "more than {} payloads were begun; write one for all partitions", kMaxPayloads);
     }
@@ -83,7 +88,11 @@ EpStatus* EP_CALL AddNode(EpContextSink* sink, const EpContextNodeDesc* node) {
     if (node->main_context != 0 && node->main_context != 1) {
       Fail(StatusCode::kEpFail, "main_context is {}, expected 0 or 1", node->main_context);
     }
-    if (node->main_context == 1) {
+    if (sink->defers_payload && node->payload != nullptr) {
+      Fail(StatusCode::kEpFail, "the EPContext node of partition '{}' has a payload, but a later session writes it",
+           sink->partition_names[node->partition]);
+    }
+    if (node->main_context == 1 && !sink->defers_payload) {
       auto mine = std::find_if(sink->writers.begin(), sink->writers.end(),
                                [&](const auto& writer) { return writer.get() == node->payload; });
       if (mine == sink->writers.end() || !(*mine)->ended) {

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/abi/share_workspaces.h"
 #include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/value.h"
 #include "epiphyte/ep_host.h"
+#include "epiphyte/ep_share.h"
 
 struct EpStatus {
   EpStatusCode code;
@@ -51,6 +53,7 @@ struct EpContextWriter {
 struct EpContextSink {
   std::string prefix;
   bool embed = false;
+  bool defers_payload = false;  // a later session of the share group writes it
   std::vector<const char*> partition_names;
   std::vector<std::string> sources;  // that the plugin owns
   std::function<std::unique_ptr<epiphyte::core::PayloadWriter>()> new_writer;
@@ -63,6 +66,14 @@ struct EpRun {
   std::span<epiphyte::core::Value* const> inputs;
   std::span<epiphyte::core::ValuePtr> outputs;
   uint32_t thread_count = 1;
+};
+
+// How one provider takes part in a share group. Lives as long as the provider.
+struct EpShareGroup {
+  std::shared_ptr<epiphyte::core::ShareWorkspaces> workspaces;
+  const void* plugin = nullptr;
+  bool compiling = false;
+  bool last = false;
 };
 
 struct EpThreadPool;
@@ -82,6 +93,7 @@ extern const EpGraphApi kGraphApi;
 extern const EpCapabilityApi kCapabilityApi;
 extern const EpContextApi kContextApi;
 extern const EpRunApi kRunApi;
+extern const EpShareApi kShareApi;
 
 // Runs `body`, which may throw, and gives what it threw as a status.
 template <typename Body>

@@ -1,5 +1,6 @@
 // EpHostInfo and the tables over base/ and graph/.
 #include <cstdlib>
+#include <cstring>
 
 #include "core/abi/handles.h"
 #include "core/base/log.h"
@@ -93,7 +94,9 @@ const EpAttribute* EP_CALL FindAttribute(const EpNode* node, const char* name) {
   return ToAbi(FromAbi(node)->FindAttribute(name));
 }
 
-const void* EP_CALL GetExtension(const char*) { return nullptr; }
+const void* EP_CALL GetExtension(const char* id) {
+  return id != nullptr && std::strcmp(id, EP_SHARE_EXTENSION) == 0 ? &kShareApi : nullptr;
+}
 
 }  // namespace
 

@@ -60,6 +60,11 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
   abi_config.thread_pool = core::ToAbi(config.thread_pool);
   abi_config.device = config.device;
   abi_config.context_enabled = config.context_enabled ? 1 : 0;
+  if (config.share.workspaces) {
+    share_group_ = std::make_unique<EpShareGroup>(
+        EpShareGroup{config.share.workspaces, plugin.descriptor, config.share.compiling, config.share.last});
+  }
+  abi_config.share_group = share_group_.get();
   CallPlugin(name(), "CreateProvider",
              [&] { return plugin.descriptor->provider->CreateProvider(plugin.plugin, &abi_config, &provider_); });
   if (provider_ == nullptr) {
@@ -75,6 +80,8 @@ bool Provider::SupportsContexts() const {
   const EpProviderApi& api = *plugin_.descriptor->provider;
   return api.GetEpContextNodes != nullptr && api.LoadContext != nullptr;
 }
+
+bool Provider::DefersPayload() const { return share_group_ && share_group_->compiling && !share_group_->last; }
 
 Capability Provider::GetCapability(Graph& graph) {
   EpCapabilitySink sink(graph);
@@ -142,6 +149,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
   EpContextSink sink;
   sink.prefix = node_name_prefix;
   sink.embed = embed;
+  sink.defers_payload = DefersPayload();
   for (const std::string& partition : partition_names_) sink.partition_names.push_back(partition.c_str());
   sink.sources = plugin_.sources;
   sink.new_writer = new_writer;
@@ -162,6 +170,13 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
     Fail(StatusCode::kEpFail,
          "provider '{}': GetEpContextNodes gave no node with main_context 1, so the context would have no payload",
          name());
+  }
+  const bool writes_group = share_group_ && share_group_->compiling && share_group_->last;
+  if (writes_group && std::none_of(sink.writers.begin(), sink.writers.end(), [](const auto& w) { return w->ended; })) {
+    Fail(StatusCode::kEpFail,
+         "provider '{}': GetEpContextNodes of the last session of share group '{}' finished no payload; it must write "
+         "the graphs of all sessions",
+         name(), share_group_->workspaces->name());
   }
   return std::move(sink.result);
 }

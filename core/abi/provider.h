@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/abi/share_workspaces.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/graph.h"
 #include "core/graph/value.h"
@@ -63,7 +64,7 @@ class Kernel {
 struct ContextNode {
   uint32_t partition = 0;
   int64_t main_context = 1;
-  int32_t payload = -1;  // index into ContextNodes::payloads
+  int32_t payload = -1;  // index into ContextNodes::payloads; -1: none, or of the share group's last session
   std::string source;
   std::string ep_sdk_version;
   std::string hardware_architecture;
@@ -112,6 +113,7 @@ struct ProviderConfig {
   uint32_t device = 0;
   bool context_enabled = false;
   ProgressFunction progress;  // may be empty
+  ShareMembership share;
 };
 
 class Provider : public std::enable_shared_from_this<Provider> {
@@ -124,12 +126,15 @@ class Provider : public std::enable_shared_from_this<Provider> {
   const LoadedPlugin& plugin() const { return plugin_; }
   const std::string& name() const { return plugin_.name; }
   bool SupportsContexts() const;  // both optional calls are there
+  // A later session of the share group writes the payload: GetEpContextNodes gives nodes with payload -1.
+  bool DefersPayload() const;
 
   // Asks about `graph` (finalized). Malformed claims are dropped with a warning in the result.
   Capability GetCapability(Graph& graph);
   // partitions[i]->graph is finalized. One kernel each.
   std::vector<std::unique_ptr<Kernel>> Compile(std::span<const Partition* const> partitions);
-  // `new_writer` is called for each payload the plugin begins.
+  // `new_writer` is called for each payload the plugin begins. The last session of a compiling share group gives at
+  // least one payload, also when it has no partition of this provider and so no node.
   ContextNodes GetEpContextNodes(std::string_view node_name_prefix, bool embed,
                                  const std::function<std::unique_ptr<PayloadWriter>()>& new_writer);
   std::vector<std::unique_ptr<Kernel>> LoadContext(std::span<const ContextNodeToLoad> nodes,
@@ -144,6 +149,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
                                                     std::exception_ptr failure);
 
   const LoadedPlugin& plugin_;
+  std::unique_ptr<EpShareGroup> share_group_;  // outlives provider_
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;
   ProgressFunction progress_;

@@ -93,6 +93,8 @@ bool AreLinksIntoOneFolder(const fs::path& model, const Target& target) {
 
 }  // namespace
 
+void CheckFileName(std::string_view name, std::string_view what) { CheckSpelling(name, what); }
+
 fs::path ResolveInside(const fs::path& folder, std::string_view name, std::string_view what) {
   Target target = Resolve(folder, name, what);
   const bool allowed = target.inside;

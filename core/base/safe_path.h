@@ -18,5 +18,7 @@ namespace epiphyte::core {
 std::filesystem::path ResolveInside(const std::filesystem::path& folder, std::string_view name, std::string_view what);
 // As above, with the model file itself known (for the rule about links).
 std::filesystem::path ResolveBeside(const std::filesystem::path& model, std::string_view name, std::string_view what);
+// The rules that concern the spelling alone: for names that an application, not the file system, resolves.
+void CheckFileName(std::string_view name, std::string_view what);
 
 }  // namespace epiphyte::core

@@ -11,14 +11,16 @@
 namespace epiphyte::core {
 namespace {
 
-void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, std::string_view what) {
+void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, const LoadOptions& options,
+                 std::string_view what) {
   if (blob.size != record.size) {
     Fail(StatusCode::kInvalidGraph,
          "{} has {} bytes, but the context model was written with {}; the file was replaced or cut off: restore it or "
          "compile the model again",
          what, blob.size, record.size);
   }
-  std::string digest = Xxh128(blob.data, blob.size);
+  if (!options.verify_digests) return;
+  std::string digest = options.group != nullptr ? options.group->DigestOf(blob) : Xxh128(blob.data, blob.size);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
          "{} has digest {}, but the context model was written with {}; the file was replaced or damaged: restore it or "
@@ -28,19 +30,42 @@ void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, std::stri
 }
 
 // Embedded payloads have no name: if the model has records of embedded payloads, one of them must be this one's.
-void CheckEmbedded(const std::vector<PayloadRecord>& records, const ContextBlob& blob, std::string_view what) {
+void CheckEmbedded(const std::vector<PayloadRecord>& records, const ContextBlob& blob, const LoadOptions& options,
+                   std::string_view what) {
   const PayloadRecord* nearest = nullptr;
+  const bool by_size = options.embedded_verified || !options.verify_digests;
   for (const PayloadRecord& record : records) {
     if (!record.file.empty()) continue;
-    if (record.size == blob.size && record.xxh128 == Xxh128(blob.data, blob.size)) return;
+    if (record.size == blob.size && (by_size || record.xxh128 == Xxh128(blob.data, blob.size))) return;
     if (nearest == nullptr || record.size == blob.size) nearest = &record;
   }
-  if (nearest != nullptr) CheckRecord(*nearest, blob, what);
+  if (nearest != nullptr) CheckRecord(*nearest, blob, options, what);
+}
+
+ContextBlob OpenPayload(const std::string& name, const LoadOptions& options, const std::string& what) {
+  try {
+    if (options.store != nullptr) {
+      CheckFileName(name, what);
+      ContextStore::Bytes bytes = options.store->Open(name);
+      return {bytes.data, bytes.size, std::move(bytes.owner)};
+    }
+    if (options.model_path.empty()) {
+      Fail(StatusCode::kInvalidGraph,
+           "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
+    }
+    const std::filesystem::path path = ResolveBeside(options.model_path, name, what);
+    if (options.group != nullptr) return options.group->OpenFile(path);
+    const auto file = MappedFile::Open(path);
+    return {file->data(), file->size(), file};
+  } catch (const Error& error) {
+    if (error.code() == StatusCode::kInvalidGraph) throw;
+    throw Error(StatusCode::kInvalidGraph, fmt::format("{}: {}", what, error.message()));
+  }
 }
 
 }  // namespace
 
-ContextBatch LoadPayloads(std::span<Node* const> nodes, const std::filesystem::path& model_path,
+ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& options,
                           const std::map<std::string, std::string>& metadata) {
   ContextBatch batch;
   std::vector<PayloadRecord> records = ReadPayloadRecords(metadata);
@@ -68,29 +93,18 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const std::filesystem::p
       if (is_new) {
         std::string what = fmt::format("EPContext node '{}' (source '{}'): file '{}'", node->name(), attributes.source,
                                        attributes.ep_cache_context);
-        if (model_path.empty()) {
-          Fail(StatusCode::kInvalidGraph,
-               "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
-        }
-        std::filesystem::path path = ResolveBeside(model_path, attributes.ep_cache_context, what);
-        std::shared_ptr<const MappedFile> file;
-        try {
-          file = MappedFile::Open(path);
-        } catch (const Error& error) {
-          Fail(StatusCode::kInvalidGraph, "{}: {}", what, error.message());
-        }
-        ContextBlob blob{file->data(), file->size(), file};
+        ContextBlob blob = OpenPayload(attributes.ep_cache_context, options, what);
         auto record = std::find_if(records.begin(), records.end(), [&](const PayloadRecord& candidate) {
           return candidate.file == attributes.ep_cache_context;
         });
-        if (record != records.end()) CheckRecord(*record, blob, what);
+        if (record != records.end()) CheckRecord(*record, blob, options, what);
         batch.blobs.push_back(std::move(blob));
       }
     } else if (attributes.embed_mode == 1 && attributes.main_context == 1) {
       load.blob = static_cast<int32_t>(batch.blobs.size());
       std::string what =
           fmt::format("EPContext node '{}' (source '{}'): the embedded payload", node->name(), attributes.source);
-      CheckEmbedded(records, attributes.payload, what);
+      CheckEmbedded(records, attributes.payload, options, what);
       batch.blobs.push_back(attributes.payload);
     }
     if (attributes.main_context == 1) primaries.push_back(load.blob);

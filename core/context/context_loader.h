@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/context/context_store.h"
+#include "core/context/share_group.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -21,9 +23,17 @@ struct ContextBatch {
   std::vector<ContextBlob> blobs;
 };
 
-// `nodes`: the context nodes of one provider. `model_path`: what relative paths are relative to; empty when the model
-// came from memory and ep.context_file_path is not set. Throws INVALID_GRAPH naming node, file, found and expected.
-ContextBatch LoadPayloads(std::span<Node* const> nodes, const std::filesystem::path& model_path,
+struct LoadOptions {
+  // What relative paths are relative to; empty when the model came from memory and ep.context_file_path is not set.
+  std::filesystem::path model_path;
+  bool verify_digests = true;     // false: sizes only
+  bool embedded_verified = false; // the model's seal was checked, and covers what is embedded
+  ContextStore* store = nullptr;  // where payloads are when not in files
+  ShareGroup* group = nullptr;    // shares mappings among its sessions
+};
+
+// `nodes`: the context nodes of one provider. Throws INVALID_GRAPH naming node, file, found and expected.
+ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& options,
                           const std::map<std::string, std::string>& metadata);
 
 }  // namespace epiphyte::core

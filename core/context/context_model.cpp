@@ -3,12 +3,12 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/context/seal.h"
 
 namespace epiphyte::core {
 namespace {
 
 constexpr std::string_view kPayloadKey = "epiphyte.context.payload.";
-constexpr std::string_view kVersionKey = "epiphyte.context.version";
 
 const Attribute* Typed(const Node& node, std::string_view name, AttributeType type) {
   const Attribute* attribute = node.FindAttribute(name);
@@ -122,7 +122,7 @@ std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::s
 }
 
 void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata) {
-  (*metadata)[std::string(kVersionKey)] = "1";
+  (*metadata)[std::string(kContextVersionKey)] = kContextVersion;
   for (size_t i = 0; i < records.size(); ++i) {
     const PayloadRecord& record = records[i];
     // Zero-padded, so that the map's order is the records' order.
@@ -130,6 +130,27 @@ void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std
         fmt::format("{} {} {} {} {}", record.size, record.xxh128, record.provider, record.plugin_version,
                     record.file.empty() ? "-" : record.file);
   }
+}
+
+std::string InitializersRecord::ToText() const { return fmt::format("{} {} {}", size, xxh128, file); }
+
+std::optional<InitializersRecord> InitializersRecord::Read(const std::map<std::string, std::string>& metadata) {
+  const auto entry = metadata.find(std::string(kInitializersKey));
+  if (entry == metadata.end()) return std::nullopt;
+  const std::string& text = entry->second;
+  InitializersRecord record;
+  const size_t first = std::min(text.find(' '), text.size());
+  const size_t second = std::min(text.find(' ', std::min(first + 1, text.size())), text.size());
+  const auto parsed = std::from_chars(text.data(), text.data() + first, record.size);
+  if (first < text.size()) record.xxh128 = text.substr(first + 1, second - first - 1);
+  if (second < text.size()) record.file = text.substr(second + 1);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + first || record.xxh128.size() != 32 ||
+      record.file.empty()) {
+    Fail(StatusCode::kInvalidGraph,
+         "metadata '{}' is '{}', expected '<size> <xxh128> <file>'; compile the model again", kInitializersKey,
+         text.substr(0, 128));
+  }
+  return record;
 }
 
 }  // namespace epiphyte::core

@@ -2,14 +2,17 @@
 //
 // What ties model and payloads together is metadata of the model:
 //   ep_compatibility_info.<provider>   the provider's own string, as in ONNX Runtime
-//   epiphyte.context.version           "1"
+//   epiphyte.context.version           "2"
 //   epiphyte.context.payload.<n>       "<size> <xxh128> <provider> <plugin version> <file name, or - when embedded>"
+//   epiphyte.context.initializers      "<size> <xxh128> <file name>", when plain nodes have their weights in a file
+//   epiphyte.context.seal              a digest over the model itself, see seal.h
 // A model without this metadata (another tool's) is accepted as it is.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +52,17 @@ struct PayloadRecord {
 };
 std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::string>& metadata);
 void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata);
+
+// Fingerprint of the file that holds the initializers of plain nodes.
+inline constexpr std::string_view kInitializersKey = "epiphyte.context.initializers";
+struct InitializersRecord {
+  uint64_t size = 0;
+  std::string xxh128;
+  std::string file;
+
+  std::string ToText() const;
+  // Nothing when the model has none. Throws INVALID_GRAPH when it isn't one.
+  static std::optional<InitializersRecord> Read(const std::map<std::string, std::string>& metadata);
+};
 
 }  // namespace epiphyte::core

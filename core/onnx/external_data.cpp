@@ -1,6 +1,7 @@
 #include "core/onnx/external_data.h"
 
 #include "core/base/error.h"
+#include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
 
 namespace epiphyte::core {
@@ -17,37 +18,48 @@ ExternalData ExternalData::InFolder(std::filesystem::path folder) {
   return data;
 }
 
-const std::shared_ptr<const MappedFile>& ExternalData::Open(const std::string& name, std::string_view what) {
+const ExternalFile& ExternalData::Open(const std::string& name, std::string_view what) {
   auto found = files_.find(name);
   if (found != files_.end()) return found->second;
-  if (model_.empty() && folder_.empty()) {
-    Fail(StatusCode::kInvalidArgument,
-         "{} is in file '{}', but the model was given in memory; say in which folder its external data is", what, name);
-  }
+  ExternalFile opened;
   const std::string subject = fmt::format("external data of {}", what);
-  const auto path = model_.empty() ? ResolveInside(folder_, name, subject) : ResolveBeside(model_, name, subject);
-  return files_.emplace(name, MappedFile::Open(path)).first->second;
+  if (open_) {
+    CheckFileName(name, subject);
+    opened = open_(name);
+  }
+  if (!opened.owner) {
+    if (model_.empty() && folder_.empty()) {
+      Fail(StatusCode::kInvalidArgument,
+           "{} is in file '{}', but the model was given in memory; say in which folder its external data is", what,
+           name);
+    }
+    const auto path = model_.empty() ? ResolveInside(folder_, name, subject) : ResolveBeside(model_, name, subject);
+    const auto file = MappedFile::Open(path);
+    opened = {file->data(), file->size(), file};
+  }
+  if (check_) check_(name, opened);
+  return files_.emplace(name, std::move(opened)).first->second;
 }
 
 ExternalData::Bytes ExternalData::Find(const ExternalLocation& location, std::string_view what) {
-  const auto& file = Open(location.file, what);
-  if (location.offset > file->size() || location.length > file->size() - location.offset) {
+  const ExternalFile& file = Open(location.file, what);
+  if (location.offset > file.size || location.length > file.size - location.offset) {
     Fail(StatusCode::kInvalidGraph,
          "{} needs bytes {} to {} of '{}', which has {}; the file is truncated or belongs to another model", what,
-         location.offset, location.offset + location.length, location.file, file->size());
+         location.offset, location.offset + location.length, location.file, file.size);
   }
-  if (location.length == 0) return {nullptr, file};
-  return {file->data() + location.offset, file};
+  if (location.length == 0) return {nullptr, file.owner};
+  return {file.data + location.offset, file.owner};
 }
 
 uint64_t ExternalData::LengthFrom(const std::string& name, uint64_t offset, std::string_view what) {
-  const auto& file = Open(name, what);
-  if (offset > file->size()) {
+  const ExternalFile& file = Open(name, what);
+  if (offset > file.size) {
     Fail(StatusCode::kInvalidGraph,
          "{} starts at byte {} of '{}', which has {}; the file is truncated or belongs to another model", what, offset,
-         name, file->size());
+         name, file.size);
   }
-  return file->size() - offset;
+  return file.size - offset;
 }
 
 }  // namespace epiphyte::core

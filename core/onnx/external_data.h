@@ -1,18 +1,25 @@
 // ExternalData: the files beside a model that hold its weights. Each is resolved by the rules of core/base/safe_path.h,
-// mapped once, and stays mapped as long as a constant views it.
+// mapped once, and stays mapped as long as a constant views it. An application may keep them elsewhere (Redirect).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "core/base/mapped_file.h"
 #include "core/graph/constant.h"
 
 namespace epiphyte::core {
+
+// The bytes of one such file.
+struct ExternalFile {
+  const uint8_t* data = nullptr;
+  uint64_t size = 0;
+  std::shared_ptr<const void> owner;
+};
 
 class ExternalData {
  public:
@@ -21,9 +28,16 @@ class ExternalData {
   static ExternalData BesideModel(std::filesystem::path model);
   static ExternalData InFolder(std::filesystem::path folder);
 
+  // Files come from `open`, which says with a null owner that the file system has this one. May be null.
+  void Redirect(std::function<ExternalFile(const std::string& name)> open) { open_ = std::move(open); }
+  // `check` sees each file before it is used, and throws to refuse it. May be null.
+  void Check(std::function<void(const std::string& name, const ExternalFile& file)> check) {
+    check_ = std::move(check);
+  }
+
   struct Bytes {
     const uint8_t* data = nullptr;
-    std::shared_ptr<const MappedFile> file;
+    std::shared_ptr<const void> file;
   };
   // The bytes of `location`; `what` names the tensor in messages. Throws INVALID_GRAPH when they lie outside the file.
   Bytes Find(const ExternalLocation& location, std::string_view what);
@@ -32,11 +46,13 @@ class ExternalData {
   uint64_t LengthFrom(const std::string& file, uint64_t offset, std::string_view what);
 
  private:
-  const std::shared_ptr<const MappedFile>& Open(const std::string& name, std::string_view what);
+  const ExternalFile& Open(const std::string& name, std::string_view what);
 
   std::filesystem::path model_;
   std::filesystem::path folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> files_;
+  std::function<ExternalFile(const std::string& name)> open_;
+  std::function<void(const std::string& name, const ExternalFile& file)> check_;
+  std::map<std::string, ExternalFile, std::less<>> files_;
 };
 
 }  // namespace epiphyte::core

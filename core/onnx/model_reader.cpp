@@ -111,6 +111,9 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
          "the model has IR version {}, 1 to {} are supported; export it again", model.ir_version, kMaxIrVersion);
   }
   const std::map<std::string, int64_t> opsets = ReadOpsets(fields, model.ir_version);
+  if (options.accept_model) options.accept_model(bytes, model.metadata);
+  external->Redirect(options.open_external);
+  external->Check(options.accept_external);
   const TensorReader tensors(owner, external.get());
   model.graph = GraphReader(tensors, opsets).Read(*fields.graph);
   model.graph->Finalize();

@@ -21,17 +21,26 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/graph/graph.h"
+#include "core/onnx/external_data.h"
 
 namespace epiphyte::core {
 
 struct ReadOptions {
   // Where external data is looked for; empty: beside the model file. A model from memory with external data needs it.
   std::filesystem::path external_data_folder;
+  // Opens a file of external data by its name in the model; a null owner means that it is in the file system. May be
+  // null.
+  std::function<ExternalFile(const std::string& name)> open_external;
+  // Called before anything but the metadata is looked at; throws to refuse the model. May be null.
+  std::function<void(std::string_view bytes, const std::map<std::string, std::string>& metadata)> accept_model;
+  // Called with each file of external data before it is used; throws to refuse it. May be null.
+  std::function<void(const std::string& name, const ExternalFile& file)> accept_external;
   // Run schema checks and type and shape inference.
   bool infer = true;
   // Non-null: function operators (model-local or from the schema) are inlined, except those for which it says true.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/graph/graph.h"
 
@@ -26,6 +27,8 @@ struct WriteOptions {
 };
 
 void WriteModel(const Model& model, const WriteOptions& options, const ByteSink& sink);
+// The bytes of one metadata entry. They may be appended to a written model: protobuf takes them as part of it.
+std::string MetadataEntry(std::string_view key, std::string_view value);
 // What WriteModel would give to `sink`.
 uint64_t ModelByteSize(const Model& model, const WriteOptions& options);
 

@@ -27,7 +27,7 @@ uint32_t DeviceIndex(const std::string& provider, const std::map<std::string, st
 }  // namespace
 
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
-                                        bool context_enabled) {
+                                        bool context_enabled, const ShareMembership& share) {
   std::vector<PluginEntry> entries = catalog.entries();
   auto usable = [](const PluginEntry& entry) {
     return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
@@ -53,6 +53,7 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& 
     config.device = slot.device_index = DeviceIndex(plugin.name, config.options);
     config.context_enabled = context_enabled;
     config.progress = options.progress;
+    config.share = share;
     slot.provider = Provider::Create(plugin, config);
     slots.push_back(std::move(slot));
   };

@@ -29,6 +29,6 @@ struct ProviderSlot {
 // Throws NOT_FOUND or EP_FAIL for a listed provider that can't be used; unlisted ones are left out with a warning in
 // the log.
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
-                                        bool context_enabled);
+                                        bool context_enabled, const ShareMembership& share);
 
 }  // namespace epiphyte::core

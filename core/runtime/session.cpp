@@ -7,6 +7,7 @@
 #include "core/abi/host_tables.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/runtime/context_cache.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
@@ -18,14 +19,47 @@ struct Session::Impl {
     if (!profile_path.empty()) profiler = std::make_unique<Profiler>();
   }
 
-  void Finish(SessionBuilder& builder) {
+  void Open(Environment& environment, const ModelSource& source, const SessionOptions& options) {
+    if (!ContextCache::IsAskedFor(options)) {
+      Build(environment, source, options, /*for_cache=*/false);
+      return;
+    }
+    ContextCache(environment.catalog(), options, &pool)
+        .Open(source, [&](const ModelSource& model, const SessionOptions& how, bool for_cache) {
+          std::string failure = Build(environment, model, how, for_cache);
+          return ContextCache::Opened{std::exchange(context_output, std::nullopt), std::move(failure)};
+        });
+  }
+
+  // Returns why the cache got no context model, "" otherwise.
+  std::string Build(Environment& environment, const ModelSource& source, const SessionOptions& options,
+                    bool for_cache) {
+    SessionBuilder builder(environment, options, &pool, profiler.get());
+    if (for_cache) builder.ForCache();
+    if (source.in_memory) {
+      builder.ReadMemory(source.bytes, source.size);
+    } else {
+      builder.ReadFile(source.path);
+    }
     builder.Partition();
-    builder.Compile();
+    std::string failure;
+    try {
+      builder.Compile();
+    } catch (const Error& error) {
+      if (!for_cache || !builder.has_plan() || error.code() == StatusCode::kModelLoadCanceled) throw;
+      failure = error.message();
+    }
+    Take(builder);
+    return failure;
+  }
+
+  void Take(SessionBuilder& builder) {
     inputs = builder.InputSpecs();
     outputs = builder.OutputSpecs();
     placement = builder.TakePlacement();
     context_output = builder.TakeContextOutput();
     has_context = builder.has_context();
+    share_group = builder.TakeShareGroup();
     plan = builder.TakePlan();
     for (size_t i = 0; i < inputs.size(); ++i) input_index[inputs[i].name] = i;
     for (size_t i = 0; i < outputs.size(); ++i) output_index.try_emplace(outputs[i].name, i);
@@ -36,6 +70,7 @@ struct Session::Impl {
   ThreadPool pool;  // outlives the plan and its providers
   std::unique_ptr<Profiler> profiler;
   std::string profile_path;
+  std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
   std::unique_ptr<Plan> plan;
   std::vector<ValueSpec> inputs;
   std::vector<ValueSpec> outputs;
@@ -48,16 +83,12 @@ struct Session::Impl {
 
 Session::Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
     : impl_(std::make_unique<Impl>(options)) {
-  SessionBuilder builder(environment, options, &impl_->pool, impl_->profiler.get());
-  builder.ReadFile(model);
-  impl_->Finish(builder);
+  impl_->Open(environment, {model}, options);
 }
 
 Session::Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options)
     : impl_(std::make_unique<Impl>(options)) {
-  SessionBuilder builder(environment, options, &impl_->pool, impl_->profiler.get());
-  builder.ReadMemory(bytes, size);
-  impl_->Finish(builder);
+  impl_->Open(environment, {{}, /*in_memory=*/true, bytes, size}, options);
 }
 
 Session::~Session() {

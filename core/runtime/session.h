@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/context/share_group.h"
 #include "core/graph/type.h"
 #include "core/graph/value.h"
 #include "core/partition/placement.h"
@@ -25,14 +26,16 @@
 
 namespace epiphyte::core {
 
-// What sessions share: the catalog. Outlives its sessions.
+// What sessions share: the catalog, and the groups of sessions that share weights. Outlives its sessions.
 class Environment {
  public:
   explicit Environment(CatalogOptions options);
   Catalog& catalog() { return catalog_; }
+  ShareGroups& share_groups() { return share_groups_; }
 
  private:
   Catalog catalog_;
+  ShareGroups share_groups_;  // its plugins' workspaces go before the plugins
 };
 
 struct ValueSpec {
@@ -61,7 +64,8 @@ class Session {
   const std::vector<ValueSpec>& outputs() const;
   const Placement& placement() const;
   bool has_context() const;                     // something was loaded from an EPContext node
-  const ContextOutput* context_output() const;  // null unless a context model was written
+  // Null unless a context model was written: in a share group only the last session has one.
+  const ContextOutput* context_output() const;
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
   // number, type or shape of an input does not fit.

@@ -5,9 +5,12 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/base/log.h"
+#include "core/context/compatibility.h"
 #include "core/context/context_loader.h"
 #include "core/context/context_model.h"
+#include "core/context/seal.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/model_reader.h"
 #include "core/runtime/constant_evaluator.h"
@@ -22,13 +25,6 @@ std::string StemOf(const std::filesystem::path& context_model) {
   std::string stem = context_model.stem().string();
   if (stem.size() > 4 && stem.ends_with("_ctx")) stem.resize(stem.size() - 4);
   return stem;
-}
-
-ReadOptions MakeReadOptions(const SessionOptions& options) {
-  ReadOptions read;
-  read.external_data_folder = options.Get("session.model_external_initializers_file_folder_path");
-  read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
-  return read;
 }
 
 std::vector<std::string> SplitNames(const std::string& list) {
@@ -46,23 +42,109 @@ SessionBuilder::SessionBuilder(Environment& environment, const SessionOptions& o
                                Profiler* profiler)
     : environment_(environment), options_(options), pool_(pool), profiler_(profiler) {}
 
+SessionBuilder::~SessionBuilder() {
+  if (!compiling_group_) return;
+  const bool ended = !joined_ || options_.GetBool("ep.stop_share_ep_contexts");
+  if (!ended) return;
+  compiling_group_->ended = true;
+  environment_.share_groups().EndCompiling(options_.Get("epiphyte.share_group"), compiling_group_);
+}
+
+void SessionBuilder::JoinShareGroup() {
+  const bool stop = options_.GetBool("ep.stop_share_ep_contexts");
+  if (!options_.GetBool("ep.share_ep_contexts")) {
+    if (stop) {
+      Fail(StatusCode::kInvalidArgument,
+           "ep.stop_share_ep_contexts is 1 but ep.share_ep_contexts is not; set both for the last session of a group");
+    }
+    return;
+  }
+  const std::string name = options_.Get("epiphyte.share_group");
+  if (!options_.GetBool("ep.context_enable")) {
+    if (stop) {
+      Fail(StatusCode::kInvalidArgument,
+           "ep.stop_share_ep_contexts is for sessions that compile (ep.context_enable=1); a group that loads ends with "
+           "its last session");
+    }
+    loading_group_ = environment_.share_groups().ForLoading(name);
+    return;
+  }
+  // One session after another; a group may have ended while this one waited.
+  do {
+    compiling_group_ = environment_.share_groups().ForCompiling(name);
+    turn_ = std::unique_lock<std::mutex>(compiling_group_->turn);
+  } while (compiling_group_->ended);
+}
+
 void SessionBuilder::ReadFile(const std::filesystem::path& path) {
   model_path_ = path;
+  JoinShareGroup();
   MakeContextTarget();
   {
     Profiler::Span span(profiler_, "session", "read model");
-    model_ = ReadModelFile(path, MakeReadOptions(options_));
+    reading_.emplace(path.parent_path(), FolderLock::kShared);
+    model_ = ReadModelFile(path, MakeReadOptions());
   }
   Prepare();
 }
 
 void SessionBuilder::ReadMemory(const void* bytes, size_t size) {
+  JoinShareGroup();
   MakeContextTarget();
   {
     Profiler::Span span(profiler_, "session", "read model");
-    model_ = ReadModelMemory(bytes, size, nullptr, MakeReadOptions(options_));
+    if (generator_ == nullptr && options_.IsSet("ep.context_file_path"))
+      reading_.emplace(ContextBase().parent_path(), FolderLock::kShared);
+    model_ = ReadModelMemory(bytes, size, nullptr, MakeReadOptions());
   }
   Prepare();
+}
+
+// The hooks hold what they need by value: the model may keep them longer than this object lives.
+ReadOptions SessionBuilder::MakeReadOptions() {
+  ReadOptions read;
+  read.external_data_folder = options_.Get("session.model_external_initializers_file_folder_path");
+  read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
+
+  const bool verify = options_.Get("ep.context_verify") == "full";
+  auto initializers = std::make_shared<std::optional<InitializersRecord>>();
+  read.accept_model = [=, sealed = sealed_](std::string_view bytes,
+                                            const std::map<std::string, std::string>& metadata) {
+    *initializers = InitializersRecord::Read(metadata);
+    if (!verify) return;
+    RequireSeal(bytes.data(), bytes.size(), metadata, "the context model");
+    *sealed = SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
+  };
+  read.open_external = [=, store = options_.context_store](const std::string& name) -> ExternalFile {
+    if (!store || !*initializers || (*initializers)->file != name) return {};
+    ContextStore::Bytes bytes = store->Open(name);
+    if (!bytes.owner) bytes.owner = store;
+    return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
+  };
+  read.accept_external = [=](const std::string& name, const ExternalFile& file) {
+    if (!*initializers || (*initializers)->file != name) return;
+    const InitializersRecord& record = **initializers;
+    if (file.size != record.size) {
+      Fail(StatusCode::kInvalidGraph,
+           "initializers file '{}' has {} bytes, but the context model was written with {}; the file was replaced or "
+           "cut off: restore it or compile the model again",
+           name, file.size, record.size);
+    }
+    if (!verify) return;
+    const std::string digest = Xxh128(file.data, file.size);
+    if (digest != record.xxh128) {
+      Fail(StatusCode::kInvalidGraph,
+           "initializers file '{}' has digest {}, but the context model was written with {}; the file was replaced or "
+           "damaged: restore it or compile the model again",
+           name, digest, record.xxh128);
+    }
+  };
+  return read;
+}
+
+// What relative paths in EPContext nodes are relative to.
+std::filesystem::path SessionBuilder::ContextBase() const {
+  return model_path_.empty() ? std::filesystem::path(options_.Get("ep.context_file_path")) : model_path_;
 }
 
 // Before anything expensive, so that a wrong target fails at once.
@@ -79,17 +161,26 @@ void SessionBuilder::MakeContextTarget() {
   target.node_name_prefix = options_.Get("ep.context_node_name_prefix");
   target.embed = options_.GetBool("ep.context_embed_mode");
   target.overwrite = options_.GetBool("epiphyte.context_overwrite");
+  target.store = options_.context_store;
   std::error_code error;
   if (!model_path_.empty() && std::filesystem::equivalent(target.model, model_path_, error)) {
     Fail(StatusCode::kInvalidArgument, "ep.context_file_path '{}' is the source model itself; choose another file",
          target.model.string());
   }
-  generator_ = std::make_unique<ContextGenerator>(std::move(target));
+  generator_ = compiling_group_ ? std::make_unique<ContextGenerator>(std::move(target), &compiling_group_->set)
+                                : std::make_unique<ContextGenerator>(std::move(target));
 }
 
 void SessionBuilder::Prepare() {
   for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back({input->name(), input->type()});
-  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr);
+  if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
+  ShareMembership share;
+  if (compiling_group_) {
+    share = {compiling_group_->group->workspaces(), true, options_.GetBool("ep.stop_share_ep_contexts")};
+  } else if (loading_group_) {
+    share = {loading_group_->workspaces(), false, false};
+  }
+  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share);
   context_nodes_.resize(providers_.size());
   {
     Profiler::Span span(profiler_, "session", "inline functions");
@@ -242,14 +333,27 @@ void SessionBuilder::Compile() {
 }
 
 void SessionBuilder::LoadContexts() {
-  std::filesystem::path base =
-      model_path_.empty() ? std::filesystem::path(options_.Get("ep.context_file_path")) : model_path_;
+  LoadOptions load;
+  load.model_path = ContextBase();
+  load.verify_digests = options_.Get("ep.context_verify") == "full";
+  load.embedded_verified = *sealed_;
+  load.store = options_.context_store.get();
+  load.group = loading_group_.get();
+  std::vector<ContextBatch> batches(providers_.size());
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (context_nodes_[i].empty()) continue;
+    Profiler::Span span(profiler_, "session", "open context");
+    batches[i] = LoadPayloads(context_nodes_[i], load, model_.metadata);
+  }
+  reading_.reset();
   for (size_t i = 0; i < providers_.size(); ++i) {
     if (context_nodes_[i].empty()) continue;
     Profiler::Span span(profiler_, "session", "load context");
-    ContextBatch batch = LoadPayloads(context_nodes_[i], base, model_.metadata);
+    const ContextBatch& batch = batches[i];
     std::vector<std::unique_ptr<Kernel>> kernels;
     try {
+      RequireUsable(*providers_[i].plugin, batch.to_load, batch.blobs, model_.metadata,
+                    options_.GetBool("session.fail_on_suboptimal_compiled_model"));
       kernels = providers_[i].provider->LoadContext(batch.to_load, batch.blobs);
     } catch (const Error& error) {
       // Whatever the plugin's code, a context that can't be loaded is INVALID_GRAPH, so that applications can
@@ -282,14 +386,33 @@ void SessionBuilder::CompilePartitions() {
   }
 }
 
+bool SessionBuilder::MakesContexts(const ProviderSlot& slot) const {
+  return slot.provider->SupportsContexts() && (slot.listed || !slot.fallback || for_cache_);
+}
+
+// Earlier sessions of the group left it to this one to have their payloads written.
+void SessionBuilder::CheckOwingProviders() const {
+  for (const std::string& name : generator_->set().owing()) {
+    const bool present = std::any_of(providers_.begin(), providers_.end(),
+                                     [&](const ProviderSlot& slot) { return slot.plugin->name == name; });
+    if (!present) {
+      Fail(StatusCode::kInvalidArgument,
+           "earlier sessions of the share group compiled for provider '{}', which this last session doesn't use; list "
+           "the same providers in all sessions of a group",
+           name);
+    }
+  }
+}
+
 void SessionBuilder::WriteContextModel() {
   Profiler::Span span(profiler_, "session", "write context model");
+  const bool last = !compiling_group_ || options_.GetBool("ep.stop_share_ep_contexts");
+  if (last) CheckOwingProviders();
   std::vector<const core::Partition*> plain;
   std::vector<std::vector<const core::Partition*>> compiled(providers_.size());
   for (const core::Partition& partition : partitions_.partitions) {
-    const ProviderSlot& slot = providers_[static_cast<size_t>(partition.provider)];
-    bool makes_contexts = slot.provider->SupportsContexts() && (slot.listed || !slot.fallback);
-    (makes_contexts ? compiled[static_cast<size_t>(partition.provider)] : plain).push_back(&partition);
+    const bool context = MakesContexts(providers_[static_cast<size_t>(partition.provider)]);
+    (context ? compiled[static_cast<size_t>(partition.provider)] : plain).push_back(&partition);
   }
   auto nothing = [&] {
     return std::all_of(compiled.begin(), compiled.end(), [](const auto& list) { return list.empty(); });
@@ -299,17 +422,24 @@ void SessionBuilder::WriteContextModel() {
   if (nothing() && options_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
     plain.swap(compiled[static_cast<size_t>(fallback - providers_.data())]);
   }
-  if (nothing()) {
+  const bool empty = nothing();
+  if (empty) {
     Log(LogLevel::kWarning, "context",
-        "no context model was written: no provider that makes contexts got a node; list one that does");
-    return;
+        "no context model was written for '{}': no provider that makes contexts got a node; list one that does",
+        generator_->target().source_model_name);
   }
+  const std::vector<std::string> owing = generator_->set().owing();
   for (size_t i = 0; i < providers_.size(); ++i) {
-    if (!compiled[i].empty()) generator_->AddProvider(*providers_[i].provider, compiled[i]);
+    const bool owes = last && std::find(owing.begin(), owing.end(), providers_[i].plugin->name) != owing.end();
+    if (!compiled[i].empty() || owes) generator_->AddProvider(*providers_[i].provider, compiled[i]);
   }
-  generator_->Write(model_, plain);
-  context_output_ = ContextOutput{generator_->target().model, generator_->files(), generator_->context_node_count(),
-                                  generator_->plain_node_count()};
+  if (!empty) generator_->Assemble(std::move(model_), plain);
+  if (last && !(empty && owing.empty())) generator_->Publish();
+  joined_ = true;
+  if (last && !empty) {
+    context_output_ = ContextOutput{generator_->target().model, generator_->set().files(),
+                                    generator_->context_node_count(), generator_->plain_node_count()};
+  }
 }
 
 }  // namespace epiphyte::core

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/base/folder_lock.h"
 #include "core/base/thread_pool.h"
 #include "core/context/context_generator.h"
+#include "core/context/share_group.h"
 #include "core/graph/graph.h"
+#include "core/onnx/model_reader.h"
 #include "core/partition/partitioner.h"
 #include "core/runtime/plan.h"
 #include "core/runtime/profiler.h"
@@ -25,9 +28,15 @@ class SessionBuilder {
  public:
   // `pool` and `profiler` (may be null) outlive what is built.
   SessionBuilder(Environment& environment, const SessionOptions& options, ThreadPool* pool, Profiler* profiler);
+  // A share group that compiles is given up when one of its sessions could not be built.
+  ~SessionBuilder();
+  SessionBuilder(const SessionBuilder&) = delete;
+  SessionBuilder& operator=(const SessionBuilder&) = delete;
 
   void ReadFile(const std::filesystem::path& path);
   void ReadMemory(const void* bytes, size_t size);
+  // Before reading: the context model to write is for the cache, so the fallback's partitions become contexts too.
+  void ForCache() { for_cache_ = true; }
   // Up to placement.
   void Partition();
   // The rest.
@@ -36,12 +45,17 @@ class SessionBuilder {
   std::vector<ValueSpec> InputSpecs() const { return inputs_; }
   std::vector<ValueSpec> OutputSpecs() const { return outputs_; }
   Placement TakePlacement() { return std::move(partitions_.placement); }
+  bool has_plan() const { return plan_ != nullptr; }
   std::unique_ptr<Plan> TakePlan() { return std::move(plan_); }
   std::optional<ContextOutput> TakeContextOutput() { return std::move(context_output_); }
+  // Of a session that loads with others; the session keeps it.
+  std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
   bool has_context() const { return has_context_; }
 
  private:
   void Prepare();
+  void JoinShareGroup();
+  ReadOptions MakeReadOptions();
   void MakeContextTarget();
   void InlineUnclaimedFunctions();
   void PlaceContextNodes();
@@ -49,6 +63,9 @@ class SessionBuilder {
   void LoadContexts();
   void CompilePartitions();
   void WriteContextModel();
+  std::filesystem::path ContextBase() const;
+  bool MakesContexts(const ProviderSlot& slot) const;
+  void CheckOwingProviders() const;
   const ProviderSlot* Fallback() const;
 
   Environment& environment_;
@@ -67,6 +84,15 @@ class SessionBuilder {
   std::optional<ContextOutput> context_output_;
   std::unique_ptr<Plan> plan_;
   bool has_context_ = false;
+  bool for_cache_ = false;
+
+  std::optional<FolderLock> reading_;  // while model and payloads are opened
+  std::shared_ptr<bool> sealed_ = std::make_shared<bool>(false);  // the model's seal was checked
+
+  std::shared_ptr<ShareGroup> loading_group_;
+  std::shared_ptr<ShareGroups::Compiling> compiling_group_;
+  std::unique_lock<std::mutex> turn_;
+  bool joined_ = false;  // the model is in the compiling group's set, or published
 };
 
 }  // namespace epiphyte::core

@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-enum class ValueKind { kFlag, kText, kLevel };
+enum class ValueKind { kFlag, kText, kLevel, kVerify, kCount };
 
 struct Known {
   OptionInfo info;
@@ -28,14 +28,31 @@ constexpr std::array kKnown = {
           ValueKind::kText},
     Known{{"ep.context_node_name_prefix", "", "Goes before the names of EPContext nodes and partitions"},
           ValueKind::kText},
+    Known{{"ep.context_verify", "full",
+           "full: contexts are compared with their digests before a plugin sees them; header: only their sizes"},
+          ValueKind::kVerify},
+    Known{{"ep.share_ep_contexts", "0", "1: sessions share weights, compiled into one payload, loaded once"},
+          ValueKind::kFlag},
+    Known{{"ep.stop_share_ep_contexts", "0",
+           "1: the last session of those that compile with ep.share_ep_contexts; it writes what all have compiled"},
+          ValueKind::kFlag},
     Known{{"epiphyte.context_overwrite", "0", "1: replace existing output of ep.context_enable"}, ValueKind::kFlag},
     Known{{"epiphyte.graph_optimization_level", "2", "0: none, 1: basic, 2: all provider-independent transforms"},
           ValueKind::kLevel},
+    Known{{"epiphyte.share_group", "", "Which group ep.share_ep_contexts means, when there are several at once"},
+          ValueKind::kText},
     Known{{"optimization.disable_specified_optimizers", "", "Names of transforms to leave out, separated by ';'"},
           ValueKind::kText},
+    Known{{"session.context_cache_dir", "", "Folder where compiled models are kept and found again"}, ValueKind::kText},
+    Known{{"session.context_cache_max_mb", "0",
+           "Size that session.context_cache_dir may reach before what was not used for longest goes; 0: no limit"},
+          ValueKind::kCount},
     Known{{"session.disable_cpu_ep_fallback", "0", "1: fail instead of adding the fallback provider"},
           ValueKind::kFlag},
     Known{{"session.disable_model_compile", "0", "1: fail instead of compiling; only contexts are loaded"},
+          ValueKind::kFlag},
+    Known{{"session.fail_on_suboptimal_compiled_model", "0",
+           "1: a context that its provider would rather compile again is refused instead of used with a warning"},
           ValueKind::kFlag},
     Known{
         {"session.model_external_initializers_file_folder_path", "", "Where external data of the model is looked for"},
@@ -78,6 +95,15 @@ void SessionOptions::Set(std::string_view key, std::string_view value) {
     case ValueKind::kLevel:
       fits = value == "0" || value == "1" || value == "2";
       expected = "0, 1 or 2";
+      break;
+    case ValueKind::kVerify:
+      fits = value == "full" || value == "header";
+      expected = "full or header";
+      break;
+    case ValueKind::kCount:
+      fits = !value.empty() && value.size() <= 12 &&
+             value.find_first_not_of("0123456789") == std::string_view::npos;
+      expected = "a whole number";
       break;
     case ValueKind::kText:
       fits = value.size() <= 8192 && value.find('\0') == std::string_view::npos;

@@ -9,10 +9,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/context/context_store.h"
 
 namespace epiphyte::core {
 
@@ -48,6 +51,8 @@ class SessionOptions {
   uint32_t thread_count = 0;
   // Writes a Chrome trace when the session ends.
   std::string profile_path;
+  // Where context payloads and external initializers are kept when not in files; may be null.
+  std::shared_ptr<ContextStore> context_store;
   // Called from the thread that creates the session while a provider compiles or loads; true cancels, and creating the
   // session fails with MODEL_LOAD_CANCELED.
   std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress;

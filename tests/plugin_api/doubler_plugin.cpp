@@ -1,7 +1,9 @@
 // A plugin made with the kit: doubles float tensors (Add(x, x), Mul by a constant 2), with a trivial context format.
 // The tests use it wherever something must not depend on the CPU plugin.
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "epiphyte/kit/context_container.hpp"
@@ -25,11 +27,17 @@ class ScaleKernel : public kit::Kernel {
   float factor_;
 };
 
+// What the sessions of a share group compiled.
+struct Workspace {
+  std::mutex mutex;
+  std::map<std::string, float> factors;
+};
+
 class DoublerProvider : public kit::Provider {
  public:
   static constexpr bool kMakesContexts = true;
 
-  explicit DoublerProvider(const kit::ProviderConfig& config) {
+  explicit DoublerProvider(const kit::ProviderConfig& config) : share_(config.host, config.share_group) {
     for (const auto& [key, value] : config.options) {
       if (key != "decline")
         throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown; known is 'decline'");
@@ -58,9 +66,19 @@ class DoublerProvider : public kit::Provider {
   }
 
   void SaveContext(const std::vector<std::string>& partitions, kit::ContextWriter& writer) override {
+    std::map<std::string, float> all;
+    if (share_) {
+      std::lock_guard lock(share_->mutex);
+      all.swap(share_->factors);
+    }
+    for (size_t i = 0; i < partitions.size(); ++i) all[partitions[i]] = factors_[i];
     kit::ContextContainerBuilder builder("DOUBLER", 1);
-    for (size_t i = 0; i < partitions.size(); ++i) builder.Add(partitions[i], &factors_[i], sizeof(float));
+    for (const auto& [name, factor] : all) builder.Add(name, &factor, sizeof(float));
     builder.Write(writer);
+  }
+  void KeepContext(const std::vector<std::string>& partitions) override {
+    std::lock_guard lock(share_->mutex);
+    for (size_t i = 0; i < partitions.size(); ++i) share_->factors[partitions[i]] = factors_[i];
   }
   std::string SdkVersion() const override { return "doubler 1.0"; }
   std::string Hardware() const override { return "any"; }
@@ -74,6 +92,7 @@ class DoublerProvider : public kit::Provider {
   }
 
  private:
+  kit::ShareGroup<Workspace> share_;
   std::string decline_;
   std::vector<float> factors_;
 };

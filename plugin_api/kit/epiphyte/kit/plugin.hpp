@@ -26,6 +26,7 @@
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/kit/error.hpp"
 #include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/share.hpp"
 
 namespace epiphyte::kit {
 
@@ -73,6 +74,7 @@ struct ProviderConfig {
   EpThreadPool* thread_pool = nullptr;
   uint32_t device = 0;
   bool context_enabled = false;
+  EpShareGroup* share_group = nullptr;  // for kit::ShareGroup
 };
 
 struct Partition {
@@ -104,6 +106,11 @@ class Provider {
     (void)partitions;
     (void)writer;
   }
+  // Instead of SaveContext, in a session whose share group goes on: the last session's SaveContext writes these too.
+  virtual void KeepContext(const std::vector<std::string>& partitions) {
+    (void)partitions;
+    throw Error(EP_STATUS_NOT_IMPLEMENTED, "this provider can't put the contexts of several sessions into one payload");
+  }
   virtual std::string SdkVersion() const { return {}; }
   virtual std::string Hardware() const { return {}; }
   // `payload` outlives the kernel.
@@ -112,6 +119,9 @@ class Provider {
     (void)payload;
     throw Error(EP_STATUS_NOT_IMPLEMENTED, "this provider makes no contexts");
   }
+
+  // Set by the trampolines, which make the provider.
+  ShareMembership share_membership;
 };
 
 namespace detail {
@@ -135,10 +145,12 @@ struct Trampolines {
 
   static EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig* config, EpProvider** provider) {
     return Guard(*host, [&] {
-      ProviderConfig kit_config{*host, {}, config->thread_pool, config->device, config->context_enabled != 0};
+      ProviderConfig kit_config{*host, {}, config->thread_pool, config->device, config->context_enabled != 0,
+                                config->share_group};
       for (uint32_t i = 0; i < config->option_count; ++i)
         kit_config.options[config->options[i].key] = config->options[i].value;
       std::unique_ptr<Provider> made = std::make_unique<ProviderClass>(kit_config);
+      made->share_membership = ShareMembership(*host, config->share_group);
       *provider = reinterpret_cast<EpProvider*>(made.release());
     });
   }
@@ -181,11 +193,16 @@ struct Trampolines {
       EpContextSinkInfo info = {};
       info.struct_size = sizeof(info);
       ThrowIfFailed(*host, host->context->GetSinkInfo(sink, &info));
+      const std::vector<std::string> names(info.partition_names, info.partition_names + info.partition_count);
       EpContextWriter* payload = nullptr;
-      ThrowIfFailed(*host, host->context->BeginPayload(sink, &payload));
-      ContextWriter writer(*host, payload);
-      mine.SaveContext({info.partition_names, info.partition_names + info.partition_count}, writer);
-      ThrowIfFailed(*host, host->context->EndPayload(payload));
+      if (mine.share_membership.defers_payload()) {
+        mine.KeepContext(names);
+      } else {
+        ThrowIfFailed(*host, host->context->BeginPayload(sink, &payload));
+        ContextWriter writer(*host, payload);
+        mine.SaveContext(names, writer);
+        ThrowIfFailed(*host, host->context->EndPayload(payload));
+      }
       std::string sdk = mine.SdkVersion();
       std::string hardware = mine.Hardware();
       for (uint32_t i = 0; i < info.partition_count; ++i) {

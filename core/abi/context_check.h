@@ -1,0 +1,34 @@
+// Context check: asks a plugin whether a context can be used here, without a session, a provider or device work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/abi/provider.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+
+enum class ContextVerdict : uint32_t { kNotApplicable = 0, kOptimal = 1, kPreferRecompilation = 2, kUnsupported = 3 };
+
+struct ContextHeader {
+  std::string source;
+  std::string ep_sdk_version;
+  std::string hardware_architecture;
+  std::string notes;
+  std::string compatibility_info;  // metadata ep_compatibility_info.<provider>
+  ContextBlob blob;                // may be empty: metadata alone
+};
+
+struct ContextCheck {
+  ContextVerdict verdict = ContextVerdict::kNotApplicable;
+  std::string reason;  // one line; empty for kOptimal if the plugin gave none
+};
+
+// A plugin without CheckContext, and one that fails to answer, give kNotApplicable with the reason.
+ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& header);
+
+// "optimal", "prefer recompilation", "unsupported", "not applicable"
+const char* ContextVerdictName(ContextVerdict verdict);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,50 @@
+// ShareWorkspaces: the plugins' side of a share group: one workspace for each plugin, which the plugin makes and frees.
+//
+// Providers of the group hold it through shared_ptr, so the workspaces go when the last provider has gone, in whatever
+// order the sessions end.
+//
+//   auto workspaces = std::make_shared<ShareWorkspaces>("llama");
+//   ProviderConfig config;
+//   config.share = {workspaces, /*compiling=*/true, /*last=*/false};
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "epiphyte/ep_share.h"
+
+namespace epiphyte::core {
+
+class ShareWorkspaces {
+ public:
+  explicit ShareWorkspaces(std::string name) : name_(std::move(name)) {}
+  ~ShareWorkspaces();
+  ShareWorkspaces(const ShareWorkspaces&) = delete;
+  ShareWorkspaces& operator=(const ShareWorkspaces&) = delete;
+
+  const std::string& name() const { return name_; }
+  // `plugin` tells the workspaces apart. Returns the plugin's own status when it can't make one.
+  EpStatus* Get(const void* plugin, EpMakeWorkspace make, void* user, EpFreeWorkspace release, void** workspace);
+
+ private:
+  struct Workspace {
+    void* data = nullptr;
+    EpFreeWorkspace release = nullptr;
+  };
+  const std::string name_;
+  std::recursive_mutex mutex_;  // recursive, so that a `make` that asks again gets an error instead of a deadlock
+  bool making_ = false;
+  std::unordered_map<const void*, Workspace> workspaces_;
+};
+
+// How one session takes part in a group.
+struct ShareMembership {
+  std::shared_ptr<ShareWorkspaces> workspaces;  // null: no group
+  bool compiling = false;
+  bool last = false;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,217 @@
+#include "core/context/compatibility.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+namespace epiphyte::core {
+namespace {
+
+std::string CompatibilityInfo(const std::map<std::string, std::string>& metadata, const std::string& provider) {
+  const auto found = metadata.find("ep_compatibility_info." + provider);
+  return found == metadata.end() ? std::string() : found->second;
+}
+
+// From good to bad. Nobody's node stops a session, so it is worse than one that would better be compiled again.
+int Badness(ContextVerdict verdict) {
+  switch (verdict) {
+    case ContextVerdict::kOptimal: return 0;
+    case ContextVerdict::kPreferRecompilation: return 1;
+    case ContextVerdict::kNotApplicable: return 2;
+    case ContextVerdict::kUnsupported: return 3;
+  }
+  return 3;
+}
+
+// What one plugin says of contexts, asked once for each different header and payload.
+class Asker {
+ public:
+  ContextCheck Ask(const LoadedPlugin& plugin, const ContextHeader& header) {
+    const auto key = std::tuple(&plugin, header.source, header.ep_sdk_version, header.hardware_architecture,
+                                header.notes, header.blob.data, header.blob.size);
+    auto [found, is_new] = answers_.try_emplace(key);
+    if (is_new) found->second = CheckContext(plugin, header);
+    return found->second;
+  }
+
+ private:
+  using Key = std::tuple<const LoadedPlugin*, std::string, std::string, std::string, std::string, const void*, uint64_t>;
+  std::map<Key, ContextCheck> answers_;
+};
+
+class ModelCheck {
+ public:
+  ModelCheck(Model& model, NodePayloads* payloads, Catalog& catalog)
+      : metadata_(model.metadata), payloads_(payloads), catalog_(catalog), nodes_(FindContextNodes(*model.graph)) {}
+
+  ContextReport Run() {
+    FindPrimaries();
+    ContextReport report;
+    for (const Node* node : nodes_) report.nodes.push_back(CheckNode(*node));
+    for (const NodeCheck& node : report.nodes) AddToProvider(node, &report);
+    if (report.nodes.empty()) {
+      report.reason = "the model has no EPContext node";
+      return report;
+    }
+    const auto worst = std::max_element(
+        report.nodes.begin(), report.nodes.end(),
+        [](const NodeCheck& a, const NodeCheck& b) { return Badness(a.verdict) < Badness(b.verdict); });
+    report.verdict = worst->verdict;
+    report.reason = worst->reason;
+    return report;
+  }
+
+ private:
+  // Where secondaries that name no file find their graph.
+  void FindPrimaries() {
+    if (payloads_ == nullptr) return;
+    for (const Node* node : nodes_) {
+      try {
+        const EpContextAttributes attributes = ReadContextAttributes(*node);
+        if (attributes.main_context != 1) continue;
+        const ContextBlob& blob = payloads_->Open(*node, attributes).blob;
+        auto [found, is_new] = primary_of_source_.try_emplace(attributes.source, blob);
+        if (!is_new && found->second.data != blob.data) found->second = {};
+      } catch (const Error&) {
+        continue;  // the node's own check says it
+      }
+    }
+  }
+
+  NodeCheck CheckNode(const Node& node) {
+    NodeCheck check;
+    check.node = NodePath(node);
+    try {
+      const EpContextAttributes attributes = ReadContextAttributes(node);
+      check.source = attributes.source;
+      Judge(node, attributes, &check);
+    } catch (const Error& error) {
+      check.verdict = ContextVerdict::kUnsupported;
+      check.reason = error.message();
+    }
+    return check;
+  }
+
+  void Judge(const Node& node, const EpContextAttributes& attributes, NodeCheck* check) {
+    check->provider = catalog_.OwnerOfSource(attributes.source);
+    if (check->provider.empty()) {
+      check->reason = UnownedSourceMessage(check->node, attributes.source, catalog_) +
+                      "; install the plugin it was compiled with";
+      return;
+    }
+    const LoadedPlugin* plugin = catalog_.TryLoad(check->provider);
+    if (plugin == nullptr) {
+      check->reason = WhyNotLoaded(check->provider);
+      return;
+    }
+    ContextHeader header;
+    header.source = attributes.source;
+    header.ep_sdk_version = attributes.ep_sdk_version;
+    header.hardware_architecture = attributes.hardware_architecture;
+    header.notes = attributes.notes;
+    header.compatibility_info = CompatibilityInfo(metadata_, plugin->name);
+    if (payloads_ != nullptr) {
+      const NodePayload& payload = payloads_->Open(node, attributes);
+      if (!payload.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", payload.problem);
+      header.blob = payload.blob;
+      if (attributes.main_context == 0 && header.blob.data == nullptr) {
+        header.blob = primary_of_source_[attributes.source];
+      }
+    }
+    const ContextCheck answer = asker_.Ask(*plugin, header);
+    check->verdict = answer.verdict;
+    check->reason = answer.reason;
+  }
+
+  std::string WhyNotLoaded(const std::string& provider) const {
+    for (const PluginEntry& entry : catalog_.entries()) {
+      if (entry.manifest.name != provider || entry.state == PluginState::kShadowed) continue;
+      return fmt::format("provider '{}' owns the source but can't be used ({}): {}{}{}", provider,
+                         PluginStateName(entry.state), entry.message, entry.hint.empty() ? "" : "; ", entry.hint);
+    }
+    return fmt::format("provider '{}' owns the source but can't be used; see `epiphyte doctor`", provider);
+  }
+
+  static void AddToProvider(const NodeCheck& node, ContextReport* report) {
+    auto found = std::find_if(report->providers.begin(), report->providers.end(),
+                              [&](const ProviderCheck& candidate) { return candidate.provider == node.provider; });
+    if (found == report->providers.end()) {
+      report->providers.push_back({node.provider, node.verdict, node.reason});
+    } else if (Badness(node.verdict) > Badness(found->verdict)) {
+      found->verdict = node.verdict;
+      found->reason = node.reason;
+    }
+  }
+
+  const std::map<std::string, std::string>& metadata_;
+  NodePayloads* payloads_;
+  Catalog& catalog_;
+  std::vector<Node*> nodes_;
+  std::map<std::string, ContextBlob> primary_of_source_;  // empty blob: several fit
+  Asker asker_;
+};
+
+}  // namespace
+
+ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog,
+                            bool with_payloads) {
+  if (!with_payloads) return ModelCheck(model, nullptr, catalog).Run();
+  NodePayloads payloads(model_path, model.metadata);
+  return ModelCheck(model, &payloads, catalog).Run();
+}
+
+ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog) {
+  return ModelCheck(model, &payloads, catalog).Run();
+}
+
+void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
+                   std::span<const ContextBlob> blobs, const std::map<std::string, std::string>& metadata,
+                   bool fail_on_suboptimal) {
+  Asker asker;
+  ContextHeader header;
+  header.compatibility_info = CompatibilityInfo(metadata, plugin.name);
+  bool warned = false;
+  for (const ContextNodeToLoad& node : nodes) {
+    header.source = node.source;
+    header.ep_sdk_version = node.ep_sdk_version;
+    header.hardware_architecture = node.hardware_architecture;
+    header.notes = node.notes;
+    const bool shows_payload = header.compatibility_info.empty() && node.blob >= 0;
+    header.blob = shows_payload ? blobs[static_cast<size_t>(node.blob)] : ContextBlob{};
+    const ContextCheck answer = asker.Ask(plugin, header);
+
+    const bool embedded = node.node->IntAttribute("embed_mode", 1) == 1;
+    const auto label = [&] {
+      return fmt::format("EPContext node '{}' (source '{}'{}) by provider '{}' {}", NodePath(*node.node), node.source,
+                         embedded ? "" : ", file '" + node.node->StringAttribute("ep_cache_context") + "'", plugin.name,
+                         plugin.version);
+    };
+    if (answer.verdict == ContextVerdict::kUnsupported) {
+      Fail(StatusCode::kInvalidGraph, "{} can't be used here: {}; compile the model again on this machine", label(),
+           answer.reason);
+    }
+    if (answer.verdict != ContextVerdict::kPreferRecompilation) continue;
+    if (fail_on_suboptimal) {
+      Fail(StatusCode::kInvalidGraph,
+           "{} would work, but not optimally: {}; compile the model again, or set "
+           "session.fail_on_suboptimal_compiled_model to 0",
+           label(), answer.reason);
+    }
+    if (!warned) Log(LogLevel::kWarning, "context", "{} works, but not optimally: {}", label(), answer.reason);
+    warned = true;
+  }
+}
+
+std::string UnownedSourceMessage(std::string_view node, std::string_view source, const Catalog& catalog) {
+  std::set<std::string> known;
+  for (const PluginEntry& entry : catalog.entries()) {
+    known.insert(entry.manifest.sources.begin(), entry.manifest.sources.end());
+  }
+  return fmt::format("EPContext node '{}' has source '{}', which no installed plugin owns (installed: {})", node,
+                     source, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+}
+
+}  // namespace epiphyte::core

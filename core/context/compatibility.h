@@ -1,0 +1,75 @@
+// Compatibility: can the EPContext nodes of a model be used here, as the plugins that own them say? No session, no
+// provider, no device work.
+//
+//   ContextReport report = CheckContexts(model, path, environment.catalog(), /*with_payloads=*/true);
+//   if (report.verdict == ContextVerdict::kUnsupported) …
+//
+// A session asks too, between LoadPayloads and Provider::LoadContext, for each provider:
+//
+//   RequireUsable(*slot.plugin, batch.to_load, batch.blobs, model.metadata,
+//                 options.GetBool("session.fail_on_suboptimal_compiled_model"));
+//
+// which throws INVALID_GRAPH for an unsupported context (and, asked to, for one that should be compiled again), and
+// logs a warning when compiling again would be better.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/abi/context_check.h"
+#include "core/context/node_payload.h"
+#include "core/graph/graph.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+
+struct NodeCheck {
+  std::string node;      // with the path of nested graphs before it: "loop/body/npu_0"
+  std::string source;
+  std::string provider;  // the plugin that owns the source; empty: none does
+  ContextVerdict verdict = ContextVerdict::kNotApplicable;
+  std::string reason;  // one line; may be empty for kOptimal
+};
+
+// All nodes of one provider together: the worst verdict, with its reason. Nodes that nobody owns have provider "".
+struct ProviderCheck {
+  std::string provider;
+  ContextVerdict verdict = ContextVerdict::kNotApplicable;
+  std::string reason;
+};
+
+struct ContextReport {
+  std::vector<NodeCheck> nodes;          // in the order of FindContextNodes
+  std::vector<ProviderCheck> providers;  // in the order of their first node
+  // The worst of all: unsupported, then not applicable, prefer recompilation, optimal. Not applicable for a model
+  // without EPContext nodes.
+  ContextVerdict verdict = ContextVerdict::kNotApplicable;
+  std::string reason;
+};
+
+// Bad nodes and payloads that can't be read are kUnsupported with the reason; nothing is thrown for them. Opens the
+// libraries of the plugins that own a node. With payloads each plugin sees its payload and may check all of it; without
+// (and for nodes whose payload is in an application's store) it judges by the attributes and the metadata alone.
+// `model_path` empty: files beside the model can't be found, so their nodes are judged without payload.
+ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog,
+                            bool with_payloads);
+
+// As above with payloads, which the caller has opened or will use too.
+ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog);
+
+// Throws INVALID_GRAPH naming node, source, reason and what to do. A verdict of "not applicable" passes: the plugin has
+// no opinion, and LoadContext decides. The plugin sees the payload only where the metadata holds nothing of it for that
+// plugin (another tool's model): LoadContext checks the payload itself, and twice would cost twice.
+void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
+                   std::span<const ContextBlob> blobs, const std::map<std::string, std::string>& metadata,
+                   bool fail_on_suboptimal);
+
+// "EPContext node 'n' has source 'QNN', which no installed plugin owns (installed: A, B)"; sources sorted, once each.
+std::string UnownedSourceMessage(std::string_view node, std::string_view source, const Catalog& catalog);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,215 @@
+#include "core/context/context_set.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/base/folder_lock.h"
+#include "core/base/log.h"
+#include "core/context/seal.h"
+#include "core/onnx/model_writer.h"
+
+namespace epiphyte::core {
+namespace {
+
+// protobuf's limit for a message, less room for the model around the payload.
+constexpr uint64_t kMaxEmbedded = (uint64_t{1} << 31) - (uint64_t{16} << 20);
+
+}  // namespace
+
+ContextSet::Payload::Payload(const ContextSet& set, const Provider& provider, size_t index) {
+  record_.provider = provider.name();
+  record_.plugin_version = provider.plugin().version;
+  if (set.first_.embed) return;
+  record_.file = set.BinaryName(provider.name(), index);
+  file_ = std::make_unique<OutputFile>(set.first_.model.parent_path() / record_.file, set.first_.store.get());
+}
+
+void ContextSet::Payload::Write(const void* data, uint64_t size) {
+  record_.size += size;
+  if (file_) {
+    file_->Write(data, size);
+    return;
+  }
+  if (size > kMaxEmbedded || record_.size > kMaxEmbedded) {
+    Fail(StatusCode::kInvalidArgument,
+         "the context of provider '{}' is larger than {} bytes and can't be embedded, because protobuf messages end at "
+         "2 GiB; use ep.context_embed_mode=0",
+         record_.provider, kMaxEmbedded);
+  }
+  digest_.Update(data, size);
+  const auto* bytes = static_cast<const char*>(data);
+  gathered_.insert(gathered_.end(), bytes, bytes + size);
+}
+
+void ContextSet::Payload::End() {
+  if (file_) {
+    file_->End();
+    record_.xxh128 = file_->xxh128();
+  } else {
+    record_.xxh128 = digest_.Finish();
+    bytes_ = std::make_shared<const std::vector<char>>(std::move(gathered_));
+  }
+  ended_ = true;
+}
+
+ContextSet::ContextSet(const ContextTarget& first) : first_(first) {}
+
+ContextSet::~ContextSet() = default;
+
+std::string ContextSet::BinaryName(std::string_view provider, size_t index) const {
+  return index == 0 ? fmt::format("{}_{}.bin", first_.binary_stem, provider)
+                    : fmt::format("{}_{}_{}.bin", first_.binary_stem, provider, index);
+}
+
+ContextSet::Payload& ContextSet::NewPayload(const Provider& provider) {
+  payloads_.push_back(std::make_unique<Payload>(*this, provider, PayloadsOf(provider.name()).size()));
+  return *payloads_.back();
+}
+
+std::vector<ContextSet::Payload*> ContextSet::PayloadsOf(std::string_view provider) const {
+  std::vector<Payload*> found;
+  for (const auto& payload : payloads_) {
+    if (payload->record().provider == provider) found.push_back(payload.get());
+  }
+  return found;
+}
+
+void ContextSet::CheckFits(const ContextTarget& target) const {
+  std::error_code error;
+  const bool same_folder = target.folder() == first_.folder() ||
+                           std::filesystem::equivalent(target.folder(), first_.folder(), error);
+  if (!same_folder) {
+    Fail(StatusCode::kInvalidArgument,
+         "context model '{}' is not in the folder of '{}', the first of its share group; all models of a group go into "
+         "one folder, with their binary",
+         target.model.string(), first_.model.string());
+  }
+  if (target.store != first_.store) {
+    Fail(StatusCode::kInvalidArgument,
+         "context model '{}' has another context store than '{}', the first of its share group; give all sessions of a "
+         "group the same",
+         target.model.string(), first_.model.string());
+  }
+  for (const Member& member : members_) {
+    if (member.target.model.filename() == target.model.filename()) {
+      Fail(StatusCode::kInvalidArgument,
+           "two models of the share group would be written to '{}'; set ep.context_file_path to another file",
+           target.model.string());
+    }
+    if (!target.external_initializers.empty() &&
+        member.target.external_initializers == target.external_initializers) {
+      Fail(StatusCode::kInvalidArgument,
+           "two models of the share group would write their initializers to '{}'; set "
+           "ep.context_model_external_initializers_file_name to another name",
+           target.external_initializers);
+    }
+  }
+}
+
+void ContextSet::Add(Member member) { members_.push_back(std::move(member)); }
+
+void ContextSet::AddPartitionName(const std::string& name) {
+  const auto [found, is_new] = partition_names_.try_emplace(name, members_.size());
+  if (!is_new) {
+    Fail(StatusCode::kInvalidArgument,
+         "partition name '{}' appears twice in the share group; set ep.context_node_name_prefix, another one for each "
+         "model",
+         name);
+  }
+}
+
+void ContextSet::Owes(const std::string& provider) {
+  if (std::find(owing_.begin(), owing_.end(), provider) == owing_.end()) owing_.push_back(provider);
+}
+
+// Stages a member's .onnx and its external initializers.
+class ContextSet::Writing {
+ public:
+  Writing(Member& member, const std::vector<PayloadRecord>& records) : target_(member.target) {
+    Model& model = member.model;
+    WritePayloadRecords(records, &model.metadata);
+    WriteOptions options;
+    if (!target_.external_initializers.empty()) {
+      external_ = std::make_unique<OutputFile>(target_.model.parent_path() / target_.external_initializers,
+                                               target_.store.get());
+      options.external_file_name = target_.external_initializers;
+      options.external_sink = [this](const void* data, uint64_t size) { external_->Write(data, size); };
+    }
+    onnx_ = std::make_unique<OutputFile>(target_.model, target_.ModelStore());
+    SealWriter sealed([this](const void* data, uint64_t size) { onnx_->Write(data, size); });
+    WriteModel(model, options, [&](const void* data, uint64_t size) { sealed.Write(data, size); });
+    if (external_ && external_->size() == 0) external_.reset();
+    if (external_) {
+      external_->End();
+      // Known only now that the model is written; protobuf takes what follows as part of it.
+      const std::string entry =
+          MetadataEntry(kInitializersKey, InitializersRecord{external_->size(), external_->xxh128(),
+                                                             target_.external_initializers}
+                                              .ToText());
+      sealed.Write(entry.data(), entry.size());
+    }
+    sealed.Finish();
+    onnx_->End();
+  }
+
+  const ContextTarget& target() const { return target_; }
+  OutputFile* external() { return external_.get(); }
+  OutputFile& onnx() { return *onnx_; }
+
+ private:
+  const ContextTarget& target_;
+  std::unique_ptr<OutputFile> external_;
+  std::unique_ptr<OutputFile> onnx_;
+};
+
+void ContextSet::Publish() {
+  std::vector<std::unique_ptr<Writing>> writings;
+  for (Member& member : members_) {
+    std::vector<PayloadRecord> records;
+    for (const auto& payload : payloads_) {
+      const auto& providers = member.providers;
+      const bool used = std::find(providers.begin(), providers.end(), payload->record().provider) != providers.end();
+      if (payload->ended() && used) records.push_back(payload->record());
+    }
+    writings.push_back(std::make_unique<Writing>(member, records));
+  }
+
+  // What others refer to comes first.
+  struct Step {
+    OutputFile* file;
+    bool overwrite;
+  };
+  std::vector<Step> steps;
+  for (const auto& payload : payloads_) {
+    if (payload->ended() && payload->file() != nullptr) steps.push_back({payload->file(), first_.overwrite});
+  }
+  for (const auto& writing : writings) {
+    if (writing->external() != nullptr) steps.push_back({writing->external(), writing->target().overwrite});
+  }
+  const size_t others = steps.size();
+  for (const auto& writing : writings) steps.push_back({&writing->onnx(), writing->target().overwrite});
+
+  std::optional<FolderLock> lock;
+  if (first_.ModelStore() == nullptr) lock.emplace(first_.folder(), FolderLock::kExclusive);
+  for (Step& step : steps) {
+    switch (step.file->Look()) {
+      case OutputFile::kAbsent:
+        break;
+      case OutputFile::kSame:
+        step.overwrite = true;  // replaced by the same bytes, which nobody can tell
+        break;
+      case OutputFile::kDifferent:
+        if (!step.overwrite) {
+          Fail(StatusCode::kFail,
+               "'{}' exists already and has other contents; remove it, choose another ep.context_file_path, or ask for "
+               "overwriting (--force)",
+               step.file->target().string());
+        }
+    }
+  }
+  for (const Step& step : steps) step.file->Publish(step.overwrite);
+  for (size_t i = 0; i < others; ++i) files_.push_back(steps[i].file->target());
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,89 @@
+// ContextSet: context models that are published together with their payloads: one model, or those of a share group.
+//
+// Each provider has one binary in the set, named after the set's first model, however many partitions and models use it
+// (a provider may begin several payloads; they are numbered). Nothing is visible under its final name before everything
+// is complete. Publishing happens under the folder's lock and in an order in which nothing refers to what isn't there:
+// binaries, external initializers, models. What exists already is replaced only on request; identical bytes, from
+// another process that compiled the same, count as done.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/abi/provider.h"
+#include "core/context/context_model.h"
+#include "core/context/context_target.h"
+#include "core/context/output_file.h"
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+class ContextSet {
+ public:
+  // Naming, folder, form and store are those of the first model.
+  explicit ContextSet(const ContextTarget& first);
+  ~ContextSet();
+
+  // One payload: staged in a file, or gathered in memory to be embedded.
+  class Payload {
+   public:
+    Payload(const ContextSet& set, const Provider& provider, size_t index);
+    void Write(const void* data, uint64_t size);
+    void End();
+    bool ended() const { return ended_; }
+    const PayloadRecord& record() const { return record_; }
+    OutputFile* file() { return file_.get(); }
+    // Embedded only.
+    const std::shared_ptr<const std::vector<char>>& bytes() const { return bytes_; }
+
+   private:
+    PayloadRecord record_;
+    std::unique_ptr<OutputFile> file_;
+    Xxh128Stream digest_;
+    std::vector<char> gathered_;
+    std::shared_ptr<const std::vector<char>> bytes_;
+    bool ended_ = false;
+  };
+
+  // A model whose partitions are EPContext nodes already.
+  struct Member {
+    ContextTarget target;
+    Model model;
+    std::vector<std::string> providers;  // whose payloads it refers to
+  };
+
+  const ContextTarget& first() const { return first_; }
+  Payload& NewPayload(const Provider& provider);
+  std::vector<Payload*> PayloadsOf(std::string_view provider) const;
+  std::string BinaryName(std::string_view provider, size_t index) const;
+
+  // Throws INVALID_ARGUMENT when the model can't be published together with the others.
+  void CheckFits(const ContextTarget& target) const;
+  void Add(Member member);
+  // Partition names of all members; they must not clash, because they are the keys into the payloads.
+  void AddPartitionName(const std::string& name);
+  // Providers that owe a payload to earlier members.
+  const std::vector<std::string>& owing() const { return owing_; }
+  void Owes(const std::string& provider);
+
+  void Publish();
+  // Files written besides the models, in the order of publishing.
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+
+ private:
+  class Writing;  // a member while it is written
+
+  ContextTarget first_;
+  std::vector<std::unique_ptr<Payload>> payloads_;
+  std::vector<Member> members_;
+  std::vector<std::string> owing_;
+  std::map<std::string, size_t> partition_names_;  // with the member that has it
+  std::vector<std::filesystem::path> files_;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,54 @@
+#include "core/context/context_target.h"
+
+#include <system_error>
+
+#include "core/base/error.h"
+#include "core/base/safe_path.h"
+
+namespace epiphyte::core {
+
+std::filesystem::path ContextTarget::folder() const {
+  return model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
+}
+
+void ContextTarget::Validate() const {
+  std::error_code error;
+  if (model.empty()) {
+    Fail(StatusCode::kInvalidArgument,
+         "ep.context_file_path is not set; a model from memory has no name to derive the context model's from");
+  }
+  const bool in_store = ModelStore() != nullptr;
+  if (!model.has_filename() || (!in_store && std::filesystem::is_directory(model, error))) {
+    Fail(StatusCode::kInvalidArgument,
+         "ep.context_file_path '{}' is a folder; give the path of the .onnx file to write", model.string());
+  }
+  if (!in_store && !std::filesystem::is_directory(folder(), error)) {
+    Fail(StatusCode::kInvalidArgument, "folder '{}' for the context model does not exist; create it first",
+         folder().string());
+  }
+  if (!external_initializers.empty()) {
+    const std::filesystem::path name(external_initializers);
+    if (name.has_parent_path() || name.is_absolute() || name == "." || name == ".." ||
+        external_initializers.find('\\') != std::string::npos) {
+      Fail(StatusCode::kInvalidArgument,
+           "ep.context_model_external_initializers_file_name is '{}', expected a file name without folders",
+           external_initializers);
+    }
+    if (name == model.filename()) {
+      Fail(StatusCode::kInvalidArgument,
+           "ep.context_model_external_initializers_file_name is '{}', which is the context model itself; choose another "
+           "name",
+           external_initializers);
+    }
+  }
+  if (overwrite) return;
+  const bool exists = in_store ? ModelStore()->Exists(model.filename().string())
+                               : std::filesystem::exists(std::filesystem::symlink_status(model, error));
+  if (exists) {
+    Fail(StatusCode::kFail,
+         "'{}' exists already; remove it, choose another ep.context_file_path, or ask for overwriting (--force)",
+         model.string());
+  }
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,23 @@
+// JoinGraphs: the graphs of several models as one, names kept apart, connected as asked.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/context/merge_names.h"
+
+namespace epiphyte::core {
+
+struct JoinedGraph {
+  std::unique_ptr<Graph> graph;
+  std::vector<std::string> renamed;
+};
+
+// The models stay as they are; constants are shared. Throws INVALID_GRAPH when plain nodes of two models use different
+// versions of a domain, or the connections form a circle.
+JoinedGraph JoinGraphs(std::span<const MergeModel> models, std::span<const MergeConnection> connections,
+                       std::string name);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,106 @@
+#include "core/context/seal.h"
+
+#include <array>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/folder_lock.h"
+#include "core/base/mapped_file.h"
+#include "core/base/staged_file.h"
+#include "core/onnx/model_reader.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr size_t kDigits = 32;
+
+// ModelProto.metadata_props (field 14) with key and value, up to the digits of the value. All lengths fit into one byte.
+std::string Prefix() {
+  std::string prefix;
+  prefix += '\x72';
+  prefix += static_cast<char>(2 + kSealKey.size() + 2 + kDigits);
+  prefix += '\x0a';
+  prefix += static_cast<char>(kSealKey.size());
+  prefix += kSealKey;
+  prefix += '\x12';
+  prefix += static_cast<char>(kDigits);
+  return prefix;
+}
+
+}  // namespace
+
+void SealWriter::Write(const void* data, uint64_t size) {
+  digest_.Update(data, size);
+  sink_(data, size);
+}
+
+void SealWriter::Finish() {
+  const std::string entry = Prefix() + digest_.Finish();
+  sink_(entry.data(), entry.size());
+}
+
+uint64_t SizeWithoutSeal(const void* data, uint64_t size) {
+  const std::string prefix = Prefix();
+  const uint64_t entry = prefix.size() + kDigits;
+  if (size < entry) return size;
+  const char* place = static_cast<const char*>(data) + (size - entry);
+  return std::memcmp(place, prefix.data(), prefix.size()) == 0 ? size - entry : size;
+}
+
+SealState CheckSeal(const void* data, uint64_t size) {
+  const uint64_t sealed = SizeWithoutSeal(data, size);
+  if (sealed == size) return SealState::kNone;
+  const std::string_view found(static_cast<const char*>(data) + (size - kDigits), kDigits);
+  return found == Xxh128(data, sealed) ? SealState::kIntact : SealState::kBroken;
+}
+
+void RequireSeal(const void* data, uint64_t size, const std::map<std::string, std::string>& metadata,
+                 std::string_view what) {
+  constexpr std::string_view kAdvice =
+      "restore the file or compile the model again; if you changed it on purpose, renew the seal with `epiphyte verify "
+      "--reseal`";
+  switch (CheckSeal(data, size)) {
+    case SealState::kIntact:
+      return;
+    case SealState::kBroken:
+      Fail(StatusCode::kInvalidGraph, "{} was changed after it was written: its seal doesn't fit its bytes; {}", what,
+           kAdvice);
+    case SealState::kNone:
+      break;
+  }
+  // Also a model that lost the entry with the version has something else of ours, unless everything was cut off.
+  constexpr std::string_view kOurs = "epiphyte.context.";
+  const auto ours = metadata.lower_bound(std::string(kOurs));
+  const auto version = metadata.find(std::string(kContextVersionKey));
+  const bool has_ours = ours != metadata.end() && ours->first.starts_with(kOurs);
+  const bool before_seals = version != metadata.end() && version->second == "1";
+  if (has_ours && !before_seals) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} has no seal at its end, where context models of version 2 and later have one: it was changed or cut off; "
+         "{}",
+         what, kAdvice);
+  }
+}
+
+void Reseal(const std::filesystem::path& model) {
+  const auto file = MappedFile::Open(model);
+  uint64_t size = SizeWithoutSeal(file->data(), file->size());
+  ReadOptions options;
+  options.infer = false;
+  Model read = ReadModelMemory(file->data(), size, file, options);
+  const bool foreign_seal = read.metadata.erase(std::string(kSealKey)) != 0;
+
+  StagedFile staged(model);
+  SealWriter writer([&](const void* data, uint64_t bytes) { staged.Write(data, bytes); });
+  if (foreign_seal) {
+    // Another tool moved the seal away from the end; the model is written again without it.
+    WriteModel(read, {}, [&](const void* data, uint64_t bytes) { writer.Write(data, bytes); });
+  } else {
+    writer.Write(file->data(), size);
+  }
+  writer.Finish();
+  const FolderLock lock(model.parent_path(), FolderLock::kExclusive);
+  staged.Commit(/*overwrite=*/true);
+}
+
+}  // namespace epiphyte::core

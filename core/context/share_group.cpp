@@ -1,0 +1,66 @@
+#include "core/context/share_group.h"
+
+#include <sys/stat.h>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/base/mapped_file.h"
+
+namespace epiphyte::core {
+namespace {
+
+std::string IdentityOf(const std::filesystem::path& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return path.string();
+  return fmt::format("{}\n{} {} {} {}.{:09}", path.string(), info.st_dev, info.st_ino, info.st_size,
+                     info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+ContextBlob ShareGroup::OpenFile(const std::filesystem::path& path) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string identity = IdentityOf(path);
+  const auto found = files_.find(identity);
+  if (found != files_.end()) return found->second.blob;
+  const auto file = MappedFile::Open(path);
+  ContextBlob blob{file->data(), file->size(), file};
+  files_[identity].blob = blob;
+  return blob;
+}
+
+std::string ShareGroup::DigestOf(const ContextBlob& blob) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [identity, shared] : files_) {
+    if (shared.blob.data != blob.data || shared.blob.size != blob.size) continue;
+    if (shared.xxh128.empty()) shared.xxh128 = Xxh128(blob.data, blob.size);
+    return shared.xxh128;
+  }
+  return Xxh128(blob.data, blob.size);
+}
+
+std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::weak_ptr<ShareGroup>& entry = loading_[name];
+  std::shared_ptr<ShareGroup> group = entry.lock();
+  if (!group) entry = group = std::make_shared<ShareGroup>(name);
+  return group;
+}
+
+std::shared_ptr<ShareGroups::Compiling> ShareGroups::ForCompiling(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<Compiling>& entry = compiling_[name];
+  if (!entry) {
+    entry = std::make_shared<Compiling>();
+    entry->group = std::make_shared<ShareGroup>(name);
+  }
+  return entry;
+}
+
+void ShareGroups::EndCompiling(const std::string& name, const std::shared_ptr<Compiling>& which) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = compiling_.find(name);
+  if (found != compiling_.end() && found->second == which) compiling_.erase(found);
+}
+
+}  // namespace epiphyte::core

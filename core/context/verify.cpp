@@ -1,0 +1,242 @@
+#include "core/context/verify.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/folder_lock.h"
+#include "core/base/hash.h"
+#include "core/base/mapped_file.h"
+#include "core/base/safe_path.h"
+#include "core/context/compatibility.h"
+#include "core/context/node_payload.h"
+#include "core/onnx/model_reader.h"
+
+namespace epiphyte::core {
+namespace {
+
+using Kind = VerifyProblem::Kind;
+
+// What is wrong with a file, compared with what the model recorded; "" when nothing is.
+std::string Mismatch(std::string_view what, const VerifiedPayload& found, uint64_t recorded_size,
+                     const std::string& recorded_digest) {
+  if (found.size != recorded_size) {
+    return fmt::format("{} has {} bytes, the model was written with {}; restore it or compile the model again", what,
+                       found.size, recorded_size);
+  }
+  if (found.digest != recorded_digest) {
+    return fmt::format("{} has digest {}, the model was written with {}; restore it or compile the model again", what,
+                       found.digest, recorded_digest);
+  }
+  return {};
+}
+
+class Verifier {
+ public:
+  Verifier(const std::filesystem::path& path, Catalog& catalog) : path_(path), catalog_(catalog) {
+    report_.model = path;
+  }
+
+  VerifyReport Run() {
+    const FolderLock lock(path_.parent_path(), FolderLock::kShared);
+    bytes_ = MappedFile::Open(path_);
+    report_.seal = CheckSeal(bytes_->data(), bytes_->size());
+    std::optional<Model> model = Read();
+    CheckMetadata();
+    if (model) {
+      CheckNodes(*model);
+    } else {
+      CheckRecordsAlone();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void Add(Kind kind, std::string text) { report_.problems.push_back({kind, std::move(text)}); }
+
+  // Turns what `body` throws into a problem.
+  template <typename Body>
+  bool Try(Kind kind, Body&& body) {
+    try {
+      body();
+      return true;
+    } catch (const Error& error) {
+      Add(kind, error.message());
+      return false;
+    }
+  }
+
+  std::optional<Model> Read() {
+    ReadOptions options;
+    options.accept_model = [this](std::string_view, const std::map<std::string, std::string>& metadata) {
+      metadata_ = metadata;
+      has_metadata_ = true;
+    };
+    options.accept_external = [this](const std::string& name, const ExternalFile& file) { CheckExternal(name, file); };
+    std::string reason;
+    // A model that breaks the rules of ONNX may still say enough of its contexts.
+    for (const bool infer : {true, false}) {
+      options.infer = infer;
+      try {
+        return ReadModelFile(path_, options);
+      } catch (const Error& error) {
+        if (error.message() != reason) Add(Kind::kModel, error.message());
+        reason = error.message();
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The reader comes here with each file of weights, once for each attempt to read the model.
+  void CheckExternal(const std::string& name, const ExternalFile& file) {
+    if (!external_.insert(name).second) return;
+    VerifiedPayload payload{name, file.size, Xxh128(file.data, file.size), false};
+    std::optional<InitializersRecord> record;
+    Try(Kind::kModel, [&] { record = InitializersRecord::Read(metadata_); });
+    if (record && record->file == name) {
+      payload.recorded = true;
+      std::string mismatch =
+          Mismatch(fmt::format("external initializers '{}'", name), payload, record->size, record->xxh128);
+      if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
+    }
+    report_.payloads.push_back(std::move(payload));
+  }
+
+  void CheckMetadata() {
+    if (!has_metadata_) return;
+    Try(Kind::kSeal, [&] { RequireSeal(bytes_->data(), bytes_->size(), metadata_, fmt::format("'{}'", path_.string())); });
+    const auto version = metadata_.find(std::string(kContextVersionKey));
+    if (version == metadata_.end()) {
+      report_.notes.push_back("the model has no records of its own: another tool wrote it, and only its plugins can tell "
+                              "whether it is as it was");
+    } else if (version->second != "1" && version->second != kContextVersion) {
+      report_.notes.push_back(fmt::format("the model's context version is {}, this program knows 1 to {}",
+                                          version->second.substr(0, 32), kContextVersion));
+    } else if (report_.seal == SealState::kNone) {
+      report_.notes.push_back("the model has no seal: a change of the .onnx itself can't be seen");
+    }
+  }
+
+  void CheckNodes(Model& model) {
+    std::optional<NodePayloads> payloads;
+    if (!Try(Kind::kModel, [&] { payloads.emplace(path_, model.metadata); })) return;
+    std::set<std::string> sources_with_primary;
+    std::vector<std::pair<Node*, EpContextAttributes>> readable;
+    for (Node* node : FindContextNodes(*model.graph)) {
+      ++report_.context_nodes;
+      Try(Kind::kModel, [&] {
+        readable.emplace_back(node, ReadContextAttributes(*node));
+        if (readable.back().second.main_context == 1) sources_with_primary.insert(readable.back().second.source);
+      });
+    }
+    if (report_.context_nodes == 0) report_.notes.push_back("the model has no EPContext node");
+    for (const auto& [node, attributes] : readable) {
+      if (attributes.main_context == 0 && !sources_with_primary.contains(attributes.source)) {
+        Add(Kind::kModel,
+            fmt::format("EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and that "
+                        "source is in the model; compile the model again",
+                        NodePath(*node), attributes.source));
+      }
+      AddPayload(*node, attributes, payloads->Open(*node, attributes), !payloads->records().empty());
+    }
+    for (const PayloadRecord* record : payloads->UnusedRecords()) {
+      // An embedded payload that was damaged has been reported with its node.
+      if (!record->file.empty()) {
+        Add(Kind::kModel, fmt::format("the model has a record of '{}', which none of its nodes refers to; compile the "
+                                      "model again",
+                                      record->file));
+      }
+    }
+    AskPlugins(model, *payloads);
+  }
+
+  void AddPayload(const Node& node, const EpContextAttributes& attributes, const NodePayload& payload,
+                  bool has_records) {
+    const bool is_file = attributes.embed_mode == 0;
+    if (is_file ? attributes.ep_cache_context.empty() : attributes.main_context == 0) return;
+    if (is_file && !files_.insert(attributes.ep_cache_context).second) return;
+    report_.payloads.push_back({is_file ? attributes.ep_cache_context : std::string(), payload.blob.size,
+                                payload.digest, !payload.recorded_digest.empty()});
+    if (!payload.problem.empty()) {
+      Add(Kind::kPayload, payload.problem);
+    } else if (payload.recorded_digest.empty() && has_records) {
+      Add(Kind::kModel, fmt::format("EPContext node '{}' (source '{}'): the model has records, but none of this node's "
+                                    "payload; compile the model again",
+                                    NodePath(node), attributes.source));
+    }
+  }
+
+  void AskPlugins(Model& model, NodePayloads& payloads) {
+    for (const NodeCheck& node : CheckContexts(model, payloads, catalog_).nodes) {
+      const std::string label = fmt::format("EPContext node '{}' (source '{}')", node.node, node.source);
+      if (node.provider.empty()) {
+        // A node that can't be read has been reported.
+        if (node.verdict == ContextVerdict::kNotApplicable) Add(Kind::kProvider, node.reason);
+      } else if (node.verdict == ContextVerdict::kUnsupported) {
+        AddOnce(Kind::kProvider, fmt::format("provider '{}' can't use {} here: {}", node.provider, label, node.reason),
+                node.reason);
+      } else if (node.verdict != ContextVerdict::kOptimal) {
+        report_.notes.push_back(fmt::format("{}: {}, says provider '{}': {}", label, ContextVerdictName(node.verdict),
+                                            node.provider, node.reason));
+      }
+    }
+  }
+
+  // A payload that is damaged makes CheckContexts say the same once more.
+  void AddOnce(Kind kind, std::string text, const std::string& reason) {
+    const bool known = std::any_of(report_.problems.begin(), report_.problems.end(),
+                                   [&](const VerifyProblem& problem) { return problem.text == reason; });
+    if (!known) Add(kind, std::move(text));
+  }
+
+  // The graph can't be read, but its files can still be compared.
+  void CheckRecordsAlone() {
+    std::vector<PayloadRecord> records;
+    if (!Try(Kind::kModel, [&] { records = ReadPayloadRecords(metadata_); })) return;
+    for (const PayloadRecord& record : records) {
+      if (record.file.empty()) continue;
+      const std::string what = fmt::format("the record of '{}'", record.file);
+      Try(Kind::kPayload, [&] {
+        const auto file = MappedFile::Open(ResolveBeside(path_, record.file, what));
+        VerifiedPayload payload{record.file, file->size(), Xxh128(file->data(), file->size()), true};
+        std::string mismatch = Mismatch(fmt::format("file '{}'", record.file), payload, record.size, record.xxh128);
+        if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
+        report_.payloads.push_back(std::move(payload));
+      });
+    }
+  }
+
+  const std::filesystem::path& path_;
+  Catalog& catalog_;
+  VerifyReport report_;
+  std::shared_ptr<const MappedFile> bytes_;
+  std::map<std::string, std::string> metadata_;
+  bool has_metadata_ = false;
+  std::set<std::string> external_;
+  std::set<std::string> files_;
+};
+
+}  // namespace
+
+bool VerifyReport::Has(VerifyProblem::Kind kind) const {
+  return std::any_of(problems.begin(), problems.end(),
+                     [&](const VerifyProblem& problem) { return problem.kind == kind; });
+}
+
+VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog) {
+  return Verifier(model, catalog).Run();
+}
+
+SealState ResealContextModel(const std::filesystem::path& model, Catalog& catalog) {
+  const VerifyReport report = VerifyContextModel(model, catalog);
+  for (const VerifyProblem& problem : report.problems) {
+    if (problem.kind == VerifyProblem::kSeal || problem.kind == VerifyProblem::kProvider) continue;
+    Fail(StatusCode::kInvalidGraph, "'{}' is not sealed again, because a seal would only hide what is wrong: {}",
+         model.string(), problem.text);
+  }
+  if (report.seal != SealState::kIntact) Reseal(model);
+  return report.seal;
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,58 @@
+// Verify: everything about a context model that can be checked without running it, and every problem found, not only
+// the first: the seal; each payload's path, size and digest; the external initializers; attributes, sources and
+// primaries of the nodes; and what the plugins say of their payloads, down to the digests of sections that only they
+// know.
+//
+//   VerifyReport report = VerifyContextModel("model_ctx.onnx", environment.catalog());
+//   for (const VerifyProblem& problem : report.problems) std::cerr << problem.text << '\n';
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/context/seal.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+
+struct VerifyProblem {
+  enum Kind {
+    kSeal,      // the model was changed after it was written
+    kModel,     // it can't be read, or its nodes or records are malformed
+    kPayload,   // a binary, an embedded payload or the external initializers
+    kProvider,  // nobody owns a source, or its plugin refuses the payload on this machine
+  };
+  Kind kind;
+  std::string text;  // one line
+};
+
+struct VerifiedPayload {
+  std::string file;  // as the model spells it; empty: embedded
+  uint64_t size = 0;
+  std::string digest;
+  bool recorded = false;  // the model says what it was; without, only the plugin can tell
+};
+
+struct VerifyReport {
+  std::filesystem::path model;
+  SealState seal = SealState::kNone;
+  size_t context_nodes = 0;
+  std::vector<VerifiedPayload> payloads;  // each once; external initializers too
+  std::vector<VerifyProblem> problems;
+  std::vector<std::string> notes;  // what is no problem but good to know, one line each
+
+  bool Has(VerifyProblem::Kind kind) const;
+};
+
+// Throws only when the file can't be opened: NO_SUCHFILE, INVALID_ARGUMENT, FAIL. Opens the libraries of the plugins
+// that own a node.
+VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog);
+
+// For a model that was changed on purpose: makes the seal fit the .onnx as it is now. Only the seal: the records of its
+// payloads stay, so a model whose payloads don't fit, or that can't be read, is refused (INVALID_GRAPH) with the first
+// reason. Returns the state of the seal that was replaced; kIntact means that nothing had to be done.
+SealState ResealContextModel(const std::filesystem::path& model, Catalog& catalog);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,186 @@
+#include "core/runtime/context_cache.h"
+
+#include <ctime>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/runtime/context_cache_lock.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr uint64_t kMegabyte = uint64_t{1} << 20;
+
+void Exclude(bool asked, std::string_view what, std::string_view advice) {
+  if (!asked) return;
+  Fail(StatusCode::kInvalidArgument, "session.context_cache_dir is set together with {}; {}", what, advice);
+}
+
+// Which folder is under a path at the moment.
+std::optional<std::pair<uint64_t, int64_t>> IdentityOf(const std::filesystem::path& entry) {
+  try {
+    const FileStamp stamp = StampOf(entry / "entry.json");
+    return std::pair(stamp.inode, stamp.changed_ns);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool Exists(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+}
+
+uint64_t SizeOf(const std::filesystem::path& folder) {
+  uint64_t size = 0;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) size += file.file_size(error);
+  return size;
+}
+
+}  // namespace
+
+ContextCache::ContextCache(Catalog& catalog, const SessionOptions& options, ThreadPool* pool)
+    : catalog_(catalog),
+      options_(options),
+      pool_(pool),
+      folder_(options.Get("session.context_cache_dir")),
+      max_bytes_(std::stoull(options.Get("session.context_cache_max_mb")) * kMegabyte) {
+  Exclude(options.GetBool("ep.context_enable"), "ep.context_enable=1",
+          "set only one: the cache compiles by itself, ep.context_enable writes a context model of your own");
+  Exclude(options.GetBool("ep.share_ep_contexts"), "ep.share_ep_contexts=1",
+          "set only one: sessions that share weights are compiled together with ep.context_enable");
+  Exclude(options.context_store != nullptr, "a context store",
+          "set only one: the cache writes files, the store keeps contexts elsewhere");
+}
+
+SessionOptions ContextCache::WithoutCache() const {
+  SessionOptions options = options_;
+  options.Set("session.context_cache_dir", "");
+  return options;
+}
+
+SessionOptions ContextCache::LoadingOptions() const {
+  SessionOptions options = WithoutCache();
+  // These are about the source model.
+  options.Set("ep.context_file_path", "");
+  options.Set("session.model_external_initializers_file_folder_path", "");
+  // What a provider would rather compile again, the cache does compile again.
+  options.Set("session.fail_on_suboptimal_compiled_model", "1");
+  return options;
+}
+
+SessionOptions ContextCache::CompilingOptions(const std::filesystem::path& model) const {
+  SessionOptions options = WithoutCache();
+  options.Set("ep.context_enable", "1");
+  options.Set("ep.context_embed_mode", "0");
+  options.Set("ep.context_file_path", model.string());
+  options.Set("ep.context_model_external_initializers_file_name", kCacheWeightsName);
+  options.Set("epiphyte.context_overwrite", "0");
+  return options;
+}
+
+void ContextCache::WarnUncached(std::string_view reason) const {
+  Log(LogLevel::kWarning, "cache", "the session works without the context cache '{}': {}", folder_.path().string(),
+      reason);
+}
+
+void ContextCache::Open(const ModelSource& source, const OpenModel& open) {
+  std::optional<CacheKey> key;
+  try {
+    key = MakeCacheKey(catalog_, source, options_, pool_);
+  } catch (const Error& error) {
+    Log(LogLevel::kDebug, "cache", "the model has no key: {}", error.message());
+  }
+  if (!key) {
+    open(source, WithoutCache(), /*for_cache=*/false);
+    return;
+  }
+  if (OpenEntry(*key, open) || OpenOrCompile(*key, source, open)) return;
+  open(source, WithoutCache(), /*for_cache=*/false);
+}
+
+bool ContextCache::OpenEntry(const CacheKey& key, const OpenModel& open) {
+  const std::filesystem::path entry = folder_.EntryPath(key.digest);
+  problem_.clear();
+  if (!Exists(entry)) return false;
+  const auto identity = IdentityOf(entry);
+  try {
+    CheckCacheEntry(entry, key.digest);
+    open({entry / kCacheModelName}, LoadingOptions(), /*for_cache=*/false);
+  } catch (const Error& error) {
+    if (error.code() == StatusCode::kModelLoadCanceled) throw;
+    // Removed or replaced while it was read: nothing is wrong with it.
+    if (Exists(entry) && IdentityOf(entry) == identity) problem_ = error.message();
+    return false;
+  }
+  TouchCacheEntry(entry);
+  Log(LogLevel::kInfo, "cache", "loaded '{}' from entry {}", key.model, key.digest.substr(0, 16));
+  return true;
+}
+
+// False when the cache can't be used; then nothing was opened.
+bool ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source, const OpenModel& open) {
+  std::unique_ptr<CacheLock> lock;
+  std::unique_ptr<CacheFolder::Staging> staging;
+  const CacheLock::Waiting waiting = [&] {
+    const bool cancel =
+        options_.progress && options_.progress(0, 0, "waiting for another session that compiles the same model");
+    if (cancel) Fail(StatusCode::kModelLoadCanceled, "waiting for another session's compilation was cancelled");
+  };
+  try {
+    folder_.MakeWay(key.digest);
+    lock = std::make_unique<CacheLock>(folder_.LockPath(key.digest), waiting);
+    // Somebody may have made or replaced it meanwhile.
+    if (OpenEntry(key, open)) return true;
+    staging = std::make_unique<CacheFolder::Staging>(folder_.path());
+  } catch (const Error& error) {
+    if (error.code() == StatusCode::kModelLoadCanceled) throw;
+    WarnUncached(error.message());
+    return false;
+  }
+  if (!problem_.empty()) {
+    Log(LogLevel::kWarning, "cache", "entry '{}' can't be used and is compiled again: {}",
+        folder_.EntryPath(key.digest).string(), problem_);
+  }
+  Compile(key, *staging, source, open);
+  return true;
+}
+
+void ContextCache::Compile(const CacheKey& key, const CacheFolder::Staging& staging, const ModelSource& source,
+                           const OpenModel& open) {
+  const Opened opened = open(source, CompilingOptions(staging.entry() / kCacheModelName), /*for_cache=*/true);
+  if (!opened.failure.empty()) {
+    WarnUncached(opened.failure);
+  } else if (!opened.written || opened.written->context_nodes == 0) {
+    Log(LogLevel::kInfo, "cache", "'{}' has nothing that a provider makes contexts of", key.model);
+  } else if (!key.StillFits()) {
+    WarnUncached(fmt::format("'{}' changed while it was compiled", key.model));
+  } else {
+    Publish(key, staging);
+  }
+}
+
+void ContextCache::Publish(const CacheKey& key, const CacheFolder::Staging& staging) {
+  try {
+    const uint64_t size = SizeOf(staging.entry());
+    if (max_bytes_ != 0 && size > max_bytes_) {
+      WarnUncached(fmt::format("what was compiled of '{}' has {} MB, session.context_cache_max_mb is {}", key.model,
+                               (size + kMegabyte - 1) / kMegabyte, max_bytes_ / kMegabyte));
+      return;
+    }
+    CacheRecord record;
+    record.key = key.digest;
+    record.model = key.model;
+    record.providers = key.providers;
+    record.created = std::time(nullptr);
+    WriteCacheRecord(staging.entry(), std::move(record));
+    folder_.Publish(staging, key.digest, /*replace=*/!problem_.empty());
+    folder_.Trim(max_bytes_, key.digest);
+  } catch (const Error& error) {
+    WarnUncached(error.message());
+  }
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,86 @@
+// Cache folder: the context cache on disk, shared by any number of processes.
+//
+//   DIR/<first 2 digits>/<key>/…       an entry, see context_cache_entry.h
+//   DIR/<first 2 digits>/<key>.lock    while the entry is being made
+//   DIR/tmp-<process>-<number>/        an entry on its way in, or out
+//
+// Entries come and go by renaming their folders, so that nobody sees half of one; a session that has an entry open
+// keeps its files through its mappings. Nothing else in DIR is ever touched.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/runtime/context_cache_entry.h"
+
+namespace epiphyte::core {
+
+class CacheFolder {
+ public:
+  // A folder of its own in which an entry is made. It is removed with its content unless the entry was published; what
+  // a killed process leaves behind is recognised by its lock, which the system has let go of.
+  class Staging {
+   public:
+    explicit Staging(const std::filesystem::path& folder);  // throws FAIL
+    ~Staging();
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+    std::filesystem::path entry() const { return path_ / "entry"; }
+    std::filesystem::path old() const { return path_ / "old"; }
+
+   private:
+    std::filesystem::path path_;
+    int fd_ = -1;
+  };
+
+  struct Entry {
+    std::string key;
+    std::filesystem::path path;
+    uint64_t size = 0;      // of all files
+    int64_t last_used = 0;  // seconds since 1970
+    CacheRecord record;     // empty when it can't be read
+    std::string problem;    // why the record can't be read, or what Verify found; "" when nothing
+  };
+
+  struct Removed {
+    std::vector<Entry> broken;
+    std::vector<Entry> evicted;  // beyond the limit
+    uint64_t leftovers = 0;      // of processes that ended while they made an entry
+  };
+
+  explicit CacheFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path& path() const { return folder_; }
+  std::filesystem::path EntryPath(std::string_view key) const;
+  // Makes the folders that lead to the entry. Throws FAIL.
+  void MakeWay(std::string_view key) const;
+  std::filesystem::path LockPath(std::string_view key) const;
+
+  // Puts staging.entry() in place. An entry that is there already is replaced on request, else it stays and the new one
+  // is dropped. Throws FAIL.
+  void Publish(const Staging& staging, std::string_view key, bool replace) const;
+
+  // By key; with `verify` every byte of every entry is looked at. A missing folder has none. Throws FAIL when the folder
+  // can't be read.
+  std::vector<Entry> List(bool verify) const;
+
+  // Removes what processes that are gone left behind, and the entries that were not used for longest until the others
+  // have at most `max_bytes` (0: no limit). `keep`: the key of an entry that stays in any case.
+  Removed Trim(uint64_t max_bytes, std::string_view keep) const;
+  // As Trim, and removes entries that Verify finds broken.
+  Removed Collect(uint64_t max_bytes) const;
+
+ private:
+  // False when it is gone already, or a process is just replacing it.
+  bool Remove(const Entry& entry) const;
+  uint64_t RemoveLeftovers() const;
+  void Evict(std::vector<Entry> entries, uint64_t max_bytes, std::string_view keep, Removed* removed) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace epiphyte::core

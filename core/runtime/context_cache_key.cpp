@@ -1,0 +1,257 @@
+#include "core/runtime/context_cache_key.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "core/abi/host_tables.h"
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/base/mapped_file.h"
+#include "core/base/safe_path.h"
+#include "core/context/seal.h"
+#include "core/registry/module.h"
+#include "core/runtime/context_cache_scan.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Changes when the same material no longer means the same entry.
+constexpr std::string_view kKeyVersion = "1";
+
+// Options that change what is loaded or written where, but not what is compiled. An option that isn't named here is
+// part of the key.
+constexpr auto kOutsideTheKey = std::to_array<std::string_view>({
+    "ep.context_embed_mode",
+    "ep.context_enable",
+    "ep.context_file_path",
+    "ep.context_model_external_initializers_file_name",
+    "ep.context_verify",
+    "ep.share_ep_contexts",
+    "ep.stop_share_ep_contexts",
+    "epiphyte.context_overwrite",
+    "epiphyte.share_group",
+    "session.context_cache_dir",
+    "session.context_cache_max_mb",
+    "session.disable_model_compile",
+    "session.fail_on_suboptimal_compiled_model",
+    "session.model_external_initializers_file_folder_path",
+});
+
+// Hashes facts so that no two lists of facts give the same bytes.
+class Material {
+ public:
+  void Add(std::string_view name, std::string_view value) {
+    const std::string head = fmt::format("{}={}:", name, value.size());
+    stream_.Update(head.data(), head.size());
+    stream_.Update(value.data(), value.size());
+  }
+  std::string Finish() { return stream_.Finish(); }
+
+ private:
+  Sha256Stream stream_;
+};
+
+// Digests of the libraries in this process. They stay mapped until it ends, so each is read once. Leaked, because
+// sessions may be made until then.
+class LibraryDigests {
+ public:
+  static LibraryDigests& Shared() {
+    static LibraryDigests* const shared = new LibraryDigests;
+    return *shared;
+  }
+  std::optional<std::string> Find(const std::filesystem::path& library) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto found = digests_.find(library.string());
+    return found == digests_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void Keep(const std::filesystem::path& library, const std::string& digest) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    digests_.try_emplace(library.string(), digest);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> digests_;
+};
+
+struct KeyProvider {
+  const LoadedPlugin* plugin;
+  bool listed;
+  std::map<std::string, std::string> options;
+};
+
+// Those that MakeProviders would make, without making them. One that isn't listed and then turns out to be unusable is
+// part of the key nevertheless.
+std::vector<KeyProvider> ProvidersOf(Catalog& catalog, const SessionOptions& options) {
+  const std::vector<PluginEntry> entries = catalog.entries();
+  std::vector<KeyProvider> providers;
+  auto add = [&](const LoadedPlugin& plugin, std::map<std::string, std::string> chosen, bool listed) {
+    auto given = options.provider_options.find(plugin.name);
+    if (given != options.provider_options.end()) chosen.insert(given->second.begin(), given->second.end());
+    for (const PluginEntry& entry : entries) {
+      if (entry.manifest.name == plugin.name) chosen.insert(entry.options.begin(), entry.options.end());
+    }
+    providers.push_back({&plugin, listed, std::move(chosen)});
+  };
+  std::set<std::string> listed;
+  for (const ProviderChoice& choice : options.providers) {
+    listed.insert(choice.name);
+    add(catalog.Load(choice.name), choice.options, true);
+  }
+  const LoadedPlugin* fallback = nullptr;
+  for (const PluginEntry& entry : entries) {
+    const bool usable = entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
+    if (!usable || listed.contains(entry.manifest.name)) continue;
+    if (!entry.manifest.fallback && !options.providers.empty()) continue;
+    if (entry.manifest.fallback && (fallback != nullptr || options.GetBool("session.disable_cpu_ep_fallback"))) continue;
+    const LoadedPlugin* plugin = catalog.TryLoad(entry.manifest.name);
+    if (plugin == nullptr) continue;
+    if (entry.manifest.fallback) {
+      fallback = plugin;
+    } else {
+      add(*plugin, {}, false);
+    }
+  }
+  if (fallback != nullptr) add(*fallback, {}, false);
+  return providers;
+}
+
+void AddProvider(const KeyProvider& provider, const std::string& library, Material* material) {
+  const LoadedPlugin& plugin = *provider.plugin;
+  material->Add("provider", plugin.name);
+  material->Add("listed", provider.listed ? "1" : "0");
+  material->Add("version", plugin.version);
+  material->Add("library", library);
+  for (const auto& [key, value] : provider.options) {
+    material->Add("option", key);
+    material->Add("value", value);
+  }
+  for (const Device& device : plugin.devices) {
+    material->Add("device", device.name);
+    material->Add("vendor", device.vendor);
+    material->Add("driver", device.driver_version);
+    material->Add("architecture", device.architecture);
+  }
+}
+
+std::filesystem::path ExternalPath(const ModelSource& source, const SessionOptions& options, const std::string& name) {
+  const std::filesystem::path folder = options.Get("session.model_external_initializers_file_folder_path");
+  const std::string_view what = "external data";
+  if (!folder.empty()) return ResolveInside(folder, name, what);
+  if (source.in_memory) {
+    Fail(StatusCode::kInvalidArgument, "external data '{}' of a model from memory has no folder", name);
+  }
+  return ResolveBeside(source.path, name, what);
+}
+
+// What the digests are taken of, in one go over all threads.
+class Sources {
+ public:
+  size_t AddFile(const std::filesystem::path& path, CacheKey* key) {
+    const FileStamp stamp = StampOf(path);
+    if (key != nullptr) key->files.emplace_back(path, stamp);
+    all.push_back({path, {}, stamp.size});
+    return all.size() - 1;
+  }
+  size_t AddBytes(std::string_view bytes) {
+    all.push_back({{}, bytes, bytes.size()});
+    return all.size() - 1;
+  }
+  std::vector<DigestSource> all;
+};
+
+// Of the given libraries, by path; those not known yet are read together with everything else in `sources`.
+class Libraries {
+ public:
+  void Want(const std::filesystem::path& library, Sources* sources) {
+    if (library.empty() || wanted_.contains(library.string())) return;
+    if (auto known = LibraryDigests::Shared().Find(library)) {
+      digests_[library.string()] = *known;
+      return;
+    }
+    wanted_[library.string()] = sources->AddFile(library, nullptr);
+  }
+  void Take(const std::vector<std::string>& digests) {
+    for (const auto& [library, index] : wanted_) {
+      digests_[library] = digests[index];
+      LibraryDigests::Shared().Keep(library, digests[index]);
+    }
+  }
+  std::string Of(const std::filesystem::path& library) const {
+    auto found = digests_.find(library.string());
+    return found == digests_.end() ? "" : found->second;
+  }
+
+ private:
+  std::map<std::string, size_t> wanted_;
+  std::map<std::string, std::string> digests_;
+};
+
+}  // namespace
+
+bool CacheKey::StillFits() const {
+  return std::all_of(files.begin(), files.end(), [](const auto& file) {
+    try {
+      return StampOf(file.first) == file.second;
+    } catch (const Error&) {
+      return false;
+    }
+  });
+}
+
+std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionOptions& options,
+                                     ThreadPool* pool) {
+  CacheKey key;
+  Sources sources;
+  ModelScan scan;
+  if (source.in_memory) {
+    const std::string_view bytes(static_cast<const char*>(source.bytes), source.size);
+    scan = ScanModel(bytes);
+    sources.AddBytes(bytes);
+  } else {
+    key.model = source.path.filename().string();
+    sources.AddFile(source.path, &key);  // its stamp is taken before anything is read
+    const auto file = MappedFile::Open(source.path);
+    scan = ScanModel({reinterpret_cast<const char*>(file->data()), file->size()});
+  }
+  if (scan.has_context_nodes) return std::nullopt;
+  for (const std::string& name : scan.external_files) sources.AddFile(ExternalPath(source, options, name), &key);
+
+  const std::vector<KeyProvider> providers = ProvidersOf(catalog, options);
+  const std::filesystem::path host = ModuleOf(reinterpret_cast<const void*>(&MakeCacheKey));
+  Libraries libraries;
+  libraries.Want(host, &sources);
+  for (const KeyProvider& provider : providers) libraries.Want(provider.plugin->library, &sources);
+
+  const std::vector<std::string> digests = DigestAll(sources.all, pool);
+  libraries.Take(digests);
+
+  Material material;
+  material.Add("key", kKeyVersion);
+  material.Add("context", kContextVersion);
+  material.Add("host", HostInfo()->host_version);
+  material.Add("host library", libraries.Of(host));
+  material.Add("threads", std::to_string(pool->thread_count()));
+  for (const OptionInfo& option : KnownSessionOptions()) {
+    if (std::find(kOutsideTheKey.begin(), kOutsideTheKey.end(), option.key) == kOutsideTheKey.end()) {
+      material.Add(option.key, options.Get(option.key));
+    }
+  }
+  for (const KeyProvider& provider : providers) {
+    AddProvider(provider, libraries.Of(provider.plugin->library), &material);
+    key.providers.push_back(fmt::format("{} {}", provider.plugin->name, provider.plugin->version));
+  }
+  material.Add("model", digests[0]);
+  size_t part = 1;
+  for (const std::string& name : scan.external_files) {
+    material.Add("external file", name);
+    material.Add("bytes", digests[part++]);
+  }
+  key.digest = material.Finish();
+  return key;
+}
+
+}  // namespace epiphyte::core

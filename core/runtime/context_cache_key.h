@@ -1,0 +1,46 @@
+// Cache key: the identity of a compiled model. Two sessions have the same key only if compiling would give both the
+// same: SHA-256 over the model's bytes, the bytes of the files it refers to, the session options, the providers in
+// order with their options, their plugins' libraries, devices and drivers, the thread count, and the host.
+//
+// Names and times of files are not part of it, so a model that moves is still found.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/thread_pool.h"
+#include "core/runtime/context_cache_digest.h"
+#include "core/runtime/session.h"
+
+namespace epiphyte::core {
+
+// What a session is made from.
+struct ModelSource {
+  std::filesystem::path path;
+  bool in_memory = false;  // then `bytes`, and no path
+  const void* bytes = nullptr;
+  size_t size = 0;
+};
+
+struct CacheKey {
+  std::string digest;                  // 64 hex digits
+  std::string model;                   // for people: the file's name, "" when it came from memory
+  std::vector<std::string> providers;  // for people: "cpu 0.1.0", in order
+
+  // Whether the files that the key was made from are what they were. What was compiled from others must not be kept
+  // under this key.
+  bool StillFits() const;
+
+  std::vector<std::pair<std::filesystem::path, FileStamp>> files;
+};
+
+// Nothing for a model that has EPContext nodes already. Throws when something that the key needs can't be read; the
+// session will fail over the same thing and say it better.
+std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionOptions& options,
+                                     ThreadPool* pool);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,67 @@
+#include "core/runtime/context_cache_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+// A holder removes the file before it lets go, so whoever waited may have locked a file that nobody else will find.
+bool IsStillThere(int fd, const std::filesystem::path& file) {
+  struct stat locked = {}, found = {};
+  return fstat(fd, &locked) == 0 && stat(file.c_str(), &found) == 0 && locked.st_dev == found.st_dev &&
+         locked.st_ino == found.st_ino;
+}
+
+}  // namespace
+
+// False when another process has it.
+bool CacheLock::Take() {
+  while (true) {
+    fd_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd_ < 0) {
+      Fail(StatusCode::kFail, "'{}' can't be made: {}", file_.string(), std::generic_category().message(errno));
+    }
+    int error = 0;
+    do {
+      error = flock(fd_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    } while (error == EINTR);
+    if (error != EWOULDBLOCK && (error != 0 || IsStillThere(fd_, file_))) return true;
+    close(fd_);
+    fd_ = -1;
+    if (error == EWOULDBLOCK) return false;
+  }
+}
+
+CacheLock::CacheLock(std::filesystem::path file, const Waiting& waiting) : file_(std::move(file)) {
+  using namespace std::chrono_literals;
+  for (auto pause = 1ms; !Take(); pause = std::min(pause * 2, 50ms)) {
+    waiting();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+std::unique_ptr<CacheLock> CacheLock::Try(const std::filesystem::path& file) {
+  std::unique_ptr<CacheLock> lock(new CacheLock);
+  lock->file_ = file;
+  return lock->Take() ? std::move(lock) : nullptr;
+}
+
+CacheLock::~CacheLock() {
+  if (fd_ < 0) return;
+  unlink(file_.c_str());
+  close(fd_);
+}
+
+}  // namespace epiphyte::core

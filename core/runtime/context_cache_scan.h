@@ -1,0 +1,19 @@
+// Model scan: what the context cache has to know of a model before it can be found in the cache, without reading it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace epiphyte::core {
+
+struct ModelScan {
+  bool has_context_nodes = false;         // in the graph, a nested one, or a function
+  std::set<std::string> external_files;   // as the model spells them
+};
+
+// Walks the wire format over everything but the tensors' bytes. Throws INVALID_PROTOBUF, and INVALID_GRAPH for graphs
+// that are nested too deep.
+ModelScan ScanModel(std::string_view model);
+
+}  // namespace epiphyte::core
