@@ -1,69 +1,22 @@
 #include "epiphyte/context.hpp"
 
-#include "core/base/hash.h"
-#include "core/base/mapped_file.h"
-#include "core/base/safe_path.h"
+#include "core/context/compatibility.h"
 #include "core/context/context_model.h"
+#include "core/context/node_payload.h"
 #include "core/onnx/model_reader.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
 namespace {
 
-// Bytes of a payload, wherever they are.
-struct Payload {
-  const void* data = nullptr;
-  uint64_t size = 0;
-  std::shared_ptr<const void> owner;
-};
-
-Payload OpenPayload(const core::EpContextAttributes& attributes, const std::filesystem::path& model,
-                    const std::string& node) {
-  if (attributes.embed_mode == 1) return {attributes.payload.data, attributes.payload.size, attributes.payload.owner};
-  std::filesystem::path path =
-      core::ResolveBeside(model, attributes.ep_cache_context, "EP context of node '" + node + "'");
-  std::shared_ptr<const core::MappedFile> file = core::MappedFile::Open(path);
-  return {file->data(), file->size(), file};
-}
-
-// A file has one record; embedded payloads are told apart by their digest.
-const core::PayloadRecord* FindRecord(const std::vector<core::PayloadRecord>& records, const ContextNodeInfo& node) {
-  const core::PayloadRecord* embedded = nullptr;
-  for (const core::PayloadRecord& record : records) {
-    if (!node.file.empty()) {
-      if (record.file == node.file) return &record;
-    } else if (record.file.empty()) {
-      if (record.xxh128 == node.digest) return &record;
-      embedded = &record;
-    }
-  }
-  return embedded;
-}
-
-void DescribePayload(const core::EpContextAttributes& attributes, const std::filesystem::path& model,
-                     const std::vector<core::PayloadRecord>& records, ContextNodeInfo* info) {
-  try {
-    Payload payload = OpenPayload(attributes, model, info->name);
-    info->size = payload.size;
-    info->digest = core::Xxh128(payload.data, payload.size);
-  } catch (const core::Error& error) {
-    info->problem = error.message();
-  }
-  const core::PayloadRecord* record = FindRecord(records, *info);
-  if (record == nullptr) return;
-  info->recorded_digest = record->xxh128;
-  if (!info->problem.empty()) return;
-  if (record->size != info->size) {
-    info->problem = "payload has " + std::to_string(info->size) + " bytes, the model recorded " +
-                    std::to_string(record->size) + "; compile the model again";
-  } else if (record->xxh128 != info->digest) {
-    info->problem = "payload was changed after the model was written; compile the model again";
-  }
+core::Model ReadModel(const std::filesystem::path& path) {
+  core::ReadOptions options;
+  options.infer = false;
+  return core::ReadModelFile(path, options);
 }
 
 struct Walk {
-  const std::filesystem::path& model;
-  const std::vector<core::PayloadRecord>& records;
+  core::NodePayloads& payloads;
   ContextInfo* info;
 
   void Visit(const core::Graph& graph, const std::string& path) {
@@ -97,8 +50,11 @@ struct Walk {
     found.onnx_model_filename = attributes.onnx_model_filename;
     found.max_size = attributes.max_size;
     if (attributes.embed_mode != 1) found.file = attributes.ep_cache_context;
-    bool has_payload = attributes.embed_mode == 1 ? attributes.payload.size != 0 : !found.file.empty();
-    if (has_payload || found.main_context) DescribePayload(attributes, model, records, &found);
+    const core::NodePayload& payload = payloads.Open(node, attributes);
+    found.size = payload.blob.size;
+    found.digest = payload.digest;
+    found.recorded_digest = payload.recorded_digest;
+    found.problem = payload.problem;
   }
 };
 
@@ -106,15 +62,37 @@ struct Walk {
 
 ContextInfo InspectContext(const std::filesystem::path& model) {
   return Translate([&] {
-    core::ReadOptions options;
-    options.infer = false;
-    core::Model content = core::ReadModelFile(model, options);
+    core::Model content = ReadModel(model);
     ContextInfo info;
     info.model = model;
     info.metadata = content.metadata;
-    std::vector<core::PayloadRecord> records = core::ReadPayloadRecords(content.metadata);
-    Walk{model, records, &info}.Visit(*content.graph, "");
+    core::NodePayloads payloads(model, content.metadata);
+    Walk{payloads, &info}.Visit(*content.graph, "");
     return info;
+  });
+}
+
+std::string_view ContextVerdictName(ContextVerdict verdict) {
+  return core::ContextVerdictName(static_cast<core::ContextVerdict>(verdict));
+}
+
+ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model, bool with_payloads) {
+  return Translate([&] {
+    core::Model content = ReadModel(model);
+    core::ContextReport report =
+        core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads);
+    ContextCheck check;
+    for (core::NodeCheck& node : report.nodes) {
+      check.nodes.push_back({std::move(node.node), std::move(node.source), std::move(node.provider),
+                             static_cast<ContextVerdict>(node.verdict), std::move(node.reason)});
+    }
+    for (core::ProviderCheck& provider : report.providers) {
+      check.providers.push_back({std::move(provider.provider), static_cast<ContextVerdict>(provider.verdict),
+                                 std::move(provider.reason)});
+    }
+    check.verdict = static_cast<ContextVerdict>(report.verdict);
+    check.reason = std::move(report.reason);
+    return check;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "host/api/access.h"
+#include "host/api/context_store.h"
 
 namespace epiphyte {
 
@@ -58,6 +59,13 @@ SessionOptions& SessionOptions::SetProviderOption(const std::string& provider, c
 SessionOptions& SessionOptions::SetProgress(
     std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress) {
   impl_->options.progress = std::move(progress);
+  return *this;
+}
+
+SessionOptions& SessionOptions::SetContextStore(std::shared_ptr<ContextStore> store) {
+  core::ContextStore* adapter = store == nullptr ? nullptr : store->adapter_.get();
+  // Shares the store's ownership, so the same store is the same for the core, whichever options it is set in.
+  impl_->options.context_store = std::shared_ptr<core::ContextStore>(std::move(store), adapter);
   return *this;
 }
 

@@ -122,6 +122,7 @@ Command AddBenchCommand(CLI::App& app) {
   command->add_option("MODEL", flags->model, "ONNX model or context model")->required();
   flags->session.AddProviders(*command);
   flags->session.AddThreads(*command);
+  flags->session.AddCache(*command);
   command->add_option("--runs", flags->runs, "Runs to measure; default: for two seconds, 5 to 2000 of them")
       ->type_name("N")
       ->check(CLI::Range(1, 10'000'000));

@@ -20,5 +20,8 @@ Command AddCompileCommand(CLI::App& app);
 Command AddRunCommand(CLI::App& app);
 Command AddBenchCommand(CLI::App& app);
 Command AddInspectCommand(CLI::App& app);
+Command AddVerifyCommand(CLI::App& app);
+Command AddMergeCommand(CLI::App& app);
+Command AddCacheCommand(CLI::App& app);
 
 }  // namespace epiphyte::cli

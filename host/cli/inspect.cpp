@@ -1,8 +1,9 @@
-// epiphyte inspect: what is in the EPContext nodes of a model.
+// epiphyte inspect: what is in the EPContext nodes of a model, and with --check, whether they can be used here.
 #include <iostream>
 #include <memory>
 
 #include "epiphyte/context.hpp"
+#include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/text.h"
 
@@ -65,15 +66,63 @@ void PrintText(const ContextInfo& info) {
   for (const auto& [key, value] : info.metadata) std::cout << Printable(key) << " = " << Printable(value) << '\n';
 }
 
+Json ToJson(const ContextCheck& check) {
+  auto entry = [](const std::string& name, ContextVerdict verdict, const std::string& reason) {
+    return Json{{"name", name}, {"verdict", ContextVerdictName(verdict)}, {"reason", reason}};
+  };
+  Json json = {{"verdict", ContextVerdictName(check.verdict)}, {"reason", check.reason}};
+  json["providers"] = Json::array();
+  for (const auto& provider : check.providers) {
+    json["providers"].push_back(entry(provider.name, provider.verdict, provider.reason));
+  }
+  json["nodes"] = Json::array();
+  for (const auto& node : check.nodes) {
+    Json described = entry(node.name, node.verdict, node.reason);
+    described["source"] = node.source;
+    described["provider"] = node.provider;
+    json["nodes"].push_back(std::move(described));
+  }
+  return json;
+}
+
+void PrintCheck(const ContextCheck& check) {
+  Table table({"NODE", "SOURCE", "PROVIDER", "VERDICT", "REASON"});
+  for (const auto& node : check.nodes) {
+    table.Add({Printable(node.name), node.source.empty() ? "(none)" : Printable(node.source),
+               node.provider.empty() ? "-" : Printable(node.provider), std::string(ContextVerdictName(node.verdict)),
+               Printable(node.reason)});
+  }
+  table.Print();
+  std::cout << ContextVerdictName(check.verdict) << '\n';
+}
+
+void Check(const std::string& model, bool json) {
+  const ContextCheck check = CheckContext(Environment(), model);
+  if (json) {
+    Json report;
+    report["model"] = model;
+    report.update(ToJson(check));
+    PrintJson(report);
+  } else {
+    PrintCheck(check);
+  }
+  if (check.usable()) return;
+  throw Error(StatusCode::kInvalidGraph, "'" + model + "' can't be used here (" +
+                                             std::string(ContextVerdictName(check.verdict)) + "): " + check.reason);
+}
+
 }  // namespace
 
 Command AddInspectCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "Shows the EPContext nodes of a model and their payloads");
   auto model = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
+  auto check = std::make_shared<bool>(false);
   command->add_option("MODEL", *model, "ONNX model")->required();
+  command->add_flag("--check", *check, "Ask the plugins whether the model can be used here");
   command->add_flag("--json", *json, "Print JSON");
-  return {command, [model, json] {
+  return {command, [model, json, check] {
+            if (*check) return Check(*model, *json);
             ContextInfo info = InspectContext(*model);
             if (*json) {
               PrintReport(info);

@@ -157,6 +157,7 @@ Command AddRunCommand(CLI::App& app) {
   flags->inputs.AddRandom(*command);
   command->add_option("--save-inputs", flags->save_inputs, "Folder to write the inputs used to")->type_name("DIR");
   flags->session.AddThreads(*command);
+  flags->session.AddCache(*command);
   command->add_option("--profile", flags->profile, "Write a trace for chrome://tracing")->type_name("FILE");
   command->add_flag("--json", flags->json, "Print JSON");
   flags->session.AddOptions(*command);

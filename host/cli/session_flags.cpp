@@ -67,12 +67,18 @@ void SessionFlags::AddThreads(CLI::App& command) {
       ->check(CLI::Range(1, 1024));
 }
 
+void SessionFlags::AddCache(CLI::App& command) {
+  command.add_option("--cache", cache, "Folder where what was compiled is kept and found again; see epiphyte cache")
+      ->type_name("DIR");
+}
+
 SessionOptions SessionFlags::Build() const {
   SessionOptions built;
   for (const std::string& flag : options) {
     auto [key, value] = SplitAssignment(flag, "--option");
     built.Set(key, value);
   }
+  if (!cache.empty()) built.Set("session.context_cache_dir", cache);
   for (const std::string& name : SplitList(providers)) built.AddProvider(name);
   for (const auto& [provider, values] : SplitProviderOptions(provider_options)) {
     for (const auto& [key, value] : values) built.SetProviderOption(provider, key, value);

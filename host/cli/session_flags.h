@@ -1,4 +1,4 @@
-// Flags that every command with a session takes: --ep, --option, --ep-option, --threads.
+// Flags that every command with a session takes: --ep, --option, --ep-option, --threads, --cache.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -17,10 +17,12 @@ struct SessionFlags {
   std::vector<std::string> options;           // KEY=VALUE
   std::vector<std::string> provider_options;  // PROVIDER.KEY=VALUE
   uint32_t threads = 0;
+  std::string cache;  // folder
 
   void AddProviders(CLI::App& command);
   void AddOptions(CLI::App& command);
   void AddThreads(CLI::App& command);
+  void AddCache(CLI::App& command);
 
   // Throws INVALID_ARGUMENT on malformed flags.
   SessionOptions Build() const;

@@ -1,16 +1,20 @@
-// Context models: what is in the EPContext nodes of a model, without any plugin.
+// Context models: what is in the EPContext nodes of a model, without any plugin, and whether they can be used here,
+// without a session.
 //
 //   for (const epiphyte::ContextNodeInfo& node : epiphyte::InspectContext("model_ctx.onnx").nodes) {
 //     std::cout << node.source << ' ' << node.file << ' ' << node.problem << '\n';
 //   }
+//   if (!epiphyte::CheckContext(environment, "model_ctx.onnx").usable()) …   // compile the source model again
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "epiphyte/environment.hpp"
 #include "epiphyte/export.hpp"
 
 namespace epiphyte {
@@ -45,5 +49,45 @@ struct ContextInfo {
 // Throws when the model can't be read; trouble with a payload is in its node's `problem`. A model without EPContext
 // nodes gives none. [any thread]
 EPIPHYTE_API ContextInfo InspectContext(const std::filesystem::path& model);
+
+// What a plugin says of a context, without a session and without a device. The numbers are ONNX Runtime's.
+enum class ContextVerdict : uint32_t {
+  kNotApplicable = 0,  // nobody owns the source, its plugin can't be used, or has no opinion
+  kOptimal = 1,
+  kPreferRecompilation = 2,  // works, but compiling again would be better
+  kUnsupported = 3,
+};
+// "optimal", "prefer recompilation", "unsupported", "not applicable"
+EPIPHYTE_API std::string_view ContextVerdictName(ContextVerdict verdict);
+
+struct ContextCheck {
+  struct Node {
+    std::string name;  // after those of the nodes and attributes around it: "loop/body/npu_0"
+    std::string source;
+    std::string provider;  // who owns the source; empty: nobody who is installed
+    ContextVerdict verdict = ContextVerdict::kNotApplicable;
+    std::string reason;  // one line; may be empty when optimal
+  };
+  struct Provider {
+    std::string name;  // empty: the nodes that nobody owns
+    ContextVerdict verdict = ContextVerdict::kNotApplicable;
+    std::string reason;
+  };
+  std::vector<Node> nodes;
+  std::vector<Provider> providers;  // the worst of each one's nodes
+  // The worst of all; not applicable for a model without EPContext nodes.
+  ContextVerdict verdict = ContextVerdict::kNotApplicable;
+  std::string reason;
+
+  bool usable() const {
+    return verdict == ContextVerdict::kOptimal || verdict == ContextVerdict::kPreferRecompilation;
+  }
+};
+
+// With payloads, plugins see them, and a payload that can't be opened or isn't what the model recorded is unsupported;
+// without, they judge by the nodes' attributes and the model's metadata, which costs next to nothing. Opens the
+// libraries of the plugins that own a node. Throws when the model can't be read. [any thread]
+EPIPHYTE_API ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model,
+                                       bool with_payloads = true);
 
 }  // namespace epiphyte

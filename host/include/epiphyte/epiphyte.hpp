@@ -22,6 +22,9 @@
 #pragma once
 
 #include "epiphyte/context.hpp"
+#include "epiphyte/context_cache.hpp"
+#include "epiphyte/context_store.hpp"
+#include "epiphyte/context_tools.hpp"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/io_binding.hpp"

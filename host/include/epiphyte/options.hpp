@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/context_store.hpp"
 #include "epiphyte/export.hpp"
 
 namespace epiphyte {
@@ -56,6 +57,10 @@ class EPIPHYTE_API SessionOptions {
   // Called while a provider compiles or loads a context, from the thread that creates the session. Returning true
   // cancels: the session's constructor then throws MODEL_LOAD_CANCELED.
   SessionOptions& SetProgress(std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress);
+
+  // Payloads of EPContext nodes and external initializers are written and read through the store, see context_store.hpp;
+  // null: files. Sessions of one share group have the same store.
+  SessionOptions& SetContextStore(std::shared_ptr<ContextStore> store);
 
   // Every key that Set accepts, sorted.
   static std::vector<OptionDescription> Known();

@@ -1,0 +1,60 @@
+#include "epiphyte/context_tools.hpp"
+
+#include "core/context/merge.h"
+#include "core/context/verify.h"
+#include "host/api/access.h"
+
+namespace epiphyte {
+namespace {
+
+SealState Convert(core::SealState state) {
+  switch (state) {
+    case core::SealState::kNone: return SealState::kNone;
+    case core::SealState::kIntact: return SealState::kIntact;
+    case core::SealState::kBroken: return SealState::kBroken;
+  }
+  return SealState::kBroken;
+}
+
+}  // namespace
+
+std::string_view SealStateName(SealState state) {
+  switch (state) {
+    case SealState::kNone: return "none";
+    case SealState::kIntact: return "intact";
+    case SealState::kBroken: return "broken";
+  }
+  return "broken";
+}
+
+ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model) {
+  return Translate([&] {
+    core::VerifyReport report = core::VerifyContextModel(model, Access::Of(environment)->catalog());
+    ContextVerification verification;
+    verification.model = std::move(report.model);
+    verification.seal = Convert(report.seal);
+    verification.context_nodes = report.context_nodes;
+    for (core::VerifiedPayload& payload : report.payloads) {
+      verification.payloads.push_back(
+          {std::move(payload.file), payload.size, std::move(payload.digest), payload.recorded});
+    }
+    for (core::VerifyProblem& problem : report.problems) verification.problems.push_back(std::move(problem.text));
+    verification.notes = std::move(report.notes);
+    return verification;
+  });
+}
+
+SealState ResealContext(const Environment& environment, const std::filesystem::path& model) {
+  return Translate([&] { return Convert(core::ResealContextModel(model, Access::Of(environment)->catalog())); });
+}
+
+MergedContext MergeContexts(const MergeOptions& options) {
+  return Translate([&] {
+    core::MergeResult result = core::MergeContextModels({options.models, options.connections, options.output,
+                                                         options.external_initializers, options.overwrite});
+    return MergedContext{std::move(result.model),   std::move(result.written), std::move(result.referenced),
+                         std::move(result.renamed), result.context_nodes,      result.plain_nodes};
+  });
+}
+
+}  // namespace epiphyte
