@@ -36,21 +36,8 @@ EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uin
 EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
                                uint64_t reason_capacity) {
   return Guarded(ToPlugin(plugin)->host, [&] {
-    *verdict = EP_CONTEXT_NOT_APPLICABLE;
-    std::string why = "its source is not " + std::string(kSource);
-    if (header->source == nullptr || std::string_view(header->source) == kSource) {
-      ContextKey made;
-      const bool known = (header->blob != nullptr && PeekContextKey(header->blob, header->blob_size, &made)) ||
-                         (header->blob == nullptr && header->compatibility_info != nullptr &&
-                          ContextKey::FromText(header->compatibility_info, &made));
-      if (known) {
-        ContextKey here = ContextKey::Here(made.threads, made.precision == "bf16");
-        *verdict = Compare(made, here, &why);
-      } else {
-        *verdict = EP_CONTEXT_UNSUPPORTED;
-        why = "it is damaged or was made by another version of the cpu provider; compile the model again";
-      }
-    }
+    std::string why;
+    *verdict = CheckContextHeader(*header, kSource, &why);
     if (reason != nullptr && reason_capacity > 0) {
       const size_t size = std::min<size_t>(why.size(), reason_capacity - 1);
       std::memcpy(reason, why.data(), size);

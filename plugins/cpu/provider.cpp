@@ -37,6 +37,12 @@ Provider::Provider(const Plugin& plugin, const EpProviderConfig& config) : plugi
   threads_.pool = config.thread_pool;
   threads_.count = std::max(1u, plugin.host->services->GetThreadCount(config.thread_pool));
   context_enabled_ = config.context_enabled != 0;
+  share_ = ShareMembership::Join(plugin.host, config.share_group);
+  if (share_.workspace != nullptr) {
+    weights_ = share_.workspace->weights();
+  } else if (context_enabled_) {
+    weights_ = std::make_shared<WeightPool>();
+  }
   for (uint32_t i = 0; i < config.option_count; ++i) {
     const std::string_view key = config.options[i].key;
     const std::string_view value = config.options[i].value;
@@ -72,6 +78,7 @@ PlanConfig Provider::MakePlanConfig(EpProgress* progress, const std::string& nam
   config.registry = &plugin_.registry;
   config.threads = threads_;
   config.bfloat16 = bfloat16_;
+  config.weights = weights_.get();
   config.progress = [this, progress, name](uint64_t done, uint64_t total) {
     if (plugin_.host->services->ReportProgress(progress, done, total, name.c_str()) != 0)
       throw OpError(EP_STATUS_MODEL_LOAD_CANCELED, "compiling was cancelled");
@@ -90,30 +97,29 @@ void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpPro
       compiled_.resize(std::max<size_t>(compiled_.size(), partitions[i]->index + size_t{1}));
       compiled_[partitions[i]->index] = plan;
     }
-    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{plugin_.host, std::move(plan)});
+    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{plugin_.host, std::move(plan), nullptr});
   }
 }
 
 void Provider::GetEpContextNodes(EpContextSink* sink) const {
   const EpHostInfo* host = plugin_.host;
   const EpContextApi& api = *host->context;
-  if (compiled_.empty()) return;
-  std::vector<const Plan*> plans;
-  for (const auto& plan : compiled_)
-    if (plan) plans.push_back(plan.get());
+  const bool writes_group = share_.compiling && share_.last;
+  if (compiled_.empty() && !writes_group) return;
   const ContextKey key = ContextKey::Here(threads_.count, bfloat16_);
-
   EpContextWriter* writer = nullptr;
-  ThrowIfFailed(host, api.BeginPayload(sink, &writer));
-  WriteContext(key, plans,
-               [&](const void* data, uint64_t size) { ThrowIfFailed(host, api.Write(writer, data, size)); });
-  ThrowIfFailed(host, api.EndPayload(writer));
+  if (share_.defers_payload()) {
+    share_.workspace->AddPlans(CompiledPlans());
+  } else {
+    writer = WritePayload(sink, key);
+  }
 
   const std::string sdk = "oneDNN " + key.onednn;
   bool first = true;
   for (size_t i = 0; i < compiled_.size(); ++i) {
     if (!compiled_[i]) continue;
-    EpContextNodeDesc node = {sizeof node};
+    EpContextNodeDesc node = {};
+    node.struct_size = sizeof node;
     node.partition = static_cast<uint32_t>(i);
     node.main_context = first ? 1 : 0;
     node.payload = first ? writer : nullptr;
@@ -126,29 +132,58 @@ void Provider::GetEpContextNodes(EpContextSink* sink) const {
   ThrowIfFailed(host, api.SetCompatibilityInfo(sink, key.ToText().c_str()));
 }
 
+std::vector<std::shared_ptr<const Plan>> Provider::CompiledPlans() const {
+  std::vector<std::shared_ptr<const Plan>> plans;
+  for (const auto& plan : compiled_)
+    if (plan) plans.push_back(plan);
+  return plans;
+}
+
+EpContextWriter* Provider::WritePayload(EpContextSink* sink, const ContextKey& key) const {
+  const EpHostInfo* host = plugin_.host;
+  std::vector<std::shared_ptr<const Plan>> plans = CompiledPlans();
+  if (share_.compiling) {
+    share_.workspace->AddPlans(plans);
+    plans = share_.workspace->TakePlans();
+  }
+  std::vector<const Plan*> pointers;
+  for (const auto& plan : plans) pointers.push_back(plan.get());
+  EpContextWriter* writer = nullptr;
+  ThrowIfFailed(host, host->context->BeginPayload(sink, &writer));
+  WriteContext(key, pointers,
+               [&](const void* data, uint64_t size) { ThrowIfFailed(host, host->context->Write(writer, data, size)); });
+  ThrowIfFailed(host, host->context->EndPayload(writer));
+  return writer;
+}
+
+std::shared_ptr<const LoadedContext> Provider::Parse(const EpContextBlob& blob) const {
+  std::shared_ptr<const LoadedContext> context =
+      share_.workspace != nullptr
+          ? share_.workspace->Parse(blob.data, blob.size)
+          : std::make_shared<const LoadedContext>(LoadedContext::Parse(blob.data, blob.size));
+  std::string reason;
+  if (Compare(context->key, ContextKey::Here(threads_.count, bfloat16_), &reason) == EP_CONTEXT_UNSUPPORTED)
+    throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + reason);
+  return context;
+}
+
 void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std::span<const EpContextBlob* const> blobs,
                            EpProgress* progress, EpKernel** kernels) {
   const EpHostInfo* host = plugin_.host;
   const OneDnnThreads scope(threads_);
-  const ContextKey here = ContextKey::Here(threads_.count, bfloat16_);
-  std::vector<LoadedContext> contexts;
-  for (const EpContextBlob* blob : blobs) {
-    contexts.push_back(LoadedContext::Parse(blob->data, blob->size));
-    std::string reason;
-    if (Compare(contexts.back().key, here, &reason) == EP_CONTEXT_UNSUPPORTED)
-      throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + reason);
-  }
+  std::vector<std::shared_ptr<const LoadedContext>> contexts;
+  for (const EpContextBlob* blob : blobs) contexts.push_back(Parse(*blob));
 
   for (size_t i = 0; i < nodes.size(); ++i) {
     const EpContextNodeInfo& node = *nodes[i];
-    LoadedPlan* found = nullptr;
-    LoadedContext* owner = nullptr;
+    const LoadedPlan* found = nullptr;
+    std::shared_ptr<const LoadedContext> owner;
     for (size_t b = 0; b < contexts.size() && found == nullptr; ++b) {
       if (node.blob >= 0 && static_cast<size_t>(node.blob) != b) continue;
-      for (LoadedPlan& plan : contexts[b].plans) {
+      for (const LoadedPlan& plan : contexts[b]->plans) {
         if (plan.def.name != node.partition_name) continue;
         found = &plan;
-        owner = &contexts[b];
+        owner = contexts[b];
         break;
       }
     }
@@ -170,11 +205,12 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
     std::shared_ptr<const Plan> plan = Plan::Build(found->def, config, found->packed);
     if (plan->repacked()) {
       std::string reason;
-      Compare(owner->key, here, &reason);
+      Compare(owner->key, ContextKey::Here(threads_.count, bfloat16_), &reason);
       LogWarning(host, fmt::format("the context of partition '{}' was converted for this machine: {}",
                                    node.partition_name, reason));
     }
-    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{host, std::move(plan)});
+    if (share_.workspace == nullptr) owner.reset();
+    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{host, std::move(plan), std::move(owner)});
   }
 }
 

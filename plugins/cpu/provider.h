@@ -9,6 +9,7 @@
 #include "plugins/cpu/plan/context.h"
 #include "plugins/cpu/plan/frame.h"
 #include "plugins/cpu/plan/plan.h"
+#include "plugins/cpu/share.h"
 
 namespace epiphyte::cpu {
 
@@ -34,11 +35,16 @@ class Provider {
 
  private:
   PlanConfig MakePlanConfig(EpProgress* progress, const std::string& name) const;
+  std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
+  EpContextWriter* WritePayload(EpContextSink* sink, const ContextKey& key) const;
+  std::shared_ptr<const LoadedContext> Parse(const EpContextBlob& blob) const;
 
   const Plugin& plugin_;
   Threads threads_;
   bool bfloat16_ = false;
   bool context_enabled_ = false;
+  ShareMembership share_;
+  std::shared_ptr<WeightPool> weights_;                // while a context may be asked for
   std::vector<std::shared_ptr<const Plan>> compiled_;  // by partition index, while a context may be asked for
 };
 
@@ -46,6 +52,7 @@ class Provider {
 struct CompiledKernel {
   const EpHostInfo* host;
   std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const LoadedContext> context;  // of a share group, for the group's next session
 };
 
 // Frames for one Execute at a time, most recently used first; behind EpKernelState.

@@ -1,10 +1,11 @@
 // The cpu provider's context: the plans of all partitions with their packed weights, used in place when mapped.
 //
-//     64 bytes   magic, format version, sizes
+//     64 bytes   magic, format version, sizes, digests
 //     table      a FlatBuffer (plan.fbs)
-//     data       constants and packed weights, each at a multiple of 64
+//     data       constants and packed weights, each at a multiple of 64; equal ones once, whichever plan they are of
 //
-// Nothing in it is trusted: the FlatBuffer is verified, and every index, offset and size is checked before use.
+// Nothing in it is trusted: digests are compared, the FlatBuffer is verified, and every index, offset, count and size is
+// checked before use. The same plans give the same bytes.
 #pragma once
 
 #include <memory>
@@ -21,6 +22,7 @@ struct ContextKey {
   std::string isa;     // that oneDNN generates code for
   uint32_t threads = 1;
   std::string precision;  // "f32" or "bf16"
+  std::string plugin;     // version of this provider
 
   static ContextKey Here(uint32_t threads, bool bfloat16);
   std::string ToText() const;
@@ -42,15 +44,19 @@ struct LoadedPlan {
   std::vector<PackedData> packed;
 };
 
-// A parsed context. Throws OpError(EP_STATUS_INVALID_GRAPH).
+// Which digests Parse compares. Those of header and table always; of the data either all, or what is read in no time:
+// the host has compared the digest of the whole before, unless the user waived that.
+enum class ContextDigests { kSmallSections, kAll };
+
+// A parsed context, which views the bytes it was made from. Throws OpError(EP_STATUS_INVALID_GRAPH).
 struct LoadedContext {
   ContextKey key;
   std::vector<LoadedPlan> plans;
 
-  static LoadedContext Parse(const void* data, uint64_t size);
+  static LoadedContext Parse(const void* data, uint64_t size, ContextDigests digests = ContextDigests::kSmallSections);
 };
 
-// The key of a context, from its first bytes; false when it is none of ours.
-bool PeekContextKey(const void* data, uint64_t size, ContextKey* key);
+// The verdict on a context that is known by its description, by its bytes, or by both. `reason` is one line.
+EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, std::string* reason);
 
 }  // namespace epiphyte::cpu

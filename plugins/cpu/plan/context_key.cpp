@@ -17,12 +17,13 @@ std::string Architecture() {
 }
 
 ContextKey ContextKey::Here(uint32_t threads, bool bfloat16) {
-  return {OneDnnVersion(), Architecture() + "/" + EffectiveIsa(), threads, bfloat16 ? "bf16" : "f32"};
+  return {OneDnnVersion(), Architecture() + "/" + EffectiveIsa(), threads, bfloat16 ? "bf16" : "f32",
+          EPIPHYTE_CPU_VERSION};
 }
 
 std::string ContextKey::ToText() const {
-  return fmt::format("format={};onednn={};isa={};threads={};precision={}", kContextFormat, onednn, isa, threads,
-                     precision);
+  return fmt::format("format={};plugin={};onednn={};isa={};threads={};precision={}", kContextFormat, plugin, onednn,
+                     isa, threads, precision);
 }
 
 bool ContextKey::FromText(std::string_view text, ContextKey* key) {
@@ -40,6 +41,7 @@ bool ContextKey::FromText(std::string_view text, ContextKey* key) {
     if (name == "isa") key->isa = value;
     if (name == "threads") std::from_chars(value.data(), value.data() + value.size(), key->threads);
     if (name == "precision") key->precision = value;
+    if (name == "plugin") key->plugin = value;
   }
   return format_fits && !key->onednn.empty() && !key->isa.empty();
 }
@@ -53,6 +55,12 @@ EpContextVerdict Compare(const ContextKey& made, const ContextKey& here, std::st
   if (machine(made) != machine(here)) {
     *reason = fmt::format("made for {}, this is {}; compile the model again", made.isa, here.isa);
     return EP_CONTEXT_UNSUPPORTED;
+  }
+  if (made.plugin != here.plugin) {
+    *reason = fmt::format("made by version {} of the cpu provider, this is {}; it works, but compiling the model again "
+                          "may give better code",
+                          made.plugin, here.plugin);
+    return EP_CONTEXT_PREFER_RECOMPILATION;
   }
   if (made.isa != here.isa) {
     *reason = fmt::format(

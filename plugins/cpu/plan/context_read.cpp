@@ -1,5 +1,6 @@
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include "plan_generated.h"
 #include "plugins/cpu/plan/context.h"
@@ -28,10 +29,46 @@ void CopyNumbers(const flatbuffers::Vector<T>* list, std::vector<T>& to) {
   if (!to.empty()) std::memcpy(to.data(), list->Data(), to.size() * sizeof(T));
 }
 
+// A list of texts, as it lies in the table.
+std::vector<std::string> ReadTexts(const flatbuffers::String* text, const flatbuffers::Vector<uint64_t>* ends) {
+  std::vector<uint64_t> numbers;
+  CopyNumbers(ends, numbers);
+  const std::string_view all = text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+  std::vector<std::string> texts;
+  texts.reserve(numbers.size());
+  uint64_t begin = 0;
+  for (uint64_t end : numbers) {
+    if (end < begin || end > all.size()) Damaged("a text ends at {} in {} bytes", end, all.size());
+    texts.emplace_back(all.substr(begin, end - begin));
+    begin = end;
+  }
+  if (begin != all.size()) Damaged("{} bytes of text belong to nothing", all.size() - begin);
+  return texts;
+}
+
+// A table may name the same part of itself many times. What is taken out of an honest one is never more than its size.
+class Budget {
+ public:
+  explicit Budget(uint64_t bytes) : left_(bytes) {}
+  void Take(uint64_t bytes) {
+    if (bytes > left_) Damaged("its table holds more than its size allows");
+    left_ -= bytes;
+  }
+
+ private:
+  uint64_t left_;
+};
+
+struct Section {
+  const char* data = nullptr;
+  uint64_t bytes = 0;
+};
+
 struct File {
   ContextFileHeader header;
   const uint8_t* table = nullptr;
   const char* data = nullptr;
+  std::vector<Section> sections;
   std::shared_ptr<void> data_owner;  // set when the mapped data was not aligned and had to be copied
 };
 
@@ -46,32 +83,59 @@ File OpenFile(const void* bytes, uint64_t size) {
     throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("the cpu context has format {}, format {} expected; compile the "
                                                        "model again with this version",
                                                        header.format, kContextFormat));
-  if (header.table_bytes > size - sizeof header || header.data_offset > size ||
-      header.data_offset < sizeof header + header.table_bytes || header.data_offset % kDataAlignment != 0 ||
-      header.data_bytes > size - header.data_offset)
-    Damaged("its sections don't fit into {} bytes", size);
+  if (header.header_digest != ContextDigest(bytes, kDigestedHeaderBytes)) Damaged("its header was changed");
+  if (header.table_bytes > (uint64_t{1} << 31) || header.data_bytes > (uint64_t{1} << 50) ||
+      header.data_offset != AlignUp(sizeof header + header.table_bytes))
+    Damaged("the sizes in its header make no sense");
+  if (header.data_offset + header.data_bytes != size)
+    Damaged("{} bytes found, {} expected", size, header.data_offset + header.data_bytes);
   file.table = static_cast<const uint8_t*>(bytes) + sizeof header;
   file.data = static_cast<const char*>(bytes) + header.data_offset;
+  if (header.table_digest != ContextDigest(file.table, header.data_offset - sizeof header))
+    Damaged("its table was changed");
   return file;
 }
 
 const fb::Context* VerifyTable(const File& file) {
-  // A graph's table is flat; the limits only keep a hostile one from taking long.
-  flatbuffers::Verifier verifier(file.table, file.header.table_bytes, 16, 500'000'000);
+  // A graph's table is flat, and no table is smaller than 8 bytes: more of them would be the same ones again.
+  const auto tables = static_cast<flatbuffers::uoffset_t>(file.header.table_bytes / 8 + 16);
+  flatbuffers::Verifier verifier(file.table, file.header.table_bytes, 16, tables);
   if (!fb::VerifyContextBuffer(verifier)) Damaged("its table does not verify");
   return fb::GetContext(file.table);
 }
 
+// Finds the sections and compares digests: of all of them, or of those that are cheap to read.
+void OpenSections(const fb::Context& context, ContextDigests digests, File* file) {
+  constexpr uint64_t kCheap = 256 << 10;
+  uint64_t offset = 0;
+  file->sections.reserve(Count(context.sections()));
+  for (uint32_t i = 0; i < Count(context.sections()); ++i) {
+    fb::Section section;
+    std::memcpy(&section, context.sections()->Data() + uint64_t{i} * sizeof section, sizeof section);
+    const uint64_t left = file->header.data_bytes - offset;
+    if (section.bytes() > left || AlignUp(section.bytes()) > left)
+      Damaged("section {} has {} bytes, but only {} are left", i, section.bytes(), left);
+    const char* const data = file->data + offset;
+    if ((digests == ContextDigests::kAll || section.bytes() <= kCheap) &&
+        ContextDigest(data, AlignUp(section.bytes())) != section.digest())
+      Damaged("the {} bytes of section {} were changed", section.bytes(), i);
+    file->sections.push_back({data, section.bytes()});
+    offset += AlignUp(section.bytes());
+  }
+  if (offset != file->header.data_bytes)
+    Damaged("{} bytes belong to no section", file->header.data_bytes - offset);
+}
+
 class PlanReader {
  public:
-  PlanReader(const File& file, const fb::Plan& plan) : file_(file), fb_(plan) {}
+  PlanReader(const File& file, const fb::Plan& plan, Budget& budget) : file_(file), fb_(plan), budget_(budget) {}
 
   LoadedPlan Read() {
-    def_.name = fb_.name()->str();
+    def_.name = Text(fb_.name());
     ReadValues();
     state_.assign(def_.values.size(), false);
-    CopyNumbers(fb_.inputs(), def_.inputs);
-    CopyNumbers(fb_.outputs(), def_.outputs);
+    Numbers(fb_.inputs(), def_.inputs);
+    Numbers(fb_.outputs(), def_.outputs);
     for (int32_t input : def_.inputs) Define(input);
     ReadConstants();
     ReadNodes();
@@ -82,58 +146,88 @@ class PlanReader {
   }
 
  private:
+  // Everything that comes out of the table comes through these, and is paid for.
+  std::string Text(const flatbuffers::String* text) {
+    budget_.Take(text->size() + sizeof(uint32_t));
+    return text->str();
+  }
+  template <typename T>
+  void Numbers(const flatbuffers::Vector<T>* list, std::vector<T>& to) {
+    budget_.Take(uint64_t{Count(list)} * sizeof(T));
+    CopyNumbers(list, to);
+  }
+  std::vector<std::string> Texts(const flatbuffers::String* text, const flatbuffers::Vector<uint64_t>* ends) {
+    budget_.Take((text == nullptr ? 0 : text->size()) + uint64_t{Count(ends)} * sizeof(uint64_t));
+    return ReadTexts(text, ends);
+  }
+  template <typename T>
+  const T& Table(const flatbuffers::Vector<flatbuffers::Offset<T>>* list, uint32_t i) {
+    budget_.Take(2 * sizeof(uint32_t));
+    return *list->Get(i);
+  }
+
   void ReadValues() {
     for (uint32_t i = 0; i < Count(fb_.values()); ++i) {
-      const fb::Value& from = *fb_.values()->Get(i);
+      const fb::Value& from = Table(fb_.values(), i);
       ValueInfo value;
-      value.name = from.name()->str();
+      value.name = Text(from.name());
       value.type = from.type();
       value.kind = from.kind();
       value.rank = from.rank();
-      CopyNumbers(from.dims(), value.dims);
+      Numbers(from.dims(), value.dims);
       const size_t rank = value.rank < 0 ? 0 : static_cast<size_t>(value.rank);
-      if (value.type < 0 || value.type >= 64 || value.rank < -1 || value.dims.size() != rank)
+      if (value.type < 0 || value.type > EP_TYPE_INT2 || value.kind > EP_KIND_MAP || value.rank < -1 ||
+          value.dims.size() != rank)
         Damaged("the type of value '{}' makes no sense", value.name);
+      uint64_t count = 1;
       for (int64_t dim : value.dims)
-        if (dim < -1) Damaged("value '{}' has a dimension of {}", value.name, dim);
+        if (dim < -1 || (dim > 0 && !Multiply(&count, dim)))
+          Damaged("value '{}' has a dimension of {}", value.name, dim);
       def_.AddValue(std::move(value));
     }
   }
 
-  const char* Bytes(uint64_t offset, uint64_t bytes) const {
-    if (offset % kDataAlignment != 0 || offset > file_.header.data_bytes || bytes > file_.header.data_bytes - offset)
-      Damaged("data at {} of {} bytes lies outside of its section", offset, bytes);
-    return file_.data + offset;
+  const Section& FindSection(uint32_t index) const {
+    if (index >= file_.sections.size()) Damaged("section {} of {} is asked for", index, file_.sections.size());
+    return file_.sections[index];
+  }
+
+  // A number of elements stays so small that no product of it with an element's size overflows.
+  static bool Multiply(uint64_t* count, int64_t dim) {
+    return !__builtin_mul_overflow(*count, static_cast<uint64_t>(dim), count) && *count <= uint64_t{1} << 44;
   }
 
   Tensor ReadTensor(const fb::Tensor& from, bool expect_data) {
     Tensor tensor;
     tensor.type = from.type();
-    uint64_t count = 1;
     std::vector<int64_t> dims;
-    CopyNumbers(from.dims(), dims);
+    Numbers(from.dims(), dims);
+    uint64_t without_zeros = 1;
+    bool empty = false;
     for (int64_t dim : dims) {
-      if (dim < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count) || count > (uint64_t{1} << 44))
-        Damaged("a tensor has a dimension of {}", dim);
-      tensor.dims.push_back(dim);
+      if (dim < 0 || (dim > 0 && !Multiply(&without_zeros, dim))) Damaged("a tensor has a dimension of {}", dim);
+      empty |= dim == 0;
     }
+    tensor.dims.assign(dims.data(), dims.size());
     if (!expect_data) return tensor;
+    const uint64_t count = empty ? 0 : without_zeros;
     if (tensor.type == EP_TYPE_STRING) {
-      if (Count(from.strings()) != count) Damaged("{} strings found, {} expected", Count(from.strings()), count);
-      tensor.strings = std::make_shared<std::vector<std::string>>();
-      for (uint32_t i = 0; i < Count(from.strings()); ++i) tensor.strings->push_back(from.strings()->Get(i)->str());
+      tensor.strings = std::make_shared<std::vector<std::string>>(Texts(from.text(), from.text_ends()));
+      if (tensor.strings->size() != count) Damaged("{} strings found, {} expected", tensor.strings->size(), count);
     } else {
       const uint64_t bytes = ElementBytes(tensor.type, count);
-      if (!from.has_data() || from.bytes() != bytes || (bytes == 0 && count != 0))
-        Damaged("a tensor has {} bytes; {} expected", from.bytes(), bytes);
-      tensor.data = const_cast<char*>(Bytes(from.offset(), bytes));
+      if (!from.has_data()) Damaged("a tensor has no data");
+      const Section& section = FindSection(from.section());
+      if (section.bytes != bytes || (bytes == 0 && count != 0))
+        Damaged("a tensor has {} bytes; {} expected", section.bytes, bytes);
+      tensor.data = const_cast<char*>(section.data);
     }
     return tensor;
   }
 
   void ReadConstants() {
     for (uint32_t i = 0; i < Count(fb_.constants()); ++i) {
-      const fb::Constant& from = *fb_.constants()->Get(i);
+      const fb::Constant& from = Table(fb_.constants(), i);
       ConstantDef constant;
       constant.value = from.value();
       constant.dropped = from.dropped();
@@ -151,29 +245,30 @@ class PlanReader {
 
   void ReadNodes() {
     for (uint32_t i = 0; i < Count(fb_.nodes()); ++i) {
-      const fb::Node& from = *fb_.nodes()->Get(i);
+      const fb::Node& from = Table(fb_.nodes(), i);
       NodeDef node;
-      node.op_type = from.op_type()->str();
-      node.domain = from.domain()->str();
-      node.name = from.name()->str();
+      node.op_type = Text(from.op_type());
+      node.domain = Text(from.domain());
+      node.name = Text(from.name());
       node.since_version = from.since_version();
-      CopyNumbers(from.inputs(), node.inputs);
-      CopyNumbers(from.outputs(), node.outputs);
+      Numbers(from.inputs(), node.inputs);
+      Numbers(from.outputs(), node.outputs);
       for (int32_t input : node.inputs)
         if (input != -1 && !IsDefined(input)) Damaged("node '{}' reads value {}, which nothing made", node.name, input);
       for (int32_t output : node.outputs)
         if (output != -1) Define(output);
       for (uint32_t a = 0; a < Count(from.attributes()); ++a) {
-        const fb::Attribute& attribute = *from.attributes()->Get(a);
+        const fb::Attribute& attribute = Table(from.attributes(), a);
         AttributeValue value;
-        value.name = attribute.name()->str();
+        value.name = Text(attribute.name());
         value.type = attribute.type();
-        CopyNumbers(attribute.floats(), value.floats);
-        CopyNumbers(attribute.ints(), value.ints);
-        for (uint32_t s = 0; s < Count(attribute.strings()); ++s)
-          value.strings.push_back(attribute.strings()->Get(s)->str());
+        if (value.type < 0 || value.type > EP_ATTRIBUTE_TYPE_PROTOS)
+          Damaged("attribute '{}' has type {}", value.name, value.type);
+        Numbers(attribute.floats(), value.floats);
+        Numbers(attribute.ints(), value.ints);
+        value.strings = Texts(attribute.text(), attribute.text_ends());
         for (uint32_t t = 0; t < Count(attribute.tensors()); ++t)
-          value.tensors.push_back(ReadTensor(*attribute.tensors()->Get(t), true));
+          value.tensors.push_back(ReadTensor(Table(attribute.tensors(), t), true));
         if (file_.data_owner) value.tensor_owners.push_back(file_.data_owner);
         node.attributes.push_back(std::move(value));
       }
@@ -183,13 +278,14 @@ class PlanReader {
 
   void ReadPacked() {
     for (uint32_t i = 0; i < Count(fb_.packed()); ++i) {
-      const fb::Packed& from = *fb_.packed()->Get(i);
+      const fb::Packed& from = Table(fb_.packed(), i);
+      const Section& section = FindSection(from.section());
       PackedData packed;
       packed.node = from.node();
-      packed.key = from.key()->str();
-      packed.format = from.format()->str();
-      packed.bytes = from.bytes();
-      packed.data = Bytes(from.offset(), from.bytes());
+      packed.key = Text(from.key());
+      packed.format = Text(from.format());
+      packed.bytes = section.bytes;
+      packed.data = section.data;
       packed.owner = file_.data_owner;
       if (packed.node < 0 || static_cast<size_t>(packed.node) >= def_.nodes.size())
         Damaged("packed data belongs to node {} of {}", packed.node, def_.nodes.size());
@@ -208,18 +304,20 @@ class PlanReader {
 
   const File& file_;
   const fb::Plan& fb_;
+  Budget& budget_;
   LoadedPlan result_;
   PlanDef& def_ = result_.def;
   std::vector<bool> state_;  // values made so far
 };
 
 ContextKey ReadKey(const fb::Context& context) {
-  return {context.onednn()->str(), context.isa()->str(), context.threads(), context.precision()->str()};
+  return {context.onednn()->str(), context.isa()->str(), context.threads(), context.precision()->str(),
+          context.plugin()->str()};
 }
 
 }  // namespace
 
-LoadedContext LoadedContext::Parse(const void* data, uint64_t size) {
+LoadedContext LoadedContext::Parse(const void* data, uint64_t size, ContextDigests digests) {
   File file = OpenFile(data, size);
   // A table that is not aligned can't be read in place either; embedded payloads may lie anywhere.
   std::shared_ptr<void> table_copy;
@@ -234,24 +332,19 @@ LoadedContext LoadedContext::Parse(const void* data, uint64_t size) {
     std::memcpy(file.data_owner.get(), file.data, file.header.data_bytes);
     file.data = static_cast<const char*>(file.data_owner.get());
   }
+  OpenSections(*context, digests, &file);
   LoadedContext result;
   result.key = ReadKey(*context);
-  for (uint32_t i = 0; i < Count(context->plans()); ++i)
-    result.plans.push_back(PlanReader(file, *context->plans()->Get(i)).Read());
-  return result;
-}
-
-bool PeekContextKey(const void* data, uint64_t size, ContextKey* key) {
-  try {
-    File file = OpenFile(data, size);
-    std::vector<uint64_t> aligned(file.header.table_bytes / 8 + 1);
-    std::memcpy(aligned.data(), file.table, file.header.table_bytes);
-    file.table = reinterpret_cast<const uint8_t*>(aligned.data());
-    *key = ReadKey(*VerifyTable(file));
-    return true;
-  } catch (const OpError&) {
-    return false;
+  Budget budget(file.header.table_bytes);
+  std::set<std::string_view> names;
+  result.plans.reserve(Count(context->plans()));
+  for (uint32_t i = 0; i < Count(context->plans()); ++i) {
+    const fb::Plan& plan = *context->plans()->Get(i);
+    if (!names.insert({plan.name()->data(), plan.name()->size()}).second)
+      Damaged("partition '{}' is in it twice", plan.name()->str());
+    result.plans.push_back(PlanReader(file, plan, budget).Read());
   }
+  return result;
 }
 
 }  // namespace epiphyte::cpu

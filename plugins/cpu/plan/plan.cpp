@@ -10,15 +10,39 @@ std::shared_ptr<void> AllocateShared(uint64_t bytes) {
           [](void* memory) { ::operator delete(memory, std::align_val_t(64)); }};
 }
 
-// Operators whose kernels read their inputs through AnyLayoutInput.
-static bool TakesAnyLayout(const NodeDef& node) {
-  static constexpr std::string_view kOnnx[] = {"Conv",          "MaxPool", "AveragePool",       "GlobalAveragePool",
-                                               "GlobalMaxPool", "LRN",     "BatchNormalization"};
-  static constexpr std::string_view kFused[] = {"Conv", "Elementwise", "Concat"};
-  if (node.domain.empty()) return std::find(std::begin(kOnnx), std::end(kOnnx), node.op_type) != std::end(kOnnx);
-  return node.domain == kFusedDomain &&
-         std::find(std::begin(kFused), std::end(kFused), node.op_type) != std::end(kFused);
+namespace {
+
+// What an operator makes of layouts.
+enum class LayoutUse {
+  kRowMajor,  // its kernel reads row-major data
+  kTakesAny,  // reads its inputs through AnyLayoutInput and chooses the layout of its output
+  kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
+};
+
+LayoutUse LayoutUseOf(const NodeDef& node) {
+  static constexpr std::string_view kTakesAny[] = {
+      "Conv",          "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
+      "GlobalMaxPool", "LRN",           "Transpose", "Shape",       "Size"};
+  static constexpr std::string_view kPassesOn[] = {"Abs",    "Add",         "BatchNormalization",
+                                                   "Ceil",   "Clip",        "Concat",
+                                                   "Div",    "Elementwise", "Elu",
+                                                   "Erf",    "Exp",         "Floor",
+                                                   "Gelu",   "HardSwish",   "LeakyRelu",
+                                                   "Log",    "HardSigmoid", "Mish",
+                                                   "Mul",    "Neg",         "PRelu",
+                                                   "Pad",    "Reciprocal",  "Relu",
+                                                   "Resize", "Selu",        "Sigmoid",
+                                                   "Slice",  "Softplus",    "Softsign",
+                                                   "Split",  "Sqrt",        "Sub",
+                                                   "Tanh",   "Upsample"};
+  if (!node.domain.empty() && node.domain != kFusedDomain) return LayoutUse::kRowMajor;
+  const auto in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), node.op_type) != std::end(list);
+  };
+  return in(kTakesAny) ? LayoutUse::kTakesAny : in(kPassesOn) ? LayoutUse::kPassesOn : LayoutUse::kRowMajor;
 }
+
+}  // namespace
 
 // The view of one node that its kernel's constructor gets.
 class PlanKernelInit final : public KernelInit {
@@ -89,10 +113,11 @@ class PlanKernelInit final : public KernelInit {
     return std::lower_bound(plan_.packed_.begin(), plan_.packed_.end(), index_,
                             [](const PackedData& packed, int32_t node) { return packed.node < node; });
   }
-  static void Fill(PackedData& packed, std::string_view format, uint64_t bytes,
-                   const std::function<void(void*)>& fill) {
+  void Fill(PackedData& packed, std::string_view format, uint64_t bytes,
+            const std::function<void(void*)>& fill) const {
     std::shared_ptr<void> memory = AllocateShared(bytes);
     fill(memory.get());
+    if (plan_.weights_ != nullptr) memory = plan_.weights_->Share(std::move(memory), bytes);
     packed.format = format;
     packed.bytes = bytes;
     packed.data = memory.get();
@@ -112,10 +137,12 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   plan->def_ = std::move(def);
   plan->threads_ = config.threads;
   plan->bfloat16_ = config.bfloat16;
+  plan->weights_ = config.weights;
   plan->packed_ = std::move(packed);
   plan->Analyse();
   plan->BuildKernels(config);
   plan->KeepConstants();
+  plan->weights_ = nullptr;
   return plan;
 }
 
@@ -133,14 +160,12 @@ void Plan::Analyse() {
 
   for (size_t n = 0; n < nodes; ++n) {
     const NodeDef& node = def_.nodes[n];
-    const bool any_layout = TakesAnyLayout(node);
     input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
     output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
     for (int32_t value : node.inputs) {
       node_inputs_.push_back(value);
       if (value < 0) continue;
       last_use_[value] = static_cast<int32_t>(n);
-      if (!any_layout) wants_row_major_[value] = true;
       if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
     }
     for (int32_t value : node.outputs) {
@@ -156,6 +181,18 @@ void Plan::Analyse() {
     wants_row_major_[value] = true;
     if (graph_output_[value] < 0) graph_output_[value] = static_cast<int32_t>(i);
     if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
+  }
+  // From the readers back to the makers.
+  for (size_t n = nodes; n-- > 0;) {
+    const LayoutUse use = LayoutUseOf(def_.nodes[n]);
+    if (use == LayoutUse::kTakesAny) continue;
+    const std::span<const int32_t> outputs = node_outputs(n);
+    const bool wanted = use == LayoutUse::kRowMajor || std::any_of(outputs.begin(), outputs.end(), [&](int32_t value) {
+                          return value >= 0 && wants_row_major_[value];
+                        });
+    if (!wanted) continue;
+    for (int32_t value : node_inputs(n))
+      if (value >= 0) wants_row_major_[value] = true;
   }
 
   dying_begin_.assign(nodes + 1, 0);
@@ -205,6 +242,7 @@ const Tensor& Plan::OwnConstant(ConstantDef& constant) {
     const uint64_t bytes = constant.tensor.Bytes();
     std::shared_ptr<void> memory = AllocateShared(bytes);
     std::memcpy(memory.get(), constant.tensor.data, bytes);
+    if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
     constant.tensor.data = memory.get();
     constant.owner = std::move(memory);
   }

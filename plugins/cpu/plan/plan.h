@@ -13,6 +13,7 @@
 #include "plugins/cpu/host.h"
 #include "plugins/cpu/plan/memory_plan.h"
 #include "plugins/cpu/plan/plan_def.h"
+#include "plugins/cpu/plan/weight_pool.h"
 
 namespace epiphyte::cpu {
 
@@ -30,6 +31,7 @@ struct PlanConfig {
   const KernelRegistry* registry = nullptr;
   Threads threads;
   bool bfloat16 = false;
+  WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
 };
 
@@ -82,6 +84,7 @@ class Plan {
   PlanDef def_;
   Threads threads_;
   bool bfloat16_ = false;
+  WeightPool* weights_ = nullptr;  // while building
   bool from_context_ = false;
   bool repacked_ = false;
   std::vector<PackedData> packed_;

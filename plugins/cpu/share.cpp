@@ -1,0 +1,54 @@
+#include "plugins/cpu/share.h"
+
+#include <algorithm>
+
+namespace epiphyte::cpu {
+
+void ShareWorkspace::AddPlans(const std::vector<std::shared_ptr<const Plan>>& plans) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& plan : plans) {
+    const auto same_name = [&](const auto& other) { return other->def().name == plan->def().name; };
+    std::erase_if(plans_, same_name);
+    plans_.push_back(plan);
+  }
+}
+
+std::vector<std::shared_ptr<const Plan>> ShareWorkspace::TakePlans() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(plans_, {});
+}
+
+std::shared_ptr<const LoadedContext> ShareWorkspace::Parse(const void* data, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  // An expired entry's bytes may be gone, and others may lie at their address.
+  std::erase_if(parsed_, [](const Parsed& entry) { return entry.context.expired(); });
+  for (const Parsed& entry : parsed_) {
+    if (entry.data != data || entry.size != size) continue;
+    if (std::shared_ptr<const LoadedContext> context = entry.context.lock()) return context;
+  }
+  auto context = std::make_shared<const LoadedContext>(LoadedContext::Parse(data, size));
+  parsed_.push_back({data, size, context});
+  return context;
+}
+
+ShareMembership ShareMembership::Join(const EpHostInfo* host, EpShareGroup* group) {
+  ShareMembership membership;
+  if (group == nullptr || host->GetExtension == nullptr) return membership;
+  const auto* api = static_cast<const EpShareApi*>(host->GetExtension(EP_SHARE_EXTENSION));
+  if (api == nullptr) return membership;
+  EpShareInfo info = {};
+  info.struct_size = sizeof info;
+  ThrowIfFailed(host, api->GetInfo(group, &info));
+  membership.compiling = info.compiling != 0;
+  membership.last = info.last != 0;
+  const EpMakeWorkspace make = [](void* user, void** workspace) {
+    return Guarded(static_cast<const EpHostInfo*>(user), [&] { *workspace = new ShareWorkspace; });
+  };
+  const EpFreeWorkspace release = [](void* workspace) { delete static_cast<ShareWorkspace*>(workspace); };
+  void* workspace = nullptr;
+  ThrowIfFailed(host, api->GetWorkspace(group, make, const_cast<EpHostInfo*>(host), release, &workspace));
+  membership.workspace = static_cast<ShareWorkspace*>(workspace);
+  return membership;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,50 @@
+// What the cpu providers of one share group have in common; see epiphyte/ep_share.h.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "epiphyte/ep_share.h"
+#include "plugins/cpu/plan/context.h"
+#include "plugins/cpu/plan/weight_pool.h"
+
+namespace epiphyte::cpu {
+
+// The group's workspace. [any thread]
+class ShareWorkspace {
+ public:
+  const std::shared_ptr<WeightPool>& weights() const { return weights_; }
+
+  // Compiling: plans wait here, in the order of their sessions, until the last session writes them. A plan of the same
+  // name replaces the one before: a session that failed was made again.
+  void AddPlans(const std::vector<std::shared_ptr<const Plan>>& plans);
+  std::vector<std::shared_ptr<const Plan>> TakePlans();
+
+  // Loading: the blob's contents, parsed once as long as some kernel made from them is there.
+  std::shared_ptr<const LoadedContext> Parse(const void* data, uint64_t size);
+
+ private:
+  struct Parsed {
+    const void* data;
+    uint64_t size;
+    std::weak_ptr<const LoadedContext> context;
+  };
+  const std::shared_ptr<WeightPool> weights_ = std::make_shared<WeightPool>();
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const Plan>> plans_;
+  std::vector<Parsed> parsed_;
+};
+
+// One provider's part in a group; by default none.
+struct ShareMembership {
+  ShareWorkspace* workspace = nullptr;
+  bool compiling = false;
+  bool last = false;
+
+  static ShareMembership Join(const EpHostInfo* host, EpShareGroup* group);
+  bool defers_payload() const { return compiling && !last; }
+};
+
+}  // namespace epiphyte::cpu
