@@ -258,7 +258,7 @@ TEST_F(SessionTest, InspectSeesAPayloadThatWasChanged) {
   std::string bytes = test::ReadFile(folder_ / file);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   folder_.Write(file, bytes);
-  EXPECT_THAT(InspectContext(files.model).nodes.at(0).problem, HasSubstr("changed"));
+  EXPECT_THAT(InspectContext(files.model).nodes.at(0).problem, HasSubstr("digest"));
   folder_.Write(file, bytes.substr(1));
   EXPECT_THAT(InspectContext(files.model).nodes.at(0).problem, HasSubstr("bytes"));
   std::filesystem::remove(folder_ / file);

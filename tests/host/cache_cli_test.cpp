@@ -1,0 +1,194 @@
+// `--cache` and `epiphyte cache`: a cache that several processes share, and what is left of it when one is killed.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/framework/temp_dir.h"
+#include "tests/host/run_program.h"
+#include "tests/host/small_models.h"
+
+extern char** environ;
+
+namespace epiphyte::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+class CacheCli : public ::testing::Test {
+ protected:
+  CacheCli() { folder_.Write("model.onnx", MatMulModel()); }
+
+  ProgramResult Run(const std::vector<std::string>& arguments) { return RunEpiphyte(arguments, folder_.path()); }
+
+  Json RunJson(std::vector<std::string> arguments, int code = 0) {
+    arguments.push_back("--json");
+    ProgramResult result = Run(arguments);
+    EXPECT_EQ(result.code, code) << result.err;
+    Json json = Json::parse(result.out, nullptr, false);
+    EXPECT_FALSE(json.is_discarded()) << result.out;
+    return json;
+  }
+
+  Json Entries() { return RunJson({"cache", "list", "--cache", "cache"})["entries"]; }
+  bool RunIsCached() {
+    return RunJson({"run", "model.onnx", "--cache", "cache", "--outputs", "out", "--seed", "5"})["context"];
+  }
+
+  // A run that is not waited for.
+  pid_t Start(const std::vector<std::string>& arguments) {
+    std::vector<std::string> words = {EPIPHYTE_PROGRAM};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addchdir_np(&actions, folder_.path().c_str());
+    pid_t pid = -1;
+    const int error = posix_spawn(&pid, EPIPHYTE_PROGRAM, &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    EXPECT_EQ(error, 0);
+    return pid;
+  }
+  static int Wait(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  // What is in the cache and belongs to no entry.
+  std::vector<std::string> Leftovers() const {
+    std::vector<std::string> names;
+    for (const auto& item : fs::recursive_directory_iterator(folder_ / "cache")) {
+      const std::string name = item.path().filename();
+      if (name.starts_with("tmp-") || name.ends_with(".lock") || name.starts_with(".")) names.push_back(name);
+    }
+    return names;
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(CacheCli, TheSecondRunLoadsAndGivesTheSame) {
+  EXPECT_EQ(RunJson({"run", "model.onnx", "--outputs", "plain", "--seed", "5"})["context"], false);
+  EXPECT_FALSE(RunIsCached());
+  EXPECT_EQ(ReadFile(folder_ / "out/output_0.pb"), ReadFile(folder_ / "plain/output_0.pb"));
+  EXPECT_TRUE(RunIsCached());
+  EXPECT_EQ(ReadFile(folder_ / "out/output_0.pb"), ReadFile(folder_ / "plain/output_0.pb"));
+  EXPECT_EQ(RunJson({"bench", "model.onnx", "--cache", "cache", "--runs", "2"})["context"], true);
+}
+
+TEST_F(CacheCli, ListSaysWhatIsThere) {
+  EXPECT_THAT(Entries(), IsEmpty()) << "a cache that doesn't exist is an empty one";
+  RunIsCached();
+  const Json entries = Entries();
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0]["model"], "model.onnx");
+  EXPECT_THAT(entries[0]["providers"][0].get<std::string>(), HasSubstr("cpu"));
+  EXPECT_GT(entries[0]["size"], 100);
+  EXPECT_EQ(entries[0]["problem"], "");
+  const std::string text = Run({"cache", "list", "--cache", "cache"}).out;
+  EXPECT_THAT(text, HasSubstr("model.onnx"));
+  EXPECT_THAT(text, HasSubstr(entries[0]["key"].get<std::string>().substr(0, 12)));
+  EXPECT_THAT(text, HasSubstr("1 entry"));
+}
+
+TEST_F(CacheCli, VerifyFindsAFlippedByteAndGcRemovesTheEntry) {
+  RunIsCached();
+  EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0);
+  const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
+  std::string bytes = ReadFile(entry / "model_cpu.bin");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  std::ofstream(entry / "model_cpu.bin", std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+
+  const Json verified = RunJson({"cache", "verify", "--cache", "cache"}, 1);
+  EXPECT_EQ(verified["broken"], 1);
+  EXPECT_THAT(verified["entries"][0]["problem"].get<std::string>(), HasSubstr("model_cpu.bin"));
+  ProgramResult result = Run({"cache", "verify", "--cache", "cache"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("epiphyte cache gc"));
+
+  const Json removed = RunJson({"cache", "gc", "--cache", "cache"});
+  EXPECT_EQ(removed["broken"].size(), 1u);
+  EXPECT_FALSE(fs::exists(entry));
+  EXPECT_THAT(Entries(), IsEmpty());
+}
+
+TEST_F(CacheCli, TheCommandLineIsChecked) {
+  EXPECT_EQ(Run({"cache"}).code, 2);
+  EXPECT_EQ(Run({"cache", "list"}).code, 2);
+  EXPECT_EQ(Run({"cache", "gc", "--cache", "cache", "--max-mb", "0"}).code, 2);
+  EXPECT_EQ(Run({"place", "model.onnx", "--cache", "cache"}).code, 2) << "nothing is compiled";
+  EXPECT_EQ(Run({"cache", "gc", "--cache", "cache", "--max-mb", "5"}).code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "cache"));
+}
+
+TEST_F(CacheCli, EightProcessesAtOnceMakeOneEntry) {
+  RunJson({"run", "model.onnx", "--outputs", "plain", "--seed", "5"});
+  std::vector<pid_t> processes;
+  for (int i = 0; i < 8; ++i) {
+    processes.push_back(Start({"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs",
+                               "out" + std::to_string(i)}));
+  }
+  for (const pid_t process : processes) EXPECT_EQ(Wait(process), 0);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(ReadFile(folder_ / ("out" + std::to_string(i) + "/output_0.pb")),
+              ReadFile(folder_ / "plain/output_0.pb"));
+  }
+  EXPECT_EQ(Entries().size(), 1u);
+  EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0);
+  EXPECT_THAT(Leftovers(), IsEmpty());
+}
+
+// Killed at moments spread over the whole run; after each the cache works, and nothing stays for good.
+TEST_F(CacheCli, AKilledProcessLeavesNothingThatIsTrusted) {
+  RunJson({"run", "model.onnx", "--outputs", "plain", "--seed", "5"});
+  const std::vector<std::string> run = {"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs", "killed"};
+  const auto start = std::chrono::steady_clock::now();
+  Wait(Start(run));
+  const auto whole = std::chrono::steady_clock::now() - start;
+  constexpr int kMoments = 40;
+  int killed = 0;
+  for (int i = 1; i <= kMoments; ++i) {
+    fs::remove_all(folder_ / "cache");
+    const pid_t process = Start(run);
+    std::this_thread::sleep_for(whole * i / kMoments);
+    kill(process, SIGKILL);
+    killed += Wait(process) == 128 + SIGKILL ? 1 : 0;
+    if (fs::exists(folder_ / "cache")) {
+      EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0) << i;
+    }
+    RunIsCached();
+    EXPECT_EQ(ReadFile(folder_ / "out/output_0.pb"), ReadFile(folder_ / "plain/output_0.pb")) << i;
+    EXPECT_TRUE(RunIsCached()) << i;
+    Run({"cache", "gc", "--cache", "cache"});
+    EXPECT_THAT(Leftovers(), IsEmpty()) << i;
+    EXPECT_EQ(Entries().size(), 1u) << i;
+  }
+  EXPECT_GT(killed, 0);
+}
+
+TEST_F(CacheCli, AKilledHolderOfTheLockHoldsUpNobody) {
+  RunIsCached();
+  const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
+  fs::remove_all(entry);
+  std::ofstream(entry.string() + ".lock");
+  EXPECT_FALSE(RunIsCached());
+  EXPECT_TRUE(RunIsCached());
+  EXPECT_THAT(Leftovers(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace epiphyte::test
