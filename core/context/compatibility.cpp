@@ -190,14 +190,15 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
                          plugin.version);
     };
     if (answer.verdict == ContextVerdict::kUnsupported) {
-      Fail(StatusCode::kInvalidGraph, "{} can't be used here: {}; compile the model again on this machine", label(),
-           answer.reason);
+      const bool has_advice = answer.reason.find("compile") != std::string::npos;
+      Fail(StatusCode::kInvalidGraph, "{} can't be used here: {}{}", label(), answer.reason,
+           has_advice ? "" : "; compile the model again on this machine");
     }
     if (answer.verdict != ContextVerdict::kPreferRecompilation) continue;
     if (fail_on_suboptimal) {
       Fail(StatusCode::kInvalidGraph,
-           "{} would work, but not optimally: {}; compile the model again, or set "
-           "session.fail_on_suboptimal_compiled_model to 0",
+           "{} would work, but not optimally: {}; session.fail_on_suboptimal_compiled_model is 1: compile the model "
+           "again, or set it to 0",
            label(), answer.reason);
     }
     if (!warned) Log(LogLevel::kWarning, "context", "{} works, but not optimally: {}", label(), answer.reason);

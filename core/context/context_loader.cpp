@@ -20,7 +20,8 @@ void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, const Loa
          what, blob.size, record.size);
   }
   if (!options.verify_digests) return;
-  std::string digest = options.group != nullptr ? options.group->DigestOf(blob) : Xxh128(blob.data, blob.size);
+  std::string digest = options.group != nullptr ? options.group->DigestOf(blob, options.pool)
+                                                   : Xxh128OfMapping(blob.data, blob.size, options.pool);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
          "{} has digest {}, but the context model was written with {}; the file was replaced or damaged: restore it or "

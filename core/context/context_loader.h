@@ -29,6 +29,7 @@ struct LoadOptions {
   bool verify_digests = true;     // false: sizes only
   bool embedded_verified = false; // the model's seal was checked, and covers what is embedded
   ContextStore* store = nullptr;  // where payloads are when not in files
+  ThreadPool* pool = nullptr;     // helps with digests
   ShareGroup* group = nullptr;    // shares mappings among its sessions
 };
 

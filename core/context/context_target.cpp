@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/safe_path.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 
@@ -39,6 +40,15 @@ void ContextTarget::Validate() const {
            "ep.context_model_external_initializers_file_name is '{}', which is the context model itself; choose another "
            "name",
            external_initializers);
+    }
+  }
+  // The binaries are named after the model, and the model's reader takes no name that some system takes for a path.
+  if (!embed) {
+    try {
+      CheckFileName(binary_stem, "binaries");
+    } catch (const Error& error) {
+      Fail(StatusCode::kInvalidArgument, "ep.context_file_path '{}' gives the binaries a name that can't be read back: {}",
+           PrintableLine(model.string(), 200), error.message());
     }
   }
   if (overwrite) return;

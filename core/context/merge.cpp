@@ -61,7 +61,6 @@ void CheckInitializers(const std::filesystem::path& model, const std::optional<I
 }
 
 MergeModel ReadChecked(const std::filesystem::path& path) {
-  const FolderLock lock(path.parent_path(), FolderLock::kShared);
   std::optional<InitializersRecord> initializers;
   ReadOptions options;
   options.accept_model = [&](std::string_view bytes, const std::map<std::string, std::string>& metadata) {
@@ -196,12 +195,18 @@ class Writing {
 MergeResult MergeContextModels(const MergeOptions& options) {
   CheckOptions(options);
   std::vector<MergeModel> models;
-  for (const std::filesystem::path& path : options.models) models.push_back(ReadChecked(path));
+  // Models and payloads are seen as they were published together.
+  std::vector<std::unique_ptr<FolderLock>> reading;
+  for (const std::filesystem::path& path : options.models) {
+    reading.push_back(std::make_unique<FolderLock>(path.parent_path(), FolderLock::kShared));
+    models.push_back(ReadChecked(path));
+  }
   const std::vector<MergeConnection> connections = ParseConnections(options.connections, models);
   std::set<std::string> reserved = {options.output.filename().string()};
   if (!options.external_initializers.empty()) reserved.insert(options.external_initializers);
   MergePayloads payloads(options.output, std::move(reserved));
   payloads.Plan(models);
+  reading.clear();  // what is mapped stays as it is; publishing takes the lock for itself
 
   JoinedGraph joined = JoinGraphs(models, connections, MergeStem(options.output));
   Model merged;

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 namespace {
@@ -48,7 +49,8 @@ const NodePayload& NodePayloads::Open(const Node& node, const EpContextAttribute
 
 NodePayload NodePayloads::OpenFile(const Node& node, const EpContextAttributes& attributes) {
   NodePayload payload;
-  const std::string what = fmt::format("{}: file '{}'", Label(node, attributes), attributes.ep_cache_context);
+  const std::string what = fmt::format("{}: file '{}'", Label(node, attributes),
+                                       PrintableLine(attributes.ep_cache_context, 200));
   if (model_.empty()) {
     payload.problem = what + " is outside the model, and a model from memory has no folder; give the model as a file";
     return payload;
@@ -83,7 +85,7 @@ void NodePayloads::Compare(const Node& node, const EpContextAttributes& attribut
   payload->recorded_digest = record->xxh128;
   if (!payload->problem.empty()) return;
   const std::string what =
-      is_file ? fmt::format("{}: file '{}'", Label(node, attributes), attributes.ep_cache_context)
+      is_file ? fmt::format("{}: file '{}'", Label(node, attributes), PrintableLine(attributes.ep_cache_context, 200))
               : fmt::format("{}: the embedded payload", Label(node, attributes));
   if (record->size != payload->blob.size) {
     payload->problem = fmt::format(

@@ -29,14 +29,14 @@ ContextBlob ShareGroup::OpenFile(const std::filesystem::path& path) {
   return blob;
 }
 
-std::string ShareGroup::DigestOf(const ContextBlob& blob) {
+std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [identity, shared] : files_) {
     if (shared.blob.data != blob.data || shared.blob.size != blob.size) continue;
-    if (shared.xxh128.empty()) shared.xxh128 = Xxh128(blob.data, blob.size);
+    if (shared.xxh128.empty()) shared.xxh128 = Xxh128OfMapping(blob.data, blob.size, pool);
     return shared.xxh128;
   }
-  return Xxh128(blob.data, blob.size);
+  return Xxh128OfMapping(blob.data, blob.size, pool);
 }
 
 std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {

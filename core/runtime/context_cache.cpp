@@ -177,9 +177,15 @@ void ContextCache::Publish(const CacheKey& key, const CacheFolder::Staging& stag
     record.created = std::time(nullptr);
     WriteCacheRecord(staging.entry(), std::move(record));
     folder_.Publish(staging, key.digest, /*replace=*/!problem_.empty());
-    folder_.Trim(max_bytes_, key.digest);
   } catch (const Error& error) {
     WarnUncached(error.message());
+    return;
+  }
+  try {
+    folder_.Trim(max_bytes_, key.digest);
+  } catch (const Error& error) {
+    Log(LogLevel::kWarning, "cache", "no room could be made in the context cache '{}': {}", folder_.path().string(),
+        error.message());
   }
 }
 

@@ -121,7 +121,7 @@ ReadOptions SessionBuilder::MakeReadOptions() {
     if (!bytes.owner) bytes.owner = store;
     return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
   };
-  read.accept_external = [=](const std::string& name, const ExternalFile& file) {
+  read.accept_external = [=, pool = pool_](const std::string& name, const ExternalFile& file) {
     if (!*initializers || (*initializers)->file != name) return;
     const InitializersRecord& record = **initializers;
     if (file.size != record.size) {
@@ -131,7 +131,7 @@ ReadOptions SessionBuilder::MakeReadOptions() {
            name, file.size, record.size);
     }
     if (!verify) return;
-    const std::string digest = Xxh128(file.data, file.size);
+    const std::string digest = Xxh128OfMapping(file.data, file.size, pool);
     if (digest != record.xxh128) {
       Fail(StatusCode::kInvalidGraph,
            "initializers file '{}' has digest {}, but the context model was written with {}; the file was replaced or "
@@ -338,6 +338,7 @@ void SessionBuilder::LoadContexts() {
   load.verify_digests = options_.Get("ep.context_verify") == "full";
   load.embedded_verified = *sealed_;
   load.store = options_.context_store.get();
+  load.pool = pool_;
   load.group = loading_group_.get();
   std::vector<ContextBatch> batches(providers_.size());
   for (size_t i = 0; i < providers_.size(); ++i) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/mapped_file.h"
+#include "core/base/thread_pool.h"
 #include "tests/base/error_of.h"
 #include "tests/framework/temp_dir.h"
 
@@ -30,6 +32,19 @@ TEST(Streams, GiveTheSameHashHoweverTheBytesAreSplit) {
     }
     EXPECT_EQ(sha.Finish(), Sha256(data.data(), data.size())) << step;
     EXPECT_EQ(xxh.Finish(), Xxh128(data.data(), data.size())) << step;
+  }
+}
+
+TEST(Xxh128OfMapping, IsTheDigestOfTheBytesWithAndWithoutHelp) {
+  const test::TempDir folder;
+  std::string data(20'000'003, 'x');
+  for (size_t i = 0; i < data.size(); i += 4093) data[i] = static_cast<char>(i);
+  const auto file = MappedFile::Open(folder.Write("file", data));
+  ThreadPool alone(1);
+  ThreadPool two(2);
+  for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), &alone, &two}) {
+    EXPECT_EQ(Xxh128OfMapping(file->data(), file->size(), pool), Xxh128(data.data(), data.size()));
+    EXPECT_EQ(Xxh128OfMapping(data.data() + 1, data.size() - 1, pool), Xxh128(data.data() + 1, data.size() - 1));
   }
 }
 
