@@ -24,7 +24,7 @@ step "Dependencies and build"
 mkdir -p build "$work"
 cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
 cmake --build --preset release -j "$(nproc)" \
-  --target epiphyte_cli epiphyte_cpu epiphyte_make_models epiphyte_compare_outputs
+  --target epiphyte_cli ep_weight_sharing_ctx_gen epiphyte_cpu epiphyte_make_models epiphyte_compare_outputs
 
 step "Models (deterministic random weights, real architectures)"
 "$bin/epiphyte_make_models" --out "$models" --only "${names// /,}"
@@ -56,5 +56,18 @@ for name in $names; do
     "$(number "$cold" median)" "$(number "$warm" median)" "${comparison##*$'\n'}")
   table+=$'\n'$row
 done
+
+step "Weight sharing: Llama's prefill and decode models use one binary"
+mkdir -p "$work/llama"
+"$bin/ep_weight_sharing_ctx_gen" -e cpu -o "$work/llama" --force \
+  "$models/llama_prefill.onnx,$models/llama_decode.onnx"
+for name in llama_prefill llama_decode; do
+  context=$work/llama/${name}_ctx.onnx
+  "$bin/epiphyte" verify "$context"
+  "$bin/epiphyte" run "$context" --ep cpu --threads "$threads" --inputs "$models/$name.inputs" \
+    --outputs "$work/llama/$name" >/dev/null
+  "$bin/epiphyte_compare_outputs" "$work/llama/$name" "$work/$name/cold" --rtol 1e-3 --atol 1e-4
+done
+
 printf '\n%s\n\n' "$table"
 echo "Session: from the call to ready. Run: median of 10. Difference: largest between the outputs of both."

@@ -1,4 +1,5 @@
 // Statuses: created here, whoever asks.
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -7,9 +8,11 @@
 namespace epiphyte::core {
 namespace {
 
-// What Create gives when there is no memory left for a message. Never freed.
-EpStatus* OutOfMemory() {
-  static EpStatus* const kStatus = new EpStatus{EP_STATUS_FAIL, "out of memory"};
+// What Create gives when there is no memory left for a message. Never freed, and made without an allocation: it lies in
+// static storage, and its text is short enough to be held in place.
+EpStatus* OutOfMemory() noexcept {
+  alignas(EpStatus) static std::byte storage[sizeof(EpStatus)];
+  static EpStatus* const kStatus = new (storage) EpStatus{EP_STATUS_FAIL, "out of memory"};
   return kStatus;
 }
 

@@ -38,7 +38,8 @@ class Asker {
   }
 
  private:
-  using Key = std::tuple<const LoadedPlugin*, std::string, std::string, std::string, std::string, const void*, uint64_t>;
+  using Key =
+      std::tuple<const LoadedPlugin*, std::string, std::string, std::string, std::string, const void*, uint64_t>;
   std::map<Key, ContextCheck> answers_;
 };
 
@@ -97,16 +98,8 @@ class ModelCheck {
 
   void Judge(const Node& node, const EpContextAttributes& attributes, NodeCheck* check) {
     check->provider = catalog_.OwnerOfSource(attributes.source);
-    if (check->provider.empty()) {
-      check->reason = UnownedSourceMessage(check->node, attributes.source, catalog_) +
-                      "; install the plugin it was compiled with";
-      return;
-    }
-    const LoadedPlugin* plugin = catalog_.TryLoad(check->provider);
-    if (plugin == nullptr) {
-      check->reason = WhyNotLoaded(check->provider);
-      return;
-    }
+    const LoadedPlugin* plugin = check->provider.empty() ? nullptr : catalog_.TryLoad(check->provider);
+    if (plugin == nullptr) return ExplainUnusable(attributes.source, check);
     ContextHeader header;
     header.source = attributes.source;
     header.ep_sdk_version = attributes.ep_sdk_version;
@@ -126,13 +119,21 @@ class ModelCheck {
     check->reason = answer.reason;
   }
 
-  std::string WhyNotLoaded(const std::string& provider) const {
+  // A plugin that is installed but can't be used is more to the point than none.
+  void ExplainUnusable(const std::string& source, NodeCheck* check) const {
     for (const PluginEntry& entry : catalog_.entries()) {
-      if (entry.manifest.name != provider || entry.state == PluginState::kShadowed) continue;
-      return fmt::format("provider '{}' owns the source but can't be used ({}): {}{}{}", provider,
-                         PluginStateName(entry.state), entry.message, entry.hint.empty() ? "" : "; ", entry.hint);
+      const auto& sources = entry.manifest.sources;
+      const bool usable = entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
+      if (usable || entry.state == PluginState::kShadowed) continue;
+      if (std::find(sources.begin(), sources.end(), source) == sources.end()) continue;
+      check->provider = entry.manifest.name;
+      check->reason =
+          fmt::format("provider '{}' owns source '{}' but can't be used ({}): {}{}{}", entry.manifest.name, source,
+                      PluginStateName(entry.state), entry.message, entry.hint.empty() ? "" : "; ", entry.hint);
+      return;
     }
-    return fmt::format("provider '{}' owns the source but can't be used; see `epiphyte doctor`", provider);
+    check->provider.clear();
+    check->reason = UnownedSourceMessage(check->node, source, catalog_) + "; install the plugin it was compiled with";
   }
 
   static void AddToProvider(const NodeCheck& node, ContextReport* report) {

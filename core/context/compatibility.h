@@ -29,7 +29,7 @@
 namespace epiphyte::core {
 
 struct NodeCheck {
-  std::string node;      // with the path of nested graphs before it: "loop/body/npu_0"
+  std::string node;  // with the path of nested graphs before it: "loop/body/npu_0"
   std::string source;
   std::string provider;  // the plugin that owns the source; empty: none does
   ContextVerdict verdict = ContextVerdict::kNotApplicable;

@@ -40,7 +40,16 @@ ContextGenerator::ContextGenerator(ContextTarget target, std::shared_ptr<Context
 
 ContextGenerator::~ContextGenerator() = default;
 
+void ContextGenerator::SetSourceFiles(std::vector<std::filesystem::path> files) {
+  target_.source_files = std::move(files);
+  target_.RefuseSourceFile(target_.model);
+  if (!target_.external_initializers.empty()) {
+    target_.RefuseSourceFile(target_.model.parent_path() / target_.external_initializers);
+  }
+}
+
 void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition* const> partitions) {
+  for (const Partition* partition : partitions) set_->AddPartitionName(partition->name);
   const size_t first_payload = set_->PayloadsOf(provider.name()).size();
   ContextNodes answer = provider.GetEpContextNodes(
       target_.node_name_prefix, target_.embed, [&] { return std::make_unique<PayloadView>(&set_->NewPayload(provider)); });
@@ -148,10 +157,7 @@ void DissolvePartition(const Partition& partition) {
 }
 
 void ContextGenerator::Assemble(Model model, std::span<const Partition* const> plain) {
-  for (const PendingNode& pending : pending_) {
-    set_->AddPartitionName(pending.partition->name);
-    ReplaceByContextNode(pending);
-  }
+  for (const PendingNode& pending : pending_) ReplaceByContextNode(pending);
   for (const Partition* partition : plain) {
     plain_nodes_ += partition->graph->node_count();
     DissolvePartition(*partition);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -34,6 +35,8 @@ class ContextGenerator {
   ~ContextGenerator();
 
   const ContextTarget& target() const { return target_; }
+  // Says what the source model is made of, once that is known. Throws INVALID_ARGUMENT when a file to write is one.
+  void SetSourceFiles(std::vector<std::filesystem::path> files);
   ContextSet& set() { return *set_; }
 
   // Asks the provider for its nodes and stages its payloads. `partitions`: its partitions in the order of Compile.

@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
+#include "core/base/text.h"
 #include "core/context/context_model.h"
 
 namespace epiphyte::core {
@@ -93,7 +94,7 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& optio
       load.blob = found->second;
       if (is_new) {
         std::string what = fmt::format("EPContext node '{}' (source '{}'): file '{}'", node->name(), attributes.source,
-                                       attributes.ep_cache_context);
+                                       PrintableLine(attributes.ep_cache_context, 200));
         ContextBlob blob = OpenPayload(attributes.ep_cache_context, options, what);
         auto record = std::find_if(records.begin(), records.end(), [&](const PayloadRecord& candidate) {
           return candidate.file == attributes.ep_cache_context;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
@@ -189,6 +190,18 @@ void ContextSet::Publish() {
   }
   const size_t others = steps.size();
   for (const auto& writing : writings) steps.push_back({&writing->onnx(), writing->target().overwrite});
+
+  std::set<std::string> names;
+  for (const Step& step : steps) {
+    if (!names.insert(step.file->name()).second) {
+      Fail(StatusCode::kInvalidArgument,
+           "two files of the context model would be called '{}'; choose another "
+           "ep.context_model_external_initializers_file_name or ep.context_file_path",
+           step.file->name());
+    }
+    if (step.file->IsStored()) continue;
+    for (const Member& member : members_) member.target.RefuseSourceFile(step.file->target());
+  }
 
   std::optional<FolderLock> lock;
   if (first_.ModelStore() == nullptr) lock.emplace(first_.folder(), FolderLock::kExclusive);

@@ -61,4 +61,15 @@ void ContextTarget::Validate() const {
   }
 }
 
+void ContextTarget::RefuseSourceFile(const std::filesystem::path& file) const {
+  for (const std::filesystem::path& source : source_files) {
+    std::error_code error;
+    if (file != source && !std::filesystem::equivalent(file, source, error)) continue;
+    Fail(StatusCode::kInvalidArgument,
+         "'{}' would be replaced, but the source model is made of it; choose another ep.context_file_path or "
+         "ep.context_model_external_initializers_file_name",
+         file.string());
+  }
+}
+
 }  // namespace epiphyte::core

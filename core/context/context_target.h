@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/context/context_store.h"
 
@@ -19,11 +20,15 @@ struct ContextTarget {
   bool embed = false;
   bool overwrite = false;
   std::shared_ptr<ContextStore> store;  // null: files
+  // What the source model is made of: never replaced, whatever the options say.
+  std::vector<std::filesystem::path> source_files;
 
   // Throws INVALID_ARGUMENT when the path has no file name or is a folder, FAIL when it exists and must not be
   // replaced.
   void Validate() const;
   std::filesystem::path folder() const;
+  // Throws INVALID_ARGUMENT when a file to write is one of source_files.
+  void RefuseSourceFile(const std::filesystem::path& file) const;
   // The store for the .onnx itself, or null.
   ContextStore* ModelStore() const { return store && store->StoresModel() ? store.get() : nullptr; }
 };

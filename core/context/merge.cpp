@@ -54,10 +54,11 @@ void CheckInitializers(const std::filesystem::path& model, const std::optional<I
                        const std::string& name, const ExternalFile& file) {
   if (!record || record->file != name) return;
   if (record->size == file.size && record->xxh128 == Xxh128(file.data, file.size)) return;
-  Fail(StatusCode::kInvalidGraph,
-       "'{}': external initializers '{}' are not those that the model was written with; restore the file or compile the "
-       "model again",
-       model.string(), name);
+  Fail(
+      StatusCode::kInvalidGraph,
+      "'{}': external initializers '{}' are not those that the model was written with; restore the file or compile the "
+      "model again",
+      model.string(), name);
 }
 
 MergeModel ReadChecked(const std::filesystem::path& path) {

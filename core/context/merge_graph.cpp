@@ -80,11 +80,12 @@ class Joiner {
         if (!used.contains(domain)) continue;
         const auto [user, is_first] = users.emplace(domain, &model);
         if (!is_first && known->second != version) {
-          Fail(StatusCode::kInvalidGraph,
-               "'{}' uses opset {} of domain '{}' for nodes that were not compiled, '{}' opset {}; export both with the "
-               "same opset and compile them again",
-               user->second->path.filename().string(), known->second, domain.empty() ? "ai.onnx" : domain,
-               model.path.filename().string(), version);
+          Fail(
+              StatusCode::kInvalidGraph,
+              "'{}' uses opset {} of domain '{}' for nodes that were not compiled, '{}' opset {}; export both with the "
+              "same opset and compile them again",
+              user->second->path.filename().string(), known->second, domain.empty() ? "ai.onnx" : domain,
+              model.path.filename().string(), version);
         }
         known->second = version;
       }
@@ -118,13 +119,13 @@ class Joiner {
     const Graph& graph = *models_[index].model.graph;
     // Inputs first, in their order, which is the order of the joined graph's.
     for (const ValueDef* input : graph.inputs()) {
-      if (!connected_inputs_.contains(input)) twins_[input] = joined_.graph->AddInput(NameFor(*input, index), input->type());
+      if (!connected_inputs_.contains(input))
+        twins_[input] = joined_.graph->AddInput(NameFor(*input, index), input->type());
     }
     for (const auto& value : graph.values()) {
       if (!value || value->IsInput()) continue;
-      twins_[value.get()] = value->IsConstant()
-                                ? joined_.graph->AddConstant(NameFor(*value, index), value->constant())
-                                : joined_.graph->AddValue(NameFor(*value, index), value->type());
+      twins_[value.get()] = value->IsConstant() ? joined_.graph->AddConstant(NameFor(*value, index), value->constant())
+                                                : joined_.graph->AddValue(NameFor(*value, index), value->type());
     }
   }
 
@@ -135,7 +136,8 @@ class Joiner {
       if (twin->IsConstant()) continue;
       const TypePtr merged = MergeTypes(twin->type(), connection.input->type());
       if (merged == nullptr) {
-        Fail(StatusCode::kInvalidGraph, "output '{}' is connected to inputs whose types contradict each other; '{}' is {}",
+        Fail(StatusCode::kInvalidGraph,
+             "output '{}' is connected to inputs whose types contradict each other; '{}' is {}",
              connection.output->name(), connection.input->name(), connection.input->type()->ToString());
       }
       twin->set_type(merged);
@@ -173,7 +175,8 @@ class Joiner {
       }
     }
     if (outputs.empty()) {
-      Fail(StatusCode::kInvalidArgument, "every output is connected to an input, so nothing would come out of the model");
+      Fail(StatusCode::kInvalidArgument,
+           "every output is connected to an input, so nothing would come out of the model");
     }
     joined_.graph->SetOutputs(std::move(outputs));
   }

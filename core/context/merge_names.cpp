@@ -66,16 +66,18 @@ std::vector<Found> Resolve(std::string_view text, End end, std::span<const Merge
   for (size_t i = 0; i < models.size(); ++i) {
     known.push_back(fmt::format("{}{}{}", Letter(i), i < 26 ? " or " : "", models[i].stem));
   }
-  Fail(StatusCode::kInvalidArgument, "connection '{}': '{}' does not begin with a model's name and a dot; the models are: {}",
-       connection, text, fmt::join(known, ", "));
+  Fail(StatusCode::kInvalidArgument,
+       "connection '{}': '{}' does not begin with a model's name and a dot; the models are: {}", connection, text,
+       fmt::join(known, ", "));
 }
 
 Found ResolveOne(std::string_view text, End end, std::string_view connection, std::span<const MergeModel> models) {
   const std::vector<Found> found = Resolve(text, end, models);
   if (found.empty()) ExplainUnresolved(text, end, connection, models);
   if (found.size() > 1) {
-    Fail(StatusCode::kInvalidArgument, "connection '{}': '{}' may mean model {} or {}; call the models by their letters",
-         connection, text, Letter(found[0].model), Letter(found[1].model));
+    Fail(StatusCode::kInvalidArgument,
+         "connection '{}': '{}' may mean model {} or {}; call the models by their letters", connection, text,
+         Letter(found[0].model), Letter(found[1].model));
   }
   return found[0];
 }

@@ -21,8 +21,8 @@ struct MergeModel {
 std::string MergeStem(const std::filesystem::path& path);
 
 struct MergeConnection {
-  size_t from;         // model
-  ValueDef* output;    // of it
+  size_t from;       // model
+  ValueDef* output;  // of it
   size_t to;
   ValueDef* input;
 };

@@ -49,8 +49,8 @@ const NodePayload& NodePayloads::Open(const Node& node, const EpContextAttribute
 
 NodePayload NodePayloads::OpenFile(const Node& node, const EpContextAttributes& attributes) {
   NodePayload payload;
-  const std::string what = fmt::format("{}: file '{}'", Label(node, attributes),
-                                       PrintableLine(attributes.ep_cache_context, 200));
+  const std::string what =
+      fmt::format("{}: file '{}'", Label(node, attributes), PrintableLine(attributes.ep_cache_context, 200));
   if (model_.empty()) {
     payload.problem = what + " is outside the model, and a model from memory has no folder; give the model as a file";
     return payload;

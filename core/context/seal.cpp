@@ -68,7 +68,7 @@ void RequireSeal(const void* data, uint64_t size, const std::map<std::string, st
     case SealState::kNone:
       break;
   }
-  // Also a model that lost the entry with the version has something else of ours, unless everything was cut off.
+  // A model that lost the entry with the version has other entries of ours.
   constexpr std::string_view kOurs = "epiphyte.context.";
   const auto ours = metadata.lower_bound(std::string(kOurs));
   const auto version = metadata.find(std::string(kContextVersionKey));

@@ -105,11 +105,13 @@ class Verifier {
 
   void CheckMetadata() {
     if (!has_metadata_) return;
-    Try(Kind::kSeal, [&] { RequireSeal(bytes_->data(), bytes_->size(), metadata_, fmt::format("'{}'", path_.string())); });
+    Try(Kind::kSeal,
+        [&] { RequireSeal(bytes_->data(), bytes_->size(), metadata_, fmt::format("'{}'", path_.string())); });
     const auto version = metadata_.find(std::string(kContextVersionKey));
     if (version == metadata_.end()) {
-      report_.notes.push_back("the model has no records of its own: another tool wrote it, and only its plugins can tell "
-                              "whether it is as it was");
+      report_.notes.push_back(
+          "the model has no records of its own: another tool wrote it, and only its plugins can tell "
+          "whether it is as it was");
     } else if (version->second != "1" && version->second != kContextVersion) {
       report_.notes.push_back(fmt::format("the model's context version is {}, this program knows 1 to {}",
                                           version->second.substr(0, 32), kContextVersion));
@@ -134,9 +136,10 @@ class Verifier {
     for (const auto& [node, attributes] : readable) {
       if (attributes.main_context == 0 && !sources_with_primary.contains(attributes.source)) {
         Add(Kind::kModel,
-            fmt::format("EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and that "
-                        "source is in the model; compile the model again",
-                        NodePath(*node), attributes.source));
+            fmt::format(
+                "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and that "
+                "source is in the model; compile the model again",
+                NodePath(*node), attributes.source));
       }
       AddPayload(*node, attributes, payloads->Open(*node, attributes), !payloads->records().empty());
     }

@@ -22,17 +22,18 @@ void Emit(const Model& model, const WriteOptions& options, WireWriter& out) {
   text(proto::model::kDomain, model.domain);
   if (model.model_version != 0) out.Int(proto::model::kModelVersion, model.model_version);
   text(proto::model::kDocString, model.doc_string);
+  // Before the graph, so that a file cut off behind it still says what it is.
+  for (const auto& entry : model.metadata) {
+    out.Message(proto::model::kMetadata, [&] {
+      out.Bytes(proto::entry::kKey, entry.first);
+      out.Bytes(proto::entry::kValue, entry.second);
+    });
+  }
   out.Message(proto::model::kGraph, [&] { GraphWriter(options, model.ir_version, out).Write(*model.graph); });
   for (const auto& opset : model.graph->opsets()) {
     out.Message(proto::model::kOpsetImport, [&] {
       out.Bytes(proto::opset::kDomain, opset.first);
       out.Int(proto::opset::kVersion, opset.second);
-    });
-  }
-  for (const auto& entry : model.metadata) {
-    out.Message(proto::model::kMetadata, [&] {
-      out.Bytes(proto::entry::kKey, entry.first);
-      out.Bytes(proto::entry::kValue, entry.second);
     });
   }
   if (const ModelFunctions* functions = ModelFunctions::Of(model)) {

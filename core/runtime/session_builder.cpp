@@ -117,11 +117,19 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   };
   read.open_external = [=, store = options_.context_store](const std::string& name) -> ExternalFile {
     if (!store || !*initializers || (*initializers)->file != name) return {};
-    ContextStore::Bytes bytes = store->Open(name);
+    ContextStore::Bytes bytes;
+    try {
+      bytes = store->Open(name);
+    } catch (const Error& error) {
+      Fail(StatusCode::kInvalidGraph, "initializers '{}' can't be had from the context store: {}", name,
+           error.message());
+    }
     if (!bytes.owner) bytes.owner = store;
     return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
   };
-  read.accept_external = [=, pool = pool_](const std::string& name, const ExternalFile& file) {
+  read.accept_external = [=, pool = pool_, files = external_files_](const std::string& name,
+                                                                    const ExternalFile& file) {
+    files->push_back(name);
     if (!*initializers || (*initializers)->file != name) return;
     const InitializersRecord& record = **initializers;
     if (file.size != record.size) {
@@ -162,16 +170,25 @@ void SessionBuilder::MakeContextTarget() {
   target.embed = options_.GetBool("ep.context_embed_mode");
   target.overwrite = options_.GetBool("epiphyte.context_overwrite");
   target.store = options_.context_store;
-  std::error_code error;
-  if (!model_path_.empty() && std::filesystem::equivalent(target.model, model_path_, error)) {
-    Fail(StatusCode::kInvalidArgument, "ep.context_file_path '{}' is the source model itself; choose another file",
-         target.model.string());
-  }
+  if (!model_path_.empty()) target.source_files = {model_path_};
+  target.RefuseSourceFile(target.model);
   generator_ = compiling_group_ ? std::make_unique<ContextGenerator>(std::move(target), &compiling_group_->set)
                                 : std::make_unique<ContextGenerator>(std::move(target));
 }
 
+// After reading, when it is known which files of external data the model has.
+void SessionBuilder::ProtectSource() {
+  if (generator_ == nullptr) return;
+  std::vector<std::filesystem::path> files;
+  if (!model_path_.empty()) files.push_back(model_path_);
+  std::filesystem::path folder = options_.Get("session.model_external_initializers_file_folder_path");
+  if (folder.empty()) folder = model_path_.parent_path();
+  for (const std::string& name : *external_files_) files.push_back(folder / name);
+  generator_->SetSourceFiles(std::move(files));
+}
+
 void SessionBuilder::Prepare() {
+  ProtectSource();
   for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back({input->name(), input->type()});
   if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
   ShareMembership share;
@@ -409,10 +426,15 @@ void SessionBuilder::WriteContextModel() {
   Profiler::Span span(profiler_, "session", "write context model");
   const bool last = !compiling_group_ || options_.GetBool("ep.stop_share_ep_contexts");
   if (last) CheckOwingProviders();
+  const std::vector<std::string> owing = last ? generator_->set().owing() : std::vector<std::string>();
+  const auto owes = [&](const ProviderSlot& slot) {
+    return std::find(owing.begin(), owing.end(), slot.plugin->name) != owing.end();
+  };
   std::vector<const core::Partition*> plain;
   std::vector<std::vector<const core::Partition*>> compiled(providers_.size());
   for (const core::Partition& partition : partitions_.partitions) {
-    const bool context = MakesContexts(providers_[static_cast<size_t>(partition.provider)]);
+    const ProviderSlot& slot = providers_[static_cast<size_t>(partition.provider)];
+    const bool context = MakesContexts(slot) || owes(slot);
     (context ? compiled[static_cast<size_t>(partition.provider)] : plain).push_back(&partition);
   }
   auto nothing = [&] {
@@ -429,10 +451,8 @@ void SessionBuilder::WriteContextModel() {
         "no context model was written for '{}': no provider that makes contexts got a node; list one that does",
         generator_->target().source_model_name);
   }
-  const std::vector<std::string> owing = generator_->set().owing();
   for (size_t i = 0; i < providers_.size(); ++i) {
-    const bool owes = last && std::find(owing.begin(), owing.end(), providers_[i].plugin->name) != owing.end();
-    if (!compiled[i].empty() || owes) generator_->AddProvider(*providers_[i].provider, compiled[i]);
+    if (!compiled[i].empty() || owes(providers_[i])) generator_->AddProvider(*providers_[i].provider, compiled[i]);
   }
   if (!empty) generator_->Assemble(std::move(model_), plain);
   if (last && !(empty && owing.empty())) generator_->Publish();

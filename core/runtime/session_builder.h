@@ -57,6 +57,7 @@ class SessionBuilder {
   void JoinShareGroup();
   ReadOptions MakeReadOptions();
   void MakeContextTarget();
+  void ProtectSource();
   void InlineUnclaimedFunctions();
   void PlaceContextNodes();
   void CheckEverythingPlaced() const;
@@ -87,6 +88,8 @@ class SessionBuilder {
   bool for_cache_ = false;
 
   std::optional<FolderLock> reading_;  // while model and payloads are opened
+  // What reading found, also when a function body is read later.
+  std::shared_ptr<std::vector<std::string>> external_files_ = std::make_shared<std::vector<std::string>>();
   std::shared_ptr<bool> sealed_ = std::make_shared<bool>(false);  // the model's seal was checked
 
   std::shared_ptr<ShareGroup> loading_group_;

@@ -63,15 +63,20 @@ class Access {
 template <typename Body>
 decltype(auto) Translate(Body&& body) {
   try {
-    return body();
-  } catch (const Error&) {
-    throw;
-  } catch (const core::Error& error) {
-    throw Error(static_cast<StatusCode>(error.code()), error.message());
+    try {
+      return body();
+    } catch (const Error&) {
+      throw;
+    } catch (const core::Error& error) {
+      throw Error(static_cast<StatusCode>(error.code()), error.message());
+    } catch (const std::bad_alloc&) {
+      throw Error(StatusCode::kFail, "out of memory; close other programs or use a smaller model");
+    } catch (const std::exception& error) {
+      throw Error(StatusCode::kRuntimeException, error.what());
+    }
   } catch (const std::bad_alloc&) {
-    throw Error(StatusCode::kFail, "out of memory; close other programs or use a smaller model");
-  } catch (const std::exception& error) {
-    throw Error(StatusCode::kRuntimeException, error.what());
+    // There was no memory for the message either; one as short as this needs none.
+    throw Error(StatusCode::kFail, "out of memory");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "epiphyte/context.hpp"
 
+#include "core/base/folder_lock.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_model.h"
 #include "core/context/node_payload.h"
@@ -62,6 +63,7 @@ struct Walk {
 
 ContextInfo InspectContext(const std::filesystem::path& model) {
   return Translate([&] {
+    const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
     core::Model content = ReadModel(model);
     ContextInfo info;
     info.model = model;
@@ -78,17 +80,17 @@ std::string_view ContextVerdictName(ContextVerdict verdict) {
 
 ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model, bool with_payloads) {
   return Translate([&] {
+    const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
     core::Model content = ReadModel(model);
-    core::ContextReport report =
-        core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads);
+    core::ContextReport report = core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads);
     ContextCheck check;
     for (core::NodeCheck& node : report.nodes) {
       check.nodes.push_back({std::move(node.node), std::move(node.source), std::move(node.provider),
                              static_cast<ContextVerdict>(node.verdict), std::move(node.reason)});
     }
     for (core::ProviderCheck& provider : report.providers) {
-      check.providers.push_back({std::move(provider.provider), static_cast<ContextVerdict>(provider.verdict),
-                                 std::move(provider.reason)});
+      check.providers.push_back(
+          {std::move(provider.provider), static_cast<ContextVerdict>(provider.verdict), std::move(provider.reason)});
     }
     check.verdict = static_cast<ContextVerdict>(report.verdict);
     check.reason = std::move(report.reason);

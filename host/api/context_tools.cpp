@@ -50,8 +50,8 @@ SealState ResealContext(const Environment& environment, const std::filesystem::p
 
 MergedContext MergeContexts(const MergeOptions& options) {
   return Translate([&] {
-    core::MergeResult result = core::MergeContextModels({options.models, options.connections, options.output,
-                                                         options.external_initializers, options.overwrite});
+    core::MergeResult result = core::MergeContextModels(
+        {options.models, options.connections, options.output, options.external_initializers, options.overwrite});
     return MergedContext{std::move(result.model),   std::move(result.written), std::move(result.referenced),
                          std::move(result.renamed), result.context_nodes,      result.plain_nodes};
   });

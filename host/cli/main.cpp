@@ -66,7 +66,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "epiphyte " + std::string(Version()));
   std::vector<Command> commands = {AddPluginsCommand(app), AddDoctorCommand(app), AddPlaceCommand(app),
                                    AddCompileCommand(app), AddRunCommand(app),    AddBenchCommand(app),
-                                   AddInspectCommand(app), AddVerifyCommand(app),  AddMergeCommand(app), AddCacheCommand(app)};
+                                   AddInspectCommand(app), AddVerifyCommand(app), AddMergeCommand(app),
+                                   AddCacheCommand(app)};
   std::vector<std::string> names = CommandNames(commands);
   if (argc < 2) {
     return Report(kUsage, "no command given; use one of: " + Join(names, ", ") + " (see epiphyte --help)");

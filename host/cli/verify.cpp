@@ -67,10 +67,8 @@ void PrintReport(const VerifyFlags& flags, const Outcome& outcome) {
   json["context_nodes"] = found.context_nodes;
   json["payloads"] = Json::array();
   for (const auto& payload : found.payloads) {
-    json["payloads"].push_back({{"file", payload.file},
-                                {"size", payload.size},
-                                {"digest", payload.digest},
-                                {"recorded", payload.recorded}});
+    json["payloads"].push_back(
+        {{"file", payload.file}, {"size", payload.size}, {"digest", payload.digest}, {"recorded", payload.recorded}});
   }
   json["problems"] = found.problems;
   json["notes"] = found.notes;
@@ -95,8 +93,8 @@ Command AddVerifyCommand(CLI::App& app) {
             }
             const size_t problems = outcome.verification.problems.size();
             if (problems != 0) {
-              throw Error(StatusCode::kInvalidGraph,
-                          "'" + flags->model + "' has " + CountText(problems, "problem") + ", listed on standard output");
+              throw Error(StatusCode::kInvalidGraph, "'" + flags->model + "' has " + CountText(problems, "problem") +
+                                                         ", listed on standard output");
             }
           }};
 }

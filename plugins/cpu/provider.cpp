@@ -158,9 +158,8 @@ EpContextWriter* Provider::WritePayload(EpContextSink* sink, const ContextKey& k
 
 std::shared_ptr<const LoadedContext> Provider::Parse(const EpContextBlob& blob) const {
   std::shared_ptr<const LoadedContext> context =
-      share_.workspace != nullptr
-          ? share_.workspace->Parse(blob.data, blob.size)
-          : std::make_shared<const LoadedContext>(LoadedContext::Parse(blob.data, blob.size));
+      share_.workspace != nullptr ? share_.workspace->Parse(blob.data, blob.size)
+                                  : std::make_shared<const LoadedContext>(LoadedContext::Parse(blob.data, blob.size));
   std::string reason;
   if (Compare(context->key, ContextKey::Here(threads_.count, bfloat16_), &reason) == EP_CONTEXT_UNSUPPORTED)
     throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + reason);
@@ -206,6 +205,7 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
     if (plan->repacked()) {
       std::string reason;
       Compare(owner->key, ContextKey::Here(threads_.count, bfloat16_), &reason);
+      if (reason.empty()) reason = "its weights are in another layout than this session's kernels want";
       LogWarning(host, fmt::format("the context of partition '{}' was converted for this machine: {}",
                                    node.partition_name, reason));
     }

@@ -8,7 +8,9 @@ void ShareWorkspace::AddPlans(const std::vector<std::shared_ptr<const Plan>>& pl
   const std::lock_guard lock(mutex_);
   for (const auto& plan : plans) {
     const auto same_name = [&](const auto& other) { return other->def().name == plan->def().name; };
-    std::erase_if(plans_, same_name);
+    if (std::any_of(plans_.begin(), plans_.end(), same_name))
+      FailOp("two sessions of the share group have a partition '{}'; give each its own ep.context_node_name_prefix",
+             plan->def().name);
     plans_.push_back(plan);
   }
 }

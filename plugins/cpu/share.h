@@ -17,8 +17,8 @@ class ShareWorkspace {
  public:
   const std::shared_ptr<WeightPool>& weights() const { return weights_; }
 
-  // Compiling: plans wait here, in the order of their sessions, until the last session writes them. A plan of the same
-  // name replaces the one before: a session that failed was made again.
+  // Compiling: plans wait here, in the order of their sessions, until the last session writes them. Throws when two
+  // have the same name: loading could not tell them apart.
   void AddPlans(const std::vector<std::shared_ptr<const Plan>>& plans);
   std::vector<std::shared_ptr<const Plan>> TakePlans();
 

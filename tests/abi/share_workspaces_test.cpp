@@ -26,7 +26,7 @@ using testing::StartsWith;
 
 std::atomic<int> g_made;
 std::atomic<int> g_released;
-std::atomic<int> g_destroyed_after_release;
+std::atomic<int> g_released_too_early;
 std::atomic<int> g_live_providers;
 
 struct Hooks {
@@ -47,7 +47,7 @@ EpStatus* EP_CALL MakeWorkspace(void*, void** workspace) {
 }
 void EP_CALL FreeWorkspace(void* workspace) {
   ++g_released;
-  if (g_live_providers != 0) ++g_destroyed_after_release;
+  if (g_live_providers != 0) ++g_released_too_early;
   delete static_cast<int*>(workspace);
 }
 
@@ -114,7 +114,7 @@ class InlinePlugin {
 class ShareGroupAbi : public testing::Test {
  protected:
   ShareGroupAbi() {
-    g_made = g_released = g_destroyed_after_release = g_live_providers = 0;
+    g_made = g_released = g_released_too_early = g_live_providers = 0;
     g_hooks = {MakeWorkspace, nullptr, nullptr};
   }
   static core::ShareMembership Loading(std::shared_ptr<ShareWorkspaces> workspaces) {
@@ -151,7 +151,7 @@ TEST_F(ShareGroupAbi, AWorkspaceIsReleasedOnceAfterTheLastProviderInAnyOrder) {
     (reverse ? first : second).reset();
     EXPECT_EQ(g_released, 1);
   }
-  EXPECT_EQ(g_destroyed_after_release, 0) << "a provider outlived its workspace";
+  EXPECT_EQ(g_released_too_early, 0) << "a provider outlived its workspace";
 }
 
 TEST_F(ShareGroupAbi, TheGroupKeepsAWorkspaceBetweenTwoSessions) {
@@ -245,7 +245,9 @@ TEST_F(ShareGroupAbi, AskingForAWorkspaceWhileItIsMadeIsAnErrorAndNoDeadlock) {
   auto group = std::make_shared<ShareWorkspaces>("a");
   static ShareWorkspaces* inner = nullptr;
   inner = group.get();
-  g_hooks.make = [](void*, void** workspace) { return inner->Get("key", MakeWorkspace, nullptr, FreeWorkspace, workspace); };
+  g_hooks.make = [](void*, void** workspace) {
+    return inner->Get("key", MakeWorkspace, nullptr, FreeWorkspace, workspace);
+  };
   EXPECT_THAT(FailureOf([&] { plugin_.Make(Loading(group)); }), HasSubstr("call it after that returned"));
 }
 
@@ -296,9 +298,11 @@ TEST_F(ShareGroupAbi, OutsideOfACompilingGroupNothingIsDeferred) {
 
 // --- CheckContext
 
+class ContextCheckAbi : public ShareGroupAbi {};
+
 core::ContextCheck Check(InlinePlugin& plugin) { return core::CheckContext(plugin.loaded(), {.source = "Sharing"}); }
 
-TEST_F(ShareGroupAbi, AVerdictComesBackWithItsReason) {
+TEST_F(ContextCheckAbi, AVerdictComesBackWithItsReason) {
   g_hooks.check = [](const EpContextHeader* header, EpContextVerdict* verdict, char* reason, uint64_t capacity) {
     EXPECT_STREQ(header->source, "Sharing");
     EXPECT_STREQ(header->compatibility_info, "");
@@ -314,7 +318,7 @@ TEST_F(ShareGroupAbi, AVerdictComesBackWithItsReason) {
   EXPECT_STREQ(ContextVerdictName(check.verdict), "prefer recompilation");
 }
 
-TEST_F(ShareGroupAbi, HostileAnswersAreNotApplicable) {
+TEST_F(ContextCheckAbi, HostileAnswersAreNotApplicable) {
   using Answer = std::function<EpStatus*(EpContextVerdict*, char*, uint64_t)>;
   const std::pair<Answer, const char*> cases[] = {
       {[](EpContextVerdict* verdict, char*, uint64_t) -> EpStatus* {
@@ -336,17 +340,17 @@ TEST_F(ShareGroupAbi, HostileAnswersAreNotApplicable) {
        },
        "the driver hangs"},
   };
-  for (const auto& [answer, reason] : cases) {
+  for (const auto& hostile : cases) {
     g_hooks.check = [&](const EpContextHeader*, EpContextVerdict* verdict, char* text, uint64_t capacity) {
-      return answer(verdict, text, capacity);
+      return hostile.first(verdict, text, capacity);
     };
     const core::ContextCheck check = Check(plugin_);
-    EXPECT_EQ(check.verdict, ContextVerdict::kNotApplicable) << reason;
-    EXPECT_THAT(check.reason, AllOf(HasSubstr(reason), HasSubstr("'sharing'")));
+    EXPECT_EQ(check.verdict, ContextVerdict::kNotApplicable) << hostile.second;
+    EXPECT_THAT(check.reason, AllOf(HasSubstr(hostile.second), HasSubstr("'sharing'")));
   }
 }
 
-TEST_F(ShareGroupAbi, AReasonWithoutEndIsCutOffAndGarbageMadeReadable) {
+TEST_F(ContextCheckAbi, AReasonWithoutEndIsCutOffAndGarbageMadeReadable) {
   g_hooks.check = [](const EpContextHeader*, EpContextVerdict* verdict, char* reason, uint64_t capacity) {
     *verdict = EP_CONTEXT_UNSUPPORTED;
     std::memset(reason, 0xFF, capacity);
@@ -358,7 +362,7 @@ TEST_F(ShareGroupAbi, AReasonWithoutEndIsCutOffAndGarbageMadeReadable) {
   EXPECT_EQ(check.reason.find_first_not_of('?'), std::string::npos);
 }
 
-TEST_F(ShareGroupAbi, APluginThatChecksNothingSaysSo) {
+TEST_F(ContextCheckAbi, APluginThatChecksNothingSaysSo) {
   plugin_.descriptor().CheckContext = nullptr;
   const core::ContextCheck check = Check(plugin_);
   EXPECT_EQ(check.verdict, ContextVerdict::kNotApplicable);

@@ -137,12 +137,16 @@ TEST_F(CacheCli, TheCommandLineIsChecked) {
 
 TEST_F(CacheCli, EightProcessesAtOnceMakeOneEntry) {
   RunJson({"run", "model.onnx", "--outputs", "plain", "--seed", "5"});
-  std::vector<pid_t> processes;
+  std::vector<std::thread> processes;
   for (int i = 0; i < 8; ++i) {
-    processes.push_back(Start({"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs",
-                               "out" + std::to_string(i)}));
+    processes.emplace_back([this, i] {
+      const ProgramResult result = Run({"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs",
+                                        "out" + std::to_string(i)});
+      EXPECT_EQ(result.code, 0) << result.err;
+      EXPECT_EQ(result.err, "");
+    });
   }
-  for (const pid_t process : processes) EXPECT_EQ(Wait(process), 0);
+  for (std::thread& process : processes) process.join();
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(ReadFile(folder_ / ("out" + std::to_string(i) + "/output_0.pb")),
               ReadFile(folder_ / "plain/output_0.pb"));

@@ -40,10 +40,10 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
-ProgramResult RunEpiphyte(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
-                          const std::map<std::string, std::string>& environment) {
+ProgramResult RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                         const std::filesystem::path& folder, const std::map<std::string, std::string>& environment) {
   TempDir scratch;
-  std::vector<std::string> words = {EPIPHYTE_PROGRAM};
+  std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = MakeEnvironment(environment, scratch.path());
 
@@ -56,16 +56,21 @@ ProgramResult RunEpiphyte(const std::vector<std::string>& arguments, const std::
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   pid_t pid = -1;
   int error =
-      posix_spawn(&pid, EPIPHYTE_PROGRAM, &actions, nullptr, Pointers(words).data(), Pointers(variables).data());
+      posix_spawn(&pid, program.c_str(), &actions, nullptr, Pointers(words).data(), Pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::runtime_error("can't start " EPIPHYTE_PROGRAM);
+  if (error != 0) throw std::runtime_error("can't start " + program);
 
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) throw std::runtime_error("can't wait for " EPIPHYTE_PROGRAM);
+    if (errno != EINTR) throw std::runtime_error("can't wait for " + program);
   }
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return {code, ReadFile(out), ReadFile(err)};
+}
+
+ProgramResult RunEpiphyte(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                          const std::map<std::string, std::string>& environment) {
+  return RunProgram(EPIPHYTE_PROGRAM, arguments, folder, environment);
 }
 
 }  // namespace epiphyte::test

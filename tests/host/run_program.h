@@ -1,4 +1,4 @@
-// Runs the command line as a user would, with both outputs caught.
+// Runs programs as a user would, with both outputs caught.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +16,10 @@ struct ProgramResult {
 
 // The environment is the caller's without its Epiphyte settings and user folders, plus `environment`. `folder`: the
 // working directory.
+ProgramResult RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                         const std::filesystem::path& folder = ".",
+                         const std::map<std::string, std::string>& environment = {});
+// The command line.
 ProgramResult RunEpiphyte(const std::vector<std::string>& arguments, const std::filesystem::path& folder = ".",
                           const std::map<std::string, std::string>& environment = {});
 

@@ -69,8 +69,9 @@ std::string AddModel() {
   return model.SerializeAsString();
 }
 
-std::string MatMulModel() {
+std::string MatMulModel(const std::string& graph) {
   onnx::ModelProto model = NewModel();
+  model.mutable_graph()->set_name(graph);
   SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2", "4"});
   SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2", "3"});
   onnx::TensorProto* weights = model.mutable_graph()->add_initializer();

@@ -77,8 +77,7 @@ class ProviderHarness {
     const std::string bytes = OnnxFromText(text);
     CompiledModel compiled;
     compiled.model = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
-    core::PartitionProvider candidate{
-        "cpu", "", [&](core::Graph& graph) { return provider.GetCapability(graph); }};
+    core::PartitionProvider candidate{"cpu", "", [&](core::Graph& graph) { return provider.GetCapability(graph); }};
     compiled.partitions = core::PartitionGraph(*compiled.model.graph, {&candidate, 1}, prefix).partitions;
     std::vector<const core::Partition*> pointers;
     for (const core::Partition& partition : compiled.partitions) {
@@ -112,7 +111,8 @@ class ProviderHarness {
 };
 
 // The first output of a kernel.
-inline std::vector<float> RunKernel(core::Kernel& kernel, const std::vector<core::ValuePtr>& inputs, size_t outputs = 1) {
+inline std::vector<float> RunKernel(core::Kernel& kernel, const std::vector<core::ValuePtr>& inputs,
+                                    size_t outputs = 1) {
   std::vector<core::Value*> pointers;
   for (const core::ValuePtr& input : inputs) pointers.push_back(input.get());
   std::vector<core::ValuePtr> results(outputs);

@@ -25,18 +25,19 @@ std::string Model(const std::string& name, int64_t rows, int products = 1) {
   std::mt19937 random(7);
   std::string weights;
   for (int64_t i = 0; i < kSide * kSide; ++i) weights += (i == 0 ? "" : ", ") + std::to_string(int(random() % 9) - 4);
+  std::string initializers;
   std::string nodes;
   std::string x = "x";
   for (int i = 0; i < products; ++i) {
     const std::string n = std::to_string(i);
     const std::string dims = "[" + std::to_string(kSide) + ", " + std::to_string(kSide) + "]";
-    nodes += "w" + n + " = Constant <value = float" + dims + " {" + weights + "}> ()\n p" + n + " = MatMul(" + x +
-             ", w" + n + ")\n";
+    initializers += (i == 0 ? "" : ", ") + ("float" + dims) + " w" + n + " = {" + weights + "}";
+    nodes += "p" + n + " = MatMul(" + x + ", w" + n + ")\n";
     x = "p" + n;
   }
   const std::string type = "float[" + std::to_string(rows) + ", " + std::to_string(kSide) + "]";
-  return "<ir_version: 8, opset_import: [\"\" : 17]> " + name + " (" + type + " x) => (" + type + " y) {\n" + nodes +
-         "y = Neg(" + x + ")\n}";
+  return "<ir_version: 8, opset_import: [\"\" : 17]> " + name + " (" + type + " x) => (" + type + " y) <" +
+         initializers + "> {\n" + nodes + "y = Neg(" + x + ")\n}";
 }
 
 core::ValuePtr Ones(int64_t rows) { return Floats({rows, kSide}, std::vector<float>(rows * kSide, 1.0f)); }
@@ -136,6 +137,17 @@ TEST_F(CpuShareGroup, TheWorkspaceIsEmptyAfterTheLastSession) {
   EXPECT_LT(empty.payloads[0].size(), 1024u);
 }
 
+TEST_F(CpuShareGroup, TwoPartitionsOfOneNameAreRefused) {
+  auto first = Session(true, false);
+  auto last = Session(true, true);
+  cpu_.Compile(*first, Model("a", 2));
+  cpu_.Compile(*last, Model("a", 3));
+  Save(*first);
+  EXPECT_THAT(FailureOf([&] { Save(*last); }),
+              testing::AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("'a_cpu_0'"),
+                             HasSubstr("ep.context_node_name_prefix")));
+}
+
 TEST_F(CpuShareGroup, TheSameSessionsGiveTheSameBytes) {
   std::string payloads[2];
   for (std::string& payload : payloads) {
@@ -216,8 +228,24 @@ TEST_F(CpuShareGroup, LoadedWeightsStayWhereTheyAre) {
   constexpr size_t kSessions = 200;
   for (size_t i = 0; i < kSessions; ++i) load();
   const size_t weights = kSide * kSide * sizeof(float) / 1024;
-  std::cerr << (PrivateKilobytes() - before) << " KB\n";
   EXPECT_LT(PrivateKilobytes() - before, kSessions * weights / 2) << "each session has a copy of its weights";
+}
+
+TEST_F(CpuShareGroup, SessionsThatCompileKeepEqualWeightsInMemoryOnce) {
+  std::vector<std::shared_ptr<core::Provider>> providers;
+  std::vector<CompiledModel> models;
+  const auto compile = [&] {
+    providers.push_back(Session(true, false));
+    models.push_back(cpu_.Compile(*providers.back(), Model("m" + std::to_string(models.size()), 4, 1)));
+    models.back().model = {};  // what the host holds of it
+    models.back().partitions.clear();
+  };
+  for (int i = 0; i < 5; ++i) compile();
+  const size_t before = PrivateKilobytes();
+  ASSERT_GT(before, 0u);
+  constexpr size_t kSessions = 40;
+  for (size_t i = 0; i < kSessions; ++i) compile();
+  EXPECT_LT(PrivateKilobytes() - before, kSessions * kSide * kSide * sizeof(float) / 1024 / 2);
 }
 
 // --- a plugin made with the kit

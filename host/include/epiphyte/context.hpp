@@ -79,9 +79,7 @@ struct ContextCheck {
   ContextVerdict verdict = ContextVerdict::kNotApplicable;
   std::string reason;
 
-  bool usable() const {
-    return verdict == ContextVerdict::kOptimal || verdict == ContextVerdict::kPreferRecompilation;
-  }
+  bool usable() const { return verdict == ContextVerdict::kOptimal || verdict == ContextVerdict::kPreferRecompilation; }
 };
 
 // With payloads, plugins see them, and a payload that can't be opened or isn't what the model recorded is unsupported;

@@ -68,9 +68,9 @@ struct MergedContext {
   size_t plain_nodes = 0;
 };
 
-// Inputs and outputs that are connected disappear; the others stay, in the order of the models. Names that are taken get
-// the model's stem before theirs. Binaries are copied beside the result unless they are there already. Throws before
-// anything is written. [any thread]
+// Inputs and outputs that are connected disappear; the others stay, in the order of the models. Names that are taken
+// get the model's stem before theirs. Binaries are copied beside the result unless they are there already. Throws
+// before anything is written. [any thread]
 EPIPHYTE_API MergedContext MergeContexts(const MergeOptions& options);
 
 }  // namespace epiphyte

@@ -58,8 +58,8 @@ class EPIPHYTE_API SessionOptions {
   // cancels: the session's constructor then throws MODEL_LOAD_CANCELED.
   SessionOptions& SetProgress(std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress);
 
-  // Payloads of EPContext nodes and external initializers are written and read through the store, see context_store.hpp;
-  // null: files. Sessions of one share group have the same store.
+  // Payloads of EPContext nodes and external initializers are written and read through the store, see
+  // context_store.hpp; null: files. Sessions of one share group have the same store.
   SessionOptions& SetContextStore(std::shared_ptr<ContextStore> store);
 
   // Every key that Set accepts, sorted.

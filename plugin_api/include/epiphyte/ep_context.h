@@ -23,7 +23,8 @@ typedef struct EpContextNodeDesc {
   uint32_t struct_size;
   uint32_t partition;   /* index into the partitions of the Compile calls of this provider, counted through */
   int64_t main_context; /* 1: this node carries a payload; 0: it finds its graph in the primary's */
-  EpContextWriter* payload; /* main_context 1: a finished writer of this sink; else null */
+  EpContextWriter* payload; /* main_context 1: a finished writer of this sink, or null if a later session of the share
+                             * group writes it (ep_share.h); else null */
   const char* source;   /* one of the sources in the plugin's descriptor; null: the first */
   const char* ep_sdk_version;
   const char* hardware_architecture;

@@ -33,7 +33,7 @@ typedef struct EpProviderConfig {
   EpThreadPool* thread_pool;
   uint32_t device;           /* index into the devices that GetDevices reported */
   uint32_t context_enabled;  /* non-zero: GetEpContextNodes will be called after Compile */
-  EpShareGroup* share_group; /* null: nothing is shared */
+  EpShareGroup* share_group; /* null: nothing is shared; see ep_share.h */
 } EpProviderConfig;
 
 /* One graph to turn into one kernel. */

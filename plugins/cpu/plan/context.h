@@ -4,8 +4,8 @@
 //     table      a FlatBuffer (plan.fbs)
 //     data       constants and packed weights, each at a multiple of 64; equal ones once, whichever plan they are of
 //
-// Nothing in it is trusted: digests are compared, the FlatBuffer is verified, and every index, offset, count and size is
-// checked before use. The same plans give the same bytes.
+// Nothing in it is trusted: digests are compared, the FlatBuffer is verified, and every index, offset, count and size
+// is checked before use. The same plans give the same bytes.
 #pragma once
 
 #include <memory>

@@ -57,9 +57,10 @@ EpContextVerdict Compare(const ContextKey& made, const ContextKey& here, std::st
     return EP_CONTEXT_UNSUPPORTED;
   }
   if (made.plugin != here.plugin) {
-    *reason = fmt::format("made by version {} of the cpu provider, this is {}; it works, but compiling the model again "
-                          "may give better code",
-                          made.plugin, here.plugin);
+    *reason = fmt::format(
+        "made by version {} of the cpu provider, this is {}; it works, but compiling the model again "
+        "may give better code",
+        made.plugin, here.plugin);
     return EP_CONTEXT_PREFER_RECOMPILATION;
   }
   if (made.isa != here.isa) {

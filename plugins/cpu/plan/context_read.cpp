@@ -122,8 +122,7 @@ void OpenSections(const fb::Context& context, ContextDigests digests, File* file
     file->sections.push_back({data, section.bytes()});
     offset += AlignUp(section.bytes());
   }
-  if (offset != file->header.data_bytes)
-    Damaged("{} bytes belong to no section", file->header.data_bytes - offset);
+  if (offset != file->header.data_bytes) Damaged("{} bytes belong to no section", file->header.data_bytes - offset);
 }
 
 class PlanReader {

@@ -81,9 +81,9 @@ class Writer {
   void Finish(const ContextKey& key, const std::vector<Offset<fb::Plan>>& plans,
               const std::function<void(const void*, uint64_t)>& write) {
     fb::FinishContextBuffer(
-        builder_, fb::CreateContext(builder_, Text(key.onednn), Text(key.isa), key.threads, Text(key.precision),
-                                    Text(key.plugin), builder_.CreateVectorOfStructs(data_.sections()),
-                                    builder_.CreateVector(plans)));
+        builder_,
+        fb::CreateContext(builder_, Text(key.onednn), Text(key.isa), key.threads, Text(key.precision), Text(key.plugin),
+                          builder_.CreateVectorOfStructs(data_.sections()), builder_.CreateVector(plans)));
     ContextFileHeader header;
     header.table_bytes = builder_.GetSize();
     header.data_offset = AlignUp(sizeof header + header.table_bytes);

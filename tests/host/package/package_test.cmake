@@ -54,6 +54,15 @@ if(NOT output MATCHES "cpu +Loaded")
   message(FATAL_ERROR "the installed CPU plugin does not work:\n${output}")
 endif()
 
+run(${WORK}/moved/bin/ep_weight_sharing_ctx_gen -h)
+
+# The example application, as somebody would who starts from it.
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/encrypted_store -B ${WORK}/encrypted_store
+    -DCMAKE_PREFIX_PATH=${WORK}/moved -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+run(${CMAKE_COMMAND} --build ${WORK}/encrypted_store)
+run(${WORK}/encrypted_store/examples/encrypted_store key ${WORK}/encrypted_store/key.txt)
+
 # The vendor's package alone.
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/vendor --component plugin_api)
 file(GLOB_RECURSE libraries ${WORK}/vendor/*.so* ${WORK}/vendor/*.hpp)

@@ -145,8 +145,8 @@ struct Trampolines {
 
   static EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig* config, EpProvider** provider) {
     return Guard(*host, [&] {
-      ProviderConfig kit_config{*host, {}, config->thread_pool, config->device, config->context_enabled != 0,
-                                config->share_group};
+      ProviderConfig kit_config{
+          *host, {}, config->thread_pool, config->device, config->context_enabled != 0, config->share_group};
       for (uint32_t i = 0; i < config->option_count; ++i)
         kit_config.options[config->options[i].key] = config->options[i].value;
       std::unique_ptr<Provider> made = std::make_unique<ProviderClass>(kit_config);

@@ -57,8 +57,8 @@ class ShareGroup {
     };
     const EpFreeWorkspace release = [](void* workspace) { delete static_cast<Workspace*>(workspace); };
     void* workspace = nullptr;
-    ThrowIfFailed(
-        host, membership_.api->GetWorkspace(group, make, const_cast<EpHostInfo*>(&host), release, &workspace));
+    ThrowIfFailed(host,
+                  membership_.api->GetWorkspace(group, make, const_cast<EpHostInfo*>(&host), release, &workspace));
     workspace_ = static_cast<Workspace*>(workspace);
   }
 

@@ -1,0 +1,59 @@
+// ChunkCipher: AES-256-GCM over a stream, in chunks that can neither be changed, left out, repeated nor moved.
+//
+// A file is a header and chunks:
+//   header   magic (8 bytes), salt (32, random), check (16: tells a wrong key from damage)
+//   chunk    cipher text of kChunkSize bytes (the last one may be shorter, also empty), tag (16)
+// Each file has a key of its own, derived from the application's key and the salt, so that nonces never meet: the nonce
+// of a chunk is its number. Authenticated with each chunk: the file's name, the chunk's number, and whether it is the
+// last, so that a file that is cut off, even between chunks, or renamed is refused.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+struct evp_cipher_ctx_st;
+
+namespace encrypted_store {
+
+using Key = std::array<unsigned char, 32>;
+
+inline constexpr size_t kChunkSize = size_t{1} << 20;
+inline constexpr size_t kTagSize = 16;
+inline constexpr size_t kMagicSize = 8;
+inline constexpr size_t kSaltSize = 32;
+inline constexpr size_t kCheckSize = 16;
+inline constexpr size_t kHeaderSize = kMagicSize + kSaltSize + kCheckSize;
+using Header = std::array<unsigned char, kHeaderSize>;
+
+// Functions throw epiphyte::Error (FAIL).
+class ChunkCipher {
+ public:
+  // For a new file: with a random salt.
+  ChunkCipher(const Key& key, std::string name);
+  // For an existing one. Throws when the header isn't one, or belongs to another key.
+  ChunkCipher(const Key& key, std::string name, const Header& header);
+  ~ChunkCipher();
+
+  const Header& header() const { return header_; }
+
+  // Chunks in order. `out` has room for size + kTagSize bytes.
+  void Seal(const void* plain, size_t size, bool last, unsigned char* out);
+  // `size`: with the tag. `out` has room for size - kTagSize bytes.
+  void Open(const unsigned char* sealed, size_t size, bool last, void* out);
+
+ private:
+  void DeriveKeys(const Key& key);
+  void Begin(bool encrypt, bool last);
+
+  std::string name_;
+  Header header_{};
+  Key file_key_{};
+  std::array<unsigned char, kCheckSize> check_{};
+  uint64_t next_chunk_ = 0;
+  evp_cipher_ctx_st* cipher_;
+};
+
+}  // namespace encrypted_store

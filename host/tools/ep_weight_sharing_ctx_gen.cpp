@@ -1,0 +1,157 @@
+// ep_weight_sharing_ctx_gen: compiles models that share weights into context models that share one binary.
+//
+//   ep_weight_sharing_ctx_gen -e npu -i "soc_model|60 optimization_mode|3" ./model1.onnx,./model2.onnx
+//
+// writes model1_ctx.onnx, model2_ctx.onnx and model1_npu.bin: N models, N + 1 files. One session for each model, in
+// their order, all with ep.context_enable and ep.share_ep_contexts, the last with ep.stop_share_ep_contexts too.
+// Nothing is visible before the last one has succeeded. Flags are those of ONNX Runtime's tool of this name, and -o and
+// --force. Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/error.hpp"
+#include "epiphyte/session.hpp"
+#include "host/cli/progress.h"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+namespace {
+
+struct Flags {
+  std::string provider;
+  std::string provider_options;  // "key|value key|value"
+  std::string session_options;
+  std::string output_folder;
+  std::vector<std::string> models;
+  bool force = false;
+  bool verbose = false;
+};
+
+std::map<std::string, std::string> SplitPairs(const std::string& text, const std::string& flag) {
+  std::map<std::string, std::string> pairs;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const size_t bar = word.find('|');
+    if (bar == std::string::npos || bar == 0 || bar + 1 == word.size()) {
+      throw Error(StatusCode::kInvalidArgument,
+                  flag + ": '" + word + "' is not of the form key|value; pairs are separated by spaces");
+    }
+    const std::string key = word.substr(0, bar);
+    if (!pairs.emplace(key, word.substr(bar + 1)).second) {
+      throw Error(StatusCode::kInvalidArgument, flag + ": key '" + key + "' is there twice");
+    }
+  }
+  return pairs;
+}
+
+std::filesystem::path ContextPath(const Flags& flags, const std::filesystem::path& model) {
+  const std::string name = model.stem().string() + "_ctx.onnx";
+  return flags.output_folder.empty() ? model.parent_path() / name : std::filesystem::path(flags.output_folder) / name;
+}
+
+SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& model, bool last) {
+  SessionOptions options;
+  options.AddProvider(flags.provider, SplitPairs(flags.provider_options, "-i"));
+  for (const auto& [key, value] : SplitPairs(flags.session_options, "-C")) {
+    if (key == "ep.context_file_path") {
+      throw Error(StatusCode::kInvalidArgument,
+                  "-C: ep.context_file_path names one file for all models; use -o FOLDER");
+    }
+    options.Set(key, value);
+  }
+  options.Set("ep.context_enable", "1").Set("ep.share_ep_contexts", "1");
+  if (last) options.Set("ep.stop_share_ep_contexts", "1");
+  if (!flags.output_folder.empty()) options.Set("ep.context_file_path", ContextPath(flags, model).string());
+  if (flags.force) options.Set("epiphyte.context_overwrite", "1");
+  return options;
+}
+
+void Generate(const Flags& flags) {
+  if (flags.verbose) setenv("EPIPHYTE_LOG", "info", /*overwrite=*/1);
+  // Wrong flags fail before the first model is read.
+  for (const std::string& model : flags.models) MakeOptions(flags, model, true);
+  Environment environment;
+  std::vector<std::filesystem::path> files;
+  for (size_t i = 0; i < flags.models.size(); ++i) {
+    const std::filesystem::path model = flags.models[i];
+    const bool last = i + 1 == flags.models.size();
+    Progress progress("compiling " + model.filename().string());
+    SessionOptions options = MakeOptions(flags, model, last);
+    options.SetProgress([&progress](uint64_t done, uint64_t total, const std::string&) {
+      progress.Update(done, total);
+      return false;
+    });
+    Session session(environment, model, options);
+    files.push_back(ContextPath(flags, model));
+    if (!last) continue;
+    const std::optional<ContextFiles> written = session.context_files();
+    if (!written) {
+      throw Error(StatusCode::kEpFail, "provider '" + flags.provider + "' got no node of '" + flags.models[i] +
+                                           "', so no context model was written; see epiphyte place");
+    }
+    files.insert(files.end(), written->others.begin(), written->others.end());
+  }
+  Table table({"FILE", "SIZE"});
+  for (const auto& file : files) {
+    std::error_code error;
+    const uint64_t size = std::filesystem::file_size(file, error);
+    table.Add({Printable(file.string()), error ? "" : SizeText(size)});
+  }
+  table.Print();
+}
+
+int Report(int code, const std::string& message) {
+  std::cerr << "ep_weight_sharing_ctx_gen: error: " << Printable(message) << '\n';
+  return code;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Compiles models that share weights into context models that share one binary.",
+               "ep_weight_sharing_ctx_gen");
+  Flags flags;
+  app.add_option("-e", flags.provider, "Provider that compiles")->required()->type_name("PROVIDER");
+  app.add_option("-i", flags.provider_options, "Options of the provider")->type_name("\"KEY|VALUE KEY|VALUE\"");
+  app.add_option("-C", flags.session_options, "Session options")->type_name("\"KEY|VALUE KEY|VALUE\"");
+  app.add_option("-o", flags.output_folder, "Folder to write to; default: beside the models")->type_name("FOLDER");
+  app.add_flag("-v", flags.verbose, "Say what is done, on standard error");
+  app.add_flag("--force", flags.force, "Overwrite what exists");
+  app.add_option("MODELS", flags.models, "Models that share weights, separated by commas")
+      ->required()
+      ->delimiter(',')
+      ->type_name("MODEL1,MODEL2,…");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return Report(2, std::string(error.what()) + " (see ep_weight_sharing_ctx_gen -h)");
+  }
+  Generate(flags);
+  return 0;
+}
+
+}  // namespace
+}  // namespace epiphyte::cli
+
+int main(int argc, char** argv) {
+  using namespace epiphyte::cli;
+  try {
+    const int code = Main(argc, argv);
+    if (!std::cout.flush()) return Report(1, "standard output can't be written; is the disk full?");
+    return code;
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    return Report(1, error.what());
+  }
+}

@@ -1,0 +1,175 @@
+// Compatibility of contexts, without a session.
+#include "core/context/compatibility.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/context/context_loader.h"
+#include "core/onnx/model_reader.h"
+#include "core/registry/catalog.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::ContextReport;
+using core::ContextVerdict;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CompatibilityTest : public testing::Test {
+ protected:
+  std::filesystem::path Compile() {
+    const auto model = dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[2, 3] x) => (float[2, 2] y) {
+        w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
+        y = MatMul(x, w)
+      })"));
+    core::SessionOptions options = OptionsFor({"cpu"});
+    options.Set("ep.context_enable", "1");
+    core::Session session(*environment_, model, options);
+    return dir_ / "model_ctx.onnx";
+  }
+  ContextReport Check(const std::filesystem::path& path, bool with_payloads = true) {
+    core::Model model = core::ReadModelFile(path, {});
+    return core::CheckContexts(model, path, environment_->catalog(), with_payloads);
+  }
+  ContextReport CheckText(std::string_view nodes) {
+    return Check(dir_.Write("text.onnx", OnnxFromText(fmt::format(
+                                             R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+      g (float[1] x) => (float[1] y) {{ {} }})",
+                                             nodes))));
+  }
+  // What a session asks of the nodes of a compiled model whose metadata was changed.
+  std::string Require(const std::filesystem::path& path, const std::string& info, bool fail_on_suboptimal) {
+    core::Model model = core::ReadModelFile(path, {});
+    model.metadata["ep_compatibility_info.cpu"] = info;
+    core::LoadOptions load;
+    load.model_path = path;
+    const core::ContextBatch batch = core::LoadPayloads(core::FindContextNodes(*model.graph), load, model.metadata);
+    return FailureOf([&] {
+      core::RequireUsable(environment_->catalog().Load("cpu"), batch.to_load, batch.blobs, model.metadata,
+                          fail_on_suboptimal);
+    });
+  }
+
+  TempDir dir_;
+  std::unique_ptr<core::Environment> environment_ = BuildTreeEnvironment();
+};
+
+TEST_F(CompatibilityTest, WhatWasCompiledHereIsOptimalWithAndWithoutPayloads) {
+  const auto model = Compile();
+  for (bool with_payloads : {true, false}) {
+    const ContextReport report = Check(model, with_payloads);
+    EXPECT_EQ(report.verdict, ContextVerdict::kOptimal) << report.reason;
+    ASSERT_EQ(report.nodes.size(), 1u);
+    EXPECT_EQ(report.nodes[0].provider, "cpu");
+    EXPECT_EQ(report.nodes[0].source, "EpiphyteCPU");
+    ASSERT_EQ(report.providers.size(), 1u);
+    EXPECT_EQ(report.providers[0].verdict, ContextVerdict::kOptimal);
+  }
+}
+
+TEST_F(CompatibilityTest, APayloadThatIsGoneIsSeenOnlyWhereThePayloadIsLookedAt) {
+  const auto model = Compile();
+  std::filesystem::remove(dir_ / "model_cpu.bin");
+  EXPECT_EQ(Check(model, false).verdict, ContextVerdict::kOptimal);
+  const ContextReport report = Check(model, true);
+  EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
+  EXPECT_THAT(report.reason, AllOf(HasSubstr("model_cpu.bin"), HasSubstr("does not exist")));
+}
+
+TEST_F(CompatibilityTest, ADamagedPayloadIsRefusedBeforeThePluginSeesIt) {
+  const auto model = Compile();
+  std::string bytes = ReadFile(dir_ / "model_cpu.bin");
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  dir_.Write("model_cpu.bin", bytes);
+  const ContextReport report = Check(model);
+  EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
+  EXPECT_THAT(report.reason, HasSubstr("digest"));
+}
+
+TEST_F(CompatibilityTest, ASourceThatNobodyOwnsIsNotApplicable) {
+  const ContextReport report =
+      CheckText(R"(y = com.microsoft.EPContext <source = "QNN", ep_cache_context = "payload"> (x))");
+  EXPECT_EQ(report.verdict, ContextVerdict::kNotApplicable);
+  EXPECT_THAT(report.reason, AllOf(HasSubstr("'QNN'"), HasSubstr("EpiphyteCPU")));
+  EXPECT_EQ(report.nodes.at(0).provider, "");
+}
+
+TEST_F(CompatibilityTest, APayloadOfAnotherKindIsUnsupported) {
+  const ContextReport report =
+      CheckText(R"(y = com.microsoft.EPContext <source = "EpiphyteCPU", ep_cache_context = "not a plan"> (x))");
+  EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
+  EXPECT_THAT(report.reason, testing::Not(IsEmpty()));
+}
+
+TEST_F(CompatibilityTest, TheWorstVerdictIsTheModels) {
+  const ContextReport report = CheckText(R"(
+    t = com.microsoft.EPContext <source = "QNN", ep_cache_context = "payload"> (x)
+    y = com.microsoft.EPContext <source = "EpiphyteCPU", ep_cache_context = "not a plan"> (t))");
+  EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
+  ASSERT_EQ(report.providers.size(), 2u);
+  EXPECT_EQ(report.providers[0].verdict, ContextVerdict::kNotApplicable);
+  EXPECT_EQ(report.providers[1].verdict, ContextVerdict::kUnsupported);
+}
+
+TEST_F(CompatibilityTest, ABadNodeIsUnsupportedAndAPlainModelNotApplicable) {
+  EXPECT_EQ(CheckText(R"(y = com.microsoft.EPContext <source = "EpiphyteCPU", main_context = 5> (x))").verdict,
+            ContextVerdict::kUnsupported);
+  const ContextReport plain = CheckText("y = Relu(x)");
+  EXPECT_EQ(plain.verdict, ContextVerdict::kNotApplicable);
+  EXPECT_THAT(plain.reason, HasSubstr("no EPContext node"));
+}
+
+TEST_F(CompatibilityTest, APluginThatCannotBeUsedIsNotApplicableWithItsState) {
+  TempDir plugins;
+  plugins.Write("gone.yaml", R"(manifest_version: 1
+name: gone
+vendor: Nobody
+version: 1.0.0
+license: none
+description: a plugin without its library
+library: { linux-x86_64: libgone.so }
+abi: "0.1"
+sources: [Gone]
+devices: [npu]
+)");
+  core::CatalogOptions options;
+  options.paths = {plugins.path()};
+  options.use_environment = options.use_user_folder = options.use_system_folders = false;
+  core::Environment environment(options);
+  const auto path =
+      dir_.Write("gone.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[1] x) => (float[1] y) { y = com.microsoft.EPContext <source = "Gone", ep_cache_context = "p"> (x) })"));
+  core::Model model = core::ReadModelFile(path, {});
+  const ContextReport report = core::CheckContexts(model, path, environment.catalog(), true);
+  EXPECT_EQ(report.verdict, ContextVerdict::kNotApplicable);
+  EXPECT_THAT(report.reason, AllOf(HasSubstr("LibraryMissing"), HasSubstr("libgone.so")));
+}
+
+TEST_F(CompatibilityTest, ASessionRefusesWhatThePluginCallsUnsupported) {
+  const auto path = Compile();
+  const std::string good = core::ReadModelFile(path, {}).metadata.at("ep_compatibility_info.cpu");
+  EXPECT_EQ(Require(path, good, true), "OK");
+  EXPECT_EQ(Require(path, "", true), "OK") << "without a word on it, the payload speaks";
+  EXPECT_THAT(Require(path, "of another world", false),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("EpiphyteCPU"), HasSubstr("model_cpu.bin"),
+                    HasSubstr("compile the model again")));
+}
+
+TEST_F(CompatibilityTest, ASessionTakesASuboptimalContextUnlessToldNotTo) {
+  const auto path = Compile();
+  std::string info = core::ReadModelFile(path, {}).metadata.at("ep_compatibility_info.cpu");
+  const size_t isa = info.find('/', info.find("isa="));
+  info.replace(isa, info.find(';', isa) - isa, "/another");
+  EXPECT_EQ(Require(path, info, false), "OK");
+  EXPECT_THAT(Require(path, info, true), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("another"),
+                                               HasSubstr("session.fail_on_suboptimal_compiled_model")));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

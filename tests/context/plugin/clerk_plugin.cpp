@@ -1,0 +1,345 @@
+// Clerks: two plugins from one source, `notary` and `scribe`, which differ in their names alone. They run elementwise
+// float operators and do everything with contexts that a vendor may do, so that tests need not depend on a bundled
+// provider.
+//
+// Options (all may be left out):
+//   claim=Add,Neg            operators to claim, of those in program.h; default: all
+//   payloads=per_partition   a payload for each partition, each node a primary; default: one, with secondaries
+//   source=NotaryV1          the source to write, of the plugin's two
+//   notes=…, max_size=N      attributes of the nodes
+//   pretend=VERDICT          what CheckContext says about the contexts written now: prefer, unsupported, foreign
+//   fail=CALL                compile, save or load ends with EP_FAIL
+//   ledger=FILE              a line for each event is appended there: "compile NAME", "write N graphs M tensors",
+//                            "parse N graphs M tensors", "hand over N graphs M tensors"
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_share.h"
+#include "epiphyte/kit/plugin.hpp"
+#include "tests/context/plugin/payload.h"
+#include "tests/context/plugin/program.h"
+
+namespace epiphyte::clerk {
+namespace {
+
+constexpr const char* kName = CLERK_NAME;
+constexpr const char* kSources[] = {CLERK_SOURCE, CLERK_SOURCE "V1"};
+constexpr const char* kSdkVersion = CLERK_SOURCE " SDK 3.1";
+constexpr const char* kArchitecture = "paper";
+constexpr const char* kMagic = CLERK_SOURCE;
+
+// Set by the query, which the host calls first.
+const EpHostInfo* host = nullptr;
+
+// What providers of one share group have in common.
+struct Workspace {
+  std::mutex mutex;
+  Package building;
+  // By payload. Kernels keep packages alive; the host keeps a payload as long as there is a kernel of it.
+  std::map<std::pair<const void*, uint64_t>, std::weak_ptr<const Package>> loaded;
+};
+
+EpStatus* EP_CALL MakeWorkspace(void*, void** workspace) {
+  return kit::Guard(*host, [&] { *workspace = new Workspace; });
+}
+void EP_CALL FreeWorkspace(void* workspace) { delete static_cast<Workspace*>(workspace); }
+
+class Clerk {
+ public:
+  explicit Clerk(const EpProviderConfig& config) {
+    for (uint32_t i = 0; i < config.option_count; ++i) options_[config.options[i].key] = config.options[i].value;
+    static const std::set<std::string> kKnown = {"claim",    "payloads", "source", "notes",
+                                                 "max_size", "pretend",  "fail",   "ledger"};
+    for (const auto& [key, value] : options_) {
+      if (!kKnown.contains(key)) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown");
+    }
+    std::istringstream claims(Option("claim", "Add,Sub,Mul,Neg,Abs,Relu"));
+    for (std::string op; std::getline(claims, op, ',');) claimed_.insert(op);
+    JoinGroup(config);
+  }
+
+  void GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const {
+    std::vector<const EpNode*> supported;
+    for (const kit::NodeView& node : kit::GraphView(*host, graph).nodes()) {
+      if (node.placed()) continue;
+      if (Supports(node)) {
+        supported.push_back(node.handle());
+      } else {
+        kit::ThrowIfFailed(*host, host->capability->DeclineNode(sink, node.handle(), "not claimed by option"));
+      }
+    }
+    kit::ThrowIfFailed(*host, host->capability->SupportNodes(sink, supported.data(), supported.size()));
+  }
+
+  std::unique_ptr<kit::Kernel> Compile(const EpPartitionInfo& partition) {
+    FailIfAsked("compile");
+    auto package = std::make_shared<Package>();
+    kit::GraphView graph(*host, partition.graph);
+    Translate(graph, partition.name, package.get());
+    compiled_.push_back(package);
+    Enter(std::string("compile ") + partition.name);
+    return std::make_unique<ProgramKernel>(package, package->programs[0]);
+  }
+
+  void SaveContext(EpContextSink* sink) {
+    FailIfAsked("save");
+    std::string info = std::string(kName) + "/" + std::to_string(kFormatVersion) + " " + Option("pretend", "optimal");
+    kit::ThrowIfFailed(*host, host->context->SetCompatibilityInfo(sink, info.c_str()));
+    if (group_.compiling != 0) {
+      SaveInGroup(sink);
+    } else if (Option("payloads", "one") == "per_partition") {
+      for (size_t i = 0; i < compiled_.size(); ++i) AddNode(sink, i, 1, WriteOut(sink, *compiled_[i]));
+    } else {
+      Package whole;
+      for (const auto& package : compiled_) Merge(*package, &whole);
+      AddPrimaryAndSecondaries(sink, WriteOut(sink, whole));
+    }
+  }
+
+  // A node with blob -1 is looked for in all of them.
+  std::vector<std::unique_ptr<kit::Kernel>> LoadContext(std::span<const EpContextNodeInfo* const> nodes,
+                                                        std::span<const EpContextBlob* const> blobs) {
+    FailIfAsked("load");
+    std::vector<std::shared_ptr<const Package>> packages(blobs.size());
+    std::vector<std::unique_ptr<kit::Kernel>> kernels;
+    for (const EpContextNodeInfo* node : nodes) {
+      std::unique_ptr<kit::Kernel> kernel;
+      for (size_t i = 0; i < blobs.size() && kernel == nullptr; ++i) {
+        if (node->blob >= 0 && static_cast<size_t>(node->blob) != i) continue;
+        if (packages[i] == nullptr) packages[i] = PackageOf(*blobs[i]);
+        if (const Program* program = packages[i]->Find(node->partition_name)) {
+          kernel = std::make_unique<ProgramKernel>(packages[i], *program);
+        }
+      }
+      if (kernel == nullptr) {
+        throw kit::Error(EP_STATUS_INVALID_GRAPH,
+                         std::string("no payload holds graph '") + node->partition_name + "'; compile the model again");
+      }
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
+ private:
+  std::string Option(const std::string& key, const std::string& fallback) const {
+    auto found = options_.find(key);
+    return found == options_.end() ? fallback : found->second;
+  }
+
+  void Enter(const std::string& event) const {
+    if (std::string ledger = Option("ledger", ""); !ledger.empty())
+      std::ofstream(ledger, std::ios::app) << event << '\n';
+  }
+
+  void FailIfAsked(const char* call) const {
+    if (Option("fail", "") == call) throw kit::Error(EP_STATUS_EP_FAIL, std::string(call) + " fails as asked");
+  }
+
+  void JoinGroup(const EpProviderConfig& config) {
+    group_.struct_size = sizeof(group_);
+    auto* share = static_cast<const EpShareApi*>(host->GetExtension(EP_SHARE_EXTENSION));
+    if (share == nullptr || config.share_group == nullptr) return;
+    kit::ThrowIfFailed(*host, share->GetInfo(config.share_group, &group_));
+    void* workspace = nullptr;
+    kit::ThrowIfFailed(*host,
+                       share->GetWorkspace(config.share_group, MakeWorkspace, nullptr, FreeWorkspace, &workspace));
+    workspace_ = static_cast<Workspace*>(workspace);
+  }
+
+  bool Supports(const kit::NodeView& node) const {
+    if (!node.domain().empty() || !claimed_.contains(std::string(node.op_type()))) return false;
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      if (node.input(i).element_type() != EP_TYPE_FLOAT) return false;
+    }
+    return node.output(0).element_type() == EP_TYPE_FLOAT;
+  }
+
+  static void Merge(const Package& from, Package* into) {
+    for (Program program : from.programs) {
+      if (into->Find(program.name) != nullptr) {
+        throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "there are two partitions called '" + program.name + "'");
+      }
+      for (auto& [slot, tensor] : program.constants) tensor = into->Intern(from.tensors[tensor]);
+      into->programs.push_back(std::move(program));
+    }
+  }
+
+  EpContextWriter* WriteOut(EpContextSink* sink, const Package& package) const {
+    std::string bytes = WritePayload(package, kMagic);
+    EpContextWriter* writer = nullptr;
+    kit::ThrowIfFailed(*host, host->context->BeginPayload(sink, &writer));
+    // In two pieces, as a larger writer would.
+    size_t half = bytes.size() / 2;
+    kit::ThrowIfFailed(*host, host->context->Write(writer, bytes.data(), half));
+    kit::ThrowIfFailed(*host, host->context->Write(writer, bytes.data() + half, bytes.size() - half));
+    kit::ThrowIfFailed(*host, host->context->EndPayload(writer));
+    Enter("write " + Summary(package));
+    return writer;
+  }
+
+  void SaveInGroup(EpContextSink* sink) {
+    std::lock_guard lock(workspace_->mutex);
+    for (const auto& package : compiled_) Merge(*package, &workspace_->building);
+    EpContextWriter* payload = nullptr;
+    if (group_.last != 0) {
+      Package whole = std::move(workspace_->building);
+      workspace_->building = {};
+      payload = WriteOut(sink, whole);
+    }
+    AddPrimaryAndSecondaries(sink, payload);
+  }
+
+  void AddPrimaryAndSecondaries(EpContextSink* sink, EpContextWriter* payload) const {
+    for (size_t i = 0; i < compiled_.size(); ++i) AddNode(sink, i, i == 0 ? 1 : 0, i == 0 ? payload : nullptr);
+  }
+
+  void AddNode(EpContextSink* sink, size_t partition, int64_t main_context, EpContextWriter* payload) const {
+    std::string source = Option("source", kSources[0]);
+    std::string notes = Option("notes", "");
+    EpContextNodeDesc node = {};
+    node.struct_size = sizeof(node);
+    node.partition = static_cast<uint32_t>(partition);
+    node.main_context = main_context;
+    node.payload = payload;
+    node.source = source.c_str();
+    node.ep_sdk_version = kSdkVersion;
+    node.hardware_architecture = kArchitecture;
+    node.notes = notes.empty() ? nullptr : notes.c_str();
+    node.max_size = std::stoll(Option("max_size", "0"));
+    kit::ThrowIfFailed(*host, host->context->AddNode(sink, &node));
+  }
+
+  static std::string Summary(const Package& package) {
+    return std::to_string(package.programs.size()) + " graphs " + std::to_string(package.tensors.size()) + " tensors";
+  }
+
+  // In a group a payload is parsed once by all of its providers.
+  std::shared_ptr<const Package> PackageOf(const EpContextBlob& blob) const {
+    std::pair<const void*, uint64_t> key(blob.data, blob.size);
+    std::unique_lock<std::mutex> lock;
+    if (workspace_ != nullptr) {
+      lock = std::unique_lock(workspace_->mutex);
+      if (std::shared_ptr<const Package> shared = workspace_->loaded[key].lock()) {
+        Enter("hand over " + Summary(*shared));
+        return shared;
+      }
+    }
+    auto package = std::make_shared<const Package>(
+        ReadPayload({static_cast<const char*>(blob.data), static_cast<size_t>(blob.size)}, kMagic));
+    Enter("parse " + Summary(*package));
+    if (workspace_ != nullptr) workspace_->loaded[key] = package;
+    return package;
+  }
+
+  std::map<std::string, std::string> options_;
+  std::set<std::string> claimed_;
+  EpShareInfo group_ = {};
+  Workspace* workspace_ = nullptr;
+  std::vector<std::shared_ptr<const Package>> compiled_;
+};
+
+Clerk& From(EpProvider* provider) { return *reinterpret_cast<Clerk*>(provider); }
+kit::Kernel& From(EpKernel* kernel) { return *reinterpret_cast<kit::Kernel*>(kernel); }
+EpKernel* ToAbi(std::unique_ptr<kit::Kernel> kernel) { return reinterpret_cast<EpKernel*>(kernel.release()); }
+
+constexpr EpProviderApi kProvider = {
+    sizeof(EpProviderApi),
+    0,
+    [](EpPlugin*, const EpProviderConfig* config, EpProvider** provider) {
+      return kit::Guard(*host, [&] { *provider = reinterpret_cast<EpProvider*>(new Clerk(*config)); });
+    },
+    [](EpProvider* provider) { delete &From(provider); },
+    [](EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink) {
+      return kit::Guard(*host, [&] { From(provider).GetCapability(graph, sink); });
+    },
+    [](EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpProgress*,
+       EpKernel** kernels) {
+      return kit::Guard(*host, [&] {
+        for (uint64_t i = 0; i < count; ++i) kernels[i] = ToAbi(From(provider).Compile(*partitions[i]));
+      });
+    },
+    [](EpProvider* provider, EpContextSink* sink) {
+      return kit::Guard(*host, [&] { From(provider).SaveContext(sink); });
+    },
+    [](EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
+       const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress*, EpKernel** kernels) {
+      return kit::Guard(*host, [&] {
+        auto loaded = From(provider).LoadContext({nodes, node_count}, {blobs, blob_count});
+        for (size_t i = 0; i < loaded.size(); ++i) kernels[i] = ToAbi(std::move(loaded[i]));
+      });
+    },
+    [](EpKernel* kernel) { delete &From(kernel); },
+    nullptr,
+    nullptr,
+    [](EpKernel* kernel, EpKernelState*, EpRun* run) {
+      return kit::Guard(*host, [&] { From(kernel).Execute(kit::Run(*host, run)); });
+    }};
+
+// "notary/3 optimal": name, version of the format, and what the option `pretend` asked for.
+EpContextVerdict Judge(const EpContextHeader& header, std::string* reason) {
+  if (std::string_view(header.source) != kSources[0] && std::string_view(header.source) != kSources[1]) {
+    *reason = std::string("source ") + header.source + " is not " + kName + "'s";
+    return EP_CONTEXT_NOT_APPLICABLE;
+  }
+  std::string info = header.compatibility_info;
+  if (info.empty()) return EP_CONTEXT_OPTIMAL;
+  std::string expected = std::string(kName) + "/" + std::to_string(kFormatVersion) + " ";
+  if (!info.starts_with(expected)) {
+    *reason = "compiled for '" + info + "', here is '" + expected + "'";
+    return EP_CONTEXT_UNSUPPORTED;
+  }
+  *reason = "because the test asked for it";
+  if (info.ends_with(" prefer")) return EP_CONTEXT_PREFER_RECOMPILATION;
+  if (info.ends_with(" unsupported")) return EP_CONTEXT_UNSUPPORTED;
+  if (info.ends_with(" foreign")) return EP_CONTEXT_NOT_APPLICABLE;
+  reason->clear();
+  return EP_CONTEXT_OPTIMAL;
+}
+
+constexpr EpDeviceInfo kDevice = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, kName, "tests", "1.0", kArchitecture};
+
+constexpr EpPluginDescriptor kDescriptor = {
+    sizeof(EpPluginDescriptor),
+    EP_ABI_VERSION,
+    kName,
+    "tests",
+    "1.0.0",
+    kSources,
+    2,
+    0,
+    [](const EpHostInfo*, const EpPluginEnvironment*, EpPlugin** plugin) -> EpStatus* {
+      *plugin = reinterpret_cast<EpPlugin*>(&host);
+      return nullptr;
+    },
+    [](EpPlugin*) {},
+    [](EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) -> EpStatus* {
+      *count = 1;
+      if (capacity > 0) devices[0] = &kDevice;
+      return nullptr;
+    },
+    [](EpPlugin*, const EpContextHeader* header, EpContextVerdict* verdict, char* reason, uint64_t capacity) {
+      return kit::Guard(*host, [&] {
+        std::string why;
+        *verdict = Judge(*header, &why);
+        if (capacity > 0) reason[why.copy(reason, static_cast<size_t>(capacity) - 1)] = '\0';
+      });
+    },
+    &kProvider,
+    nullptr};
+
+}  // namespace
+}  // namespace epiphyte::clerk
+
+const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
+  if (host == nullptr || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return nullptr;
+  epiphyte::clerk::host = host;
+  return &epiphyte::clerk::kDescriptor;
+}

@@ -1,0 +1,24 @@
+// Payload: the clerks' own format, as simple as one can be.
+//
+//   "<magic>\n", little-endian u32 version, u64 size of the whole payload,
+//   u32 tensors, of each: u32 rank, i64 dims, f32 data
+//   u32 programs, of each: u32 and name, u32 inputs, u32 slots, u32 and constants (u32 slot, u32 tensor),
+//     u32 and steps (u8 op, u32 a, u32 b, u32 out), u32 and outputs (u32 slot)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tests/context/plugin/program.h"
+
+namespace epiphyte::clerk {
+
+inline constexpr uint32_t kFormatVersion = 3;
+
+std::string WritePayload(const Package& package, std::string_view magic);
+
+// Throws INVALID_GRAPH on anything that doesn't fit: what a file says is never believed.
+Package ReadPayload(std::string_view bytes, std::string_view magic);
+
+}  // namespace epiphyte::clerk

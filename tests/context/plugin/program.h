@@ -1,0 +1,67 @@
+// Program: what a clerk compiles a partition into. A list of elementwise steps over slots; inputs come first, then
+// constants, then what the steps make.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "epiphyte/kit/plugin.hpp"
+
+namespace epiphyte::clerk {
+
+struct Tensor {
+  std::vector<int64_t> dims;
+  std::vector<float> data;
+  bool operator==(const Tensor&) const = default;
+};
+
+inline constexpr std::array<std::string_view, 6> kOperators = {"Add", "Sub", "Mul", "Neg", "Abs", "Relu"};
+inline constexpr uint8_t kFirstUnary = 3;
+
+struct Step {
+  uint8_t op = 0;  // index into kOperators
+  uint32_t a = 0;
+  uint32_t b = 0;  // of a unary operator: the same as `a`
+  uint32_t out = 0;
+};
+
+struct Program {
+  std::string name;
+  uint32_t input_count = 0;
+  uint32_t slot_count = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> constants;  // slot, index into Package::tensors
+  std::vector<Step> steps;
+  std::vector<uint32_t> outputs;
+};
+
+// Programs with the constants they share: what a payload holds.
+struct Package {
+  std::vector<Tensor> tensors;
+  std::vector<Program> programs;
+
+  const Program* Find(std::string_view name) const;
+  // Index of an equal tensor, which is added if there is none.
+  uint32_t Intern(Tensor tensor);
+};
+
+// Translates a partition; its constants go to `package`, which gets the program too.
+void Translate(const kit::GraphView& graph, std::string name, Package* package);
+
+class ProgramKernel : public kit::Kernel {
+ public:
+  // `program` belongs to `package`.
+  ProgramKernel(std::shared_ptr<const Package> package, const Program& program)
+      : package_(std::move(package)), program_(program) {}
+  void Execute(const kit::Run& run) override;
+
+ private:
+  std::shared_ptr<const Package> package_;
+  const Program& program_;
+};
+
+}  // namespace epiphyte::clerk

@@ -1,0 +1,553 @@
+// Share groups: N models that share weights become N + 1 files, and sessions that use them map and parse the binary
+// once. Any number of consumers, any order of teardown, several groups at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "tests/context/context_proto.h"
+#include "tests/framework/clerks.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAreArray;
+
+constexpr int kWeights = 4096;
+
+// All models multiply by the same weights; model `n` then adds n, in a way of its own.
+std::string ModelBytes(int n, const std::string& graph) {
+  onnx::ModelProto model = ParseProto(OnnxFromText(
+      "<ir_version: 8, opset_import: [\"\" : 17]> " + graph + " (float[" + std::to_string(kWeights) +
+      "] x) => (float[" + std::to_string(kWeights) + "] y) { n = Constant <value = float[1] {" + std::to_string(n) +
+      "}> () " + (n % 2 == 0 ? "p = Mul(x, weights) y = Add(p, n)" : "p = Mul(weights, x) q = Neg(p) y = Sub(q, n)") +
+      "}"));
+  ConstantsToInitializers(model.mutable_graph());
+  onnx::TensorProto* weights = model.mutable_graph()->add_initializer();
+  weights->set_name("weights");
+  weights->set_data_type(onnx::TensorProto::FLOAT);
+  weights->add_dims(kWeights);
+  for (int i = 0; i < kWeights; ++i) weights->add_float_data(static_cast<float>(i) * 0.5f - 7);
+  return model.SerializeAsString();
+}
+
+std::vector<float> ExpectedOf(int n) {
+  std::vector<float> expected;
+  for (int i = 0; i < kWeights; ++i) {
+    float product = (static_cast<float>(i) * 0.5f - 7) * 3;
+    expected.push_back(n % 2 == 0 ? product + static_cast<float>(n) : -product - static_cast<float>(n));
+  }
+  return expected;
+}
+
+bool Computes(Session& session, int n) {
+  return RunOn(session, {kWeights}, std::vector<float>(kWeights, 3)) == ExpectedOf(n);
+}
+
+// How many mappings of that file this process has.
+size_t MappingsOf(const fs::path& file) {
+  size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) count += line.ends_with(file.string());
+  return count;
+}
+
+class Sharing : public testing::Test {
+ protected:
+  Sharing() {
+    for (int n = 1; n <= 3; ++n) WriteModel(n);
+  }
+  void WriteModel(int n, const std::string& folder = "") {
+    dir_.Write(folder + Name(n) + ".onnx", ModelBytes(n, "graph" + std::to_string(n)));
+  }
+  static std::string Name(int n) { return "model" + std::to_string(n); }
+  static std::string ContextOf(int n) { return Name(n) + "_ctx.onnx"; }
+
+  SessionOptions Providers() const {
+    SessionOptions options = OptionsFor({"notary"});
+    options.provider_options["notary"]["ledger"] = ledger_.path();
+    return options;
+  }
+  SessionOptions Compiling(bool last, const std::string& group = "") const {
+    SessionOptions options = Providers();
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.share_ep_contexts", "1");
+    if (last) options.Set("ep.stop_share_ep_contexts", "1");
+    if (!group.empty()) options.Set("epiphyte.share_group", group);
+    return options;
+  }
+  SessionOptions Loading(const std::string& group = "") const {
+    SessionOptions options = Providers();
+    options.Set("ep.share_ep_contexts", "1");
+    if (!group.empty()) options.Set("epiphyte.share_group", group);
+    return options;
+  }
+  void Compile(const std::string& model, const SessionOptions& options) {
+    Session session(*environment_, dir_ / model, options);
+  }
+  void CompileAll(int count) {
+    for (int n = 1; n <= count; ++n) Compile(Name(n) + ".onnx", Compiling(n == count));
+  }
+  std::unique_ptr<Session> Load(int n, const SessionOptions& options) {
+    return std::make_unique<Session>(*environment_, dir_ / ContextOf(n), options);
+  }
+  // Files beside the three source models.
+  std::vector<std::string> Written() const {
+    std::vector<std::string> names = FilesIn(dir_.path());
+    std::erase_if(names, [](const std::string& name) {
+      return name == "model1.onnx" || name == "model2.onnx" || name == "model3.onnx";
+    });
+    return names;
+  }
+
+  TempDir dir_;
+  TempDir other_;
+  Ledger ledger_{other_ / "ledger"};
+  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+};
+
+class SharingOf : public Sharing, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Models, SharingOf, testing::Values(1, 2, 3),
+                         [](const auto& info) { return "N" + std::to_string(info.param); });
+
+TEST_P(SharingOf, NModelsGiveNPlusOneFilesNamedAfterTheFirst) {
+  const int count = GetParam();
+  CompileAll(count);
+  std::vector<std::string> expected = {"model1_notary.bin"};
+  for (int n = 1; n <= count; ++n) expected.push_back(ContextOf(n));
+  EXPECT_THAT(Written(), UnorderedElementsAreArray(expected));
+
+  for (int n = 1; n <= count; ++n) {
+    onnx::ModelProto model = ParseProtoFile(dir_ / ContextOf(n));
+    auto nodes = ContextNodesOf(model);
+    ASSERT_EQ(nodes.size(), 1u);
+    EXPECT_EQ(TextOf(nodes[0], "ep_cache_context"), "model1_notary.bin");
+    EXPECT_EQ(TextOf(nodes[0], "onnx_model_filename"), Name(n) + ".onnx");
+    EXPECT_EQ(TextOf(nodes[0], "partition_name"), "graph" + std::to_string(n) + "_notary_0");
+    EXPECT_EQ(IntOf(nodes[0], "main_context"), 1);
+    EXPECT_TRUE(MetadataOf(model).contains("ep_compatibility_info.notary"));
+    EXPECT_EQ(model.graph().initializer_size(), 0);
+  }
+  for (int n = 1; n <= count; ++n) fs::remove(dir_ / (Name(n) + ".onnx"));
+  for (int n = count; n >= 1; --n) {
+    EXPECT_TRUE(Computes(*Load(n, Loading()), n));
+    EXPECT_TRUE(Computes(*Load(n, Providers()), n)) << "without sharing";
+  }
+}
+
+TEST_P(SharingOf, IdenticalWeightsAreStoredOnce) {
+  CompileAll(GetParam());
+  EXPECT_EQ(ledger_.Count("write"), 1u);
+  std::string graphs = std::to_string(GetParam());
+  EXPECT_THAT(ledger_.Lines(),
+              testing::Contains("write " + graphs + " graphs " + std::to_string(GetParam() + 1) + " tensors"));
+  EXPECT_LT(static_cast<double>(fs::file_size(dir_ / "model1_notary.bin")), 1.05 * kWeights * sizeof(float));
+}
+
+TEST_P(SharingOf, NothingIsVisibleBeforeTheLastSession) {
+  const int count = GetParam();
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int n = 1; n < count; ++n) {
+    sessions.push_back(std::make_unique<Session>(*environment_, dir_ / (Name(n) + ".onnx"), Compiling(false)));
+    EXPECT_THAT(Written(), ElementsAre());
+    EXPECT_EQ(sessions.back()->context_output(), nullptr);
+    EXPECT_TRUE(Computes(*sessions.back(), n)) << "a session that compiles runs, too";
+  }
+  Session last(*environment_, dir_ / (Name(count) + ".onnx"), Compiling(true));
+  EXPECT_EQ(Written().size(), static_cast<size_t>(count) + 1);
+  ASSERT_NE(last.context_output(), nullptr);
+  EXPECT_EQ(last.context_output()->model, dir_ / ContextOf(count));
+  EXPECT_TRUE(Computes(last, count));
+}
+
+TEST_P(SharingOf, TheBinaryIsParsedAndMappedOnceForAllSessions) {
+  const int count = GetParam();
+  CompileAll(count);
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int round = 0; round < 2; ++round) {  // each graph has two consumers
+    for (int n = 1; n <= count; ++n) {
+      sessions.push_back(Load(n, Loading()));
+      EXPECT_EQ(MappingsOf(dir_ / "model1_notary.bin"), 1u);
+    }
+  }
+  EXPECT_EQ(ledger_.Count("parse"), 1u);
+  EXPECT_EQ(ledger_.Count("hand over"), 2u * static_cast<size_t>(count) - 1);
+  for (size_t i = 0; i < sessions.size(); ++i) EXPECT_TRUE(Computes(*sessions[i], static_cast<int>(i) % count + 1));
+  sessions.clear();
+  EXPECT_EQ(MappingsOf(dir_ / "model1_notary.bin"), 0u);
+}
+
+TEST_F(Sharing, TeardownInEveryOrderWithRunsBetween) {
+  CompileAll(3);
+  std::vector<int> order = {1, 2, 3};
+  do {
+    std::map<int, std::unique_ptr<Session>> sessions;
+    for (int n : {1, 2, 3}) sessions[n] = Load(n, Loading());
+    for (int gone : order) {
+      for (auto& [n, session] : sessions) EXPECT_TRUE(Computes(*session, n)) << n << " before " << gone << " goes";
+      sessions.erase(gone);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(ledger_.Count("parse"), 6u);
+  EXPECT_EQ(MappingsOf(dir_ / "model1_notary.bin"), 0u);
+}
+
+TEST_F(Sharing, AfterAllAreGoneTheNextOnesLoadAgain) {
+  CompileAll(2);
+  for (int round = 1; round <= 3; ++round) {
+    auto first = Load(1, Loading());
+    auto second = Load(2, Loading());
+    first.reset();
+    first = Load(1, Loading());
+    EXPECT_TRUE(Computes(*first, 1));
+    EXPECT_TRUE(Computes(*second, 2));
+    EXPECT_EQ(ledger_.Count("parse"), static_cast<size_t>(round));
+  }
+}
+
+TEST_F(Sharing, SessionsAreCreatedAndDestroyedOnManyThreads) {
+  CompileAll(3);
+  auto keeper = Load(1, Loading());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) {
+        int n = (t + i) % 3 + 1;
+        wrong += Computes(*Load(n, Loading()), n) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(ledger_.Count("parse"), 1u);
+}
+
+TEST_F(Sharing, WithoutTheOptionNothingIsShared) {
+  CompileAll(2);
+  auto first = Load(1, Providers());
+  auto second = Load(2, Providers());
+  EXPECT_EQ(ledger_.Count("parse"), 2u);
+  EXPECT_EQ(ledger_.Count("hand over"), 0u);
+}
+
+TEST_F(Sharing, TwoGroupsAtOnce) {
+  for (int n = 4; n <= 5; ++n) WriteModel(n);
+  Compile("model1.onnx", Compiling(false, "a"));
+  Compile("model4.onnx", Compiling(false, "b"));
+  Compile("model2.onnx", Compiling(true, "a"));
+  EXPECT_TRUE(fs::exists(dir_ / "model1_notary.bin"));
+  EXPECT_FALSE(fs::exists(dir_ / "model4_notary.bin"));
+  EXPECT_FALSE(fs::exists(dir_ / ContextOf(4)));
+  Compile("model5.onnx", Compiling(true, "b"));
+  EXPECT_TRUE(fs::exists(dir_ / "model4_notary.bin"));
+  EXPECT_FALSE(fs::exists(dir_ / ContextOf(3)));
+
+  std::map<int, std::unique_ptr<Session>> sessions;
+  for (int n : {1, 4, 2, 5}) sessions[n] = Load(n, Loading(n < 4 ? "a" : "b"));
+  EXPECT_EQ(ledger_.Count("parse"), 2u);
+  for (auto& [n, session] : sessions) EXPECT_TRUE(Computes(*session, n));
+  // A payload of one group is nothing to another.
+  auto apart = Load(1, Loading("c"));
+  EXPECT_EQ(ledger_.Count("parse"), 3u);
+  sessions.clear();
+  EXPECT_TRUE(Computes(*apart, 1));
+}
+
+TEST_F(Sharing, GroupsOfTwoEnvironmentsHaveNothingInCommon) {
+  auto another = ClerkEnvironment();
+  Compile("model1.onnx", Compiling(false));
+  { Session session(*another, dir_ / "model2.onnx", Compiling(true)); }
+  EXPECT_THAT(Written(), ElementsAre("model2_ctx.onnx", "model2_notary.bin"));
+  Compile("model3.onnx", Compiling(true));
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "model2_notary.bin",
+                                     "model3_ctx.onnx"));
+}
+
+TEST_F(Sharing, AfterTheStopTheNextSessionBeginsANewGroup) {
+  CompileAll(2);
+  WriteModel(4);
+  Compile("model3.onnx", Compiling(false));
+  Compile("model4.onnx", Compiling(true));
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "model3_ctx.onnx",
+                                     "model3_notary.bin", "model4.onnx", "model4_ctx.onnx"));
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("write 2 graphs 3 tensors").Times(2));
+  EXPECT_TRUE(Computes(*Load(4, Loading()), 4));
+}
+
+TEST_F(Sharing, AGroupThatIsNeverStoppedWritesAndLeavesNothing) {
+  Compile("model1.onnx", Compiling(false));
+  Compile("model2.onnx", Compiling(false));
+  environment_.reset();
+  EXPECT_THAT(Written(), ElementsAre());
+  EXPECT_EQ(FilesIn(dir_.path()).size(), 3u);
+}
+
+// Whatever goes wrong in whichever session: no file, and the next session begins anew.
+TEST_F(Sharing, AFailureGivesTheGroupUpAndLeavesNothing) {
+  for (const char* call : {"compile", "save"}) {
+    SCOPED_TRACE(call);
+    Compile("model1.onnx", Compiling(false));
+    SessionOptions failing = Compiling(true);
+    failing.provider_options["notary"]["fail"] = call;
+    EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", failing); }),
+                AllOf(HasSubstr("EP_FAIL"), HasSubstr("notary"), HasSubstr("fails as asked")));
+    EXPECT_THAT(Written(), ElementsAre());
+    Compile("model3.onnx", Compiling(true));
+    EXPECT_THAT(Written(), ElementsAre("model3_ctx.onnx", "model3_notary.bin"));
+    EXPECT_TRUE(Computes(*Load(3, Loading()), 3));
+    for (const std::string& name : Written()) fs::remove(dir_ / name);
+  }
+}
+
+TEST_F(Sharing, ExistingFilesOfAnyMemberStopTheGroupBeforeAnythingIsTouched) {
+  for (const char* existing : {"model1_ctx.onnx", "model2_ctx.onnx", "model1_notary.bin"}) {
+    SCOPED_TRACE(existing);
+    dir_.Write(existing, "somebody's");
+    std::string failure = FailureOf([&] {
+      Compile("model1.onnx", Compiling(false));
+      Compile("model2.onnx", Compiling(true));
+    });
+    EXPECT_THAT(failure, AllOf(testing::StartsWith("FAIL"), HasSubstr(existing)));
+    EXPECT_THAT(Written(), ElementsAre(existing));
+    EXPECT_EQ(ReadFile(dir_ / existing), "somebody's");
+    fs::remove(dir_ / existing);
+  }
+  CompileAll(2);
+  EXPECT_EQ(Written().size(), 3u);
+}
+
+TEST_F(Sharing, EmbeddingAndSharingContradictEachOther) {
+  SessionOptions options = Compiling(true);
+  options.Set("ep.context_embed_mode", "1");
+  EXPECT_THAT(
+      FailureOf([&] { Compile("model1.onnx", options); }),
+      AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("ep.share_ep_contexts"), HasSubstr("ep.context_embed_mode")));
+  EXPECT_THAT(Written(), ElementsAre());
+}
+
+TEST_F(Sharing, StopBelongsToAGroupThatCompiles) {
+  SessionOptions alone = Providers();
+  alone.Set("ep.context_enable", "1");
+  alone.Set("ep.stop_share_ep_contexts", "1");
+  EXPECT_THAT(FailureOf([&] { Compile("model1.onnx", alone); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("ep.share_ep_contexts")));
+  CompileAll(1);
+  SessionOptions loading = Loading();
+  loading.Set("ep.stop_share_ep_contexts", "1");
+  EXPECT_THAT(FailureOf([&] { Load(1, loading); }), HasSubstr("INVALID_ARGUMENT"));
+}
+
+// Partition names are the keys into the payload.
+TEST_F(Sharing, ModelsWithEqualGraphNamesNeedPrefixes) {
+  dir_.Write("model2.onnx", ModelBytes(2, "graph1"));
+  Compile("model1.onnx", Compiling(false));
+  EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", Compiling(true)); }),
+              AllOf(HasSubstr("graph1_notary_0"), HasSubstr("ep.context_node_name_prefix")));
+  EXPECT_THAT(Written(), ElementsAre());
+
+  for (int n : {1, 2}) {
+    SessionOptions options = Compiling(n == 2);
+    options.Set("ep.context_node_name_prefix", "m" + std::to_string(n) + "_");
+    Compile(Name(n) + ".onnx", options);
+  }
+  EXPECT_EQ(Written().size(), 3u);
+  auto first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, AllModelsOfAGroupGoIntoOneFolder) {
+  fs::create_directories(dir_ / "elsewhere");
+  Compile("model1.onnx", Compiling(false));
+  SessionOptions options = Compiling(true);
+  options.Set("ep.context_file_path", (dir_ / "elsewhere/model2_ctx.onnx").string());
+  EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", options); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("one folder")));
+  EXPECT_THAT(Written(), ElementsAre());
+}
+
+TEST_F(Sharing, EachProviderOfTheGroupHasOneBinary) {
+  for (int n : {1, 2}) {
+    SessionOptions options = Compiling(n == 2);
+    options.providers.push_back({"scribe", {}});
+    options.provider_options["notary"]["claim"] = "Mul";
+    Compile(Name(n) + ".onnx", options);
+  }
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model1_scribe.bin", "model2_ctx.onnx"));
+  SessionOptions loading = Loading();
+  loading.providers.push_back({"scribe", {}});
+  auto first = Load(1, loading);
+  auto second = Load(2, loading);
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, SeveralPartitionsOfAModelShareThePayloadWithTheOtherModels) {
+  for (int n : {1, 3}) {  // Mul and Sub for the clerk, Neg between them for the fallback
+    SessionOptions options = Compiling(n == 3);
+    options.provider_options["notary"]["claim"] = "Mul,Sub";
+    Compile(Name(n) + ".onnx", options);
+    EXPECT_EQ(Written().empty(), n == 1);
+  }
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model3_ctx.onnx"));
+  for (int n : {1, 3}) EXPECT_EQ(ContextNodesOf(ParseProtoFile(dir_ / ContextOf(n))).size(), 2u);
+  auto first = Load(1, Loading());
+  auto third = Load(3, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*third, 3));
+  EXPECT_EQ(ledger_.Count("parse"), 1u);
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("write 4 graphs 3 tensors"));
+}
+
+// Weights that stay plain ONNX are each model's own affair.
+TEST_F(Sharing, EachModelOfAGroupHasItsOwnInitializersFile) {
+  auto compile = [&](int n, const std::string& file) {
+    SessionOptions options = Compiling(n == 2);
+    options.provider_options["notary"]["claim"] = "Add,Sub";  // the weights go to Mul, which the fallback runs
+    options.Set("ep.context_model_external_initializers_file_name", file);
+    Compile(Name(n) + ".onnx", options);
+  };
+  compile(1, "plain.data");
+  EXPECT_THAT(FailureOf([&] { compile(2, "plain.data"); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("plain.data")));
+  EXPECT_THAT(Written(), ElementsAre());
+  compile(1, "one.data");
+  compile(2, "two.data");
+  EXPECT_THAT(Written(),
+              ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "one.data", "two.data"));
+  for (int n : {1, 2}) fs::remove(dir_ / (Name(n) + ".onnx"));
+  auto first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, ModelsFromMemoryAndFromFilesShare) {
+  std::string bytes = ReadFile(dir_ / "model1.onnx");
+  SessionOptions options = Compiling(false);
+  options.Set("ep.context_file_path", (dir_ / "memory_ctx.onnx").string());
+  { Session session(*environment_, bytes.data(), bytes.size(), options); }
+  bytes.clear();
+  Compile("model2.onnx", Compiling(true));
+  EXPECT_THAT(Written(), ElementsAre("memory_ctx.onnx", "memory_notary.bin", "model2_ctx.onnx"));
+
+  auto second = Load(2, Loading());
+  bytes = ReadFile(dir_ / "memory_ctx.onnx");
+  SessionOptions loading = Loading();
+  loading.Set("ep.context_file_path", (dir_ / "memory_ctx.onnx").string());
+  Session first(*environment_, bytes.data(), bytes.size(), loading);
+  EXPECT_TRUE(Computes(first, 1));
+  EXPECT_EQ(ledger_.Count("parse"), 1u);
+}
+
+TEST_F(Sharing, SessionsOfAGroupMayCompileOnManyThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> failed = 0;
+  for (int n : {1, 2}) {
+    threads.emplace_back(
+        [&, n] { failed += FailureOf([&] { Compile(Name(n) + ".onnx", Compiling(false)); }) == "OK" ? 0 : 1; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  Compile("model3.onnx", Compiling(true));
+  EXPECT_EQ(Written().size(), 4u);
+  for (int n : {1, 2, 3}) EXPECT_TRUE(Computes(*Load(n, Loading()), n));
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("write 3 graphs 4 tensors"));
+}
+
+// The session that ends the group need not have anything for a provider that others compiled for.
+TEST_F(Sharing, TheLastModelMayHaveNothingToCompile) {
+  Compile("model1.onnx", Compiling(false));
+  Compile("model2.onnx", Compiling(false));
+  SessionOptions options = Compiling(true);
+  options.provider_options["notary"]["claim"] = "Abs";
+  Compile("model3.onnx", options);
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx"));
+  auto first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, AModelWithoutContextsMayBeInAGroupThatLoads) {
+  CompileAll(2);
+  auto first = Load(1, Loading());
+  Session plain(*environment_, dir_ / "model3.onnx", Loading());
+  EXPECT_FALSE(plain.has_context());
+  EXPECT_TRUE(Computes(plain, 3));
+  first.reset();
+  EXPECT_TRUE(Computes(plain, 3));
+}
+
+TEST_F(Sharing, ADamagedBinaryIsRefusedToEverySession) {
+  CompileAll(2);
+  std::string bytes = ReadFile(dir_ / "model1_notary.bin");
+  std::string damaged = bytes;
+  damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
+  dir_.Write("model1_notary.bin", damaged);
+  for (int n : {1, 2, 1}) {
+    EXPECT_THAT(FailureOf([&] { Load(n, Loading()); }),
+                AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model1_notary.bin"), HasSubstr("digest")));
+  }
+  EXPECT_EQ(ledger_.Count("parse"), 0u);
+  dir_.Write("model1_notary.bin", bytes);
+  EXPECT_TRUE(Computes(*Load(1, Loading()), 1));
+}
+
+// A group that is in use when the files are replaced: old sessions keep the old bytes, new ones get the new.
+TEST_F(Sharing, ABinaryReplacedInTheMeantimeIsAnotherPayload) {
+  CompileAll(2);
+  auto old_first = Load(1, Loading());
+  dir_.Write("model1.onnx", ModelBytes(5, "graph1"));
+  for (int n : {1, 2}) {
+    SessionOptions options = Compiling(n == 2);
+    options.Set("epiphyte.context_overwrite", "1");
+    Compile(Name(n) + ".onnx", options);
+  }
+  auto new_first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*old_first, 1));
+  EXPECT_TRUE(Computes(*new_first, 5));
+  EXPECT_TRUE(Computes(*second, 2));
+  old_first.reset();
+  EXPECT_TRUE(Computes(*new_first, 5));
+  EXPECT_TRUE(Computes(*Load(1, Loading()), 5));
+}
+
+// The bundled CPU provider, listed by name, shares as the clerks do.
+TEST_F(Sharing, TheCpuProviderSharesToo) {
+  for (int n : {1, 2}) {
+    SessionOptions options = OptionsFor({"cpu"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.share_ep_contexts", "1");
+    if (n == 2) options.Set("ep.stop_share_ep_contexts", "1");
+    Compile(Name(n) + ".onnx", options);
+  }
+  EXPECT_THAT(Written(), ElementsAre("model1_cpu.bin", "model1_ctx.onnx", "model2_ctx.onnx"));
+  EXPECT_LT(fs::file_size(dir_ / "model1_cpu.bin"), 2 * kWeights * sizeof(float));
+  SessionOptions loading = OptionsFor({"cpu"});
+  loading.Set("ep.share_ep_contexts", "1");
+  auto first = Load(1, loading);
+  auto second = Load(2, loading);
+  EXPECT_EQ(MappingsOf(dir_ / "model1_cpu.bin"), 1u);
+  first.reset();
+  EXPECT_TRUE(Computes(*second, 2));
+  EXPECT_TRUE(Computes(*Load(1, loading), 1));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

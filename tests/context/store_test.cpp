@@ -1,0 +1,345 @@
+// Contexts in an application's store: nothing but what the application wants is on disk, damage is found as in files,
+// and a store that fails leaves nothing half done.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/context/context_store.h"
+#include "tests/context/context_proto.h"
+#include "tests/framework/clerks.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::ContextStore;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Everything in memory. Can be told to fail at its n-th call.
+class MemoryStore : public ContextStore {
+ public:
+  explicit MemoryStore(bool stores_model = false) : stores_model_(stores_model) {}
+
+  bool StoresModel() const override { return stores_model_; }
+  bool Exists(const std::string& name) override {
+    Step("Exists");
+    return files_.contains(name);
+  }
+  std::unique_ptr<Writer> Create(const std::string& name) override {
+    Step("Create");
+    return std::make_unique<MemoryWriter>(this, name);
+  }
+  Bytes Open(const std::string& name) override {
+    Step("Open");
+    auto found = files_.find(name);
+    if (found == files_.end()) throw core::Error(core::StatusCode::kNoSuchFile, "the store has no '" + name + "'");
+    auto copy = std::make_shared<const std::string>(found->second);
+    handed_out_.push_back(copy);
+    return {copy->data(), copy->size(), copy};
+  }
+
+  std::map<std::string, std::string>& files() { return files_; }
+  const std::vector<std::string>& committed() const { return committed_; }
+  size_t open_writers() const { return open_writers_; }
+  size_t steps() const { return steps_; }
+  // Fails once, at the call with that number.
+  void FailAt(size_t step) { fail_at_ = step, steps_ = 0; }
+  // Bytes from Open that somebody still holds.
+  size_t held() const {
+    return static_cast<size_t>(
+        std::count_if(handed_out_.begin(), handed_out_.end(), [](const auto& bytes) { return !bytes.expired(); }));
+  }
+
+ private:
+  class MemoryWriter : public Writer {
+   public:
+    MemoryWriter(MemoryStore* store, std::string name) : store_(store), name_(std::move(name)) {
+      ++store_->open_writers_;
+    }
+    ~MemoryWriter() override { --store_->open_writers_; }
+    void Write(const void* data, uint64_t size) override {
+      store_->Step("Write");
+      bytes_.append(static_cast<const char*>(data), size);
+    }
+    void Commit() override {
+      store_->Step("Commit");
+      store_->files_[name_] = bytes_;
+      store_->committed_.push_back(name_);
+    }
+
+   private:
+    MemoryStore* store_;
+    std::string name_;
+    std::string bytes_;
+  };
+
+  void Step(const char* call) {
+    if (++steps_ == fail_at_) {
+      throw core::Error(core::StatusCode::kFail, std::string("the store is out of order in ") + call);
+    }
+  }
+
+  const bool stores_model_;
+  std::map<std::string, std::string> files_;
+  std::vector<std::string> committed_;
+  std::vector<std::weak_ptr<const std::string>> handed_out_;
+  size_t open_writers_ = 0;
+  size_t steps_ = 0;
+  size_t fail_at_ = 0;
+};
+
+constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[N, 2] x) => (float[N, 2] y) {
+    w = Constant <value = float[2] {2, -3}> ()
+    m = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
+    a = Mul(x, w) b = MatMul(a, m) y = Abs(b)
+  })";
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() : bytes_(OnnxFromText(kModel)) {
+    Session session(*environment_, bytes_.data(), bytes_.size(), OptionsFor({"notary"}));
+    expected_ = Run(session);
+  }
+
+  SessionOptions Options(std::shared_ptr<ContextStore> store) const {
+    SessionOptions options = OptionsFor({"notary"});
+    options.context_store = std::move(store);
+    return options;
+  }
+  SessionOptions Compiling(std::shared_ptr<ContextStore> store) const {
+    SessionOptions options = Options(std::move(store));
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_file_path", (dir_ / "model_ctx.onnx").string());
+    options.Set("ep.context_model_external_initializers_file_name", "plain.data");
+    return options;
+  }
+  void Compile(const SessionOptions& options) { Session session(*environment_, bytes_.data(), bytes_.size(), options); }
+  static std::vector<float> Run(Session& session) { return RunOn(session, {2, 2}, {1, -2, 3, 0.25}); }
+  std::vector<float> LoadFile(const SessionOptions& options) {
+    Session session(*environment_, dir_ / "model_ctx.onnx", options);
+    return Run(session);
+  }
+  std::vector<float> LoadBytes(std::string bytes, const SessionOptions& options) {
+    Session session(*environment_, bytes.data(), bytes.size(), options);
+    bytes.assign(bytes.size(), '?');
+    return Run(session);
+  }
+
+  TempDir dir_;
+  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::string bytes_;
+  std::vector<float> expected_;
+};
+
+TEST_F(StoreTest, PayloadAndInitializersGoThroughTheStore) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("model_ctx.onnx"));
+  EXPECT_THAT(store->committed(), ElementsAre("model_notary.bin", "plain.data"));
+  EXPECT_EQ(store->open_writers(), 0u);
+  EXPECT_TRUE(store->files()["model_notary.bin"].starts_with("Notary\n"));
+  EXPECT_EQ(LoadFile(Options(store)), expected_);
+  EXPECT_EQ(store->held(), 0u) << "released with the session";
+}
+
+TEST_F(StoreTest, WithoutTheStoreTheFilesAreMissed) {
+  Compile(Compiling(std::make_shared<MemoryStore>()));
+  EXPECT_NE(FailureOf([&] { LoadFile(OptionsFor({"notary"})); }), "OK");
+  auto empty = std::make_shared<MemoryStore>();
+  EXPECT_THAT(FailureOf([&] { LoadFile(Options(empty)); }), HasSubstr("the store has no"));
+}
+
+TEST_F(StoreTest, TheModelTooWhenTheStoreTakesIt) {
+  auto store = std::make_shared<MemoryStore>(true);
+  Compile(Compiling(store));
+  EXPECT_THAT(FilesIn(dir_.path()), ElementsAre());
+  EXPECT_THAT(store->committed(), ElementsAre("model_notary.bin", "plain.data", "model_ctx.onnx"));
+  std::string context = store->files()["model_ctx.onnx"];
+  EXPECT_EQ(LoadBytes(context, Options(store)), expected_);
+}
+
+TEST_F(StoreTest, AStoredModelNeedsAName) {
+  auto store = std::make_shared<MemoryStore>(true);
+  SessionOptions options = Compiling(store);
+  options.Set("ep.context_file_path", "");
+  EXPECT_THAT(FailureOf([&] { Compile(options); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("ep.context_file_path")));
+  // A folder isn't asked for where nothing goes into one.
+  options.Set("ep.context_file_path", "no/such/folder/model_ctx.onnx");
+  Compile(options);
+  EXPECT_TRUE(store->files().contains("model_ctx.onnx"));
+}
+
+TEST_F(StoreTest, EmbeddedPayloadsStayInTheModel) {
+  auto store = std::make_shared<MemoryStore>();
+  SessionOptions options = Compiling(store);
+  options.Set("ep.context_embed_mode", "1");
+  Compile(options);
+  EXPECT_THAT(store->committed(), ElementsAre("plain.data"));
+  EXPECT_EQ(LoadFile(Options(store)), expected_);
+}
+
+TEST_F(StoreTest, TheBytesAreKeptAsLongAsTheSession) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  {
+    Session session(*environment_, dir_ / "model_ctx.onnx", Options(store));
+    EXPECT_GE(store->held(), 1u);
+    store->files().clear();
+    EXPECT_EQ(Run(session), expected_);
+  }
+  EXPECT_EQ(store->held(), 0u);
+}
+
+TEST_F(StoreTest, TheStoreLivesAsLongAsItsBytesAreUsed) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  std::optional<SessionOptions> options = Options(std::move(store));
+  Session session(*environment_, dir_ / "model_ctx.onnx", *options);
+  options.reset();
+  EXPECT_EQ(Run(session), expected_);
+}
+
+TEST_F(StoreTest, DamageIsFoundAsInFiles) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  const auto good = store->files();
+  for (const char* name : {"model_notary.bin", "plain.data"}) {
+    SCOPED_TRACE(name);
+    std::string& bytes = store->files()[name];
+    for (size_t at = 0; at < bytes.size(); at += std::max<size_t>(1, bytes.size() / 23)) {
+      bytes[at] = static_cast<char>(bytes[at] ^ 0x20);
+      EXPECT_THAT(FailureOf([&] { LoadFile(Options(store)); }),
+                  AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr(name), HasSubstr("digest")))
+          << at;
+      bytes = good.at(name);
+    }
+    SessionOptions header = Options(store);
+    header.Set("ep.context_verify", "header");
+    for (std::string other : {good.at(name).substr(1), good.at(name) + "x", std::string()}) {
+      bytes = other;
+      EXPECT_THAT(FailureOf([&] { LoadFile(Options(store)); }), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr(name)));
+      EXPECT_THAT(FailureOf([&] { LoadFile(header); }), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr(name)));
+    }
+    bytes = good.at(name);
+  }
+  EXPECT_EQ(LoadFile(Options(store)), expected_);
+  std::swap(store->files()["model_notary.bin"], store->files()["plain.data"]);
+  EXPECT_THAT(FailureOf([&] { LoadFile(Options(store)); }), HasSubstr("INVALID_GRAPH"));
+}
+
+// Each call of the store fails once. Whatever has been committed by then, no model refers to what isn't there.
+TEST_F(StoreTest, AStoreThatFailsWhileWritingLeavesNoModel) {
+  for (bool stores_model : {false, true}) {
+    SCOPED_TRACE(stores_model);
+    size_t failures = 0;
+    for (size_t step = 1;; ++step) {
+      auto store = std::make_shared<MemoryStore>(stores_model);
+      store->FailAt(step);
+      std::string failure = FailureOf([&] { Compile(Compiling(store)); });
+      EXPECT_EQ(store->open_writers(), 0u) << step;
+      if (failure == "OK") {
+        EXPECT_LT(store->steps(), step);
+        EXPECT_EQ(store->files().contains("model_ctx.onnx"), stores_model);
+        break;
+      }
+      ++failures;
+      EXPECT_THAT(failure, HasSubstr("the store is out of order")) << step;
+      EXPECT_FALSE(store->files().contains("model_ctx.onnx")) << step;
+      EXPECT_THAT(FilesIn(dir_.path()), ElementsAre()) << step;
+      // What is left over doesn't stand in the way of doing it again.
+      store->FailAt(0);
+      EXPECT_EQ(FailureOf([&] { Compile(Compiling(store)); }), "OK") << step;
+      fs::remove(dir_ / "model_ctx.onnx");
+    }
+    EXPECT_GE(failures, 6u);
+    fs::remove(dir_ / "model_ctx.onnx");
+  }
+}
+
+TEST_F(StoreTest, AStoreThatFailsWhileReadingGivesItsReason) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  for (size_t step = 1;; ++step) {
+    store->FailAt(step);
+    std::string failure = FailureOf([&] { LoadFile(Options(store)); });
+    if (failure == "OK") {
+      EXPECT_GT(step, 2u);
+      break;
+    }
+    EXPECT_THAT(failure, AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("the store is out of order in Open"))) << step;
+    EXPECT_EQ(store->held(), 0u);
+  }
+}
+
+TEST_F(StoreTest, WhatExistsIsReplacedOnlyOnRequest) {
+  for (const char* name : {"model_notary.bin", "plain.data", "model_ctx.onnx"}) {
+    SCOPED_TRACE(name);
+    auto store = std::make_shared<MemoryStore>(true);
+    store->files()[name] = "somebody's";
+    SessionOptions options = Compiling(store);
+    EXPECT_THAT(FailureOf([&] { Compile(options); }),
+                AllOf(testing::StartsWith("FAIL"), HasSubstr(name), HasSubstr("exists already")));
+    EXPECT_THAT(store->files(), ElementsAre(testing::Pair(name, "somebody's")));
+    options.Set("epiphyte.context_overwrite", "1");
+    Compile(options);
+    EXPECT_EQ(LoadBytes(store->files()["model_ctx.onnx"], Options(store)), expected_);
+  }
+}
+
+// What the file system refuses as a name is no name for a store either.
+TEST_F(StoreTest, NamesFromAModelAreCheckedBeforeTheStoreSeesThem) {
+  auto store = std::make_shared<MemoryStore>(true);
+  SessionOptions options = Compiling(store);
+  options.Set("ep.context_model_external_initializers_file_name", "");
+  Compile(options);
+  const std::string payload = store->files()["model_notary.bin"];
+  for (const char* name : {"../model_notary.bin", "/etc/model_notary.bin", "a/../../b.bin", ""}) {
+    onnx::ModelProto model = ParseProto(store->files()["model_ctx.onnx"]);
+    ForgetRecords(&model);
+    for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+      if (node.op_type() == "EPContext") SetText(&node, "ep_cache_context", name);
+    }
+    store->files()[name] = payload;
+    store->FailAt(0);
+    EXPECT_THAT(FailureOf([&] { LoadBytes(model.SerializeAsString(), Options(store)); }), HasSubstr("INVALID_GRAPH"))
+        << name;
+    EXPECT_EQ(store->steps(), 0u) << name;
+  }
+}
+
+TEST_F(StoreTest, AShareGroupInAStore) {
+  auto store = std::make_shared<MemoryStore>(true);
+  for (int n : {1, 2}) {
+    SessionOptions options = Compiling(store);
+    options.Set("ep.share_ep_contexts", "1");
+    if (n == 2) options.Set("ep.stop_share_ep_contexts", "1");
+    options.Set("ep.context_file_path", "m" + std::to_string(n) + "_ctx.onnx");
+    options.Set("ep.context_node_name_prefix", "m" + std::to_string(n) + "_");
+    options.Set("ep.context_model_external_initializers_file_name", "m" + std::to_string(n) + ".data");
+    Compile(options);
+    if (n == 1) {
+      EXPECT_THAT(store->committed(), ElementsAre());
+    }
+  }
+  EXPECT_THAT(store->committed(), ElementsAre("m1_notary.bin", "m1.data", "m2.data", "m1_ctx.onnx", "m2_ctx.onnx"));
+  SessionOptions loading = Options(store);
+  loading.Set("ep.share_ep_contexts", "1");
+  for (int n : {1, 2}) EXPECT_EQ(LoadBytes(store->files()["m" + std::to_string(n) + "_ctx.onnx"], loading), expected_);
+  EXPECT_EQ(store->held(), 0u);
+}
+
+}  // namespace
+}  // namespace epiphyte::test

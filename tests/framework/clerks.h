@@ -1,0 +1,50 @@
+// Clerks: the two plugins of tests/context/plugin, `notary` and `scribe`, which make EP contexts in a format of their
+// own. With them a test of contexts depends on no bundled provider.
+//
+//   TempDir dir;
+//   Ledger ledger(dir / "ledger");
+//   auto environment = ClerkEnvironment();
+//   SessionOptions options = OptionsFor({"notary"});
+//   options.provider_options["notary"] = {{"claim", "Add,Neg"}, {"ledger", ledger.path()}};
+//   …
+//   EXPECT_EQ(ledger.Count("parse"), 1u);
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/runtime/session.h"
+
+namespace epiphyte::test {
+
+// Where the clerks and their manifests are: beside the test programs.
+std::filesystem::path ClerkFolder();
+// The build tree's plugins and the clerks, nothing of the machine's.
+std::unique_ptr<core::Environment> ClerkEnvironment();
+
+// Relative paths of everything in a folder that is no folder, sorted.
+std::vector<std::string> FilesIn(const std::filesystem::path& folder);
+// Those files with what is in them: a folder's state, to be compared with a later one.
+std::map<std::string, std::string> ContentOf(const std::filesystem::path& folder);
+
+// What clerks with the option `ledger` did, a line each.
+class Ledger {
+ public:
+  explicit Ledger(std::filesystem::path file) : file_(std::move(file)) {}
+  std::string path() const { return file_.string(); }
+  std::vector<std::string> Lines() const;
+  // Lines that begin with `event`.
+  size_t Count(std::string_view event) const;
+
+ private:
+  std::filesystem::path file_;
+};
+
+// Runs on one float input and gives the first output.
+std::vector<float> RunOn(core::Session& session, std::vector<int64_t> dims, std::vector<float> values);
+
+}  // namespace epiphyte::test

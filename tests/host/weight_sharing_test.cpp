@@ -1,0 +1,83 @@
+// ep_weight_sharing_ctx_gen: the specification's command line.
+#include <gmock/gmock.h>
+
+#include "epiphyte/epiphyte.hpp"
+#include "tests/framework/temp_dir.h"
+#include "tests/host/run_program.h"
+#include "tests/host/small_models.h"
+
+namespace epiphyte::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+class WeightSharing : public ::testing::Test {
+ protected:
+  WeightSharing() {
+    folder_.Write("model1.onnx", MatMulModel());
+    folder_.Write("model2.onnx", MatMulModel("decode"));
+  }
+  ProgramResult Run(const std::vector<std::string>& arguments) {
+    return RunProgram(EPIPHYTE_SHARING_PROGRAM, arguments, folder_.path());
+  }
+  std::vector<std::string> Files(const std::string& folder) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / folder)) {
+      names.push_back(entry.path().filename());
+    }
+    return names;
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(WeightSharing, NModelsGiveNPlusOneFiles) {
+  ProgramResult result = Run({"-e", "cpu", "-i", "precision|f32", "./model1.onnx,./model2.onnx"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(Files("."), UnorderedElementsAre("model1.onnx", "model2.onnx", "model1_ctx.onnx", "model2_ctx.onnx",
+                                               "model1_cpu.bin"));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("model1_ctx.onnx"), HasSubstr("model2_ctx.onnx"), HasSubstr("model1_cpu.bin")));
+  for (const char* model : {"model1_ctx.onnx", "model2_ctx.onnx"}) {
+    EXPECT_EQ(RunEpiphyte({"run", model}, folder_.path()).code, 0);
+    ProgramResult verified = RunEpiphyte({"verify", model}, folder_.path());
+    EXPECT_EQ(verified.code, 0) << verified.out;
+  }
+}
+
+TEST_F(WeightSharing, WritesToAFolderAndReplacesOnlyOnRequest) {
+  std::filesystem::create_directory(folder_ / "out");
+  std::vector<std::string> arguments = {
+      "-e", "cpu", "-o", "out", "-C", "ep.context_node_name_prefix|p_", "model1.onnx,model2.onnx"};
+  ASSERT_EQ(Run(arguments).code, 0);
+  EXPECT_THAT(Files("out"), UnorderedElementsAre("model1_ctx.onnx", "model2_ctx.onnx", "model1_cpu.bin"));
+  arguments[5] = "ep.context_node_name_prefix|q_";
+  ProgramResult refused = Run(arguments);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--force"));
+  arguments.push_back("--force");
+  EXPECT_EQ(Run(arguments).code, 0);
+}
+
+TEST_F(WeightSharing, RefusesInOneLineWhatIsWrongOnTheCommandLine) {
+  auto refusal = [&](const std::vector<std::string>& arguments, int code) {
+    ProgramResult result = Run(arguments);
+    EXPECT_EQ(result.code, code) << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(refusal({"model1.onnx"}, 2), HasSubstr("-e"));
+  EXPECT_THAT(refusal({"-e", "cpu"}, 2), HasSubstr("MODELS"));
+  EXPECT_THAT(refusal({"-e", "cpu", "-i", "precision=f32", "model1.onnx"}, 1), HasSubstr("key|value"));
+  EXPECT_THAT(refusal({"-e", "cpu", "-i", "a|1 a|2", "model1.onnx"}, 1), HasSubstr("twice"));
+  EXPECT_THAT(refusal({"-e", "cpu", "-C", "ep.contextenable|1", "model1.onnx"}, 1), HasSubstr("ep.context_enable"));
+  EXPECT_THAT(refusal({"-e", "cpu", "-C", "ep.context_file_path|x.onnx", "model1.onnx"}, 1), HasSubstr("-o"));
+  EXPECT_THAT(refusal({"-e", "gpu9", "model1.onnx"}, 1), HasSubstr("gpu9"));
+  EXPECT_THAT(refusal({"-e", "cpu", "model1.onnx,absent.onnx"}, 1), HasSubstr("absent.onnx"));
+  EXPECT_THAT(Files("."), UnorderedElementsAre("model1.onnx", "model2.onnx")) << "a failure leaves nothing";
+}
+
+}  // namespace
+}  // namespace epiphyte::test

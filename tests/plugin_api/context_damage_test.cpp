@@ -1,0 +1,257 @@
+// The cpu plugin's payload, straight through the ABI, without the host's digests before it: whatever the bytes are, the
+// answer is an error or correct numbers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "core/abi/context_check.h"
+#include "plugins/cpu/plan/context_format.h"
+#include "tests/plugin_api/provider_harness.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::ContextVerdict;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Packed weights, constants, texts, numbers: something of all that a payload can hold.
+constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+  g (float[2, 3] x, int64[2] i) => (float[2, 2] y)
+  <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[2] b = {0.5, -0.5}> {
+    column = Constant <value = int64[2] {1, 0}> ()
+    word = ai.onnx.ml.LabelEncoder <keys_int64s = [0, 1], values_strings = ["a", "bc"]> (i)
+    number = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "bc"], values_floats = [1.5, 2.5]> (word)
+    product = MatMul(x, w)
+    biased = Add(product, b)
+    shares = Softmax <axis = 1> (biased)
+    turned = Gather <axis = 1> (shares, column)
+    y = Add(turned, number)
+  })";
+
+class ContextDamage : public testing::Test {
+ protected:
+  ContextDamage() {
+    auto provider = cpu_.Make({});
+    model_ = cpu_.Compile(*provider, kModel);
+    if (model_.kernels.size() != 1) throw std::runtime_error("the model is expected to be one partition");
+    saved_ = Save(*provider);
+    payload_ = saved_.payloads.at(0);
+    expected_ = Run(*model_.kernels[0]);
+  }
+
+  std::vector<float> Run(core::Kernel& kernel) const {
+    std::vector<core::ValuePtr> inputs;
+    for (const core::ValueDef* input : model_.partitions[0].node->inputs()) {
+      inputs.push_back(input->name() == "x" ? Floats({2, 3}, {0.1f, -0.2f, 0.3f, 0.25f, 0.5f, -0.6f})
+                                            : Int64s({2}, {1, 0}));
+    }
+    return RunKernel(kernel, inputs);
+  }
+  // What loading these bytes and running them fails with; numbers that differ are a failure of the test.
+  std::string Outcome(const std::string& bytes, bool compare = true) {
+    return FailureOf([&] {
+      auto kernels = cpu_.Load(*cpu_.Make({}), model_, ToBlob(bytes));
+      const std::vector<float> found = Run(*kernels.at(0));
+      if (compare) {
+        EXPECT_EQ(found, expected_);
+      }
+    });
+  }
+  core::ContextCheck Check(const core::ContextHeader& header) const {
+    return core::CheckContext(cpu_.plugin(), header);
+  }
+  core::ContextHeader Header() const {
+    core::ContextHeader header;
+    header.source = "EpiphyteCPU";
+    header.ep_sdk_version = saved_.nodes[0].ep_sdk_version;
+    header.hardware_architecture = saved_.nodes[0].hardware_architecture;
+    header.compatibility_info = saved_.compatibility_info;
+    return header;
+  }
+
+  ProviderHarness cpu_{"cpu"};
+  CompiledModel model_;
+  SavedContext saved_;
+  std::string payload_;
+  std::vector<float> expected_;
+};
+
+// Makes the digests of header and table fit again, as somebody would who wants to deceive.
+std::string Resealed(std::string bytes) {
+  cpu::ContextFileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.data_offset >= sizeof header && header.data_offset <= bytes.size())
+    header.table_digest = XXH3_64bits(bytes.data() + sizeof header, header.data_offset - sizeof header);
+  header.header_digest = XXH3_64bits(&header, cpu::kDigestedHeaderBytes);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+std::string Replaced(std::string text, std::string_view what, std::string_view by) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what << " in " << text;
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+TEST_F(ContextDamage, TheUnchangedPayloadGivesTheSameNumbers) { EXPECT_EQ(Outcome(payload_), "OK"); }
+
+TEST_F(ContextDamage, EveryTruncationIsRefused) {
+  for (size_t size = 0; size < payload_.size(); ++size) {
+    ASSERT_THAT(Outcome(payload_.substr(0, size)),
+                AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("compile the model again")))
+        << size << " of " << payload_.size();
+  }
+}
+
+TEST_F(ContextDamage, BytesBehindTheEndAreRefused) {
+  EXPECT_THAT(Outcome(payload_ + std::string(64, '\0')), StartsWith("INVALID_GRAPH"));
+}
+
+TEST_F(ContextDamage, EveryFlipIsSeen) {
+  for (size_t at = 0; at < payload_.size(); ++at) {
+    for (int flip : {1 << (at % 8), 0xFF}) {
+      std::string changed = payload_;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      ASSERT_THAT(Outcome(changed), AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("compile the model again")))
+          << "byte " << at << " of " << payload_.size() << ", ^" << flip;
+    }
+  }
+}
+
+// Digests keep damage out, not malice: with fitting ones every field of header and table is checked for itself.
+TEST_F(ContextDamage, FlipsWithFittingDigestsNeverCrash) {
+  cpu::ContextFileHeader header;
+  std::memcpy(&header, payload_.data(), sizeof header);
+  int refused = 0;
+  for (size_t at = 0; at < header.data_offset; ++at) {
+    for (int flip : {0x01, 0x02, 0x10, 0x80, 0xFF}) {
+      std::string changed = payload_;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      refused += Outcome(Resealed(changed), false) == "OK" ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(ContextDamage, WordsWithFittingDigestsNeverCrash) {
+  cpu::ContextFileHeader header;
+  std::memcpy(&header, payload_.data(), sizeof header);
+  for (uint32_t word : {0u, 1u, 0x7FFFFFFFu, 0x80000000u, 0xFFFFFFFFu, 0x10000u}) {
+    for (size_t at = 0; at + sizeof word <= header.data_offset; at += sizeof word) {
+      std::string changed = payload_;
+      std::memcpy(changed.data() + at, &word, sizeof word);
+      Outcome(Resealed(changed), false);
+    }
+  }
+}
+
+TEST_F(ContextDamage, ASizeThatOverflowsIsRefused) {
+  for (uint64_t size : {uint64_t{0}, uint64_t{1} << 31, uint64_t{1} << 50, UINT64_MAX, UINT64_MAX - 63}) {
+    for (uint64_t cpu::ContextFileHeader::*field :
+         {&cpu::ContextFileHeader::table_bytes, &cpu::ContextFileHeader::data_offset,
+          &cpu::ContextFileHeader::data_bytes}) {
+      cpu::ContextFileHeader header;
+      std::memcpy(&header, payload_.data(), sizeof header);
+      header.*field = size;
+      std::string changed = payload_;
+      std::memcpy(changed.data(), &header, sizeof header);
+      EXPECT_THAT(Outcome(Resealed(changed)), StartsWith("INVALID_GRAPH"));
+    }
+  }
+}
+
+TEST_F(ContextDamage, APartitionThatIsNotThereIsNamed) {
+  model_.partitions[0].name = "somebody_else";
+  EXPECT_THAT(Outcome(payload_), AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("no partition 'somebody_else'")));
+}
+
+// --- CheckContext
+
+TEST_F(ContextDamage, AContextOfThisMachineIsOptimal) {
+  EXPECT_EQ(Check(Header()).verdict, ContextVerdict::kOptimal);
+  core::ContextHeader header = Header();
+  header.blob = ToBlob(payload_);
+  EXPECT_EQ(Check(header).verdict, ContextVerdict::kOptimal);
+  // Any of the three descriptions is enough.
+  core::ContextHeader attributes = Header();
+  attributes.compatibility_info.clear();
+  EXPECT_EQ(Check(attributes).verdict, ContextVerdict::kOptimal);
+  core::ContextHeader blob_only;
+  blob_only.source = "EpiphyteCPU";
+  blob_only.blob = ToBlob(payload_);
+  EXPECT_EQ(Check(blob_only).verdict, ContextVerdict::kOptimal);
+}
+
+TEST_F(ContextDamage, WhatDiffersDecidesTheVerdict) {
+  struct Case {
+    const char* what;
+    std::function<void(core::ContextHeader&)> change;
+    ContextVerdict verdict;
+    const char* reason;
+  };
+  const std::string sdk = Header().ep_sdk_version;  // "oneDNN 2.6.3 …"
+  const std::string version = sdk.substr(7);
+  const std::string isa = Header().hardware_architecture;
+  const std::string machine = isa.substr(0, isa.find('/'));
+  const Case cases[] = {
+      {"another source", [](auto& h) { h.source = "QNN"; }, ContextVerdict::kNotApplicable, "'QNN'"},
+      {"nothing said",
+       [](auto& h) {
+         h = {};
+         h.source = "EpiphyteCPU";
+       },
+       ContextVerdict::kNotApplicable, "binary"},
+      {"another oneDNN",
+       [&](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, "onednn=" + version, "onednn=3.9.9 abc"); },
+       ContextVerdict::kUnsupported, "oneDNN 3.9.9 abc"},
+      {"another oneDNN in the node", [](auto& h) { h.ep_sdk_version = "oneDNN 1.0 x"; }, ContextVerdict::kUnsupported,
+       "oneDNN 1.0 x"},
+      {"another SDK", [](auto& h) { h.ep_sdk_version = "QAIRT 2.31"; }, ContextVerdict::kUnsupported, "QAIRT 2.31"},
+      {"another machine", [](auto& h) { h.hardware_architecture = "riscv64/isa0"; }, ContextVerdict::kUnsupported,
+       "riscv64/isa0"},
+      {"a lower ISA", [&](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, isa, machine + "/sse41"); },
+       ContextVerdict::kPreferRecompilation, "sse41"},
+      {"a lower ISA in the node", [&](auto& h) { h.hardware_architecture = machine + "/sse41"; },
+       ContextVerdict::kPreferRecompilation, "sse41"},
+      {"another plugin version",
+       [](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, "plugin=", "plugin=9."); },
+       ContextVerdict::kPreferRecompilation, "version 9."},
+      {"another format", [](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, "format=", "format=9"); },
+       ContextVerdict::kUnsupported, "compile the model again"},
+      {"garbage", [](auto& h) { h.compatibility_info = "\xff;=;;"; }, ContextVerdict::kUnsupported,
+       "compile the model again"},
+      {"threads of another session",
+       [](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, "threads=1", "threads=7"); },
+       ContextVerdict::kOptimal, ""},
+  };
+  for (const Case& c : cases) {
+    core::ContextHeader header = Header();
+    c.change(header);
+    const core::ContextCheck check = Check(header);
+    EXPECT_EQ(check.verdict, c.verdict) << c.what << ": " << check.reason;
+    EXPECT_THAT(check.reason, HasSubstr(c.reason)) << c.what;
+  }
+}
+
+TEST_F(ContextDamage, CheckingTheBytesFindsEveryFlipAndTruncation) {
+  core::ContextHeader header = Header();
+  const auto refused = [&](const std::string& bytes) {
+    header.blob = ToBlob(bytes);
+    const core::ContextCheck check = Check(header);
+    return check.verdict == ContextVerdict::kUnsupported && !check.reason.empty();
+  };
+  for (size_t at = 0; at < payload_.size(); at += 3) {
+    std::string changed = payload_;
+    changed[at] = static_cast<char>(changed[at] ^ 0x40);
+    ASSERT_TRUE(refused(changed)) << at;
+    ASSERT_TRUE(refused(payload_.substr(0, at))) << at;
+  }
+  EXPECT_TRUE(refused("QNN context binary, or whatever this is; at least it is longer than a header of 64 bytes"));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
