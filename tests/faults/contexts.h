@@ -1,0 +1,77 @@
+// Small models and their contexts, for tests that do harm to files.
+//
+//   TempDir dir;
+//   Compile(dir.Write("m.onnx", SmallModel(Weights::kOld)), CompileOptions());
+//   EXPECT_EQ(RunModel(dir / "m_ctx.onnx"), NumbersOf(Weights::kOld));
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "epiphyte/environment.hpp"
+#include "epiphyte/options.hpp"
+#include "epiphyte/value.hpp"
+
+namespace epiphyte::test {
+
+// Two sets of weights, so that it shows in the result which model ran.
+enum class Weights { kOld, kNew };
+
+// One partition on float[2,3].
+std::string SmallModel(Weights weights = Weights::kOld);
+// Several partitions, some in nested graphs, so that most nodes of its context are secondaries; an If and a Loop that
+// stay plain nodes, and initializers that only those use.
+std::string MixedModel(Weights weights = Weights::kOld);
+
+// The build tree's plugins and nothing of the machine's.
+EnvironmentOptions BuildTreePlugins();
+// Made on first use, never destroyed.
+const Environment& BuildTreeEnvironment();
+
+// The cpu provider on one thread.
+SessionOptions CpuOptions(uint32_t threads = 1);
+// The same, writing a context model; `more` are further options.
+SessionOptions CompileOptions(const std::vector<std::pair<std::string, std::string>>& more = {});
+void Compile(const std::filesystem::path& model, const SessionOptions& options);
+
+// The input that all test models take.
+Value Input();
+using Numbers = std::vector<std::vector<float>>;
+// All outputs for one fixed input.
+Numbers RunModel(const std::filesystem::path& model, const SessionOptions& options = CpuOptions());
+Numbers NumbersOf(const std::vector<Value>& outputs);
+// What SmallModel gives.
+Numbers NumbersOf(Weights weights);
+// Equal but for rounding, which differs between instruction sets.
+bool AreClose(const Numbers& left, const Numbers& right);
+
+// "OK", or status name and message of the epiphyte::Error that `body` ends with. Other exceptions pass.
+template <typename Body>
+std::string ResultOf(Body&& body);
+
+// Names of the files in a folder, sorted.
+std::vector<std::string> FileNames(const std::filesystem::path& folder);
+// Those of a set of files that was staged and never published.
+std::vector<std::string> Leftovers(const std::filesystem::path& folder);
+
+}  // namespace epiphyte::test
+
+#include "epiphyte/error.hpp"
+
+namespace epiphyte::test {
+
+template <typename Body>
+std::string ResultOf(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return std::string(StatusCodeName(error.code())) + ": " + error.what();
+  }
+  return "OK";
+}
+
+}  // namespace epiphyte::test

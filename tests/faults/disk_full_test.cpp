@@ -1,0 +1,153 @@
+// A disk without room: compiling fails with one line, nothing half written stays, what was there is whole.
+//
+// On a tmpfs of its own where this process may mount one, else with a limit on file sizes and with writes that find the
+// disk full; the test says which.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "tests/faults/fault_loop.h"
+#include "tests/faults/program.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// A folder with little room.
+class SmallDisk {
+ public:
+  virtual ~SmallDisk() = default;
+  virtual const char* name() const = 0;
+  // Leaves room for `bytes` more.
+  virtual void LeaveRoom(uint64_t bytes) = 0;
+  virtual std::map<std::string, std::string> environment() const { return {}; }
+};
+
+class MountedDisk : public SmallDisk {
+ public:
+  static std::unique_ptr<SmallDisk> Make(const fs::path& folder) {
+    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=256k") != 0) return nullptr;
+    return std::unique_ptr<SmallDisk>(new MountedDisk(folder));
+  }
+  ~MountedDisk() override { umount2(folder_.c_str(), MNT_DETACH); }
+  const char* name() const override { return "a tmpfs of 256 KiB"; }
+  void LeaveRoom(uint64_t bytes) override {
+    const fs::path ballast = folder_ / "ballast";
+    fs::remove(ballast);
+    const uint64_t free = fs::space(folder_).available;
+    std::ofstream(ballast, std::ios::binary) << std::string(free > bytes ? free - bytes : 0, 'b');
+  }
+
+ private:
+  explicit MountedDisk(fs::path folder) : folder_(std::move(folder)) {}
+  fs::path folder_;
+};
+
+// Writes in the compiling process find the disk full after a number of them.
+class InjectedDisk : public SmallDisk {
+ public:
+  const char* name() const override { return "writes that fail with ENOSPC"; }
+  void LeaveRoom(uint64_t bytes) override { writes_ = bytes / 1024; }
+  std::map<std::string, std::string> environment() const override {
+    return {{"LD_PRELOAD", EPIPHYTE_FAULTS_LIBRARY},
+            {"EPIPHYTE_FAULTS",
+             std::to_string(kFaultWrite) + ":" + std::to_string(writes_ + 1) + ":" + std::to_string(ENOSPC)}};
+  }
+
+ private:
+  uint64_t writes_ = 0;
+};
+
+class DiskFullTest : public testing::Test {
+ protected:
+  DiskFullTest() {
+    fs::create_directories(dir_ / "disk");
+    disk_ = MountedDisk::Make(dir_ / "disk");
+    if (!disk_) disk_ = std::make_unique<InjectedDisk>();
+    std::printf("disk full by %s\n", disk_->name());
+  }
+  std::vector<std::string> CompileWords(const fs::path& model) const {
+    return EpiphyteWords(
+        {"compile", model.string(), "--ep", "cpu", "--force", "--output", (dir_ / "disk/m_ctx.onnx").string()});
+  }
+  ProgramEnd CompileWithRoom(const fs::path& model, uint64_t bytes) {
+    disk_->LeaveRoom(bytes);
+    auto environment = disk_->environment();
+    environment["EPIPHYTE_PLUGIN_PATH"] = EPIPHYTE_PLUGIN_FOLDER;
+    ProgramEnd end = Program(CompileWords(model), environment).Wait();
+    fs::remove(dir_ / "disk/ballast");
+    return end;
+  }
+
+  TempDir dir_;
+  std::unique_ptr<SmallDisk> disk_;  // goes before its folder
+};
+
+TEST_F(DiskFullTest, CompilingFailsWithOneLineAndLeavesNothing) {
+  const fs::path model = dir_.Write("m.onnx", SmallModel(Weights::kNew));
+  for (uint64_t room : {0, 4096, 8192}) {
+    ProgramEnd end = CompileWithRoom(model, room);
+    if (end.code == 0) {
+      EXPECT_GE(room, 8192u) << "the set needs more";
+      continue;
+    }
+    EXPECT_EQ(end.code, 1) << end.signal;
+    EXPECT_THAT(end.err, AllOf(StartsWith("epiphyte: error: "), HasSubstr("No space left on device"), HasSubstr("m_")));
+    EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
+    EXPECT_THAT(end.out, IsEmpty());
+    EXPECT_THAT(FileNames(dir_ / "disk"), IsEmpty()) << room;
+  }
+}
+
+TEST_F(DiskFullTest, AnOlderSetStaysWhole) {
+  const fs::path old_model = dir_.Write("old.onnx", SmallModel(Weights::kOld));
+  const fs::path new_model = dir_.Write("new.onnx", SmallModel(Weights::kNew));
+  ASSERT_EQ(CompileWithRoom(old_model, 64 * 1024).code, 0);
+  const std::string binary = ReadFile(dir_ / "disk/m_cpu.bin"), context = ReadFile(dir_ / "disk/m_ctx.onnx");
+  for (uint64_t room : {0, 4096}) {
+    ProgramEnd end = CompileWithRoom(new_model, room);
+    EXPECT_EQ(end.code, 1) << end.err;
+    EXPECT_THAT(FileNames(dir_ / "disk"), ElementsAre("m_cpu.bin", "m_ctx.onnx"));
+    EXPECT_EQ(ReadFile(dir_ / "disk/m_cpu.bin"), binary);
+    EXPECT_EQ(ReadFile(dir_ / "disk/m_ctx.onnx"), context);
+    EXPECT_EQ(StateOf(dir_ / "disk/m_ctx.onnx"), "old");
+  }
+  EXPECT_EQ(CompileWithRoom(new_model, 64 * 1024).code, 0) << "with room again";
+  EXPECT_EQ(StateOf(dir_ / "disk/m_ctx.onnx"), "new");
+}
+
+// A limit on the size of files, as `ulimit -f` sets it, fails with EFBIG and no signal.
+TEST_F(DiskFullTest, ALimitOnFileSizesIsAnErrorToo) {
+  const fs::path source = dir_.Write("new.onnx", SmallModel(Weights::kNew));
+  fs::create_directories(dir_ / "out");
+  const SessionOptions options = CompileOptions({{"ep.context_file_path", (dir_ / "out/m_ctx.onnx").string()}});
+  for (rlim_t limit : {rlim_t{0}, rlim_t{100}, rlim_t{4096}}) {
+    const Outcome outcome = RunForked([&] {
+      std::signal(SIGXFSZ, SIG_IGN);  // as the shell's users of such limits do
+      const rlimit both = {limit, limit};
+      if (setrlimit(RLIMIT_FSIZE, &both) != 0) return std::string("no limit");
+      Compile(source, options);
+      return std::string("compiled");
+    });
+    EXPECT_TRUE(outcome.error()) << outcome.Describe();
+    EXPECT_THAT(outcome.text, AllOf(HasSubstr("can't be written"), HasSubstr("File too large")));
+    EXPECT_THAT(FileNames(dir_ / "out"), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::test
