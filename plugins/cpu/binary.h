@@ -11,6 +11,7 @@
 
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/onednn/ordered_operand.h"
 
 namespace epiphyte::cpu {
 
@@ -101,6 +102,23 @@ void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims&
   });
 }
 
+// The same of float inputs 0 and 1 when one of them has the full shape and is not row-major: the result lies as that
+// one does. False when there is no such input.
+template <typename Op>
+bool BroadcastOrdered(OpContext& context, const Op& op, int64_t cost) {
+  if (context.AnyLayoutInput(0).layout == nullptr && context.AnyLayoutInput(1).layout == nullptr) return false;
+  const std::optional<size_t> lead = LeadingInput(context, 2);
+  if (!lead) return false;
+  const Tensor& full = context.AnyLayoutInput(*lead);
+  const AxisOrder order = *OrderOf(full);
+  const auto a = OperandInOrder(context, 0, order), b = OperandInOrder(context, 1, order);
+  if (!a || !b) return false;
+  Tensor* y = context.OutputInPlace(0, *lead, EP_TYPE_FLOAT, full.dims);
+  if (y == nullptr) y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, full.dims, full.layout, full.Bytes());
+  BroadcastBinary(context, op, cost, InMemory(full.dims, order), a->data, a->dims, b->data, b->dims, y->as<float>());
+  return true;
+}
+
 inline void RequireSameType(const Tensor& a, const Tensor& b) {
   if (a.type != b.type) FailOp("inputs are {} and {}, expected one type", TypeName(a.type), TypeName(b.type));
 }
@@ -116,6 +134,8 @@ class BinaryKernel : public Kernel {
       const Tensor& a = context.AnyLayoutInput(0);
       const Tensor& b = context.AnyLayoutInput(1);
       if (a.type == EP_TYPE_FLOAT && b.type == EP_TYPE_FLOAT && SameDense(a, b)) return RunEqualShapes(context, a, b);
+      if constexpr (std::is_same_v<Result<float>, float>)
+        if (!legacy_.active() && BroadcastOrdered(context, op_, kCost)) return;
     }
     const Tensor& a = context.Input(0);
     const Tensor& b = context.Input(1);

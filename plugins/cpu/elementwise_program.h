@@ -6,6 +6,7 @@
 // The last instruction makes the output.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -59,5 +60,9 @@ struct ElementwiseProgram {
   };
   std::vector<Instruction> instructions;
 };
+
+// One instruction over n elements; y may be an operand. `b` is null where it is parameter 0, and so is `a`.
+void RunBinary(ElementwiseOp op, const float* a, const float* b, float number, float* y, int64_t n);
+void RunUnary(ElementwiseOp op, const float* a, float p0, float p1, float* y, int64_t n);
 
 }  // namespace epiphyte::cpu

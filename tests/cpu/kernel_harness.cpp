@@ -5,6 +5,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "plugins/cpu/onednn/layout.h"
+
 namespace epiphyte::test {
 namespace {
 
@@ -51,6 +53,21 @@ Datum Copy(const Datum& source) {
   } else {
     std::memcpy(copy.tensor.data, source.tensor.data, source.tensor.Bytes());
   }
+  return copy;
+}
+
+Datum Plain(const Datum& laid_out) {
+  Datum plain = Allocate(laid_out.tensor.type, laid_out.tensor.dims);
+  cpu::ReorderToRowMajor(laid_out.tensor, plain.tensor.data);
+  return plain;
+}
+
+Datum Reordered(const Datum& plain, const cpu::AxisOrder& order) {
+  Datum copy = Copy(plain);
+  Tensor& tensor = copy.tensor;
+  tensor.layout = cpu::MakeLayout(order, tensor.type, tensor.dims);
+  if (tensor.layout)
+    cpu::Reorder(cpu::PlainDesc(tensor.type, tensor.dims), plain.tensor.data, tensor.layout->desc, tensor.data);
   return copy;
 }
 
@@ -135,7 +152,11 @@ class OpRunner::Init : public cpu::KernelInit {
 class OpRunner::Context : public cpu::OpContext {
  public:
   explicit Context(OpRunner& runner) : runner_(runner), outputs_(runner.output_present_.size()) {
-    for (const Datum& input : runner.inputs_) inputs_.push_back(Copy(input));
+    for (const Datum& input : runner.inputs_) {
+      const auto order = runner.orders_.find(inputs_.size());
+      inputs_.push_back(order != runner.orders_.end() ? Reordered(input, order->second) : Copy(input));
+    }
+    plain_.resize(inputs_.size());
   }
 
   size_t InputCount() const override { return inputs_.size(); }
@@ -145,9 +166,17 @@ class OpRunner::Context : public cpu::OpContext {
   const Tensor& Input(size_t i) override {
     if (!HasInput(i)) cpu::FailOp("input {} is missing", i);
     if (inputs_[i].kind != Datum::Kind::kTensor) cpu::FailOp("input {} is no tensor", i);
-    return inputs_[i].tensor;
+    if (!inputs_[i].tensor.layout) return inputs_[i].tensor;
+    if (plain_[i].kind == Datum::Kind::kAbsent) {
+      plain_[i] = Plain(inputs_[i]);
+      ++reorders_;
+    }
+    return plain_[i].tensor;
   }
-  const Tensor& AnyLayoutInput(size_t i) override { return Input(i); }
+  const Tensor& AnyLayoutInput(size_t i) override {
+    return HasInput(i) && inputs_[i].tensor.layout ? inputs_[i].tensor : Input(i);
+  }
+  bool WantsRowMajor(size_t) const override { return runner_.orders_.empty(); }
   const Datum& InputDatum(size_t i) override {
     if (!HasInput(i)) cpu::FailOp("input {} is missing", i);
     return inputs_[i];
@@ -177,6 +206,7 @@ class OpRunner::Context : public cpu::OpContext {
     if (!runner_.in_place_ || !HasOutput(i) || !HasInput(j) || type == EP_TYPE_STRING) return nullptr;
     const Tensor& input = inputs_[j].tensor;
     if (cpu::ElementBytes(type, static_cast<uint64_t>(cpu::Dims(dims).Count())) != input.Bytes()) return nullptr;
+    if (input.layout && plain_[j].kind != Datum::Kind::kAbsent) return nullptr;
     outputs_[i] = inputs_[j];
     outputs_[i].tensor.type = type;
     outputs_[i].tensor.dims = cpu::Dims(dims);
@@ -184,7 +214,8 @@ class OpRunner::Context : public cpu::OpContext {
   }
   void OutputAlias(size_t i, size_t j, std::span<const int64_t> dims) override {
     if (!HasOutput(i)) return;
-    outputs_[i] = runner_.in_place_ ? inputs_.at(j) : Copy(inputs_.at(j));
+    const Datum& input = inputs_.at(j);
+    outputs_[i] = input.tensor.layout ? Plain(input) : runner_.in_place_ ? input : Copy(input);
     outputs_[i].tensor.dims = cpu::Dims(dims);
   }
   void SetOutput(size_t i, Datum datum) override {
@@ -200,6 +231,7 @@ class OpRunner::Context : public cpu::OpContext {
   }
 
   std::vector<Datum> TakeOutputs() { return std::move(outputs_); }
+  int reorders() const { return reorders_; }
 
  protected:
   std::shared_ptr<void>& StateSlot() override { return runner_.state_; }
@@ -207,6 +239,8 @@ class OpRunner::Context : public cpu::OpContext {
  private:
   OpRunner& runner_;
   std::vector<Datum> inputs_;
+  std::vector<Datum> plain_;  // row-major copies of inputs in another order, once asked for
+  int reorders_ = 0;
   std::vector<Datum> outputs_;
   std::vector<std::unique_ptr<Datum>> scratch_;
   std::vector<std::shared_ptr<void>> memory_;
@@ -251,6 +285,10 @@ OpRunner& OpRunner::InputDatum(Datum datum, bool constant) {
   node_.inputs.push_back(datum.kind == Datum::Kind::kAbsent ? -1 : static_cast<int32_t>(inputs_.size()));
   inputs_.push_back(std::move(datum));
   constant_.push_back(constant);
+  return *this;
+}
+OpRunner& OpRunner::InOrder(size_t i, const cpu::AxisOrder& order) {
+  orders_[i] = order;
   return *this;
 }
 OpRunner& OpRunner::NoInput() { return InputDatum(Datum()); }
@@ -316,6 +354,13 @@ void OpRunner::RunAgain() {
   Context context(*this);
   kernel_->Run(context);
   outputs_ = context.TakeOutputs();
+  reorders_ = context.reorders();
+  output_orders_.clear();
+  for (Datum& output : outputs_) {
+    const std::optional<cpu::AxisOrder> order = cpu::OrderOf(output.tensor);
+    output_orders_.push_back(order ? *order : cpu::AxisOrder{});
+    if (output.kind == Datum::Kind::kTensor && output.tensor.layout) output = Plain(output);
+  }
 }
 
 const Tensor& OpRunner::OutputTensor(size_t i) const {

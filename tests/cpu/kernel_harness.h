@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/kernel.h"
+#include "plugins/cpu/onednn/axis_order.h"
 
 namespace epiphyte::test {
 
@@ -84,6 +86,8 @@ class OpRunner {
   }
   OpRunner& InputDatum(cpu::Datum datum, bool constant = false);
   OpRunner& NoInput();
+  // Input i lies in memory in that order, and nobody wants the outputs row-major. Padding-free orders only.
+  OpRunner& InOrder(size_t i, const cpu::AxisOrder& order);
 
   // How many outputs there are (default 1) and which of them are left out.
   OpRunner& Outputs(size_t count);
@@ -97,6 +101,11 @@ class OpRunner {
   // Makes the kernel and runs it. Each call makes a new kernel; RunAgain uses the last one and its State.
   void Run();
   void RunAgain();
+
+  // How many inputs the kernel asked for in row-major order although they were in another one, in the last run.
+  int reorders() const { return reorders_; }
+  // The order in which output i was made; Output reads it row-major all the same.
+  cpu::AxisOrder OutputOrder(size_t i) const { return output_orders_.at(i); }
 
   const cpu::Datum& OutputDatum(size_t i) const { return outputs_.at(i); }
   const cpu::Tensor& OutputTensor(size_t i) const;
@@ -118,6 +127,9 @@ class OpRunner {
   std::vector<bool> output_present_ = {true};
   std::vector<cpu::ElementType> output_types_ = {EP_TYPE_UNDEFINED};
   bool in_place_ = false;
+  std::map<size_t, cpu::AxisOrder> orders_;
+  int reorders_ = 0;
+  std::vector<cpu::AxisOrder> output_orders_;
   const cpu::KernelRegistry* registry_ = nullptr;
   std::vector<cpu::Datum> outputs_;
   std::vector<std::shared_ptr<void>> packed_;

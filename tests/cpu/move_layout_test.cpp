@@ -42,6 +42,12 @@ TEST(Transpose, LargeEnoughForTilesAndShares) {
   ExpectTransposes<float>({2, 37, 13, 70}, {0, 2, 1, 3});
   ExpectTransposes<int64_t>({3, 4, 5, 6, 7}, {4, 2, 0, 3, 1});
   ExpectTransposes<float>({129, 6, 70}, {2, 0, 1});
+  // Few channels, to the end and back: strips that are cut too.
+  for (const int64_t channels : {2, 3, 4, 5}) {
+    ExpectTransposes<float>({2, channels, 37, 131}, {0, 2, 3, 1});
+    ExpectTransposes<uint8_t>({1, channels, 5, 3}, {0, 2, 3, 1});
+    ExpectTransposes<double>({2, 37, 131, channels}, {0, 3, 1, 2});
+  }
 }
 
 TEST(Transpose, StringsAndPackedTypes) {

@@ -4,14 +4,6 @@
 #include <charconv>
 
 namespace epiphyte::cpu {
-namespace {
-
-// What a blocked descriptor says, independent of oneDNN's version.
-struct BlockedDesc {
-  std::vector<int64_t> dims, padded, strides, block_sizes, block_dims;
-  bool blocked = false;
-  bool extra = false;  // compensation data and the like: not described here
-};
 
 BlockedDesc Describe(const MemoryDesc& desc) {
   BlockedDesc result;
@@ -37,6 +29,8 @@ BlockedDesc Describe(const MemoryDesc& desc) {
 #endif
   return result;
 }
+
+namespace {
 
 bool IsRowMajor(const MemoryDesc& desc) {
   const BlockedDesc d = Describe(desc);
@@ -79,7 +73,7 @@ bool ReadList(std::string_view& text, size_t most, std::vector<int64_t>* list) {
 
 std::shared_ptr<const Layout> MakeLayout(const MemoryDesc& desc) {
   if (IsRowMajor(desc)) return nullptr;
-  return std::make_shared<const Layout>(Layout{desc});
+  return std::make_shared<const Layout>(Layout{desc, OrderOf(desc)});
 }
 
 void Reorder(const MemoryDesc& from_desc, const void* from, const MemoryDesc& to_desc, void* to) {
@@ -148,9 +142,14 @@ bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t>
   if (!d.block_sizes.empty() || d.padded != d.dims) return false;
   *desc = MemoryDesc(d.dims, DataType(type), d.strides);
 #else
-  MemoryDesc result(d.dims, DataType(type), d.strides);
+  // Made plain first: oneDNN takes strides for those of elements and refuses the ones of blocks that reach beyond a
+  // small matrix.
+  dnnl::memory::dims plain(rank, 1);
+  for (size_t i = rank - 1; i > 0; --i) plain[i - 1] = plain[i] * d.dims[i];
+  MemoryDesc result(d.dims, DataType(type), plain);
   std::copy(d.padded.begin(), d.padded.end(), result.data.padded_dims);
   dnnl_blocking_desc_t& b = result.data.format_desc.blocking;
+  std::copy(d.strides.begin(), d.strides.end(), b.strides);
   b.inner_nblks = static_cast<int>(d.block_sizes.size());
   std::copy(d.block_sizes.begin(), d.block_sizes.end(), b.inner_blks);
   std::copy(d.block_dims.begin(), d.block_dims.end(), b.inner_idxs);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "plugins/cpu/onednn/axis_order.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/tensor.h"
 
@@ -10,7 +12,16 @@ namespace epiphyte::cpu {
 
 struct Layout {
   dnnl::memory::desc desc;
+  std::optional<AxisOrder> order;  // of `desc`
 };
+
+// What a blocked descriptor says, independent of oneDNN's version.
+struct BlockedDesc {
+  std::vector<int64_t> dims, padded, strides, block_sizes, block_dims;
+  bool blocked = false;
+  bool extra = false;  // compensation data and the like: not described here
+};
+BlockedDesc Describe(const MemoryDesc& desc);
 
 // Null when `desc` is row-major without padding.
 std::shared_ptr<const Layout> MakeLayout(const dnnl::memory::desc& desc);

@@ -22,25 +22,12 @@ EPIPHYTE_MULTIVERSION void ScaleBlock(const float* x, const float* scale, const 
   }
 }
 
-// Width of the channel blocks of a layout like nChw16c without padding, else 0.
-int64_t ChannelBlock(const Tensor& x) {
-#if DNNL_VERSION_MAJOR >= 3
-  const auto blocks = x.layout->desc.get_inner_blks();
-  const auto indices = x.layout->desc.get_inner_idxs();
-  const bool one = blocks.size() == 1 && indices[0] == 1;
-  const int64_t width = one ? blocks[0] : 0;
-  const bool natural = one && x.layout->desc.get_strides()[x.rank() - 1] == width;
-#else
-  const dnnl_blocking_desc_t& blocking = x.layout->desc.data.format_desc.blocking;
-  const bool one =
-      x.layout->desc.data.format_kind == dnnl_blocked && blocking.inner_nblks == 1 && blocking.inner_idxs[0] == 1;
-  const int64_t width = one ? blocking.inner_blks[0] : 0;
-  const bool natural = one && blocking.strides[x.rank() - 1] == width;
-#endif
-  return natural && x.dims[1] % width == 0 &&
-                 x.layout->desc.get_size() == static_cast<uint64_t>(x.Count()) * sizeof(float)
-             ? width
-             : 0;
+// How many channels lie side by side in a layout: a block of them, or all of them. 0: none do.
+int64_t ChannelsTogether(const Tensor& x) {
+  const std::optional<AxisOrder> order = x.rank() < 2 ? std::nullopt : OrderOf(x);
+  if (!order || x.layout == nullptr) return 0;
+  if (order->block > 1) return order->block;
+  return order->axes[order->rank - 1] == 1 ? x.dims[1] : 0;
 }
 
 template <typename T>
@@ -56,8 +43,7 @@ class BatchNormalizationKernel final : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& any = context.AnyLayoutInput(0);
-    const int64_t block =
-        std::is_same_v<T, float> && any.layout != nullptr && !training_ && spatial_ ? ChannelBlock(any) : 0;
+    const int64_t block = std::is_same_v<T, float> && !training_ && spatial_ ? ChannelsTogether(any) : 0;
     const Tensor& x = block != 0 ? any : context.Input(0);
     if (x.rank() < 2) FailOp("input of rank {}; at least 2 expected", x.rank());
     // Without "spatial" every position of a channel has its own statistics.
@@ -106,6 +92,13 @@ class BatchNormalizationKernel final : public Kernel {
       if constexpr (std::is_same_v<T, float>) {
         const std::vector<float> scales(scale.begin(), scale.end());
         const std::vector<float> shifts(shift.begin(), shift.end());
+        if (block == channels) {
+          ParallelLoop(context, x.dims[0] * plane, channels, [&](int64_t begin, int64_t end) {
+            const int64_t at = begin * channels;
+            ScaleBlock(from + at, scales.data(), shifts.data(), to + at, end - begin, channels);
+          });
+          return;
+        }
         const int64_t blocks = channels / block;
         ParallelLoop(context, x.dims[0] * blocks, plane * block, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {

@@ -52,16 +52,19 @@ class PReluKernel : public Kernel {
   explicit PReluKernel(const KernelInit& init) : per_channel_(init.node().since_version < 7) {}
 
   void Run(OpContext& context) const override {
+    const Dims& x_dims = context.AnyLayoutInput(0).dims;
+    RequireSameType(context.AnyLayoutInput(0), context.AnyLayoutInput(1));
+    Dims slope_dims = context.AnyLayoutInput(1).dims;
+    if (per_channel_ && slope_dims.size() == 1 && slope_dims[0] != 1) {
+      for (size_t i = 2; i < x_dims.size(); ++i) slope_dims.push_back(1);
+    }
+    if (!(BroadcastShape(x_dims, slope_dims) == x_dims)) {
+      FailOp("slope of shape {} does not broadcast to {}", ShapeText(context.AnyLayoutInput(1).dims),
+             ShapeText(x_dims));
+    }
+    if (!per_channel_ && BroadcastOrdered(context, PRelu(), 1)) return;
     const Tensor& x = context.Input(0);
     const Tensor& slope = context.Input(1);
-    RequireSameType(x, slope);
-    Dims slope_dims = slope.dims;
-    if (per_channel_ && slope.rank() == 1 && slope.dims[0] != 1) {
-      for (size_t i = 2; i < x.rank(); ++i) slope_dims.push_back(1);
-    }
-    if (!(BroadcastShape(x.dims, slope_dims) == x.dims)) {
-      FailOp("slope of shape {} does not broadcast to {}", ShapeText(slope.dims), ShapeText(x.dims));
-    }
     const void* data = x.data;
     Tensor& y = OutputLike(context, 0, x);
     Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, uint32_t, uint64_t>(

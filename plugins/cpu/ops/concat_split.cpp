@@ -1,7 +1,8 @@
 // Concat and Split.
 #include <algorithm>
 
-#include "plugins/cpu/strided.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/ordered_move.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -13,12 +14,13 @@ class ConcatKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& first = context.Input(0);
+    const Tensor& first = context.AnyLayoutInput(0);
     const size_t rank = first.rank();
     const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
     Dims dims = first.dims;
+    bool laid_out = first.layout != nullptr;
     for (size_t i = 1; i < context.InputCount(); ++i) {
-      const Tensor& x = context.Input(i);
+      const Tensor& x = context.AnyLayoutInput(i);
       if (x.type != first.type)
         FailOp("input {} of type {} found, {} expected", i, TypeName(x.type), TypeName(first.type));
       bool fits = x.rank() == rank;
@@ -27,26 +29,115 @@ class ConcatKernel : public Kernel {
         FailOp("input {} of shape {} found, {} apart from axis {} expected", i, DimsText(x.dims), DimsText(first.dims),
                axis);
       dims[axis] = CheckedAdd(dims[axis], x.dims[axis]);
+      laid_out |= x.layout != nullptr;
     }
     if (context.InputCount() == 1) return context.OutputAlias(0, 0, dims);
     CheckedCount(dims);
-    const int64_t outer = dims.Count(0, axis), inner = dims.Count(axis + 1, rank);
-    const int64_t row = dims[axis] * inner;
+    if (laid_out && first.type == EP_TYPE_FLOAT && dims.Count() != 0) return JoinOrdered(context, axis, dims);
     WithUnit(first.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       MoveTarget<T> target(context, 0, first.type, dims);
-      int64_t at = 0;
+      Parts<T> parts;
       for (size_t i = 0; i < context.InputCount(); ++i) {
         const Tensor& x = context.Input(i);
-        const int64_t run = x.dims[axis] * inner;
-        MoveSource<T> source(context, x);
-        StridedMove(context, Dims{outer, run}, source.data(), Dims{run, 1}, target.data() + at, Dims{row, 1});
-        at += run;
+        parts.push_back({MoveSource<T>(context, x).data(), x.dims.Count(axis, rank)});
       }
+      Join(context, dims.Count(0, axis), parts, target.data());
     });
   }
 
  private:
+  struct State {
+    Dims dims;
+    AxisOrder order;
+    std::shared_ptr<const Layout> layout;
+  };
+  template <typename T>
+  struct Part {
+    const T* data;
+    int64_t run;  // elements that stay together
+  };
+  template <typename T>
+  using Parts = std::vector<Part<T>>;
+
+  // Each row of the target is a run of each part.
+  template <typename T>
+  static void Join(OpContext& context, int64_t rows, const Parts<T>& parts, T* target) {
+    int64_t row = 0;
+    for (const Part<T>& part : parts) row += part.run;
+    constexpr int64_t kLongRow = (64 << 10) / static_cast<int64_t>(sizeof(T));
+    if (row <= kLongRow) {
+      Parallel(context, rows, MoveGrain(row * static_cast<int64_t>(sizeof(T))), [&](int64_t begin, int64_t end) {
+        T* to = target + begin * row;
+        for (int64_t r = begin; r < end; ++r)
+          for (const Part<T>& part : parts) to = std::copy_n(part.data + r * part.run, part.run, to);
+      });
+      return;
+    }
+    for (const Part<T>& part : parts) {
+      StridedMove(context, Dims{rows, part.run}, part.data, Dims{part.run, 1}, target, Dims{row, 1});
+      target += part.run;
+    }
+  }
+
+  // The order that the result gets: that of most of the input.
+  AxisOrder TargetOrder(OpContext& context, size_t axis, const Dims& dims) const {
+    const AxisOrder row_major = AxisOrder::RowMajor(dims.size());
+    if (context.WantsRowMajor(0)) return row_major;
+    AxisOrder best = row_major;
+    int64_t most = 0;
+    for (size_t i = 0; i < context.InputCount(); ++i) {
+      const Tensor& x = context.AnyLayoutInput(i);
+      const std::optional<AxisOrder> order = OrderOf(x);
+      if (!order || order->row_major() || x.Count() <= most) continue;
+      bool holds = Holds(*order, dims);
+      for (size_t k = 0; holds && axis == 1 && k < context.InputCount(); ++k)
+        holds = Holds(*order, context.AnyLayoutInput(k).dims);
+      if (!holds) continue;
+      best = *order;
+      most = x.Count();
+    }
+    return best;
+  }
+
+  // Some of the inputs are not row-major, and the result need not be.
+  void JoinOrdered(OpContext& context, size_t axis, const Dims& dims) const {
+    const AxisOrder order = TargetOrder(context, axis, dims);
+    State& state = context.State<State>();
+    if (!(state.dims == dims) || !(state.order == order)) {
+      state.dims = dims;
+      state.order = order;
+      state.layout = MakeLayout(order, EP_TYPE_FLOAT, dims);
+    }
+    const uint64_t bytes = ElementBytes(EP_TYPE_FLOAT, static_cast<uint64_t>(dims.Count()));
+    float* target = context.OutputWithLayout(0, EP_TYPE_FLOAT, dims, state.layout, bytes).as<float>();
+
+    const size_t place = PositionOf(order, axis);
+    Parts<float> parts;
+    for (size_t i = 0; i < context.InputCount(); ++i) {
+      const Tensor& x = context.AnyLayoutInput(i);
+      if (!(OrderOf(x) == order) && !(x.layout == nullptr && LiesAlike(x.dims, order))) break;
+      const Dims lies = InMemory(x.dims, order);
+      parts.push_back({x.as<float>(), lies.Count(place, lies.size())});
+    }
+    if (parts.size() == context.InputCount())
+      return Join(context, InMemory(dims, order).Count(0, place), parts, target);
+
+    const OrderStrides to = StridesOf(dims, order);
+    int64_t at = 0;
+    for (size_t i = 0; i < context.InputCount(); ++i) {
+      const Tensor* x = &context.AnyLayoutInput(i);
+      const int64_t size = x->dims[axis];
+      std::optional<AxisOrder> own = OrderOf(*x);
+      if (!own || !Fit(StridesOf(x->dims, *own), to)) {
+        x = &context.Input(i);
+        own = AxisOrder::RowMajor(dims.size());
+      }
+      MoveOrdered(context, x->dims, x->as<float>(), StridesOf(x->dims, *own), target + OffsetOf(to, axis, at), to);
+      at += size;
+    }
+  }
+
   int64_t axis_;
 };
 
@@ -61,10 +152,12 @@ class SplitKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
-    const size_t rank = x.rank();
+    const Tensor& any = context.AnyLayoutInput(0);
+    const size_t rank = any.rank();
     const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
-    const Dims sizes = Sizes(context, x.dims[axis]);
+    const Dims sizes = Sizes(context, any.dims[axis]);
+    if (any.layout != nullptr && CutOrdered(context, any, axis, sizes)) return;
+    const Tensor& x = context.Input(0);
     const int64_t outer = x.dims.Count(0, axis), inner = x.dims.Count(axis + 1, rank);
     const int64_t row = x.dims[axis] * inner;
     WithUnit(x.type, [&](auto unit) {
@@ -112,6 +205,45 @@ class SplitKernel : public Kernel {
     }
     if (sum != dim) FailOp("split {} found for a dimension of {}, that sum expected", DimsText(sizes), dim);
     return sizes;
+  }
+
+  struct State {
+    std::vector<std::shared_ptr<const Layout>> layouts;  // of the parts of a tensor of these dimensions in this order
+    std::vector<Dims> dims;
+    AxisOrder order;
+  };
+
+  // Parts of an input that is not row-major stay as it is. False when its blocks would be cut.
+  bool CutOrdered(OpContext& context, const Tensor& x, size_t axis, const Dims& sizes) const {
+    const std::optional<AxisOrder> order = OrderOf(x);
+    if (x.type != EP_TYPE_FLOAT || !order || x.Count() == 0) return false;
+    for (int64_t size : sizes)
+      if (axis == 1 && size % order->block != 0) return false;
+    State& state = context.State<State>();
+    if (!(state.order == *order)) state = {};
+    state.order = *order;
+    state.layouts.resize(sizes.size());
+    state.dims.resize(sizes.size());
+    const OrderStrides from = StridesOf(x.dims, *order);
+    int64_t at = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      Dims dims = x.dims;
+      dims[axis] = sizes[i];
+      const int64_t begin = at;
+      at += sizes[i];
+      if (!context.HasOutput(i)) continue;
+      const bool plain = context.WantsRowMajor(i) || sizes[i] == 0;
+      if (!plain && !(state.dims[i] == dims)) {
+        state.layouts[i] = MakeLayout(*order, x.type, dims);
+        state.dims[i] = dims;
+      }
+      const uint64_t bytes = ElementBytes(x.type, static_cast<uint64_t>(dims.Count()));
+      Tensor& y = context.OutputWithLayout(i, x.type, dims, plain ? nullptr : state.layouts[i], bytes);
+      if (sizes[i] == 0) continue;
+      MoveOrdered(context, dims, x.as<float>() + OffsetOf(from, axis, begin), from, y.as<float>(),
+                  StridesOf(dims, plain ? AxisOrder::RowMajor(dims.size()) : *order));
+    }
+    return true;
   }
 
   int64_t version_;

@@ -6,90 +6,12 @@
 #include "plugins/cpu/elementwise.h"
 #include "plugins/cpu/elementwise_program.h"
 #include "plugins/cpu/onednn/layout.h"
-#include "plugins/cpu/vector_math.h"
+#include "plugins/cpu/onednn/ordered_operand.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-
-template <typename F>
-EPIPHYTE_INLINE void Each(const float* a, float* y, int64_t n, const F& f) {
-#pragma GCC ivdep  // y may be a itself
-  for (int64_t i = 0; i < n; ++i) y[i] = f(a[i]);
-}
-
-// One instruction over a block. `b` is null where it is parameter 0, and so is `a`.
-EPIPHYTE_MULTIVERSION void RunBinary(ElementwiseOp op, const float* a, const float* b, float number, float* y,
-                                     int64_t n) {
-#define EPIPHYTE_BINARY(expression)                        \
-  if (a == nullptr) {                                      \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
-      const float p = number, q = b[i];                    \
-      y[i] = expression;                                   \
-    }                                                      \
-  } else if (b == nullptr) {                               \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
-      const float p = a[i], q = number;                    \
-      y[i] = expression;                                   \
-    }                                                      \
-  } else {                                                 \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
-      const float p = a[i], q = b[i];                      \
-      y[i] = expression;                                   \
-    }                                                      \
-  }                                                        \
-  return
-  switch (op) {
-    case ElementwiseOp::kAdd: EPIPHYTE_BINARY(p + q);
-    case ElementwiseOp::kSub: EPIPHYTE_BINARY(p - q);
-    case ElementwiseOp::kMul: EPIPHYTE_BINARY(p * q);
-    case ElementwiseOp::kDiv: EPIPHYTE_BINARY(p / q);
-    // A NaN on either side is the result.
-    case ElementwiseOp::kMax: EPIPHYTE_BINARY(p != p ? p : (q > p || q != q ? q : p));
-    case ElementwiseOp::kMin: EPIPHYTE_BINARY(p != p ? p : (q < p || q != q ? q : p));
-    default: return;
-  }
-#undef EPIPHYTE_BINARY
-}
-
-EPIPHYTE_MULTIVERSION void RunUnary(ElementwiseOp op, const float* a, float p0, float p1, float* y, int64_t n) {
-  switch (op) {
-    case ElementwiseOp::kRelu: return Each(a, y, n, [](float x) { return x < 0.0f ? 0.0f : x; });
-    case ElementwiseOp::kSigmoid: return Each(a, y, n, [](float x) { return vm::Sigmoid(x); });
-    case ElementwiseOp::kTanh: return Each(a, y, n, [](float x) { return vm::Tanh(x); });
-    case ElementwiseOp::kNeg: return Each(a, y, n, [](float x) { return -x; });
-    case ElementwiseOp::kAbs: return Each(a, y, n, [](float x) { return vm::Bits(vm::Bits(x) & 0x7FFFFFFFu); });
-    case ElementwiseOp::kSqrt: return Each(a, y, n, [](float x) { return __builtin_sqrtf(x); });
-    case ElementwiseOp::kExp: return Each(a, y, n, [](float x) { return vm::Exp(x); });
-    case ElementwiseOp::kLog: return Each(a, y, n, [](float x) { return vm::Log(x); });
-    case ElementwiseOp::kErf: return Each(a, y, n, [](float x) { return vm::Erf(x); });
-    case ElementwiseOp::kReciprocal: return Each(a, y, n, [](float x) { return 1.0f / x; });
-    case ElementwiseOp::kSoftplus: return Each(a, y, n, [](float x) { return vm::Softplus(x); });
-    case ElementwiseOp::kHardSwish:
-      return Each(a, y, n, [](float x) {
-        const float t = x * (1.0f / 6.0f) + 0.5f;
-        return x * (t < 0.0f ? 0.0f : t > 1.0f ? 1.0f : t);
-      });
-    case ElementwiseOp::kGelu:
-      return Each(a, y, n, [](float x) { return 0.5f * x * (1.0f + vm::Erf(x * 0.707106781f)); });
-    case ElementwiseOp::kGeluTanh:
-      return Each(a, y, n,
-                  [](float x) { return 0.5f * x * (1.0f + vm::Tanh(0.797884561f * (x + 0.044715f * x * x * x))); });
-    case ElementwiseOp::kSquare: return Each(a, y, n, [](float x) { return x * x; });
-    case ElementwiseOp::kCube: return Each(a, y, n, [](float x) { return x * x * x; });
-    case ElementwiseOp::kSwish: return Each(a, y, n, [](float x) { return x * vm::Sigmoid(x); });
-    case ElementwiseOp::kLeakyRelu: return Each(a, y, n, [p0](float x) { return x < 0.0f ? x * p0 : x; });
-    case ElementwiseOp::kElu: return Each(a, y, n, [p0](float x) { return x < 0.0f ? p0 * vm::Expm1(x) : x; });
-    case ElementwiseOp::kHardSigmoid:
-      return Each(a, y, n, [p0, p1](float x) {
-        const float t = x * p0 + p1;
-        return t < 0.0f ? 0.0f : t > 1.0f ? 1.0f : t;
-      });
-    case ElementwiseOp::kClip: return Each(a, y, n, [p0, p1](float x) { return x < p0 ? p0 : x > p1 ? p1 : x; });
-    default: return;
-  }
-}
 
 // How an input is walked when the output is: its dimensions joined where they can be.
 struct Walk {
@@ -153,15 +75,15 @@ class ElementwiseKernel final : public Kernel {
     const Tensor& first = context.AnyLayoutInput(0);
     // All tensors in one layout: the memory is walked as it is.
     const bool raw = first.layout != nullptr && GatherRaw(context, first, data);
-    if (!raw) {
-      bool same = state.known;
+    const bool ordered = !raw && GatherOrdered(context, state, data);
+    if (!raw && !ordered) {
       for (size_t i = 0; i < inputs_; ++i) {
         const Tensor& input = context.Input(i);
         if (input.type != EP_TYPE_FLOAT) FailOp("input {} is of type {}; float expected", i, TypeName(input.type));
         data[i] = input.as<float>();
-        same = same && state.dims[i] == input.dims;
+        state.SetDims(i, input.dims);
       }
-      if (!same) Prepare(context, state);
+      if (!state.known) Prepare(state);
     }
     Tensor* y = nullptr;
     int64_t count = 0;
@@ -172,6 +94,11 @@ class ElementwiseKernel final : public Kernel {
         y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, first.dims, first.layout, bytes);
       }
       count = static_cast<int64_t>(first.layout->desc.get_size() / sizeof(float));
+    } else if (ordered) {
+      const Tensor& lead = context.AnyLayoutInput(state.lead);
+      y = context.OutputInPlace(0, state.lead, EP_TYPE_FLOAT, lead.dims);
+      if (y == nullptr) y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, lead.dims, lead.layout, lead.Bytes());
+      count = state.count;
     } else {
       if (state.in_place >= 0)
         y = context.OutputInPlace(0, static_cast<size_t>(state.in_place), EP_TYPE_FLOAT, state.y);
@@ -193,12 +120,19 @@ class ElementwiseKernel final : public Kernel {
   };
   struct State {
     bool known = false;
-    std::array<Dims, kMostElementwiseInputs> dims;
+    std::array<Dims, kMostElementwiseInputs> dims;  // as memory has them
+    size_t lead = 0;                                // the input that the output is like when it isn't row-major
     std::array<Walk, kMostElementwiseInputs> walks;
     Dims y;
     int64_t count = 0;
     int in_place = -1;
     bool all_full = false;
+
+    void SetDims(size_t i, const Dims& to) {
+      if (dims[i] == to) return;
+      dims[i] = to;
+      known = false;
+    }
   };
 
   // The inputs' memory when all have the layout of the first, without padding.
@@ -215,12 +149,31 @@ class ElementwiseKernel final : public Kernel {
     return true;
   }
 
-  void Prepare(OpContext& context, State& state) const {
+  // The inputs as operands in the order of one that has the full shape and isn't row-major. False without such a one.
+  bool GatherOrdered(OpContext& context, State& state, const float** data) const {
+    bool laid_out = false;
+    for (size_t i = 0; i < inputs_; ++i) laid_out |= context.AnyLayoutInput(i).layout != nullptr;
+    const std::optional<size_t> lead = laid_out ? LeadingInput(context, inputs_) : std::nullopt;
+    if (!lead) return false;
+    const AxisOrder order = *OrderOf(context.AnyLayoutInput(*lead));
+    for (size_t i = 0; i < inputs_; ++i) {
+      const std::optional<OrderedOperand> operand = OperandInOrder(context, i, order);
+      if (!operand) return false;
+      data[i] = operand->data;
+      state.SetDims(i, operand->dims);
+    }
+    state.lead = *lead;
+    if (!state.known) Prepare(state);
+    return true;
+  }
+
+  // From state.dims.
+  void Prepare(State& state) const {
     size_t rank = 0;
-    for (size_t i = 0; i < inputs_; ++i) rank = std::max(rank, context.Input(i).rank());
+    for (size_t i = 0; i < inputs_; ++i) rank = std::max(rank, state.dims[i].size());
     state.y = Dims(rank, 1);
     for (size_t i = 0; i < inputs_; ++i) {
-      const Dims& dims = context.Input(i).dims;
+      const Dims& dims = state.dims[i];
       for (size_t d = 0; d < dims.size(); ++d) {
         int64_t& size = state.y[d + rank - dims.size()];
         if (size == 1) {
@@ -234,7 +187,6 @@ class ElementwiseKernel final : public Kernel {
     state.in_place = -1;
     state.all_full = true;
     for (size_t i = 0; i < inputs_; ++i) {
-      state.dims[i] = context.Input(i).dims;
       state.walks[i] = MakeWalk(state.dims[i], state.y);
       state.all_full = state.all_full && state.walks[i].full;
       if (state.walks[i].full && state.in_place < 0) state.in_place = static_cast<int>(i);

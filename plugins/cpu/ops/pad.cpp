@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/dispatch.h"
+#include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/strided.h"
 
 namespace epiphyte::cpu {
@@ -45,40 +46,43 @@ std::vector<int64_t> SourceMap(PadMode mode, int64_t dim, int64_t before, int64_
   return map;
 }
 
-template <typename T>
-void Pad(OpContext& context, PadMode mode, const Tensor& x, const Dims& before, const Dims& after, const T& value) {
-  const size_t rank = x.rank();
-  Dims dims = x.dims;
-  // Axes behind the last padded one move together with it.
-  size_t axes = 0;
+Dims PaddedDims(const Dims& x, const Dims& before, const Dims& after) {
+  Dims dims = x;
   constexpr int64_t kMost = int64_t{1} << 57;
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = 0; i < x.size(); ++i) {
     if (std::max(before[i], after[i]) > kMost || std::min(before[i], after[i]) < -kMost)
       FailOp("pads {} and {} found, numbers within 2^57 expected", before[i], after[i]);
-    dims[i] = CheckedAdd(CheckedAdd(x.dims[i], before[i]), after[i]);
+    dims[i] = CheckedAdd(CheckedAdd(x[i], before[i]), after[i]);
     if (dims[i] < 0)
-      FailOp("pads {} and {} found for a dimension of {}, at least 0 left expected", before[i], after[i], x.dims[i]);
-    if (before[i] != 0 || after[i] != 0) axes = i + 1;
+      FailOp("pads {} and {} found for a dimension of {}, at least 0 left expected", before[i], after[i], x[i]);
   }
-  if (axes == 0) return context.OutputAlias(0, 0, dims);
   CheckedCount(dims);
-  std::vector<std::vector<int64_t>> maps(axes);
-  for (size_t i = 0; i < axes; ++i) maps[i] = SourceMap(mode, x.dims[i], before[i], after[i], dims[i]);
+  return dims;
+}
 
-  MoveSource<T> source(context, x);
-  MoveTarget<T> target(context, 0, x.type, dims);
+// Shape and pads as the dimensions follow each other in memory.
+struct PadShape {
+  Dims x, before, after, y;
+};
+
+template <typename T>
+void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const T* from, T* to, const T& value) {
+  const Dims &x = shape.x, &before = shape.before, &after = shape.after, &dims = shape.y;
+  // Axes behind the last padded one move together with it.
+  size_t axes = 1;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (before[i] != 0 || after[i] != 0) axes = i + 1;
+  std::vector<std::vector<int64_t>> maps(axes);
+  for (size_t i = 0; i < axes; ++i) maps[i] = SourceMap(mode, x[i], before[i], after[i], dims[i]);
   if (dims.Count() == 0) return;
   const size_t last = axes - 1;
-  const int64_t run = dims.Count(axes, rank), row = dims[last];
-  const Dims strides = RowMajorStrides(x.dims);
+  const int64_t run = dims.Count(axes, dims.size()), row = dims[last];
+  const Dims strides = RowMajorStrides(x);
   // The stretch of a row that is a plain copy.
   const int64_t lead = std::min(row, std::max<int64_t>(before[last], 0));
   const int64_t first = std::max<int64_t>(0, -before[last]);
-  const int64_t body =
-      std::max<int64_t>(0, std::min(row - lead, x.dims[last] - first - std::max<int64_t>(0, -after[last])));
+  const int64_t body = std::max<int64_t>(0, std::min(row - lead, x[last] - first - std::max<int64_t>(0, -after[last])));
   const std::vector<int64_t>& map = maps[last];
-  const T* from = source.data();
-  T* to = target.data();
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
            [&](int64_t begin, int64_t end) {
              for (int64_t r = begin; r < end; ++r) {
@@ -109,6 +113,44 @@ void Pad(OpContext& context, PadMode mode, const Tensor& x, const Dims& before, 
            });
 }
 
+// The order that input and output 0 share: the input's, unless blocks of channels would be cut, or it isn't float.
+std::optional<AxisOrder> PadOrder(const Tensor& x, const Dims& before, const Dims& after, const Dims& y) {
+  if (x.layout == nullptr || x.type != EP_TYPE_FLOAT || x.Count() == 0 || y.Count() == 0) return std::nullopt;
+  const std::optional<AxisOrder> order = OrderOf(x);
+  if (order && order->block > 1 && (before[1] != 0 || after[1] != 0)) return std::nullopt;
+  return order;
+}
+
+// Input 0, with pads by axis.
+template <typename T>
+void Pad(OpContext& context, PadMode mode, const Dims& before, const Dims& after, const T& value) {
+  const Tensor& any = context.AnyLayoutInput(0);
+  const Dims dims = PaddedDims(any.dims, before, after);
+  const auto none = [](const Dims& pads) {
+    return std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+  };
+  if (none(before) && none(after)) return context.OutputAlias(0, 0, dims);
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (const std::optional<AxisOrder> order = PadOrder(any, before, after, dims)) {
+      // Pads follow their axes; inside blocks there are none.
+      const auto pads = [&](const Dims& by_axis) {
+        Dims moved;
+        for (size_t i = 0; i < order->rank; ++i) moved.push_back(by_axis[order->axes[i]]);
+        if (order->block > 1) moved.push_back(0);
+        return moved;
+      };
+      const uint64_t bytes = ElementBytes(any.type, static_cast<uint64_t>(dims.Count()));
+      Tensor& y = context.OutputWithLayout(0, any.type, dims, MakeLayout(*order, any.type, dims), bytes);
+      const PadShape shape{InMemory(any.dims, *order), pads(before), pads(after), InMemory(dims, *order)};
+      return PadElements(context, mode, shape, any.as<T>(), y.as<T>(), value);
+    }
+  }
+  const Tensor& x = context.Input(0);
+  MoveSource<T> source(context, x);
+  MoveTarget<T> target(context, 0, x.type, dims);
+  PadElements(context, mode, {x.dims, before, after, dims}, source.data(), target.data(), value);
+}
+
 class PadKernel : public Kernel {
  public:
   explicit PadKernel(const KernelInit& init)
@@ -119,7 +161,7 @@ class PadKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
+    const Tensor& x = context.AnyLayoutInput(0);
     const auto rank = static_cast<int64_t>(x.rank());
     const Tensor* value = nullptr;
     Dims pads = pads_;
@@ -148,7 +190,7 @@ class PadKernel : public Kernel {
         fill = *MoveSource<T>(context, *value).data();
       else if (value_ != 0.0f)
         fill = AttributeValueAs<T>(x.type);
-      Pad<T>(context, mode_, x, before, after, fill);
+      Pad<T>(context, mode_, before, after, fill);
     });
   }
 
@@ -179,7 +221,7 @@ class CenterCropPadKernel : public Kernel {
     axes_ = Dims(std::span<const int64_t>(init.node().Ints("axes")));
   }
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
+    const Tensor& x = context.AnyLayoutInput(0);
     const Dims wanted = IntegersOf(context.Input(1), "shape");
     Dims axes(x.rank(), 0);
     for (size_t i = 0; i < x.rank(); ++i) axes[i] = static_cast<int64_t>(i);
@@ -196,7 +238,7 @@ class CenterCropPadKernel : public Kernel {
     }
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
-      Pad<T>(context, PadMode::kConstant, x, before, after, T{});
+      Pad<T>(context, PadMode::kConstant, before, after, T{});
     });
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plugins/cpu/dispatch.h"
+#include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/resize_axis.h"
 #include "plugins/cpu/strided.h"
 
@@ -20,8 +21,9 @@ std::vector<double> Reals(const Tensor& tensor, std::string_view name) {
   return values;
 }
 
+// `x` and `dims` as memory has them; y is the output.
 template <typename T>
-void MoveNearest(OpContext& context, const Tensor& x, const std::vector<ResizeAxis>& axes,
+void MoveNearest(OpContext& context, const Tensor& x, Tensor& y, const std::vector<ResizeAxis>& axes,
                  const std::vector<std::vector<int64_t>>& maps, const Dims& dims, const T& outside_value) {
   // Axes behind the last one that changes move together with it.
   size_t count = axes.size();
@@ -34,7 +36,7 @@ void MoveNearest(OpContext& context, const Tensor& x, const std::vector<ResizeAx
   for (int64_t i = 0; doubles && i < row; ++i) doubles = map[i] == i / 2;
 
   MoveSource<T> source(context, x);
-  MoveTarget<T> target(context, 0, x.type, dims);
+  MoveTarget<T> target(context, y);
   const T* from = source.data();
   T* to = target.data();
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
@@ -159,7 +161,7 @@ class ResizeKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
+    const Tensor& x = context.AnyLayoutInput(0);
     const std::vector<ResizeAxis> axes = Axes(context, x);
     Dims dims = x.dims;
     bool identity = true;
@@ -174,15 +176,39 @@ class ResizeKernel : public Kernel {
     }
     if (x.Count() == 0)
       FailOp("input of shape {} found for an output of shape {}, elements expected", DimsText(x.dims), DimsText(dims));
-    if (nearest_) return Nearest(context, x, axes, dims);
-    DispatchNumbers(x.type, "Resize", [&]<typename T>() {
-      using C =
-          std::conditional_t<std::is_same_v<T, double> || (std::is_integral_v<T> && sizeof(T) > 1), double, float>;
-      Interpolate<T, C>(context, x, axes, dims);
-    });
+    const std::optional<AxisOrder> order = x.type == EP_TYPE_FLOAT && x.layout != nullptr ? OrderOf(x) : std::nullopt;
+    if (!order || (order->block > 1 && !axes[1].IsIdentity(coordinates_)))
+      return ResizeInto(context.Output(0, x.type, dims), context, context.Input(0), axes, dims);
+    // What isn't row-major stays as it is: axes are resized where memory has them, and blocks aren't.
+    const uint64_t bytes = ElementBytes(x.type, static_cast<uint64_t>(dims.Count()));
+    Tensor& y = context.OutputWithLayout(0, x.type, dims, MakeLayout(*order, x.type, dims), bytes);
+    Tensor lies = x;
+    lies.layout = nullptr;
+    lies.dims = InMemory(x.dims, *order);
+    std::vector<ResizeAxis> moved;
+    for (size_t i = 0; i < order->rank; ++i) moved.push_back(axes[order->axes[i]]);
+    if (order->block > 1) {
+      moved[1].in = moved[1].out = lies.dims[1];
+      moved[1].length = static_cast<double>(lies.dims[1]);
+      moved.push_back(moved[1]);
+      moved.back().in = moved.back().out = order->block;
+      moved.back().length = order->block;
+    }
+    ResizeInto(y, context, lies, moved, InMemory(dims, *order));
   }
 
  private:
+  // Dimensions and axes as they follow each other in memory.
+  void ResizeInto(Tensor& y, OpContext& context, const Tensor& x, const std::vector<ResizeAxis>& axes,
+                  const Dims& dims) const {
+    if (nearest_) return Nearest(context, x, y, axes, dims);
+    DispatchNumbers(x.type, "Resize", [&]<typename T>() {
+      using C =
+          std::conditional_t<std::is_same_v<T, double> || (std::is_integral_v<T> && sizeof(T) > 1), double, float>;
+      Interpolate<T, C>(context, x, y, axes, dims);
+    });
+  }
+
   std::vector<ResizeAxis> Axes(OpContext& context, const Tensor& x) const {
     const size_t rank = x.rank();
     std::vector<ResizeAxis> axes(rank);
@@ -256,7 +282,8 @@ class ResizeKernel : public Kernel {
     }
   }
 
-  void Nearest(OpContext& context, const Tensor& x, const std::vector<ResizeAxis>& axes, const Dims& dims) const {
+  void Nearest(OpContext& context, const Tensor& x, Tensor& y, const std::vector<ResizeAxis>& axes,
+               const Dims& dims) const {
     std::vector<std::vector<int64_t>> maps(axes.size());
     for (size_t i = 0; i < axes.size(); ++i)
       if (!axes[i].IsIdentity(coordinates_)) maps[i] = NearestMap(axes[i], coordinates_, rounding_);
@@ -271,12 +298,13 @@ class ResizeKernel : public Kernel {
           }
         });
       }
-      MoveNearest<T>(context, x, axes, maps, dims, outside);
+      MoveNearest<T>(context, x, y, axes, maps, dims, outside);
     });
   }
 
   template <typename T, typename C>
-  void Interpolate(OpContext& context, const Tensor& x, const std::vector<ResizeAxis>& axes, const Dims& dims) const {
+  void Interpolate(OpContext& context, const Tensor& x, Tensor& y, const std::vector<ResizeAxis>& axes,
+                   const Dims& dims) const {
     std::vector<size_t> order;
     for (size_t i = 0; i < axes.size(); ++i)
       if (!axes[i].IsIdentity(coordinates_)) order.push_back(i);
@@ -284,7 +312,6 @@ class ResizeKernel : public Kernel {
     const auto growth = [&](size_t i) { return static_cast<double>(axes[i].out) / static_cast<double>(axes[i].in); };
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return growth(a) < growth(b); });
 
-    Tensor& y = context.Output(0, x.type, dims);
     const C* from;
     if constexpr (std::is_same_v<T, C>) {
       from = x.as<T>();

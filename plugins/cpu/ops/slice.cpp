@@ -1,7 +1,8 @@
 // Slice: attributes up to version 9, inputs since 10.
 #include <algorithm>
 
-#include "plugins/cpu/strided.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/ordered_move.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -43,7 +44,7 @@ class SliceKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
+    const Tensor& x = context.AnyLayoutInput(0);
     if (by_attributes_) return Slice(context, x, starts_, ends_, has_axes_ ? &axes_ : nullptr, nullptr);
     Dims axes, steps;
     const Tensor* axes_input = context.InputCount() > 3 ? context.OptionalInput(3) : nullptr;
@@ -69,27 +70,70 @@ class SliceKernel : public Kernel {
     if (axes != nullptr) which = NormalizeAxes(*axes, static_cast<int64_t>(rank));
 
     Dims dims = x.dims;
-    Dims from = RowMajorStrides(x.dims);
-    int64_t base = 0;
+    std::vector<Range> ranges(rank);
+    for (size_t i = 0; i < rank; ++i) ranges[i].count = x.dims[i];
     bool whole = true;
     for (size_t i = 0; i < count; ++i) {
       const auto axis = static_cast<size_t>(which[i]);
-      const Range range = Resolve(starts[i], ends[i], steps != nullptr ? (*steps)[i] : 1, x.dims[axis]);
-      whole &= range.count == x.dims[axis] && (range.step == 1 || range.count <= 1);
-      dims[axis] = range.count;
-      if (range.count == 0) continue;
-      base += range.start * from[axis];
-      // With one element the step is never taken, and it may be too large to multiply.
-      from[axis] *= range.count > 1 ? range.step : 1;
+      ranges[axis] = Resolve(starts[i], ends[i], steps != nullptr ? (*steps)[i] : 1, x.dims[axis]);
+      dims[axis] = ranges[axis].count;
+      whole &= ranges[axis].count == x.dims[axis] && (ranges[axis].step == 1 || ranges[axis].count <= 1);
     }
     if (whole) return context.OutputAlias(0, 0, dims);
+    if (x.layout != nullptr && TakeOrdered(context, x, dims, ranges)) return;
+    const Tensor& plain = context.Input(0);
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
-      MoveSource<T> source(context, x);
+      MoveSource<T> source(context, plain);
       MoveTarget<T> target(context, 0, x.type, dims);
-      if (dims.Count() != 0) StridedMove(context, dims, source.data() + base, from, target.data());
+      if (dims.Count() == 0) return;
+      Dims from = RowMajorStrides(x.dims);
+      const int64_t base = Apply(ranges, from);
+      StridedMove(context, dims, source.data() + base, from, target.data());
     });
   }
+
+  // Turns the strides of a tensor into those of its slice; the result is where that begins.
+  static int64_t Apply(const std::vector<Range>& ranges, Dims& strides) {
+    int64_t base = 0;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      base += ranges[i].start * strides[i];
+      // With one element the step is never taken, and it may be too large to multiply.
+      if (ranges[i].count > 1) strides[i] *= ranges[i].step;
+    }
+    return base;
+  }
+
+  // A slice of what is not row-major stays as it is. False when blocks of channels would be cut.
+  static bool TakeOrdered(OpContext& context, const Tensor& x, const Dims& dims, const std::vector<Range>& ranges) {
+    std::optional<AxisOrder> order = OrderOf(x);
+    if (x.type != EP_TYPE_FLOAT || !order || dims.Count() == 0) return false;
+    OrderStrides from = StridesOf(x.dims, *order);
+    std::vector<Range> blocks = ranges;
+    if (order->block > 1) {
+      Range& channels = blocks[1];
+      if (channels.step != 1 || channels.start % order->block != 0 || channels.count % order->block != 0) return false;
+      channels.start /= order->block;
+    }
+    const int64_t base = Apply(blocks, from.axes);
+    if (context.WantsRowMajor(0)) order = AxisOrder::RowMajor(dims.size());
+    State& state = context.State<State>();
+    if (!(state.dims == dims) || !(state.order == *order)) {
+      state.dims = dims;
+      state.order = *order;
+      state.layout = MakeLayout(*order, x.type, dims);
+    }
+    const uint64_t bytes = ElementBytes(x.type, static_cast<uint64_t>(dims.Count()));
+    Tensor& y = context.OutputWithLayout(0, x.type, dims, state.layout, bytes);
+    MoveOrdered(context, dims, x.as<float>() + base, from, y.as<float>(), StridesOf(dims, *order));
+    return true;
+  }
+
+  struct State {
+    Dims dims;
+    AxisOrder order;
+    std::shared_ptr<const Layout> layout;
+  };
 
   bool by_attributes_;
   bool has_axes_ = false;

@@ -1,7 +1,8 @@
 // Transpose.
 #include <algorithm>
 
-#include "plugins/cpu/strided.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/ordered_move.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -13,7 +14,11 @@ class TransposeKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
+    const Tensor& any = context.AnyLayoutInput(0);
+    // What lies in memory in another order is read as it lies: channels last to channels last is a plain copy.
+    const std::optional<AxisOrder> order = OrderOf(any);
+    const bool laid_out = any.layout != nullptr && any.type == EP_TYPE_FLOAT && order && order->block == 1;
+    const Tensor& x = laid_out ? any : context.Input(0);
     const size_t rank = x.rank();
     Dims perm(rank, 0);
     for (size_t i = 0; i < rank; ++i) perm[i] = static_cast<int64_t>(rank - 1 - i);
@@ -23,7 +28,7 @@ class TransposeKernel : public Kernel {
       perm = NormalizeAxes(perm_, static_cast<int64_t>(rank), "perm");
     }
 
-    const Dims strides = RowMajorStrides(x.dims);
+    const Dims strides = laid_out ? StridesOf(x.dims, *order).axes : RowMajorStrides(x.dims);
     Dims dims(rank, 0), from(rank, 0);
     bool same_order = true;  // nothing but axes of one element changes place
     int64_t last = -1;
@@ -35,7 +40,7 @@ class TransposeKernel : public Kernel {
       same_order &= perm[i] > last;
       last = perm[i];
     }
-    if (same_order) return context.OutputAlias(0, 0, dims);
+    if (same_order && !laid_out) return context.OutputAlias(0, 0, dims);
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);

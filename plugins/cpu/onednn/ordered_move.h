@@ -1,0 +1,52 @@
+// StridedMove between tensors that lie in memory in any two orders (see axis_order.h), or parts of them.
+//
+//     MoveOrdered(context, part_dims, x.as<float>() + OffsetOf(from, 1, 16), from, y.as<float>(), to);
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+
+#include "plugins/cpu/onednn/axis_order.h"
+#include "plugins/cpu/strided.h"
+
+namespace epiphyte::cpu {
+
+// Where index `at` of an axis begins; with blocks, axis 1 must be cut between them.
+inline int64_t OffsetOf(const OrderStrides& strides, size_t axis, int64_t at) {
+  return (axis == 1 ? at / strides.block : at) * strides.axes[axis];
+}
+// Whether MoveOrdered can: blocks of two sizes don't go into each other.
+inline bool Fit(const OrderStrides& a, const OrderStrides& b) {
+  return a.block == 1 || b.block == 1 || a.block == b.block;
+}
+
+// Strides of the source may be negative. With blocks on a side, dims[1] is a multiple of them.
+template <typename T>
+void MoveOrdered(OpContext& context, const Dims& dims, const T* from, const OrderStrides& from_strides, T* to,
+                 const OrderStrides& to_strides) {
+  Dims sizes = dims, source = from_strides.axes, target = to_strides.axes;
+  if (const int64_t block = std::max(from_strides.block, to_strides.block); block > 1) {
+    const auto split = [&](const OrderStrides& strides, Dims& axes) {
+      axes.push_back(strides.block > 1 ? 1 : axes[1]);
+      if (strides.block == 1) axes[1] *= block;
+    };
+    split(from_strides, source);
+    split(to_strides, target);
+    sizes[1] /= block;
+    sizes.push_back(block);
+  }
+  // Outermost first, as the target has them: what is contiguous there is written as it lies.
+  std::array<size_t, AxisOrder::kMostAxes + 1> order;
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.begin() + sizes.size(),
+                   [&](size_t a, size_t b) { return target[a] > target[b]; });
+  Dims sorted_sizes(sizes.size(), 1), sorted_source = sorted_sizes, sorted_target = sorted_sizes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    sorted_sizes[i] = sizes[order[i]];
+    sorted_source[i] = source[order[i]];
+    sorted_target[i] = target[order[i]];
+  }
+  StridedMove(context, sorted_sizes, from, sorted_source, to, sorted_target);
+}
+
+}  // namespace epiphyte::cpu
