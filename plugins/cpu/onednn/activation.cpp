@@ -1,5 +1,7 @@
 #include "plugins/cpu/onednn/activation.h"
 
+#include "plugins/cpu/elementwise_program.h"
+
 namespace epiphyte::cpu {
 
 void Activation::AppendTo(dnnl::post_ops& ops) const {
@@ -18,6 +20,18 @@ void Activation::AppendTo(dnnl::post_ops& ops) const {
 #else
   if (name == "HardSwish") return AppendEltwise(ops, algorithm::eltwise_hardswish, 0, 0);
 #endif
+  throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("unknown activation '{}'", name));
+}
+
+void Activation::Apply(float* x, int64_t n) const {
+  static constexpr std::pair<std::string_view, ElementwiseOp> kOps[] = {
+      {"Relu", ElementwiseOp::kRelu},          {"LeakyRelu", ElementwiseOp::kLeakyRelu},
+      {"Clip", ElementwiseOp::kClip},          {"Sigmoid", ElementwiseOp::kSigmoid},
+      {"Tanh", ElementwiseOp::kTanh},          {"Swish", ElementwiseOp::kSwish},
+      {"GeluErf", ElementwiseOp::kGelu},       {"GeluTanh", ElementwiseOp::kGeluTanh},
+      {"HardSwish", ElementwiseOp::kHardSwish}};
+  for (const auto& [known, op] : kOps)
+    if (name == known) return RunUnary(op, x, alpha, beta, x, n);
   throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("unknown activation '{}'", name));
 }
 

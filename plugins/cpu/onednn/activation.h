@@ -15,6 +15,8 @@ struct Activation {
   }
   explicit operator bool() const { return !name.empty(); }
   void AppendTo(dnnl::post_ops& ops) const;
+  // In place, for products that oneDNN doesn't make.
+  void Apply(float* x, int64_t n) const;
 };
 
 }  // namespace epiphyte::cpu

@@ -20,6 +20,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     const auto pd = MakeDesc(typical, AnyDesc(EP_TYPE_FLOAT, dims), 0);
     packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), pd.weights_desc(), options_.offset,
                           options_.last_part);
+    if (packed_) panels_ = PanelsOf(packed_.desc);
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
     throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for {} x {}: {}", k, n, error.what()));
@@ -89,6 +90,12 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
     if (o.bias != nullptr || residual != 0 || options_.activation) NotImplemented("a fused product over no elements");
     std::fill_n(static_cast<float*>(o.y), o.rows * o.n, 0.0f);
     return;
+  }
+  if (o.rows == 1 && panels_) {
+    const auto floats = [](const void* data) { return static_cast<const float*>(data); };
+    const RowOperands row{
+        floats(o.a), floats(packed_.data), floats(o.bias), floats(o.residual), static_cast<float*>(o.y), o.k, o.n};
+    return RowTimesPanels(context, *panels_, row, options_.activation);
   }
   if (!state.call || state.rows != o.rows || state.k != o.k || state.n != o.n || state.bias != (o.bias != nullptr) ||
       state.residual != residual || state.transposed_a != o.transposed_a) {

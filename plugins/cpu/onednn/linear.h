@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/primitive.h"
+#include "plugins/cpu/onednn/row_product.h"
 #include "plugins/cpu/onednn/weights.h"
 
 namespace epiphyte::cpu {
@@ -56,6 +57,7 @@ class Linear {
   Options options_;
   Dims b_dims_;
   PackedWeights packed_;
+  std::optional<Panels> panels_;  // how packed_ lies, when a single row can be multiplied without oneDNN
 };
 
 }  // namespace epiphyte::cpu

@@ -1,0 +1,31 @@
+// A single row times a matrix that oneDNN packed: what a language model does for each token, over and over with all of
+// its weights. Memory is the limit there, and oneDNN's kernels for blocks of rows leave much of it unused.
+#pragma once
+
+#include <optional>
+
+#include "plugins/cpu/onednn/activation.h"
+
+namespace epiphyte::cpu {
+
+// A matrix [k, n] of floats in panels of columns, each panel row by row.
+struct Panels {
+  int64_t width = 0;   // columns of a panel; those behind n are zero
+  int64_t stride = 0;  // floats from panel to panel
+};
+// Nullopt when the layout is no such one, or of a width that RowTimesPanels lacks.
+std::optional<Panels> PanelsOf(const MemoryDesc& desc);
+
+struct RowOperands {
+  const float* a = nullptr;
+  const float* b = nullptr;         // the panels
+  const float* bias = nullptr;      // n values, or null
+  const float* residual = nullptr;  // n values, or null; may be y
+  float* y = nullptr;
+  int64_t k = 0, n = 0;
+};
+// y = activation(a B + bias + residual)
+void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands,
+                    const Activation& activation);
+
+}  // namespace epiphyte::cpu

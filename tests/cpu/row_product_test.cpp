@@ -1,0 +1,86 @@
+// Products with a single row: the same results as those with many, whatever the size and whatever is fused to it.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "plugins/cpu/plan/plan_def.h"
+#include "tests/cpu/kernel_harness.h"
+
+namespace epiphyte::test {
+namespace {
+
+std::vector<float> Waves(int64_t count, double step) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::sin(static_cast<double>(i) * step));
+  return values;
+}
+
+// The sum over k of a[k] b[k, column].
+double Product(const std::vector<float>& a, const std::vector<float>& b, int64_t n, int64_t column) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i * static_cast<size_t>(n) + column];
+  return sum;
+}
+
+TEST(RowProduct, AnySizes) {
+  for (const int64_t k : {1, 3, 16, 17, 67, 256, 300}) {
+    for (const int64_t n : {1, 15, 16, 17, 33, 48, 64, 65, 100, 640}) {
+      const std::vector<float> a = Waves(k, 0.7), b = Waves(k * n, 0.3);
+      OpRunner runner("MatMul", 13);
+      runner.Input<float>({1, k}, a).Constant<float>({k, n}, b).Run();
+      const std::vector<float> y = runner.Output<float>(0);
+      ASSERT_EQ(runner.Dims(0), (Shape{1, n}));
+      for (int64_t i = 0; i < n; ++i) ASSERT_NEAR(y[i], Product(a, b, n, i), 1e-4) << k << " x " << n << " at " << i;
+    }
+  }
+}
+
+TEST(RowProduct, TransposedMatrixOfGemm) {
+  const int64_t k = 70, n = 130;
+  const std::vector<float> a = Waves(k, 0.7), b = Waves(k * n, 0.3), c = Waves(n, 1.1);
+  std::vector<float> transposed(b.size());
+  for (int64_t i = 0; i < k; ++i)
+    for (int64_t j = 0; j < n; ++j) transposed[j * k + i] = b[i * n + j];
+  OpRunner runner("Gemm", 13);
+  runner.Attribute("transB", 1).Input<float>({1, k}, a).Constant<float>({n, k}, transposed).Input<float>({n}, c).Run();
+  const std::vector<float> y = runner.Output<float>(0);
+  for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], Product(a, b, n, i) + c[i], 1e-4);
+}
+
+TEST(RowProduct, BiasResidualAndActivation) {
+  const int64_t k = 96, n = 200;
+  const std::vector<float> a = Waves(k, 0.7), b = Waves(k * n, 0.3), bias = Waves(n, 1.1), residual = Waves(n, 0.9);
+  const struct {
+    std::string name;
+    float alpha, beta;
+    double (*function)(double);
+  } kActivations[] = {
+      {"Relu", 0, 0, [](double x) { return x < 0 ? 0 : x; }},
+      {"LeakyRelu", 0.25f, 0, [](double x) { return x < 0 ? x * 0.25 : x; }},
+      {"Clip", -0.5f, 0.75f, [](double x) { return x < -0.5   ? -0.5
+                                                   : x > 0.75 ? 0.75
+                                                              : x; }},
+      {"Sigmoid", 0, 0, [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"Tanh", 0, 0, [](double x) { return std::tanh(x); }},
+      {"Swish", 0, 0, [](double x) { return x / (1 + std::exp(-x)); }},
+      {"GeluErf", 0, 0, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {"GeluTanh", 0, 0,
+       [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
+      {"HardSwish", 0, 0, [](double x) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); }},
+  };
+  for (const auto& activation : kActivations) {
+    for (const bool in_place : {false, true}) {
+      OpRunner runner("MatMul", 1, std::string(cpu::kFusedDomain));
+      runner.Attribute("activation", activation.name);
+      runner.Attribute("activation_alpha", activation.alpha).Attribute("activation_beta", activation.beta);
+      runner.Input<float>({1, k}, a).Constant<float>({k, n}, b).Constant<float>({n}, bias);
+      runner.Input<float>({1, n}, residual).InPlace(in_place).Run();
+      const std::vector<float> y = runner.Output<float>(0);
+      for (int64_t i = 0; i < n; ++i)
+        EXPECT_NEAR(y[i], activation.function(Product(a, b, n, i) + bias[i] + residual[i]), 1e-4) << activation.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::test
