@@ -1,6 +1,8 @@
 #include "core/base/staged_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <random>
 #include <string_view>
 #include <system_error>
@@ -18,6 +21,9 @@
 
 namespace epiphyte::core {
 namespace {
+
+constexpr std::string_view kPrefix = ".epiphyte-";
+constexpr std::string_view kSuffix = ".staged";
 
 std::string Reason(int error) { return std::generic_category().message(error); }
 
@@ -29,7 +35,21 @@ std::filesystem::path FolderOf(const std::filesystem::path& target) {
 std::string StagedName() {
   static std::atomic<uint64_t> counter{0};
   std::random_device random;
-  return fmt::format(".epiphyte-{}-{}-{:08x}.staged", getpid(), counter.fetch_add(1), random());
+  return fmt::format("{}{}-{}-{:08x}{}", kPrefix, getpid(), counter.fetch_add(1), random(), kSuffix);
+}
+
+// Creates the file and locks it. A sweep that came between the two has taken the name away; then nothing is left of the
+// file, and the caller tries another name. Where locks don't work there are no sweeps either.
+int CreateLocked(const std::filesystem::path& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return fd;
+  struct stat info = {};
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &info) == 0 && info.st_nlink > 0) return fd;
+  const bool swept = errno == EWOULDBLOCK || (fstat(fd, &info) == 0 && info.st_nlink == 0);
+  if (!swept) return fd;
+  close(fd);
+  errno = EAGAIN;
+  return -1;
 }
 
 // The rename itself becomes durable with its folder. A folder that may not be opened for reading, or a file system
@@ -63,8 +83,10 @@ StagedFile::StagedFile(std::filesystem::path target) : target_(std::move(target)
     Fail(StatusCode::kInvalidArgument, "'{}' names no file; give the path of a file", target_.string());
   }
   const std::filesystem::path folder = FolderOf(target_);
-  staged_ = folder / StagedName();
-  fd_ = open(staged_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  do {
+    staged_ = folder / StagedName();
+    fd_ = CreateLocked(staged_);
+  } while (fd_ < 0 && errno == EAGAIN);
   if (fd_ < 0) Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(errno));
 }
 
@@ -121,6 +143,20 @@ void StagedFile::Commit(bool overwrite) {
   close(fd_);
   fd_ = -1;
   SyncFolder(FolderOf(target_));
+}
+
+void StagedFile::RemoveAbandoned(const std::filesystem::path& folder) noexcept {
+  DIR* entries = opendir(folder.empty() ? "." : folder.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    const int fd = openat(dirfd(entries), entry->d_name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(entries), entry->d_name, 0);
+    close(fd);
+  }
+  closedir(entries);
 }
 
 }  // namespace epiphyte::core

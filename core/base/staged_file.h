@@ -2,7 +2,8 @@
 //
 // Until Commit() nothing under the target's name changes; without Commit() the staged bytes are removed. Commit syncs
 // the data, renames, and syncs the folder. A set of files is published by committing the one that refers to the others
-// last. The staged name is unique to the process and starts with a dot.
+// last. The staged name starts with a dot. The file is locked while it is written, so that what a killed process left
+// behind can be told from what a living one is writing.
 //
 //   StagedFile file(target);
 //   file.Write(data, size);
@@ -35,6 +36,9 @@ class StagedFile {
   void Sync();
   // With overwrite false an existing target is an error, also when it appears at this very moment.
   void Commit(bool overwrite);
+
+  // Removes staged files in `folder` whose process ended without removing them. Never throws: they are in nobody's way.
+  static void RemoveAbandoned(const std::filesystem::path& folder) noexcept;
 
  private:
   std::filesystem::path target_;

@@ -204,7 +204,10 @@ void ContextSet::Publish() {
   }
 
   std::optional<FolderLock> lock;
-  if (first_.ModelStore() == nullptr) lock.emplace(first_.folder(), FolderLock::kExclusive);
+  if (first_.ModelStore() == nullptr) {
+    lock.emplace(first_.folder(), FolderLock::kExclusive);
+    StagedFile::RemoveAbandoned(first_.folder());
+  }
   for (Step& step : steps) {
     switch (step.file->Look()) {
       case OutputFile::kAbsent:

@@ -3,10 +3,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
 
 #include "tests/base/error_of.h"
 #include "tests/framework/temp_dir.h"
@@ -140,6 +142,41 @@ TEST(StagedFile, AWriteThatFailsLeavesTheTargetAlone) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(ReadFile(folder / "model.bin"), "old");
+  EXPECT_EQ(FilesIn(folder.path()), 1u);
+}
+
+// As after kill -9: the file is there, nobody holds its lock.
+TEST(StagedFile, WhatADeadProcessLeftIsRemovedAndNothingElse) {
+  const TempDir folder;
+  folder.Write(".epiphyte-1-2-0badcafe.staged", "abandoned");
+  folder.Write(".epiphyte-1.staged.txt", "somebody's");
+  folder.Write("epiphyte-1.staged", "somebody's");
+  fs::create_directory(folder / ".epiphyte-folder.staged");
+  StagedFile living(folder / "model.bin");
+  living.Write("new", 3);
+  StagedFile::RemoveAbandoned(folder.path());
+  EXPECT_FALSE(fs::exists(folder / ".epiphyte-1-2-0badcafe.staged"));
+  EXPECT_TRUE(fs::exists(living.staged_path()));
+  living.Commit(false);
+  EXPECT_EQ(ReadFile(folder / "model.bin"), "new");
+  EXPECT_EQ(FilesIn(folder.path()), 4u);
+  StagedFile::RemoveAbandoned(folder / "missing");
+}
+
+// Sweeping at any moment never takes a file from who is writing it.
+TEST(StagedFile, SweepingNeverDisturbsWriters) {
+  const TempDir folder;
+  std::atomic<bool> done{false};
+  std::thread sweeper([&] {
+    while (!done) StagedFile::RemoveAbandoned(folder.path());
+  });
+  for (int i = 0; i < 300; ++i) {
+    StagedFile file(folder / "model.bin");
+    file.Write(&i, sizeof(i));
+    file.Commit(true);
+  }
+  done = true;
+  sweeper.join();
   EXPECT_EQ(FilesIn(folder.path()), 1u);
 }
 
