@@ -1,5 +1,6 @@
 // The context table: what a provider says after Compile about the contexts it made.
 #include <algorithm>
+#include <utility>
 
 #include "core/abi/handles.h"
 
@@ -52,7 +53,10 @@ EpStatus* EP_CALL Write(EpContextWriter* writer, const void* data, uint64_t size
   return Guard([&] {
     if (writer == nullptr || (data == nullptr && size != 0)) NullArgument();
     if (writer->ended) Fail(StatusCode::kEpFail, "a payload was written to after EndPayload");
-    if (size != 0) writer->writer->Write(data, size);
+    if (size == 0) return;
+    const bool broken = std::exchange(writer->broken, true);
+    writer->writer->Write(data, size);
+    writer->broken = broken;
   });
 }
 
@@ -60,6 +64,7 @@ EpStatus* EP_CALL EndPayload(EpContextWriter* writer) {
   return Guard([&] {
     if (writer == nullptr) NullArgument();
     if (writer->ended) Fail(StatusCode::kEpFail, "a payload was ended twice");
+    if (writer->broken) Fail(StatusCode::kEpFail, "a payload was ended although writing to it had failed");
     writer->writer->End();
     writer->ended = true;
   });

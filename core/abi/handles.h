@@ -48,6 +48,7 @@ struct EpContextWriter {
   epiphyte::core::PayloadWriter* writer = nullptr;
   int32_t index = 0;
   bool ended = false;
+  bool broken = false;  // bytes of it are missing
 };
 
 struct EpContextSink {

@@ -149,12 +149,12 @@ class Provider : public std::enable_shared_from_this<Provider> {
                                                     std::exception_ptr failure);
 
   const LoadedPlugin& plugin_;
+  std::vector<ContextBlob> blobs_;             // kept alive for the kernels and for what the workspace views
   std::unique_ptr<EpShareGroup> share_group_;  // outlives provider_
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;
   ProgressFunction progress_;
   std::vector<std::string> partition_names_;  // of all Compile calls
-  std::vector<ContextBlob> blobs_;            // kept alive for the kernels
 };
 
 }  // namespace epiphyte::core

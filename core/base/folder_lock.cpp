@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/base/error.h"
+#include "core/base/log.h"
 
 namespace epiphyte::core {
 namespace {
@@ -37,9 +37,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder, Mode mode) {
     close(fd_);
     fd_ = -1;
     if (taken && mode == kExclusive) {
-      Fail(StatusCode::kFail,
-           "folder '{}' has been locked by another process for {} seconds; end that process or choose another folder",
-           folder.string(), kPublisherPatience.count());
+      Log(LogLevel::kWarning, "folder_lock", "folder '{}' has been locked by other processes for {} seconds; going on",
+          folder.string(), kPublisherPatience.count());
     }
     return;
   }

@@ -1,11 +1,13 @@
 #include "core/context/compatibility.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 namespace {
@@ -24,6 +26,31 @@ int Badness(ContextVerdict verdict) {
     case ContextVerdict::kUnsupported: return 3;
   }
   return 3;
+}
+
+// A plugin that is installed but can't be used is more to the point than none.
+std::optional<PluginEntry> UnusableOwner(const std::string& source, const Catalog& catalog) {
+  for (PluginEntry& entry : catalog.entries()) {
+    const auto& sources = entry.manifest.sources;
+    const bool usable = entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
+    if (usable || entry.state == PluginState::kShadowed) continue;
+    if (std::find(sources.begin(), sources.end(), source) != sources.end()) return std::move(entry);
+  }
+  return std::nullopt;
+}
+
+std::string WhyUnusable(const PluginEntry& entry, std::string_view source) {
+  return fmt::format("provider '{}' owns source '{}' but can't be used ({}): {}{}{} (manifest '{}')",
+                     entry.manifest.name, source, PluginStateName(entry.state), entry.message,
+                     entry.hint.empty() ? "" : "; ", entry.hint, entry.manifest.path.string());
+}
+
+// What wrote the node, as far as the node says: "written with SDK 'X 1.2' for 'arch'".
+std::string Origin(const ContextNodeToLoad& node) {
+  if (node.ep_sdk_version.empty() && node.hardware_architecture.empty()) return "written with an unknown SDK";
+  return fmt::format(
+      "written with SDK '{}'{}", PrintableLine(node.ep_sdk_version, 100),
+      node.hardware_architecture.empty() ? "" : " for '" + PrintableLine(node.hardware_architecture, 100) + "'");
 }
 
 // What one plugin says of contexts, asked once for each different header and payload.
@@ -99,7 +126,7 @@ class ModelCheck {
   void Judge(const Node& node, const EpContextAttributes& attributes, NodeCheck* check) {
     check->provider = catalog_.OwnerOfSource(attributes.source);
     const LoadedPlugin* plugin = check->provider.empty() ? nullptr : catalog_.TryLoad(check->provider);
-    if (plugin == nullptr) return ExplainUnusable(attributes.source, check);
+    if (plugin == nullptr) return ExplainUnusable(node, attributes.source, check);
     ContextHeader header;
     header.source = attributes.source;
     header.ep_sdk_version = attributes.ep_sdk_version;
@@ -119,21 +146,10 @@ class ModelCheck {
     check->reason = answer.reason;
   }
 
-  // A plugin that is installed but can't be used is more to the point than none.
-  void ExplainUnusable(const std::string& source, NodeCheck* check) const {
-    for (const PluginEntry& entry : catalog_.entries()) {
-      const auto& sources = entry.manifest.sources;
-      const bool usable = entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
-      if (usable || entry.state == PluginState::kShadowed) continue;
-      if (std::find(sources.begin(), sources.end(), source) == sources.end()) continue;
-      check->provider = entry.manifest.name;
-      check->reason =
-          fmt::format("provider '{}' owns source '{}' but can't be used ({}): {}{}{}", entry.manifest.name, source,
-                      PluginStateName(entry.state), entry.message, entry.hint.empty() ? "" : "; ", entry.hint);
-      return;
-    }
-    check->provider.clear();
-    check->reason = UnownedSourceMessage(check->node, source, catalog_) + "; install the plugin it was compiled with";
+  void ExplainUnusable(const Node& node, const std::string& source, NodeCheck* check) const {
+    const std::optional<PluginEntry> owner = UnusableOwner(source, catalog_);
+    check->provider = owner ? owner->manifest.name : std::string();
+    check->reason = owner ? WhyUnusable(*owner, source) : UnownedSourceMessage(node, source, catalog_);
   }
 
   static void AddToProvider(const NodeCheck& node, ContextReport* report) {
@@ -184,36 +200,49 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
     header.blob = shows_payload ? blobs[static_cast<size_t>(node.blob)] : ContextBlob{};
     const ContextCheck answer = asker.Ask(plugin, header);
 
-    const bool embedded = node.node->IntAttribute("embed_mode", 1) == 1;
-    const auto label = [&] {
-      return fmt::format("EPContext node '{}' (source '{}'{}) by provider '{}' {}", NodePath(*node.node), node.source,
-                         embedded ? "" : ", file '" + node.node->StringAttribute("ep_cache_context") + "'", plugin.name,
-                         plugin.version);
-    };
+    const auto label = [&] { return fmt::format("{}, {},", ContextNodeLabel(*node.node), Origin(node)); };
     if (answer.verdict == ContextVerdict::kUnsupported) {
-      const bool has_advice = answer.reason.find("compile") != std::string::npos;
-      Fail(StatusCode::kInvalidGraph, "{} can't be used here: {}{}", label(), answer.reason,
-           has_advice ? "" : "; compile the model again on this machine");
+      const bool has_advice = answer.reason.find("compile the model again") != std::string::npos;
+      Fail(StatusCode::kInvalidGraph, "{} can't be used by provider '{}' {} here: {}{}", label(), plugin.name,
+           plugin.version, answer.reason, has_advice ? "" : "; compile the model again on this machine");
     }
     if (answer.verdict != ContextVerdict::kPreferRecompilation) continue;
     if (fail_on_suboptimal) {
-      Fail(StatusCode::kInvalidGraph,
-           "{} would work, but not optimally: {}; session.fail_on_suboptimal_compiled_model is 1: compile the model "
-           "again, or set it to 0",
-           label(), answer.reason);
+      Fail(
+          StatusCode::kInvalidGraph,
+          "{} would work with provider '{}' {}, but not optimally: {}; session.fail_on_suboptimal_compiled_model is 1: "
+          "compile the model again, or set it to 0",
+          label(), plugin.name, plugin.version, answer.reason);
     }
-    if (!warned) Log(LogLevel::kWarning, "context", "{} works, but not optimally: {}", label(), answer.reason);
+    if (!warned) {
+      Log(LogLevel::kWarning, "context", "{} works with provider '{}' {}, but not optimally: {}", label(), plugin.name,
+          plugin.version, answer.reason);
+    }
     warned = true;
   }
 }
 
-std::string UnownedSourceMessage(std::string_view node, std::string_view source, const Catalog& catalog) {
+std::string LoadFailureMessage(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
+                               std::string_view reason) {
+  const ContextNodeToLoad& first = nodes.front();
+  const std::string more = nodes.size() == 1 ? "" : fmt::format(" and {} more of its nodes", nodes.size() - 1);
+  return fmt::format(
+      "{}{}, {}, can't be loaded by provider '{}' {}: {}{}", ContextNodeLabel(*first.node), more, Origin(first),
+      plugin.name, plugin.version, reason,
+      reason.find("compile the model again") == std::string_view::npos ? "; compile the model again" : "");
+}
+
+std::string UnownedSourceMessage(const Node& node, const std::string& source, const Catalog& catalog) {
+  if (const std::optional<PluginEntry> owner = UnusableOwner(source, catalog)) {
+    return fmt::format("{}: {}", ContextNodeLabel(node), WhyUnusable(*owner, source));
+  }
   std::set<std::string> known;
   for (const PluginEntry& entry : catalog.entries()) {
     known.insert(entry.manifest.sources.begin(), entry.manifest.sources.end());
   }
-  return fmt::format("EPContext node '{}' has source '{}', which no installed plugin owns (installed: {})", node,
-                     source, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+  return fmt::format(
+      "{}: no installed plugin owns source '{}' (installed: {}); install the plugin that it was compiled with",
+      ContextNodeLabel(node), source, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
 }  // namespace epiphyte::core

@@ -69,7 +69,13 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
                    std::span<const ContextBlob> blobs, const std::map<std::string, std::string>& metadata,
                    bool fail_on_suboptimal);
 
-// "EPContext node 'n' has source 'QNN', which no installed plugin owns (installed: A, B)"; sources sorted, once each.
-std::string UnownedSourceMessage(std::string_view node, std::string_view source, const Catalog& catalog);
+// What a session says when LoadContext of `plugin` failed with `reason`: nodes, sources, file, what wrote them and what
+// to do.
+std::string LoadFailureMessage(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
+                               std::string_view reason);
+
+// Why no plugin takes the node: nobody owns its source (the installed ones are named, sorted, once each), or the one
+// that does can't be used (its state, manifest and hint are given).
+std::string UnownedSourceMessage(const Node& node, const std::string& source, const Catalog& catalog);
 
 }  // namespace epiphyte::core

@@ -22,7 +22,7 @@ void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, const Loa
   }
   if (!options.verify_digests) return;
   std::string digest = options.group != nullptr ? options.group->DigestOf(blob, options.pool)
-                                                   : Xxh128OfMapping(blob.data, blob.size, options.pool);
+                                                : Xxh128OfMapping(blob.data, blob.size, options.pool);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
          "{} has digest {}, but the context model was written with {}; the file was replaced or damaged: restore it or "
@@ -36,32 +36,38 @@ void CheckEmbedded(const std::vector<PayloadRecord>& records, const ContextBlob&
                    std::string_view what) {
   const PayloadRecord* nearest = nullptr;
   const bool by_size = options.embedded_verified || !options.verify_digests;
+  std::string digest;  // once, however many records there are
+  const auto fits = [&](const PayloadRecord& record) {
+    if (digest.empty()) digest = Xxh128(blob.data, blob.size);
+    return record.xxh128 == digest;
+  };
   for (const PayloadRecord& record : records) {
     if (!record.file.empty()) continue;
-    if (record.size == blob.size && (by_size || record.xxh128 == Xxh128(blob.data, blob.size))) return;
+    if (record.size == blob.size && (by_size || fits(record))) return;
     if (nearest == nullptr || record.size == blob.size) nearest = &record;
   }
   if (nearest != nullptr) CheckRecord(*nearest, blob, options, what);
 }
 
 ContextBlob OpenPayload(const std::string& name, const LoadOptions& options, const std::string& what) {
+  if (options.store == nullptr && options.model_path.empty()) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
+  }
   try {
     if (options.store != nullptr) {
       CheckFileName(name, what);
       ContextStore::Bytes bytes = options.store->Open(name);
       return {bytes.data, bytes.size, std::move(bytes.owner)};
     }
-    if (options.model_path.empty()) {
-      Fail(StatusCode::kInvalidGraph,
-           "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
-    }
     const std::filesystem::path path = ResolveBeside(options.model_path, name, what);
     if (options.group != nullptr) return options.group->OpenFile(path);
     const auto file = MappedFile::Open(path);
     return {file->data(), file->size(), file};
   } catch (const Error& error) {
-    if (error.code() == StatusCode::kInvalidGraph) throw;
-    throw Error(StatusCode::kInvalidGraph, fmt::format("{}: {}", what, error.message()));
+    const bool named = error.message().starts_with(what);
+    throw Error(StatusCode::kInvalidGraph, fmt::format("{}{}{}; put the file in its place or compile the model again",
+                                                       named ? "" : what, named ? "" : ": ", error.message()));
   }
 }
 
@@ -93,19 +99,26 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& optio
           blob_of_file.try_emplace(attributes.ep_cache_context, static_cast<int32_t>(batch.blobs.size()));
       load.blob = found->second;
       if (is_new) {
-        std::string what = fmt::format("EPContext node '{}' (source '{}'): file '{}'", node->name(), attributes.source,
-                                       PrintableLine(attributes.ep_cache_context, 200));
+        std::string what = fmt::format("EPContext node '{}' (source '{}'): file '{}'", NodePath(*node),
+                                       attributes.source, PrintableLine(attributes.ep_cache_context, 200));
         ContextBlob blob = OpenPayload(attributes.ep_cache_context, options, what);
         auto record = std::find_if(records.begin(), records.end(), [&](const PayloadRecord& candidate) {
           return candidate.file == attributes.ep_cache_context;
         });
-        if (record != records.end()) CheckRecord(*record, blob, options, what);
+        if (record != records.end()) {
+          CheckRecord(*record, blob, options, what);
+        } else if (!records.empty() && options.verify_digests) {
+          Fail(StatusCode::kInvalidGraph,
+               "{}: the model has records of its payloads, but none of this one; compile the "
+               "model again",
+               what);
+        }
         batch.blobs.push_back(std::move(blob));
       }
     } else if (attributes.embed_mode == 1 && attributes.main_context == 1) {
       load.blob = static_cast<int32_t>(batch.blobs.size());
       std::string what =
-          fmt::format("EPContext node '{}' (source '{}'): the embedded payload", node->name(), attributes.source);
+          fmt::format("EPContext node '{}' (source '{}'): the embedded payload", NodePath(*node), attributes.source);
       CheckEmbedded(records, attributes.payload, options, what);
       batch.blobs.push_back(attributes.payload);
     }
@@ -121,7 +134,7 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& optio
       Fail(StatusCode::kInvalidGraph,
            "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and that source is "
            "in the model; compile the model again",
-           load.node->name(), load.source);
+           NodePath(*load.node), load.source);
     }
     bool names_primary = std::find(primaries.begin(), primaries.end(), load.blob) != primaries.end();
     if (!names_primary)

@@ -1,21 +1,35 @@
 #include "core/context/context_model.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/context/seal.h"
 
 namespace epiphyte::core {
 namespace {
 
 constexpr std::string_view kPayloadKey = "epiphyte.context.payload.";
+constexpr std::string_view kAdvice = "compile the source model again";
+
+// Of the types that an EPContext node may have; the rest is told apart from them, not from each other.
+std::string_view TypeName(AttributeType type) {
+  switch (type) {
+    case AttributeType::kInt: return "INT";
+    case AttributeType::kFloat: return "FLOAT";
+    case AttributeType::kString: return "STRING";
+    case AttributeType::kTensor: return "TENSOR";
+    default: return "another type";
+  }
+}
 
 const Attribute* Typed(const Node& node, std::string_view name, AttributeType type) {
   const Attribute* attribute = node.FindAttribute(name);
   if (attribute != nullptr && attribute->type() != type) {
     Fail(StatusCode::kInvalidGraph,
-         "EPContext node '{}': attribute '{}' has type {}, expected {}; the model was not written by a conforming tool",
-         node.name(), name, static_cast<int>(attribute->type()), static_cast<int>(type));
+         "{}: attribute '{}' is {}, expected {}; the model was not written by a conforming tool: {}",
+         ContextNodeLabel(node), name, TypeName(attribute->type()), TypeName(type), kAdvice);
   }
   return attribute;
 }
@@ -34,6 +48,28 @@ std::string Text(const Node& node, std::string_view name) {
 
 bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
 
+std::string NodePath(const Node& node) {
+  std::string path = node.name();
+  const Graph* graph = &node.graph();
+  for (const Node* parent = graph->parent(); parent != nullptr; parent = graph->parent()) {
+    for (const auto& attribute : parent->attributes()) {
+      for (const auto& body : attribute->graphs()) {
+        if (body.get() == graph) path = parent->name() + "/" + attribute->name() + "/" + path;
+      }
+    }
+    graph = &parent->graph();
+  }
+  return path;
+}
+
+std::string ContextNodeLabel(const Node& node) {
+  const bool has_source = node.FindAttribute("source") != nullptr;
+  const std::string file = node.IntAttribute("embed_mode", 1) == 0 ? node.StringAttribute("ep_cache_context") : "";
+  return fmt::format("EPContext node '{}' ({}{})", NodePath(node),
+                     has_source ? "source '" + PrintableLine(node.StringAttribute("source"), 200) + "'" : "no source",
+                     file.empty() ? "" : ", file '" + PrintableLine(file, 200) + "'");
+}
+
 EpContextAttributes ReadContextAttributes(const Node& node) {
   EpContextAttributes read;
   read.main_context = Int(node, "main_context", 1);
@@ -47,13 +83,18 @@ EpContextAttributes ReadContextAttributes(const Node& node) {
   read.onnx_model_filename = Text(node, "onnx_model_filename");
   for (auto [name, value] : {std::pair{"main_context", read.main_context}, {"embed_mode", read.embed_mode}}) {
     if (value != 0 && value != 1) {
-      Fail(StatusCode::kInvalidGraph, "EPContext node '{}': {} is {}, expected 0 or 1", node.name(), name, value);
+      Fail(StatusCode::kInvalidGraph, "{}: {} is {}, expected 0 or 1; {}", ContextNodeLabel(node), name, value,
+           kAdvice);
     }
   }
   const Attribute* cache = node.FindAttribute("ep_cache_context");
   if (cache != nullptr && cache->type() == AttributeType::kTensor) {
     // The reader's form of a large payload, viewed in place.
     ConstantPtr bytes = cache->t();
+    if (bytes->type() != DataType::kUint8) {
+      Fail(StatusCode::kInvalidGraph, "{}: ep_cache_context is a tensor of {}, expected STRING; {}",
+           ContextNodeLabel(node), DataTypeName(bytes->type()), kAdvice);
+    }
     read.payload = {bytes->data(), bytes->byte_size(), bytes};
   } else if (cache != nullptr) {
     read.ep_cache_context = Typed(node, "ep_cache_context", AttributeType::kString)->s();
@@ -62,12 +103,13 @@ EpContextAttributes ReadContextAttributes(const Node& node) {
   }
   if (read.embed_mode == 0 && cache != nullptr && cache->type() == AttributeType::kTensor) {
     Fail(StatusCode::kInvalidGraph,
-         "EPContext node '{}': ep_cache_context holds {} bytes where a file name is expected (embed_mode 0)",
-         node.name(), read.payload.size);
+         "{}: ep_cache_context holds {} bytes where a file name is expected (embed_mode 0); {}", ContextNodeLabel(node),
+         read.payload.size, kAdvice);
   }
   if (read.main_context == 1 && (read.embed_mode == 1 ? read.payload.size == 0 : read.ep_cache_context.empty())) {
-    Fail(StatusCode::kInvalidGraph, "EPContext node '{}': main_context is 1 but ep_cache_context is {}; {}",
-         node.name(), cache == nullptr ? "missing" : "empty", "compile the model again");
+    Fail(StatusCode::kInvalidGraph, "{}: main_context is 1 but ep_cache_context is {}, expected {}; {}",
+         ContextNodeLabel(node), cache == nullptr ? "missing" : "empty",
+         read.embed_mode == 1 ? "the payload (embed_mode 1)" : "the payload's file name (embed_mode 0)", kAdvice);
   }
   return read;
 }
@@ -121,13 +163,23 @@ std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::s
   return records;
 }
 
+namespace {
+
+// A plugin's version may be any text, and a record's words end at spaces.
+std::string Word(std::string text) {
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
 void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata) {
   (*metadata)[std::string(kContextVersionKey)] = kContextVersion;
   for (size_t i = 0; i < records.size(); ++i) {
     const PayloadRecord& record = records[i];
     // Zero-padded, so that the map's order is the records' order.
     (*metadata)[fmt::format("{}{:06}", kPayloadKey, i)] =
-        fmt::format("{} {} {} {} {}", record.size, record.xxh128, record.provider, record.plugin_version,
+        fmt::format("{} {} {} {} {}", record.size, record.xxh128, Word(record.provider), Word(record.plugin_version),
                     record.file.empty() ? "-" : record.file);
   }
 }
@@ -146,9 +198,8 @@ std::optional<InitializersRecord> InitializersRecord::Read(const std::map<std::s
   if (second < text.size()) record.file = text.substr(second + 1);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + first || record.xxh128.size() != 32 ||
       record.file.empty()) {
-    Fail(StatusCode::kInvalidGraph,
-         "metadata '{}' is '{}', expected '<size> <xxh128> <file>'; compile the model again", kInitializersKey,
-         text.substr(0, 128));
+    Fail(StatusCode::kInvalidGraph, "metadata '{}' is '{}', expected '<size> <xxh128> <file>'; compile the model again",
+         kInitializersKey, text.substr(0, 128));
   }
   return record;
 }

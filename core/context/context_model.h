@@ -38,6 +38,11 @@ struct EpContextAttributes {
 };
 
 bool IsContextNode(const Node& node);
+// "loop/body/npu_0": the node's name after those of the nodes and attributes around it.
+std::string NodePath(const Node& node);
+// "EPContext node 'loop/body/npu_0' (source 'Npu', file 'm_npu.bin')": how messages name a node, whatever is wrong with
+// its attributes.
+std::string ContextNodeLabel(const Node& node);
 // Throws INVALID_GRAPH on attributes of the wrong type.
 EpContextAttributes ReadContextAttributes(const Node& node);
 std::vector<Node*> FindContextNodes(Graph& graph);  // nested graphs included

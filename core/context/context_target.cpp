@@ -1,5 +1,8 @@
 #include "core/context/context_target.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <system_error>
 
 #include "core/base/error.h"
@@ -27,6 +30,11 @@ void ContextTarget::Validate() const {
     Fail(StatusCode::kInvalidArgument, "folder '{}' for the context model does not exist; create it first",
          folder().string());
   }
+  // Found out now, not after minutes of compiling.
+  if (!in_store && access(folder().c_str(), W_OK | X_OK) != 0) {
+    Fail(StatusCode::kFail, "folder '{}' can't be written: {}; choose another ep.context_file_path", folder().string(),
+         std::generic_category().message(errno));
+  }
   if (!external_initializers.empty()) {
     const std::filesystem::path name(external_initializers);
     if (name.has_parent_path() || name.is_absolute() || name == "." || name == ".." ||
@@ -36,10 +44,11 @@ void ContextTarget::Validate() const {
            external_initializers);
     }
     if (name == model.filename()) {
-      Fail(StatusCode::kInvalidArgument,
-           "ep.context_model_external_initializers_file_name is '{}', which is the context model itself; choose another "
-           "name",
-           external_initializers);
+      Fail(
+          StatusCode::kInvalidArgument,
+          "ep.context_model_external_initializers_file_name is '{}', which is the context model itself; choose another "
+          "name",
+          external_initializers);
     }
   }
   // The binaries are named after the model, and the model's reader takes no name that some system takes for a path.
@@ -47,7 +56,8 @@ void ContextTarget::Validate() const {
     try {
       CheckFileName(binary_stem, "binaries");
     } catch (const Error& error) {
-      Fail(StatusCode::kInvalidArgument, "ep.context_file_path '{}' gives the binaries a name that can't be read back: {}",
+      Fail(StatusCode::kInvalidArgument,
+           "ep.context_file_path '{}' gives the binaries a name that can't be read back: {}",
            PrintableLine(model.string(), 200), error.message());
     }
   }

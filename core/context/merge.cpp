@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
@@ -61,7 +62,8 @@ void CheckInitializers(const std::filesystem::path& model, const std::optional<I
       model.string(), name);
 }
 
-MergeModel ReadChecked(const std::filesystem::path& path) {
+// `sources` gets the files that the model is made of.
+MergeModel ReadChecked(const std::filesystem::path& path, std::vector<std::filesystem::path>* sources) {
   std::optional<InitializersRecord> initializers;
   ReadOptions options;
   options.accept_model = [&](std::string_view bytes, const std::map<std::string, std::string>& metadata) {
@@ -70,8 +72,30 @@ MergeModel ReadChecked(const std::filesystem::path& path) {
   };
   options.accept_external = [&](const std::string& name, const ExternalFile& file) {
     CheckInitializers(path, initializers, name, file);
+    sources->push_back(path.parent_path() / name);
   };
+  sources->push_back(path);
   return {path, MergeStem(path), ReadModelFile(path, options)};
+}
+
+// Whatever may be overwritten: what is merged is not.
+void RefuseSources(const MergeOptions& options, const std::vector<std::filesystem::path>& sources,
+                   const std::vector<MergedBinary>& binaries) {
+  const std::filesystem::path folder = options.output.parent_path();
+  std::vector<std::filesystem::path> written = {options.output};
+  if (!options.external_initializers.empty()) written.push_back(folder / options.external_initializers);
+  for (const MergedBinary& binary : binaries) {
+    if (!binary.referenced) written.push_back(folder / binary.name);
+  }
+  for (const std::filesystem::path& file : written) {
+    for (const std::filesystem::path& source : sources) {
+      std::error_code error;
+      if (!std::filesystem::equivalent(file, source, error)) continue;
+      Fail(StatusCode::kInvalidArgument,
+           "'{}' would be replaced, but it is part of what is merged; choose another name for what is written",
+           file.string());
+    }
+  }
 }
 
 std::shared_ptr<const ModelFunctions> MergeFunctions(const std::vector<MergeModel>& models) {
@@ -196,17 +220,19 @@ class Writing {
 MergeResult MergeContextModels(const MergeOptions& options) {
   CheckOptions(options);
   std::vector<MergeModel> models;
+  std::vector<std::filesystem::path> sources;
   // Models and payloads are seen as they were published together.
   std::vector<std::unique_ptr<FolderLock>> reading;
   for (const std::filesystem::path& path : options.models) {
     reading.push_back(std::make_unique<FolderLock>(path.parent_path(), FolderLock::kShared));
-    models.push_back(ReadChecked(path));
+    models.push_back(ReadChecked(path, &sources));
   }
   const std::vector<MergeConnection> connections = ParseConnections(options.connections, models);
   std::set<std::string> reserved = {options.output.filename().string()};
   if (!options.external_initializers.empty()) reserved.insert(options.external_initializers);
   MergePayloads payloads(options.output, std::move(reserved));
   payloads.Plan(models);
+  RefuseSources(options, sources, payloads.binaries());
   reading.clear();  // what is mapped stays as it is; publishing takes the lock for itself
 
   JoinedGraph joined = JoinGraphs(models, connections, MergeStem(options.output));

@@ -15,20 +15,6 @@ std::string Label(const Node& node, const EpContextAttributes& attributes) {
 
 }  // namespace
 
-std::string NodePath(const Node& node) {
-  std::string path = node.name();
-  const Graph* graph = &node.graph();
-  for (const Node* parent = graph->parent(); parent != nullptr; parent = graph->parent()) {
-    for (const auto& attribute : parent->attributes()) {
-      for (const auto& body : attribute->graphs()) {
-        if (body.get() == graph) path = parent->name() + "/" + attribute->name() + "/" + path;
-      }
-    }
-    graph = &parent->graph();
-  }
-  return path;
-}
-
 NodePayloads::NodePayloads(const std::filesystem::path& model, const std::map<std::string, std::string>& metadata)
     : model_(model), records_(ReadPayloadRecords(metadata)), used_(records_.size(), false) {}
 

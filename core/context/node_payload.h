@@ -19,9 +19,6 @@
 
 namespace epiphyte::core {
 
-// "loop/body/npu_0": the node's name after those of the nodes and attributes around it.
-std::string NodePath(const Node& node);
-
 struct NodePayload {
   ContextBlob blob;             // empty: the node has none, or it can't be opened
   std::string digest;           // of the blob; "" without one

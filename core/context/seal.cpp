@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
@@ -14,7 +15,8 @@ namespace {
 
 constexpr size_t kDigits = 32;
 
-// ModelProto.metadata_props (field 14) with key and value, up to the digits of the value. All lengths fit into one byte.
+// ModelProto.metadata_props (field 14) with key and value, up to the digits of the value. All lengths fit into one
+// byte.
 std::string Prefix() {
   std::string prefix;
   prefix += '\x72';
@@ -60,13 +62,11 @@ void RequireSeal(const void* data, uint64_t size, const std::map<std::string, st
       "restore the file or compile the model again; if you changed it on purpose, renew the seal with `epiphyte verify "
       "--reseal`";
   switch (CheckSeal(data, size)) {
-    case SealState::kIntact:
-      return;
+    case SealState::kIntact: return;
     case SealState::kBroken:
       Fail(StatusCode::kInvalidGraph, "{} was changed after it was written: its seal doesn't fit its bytes; {}", what,
            kAdvice);
-    case SealState::kNone:
-      break;
+    case SealState::kNone: break;
   }
   // A model that lost the entry with the version has other entries of ours.
   constexpr std::string_view kOurs = "epiphyte.context.";
@@ -82,7 +82,12 @@ void RequireSeal(const void* data, uint64_t size, const std::map<std::string, st
   }
 }
 
-void Reseal(const std::filesystem::path& model) {
+void Reseal(const std::filesystem::path& path) {
+  // Through a link: a file in the link's place would no longer be beside the payloads that are links like it.
+  std::error_code ignored;
+  const std::filesystem::path real = std::filesystem::canonical(path, ignored);
+  const std::filesystem::path& model = real.empty() ? path : real;
+  const FolderLock lock(model.parent_path(), FolderLock::kExclusive);
   const auto file = MappedFile::Open(model);
   uint64_t size = SizeWithoutSeal(file->data(), file->size());
   ReadOptions options;
@@ -99,7 +104,7 @@ void Reseal(const std::filesystem::path& model) {
     writer.Write(file->data(), size);
   }
   writer.Finish();
-  const FolderLock lock(model.parent_path(), FolderLock::kExclusive);
+  std::filesystem::permissions(staged.staged_path(), std::filesystem::status(model, ignored).permissions(), ignored);
   staged.Commit(/*overwrite=*/true);
 }
 

@@ -41,6 +41,7 @@ std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool) {
 
 std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(loading_, [](const auto& known) { return known.second.expired(); });
   std::weak_ptr<ShareGroup>& entry = loading_[name];
   std::shared_ptr<ShareGroup> group = entry.lock();
   if (!group) entry = group = std::make_shared<ShareGroup>(name);

@@ -9,11 +9,13 @@
 //   ContextBlob blob = group->OpenFile(path);
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "core/abi/provider.h"
 #include "core/abi/share_workspaces.h"
@@ -38,9 +40,9 @@ class ShareGroup {
     ContextBlob blob;
     std::string xxh128;  // "" until somebody asked
   };
-  std::shared_ptr<ShareWorkspaces> workspaces_;
   std::mutex mutex_;
-  std::map<std::string, Shared> files_;  // by path and what tells a file from its replacement
+  std::map<std::string, Shared> files_;          // by path and what tells a file from its replacement
+  std::shared_ptr<ShareWorkspaces> workspaces_;  // goes before the files, which it may view
 };
 
 // Those of an environment. Thread-safe.
@@ -52,9 +54,10 @@ class ShareGroups {
   // A group that compiles, with what it has so far.
   struct Compiling {
     std::shared_ptr<ShareGroup> group;
-    std::shared_ptr<ContextSet> set;  // null until the first session has made it
-    std::mutex turn;                  // sessions of a group compile one after another
-    bool ended = false;               // published or given up; guarded by `turn`
+    std::shared_ptr<ContextSet> set;        // null until the first session has made it
+    std::mutex turn;                        // sessions of a group compile one after another
+    bool ended = false;                     // published or given up; guarded by `turn`
+    std::atomic<std::thread::id> compiler;  // who has `turn`; nobody: none
   };
   // Made when there is none.
   std::shared_ptr<Compiling> ForCompiling(const std::string& name);

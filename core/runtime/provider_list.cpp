@@ -83,7 +83,8 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& 
   }
   if (want_fallback && fallback != nullptr) add(catalog.Load(fallback->manifest.name), {}, false);
   for (const auto& [name, unused] : options.provider_options) {
-    if (std::none_of(slots.begin(), slots.end(), [&, &name = name](const ProviderSlot& slot) { return slot.plugin->name == name; })) {
+    if (std::none_of(slots.begin(), slots.end(),
+                     [&, &name = name](const ProviderSlot& slot) { return slot.plugin->name == name; })) {
       Fail(StatusCode::kInvalidArgument,
            "options were given for provider '{}', which this session doesn't use; list it, or see `epiphyte plugins` "
            "for the installed ones",

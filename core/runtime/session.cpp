@@ -7,10 +7,25 @@
 #include "core/abi/host_tables.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/runtime/context_cache.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
+namespace {
+
+// Names from models and plugins end in messages; whoever gets one prints it.
+template <typename Action>
+auto Printably(Action action) {
+  constexpr size_t kMaxMessage = size_t{64} << 10;
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error(error.code(), PrintableLine(error.message(), kMaxMessage));
+  }
+}
+
+}  // namespace
 
 Environment::Environment(CatalogOptions options) : catalog_(std::move(options), HostInfo()) {}
 
@@ -83,12 +98,12 @@ struct Session::Impl {
 
 Session::Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
     : impl_(std::make_unique<Impl>(options)) {
-  impl_->Open(environment, {model}, options);
+  Printably([&] { impl_->Open(environment, {model}, options); });
 }
 
 Session::Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options)
     : impl_(std::make_unique<Impl>(options)) {
-  impl_->Open(environment, {{}, /*in_memory=*/true, bytes, size}, options);
+  Printably([&] { impl_->Open(environment, {{}, /*in_memory=*/true, bytes, size}, options); });
 }
 
 Session::~Session() {
@@ -198,11 +213,16 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
 Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionOptions& options) {
   ThreadPool pool(options.thread_count);
   SessionOptions without_context = options;
-  if (options.GetBool("ep.context_enable")) without_context.Set("ep.context_enable", "0");
+  if (options.GetBool("ep.context_enable")) {
+    for (const char* key : {"ep.context_enable", "ep.share_ep_contexts", "ep.stop_share_ep_contexts"})
+      without_context.Set(key, "0");
+  }
   SessionBuilder builder(environment, without_context, &pool, nullptr);
-  builder.ReadFile(model);
-  builder.Partition();
-  return builder.TakePlacement();
+  return Printably([&] {
+    builder.ReadFile(model);
+    builder.Partition();
+    return builder.TakePlacement();
+  });
 }
 
 }  // namespace epiphyte::core

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <sstream>
+#include <thread>
 #include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_loader.h"
 #include "core/context/context_model.h"
@@ -44,6 +46,7 @@ SessionBuilder::SessionBuilder(Environment& environment, const SessionOptions& o
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
+  compiling_group_->compiler = std::thread::id();
   const bool ended = !joined_ || options_.GetBool("ep.stop_share_ep_contexts");
   if (!ended) return;
   compiling_group_->ended = true;
@@ -70,10 +73,21 @@ void SessionBuilder::JoinShareGroup() {
     return;
   }
   // One session after another; a group may have ended while this one waited.
-  do {
-    compiling_group_ = environment_.share_groups().ForCompiling(name);
-    turn_ = std::unique_lock<std::mutex>(compiling_group_->turn);
-  } while (compiling_group_->ended);
+  for (;;) {
+    const auto group = environment_.share_groups().ForCompiling(name);
+    if (group->compiler.load() == std::this_thread::get_id()) {
+      Fail(StatusCode::kInvalidArgument,
+           "a session of share group '{}' was created by a callback of another one that compiles; create it when that "
+           "one is ready",
+           name);
+    }
+    std::unique_lock<std::mutex> turn(group->turn);
+    if (group->ended) continue;
+    group->compiler = std::this_thread::get_id();
+    compiling_group_ = group;
+    turn_ = std::move(turn);
+    return;
+  }
 }
 
 void SessionBuilder::ReadFile(const std::filesystem::path& path) {
@@ -108,11 +122,13 @@ ReadOptions SessionBuilder::MakeReadOptions() {
 
   const bool verify = options_.Get("ep.context_verify") == "full";
   auto initializers = std::make_shared<std::optional<InitializersRecord>>();
+  const std::string what =
+      model_path_.empty() ? std::string("the context model") : fmt::format("context model '{}'", model_path_.string());
   read.accept_model = [=, sealed = sealed_](std::string_view bytes,
                                             const std::map<std::string, std::string>& metadata) {
     *initializers = InitializersRecord::Read(metadata);
     if (!verify) return;
-    RequireSeal(bytes.data(), bytes.size(), metadata, "the context model");
+    RequireSeal(bytes.data(), bytes.size(), metadata, what);
     *sealed = SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
   };
   read.open_external = [=, store = options_.context_store](const std::string& name) -> ExternalFile {
@@ -127,8 +143,7 @@ ReadOptions SessionBuilder::MakeReadOptions() {
     if (!bytes.owner) bytes.owner = store;
     return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
   };
-  read.accept_external = [=, pool = pool_, files = external_files_](const std::string& name,
-                                                                    const ExternalFile& file) {
+  read.accept_external = [=, pool = pool_, files = external_files_](const std::string& name, const ExternalFile& file) {
     files->push_back(name);
     if (!*initializers || (*initializers)->file != name) return;
     const InitializersRecord& record = **initializers;
@@ -202,6 +217,7 @@ void SessionBuilder::Prepare() {
   {
     Profiler::Span span(profiler_, "session", "inline functions");
     InlineUnclaimedFunctions();
+    ProtectSource();  // the bodies of functions may have external data of their own
   }
   int level = std::stoi(options_.Get("epiphyte.graph_optimization_level"));
   if (level > 0) {
@@ -255,33 +271,38 @@ void SessionBuilder::InlineUnclaimedFunctions() {
   }
 }
 
+// What is wrong with a context is told with the model that it is in: an application has many.
+template <typename Body>
+void SessionBuilder::NamingModel(Body&& body) const {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::kInvalidGraph || model_path_.empty()) throw;
+    throw Error(error.code(), fmt::format("'{}': {}", PrintableLine(model_path_.string(), 1024), error.message()));
+  }
+}
+
 void SessionBuilder::PlaceContextNodes() {
   for (Node* node : FindContextNodes(*model_.graph)) {
     if (generator_ != nullptr) {
       Fail(StatusCode::kInvalidGraph,
-           "the model is a context model already (node '{}'); give the source model to ep.context_enable",
-           node->name());
+           "the model is a context model already: {}; give the source model to ep.context_enable",
+           ContextNodeLabel(*node));
     }
-    std::string source = ReadContextAttributes(*node).source;
+    const std::string source = ReadContextAttributes(*node).source;
     std::string owner = environment_.catalog().OwnerOfSource(source);
     if (owner.empty()) {
-      std::vector<std::string> known;
-      for (const PluginEntry& entry : environment_.catalog().entries()) {
-        known.insert(known.end(), entry.manifest.sources.begin(), entry.manifest.sources.end());
-      }
-      Fail(StatusCode::kInvalidGraph,
-           "EPContext node '{}' has source '{}', which no installed plugin owns (installed: {}); install the plugin it "
-           "was compiled with, or run the source model{}",
-           node->name(), source, fmt::join(known, ", "),
-           model_path_.empty() ? "" : " instead of '" + model_path_.filename().string() + "'");
+      Fail(StatusCode::kInvalidGraph, "{}, or run the source model instead",
+           UnownedSourceMessage(*node, source, environment_.catalog()));
     }
     auto slot = std::find_if(providers_.begin(), providers_.end(),
                              [&](const ProviderSlot& candidate) { return candidate.plugin->name == owner; });
     if (slot == providers_.end()) {
+      std::vector<std::string> names;
+      for (const ProviderSlot& used : providers_) names.push_back(used.plugin->name);
       Fail(StatusCode::kInvalidGraph,
-           "EPContext node '{}' has source '{}', which belongs to provider '{}', and that is not in the session's "
-           "list; add it",
-           node->name(), source, owner);
+           "{}: its source belongs to provider '{}', and that is not in the session's list ({}); add it",
+           ContextNodeLabel(*node), owner, fmt::join(names, ", "));
     }
     node->provider = static_cast<int32_t>(slot - providers_.begin());
     context_nodes_[static_cast<size_t>(node->provider)].push_back(node);
@@ -290,7 +311,7 @@ void SessionBuilder::PlaceContextNodes() {
 }
 
 void SessionBuilder::Partition() {
-  PlaceContextNodes();
+  NamingModel([&] { PlaceContextNodes(); });
   Profiler::Span span(profiler_, "session", "partition");
   std::vector<PartitionProvider> askable;
   for (ProviderSlot& slot : providers_) {
@@ -331,7 +352,7 @@ void SessionBuilder::CheckEverythingPlaced() const {
 
 void SessionBuilder::Compile() {
   CheckEverythingPlaced();
-  LoadContexts();
+  NamingModel([&] { LoadContexts(); });
   CompilePartitions();
   {
     Profiler::Span span(profiler_, "session", "plan");
@@ -368,16 +389,17 @@ void SessionBuilder::LoadContexts() {
     if (context_nodes_[i].empty()) continue;
     Profiler::Span span(profiler_, "session", "load context");
     const ContextBatch& batch = batches[i];
+    const LoadedPlugin& plugin = *providers_[i].plugin;
+    RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata,
+                  options_.GetBool("session.fail_on_suboptimal_compiled_model"));
     std::vector<std::unique_ptr<Kernel>> kernels;
     try {
-      RequireUsable(*providers_[i].plugin, batch.to_load, batch.blobs, model_.metadata,
-                    options_.GetBool("session.fail_on_suboptimal_compiled_model"));
       kernels = providers_[i].provider->LoadContext(batch.to_load, batch.blobs);
     } catch (const Error& error) {
       // Whatever the plugin's code, a context that can't be loaded is INVALID_GRAPH, so that applications can
       // recompile.
       if (error.code() == StatusCode::kModelLoadCanceled) throw;
-      throw Error(StatusCode::kInvalidGraph, error.message());
+      throw Error(StatusCode::kInvalidGraph, LoadFailureMessage(plugin, batch.to_load, error.message()));
     }
     for (size_t k = 0; k < kernels.size(); ++k) kernels_[batch.nodes[k]] = std::move(kernels[k]);
   }

@@ -59,6 +59,8 @@ class SessionBuilder {
   void MakeContextTarget();
   void ProtectSource();
   void InlineUnclaimedFunctions();
+  template <typename Body>
+  void NamingModel(Body&& body) const;
   void PlaceContextNodes();
   void CheckEverythingPlaced() const;
   void LoadContexts();
@@ -73,7 +75,8 @@ class SessionBuilder {
   const SessionOptions& options_;
   ThreadPool* pool_;
   Profiler* profiler_;
-  std::filesystem::path model_path_;  // empty: from memory
+  std::shared_ptr<ShareGroup> loading_group_;  // outlives the providers, whose workspace may view what it maps
+  std::filesystem::path model_path_;           // empty: from memory
   Model model_;
   std::vector<ProviderSlot> providers_;
   std::vector<ValueSpec> inputs_;
@@ -92,7 +95,6 @@ class SessionBuilder {
   std::shared_ptr<std::vector<std::string>> external_files_ = std::make_shared<std::vector<std::string>>();
   std::shared_ptr<bool> sealed_ = std::make_shared<bool>(false);  // the model's seal was checked
 
-  std::shared_ptr<ShareGroup> loading_group_;
   std::shared_ptr<ShareGroups::Compiling> compiling_group_;
   std::unique_lock<std::mutex> turn_;
   bool joined_ = false;  // the model is in the compiling group's set, or published
