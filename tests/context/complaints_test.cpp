@@ -1,0 +1,404 @@
+// What users of ONNX Runtime complained about in EP contexts, and the specification's list of load errors: each shown
+// here not to happen, or to end in a message that names model, node, source and payload, and says what was found, what
+// was expected and what to do. Complaints that other tests hold already are not repeated.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/context/context_store.h"
+#include "tests/context/context_proto.h"
+#include "tests/framework/clerks.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+#include "tests/host/run_program.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// Three partitions for a clerk; Tanh, and MatMul with a weight, for the fallback.
+constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[N, 2] x) => (float[N, 2] y) {
+    w = Constant <value = float[2] {2, -3}> ()
+    m = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
+    a = Mul(x, w) b = Tanh(a) c = Abs(b) d = MatMul(c, m) y = Neg(d)
+  })";
+
+class Complaint : public testing::Test {
+ protected:
+  Complaint() {
+    dir_.Write("model.onnx", OnnxFromText(kModel));
+    expected_ = Run("model.onnx");
+  }
+
+  SessionOptions Options(std::vector<std::string> providers = {"notary", "scribe"}) const {
+    SessionOptions options = OptionsFor(std::move(providers));
+    for (const auto& provider : options.providers) {
+      options.provider_options[provider.name]["ledger"] = ledger_.path();
+    }
+    return options;
+  }
+  SessionOptions Compiling(bool embed = false) const {
+    SessionOptions options = Options({"notary"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", embed ? "1" : "0");
+    return options;
+  }
+  void Compile(const SessionOptions& options) { Session session(*environment_, dir_ / "model.onnx", options); }
+  std::vector<float> Run(const std::string& name) { return Run(name, Options()); }
+  std::vector<float> Run(const std::string& name, const SessionOptions& options) {
+    Session session(*environment_, dir_ / name, options);
+    return RunOn(session, {2, 2}, {1, -2, 3, 0.25});
+  }
+  std::string Refusal(const std::string& name) { return Refusal(name, Options()); }
+  std::string Refusal(const std::string& name, const SessionOptions& options) {
+    return FailureOf([&] { Run(name, options); });
+  }
+  // The compiled model, changed as another tool would; `change` gets its context nodes.
+  void Rewrite(const std::function<void(std::vector<onnx::NodeProto*>)>& change) {
+    onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
+    ForgetRecords(&model);
+    std::vector<onnx::NodeProto*> nodes;
+    for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+      if (node.op_type() == "EPContext") nodes.push_back(&node);
+    }
+    ASSERT_EQ(nodes.size(), 3u);
+    change(nodes);
+    dir_.Write("changed.onnx", model.SerializeAsString());
+  }
+
+  TempDir dir_;
+  TempDir other_;
+  Ledger ledger_{other_ / "ledger"};
+  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::vector<float> expected_;
+};
+
+// What every refusal of a context has: one line with the model, the node, its source, and advice.
+auto RefusesNode(const std::string& model, const std::string& node, const std::string& source) {
+  return AllOf(StartsWith("INVALID_GRAPH: "), HasSubstr(model), HasSubstr("EPContext node '" + node + "'"),
+               HasSubstr("source '" + source + "'"), Not(HasSubstr("\n")));
+}
+
+// --- the specification's list: driver version, SDK version, any other failure to load
+
+// "Detect mismatches between the driver version and the version required by the EP context binary" and "between the
+// runtime SDK version and the version used to generate the EP context binary". What a plugin recorded of both is its
+// ep_compatibility_info; the attribute says which SDK wrote the node.
+TEST_F(Complaint, AnotherDriverOrSdkVersionIsNamedOnBothSides) {
+  Compile(Compiling());
+  onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
+  ForgetRecords(&model);
+  for (auto& entry : *model.mutable_metadata_props()) {
+    if (entry.key() == "ep_compatibility_info.notary") entry.set_value("notary/2 driver 17");
+  }
+  dir_.Write("old.onnx", model.SerializeAsString());
+  const size_t parsed = ledger_.Count("parse");
+  EXPECT_THAT(
+      Refusal("old.onnx"),
+      AllOf(RefusesNode("old.onnx", "g_notary_0", "Notary"), HasSubstr("file 'model_notary.bin'"),
+            HasSubstr("written with SDK 'Notary SDK 3.1' for 'paper'"), HasSubstr("provider 'notary' 1.0.0"),
+            HasSubstr("'notary/2 driver 17'"), HasSubstr("'notary/3 '"), HasSubstr("; compile the model again")));
+  EXPECT_EQ(ledger_.Count("parse"), parsed) << "the plugin saw a payload that isn't its version's";
+}
+
+// "Return an error if loading the EP context binary fails for any reason"; microsoft/onnxruntime#22131: loading fails
+// and says nothing of what or where.
+TEST_F(Complaint, AFailureInsideThePluginIsToldWithEverythingTheHostKnows) {
+  for (bool embed : {false, true}) {
+    SessionOptions compiling = Compiling(embed);
+    compiling.Set("epiphyte.context_overwrite", "1");
+    Compile(compiling);
+    SessionOptions options = Options();
+    options.provider_options["notary"]["fail"] = "load";
+    const std::string refusal = Refusal("model_ctx.onnx", options);
+    EXPECT_THAT(refusal, AllOf(RefusesNode("model_ctx.onnx", "g_notary_0", "Notary"), HasSubstr("and 2 more"),
+                               HasSubstr("written with SDK 'Notary SDK 3.1'"), HasSubstr("provider 'notary' 1.0.0"),
+                               HasSubstr("load fails as asked"), HasSubstr("compile the model again")));
+    EXPECT_EQ(refusal.find("file 'model_notary.bin'") != std::string::npos, !embed);
+  }
+}
+
+// --- generation
+
+// microsoft/onnxruntime#31977: with embed_mode=1 and several partitions the model that was written can't be loaded, and
+// the error shows an empty path.
+TEST_F(Complaint, SeveralEmbeddedPartitionsAreLoadable) {
+  Compile(Compiling(/*embed=*/true));
+  EXPECT_EQ(Run("model_ctx.onnx"), expected_);
+}
+
+TEST_F(Complaint, AMissingPayloadIsAnErrorOfItsOwnAndShowsNoEmptyPath) {
+  Compile(Compiling(/*embed=*/true));
+  Rewrite([](auto nodes) { RemoveAttribute(nodes[0], "ep_cache_context"); });
+  EXPECT_THAT(Refusal("changed.onnx"),
+              AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"), HasSubstr("ep_cache_context is missing"),
+                    HasSubstr("expected the payload (embed_mode 1)"), HasSubstr("compile the source model again"),
+                    Not(HasSubstr("''"))));
+  Rewrite([](auto nodes) { SetInt(nodes[0], "main_context", 0); });
+  EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"),
+                                             HasSubstr("has main_context 0"), HasSubstr("no node with main_context 1"),
+                                             HasSubstr("compile the model again"), Not(HasSubstr("''"))));
+}
+
+// winml-cli#1081: the compile failed, the context of an earlier one was still there and passed for the new one.
+TEST_F(Complaint, AFailedCompileNeverPassesAnOlderContextForItsOwn) {
+  Compile(Compiling());
+  const auto before = ContentOf(dir_.path());
+  for (const char* call : {"compile", "save"}) {
+    SessionOptions options = Compiling();
+    options.Set("epiphyte.context_overwrite", "1");
+    options.provider_options["notary"]["fail"] = call;
+    EXPECT_THAT(FailureOf([&] { Compile(options); }), AllOf(StartsWith("EP_FAIL"), HasSubstr("notary")));
+    EXPECT_EQ(ContentOf(dir_.path()), before) << call;
+  }
+}
+
+// microsoft/onnxruntime#23358: the context model still needs the source model's large file of weights.
+TEST_F(Complaint, TheSourceModelAndItsDataMayBeDeleted) {
+  onnx::ModelProto model = ParseProtoFile(dir_ / "model.onnx");
+  ConstantsToInitializers(model.mutable_graph());
+  std::string bytes;
+  MakeExternal(model.mutable_graph(), "weights.data", &bytes);
+  for (const char* file_name : {"", "plain.data"}) {
+    SCOPED_TRACE(file_name);
+    dir_.Write("source/model.onnx", model.SerializeAsString());
+    dir_.Write("source/weights.data", bytes);
+    fs::create_directories(dir_ / "target");
+    SessionOptions options = Compiling();
+    options.Set("ep.context_file_path", (dir_ / "target/model_ctx.onnx").string());
+    options.Set("ep.context_model_external_initializers_file_name", file_name);
+    { Session session(*environment_, dir_ / "source/model.onnx", options); }
+    fs::remove_all(dir_ / "source");
+    EXPECT_EQ(Run("target/model_ctx.onnx"), expected_);
+    fs::remove_all(dir_ / "target");
+  }
+}
+
+// microsoft/onnxruntime#25188: a temporary `./model_ext_ini.bin` in the working directory, shared by all sessions.
+TEST_F(Complaint, CompilingWritesNothingOutsideTheTargetFolder) {
+  fs::create_directories(other_ / "here");
+  fs::create_directories(other_ / "temporary");
+  const ProgramResult result = RunEpiphyte(
+      {"compile", (dir_ / "model.onnx").string(), "--ep", "notary", "--option",
+       "ep.context_model_external_initializers_file_name=plain.data"},
+      other_ / "here", {{"EPIPHYTE_PLUGIN_PATH", ClerkFolder().string()}, {"TMPDIR", (other_ / "temporary").string()}});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(FilesIn(dir_.path()),
+              testing::ElementsAre("model.onnx", "model_ctx.onnx", "model_notary.bin", "plain.data"));
+  EXPECT_THAT(FilesIn(other_ / "here"), testing::IsEmpty());
+  EXPECT_THAT(FilesIn(other_ / "temporary"), testing::IsEmpty());
+}
+
+// microsoft/onnxruntime#23294: the engine was rebuilt at run time for another shape, and the file on disk no longer
+// fits. Here a context is immutable: other shapes run from what was compiled, and no file changes.
+TEST_F(Complaint, RunningOtherShapesChangesNoFile) {
+  Compile(Compiling());
+  const auto before = ContentOf(dir_.path());
+  const size_t compiled = ledger_.Count("compile");
+  {
+    Session session(*environment_, dir_ / "model_ctx.onnx", Options());
+    const std::vector<float> two = RunOn(session, {2, 2}, {1, -2, 3, 0.25});
+    const std::vector<float> three = RunOn(session, {3, 2}, {1, -2, 3, 0.25, 1, -2});
+    EXPECT_EQ(two, expected_);
+    EXPECT_EQ(std::vector<float>(three.begin(), three.begin() + 4), expected_);
+    EXPECT_EQ(std::vector<float>(three.begin() + 4, three.end()), std::vector<float>(two.begin(), two.begin() + 2));
+  }
+  EXPECT_EQ(ledger_.Count("compile"), compiled);
+  EXPECT_EQ(ContentOf(dir_.path()), before);
+}
+
+// --- whose context is it
+
+// microsoft/onnxruntime#27622: one vendor's plugin was handed another vendor's EPContext node and crashed on it.
+TEST_F(Complaint, APluginIsNeverHandedAnotherPluginsNode) {
+  Compile(Compiling());
+  // The owner is installed but not in the session's list; the plugin that is gets nothing.
+  EXPECT_THAT(Refusal("model_ctx.onnx", Options({"scribe"})),
+              AllOf(RefusesNode("model_ctx.onnx", "g_notary_0", "Notary"), HasSubstr("file 'model_notary.bin'"),
+                    HasSubstr("provider 'notary'"), HasSubstr("(scribe, cpu)"), HasSubstr("add it")));
+  EXPECT_EQ(ledger_.Count("parse"), 0u);
+}
+
+// A node that lies about its source reaches the plugin of that source, which must refuse it.
+TEST_F(Complaint, APayloadUnderAnotherSourceIsRefusedByThePluginThatGetsIt) {
+  Compile(Compiling());
+  Rewrite([](auto nodes) {
+    for (onnx::NodeProto* node : nodes) SetText(node, "source", "Scribe");
+  });
+  EXPECT_THAT(Refusal("changed.onnx"),
+              AllOf(RefusesNode("changed.onnx", "g_notary_0", "Scribe"), HasSubstr("file 'model_notary.bin'"),
+                    HasSubstr("written with SDK 'Notary SDK 3.1'"), HasSubstr("provider 'scribe' 1.0.0"),
+                    HasSubstr("compile the model again")));
+}
+
+// microsoft/onnxruntime#27474: "Could not find an implementation for EPContext(1)" and nothing else.
+TEST_F(Complaint, ANodeThatNobodyOwnsNamesSourceFileAndTheInstalledOnes) {
+  Compile(Compiling());
+  Rewrite(
+      [](auto nodes) { SetText(nodes[1], "source", "QNN"), SetText(nodes[1], "ep_cache_context", "model_QNN.bin"); });
+  EXPECT_THAT(Refusal("changed.onnx"),
+              AllOf(RefusesNode("changed.onnx", "g_notary_1", "QNN"), HasSubstr("file 'model_QNN.bin'"),
+                    HasSubstr("no installed plugin owns"), HasSubstr("EpiphyteCPU, Notary, NotaryV1, Scribe, ScribeV1"),
+                    HasSubstr("install the plugin"), HasSubstr("run the source model")));
+  Rewrite([](auto nodes) { RemoveAttribute(nodes[1], "source"); });
+  EXPECT_THAT(Refusal("changed.onnx"),
+              AllOf(HasSubstr("EPContext node 'g_notary_1' (no source"), HasSubstr("no installed plugin owns")));
+}
+
+// The same, when the plugin is there and can't be used: its state, library and manifest are the answer.
+TEST_F(Complaint, ANodeWhosePluginIsBrokenNamesItsManifestAndWhatIsMissing) {
+  TempDir plugins;
+  const fs::path manifest = plugins.Write("qnn.yaml", R"(manifest_version: 1
+name: qnn
+vendor: Nobody
+version: 1.0.0
+license: none
+description: a plugin without its library
+library: libqnn_ep.so
+abi: "0.1"
+sources: [QNN]
+devices: [npu]
+)");
+  core::CatalogOptions catalog;
+  catalog.use_environment = catalog.use_user_folder = false;
+  catalog.paths = {ClerkFolder(), plugins.path()};
+  Compile(Compiling());
+  Rewrite([](auto nodes) { SetText(nodes[1], "source", "QNN"); });
+  environment_ = std::make_unique<core::Environment>(catalog);
+  EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_notary_1", "QNN"),
+                                             HasSubstr("provider 'qnn'"), HasSubstr("LibraryMissing"),
+                                             HasSubstr("libqnn_ep.so"), HasSubstr(fs::canonical(manifest).string())));
+}
+
+// --- payloads
+
+// microsoft/onnxruntime#28605, #28725, #19174: paths out of the folder, each found by another check with another code.
+TEST_F(Complaint, AllBadPathsHaveOneCodeAndOneShape) {
+  Compile(Compiling());
+  other_.Write("secret.bin", "secret");
+  fs::create_symlink(other_ / "secret.bin", dir_ / "link.bin");
+  for (auto [path, found] : std::vector<std::pair<const char*, const char*>>{{"../secret.bin", "'..'"},
+                                                                             {"/etc/passwd", "absolute"},
+                                                                             {"C:/secret.bin", "absolute"},
+                                                                             {"sub\\secret.bin", "backslash"},
+                                                                             {"link.bin", "symbolic link"},
+                                                                             {".", "no regular file"},
+                                                                             {"gone.bin", "does not exist"}}) {
+    Rewrite([&, path = path](auto nodes) { SetText(nodes[0], "ep_cache_context", path); });
+    EXPECT_THAT(Refusal("changed.onnx"),
+                AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"), HasSubstr(std::string("file '") + path),
+                      HasSubstr(found), HasSubstr("put the file in its place or compile the model again")));
+  }
+}
+
+// onnxruntime-qnn#647: sessions that share a backend overwrite each other's callbacks, and the last one's are called
+// when they are gone.
+class OneFile : public core::ContextStore {
+ public:
+  explicit OneFile(std::string bytes) : bytes_(std::move(bytes)) {}
+  bool StoresModel() const override { return false; }
+  bool Exists(const std::string&) override { return true; }
+  std::unique_ptr<Writer> Create(const std::string& name) override {
+    throw core::Error(core::StatusCode::kFail, "'" + name + "' is read only");
+  }
+  Bytes Open(const std::string&) override {
+    ++opened;
+    auto copy = std::make_shared<const std::string>(bytes_);
+    return {copy->data(), copy->size(), copy};
+  }
+  int opened = 0;
+
+ private:
+  std::string bytes_;
+};
+
+TEST_F(Complaint, EachSessionCallsItsOwnStore) {
+  Compile(Compiling());
+  const std::string good = ReadFile(dir_ / "model_notary.bin");
+  fs::remove(dir_ / "model_notary.bin");
+  auto first = std::make_shared<OneFile>(good);
+  auto second = std::make_shared<OneFile>(good.substr(1));
+  SessionOptions with_first = Options(), with_second = Options();
+  with_first.context_store = first;
+  with_second.context_store = second;
+  Session session(*environment_, dir_ / "model_ctx.onnx", with_first);
+  EXPECT_THAT(Refusal("model_ctx.onnx", with_second),
+              AllOf(RefusesNode("model_ctx.onnx", "g_notary_0", "Notary"), HasSubstr("model_notary.bin"),
+                    HasSubstr(std::to_string(good.size()))));
+  EXPECT_EQ(first->opened, 1);
+  EXPECT_EQ(second->opened, 1);
+  // Without any, a session doesn't call the one of the session before it.
+  EXPECT_THAT(Refusal("model_ctx.onnx"), AllOf(HasSubstr("model_notary.bin"), HasSubstr("does not exist")));
+  EXPECT_EQ(RunOn(session, {2, 2}, {1, -2, 3, 0.25}), expected_);
+  EXPECT_EQ(first->opened, 1);
+}
+
+// --- plugins and caches over time
+
+fs::path CopyOfNotary(const TempDir& dir, const std::string& name, const std::string& tail) {
+  dir.Write(name + "/notary.yaml", ReadFile(ClerkFolder() / "notary.yaml"));
+  return dir.Write(name + "/notary.so", ReadFile(ClerkFolder() / "notary.so") + tail).parent_path();
+}
+
+// microsoft/onnxruntime#27487, #27660, winml-cli#1224: a cache that only looks at the model's time is used by the next
+// version of the runtime or plugin, and crashes it.
+TEST_F(Complaint, ACachedContextIsNotUsedByAnotherBuildOfItsPlugin) {
+  TempDir plugins;
+  const fs::path same = CopyOfNotary(plugins, "same", "");
+  const fs::path updated = CopyOfNotary(plugins, "updated", "another build");
+  const auto compiles_with = [&](const fs::path& folder) {
+    core::CatalogOptions catalog;
+    catalog.use_environment = catalog.use_user_folder = false;
+    catalog.paths = {folder};
+    core::Environment environment(catalog);
+    SessionOptions options = Options({"notary"});
+    options.Set("session.context_cache_dir", (dir_ / "cache").string());
+    const size_t before = ledger_.Count("compile");
+    Session session(environment, dir_ / "model.onnx", options);
+    EXPECT_EQ(RunOn(session, {2, 2}, {1, -2, 3, 0.25}), expected_);
+    return ledger_.Count("compile") > before;
+  };
+  EXPECT_TRUE(compiles_with(same));
+  EXPECT_FALSE(compiles_with(same));
+  EXPECT_TRUE(compiles_with(updated));
+  EXPECT_FALSE(compiles_with(updated));
+}
+
+// microsoft/onnxruntime#28395, #29634: each registration leaves a handle of the library open.
+TEST_F(Complaint, EnvironmentsThatComeAndGoOpenThePluginOnce) {
+  Compile(Compiling());
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const auto mappings = [] {
+    const std::string maps = ReadFile("/proc/self/maps");
+    return std::count(maps.begin(), maps.end(), '\n');
+  };
+  const auto once = [&] {
+    environment_ = ClerkEnvironment();
+    EXPECT_EQ(Run("model_ctx.onnx"), expected_);
+    environment_.reset();
+  };
+  once();
+  const auto files = open_files();
+  const auto maps = mappings();
+  for (int i = 0; i < 50; ++i) once();
+  EXPECT_EQ(open_files(), files);
+  EXPECT_LT(mappings(), maps + 25) << "memory of the allocator comes and goes, a mapping for each of 50 would stay";
+}
+
+}  // namespace
+}  // namespace epiphyte::test
