@@ -140,6 +140,9 @@ class KernelInit {
   virtual const void* StoredPacked(std::string_view /*key*/, std::string* /*format*/, uint64_t* /*bytes*/) const {
     return nullptr;
   }
+  // The packed data comes from a context that this version made on this kind of machine with these options: it lies as
+  // the kernel would pack it now.
+  virtual bool PackedIsCurrent() const { return false; }
   // The user allows products in bfloat16.
   virtual bool AllowsBfloat16() const { return false; }
   // The plain bytes of constant input i are no longer needed by this kernel.

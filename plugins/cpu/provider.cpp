@@ -199,7 +199,8 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
                                 "{}; compile the model again",
                                 node.partition_name, found->def.inputs.size(), found->def.outputs.size(),
                                 info.input_count, info.output_count));
-    const PlanConfig config = MakePlanConfig(progress, node.partition_name);
+    PlanConfig config = MakePlanConfig(progress, node.partition_name);
+    config.packed_is_current = owner->key == ContextKey::Here(threads_.count, bfloat16_);
     // Copied, not moved: two nodes may name the same partition.
     std::shared_ptr<const Plan> plan = Plan::Build(found->def, config, found->packed);
     if (plan->repacked()) {

@@ -17,8 +17,8 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
   typical.n = n;
   try {
     const int64_t dims[] = {k, n};
-    const auto pd = MakeDesc(typical, AnyDesc(EP_TYPE_FLOAT, dims), 0);
-    packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), pd.weights_desc(), options_.offset,
+    const auto choose = [&] { return MakeDesc(typical, AnyDesc(EP_TYPE_FLOAT, dims), 0).weights_desc(); };
+    packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose, options_.offset,
                           options_.last_part);
     if (packed_) panels_ = PanelsOf(packed_.desc);
     b_dims_ = b->dims;

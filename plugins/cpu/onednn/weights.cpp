@@ -3,10 +3,23 @@
 namespace epiphyte::cpu {
 
 PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
-                          const MemoryDesc& wanted, int64_t offset, bool drop) {
+                          const std::function<MemoryDesc()>& choose, int64_t offset, bool drop) {
   const Tensor* constant = init.PeekConstant(input);
+  if (constant == nullptr) return {};
+  if (constant->data == nullptr && init.PackedIsCurrent()) {
+    std::string format;
+    uint64_t bytes = 0;
+    PackedWeights found;
+    const void* stored = init.StoredPacked(key, &format, &bytes);
+    if (stored != nullptr && ParseDesc(format, constant->type, plain.dims(), bytes, &found.desc)) {
+      found.data = stored;
+      if (drop) init.Drop(input);
+      return found;
+    }
+  }
+  const MemoryDesc wanted = choose();
   const std::string format = DescToText(wanted);
-  if (constant == nullptr || format.empty()) return {};
+  if (format.empty()) return {};
   PackedWeights packed;
   packed.desc = wanted;
   packed.data = init.Packed(key, format, wanted.get_size(), [&](void* to) {

@@ -43,13 +43,14 @@ class ConvKernel final : public Kernel {
     }
     try {
       const Shape shape = Resolve(input, weights->dims);
-      const auto pd = MakeDesc(
-          shape,
-          MemoryDesc(WeightDims(weights->dims, group_), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any),
-          init.HasInput(2), init.HasInput(3), nullptr);
+      const auto choose = [&] {
+        const MemoryDesc any(WeightDims(weights->dims, group_), dnnl::memory::data_type::f32,
+                             dnnl::memory::format_tag::any);
+        return MakeDesc(shape, any, init.HasInput(2), init.HasInput(3), nullptr).weights_desc();
+      };
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
-      packed_ = PackWeights(init, 1, "weights", plain, pd.weights_desc());
+      packed_ = PackWeights(init, 1, "weights", plain, choose);
     } catch (const dnnl::error&) {
       // Run reports it for the shape at hand.
     }

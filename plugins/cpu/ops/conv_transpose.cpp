@@ -194,8 +194,8 @@ class ConvTransposeKernel final : public Kernel {
     try {
       const TransposeShape shape(attributes_, input, weights->dims);
       if (shape.y.Count() == 0) return;
-      const auto pd = MakeDesc(shape, AnyWeights(shape), init.HasInput(2));
-      packed_ = PackWeights(init, 1, "weights", PlainWeights(shape), pd.weights_desc());
+      const auto choose = [&] { return MakeDesc(shape, AnyWeights(shape), init.HasInput(2)).weights_desc(); };
+      packed_ = PackWeights(init, 1, "weights", PlainWeights(shape), choose);
       if (packed_) weight_dims_ = weights->dims;
     } catch (const dnnl::error&) {
       // No implementation: Run has a loop.

@@ -24,6 +24,7 @@ struct ContextKey {
   std::string precision;  // "f32" or "bf16"
   std::string plugin;     // version of this provider
 
+  bool operator==(const ContextKey&) const = default;
   static ContextKey Here(uint32_t threads, bool bfloat16);
   std::string ToText() const;
   static bool FromText(std::string_view text, ContextKey* key);

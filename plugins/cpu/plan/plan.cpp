@@ -108,6 +108,7 @@ class PlanKernelInit final : public KernelInit {
     if (i < node_.inputs.size() && plan_.def_.FindConstant(node_.inputs[i]) != nullptr)
       ++plan_.drops_[plan_.def_.constant_of_value[node_.inputs[i]]];
   }
+  bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
   uint32_t thread_count() const override { return plan_.threads_.count; }
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {
@@ -151,6 +152,7 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   plan->def_ = std::move(def);
   plan->threads_ = config.threads;
   plan->bfloat16_ = config.bfloat16;
+  plan->packed_is_current_ = config.packed_is_current;
   plan->weights_ = config.weights;
   plan->packed_ = std::move(packed);
   plan->Analyse();

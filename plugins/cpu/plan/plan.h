@@ -31,6 +31,7 @@ struct PlanConfig {
   const KernelRegistry* registry = nullptr;
   Threads threads;
   bool bfloat16 = false;
+  bool packed_is_current = false;  // see KernelInit::PackedIsCurrent
   WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
 };
@@ -84,6 +85,7 @@ class Plan {
   PlanDef def_;
   Threads threads_;
   bool bfloat16_ = false;
+  bool packed_is_current_ = false;
   WeightPool* weights_ = nullptr;  // while building
   bool from_context_ = false;
   bool repacked_ = false;
