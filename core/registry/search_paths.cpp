@@ -1,9 +1,12 @@
 #include "core/registry/search_paths.h"
 
+#include <dirent.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -56,21 +59,26 @@ class Finder {
   Search Take() { return std::move(search_); }
 
  private:
-  static bool IsManifestName(const fs::path& file) {
-    const std::string name = file.filename().string();
+  static bool IsManifestName(std::string_view name) {
     return name.size() > 5 && name.ends_with(".yaml") && name[0] != '.' && name != "schema.yaml";
   }
 
+  // With readdir: libstdc++'s directory_iterator ends the process when memory runs out.
   static std::vector<fs::path> Manifests(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return {path};
     std::vector<fs::path> manifests;
-    fs::directory_iterator entry(path, error);
-    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      std::error_code ignored;
-      if (IsManifestName(entry->path()) && !entry->is_directory(ignored)) manifests.push_back(entry->path());
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(path.c_str()), closedir);
+    errno = entries ? 0 : errno;
+    for (const dirent* entry = nullptr; entries && (entry = readdir(entries.get())) != nullptr; errno = 0) {
+      if (!IsManifestName(entry->d_name)) continue;
+      fs::path manifest = path / entry->d_name;
+      if (!fs::is_directory(manifest, error)) manifests.push_back(std::move(manifest));
     }
-    if (error) Log(LogLevel::kWarning, "registry", "folder '{}' can't be read: {}", path.string(), error.message());
+    if (errno != 0) {
+      Log(LogLevel::kWarning, "registry", "folder '{}' can't be read: {}", path.string(),
+          std::generic_category().message(errno));
+    }
     std::sort(manifests.begin(), manifests.end());
     return manifests;
   }

@@ -44,10 +44,9 @@ std::function<std::string()> LoadAndRun(const std::filesystem::path& model, Weig
 
 // One line of an epiphyte::Error, or success.
 bool IsErrorOrSuccess(const Outcome& outcome);
-// Two libraries end the process when they get no memory, and nothing outside of them can prevent it: oneDNN 2.6 writes
-// through the null pointers that its nothrow operator new returns (dnnl_primitive_desc_iterator_create,
-// dnnl_post_ops_create and others) and runs code that it got no memory for from mmap, and libstdc++ 12 lets bad_alloc
-// run into the noexcept functions below std::filesystem::directory_iterator, which the search for plugins uses.
+// oneDNN 2.6 ends the process when it gets no memory, and nothing outside of it can prevent that: it writes through the
+// null pointers that its nothrow operator new returns (dnnl_primitive_desc_iterator_create, dnnl_post_ops_create and
+// others) and runs code that it got no memory for from mmap.
 bool IsForeignCrash(const Outcome& outcome, uint32_t kinds);
 std::string Describe(const Outcome& outcome, uint64_t at);
 

@@ -43,9 +43,7 @@ void ReportCrash(int signal) {
   for (int i = 1; i < count; ++i) {
     Dl_info info = {};
     if (dladdr(frames[i], &info) == 0 || info.dli_fname == nullptr) continue;
-    const bool is_directory_iterator =
-        info.dli_sname != nullptr && std::strstr(info.dli_sname, "directory_iterator") != nullptr;
-    if (IsMachinery(info.dli_fname) && !is_directory_iterator) continue;
+    if (IsMachinery(info.dli_fname)) continue;
     const Message message = {Outcome::End::kSignal, 0};
     char text[sizeof message + 512];
     std::memcpy(text, &message, sizeof message);
