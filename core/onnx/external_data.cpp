@@ -1,7 +1,6 @@
 #include "core/onnx/external_data.h"
 
 #include "core/base/error.h"
-#include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
 
 namespace epiphyte::core {
@@ -35,7 +34,7 @@ const ExternalFile& ExternalData::Open(const std::string& name, std::string_view
     }
     const auto path = model_.empty() ? ResolveInside(folder_, name, subject) : ResolveBeside(model_, name, subject);
     const auto file = MappedFile::Open(path);
-    opened = {file->data(), file->size(), file};
+    opened = {file->data(), file->size(), file, file};
   }
   if (check_) check_(name, opened);
   return files_.emplace(name, std::move(opened)).first->second;

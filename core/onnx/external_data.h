@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/mapped_file.h"
 #include "core/graph/constant.h"
 
 namespace epiphyte::core {
@@ -19,6 +20,7 @@ struct ExternalFile {
   const uint8_t* data = nullptr;
   uint64_t size = 0;
   std::shared_ptr<const void> owner;
+  std::shared_ptr<const MappedFile> mapping = nullptr;  // null when the application keeps it
 };
 
 class ExternalData {

@@ -134,6 +134,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
 
 Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& options) {
   const std::shared_ptr<const MappedFile> file = MappedFile::Open(path);
+  if (options.on_model_mapped) options.on_model_mapped(file);
   const std::string_view bytes(reinterpret_cast<const char*>(file->data()), file->size());
   auto external = std::make_shared<ExternalData>(options.external_data_folder.empty()
                                                      ? ExternalData::BesideModel(path)

@@ -41,6 +41,8 @@ struct ReadOptions {
   std::function<void(std::string_view bytes, const std::map<std::string, std::string>& metadata)> accept_model;
   // Called with each file of external data before it is used; throws to refuse it. May be null.
   std::function<void(const std::string& name, const ExternalFile& file)> accept_external;
+  // Called with the model's own mapping when it is read from a file. May be null.
+  std::function<void(std::shared_ptr<const MappedFile> mapping)> on_model_mapped;
   // Run schema checks and type and shape inference.
   bool infer = true;
   // Non-null: function operators (model-local or from the schema) are inlined, except those for which it says true.

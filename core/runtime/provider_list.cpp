@@ -27,7 +27,8 @@ uint32_t DeviceIndex(const std::string& provider, const std::map<std::string, st
 }  // namespace
 
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
-                                        bool context_enabled, const ShareMembership& share) {
+                                        bool context_enabled, const ShareMembership& share,
+                                        const ProgressFunction& progress) {
   std::vector<PluginEntry> entries = catalog.entries();
   auto usable = [](const PluginEntry& entry) {
     return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
@@ -52,7 +53,7 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& 
     config.thread_pool = thread_pool;
     config.device = slot.device_index = DeviceIndex(plugin.name, config.options);
     config.context_enabled = context_enabled;
-    config.progress = options.progress;
+    config.progress = progress;
     config.share = share;
     slot.provider = Provider::Create(plugin, config);
     slots.push_back(std::move(slot));

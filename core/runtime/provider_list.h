@@ -26,9 +26,11 @@ struct ProviderSlot {
   uint32_t device_index = 0;
 };
 
+// `progress` takes the place of the options' own; it may be empty.
 // Throws NOT_FOUND or EP_FAIL for a listed provider that can't be used; unlisted ones are left out with a warning in
 // the log.
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
-                                        bool context_enabled, const ShareMembership& share);
+                                        bool context_enabled, const ShareMembership& share,
+                                        const ProgressFunction& progress);
 
 }  // namespace epiphyte::core

@@ -22,6 +22,9 @@
 namespace epiphyte::core {
 namespace {
 
+// Below this the memory isn't worth the system calls.
+constexpr uint64_t kLargeFile = uint64_t{32} << 20;
+
 // "model_ctx" → "model": binaries are named after the source model.
 std::string StemOf(const std::filesystem::path& context_model) {
   std::string stem = context_model.stem().string();
@@ -143,8 +146,13 @@ ReadOptions SessionBuilder::MakeReadOptions() {
     if (!bytes.owner) bytes.owner = store;
     return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
   };
-  read.accept_external = [=, pool = pool_, files = external_files_](const std::string& name, const ExternalFile& file) {
+  read.on_model_mapped = [mappings = mappings_](std::shared_ptr<const MappedFile> file) {
+    if (file->size() >= kLargeFile) mappings->push_back(std::move(file));
+  };
+  read.accept_external = [=, pool = pool_, files = external_files_, mappings = mappings_](const std::string& name,
+                                                                                          const ExternalFile& file) {
     files->push_back(name);
+    if (file.mapping && file.size >= kLargeFile) mappings->push_back(file.mapping);
     if (!*initializers || (*initializers)->file != name) return;
     const InitializersRecord& record = **initializers;
     if (file.size != record.size) {
@@ -163,6 +171,16 @@ ReadOptions SessionBuilder::MakeReadOptions() {
     }
   };
   return read;
+}
+
+// A provider that compiles reads each weight about once. Whenever it reports progress the pages read so far go back to
+// the system (they are in the file), so that the source and what was compiled of it are not in memory together.
+ProgressFunction SessionBuilder::MakeProgress() const {
+  if (mappings_->empty()) return options_.progress;
+  return [mappings = mappings_, report = options_.progress](uint64_t done, uint64_t total, const std::string& text) {
+    for (const auto& mapping : *mappings) mapping->ReleasePages();
+    return report && report(done, total, text);
+  };
 }
 
 // What relative paths in EPContext nodes are relative to.
@@ -212,7 +230,7 @@ void SessionBuilder::Prepare() {
   } else if (loading_group_) {
     share = {loading_group_->workspaces(), false, false};
   }
-  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share);
+  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share, MakeProgress());
   context_nodes_.resize(providers_.size());
   {
     Profiler::Span span(profiler_, "session", "inline functions");

@@ -56,6 +56,7 @@ class SessionBuilder {
   void Prepare();
   void JoinShareGroup();
   ReadOptions MakeReadOptions();
+  ProgressFunction MakeProgress() const;
   void MakeContextTarget();
   void ProtectSource();
   void InlineUnclaimedFunctions();
@@ -93,6 +94,9 @@ class SessionBuilder {
   std::optional<FolderLock> reading_;  // while model and payloads are opened
   // What reading found, also when a function body is read later.
   std::shared_ptr<std::vector<std::string>> external_files_ = std::make_shared<std::vector<std::string>>();
+  // Large files that the model's weights are in.
+  std::shared_ptr<std::vector<std::shared_ptr<const MappedFile>>> mappings_ =
+      std::make_shared<std::vector<std::shared_ptr<const MappedFile>>>();
   std::shared_ptr<bool> sealed_ = std::make_shared<bool>(false);  // the model's seal was checked
 
   std::shared_ptr<ShareGroups::Compiling> compiling_group_;

@@ -132,6 +132,7 @@ class PlanKernelInit final : public KernelInit {
             const std::function<void(void*)>& fill) const {
     std::shared_ptr<void> memory = AllocateShared(bytes);
     fill(memory.get());
+    plan_.packed_unreported_ += bytes;
     if (plan_.weights_ != nullptr) memory = plan_.weights_->Share(std::move(memory), bytes);
     packed.format = format;
     packed.bytes = bytes;
@@ -224,6 +225,8 @@ void Plan::Analyse() {
     if (dies(value)) dying_[next[last_use_[value]]++] = static_cast<int32_t>(value);
 }
 
+constexpr uint64_t kPackedBetweenReports = uint64_t{32} << 20;
+
 void Plan::BuildKernels(const PlanConfig& config) {
   const size_t count = def_.nodes.size();
   kernels_.reserve(count);
@@ -245,7 +248,12 @@ void Plan::BuildKernels(const PlanConfig& config) {
     } catch (const std::exception& error) {
       fail(EP_STATUS_EP_FAIL, error.what());
     }
-    if (config.progress && (n % 64 == 63 || n + 1 == count)) config.progress(n + 1, count);
+    // Often enough to be cancelled soon, and for the host to let go of the weights that have been read.
+    const bool report = n % 64 == 63 || n + 1 == count || packed_unreported_ > kPackedBetweenReports;
+    if (config.progress && report) {
+      packed_unreported_ = 0;
+      config.progress(n + 1, count);
+    }
   }
 }
 

@@ -86,6 +86,7 @@ class Plan {
   Threads threads_;
   bool bfloat16_ = false;
   bool packed_is_current_ = false;
+  uint64_t packed_unreported_ = 0;  // bytes packed since progress was reported last
   WeightPool* weights_ = nullptr;  // while building
   bool from_context_ = false;
   bool repacked_ = false;
