@@ -1,17 +1,15 @@
 #include "core/registry/search_paths.h"
 
-#include <dirent.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <memory>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "core/base/folder_names.h"
 #include "core/base/log.h"
 #include "core/registry/module.h"
 
@@ -63,23 +61,20 @@ class Finder {
     return name.size() > 5 && name.ends_with(".yaml") && name[0] != '.' && name != "schema.yaml";
   }
 
-  // With readdir: libstdc++'s directory_iterator ends the process when memory runs out.
   static std::vector<fs::path> Manifests(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return {path};
     std::vector<fs::path> manifests;
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(path.c_str()), closedir);
-    errno = entries ? 0 : errno;
-    for (const dirent* entry = nullptr; entries && (entry = readdir(entries.get())) != nullptr; errno = 0) {
-      if (!IsManifestName(entry->d_name)) continue;
-      fs::path manifest = path / entry->d_name;
+    const FolderNames found = NamesIn(path);
+    for (const std::string& name : found.names) {
+      if (!IsManifestName(name)) continue;
+      fs::path manifest = path / name;
       if (!fs::is_directory(manifest, error)) manifests.push_back(std::move(manifest));
     }
-    if (errno != 0) {
+    if (found.error != 0) {
       Log(LogLevel::kWarning, "registry", "folder '{}' can't be read: {}", path.string(),
-          std::generic_category().message(errno));
+          std::generic_category().message(found.error));
     }
-    std::sort(manifests.begin(), manifests.end());
     return manifests;
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/folder_names.h"
 #include "core/base/log.h"
 #include "core/runtime/context_cache_lock.h"
 
@@ -34,8 +35,11 @@ bool Exists(const std::filesystem::path& path) {
 
 uint64_t SizeOf(const std::filesystem::path& folder) {
   uint64_t size = 0;
-  std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(folder, error)) size += file.file_size(error);
+  for (const std::string& name : NamesIn(folder).names) {
+    std::error_code error;
+    const uint64_t bytes = std::filesystem::file_size(folder / name, error);
+    if (!error) size += bytes;
+  }
   return size;
 }
 

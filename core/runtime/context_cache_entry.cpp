@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/folder_names.h"
 #include "core/base/hash.h"
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
@@ -68,17 +69,14 @@ CacheRecord Parse(const std::string& text) {
 
 std::vector<CacheRecord::File> FilesOf(const std::filesystem::path& folder) {
   std::vector<CacheRecord::File> files;
-  std::error_code error;
-  for (auto file = std::filesystem::directory_iterator(folder, error);
-       !error && file != std::filesystem::directory_iterator(); file.increment(error)) {
-    const std::string name = file->path().filename().string();
-    if (name == kRecordName || name == kUsedName) continue;
-    const uint64_t size = file->file_size(error);
+  const FolderNames found = NamesIn(folder);
+  std::error_code error(found.error, std::generic_category());
+  for (const std::string& name : found.names) {
     if (error) break;
-    files.push_back({name, size});
+    if (name == kRecordName || name == kUsedName) continue;
+    files.push_back({name, std::filesystem::file_size(folder / name, error)});
   }
   if (error) Fail(StatusCode::kFail, "folder '{}' can't be read: {}", folder.string(), error.message());
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return files;
 }
 
@@ -110,7 +108,8 @@ void WriteCacheRecord(const std::filesystem::path& folder, CacheRecord record) {
   json["created"] = record.created;
   json["model_digest"] = DigestOfModel(folder);
   json["files"] = Json::array();
-  for (const CacheRecord::File& file : FilesOf(folder)) json["files"].push_back({{"name", file.name}, {"size", file.size}});
+  for (const CacheRecord::File& file : FilesOf(folder))
+    json["files"].push_back({{"name", file.name}, {"size", file.size}});
   // Names may hold bytes that JSON can't: the digest is over what will be read.
   json = Json::parse(Dump(json));
   json["digest"] = Digest(json);

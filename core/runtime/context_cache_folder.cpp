@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/folder_names.h"
 #include "core/runtime/context_cache_lock.h"
 
 namespace epiphyte::core {
@@ -54,19 +55,13 @@ bool IsFolder(const fs::path& path) {
   return fs::is_directory(fs::symlink_status(path, error));
 }
 
-// The names in a folder; those that vanish meanwhile may be among them.
-std::vector<std::string> NamesIn(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
-       item.increment(error)) {
-    names.push_back(item->path().filename().string());
+// None when the folder is gone.
+std::vector<std::string> EntriesOf(const fs::path& folder) {
+  FolderNames found = NamesIn(folder);
+  if (found.error != 0 && found.error != ENOENT) {
+    Fail(StatusCode::kFail, "folder '{}' can't be read: {}", folder.string(), Reason(found.error));
   }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    Fail(StatusCode::kFail, "folder '{}' can't be read: {}", folder.string(), error.message());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return std::move(found.names);
 }
 
 struct Contents {
@@ -76,7 +71,7 @@ struct Contents {
 
 Contents ContentsOf(const fs::path& folder) {
   Contents contents;
-  for (const std::string& name : NamesIn(folder)) {
+  for (const std::string& name : EntriesOf(folder)) {
     struct stat info = {};
     if (lstat((folder / name).c_str(), &info) != 0) continue;
     contents.size += static_cast<uint64_t>(info.st_size);
@@ -161,9 +156,9 @@ void CacheFolder::Publish(const Staging& staging, std::string_view key, bool rep
 
 std::vector<CacheFolder::Entry> CacheFolder::List(bool verify) const {
   std::vector<Entry> entries;
-  for (const std::string& prefix : NamesIn(folder_)) {
+  for (const std::string& prefix : EntriesOf(folder_)) {
     if (prefix.size() != 2 || !IsHex(prefix) || !IsFolder(folder_ / prefix)) continue;
-    for (const std::string& key : NamesIn(folder_ / prefix)) {
+    for (const std::string& key : EntriesOf(folder_ / prefix)) {
       const fs::path path = folder_ / prefix / key;
       if (!IsKey(key) || !key.starts_with(prefix) || !IsFolder(path)) continue;
       Entry entry;
@@ -195,10 +190,10 @@ bool CacheFolder::Remove(const Entry& entry) const {
 
 uint64_t CacheFolder::RemoveLeftovers() const {
   uint64_t removed = 0;
-  for (const std::string& name : NamesIn(folder_)) {
+  for (const std::string& name : EntriesOf(folder_)) {
     const fs::path path = folder_ / name;
     if (name.size() == 2 && IsHex(name) && IsFolder(path)) {
-      for (const std::string& file : NamesIn(path)) {
+      for (const std::string& file : EntriesOf(path)) {
         // Taking a lock and letting it go removes its file.
         const bool is_lock = file.ends_with(".lock") && IsKey(file.substr(0, file.size() - 5));
         if (is_lock && CacheLock::Try(path / file) != nullptr) ++removed;
@@ -216,8 +211,7 @@ uint64_t CacheFolder::RemoveLeftovers() const {
   return removed;
 }
 
-void CacheFolder::Evict(std::vector<Entry> entries, uint64_t max_bytes, std::string_view keep,
-                        Removed* removed) const {
+void CacheFolder::Evict(std::vector<Entry> entries, uint64_t max_bytes, std::string_view keep, Removed* removed) const {
   if (max_bytes == 0) return;
   uint64_t total = 0;
   for (const Entry& entry : entries) total += entry.size;
