@@ -6,13 +6,11 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_loader.h"
 #include "core/context/context_model.h"
-#include "core/context/seal.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/model_reader.h"
 #include "core/runtime/constant_evaluator.h"
@@ -21,9 +19,6 @@
 
 namespace epiphyte::core {
 namespace {
-
-// Below this the memory isn't worth the system calls.
-constexpr uint64_t kLargeFile = uint64_t{32} << 20;
 
 // "model_ctx" → "model": binaries are named after the source model.
 std::string StemOf(const std::filesystem::path& context_model) {
@@ -100,7 +95,7 @@ void SessionBuilder::ReadFile(const std::filesystem::path& path) {
   {
     Profiler::Span span(profiler_, "session", "read model");
     reading_.emplace(path.parent_path(), FolderLock::kShared);
-    model_ = ReadModelFile(path, MakeReadOptions());
+    model_ = ReadModelFile(path, source_.MakeReadOptions(options_, path, pool_));
   }
   Prepare();
 }
@@ -112,75 +107,9 @@ void SessionBuilder::ReadMemory(const void* bytes, size_t size) {
     Profiler::Span span(profiler_, "session", "read model");
     if (generator_ == nullptr && options_.IsSet("ep.context_file_path"))
       reading_.emplace(ContextBase().parent_path(), FolderLock::kShared);
-    model_ = ReadModelMemory(bytes, size, nullptr, MakeReadOptions());
+    model_ = ReadModelMemory(bytes, size, nullptr, source_.MakeReadOptions(options_, {}, pool_));
   }
   Prepare();
-}
-
-// The hooks hold what they need by value: the model may keep them longer than this object lives.
-ReadOptions SessionBuilder::MakeReadOptions() {
-  ReadOptions read;
-  read.external_data_folder = options_.Get("session.model_external_initializers_file_folder_path");
-  read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
-
-  const bool verify = options_.Get("ep.context_verify") == "full";
-  auto initializers = std::make_shared<std::optional<InitializersRecord>>();
-  const std::string what =
-      model_path_.empty() ? std::string("the context model") : fmt::format("context model '{}'", model_path_.string());
-  read.accept_model = [=, sealed = sealed_](std::string_view bytes,
-                                            const std::map<std::string, std::string>& metadata) {
-    *initializers = InitializersRecord::Read(metadata);
-    if (!verify) return;
-    RequireSeal(bytes.data(), bytes.size(), metadata, what);
-    *sealed = SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
-  };
-  read.open_external = [=, store = options_.context_store](const std::string& name) -> ExternalFile {
-    if (!store || !*initializers || (*initializers)->file != name) return {};
-    ContextStore::Bytes bytes;
-    try {
-      bytes = store->Open(name);
-    } catch (const Error& error) {
-      Fail(StatusCode::kInvalidGraph, "initializers '{}' can't be had from the context store: {}", name,
-           error.message());
-    }
-    if (!bytes.owner) bytes.owner = store;
-    return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
-  };
-  read.on_model_mapped = [mappings = mappings_](std::shared_ptr<const MappedFile> file) {
-    if (file->size() >= kLargeFile) mappings->push_back(std::move(file));
-  };
-  read.accept_external = [=, pool = pool_, files = external_files_, mappings = mappings_](const std::string& name,
-                                                                                          const ExternalFile& file) {
-    files->push_back(name);
-    if (file.mapping && file.size >= kLargeFile) mappings->push_back(file.mapping);
-    if (!*initializers || (*initializers)->file != name) return;
-    const InitializersRecord& record = **initializers;
-    if (file.size != record.size) {
-      Fail(StatusCode::kInvalidGraph,
-           "initializers file '{}' has {} bytes, but the context model was written with {}; the file was replaced or "
-           "cut off: restore it or compile the model again",
-           name, file.size, record.size);
-    }
-    if (!verify) return;
-    const std::string digest = Xxh128OfMapping(file.data, file.size, pool);
-    if (digest != record.xxh128) {
-      Fail(StatusCode::kInvalidGraph,
-           "initializers file '{}' has digest {}, but the context model was written with {}; the file was replaced or "
-           "damaged: restore it or compile the model again",
-           name, digest, record.xxh128);
-    }
-  };
-  return read;
-}
-
-// A provider that compiles reads each weight about once. Whenever it reports progress the pages read so far go back to
-// the system (they are in the file), so that the source and what was compiled of it are not in memory together.
-ProgressFunction SessionBuilder::MakeProgress() const {
-  if (mappings_->empty()) return options_.progress;
-  return [mappings = mappings_, report = options_.progress](uint64_t done, uint64_t total, const std::string& text) {
-    for (const auto& mapping : *mappings) mapping->ReleasePages();
-    return report && report(done, total, text);
-  };
 }
 
 // What relative paths in EPContext nodes are relative to.
@@ -216,7 +145,7 @@ void SessionBuilder::ProtectSource() {
   if (!model_path_.empty()) files.push_back(model_path_);
   std::filesystem::path folder = options_.Get("session.model_external_initializers_file_folder_path");
   if (folder.empty()) folder = model_path_.parent_path();
-  for (const std::string& name : *external_files_) files.push_back(folder / name);
+  for (const std::string& name : source_.external_files()) files.push_back(folder / name);
   generator_->SetSourceFiles(std::move(files));
 }
 
@@ -230,7 +159,8 @@ void SessionBuilder::Prepare() {
   } else if (loading_group_) {
     share = {loading_group_->workspaces(), false, false};
   }
-  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share, MakeProgress());
+  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share,
+                             source_.ReleasePagesOn(options_.progress));
   context_nodes_.resize(providers_.size());
   {
     Profiler::Span span(profiler_, "session", "inline functions");
@@ -392,7 +322,7 @@ void SessionBuilder::LoadContexts() {
   LoadOptions load;
   load.model_path = ContextBase();
   load.verify_digests = options_.Get("ep.context_verify") == "full";
-  load.embedded_verified = *sealed_;
+  load.embedded_verified = source_.seal_checked();
   load.store = options_.context_store.get();
   load.pool = pool_;
   load.group = loading_group_.get();

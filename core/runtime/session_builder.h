@@ -21,6 +21,7 @@
 #include "core/runtime/profiler.h"
 #include "core/runtime/provider_list.h"
 #include "core/runtime/session.h"
+#include "core/runtime/source_files.h"
 
 namespace epiphyte::core {
 
@@ -55,8 +56,6 @@ class SessionBuilder {
  private:
   void Prepare();
   void JoinShareGroup();
-  ReadOptions MakeReadOptions();
-  ProgressFunction MakeProgress() const;
   void MakeContextTarget();
   void ProtectSource();
   void InlineUnclaimedFunctions();
@@ -78,6 +77,7 @@ class SessionBuilder {
   Profiler* profiler_;
   std::shared_ptr<ShareGroup> loading_group_;  // outlives the providers, whose workspace may view what it maps
   std::filesystem::path model_path_;           // empty: from memory
+  SourceFiles source_;
   Model model_;
   std::vector<ProviderSlot> providers_;
   std::vector<ValueSpec> inputs_;
@@ -92,12 +92,6 @@ class SessionBuilder {
   bool for_cache_ = false;
 
   std::optional<FolderLock> reading_;  // while model and payloads are opened
-  // What reading found, also when a function body is read later.
-  std::shared_ptr<std::vector<std::string>> external_files_ = std::make_shared<std::vector<std::string>>();
-  // Large files that the model's weights are in.
-  std::shared_ptr<std::vector<std::shared_ptr<const MappedFile>>> mappings_ =
-      std::make_shared<std::vector<std::shared_ptr<const MappedFile>>>();
-  std::shared_ptr<bool> sealed_ = std::make_shared<bool>(false);  // the model's seal was checked
 
   std::shared_ptr<ShareGroups::Compiling> compiling_group_;
   std::unique_lock<std::mutex> turn_;

@@ -1,0 +1,46 @@
+// SourceFiles: what a session reads its model from, and how: which files hold external data, whether a context model's
+// bytes are still those that were written (ep.context_verify), and the mappings whose pages can be given back.
+//
+//   SourceFiles source;
+//   Model model = ReadModelFile(path, source.MakeReadOptions(options, path, pool));
+//   Compile(source.ReleasePagesOn(options.progress));
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/abi/provider.h"
+#include "core/base/mapped_file.h"
+#include "core/base/thread_pool.h"
+#include "core/onnx/model_reader.h"
+#include "core/runtime/session_options.h"
+
+namespace epiphyte::core {
+
+class SourceFiles {
+ public:
+  // `path`: of the model; empty when it is in memory. The hooks keep what they need: the model may hold them for longer
+  // than this object lives. `pool`, which may be null, has to outlive the model.
+  ReadOptions MakeReadOptions(const SessionOptions& options, const std::filesystem::path& path, ThreadPool* pool) const;
+
+  // A provider that compiles reads each weight about once. Whenever it reports progress the pages read so far go back
+  // to the system (they are in the file), so that the source and what was compiled of it are not in memory together.
+  ProgressFunction ReleasePagesOn(ProgressFunction progress) const;
+
+  // Files of external data met so far, as named in the model; functions read later may add some.
+  const std::vector<std::string>& external_files() const { return found_->external_files; }
+  // The seal covered all bytes of the model, embedded payloads included, and was right.
+  bool seal_checked() const { return found_->seal_checked; }
+
+ private:
+  struct Found {
+    std::vector<std::string> external_files;
+    std::vector<std::shared_ptr<const MappedFile>> large;
+    bool seal_checked = false;
+  };
+  std::shared_ptr<Found> found_ = std::make_shared<Found>();
+};
+
+}  // namespace epiphyte::core
