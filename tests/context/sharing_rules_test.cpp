@@ -1,0 +1,211 @@
+// What a share group takes: which sessions may be in it, what they must agree on, and what becomes of it when one of
+// them fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "tests/context/sharing_fixture.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Whatever goes wrong in whichever session: no file, and the next session begins anew.
+TEST_F(Sharing, AFailureGivesTheGroupUpAndLeavesNothing) {
+  for (const char* call : {"compile", "save"}) {
+    SCOPED_TRACE(call);
+    Compile("model1.onnx", Compiling(false));
+    SessionOptions failing = Compiling(true);
+    failing.provider_options["notary"]["fail"] = call;
+    EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", failing); }),
+                AllOf(HasSubstr("EP_FAIL"), HasSubstr("notary"), HasSubstr("fails as asked")));
+    EXPECT_THAT(Written(), ElementsAre());
+    Compile("model3.onnx", Compiling(true));
+    EXPECT_THAT(Written(), ElementsAre("model3_ctx.onnx", "model3_notary.bin"));
+    EXPECT_TRUE(Computes(*Load(3, Loading()), 3));
+    for (const std::string& name : Written()) fs::remove(dir_ / name);
+  }
+}
+
+TEST_F(Sharing, ExistingFilesOfAnyMemberStopTheGroupBeforeAnythingIsTouched) {
+  for (const char* existing : {"model1_ctx.onnx", "model2_ctx.onnx", "model1_notary.bin"}) {
+    SCOPED_TRACE(existing);
+    dir_.Write(existing, "somebody's");
+    std::string failure = FailureOf([&] {
+      Compile("model1.onnx", Compiling(false));
+      Compile("model2.onnx", Compiling(true));
+    });
+    EXPECT_THAT(failure, AllOf(testing::StartsWith("FAIL"), HasSubstr(existing)));
+    EXPECT_THAT(Written(), ElementsAre(existing));
+    EXPECT_EQ(ReadFile(dir_ / existing), "somebody's");
+    fs::remove(dir_ / existing);
+  }
+  CompileAll(2);
+  EXPECT_EQ(Written().size(), 3u);
+}
+
+TEST_F(Sharing, EmbeddingAndSharingContradictEachOther) {
+  SessionOptions options = Compiling(true);
+  options.Set("ep.context_embed_mode", "1");
+  EXPECT_THAT(
+      FailureOf([&] { Compile("model1.onnx", options); }),
+      AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("ep.share_ep_contexts"), HasSubstr("ep.context_embed_mode")));
+  EXPECT_THAT(Written(), ElementsAre());
+}
+
+TEST_F(Sharing, StopBelongsToAGroupThatCompiles) {
+  SessionOptions alone = Providers();
+  alone.Set("ep.context_enable", "1");
+  alone.Set("ep.stop_share_ep_contexts", "1");
+  EXPECT_THAT(FailureOf([&] { Compile("model1.onnx", alone); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("ep.share_ep_contexts")));
+  CompileAll(1);
+  SessionOptions loading = Loading();
+  loading.Set("ep.stop_share_ep_contexts", "1");
+  EXPECT_THAT(FailureOf([&] { Load(1, loading); }), HasSubstr("INVALID_ARGUMENT"));
+}
+
+// Partition names are the keys into the payload.
+TEST_F(Sharing, ModelsWithEqualGraphNamesNeedPrefixes) {
+  dir_.Write("model2.onnx", ModelBytes(2, "graph1"));
+  Compile("model1.onnx", Compiling(false));
+  EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", Compiling(true)); }),
+              AllOf(HasSubstr("graph1_notary_0"), HasSubstr("ep.context_node_name_prefix")));
+  EXPECT_THAT(Written(), ElementsAre());
+
+  for (int n : {1, 2}) {
+    SessionOptions options = Compiling(n == 2);
+    options.Set("ep.context_node_name_prefix", "m" + std::to_string(n) + "_");
+    Compile(Name(n) + ".onnx", options);
+  }
+  EXPECT_EQ(Written().size(), 3u);
+  auto first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, AllModelsOfAGroupGoIntoOneFolder) {
+  fs::create_directories(dir_ / "elsewhere");
+  Compile("model1.onnx", Compiling(false));
+  SessionOptions options = Compiling(true);
+  options.Set("ep.context_file_path", (dir_ / "elsewhere/model2_ctx.onnx").string());
+  EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", options); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("one folder")));
+  EXPECT_THAT(Written(), ElementsAre());
+}
+
+TEST_F(Sharing, EachProviderOfTheGroupHasOneBinary) {
+  for (int n : {1, 2}) {
+    SessionOptions options = Compiling(n == 2);
+    options.providers.push_back({"scribe", {}});
+    options.provider_options["notary"]["claim"] = "Mul";
+    Compile(Name(n) + ".onnx", options);
+  }
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model1_scribe.bin", "model2_ctx.onnx"));
+  SessionOptions loading = Loading();
+  loading.providers.push_back({"scribe", {}});
+  auto first = Load(1, loading);
+  auto second = Load(2, loading);
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, SeveralPartitionsOfAModelShareThePayloadWithTheOtherModels) {
+  for (int n : {1, 3}) {  // Mul and Sub for the clerk, Neg between them for the fallback
+    SessionOptions options = Compiling(n == 3);
+    options.provider_options["notary"]["claim"] = "Mul,Sub";
+    Compile(Name(n) + ".onnx", options);
+    EXPECT_EQ(Written().empty(), n == 1);
+  }
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model3_ctx.onnx"));
+  for (int n : {1, 3}) EXPECT_EQ(ContextNodesOf(ParseProtoFile(dir_ / ContextOf(n))).size(), 2u);
+  auto first = Load(1, Loading());
+  auto third = Load(3, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*third, 3));
+  EXPECT_EQ(ledger_.Count("parse"), 1u);
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("write 4 graphs 3 tensors"));
+}
+
+// Weights that stay plain ONNX are each model's own affair.
+TEST_F(Sharing, EachModelOfAGroupHasItsOwnInitializersFile) {
+  auto compile = [&](int n, const std::string& file) {
+    SessionOptions options = Compiling(n == 2);
+    options.provider_options["notary"]["claim"] = "Add,Sub";  // the weights go to Mul, which the fallback runs
+    options.Set("ep.context_model_external_initializers_file_name", file);
+    Compile(Name(n) + ".onnx", options);
+  };
+  compile(1, "plain.data");
+  EXPECT_THAT(FailureOf([&] { compile(2, "plain.data"); }),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("plain.data")));
+  EXPECT_THAT(Written(), ElementsAre());
+  compile(1, "one.data");
+  compile(2, "two.data");
+  EXPECT_THAT(Written(),
+              ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "one.data", "two.data"));
+  for (int n : {1, 2}) fs::remove(dir_ / (Name(n) + ".onnx"));
+  auto first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+TEST_F(Sharing, ModelsFromMemoryAndFromFilesShare) {
+  std::string bytes = ReadFile(dir_ / "model1.onnx");
+  SessionOptions options = Compiling(false);
+  options.Set("ep.context_file_path", (dir_ / "memory_ctx.onnx").string());
+  { Session session(*environment_, bytes.data(), bytes.size(), options); }
+  bytes.clear();
+  Compile("model2.onnx", Compiling(true));
+  EXPECT_THAT(Written(), ElementsAre("memory_ctx.onnx", "memory_notary.bin", "model2_ctx.onnx"));
+
+  auto second = Load(2, Loading());
+  bytes = ReadFile(dir_ / "memory_ctx.onnx");
+  SessionOptions loading = Loading();
+  loading.Set("ep.context_file_path", (dir_ / "memory_ctx.onnx").string());
+  Session first(*environment_, bytes.data(), bytes.size(), loading);
+  EXPECT_TRUE(Computes(first, 1));
+  EXPECT_EQ(ledger_.Count("parse"), 1u);
+}
+
+TEST_F(Sharing, SessionsOfAGroupMayCompileOnManyThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> failed = 0;
+  for (int n : {1, 2}) {
+    threads.emplace_back(
+        [&, n] { failed += FailureOf([&] { Compile(Name(n) + ".onnx", Compiling(false)); }) == "OK" ? 0 : 1; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  Compile("model3.onnx", Compiling(true));
+  EXPECT_EQ(Written().size(), 4u);
+  for (int n : {1, 2, 3}) EXPECT_TRUE(Computes(*Load(n, Loading()), n));
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("write 3 graphs 4 tensors"));
+}
+
+// The session that ends the group need not have anything for a provider that others compiled for.
+TEST_F(Sharing, TheLastModelMayHaveNothingToCompile) {
+  Compile("model1.onnx", Compiling(false));
+  Compile("model2.onnx", Compiling(false));
+  SessionOptions options = Compiling(true);
+  options.provider_options["notary"]["claim"] = "Abs";
+  Compile("model3.onnx", options);
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx"));
+  auto first = Load(1, Loading());
+  auto second = Load(2, Loading());
+  EXPECT_TRUE(Computes(*first, 1));
+  EXPECT_TRUE(Computes(*second, 2));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
