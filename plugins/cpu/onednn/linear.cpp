@@ -18,8 +18,8 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
   try {
     const int64_t dims[] = {k, n};
     const auto choose = [&] { return MakeDesc(typical, AnyDesc(EP_TYPE_FLOAT, dims), 0).weights_desc(); };
-    packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose, options_.offset,
-                          options_.last_part);
+    packed_ =
+        PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose, options_.offset, options_.last_part);
     if (packed_) panels_ = PanelsOf(packed_.desc);
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
@@ -66,9 +66,7 @@ void Linear::Prepare(State& state, const Operands& o, int residual) const {
     if (!fits) {
       pd = MakeDesc(o, PlainB(o.k, o.n), residual);
       if (!state.repacked) {
-        state.repacked = std::shared_ptr<void>(::operator new(pd.weights_desc().get_size(), std::align_val_t(64)),
-                                               [](void* p) { ::operator delete(p, std::align_val_t(64)); });
-        Reorder(packed_.desc, packed_.data, pd.weights_desc(), state.repacked.get());
+        state.repacked = Repack(packed_, pd.weights_desc());
       }
       state.use_repacked = true;
     }

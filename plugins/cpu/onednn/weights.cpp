@@ -1,5 +1,7 @@
 #include "plugins/cpu/onednn/weights.h"
 
+#include "plugins/cpu/plan/heap.h"
+
 namespace epiphyte::cpu {
 
 PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
@@ -38,6 +40,12 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
   });
   if (drop) init.Drop(input);
   return packed;
+}
+
+std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
+  const std::shared_ptr<void> copy(AllocateHeap(wanted.get_size()), FreeHeap);
+  Reorder(packed.desc, packed.data, wanted, copy.get());
+  return copy;
 }
 
 }  // namespace epiphyte::cpu

@@ -21,4 +21,7 @@ struct PackedWeights {
 PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
                           const std::function<MemoryDesc()>& wanted, int64_t offset = 0, bool drop = true);
 
+// A copy in another layout, for a shape that can't do with what is packed.
+std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted);
+
 }  // namespace epiphyte::cpu

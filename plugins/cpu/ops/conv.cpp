@@ -3,14 +3,11 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
-#include "plugins/cpu/onednn/primitive.h"
-#include "plugins/cpu/onednn/weights.h"
+#include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/window.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
 
 // [O, I/G, k…] as oneDNN has it: [G, O/G, I/G, k…] when there are groups.
 dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
@@ -62,53 +59,34 @@ class ConvKernel final : public Kernel {
     const Tensor* w = packed_ ? nullptr : &context.Input(1);
     const Dims& weight_dims = packed_ ? weight_dims_ : w->dims;
     const bool residual = context.HasInput(3);
-    if (!state.call || !(state.x_dims == x.dims) || !(state.w_dims == weight_dims) ||
+    if (!state.known || !(state.x_dims == x.dims) || !(state.w_dims == weight_dims) ||
         !SameLayout(state.x_layout.get(), x.layout.get()))
       Prepare(state, x, weight_dims, context.HasInput(2), residual);
 
+    if (!state.call) {
+      MakeOutput(context, state);
+      return;
+    }
     Tensor* y = nullptr;
     if (residual) {
       const Tensor& sum = context.AnyLayoutInput(3);
       if (!(sum.dims == state.y_dims)) FailOp("a residual of another shape than the result");
-      if (SameLayout(sum.layout.get(), state.y_layout.get()))
+      if (SameLayout(sum.layout.get(), state.call.y_layout().get()))
         y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
       if (y == nullptr) {
         y = &MakeOutput(context, state);
-        Reorder(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.y_desc, y->data);
+        Reorder(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.call.y_desc(), y->data);
       }
     } else {
       y = &MakeOutput(context, state);
     }
-    if (y->Count() == 0) return;
-
-    const void* source = x.data;
-    if (state.reorder_x) {
-      void* scratch = context.Scratch(state.x_desc.get_size());
-      state.x_call.Set(DNNL_ARG_FROM, x.data);
-      state.x_call.Set(DNNL_ARG_TO, scratch);
-      state.x_call.Run(context);
-      source = scratch;
-    }
-    const void* weights = packed_.data;
-    if (!packed_) {
-      weights = w->data;
-      if (state.w_desc != state.plain_w_desc) {
-        void* scratch = context.Scratch(state.w_desc.get_size());
-        Reorder(state.plain_w_desc, weights, state.w_desc, scratch);
-        weights = scratch;
-      }
-    } else if (state.repacked) {
-      weights = state.repacked.get();
-    }
-    state.call.Set(DNNL_ARG_SRC, source);
-    state.call.Set(DNNL_ARG_WEIGHTS, weights);
+    const void* bias = nullptr;
     if (context.HasInput(2)) {
-      const Tensor& bias = context.Input(2);
-      if (bias.Count() != weight_dims[0]) FailOp("{} biases for {} channels", bias.Count(), weight_dims[0]);
-      state.call.Set(DNNL_ARG_BIAS, bias.data);
+      const Tensor& values = context.Input(2);
+      if (values.Count() != weight_dims[0]) FailOp("{} biases for {} channels", values.Count(), weight_dims[0]);
+      bias = values.data;
     }
-    state.call.Set(DNNL_ARG_DST, y->data);
-    state.call.Run(context);
+    state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias, y->data);
   }
 
  private:
@@ -117,12 +95,10 @@ class ConvKernel final : public Kernel {
     Window window;
   };
   struct State {
+    bool known = false;
     Dims x_dims, w_dims, y_dims;
-    std::shared_ptr<const Layout> x_layout, y_layout;
-    MemoryDesc x_desc, w_desc, plain_w_desc, y_desc;
-    bool reorder_x = false;
-    std::shared_ptr<void> repacked;  // weights for a shape that wants another layout
-    PrimitiveCall call, x_call;
+    std::shared_ptr<const Layout> x_layout;
+    ConvolutionCall call;  // none: the result is empty
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -130,7 +106,8 @@ class ConvKernel final : public Kernel {
   }
 
   Tensor& MakeOutput(OpContext& context, const State& state) const {
-    return context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.y_layout, state.y_desc.get_size());
+    return context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.call.y_layout(),
+                                    state.call.y_desc().get_size());
   }
 
   Shape Resolve(const Dims& x, const Dims& w) const {
@@ -179,50 +156,21 @@ class ConvKernel final : public Kernel {
     state.w_dims = weight_dims;
     state.y_dims = shape.y;
     state.x_layout = x.layout;
-    state.repacked.reset();
-    if (shape.y.Count() == 0) {
-      state.y_layout.reset();
-      return;
-    }
-    state.plain_w_desc = PlainDesc(EP_TYPE_FLOAT, WeightDims(weight_dims, group_));
-    const MemoryDesc any(WeightDims(weight_dims, group_), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
-    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    state.call = ConvolutionCall();
+    state.known = shape.y.Count() == 0;
+    if (state.known) return;
+    const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
+    const MemoryDesc any(weights, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
     dnnl::convolution_forward::primitive_desc pd;
     try {
-      pd = MakeDesc(shape, any, bias, residual, nullptr);
-      if (packed_ && pd.weights_desc() != packed_.desc) {
-        // What this shape likes best isn't what is packed: use that if an implementation takes it and is no fallback.
-        try {
-          auto fitting = MakeDesc(shape, packed_.desc, bias, residual, nullptr);
-          if (std::string_view(fitting.impl_info_str()).find("ref") == std::string_view::npos) pd = fitting;
-        } catch (const dnnl::error&) {
-        }
-      }
+      pd = ChooseDesc(packed_, any,
+                      [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual, nullptr); });
     } catch (const dnnl::error& error) {
       NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
     }
-    state.w_desc = pd.weights_desc();
-    if (packed_ && state.w_desc != packed_.desc) {
-      state.repacked = std::shared_ptr<void>(::operator new(state.w_desc.get_size(), std::align_val_t(64)),
-                                             [](void* p) { ::operator delete(p, std::align_val_t(64)); });
-      Reorder(packed_.desc, packed_.data, state.w_desc, state.repacked.get());
-    }
-    state.x_desc = pd.src_desc();
-    state.y_desc = pd.dst_desc();
-    state.y_layout = MakeLayout(state.y_desc);
-    state.reorder_x = state.x_desc != x_desc;
-    if (state.reorder_x) {
-      PrimitiveAttr attr = UserScratchpad();
-      const dnnl::reorder::primitive_desc reorder(CpuEngine(), x_desc, CpuEngine(), state.x_desc, attr);
-      state.x_call.Reset(dnnl::reorder(reorder), reorder.scratchpad_desc());
-      state.x_call.Add(DNNL_ARG_FROM, x_desc);
-      state.x_call.Add(DNNL_ARG_TO, state.x_desc);
-    }
-    state.call.Reset(dnnl::convolution_forward(pd), pd.scratchpad_desc());
-    state.call.Add(DNNL_ARG_SRC, state.x_desc);
-    state.call.Add(DNNL_ARG_WEIGHTS, state.w_desc);
-    if (bias) state.call.Add(DNNL_ARG_BIAS, pd.bias_desc());
-    state.call.Add(DNNL_ARG_DST, state.y_desc);
+    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    state.call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_, bias);
+    state.known = true;
   }
 
   WindowAttributes attributes_;

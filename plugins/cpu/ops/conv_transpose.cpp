@@ -3,8 +3,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/move.h"
-#include "plugins/cpu/onednn/primitive.h"
-#include "plugins/cpu/onednn/weights.h"
+#include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/window.h"
 
 namespace epiphyte::cpu {
@@ -174,8 +173,6 @@ class ReferenceConvTransposeKernel final : public Kernel {
   TransposeAttributes attributes_;
 };
 
-dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
-
 // oneDNN's deconvolution.
 class ConvTransposeKernel final : public Kernel {
  public:
@@ -213,49 +210,29 @@ class ConvTransposeKernel final : public Kernel {
         !SameLayout(state.x_layout.get(), x.layout.get()))
       Prepare(state, x, weight_dims, context.HasInput(2));
     const Tensor* bias = CheckedBias(context, state.shape.y[1]);
-    Tensor& y = state.call
-                    ? context.OutputWithLayout(0, EP_TYPE_FLOAT, state.shape.y, state.y_layout, state.y_desc.get_size())
-                    : context.Output(0, EP_TYPE_FLOAT, state.shape.y);
+    Tensor& y = state.call ? context.OutputWithLayout(0, EP_TYPE_FLOAT, state.shape.y, state.call.y_layout(),
+                                                      state.call.y_desc().get_size())
+                           : context.Output(0, EP_TYPE_FLOAT, state.shape.y);
     if (y.Count() == 0) return;
 
-    const void* weights = packed_ ? packed_.data : w->data;
-    if (state.repacked) {
-      weights = state.repacked.get();
-    } else if (!packed_ && state.call && state.w_desc != state.plain_w_desc) {
-      void* scratch = context.Scratch(state.w_desc.get_size());
-      Reorder(state.plain_w_desc, weights, state.w_desc, scratch);
-      weights = scratch;
-    }
-    if (!state.call) {
-      ConvTransposeLoop<float>(context, state.shape, attributes_.group, context.Input(0).as<float>(),
-                               static_cast<const float*>(weights), bias == nullptr ? nullptr : bias->as<float>(),
-                               y.as<float>());
+    const void* weights = w == nullptr ? nullptr : w->data;
+    if (state.call) {
+      state.call.Run(context, x.data, weights, bias == nullptr ? nullptr : bias->data, y.data);
       return;
     }
-    const void* source = x.data;
-    if (state.reorder_x) {
-      void* scratch = context.Scratch(state.x_desc.get_size());
-      state.x_call.Set(DNNL_ARG_FROM, x.data);
-      state.x_call.Set(DNNL_ARG_TO, scratch);
-      state.x_call.Run(context);
-      source = scratch;
-    }
-    state.call.Set(DNNL_ARG_SRC, source);
-    state.call.Set(DNNL_ARG_WEIGHTS, weights);
-    if (bias != nullptr) state.call.Set(DNNL_ARG_BIAS, bias->data);
-    state.call.Set(DNNL_ARG_DST, y.data);
-    state.call.Run(context);
+    if (packed_) weights = state.unpacked ? state.unpacked.get() : packed_.data;
+    ConvTransposeLoop<float>(context, state.shape, attributes_.group, context.Input(0).as<float>(),
+                             static_cast<const float*>(weights), bias == nullptr ? nullptr : bias->as<float>(),
+                             y.as<float>());
   }
 
  private:
   struct State {
     bool known = false;
     TransposeShape shape;
-    std::shared_ptr<const Layout> x_layout, y_layout;
-    MemoryDesc x_desc, w_desc, plain_w_desc, y_desc;
-    bool reorder_x = false;
-    std::shared_ptr<void> repacked;  // weights for a shape that wants another layout than the packed one
-    PrimitiveCall call, x_call;      // no call: the loop does it
+    std::shared_ptr<const Layout> x_layout;
+    ConvolutionCall call;            // none: the loop does it
+    std::shared_ptr<void> unpacked;  // packed weights as in the model, for the loop
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -300,10 +277,6 @@ class ConvTransposeKernel final : public Kernel {
     return DeconvolutionDesc(args, attr);
   }
 
-  static bool IsReference(const dnnl::deconvolution_forward::primitive_desc& pd) {
-    return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
-  }
-
   // Pads of less than 0 at the front, or of more than the kernel, are no case that oneDNN is made for.
   bool FitsOneDnn(const TransposeShape& shape) const {
     if (shape.x.size() > 5 || shape.x.Count() == 0 || shape.y.Count() == 0) return false;
@@ -322,52 +295,25 @@ class ConvTransposeKernel final : public Kernel {
     state.x_layout = x.layout;
     const TransposeShape& shape = state.shape;
     if (shape.y.Count() != 0 && shape.w.Count() != 0) {
-      state.plain_w_desc = PlainWeights(shape);
-      if (!FitsOneDnn(shape) || !PrepareCall(state, x, bias)) state.w_desc = state.plain_w_desc;
-      if (packed_ && state.w_desc != packed_.desc) {
-        state.repacked = std::shared_ptr<void>(::operator new(state.w_desc.get_size(), std::align_val_t(64)),
-                                               [](void* p) { ::operator delete(p, std::align_val_t(64)); });
-        Reorder(packed_.desc, packed_.data, state.w_desc, state.repacked.get());
-      }
+      const MemoryDesc plain = PlainWeights(shape);
+      const bool has_call = FitsOneDnn(shape) && PrepareCall(state, x, plain, bias);
+      if (!has_call && packed_ && packed_.desc != plain) state.unpacked = Repack(packed_, plain);
     }
     state.known = true;
   }
 
   // False when oneDNN has nothing for this shape.
-  bool PrepareCall(State& state, const Tensor& x, bool bias) const {
+  bool PrepareCall(State& state, const Tensor& x, const MemoryDesc& plain, bool bias) const {
     const TransposeShape& shape = state.shape;
     dnnl::deconvolution_forward::primitive_desc pd;
     try {
-      pd = MakeDesc(shape, AnyWeights(shape), bias);
-      if (packed_ && pd.weights_desc() != packed_.desc) {
-        // What this shape likes best isn't what is packed: use that if an implementation takes it and is no fallback.
-        try {
-          auto fitting = MakeDesc(shape, packed_.desc, bias);
-          if (!IsReference(fitting) || IsReference(pd)) pd = fitting;
-        } catch (const dnnl::error&) {
-        }
-      }
+      pd = ChooseDesc(packed_, AnyWeights(shape),
+                      [&](const MemoryDesc& weights) { return MakeDesc(shape, weights, bias); });
     } catch (const dnnl::error&) {
       return false;
     }
     const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
-    state.w_desc = pd.weights_desc();
-    state.x_desc = pd.src_desc();
-    state.y_desc = pd.dst_desc();
-    state.y_layout = MakeLayout(state.y_desc);
-    state.reorder_x = state.x_desc != x_desc;
-    if (state.reorder_x) {
-      const PrimitiveAttr attr = UserScratchpad();
-      const dnnl::reorder::primitive_desc reorder(CpuEngine(), x_desc, CpuEngine(), state.x_desc, attr);
-      state.x_call.Reset(dnnl::reorder(reorder), reorder.scratchpad_desc());
-      state.x_call.Add(DNNL_ARG_FROM, x_desc);
-      state.x_call.Add(DNNL_ARG_TO, state.x_desc);
-    }
-    state.call.Reset(dnnl::deconvolution_forward(pd), pd.scratchpad_desc());
-    state.call.Add(DNNL_ARG_SRC, state.x_desc);
-    state.call.Add(DNNL_ARG_WEIGHTS, state.w_desc);
-    if (bias) state.call.Add(DNNL_ARG_BIAS, pd.bias_desc());
-    state.call.Add(DNNL_ARG_DST, state.y_desc);
+    state.call.Reset<dnnl::deconvolution_forward>(pd, x_desc, plain, packed_, bias);
     return true;
   }
 

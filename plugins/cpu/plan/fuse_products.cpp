@@ -68,6 +68,27 @@ int32_t FindResidual(const PlanEditor& editor, int32_t value, int32_t* add) {
   return other != value && editor.IsFloat(other) && editor.SameStaticShape(value, other) ? other : -1;
 }
 
+// Adds to `fused`, made of node `n`, the residual and the activation that follow `value`, the result of node `last`,
+// and puts it in the place of all of them; does nothing when that is node `n` alone.
+void FuseTail(PlanEditor& editor, int32_t n, int32_t last, int32_t value, NodeDef fused) {
+  int32_t add = -1;
+  if (const int32_t residual = FindResidual(editor, value, &add); residual >= 0) {
+    fused.inputs[3] = residual;
+    last = add;
+    value = editor.node(add).outputs[0];
+  }
+  if (const Activation activation = FindActivation(editor, value)) {
+    AddActivation(fused, activation);
+    last = activation.node;
+    value = editor.node(last).outputs[0];
+  }
+  if (last == n) return;
+  fused.domain = kFusedDomain;
+  fused.since_version = 1;
+  fused.outputs = {value};
+  editor.Replace(last, std::move(fused));
+}
+
 bool HasStaticLast(const ValueInfo& info) { return info.rank >= 1 && info.dims.back() > 0; }
 
 void FuseMatMul(PlanEditor& editor, int32_t n) {
@@ -91,22 +112,7 @@ void FuseMatMul(PlanEditor& editor, int32_t n) {
       value = node.outputs[0];
     }
   }
-  int32_t add = -1;
-  if (const int32_t residual = FindResidual(editor, value, &add); residual >= 0) {
-    fused.inputs[3] = residual;
-    last = add;
-    value = editor.node(add).outputs[0];
-  }
-  if (const Activation activation = FindActivation(editor, value)) {
-    AddActivation(fused, activation);
-    last = activation.node;
-    value = editor.node(last).outputs[0];
-  }
-  if (last == n) return;
-  fused.domain = kFusedDomain;
-  fused.since_version = 1;
-  fused.outputs = {value};
-  editor.Replace(last, std::move(fused));
+  FuseTail(editor, n, last, value, std::move(fused));
 }
 
 void FuseGemm(PlanEditor& editor, int32_t n) {
@@ -130,25 +136,9 @@ void FuseGemm(PlanEditor& editor, int32_t n) {
 void FuseConv(PlanEditor& editor, int32_t n) {
   NodeDef fused = editor.node(n);
   if (!editor.IsFloat(fused.inputs[0]) || editor.info(fused.inputs[0]).rank > 5) return;
-  int32_t value = fused.outputs[0];
-  int32_t last = n;
   fused.inputs.resize(4, -1);
-  int32_t add = -1;
-  if (const int32_t residual = FindResidual(editor, value, &add); residual >= 0) {
-    fused.inputs[3] = residual;
-    last = add;
-    value = editor.node(add).outputs[0];
-  }
-  if (const Activation activation = FindActivation(editor, value)) {
-    AddActivation(fused, activation);
-    last = activation.node;
-    value = editor.node(last).outputs[0];
-  }
-  if (last == n) return;
-  fused.domain = kFusedDomain;
-  fused.since_version = 1;
-  fused.outputs = {value};
-  editor.Replace(last, std::move(fused));
+  const int32_t value = fused.outputs[0];
+  FuseTail(editor, n, n, value, std::move(fused));
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+#include "plugins/cpu/onednn/convolution_call.h"
+
+namespace epiphyte::cpu {
+
+void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights, const MemoryDesc& y,
+                                  const MemoryDesc& given_x, const MemoryDesc& plain, const PackedWeights& packed) {
+  x_desc_ = x;
+  w_desc_ = weights;
+  y_desc_ = y;
+  y_layout_ = MakeLayout(y);
+  plain_ = plain;
+  packed_ = packed;
+  repacked_.reset();
+  if (packed && packed.desc != weights) {
+    repacked_ = Repack(packed, weights);
+    packed_ = {weights, repacked_.get()};
+  }
+  reorder_x_ = x != given_x;
+  if (!reorder_x_) return;
+  const PrimitiveAttr attr = UserScratchpad();
+  const dnnl::reorder::primitive_desc reorder(CpuEngine(), given_x, CpuEngine(), x, attr);
+  x_call_.Reset(dnnl::reorder(reorder), reorder.scratchpad_desc());
+  x_call_.Add(DNNL_ARG_FROM, given_x);
+  x_call_.Add(DNNL_ARG_TO, x);
+}
+
+void ConvolutionCall::Run(OpContext& context, const void* x, const void* weights, const void* bias, void* y) {
+  if (reorder_x_) {
+    void* scratch = context.Scratch(x_desc_.get_size());
+    x_call_.Set(DNNL_ARG_FROM, x);
+    x_call_.Set(DNNL_ARG_TO, scratch);
+    x_call_.Run(context);
+    x = scratch;
+  }
+  if (packed_) {
+    weights = packed_.data;
+  } else if (w_desc_ != plain_) {
+    void* scratch = context.Scratch(w_desc_.get_size());
+    Reorder(plain_, weights, w_desc_, scratch);
+    weights = scratch;
+  }
+  call_.Set(DNNL_ARG_SRC, x);
+  call_.Set(DNNL_ARG_WEIGHTS, weights);
+  if (bias != nullptr) call_.Set(DNNL_ARG_BIAS, bias);
+  call_.Set(DNNL_ARG_DST, y);
+  call_.Run(context);
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,74 @@
+// ConvolutionCall: a convolution or its transpose for one shape, ready to be run: what its operands look like, the
+// reorder of an input that lies otherwise, and packed weights in another layout when the shape wants that.
+//
+//   const auto pd = ChooseDesc(packed, any_weights, [&](const MemoryDesc& weights) { return Describe(weights); });
+//   call.Reset<dnnl::convolution_forward>(pd, x_desc, plain_weights, packed, has_bias);
+//   Tensor& y = context.OutputWithLayout(0, EP_TYPE_FLOAT, dims, call.y_layout(), call.y_desc().get_size());
+//   call.Run(context, x.data, weights, bias, y.data);
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/onednn/primitive.h"
+#include "plugins/cpu/onednn/weights.h"
+
+namespace epiphyte::cpu {
+
+inline dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
+
+// oneDNN's fallback, many times slower than the others.
+template <typename PrimitiveDesc>
+bool IsReference(const PrimitiveDesc& pd) {
+  return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
+}
+
+// What the shape likes best, or what takes the weights as they are packed unless only that one is a fallback.
+// `describe(weights)` throws dnnl::error when oneDNN has nothing.
+template <typename Describe>
+auto ChooseDesc(const PackedWeights& packed, const MemoryDesc& any_weights, Describe&& describe) {
+  auto best = describe(any_weights);
+  if (!packed || best.weights_desc() == packed.desc) return best;
+  try {
+    auto fitting = describe(packed.desc);
+    if (!IsReference(fitting) || IsReference(best)) return fitting;
+  } catch (const dnnl::error&) {
+  }
+  return best;
+}
+
+class ConvolutionCall {
+ public:
+  // Drops what was there. `x`: how the input lies; `plain`: how weights lie that aren't packed.
+  template <typename Primitive>
+  void Reset(const typename Primitive::primitive_desc& pd, const MemoryDesc& x, const MemoryDesc& plain,
+             const PackedWeights& packed, bool bias) {
+    SetOperands(pd.src_desc(), pd.weights_desc(), pd.dst_desc(), x, plain, packed);
+    call_.Reset(Primitive(pd), pd.scratchpad_desc());
+    call_.Add(DNNL_ARG_SRC, x_desc_);
+    call_.Add(DNNL_ARG_WEIGHTS, w_desc_);
+    if (bias) call_.Add(DNNL_ARG_BIAS, pd.bias_desc());
+    call_.Add(DNNL_ARG_DST, y_desc_);
+  }
+  explicit operator bool() const { return static_cast<bool>(call_); }
+
+  const MemoryDesc& y_desc() const { return y_desc_; }
+  const std::shared_ptr<const Layout>& y_layout() const { return y_layout_; }
+
+  // `weights`: as `plain` of Reset; not looked at when they are packed. `bias`: null when Reset was told so.
+  void Run(OpContext& context, const void* x, const void* weights, const void* bias, void* y);
+
+ private:
+  void SetOperands(const MemoryDesc& x, const MemoryDesc& weights, const MemoryDesc& y, const MemoryDesc& given_x,
+                   const MemoryDesc& plain, const PackedWeights& packed);
+
+  MemoryDesc x_desc_, w_desc_, y_desc_, plain_;
+  std::shared_ptr<const Layout> y_layout_;
+  PackedWeights packed_;
+  std::shared_ptr<void> repacked_;  // holds packed_'s data when the shape wants another layout than the kernel's
+  bool reorder_x_ = false;
+  PrimitiveCall call_, x_call_;
+};
+
+}  // namespace epiphyte::cpu
