@@ -1,6 +1,13 @@
 // Replays deterministic mutations of a target's seeds: every truncation of the small ones, and flipped, removed,
 // repeated and overwritten bytes. What matters is that the target returns.
+//
+//   model_replay                  replays
+//   model_replay FILE...          tries these inputs alone, such as one that a fuzzer found
+//   model_replay --seeds FOLDER   writes the seeds there, for a fuzzer to begin with
 #include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include "tests/fuzz/fuzz_target.h"
@@ -25,9 +32,35 @@ std::string Mutate(std::string input, std::mt19937& random) {
   return input;
 }
 
+int WriteSeeds(const std::string& folder) {
+  int number = 0;
+  for (const std::string& seed : SeedInputs()) {
+    std::ofstream file(folder + "/seed_" + std::to_string(number++), std::ios::binary);
+    if (!file.write(seed.data(), static_cast<std::streamsize>(seed.size())).flush()) {
+      std::fprintf(stderr, "seeds can't be written to '%s'; give a folder that exists\n", folder.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int TryFiles(char** names, int count) {
+  for (int i = 0; i < count; ++i) {
+    std::ifstream file(names[i], std::ios::binary);
+    if (!file) {
+      std::fprintf(stderr, "'%s' can't be read\n", names[i]);
+      return 1;
+    }
+    Try({std::istreambuf_iterator<char>(file), {}});
+  }
+  return 0;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--seeds") == 0) return WriteSeeds(argv[2]);
+  if (argc > 1) return TryFiles(argv + 1, argc - 1);
   std::mt19937 random(20240117);
   size_t tried = 0;
   for (const std::string& seed : SeedInputs()) {
