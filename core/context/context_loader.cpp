@@ -132,8 +132,9 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& optio
     if (load.main_context == 1) continue;
     if (primaries.empty()) {
       Fail(StatusCode::kInvalidGraph,
-           "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and that source is "
-           "in the model; compile the model again",
+           "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source of the "
+           "same "
+           "provider is in the model; compile the model again",
            NodePath(*load.node), load.source);
     }
     bool names_primary = std::find(primaries.begin(), primaries.end(), load.blob) != primaries.end();

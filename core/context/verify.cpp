@@ -120,25 +120,33 @@ class Verifier {
     }
   }
 
+  // A provider's sources are names of its own for one family of formats, so a primary of any of them will do. What
+  // nobody owns stands for itself.
+  std::string OwnerOf(const std::string& source) const {
+    const std::string owner = catalog_.OwnerOfSource(source);
+    return owner.empty() ? "source " + source : owner;
+  }
+
   void CheckNodes(Model& model) {
     std::optional<NodePayloads> payloads;
     if (!Try(Kind::kModel, [&] { payloads.emplace(path_, model.metadata); })) return;
-    std::set<std::string> sources_with_primary;
+    std::set<std::string> owners_with_primary;
     std::vector<std::pair<Node*, EpContextAttributes>> readable;
     for (Node* node : FindContextNodes(*model.graph)) {
       ++report_.context_nodes;
       Try(Kind::kModel, [&] {
         readable.emplace_back(node, ReadContextAttributes(*node));
-        if (readable.back().second.main_context == 1) sources_with_primary.insert(readable.back().second.source);
+        if (readable.back().second.main_context == 1)
+          owners_with_primary.insert(OwnerOf(readable.back().second.source));
       });
     }
     if (report_.context_nodes == 0) report_.notes.push_back("the model has no EPContext node");
     for (const auto& [node, attributes] : readable) {
-      if (attributes.main_context == 0 && !sources_with_primary.contains(attributes.source)) {
+      if (attributes.main_context == 0 && !owners_with_primary.contains(OwnerOf(attributes.source))) {
         Add(Kind::kModel,
             fmt::format(
-                "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and that "
-                "source is in the model; compile the model again",
+                "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source "
+                "of the same provider is in the model; compile the model again",
                 NodePath(*node), attributes.source));
       }
       AddPayload(*node, attributes, payloads->Open(*node, attributes), !payloads->records().empty());

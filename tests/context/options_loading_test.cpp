@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "core/context/verify.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
@@ -19,6 +20,7 @@ using core::Session;
 using core::SessionOptions;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Three partitions for a clerk, Tanh between them.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -129,6 +131,7 @@ TEST_F(LoadContext, AVendorsPayloadInAHandmadeModel) {
       y = com.microsoft.EPContext <main_context = 0, embed_mode = 0, source = "Notary", partition_name = "g_notary_2",
                                    ep_cache_context = "blobs/from the vendor.bin"> (d) })"));
   EXPECT_EQ(Run("handmade.onnx"), expected_);
+  EXPECT_THAT(core::VerifyContextModel(dir_ / "handmade.onnx", environment_->catalog()).problems, IsEmpty());
   dir_.Write("blobs/from the vendor.bin", "QNN binary, not what is expected here");
   EXPECT_THAT(FailureOfRun("handmade.onnx"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("compile again")));
 }
