@@ -70,6 +70,7 @@ class ReductionShape {
     const bool contiguous = !inner_kept_;
     const size_t first = contiguous ? 1 : 0;
     const int64_t n = contiguous ? reduced_[0].size : 1;
+    if (first == reduced_.size()) return row(int64_t{0}, n);
     Dims index(reduced_.size(), 0);
     for (int64_t offset = 0;;) {
       row(offset, n);
@@ -115,12 +116,11 @@ EPIPHYTE_MULTIVERSION void AccumulateFloatRow(Op op, const float* x, float* acc,
 template <typename Op, typename T, typename A>
 A ReduceRun(const Op& op, const T* x, int64_t n, A shift) {
   if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-    return ReduceFloatRun(op, x, n, shift);
-  } else {
-    A acc = op.template Initial<A>();
-    for (int64_t i = 0; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
-    return acc;
+    if (n > kShortRun) return ReduceFloatRun(op, x, n, shift);
   }
+  A acc = op.template Initial<A>();
+  for (int64_t i = 0; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
+  return acc;
 }
 
 template <typename Op, typename T, typename A>

@@ -44,10 +44,15 @@ namespace epiphyte::cpu {
 // object on two floats; `initial` changes nothing when combined.
 inline constexpr int kLanes = 32;
 inline constexpr int64_t kReductionRun = 4096;
+inline constexpr int64_t kShortRun = 8;  // setting the lanes up would take longer
 
 template <typename Load, typename Combine>
 EPIPHYTE_INLINE float ReduceLanes(int64_t n, float initial, const Load& load, const Combine& combine) {
   float total = initial;
+  if (n <= kShortRun) {
+    for (int64_t i = 0; i < n; ++i) total = combine(total, load(i));
+    return total;
+  }
   for (int64_t i = 0; i < n;) {
     const int64_t end = n - i < kReductionRun ? n : i + kReductionRun;
     float lanes[kLanes];
