@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -25,7 +25,7 @@ template <typename T>
 ValuePtr TensorOf(DataType type, const std::vector<T>& values) {
   const std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
   ValuePtr tensor = Value::Tensor(type, dims);
-  std::memcpy(tensor->mutable_data(), values.data(), values.size() * sizeof(T));
+  std::copy(values.begin(), values.end(), static_cast<T*>(tensor->mutable_data()));
   return tensor;
 }
 
