@@ -1,9 +1,12 @@
 // Products with a matrix that is packed once and used many times, for few rows: the recurrent part of RNNs.
 //
-// W [n, k] is stored in panels of kPanel columns of the result, so that a product reads it from front to back:
+// W [n, k] is stored in panels of kPanel columns of the result, which a product reads one after another:
 //
-//     PackPanels(w, n, k, panels);                                // PanelCount<float>(n, k) floats, aligned to 64
-//     bytes PanelProduct(a, a_stride, panels, y, y_stride, rows, n, k);  // y[rows, n] += a[rows, k] W^T
+//     PackPanels(w, n, k, panels);  // PanelCount<float>(n, k) floats, aligned to 64 bytes
+//     PanelProduct(a, a_stride, panels, y, y_stride, rows, n, k, last_first);  // y[rows, n] += a[rows, k] W^T
+//
+// Whoever multiplies by the same panels again and again takes turns, from the first to the last and back: what a cache
+// that is too small for all of them still holds are those that were read last. The numbers don't depend on it.
 #pragma once
 
 #include <algorithm>
@@ -71,11 +74,13 @@ EPIPHYTE_INLINE void Tile(const T* a, int64_t a_stride, const T* panel, T* y, in
 
 template <typename T>
 EPIPHYTE_MULTIVERSION void PanelProduct(const T* a, int64_t a_stride, const T* panels, T* y, int64_t y_stride,
-                                        int64_t rows, int64_t n, int64_t k) {
+                                        int64_t rows, int64_t n, int64_t k, bool last_first = false) {
   constexpr int kRows = 4;
   constexpr int kVectors = 2;  // beside four rows; more don't fit into sixteen registers
   constexpr int64_t kStep = kVectors * panel_detail::VectorOf<T>::kLanes;
-  for (int64_t column = 0; column < n; column += kPanel<T>) {
+  const int64_t count = (n + kPanel<T> - 1) / kPanel<T>;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t column = (last_first ? count - 1 - i : i) * kPanel<T>;
     const T* panel = panels + column * k;
     const int64_t columns = std::min(kPanel<T>, n - column);
     int64_t row = 0;

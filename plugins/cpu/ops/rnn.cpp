@@ -398,7 +398,7 @@ class RecurrentKernel final : public Kernel {
         if (s < lengths[b])
           std::copy_n(direction.projected + row(position(b), b) * width, width, direction.gates + b * width);
       PanelProduct(direction.h + first * hidden, hidden, direction.panels.gates, direction.gates + first * width, width,
-                   end - first, RecurrenceGates() * hidden, hidden);
+                   end - first, RecurrenceGates() * hidden, hidden, s % 2 != 0);
       if (cell_ == Cell::kGru) StepCandidate(d, sizes, lengths, s, direction, first, end);
       for (int64_t b = first; b < end; ++b) {
         if (s >= lengths[b]) continue;
@@ -445,7 +445,7 @@ class RecurrentKernel final : public Kernel {
       if (!linear_before_reset_) Multiply(gates + n, direction.h + b * n, direction.reset + b * n, n);
     }
     PanelProduct((linear_before_reset_ ? direction.h : direction.reset) + first * n, n, direction.panels.candidate,
-                 direction.product + first * n, n, end - first, n, n);
+                 direction.product + first * n, n, end - first, n, n, step % 2 != 0);
   }
 
   void Squash(const RnnActivation& activation, float* x, int64_t n) const {
