@@ -60,14 +60,13 @@ ChunkCipher::ChunkCipher(const Key& key, std::string name, const Header& header)
   }
 }
 
-ChunkCipher::~ChunkCipher() {
-  OPENSSL_cleanse(file_key_.data(), file_key_.size());
-  EVP_CIPHER_CTX_free(cipher_);
-}
+void ChunkCipher::FreeCipher::operator()(evp_cipher_ctx_st* cipher) const { EVP_CIPHER_CTX_free(cipher); }
+
+ChunkCipher::WipedKey::~WipedKey() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 
 void ChunkCipher::DeriveKeys(const Key& key) {
   const unsigned char* salt = header_.data() + kMagicSize;
-  file_key_ = Derive(key, "epiphyte example: chunks", salt);
+  file_key_.bytes = Derive(key, "epiphyte example: chunks", salt);
   const Key check = Derive(key, "epiphyte example: check", salt);
   std::copy_n(check.begin(), kCheckSize, check_.begin());
 }
@@ -75,26 +74,27 @@ void ChunkCipher::DeriveKeys(const Key& key) {
 void ChunkCipher::Begin(bool encrypt, bool last) {
   std::array<unsigned char, 12> nonce{};
   PutNumber(next_chunk_, nonce.data() + 4);
-  Require(EVP_CipherInit_ex(cipher_, EVP_aes_256_gcm(), nullptr, file_key_.data(), nonce.data(), encrypt ? 1 : 0) == 1,
+  Require(EVP_CipherInit_ex(cipher_.get(), EVP_aes_256_gcm(), nullptr, file_key_.bytes.data(), nonce.data(),
+                            encrypt ? 1 : 0) == 1,
           "setting up AES-256-GCM");
   std::array<unsigned char, 9> place{};
   PutNumber(next_chunk_, place.data());
   place[8] = last ? 1 : 0;
   int size = 0;
   const auto* name = reinterpret_cast<const unsigned char*>(name_.data());
-  Require(EVP_CipherUpdate(cipher_, nullptr, &size, place.data(), static_cast<int>(place.size())) == 1 &&
-              EVP_CipherUpdate(cipher_, nullptr, &size, name, static_cast<int>(name_.size())) == 1,
+  Require(EVP_CipherUpdate(cipher_.get(), nullptr, &size, place.data(), static_cast<int>(place.size())) == 1 &&
+              EVP_CipherUpdate(cipher_.get(), nullptr, &size, name, static_cast<int>(name_.size())) == 1,
           "authenticating a chunk's place");
 }
 
 void ChunkCipher::Seal(const void* plain, size_t size, bool last, unsigned char* out) {
   Begin(/*encrypt=*/true, last);
   int written = 0;
-  Require(
-      EVP_CipherUpdate(cipher_, out, &written, static_cast<const unsigned char*>(plain), static_cast<int>(size)) == 1 &&
-          EVP_CipherFinal_ex(cipher_, out + written, &written) == 1 &&
-          EVP_CIPHER_CTX_ctrl(cipher_, EVP_CTRL_GCM_GET_TAG, static_cast<int>(kTagSize), out + size) == 1,
-      "encrypting");
+  Require(EVP_CipherUpdate(cipher_.get(), out, &written, static_cast<const unsigned char*>(plain),
+                           static_cast<int>(size)) == 1 &&
+              EVP_CipherFinal_ex(cipher_.get(), out + written, &written) == 1 &&
+              EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(kTagSize), out + size) == 1,
+          "encrypting");
   ++next_chunk_;
 }
 
@@ -105,10 +105,10 @@ void ChunkCipher::Open(const unsigned char* sealed, size_t size, bool last, void
   std::array<unsigned char, kTagSize> tag;
   std::memcpy(tag.data(), sealed + plain_size, kTagSize);
   int written = 0;
-  Require(EVP_CipherUpdate(cipher_, plain, &written, sealed, static_cast<int>(plain_size)) == 1 &&
-              EVP_CIPHER_CTX_ctrl(cipher_, EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTagSize), tag.data()) == 1,
+  Require(EVP_CipherUpdate(cipher_.get(), plain, &written, sealed, static_cast<int>(plain_size)) == 1 &&
+              EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTagSize), tag.data()) == 1,
           "decrypting");
-  if (EVP_CipherFinal_ex(cipher_, plain + written, &written) != 1) {
+  if (EVP_CipherFinal_ex(cipher_.get(), plain + written, &written) != 1) {
     OPENSSL_cleanse(out, plain_size);  // nobody may use what isn't authentic
     throw Error(StatusCode::kFail, "'" + name_ +
                                        "' is damaged, cut off or not what was stored under this name (chunk " +

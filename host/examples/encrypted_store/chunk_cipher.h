@@ -35,8 +35,6 @@ class ChunkCipher {
   ChunkCipher(const Key& key, std::string name);
   // For an existing one. Throws when the header isn't one, or belongs to another key.
   ChunkCipher(const Key& key, std::string name, const Header& header);
-  ~ChunkCipher();
-
   const Header& header() const { return header_; }
 
   // Chunks in order. `out` has room for size + kTagSize bytes.
@@ -48,12 +46,21 @@ class ChunkCipher {
   void DeriveKeys(const Key& key);
   void Begin(bool encrypt, bool last);
 
+  // Both clean up on their own, so also when a constructor throws.
+  struct FreeCipher {
+    void operator()(evp_cipher_ctx_st* cipher) const;
+  };
+  struct WipedKey {
+    Key bytes{};
+    ~WipedKey();
+  };
+
   std::string name_;
   Header header_{};
-  Key file_key_{};
+  WipedKey file_key_;
   std::array<unsigned char, kCheckSize> check_{};
   uint64_t next_chunk_ = 0;
-  evp_cipher_ctx_st* cipher_;
+  std::unique_ptr<evp_cipher_ctx_st, FreeCipher> cipher_;
 };
 
 }  // namespace encrypted_store
