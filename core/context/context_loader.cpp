@@ -109,8 +109,8 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& optio
           CheckRecord(*record, blob, options, what);
         } else if (!records.empty() && options.verify_digests) {
           Fail(StatusCode::kInvalidGraph,
-               "{}: the model has records of its payloads, but none of this one; compile the "
-               "model again",
+               "{}: the model has records of its payloads, but none of this one; "
+               "compile the model again",
                what);
         }
         batch.blobs.push_back(std::move(blob));
@@ -133,8 +133,7 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& optio
     if (primaries.empty()) {
       Fail(StatusCode::kInvalidGraph,
            "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source of the "
-           "same "
-           "provider is in the model; compile the model again",
+           "same provider is in the model; compile the model again",
            NodePath(*load.node), load.source);
     }
     bool names_primary = std::find(primaries.begin(), primaries.end(), load.blob) != primaries.end();

@@ -67,6 +67,13 @@ class CallbackStore : public ContextStore {
 
 class Review : public testing::Test {
  protected:
+  // Writes a model of that name, and its context model beside it.
+  void Compile(const std::string& file) {
+    dir_.Write(file, Plain("a"));
+    SessionOptions options = OptionsFor({"notary"});
+    options.Set("ep.context_enable", "1");
+    const Session session(*environment_, dir_ / file, options);
+  }
   SessionOptions Compiling(bool last) const {
     SessionOptions options = OptionsFor({"notary"});
     options.Set("ep.context_enable", "1");
@@ -148,10 +155,7 @@ TEST_F(Review, APayloadOfStringsIsRefused) {
 }
 
 TEST_F(Review, MessagesAboutNodesArePrintable) {
-  dir_.Write("a.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
-  compile.Set("ep.context_enable", "1");
-  { Session session(*environment_, dir_ / "a.onnx", compile); }
+  Compile("a.onnx");
   for (const char* attribute : {"source", "partition_name", "ep_cache_context", "node", "record"}) {
     SCOPED_TRACE(attribute);
     onnx::ModelProto model = ParseProtoFile(dir_ / "a_ctx.onnx");
@@ -279,10 +283,7 @@ TEST_F(Review, ExternalDataOfFunctionsIsProtectedToo) {
 }
 
 TEST_F(Review, ResealingKeepsTheFilesMode) {
-  dir_.Write("a.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
-  compile.Set("ep.context_enable", "1");
-  { Session session(*environment_, dir_ / "a.onnx", compile); }
+  Compile("a.onnx");
   ASSERT_EQ(chmod((dir_ / "a_ctx.onnx").c_str(), 0600), 0);
   core::Reseal(dir_ / "a_ctx.onnx");
   struct stat info = {};
@@ -294,10 +295,7 @@ TEST_F(Review, ResealingKeepsTheFilesMode) {
 TEST_F(Review, ResealingThroughALinkLeavesALoadableModel) {
   fs::create_directories(dir_ / "blobs");
   fs::create_directories(dir_ / "snapshot");
-  dir_.Write("blobs/m.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
-  compile.Set("ep.context_enable", "1");
-  { Session session(*environment_, dir_ / "blobs/m.onnx", compile); }
+  Compile("blobs/m.onnx");
   for (const char* name : {"m_ctx.onnx", "m_notary.bin"})
     fs::create_symlink(fs::path("../blobs") / name, dir_ / "snapshot" / name);
   core::Reseal(dir_ / "snapshot/m_ctx.onnx");
@@ -308,10 +306,7 @@ TEST_F(Review, ResealingThroughALinkLeavesALoadableModel) {
 
 // A record under another name is as good as none, and then nothing would be compared.
 TEST_F(Review, APayloadWithoutARecordAmongRecordsIsRefused) {
-  dir_.Write("a.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
-  compile.Set("ep.context_enable", "1");
-  { Session session(*environment_, dir_ / "a.onnx", compile); }
+  Compile("a.onnx");
   onnx::ModelProto model = ParseProtoFile(dir_ / "a_ctx.onnx");
   fs::copy_file(dir_ / "a_notary.bin", dir_ / "other.bin");
   SetText(model.mutable_graph()->mutable_node(0), "ep_cache_context", "other.bin");
@@ -325,10 +320,7 @@ TEST_F(Review, APayloadWithoutARecordAmongRecordsIsRefused) {
 }
 
 TEST_F(Review, AModelWithTheSameEntryTwiceIsRefusedOrKeepsTheFirst) {
-  dir_.Write("a.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
-  compile.Set("ep.context_enable", "1");
-  { Session session(*environment_, dir_ / "a.onnx", compile); }
+  Compile("a.onnx");
   std::string bytes = ReadFile(dir_ / "a_ctx.onnx");
   for (const auto& [key, value] : {std::pair<std::string, std::string>{"epiphyte.context.version", "1"},
                                    {"epiphyte.context.seal", std::string(32, '0')},
@@ -340,10 +332,7 @@ TEST_F(Review, AModelWithTheSameEntryTwiceIsRefusedOrKeepsTheFirst) {
 }
 
 TEST_F(Review, CutAnywhereAModelIsRefused) {
-  dir_.Write("a.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
-  compile.Set("ep.context_enable", "1");
-  { Session session(*environment_, dir_ / "a.onnx", compile); }
+  Compile("a.onnx");
   const std::string bytes = ReadFile(dir_ / "a_ctx.onnx");
   for (size_t size = 0; size < bytes.size(); ++size) {
     dir_.Write("a_ctx.onnx", bytes.substr(0, size));
