@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <thread>
 
 #include "core/abi/handles.h"
@@ -16,6 +15,7 @@
 #include "core/onnx/model_writer.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
+#include "tests/framework/mappings.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -34,14 +34,6 @@ using testing::Not;
 std::string Plain(const std::string& name) {
   return OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]> " + name +
                       " (float[N] x) => (float[N] y) { a = Neg(x) y = Abs(a) }");
-}
-
-bool IsMapped(const fs::path& file) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.ends_with(file.string())) return true;
-  }
-  return false;
 }
 
 // Calls back when a session that compiles asks whether a file exists.
@@ -116,7 +108,7 @@ TEST_F(Review, WorkspacesGoBeforeThePayloadsTheyMayView) {
   {
     core::ShareGroup group("g");
     group.OpenFile(file);
-    ASSERT_TRUE(IsMapped(file));
+    ASSERT_EQ(MappingsOf(file), 1u);
     void* workspace = nullptr;
     ASSERT_EQ(
         group.workspaces()->Get(
@@ -125,7 +117,8 @@ TEST_F(Review, WorkspacesGoBeforeThePayloadsTheyMayView) {
               *made = user;
               return nullptr;
             },
-            &probe, [](void* made) { static_cast<Probe*>(made)->mapped = IsMapped(static_cast<Probe*>(made)->file); },
+            &probe,
+            [](void* made) { static_cast<Probe*>(made)->mapped = MappingsOf(static_cast<Probe*>(made)->file) != 0; },
             &workspace),
         nullptr);
   }

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
+#include "tests/framework/mappings.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -45,14 +45,6 @@ inline std::vector<float> ExpectedOf(int n) {
 
 inline bool Computes(core::Session& session, int n) {
   return RunOn(session, {kWeights}, std::vector<float>(kWeights, 3)) == ExpectedOf(n);
-}
-
-// How many mappings of that file this process has.
-inline size_t MappingsOf(const std::filesystem::path& file) {
-  size_t count = 0;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) count += line.ends_with(file.string());
-  return count;
 }
 
 class Sharing : public testing::Test {

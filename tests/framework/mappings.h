@@ -1,0 +1,18 @@
+// What of the file system this process has mapped.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace epiphyte::test {
+
+// How many mappings of that file this process has.
+inline size_t MappingsOf(const std::filesystem::path& file) {
+  size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) count += line.ends_with(file.string());
+  return count;
+}
+
+}  // namespace epiphyte::test
