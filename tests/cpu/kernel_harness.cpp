@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "plugins/cpu/onednn/layout.h"
+#include "tests/framework/guarded_memory.h"
 
 namespace epiphyte::test {
 namespace {
@@ -15,17 +16,8 @@ using cpu::ElementType;
 using cpu::Tensor;
 using cpu::ValueInfo;
 
+// Scratch memory and packed data are promised to be aligned; tensors only as their elements are.
 constexpr uint64_t kAlignment = 64;
-
-// Never null, so that kernels see for empty tensors what they see in a plan.
-std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
-  const uint64_t rounded = (bytes / kAlignment + 1) * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  // Uninitialised memory must not look like a result.
-  std::memset(memory, 0xCD, rounded);
-  return std::shared_ptr<void>(memory, std::free);
-}
 
 Datum Allocate(ElementType type, std::span<const int64_t> dims) {
   Datum datum;
@@ -39,7 +31,7 @@ Datum Allocate(ElementType type, std::span<const int64_t> dims) {
   if (type == EP_TYPE_STRING) {
     datum.tensor.strings = std::make_shared<std::vector<std::string>>(static_cast<size_t>(count));
   } else {
-    datum.owner = AllocateAligned(datum.tensor.Bytes());
+    datum.owner = GuardedMemory(datum.tensor.Bytes());
     datum.tensor.data = datum.owner.get();
   }
   return datum;
@@ -132,7 +124,7 @@ class OpRunner::Init : public cpu::KernelInit {
   const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
                      const std::function<void(void*)>& fill) const override {
     (void)key, (void)format;
-    runner_.packed_.push_back(AllocateAligned(bytes));
+    runner_.packed_.push_back(GuardedMemory(bytes, kAlignment));
     fill(runner_.packed_.back().get());
     return runner_.packed_.back().get();
   }
@@ -195,7 +187,7 @@ class OpRunner::Context : public cpu::OpContext {
     Datum& datum = outputs_.at(i);
     datum = Datum();
     datum.kind = Datum::Kind::kTensor;
-    datum.owner = AllocateAligned(bytes);
+    datum.owner = GuardedMemory(bytes);
     datum.tensor.type = type;
     datum.tensor.dims = cpu::Dims(dims);
     datum.tensor.data = datum.owner.get();
@@ -222,7 +214,7 @@ class OpRunner::Context : public cpu::OpContext {
     if (HasOutput(i)) outputs_[i] = std::move(datum);
   }
   void* Scratch(uint64_t bytes) override {
-    memory_.push_back(AllocateAligned(bytes));
+    memory_.push_back(GuardedMemory(bytes, kAlignment));
     return memory_.back().get();
   }
   uint32_t thread_count() const override { return 2; }

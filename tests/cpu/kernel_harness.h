@@ -8,7 +8,9 @@
 //
 // The kernel comes from the registry that RegisterAllKernels fills (or another one given to SetRegistry), so version
 // and type selection are tested too. Errors come out as OpError. Parallel loops are cut into the smallest shares that
-// the kernel allows and run last share first, which finds kernels whose shares depend on each other.
+// the kernel allows and run last share first, which finds kernels whose shares depend on each other. All memory that a
+// kernel gets ends before a forbidden page (tests/framework/guarded_memory.h): one that reads or writes past the end of
+// an input, an output, scratch memory or packed data stops the test.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,7 @@
 #include "tests/cpu/plan_host.h"
 
 #include "plugins/cpu/plan/fuse.h"
+#include "tests/framework/guarded_memory.h"
 
 namespace epiphyte::test {
 namespace {
@@ -34,6 +35,18 @@ const EpServicesApi kServices = {
     [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
 };
 
+size_t CountOf(const std::vector<int64_t>& dims) {
+  size_t count = 1;
+  for (int64_t dim : dims) count *= static_cast<size_t>(dim);
+  return count;
+}
+
+std::shared_ptr<void> Guarded(const std::vector<float>& data) {
+  std::shared_ptr<void> memory = GuardedMemory(data.size() * sizeof(float));
+  if (!data.empty()) std::memcpy(memory.get(), data.data(), data.size() * sizeof(float));
+  return memory;
+}
+
 FakeRun& ToRun(EpRun* run) { return *reinterpret_cast<FakeRun*>(run); }
 
 EpStatus* AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
@@ -43,10 +56,9 @@ EpStatus* AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const i
   FakeRun::Output& output = fake.outputs[index];
   ++output.allocations;
   output.dims.assign(dims, dims + rank);
-  size_t count = 1;
-  for (int64_t dim : output.dims) count *= static_cast<size_t>(dim);
-  output.data.assign(count, -777.0f);
-  *data = output.data.data();
+  output.data.assign(CountOf(output.dims), -777.0f);
+  output.memory = Guarded(output.data);
+  *data = output.memory.get();
   return nullptr;
 }
 
@@ -99,12 +111,12 @@ int32_t PlanBuilder::Input(std::vector<int64_t> dims) {
 }
 
 int32_t PlanBuilder::Constant(std::vector<int64_t> dims, std::vector<float> data) {
-  auto memory = std::make_shared<std::vector<float>>(std::move(data));
+  std::shared_ptr<void> memory = Guarded(data);
   cpu::ConstantDef constant;
   constant.value = Value(dims);
   constant.tensor.type = EP_TYPE_FLOAT;
   constant.tensor.dims.assign(dims.data(), dims.size());
-  constant.tensor.data = memory->data();
+  constant.tensor.data = memory.get();
   constant.owner = memory;
   constant.borrowed = true;
   def_.constant_of_value[constant.value] = static_cast<int32_t>(def_.constants.size());
@@ -141,9 +153,11 @@ std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::
   run_.tensors.resize(inputs.size());
   run_.views.resize(inputs.size());
   run_.outputs.resize(def.outputs.size());
+  std::vector<std::shared_ptr<void>> memory;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    memory.push_back(Guarded(inputs[i]));
     run_.tensors[i] = {sizeof(EpTensorView), EP_TYPE_FLOAT,    static_cast<uint32_t>(dims[i].size()), 0,
-                       dims[i].data(),       inputs[i].size(), inputs[i].size() * sizeof(float),      inputs[i].data()};
+                       dims[i].data(),       inputs[i].size(), inputs[i].size() * sizeof(float),      memory[i].get()};
     run_.views[i] = {sizeof(EpValueView), EP_KIND_TENSOR, &run_.tensors[i], nullptr, 0, 0, 0};
     run_.inputs.push_back(&run_.views[i]);
   }
@@ -157,6 +171,8 @@ std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::
     frame = frames_.back().get();
   }
   frame->Execute(reinterpret_cast<EpRun*>(&run_), info);
+  for (FakeRun::Output& output : run_.outputs)
+    if (!output.data.empty()) std::memcpy(output.data.data(), output.memory.get(), output.data.size() * sizeof(float));
   return run_.outputs.empty() ? std::vector<float>() : run_.outputs[0].data;
 }
 

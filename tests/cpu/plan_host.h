@@ -1,4 +1,5 @@
-// A host of a few lines for plans: statuses, one thread, outputs in vectors. And plans written by hand.
+// A host of a few lines for plans: statuses, one thread, inputs, constants and outputs in guarded memory. And plans
+// written by hand.
 //
 //     PlanBuilder b;
 //     int32_t x = b.Input({4});
@@ -12,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/cpu/kernel_harness.h"
 #include "plugins/cpu/plan/frame.h"
 #include "plugins/cpu/plan/plan.h"
+#include "tests/cpu/kernel_harness.h"
 
 namespace epiphyte::test {
 
@@ -28,7 +29,8 @@ struct FakeRun {
   struct Output {
     int allocations = 0;
     std::vector<int64_t> dims;
-    std::vector<float> data;
+    std::shared_ptr<void> memory;  // guarded; what the plan writes to
+    std::vector<float> data;       // a copy of it, once the run is over
   };
   std::vector<Output> outputs;
 };
@@ -47,7 +49,6 @@ class PlanBuilder {
 
  private:
   cpu::PlanDef def_;
-  std::vector<std::shared_ptr<std::vector<float>>> constants_;
 };
 
 class PlanRunner {
