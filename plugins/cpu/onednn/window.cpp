@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/broadcast.h"
+#include "plugins/cpu/move.h"
+
 namespace epiphyte::cpu {
 
 WindowAttributes WindowAttributes::Read(const NodeDef& node) {
@@ -23,15 +26,41 @@ WindowAttributes WindowAttributes::Read(const NodeDef& node) {
   return attributes;
 }
 
+bool WindowAttributes::SuitsOneDnn() const {
+  constexpr int64_t kMost = INT16_MAX;
+  const auto suits = [](int64_t number) { return number >= -kMost && number <= kMost; };
+  for (const std::vector<int64_t>* list : {&kernel, &strides, &dilations, &pads})
+    if (!std::all_of(list->begin(), list->end(), suits)) return false;
+  return true;
+}
+
+Window Window::OfKernel(const WindowAttributes& attributes, std::span<const int64_t> kernel,
+                        std::span<const int64_t> input) {
+  if (!attributes.kernel.empty() &&
+      !std::equal(kernel.begin(), kernel.end(), attributes.kernel.begin(), attributes.kernel.end()))
+    FailOp("kernel_shape is {}, the weights have {}", ShapeText(attributes.kernel), ShapeText(kernel));
+  for (int64_t size : kernel)
+    if (size < 1)
+      FailOp("the weights have a kernel of {}; at least one element in each dimension expected", ShapeText(kernel));
+  return Resolve(attributes, kernel, input);
+}
+
+Dims Window::OutputDims(int64_t batch, int64_t channels) const {
+  Dims dims{batch, channels};
+  for (int64_t size : output) dims.push_back(size);
+  CheckedCount(dims);
+  return dims;
+}
+
 Window Window::Resolve(const WindowAttributes& attributes, std::span<const int64_t> kernel,
                        std::span<const int64_t> input, bool ceil_mode) {
+  constexpr int64_t kMost = int64_t{1} << 31;
   const size_t spatial = input.size();
   const auto check = [&](const std::vector<int64_t>& list, size_t size, int64_t least, const char* name) {
     if (list.empty()) return;
     if (list.size() != size) FailOp("{} has {} entries; {} expected for this input", name, list.size(), size);
     for (int64_t item : list)
-      if (item < least || item > (int64_t{1} << 31))
-        FailOp("{} has an entry of {}; at least {} expected", name, item, least);
+      if (item < least || item > kMost) FailOp("{} has an entry of {}; {} to {} expected", name, item, least, kMost);
   };
   check(attributes.kernel, spatial, 1, "kernel_shape");
   check(attributes.strides, spatial, 1, "strides");
@@ -44,13 +73,13 @@ Window Window::Resolve(const WindowAttributes& attributes, std::span<const int64
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t stride = attributes.strides.empty() ? 1 : attributes.strides[i];
     const int64_t dilation = attributes.dilations.empty() ? 1 : attributes.dilations[i];
-    const int64_t extent = (kernel[i] - 1) * dilation + 1;
+    const int64_t extent = CheckedAdd(CheckedMultiply(kernel[i] - 1, dilation), 1);
     int64_t begin = 0;
     int64_t end = 0;
     int64_t output = 0;
     if (attributes.auto_pad == AutoPad::kSameUpper || attributes.auto_pad == AutoPad::kSameLower) {
-      output = (input[i] + stride - 1) / stride;
-      const int64_t total = std::max<int64_t>((output - 1) * stride + extent - input[i], 0);
+      output = CheckedAdd(input[i], stride - 1) / stride;
+      const int64_t total = std::max<int64_t>(CheckedAdd((output - 1) * stride, extent) - input[i], 0);
       begin = attributes.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
       end = total - begin;
     } else {
@@ -58,7 +87,7 @@ Window Window::Resolve(const WindowAttributes& attributes, std::span<const int64
         begin = attributes.pads[i];
         end = attributes.pads[i + spatial];
       }
-      const int64_t room = input[i] + begin + end - extent;
+      const int64_t room = CheckedAdd(CheckedAdd(input[i], begin + end), -extent);
       if (room < 0)
         FailOp("a kernel of extent {} does not fit into {} elements with {} and {} of padding", extent, input[i], begin,
                end);

@@ -1,6 +1,7 @@
 // Conv, and the fused form of domain epiphyte.cpu: Conv + residual (input 3) + activation.
 #include <algorithm>
 
+#include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
@@ -27,6 +28,7 @@ class ConvKernel final : public Kernel {
         activation_(Activation::Read(init.node())),
         bfloat16_(init.AllowsBfloat16()) {
     if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
+    if (!attributes_.SuitsOneDnn()) NotImplemented("a fused convolution with strides, dilations or pads above 32767");
     const Tensor* weights = init.PeekConstant(1);
     if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
     // The layout is chosen for the shape that is known, or for a typical one.
@@ -119,12 +121,10 @@ class ConvKernel final : public Kernel {
              w[1]);
     Shape shape{x, w, {}, {}};
     const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
-    shape.window = Window::Resolve(attributes_, {w.data() + 2, w.size() - 2}, input);
-    for (size_t i = 2; i < w.size(); ++i)
-      if (w[i] != shape.window.kernel[i - 2]) FailOp("kernel_shape differs from the weights' shape");
-    shape.y.push_back(x[0]);
-    shape.y.push_back(w[0]);
-    for (int64_t size : shape.window.output) shape.y.push_back(size);
+    shape.window = Window::OfKernel(attributes_, {w.data() + 2, w.size() - 2}, input);
+    shape.y = shape.window.OutputDims(x[0], w[0]);
+    if (w[1] == 0 && shape.y.Count() != 0)
+      FailOp("input {} and weights {} have no channels to sum over; at least one expected", ShapeText(x), ShapeText(w));
     return shape;
   }
 
@@ -197,14 +197,13 @@ class ReferenceConvKernel final : public Kernel {
     if (x.rank() < 3 || w.rank() != x.rank() || x.dims[1] != w.dims[1] * group_ || w.dims[0] % group_ != 0)
       FailOp("input, weights and groups don't fit together");
     const size_t spatial = x.rank() - 2;
-    const Window window = Window::Resolve(attributes_, {w.dims.data() + 2, spatial}, {x.dims.data() + 2, spatial});
-    Dims y_dims{x.dims[0], w.dims[0]};
-    for (int64_t size : window.output) y_dims.push_back(size);
+    const Window window = Window::OfKernel(attributes_, {w.dims.data() + 2, spatial}, {x.dims.data() + 2, spatial});
+    const Dims y_dims = window.OutputDims(x.dims[0], w.dims[0]);
     Tensor& y = context.Output(0, x.type, y_dims);
     const int64_t in_plane = x.dims.Count(2, x.rank());
     const int64_t out_plane = y_dims.Count(2, y_dims.size());
-    const int64_t taps = w.dims.Count(2, w.rank());
     const int64_t in_channels = w.dims[1];
+    const int64_t taps = in_channels == 0 ? 0 : w.dims.Count(2, w.rank());
     const int64_t out_per_group = w.dims[0] / group_;
     context.ParallelFor(x.dims[0] * w.dims[0], 1, [&](int64_t begin, int64_t end) {
       std::vector<int64_t> at(spatial), tap(spatial);
@@ -268,7 +267,8 @@ class ReferenceConvKernel final : public Kernel {
 
 void Register_conv(KernelRegistry& registry) {
   registry.Add("Conv", "", {1, INT64_MAX, Types(EP_TYPE_FLOAT), [](const KernelInit& init) -> std::unique_ptr<Kernel> {
-                              if (init.InputInfo(0).rank > 5) return std::make_unique<ReferenceConvKernel<float>>(init);
+                              if (init.InputInfo(0).rank > 5 || !WindowAttributes::Read(init.node()).SuitsOneDnn())
+                                return std::make_unique<ReferenceConvKernel<float>>(init);
                               return std::make_unique<ConvKernel>(init);
                             }});
   registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");

@@ -44,12 +44,6 @@ struct PoolAttributes {
   }
 };
 
-Dims OutputDims(const Dims& x, const Window& window) {
-  Dims y{x[0], x[1]};
-  for (int64_t size : window.output) y.push_back(size);
-  return y;
-}
-
 // Max and average of floats, in whatever layout the input has.
 class OneDnnPool {
  public:
@@ -85,8 +79,8 @@ class OneDnnPool {
     state.x_layout = x.layout;
     state.call = PrimitiveCall();
     const Window window = attributes_.Resolve(x.dims);
-    state.y_dims = OutputDims(x.dims, window);
-    if (x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
+    state.y_dims = window.OutputDims(x.dims[0], x.dims[1]);
+    if (!attributes_.window.SuitsOneDnn() || x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
     dnnl::memory::dims pads_end;
     for (size_t i = 0; i < window.kernel.size(); ++i) {
       if (window.dilations[i] != 1 || window.pads_begin[i] < 0) return;
@@ -140,37 +134,45 @@ class PoolKernel final : public Kernel {
   void RunReference(OpContext& context, bool indices) const {
     const Tensor& x = context.Input(0);
     const Window window = attributes_.Resolve(x.dims);
-    const Dims y_dims = OutputDims(x.dims, window);
+    const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
     Tensor& y = context.Output(0, x.type, y_dims);
     int64_t* index_out = indices ? context.Output(1, EP_TYPE_INT64, y_dims).template as<int64_t>() : nullptr;
     const size_t spatial = x.rank() - 2;
     const int64_t in_plane = x.dims.Count(2, x.rank());
     const int64_t out_plane = y_dims.Count(2, y_dims.size());
-    const int64_t taps = window.kernel.Count();
-    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, out_plane * taps));
+    double taps = static_cast<double>(out_plane);  // that lie inside the input, at most
+    for (size_t d = 0; d < spatial; ++d) taps *= static_cast<double>(std::min(window.kernel[d], x.dims[d + 2]));
+    const int64_t grain =
+        taps < 16384 ? std::max<int64_t>(1, 16384 / std::max<int64_t>(1, static_cast<int64_t>(taps))) : 1;
     context.ParallelFor(x.dims[0] * x.dims[1], grain, [&](int64_t begin, int64_t end) {
       Dims at(spatial, 0);
+      Dims first(spatial, 0);  // where in the input the first tap that lies in it reads
+      Dims inside(spatial, 0);
       Dims tap(spatial, 0);
       for (int64_t plane = begin; plane < end; ++plane) {
         const T* source = x.as<T>() + plane * in_plane;
         std::fill(at.begin(), at.end(), 0);
         for (int64_t i = 0; i < out_plane; ++i) {
           Accumulator sum;
-          int64_t in_padding = 0;  // taps inside the padded input, for averages
+          double in_padding = 1;  // taps inside the padded input, for averages
+          int64_t count = 1;
+          for (size_t d = 0; d < spatial; ++d) {
+            const int64_t start = at[d] * window.strides[d] - window.pads_begin[d];
+            const int64_t step = window.dilations[d];
+            const int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
+            inside[d] = std::max<int64_t>(TapsBefore(x.dims[d + 2], start, step, window.kernel[d]) - skipped, 0);
+            first[d] = start + skipped * step;
+            in_padding *=
+                static_cast<double>(TapsBefore(x.dims[d + 2] + window.pads_end[d], start, step, window.kernel[d]));
+            count *= inside[d];
+          }
           std::fill(tap.begin(), tap.end(), 0);
-          for (int64_t t = 0; t < taps; ++t) {
+          for (int64_t t = 0; t < count; ++t) {
             int64_t offset = 0;
-            bool inside = true;
-            bool padded = true;
-            for (size_t d = 0; d < spatial; ++d) {
-              const int64_t position = at[d] * window.strides[d] - window.pads_begin[d] + tap[d] * window.dilations[d];
-              inside = inside && position >= 0 && position < x.dims[d + 2];
-              padded = padded && position < x.dims[d + 2] + window.pads_end[d];
-              offset = offset * x.dims[d + 2] + position;
-            }
-            in_padding += padded;
-            if (inside) Accumulate(sum, static_cast<Number>(source[offset]), offset);
-            Advance(tap, window.kernel);
+            for (size_t d = 0; d < spatial; ++d)
+              offset = offset * x.dims[d + 2] + first[d] + tap[d] * window.dilations[d];
+            Accumulate(sum, static_cast<Number>(source[offset]), offset);
+            Advance(tap, inside);
           }
           y.as<T>()[plane * out_plane + i] = Finish(sum, in_padding);
           if (index_out != nullptr)
@@ -179,6 +181,11 @@ class PoolKernel final : public Kernel {
         }
       }
     });
+  }
+
+  // How many of `kernel` taps, `step` apart from `start` on, lie before `end`.
+  static int64_t TapsBefore(int64_t end, int64_t start, int64_t step, int64_t kernel) {
+    return start >= end ? 0 : std::min(kernel, (end - 1 - start) / step + 1);
   }
 
   struct Accumulator {
@@ -202,7 +209,7 @@ class PoolKernel final : public Kernel {
     ++a.count;
   }
 
-  T Finish(const Accumulator& a, int64_t in_padding) const {
+  T Finish(const Accumulator& a, double in_padding) const {
     double result = a.sum;
     if (kind_ == PoolKind::kMax) {
       if (a.count != 0) return static_cast<T>(a.best);
@@ -210,8 +217,8 @@ class PoolKernel final : public Kernel {
                                                   : -std::numeric_limits<Number>::infinity());
     }
     if (kind_ == PoolKind::kAverage) {
-      const int64_t divisor = attributes_.include_pad ? in_padding : a.count;
-      result = divisor == 0 ? 0.0 : a.sum / static_cast<double>(divisor);
+      const double divisor = attributes_.include_pad ? in_padding : static_cast<double>(a.count);
+      result = divisor == 0 ? 0.0 : a.sum / divisor;
     } else {
       result = std::pow(a.sum, 1.0 / static_cast<double>(attributes_.p));
     }

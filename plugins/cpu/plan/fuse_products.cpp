@@ -1,6 +1,7 @@
 // Joins products and convolutions with the bias, the residual and the activation that follow.
 #include <algorithm>
 
+#include "plugins/cpu/onednn/window.h"
 #include "plugins/cpu/plan/plan_editor.h"
 
 namespace epiphyte::cpu {
@@ -133,9 +134,19 @@ void FuseGemm(PlanEditor& editor, int32_t n) {
   editor.Replace(activation.node, std::move(fused));
 }
 
+// Whether oneDNN can run the convolution, which the fused form needs. Attributes that make no sense are told of by the
+// kernel.
+bool SuitsOneDnn(const NodeDef& conv) {
+  try {
+    return WindowAttributes::Read(conv).SuitsOneDnn();
+  } catch (const OpError&) {
+    return false;
+  }
+}
+
 void FuseConv(PlanEditor& editor, int32_t n) {
   NodeDef fused = editor.node(n);
-  if (!editor.IsFloat(fused.inputs[0]) || editor.info(fused.inputs[0]).rank > 5) return;
+  if (!editor.IsFloat(fused.inputs[0]) || editor.info(fused.inputs[0]).rank > 5 || !SuitsOneDnn(fused)) return;
   fused.inputs.resize(4, -1);
   const int32_t value = fused.outputs[0];
   FuseTail(editor, n, n, value, std::move(fused));
