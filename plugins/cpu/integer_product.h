@@ -8,6 +8,7 @@
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/convert.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 
@@ -17,7 +18,7 @@ inline int32_t ByteAt(const Tensor& tensor, int64_t i) {
 }
 
 inline void RequireBytes(const Tensor& tensor, std::string_view what) {
-  if (tensor.type != EP_TYPE_INT8 && tensor.type != EP_TYPE_UINT8) {
+  if (!Contains(kByteTypes, tensor.type)) {
     FailOp("{} is {}, expected int8 or uint8", what, TypeName(tensor.type));
   }
 }
@@ -33,7 +34,7 @@ inline void SubtractZero(const Tensor& from, int64_t begin, int64_t n, int32_t z
   }
 }
 
-// Scale or zero point `i` of a parameter that has one element for all or one for each.
+// Scale or zero point `i` of a parameter that has one element for all or one for each: see ParameterPerItem.
 inline float ParameterAt(const Tensor& parameter, int64_t i) {
   float value;
   LoadFloats(parameter, parameter.Count() == 1 ? 0 : i, 1, &value);

@@ -141,13 +141,6 @@ Dims IntegersOf(const Tensor& tensor, std::string_view name) {
   return integers;
 }
 
-int64_t IntegerOf(const Tensor& tensor, std::string_view name) {
-  if (tensor.Count() != 1) FailOp("{} of shape {} found, one element expected", name, DimsText(tensor.dims));
-  int64_t value = 0;
-  WidenIntegers(tensor, name, 1, &value);
-  return value;
-}
-
 const int64_t* Int64Data(OpContext& context, const Tensor& tensor, std::string_view name) {
   if (tensor.type == EP_TYPE_INT64) return tensor.as<int64_t>();
   const int64_t count = tensor.Count();

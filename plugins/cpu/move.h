@@ -132,8 +132,6 @@ Dims NormalizeAxes(std::span<const int64_t> axes, int64_t rank, std::string_view
 
 // The integers of a tensor of any integer type and rank 0 or 1: shapes, axes, pads.
 Dims IntegersOf(const Tensor& tensor, std::string_view name);
-// The only element of a tensor of any integer type.
-int64_t IntegerOf(const Tensor& tensor, std::string_view name);
 // The integers of a tensor of any rank; they live in `tensor` itself when it is int64, else in scratch memory.
 const int64_t* Int64Data(OpContext& context, const Tensor& tensor, std::string_view name);
 // The same, each in [-limit, limit-1], as numbers from the front.

@@ -79,15 +79,24 @@ class ScaleRows {
   bool along_ = false;
 };
 
-// A parameter tensor as floats; zeros when it is left out.
-inline const float* ParameterFloats(OpContext& context, const Tensor* tensor, int64_t count) {
+// A scale that ScaleRows let through, as floats.
+inline const float* ScaleFloats(OpContext& context, const Tensor& scale) {
+  const int64_t count = scale.Count();
   float* values = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
-  if (tensor == nullptr) {
-    std::fill_n(values, count, 0.0f);
-    return values;
+  LoadFloats(scale, 0, count, values);
+  return values;
+}
+
+// The zero points that go with it, as floats: zeros when they are left out.
+inline const float* ZeroPointFloats(OpContext& context, const Tensor* zero, const Tensor& scale) {
+  const int64_t count = scale.Count();
+  if (zero != nullptr) {
+    if (!(zero->dims == scale.dims) && !(zero->Count() == 1 && count == 1))
+      FailOp("zero point has shape {}, expected that of the scale, {}", ShapeText(zero->dims), ShapeText(scale.dims));
+    return ScaleFloats(context, *zero);
   }
-  if (tensor->Count() != count) FailOp("zero point has {} elements, the scale {}", tensor->Count(), count);
-  LoadFloats(*tensor, 0, count, values);
+  float* values = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
+  std::fill_n(values, count, 0.0f);
   return values;
 }
 

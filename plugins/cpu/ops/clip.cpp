@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -38,8 +39,9 @@ class ClipKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = DenseInput(context, 0);
     const void* data = x.data;
-    const Tensor* low = from_attributes_ ? nullptr : Bound(context, 1, x.type);
-    const Tensor* high = from_attributes_ ? nullptr : Bound(context, 2, x.type);
+    const TypeSet type = TypeBit(x.type);
+    const Tensor* low = from_attributes_ ? nullptr : OptionalParameter(context, 1, "min", type);
+    const Tensor* high = from_attributes_ ? nullptr : OptionalParameter(context, 2, "max", type);
     Tensor& y = OutputLike(context, 0, x);
     DispatchNumbers(y.type, "Clip", [&]<typename T>() {
       using C = Compute<T>;
@@ -55,16 +57,6 @@ class ClipKernel : public Kernel {
   }
 
  private:
-  static const Tensor* Bound(OpContext& context, size_t i, ElementType type) {
-    const Tensor* bound = context.OptionalInput(i);
-    if (bound == nullptr) return nullptr;
-    if (bound->type != type || bound->Count() != 1) {
-      FailOp("{} is {} with {} elements, expected a scalar {}", i == 1 ? "min" : "max", TypeName(bound->type),
-             bound->Count(), TypeName(type));
-    }
-    return bound;
-  }
-
   bool from_attributes_;
   std::optional<float> low_;
   std::optional<float> high_;

@@ -2,6 +2,7 @@
 #include "plugins/cpu/arithmetic.h"
 #include "plugins/cpu/axes.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -16,9 +17,7 @@ class CumulativeKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const std::vector<int64_t> axes = ReadIntegers(context.Input(1), "axis");
-    if (axes.size() != 1) FailOp("axis has {} elements, expected one", axes.size());
-    const AxisView view(x.dims, NormalizeAxis(axes[0], x.rank()));
+    const AxisView view(x.dims, NormalizeAxis(IntegerParameter(context, 1, "axis"), x.rank()));
     Tensor& y = context.Output(0, x.type, x.dims);
     Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, uint32_t, uint64_t>(
         x.type, name_, [&]<typename T>() { Accumulate(context, view, x.as<T>(), y.as<T>()); });

@@ -31,8 +31,8 @@ class DequantizeLinearKernel : public Kernel {
       FailOp("zero point is {}, expected {} as the input", TypeName(zero->type), TypeName(x.type));
     }
     const ScaleRows rows(x.dims, scale.dims, axis_, block_);
-    const float* scales = ParameterFloats(context, &scale, scale.Count());
-    const float* zeros = ParameterFloats(context, zero, scale.Count());
+    const float* scales = ScaleFloats(context, scale);
+    const float* zeros = ZeroPointFloats(context, zero, scale);
     const ElementType type = type_ == EP_TYPE_UNDEFINED ? scale.type : type_;
     if (type < 0 || type >= 64 || (kFloats & TypeBit(type)) == 0) {
       FailOp("output would be {}, expected a float type", TypeName(type));

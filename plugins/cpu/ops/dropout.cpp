@@ -3,6 +3,7 @@
 
 #include "plugins/cpu/convert.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/parameter.h"
 #include "plugins/cpu/random_source.h"
 
 namespace epiphyte::cpu {
@@ -21,8 +22,8 @@ class DropoutKernel : public Kernel {
     double ratio = ratio_;
     bool trains = trains_;
     if (version_ >= 12) {
-      ratio = context.HasInput(1) ? ReadRatio(context.Input(1)) : 0.5;
-      trains = context.HasInput(2) && ReadFlag(context.Input(2));
+      ratio = context.HasInput(1) ? RealParameter(context, 1, "ratio") : 0.5;
+      trains = context.HasInput(2) && FlagParameter(context, 2, "training_mode");
     }
     if (!(ratio >= 0.0 && ratio < 1.0)) FailOp("ratio is {}, expected 0 to below 1", ratio);
     // The mask had the type of the data until opset 10.
@@ -48,19 +49,6 @@ class DropoutKernel : public Kernel {
   }
 
  private:
-  static double ReadRatio(const Tensor& tensor) {
-    if (tensor.Count() != 1) FailOp("ratio has {} elements, expected one", tensor.Count());
-    if (tensor.type == EP_TYPE_DOUBLE) return *tensor.as<double>();
-    float value;
-    LoadFloats(tensor, 0, 1, &value);
-    return value;
-  }
-
-  static bool ReadFlag(const Tensor& tensor) {
-    if (tensor.type != EP_TYPE_BOOL || tensor.Count() != 1) FailOp("training_mode must be one bool");
-    return *tensor.as<bool>();
-  }
-
   template <typename Keep>
   static void StoreMask(Tensor& mask, const Keep& keep) {
     const int64_t count = mask.Count();

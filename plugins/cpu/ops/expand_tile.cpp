@@ -1,6 +1,7 @@
 // Operators that repeat their input: Expand, Tile.
 #include <algorithm>
 
+#include "plugins/cpu/parameter.h"
 #include "plugins/cpu/strided.h"
 
 namespace epiphyte::cpu {
@@ -42,8 +43,8 @@ class TileKernel : public Kernel {
     const size_t rank = x.rank();
     Dims repeats(rank, 1);
     if (one_axis_) {
-      const int64_t axis = NormalizeAxis(AnyInteger(context.Input(2), "axis"), static_cast<int64_t>(rank));
-      repeats[static_cast<size_t>(axis)] = AnyInteger(context.Input(1), "tiles");
+      const int64_t axis = NormalizeAxis(AnyInteger(context, 2, "axis"), static_cast<int64_t>(rank));
+      repeats[static_cast<size_t>(axis)] = AnyInteger(context, 1, "tiles");
     } else {
       repeats = IntegersOf(context.Input(1), "repeats");
       if (repeats.size() != rank) FailOp("repeats {} found, {} numbers expected", DimsText(repeats), rank);
@@ -70,10 +71,8 @@ class TileKernel : public Kernel {
 
  private:
   // Version 1 gives its numbers in the type of the data.
-  static int64_t AnyInteger(const Tensor& tensor, std::string_view name) {
-    if (tensor.type != EP_TYPE_FLOAT && tensor.type != EP_TYPE_DOUBLE) return IntegerOf(tensor, name);
-    if (tensor.Count() != 1) FailOp("{} of shape {} found, one element expected", name, DimsText(tensor.dims));
-    const double value = tensor.type == EP_TYPE_FLOAT ? *tensor.as<float>() : *tensor.as<double>();
+  static int64_t AnyInteger(OpContext& context, size_t i, std::string_view name) {
+    const double value = RealParameter(context, i, name, kNumbers);
     if (!(value > -1e9 && value < 1e9)) FailOp("{} {} found, a small integer expected", name, value);
     return static_cast<int64_t>(value);
   }

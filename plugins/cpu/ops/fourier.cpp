@@ -5,17 +5,12 @@
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/elementwise.h"
 #include "plugins/cpu/fft.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 constexpr int64_t kLongest = int64_t{1} << 26;
-
-int64_t ReadScalar(const Tensor& tensor, std::string_view what) {
-  const std::vector<int64_t> values = ReadIntegers(tensor, what);
-  if (values.size() != 1) FailOp("{} has {} elements, expected one", what, values.size());
-  return values[0];
-}
 
 int64_t CheckLength(int64_t length) {
   if (length <= 0 || length > kLongest) FailOp("transform length is {}, expected 1 to {}", length, kLongest);
@@ -41,13 +36,13 @@ class DftKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const int64_t components = Components(x.dims);
     int64_t axis = axis_is_input_ ? -2 : axis_;
-    if (axis_is_input_ && context.HasInput(2)) axis = ReadScalar(context.Input(2), "axis");
+    if (axis_is_input_ && context.HasInput(2)) axis = IntegerParameter(context, 2, "axis");
     const size_t at = NormalizeAxis(axis, x.rank());
     if (at + 1 == x.rank()) FailOp("axis {} is that of the real and imaginary parts", axis);
     // From half a spectrum back to the real signal that it is of.
     const bool to_real = inverse_ && onesided_;
     int64_t length = to_real ? 2 * (x.dims[at] - 1) : x.dims[at];
-    if (context.HasInput(1)) length = ReadScalar(context.Input(1), "dft_length");
+    if (context.HasInput(1)) length = IntegerParameter(context, 1, "dft_length");
     CheckLength(length);
     Dims out = x.dims;
     out[at] = onesided_ && !inverse_ ? length / 2 + 1 : length;
@@ -98,10 +93,10 @@ class StftKernel : public Kernel {
     const Tensor& x = context.Input(0);
     if (x.rank() != 3 && x.rank() != 2) FailOp("signal has shape {}, expected [batch,n,1 or 2]", ShapeText(x.dims));
     const int64_t components = x.rank() == 2 ? 1 : Components(x.dims);
-    const int64_t step = ReadScalar(context.Input(1), "frame_step");
+    const int64_t step = IntegerParameter(context, 1, "frame_step");
     const Tensor* window = context.OptionalInput(2);
     int64_t length = window != nullptr ? window->Count() : x.dims[1];
-    if (context.HasInput(3)) length = ReadScalar(context.Input(3), "frame_length");
+    if (context.HasInput(3)) length = IntegerParameter(context, 3, "frame_length");
     CheckLength(length);
     if (step <= 0) FailOp("frame_step is {}, expected a positive number", step);
     if (length > x.dims[1]) FailOp("frames of {} are longer than the signal, {}", length, x.dims[1]);

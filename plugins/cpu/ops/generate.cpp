@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "plugins/cpu/dispatch.h"
+#include "plugins/cpu/parameter.h"
 #include "plugins/cpu/strided.h"
 
 namespace epiphyte::cpu {
@@ -150,13 +151,9 @@ class RangeKernel : public Kernel {
  public:
   explicit RangeKernel(const KernelInit&) {}
   void Run(OpContext& context) const override {
-    const Tensor& start = context.Input(0);
-    for (size_t i = 0; i < 3; ++i) {
-      const Tensor& x = context.Input(i);
-      if (x.Count() != 1 || x.type != start.type)
-        FailOp("input {} of type {} and shape {} found, one element of {} expected", i, TypeName(x.type),
-               DimsText(x.dims), TypeName(start.type));
-    }
+    const Tensor& start = Parameter(context, 0, "start", kNumbers);
+    Parameter(context, 1, "limit", TypeBit(start.type));
+    Parameter(context, 2, "delta", TypeBit(start.type));
     DispatchNumbers(start.type, "Range", [&]<typename T>() { Fill<T>(context); });
   }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "plugins/cpu/integer_product.h"
+#include "plugins/cpu/onednn/window.h"
 #include "plugins/cpu/tile_matmul.h"
 
 namespace epiphyte::cpu {
@@ -10,13 +11,13 @@ namespace {
 
 constexpr int64_t kPositions = 256;  // output positions that are computed together
 
-// The attributes of a convolution, for shapes that are known.
+// A convolution of shapes that are known.
 struct ConvShape {
   int64_t batch, channels, filters, groups;
-  int64_t positions = 1;  // of the output, for one filter
-  int64_t taps = 1;       // of the kernel, for one channel
-  Dims in, kernel, out, strides, dilations, begins;
-  Dims y;
+  int64_t positions;  // of the output, for one filter
+  int64_t taps;       // of the kernel, for one channel
+  Dims in, y;
+  Window window;
 
   int64_t group_channels() const { return channels / groups; }
   int64_t group_filters() const { return filters / groups; }
@@ -24,80 +25,41 @@ struct ConvShape {
 
 class ConvAttributes {
  public:
-  explicit ConvAttributes(const NodeDef& node)
-      : auto_pad_(node.String("auto_pad", "NOTSET")),
-        strides_(node.Ints("strides")),
-        dilations_(node.Ints("dilations")),
-        pads_(node.Ints("pads")),
-        kernel_(node.Ints("kernel_shape")),
-        groups_(node.Int("group", 1)) {}
+  explicit ConvAttributes(const NodeDef& node) : window_(WindowAttributes::Read(node)), groups_(node.Int("group", 1)) {}
 
   ConvShape Resolve(const Dims& x, const Dims& w) const {
     if (x.size() < 3 || w.size() != x.size()) {
       FailOp("input {} and weights {}, expected [N,C,...] and [M,C/group,...]", ShapeText(x), ShapeText(w));
     }
-    const size_t rank = x.size() - 2;
-    ConvShape shape;
-    shape.batch = x[0], shape.channels = x[1], shape.filters = w[0], shape.groups = groups_;
     if (groups_ <= 0 || x[1] % groups_ != 0 || w[0] % groups_ != 0 || w[1] != x[1] / groups_) {
       FailOp("input {}, weights {} and group {} do not fit", ShapeText(x), ShapeText(w), groups_);
     }
-    shape.y = {x[0], w[0]};
-    for (size_t i = 0; i < rank; ++i) ResolveDimension(i, rank, x[i + 2], w[i + 2], shape);
+    ConvShape shape;
+    shape.batch = x[0], shape.channels = x[1], shape.filters = w[0], shape.groups = groups_;
+    shape.in = Dims(std::span<const int64_t>(x).subspan(2));
+    shape.window = Window::OfKernel(window_, std::span<const int64_t>(w).subspan(2), shape.in);
+    shape.y = shape.window.OutputDims(x[0], w[0]);
+    shape.positions = shape.window.output.Count();
+    shape.taps = shape.window.kernel.Count();
     return shape;
   }
 
  private:
-  static int64_t At(const std::vector<int64_t>& values, size_t i, int64_t fallback) {
-    return i < values.size() ? values[i] : fallback;
-  }
-
-  void ResolveDimension(size_t i, size_t rank, int64_t in, int64_t kernel, ConvShape& shape) const {
-    const int64_t stride = At(strides_, i, 1);
-    const int64_t dilation = At(dilations_, i, 1);
-    if (stride <= 0 || dilation <= 0 || kernel <= 0 || At(kernel_, i, kernel) != kernel) {
-      FailOp("kernel {}, stride {} and dilation {} of dimension {} do not fit", kernel, stride, dilation, i);
-    }
-    int64_t begin = At(pads_, i, 0);
-    int64_t end = At(pads_, i + rank, 0);
-    const int64_t extent = (kernel - 1) * dilation + 1;
-    if (auto_pad_ == "SAME_UPPER" || auto_pad_ == "SAME_LOWER") {
-      const int64_t total = std::max<int64_t>(((in + stride - 1) / stride - 1) * stride + extent - in, 0);
-      begin = auto_pad_ == "SAME_UPPER" ? total / 2 : total - total / 2;
-      end = total - begin;
-    } else if (auto_pad_ == "VALID") {
-      begin = end = 0;
-    }
-    const int64_t out = (in + begin + end - extent) / stride + 1;
-    if (in + begin + end < extent || out <= 0)
-      FailOp("kernel of extent {} is larger than the padded input {}", extent, in);
-    shape.in.push_back(in);
-    shape.kernel.push_back(kernel);
-    shape.out.push_back(out);
-    shape.strides.push_back(stride);
-    shape.dilations.push_back(dilation);
-    shape.begins.push_back(begin);
-    shape.y.push_back(out);
-    shape.positions *= out;
-    shape.taps *= kernel;
-  }
-
-  std::string auto_pad_;
-  std::vector<int64_t> strides_, dilations_, pads_, kernel_;
+  WindowAttributes window_;
   int64_t groups_;
 };
 
 // Where tap `tap` of the kernel reads for output position `position`, or -1 in the padding.
 int64_t SourceIndex(const ConvShape& shape, int64_t position, int64_t tap) {
+  const Window& w = shape.window;
   int64_t index = 0, stride = 1;
   for (size_t d = shape.in.size(); d-- > 0;) {
-    const int64_t at =
-        position % shape.out[d] * shape.strides[d] - shape.begins[d] + tap % shape.kernel[d] * shape.dilations[d];
+    const int64_t at = position % w.output[d] * w.strides[d] - w.pads_begin[d] + tap % w.kernel[d] * w.dilations[d];
     if (at < 0 || at >= shape.in[d]) return -1;
     index += at * stride;
     stride *= shape.in[d];
-    position /= shape.out[d];
-    tap /= shape.kernel[d];
+    position /= w.output[d];
+    tap /= w.kernel[d];
   }
   return index;
 }
@@ -106,9 +68,6 @@ int64_t SourceIndex(const ConvShape& shape, int64_t position, int64_t tap) {
 template <typename Store>
 void Convolve(OpContext& context, const ConvShape& shape, const Tensor& x, int32_t x_zero, const Tensor& w,
               const Tensor* w_zero, const Store& store) {
-  if (w_zero != nullptr && w_zero->Count() != 1 && w_zero->Count() != shape.filters) {
-    FailOp("zero point of the weights has {} elements, expected 1 or {}", w_zero->Count(), shape.filters);
-  }
   const int64_t depth = shape.group_channels() * shape.taps;
   const int64_t plane = shape.in.Count();
   auto* weights = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(shape.filters * depth) * 4));
@@ -158,10 +117,13 @@ class ConvIntegerKernel : public Kernel {
     const Tensor& w = context.Input(1);
     RequireBytes(x, "x");
     RequireBytes(w, "w");
-    const Tensor* x_zero = context.OptionalInput(2);
+    const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
     const ConvShape shape = attributes_.Resolve(x.dims, w.dims);
+    const Tensor* w_zero = nullptr;
+    if (context.HasInput(3))
+      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters, "filter", kByteTypes);
     int32_t* y = context.Output(0, EP_TYPE_INT32, shape.y).as<int32_t>();
-    Convolve(context, shape, x, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w, context.OptionalInput(3),
+    Convolve(context, shape, x, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w, w_zero,
              [&](int64_t, int64_t offset, int64_t n, const int32_t* sums) { std::copy_n(sums, n, y + offset); });
   }
 
@@ -176,26 +138,24 @@ class QLinearConvKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& w = context.Input(3);
-    const Tensor& w_scale = context.Input(4);
-    const Tensor& y_zero = context.Input(7);
+    const float x_scale = FloatParameter(context, 1, "x_scale");
+    const Tensor& x_zero = Parameter(context, 2, "x_zero_point", kByteTypes);
+    const float y_scale = FloatParameter(context, 6, "y_scale");
+    const Tensor& y_zero = Parameter(context, 7, "y_zero_point", kByteTypes);
     const Tensor* bias = context.OptionalInput(8);
     RequireBytes(x, "x");
     RequireBytes(w, "w");
-    RequireBytes(context.Input(2), "x_zero_point");
-    RequireBytes(context.Input(5), "w_zero_point");
-    RequireBytes(y_zero, "y_zero_point");
     const ConvShape shape = attributes_.Resolve(x.dims, w.dims);
-    if (w_scale.Count() != 1 && w_scale.Count() != shape.filters) {
-      FailOp("w_scale has {} elements, expected 1 or {}", w_scale.Count(), shape.filters);
-    }
+    const Tensor& w_scale = ParameterPerItem(context, 4, "w_scale", shape.filters, "filter", kFloats);
+    const Tensor& w_zero = ParameterPerItem(context, 5, "w_zero_point", shape.filters, "filter", kByteTypes);
     if (bias != nullptr && (bias->type != EP_TYPE_INT32 || bias->Count() != shape.filters)) {
       FailOp("bias has shape {} and type {}, expected [{}] of int32", ShapeText(bias->dims), TypeName(bias->type),
              shape.filters);
     }
     Tensor& y = context.Output(0, y_zero.type, shape.y);
-    const float scale = ParameterAt(context.Input(1), 0) / ParameterAt(context.Input(6), 0);
+    const float scale = x_scale / y_scale;
     const float zero = ParameterAt(y_zero, 0);
-    Convolve(context, shape, x, ByteAt(context.Input(2), 0), w, &context.Input(5),
+    Convolve(context, shape, x, ByteAt(x_zero, 0), w, &w_zero,
              [&](int64_t filter, int64_t offset, int64_t n, const int32_t* sums) {
                const float factor = scale * ParameterAt(w_scale, filter);
                const uint32_t add = bias == nullptr ? 0u : static_cast<uint32_t>(bias->as<int32_t>()[filter]);

@@ -35,13 +35,12 @@ int32_t ZeroAt(const Tensor* zero, int64_t product, int64_t index, int64_t size)
   return ByteAt(*zero, count == size ? index : product * size + index);
 }
 
-void CheckZero(const Tensor* zero, int64_t products, int64_t size, std::string_view what) {
-  if (zero == nullptr) return;
-  RequireBytes(*zero, what);
-  const int64_t count = zero->Count();
-  if (count != 1 && count != size && count != products * size) {
-    FailOp("{} has shape {}, expected 1 or {} elements", what, ShapeText(zero->dims), size);
-  }
+// Input i as those, or null when it is left out.
+const Tensor* ZeroPoints(OpContext& context, size_t i, std::string_view name, int64_t products, int64_t size,
+                         std::string_view item) {
+  const Tensor* zero = context.OptionalInput(i);
+  if (zero == nullptr || (Contains(kByteTypes, zero->type) && zero->Count() == products * size)) return zero;
+  return &ParameterPerItem(context, i, name, size, item, kByteTypes);
 }
 
 // Calls store(product, row, sums) for every row of the result.
@@ -50,8 +49,6 @@ void Multiply(OpContext& context, const ProductShape& shape, const Tensor& a, co
               const Tensor* b_zero, const Store& store) {
   const int64_t m = shape.m, n = shape.n, k = shape.k;
   const int64_t a_count = shape.a_batch.Count(), b_count = shape.b_batch.Count();
-  CheckZero(a_zero, a_count, m, "zero point of A");
-  CheckZero(b_zero, b_count, n, "zero point of B");
   auto* left = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(a_count * m * k) * sizeof(uint32_t)));
   auto* right = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(b_count * k * n) * sizeof(uint32_t)));
   auto* sums = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(shape.batch.Count() * m * n) * 4));
@@ -96,7 +93,9 @@ class MatMulIntegerKernel : public Kernel {
     RequireBytes(b, "B");
     const ProductShape shape(a.dims, b.dims);
     int32_t* y = context.Output(0, EP_TYPE_INT32, shape.out).as<int32_t>();
-    Multiply(context, shape, a, context.OptionalInput(2), b, context.OptionalInput(3),
+    const Tensor* a_zero = ZeroPoints(context, 2, "a_zero_point", shape.a_batch.Count(), shape.m, "row");
+    const Tensor* b_zero = ZeroPoints(context, 3, "b_zero_point", shape.b_batch.Count(), shape.n, "column");
+    Multiply(context, shape, a, a_zero, b, b_zero,
              [&](int64_t line, int64_t, const int32_t* sums) { std::copy_n(sums, shape.n, y + line * shape.n); });
   }
 };
@@ -107,31 +106,24 @@ class QLinearMatMulKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& a = context.Input(0);
-    const Tensor& a_scale = context.Input(1);
     const Tensor& b = context.Input(3);
-    const Tensor& b_scale = context.Input(4);
-    const Tensor& y_scale = context.Input(6);
-    const Tensor& y_zero = context.Input(7);
     RequireBytes(a, "a");
     RequireBytes(b, "b");
-    RequireBytes(y_zero, "y_zero_point");
     const ProductShape shape(a.dims, b.dims);
-    const auto fits = [](const Tensor& parameter, int64_t size) {
-      return parameter.Count() == 1 || parameter.Count() == size;
-    };
-    if (!fits(a_scale, shape.m) || !fits(b_scale, shape.n) || !fits(y_scale, shape.m) || !fits(y_zero, shape.m)) {
-      FailOp("scales have shapes {}, {} and {}, expected one element or one for each row of a, column of b, row of y",
-             ShapeText(a_scale.dims), ShapeText(b_scale.dims), ShapeText(y_scale.dims));
-    }
+    const Tensor& a_scale = ParameterPerItem(context, 1, "a_scale", shape.m, "row", kFloats);
+    const Tensor* a_zero = ZeroPoints(context, 2, "a_zero_point", shape.a_batch.Count(), shape.m, "row");
+    const Tensor& b_scale = ParameterPerItem(context, 4, "b_scale", shape.n, "column", kFloats);
+    const Tensor* b_zero = ZeroPoints(context, 5, "b_zero_point", shape.b_batch.Count(), shape.n, "column");
+    const Tensor& y_scale = ParameterPerItem(context, 6, "y_scale", shape.m, "row", kFloats);
+    const Tensor& y_zero = ParameterPerItem(context, 7, "y_zero_point", shape.m, "row", kByteTypes);
     Tensor& y = context.Output(0, y_zero.type, shape.out);
-    Multiply(context, shape, a, &context.Input(2), b, &context.Input(5),
-             [&](int64_t line, int64_t row, const int32_t* sums) {
-               const float factor = ParameterAt(a_scale, row) / ParameterAt(y_scale, row);
-               const float zero = ParameterAt(y_zero, row);
-               for (int64_t i = 0; i < shape.n; ++i) {
-                 StoreRequantized(y, line * shape.n + i, sums[i], factor * ParameterAt(b_scale, i), zero);
-               }
-             });
+    Multiply(context, shape, a, a_zero, b, b_zero, [&](int64_t line, int64_t row, const int32_t* sums) {
+      const float factor = ParameterAt(a_scale, row) / ParameterAt(y_scale, row);
+      const float zero = ParameterAt(y_zero, row);
+      for (int64_t i = 0; i < shape.n; ++i) {
+        StoreRequantized(y, line * shape.n + i, sums[i], factor * ParameterAt(b_scale, i), zero);
+      }
+    });
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/move.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -46,23 +47,21 @@ class NonMaxSuppressionKernel : public Kernel {
           "boxes of type {} and shape {} and scores of type {} and shape {} found, float of [N,B,4] and [N,C,B] "
           "expected",
           TypeName(boxes.type), DimsText(boxes.dims), TypeName(scores.type), DimsText(scores.dims));
-    const auto given = [&](size_t i) {
-      return i < context.InputCount() && context.HasInput(i) && context.Input(i).Count() != 0;
-    };
-    const int64_t most = given(2) ? std::max<int64_t>(0, IntegerOf(context.Input(2), "max_output_boxes_per_class")) : 0;
-    const float overlap = given(3) ? Real(context.Input(3), "iou_threshold") : 0;
+    const Tensor* most_input = OptionalParameter(context, 2, "max_output_boxes_per_class", kIndexTypes);
+    const Tensor* overlap_input = OptionalParameter(context, 3, "iou_threshold", Types(EP_TYPE_FLOAT));
+    const Tensor* least_input = OptionalParameter(context, 4, "score_threshold", Types(EP_TYPE_FLOAT));
+    const int64_t most = most_input != nullptr ? std::max<int64_t>(0, IntegerIn(*most_input)) : 0;
+    const float overlap = overlap_input != nullptr ? *overlap_input->as<float>() : 0;
     if (!(overlap >= 0 && overlap <= 1)) FailOp("iou_threshold {} found, a value in [0, 1] expected", overlap);
-    const bool has_least = given(4);
-    const float least = has_least ? Real(context.Input(4), "score_threshold") : 0;
+    const float* least = least_input != nullptr ? least_input->as<float>() : nullptr;
 
     const int64_t batches = boxes.dims[0], count = boxes.dims[1], classes = scores.dims[1];
     std::vector<std::vector<int64_t>> chosen(static_cast<size_t>(most == 0 ? 0 : batches * classes));
     Parallel(context, static_cast<int64_t>(chosen.size()), std::max<int64_t>(1, 4096 / std::max<int64_t>(count, 1)),
              [&](int64_t begin, int64_t end) {
                for (int64_t i = begin; i < end; ++i)
-                 chosen[static_cast<size_t>(i)] =
-                     Choose(boxes.as<float>() + i / classes * count * 4, scores.as<float>() + i * count, count, most,
-                            overlap, has_least ? &least : nullptr);
+                 chosen[static_cast<size_t>(i)] = Choose(boxes.as<float>() + i / classes * count * 4,
+                                                         scores.as<float>() + i * count, count, most, overlap, least);
              });
     int64_t total = 0;
     for (const std::vector<int64_t>& some : chosen) total += static_cast<int64_t>(some.size());
@@ -76,13 +75,6 @@ class NonMaxSuppressionKernel : public Kernel {
   }
 
  private:
-  static float Real(const Tensor& tensor, std::string_view name) {
-    if (tensor.Count() != 1 || tensor.type != EP_TYPE_FLOAT)
-      FailOp("{} of type {} and shape {} found, one float expected", name, TypeName(tensor.type),
-             DimsText(tensor.dims));
-    return *tensor.as<float>();
-  }
-
   std::vector<int64_t> Choose(const float* boxes, const float* scores, int64_t count, int64_t most, float overlap,
                               const float* least) const {
     std::vector<int64_t> candidates;

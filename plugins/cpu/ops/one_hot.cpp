@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/move.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -28,9 +29,8 @@ class OneHotKernel : public Kernel {
   explicit OneHotKernel(const KernelInit& init) : axis_(init.node().Int("axis", -1)) {}
   void Run(OpContext& context) const override {
     const Tensor& indices = context.Input(0);
-    const Tensor& depth_input = context.Input(1);
+    const Tensor& depth_input = Parameter(context, 1, "depth", kNumbers);
     const Tensor& values = context.Input(2);
-    if (depth_input.Count() != 1) FailOp("depth of shape {} found, one element expected", DimsText(depth_input.dims));
     int64_t depth = 0;
     ToIntegers(depth_input, 1, &depth);
     if (depth < 0) FailOp("depth {} found, at least 0 expected", depth);

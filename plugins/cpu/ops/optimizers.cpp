@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/move.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -22,8 +23,8 @@ class OptimizerKernel : public Kernel {
     if (context.InputCount() < 2 + groups || (context.InputCount() - 2) % groups != 0)
       FailOp("{} inputs found, R, T and {} groups of tensors expected", context.InputCount(), groups);
     const size_t count = (context.InputCount() - 2) / groups;
-    const double rate = Real(context.Input(0), "R");
-    const auto step = static_cast<double>(IntegerOf(context.Input(1), "T"));
+    const double rate = RealParameter(context, 0, "R");
+    const auto step = static_cast<double>(IntegerParameter(context, 1, "T"));
     for (size_t i = 0; i < count; ++i) {
       const Tensor& x = context.Input(2 + i);
       for (size_t group = 1; group < groups; ++group) {
@@ -65,13 +66,6 @@ class OptimizerKernel : public Kernel {
   virtual void Update(double rate, double step, Step& s) const = 0;
 
  private:
-  static double Real(const Tensor& tensor, std::string_view name) {
-    if (tensor.Count() != 1) FailOp("{} of shape {} found, one element expected", name, DimsText(tensor.dims));
-    double value = 0;
-    Dispatch<float, double>(tensor.type, name, [&]<typename T>() { value = static_cast<double>(*tensor.as<T>()); });
-    return value;
-  }
-
   double norm_;
   size_t states_;
 };

@@ -3,6 +3,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/parameter.h"
 #include "plugins/cpu/strided.h"
 
 namespace epiphyte::cpu {
@@ -169,7 +170,7 @@ class PadKernel : public Kernel {
     for (int64_t i = 0; i < rank; ++i) axes[static_cast<size_t>(i)] = i;
     if (version_ >= 11) {
       pads = IntegersOf(context.Input(1), "pads");
-      if (context.InputCount() > 2) value = context.OptionalInput(2);
+      value = OptionalParameter(context, 2, "constant_value", TypeBit(x.type));
       if (context.InputCount() > 3 && context.HasInput(3))
         axes = NormalizeAxes(IntegersOf(context.Input(3), "axes"), rank);
     }
@@ -180,9 +181,6 @@ class PadKernel : public Kernel {
       before[static_cast<size_t>(axes[i])] = pads[i];
       after[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
     }
-    if (value != nullptr && (value->Count() != 1 || value->type != x.type))
-      FailOp("constant_value of type {} and shape {} found, one element of {} expected", TypeName(value->type),
-             DimsText(value->dims), TypeName(x.type));
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       T fill{};

@@ -43,8 +43,8 @@ class QuantizeLinearKernel : public Kernel {
     const Tensor& scale = context.Input(1);
     const Tensor* zero = context.OptionalInput(2);
     const ScaleRows rows(x.dims, scale.dims, axis_, block_);
-    const float* scales = ParameterFloats(context, &scale, scale.Count());
-    const float* zeros = ParameterFloats(context, zero, scale.Count());
+    const float* scales = ScaleFloats(context, scale);
+    const float* zeros = ZeroPointFloats(context, zero, scale);
     ElementType type = zero != nullptr ? zero->type : type_;
     if (type == EP_TYPE_UNDEFINED) type = EP_TYPE_UINT8;
     Tensor& y = context.Output(0, type, x.dims);

@@ -4,6 +4,7 @@
 // list of the same elements. The plan gives elements their own memory when they enter a sequence.
 #include <algorithm>
 
+#include "plugins/cpu/parameter.h"
 #include "plugins/cpu/strided.h"
 
 namespace epiphyte::cpu {
@@ -57,7 +58,7 @@ Datum MakeSequence(ElementType type, std::vector<Datum> elements) {
 // Position `input` of the context in a sequence, or `fallback` when it is left out. `limit` positions are there.
 int64_t Position(OpContext& context, size_t input, int64_t size, int64_t limit, int64_t fallback) {
   if (context.InputCount() <= input || !context.HasInput(input)) return fallback;
-  const int64_t position = IntegerOf(context.Input(input), "position");
+  const int64_t position = IntegerParameter(context, input, "position");
   if (position < -size || position >= limit)
     FailOp("position {} found for a sequence of {}, a value in [{}, {}] expected", position, size, -size, limit - 1);
   return position < 0 ? position + size : position;
@@ -154,7 +155,7 @@ class SplitToSequenceKernel : public Kernel {
     if (!given) {
       sizes.assign(static_cast<size_t>(dim), 1);
     } else if (const Tensor& split = context.Input(1); split.rank() == 0) {
-      const int64_t size = IntegerOf(split, "split");
+      const int64_t size = IntegerParameter(context, 1, "split");
       if (size < 1) FailOp("split {} found, at least 1 expected", size);
       for (int64_t left = dim; left > 0; left -= std::min(size, left)) sizes.push_back(std::min(size, left));
     } else {

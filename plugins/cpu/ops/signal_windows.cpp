@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "plugins/cpu/axes.h"
 #include "plugins/cpu/convert.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -31,12 +31,6 @@ ElementType OutputType(const NodeDef& node) {
   return static_cast<ElementType>(type);
 }
 
-int64_t ReadInteger(OpContext& context, size_t i, std::string_view what) {
-  const std::vector<int64_t> values = ReadIntegers(context.Input(i), what);
-  if (values.size() != 1) FailOp("{} has {} elements, expected one", what, values.size());
-  return values[0];
-}
-
 // A sum of cosines: c0 - c1 cos(a) + c2 cos(2a).
 class WindowKernel : public Kernel {
  public:
@@ -44,7 +38,7 @@ class WindowKernel : public Kernel {
       : coefficients_(coefficients), periodic_(init.node().Int("periodic", 1) != 0), type_(OutputType(init.node())) {}
 
   void Run(OpContext& context) const override {
-    const int64_t size = ReadInteger(context, 0, "size");
+    const int64_t size = IntegerParameter(context, 0, "size");
     if (size < 0 || size > kLargest) FailOp("size is {}, expected 0 to {}", size, kLargest);
     std::vector<double> values(static_cast<size_t>(size));
     const double steps = static_cast<double>(periodic_ ? size : std::max<int64_t>(size - 1, 1));
@@ -71,25 +65,17 @@ KernelRegistry::Factory Window(double c0, double c1, double c2) {
 double HertzToMel(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
 double MelToHertz(double mel) { return 700.0 * (std::pow(10.0, mel / 2595.0) - 1.0); }
 
-float ReadFloat(OpContext& context, size_t i, std::string_view what) {
-  const Tensor& tensor = context.Input(i);
-  if (tensor.Count() != 1) FailOp("{} has {} elements, expected one", what, tensor.Count());
-  float value;
-  LoadFloats(tensor, 0, 1, &value);
-  return value;
-}
-
 // Triangles that are equally wide on the mel scale, over the bins of a spectrum.
 class MelWeightMatrixKernel : public Kernel {
  public:
   explicit MelWeightMatrixKernel(const KernelInit& init) : type_(OutputType(init.node())) {}
 
   void Run(OpContext& context) const override {
-    const int64_t bands = ReadInteger(context, 0, "num_mel_bins");
-    const int64_t length = ReadInteger(context, 1, "dft_length");
-    const int64_t rate = ReadInteger(context, 2, "sample_rate");
-    const double low = HertzToMel(ReadFloat(context, 3, "lower_edge_hertz"));
-    const double high = HertzToMel(ReadFloat(context, 4, "upper_edge_hertz"));
+    const int64_t bands = IntegerParameter(context, 0, "num_mel_bins");
+    const int64_t length = IntegerParameter(context, 1, "dft_length");
+    const int64_t rate = IntegerParameter(context, 2, "sample_rate");
+    const double low = HertzToMel(FloatParameter(context, 3, "lower_edge_hertz"));
+    const double high = HertzToMel(FloatParameter(context, 4, "upper_edge_hertz"));
     if (bands <= 0 || length <= 0 || rate <= 0 || length > kLargest || bands > kLargest / length) {
       FailOp("num_mel_bins {}, dft_length {} and sample_rate {} must be positive and of a sensible size", bands, length,
              rate);

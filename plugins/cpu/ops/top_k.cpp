@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/move.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -53,7 +54,7 @@ class TopKKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank())));
-    const int64_t k = version_ < 10 ? k_ : IntegerOf(context.Input(1), "K");
+    const int64_t k = version_ < 10 ? k_ : IntegerParameter(context, 1, "K");
     const int64_t dim = x.dims[axis];
     if (k < 0 || k > dim) FailOp("K {} found for a dimension of {}, a value in [0, {}] expected", k, dim, dim);
     Dims dims = x.dims;

@@ -6,6 +6,7 @@
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/convert.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/parameter.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -17,11 +18,7 @@ class TriluKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     if (x.rank() < 2) FailOp("input has shape {}, expected a matrix or a batch of them", ShapeText(x.dims));
-    int64_t k = 0;
-    if (const Tensor* diagonal = context.OptionalInput(1)) {
-      if (diagonal->type != EP_TYPE_INT64 || diagonal->Count() != 1) FailOp("k must be one int64");
-      k = *diagonal->as<int64_t>();
-    }
+    int64_t k = context.HasInput(1) ? IntegerParameter(context, 1, "k") : 0;
     const uint64_t bytes = ElementBytes(x.type, 1);
     if (ElementBytes(x.type, 2) != 2 * bytes) {
       NotImplemented("Trilu has no kernel for {}", TypeName(x.type));

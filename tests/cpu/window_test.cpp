@@ -1,0 +1,187 @@
+// Windows over shapes from hostile files: strides, dilations, pads and kernels of 2^28 and more give the right numbers,
+// or an error that says what can't be done; never a wrong number, and not hours of work on padding either.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cpu/move_testing.h"
+#include "tests/cpu/plan_host.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Numbers = std::vector<int64_t>;
+
+constexpr int64_t kHuge = int64_t{1} << 28;
+constexpr int64_t kMost = int64_t{1} << 31;
+
+OpRunner Pool(const std::string& op_type, const Numbers& kernel, const Numbers& pads, const Numbers& strides) {
+  OpRunner runner(op_type, 11);
+  runner.Attribute("kernel_shape", kernel).Attribute("pads", pads).Attribute("strides", strides);
+  return runner;
+}
+
+TEST(Pool, AHugeWindowSeesTheFewElementsThatAreThere) {
+  OpRunner max = Pool("MaxPool", {kHuge}, {kHuge - 1, kHuge - 1}, {kHuge});
+  max.Input<float>({1, 1, 2}, {-3, -5});
+  max.Run();
+  EXPECT_THAT(max.Output<float>(0), ElementsAre(-3, -5));
+  OpRunner average = Pool("AveragePool", {kHuge}, {kHuge - 1, kHuge - 1}, {kHuge});
+  average.Attribute("count_include_pad", 1).Input<double>({1, 1, 2}, {3.0 * kHuge, 5.0 * kHuge});
+  average.Run();
+  EXPECT_THAT(average.Output<double>(0), ElementsAre(3, 5));
+}
+
+TEST(Pool, MoreTapsThanANumberCanCountAreNoProblem) {
+  for (const char* op_type : {"MaxPool", "AveragePool"}) {
+    OpRunner runner = Pool(op_type, {kMost, kMost, kMost}, Numbers(6, kMost - 1), {kMost, kMost, kMost});
+    runner.Input<float>({1, 1, 1, 1, 1}, {-7});
+    runner.Run();
+    EXPECT_THAT(runner.Output<float>(0), ElementsAre(-7)) << op_type;
+  }
+}
+
+TEST(Pool, DilatedHugelyReadsOnlyWhatIsInside) {
+  OpRunner runner = Pool("MaxPool", {3}, {kHuge, kHuge}, {1});
+  runner.Attribute("dilations", Numbers{kHuge}).Outputs(2).Input<float>({1, 1, 3}, {4, 5, 6});
+  runner.Run();
+  EXPECT_THAT(runner.Output<float>(0), ElementsAre(4, 5, 6));
+  EXPECT_THAT(runner.Output<int64_t>(1), ElementsAre(0, 1, 2));
+}
+
+TEST(Pool, AResultTooLargeForAnyMemoryIsAnError) {
+  for (const char* op_type : {"MaxPool", "AveragePool", "LpPool"}) {
+    OpRunner runner = Pool(op_type, {kMost, kMost}, Numbers(4, kMost - 1), {1, 1});
+    runner.Input<float>({1, 1, 8, 8}, std::vector<float>(64, 1));
+    EXPECT_THAT(Failure(runner), HasSubstr("fewer than 2^57 elements")) << op_type;
+  }
+}
+
+TEST(Pool, PadsAreCountedAsBeforeForOrdinaryWindows) {
+  OpRunner runner = Pool("AveragePool", {2, 2}, {1, 0, 0, 1}, {1, 1});
+  runner.Attribute("count_include_pad", 1).Attribute("dilations", Numbers{1, 1});
+  runner.Input<double>({1, 1, 2, 2}, {4, 8, 16, 32});
+  runner.Run();
+  EXPECT_EQ(runner.Dims(0), (Shape{1, 1, 2, 2}));
+  EXPECT_THAT(runner.Output<double>(0), ElementsAre(3, 2, 15, 10));
+}
+
+// [1, 2, 3] with hardly any of it under each window: two windows in the padding, one over the input.
+template <typename T>
+OpRunner PaddedConv(bool bias) {
+  OpRunner runner("Conv", 11);
+  runner.Attribute("pads", Numbers{kHuge, kHuge}).Attribute("strides", Numbers{kHuge});
+  runner.Input<T>({1, 1, 4}, {T(1), T(2), T(3), T(4)}).template Input<T>({1, 1, 3}, {T(1), T(10), T(100)});
+  if (bias) runner.Input<T>({1}, {T(0.5)});
+  return runner;
+}
+TEST(Conv, FarAwayWindowsSeePadding) {
+  for (const bool bias : {false, true}) {
+    const float b = bias ? 0.5f : 0.0f;
+    OpRunner single = PaddedConv<float>(bias);
+    single.Run();
+    EXPECT_THAT(single.Output<float>(0), ElementsAre(b, 321 + b, b));
+    OpRunner twice = PaddedConv<double>(bias);
+    twice.Run();
+    EXPECT_THAT(twice.Output<double>(0), ElementsAre(b, 321 + b, b));
+  }
+  OpRunner integer("ConvInteger", 10);
+  integer.Attribute("pads", Numbers{kHuge, kHuge}).Attribute("strides", Numbers{kHuge});
+  integer.Input<uint8_t>({1, 1, 4}, {1, 2, 3, 4}).Input<uint8_t>({1, 1, 3}, {1, 10, 100});
+  integer.Run();
+  EXPECT_THAT(integer.Output<int32_t>(0), ElementsAre(0, 321, 0));
+}
+
+TEST(Conv, TapsFarApartReadTheOneThatIsInside) {
+  constexpr int64_t kFar = int64_t{1} << 30;
+  OpRunner conv("Conv", 11);
+  conv.Attribute("pads", Numbers{kFar, kFar}).Attribute("dilations", Numbers{kFar});
+  conv.Input<float>({1, 1, 3}, {1, 2, 3}).Input<float>({1, 1, 3}, {5, 10, 7});
+  conv.Run();
+  EXPECT_THAT(conv.Output<float>(0), ElementsAre(10, 20, 30));
+  OpRunner integer("ConvInteger", 10);
+  integer.Attribute("pads", Numbers{kFar, kFar}).Attribute("dilations", Numbers{kFar});
+  integer.Input<uint8_t>({1, 1, 3}, {1, 2, 3}).Input<uint8_t>({1, 1, 3}, {5, 10, 7});
+  integer.Run();
+  EXPECT_THAT(integer.Output<int32_t>(0), ElementsAre(10, 20, 30));
+}
+
+TEST(Conv, AHugeWindowBeforeAnActivationGivesTheSameNumbers) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({1, 1, 4});
+    const cpu::AttributeValue pads = {.name = "pads", .type = EP_ATTRIBUTE_INTS, .ints = {kHuge, kHuge}};
+    const cpu::AttributeValue strides = {.name = "strides", .type = EP_ATTRIBUTE_INTS, .ints = {kHuge}};
+    const int32_t conv = b.Node("Conv", 11, {x, b.Constant({1, 1, 3}, {1, 10, -100})}, {1, 1, 3}, {pads, strides});
+    b.Output(b.Node("LeakyRelu", 16, {conv}, {1, 1, 3}));
+    return b.Take();
+  };
+  for (const bool fused : {false, true}) {
+    PlanRunner runner(make(), fused);
+    const std::vector<float> y = runner.Run({{1, 2, 3, 4}});
+    ASSERT_EQ(y.size(), 3u);
+    EXPECT_FLOAT_EQ(y[0], 0);
+    EXPECT_FLOAT_EQ(y[1], -2.79f);
+    EXPECT_FLOAT_EQ(y[2], 0);
+  }
+}
+
+// What each convolution says to its attributes and to its weights' dimensions.
+struct ConvCase {
+  std::string op_type;
+  std::string type;
+  OpRunner Make(const Shape& x, const Shape& w) const {
+    OpRunner runner(op_type, op_type == "Conv" ? 11 : 10);
+    const auto input = [&](const Shape& dims) {
+      cpu::Datum datum = MakeDatum(type == "float"    ? EP_TYPE_FLOAT
+                                   : type == "double" ? EP_TYPE_DOUBLE
+                                                      : EP_TYPE_UINT8,
+                                   dims, nullptr);
+      if (datum.tensor.Bytes() != 0) std::memset(datum.tensor.data, 0, datum.tensor.Bytes());
+      runner.InputDatum(datum);
+    };
+    input(x);
+    input(w);
+    return runner;
+  }
+};
+const ConvCase kConvolutions[] = {{"Conv", "float"}, {"Conv", "double"}, {"ConvInteger", "uint8"}};
+
+TEST(Conv, AttributesThatCannotBeComputedWithAreErrors) {
+  for (const ConvCase& conv : kConvolutions) {
+    const auto failure = [&](const std::string& name, const Numbers& values) {
+      OpRunner runner = conv.Make({1, 1, 4}, {1, 1, 3});
+      runner.Attribute(name, values);
+      return Failure(runner);
+    };
+    SCOPED_TRACE(conv.op_type + " of " + conv.type);
+    EXPECT_THAT(failure("dilations", {INT64_MAX}), HasSubstr("dilations has an entry of 9223372036854775807"));
+    EXPECT_THAT(failure("strides", {0}), HasSubstr("strides has an entry of 0"));
+    EXPECT_THAT(failure("pads", {INT64_MIN, 0}), HasSubstr("pads has an entry of"));
+    EXPECT_THAT(failure("pads", {1}), HasSubstr("pads has 1 entries; 2 expected"));
+    EXPECT_THAT(failure("dilations", {2}), HasSubstr("does not fit"));
+    EXPECT_THAT(failure("kernel_shape", {2}), HasSubstr("kernel_shape is [2], the weights have [3]"));
+    OpRunner same = conv.Make({1, 1, 4}, {1, 1, 3});
+    EXPECT_EQ(Failure(same.Attribute("auto_pad", "SAME_MIDDLE")).find("auto_pad is 'SAME_MIDDLE'"), 0u);
+  }
+}
+
+TEST(Conv, AKernelWithoutElementsIsAnError) {
+  for (const ConvCase& conv : kConvolutions) {
+    OpRunner runner = conv.Make({1, 1, 4}, {1, 1, 0});
+    EXPECT_THAT(Failure(runner), HasSubstr("a kernel of [0]")) << conv.op_type << " of " << conv.type;
+  }
+}
+
+TEST(Conv, WithoutInputChannelsThereIsNothingToSum) {
+  OpRunner single = kConvolutions[0].Make({1, 0, 4}, {2, 0, 3});
+  EXPECT_THAT(Failure(single), HasSubstr("no channels"));
+  OpRunner twice = kConvolutions[1].Make({1, 0, 4}, {2, 0, 3});
+  twice.Input<double>({2}, {1, 2});
+  twice.Run();
+  EXPECT_THAT(twice.Output<double>(0), ElementsAre(1, 1, 2, 2));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
