@@ -184,5 +184,16 @@ TEST(Fuse, NodesThatNobodyNeedsAreDropped) {
   EXPECT_EQ(Operators(Fused(b.Take())), "Softmax");
 }
 
+TEST(FuseAttention, ATransposeThatIsNoPermutationIsLeftToItsKernel) {
+  PlanBuilder b;
+  const int32_t q = b.Input({1, 1, 2, 2}), k = b.Input({1, 1, 2, 2}), v = b.Input({1, 1, 2, 2});
+  const cpu::AttributeValue perm = cpu::IntsAttribute("perm", {0, int64_t{1} << 40, 3, 2});
+  const int32_t keys = b.Node("Transpose", 13, {k}, {1, 1, 2, 2}, {perm});
+  const int32_t scores = b.Node("Softmax", 13, {b.Node("MatMul", 13, {q, keys}, {1, 1, 2, 2})}, {1, 1, 2, 2});
+  b.Output(b.Node("MatMul", 13, {scores, v}, {1, 1, 2, 2}));
+  const cpu::PlanDef fused = Fused(b.Take());
+  EXPECT_EQ(fused.nodes[0].op_type, "Transpose");
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -49,7 +49,10 @@ View Trace(const PlanEditor& editor, int32_t value, bool heads) {
   View view{value};
   if (const int32_t transpose = editor.ProducerOf(value, "Transpose"); transpose >= 0) {
     const std::vector<int64_t> perm = editor.node(transpose).Ints("perm");
-    if (perm.size() == 4) view = {editor.node(transpose).inputs[0], perm};
+    const int32_t x = editor.node(transpose).inputs[0];
+    const std::vector<int64_t> axes = view.perm;
+    if (HasRank4(editor, x) && std::is_permutation(perm.begin(), perm.end(), axes.begin(), axes.end()))
+      view = {x, perm};
   }
   if (heads && view.perm[1] == 1) {
     if (const int32_t x = RepeatedHeads(editor, view.value); x >= 0) view.value = x;
