@@ -14,13 +14,17 @@ inline EpStatus* MakeStatus(const EpHostInfo* host, EpStatusCode code, const std
   return host->status->Create(code, message.c_str());
 }
 
-// Takes a status from the host: null is fine, anything else becomes an OpError.
-inline void ThrowIfFailed(const EpHostInfo* host, EpStatus* status) {
+// Takes a status from the host: null is fine, anything else becomes an OpError with its code and its reason. `what`, if
+// any, says what was asked for: "a node can't be described".
+inline void ThrowIfFailed(const EpHostInfo* host, EpStatus* status, std::string_view what = {}) {
   if (status == nullptr) return;
-  const EpStatusCode code = host->status->GetCode(status);
-  std::string message = host->status->GetMessage(status);
-  host->status->Release(status);
-  throw OpError(code, std::move(message));
+  struct Owner {
+    const EpHostInfo* host;
+    EpStatus* status;
+    ~Owner() { host->status->Release(status); }
+  } const owner{host, status};
+  const char* reason = host->status->GetMessage(status);
+  throw OpError(host->status->GetCode(status), fmt::format("{}{}{}", what, what.empty() ? "" : ": ", reason));
 }
 
 // Runs `body` and turns what it throws into a status: nothing may be thrown across the boundary.

@@ -12,7 +12,7 @@ namespace {
 bool CpuHasBfloat16() { return EffectiveIsa() == "avx512_core_bf16" || EffectiveIsa() == "avx512_core_amx"; }
 
 // Why this plugin can't run a node, or "".
-std::string WhyNot(const EpGraphApi& api, const KernelRegistry& registry, const EpNodeInfo& node) {
+std::string WhyNot(const EpHostInfo* host, const KernelRegistry& registry, const EpNodeInfo& node) {
   if (node.subgraph_count != 0) return "control flow is run by the host";
   ElementType type = EP_TYPE_UNDEFINED;
   bool found = false;
@@ -20,7 +20,7 @@ std::string WhyNot(const EpGraphApi& api, const KernelRegistry& registry, const 
     const EpValueDef* def = i < node.input_count ? node.inputs[i] : node.outputs[i - node.input_count];
     if (def == nullptr) continue;
     EpValueDefInfo info = {sizeof info};
-    if (EpStatus* status = api.GetValueDefInfo(def, &info); status != nullptr) return "a value can't be described";
+    ThrowIfFailed(host, host->graph->GetValueDefInfo(def, &info), "a value can't be described");
     if (info.type->kind == EP_KIND_SPARSE_TENSOR) return fmt::format("value '{}' is a sparse tensor", info.name);
     if (!found) type = ImportType(info.type).type;
     found = true;
@@ -63,7 +63,7 @@ void Provider::GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const
     EpNodeInfo node = {sizeof node};
     ThrowIfFailed(host, host->graph->GetNodeInfo(info.nodes[i], &node));
     if ((node.flags & EP_NODE_PLACED) != 0) continue;
-    const std::string why = WhyNot(*host->graph, plugin_.registry, node);
+    const std::string why = WhyNot(host, plugin_.registry, node);
     if (why.empty()) {
       supported.push_back(info.nodes[i]);
     } else {
@@ -89,7 +89,7 @@ PlanConfig Provider::MakePlanConfig(EpProgress* progress, const std::string& nam
 void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpProgress* progress, EpKernel** kernels) {
   const OneDnnThreads scope(threads_);
   for (size_t i = 0; i < partitions.size(); ++i) {
-    PlanDef def = ImportGraph(*plugin_.host->graph, partitions[i]->graph, partitions[i]->name);
+    PlanDef def = ImportGraph(plugin_.host, partitions[i]->graph, partitions[i]->name);
     Fuse(def);
     const PlanConfig config = MakePlanConfig(progress, partitions[i]->name);
     std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);

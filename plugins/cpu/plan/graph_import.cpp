@@ -1,13 +1,10 @@
 #include <unordered_map>
 
+#include "plugins/cpu/host.h"
 #include "plugins/cpu/plan/plan_def.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-void ThrowIfStatus(EpStatus* status, const char* what) {
-  if (status != nullptr) throw OpError(EP_STATUS_EP_FAIL, fmt::format("the host refused to describe {}", what));
-}
 
 Tensor ViewTensor(const EpTensorView& view) {
   Tensor tensor;
@@ -24,9 +21,9 @@ Tensor ViewTensor(const EpTensorView& view) {
   return tensor;
 }
 
-AttributeValue ImportAttribute(const EpGraphApi& api, const EpAttribute* attribute) {
+AttributeValue ImportAttribute(const EpHostInfo* host, const EpAttribute* attribute) {
   EpAttributeInfo info = {sizeof info};
-  ThrowIfStatus(api.GetAttributeInfo(attribute, &info), "an attribute");
+  ThrowIfFailed(host, host->graph->GetAttributeInfo(attribute, &info), "an attribute can't be described");
   AttributeValue value;
   value.name = info.name;
   value.type = info.type;
@@ -66,14 +63,16 @@ AttributeValue ImportAttribute(const EpGraphApi& api, const EpAttribute* attribu
 
 class Importer {
  public:
-  Importer(const EpGraphApi& api, PlanDef& plan, size_t values) : api_(api), plan_(plan) { indices_.reserve(values); }
+  Importer(const EpHostInfo* host, PlanDef& plan, size_t values) : host_(host), plan_(plan) {
+    indices_.reserve(values);
+  }
 
   int32_t Value(const EpValueDef* def) {
     if (def == nullptr) return -1;
     const auto [it, added] = indices_.try_emplace(def, static_cast<int32_t>(plan_.values.size()));
     if (!added) return it->second;
     EpValueDefInfo info = {sizeof info};
-    ThrowIfStatus(api_.GetValueDefInfo(def, &info), "a value");
+    ThrowIfFailed(host_, host_->graph->GetValueDefInfo(def, &info), "a value can't be described");
     ValueInfo value = ImportType(info.type);
     value.name = info.name;
     const int32_t index = plan_.AddValue(std::move(value));
@@ -95,7 +94,7 @@ class Importer {
 
   NodeDef Node(const EpNode* handle) {
     EpNodeInfo info = {sizeof info};
-    ThrowIfStatus(api_.GetNodeInfo(handle, &info), "a node");
+    ThrowIfFailed(host_, host_->graph->GetNodeInfo(handle, &info), "a node can't be described");
     NodeDef node;
     node.op_type = info.op_type;
     node.domain = std::string_view(info.domain) == "ai.onnx" ? "" : info.domain;
@@ -107,12 +106,12 @@ class Importer {
     for (uint64_t i = 0; i < info.output_count; ++i) node.outputs.push_back(Value(info.outputs[i]));
     node.attributes.reserve(info.attribute_count);
     for (uint64_t i = 0; i < info.attribute_count; ++i)
-      node.attributes.push_back(ImportAttribute(api_, info.attributes[i]));
+      node.attributes.push_back(ImportAttribute(host_, info.attributes[i]));
     return node;
   }
 
  private:
-  const EpGraphApi& api_;
+  const EpHostInfo* host_;
   PlanDef& plan_;
   std::unordered_map<const EpValueDef*, int32_t> indices_;
 };
@@ -142,12 +141,12 @@ ElementType DispatchType(const NodeDef& node, const std::vector<ValueInfo>& valu
   return EP_TYPE_UNDEFINED;
 }
 
-PlanDef ImportGraph(const EpGraphApi& api, const EpGraph* graph, std::string name) {
+PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string name) {
   PlanDef plan;
   plan.name = std::move(name);
   EpGraphInfo info = {sizeof info};
-  ThrowIfStatus(api.GetGraphInfo(graph, &info), "a graph");
-  Importer importer(api, plan, info.node_count * 2);
+  ThrowIfFailed(host, host->graph->GetGraphInfo(graph, &info), "a graph can't be described");
+  Importer importer(host, plan, info.node_count * 2);
   for (uint64_t i = 0; i < info.input_count; ++i) plan.inputs.push_back(importer.Value(info.inputs[i]));
   plan.nodes.reserve(info.node_count);
   for (uint64_t i = 0; i < info.node_count; ++i) plan.nodes.push_back(importer.Node(info.nodes[i]));

@@ -44,7 +44,7 @@ struct PlanDef {
 };
 
 // The partition's graph with its attributes copied; constants stay the host's.
-PlanDef ImportGraph(const EpGraphApi& api, const EpGraph* graph, std::string name);
+PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string name);
 
 // What is known of a value, from the host's static type. A sequence's or optional's element type is the tensors'.
 ValueInfo ImportType(const EpTypeInfo* type);

@@ -91,6 +91,7 @@ EpValue* ExportValue(const EpHostInfo* host, EpRun* run, const Datum& datum) {
     case Datum::Kind::kSequence:
     case Datum::Kind::kMap: {
       ValueList list{host, {}};
+      if (datum.elements) list.values.reserve(datum.elements->size());
       if (datum.elements)
         for (const Datum& element : *datum.elements) list.values.push_back(ExportValue(host, run, element));
       if (datum.kind == Datum::Kind::kSequence) {
