@@ -1,5 +1,7 @@
 #include "core/runtime/if_loop.h"
 
+#include <fmt/format.h>
+
 #include "core/base/error.h"
 #include "core/runtime/stack.h"
 
@@ -15,10 +17,18 @@ const Graph& RequiredBody(const Node& node, std::string_view attribute) {
   return body->g();
 }
 
+// A condition or a count: one element of a type.
+void CheckOne(const Value& value, DataType type, std::string_view node, std::string_view what) {
+  if (value.IsTensor() && value.type() == type && value.element_count() == 1) return;
+  const std::string found =
+      value.IsTensor() ? fmt::format("{} of shape [{}]", DataTypeName(value.type()), fmt::join(value.dims(), ","))
+                       : "no tensor";
+  Fail(StatusCode::kInvalidArgument, "{}: the {} is {}; one element of {} expected", node, what, found,
+       DataTypeName(type));
+}
+
 bool ReadCondition(const Value& value, std::string_view node) {
-  if (!value.IsTensor() || value.type() != DataType::kBool || value.element_count() != 1) {
-    Fail(StatusCode::kInvalidArgument, "{}: the condition must be one bool", node);
-  }
+  CheckOne(value, DataType::kBool, node, "condition");
   return *value.data_as<uint8_t>() != 0;
 }
 
@@ -61,9 +71,7 @@ LoopNode::LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* 
 void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
   int64_t trips = INT64_MAX;
   if (inputs[0] != nullptr) {
-    if (!inputs[0]->IsTensor() || inputs[0]->type() != DataType::kInt64 || inputs[0]->element_count() != 1) {
-      Fail(StatusCode::kInvalidArgument, "{}: the trip count must be one int64", name_);
-    }
+    CheckOne(*inputs[0], DataType::kInt64, name_, "trip count");
     trips = *inputs[0]->data_as<int64_t>();
   }
   bool go_on = inputs[1] == nullptr || ReadCondition(*inputs[1], name_);

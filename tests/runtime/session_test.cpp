@@ -140,6 +140,42 @@ TEST_F(SessionTest, IfTakesTheBranchOfTheCondition) {
   EXPECT_THAT(FloatsOf(*RunOnce(kIf, {Bools({}, {false}), Floats({1}, {3})})[0]), ElementsAre(6));
 }
 
+TEST_F(SessionTest, ConditionsAndCountsHaveOneElement) {
+  // Nothing of the shapes is declared, so that what is wrong arrives at run time.
+  constexpr std::string_view kIf = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool[N] c, float[1] x) => (float[1] y) {
+      y = If (c) <then_branch = t () => (float[1] a) { a = Neg(x) },
+                  else_branch = e () => (float[1] b) { b = Add(x, x) }>
+    })";
+  constexpr std::string_view kLoop = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (int64[N] n, bool[M] c, float[1] x) => (float[1] y) {
+      y = Loop (n, c, x) <body = b (int64 i, bool c_in, float[1] v) => (bool c_out, float[1] w) {
+        c_out = Identity(c_in)
+        w = Add(v, v)
+      }>
+    })";
+  const ValuePtr x = Floats({1}, {3});
+  EXPECT_THAT(FloatsOf(*RunOnce(kIf, {Bools({1}, {true}), x})[0]), ElementsAre(-3));
+  EXPECT_THAT(FailureOf([&] {
+                RunOnce(kIf, {Bools({0}, {}), x});
+              }),
+              HasSubstr("the condition is bool of shape [0]; one element of bool expected"));
+  EXPECT_THAT(FailureOf([&] { RunOnce(kIf, {Bools({2}, {true, true}), x}); }), HasSubstr("bool of shape [2]"));
+  EXPECT_THAT(FloatsOf(*RunOnce(kLoop, {Int64s({1}, {2}), Bools({1}, {true}), x})[0]), ElementsAre(12));
+  EXPECT_THAT(FailureOf([&] {
+                RunOnce(kLoop, {Int64s({0}, {}), Bools({1}, {true}), x});
+              }),
+              HasSubstr("the trip count is int64 of shape [0]; one element of int64 expected"));
+  EXPECT_THAT(FailureOf([&] {
+                RunOnce(kLoop, {Int64s({2}, {1, 1}), Bools({1}, {true}), x});
+              }),
+              HasSubstr("int64 of shape [2]"));
+  EXPECT_THAT(FailureOf([&] {
+                RunOnce(kLoop, {Int64s({1}, {1}), Bools({0}, {}), x});
+              }),
+              HasSubstr("the condition is bool of shape [0]"));
+}
+
 TEST_F(SessionTest, LoopCarriesValuesAndStacksScanOutputs) {
   constexpr std::string_view kLoop = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (int64 trips, float[1] start) => (float[1] final, float[N, 1] all) {
