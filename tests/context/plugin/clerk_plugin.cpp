@@ -3,7 +3,9 @@
 // provider.
 //
 // Options (all may be left out):
-//   claim=Add,Neg            operators to claim, of those in program.h; default: all
+//   claim=Add,Neg            operators to claim, of those in program.h; default: all; empty: none
+//   together=Mul,Add         each Mul whose result is the first input of an Add is claimed with that as a group
+//   domain=D                 the domain of the operators; default: ONNX's own
 //   payloads=per_partition   a payload for each partition, each node a primary; default: one, with secondaries
 //   source=NotaryV1          the source to write, of the plugin's two
 //   notes=…, max_size=N      attributes of the nodes
@@ -11,6 +13,7 @@
 //   fail=CALL                compile, save or load ends with EP_FAIL
 //   ledger=FILE              a line for each event is appended there: "compile NAME", "write N graphs M tensors",
 //                            "parse N graphs M tensors", "hand over N graphs M tensors"
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -56,21 +59,33 @@ class Clerk {
  public:
   explicit Clerk(const EpProviderConfig& config) {
     for (uint32_t i = 0; i < config.option_count; ++i) options_[config.options[i].key] = config.options[i].value;
-    static const std::set<std::string> kKnown = {"claim",    "payloads", "source", "notes",
-                                                 "max_size", "pretend",  "fail",   "ledger"};
+    static const std::set<std::string> kKnown = {"claim", "together", "domain",  "payloads", "source",
+                                                 "notes", "max_size", "pretend", "fail",     "ledger"};
     for (const auto& [key, value] : options_) {
       if (!kKnown.contains(key)) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown");
     }
     std::istringstream claims(Option("claim", "Add,Sub,Mul,Neg,Abs,Relu"));
     for (std::string op; std::getline(claims, op, ',');) claimed_.insert(op);
+    std::istringstream together(Option("together", ""));
+    for (std::string op; std::getline(together, op, ',');) together_.push_back(op);
     JoinGroup(config);
   }
 
   void GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const {
     std::vector<const EpNode*> supported;
+    std::map<const EpNode*, kit::NodeView> nodes;
+    std::set<const EpNode*> grouped;
     for (const kit::NodeView& node : kit::GraphView(*host, graph).nodes()) {
       if (node.placed()) continue;
-      if (Supports(node)) {
+      nodes.emplace(node.handle(), node);
+      const std::vector<const EpNode*> group = GroupEndingIn(node, nodes);
+      if (group.empty()) continue;
+      grouped.insert(group.begin(), group.end());
+      kit::ThrowIfFailed(*host, host->capability->SupportGroup(sink, group.data(), group.size(), "a group"));
+    }
+    for (const kit::NodeView& node : kit::GraphView(*host, graph).nodes()) {
+      if (node.placed() || grouped.contains(node.handle())) continue;
+      if (Supports(node) && claimed_.contains(std::string(node.op_type()))) {
         supported.push_back(node.handle());
       } else {
         kit::ThrowIfFailed(*host, host->capability->DeclineNode(sink, node.handle(), "not claimed by option"));
@@ -155,11 +170,31 @@ class Clerk {
   }
 
   bool Supports(const kit::NodeView& node) const {
-    if (!node.domain().empty() || !claimed_.contains(std::string(node.op_type()))) return false;
+    const bool is_ours = std::find(kOperators.begin(), kOperators.end(), node.op_type()) != kOperators.end();
+    const std::string domain = Option("domain", "");
+    if (node.domain() != domain || !is_ours) return false;
+    // Nobody but this plugin knows what an operator of its own domain makes.
+    const auto fits = [&](const kit::ValueView& value) {
+      return value.element_type() == EP_TYPE_FLOAT || (!domain.empty() && value.element_type() == EP_TYPE_UNDEFINED);
+    };
     for (size_t i = 0; i < node.input_count(); ++i) {
-      if (node.input(i).element_type() != EP_TYPE_FLOAT) return false;
+      if (!fits(node.input(i))) return false;
     }
-    return node.output(0).element_type() == EP_TYPE_FLOAT;
+    return fits(node.output(0));
+  }
+
+  // The nodes of option `together` of which `last` is the last one; empty if it is none.
+  std::vector<const EpNode*> GroupEndingIn(const kit::NodeView& last,
+                                           const std::map<const EpNode*, kit::NodeView>& nodes) const {
+    std::vector<const EpNode*> group(together_.size());
+    const kit::NodeView* node = &last;
+    for (size_t i = together_.size(); i-- > 0;) {
+      if (node == nullptr || node->op_type() != together_[i] || !Supports(*node)) return {};
+      group[i] = node->handle();
+      const auto before = nodes.find(node->input(0).producer());
+      node = before == nodes.end() ? nullptr : &before->second;
+    }
+    return group;
   }
 
   static void Merge(const Package& from, Package* into) {
@@ -241,6 +276,7 @@ class Clerk {
 
   std::map<std::string, std::string> options_;
   std::set<std::string> claimed_;
+  std::vector<std::string> together_;
   EpShareInfo group_ = {};
   Workspace* workspace_ = nullptr;
   std::vector<std::shared_ptr<const Package>> compiled_;
