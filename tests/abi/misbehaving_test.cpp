@@ -227,32 +227,49 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- claims that are dropped: the model still runs, on somebody else
 
-class DroppedClaim : public testing::TestWithParam<const char*> {};
+struct ClaimCase {
+  const char* file;
+  std::vector<std::string> providers;  // who gets Relu, Sigmoid, Relu
+  const char* warning;                 // "": none
+};
+
+class DroppedClaim : public testing::TestWithParam<ClaimCase> {};
 
 TEST_P(DroppedClaim, DoesNotStopTheModel) {
-  Installed installed(PluginFile(GetParam()));
+  Installed installed(PluginFile(GetParam().file));
   Environment environment(installed.Options());
-  std::vector<float> expected = RunModel(environment, ChainModel({"Relu", "Sigmoid", "Relu"}), {"cpu"}, {-1, 2});
-  EXPECT_EQ(RunModel(environment, ChainModel({"Relu", "Sigmoid", "Relu"}), {"misbehaving"}, {-1, 2}), expected);
-}
+  const std::string model = ChainModel({"Relu", "Sigmoid", "Relu"});
+  std::vector<float> expected = RunModel(environment, model, {"cpu"}, {-1, 2});
+  EXPECT_EQ(RunModel(environment, model, {"misbehaving"}, {-1, 2}), expected);
 
-INSTANTIATE_TEST_SUITE_P(Abi, DroppedClaim,
-                         testing::Values("kWellBehaved", "kDescriptorFromTheFuture", "kClaimsForeignNode",
-                                         "kClaimsNullNode", "kClaimsHugeCount", "kClaimsTwice", "kClaimsNonConvexGroup",
-                                         "kGarbageReason", "kThrowsInRelease"),
-                         [](const auto& info) { return std::string(info.param); });
-
-TEST(DroppedClaim, IsReported) {
-  Installed installed(PluginFile("kClaimsNonConvexGroup"));
-  Environment environment(installed.Options());
-  TempDir dir;
   SessionOptions options;
   options.providers = {{"misbehaving", {}}};
-  core::Placement placement =
-      core::PlaceModel(environment, dir.Write("m.onnx", ChainModel({"Relu", "Sigmoid", "Relu"})), options);
-  ASSERT_FALSE(placement.warnings.empty());
-  EXPECT_THAT(placement.warnings.front(), HasSubstr("not convex"));
+  const Session session(environment, model.data(), model.size(), options);
+  std::vector<std::string> providers;
+  for (const core::NodePlacement& node : session.placement().nodes) providers.push_back(node.provider);
+  EXPECT_EQ(providers, GetParam().providers);
+  const std::vector<std::string>& warnings = session.placement().warnings;
+  if (*GetParam().warning == '\0')
+    EXPECT_THAT(warnings, testing::IsEmpty());
+  else
+    EXPECT_THAT(warnings, testing::Contains(HasSubstr(GetParam().warning)));
+  for (const std::string& warning : warnings) EXPECT_THAT(warning, Not(HasSubstr("\n")));
 }
+
+const std::vector<std::string> kBothRelus = {"misbehaving", "cpu", "misbehaving"};
+const std::vector<std::string> kNothing = {"cpu", "cpu", "cpu"};
+
+INSTANTIATE_TEST_SUITE_P(Abi, DroppedClaim,
+                         testing::Values(ClaimCase{"kWellBehaved", kBothRelus, ""},
+                                         ClaimCase{"kDescriptorFromTheFuture", kBothRelus, ""},
+                                         ClaimCase{"kClaimsForeignNode", kNothing, "not of this graph"},
+                                         ClaimCase{"kClaimsNullNode", kNothing, "not of this graph"},
+                                         ClaimCase{"kClaimsHugeCount", kNothing, "18446744073709551615 nodes"},
+                                         ClaimCase{"kClaimsTwice", kBothRelus, "claimed twice"},
+                                         ClaimCase{"kClaimsNonConvexGroup", kNothing, "not convex"},
+                                         ClaimCase{"kGarbageReason", kNothing, ""},
+                                         ClaimCase{"kThrowsInRelease", kBothRelus, ""}),
+                         [](const auto& info) { return std::string(info.param.file); });
 
 // --- contexts
 

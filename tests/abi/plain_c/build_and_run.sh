@@ -15,8 +15,9 @@ epiphyte=$work/prefix/bin/epiphyte
 "$epiphyte" plugins | grep -q '^ *negator' || { "$epiphyte" plugins; echo "the vendor's plugin is not listed" >&2; exit 1; }
 "$build/tests_bin/write_onnx_text" "$work/model.onnx" '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { a = Neg(x) b = Sigmoid(a) c = Abs(b) y = Neg(c) }'
 cd "$work"
-"$epiphyte" place model.onnx --ep negator > place.txt
-grep -q negator place.txt || { cat place.txt; echo "negator got no node" >&2; exit 1; }
+"$epiphyte" place model.onnx --ep negator --json > place.json
+placed=$(sed -n 's/^      "provider": "\(.*\)".*/\1/p' place.json | tr '\n' ' ')
+[ "$placed" = "negator cpu negator negator " ] || { cat place.json; echo "Neg, Sigmoid, Abs and Neg went to: $placed" >&2; exit 1; }
 "$epiphyte" run model.onnx --seed 7 --outputs plain > /dev/null
 "$epiphyte" compile model.onnx --ep negator > /dev/null
 [ -f model_ctx.onnx ] && [ -f model_negator.bin ] || { ls; echo "the context model is incomplete" >&2; exit 1; }
