@@ -15,11 +15,7 @@ void Activation::AppendTo(dnnl::post_ops& ops) const {
   if (name == "Swish") return AppendEltwise(ops, algorithm::eltwise_swish, 1, 0);
   if (name == "GeluErf") return AppendEltwise(ops, algorithm::eltwise_gelu_erf, 0, 0);
   if (name == "GeluTanh") return AppendEltwise(ops, algorithm::eltwise_gelu_tanh, 0, 0);
-#if DNNL_VERSION_MAJOR >= 3
-  if (name == "HardSwish") return AppendEltwise(ops, algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
-#else
-  if (name == "HardSwish") return AppendEltwise(ops, algorithm::eltwise_hardswish, 0, 0);
-#endif
+  if (name == "HardSwish") return AppendHardSwish(ops);
   throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("unknown activation '{}'", name));
 }
 

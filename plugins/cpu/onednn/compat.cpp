@@ -1,5 +1,14 @@
 #include "plugins/cpu/onednn/compat.h"
 
+#include <algorithm>
+
+#if DNNL_VERSION_MAJOR >= 3
+#include <dnnl_debug.h>
+
+#include <map>
+#include <string_view>
+#endif
+
 namespace epiphyte::cpu {
 
 dnnl::engine& CpuEngine() {
@@ -33,6 +42,88 @@ PrimitiveAttr UserScratchpad() {
 }
 
 #if DNNL_VERSION_MAJOR >= 3
+
+void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+  ops.append_eltwise(algorithm, alpha, beta);
+}
+void AppendHardSwish(dnnl::post_ops& ops) { AppendEltwise(ops, dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f); }
+
+dnnl::memory::dims DimsOf(const MemoryDesc& desc) { return desc.get_dims(); }
+dnnl::memory::data_type TypeOf(const MemoryDesc& desc) { return desc.get_data_type(); }
+
+namespace {
+
+// oneDNN 3 makes blocked layouts from tags only: "ABcd16b16a2b" has rank 4, then the blocks from the outermost to the
+// innermost. The letters in front say how the strides follow each other, and come out as given or the tag isn't it.
+std::string BlocksOf(const BlockedDesc& d) {
+  std::string text;
+  for (size_t i = 0; i < d.block_sizes.size(); ++i)
+    text += fmt::format("{}{}", d.block_sizes[i], static_cast<char>('a' + d.block_dims[i]));
+  return text;
+}
+
+using TagsByBlocks = std::multimap<std::pair<size_t, std::string>, dnnl_format_tag_t>;
+
+const TagsByBlocks& BlockedTags() {
+  static const TagsByBlocks* const tags = [] {
+    auto* found = new TagsByBlocks;
+    for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+      const std::string_view name = dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(tag));
+      const size_t rank = name.find_first_not_of("abcdefghijklABCDEFGHIJKL");
+      if (rank != name.npos && rank != 0)
+        found->emplace(std::pair(rank, std::string(name.substr(rank))), static_cast<dnnl_format_tag_t>(tag));
+    }
+    return found;
+  }();
+  return *tags;
+}
+
+bool LiesAs(const MemoryDesc& desc, const BlockedDesc& wanted) {
+  return desc.get_padded_dims() == wanted.padded && desc.get_strides() == wanted.strides;
+}
+
+std::optional<MemoryDesc> MakeDescOf(const BlockedDesc& d, dnnl::memory::data_type type) {
+  if (d.block_sizes.empty()) {
+    if (d.padded != d.dims) return std::nullopt;
+    try {
+      return MemoryDesc(d.dims, type, d.strides);
+    } catch (const dnnl::error&) {
+      return std::nullopt;
+    }
+  }
+  const auto [begin, end] = BlockedTags().equal_range({d.dims.size(), BlocksOf(d)});
+  for (auto it = begin; it != end; ++it) {
+    dnnl_memory_desc_t made = nullptr;
+    const dnnl_status_t status =
+        dnnl_memory_desc_create_with_tag(&made, static_cast<int>(d.dims.size()), d.dims.data(),
+                                         static_cast<dnnl_data_type_t>(type), it->second);
+    if (status != dnnl_success || made == nullptr) continue;
+    MemoryDesc desc(made);
+    if (LiesAs(desc, d)) return desc;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+BlockedDesc Describe(const MemoryDesc& desc) {
+  BlockedDesc result;
+  result.dims = desc.get_dims();
+  result.padded = desc.get_padded_dims();
+  result.blocked = desc.get_format_kind() == dnnl::memory::format_kind::blocked;
+  if (!result.blocked) return result;
+  result.strides = desc.get_strides();
+  result.block_sizes = desc.get_inner_blks();
+  result.block_dims = desc.get_inner_idxs();
+  // There is no query for what else it holds, but it makes a difference.
+  const std::optional<MemoryDesc> plain = MakeDescOf(result, desc.get_data_type());
+  result.extra = !plain || *plain != desc;
+  return result;
+}
+
+std::optional<MemoryDesc> MakeDesc(const BlockedDesc& blocked, ElementType type) {
+  return MakeDescOf(blocked, DataType(type));
+}
 
 dnnl::convolution_forward::primitive_desc ConvolutionDesc(const ConvolutionArgs& a, const PrimitiveAttr& attr) {
   const auto kind = dnnl::prop_kind::forward_inference;
@@ -95,6 +186,45 @@ dnnl::lrn_forward::primitive_desc LrnDesc(const MemoryDesc& src, int64_t size, f
 }
 
 #else
+
+void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+  ops.append_eltwise(1.0f, algorithm, alpha, beta);
+}
+void AppendHardSwish(dnnl::post_ops& ops) { AppendEltwise(ops, dnnl::algorithm::eltwise_hardswish, 0, 0); }
+
+dnnl::memory::dims DimsOf(const MemoryDesc& desc) { return desc.dims(); }
+dnnl::memory::data_type TypeOf(const MemoryDesc& desc) { return desc.data_type(); }
+
+BlockedDesc Describe(const MemoryDesc& desc) {
+  BlockedDesc result;
+  const dnnl_memory_desc_t& d = desc.data;
+  result.dims.assign(d.dims, d.dims + d.ndims);
+  result.padded.assign(d.padded_dims, d.padded_dims + d.ndims);
+  result.blocked = d.format_kind == dnnl_blocked;
+  result.extra = d.extra.flags != 0;
+  if (!result.blocked) return result;
+  const dnnl_blocking_desc_t& b = d.format_desc.blocking;
+  result.strides.assign(b.strides, b.strides + d.ndims);
+  result.block_sizes.assign(b.inner_blks, b.inner_blks + b.inner_nblks);
+  result.block_dims.assign(b.inner_idxs, b.inner_idxs + b.inner_nblks);
+  return result;
+}
+
+std::optional<MemoryDesc> MakeDesc(const BlockedDesc& d, ElementType type) {
+  // Made plain first: oneDNN takes strides for those of elements and refuses the ones of blocks that reach beyond a
+  // small matrix.
+  const size_t rank = d.dims.size();
+  dnnl::memory::dims plain(rank, 1);
+  for (size_t i = rank - 1; i > 0; --i) plain[i - 1] = plain[i] * d.dims[i];
+  MemoryDesc result(d.dims, DataType(type), plain);
+  std::copy(d.padded.begin(), d.padded.end(), result.data.padded_dims);
+  dnnl_blocking_desc_t& b = result.data.format_desc.blocking;
+  std::copy(d.strides.begin(), d.strides.end(), b.strides);
+  b.inner_nblks = static_cast<int>(d.block_sizes.size());
+  std::copy(d.block_sizes.begin(), d.block_sizes.end(), b.inner_blks);
+  std::copy(d.block_dims.begin(), d.block_dims.end(), b.inner_idxs);
+  return result;
+}
 
 dnnl::convolution_forward::primitive_desc ConvolutionDesc(const ConvolutionArgs& a, const PrimitiveAttr& attr) {
   const auto kind = dnnl::prop_kind::forward_inference;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +15,6 @@ namespace epiphyte::cpu {
 using MemoryDesc = dnnl::memory::desc;
 using PrimitiveAttr = dnnl::primitive_attr;
 
-inline constexpr bool kOneDnn3 = DNNL_VERSION_MAJOR >= 3;
-
 // The engine of this process; lives forever, because primitives of plans that are never released point to it.
 dnnl::engine& CpuEngine();
 
@@ -23,13 +23,9 @@ std::string OneDnnVersion();
 // "avx512_core_bf16" or the like: what oneDNN generates code for here.
 std::string EffectiveIsa();
 
-inline void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
-#if DNNL_VERSION_MAJOR >= 3
-  ops.append_eltwise(algorithm, alpha, beta);
-#else
-  ops.append_eltwise(1.0f, algorithm, alpha, beta);
-#endif
-}
+void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta);
+// x * clip(x / 6 + 1/2, 0, 1)
+void AppendHardSwish(dnnl::post_ops& ops);
 
 inline dnnl::memory::data_type DataType(ElementType type) {
   switch (type) {
@@ -60,11 +56,19 @@ inline MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims) {
   return MemoryDesc(dnnl::memory::dims(dims.begin(), dims.end()), DataType(type), dnnl::memory::format_tag::any);
 }
 
-// The bytes of a descriptor, as text for a context, and back. Text from a file is hostile: Parse returns false unless
-// it describes a tensor of exactly `dims` and `type` whose memory fits into `bytes`.
-std::string DescToText(const MemoryDesc& desc);
-bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t> dims, uint64_t bytes,
-               MemoryDesc* desc);
+dnnl::memory::dims DimsOf(const MemoryDesc& desc);
+dnnl::memory::data_type TypeOf(const MemoryDesc& desc);
+
+// What a blocked descriptor says.
+struct BlockedDesc {
+  std::vector<int64_t> dims, padded, strides, block_sizes, block_dims;
+  bool blocked = false;
+  bool extra = false;  // compensation data and the like: not described here
+};
+BlockedDesc Describe(const MemoryDesc& desc);
+// The other way round, for one without `extra`. The lists have the lengths and values that a descriptor can have, and
+// strides that keep elements apart. Nullopt when this oneDNN has no such layout.
+std::optional<MemoryDesc> MakeDesc(const BlockedDesc& blocked, ElementType type);
 
 // Primitive descriptors. Each throws dnnl::error when oneDNN has no implementation.
 struct ConvolutionArgs {

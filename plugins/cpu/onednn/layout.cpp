@@ -5,31 +5,6 @@
 
 namespace epiphyte::cpu {
 
-BlockedDesc Describe(const MemoryDesc& desc) {
-  BlockedDesc result;
-#if DNNL_VERSION_MAJOR >= 3
-  result.dims = desc.get_dims();
-  result.padded = desc.get_padded_dims();
-  result.blocked = desc.get_format_kind() == dnnl::memory::format_kind::blocked;
-  if (!result.blocked) return result;
-  result.strides = desc.get_strides();
-  result.block_sizes = desc.get_inner_blks();
-  result.block_dims = desc.get_inner_idxs();
-#else
-  const dnnl_memory_desc_t& d = desc.data;
-  result.dims.assign(d.dims, d.dims + d.ndims);
-  result.padded.assign(d.padded_dims, d.padded_dims + d.ndims);
-  result.blocked = d.format_kind == dnnl_blocked;
-  result.extra = d.extra.flags != 0;
-  if (!result.blocked) return result;
-  const dnnl_blocking_desc_t& b = d.format_desc.blocking;
-  result.strides.assign(b.strides, b.strides + d.ndims);
-  result.block_sizes.assign(b.inner_blks, b.inner_blks + b.inner_nblks);
-  result.block_dims.assign(b.inner_idxs, b.inner_idxs + b.inner_nblks);
-#endif
-  return result;
-}
-
 namespace {
 
 bool IsRowMajor(const MemoryDesc& desc) {
@@ -138,23 +113,9 @@ bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t>
   }
   if ((last + 1) * static_cast<__int128>(ElementBytes(type, 1)) > static_cast<__int128>(bytes)) return false;
 
-#if DNNL_VERSION_MAJOR >= 3
-  if (!d.block_sizes.empty() || d.padded != d.dims) return false;
-  *desc = MemoryDesc(d.dims, DataType(type), d.strides);
-#else
-  // Made plain first: oneDNN takes strides for those of elements and refuses the ones of blocks that reach beyond a
-  // small matrix.
-  dnnl::memory::dims plain(rank, 1);
-  for (size_t i = rank - 1; i > 0; --i) plain[i - 1] = plain[i] * d.dims[i];
-  MemoryDesc result(d.dims, DataType(type), plain);
-  std::copy(d.padded.begin(), d.padded.end(), result.data.padded_dims);
-  dnnl_blocking_desc_t& b = result.data.format_desc.blocking;
-  std::copy(d.strides.begin(), d.strides.end(), b.strides);
-  b.inner_nblks = static_cast<int>(d.block_sizes.size());
-  std::copy(d.block_sizes.begin(), d.block_sizes.end(), b.inner_blks);
-  std::copy(d.block_dims.begin(), d.block_dims.end(), b.inner_idxs);
-  *desc = result;
-#endif
+  const std::optional<MemoryDesc> made = MakeDesc(d, type);
+  if (!made) return false;
+  *desc = *made;
   return true;
 }
 

@@ -15,16 +15,14 @@ struct Layout {
   std::optional<AxisOrder> order;  // of `desc`
 };
 
-// What a blocked descriptor says, independent of oneDNN's version.
-struct BlockedDesc {
-  std::vector<int64_t> dims, padded, strides, block_sizes, block_dims;
-  bool blocked = false;
-  bool extra = false;  // compensation data and the like: not described here
-};
-BlockedDesc Describe(const MemoryDesc& desc);
-
 // Null when `desc` is row-major without padding.
 std::shared_ptr<const Layout> MakeLayout(const dnnl::memory::desc& desc);
+
+// A descriptor as text for a context, and back. "" for one that can't be read back. Text from a file is hostile: Parse
+// returns false unless it describes a tensor of exactly `dims` and `type` whose memory fits into `bytes`.
+std::string DescToText(const MemoryDesc& desc);
+bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t> dims, uint64_t bytes,
+               MemoryDesc* desc);
 
 // Copies a tensor in any layout into row-major memory.
 void ReorderToRowMajor(const Tensor& from, void* to);

@@ -57,7 +57,7 @@ EPIPHYTE_MULTIVERSION void MultiplyOnePanel(const float* a, const float* panel, 
 
 std::optional<Panels> PanelsOf(const MemoryDesc& desc) {
   const BlockedDesc d = Describe(desc);
-  if (!d.blocked || d.extra || desc.data_type() != dnnl::memory::data_type::f32 || d.dims.size() != 2 ||
+  if (!d.blocked || d.extra || TypeOf(desc) != dnnl::memory::data_type::f32 || d.dims.size() != 2 ||
       d.block_sizes.size() != 2 || d.block_dims[0] != 0 || d.block_dims[1] != 1)
     return std::nullopt;
   const int64_t rows = d.block_sizes[0], width = d.block_sizes[1];

@@ -13,7 +13,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
     uint64_t bytes = 0;
     PackedWeights found;
     const void* stored = init.StoredPacked(key, &format, &bytes);
-    if (stored != nullptr && ParseDesc(format, constant->type, plain.dims(), bytes, &found.desc)) {
+    if (stored != nullptr && ParseDesc(format, constant->type, DimsOf(plain), bytes, &found.desc)) {
       found.data = stored;
       if (drop) init.Drop(input);
       return found;
@@ -33,7 +33,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
     uint64_t stored_bytes = 0;
     const void* stored = init.StoredPacked(key, &stored_format, &stored_bytes);
     MemoryDesc stored_desc;
-    const auto dims = plain.dims();
+    const auto dims = DimsOf(plain);
     if (stored == nullptr || !ParseDesc(stored_format, constant->type, dims, stored_bytes, &stored_desc))
       throw OpError(EP_STATUS_INVALID_GRAPH, "the context's packed weights can't be read; compile the model again");
     Reorder(stored_desc, stored, wanted, to);
