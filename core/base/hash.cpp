@@ -67,7 +67,7 @@ struct MappedBytes {
 }  // namespace
 
 std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool) {
-  if (pool == nullptr || pool->thread_count() == 1 || size < kWorthAHelper) {
+  if (pool == nullptr || size < kWorthAHelper || pool->thread_count() == 1) {
     return Xxh128(data, size);
   }
   MappedBytes bytes{data, size, {}};

@@ -1,10 +1,14 @@
 #include "core/base/thread_pool.h"
 
+#include <pthread.h>
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <mutex>
-#include <system_error>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -36,8 +40,38 @@ constexpr std::chrono::microseconds kSpinTime{50};
 // After this part of it a spinning thread offers its processor to others: whom it waits for may be one of them.
 constexpr std::chrono::microseconds kGreedyTime{3};
 
-// Set while this thread runs a body: what it starts runs on itself alone.
-thread_local bool t_inside_body = false;
+// Set while this thread runs a body: what it starts runs on itself alone. Its memory comes with the thread: the C
+// library ends the process when it has none for a thread-local variable at its first use.
+[[gnu::tls_model("initial-exec")]] thread_local bool t_inside_body = false;
+
+// What a thread takes of the address space beside its stack: the C library's heap for it.
+constexpr uint64_t kThreadHeap = uint64_t{64} << 20;
+// What is left for everything else: where the last of the address space went into stacks, no work gets done.
+constexpr uint64_t kLeftForWork = uint64_t{64} << 20;
+
+uint64_t StackSize() {
+  size_t size = 0;
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &size);
+    pthread_attr_destroy(&attributes);
+  }
+  return size;
+}
+
+bool HasAddressSpace(uint64_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  munmap(memory, bytes);
+  return true;
+}
+
+// How many more threads, of `wanted`, this process has room for.
+uint32_t ThreadsWithRoom(uint32_t wanted) {
+  const uint64_t each = StackSize() + kThreadHeap;
+  while (wanted > 0 && !HasAddressSpace(wanted * each + kLeftForWork)) --wanted;
+  return wanted;
+}
 
 class InsideBody {
  public:
@@ -78,6 +112,10 @@ struct ThreadPool::Impl {
   explicit Impl(uint32_t wanted);
   ~Impl();
 
+  // Starts the workers unless that was done before: as many as there can be.
+  void Start() {
+    std::call_once(started, [this] { StartWorkers(); });
+  }
   void StartWorkers();
   void WorkerLoop();
   // Waits for a job this worker has not seen and joins it; false when the pool is going.
@@ -90,12 +128,13 @@ struct ThreadPool::Impl {
   void WaitForFinished(uint32_t helpers);
   void Sleep(uint64_t last_generation);
 
-  uint32_t thread_count = 1;
+  uint32_t wanted_threads = 1;
   bool spin = true;
 
-  std::mutex busy;  // held by the thread whose job runs; guards the job's fields and `workers`
-  std::vector<std::thread> workers;
-  bool started = false;
+  std::once_flag started;
+  std::vector<std::thread> workers;  // as they are once `started` is set
+
+  std::mutex busy;  // held by the thread whose job runs; guards the job's fields
 
   // The job. Written before it is opened, read by those who joined.
   RangeFunction range = nullptr;
@@ -117,9 +156,9 @@ struct ThreadPool::Impl {
 
 ThreadPool::Impl::Impl(uint32_t wanted) {
   const CpuCount cpus = UsableCpus();
-  thread_count = std::min(wanted == 0 ? cpus.physical : wanted, kMaxThreads);
+  wanted_threads = std::min(wanted == 0 ? cpus.physical : wanted, kMaxThreads);
   // With more threads than processors, whoever spins keeps somebody else from working.
-  spin = thread_count <= cpus.logical;
+  spin = wanted_threads <= cpus.logical;
 }
 
 ThreadPool::Impl::~Impl() {
@@ -130,14 +169,21 @@ ThreadPool::Impl::~Impl() {
 }
 
 void ThreadPool::Impl::StartWorkers() {
-  if (started) return;
-  started = true;
-  workers.reserve(thread_count - 1);
+  const uint32_t wanted = wanted_threads - 1;
+  std::string reason = "there is no memory for more";
   try {
-    while (workers.size() + 1 < thread_count) workers.emplace_back([this] { WorkerLoop(); });
-  } catch (const std::system_error& error) {
+    const uint32_t most = ThreadsWithRoom(wanted);
+    workers.reserve(most);
+    while (workers.size() < most) workers.emplace_back([this] { WorkerLoop(); });
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  if (workers.size() == wanted) return;
+  try {
     Log(LogLevel::kWarning, "thread_pool", "{} of {} worker threads could be started: {}; going on with these",
-        workers.size(), thread_count - 1, error.what());
+        workers.size(), wanted, reason);
+  } catch (const std::exception&) {
+    // No memory for the message either.
   }
 }
 
@@ -231,21 +277,24 @@ ThreadPool::ThreadPool(uint32_t thread_count) : impl_(std::make_unique<Impl>(thr
 
 ThreadPool::~ThreadPool() = default;
 
-uint32_t ThreadPool::thread_count() const { return impl_->thread_count; }
+uint32_t ThreadPool::thread_count() const {
+  impl_->Start();
+  return static_cast<uint32_t>(impl_->workers.size()) + 1;
+}
 
 void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body, void* user) {
   if (count == 0) return;
   Impl& pool = *impl_;
   grain = std::max<uint64_t>(grain, 1);
   std::unique_lock<std::mutex> lock(pool.busy, std::defer_lock);
-  const bool alone = t_inside_body || pool.thread_count == 1 || count <= grain || !lock.try_lock();
+  const bool alone = t_inside_body || pool.wanted_threads == 1 || count <= grain || !lock.try_lock();
   const InsideBody inside;
   if (alone) {
     body(user, 0, count, 0);
     return;
   }
-  pool.StartWorkers();
-  const uint64_t most_chunks = pool.thread_count * kChunksPerThread;
+  pool.Start();
+  const uint64_t most_chunks = (pool.workers.size() + 1) * kChunksPerThread;
   pool.range = body;
   pool.gang = nullptr;
   pool.user = user;
@@ -259,16 +308,14 @@ void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body,
 
 void ThreadPool::RunGang(uint32_t size, GangFunction body, void* user) {
   Impl& pool = *impl_;
-  size = std::clamp(size, 1u, pool.thread_count);
-  if (t_inside_body || size == 1) {
+  size = t_inside_body ? 1 : std::clamp(size, 1u, thread_count());
+  if (size == 1) {
     const InsideBody inside;
     body(user, 0, 1);
     return;
   }
   const std::lock_guard<std::mutex> lock(pool.busy);
   const InsideBody inside;
-  pool.StartWorkers();
-  size = std::min(size, static_cast<uint32_t>(pool.workers.size()) + 1);
   pool.range = nullptr;
   pool.gang = body;
   pool.user = user;

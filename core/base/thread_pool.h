@@ -1,8 +1,9 @@
 // ThreadPool: the only threads of the process. A session has one (or shares its environment's); plugins reach it
 // through the C ABI.
 //
-// `thread_count` counts the caller: a pool of N starts N-1 workers, on first use. Idle workers spin for some tens of
-// microseconds, so that back-to-back loops are cheap, and then sleep.
+// `thread_count` counts the caller: a pool of N starts N-1 workers, on first use, or fewer where there is no memory for
+// them or the process may have no more. Idle workers spin for some tens of microseconds, so that back-to-back loops are
+// cheap, and then sleep.
 //
 //   ThreadPool pool(2);
 //   pool.ParallelFor(rows, 16, [&](uint64_t begin, uint64_t end, uint32_t worker) { … });
@@ -21,6 +22,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // How many there are, which can be fewer than were asked for. Starts them, so that the answer stays true.
   uint32_t thread_count() const;
 
   using RangeFunction = void (*)(void* user, uint64_t begin, uint64_t end, uint32_t worker);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 #include "host/cli/text.h"
@@ -15,7 +16,12 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 Progress::Progress(std::string what) : what_(Printable(what)) {
-  if (isatty(STDERR_FILENO)) thread_ = std::thread([this] { Show(); });
+  if (!isatty(STDERR_FILENO)) return;
+  try {
+    thread_ = std::thread([this] { Show(); });
+  } catch (const std::system_error&) {
+    // No thread to be had: the work is done without a bar.
+  }
 }
 
 Progress::~Progress() {

@@ -1,8 +1,12 @@
 #include "core/base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <limits>
 #include <numeric>
@@ -228,6 +232,30 @@ TEST(ThreadPool, ResultsOfABodyAreVisibleAfterwards) {
     });
     for (uint64_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i * round * (round + 1) / 2);
   }
+}
+
+// In a process of its own, which may start no more threads.
+TEST(ThreadPool, WhereNoThreadCanBeStartedTheCallerWorksAlone) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // The limit is none for root; where root can't become somebody else, it isn't the one that has no limit.
+    if (geteuid() == 0 && setuid(65534) != 0) errno = 0;
+    const rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(2);
+    ThreadPool pool(8);
+    std::atomic<uint64_t> sum{0};
+    pool.ParallelFor(1000, 1, [&](uint64_t begin, uint64_t end, uint32_t) { sum += end - begin; });
+    if (sum.load() != 1000) _exit(3);
+    if (pool.thread_count() != 1) _exit(4);
+    Gang gang;
+    pool.RunGang(pool.thread_count(), Gang::Body, &gang);
+    _exit(gang.members.load() == 1 ? 0 : 5);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(ThreadPool, MayBeDestroyedInEveryState) {

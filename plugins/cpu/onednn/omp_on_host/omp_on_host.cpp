@@ -10,10 +10,9 @@ namespace {
 // All members of a parallel region meet here. Members run at the same time, so spinning is short.
 class Barrier {
  public:
-  explicit Barrier(uint32_t size) : size_(size) {}
-  void Wait() {
+  void Wait(uint32_t size) {
     const uint32_t round = round_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size) {
       arrived_.store(0, std::memory_order_relaxed);
       round_.store(round + 1, std::memory_order_release);
       return;
@@ -23,7 +22,6 @@ class Barrier {
   }
 
  private:
-  const uint32_t size_;
   std::atomic<uint32_t> arrived_{0};
   std::atomic<uint32_t> round_{0};
 };
@@ -35,7 +33,9 @@ struct ThreadState {
   uint32_t size;  // 0: outside of a parallel region
   uint64_t probes;
 };
-thread_local ThreadState state{};
+// Its memory comes with the thread: the C library ends the process when it has none for a thread-local variable at its
+// first use.
+[[gnu::tls_model("initial-exec")]] thread_local ThreadState state{};
 
 struct Region {
   void (*body)(void*);
@@ -76,7 +76,7 @@ EP_EXPORT int omp_get_thread_num(void) { return static_cast<int>(state.member); 
 EP_EXPORT int omp_in_parallel(void) { return state.size > 1 ? 1 : 0; }
 
 EP_EXPORT void GOMP_barrier(void) {
-  if (state.size > 1) state.barrier->Wait();
+  if (state.size > 1) state.barrier->Wait(state.size);
 }
 
 EP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
@@ -86,7 +86,7 @@ EP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, 
     const uint32_t most = std::max(state.team.threads, 1u);
     size = threads == 0 ? most : std::min<uint32_t>(threads, most);
   }
-  Region region{body, data, Barrier(size)};
+  Region region{body, data, {}};
   if (size == 1) {
     RunMember(&region, 0, 1);
   } else {
