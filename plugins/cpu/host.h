@@ -1,6 +1,8 @@
 // What the plugin needs of the host, behind C++: errors across the boundary, log, and the host's threads.
 #pragma once
 
+#include <atomic>
+#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -60,13 +62,25 @@ struct Threads {
       body(0, items);
       return;
     }
+    // Nothing may be thrown through the host: the first that is thrown in a share comes out here.
+    struct Job {
+      const std::function<void(int64_t, int64_t)>& body;
+      std::atomic<bool> failed{false};
+      std::exception_ptr error;
+    } job{body};
     services->ParallelFor(
         pool, static_cast<uint64_t>(items), static_cast<uint64_t>(grain < 1 ? 1 : grain),
         [](void* user, uint64_t begin, uint64_t end, uint32_t) {
-          (*static_cast<const std::function<void(int64_t, int64_t)>*>(user))(static_cast<int64_t>(begin),
-                                                                             static_cast<int64_t>(end));
+          auto& shared = *static_cast<Job*>(user);
+          try {
+            if (!shared.failed.load(std::memory_order_relaxed))
+              shared.body(static_cast<int64_t>(begin), static_cast<int64_t>(end));
+          } catch (...) {
+            if (!shared.failed.exchange(true)) shared.error = std::current_exception();
+          }
         },
-        const_cast<std::function<void(int64_t, int64_t)>*>(&body));
+        &job);
+    if (job.error) std::rethrow_exception(job.error);
   }
 };
 
