@@ -44,9 +44,10 @@ std::function<std::string()> LoadAndRun(const std::filesystem::path& model, Weig
 
 // One line of an epiphyte::Error, or success.
 bool IsErrorOrSuccess(const Outcome& outcome);
-// oneDNN 2.6 ends the process when it gets no memory, and nothing outside of it can prevent that: it writes through the
-// null pointers that its nothrow operator new returns (dnnl_primitive_desc_iterator_create, dnnl_post_ops_create and
-// others) and runs code that it got no memory for from mmap.
+// oneDNN ends the process when it gets no memory for an object: it writes to where that would be
+// (dnnl_primitive_desc_iterator_create, dnnl_post_ops_create and others of 2.6). The plugin asks for room before it calls
+// oneDNN, so that this takes an allocation that fails although there is room: what these loops do, and what no other
+// test lets pass.
 bool IsForeignCrash(const Outcome& outcome, uint32_t kinds);
 std::string Describe(const Outcome& outcome, uint64_t at);
 

@@ -1,6 +1,9 @@
 #include "plugins/cpu/onednn/compat.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <new>
 
 #if DNNL_VERSION_MAJOR >= 3
 #include <dnnl_debug.h>
@@ -11,9 +14,27 @@
 
 namespace epiphyte::cpu {
 
+void EnsureMemory() {
+  // A handful of kernels, of which each has 256 KiB for its code, and what belongs to them. What can be mapped can be
+  // allocated; nothing is touched, so this takes a microsecond.
+  constexpr size_t kRoom = size_t{8} << 20;
+  void* const room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  munmap(room, kRoom);
+}
+
+void ThrowIfNoMemory(const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+}
+
 dnnl::engine& CpuEngine() {
   static dnnl::engine* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *engine;
+}
+
+dnnl::stream MakeStream() {
+  EnsureMemory();
+  return dnnl::stream(CpuEngine());
 }
 
 std::string OneDnnVersion() {
@@ -35,7 +56,26 @@ std::string EffectiveIsa() {
   }
 }
 
+MemoryDesc PlainDesc(ElementType type, std::span<const int64_t> dims) {
+  dnnl::memory::dims strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i] == 0 ? 1 : dims[i];
+  }
+  return StridedDesc(type, dnnl::memory::dims(dims.begin(), dims.end()), strides);
+}
+
+MemoryDesc StridedDesc(ElementType type, const dnnl::memory::dims& dims, const dnnl::memory::dims& strides) {
+  return MemoryDesc(dims, DataType(type), strides);
+}
+
+MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims) {
+  return MemoryDesc(dnnl::memory::dims(dims.begin(), dims.end()), DataType(type), dnnl::memory::format_tag::any);
+}
+
 PrimitiveAttr UserScratchpad() {
+  EnsureMemory();
   PrimitiveAttr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
@@ -83,20 +123,21 @@ bool LiesAs(const MemoryDesc& desc, const BlockedDesc& wanted) {
 }
 
 std::optional<MemoryDesc> MakeDescOf(const BlockedDesc& d, dnnl::memory::data_type type) {
+  EnsureMemory();
   if (d.block_sizes.empty()) {
     if (d.padded != d.dims) return std::nullopt;
     try {
       return MemoryDesc(d.dims, type, d.strides);
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       return std::nullopt;
     }
   }
   const auto [begin, end] = BlockedTags().equal_range({d.dims.size(), BlocksOf(d)});
   for (auto it = begin; it != end; ++it) {
     dnnl_memory_desc_t made = nullptr;
-    const dnnl_status_t status =
-        dnnl_memory_desc_create_with_tag(&made, static_cast<int>(d.dims.size()), d.dims.data(),
-                                         static_cast<dnnl_data_type_t>(type), it->second);
+    const dnnl_status_t status = dnnl_memory_desc_create_with_tag(&made, static_cast<int>(d.dims.size()), d.dims.data(),
+                                                                  static_cast<dnnl_data_type_t>(type), it->second);
     if (status != dnnl_success || made == nullptr) continue;
     MemoryDesc desc(made);
     if (LiesAs(desc, d)) return desc;

@@ -15,8 +15,17 @@ namespace epiphyte::cpu {
 using MemoryDesc = dnnl::memory::desc;
 using PrimitiveAttr = dnnl::primitive_attr;
 
+// oneDNN ends the process when it gets no memory for one of its objects: it writes to where they would be. Called
+// before it is asked for some (descriptors, attributes, primitives, memories, streams), this throws std::bad_alloc
+// instead, unless there is room for more than any of them takes.
+void EnsureMemory();
+// For what was caught from oneDNN: std::bad_alloc when it had no memory. What is left means that it has no
+// implementation.
+void ThrowIfNoMemory(const dnnl::error& error);
+
 // The engine of this process; lives forever, because primitives of plans that are never released point to it.
 dnnl::engine& CpuEngine();
+dnnl::stream MakeStream();
 
 // "2.6.3 52b5f107…": what a packed layout depends on.
 std::string OneDnnVersion();
@@ -39,22 +48,10 @@ inline dnnl::memory::data_type DataType(ElementType type) {
   }
 }
 
-// Row-major, and with strides of its own.
-inline MemoryDesc PlainDesc(ElementType type, std::span<const int64_t> dims) {
-  dnnl::memory::dims strides(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= dims[i] == 0 ? 1 : dims[i];
-  }
-  return MemoryDesc(dnnl::memory::dims(dims.begin(), dims.end()), DataType(type), strides);
-}
-inline MemoryDesc StridedDesc(ElementType type, const dnnl::memory::dims& dims, const dnnl::memory::dims& strides) {
-  return MemoryDesc(dims, DataType(type), strides);
-}
-inline MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims) {
-  return MemoryDesc(dnnl::memory::dims(dims.begin(), dims.end()), DataType(type), dnnl::memory::format_tag::any);
-}
+// Row-major, with strides of its own, and in the layout that oneDNN likes best.
+MemoryDesc PlainDesc(ElementType type, std::span<const int64_t> dims);
+MemoryDesc StridedDesc(ElementType type, const dnnl::memory::dims& dims, const dnnl::memory::dims& strides);
+MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims);
 
 dnnl::memory::dims DimsOf(const MemoryDesc& desc);
 dnnl::memory::data_type TypeOf(const MemoryDesc& desc);
@@ -70,7 +67,8 @@ BlockedDesc Describe(const MemoryDesc& desc);
 // strides that keep elements apart. Nullopt when this oneDNN has no such layout.
 std::optional<MemoryDesc> MakeDesc(const BlockedDesc& blocked, ElementType type);
 
-// Primitive descriptors. Each throws dnnl::error when oneDNN has no implementation.
+// Primitive descriptors. Each throws dnnl::error when oneDNN has no implementation, std::bad_alloc when there is no
+// memory.
 struct ConvolutionArgs {
   dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
   MemoryDesc src, weights, bias, dst;  // bias: zero descriptor for none

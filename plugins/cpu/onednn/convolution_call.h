@@ -33,7 +33,8 @@ auto ChooseDesc(const PackedWeights& packed, const MemoryDesc& any_weights, Desc
   try {
     auto fitting = describe(packed.desc);
     if (!IsReference(fitting) || IsReference(best)) return fitting;
-  } catch (const dnnl::error&) {
+  } catch (const dnnl::error& error) {
+    ThrowIfNoMemory(error);
   }
   return best;
 }

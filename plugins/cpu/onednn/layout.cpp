@@ -52,9 +52,10 @@ std::shared_ptr<const Layout> MakeLayout(const MemoryDesc& desc) {
 }
 
 void Reorder(const MemoryDesc& from_desc, const void* from, const MemoryDesc& to_desc, void* to) {
+  EnsureMemory();
   dnnl::memory source(from_desc, CpuEngine(), const_cast<void*>(from));
   dnnl::memory target(to_desc, CpuEngine(), to);
-  dnnl::stream stream(CpuEngine());
+  dnnl::stream stream = MakeStream();
   dnnl::reorder(source, target).execute(stream, source, target);
   stream.wait();
 }

@@ -23,6 +23,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     if (packed_) panels_ = PanelsOf(packed_.desc);
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
+    ThrowIfNoMemory(error);
     throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for {} x {}: {}", k, n, error.what()));
   }
 }
@@ -60,7 +61,8 @@ void Linear::Prepare(State& state, const Operands& o, int residual) const {
     try {
       pd = MakeDesc(o, packed_.desc, residual);
       fits = std::string_view(pd.impl_info_str()).find("ref") == std::string_view::npos;
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       fits = false;
     }
     if (!fits) {
@@ -100,6 +102,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
     try {
       Prepare(state, o, residual);
     } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       throw OpError(EP_STATUS_EP_FAIL,
                     fmt::format("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
     }

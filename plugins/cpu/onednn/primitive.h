@@ -1,6 +1,7 @@
 // PrimitiveCall: a oneDNN primitive with its arguments, ready to be run again and again with other pointers.
 #pragma once
 
+#include <new>
 #include <vector>
 
 #include "plugins/cpu/onednn/compat.h"
@@ -19,6 +20,7 @@ class PrimitiveCall {
     if (scratchpad_bytes_ != 0) Add(DNNL_ARG_SCRATCHPAD, scratchpad);
   }
   void Add(int arg, const MemoryDesc& desc) {
+    EnsureMemory();
     memories_.emplace_back(desc, CpuEngine(), static_cast<void*>(nullptr));
     args_.push_back({arg, memories_.back().get()});
     slots_.push_back(arg);
@@ -43,11 +45,12 @@ class PrimitiveCall {
   void Execute() {
     const dnnl_status_t status =
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
+    if (status == dnnl_out_of_memory) throw std::bad_alloc();
     if (status != dnnl_success)
       throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN failed with status {}", static_cast<int>(status)));
   }
 
-  dnnl::stream stream_{CpuEngine()};
+  dnnl::stream stream_ = MakeStream();
   dnnl::primitive primitive_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;

@@ -50,7 +50,8 @@ class ConvKernel final : public Kernel {
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
       packed_ = PackWeights(init, 1, "weights", plain, choose);
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       // Run reports it for the shape at hand.
     }
   }
@@ -166,6 +167,7 @@ class ConvKernel final : public Kernel {
       pd = ChooseDesc(packed_, any,
                       [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual, nullptr); });
     } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
     }
     const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);

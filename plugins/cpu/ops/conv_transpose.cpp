@@ -194,7 +194,8 @@ class ConvTransposeKernel final : public Kernel {
       const auto choose = [&] { return MakeDesc(shape, AnyWeights(shape), init.HasInput(2)).weights_desc(); };
       packed_ = PackWeights(init, 1, "weights", PlainWeights(shape), choose);
       if (packed_) weight_dims_ = weights->dims;
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       // No implementation: Run has a loop.
     }
   }
@@ -309,7 +310,8 @@ class ConvTransposeKernel final : public Kernel {
     try {
       pd = ChooseDesc(packed_, AnyWeights(shape),
                       [&](const MemoryDesc& weights) { return MakeDesc(shape, weights, bias); });
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       return false;
     }
     const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);

@@ -118,7 +118,8 @@ class LrnKernel final : public Kernel {
           state.call.Add(DNNL_ARG_SRC, x.layout->desc);
           state.call.Add(DNNL_ARG_DST, x.layout->desc);
         }
-      } catch (const dnnl::error&) {
+      } catch (const dnnl::error& error) {
+        ThrowIfNoMemory(error);
         // None: the loop takes row-major data.
       }
     }

@@ -164,6 +164,7 @@ class MatMulKernel final : public Kernel {
         state.batch_call.Add(DNNL_ARG_WEIGHTS, b_desc);
         state.batch_call.Add(DNNL_ARG_DST, y_desc);
       } catch (const dnnl::error& error) {
+        ThrowIfNoMemory(error);
         throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for this shape: {}", error.what()));
       }
     }

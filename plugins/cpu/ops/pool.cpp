@@ -104,7 +104,8 @@ class OneDnnPool {
       state.call.Reset(dnnl::pooling_forward(pd), pd.scratchpad_desc());
       state.call.Add(DNNL_ARG_SRC, x_desc);
       state.call.Add(DNNL_ARG_DST, pd.dst_desc());
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
       state.call = PrimitiveCall();
     }
   }
