@@ -132,6 +132,17 @@ TEST(GridSample, SamplesALine) {
   EXPECT_THAT(line.Output<float>(0), ElementsAre(0, 15, 20));
 }
 
+TEST(GridSample, NearestTakesTheEvenOneOfTwoNeighboursInEveryRank) {
+  OpRunner line("GridSample", 20);
+  line.Attribute("mode", "nearest").Attribute("align_corners", 1).Input<float>({1, 1, 3}, {1, 2, 3});
+  line.Input<float>({1, 2, 1}, {-0.5f, 0.5f}).Run();
+  EXPECT_THAT(line.Output<float>(0), ElementsAre(1, 3));
+  OpRunner volume("GridSample", 20);
+  volume.Attribute("mode", "nearest").Attribute("align_corners", 1).Input<float>({1, 1, 3, 1, 1}, {1, 2, 3});
+  volume.Input<float>({1, 1, 1, 2, 3}, {0, 0, -0.5f, 0, 0, 0.5f}).Run();
+  EXPECT_THAT(volume.Output<float>(0), ElementsAre(1, 3));
+}
+
 TEST(GridSample, RefusesAGridThatDoesNotFit) {
   OpRunner grid("GridSample", 20);
   grid.Input<float>({1, 1, 2, 2}, {1, 2, 3, 4}).Input<float>({1, 1, 1, 3}, {0, 0, 0});

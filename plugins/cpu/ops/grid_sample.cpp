@@ -146,20 +146,20 @@ class GridSampleKernel : public Kernel {
         const int64_t n = i / points, point = i % points;
         // The grid names the innermost axis first.
         for (size_t k = 0; k < spatial; ++k)
-          taps[k] = TapsOf(positions[static_cast<size_t>(i) * spatial + (spatial - 1 - k)], x[k + 2], spatial);
+          taps[k] = TapsOf(positions[static_cast<size_t>(i) * spatial + (spatial - 1 - k)], x[k + 2]);
         for (int64_t c = 0; c < channels; ++c)
           body((n * channels + c) * pixels, (n * channels + c) * points + point, taps.data());
       }
     });
   }
 
-  AxisTaps TapsOf(double position, int64_t size, size_t spatial) const {
+  AxisTaps TapsOf(double position, int64_t size) const {
     const double length = static_cast<double>(size);
     const double low = align_corners_ ? 0 : -0.5, high = align_corners_ ? length - 1 : length - 0.5;
     // What is no number, or far outside, can't be an index; it is outside of everything.
     double x = position;
     if (!(std::abs(x) < 0x1p52)) x = std::isnan(x) ? -0x1p30 : std::copysign(0x1p52, x);
-    if (sampling_ == Sampling::kNearest) x = spatial == 3 ? std::round(x) : std::nearbyint(x);
+    if (sampling_ == Sampling::kNearest) x = std::nearbyint(x);
     // A cubic window reaches over the border, so there only its elements are moved inside.
     if ((x < low || x > high) && sampling_ != Sampling::kCubic) {
       if (border_ == Border::kBorder) x = std::clamp(x, 0.0, length - 1);
