@@ -1,4 +1,4 @@
-// onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]
+// onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]...
 //
 // Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line; the last
 // line is "N passed, N failed". The exit code is 0 when all passed or, with --expect, when exactly the listed ones
@@ -12,7 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -30,13 +30,13 @@ namespace {
 constexpr std::chrono::seconds kCaseTimeout(60);
 
 constexpr const char* kUsage =
-    "usage: onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]";
+    "usage: onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]...";
 
 struct Arguments {
   std::filesystem::path root;
   bool list = false;
   std::string filter = "*";
-  std::optional<std::filesystem::path> expectations;
+  std::vector<std::filesystem::path> expectations;
   BackendRunOptions run;
 };
 
@@ -52,7 +52,7 @@ Arguments ParseArguments(int argc, char** argv) {
     } else if (argument == "--filter" && has_value) {
       arguments.filter = argv[++i];
     } else if (argument == "--expect" && has_value) {
-      arguments.expectations = argv[++i];
+      arguments.expectations.push_back(argv[++i]);
     } else if (argument == "--ep" && has_value) {
       std::istringstream names(argv[++i]);
       for (std::string name; std::getline(names, name, ',');) arguments.run.providers.push_back(name);
@@ -107,8 +107,10 @@ int Main(const Arguments& arguments) {
     std::printf("FAIL %s: %s\n", result.name.c_str(), result.failure.c_str());
   }
   bool good = failed == 0;
-  if (arguments.expectations) {
-    const std::vector<std::string> surprises = FindSurprises(ReadExpectations(*arguments.expectations), results);
+  if (!arguments.expectations.empty()) {
+    std::set<std::string> expected;
+    for (const std::filesystem::path& file : arguments.expectations) expected.merge(ReadExpectations(file));
+    const std::vector<std::string> surprises = FindSurprises(expected, results);
     for (const std::string& surprise : surprises) std::printf("UNEXPECTED: %s\n", surprise.c_str());
     good = surprises.empty();
   }
