@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Epiphyte's build and tests need, from Debian 12's own packages. Does nothing when all of it is there.
+# Installs what Epiphyte's build and tests need, from the packages of Debian 12 or 13. Does nothing when all of it is there.
 set -euo pipefail
 
 packages=(

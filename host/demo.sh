@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job on real models: find the plugins, compile each model to an EP context model, load it again, get the same
-# numbers. On a fresh Debian 12 it installs what it needs and builds first.
+# numbers. On a fresh Debian 12 or 13 it installs what it needs and builds first.
 #
 #   ./host/demo.sh
 set -euo pipefail

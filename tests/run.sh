@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds Epiphyte and runs its tests. On a fresh Debian 12 it installs what it needs first.
+# Builds Epiphyte and runs its tests. On a fresh Debian 12 or 13 it installs what it needs first.
 #
 #   ./tests/run.sh            the default suite
 #   ./tests/run.sh --long     also the tests labelled "long", and everything again under AddressSanitizer with
