@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/abi/share_workspaces.h"
+#include "core/base/mapped_file.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/graph.h"
 #include "core/graph/value.h"
@@ -105,6 +106,7 @@ struct ContextBlob {
   const void* data = nullptr;
   uint64_t size = 0;
   std::shared_ptr<const void> owner;
+  std::shared_ptr<const MappedFile> file = nullptr;  // whose bytes these are; null: in the model, or of an application
 };
 
 struct ProviderConfig {

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 namespace epiphyte::core {
 namespace {
@@ -55,6 +56,12 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::filesystem::path& 
   void* data = mmap(nullptr, static_cast<size_t>(mapped->size_), PROT_READ, MAP_SHARED, file.get(), 0);
   if (data == MAP_FAILED) FailOpen(path, errno);
   mapped->data_ = static_cast<const uint8_t*>(data);
+  State& state = *mapped->state_;
+  state.path = path;
+  state.size = mapped->size_;
+  state.device = info.st_dev;
+  state.inode = info.st_ino;
+  mapped->guarded_.emplace(data, static_cast<size_t>(mapped->size_), &state.mark);
   return mapped;
 }
 
@@ -62,8 +69,44 @@ void MappedFile::ReleasePages() const {
   if (data_ != nullptr) madvise(const_cast<uint8_t*>(data_), static_cast<size_t>(size_), MADV_DONTNEED);
 }
 
+std::string MappedFile::Digest(ThreadPool* pool) const {
+  std::string digest = Xxh128OfMapping(data_, static_cast<size_t>(size_), pool);
+  RequireIntact();
+  return digest;
+}
+
 MappedFile::~MappedFile() {
+  guarded_.reset();
   if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), static_cast<size_t>(size_));
+}
+
+void MappedFile::State::RequireNothingLost() const {
+  if (!mark.lost()) return;
+  Fail(StatusCode::kFail,
+       "file '{}' was changed while in use: another program cut it off, and bytes that were needed are gone; restore the "
+       "file and create the session again, and replace files by renaming, not by writing into them",
+       path.string());
+}
+
+void MappedFile::State::RequireIntact() const {
+  RequireNothingLost();
+  // The rest of the last page that a shorter file still has reads as zeros without a fault.
+  struct stat info = {};
+  if (size == 0 || stat(path.c_str(), &info) != 0) return;
+  const bool same_file = info.st_dev == device && info.st_ino == inode;
+  if (!same_file || static_cast<uint64_t>(info.st_size) >= size) return;
+  Fail(StatusCode::kFail,
+       "file '{}' was changed while in use: it had {} bytes when it was opened and has {} now; restore the file, and "
+       "replace files by renaming, not by writing into them",
+       path.string(), size, info.st_size);
+}
+
+void UsedFiles::RequireIntact() const {
+  for (const auto& file : files_) file->RequireIntact();
+}
+
+void UsedFiles::LookAtMarks() const {
+  for (const auto& file : files_) file->RequireNothingLost();
 }
 
 }  // namespace epiphyte::core

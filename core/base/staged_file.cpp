@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/mapping_guard.h"
 
 namespace epiphyte::core {
 namespace {
@@ -103,6 +104,8 @@ void StagedFile::Write(const void* data, uint64_t size) {
     const ssize_t written = write(fd_, next, static_cast<size_t>(std::min(left, kMaxStep)));
     if (written < 0) {
       if (errno == EINTR) continue;
+      // From a mapped file that was cut off: whoever mapped it will find that out.
+      if (errno == EFAULT && TouchGuarded(next, static_cast<size_t>(std::min(left, kMaxStep)))) continue;
       Fail(StatusCode::kFail, "'{}' can't be written: {}", target_.string(), Reason(errno));
     }
     next += written;

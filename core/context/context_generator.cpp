@@ -40,8 +40,9 @@ ContextGenerator::ContextGenerator(ContextTarget target, std::shared_ptr<Context
 
 ContextGenerator::~ContextGenerator() = default;
 
-void ContextGenerator::SetSourceFiles(std::vector<std::filesystem::path> files) {
+void ContextGenerator::SetSourceFiles(std::vector<std::filesystem::path> files, UsedFiles mapped) {
   target_.source_files = std::move(files);
+  target_.mapped_sources = std::move(mapped);
   target_.RefuseSourceFile(target_.model);
   if (!target_.external_initializers.empty()) {
     target_.RefuseSourceFile(target_.model.parent_path() / target_.external_initializers);

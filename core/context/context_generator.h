@@ -36,7 +36,8 @@ class ContextGenerator {
 
   const ContextTarget& target() const { return target_; }
   // Says what the source model is made of, once that is known. Throws INVALID_ARGUMENT when a file to write is one.
-  void SetSourceFiles(std::vector<std::filesystem::path> files);
+  // `mapped`: those that must still be intact when what was made of them is published.
+  void SetSourceFiles(std::vector<std::filesystem::path> files, UsedFiles mapped);
   ContextSet& set() { return *set_; }
 
   // Asks the provider for its nodes and stages its payloads. `partitions`: its partitions in the order of Compile.

@@ -22,6 +22,7 @@ void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, const Loa
   }
   if (!options.verify_digests) return;
   std::string digest = options.group != nullptr ? options.group->DigestOf(blob, options.pool)
+                       : blob.file              ? blob.file->Digest(options.pool)
                                                 : Xxh128OfMapping(blob.data, blob.size, options.pool);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
@@ -63,7 +64,7 @@ ContextBlob OpenPayload(const std::string& name, const LoadOptions& options, con
     const std::filesystem::path path = ResolveBeside(options.model_path, name, what);
     if (options.group != nullptr) return options.group->OpenFile(path);
     const auto file = MappedFile::Open(path);
-    return {file->data(), file->size(), file};
+    return {file->data(), file->size(), file, file};
   } catch (const Error& error) {
     const bool named = error.message().starts_with(what);
     throw Error(StatusCode::kInvalidGraph, fmt::format("{}{}{}; put the file in its place or compile the model again",

@@ -224,6 +224,7 @@ void ContextSet::Publish() {
         }
     }
   }
+  for (const Member& member : members_) member.target.mapped_sources.RequireIntact();
   for (const Step& step : steps) step.file->Publish(step.overwrite);
   for (size_t i = 0; i < others; ++i) files_.push_back(steps[i].file->target());
 }

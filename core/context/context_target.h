@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/mapped_file.h"
 #include "core/context/context_store.h"
 
 namespace epiphyte::core {
@@ -22,6 +23,7 @@ struct ContextTarget {
   std::shared_ptr<ContextStore> store;  // null: files
   // What the source model is made of: never replaced, whatever the options say.
   std::vector<std::filesystem::path> source_files;
+  UsedFiles mapped_sources;
 
   // Throws INVALID_ARGUMENT when the path has no file name or is a folder, FAIL when it exists and must not be
   // replaced.

@@ -43,7 +43,8 @@ NodePayload NodePayloads::OpenFile(const Node& node, const EpContextAttributes& 
   }
   try {
     const auto file = MappedFile::Open(ResolveBeside(model_, attributes.ep_cache_context, what));
-    payload.blob = {file->data(), file->size(), file};
+    payload.blob = {file->data(), file->size(), file, file};
+    payload.digest = file->Digest(nullptr);
   } catch (const Error& error) {
     payload.problem = error.message();
   }
@@ -54,7 +55,7 @@ NodePayload NodePayloads::OpenFile(const Node& node, const EpContextAttributes& 
 
 void NodePayloads::Compare(const Node& node, const EpContextAttributes& attributes, NodePayload* payload) {
   const bool is_file = attributes.embed_mode == 0;
-  if (payload->problem.empty()) payload->digest = Xxh128(payload->blob.data, payload->blob.size);
+  if (!is_file) payload->digest = Xxh128(payload->blob.data, payload->blob.size);
   const PayloadRecord* record = nullptr;
   for (size_t i = 0; i < records_.size(); ++i) {
     const PayloadRecord& candidate = records_[i];

@@ -41,7 +41,7 @@ OutputFile::Existing OutputFile::Look() const {
   if (!std::filesystem::is_regular_file(status)) return kDifferent;
   try {
     const auto found = MappedFile::Open(target_);
-    return found->size() == size_ && Xxh128(found->data(), found->size()) == xxh128_ ? kSame : kDifferent;
+    return found->size() == size_ && found->Digest(nullptr) == xxh128_ ? kSame : kDifferent;
   } catch (const Error&) {
     return kDifferent;  // what can't be read isn't what was written
   }

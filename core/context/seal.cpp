@@ -104,6 +104,7 @@ void Reseal(const std::filesystem::path& path) {
     writer.Write(file->data(), size);
   }
   writer.Finish();
+  file->RequireIntact();
   std::filesystem::permissions(staged.staged_path(), std::filesystem::status(model, ignored).permissions(), ignored);
   staged.Commit(/*overwrite=*/true);
 }

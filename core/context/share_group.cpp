@@ -24,7 +24,7 @@ ContextBlob ShareGroup::OpenFile(const std::filesystem::path& path) {
   const auto found = files_.find(identity);
   if (found != files_.end()) return found->second.blob;
   const auto file = MappedFile::Open(path);
-  ContextBlob blob{file->data(), file->size(), file};
+  ContextBlob blob{file->data(), file->size(), file, file};
   files_[identity].blob = blob;
   return blob;
 }
@@ -33,10 +33,11 @@ std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [identity, shared] : files_) {
     if (shared.blob.data != blob.data || shared.blob.size != blob.size) continue;
-    if (shared.xxh128.empty()) shared.xxh128 = Xxh128OfMapping(blob.data, blob.size, pool);
+    if (shared.xxh128.empty()) shared.xxh128 = blob.file->Digest(pool);
+    blob.file->RequireIntact();
     return shared.xxh128;
   }
-  return Xxh128OfMapping(blob.data, blob.size, pool);
+  return blob.file ? blob.file->Digest(pool) : Xxh128OfMapping(blob.data, blob.size, pool);
 }
 
 std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {

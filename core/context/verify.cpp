@@ -44,6 +44,7 @@ class Verifier {
     report_.seal = CheckSeal(bytes_->data(), bytes_->size());
     std::optional<Model> model = Read();
     CheckMetadata();
+    bytes_->RequireIntact();
     if (model) {
       CheckNodes(*model);
     } else {
@@ -92,6 +93,7 @@ class Verifier {
   void CheckExternal(const std::string& name, const ExternalFile& file) {
     if (!external_.insert(name).second) return;
     VerifiedPayload payload{name, file.size, Xxh128(file.data, file.size), false};
+    if (file.mapping) Try(Kind::kPayload, [&] { file.mapping->RequireIntact(); });
     std::optional<InitializersRecord> record;
     Try(Kind::kModel, [&] { record = InitializersRecord::Read(metadata_); });
     if (record && record->file == name) {
@@ -210,7 +212,7 @@ class Verifier {
       const std::string what = fmt::format("the record of '{}'", record.file);
       Try(Kind::kPayload, [&] {
         const auto file = MappedFile::Open(ResolveBeside(path_, record.file, what));
-        VerifiedPayload payload{record.file, file->size(), Xxh128(file->data(), file->size()), true};
+        VerifiedPayload payload{record.file, file->size(), file->Digest(nullptr), true};
         std::string mismatch = Mismatch(fmt::format("file '{}'", record.file), payload, record.size, record.xxh128);
         if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
         report_.payloads.push_back(std::move(payload));

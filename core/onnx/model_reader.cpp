@@ -139,8 +139,16 @@ Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& option
   auto external = std::make_shared<ExternalData>(options.external_data_folder.empty()
                                                      ? ExternalData::BesideModel(path)
                                                      : ExternalData::InFolder(options.external_data_folder));
-  Model model = WithPrintableErrors(fmt::format("model '{}': ", path.string()),
-                                    [&] { return ReadModel(bytes, file, std::move(external), options); });
+  Model model = [&] {
+    try {
+      return WithPrintableErrors(fmt::format("model '{}': ", path.string()),
+                                 [&] { return ReadModel(bytes, file, std::move(external), options); });
+    } catch (const Error&) {
+      file->RequireIntact();  // if it is not, then that is what was wrong
+      throw;
+    }
+  }();
+  file->RequireIntact();
   // Weights that were not aligned have been copied: their originals need not stay in memory beside them.
   file->ReleasePages();
   return model;

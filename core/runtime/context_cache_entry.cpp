@@ -82,7 +82,7 @@ std::vector<CacheRecord::File> FilesOf(const std::filesystem::path& folder) {
 
 std::string DigestOfModel(const std::filesystem::path& folder) {
   const auto model = MappedFile::Open(folder / kCacheModelName);
-  return Xxh128(model->data(), model->size());
+  return model->Digest(nullptr);
 }
 
 void CheckDigest(const std::filesystem::path& folder, const std::string& name, uint64_t size,
@@ -91,7 +91,7 @@ void CheckDigest(const std::filesystem::path& folder, const std::string& name, u
   if (file->size() != size) {
     Fail(StatusCode::kInvalidGraph, "'{}' has {} bytes, {} expected", name, file->size(), size);
   }
-  if (const std::string found = Xxh128(file->data(), file->size()); found != xxh128) {
+  if (const std::string found = file->Digest(nullptr); found != xxh128) {
     Fail(StatusCode::kInvalidGraph, "'{}' has digest {}, {} expected", name, found, xxh128);
   }
   file->ReleasePages();

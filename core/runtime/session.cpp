@@ -7,6 +7,7 @@
 #include "core/abi/host_tables.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/mapping_guard.h"
 #include "core/base/text.h"
 #include "core/runtime/context_cache.h"
 #include "core/runtime/session_builder.h"
@@ -27,7 +28,9 @@ auto Printably(Action action) {
 
 }  // namespace
 
-Environment::Environment(CatalogOptions options) : catalog_(std::move(options), HostInfo()) {}
+Environment::Environment(CatalogOptions options, bool guard_mapped_files) : catalog_(std::move(options), HostInfo()) {
+  if (guard_mapped_files) InstallMappingGuard();
+}
 
 struct Session::Impl {
   explicit Impl(const SessionOptions& options) : pool(options.thread_count), profile_path(options.profile_path) {
@@ -51,19 +54,25 @@ struct Session::Impl {
                     bool for_cache) {
     SessionBuilder builder(environment, options, &pool, profiler.get());
     if (for_cache) builder.ForCache();
-    if (source.in_memory) {
-      builder.ReadMemory(source.bytes, source.size);
-    } else {
-      builder.ReadFile(source.path);
-    }
-    builder.Partition();
     std::string failure;
     try {
-      builder.Compile();
-    } catch (const Error& error) {
-      if (!for_cache || !builder.has_plan() || error.code() == StatusCode::kModelLoadCanceled) throw;
-      failure = error.message();
+      if (source.in_memory) {
+        builder.ReadMemory(source.bytes, source.size);
+      } else {
+        builder.ReadFile(source.path);
+      }
+      builder.Partition();
+      try {
+        builder.Compile();
+      } catch (const Error& error) {
+        if (!for_cache || !builder.has_plan() || error.code() == StatusCode::kModelLoadCanceled) throw;
+        failure = error.message();
+      }
+    } catch (...) {
+      builder.used_files().RequireIntact();  // whatever the zeros of a lost page were taken for
+      throw;
     }
+    builder.used_files().RequireIntact();
     Take(builder);
     return failure;
   }
@@ -75,6 +84,7 @@ struct Session::Impl {
     context_output = builder.TakeContextOutput();
     has_context = builder.has_context();
     share_group = builder.TakeShareGroup();
+    used_files = builder.used_files();
     plan = builder.TakePlan();
     for (size_t i = 0; i < inputs.size(); ++i) input_index[inputs[i].name] = i;
     for (size_t i = 0; i < outputs.size(); ++i) output_index.try_emplace(outputs[i].name, i);
@@ -87,6 +97,7 @@ struct Session::Impl {
   std::string profile_path;
   std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
   std::unique_ptr<Plan> plan;
+  UsedFiles used_files;
   std::vector<ValueSpec> inputs;
   std::vector<ValueSpec> outputs;
   Placement placement;
@@ -177,7 +188,13 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs) {
   }
   std::vector<ValuePtr> outputs(impl_->plan->output_count());
   Profiler::Span span(impl_->profiler.get(), "session", "run");
-  impl_->plan->Run({arguments, inputs.size()}, {}, outputs);
+  try {
+    impl_->plan->Run({arguments, inputs.size()}, {}, outputs);
+  } catch (...) {
+    impl_->used_files.RequireNothingLost();  // whatever a kernel took the zeros for
+    throw;
+  }
+  impl_->used_files.RequireNothingLost();
   return outputs;
 }
 

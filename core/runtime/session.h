@@ -29,7 +29,8 @@ namespace epiphyte::core {
 // What sessions share: the catalog, and the groups of sessions that share weights. Outlives its sessions.
 class Environment {
  public:
-  explicit Environment(CatalogOptions options);
+  // `guard_mapped_files`: see core/base/mapping_guard.h.
+  explicit Environment(CatalogOptions options, bool guard_mapped_files = true);
   Catalog& catalog() { return catalog_; }
   ShareGroups& share_groups() { return share_groups_; }
 
@@ -68,7 +69,7 @@ class Session {
   const ContextOutput* context_output() const;
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
-  // number, type or shape of an input does not fit.
+  // number, type or shape of an input does not fit, FAIL when a file that the session reads from was cut off meanwhile.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs);
   // By name; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,

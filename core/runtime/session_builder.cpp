@@ -146,7 +146,7 @@ void SessionBuilder::ProtectSource() {
   std::filesystem::path folder = options_.Get("session.model_external_initializers_file_folder_path");
   if (folder.empty()) folder = model_path_.parent_path();
   for (const std::string& name : source_.external_files()) files.push_back(folder / name);
-  generator_->SetSourceFiles(std::move(files));
+  generator_->SetSourceFiles(std::move(files), source_.used_files());
 }
 
 void SessionBuilder::Prepare() {
@@ -181,6 +181,12 @@ void SessionBuilder::Prepare() {
     if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(level), context).empty()) InferTypes(*model_.graph);
   }
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back({output->name(), output->type()});
+}
+
+UsedFiles SessionBuilder::used_files() const {
+  UsedFiles all = source_.used_files();
+  all.Add(payload_files_);
+  return all;
 }
 
 const ProviderSlot* SessionBuilder::Fallback() const {
@@ -331,6 +337,9 @@ void SessionBuilder::LoadContexts() {
     if (context_nodes_[i].empty()) continue;
     Profiler::Span span(profiler_, "session", "open context");
     batches[i] = LoadPayloads(context_nodes_[i], load, model_.metadata);
+    for (const ContextBlob& blob : batches[i].blobs) {
+      if (blob.file) payload_files_.Add(*blob.file);
+    }
   }
   reading_.reset();
   for (size_t i = 0; i < providers_.size(); ++i) {

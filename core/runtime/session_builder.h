@@ -52,6 +52,8 @@ class SessionBuilder {
   // Of a session that loads with others; the session keeps it.
   std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
   bool has_context() const { return has_context_; }
+  // What was mapped so far.
+  UsedFiles used_files() const;
 
  private:
   void Prepare();
@@ -78,6 +80,7 @@ class SessionBuilder {
   std::shared_ptr<ShareGroup> loading_group_;  // outlives the providers, whose workspace may view what it maps
   std::filesystem::path model_path_;           // empty: from memory
   SourceFiles source_;
+  UsedFiles payload_files_;
   Model model_;
   std::vector<ProviderSlot> providers_;
   std::vector<ValueSpec> inputs_;

@@ -35,7 +35,7 @@ void RequireRecorded(const InitializersRecord& record, const ExternalFile& file,
          record.file, file.size, record.size);
   }
   if (!verify) return;
-  const std::string digest = Xxh128OfMapping(file.data, file.size, pool);
+  const std::string digest = file.mapping ? file.mapping->Digest(pool) : Xxh128OfMapping(file.data, file.size, pool);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
          "initializers file '{}' has digest {}, but the context model was written with {}; the file was replaced or "
@@ -68,10 +68,12 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionOptions& options, const st
     return OpenInStore(store, name);
   };
   read.on_model_mapped = [found = found_](std::shared_ptr<const MappedFile> file) {
+    found->used.Add(*file);
     if (file->size() >= kLargeFile) found->large.push_back(std::move(file));
   };
   read.accept_external = [=, found = found_](const std::string& name, const ExternalFile& file) {
     found->external_files.push_back(name);
+    if (file.mapping) found->used.Add(*file.mapping);
     if (file.mapping && file.size >= kLargeFile) found->large.push_back(file.mapping);
     if (is_recorded(name)) RequireRecorded(**record, file, verify, pool);
   };

@@ -31,6 +31,8 @@ class SourceFiles {
 
   // Files of external data met so far, as named in the model; functions read later may add some.
   const std::vector<std::string>& external_files() const { return found_->external_files; }
+  // The mapped files among them, the model's own included.
+  const UsedFiles& used_files() const { return found_->used; }
   // The seal covered all bytes of the model, embedded payloads included, and was right.
   bool seal_checked() const { return found_->seal_checked; }
 
@@ -38,6 +40,7 @@ class SourceFiles {
   struct Found {
     std::vector<std::string> external_files;
     std::vector<std::shared_ptr<const MappedFile>> large;
+    UsedFiles used;
     bool seal_checked = false;
   };
   std::shared_ptr<Found> found_ = std::make_shared<Found>();

@@ -11,9 +11,12 @@
 //   notes=…, max_size=N      attributes of the nodes
 //   pretend=VERDICT          what CheckContext says about the contexts written now: prefer, unsupported, foreign
 //   fail=CALL                compile, save or load ends with EP_FAIL
+//   truncate=FILE            Compile and LoadContext cut that file off before they look at anything
+//   reread=1                 kernels from a context read their payload again in each run, on a thread of their own
 //   ledger=FILE              a line for each event is appended there: "compile NAME", "write N graphs M tensors",
 //                            "parse N graphs M tensors", "hand over N graphs M tensors"
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -59,8 +62,8 @@ class Clerk {
  public:
   explicit Clerk(const EpProviderConfig& config) {
     for (uint32_t i = 0; i < config.option_count; ++i) options_[config.options[i].key] = config.options[i].value;
-    static const std::set<std::string> kKnown = {"claim", "together", "domain",  "payloads", "source",
-                                                 "notes", "max_size", "pretend", "fail",     "ledger"};
+    static const std::set<std::string> kKnown = {"claim", "together", "domain", "payloads", "source", "notes",
+                                                 "max_size", "pretend", "fail", "truncate", "reread", "ledger"};
     for (const auto& [key, value] : options_) {
       if (!kKnown.contains(key)) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown");
     }
@@ -96,6 +99,7 @@ class Clerk {
 
   std::unique_ptr<kit::Kernel> Compile(const EpPartitionInfo& partition) {
     FailIfAsked("compile");
+    TruncateIfAsked();
     auto package = std::make_shared<Package>();
     kit::GraphView graph(*host, partition.graph);
     Translate(graph, partition.name, package.get());
@@ -123,6 +127,7 @@ class Clerk {
   std::vector<std::unique_ptr<kit::Kernel>> LoadContext(std::span<const EpContextNodeInfo* const> nodes,
                                                         std::span<const EpContextBlob* const> blobs) {
     FailIfAsked("load");
+    TruncateIfAsked();
     std::vector<std::shared_ptr<const Package>> packages(blobs.size());
     std::vector<std::unique_ptr<kit::Kernel>> kernels;
     for (const EpContextNodeInfo* node : nodes) {
@@ -131,7 +136,11 @@ class Clerk {
         if (node->blob >= 0 && static_cast<size_t>(node->blob) != i) continue;
         if (packages[i] == nullptr) packages[i] = PackageOf(*blobs[i]);
         if (const Program* program = packages[i]->Find(node->partition_name)) {
-          kernel = std::make_unique<ProgramKernel>(packages[i], *program);
+          std::string_view payload;
+          if (Option("reread", "0") == "1") {
+            payload = {static_cast<const char*>(blobs[i]->data), static_cast<size_t>(blobs[i]->size)};
+          }
+          kernel = std::make_unique<ProgramKernel>(packages[i], *program, payload);
         }
       }
       if (kernel == nullptr) {
@@ -156,6 +165,10 @@ class Clerk {
 
   void FailIfAsked(const char* call) const {
     if (Option("fail", "") == call) throw kit::Error(EP_STATUS_EP_FAIL, std::string(call) + " fails as asked");
+  }
+
+  void TruncateIfAsked() const {
+    if (std::string file = Option("truncate", ""); !file.empty()) std::filesystem::resize_file(file, 0);
   }
 
   void JoinGroup(const EpProviderConfig& config) {

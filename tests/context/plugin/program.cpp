@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <thread>
 
 namespace epiphyte::clerk {
 namespace {
@@ -118,6 +119,11 @@ void Translate(const kit::GraphView& graph, std::string name, Package* package) 
 }
 
 void ProgramKernel::Execute(const kit::Run& run) {
+  if (!payload_.empty()) {
+    std::thread([this] {
+      for (const char& byte : payload_) static_cast<void>(*static_cast<const volatile char*>(&byte));
+    }).join();
+  }
   std::vector<Tensor> slots(program_.slot_count);
   for (uint32_t i = 0; i < program_.input_count; ++i) slots[i] = Copy(run.input(i));
   for (auto [slot, tensor] : program_.constants) slots[slot] = package_->tensors[tensor];

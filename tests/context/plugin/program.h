@@ -54,14 +54,15 @@ void Translate(const kit::GraphView& graph, std::string name, Package* package);
 
 class ProgramKernel : public kit::Kernel {
  public:
-  // `program` belongs to `package`.
-  ProgramKernel(std::shared_ptr<const Package> package, const Program& program)
-      : package_(std::move(package)), program_(program) {}
+  // `program` belongs to `package`. `payload`: read once in each run, on a thread of the plugin's own.
+  ProgramKernel(std::shared_ptr<const Package> package, const Program& program, std::string_view payload = {})
+      : package_(std::move(package)), program_(program), payload_(payload) {}
   void Execute(const kit::Run& run) override;
 
  private:
   std::shared_ptr<const Package> package_;
   const Program& program_;
+  std::string_view payload_;
 };
 
 }  // namespace epiphyte::clerk
