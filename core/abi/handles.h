@@ -12,8 +12,10 @@
 #include "core/abi/share_workspaces.h"
 #include "core/base/error.h"
 #include "core/graph/graph.h"
+#include "core/graph/run_state.h"
 #include "core/graph/value.h"
 #include "epiphyte/ep_host.h"
+#include "epiphyte/ep_run_limits.h"
 #include "epiphyte/ep_share.h"
 
 struct EpStatus {
@@ -67,6 +69,8 @@ struct EpRun {
   std::span<epiphyte::core::Value* const> inputs;
   std::span<epiphyte::core::ValuePtr> outputs;
   uint32_t thread_count = 1;
+  epiphyte::core::RunState* state = nullptr;  // null: no limits
+  uint64_t taken = 0;                         // of the state's memory, by the kernel itself
 };
 
 // How one provider takes part in a share group. Lives as long as the provider.
@@ -95,6 +99,7 @@ extern const EpCapabilityApi kCapabilityApi;
 extern const EpContextApi kContextApi;
 extern const EpRunApi kRunApi;
 extern const EpShareApi kShareApi;
+extern const EpRunLimitsApi kRunLimitsApi;
 
 // Runs `body`, which may throw, and gives what it threw as a status.
 template <typename Body>

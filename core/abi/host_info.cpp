@@ -95,7 +95,10 @@ const EpAttribute* EP_CALL FindAttribute(const EpNode* node, const char* name) {
 }
 
 const void* EP_CALL GetExtension(const char* id) {
-  return id != nullptr && std::strcmp(id, EP_SHARE_EXTENSION) == 0 ? &kShareApi : nullptr;
+  if (id == nullptr) return nullptr;
+  if (std::strcmp(id, EP_SHARE_EXTENSION) == 0) return &kShareApi;
+  if (std::strcmp(id, EP_RUN_LIMITS_EXTENSION) == 0) return &kRunLimitsApi;
+  return nullptr;
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ void Kernel::GiveState(EpKernelState* state) {
   free_states_.push_back(state);
 }
 
-void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs) {
+void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* state_of_run) {
   for (ValuePtr& output : outputs) output = nullptr;
-  EpRun run{inputs, outputs, thread_count_};
+  EpRun run{inputs, outputs, thread_count_, state_of_run};
   EpStatus* status = nullptr;
   EpKernelState* state = nullptr;
   try {
@@ -70,6 +70,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
          provider_->name(), name_);
   }
   if (has_states_) GiveState(state);
+  if (run.taken != 0) state_of_run->Give(run.taken);
   if (status != nullptr) ThrowIfFailed(status, fmt::format("provider '{}', partition '{}'", provider_->name(), name_));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i]) {

@@ -42,7 +42,8 @@ class Kernel {
   const Provider& provider() const { return *provider_; }
   // `inputs`: null for an absent optional. Fills `outputs`, one for each of the partition's outputs; an output that the
   // plugin left unset is EP_FAIL. Element types are compared with what the graph says.
-  void Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs);
+  // What it makes and uses is counted in `run`; null: without limits.
+  void Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* run = nullptr);
 
  private:
   std::shared_ptr<Provider> provider_;

@@ -21,10 +21,11 @@ void CheckIndex(const EpRun& run, uint32_t index) {
 
 [[noreturn]] void NullArgument() { Fail(StatusCode::kInvalidArgument, "a null pointer was passed to a run function"); }
 
-ValuePtr MakeStrings(const int64_t* dims, uint32_t rank, const EpString* strings) {
+ValuePtr MakeStrings(RunState* state, const int64_t* dims, uint32_t rank, const EpString* strings) {
   CheckShape(dims, rank);
   uint64_t count = ElementCount(dims, rank);
   if (strings == nullptr && count != 0) NullArgument();
+  if (state != nullptr) state->TakeTensor(DataTypeBytes(DataType::kComplex128, count));
   std::vector<std::string> copies;
   for (uint64_t i = 0; i < count; ++i) {
     if (strings[i].data == nullptr && strings[i].size != 0) NullArgument();
@@ -56,7 +57,7 @@ EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType eleme
     CheckShape(dims, rank);
     if (element_type == EP_TYPE_STRING)
       Fail(StatusCode::kEpFail, "AllocateOutput can't make strings; use SetStringOutput");
-    ValuePtr value = Value::Tensor(static_cast<DataType>(element_type), {dims, rank});
+    ValuePtr value = Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run->state);
     *data = value->mutable_data();
     run->outputs[index] = std::move(value);
   });
@@ -67,7 +68,7 @@ EpStatus* EP_CALL SetStringOutput(EpRun* run, uint32_t index, const int64_t* dim
   return Guard([&] {
     if (run == nullptr) NullArgument();
     CheckIndex(*run, index);
-    run->outputs[index] = MakeStrings(dims, rank, strings);
+    run->outputs[index] = MakeStrings(run->state, dims, rank, strings);
   });
 }
 
@@ -78,7 +79,7 @@ EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType element_type, const int
     CheckShape(dims, rank);
     if (element_type == EP_TYPE_STRING)
       Fail(StatusCode::kEpFail, "CreateTensor can't make strings; use CreateStringTensor");
-    ValuePtr made = Value::Tensor(static_cast<DataType>(element_type), {dims, rank});
+    ValuePtr made = Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run == nullptr ? nullptr : run->state);
     *data = made->mutable_data();
     *value = reinterpret_cast<EpValue*>(made.Detach());
   });
@@ -88,7 +89,7 @@ EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t r
                                      EpValue** value) {
   return Guard([&] {
     if (run == nullptr || value == nullptr) NullArgument();
-    *value = reinterpret_cast<EpValue*>(MakeStrings(dims, rank, strings).Detach());
+    *value = reinterpret_cast<EpValue*>(MakeStrings(run == nullptr ? nullptr : run->state, dims, rank, strings).Detach());
   });
 }
 

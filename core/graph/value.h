@@ -24,6 +24,7 @@
 
 namespace epiphyte::core {
 
+class RunState;
 class Value;
 
 // Intrusive reference: one pointer wide, so that the executor's slots stay small.
@@ -56,8 +57,9 @@ class ValuePtr {
 
 class Value {
  public:
-  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, FAIL when there is no memory.
-  static ValuePtr Tensor(DataType type, std::span<const int64_t> dims);
+  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, FAIL when there is no memory, or when `run`, which
+  // may be null, may not use so much.
+  static ValuePtr Tensor(DataType type, std::span<const int64_t> dims, RunState* run = nullptr);
   // The application's memory; `release` (may be empty) is called when the last reference goes.
   static ValuePtr Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
                        std::function<void()> release);
@@ -67,6 +69,8 @@ class Value {
   static ValuePtr EmptyOptional();
   static ValuePtr FromConstant(const ConstantPtr& constant);  // shares the memory
 
+  // There is one reference.
+  bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
   EpTypeKind kind() const { return view_.kind; }
   bool IsTensor() const { return view_.kind == EP_KIND_TENSOR; }
   bool IsEmptyOptional() const { return view_.kind == EP_KIND_UNKNOWN; }

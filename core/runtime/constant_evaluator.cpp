@@ -2,13 +2,14 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/graph/run_state.h"
 
 namespace epiphyte::core {
 
 ConstantEvaluator::ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool)
     : plugin_(plugin), thread_pool_(thread_pool) {}
 
-bool ConstantEvaluator::Evaluate(const Node& node, std::vector<ConstantPtr>* outputs) {
+bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vector<ConstantPtr>* outputs) {
   if (plugin_ == nullptr || !node.subgraphs().empty()) return false;
   auto graph = std::make_unique<Graph>("constant_folding");
   for (const auto& [domain, version] : node.graph().opsets()) graph->SetOpset(domain, version);
@@ -46,7 +47,8 @@ bool ConstantEvaluator::Evaluate(const Node& node, std::vector<ConstantPtr>* out
     const Partition* pointer = &partition;
     std::unique_ptr<Kernel> kernel = std::move(provider_->Compile({&pointer, 1}).front());
     std::vector<ValuePtr> results(wanted.size());
-    kernel->Execute({}, results);
+    RunState run({max_bytes, max_bytes * 2});
+    kernel->Execute({}, results, &run);
     size_t next = 0;
     outputs->clear();
     for (const ValueDef* output : node.outputs()) {

@@ -16,9 +16,9 @@ class ConstantEvaluator {
   // `plugin`: null when there is no fallback provider; then nothing can be evaluated.
   ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool);
 
-  // False when the provider does not take the node or fails on it: the node then stays, and fails at run time if it
-  // must.
-  bool Evaluate(const Node& node, std::vector<ConstantPtr>* outputs);
+  // False when the provider does not take the node or fails on it, or an output would have more than `max_bytes`: the
+  // node then stays, and fails at run time if it must.
+  bool Evaluate(const Node& node, uint64_t max_bytes, std::vector<ConstantPtr>* outputs);
 
  private:
   const LoadedPlugin* plugin_;

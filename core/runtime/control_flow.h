@@ -21,7 +21,7 @@ class ControlFlow {
   const std::vector<const ValueDef*>& outer_values() const { return outer_values_; }
 
   // `inputs`: the node's inputs, then outer_values().
-  virtual void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const = 0;
+  virtual void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const = 0;
 
  protected:
   struct Body {

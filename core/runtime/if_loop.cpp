@@ -46,10 +46,10 @@ IfNode::IfNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* prof
   }
 }
 
-void IfNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+void IfNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   if (inputs[0] == nullptr) Fail(StatusCode::kInvalidArgument, "If: the condition is absent");
   const Body& body = ReadCondition(*inputs[0], "If") ? then_branch_ : else_branch_;
-  body.plan->Run({}, OuterOf(body, inputs.subspan(node_inputs_)), outputs);
+  body.plan->Run({}, OuterOf(body, inputs.subspan(node_inputs_)), outputs, run);
 }
 
 LoopNode::LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
@@ -68,7 +68,7 @@ LoopNode::LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* 
   for (size_t i = carried_ + 1; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
 }
 
-void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   int64_t trips = INT64_MAX;
   if (inputs[0] != nullptr) {
     CheckOne(*inputs[0], DataType::kInt64, name_, "trip count");
@@ -89,14 +89,19 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) 
     arguments[0] = counter.get();
     arguments[1] = condition.get();
     for (size_t i = 0; i < carried_; ++i) arguments[2 + i] = carried[i].get();
-    body_.plan->Run(arguments, outer, results);
+    run.CheckStop();  // the body may have no step that does
+    body_.plan->Run(arguments, outer, results, run);
     go_on = ReadCondition(*results[0], name_);
-    for (size_t i = 0; i < carried_; ++i) carried[i] = std::move(results[1 + i]);
+    run.Drop(results[0]);
+    for (size_t i = 0; i < carried_; ++i) {
+      run.Drop(carried[i]);
+      carried[i] = std::move(results[1 + i]);
+    }
     for (size_t i = 0; i < scans.size(); ++i) scans[i].push_back(std::move(results[1 + carried_ + i]));
   }
   for (size_t i = 0; i < carried_; ++i) outputs[i] = std::move(carried[i]);
   for (size_t i = 0; i < scans.size(); ++i) {
-    outputs[carried_ + i] = StackSlices(scans[i], 0, scan_types_[i].get(), name_);
+    outputs[carried_ + i] = StackSlices(scans[i], 0, scan_types_[i].get(), name_, run);
   }
 }
 

@@ -8,7 +8,7 @@ namespace epiphyte::core {
 class IfNode : public ControlFlow {
  public:
   IfNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
-  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const override;
+  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
   Body then_branch_;
@@ -18,7 +18,7 @@ class IfNode : public ControlFlow {
 class LoopNode : public ControlFlow {
  public:
   LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
-  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const override;
+  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
   Body body_;

@@ -88,7 +88,8 @@ void Plan::GiveFrame(std::unique_ptr<Frame> frame) const {
   frames_.push_back(std::move(frame));
 }
 
-void Plan::RunStep(const Step& step, Frame& frame) const {
+void Plan::RunStep(const Step& step, Frame& frame, RunState& run) const {
+  run.CheckStop();
   Profiler::Span span(profiler_, step.kernel ? "partition" : "control flow", step.name);
   const uint32_t* slots = step_slots_.data() + step.first_input;
   for (uint32_t i = 0; i < step.input_count; ++i) {
@@ -97,24 +98,29 @@ void Plan::RunStep(const Step& step, Frame& frame) const {
   std::span<Value* const> inputs(frame.arguments.data(), step.input_count);
   std::span<ValuePtr> results(frame.results.data(), step.output_count);
   if (step.kernel) {
-    step.kernel->Execute(inputs, results);
+    step.kernel->Execute(inputs, results, &run);
   } else {
-    step.control_flow->Run(inputs, results);
+    step.control_flow->Run(inputs, results, run);
   }
   const uint32_t* outputs = step_slots_.data() + step.first_output;
   for (uint32_t i = 0; i < step.output_count; ++i) {
-    if (outputs[i] != kNoSlot) frame.slots[outputs[i]] = std::move(results[i]);
+    if (outputs[i] != kNoSlot) {
+      frame.slots[outputs[i]] = std::move(results[i]);
+    } else {
+      run.Drop(results[i]);
+    }
   }
   const uint32_t* releases = step_slots_.data() + step.first_release;
-  for (uint32_t i = 0; i < step.release_count; ++i) frame.slots[releases[i]] = nullptr;
+  for (uint32_t i = 0; i < step.release_count; ++i) run.Drop(frame.slots[releases[i]]);
 }
 
-void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) const {
+void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
+               RunState& run) const {
   std::unique_ptr<Frame> frame = TakeFrame();
   for (size_t i = 0; i < inputs.size(); ++i) frame->slots[input_slots_[i]] = ValuePtr::Share(inputs[i]);
   for (size_t i = 0; i < outer.size(); ++i) frame->slots[outer_slots_[i]] = ValuePtr::Share(outer[i]);
   // A frame that saw a failure is dropped: what it holds is of no further use.
-  for (const Step& step : steps_) RunStep(step, *frame);
+  for (const Step& step : steps_) RunStep(step, *frame, run);
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = frame->slots[output_slots_[i]];
   for (uint32_t slot : input_slots_) frame->slots[slot] = nullptr;
   for (uint32_t slot : outer_slots_) frame->slots[slot] = nullptr;

@@ -13,6 +13,7 @@
 
 #include "core/abi/provider.h"
 #include "core/graph/graph.h"
+#include "core/graph/run_state.h"
 #include "core/graph/value.h"
 #include "core/runtime/profiler.h"
 
@@ -35,8 +36,10 @@ class Plan {
   // Outer-scope values this plan reads, as values of the enclosing graph, in the order in which Run wants them.
   const std::vector<const ValueDef*>& outer_values() const { return outer_values_; }
 
-  // Thread-safe. `outer`: one value for each of outer_values(). Every output is set.
-  void Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) const;
+  // Thread-safe. `outer`: one value for each of outer_values(). Every output is set. Between steps it is looked at
+  // whether the run is to go on.
+  void Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
+           RunState& run) const;
 
  private:
   struct Step {
@@ -58,7 +61,7 @@ class Plan {
 
   std::unique_ptr<Frame> TakeFrame() const;
   void GiveFrame(std::unique_ptr<Frame> frame) const;
-  void RunStep(const Step& step, Frame& frame) const;
+  void RunStep(const Step& step, Frame& frame, RunState& run) const;
 
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 

@@ -69,7 +69,7 @@ ScanNode::ScanNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* 
   for (size_t i = states_; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
 }
 
-void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   int64_t length = -1;
   for (size_t i = 0; i < scan_inputs_; ++i) {
     const Value& input = TensorInput(inputs[states_ + i], name_, i, 1);
@@ -95,18 +95,23 @@ void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) 
   for (int64_t step = 0; step < length; ++step) {
     for (size_t i = 0; i < scan_inputs_; ++i) {
       int64_t index = input_directions_[i] == 0 ? step : length - 1 - step;
-      arguments[states_ + i] = TakeSlice(*inputs[states_ + i], input_axes_[i], index);
+      run.Drop(arguments[states_ + i]);
+      arguments[states_ + i] = TakeSlice(*inputs[states_ + i], input_axes_[i], index, run);
     }
     std::transform(arguments.begin(), arguments.end(), argument_pointers.begin(),
                    [](const ValuePtr& value) { return value.get(); });
-    body_.plan->Run(argument_pointers, outer, results);
-    for (size_t i = 0; i < states_; ++i) arguments[i] = std::move(results[i]);
+    run.CheckStop();
+    body_.plan->Run(argument_pointers, outer, results, run);
+    for (size_t i = 0; i < states_; ++i) {
+      run.Drop(arguments[i]);
+      arguments[i] = std::move(results[i]);
+    }
     for (size_t i = 0; i < scan_outputs_; ++i) scans[i].push_back(std::move(results[states_ + i]));
   }
   for (size_t i = 0; i < states_; ++i) outputs[i] = std::move(arguments[i]);
   for (size_t i = 0; i < scan_outputs_; ++i) {
     if (output_directions_[i] != 0) std::reverse(scans[i].begin(), scans[i].end());
-    outputs[states_ + i] = StackSlices(scans[i], output_axes_[i], scan_types_[i].get(), name_);
+    outputs[states_ + i] = StackSlices(scans[i], output_axes_[i], scan_types_[i].get(), name_, run);
   }
 }
 
@@ -128,7 +133,7 @@ Scan8Node::Scan8Node(const Node& node, const Plan::KernelOf& kernel_of, Profiler
 }
 
 // Batches are independent of each other, and each may have a length of its own; what lies beyond it is zero.
-void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const {
+void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   const Value& first = TensorInput(inputs[1 + states_], name_, 0, 2);
   int64_t batches = first.dims()[0];
   int64_t longest = first.dims()[1];
@@ -153,33 +158,38 @@ void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs)
     }
     std::vector<ValuePtr> arguments(states_ + scan_inputs_);
     std::vector<ValuePtr> sequences(scan_inputs_);
-    for (size_t i = 0; i < states_; ++i) arguments[i] = TakeSlice(*inputs[1 + i], 0, batch);
-    for (size_t i = 0; i < scan_inputs_; ++i) sequences[i] = TakeSlice(*inputs[1 + states_ + i], 0, batch);
+    for (size_t i = 0; i < states_; ++i) arguments[i] = TakeSlice(*inputs[1 + i], 0, batch, run);
+    for (size_t i = 0; i < scan_inputs_; ++i) sequences[i] = TakeSlice(*inputs[1 + states_ + i], 0, batch, run);
     std::vector<Value*> argument_pointers(arguments.size());
     std::vector<ValuePtr> results(body_.plan->output_count());
     std::vector<std::vector<ValuePtr>> scans(scan_outputs_);
     for (int64_t step = 0; step < length; ++step) {
       for (size_t i = 0; i < scan_inputs_; ++i) {
-        arguments[states_ + i] = TakeSlice(*sequences[i], 0, directions_[i] == 0 ? step : length - 1 - step);
+        run.Drop(arguments[states_ + i]);
+        arguments[states_ + i] = TakeSlice(*sequences[i], 0, directions_[i] == 0 ? step : length - 1 - step, run);
       }
       std::transform(arguments.begin(), arguments.end(), argument_pointers.begin(),
                      [](const ValuePtr& value) { return value.get(); });
-      body_.plan->Run(argument_pointers, outer, results);
-      for (size_t i = 0; i < states_; ++i) arguments[i] = std::move(results[i]);
+      run.CheckStop();
+    body_.plan->Run(argument_pointers, outer, results, run);
+      for (size_t i = 0; i < states_; ++i) {
+        run.Drop(arguments[i]);
+        arguments[i] = std::move(results[i]);
+      }
       for (size_t i = 0; i < scan_outputs_; ++i) scans[i].push_back(std::move(results[states_ + i]));
     }
     for (size_t i = 0; i < states_; ++i) batch_results[i].push_back(std::move(arguments[i]));
     for (size_t i = 0; i < scan_outputs_; ++i) {
       if (length < longest && length > 0) {
-        ValuePtr zero = Value::Tensor(scans[i].front()->type(), scans[i].front()->dims());
+        ValuePtr zero = Value::Tensor(scans[i].front()->type(), scans[i].front()->dims(), &run);
         std::fill_n(static_cast<char*>(zero->mutable_data()), zero->type() == DataType::kString ? 0 : zero->byte_size(),
                     '\0');
         scans[i].resize(static_cast<size_t>(longest), zero);
       }
-      batch_results[states_ + i].push_back(StackSlices(scans[i], 0, scan_types_[i].get(), name_));
+      batch_results[states_ + i].push_back(StackSlices(scans[i], 0, scan_types_[i].get(), name_, run));
     }
   }
-  for (size_t i = 0; i < batch_results.size(); ++i) outputs[i] = StackSlices(batch_results[i], 0, nullptr, name_);
+  for (size_t i = 0; i < batch_results.size(); ++i) outputs[i] = StackSlices(batch_results[i], 0, nullptr, name_, run);
 }
 
 }  // namespace epiphyte::core

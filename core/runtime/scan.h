@@ -8,7 +8,7 @@ namespace epiphyte::core {
 class ScanNode : public ControlFlow {
  public:
   ScanNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
-  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const override;
+  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
   Body body_;
@@ -26,7 +26,7 @@ class ScanNode : public ControlFlow {
 class Scan8Node : public ControlFlow {
  public:
   Scan8Node(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
-  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs) const override;
+  void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
   Body body_;

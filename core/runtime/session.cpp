@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/mapping_guard.h"
+#include "core/base/memory_size.h"
 #include "core/base/text.h"
 #include "core/runtime/context_cache.h"
 #include "core/runtime/session_builder.h"
@@ -28,12 +29,19 @@ auto Printably(Action action) {
 
 }  // namespace
 
-Environment::Environment(CatalogOptions options, bool guard_mapped_files) : catalog_(std::move(options), HostInfo()) {
+Environment::Environment(CatalogOptions options, bool guard_mapped_files) : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()) {
   if (guard_mapped_files) InstallMappingGuard();
 }
 
 struct Session::Impl {
-  explicit Impl(const SessionOptions& options) : pool(options.thread_count), profile_path(options.profile_path) {
+  Impl(const Environment& environment, const SessionOptions& options)
+      : pool(options.thread_count), profile_path(options.profile_path) {
+    const auto limit = [&](std::string_view key, uint64_t otherwise) {
+      const uint64_t set = std::stoull(options.Get(key));
+      return set == 0 ? otherwise : set;
+    };
+    limits.value_bytes = limit("session.max_value_bytes", environment.memory() / 2);
+    limits.run_bytes = limit("session.max_run_bytes", environment.memory() / 4 * 3);
     if (!profile_path.empty()) profiler = std::make_unique<Profiler>();
   }
 
@@ -98,6 +106,7 @@ struct Session::Impl {
   std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
   std::unique_ptr<Plan> plan;
   UsedFiles used_files;
+  MemoryLimits limits;
   std::vector<ValueSpec> inputs;
   std::vector<ValueSpec> outputs;
   Placement placement;
@@ -108,12 +117,12 @@ struct Session::Impl {
 };
 
 Session::Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(options)) {
+    : impl_(std::make_unique<Impl>(environment, options)) {
   Printably([&] { impl_->Open(environment, {model}, options); });
 }
 
 Session::Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(options)) {
+    : impl_(std::make_unique<Impl>(environment, options)) {
   Printably([&] { impl_->Open(environment, {{}, /*in_memory=*/true, bytes, size}, options); });
 }
 
@@ -170,7 +179,7 @@ void Session::Impl::CheckInput(size_t index, const Value* value) const {
   }
 }
 
-std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs) {
+std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const std::stop_token& stop) {
   if (inputs.size() != impl_->inputs.size()) {
     Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", inputs.size(), impl_->inputs.size());
   }
@@ -189,7 +198,8 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs) {
   std::vector<ValuePtr> outputs(impl_->plan->output_count());
   Profiler::Span span(impl_->profiler.get(), "session", "run");
   try {
-    impl_->plan->Run({arguments, inputs.size()}, {}, outputs);
+    RunState run(impl_->limits, stop);
+    impl_->plan->Run({arguments, inputs.size()}, {}, outputs, run);
   } catch (...) {
     impl_->used_files.RequireNothingLost();  // whatever a kernel took the zeros for
     throw;
@@ -199,7 +209,7 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs) {
 }
 
 std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
-                                   std::span<const std::string> output_names) {
+                                   std::span<const std::string> output_names, const std::stop_token& stop) {
   std::vector<ValuePtr> ordered(impl_->inputs.size());
   for (const auto& [name, value] : inputs) {
     auto found = impl_->input_index.find(name);
@@ -220,7 +230,7 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
     }
     wanted.push_back(found->second);
   }
-  std::vector<ValuePtr> outputs = Run(ordered);
+  std::vector<ValuePtr> outputs = Run(ordered, stop);
   if (output_names.empty()) return outputs;
   std::vector<ValuePtr> chosen;
   for (size_t index : wanted) chosen.push_back(outputs[index]);

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,10 +34,13 @@ class Environment {
   explicit Environment(CatalogOptions options, bool guard_mapped_files = true);
   Catalog& catalog() { return catalog_; }
   ShareGroups& share_groups() { return share_groups_; }
+  // What this process may use, as it was when the environment was made.
+  uint64_t memory() const { return memory_; }
 
  private:
   Catalog catalog_;
   ShareGroups share_groups_;  // its plugins' workspaces go before the plugins
+  uint64_t memory_;
 };
 
 struct ValueSpec {
@@ -69,11 +73,13 @@ class Session {
   const ContextOutput* context_output() const;
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
-  // number, type or shape of an input does not fit, FAIL when a file that the session reads from was cut off meanwhile.
-  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs);
+  // number, type or shape of an input does not fit; FAIL when a file that the session reads from was cut off meanwhile,
+  // when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes), and when `stop`
+  // was asked for.
+  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const std::stop_token& stop = {});
   // By name; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
-                            std::span<const std::string> output_names);
+                            std::span<const std::string> output_names, const std::stop_token& stop = {});
 
   // Chrome trace of what has been recorded so far, as JSON; "" when profiling is off.
   std::string ProfileJson() const;

@@ -174,7 +174,7 @@ void SessionBuilder::Prepare() {
     ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
     TransformContext context;
     context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
-      return evaluator.Evaluate(node, outputs);
+      return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
     };
     TransformPipeline pipeline = TransformPipeline::Default();
     pipeline.Disable(SplitNames(options_.Get("optimization.disable_specified_optimizers")));

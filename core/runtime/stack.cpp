@@ -30,7 +30,8 @@ int64_t NormalizeAxis(int64_t axis, int64_t rank) {
 
 }  // namespace
 
-ValuePtr StackSlices(std::span<const ValuePtr> slices, int64_t axis, const Type* slice_type, std::string_view what) {
+ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* slice_type, std::string_view what,
+                     RunState& run) {
   std::vector<int64_t> dims;
   DataType type = DataType::kUndefined;
   if (slices.empty()) {
@@ -67,7 +68,7 @@ ValuePtr StackSlices(std::span<const ValuePtr> slices, int64_t axis, const Type*
     }
     return Value::Strings(dims, std::move(strings));
   }
-  ValuePtr result = Value::Tensor(type, dims);
+  ValuePtr result = Value::Tensor(type, dims, &run);
   if (DataTypeBits(type) % 8 != 0 && split.inner % 2 != 0 && slices.size() > 1) {
     Fail(StatusCode::kNotImplemented, "{}: packed {} slices of odd length can't be stacked", what, DataTypeName(type));
   }
@@ -79,10 +80,12 @@ ValuePtr StackSlices(std::span<const ValuePtr> slices, int64_t axis, const Type*
       target += row;
     }
   }
+  for (ValuePtr& slice : slices) run.Drop(slice);
+  slices.clear();
   return result;
 }
 
-ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index) {
+ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index, RunState& run) {
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   axis = NormalizeAxis(axis, static_cast<int64_t>(dims.size()));
   int64_t size = dims[static_cast<size_t>(axis)];
@@ -101,7 +104,7 @@ ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index) {
     Fail(StatusCode::kNotImplemented, "packed {} tensors can't be taken apart into slices of odd length",
          DataTypeName(tensor.type()));
   }
-  ValuePtr result = Value::Tensor(tensor.type(), dims);
+  ValuePtr result = Value::Tensor(tensor.type(), dims, &run);
   uint64_t row = DataTypeBytes(tensor.type(), static_cast<uint64_t>(split.inner));
   for (int64_t outer = 0; outer < split.outer && row != 0; ++outer) {
     std::memcpy(static_cast<char*>(result->mutable_data()) + static_cast<uint64_t>(outer) * row,

@@ -2,19 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
+#include <vector>
 
+#include "core/graph/run_state.h"
 #include "core/graph/type.h"
 #include "core/graph/value.h"
 
 namespace epiphyte::core {
 
 // A tensor with a new dimension of size slices.size() at `axis`; all slices have one type and shape, else EP_FAIL.
-// Without slices the shape comes from `slice_type` (unknown dimensions become 0).
-ValuePtr StackSlices(std::span<const ValuePtr> slices, int64_t axis, const Type* slice_type, std::string_view what);
+// Without slices the shape comes from `slice_type` (unknown dimensions become 0). Lets go of the slices.
+ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* slice_type, std::string_view what,
+                     RunState& run);
 
 // The slice `index` of `tensor` along `axis`, without that dimension.
-ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index);
+ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index, RunState& run);
 
 }  // namespace epiphyte::core

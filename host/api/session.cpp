@@ -57,7 +57,7 @@ std::vector<Value> Session::Run(std::span<const NamedValue> inputs, const RunOpt
     std::vector<std::pair<std::string, core::ValuePtr>> shared;
     shared.reserve(inputs.size());
     for (const NamedValue& input : inputs) shared.emplace_back(input.first, Access::Share(input.second));
-    return WrapAll(impl_->session.Run(shared, options.outputs));
+    return WrapAll(impl_->session.Run(shared, options.outputs, options.stop));
   });
 }
 

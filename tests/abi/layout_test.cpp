@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_run_limits.h"
 #include "epiphyte/ep_share.h"
 
 namespace {

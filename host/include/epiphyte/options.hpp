@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,9 @@ class EPIPHYTE_API SessionOptions {
 struct RunOptions {
   // Names of the outputs that are wanted, in the order they are returned; empty: all of the model's.
   std::vector<std::string> outputs;
+  // Ends the run early: it throws FAIL soon after request_stop() of the token's source. Between the nodes of a partition
+  // and in every iteration of a loop it is looked at, not within one operator.
+  std::stop_token stop;
 };
 
 }  // namespace epiphyte

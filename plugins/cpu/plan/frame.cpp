@@ -10,6 +10,8 @@
 namespace epiphyte::cpu {
 
 Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : plan_(plan), host_(host) {
+  const void* limits = host->GetExtension == nullptr ? nullptr : host->GetExtension(EP_RUN_LIMITS_EXTENSION);
+  limits_ = static_cast<const EpRunLimitsApi*>(limits);
   const PlanDef& def = plan.def();
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
@@ -98,6 +100,8 @@ void Frame::Execute(EpRun* run, const EpRunInfo& info) {
   run_ = run;
   node_ = -1;
   try {
+    // Small frames aren't worth a call in each run.
+    if (memory_bytes() >= kWorthCounting) Count(memory_bytes());
     BindInputs(info);
     const auto count = static_cast<int32_t>(plan_.node_count());
     for (int32_t n = 0; n < count; ++n) {
@@ -109,6 +113,8 @@ void Frame::Execute(EpRun* run, const EpRunInfo& info) {
       outputs_ = outputs.data();
       output_count_ = outputs.size();
       any_layout_inputs_ = 0;
+      if ((n & 15) == 0 && limits_ != nullptr && limits_->IsCancelled(run_) != 0)
+        throw OpError(EP_STATUS_FAIL, "the run was cancelled");
       plan_.kernel(n).Run(*this);
       if (scratch_used_ != 0) {
         scratch_most_ = std::max(scratch_most_, scratch_used_);
@@ -219,7 +225,7 @@ int32_t Frame::NewStorage(uint64_t bytes) {
     storage.bytes = fit->first;
     free_.erase(fit);
   } else {
-    storage.memory = AllocateHeap(bytes);
+    storage.memory = AllocateCounted(bytes);
   }
   storages_.push_back(storage);
   return static_cast<int32_t>(storages_.size()) - 1;

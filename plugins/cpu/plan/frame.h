@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "epiphyte/ep_run_limits.h"
 #include "plugins/cpu/host.h"
 #include "plugins/cpu/plan/memory_plan.h"
 #include "plugins/cpu/plan/plan.h"
@@ -106,10 +107,16 @@ class Frame final : public OpContext {
   int32_t NewStorage(uint64_t bytes);
   void ReleaseStorage(int32_t& storage);
   void* Fallback(uint64_t bytes);
+  static constexpr uint64_t kWorthCounting = uint64_t{1} << 20;
+  // Of the heap, if the run may use so much; for memory that goes when the run ends.
+  void* AllocateCounted(uint64_t bytes);
+  void Count(uint64_t bytes);
+  std::shared_ptr<std::vector<std::string>> MakeStrings(int64_t count);
   void OwnElements(Datum& datum);
 
   const Plan& plan_;
   const EpHostInfo* host_;
+  const EpRunLimitsApi* limits_;  // null: none
   ShapeSignature signature_;
   std::shared_ptr<const MemoryPlan> memory_plan_;
   std::vector<Slot> slots_;

@@ -86,9 +86,23 @@ const Tensor& Frame::RowMajor(int32_t value) {
   return copy;
 }
 
+void Frame::Count(uint64_t bytes) {
+  if (limits_ != nullptr) ThrowIfFailed(host_, limits_->TakeMemory(run_, bytes));
+}
+
+std::shared_ptr<std::vector<std::string>> Frame::MakeStrings(int64_t count) {
+  Count(static_cast<uint64_t>(count) * sizeof(std::string));
+  return std::make_shared<std::vector<std::string>>(static_cast<size_t>(count));
+}
+
+void* Frame::AllocateCounted(uint64_t bytes) {
+  Count(bytes);
+  return AllocateHeap(bytes);
+}
+
 void* Frame::Fallback(uint64_t bytes) {
   fallbacks_.reserve(fallbacks_.size() + 1);
-  void* memory = AllocateHeap(bytes);
+  void* memory = AllocateCounted(bytes);
   fallbacks_.push_back(memory);
   return memory;
 }
@@ -124,7 +138,7 @@ Tensor& Frame::DiscardedOutput(size_t i, ElementType type, std::span<const int64
   datum.tensor.type = type;
   datum.tensor.dims.assign(dims.data(), dims.size());
   if (type == EP_TYPE_STRING) {
-    datum.tensor.strings = std::make_shared<std::vector<std::string>>(static_cast<size_t>(datum.tensor.Count()));
+    datum.tensor.strings = MakeStrings(datum.tensor.Count());
   } else {
     datum.tensor.data = Scratch(bytes);
   }
@@ -146,7 +160,7 @@ Tensor& Frame::MakeOutput(Slot& slot, int32_t value, ElementType type, std::span
   if (slot.plain) slot.plain->valid = false;
   if (type == EP_TYPE_STRING) {
     tensor.data = nullptr;
-    tensor.strings = std::make_shared<std::vector<std::string>>(static_cast<size_t>(tensor.Count()));
+    tensor.strings = MakeStrings(tensor.Count());
     slot.managed = true;
     managed_.push_back(value);
   } else if (plan_.graph_output(value) >= 0 && !tensor.layout) {
@@ -270,6 +284,7 @@ void Frame::OwnElements(Datum& datum) {
   for (Datum& element : *datum.elements) {
     OwnElements(element);
     if (element.kind != Datum::Kind::kTensor || element.owner || element.tensor.data == nullptr) continue;
+    Count(element.tensor.Bytes());
     std::shared_ptr<void> memory = AllocateShared(element.tensor.Bytes());
     std::memcpy(memory.get(), element.tensor.data, element.tensor.Bytes());
     element.tensor.data = memory.get();
@@ -311,7 +326,7 @@ void* Frame::Scratch(uint64_t bytes) {
   scratch_used_ += need;
   if (scratch_used_ <= scratch_size_) return scratch_ + begin;
   scratch_overflow_.reserve(scratch_overflow_.size() + 1);
-  void* memory = AllocateHeap(need);
+  void* memory = AllocateCounted(need);
   scratch_overflow_.push_back(memory);
   return memory;
 }

@@ -1,0 +1,73 @@
+// RunState: what one run may use of memory, and whether it is to go on.
+//
+// Every tensor that a run makes is counted before its memory is asked for, and no longer when its last reference goes
+// through Drop; a plugin's own memory is counted while its kernel executes (ep_run_limits.h). A value that somebody else
+// still holds stays counted: too much rather than too little. Belongs to the thread of the run.
+//
+//   RunState run({.value_bytes = …, .run_bytes = …}, stop);
+//   ValuePtr x = Value::Tensor(type, dims, &run);   // throws FAIL when it would be too much
+//   run.Drop(x);
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <utility>
+
+#include "core/graph/value.h"
+
+namespace epiphyte::core {
+
+struct MemoryLimits {
+  uint64_t value_bytes = UINT64_MAX;  // session.max_value_bytes
+  uint64_t run_bytes = UINT64_MAX;    // session.max_run_bytes
+};
+
+class RunState {
+ public:
+  RunState() = default;
+  explicit RunState(const MemoryLimits& limits, std::stop_token stop = {})
+      : limits_(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()) {}
+  RunState(const RunState&) = delete;
+  RunState& operator=(const RunState&) = delete;
+
+  // Counts `bytes` of one value or buffer. Throws FAIL with size, limit and option.
+  void Take(uint64_t bytes) {
+    if (bytes > limits_.value_bytes || bytes > limits_.run_bytes - used_) [[unlikely]]
+      FailTake(bytes);
+    used_ += bytes;
+  }
+  // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too.
+  void TakeTensor(uint64_t bytes) {
+    Take(bytes);
+    Take(kPerTensor);
+  }
+  void Give(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
+  uint64_t used() const { return used_; }
+
+  // Lets go of a value.
+  void Drop(ValuePtr& value) {
+    if (value && value->IsUnique()) Give(BytesOf(*value));
+    value = nullptr;
+  }
+
+  // Throws FAIL when the application wants the run to end.
+  void CheckStop() const {
+    if (can_stop_) [[unlikely]]
+      FailIfStopped();
+  }
+  bool stopped() const { return can_stop_ && stop_.stop_requested(); }
+
+ private:
+  static constexpr uint64_t kPerTensor = 320;
+
+  static uint64_t BytesOf(const Value& value);
+  [[noreturn]] void FailTake(uint64_t bytes) const;
+  void FailIfStopped() const;
+
+  MemoryLimits limits_;
+  uint64_t used_ = 0;
+  std::stop_token stop_;
+  bool can_stop_ = false;
+};
+
+}  // namespace epiphyte::core

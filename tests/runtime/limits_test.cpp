@@ -1,0 +1,185 @@
+// What a run may use: session.max_value_bytes, session.max_run_bytes, and RunOptions' stop token.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "core/base/thread_pool.h"
+#include "core/onnx/model_reader.h"
+#include "core/runtime/constant_evaluator.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::Session;
+using core::SessionOptions;
+using core::ValuePtr;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::string_view kHeader = R"(<ir_version: 8, opset_import: ["" : 17]> )";
+
+class LimitsTest : public testing::Test {
+ protected:
+  std::unique_ptr<Session> Make(std::string_view graph, std::map<std::string, std::string> settings) {
+    const std::string bytes = OnnxFromText(std::string(kHeader) + std::string(graph));
+    SessionOptions options = OptionsFor({"cpu"});
+    for (const auto& [key, value] : settings) options.Set(key, value);
+    return std::make_unique<Session>(*environment_, bytes.data(), bytes.size(), options);
+  }
+  static std::string Outcome(Session& session, std::vector<ValuePtr> inputs) {
+    return FailureOf([&] { session.Run(inputs); });
+  }
+
+  std::unique_ptr<core::Environment> environment_ = BuildTreeEnvironment();
+};
+
+TEST_F(LimitsTest, AnOutputAboveTheLimitOfAValueFailsBeforeItIsMade) {
+  const auto session = Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }",
+                            {{"session.max_value_bytes", "1000000000"}});
+  EXPECT_THAT(Outcome(*session, {Int64s({1}, {600'000'000})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("ConstantOfShape"), HasSubstr("a value of 2400000000 bytes"),
+                    HasSubstr("session.max_value_bytes allows 1000000000")));
+  EXPECT_EQ(Outcome(*session, {Int64s({1}, {1000})}), "OK");
+}
+
+TEST_F(LimitsTest, AValueOfExactlyTheLimitIsAllowed) {
+  const auto session =
+      Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }", {{"session.max_value_bytes", "4000"}});
+  EXPECT_EQ(Outcome(*session, {Int64s({1}, {1000})}), "OK");
+  EXPECT_NE(Outcome(*session, {Int64s({1}, {1001})}), "OK");
+}
+
+TEST_F(LimitsTest, AValueInsideAPartitionIsLimitedToo) {
+  const auto session = Make(R"(g (int64[1] s) => (float[] y) {
+        big = ConstantOfShape(s)
+        y = ReduceSum<keepdims = 0>(big) })",
+                            {{"session.max_value_bytes", "1000000"}});
+  EXPECT_THAT(Outcome(*session, {Int64s({1}, {600'000'000})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("2400000000 bytes"), HasSubstr("session.max_value_bytes")));
+}
+
+TEST_F(LimitsTest, PaddingDoesNotMakeAPoolAllocateOnFaith) {
+  const auto session = Make(R"(g (float[1, 1, 4] x) => (float[1, 1, N] y) {
+        y = AveragePool<kernel_shape = [268435457], pads = [268435456, 268435456]>(x) })",
+                            {{"session.max_value_bytes", "1000000"}});
+  EXPECT_THAT(Outcome(*session, {Floats({1, 1, 4}, {1, 2, 3, 4})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("session.max_value_bytes")));
+}
+
+TEST_F(LimitsTest, ValuesThatAreAliveTogetherAreCountedTogether) {
+  const std::string_view graph = R"(g (float[1] x, int64[1] s) => (float[N] y, float[N] z) {
+        y = Expand(x, s)
+        z = Neg(y) })";
+  EXPECT_THAT(Outcome(*Make(graph, {{"session.max_run_bytes", "6000"}}), {Floats({1}, {1}), Int64s({1}, {1000})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 6000")));
+  EXPECT_EQ(Outcome(*Make(graph, {{"session.max_run_bytes", "12000"}}), {Floats({1}, {1}), Int64s({1}, {1000})}), "OK");
+}
+
+TEST_F(LimitsTest, ALoopThatGathersWithoutEndIsStoppedByTheLimitOfARun) {
+  const auto session = Make(R"(g (int64 n, bool c, float[1] x) => (float[1] last, float[N, 1] all) {
+        last, all = Loop<body = step (int64 i, bool go, float[1] v) => (bool on, float[1] w, float[1] out) {
+          on = Identity(go)
+          w = Neg(v)
+          out = Abs(v)
+        }>(n, c, x) })",
+                            {{"session.max_run_bytes", "4000000"}});
+  EXPECT_THAT(Outcome(*session, {Int64s({}, {int64_t{1} << 62}), Bools({}, {true}), Floats({1}, {1})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 4000000")));
+  EXPECT_EQ(Outcome(*session, {Int64s({}, {1000}), Bools({}, {true}), Floats({1}, {1})}), "OK");
+}
+
+TEST_F(LimitsTest, ALoopThatKeepsNothingMayRunForLong) {
+  const auto session = Make(R"(g (int64 n, bool c, float[1000] x) => (float[1000] last) {
+        last = Loop<body = step (int64 i, bool go, float[1000] v) => (bool on, float[1000] w) {
+          on = Identity(go)
+          w = Neg(v)
+        }>(n, c, x) })",
+                            {{"session.max_run_bytes", "40000"}});
+  EXPECT_EQ(Outcome(*session, {Int64s({}, {2000}), Bools({}, {true}), Floats({1000}, std::vector<float>(1000, 1))}),
+            "OK");
+}
+
+TEST_F(LimitsTest, ScansGiveBackTheirSlices) {
+  const auto session = Make(R"(g (float[1] s, float[500, 10] x) => (float[1] last, float[500, 10] all) {
+        last, all = Scan<num_scan_inputs = 1, body = step (float[1] v, float[10] row) => (float[1] w, float[10] out) {
+          w = Neg(v)
+          out = Abs(row)
+        }>(s, x) })",
+                            {{"session.max_run_bytes", "400000"}});
+  // 500 slices of output and their stack; the 500 slices of input would not fit beside them.
+  EXPECT_EQ(Outcome(*session, {Floats({1}, {1}), Floats({500, 10}, std::vector<float>(5000, 1))}), "OK");
+}
+
+TEST_F(LimitsTest, ASecondRunInTheSameMemoryIsCountedOnce) {
+  const auto session = Make(R"(g (float[1] x, int64[1] s) => (float[] y) {
+        big = Expand(x, s)
+        cubed = Mul(big, big)
+        y = ReduceSum<keepdims = 0>(cubed) })",
+                            {{"session.max_run_bytes", "10000000"}});
+  for (int run = 0; run < 4; ++run) {
+    EXPECT_EQ(Outcome(*session, {Floats({1}, {1}), Int64s({1}, {1'000'000})}), "OK") << run;
+  }
+}
+
+TEST_F(LimitsTest, WithoutOptionsTheMachinesMemoryIsTheLimit) {
+  const auto session = Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }", {});
+  EXPECT_THAT(Outcome(*session, {Int64s({1}, {int64_t{1} << 42})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("session.max_value_bytes"),
+                    HasSubstr(std::to_string(environment_->memory() / 2))));
+}
+
+TEST_F(LimitsTest, ALoopWithoutEndCanBeCancelled) {
+  const auto session = Make(R"(g (int64 n, bool c, float[1] x) => (float[1] last) {
+        last = Loop<body = step (int64 i, bool go, float[1] v) => (bool on, float[1] w) {
+          on = Identity(go)
+          w = Neg(v)
+        }>(n, c, x) })",
+                            {});
+  std::stop_source source;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    source.request_stop();
+  });
+  const std::vector<ValuePtr> inputs = {Int64s({}, {INT64_MAX}), Bools({}, {true}), Floats({1}, {1})};
+  EXPECT_EQ(FailureOf([&] { session->Run(inputs, source.get_token()); }), "FAIL: the run was cancelled");
+  canceller.join();
+}
+
+TEST_F(LimitsTest, ARunIsCancelledBetweenTheNodesOfAPartition) {
+  const auto session = Make("g (float[1] x) => (float[1] y) { y = Neg(x) }", {});
+  std::stop_source source;
+  const std::vector<ValuePtr> inputs = {Floats({1}, {1})};
+  EXPECT_EQ(FailureOf([&] { session->Run(inputs, source.get_token()); }), "OK");
+  source.request_stop();
+  EXPECT_THAT(FailureOf([&] { session->Run(inputs, source.get_token()); }), HasSubstr("the run was cancelled"));
+}
+
+TEST_F(LimitsTest, ConstantsLargerThanTheLimitOfFoldingAreNeverMade) {
+  const std::string bytes = OnnxFromText(std::string(kHeader) + R"(g () => (float[N] y) {
+        s = Constant<value = int64[1] {1000}>()
+        y = ConstantOfShape(s) })");
+  core::ReadOptions options;
+  core::Model model = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, options);
+  core::Node* fill = nullptr;
+  core::Node* constant = nullptr;
+  for (core::Node* node : model.graph->TopologicalOrder()) (node->op_type() == "Constant" ? constant : fill) = node;
+  ASSERT_NE(fill, nullptr);
+  core::ValueDef* shape = fill->inputs()[0];
+  const core::ConstantPtr data = constant->FindAttribute("value")->t();
+  model.graph->RemoveNode(constant);
+  model.graph->SetConstant(shape, data);
+  core::ThreadPool pool(1);
+  core::ConstantEvaluator evaluator(&environment_->catalog().Load("cpu"), &pool);
+  std::vector<core::ConstantPtr> results;
+  EXPECT_TRUE(evaluator.Evaluate(*fill, 4000, &results));
+  EXPECT_FALSE(evaluator.Evaluate(*fill, 3999, &results));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
