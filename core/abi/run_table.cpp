@@ -79,7 +79,8 @@ EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType element_type, const int
     CheckShape(dims, rank);
     if (element_type == EP_TYPE_STRING)
       Fail(StatusCode::kEpFail, "CreateTensor can't make strings; use CreateStringTensor");
-    ValuePtr made = Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run == nullptr ? nullptr : run->state);
+    ValuePtr made =
+        Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run == nullptr ? nullptr : run->state);
     *data = made->mutable_data();
     *value = reinterpret_cast<EpValue*>(made.Detach());
   });
@@ -89,7 +90,8 @@ EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t r
                                      EpValue** value) {
   return Guard([&] {
     if (run == nullptr || value == nullptr) NullArgument();
-    *value = reinterpret_cast<EpValue*>(MakeStrings(run == nullptr ? nullptr : run->state, dims, rank, strings).Detach());
+    *value =
+        reinterpret_cast<EpValue*>(MakeStrings(run == nullptr ? nullptr : run->state, dims, rank, strings).Detach());
   });
 }
 

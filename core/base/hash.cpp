@@ -61,25 +61,37 @@ void Populate(const void* data, size_t size) {
 struct MappedBytes {
   const void* data;
   size_t size;
-  XXH128_hash_t digest;
+  Xxh128Stream* digest;
 };
 
-}  // namespace
-
-std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool) {
-  if (pool == nullptr || size < kWorthAHelper || pool->thread_count() == 1) {
-    return Xxh128(data, size);
+void UpdateFromMapping(MappedBytes bytes, ThreadPool* pool) {
+  if (pool == nullptr || bytes.size < kWorthAHelper || pool->thread_count() == 1) {
+    bytes.digest->Update(bytes.data, bytes.size);
+    return;
   }
-  MappedBytes bytes{data, size, {}};
   pool->RunGang(
       2,
       [](void* user, uint32_t member, uint32_t) {
         auto& mine = *static_cast<MappedBytes*>(user);
-        if (member == 0) mine.digest = XXH3_128bits(mine.data, mine.size);
+        if (member == 0) mine.digest->Update(mine.data, mine.size);
         if (member == 1) Populate(mine.data, mine.size);
       },
       &bytes);
-  return Hex(bytes.digest);
+}
+
+}  // namespace
+
+std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, const Pulse& pulse) {
+  if (size < kWorthAHelper) return Xxh128(data, size);
+  Xxh128Stream digest;
+  const size_t step = pulse ? kBytesPerLook : size;
+  for (size_t done = 0; done < size;) {
+    const size_t bytes = std::min(step, size - done);
+    UpdateFromMapping({static_cast<const char*>(data) + done, bytes, &digest}, pool);
+    done += bytes;
+    Beat(pulse, done, size, "comparing digests");
+  }
+  return digest.Finish();
 }
 
 struct Xxh128Stream::State {

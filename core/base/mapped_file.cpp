@@ -69,8 +69,8 @@ void MappedFile::ReleasePages() const {
   if (data_ != nullptr) madvise(const_cast<uint8_t*>(data_), static_cast<size_t>(size_), MADV_DONTNEED);
 }
 
-std::string MappedFile::Digest(ThreadPool* pool) const {
-  std::string digest = Xxh128OfMapping(data_, static_cast<size_t>(size_), pool);
+std::string MappedFile::Digest(ThreadPool* pool, const Pulse& pulse) const {
+  std::string digest = Xxh128OfMapping(data_, static_cast<size_t>(size_), pool, pulse);
   RequireIntact();
   return digest;
 }
@@ -83,7 +83,8 @@ MappedFile::~MappedFile() {
 void MappedFile::State::RequireNothingLost() const {
   if (!mark.lost()) return;
   Fail(StatusCode::kFail,
-       "file '{}' was changed while in use: another program cut it off, and bytes that were needed are gone; restore the "
+       "file '{}' was changed while in use: another program cut it off, and bytes that were needed are gone; restore "
+       "the "
        "file and create the session again, and replace files by renaming, not by writing into them",
        path.string());
 }

@@ -5,8 +5,8 @@
 //   file->RequireIntact();
 //
 // A file that another program truncates while it is mapped reads as zeros from there on (mapping_guard.h). Who has read
-// one, and before he acts on it, says RequireIntact; a digest of such bytes is one of nothing. UsedFiles remembers what a
-// longer piece of work relies on.
+// one, and before he acts on it, says RequireIntact; a digest of such bytes is one of nothing. UsedFiles remembers what
+// a longer piece of work relies on.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/mapping_guard.h"
+#include "core/base/pulse.h"
 
 namespace epiphyte::core {
 
@@ -41,7 +42,7 @@ class MappedFile {
   // Throws FAIL, naming the file, when bytes were read that the file no longer had, or when it is shorter now.
   void RequireIntact() const { state_->RequireIntact(); }
   // XXH3-128 of all bytes; they were all there. `pool`, which may be null, helps.
-  std::string Digest(ThreadPool* pool) const;
+  std::string Digest(ThreadPool* pool, const Pulse& pulse = {}) const;
 
  private:
   friend class UsedFiles;
@@ -73,8 +74,8 @@ class UsedFiles {
 
   // MappedFile::RequireIntact of each.
   void RequireIntact() const;
-  // As RequireIntact, but sees only what was read and not there. Costs one relaxed load as long as no file of the process
-  // was ever truncated.
+  // As RequireIntact, but sees only what was read and not there. Costs one relaxed load as long as no file of the
+  // process was ever truncated.
   void RequireNothingLost() const {
     if (AnyMappingLost()) LookAtMarks();
   }

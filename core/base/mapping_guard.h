@@ -1,9 +1,9 @@
 // Mapping guard: what happens when a mapped file is truncated by somebody else.
 //
 // Reading a page that the file no longer has raises SIGBUS, which ends a process by default. With the guard installed,
-// such a fault inside a GuardedMapping puts zeros in the place of the bytes that are gone and marks the mapping; whoever
-// relies on the mapping looks at the mark when his work is done, and reports the file. Faults at any other address, and
-// signals that were sent, go to whoever handled SIGBUS before.
+// such a fault inside a GuardedMapping puts zeros in the place of the bytes that are gone and marks the mapping;
+// whoever relies on the mapping looks at the mark when his work is done, and reports the file. Faults at any other
+// address, and signals that were sent, go to whoever handled SIGBUS before.
 //
 //   InstallMappingGuard();
 //   MappingMark mark;
@@ -18,8 +18,8 @@
 
 namespace epiphyte::core {
 
-// Takes over SIGBUS for the process; once, however often it is called. Nothing else in the core does. Whoever installs a
-// handler later keeps it, and passes faults of others on to this one if he wants the guard to work on. [any thread]
+// Takes over SIGBUS for the process; once, however often it is called. Nothing else in the core does. Whoever installs
+// a handler later keeps it, and passes faults of others on to this one if he wants the guard to work on. [any thread]
 void InstallMappingGuard();
 
 class MappingMark {

@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <string>
 
+#include "core/base/pulse.h"
+
 namespace epiphyte::core {
 
 class StagedFile {
@@ -32,8 +34,9 @@ class StagedFile {
   void Write(const void* data, uint64_t size);
   // Writes zeros up to a multiple of `alignment`.
   void Align(uint64_t alignment);
-  // Makes the data durable without publishing it; Commit does it if this did not.
-  void Sync();
+  // Makes the data durable without publishing it; Commit does it if this did not. `pulse` beats with the bytes that
+  // are.
+  void Sync(const Pulse& pulse = {});
   // With overwrite false an existing target is an error, also when it appears at this very moment.
   void Commit(bool overwrite);
 

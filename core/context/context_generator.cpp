@@ -49,11 +49,13 @@ void ContextGenerator::SetSourceFiles(std::vector<std::filesystem::path> files, 
   }
 }
 
-void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition* const> partitions) {
+void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition* const> partitions,
+                                   const Pulse& pulse) {
   for (const Partition* partition : partitions) set_->AddPartitionName(partition->name);
   const size_t first_payload = set_->PayloadsOf(provider.name()).size();
-  ContextNodes answer = provider.GetEpContextNodes(
-      target_.node_name_prefix, target_.embed, [&] { return std::make_unique<PayloadView>(&set_->NewPayload(provider)); });
+  ContextNodes answer = provider.GetEpContextNodes(target_.node_name_prefix, target_.embed, [&] {
+    return std::make_unique<PayloadView>(&set_->NewPayload(provider, pulse));
+  });
   std::vector<ContextSet::Payload*> payloads = set_->PayloadsOf(provider.name());
   payloads.erase(payloads.begin(), payloads.begin() + static_cast<ptrdiff_t>(first_payload));
   const bool grouped = !set_->owing().empty() || provider.DefersPayload();
@@ -173,8 +175,8 @@ void ContextGenerator::Assemble(Model model, std::span<const Partition* const> p
   set_->Add({target_, std::move(model), providers_});
 }
 
-void ContextGenerator::Publish() {
-  set_->Publish();
+void ContextGenerator::Publish(const Pulse& pulse) {
+  set_->Publish(pulse);
   Log(LogLevel::kInfo, "context", "wrote '{}' with {} context nodes and {} plain nodes", target_.model.string(),
       context_nodes_, plain_nodes_);
 }

@@ -41,14 +41,15 @@ class ContextGenerator {
   ContextSet& set() { return *set_; }
 
   // Asks the provider for its nodes and stages its payloads. `partitions`: its partitions in the order of Compile.
-  void AddProvider(Provider& provider, std::span<const Partition* const> partitions);
+  // `pulse` beats while they are written.
+  void AddProvider(Provider& provider, std::span<const Partition* const> partitions, const Pulse& pulse);
 
   // Builds the context model from `model` (partitioned): partitions given to AddProvider become EPContext nodes, those
   // in `plain` are put back as the nodes they were made of.
   void Assemble(Model model, std::span<const Partition* const> plain);
 
-  // Publishes the whole set.
-  void Publish();
+  // Publishes the whole set. What `pulse` throws leaves no file.
+  void Publish(const Pulse& pulse);
 
   size_t context_node_count() const { return context_nodes_; }
   size_t plain_node_count() const { return plain_nodes_; }

@@ -21,9 +21,9 @@ void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, const Loa
          what, blob.size, record.size);
   }
   if (!options.verify_digests) return;
-  std::string digest = options.group != nullptr ? options.group->DigestOf(blob, options.pool)
-                       : blob.file              ? blob.file->Digest(options.pool)
-                                                : Xxh128OfMapping(blob.data, blob.size, options.pool);
+  std::string digest = options.group != nullptr ? options.group->DigestOf(blob, options.pool, options.pulse)
+                       : blob.file              ? blob.file->Digest(options.pool, options.pulse)
+                                                : Xxh128OfMapping(blob.data, blob.size, options.pool, options.pulse);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
          "{} has digest {}, but the context model was written with {}; the file was replaced or damaged: restore it or "

@@ -31,6 +31,7 @@ struct LoadOptions {
   ContextStore* store = nullptr;  // where payloads are when not in files
   ThreadPool* pool = nullptr;     // helps with digests
   ShareGroup* group = nullptr;    // shares mappings among its sessions
+  Pulse pulse;                    // beats while digests are compared
 };
 
 // `nodes`: the context nodes of one provider. Throws INVALID_GRAPH naming node, file, found and expected.

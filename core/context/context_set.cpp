@@ -18,12 +18,12 @@ constexpr uint64_t kMaxEmbedded = (uint64_t{1} << 31) - (uint64_t{16} << 20);
 
 }  // namespace
 
-ContextSet::Payload::Payload(const ContextSet& set, const Provider& provider, size_t index) {
+ContextSet::Payload::Payload(const ContextSet& set, const Provider& provider, size_t index, const Pulse& pulse) {
   record_.provider = provider.name();
   record_.plugin_version = provider.plugin().version;
   if (set.first_.embed) return;
   record_.file = set.BinaryName(provider.name(), index);
-  file_ = std::make_unique<OutputFile>(set.first_.model.parent_path() / record_.file, set.first_.store.get());
+  file_ = std::make_unique<OutputFile>(set.first_.model.parent_path() / record_.file, set.first_.store.get(), pulse);
 }
 
 void ContextSet::Payload::Write(const void* data, uint64_t size) {
@@ -63,8 +63,8 @@ std::string ContextSet::BinaryName(std::string_view provider, size_t index) cons
                     : fmt::format("{}_{}_{}.bin", first_.binary_stem, provider, index);
 }
 
-ContextSet::Payload& ContextSet::NewPayload(const Provider& provider) {
-  payloads_.push_back(std::make_unique<Payload>(*this, provider, PayloadsOf(provider.name()).size()));
+ContextSet::Payload& ContextSet::NewPayload(const Provider& provider, const Pulse& pulse) {
+  payloads_.push_back(std::make_unique<Payload>(*this, provider, PayloadsOf(provider.name()).size(), pulse));
   return *payloads_.back();
 }
 
@@ -127,17 +127,17 @@ void ContextSet::Owes(const std::string& provider) {
 // Stages a member's .onnx and its external initializers.
 class ContextSet::Writing {
  public:
-  Writing(Member& member, const std::vector<PayloadRecord>& records) : target_(member.target) {
+  Writing(Member& member, const std::vector<PayloadRecord>& records, const Pulse& pulse) : target_(member.target) {
     Model& model = member.model;
     WritePayloadRecords(records, &model.metadata);
     WriteOptions options;
     if (!target_.external_initializers.empty()) {
       external_ = std::make_unique<OutputFile>(target_.model.parent_path() / target_.external_initializers,
-                                               target_.store.get());
+                                               target_.store.get(), pulse);
       options.external_file_name = target_.external_initializers;
       options.external_sink = [this](const void* data, uint64_t size) { external_->Write(data, size); };
     }
-    onnx_ = std::make_unique<OutputFile>(target_.model, target_.ModelStore());
+    onnx_ = std::make_unique<OutputFile>(target_.model, target_.ModelStore(), pulse);
     SealWriter sealed([this](const void* data, uint64_t size) { onnx_->Write(data, size); });
     WriteModel(model, options, [&](const void* data, uint64_t size) { sealed.Write(data, size); });
     if (external_ && external_->size() == 0) external_.reset();
@@ -164,7 +164,7 @@ class ContextSet::Writing {
   std::unique_ptr<OutputFile> onnx_;
 };
 
-void ContextSet::Publish() {
+void ContextSet::Publish(const Pulse& pulse) {
   std::vector<std::unique_ptr<Writing>> writings;
   for (Member& member : members_) {
     std::vector<PayloadRecord> records;
@@ -173,7 +173,7 @@ void ContextSet::Publish() {
       const bool used = std::find(providers.begin(), providers.end(), payload->record().provider) != providers.end();
       if (payload->ended() && used) records.push_back(payload->record());
     }
-    writings.push_back(std::make_unique<Writing>(member, records));
+    writings.push_back(std::make_unique<Writing>(member, records, pulse));
   }
 
   // What others refer to comes first.

@@ -32,7 +32,7 @@ class ContextSet {
   // One payload: staged in a file, or gathered in memory to be embedded.
   class Payload {
    public:
-    Payload(const ContextSet& set, const Provider& provider, size_t index);
+    Payload(const ContextSet& set, const Provider& provider, size_t index, const Pulse& pulse);
     void Write(const void* data, uint64_t size);
     void End();
     bool ended() const { return ended_; }
@@ -58,7 +58,8 @@ class ContextSet {
   };
 
   const ContextTarget& first() const { return first_; }
-  Payload& NewPayload(const Provider& provider);
+  // `pulse` beats while the payload is written, not later.
+  Payload& NewPayload(const Provider& provider, const Pulse& pulse = {});
   std::vector<Payload*> PayloadsOf(std::string_view provider) const;
   std::string BinaryName(std::string_view provider, size_t index) const;
 
@@ -71,7 +72,7 @@ class ContextSet {
   const std::vector<std::string>& owing() const { return owing_; }
   void Owes(const std::string& provider);
 
-  void Publish();
+  void Publish(const Pulse& pulse = {});
   // Files written besides the models, in the order of publishing.
   const std::vector<std::filesystem::path>& files() const { return files_; }
 

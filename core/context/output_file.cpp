@@ -1,11 +1,14 @@
 #include "core/context/output_file.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/mapped_file.h"
 
 namespace epiphyte::core {
 
-OutputFile::OutputFile(std::filesystem::path target, ContextStore* store) : target_(std::move(target)), store_(store) {
+OutputFile::OutputFile(std::filesystem::path target, ContextStore* store, Pulse pulse)
+    : target_(std::move(target)), store_(store), pulse_(std::move(pulse)) {
   if (store_ == nullptr) {
     staged_ = std::make_unique<StagedFile>(target_);
     return;
@@ -15,17 +18,27 @@ OutputFile::OutputFile(std::filesystem::path target, ContextStore* store) : targ
 }
 
 void OutputFile::Write(const void* data, uint64_t size) {
-  digest_.Update(data, size);
-  size_ += size;
-  if (staged_) {
-    staged_->Write(data, size);
-  } else {
-    writer_->Write(data, size);
+  const auto* next = static_cast<const char*>(data);
+  for (uint64_t left = size; left > 0;) {
+    const uint64_t piece = std::min(left, kBytesPerBeat - unreported_);
+    digest_.Update(next, piece);
+    if (staged_) {
+      staged_->Write(next, piece);
+    } else {
+      writer_->Write(next, piece);
+    }
+    next += piece;
+    left -= piece;
+    size_ += piece;
+    unreported_ += piece;
+    if (unreported_ < kBytesPerBeat) continue;
+    unreported_ = 0;
+    Beat(pulse_, size_, 0, name());
   }
 }
 
 void OutputFile::End() {
-  if (staged_) staged_->Sync();
+  if (staged_) staged_->Sync(pulse_);
   xxh128_ = digest_.Finish();
 }
 
@@ -41,7 +54,7 @@ OutputFile::Existing OutputFile::Look() const {
   if (!std::filesystem::is_regular_file(status)) return kDifferent;
   try {
     const auto found = MappedFile::Open(target_);
-    return found->size() == size_ && found->Digest(nullptr) == xxh128_ ? kSame : kDifferent;
+    return found->size() == size_ && found->Digest(nullptr, pulse_) == xxh128_ ? kSame : kDifferent;
   } catch (const Error&) {
     return kDifferent;  // what can't be read isn't what was written
   }

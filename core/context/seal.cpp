@@ -49,19 +49,19 @@ uint64_t SizeWithoutSeal(const void* data, uint64_t size) {
   return std::memcmp(place, prefix.data(), prefix.size()) == 0 ? size - entry : size;
 }
 
-SealState CheckSeal(const void* data, uint64_t size) {
+SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
   const uint64_t sealed = SizeWithoutSeal(data, size);
   if (sealed == size) return SealState::kNone;
   const std::string_view found(static_cast<const char*>(data) + (size - kDigits), kDigits);
-  return found == Xxh128(data, sealed) ? SealState::kIntact : SealState::kBroken;
+  return found == Xxh128OfMapping(data, sealed, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
 }
 
 void RequireSeal(const void* data, uint64_t size, const std::map<std::string, std::string>& metadata,
-                 std::string_view what) {
+                 std::string_view what, const Pulse& pulse) {
   constexpr std::string_view kAdvice =
       "restore the file or compile the model again; if you changed it on purpose, renew the seal with `epiphyte verify "
       "--reseal`";
-  switch (CheckSeal(data, size)) {
+  switch (CheckSeal(data, size, pulse)) {
     case SealState::kIntact: return;
     case SealState::kBroken:
       Fail(StatusCode::kInvalidGraph, "{} was changed after it was written: its seal doesn't fit its bytes; {}", what,

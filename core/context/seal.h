@@ -39,14 +39,14 @@ class SealWriter {
 enum class SealState { kNone, kIntact, kBroken };
 
 // Looks at the end of the file only as far as the seal's place is concerned, and at everything for the digest.
-SealState CheckSeal(const void* data, uint64_t size);
+SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse = {});
 // Size of the model's bytes without the seal; `size` when there is none.
 uint64_t SizeWithoutSeal(const void* data, uint64_t size);
 
 // Throws INVALID_GRAPH when the model's seal is broken, or when its metadata promises one and there is none where it
 // belongs. `what` names the model. `metadata`: as read from the same bytes.
 void RequireSeal(const void* data, uint64_t size, const std::map<std::string, std::string>& metadata,
-                 std::string_view what);
+                 std::string_view what, const Pulse& pulse = {});
 
 // Seals the model as it is now, in place of any older seal, and publishes it in one step. The payload records are not
 // touched. Throws INVALID_PROTOBUF when the file is no ONNX model.

@@ -29,15 +29,15 @@ ContextBlob ShareGroup::OpenFile(const std::filesystem::path& path) {
   return blob;
 }
 
-std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool) {
+std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, const Pulse& pulse) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [identity, shared] : files_) {
     if (shared.blob.data != blob.data || shared.blob.size != blob.size) continue;
-    if (shared.xxh128.empty()) shared.xxh128 = blob.file->Digest(pool);
+    if (shared.xxh128.empty()) shared.xxh128 = blob.file->Digest(pool, pulse);
     blob.file->RequireIntact();
     return shared.xxh128;
   }
-  return blob.file ? blob.file->Digest(pool) : Xxh128OfMapping(blob.data, blob.size, pool);
+  return blob.file ? blob.file->Digest(pool, pulse) : Xxh128OfMapping(blob.data, blob.size, pool, pulse);
 }
 
 std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {

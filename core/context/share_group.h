@@ -33,7 +33,7 @@ class ShareGroup {
   // The mapping of `path`, made by the first who asks. Throws as MappedFile::Open does.
   ContextBlob OpenFile(const std::filesystem::path& path);
   // The digest of a blob from OpenFile, computed by the first who asks.
-  std::string DigestOf(const ContextBlob& blob, ThreadPool* pool);
+  std::string DigestOf(const ContextBlob& blob, ThreadPool* pool, const Pulse& pulse);
 
  private:
   struct Shared {

@@ -1,8 +1,8 @@
 // RunState: what one run may use of memory, and whether it is to go on.
 //
 // Every tensor that a run makes is counted before its memory is asked for, and no longer when its last reference goes
-// through Drop; a plugin's own memory is counted while its kernel executes (ep_run_limits.h). A value that somebody else
-// still holds stays counted: too much rather than too little. Belongs to the thread of the run.
+// through Drop; a plugin's own memory is counted while its kernel executes (ep_run_limits.h). A value that somebody
+// else still holds stays counted: too much rather than too little. Belongs to the thread of the run.
 //
 //   RunState run({.value_bytes = …, .run_bytes = …}, stop);
 //   ValuePtr x = Value::Tensor(type, dims, &run);   // throws FAIL when it would be too much
@@ -39,7 +39,9 @@ class RunState {
   // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too.
   void TakeTensor(uint64_t bytes) {
     Take(bytes);
-    Take(kPerTensor);
+    if (kPerTensor > limits_.run_bytes - used_) [[unlikely]]
+      FailRun(kPerTensor);
+    used_ += kPerTensor;
   }
   void Give(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
   uint64_t used() const { return used_; }
@@ -62,6 +64,7 @@ class RunState {
 
   static uint64_t BytesOf(const Value& value);
   [[noreturn]] void FailTake(uint64_t bytes) const;
+  [[noreturn]] void FailRun(uint64_t bytes) const;
   void FailIfStopped() const;
 
   MemoryLimits limits_;

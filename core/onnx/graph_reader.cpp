@@ -159,12 +159,23 @@ void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
       default: break;
     }
   }
+  nodes_seen_ += nodes.size();
+  if (nodes_seen_ > max_nodes_) {
+    Fail(StatusCode::kFail,
+         "the model has {} nodes or more, session.max_nodes allows {}; use a machine with more memory, or set the "
+         "option "
+         "higher",
+         nodes_seen_, max_nodes_);
+  }
   for (const auto& [domain, version] : opsets_) scope.graph->SetOpset(domain, version);
   AddInitializers(dense, sparse, scope);
   AddInputs(inputs, scope);
   DeclareOutputs(nodes, scope);
   SetDeclaredTypes(value_infos, scope);
-  for (const std::string_view node : nodes) AddNode(node, scope);
+  for (const std::string_view node : nodes) {
+    AddNode(node, scope);
+    if (++nodes_read_ % kNodesPerBeat == 0) Beat(pulse_, nodes_read_, 0, "reading nodes");
+  }
   SetGraphOutputs(outputs, scope);
 }
 

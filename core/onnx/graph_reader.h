@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/pulse.h"
 #include "core/graph/graph.h"
 #include "core/onnx/tensor_reader.h"
 
@@ -35,8 +36,10 @@ void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* ops
 
 class GraphReader {
  public:
-  GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets)
-      : tensors_(tensors), opsets_(std::move(opsets)) {}
+  // `pulse` beats while nodes are read; more than `max_nodes` are refused with FAIL.
+  GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets, Pulse pulse = {},
+              uint64_t max_nodes = UINT64_MAX)
+      : tensors_(tensors), opsets_(std::move(opsets)), pulse_(std::move(pulse)), max_nodes_(max_nodes) {}
 
   // A whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
   std::unique_ptr<Graph> Read(std::string_view graph_proto);
@@ -63,6 +66,10 @@ class GraphReader {
 
   const TensorReader& tensors_;
   std::map<std::string, int64_t> opsets_;
+  Pulse pulse_;
+  uint64_t max_nodes_;
+  uint64_t nodes_seen_ = 0;
+  uint64_t nodes_read_ = 0;
   std::unordered_map<std::string, int64_t> versions_;  // operator → since version, for the default domain
 };
 

@@ -13,11 +13,16 @@ namespace {
 
 class TypeInferencer {
  public:
+  explicit TypeInferencer(const Pulse& pulse) : pulse_(pulse) {}
+
   void InferGraph(Graph& graph) {
     for (const auto& value : graph.values()) {
       if (value && value->outer() != nullptr) value->set_type(value->outer()->type());
     }
-    for (Node* node : graph.TopologicalOrder()) InferNode(*node);
+    for (Node* node : graph.TopologicalOrder()) {
+      InferNode(*node);
+      if (++nodes_done_ % kNodesPerBeat == 0) Beat(pulse_, nodes_done_, 0, "inferring types");
+    }
   }
 
  private:
@@ -110,6 +115,8 @@ class TypeInferencer {
     bool operator==(const Key&) const = default;
   };
 
+  const Pulse& pulse_;
+  uint64_t nodes_done_ = 0;
   SchemaTable schemas_;
   ValueData data_;
   size_t bodies_inferred_ = 0;
@@ -119,8 +126,8 @@ class TypeInferencer {
 
 }  // namespace
 
-void InferTypes(Graph& graph) {
-  WithPrintableErrors("", [&] { TypeInferencer().InferGraph(graph); });
+void InferTypes(Graph& graph, const Pulse& pulse) {
+  WithPrintableErrors("", [&] { TypeInferencer(pulse).InferGraph(graph); });
 }
 
 }  // namespace epiphyte::core

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "core/base/pulse.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -16,8 +17,9 @@ bool IsKnownOperator(std::string_view domain, std::string_view op_type, int64_t 
 int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t opset);
 
 // Sets the type of every value that can be known, nested graphs included. Declared types win over inferred ones when
-// they are more precise; a contradiction of element types is INVALID_GRAPH. Linear in nodes.
-void InferTypes(Graph& graph);
+// they are more precise; a contradiction of element types is INVALID_GRAPH. Linear in nodes. `pulse` beats with the
+// nodes that are done.
+void InferTypes(Graph& graph, const Pulse& pulse = {});
 
 // Replaces every function node (model-local or schema function) for which `keep` says false by its body, recursively.
 // Nodes that have no function body stay.

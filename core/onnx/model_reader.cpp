@@ -80,10 +80,12 @@ auto ExplainIfForeign(std::string_view bytes, Walk walk) {
   }
 }
 
-void CheckOperators(const Graph& graph, const ModelFunctions* functions, SchemaTable* schemas) {
+void CheckOperators(const Graph& graph, const ModelFunctions* functions, SchemaTable* schemas, const Pulse& pulse) {
+  uint64_t checked = 0;
   for (const auto& node : graph.nodes()) {
     if (node == nullptr) continue;
-    for (const Graph* body : node->subgraphs()) CheckOperators(*body, functions, schemas);
+    if (++checked % kNodesPerBeat == 0) Beat(pulse, checked, graph.nodes().size(), "checking nodes");
+    for (const Graph* body : node->subgraphs()) CheckOperators(*body, functions, schemas, pulse);
     if (functions != nullptr && functions->Find(node->domain(), node->op_type()) != nullptr) continue;
     if (MaxOpset(node->domain()) == 0) continue;  // a provider may know it
     if (const OperatorSchema* schema = schemas->Find(node->domain(), node->op_type(), node->since_version())) {
@@ -115,7 +117,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   external->Redirect(options.open_external);
   external->Check(options.accept_external);
   const TensorReader tensors(owner, external.get());
-  model.graph = GraphReader(tensors, opsets).Read(*fields.graph);
+  model.graph = GraphReader(tensors, opsets, options.pulse, options.max_nodes).Read(*fields.graph);
   model.graph->Finalize();
   model.storage = owner;
   std::shared_ptr<const ModelFunctions> functions;
@@ -123,8 +125,8 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   model.functions = functions;
   if (options.infer) {
     SchemaTable schemas;
-    CheckOperators(*model.graph, functions.get(), &schemas);
-    InferTypes(*model.graph);
+    CheckOperators(*model.graph, functions.get(), &schemas, options.pulse);
+    InferTypes(*model.graph, options.pulse);
   }
   if (options.keep_function) InlineFunctions(model, options.keep_function);
   return model;

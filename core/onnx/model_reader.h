@@ -26,6 +26,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/pulse.h"
 #include "core/graph/graph.h"
 #include "core/onnx/external_data.h"
 
@@ -43,6 +44,10 @@ struct ReadOptions {
   std::function<void(const std::string& name, const ExternalFile& file)> accept_external;
   // Called with the model's own mapping when it is read from a file. May be null.
   std::function<void(std::shared_ptr<const MappedFile> mapping)> on_model_mapped;
+  // How many nodes a model may have, nested graphs included; more are refused before they are made.
+  uint64_t max_nodes = UINT64_MAX;
+  // Beats while nodes are read, checked and inferred. May be empty.
+  Pulse pulse;
   // Run schema checks and type and shape inference.
   bool infer = true;
   // Non-null: function operators (model-local or from the schema) are inlined, except those for which it says true.

@@ -130,7 +130,7 @@ bool ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source,
   std::unique_ptr<CacheFolder::Staging> staging;
   const CacheLock::Waiting waiting = [&] {
     const bool cancel =
-        options_.progress && options_.progress(0, 0, "waiting for another session that compiles the same model");
+        options_.progress && options_.progress({SessionPhase::kWait, 0, 0, "another session compiles the same model"});
     if (cancel) Fail(StatusCode::kModelLoadCanceled, "waiting for another session's compilation was cancelled");
   };
   try {

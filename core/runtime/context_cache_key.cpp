@@ -37,6 +37,7 @@ constexpr auto kOutsideTheKey = std::to_array<std::string_view>({
     "session.context_cache_max_mb",
     "session.disable_model_compile",
     "session.fail_on_suboptimal_compiled_model",
+    "session.max_nodes",
     "session.max_run_bytes",
     "session.max_value_bytes",
     "session.model_external_initializers_file_folder_path",

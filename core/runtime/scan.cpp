@@ -171,7 +171,7 @@ void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs,
       std::transform(arguments.begin(), arguments.end(), argument_pointers.begin(),
                      [](const ValuePtr& value) { return value.get(); });
       run.CheckStop();
-    body_.plan->Run(argument_pointers, outer, results, run);
+      body_.plan->Run(argument_pointers, outer, results, run);
       for (size_t i = 0; i < states_; ++i) {
         run.Drop(arguments[i]);
         arguments[i] = std::move(results[i]);

@@ -29,7 +29,8 @@ auto Printably(Action action) {
 
 }  // namespace
 
-Environment::Environment(CatalogOptions options, bool guard_mapped_files) : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()) {
+Environment::Environment(CatalogOptions options, bool guard_mapped_files)
+    : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()) {
   if (guard_mapped_files) InstallMappingGuard();
 }
 
@@ -77,6 +78,7 @@ struct Session::Impl {
         failure = error.message();
       }
     } catch (...) {
+      builder.ThrowIfCancelled();
       builder.used_files().RequireIntact();  // whatever the zeros of a lost page were taken for
       throw;
     }

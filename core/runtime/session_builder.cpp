@@ -40,7 +40,7 @@ std::vector<std::string> SplitNames(const std::string& list) {
 
 SessionBuilder::SessionBuilder(Environment& environment, const SessionOptions& options, ThreadPool* pool,
                                Profiler* profiler)
-    : environment_(environment), options_(options), pool_(pool), profiler_(profiler) {}
+    : environment_(environment), options_(options), pool_(pool), profiler_(profiler), progress_(options.progress) {}
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
@@ -90,26 +90,37 @@ void SessionBuilder::JoinShareGroup() {
 
 void SessionBuilder::ReadFile(const std::filesystem::path& path) {
   model_path_ = path;
+  progress_.Enter(SessionPhase::kRead, path.filename().string());
   JoinShareGroup();
   MakeContextTarget();
   {
     Profiler::Span span(profiler_, "session", "read model");
     reading_.emplace(path.parent_path(), FolderLock::kShared);
-    model_ = ReadModelFile(path, source_.MakeReadOptions(options_, path, pool_));
+    model_ = ReadModelFile(path, MakeReadOptions());
   }
   Prepare();
 }
 
 void SessionBuilder::ReadMemory(const void* bytes, size_t size) {
+  progress_.Enter(SessionPhase::kRead, "a model in memory");
   JoinShareGroup();
   MakeContextTarget();
   {
     Profiler::Span span(profiler_, "session", "read model");
     if (generator_ == nullptr && options_.IsSet("ep.context_file_path"))
       reading_.emplace(ContextBase().parent_path(), FolderLock::kShared);
-    model_ = ReadModelMemory(bytes, size, nullptr, source_.MakeReadOptions(options_, {}, pool_));
+    model_ = ReadModelMemory(bytes, size, nullptr, MakeReadOptions());
   }
   Prepare();
+}
+
+ReadOptions SessionBuilder::MakeReadOptions() {
+  // What a node takes, from its bytes to the first run: measured with a million of the smallest.
+  constexpr uint64_t kBytesPerNode = 1700;
+  ReadOptions read = source_.MakeReadOptions(options_, model_path_, pool_, progress_.MakePulse());
+  const uint64_t asked = std::stoull(options_.Get("session.max_nodes"));
+  read.max_nodes = asked != 0 ? asked : environment_.memory() / 4 * 3 / kBytesPerNode;
+  return read;
 }
 
 // What relative paths in EPContext nodes are relative to.
@@ -160,8 +171,9 @@ void SessionBuilder::Prepare() {
     share = {loading_group_->workspaces(), false, false};
   }
   providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share,
-                             source_.ReleasePagesOn(options_.progress));
+                             source_.ReleasePagesOn(progress_.MakePluginProgress()));
   context_nodes_.resize(providers_.size());
+  progress_.Enter(SessionPhase::kTransform, "functions");
   {
     Profiler::Span span(profiler_, "session", "inline functions");
     InlineUnclaimedFunctions();
@@ -173,12 +185,15 @@ void SessionBuilder::Prepare() {
     const ProviderSlot* fallback = Fallback();
     ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
     TransformContext context;
+    context.pulse = progress_.MakePulse();
     context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
       return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
     };
     TransformPipeline pipeline = TransformPipeline::Default();
     pipeline.Disable(SplitNames(options_.Get("optimization.disable_specified_optimizers")));
-    if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(level), context).empty()) InferTypes(*model_.graph);
+    if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(level), context).empty()) {
+      InferTypes(*model_.graph, context.pulse);
+    }
   }
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back({output->name(), output->type()});
 }
@@ -204,6 +219,7 @@ void SessionBuilder::InlineUnclaimedFunctions() {
     bool asked = false;
     auto ask = [&](auto&& self, Graph& graph) -> void {
       for (ProviderSlot& slot : providers_) {
+        progress_.Report(0, 0, slot.plugin->name);
         for (const std::vector<Node*>& unit : slot.provider->GetCapability(graph).units)
           claimed.insert(unit.begin(), unit.end());
       }
@@ -221,7 +237,7 @@ void SessionBuilder::InlineUnclaimedFunctions() {
       return claimed.contains(&node);
     });
     if (!inlined) return;
-    InferTypes(*model_.graph);
+    InferTypes(*model_.graph, progress_.MakePulse());
   }
 }
 
@@ -265,21 +281,24 @@ void SessionBuilder::PlaceContextNodes() {
 }
 
 void SessionBuilder::Partition() {
+  progress_.Enter(SessionPhase::kPartition, "");
   NamingModel([&] { PlaceContextNodes(); });
   Profiler::Span span(profiler_, "session", "partition");
   std::vector<PartitionProvider> askable;
   for (ProviderSlot& slot : providers_) {
-    askable.push_back({slot.plugin->name, slot.device() == nullptr ? "" : slot.device()->name, [&slot](Graph& graph) {
-                         if (slot.listed || slot.fallback) return slot.provider->GetCapability(graph);
-                         // Nobody asked for this one, so its failure is no reason to fail the session.
-                         try {
-                           return slot.provider->GetCapability(graph);
-                         } catch (const Error& error) {
-                           Capability none;
-                           none.warnings.push_back(error.message());
-                           return none;
-                         }
-                       }});
+    askable.push_back(
+        {slot.plugin->name, slot.device() == nullptr ? "" : slot.device()->name, [this, &slot](Graph& graph) {
+           progress_.Report(0, 0, slot.plugin->name);
+           if (slot.listed || slot.fallback) return slot.provider->GetCapability(graph);
+           // Nobody asked for this one, so its failure is no reason to fail the session.
+           try {
+             return slot.provider->GetCapability(graph);
+           } catch (const Error& error) {
+             Capability none;
+             none.warnings.push_back(error.message());
+             return none;
+           }
+         }});
   }
   partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"));
   for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);
@@ -332,6 +351,8 @@ void SessionBuilder::LoadContexts() {
   load.store = options_.context_store.get();
   load.pool = pool_;
   load.group = loading_group_.get();
+  load.pulse = progress_.MakePulse();
+  if (has_context_) progress_.Enter(SessionPhase::kLoad, "");
   std::vector<ContextBatch> batches(providers_.size());
   for (size_t i = 0; i < providers_.size(); ++i) {
     if (context_nodes_[i].empty()) continue;
@@ -345,6 +366,7 @@ void SessionBuilder::LoadContexts() {
   for (size_t i = 0; i < providers_.size(); ++i) {
     if (context_nodes_[i].empty()) continue;
     Profiler::Span span(profiler_, "session", "load context");
+    progress_.Report(0, 0, providers_[i].plugin->name);
     const ContextBatch& batch = batches[i];
     const LoadedPlugin& plugin = *providers_[i].plugin;
     RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata,
@@ -359,6 +381,7 @@ void SessionBuilder::LoadContexts() {
       throw Error(StatusCode::kInvalidGraph, LoadFailureMessage(plugin, batch.to_load, error.message()));
     }
     for (size_t k = 0; k < kernels.size(); ++k) kernels_[batch.nodes[k]] = std::move(kernels[k]);
+    progress_.ThrowIfCancelled();
   }
 }
 
@@ -378,8 +401,10 @@ void SessionBuilder::CompilePartitions() {
            slot.plugin->name, by_provider[i].size());
     }
     Profiler::Span span(profiler_, "session", "compile");
+    progress_.Enter(SessionPhase::kCompile, slot.plugin->name);
     std::vector<std::unique_ptr<Kernel>> kernels = slot.provider->Compile(by_provider[i]);
     for (size_t k = 0; k < kernels.size(); ++k) kernels_[by_provider[i][k]->node] = std::move(kernels[k]);
+    progress_.ThrowIfCancelled();  // a plugin need not listen
   }
 }
 
@@ -403,6 +428,8 @@ void SessionBuilder::CheckOwingProviders() const {
 
 void SessionBuilder::WriteContextModel() {
   Profiler::Span span(profiler_, "session", "write context model");
+  progress_.Enter(SessionPhase::kWrite, generator_->target().model.filename().string());
+  const Pulse pulse = progress_.MakePulse();
   const bool last = !compiling_group_ || options_.GetBool("ep.stop_share_ep_contexts");
   if (last) CheckOwingProviders();
   const std::vector<std::string> owing = last ? generator_->set().owing() : std::vector<std::string>();
@@ -431,10 +458,11 @@ void SessionBuilder::WriteContextModel() {
         generator_->target().source_model_name);
   }
   for (size_t i = 0; i < providers_.size(); ++i) {
-    if (!compiled[i].empty() || owes(providers_[i])) generator_->AddProvider(*providers_[i].provider, compiled[i]);
+    if (!compiled[i].empty() || owes(providers_[i]))
+      generator_->AddProvider(*providers_[i].provider, compiled[i], pulse);
   }
   if (!empty) generator_->Assemble(std::move(model_), plain);
-  if (last && !(empty && owing.empty())) generator_->Publish();
+  if (last && !(empty && owing.empty())) generator_->Publish(pulse);
   joined_ = true;
   if (last && !empty) {
     context_output_ = ContextOutput{generator_->target().model, generator_->set().files(),

@@ -21,6 +21,7 @@
 #include "core/runtime/profiler.h"
 #include "core/runtime/provider_list.h"
 #include "core/runtime/session.h"
+#include "core/runtime/session_progress.h"
 #include "core/runtime/source_files.h"
 
 namespace epiphyte::core {
@@ -52,12 +53,15 @@ class SessionBuilder {
   // Of a session that loads with others; the session keeps it.
   std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
   bool has_context() const { return has_context_; }
+  // Throws MODEL_LOAD_CANCELED if the application has cancelled: whatever else came of that.
+  void ThrowIfCancelled() const { progress_.ThrowIfCancelled(); }
   // What was mapped so far.
   UsedFiles used_files() const;
 
  private:
   void Prepare();
   void JoinShareGroup();
+  ReadOptions MakeReadOptions();
   void MakeContextTarget();
   void ProtectSource();
   void InlineUnclaimedFunctions();
@@ -79,6 +83,7 @@ class SessionBuilder {
   Profiler* profiler_;
   std::shared_ptr<ShareGroup> loading_group_;  // outlives the providers, whose workspace may view what it maps
   std::filesystem::path model_path_;           // empty: from memory
+  ProgressReporter progress_;
   SourceFiles source_;
   UsedFiles payload_files_;
   Model model_;

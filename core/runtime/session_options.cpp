@@ -54,12 +54,15 @@ constexpr std::array kKnown = {
     Known{{"session.fail_on_suboptimal_compiled_model", "0",
            "1: a context that its provider would rather compile again is refused instead of used with a warning"},
           ValueKind::kFlag},
+    Known{{"session.max_nodes", "0",
+           "How many nodes a model may have; 0: what three quarters of the machine's memory hold"},
+          ValueKind::kCount},
     Known{{"session.max_run_bytes", "0",
            "What a run may use of memory for values, all together; 0: three quarters of the machine's memory"},
           ValueKind::kCount},
-    Known{{"session.max_value_bytes", "0",
-           "What one value of a run may use of memory; 0: half of the machine's memory"},
-          ValueKind::kCount},
+    Known{
+        {"session.max_value_bytes", "0", "What one value of a run may use of memory; 0: half of the machine's memory"},
+        ValueKind::kCount},
     Known{
         {"session.model_external_initializers_file_folder_path", "", "Where external data of the model is looked for"},
         ValueKind::kText},
@@ -107,8 +110,7 @@ void SessionOptions::Set(std::string_view key, std::string_view value) {
       expected = "full or header";
       break;
     case ValueKind::kCount:
-      fits = !value.empty() && value.size() <= 18 &&
-             value.find_first_not_of("0123456789") == std::string_view::npos;
+      fits = !value.empty() && value.size() <= 18 && value.find_first_not_of("0123456789") == std::string_view::npos;
       expected = "a whole number";
       break;
     case ValueKind::kText:

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "core/context/context_store.h"
+#include "core/runtime/session_progress.h"
 
 namespace epiphyte::core {
 
@@ -53,9 +53,9 @@ class SessionOptions {
   std::string profile_path;
   // Where context payloads and external initializers are kept when not in files; may be null.
   std::shared_ptr<ContextStore> context_store;
-  // Called from the thread that creates the session while a provider compiles or loads; true cancels, and creating the
-  // session fails with MODEL_LOAD_CANCELED.
-  std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress;
+  // Called while the session is created, from the first moment on, on the thread that creates it, or, as a provider
+  // likes, on one of the provider's; true cancels, and creating the session fails with MODEL_LOAD_CANCELED.
+  SessionProgressFunction progress;
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

@@ -27,7 +27,8 @@ ExternalFile OpenInStore(const std::shared_ptr<ContextStore>& store, const std::
   return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};
 }
 
-void RequireRecorded(const InitializersRecord& record, const ExternalFile& file, bool verify, ThreadPool* pool) {
+void RequireRecorded(const InitializersRecord& record, const ExternalFile& file, bool verify, ThreadPool* pool,
+                     const Pulse& pulse) {
   if (file.size != record.size) {
     Fail(StatusCode::kInvalidGraph,
          "initializers file '{}' has {} bytes, but the context model was written with {}; the file was replaced or "
@@ -35,7 +36,8 @@ void RequireRecorded(const InitializersRecord& record, const ExternalFile& file,
          record.file, file.size, record.size);
   }
   if (!verify) return;
-  const std::string digest = file.mapping ? file.mapping->Digest(pool) : Xxh128OfMapping(file.data, file.size, pool);
+  const std::string digest =
+      file.mapping ? file.mapping->Digest(pool, pulse) : Xxh128OfMapping(file.data, file.size, pool, pulse);
   if (digest != record.xxh128) {
     Fail(StatusCode::kInvalidGraph,
          "initializers file '{}' has digest {}, but the context model was written with {}; the file was replaced or "
@@ -47,8 +49,9 @@ void RequireRecorded(const InitializersRecord& record, const ExternalFile& file,
 }  // namespace
 
 ReadOptions SourceFiles::MakeReadOptions(const SessionOptions& options, const std::filesystem::path& path,
-                                         ThreadPool* pool) const {
+                                         ThreadPool* pool, const Pulse& pulse) const {
   ReadOptions read;
+  read.pulse = pulse;
   read.external_data_folder = options.Get("session.model_external_initializers_file_folder_path");
   read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
 
@@ -59,7 +62,7 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionOptions& options, const st
   read.accept_model = [=, found = found_](std::string_view bytes, const std::map<std::string, std::string>& metadata) {
     *record = InitializersRecord::Read(metadata);
     if (!verify) return;
-    RequireSeal(bytes.data(), bytes.size(), metadata, what);
+    RequireSeal(bytes.data(), bytes.size(), metadata, what, pulse);
     found->seal_checked = SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
   };
   const auto is_recorded = [record](const std::string& name) { return *record && (*record)->file == name; };
@@ -75,7 +78,7 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionOptions& options, const st
     found->external_files.push_back(name);
     if (file.mapping) found->used.Add(*file.mapping);
     if (file.mapping && file.size >= kLargeFile) found->large.push_back(file.mapping);
-    if (is_recorded(name)) RequireRecorded(**record, file, verify, pool);
+    if (is_recorded(name)) RequireRecorded(**record, file, verify, pool, pulse);
   };
   return read;
 }

@@ -66,6 +66,7 @@ bool TransformPipeline::RunRound(Graph& graph, TransformLevel level, const Trans
       while (end < steps_.size() && steps_[end].rule != nullptr) ++end;
       step_changed = RunRules(graph, begin, end, level, context, changed);
     } else if (steps_[begin].enabled && steps_[begin].level() <= level) {
+      Beat(context.pulse, begin, steps_.size(), steps_[begin].name());
       step_changed = steps_[begin].transform->Apply(graph, context);
       if (step_changed) (*changed)[begin] = 1;
     }
@@ -92,6 +93,7 @@ bool TransformPipeline::RunRules(Graph& graph, size_t begin, size_t end, Transfo
   size_t budget = 64 + 16 * graph.node_count();
   bool any = false;
   for (size_t index = 0; index < graph.nodes().size() && budget > 0; ++index) {
+    if (index % kNodesPerBeat == 0) Beat(context.pulse, begin, steps_.size(), "rewrite rules");
     bool again = true;
     while (again && budget > 0) {
       again = false;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/pulse.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -26,6 +27,7 @@ using NodeEvaluator = std::function<bool(const Node& node, std::vector<ConstantP
 struct TransformContext {
   NodeEvaluator evaluate;                              // may be empty
   uint64_t folded_bytes_limit = 256ull * 1024 * 1024;  // a folded result may not be larger
+  Pulse pulse;                                         // beats between transforms, and within those that walk far
 };
 
 // A rewrite of whatever it finds in a graph.

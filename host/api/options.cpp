@@ -58,8 +58,23 @@ SessionOptions& SessionOptions::SetProviderOption(const std::string& provider, c
 
 SessionOptions& SessionOptions::SetProgress(
     std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress) {
-  impl_->options.progress = std::move(progress);
+  if (!progress) return SetProgress(std::function<bool(const SessionProgress&)>());
+  return SetProgress([progress = std::move(progress)](const SessionProgress& report) {
+    return progress(report.done, report.total, report.text);
+  });
+}
+
+SessionOptions& SessionOptions::SetProgress(std::function<bool(const SessionProgress& progress)> progress) {
+  impl_->options.progress = nullptr;
+  if (!progress) return *this;
+  impl_->options.progress = [progress = std::move(progress)](const core::SessionProgress& report) {
+    return progress({static_cast<SessionPhase>(report.phase), report.done, report.total, report.text});
+  };
   return *this;
+}
+
+std::string_view SessionPhaseName(SessionPhase phase) {
+  return core::SessionPhaseName(static_cast<core::SessionPhase>(phase));
 }
 
 SessionOptions& SessionOptions::SetContextStore(std::shared_ptr<ContextStore> store) {

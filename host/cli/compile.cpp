@@ -39,8 +39,8 @@ Compiled Compile(const CompileFlags& flags) {
   if (flags.force) options.Set("epiphyte.context_overwrite", "1");
 
   Progress progress("compiling " + std::filesystem::path(flags.model).filename().string());
-  options.SetProgress([&progress](uint64_t done, uint64_t total, const std::string&) {
-    progress.Update(done, total);
+  options.SetProgress([&progress](const SessionProgress& at) {
+    progress.Update(at);
     return false;
   });
   Stopwatch stopwatch;

@@ -34,9 +34,14 @@ Progress::~Progress() {
   thread_.join();
 }
 
-void Progress::Update(uint64_t done, uint64_t total) {
+void Progress::Update(const SessionProgress& at) {
+  constexpr size_t kMostText = 40;
+  if (!thread_.joinable()) return;
+  std::string detail(SessionPhaseName(at.phase));
+  if (!at.text.empty()) detail += " " + Printable(at.text.substr(0, kMostText));
   std::lock_guard lock(mutex_);
-  if (total != 0) fraction_ = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+  fraction_ = at.total == 0 ? -1 : std::min(1.0, static_cast<double>(at.done) / static_cast<double>(at.total));
+  detail_ = std::move(detail);
 }
 
 std::string Progress::Bar(int step) const {
@@ -56,7 +61,8 @@ void Progress::Show() {
   if (changed_.wait_for(lock, milliseconds(1000), [this] { return done_; })) return;
   for (int step = 0; !done_; ++step) {
     auto seconds = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - start).count();
-    std::fprintf(stderr, "\r%s [%s] %lld s", what_.c_str(), Bar(step).c_str(), static_cast<long long>(seconds));
+    std::fprintf(stderr, "\r%s [%s] %lld s %s\033[K", what_.c_str(), Bar(step).c_str(), static_cast<long long>(seconds),
+                 detail_.c_str());
     std::fflush(stderr);
     changed_.wait_for(lock, milliseconds(100), [this] { return done_; });
   }

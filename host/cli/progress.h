@@ -1,5 +1,6 @@
 // Progress: a bar on standard error while something long is going on. It shows only on a terminal, only after a
-// second, and is gone when the object is. It fills as Update says; until then a block moves back and forth.
+// second, and is gone when the object is. It fills as Update says; until then a block moves back and forth. What the
+// work is at, as far as Update tells, stands beside it.
 //
 //   Progress progress("compiling resnet50.onnx");
 #pragma once
@@ -10,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "epiphyte/options.hpp"
+
 namespace epiphyte::cli {
 
 class Progress {
@@ -17,7 +20,7 @@ class Progress {
   explicit Progress(std::string what);
   ~Progress();
   // [any thread]
-  void Update(uint64_t done, uint64_t total);
+  void Update(const SessionProgress& at);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -30,6 +33,7 @@ class Progress {
   std::condition_variable changed_;
   bool done_ = false;
   double fraction_ = -1;  // below 0: not known
+  std::string detail_;
   std::thread thread_;
 };
 

@@ -59,8 +59,8 @@ Session OpenSession(const RunFlags& flags, Result* result) {
   SessionOptions options = flags.session.Build();
   if (!flags.profile.empty()) options.SetProfile(flags.profile);
   Progress progress("loading " + std::filesystem::path(flags.model).filename().string());
-  options.SetProgress([&progress](uint64_t done, uint64_t total, const std::string&) {
-    progress.Update(done, total);
+  options.SetProgress([&progress](const SessionProgress& at) {
+    progress.Update(at);
     return false;
   });
   Stopwatch stopwatch;

@@ -88,8 +88,8 @@ void Generate(const Flags& flags) {
     const bool last = i + 1 == flags.models.size();
     Progress progress("compiling " + model.filename().string());
     SessionOptions options = MakeOptions(flags, model, last);
-    options.SetProgress([&progress](uint64_t done, uint64_t total, const std::string&) {
-      progress.Update(done, total);
+    options.SetProgress([&progress](const SessionProgress& at) {
+      progress.Update(at);
       return false;
     });
     Session session(environment, model, options);

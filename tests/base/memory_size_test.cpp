@@ -56,9 +56,7 @@ TEST_F(MemorySizeTest, GivesWayToNoNonsense) {
   EXPECT_EQ(Memory(), 8 * kGigabyte);
 }
 
-TEST(MemorySize, OfThisMachineIsSomething) {
-  EXPECT_GT(MachineMemory(), uint64_t{1} << 20);
-}
+TEST(MemorySize, OfThisMachineIsSomething) { EXPECT_GT(MachineMemory(), uint64_t{1} << 20); }
 
 TEST(MemorySize, IsNoLimitWhereTheSystemSaysNothing) {
   test::TempDir empty;

@@ -52,8 +52,8 @@ std::string Compiled(const std::filesystem::path& model, std::span<char*> settin
   return ResultOf([&] {
     bool waited = false;
     SessionOptions options = With(CompileOptions(), settings);
-    options.SetProgress([&](uint64_t, uint64_t, const std::string&) {
-      if (!std::exchange(waited, true)) WaitAtGate();
+    options.SetProgress([&](const SessionProgress& at) {
+      if (at.phase == SessionPhase::kCompile && !std::exchange(waited, true)) WaitAtGate();
       return false;
     });
     Compile(model, options);

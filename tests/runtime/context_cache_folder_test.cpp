@@ -291,7 +291,7 @@ TEST_F(ContextCacheTest, WaitingForAnotherCanBeCancelled) {
   const auto lock = core::CacheLock::Try(folder.LockPath(key));
   ASSERT_NE(lock, nullptr);
   SessionOptions options = Options();
-  options.progress = [](uint64_t, uint64_t, const std::string& text) { return text.starts_with("waiting"); };
+  options.progress = [](const core::SessionProgress& at) { return at.phase == core::SessionPhase::kWait; };
   EXPECT_THAT(FailureOf([&] { UseModel(options); }), HasSubstr("MODEL_LOAD_CANCELED"));
 }
 

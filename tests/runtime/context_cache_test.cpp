@@ -206,8 +206,8 @@ TEST_F(ContextCacheTest, AModelThatChangesWhileItIsCompiledIsNotKept) {
     g (float[2, 3] x) => (float[2, 3] y) { y = Neg(x) })"));
   SessionOptions options = Options();
   int calls = 0;
-  options.progress = [&](uint64_t, uint64_t, const std::string&) {
-    if (calls++ == 0) fs::rename(dir_ / "next.onnx", model_);
+  options.progress = [&](const core::SessionProgress& at) {
+    if (at.phase == core::SessionPhase::kCompile && calls++ == 0) fs::rename(dir_ / "next.onnx", model_);
     return false;
   };
   EXPECT_FALSE(UseModel(options).cached);

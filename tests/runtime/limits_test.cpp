@@ -40,8 +40,8 @@ class LimitsTest : public testing::Test {
 };
 
 TEST_F(LimitsTest, AnOutputAboveTheLimitOfAValueFailsBeforeItIsMade) {
-  const auto session = Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }",
-                            {{"session.max_value_bytes", "1000000000"}});
+  const auto session =
+      Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }", {{"session.max_value_bytes", "1000000000"}});
   EXPECT_THAT(Outcome(*session, {Int64s({1}, {600'000'000})}),
               AllOf(StartsWith("FAIL"), HasSubstr("ConstantOfShape"), HasSubstr("a value of 2400000000 bytes"),
                     HasSubstr("session.max_value_bytes allows 1000000000")));
@@ -53,6 +53,12 @@ TEST_F(LimitsTest, AValueOfExactlyTheLimitIsAllowed) {
       Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }", {{"session.max_value_bytes", "4000"}});
   EXPECT_EQ(Outcome(*session, {Int64s({1}, {1000})}), "OK");
   EXPECT_NE(Outcome(*session, {Int64s({1}, {1001})}), "OK");
+}
+
+TEST_F(LimitsTest, WhatATensorCostsBesidesItsDataCountsForTheRunAlone) {
+  const auto session =
+      Make("g (int64[1] s) => (float[N] y) { y = ConstantOfShape(s) }", {{"session.max_value_bytes", "4"}});
+  EXPECT_EQ(Outcome(*session, {Int64s({1}, {1})}), "OK");
 }
 
 TEST_F(LimitsTest, AValueInsideAPartitionIsLimitedToo) {
@@ -132,6 +138,17 @@ TEST_F(LimitsTest, WithoutOptionsTheMachinesMemoryIsTheLimit) {
   EXPECT_THAT(Outcome(*session, {Int64s({1}, {int64_t{1} << 42})}),
               AllOf(StartsWith("FAIL"), HasSubstr("session.max_value_bytes"),
                     HasSubstr(std::to_string(environment_->memory() / 2))));
+}
+
+TEST_F(LimitsTest, AModelWithMoreNodesThanTheLimitIsRefusedNestedOnesIncluded) {
+  const std::string_view graph = R"(g (bool c, float[1] x) => (float[1] y) {
+        y = If(c) <then_branch = a () => (float[1] p) { p0 = Neg(x) p = Abs(p0) },
+                   else_branch = b () => (float[1] q) { q = Neg(x) }> })";
+  EXPECT_NE(Make(graph, {{"session.max_nodes", "4"}}), nullptr);
+  EXPECT_THAT(FailureOf([&] {
+                Make(graph, {{"session.max_nodes", "3"}});
+              }),
+              AllOf(StartsWith("FAIL"), HasSubstr("the model has 4 nodes or more, session.max_nodes allows 3")));
 }
 
 TEST_F(LimitsTest, ALoopWithoutEndCanBeCancelled) {

@@ -45,7 +45,11 @@ class FoldConstants final : public Transform {
 
   bool Apply(Graph& graph, const TransformContext& context) override {
     bool changed = false;
-    for (Node* node : graph.TopologicalOrder()) changed |= Fold(graph, *node, context);
+    uint64_t done = 0;
+    for (Node* node : graph.TopologicalOrder()) {
+      if (Fold(graph, *node, context)) changed = true;
+      if (++done % 64 == 0) Beat(context.pulse, done, graph.node_count(), name());
+    }
     return changed;
   }
 

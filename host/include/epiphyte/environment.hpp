@@ -26,10 +26,10 @@ struct EnvironmentOptions {
   bool use_system_folders = true;
   // Models, external data and contexts are mapped into memory. A program that truncates such a file (instead of putting
   // a new one in its place by renaming) makes the next read of it raise SIGBUS, which ends a process. true: the first
-  // environment takes over SIGBUS; a fault in a file that Epiphyte has mapped becomes an error of the session that reads
-  // it, naming the file, with code FAIL; everything else goes to the handler that was there before, a sanitizer's too,
-  // or ends the process as it would have. A handler that the application installs later takes precedence, and should
-  // pass on what it doesn't know to the one it replaced. false in every environment: SIGBUS is never touched.
+  // environment takes over SIGBUS; a fault in a file that Epiphyte has mapped becomes an error of the session that
+  // reads it, naming the file, with code FAIL; everything else goes to the handler that was there before, a sanitizer's
+  // too, or ends the process as it would have. A handler that the application installs later takes precedence, and
+  // should pass on what it doesn't know to the one it replaced. false in every environment: SIGBUS is never touched.
   bool guard_mapped_files = true;
   // Sets priorities, options, allow and deny lists. Empty: the user's, then the system's epiphyte.yaml.
   std::filesystem::path policy_file;

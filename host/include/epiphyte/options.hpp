@@ -28,6 +28,26 @@ struct OptionDescription {
   std::string description;
 };
 
+// What the creation of a session is at, in this order as far as a session has it.
+enum class SessionPhase {
+  kWait = 0,       // for another session that compiles the same model for the context cache
+  kRead = 1,       // the model, its external data, their digests
+  kTransform = 2,  // functions and rewrites
+  kPartition = 3,  // asking providers
+  kLoad = 4,       // contexts
+  kCompile = 5,
+  kWrite = 6,  // the context model
+};
+// "waiting", "reading", "transforming", "partitioning", "loading", "compiling", "writing"
+EPIPHYTE_API std::string_view SessionPhaseName(SessionPhase phase);
+
+struct SessionProgress {
+  SessionPhase phase = SessionPhase::kRead;
+  uint64_t done = 0;   // of `total`: bytes, nodes, or what a provider counts
+  uint64_t total = 0;  // 0: not known
+  std::string text;    // what it is about: a file, a partition, what a provider says; may be empty
+};
+
 class EPIPHYTE_API SessionOptions {
  public:
   SessionOptions();
@@ -55,8 +75,12 @@ class EPIPHYTE_API SessionOptions {
   // Writes a Chrome trace there when the session ends.
   SessionOptions& SetProfile(const std::filesystem::path& path);
 
-  // Called while a provider compiles or loads a context, from the thread that creates the session. Returning true
-  // cancels: the session's constructor then throws MODEL_LOAD_CANCELED.
+  // Called while a session is created: at the start of each phase and, in long ones, several times a second as far as
+  // the work is Epiphyte's own; within a provider as often as it reports. On the thread that creates the session, or on
+  // one of the provider's. Returning true cancels: the session's constructor then throws MODEL_LOAD_CANCELED, and no
+  // file is left behind.
+  SessionOptions& SetProgress(std::function<bool(const SessionProgress& progress)> progress);
+  // As above, without the phase.
   SessionOptions& SetProgress(std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress);
 
   // Payloads of EPContext nodes and external initializers are written and read through the store, see
@@ -75,8 +99,8 @@ class EPIPHYTE_API SessionOptions {
 struct RunOptions {
   // Names of the outputs that are wanted, in the order they are returned; empty: all of the model's.
   std::vector<std::string> outputs;
-  // Ends the run early: it throws FAIL soon after request_stop() of the token's source. Between the nodes of a partition
-  // and in every iteration of a loop it is looked at, not within one operator.
+  // Ends the run early: it throws FAIL soon after request_stop() of the token's source. Between the nodes of a
+  // partition and in every iteration of a loop it is looked at, not within one operator.
   std::stop_token stop;
 };
 

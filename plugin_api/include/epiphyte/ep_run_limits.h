@@ -1,9 +1,9 @@
 /* Run limits: how much memory a run may use, and whether the application still wants it.
  *
  * Sessions limit the bytes of one value and of a whole run (session.max_value_bytes, session.max_run_bytes; by default
- * from the machine's memory). Outputs that are made through EpRunApi are checked by the host. A plugin whose kernels take
- * memory of their own that depends on the data (values inside a partition, scratch) says so before it allocates: the
- * table below is the extension "ep.run_limits/1" of EpHostInfo::GetExtension, null on hosts that have no limits.
+ * from the machine's memory). Outputs that are made through EpRunApi are checked by the host. A plugin whose kernels
+ * take memory of their own that depends on the data (values inside a partition, scratch) says so before it allocates:
+ * the table below is the extension "ep.run_limits/1" of EpHostInfo::GetExtension, null on hosts that have no limits.
  *
  * Example
  *     const EpRunLimitsApi* limits = (const EpRunLimitsApi*)host->GetExtension(EP_RUN_LIMITS_EXTENSION);

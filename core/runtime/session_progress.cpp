@@ -1,0 +1,58 @@
+#include "core/runtime/session_progress.h"
+
+#include <array>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+
+std::string_view SessionPhaseName(SessionPhase phase) {
+  static constexpr std::array<std::string_view, 7> kNames = {"waiting", "reading",   "transforming", "partitioning",
+                                                             "loading", "compiling", "writing"};
+  const auto index = static_cast<size_t>(phase);
+  return index < kNames.size() ? kNames[index] : "unknown";
+}
+
+bool ProgressReporter::State::Tell(uint64_t done, uint64_t total, std::string_view text) {
+  if (report && !cancelled) cancelled = report({phase, done, total, std::string(text)});
+  return cancelled;
+}
+
+void ProgressReporter::State::ThrowIfCancelled() const {
+  if (!cancelled) return;
+  Fail(StatusCode::kModelLoadCanceled, "creating the session was cancelled while {}", SessionPhaseName(phase));
+}
+
+ProgressReporter::ProgressReporter(SessionProgressFunction report) { state_->report = std::move(report); }
+
+ProgressReporter::~ProgressReporter() { state_->report = nullptr; }
+
+void ProgressReporter::Enter(SessionPhase phase, std::string_view text) {
+  state_->ThrowIfCancelled();
+  state_->phase = phase;
+  Report(0, 0, text);
+}
+
+void ProgressReporter::Report(uint64_t done, uint64_t total, std::string_view text) {
+  state_->Tell(done, total, text);
+  state_->ThrowIfCancelled();
+}
+
+void ProgressReporter::ThrowIfCancelled() const { state_->ThrowIfCancelled(); }
+
+Pulse ProgressReporter::MakePulse() const {
+  if (!state_->report) return {};
+  return [state = state_](uint64_t done, uint64_t total, std::string_view text) {
+    state->Tell(done, total, text);
+    state->ThrowIfCancelled();
+  };
+}
+
+ProgressFunction ProgressReporter::MakePluginProgress() const {
+  if (!state_->report) return {};
+  return [state = state_](uint64_t done, uint64_t total, const std::string& text) {
+    return state->Tell(done, total, text);
+  };
+}
+
+}  // namespace epiphyte::core
