@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-enum class ValueKind { kFlag, kText, kLevel, kVerify, kCount };
+enum class ValueKind { kFlag, kText, kLevel, kVerify, kCount, kBytes };
 
 struct Known {
   OptionInfo info;
@@ -59,10 +59,10 @@ constexpr std::array kKnown = {
           ValueKind::kCount},
     Known{{"session.max_run_bytes", "0",
            "What a run may use of memory for values, all together; 0: three quarters of the machine's memory"},
-          ValueKind::kCount},
+          ValueKind::kBytes},
     Known{
         {"session.max_value_bytes", "0", "What one value of a run may use of memory; 0: half of the machine's memory"},
-        ValueKind::kCount},
+        ValueKind::kBytes},
     Known{
         {"session.model_external_initializers_file_folder_path", "", "Where external data of the model is looked for"},
         ValueKind::kText},
@@ -110,7 +110,9 @@ void SessionOptions::Set(std::string_view key, std::string_view value) {
       expected = "full or header";
       break;
     case ValueKind::kCount:
-      fits = !value.empty() && value.size() <= 18 && value.find_first_not_of("0123456789") == std::string_view::npos;
+    case ValueKind::kBytes:
+      fits = !value.empty() && value.size() <= (known.kind == ValueKind::kBytes ? 18 : 12) &&
+             value.find_first_not_of("0123456789") == std::string_view::npos;
       expected = "a whole number";
       break;
     case ValueKind::kText:
