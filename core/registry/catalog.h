@@ -29,7 +29,7 @@ enum class PluginState {
   kReady,  // manifest fine, library not opened yet
   kLoaded,
   kDisabled,
-  kShadowed,  // another plugin of that name, or source, comes first
+  kShadowed,  // another plugin of that name, or source, comes first; its turn comes when that one can't be loaded
   kDenied,
   kWrongPlatform,
   kAbiTooOld,
@@ -53,6 +53,7 @@ struct PluginEntry {
   std::filesystem::path library;               // absolute; empty when unknown
   int64_t priority = 0;                        // after the policy
   std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
+  size_t found = 0;                            // place in the search order
 };
 
 // A device as the plugin described it, copied.
@@ -109,8 +110,9 @@ class Catalog {
   std::vector<PluginEntry> entries() const;
   const std::vector<SearchedFolder>& folders() const;
 
-  // Opens the library if need be. Throws NOT_FOUND (no such name; names the nearest and the installed ones) or EP_FAIL
-  // with the entry's message and hint when it can't be used.
+  // Opens the library if need be. One that can't be used after all leaves its name to the next that has it, with a
+  // warning in the log. Throws NOT_FOUND (no such name; names the nearest and the installed ones) or EP_FAIL with the
+  // first one's message and hint when none can be used.
   const LoadedPlugin& Load(std::string_view name);
   // As Load, but a failure only changes the entry's state. Null when it can't be used.
   const LoadedPlugin* TryLoad(std::string_view name);

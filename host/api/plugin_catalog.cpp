@@ -47,10 +47,6 @@ void AddDevices(const core::LoadedPlugin& plugin, PluginInfo* info) {
   }
 }
 
-bool MayBeLoaded(const core::PluginEntry& entry) {
-  return entry.state == core::PluginState::kReady || entry.state == core::PluginState::kLoaded;
-}
-
 }  // namespace
 
 std::vector<PluginInfo> PluginCatalog::List() const {
@@ -82,8 +78,14 @@ PluginInfo PluginCatalog::Probe(std::string_view name) const {
 std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
   return Translate([&] {
     core::Catalog& catalog = environment_->catalog();
-    for (const core::PluginEntry& entry : catalog.entries()) {
-      if (MayBeLoaded(entry)) catalog.TryLoad(entry.manifest.name);
+    // One that fails may leave its name or a source to another, which is then probed too.
+    for (bool more = true; more;) {
+      more = false;
+      for (const core::PluginEntry& entry : catalog.entries()) {
+        if (entry.state != core::PluginState::kReady) continue;
+        catalog.TryLoad(entry.manifest.name);
+        more = true;
+      }
     }
     std::vector<PluginInfo> plugins;
     for (const core::PluginEntry& entry : catalog.entries()) {

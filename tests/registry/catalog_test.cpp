@@ -185,6 +185,41 @@ TEST_F(CatalogTest, AManifestThatIsNotForThisHostTakesNoNameAway) {
   EXPECT_THAT(listing, ElementsAre(" BadManifest", "acme Ready", "acme WrongPlatform"));
 }
 
+TEST_F(CatalogTest, NorDoesOneWithoutItsLibraryOrForAnotherAbi) {
+  Install("1.yaml", ManifestText("acme", "missing.so"));
+  Install("2.yaml", test::ManifestWith("abi: 7.3"));
+  Install("3.yaml", ManifestText("acme", "lib.so"));
+  Install("4.yaml", ManifestText("acme", "lib.so"));
+  EXPECT_THAT(Listing(), ElementsAre("acme LibraryMissing", "acme AbiTooNew", "acme Ready", "acme Shadowed"));
+}
+
+TEST_F(CatalogTest, WhenTheFirstOfANameCantBeOpenedTheNextHasItsTurn) {
+  folder_.Write("p/second.so", "nor this");
+  Install("1.yaml", ManifestText("acme", "lib.so"));
+  Install("2.yaml", ManifestText("acme", "second.so"));
+  Install("3.yaml", ManifestText("zeta", "second.so"));
+  Catalog catalog(options_, &test::FakeHost());
+  EXPECT_EQ(catalog.entries()[1].state, PluginState::kShadowed);
+  EXPECT_EQ(catalog.TryLoad("acme"), nullptr);
+  for (size_t i : {0, 1}) {
+    EXPECT_EQ(catalog.entries()[i].state, PluginState::kInitFailed) << i;
+    EXPECT_THAT(catalog.entries()[i].message, HasSubstr("is not a shared library"));
+  }
+  EXPECT_EQ(catalog.entries()[2].state, PluginState::kReady) << "nobody asked for it";
+  EXPECT_THAT(ErrorOf(StatusCode::kEpFail, [&] { catalog.Load("acme"); }), HasSubstr("p/lib.so"))
+      << "of several, the one found first is what one wants to know about";
+}
+
+TEST_F(CatalogTest, WhenTheOwnerOfASourceCantBeOpenedTheNextOwnsIt) {
+  Install("1.yaml", ManifestText("high", "lib.so", "sources: [S]\npriority: 2"));
+  Install("2.yaml", ManifestText("low", "lib.so", "sources: [S]\npriority: 1"));
+  Catalog catalog(options_, &test::FakeHost());
+  EXPECT_EQ(catalog.OwnerOfSource("S"), "high");
+  EXPECT_EQ(catalog.TryLoad("high"), nullptr);
+  EXPECT_EQ(catalog.OwnerOfSource("S"), "low");
+  EXPECT_EQ(catalog.entries()[1].state, PluginState::kReady);
+}
+
 TEST_F(CatalogTest, ADisabledManifestHidesTheOnesBehindIt) {
   Install("1.yaml", ManifestText("acme", "lib.so", "enabled: false"));
   Install("2.yaml", ManifestText("acme", "lib.so"));
@@ -200,6 +235,13 @@ TEST_F(CatalogTest, ASourceBelongsToTheFirstUsablePlugin) {
   EXPECT_EQ(catalog.OwnerOfSource("S"), "high");
   EXPECT_EQ(catalog.OwnerOfSource("U"), "");
   EXPECT_THAT(catalog.entries()[2].message, HasSubstr("source 'S' belongs to plugin 'high'"));
+}
+
+TEST_F(CatalogTest, APluginThatLosesItsSourceTakesNoNameAway) {
+  Install("1.yaml", ManifestText("acme", "lib.so", "sources: [S]\npriority: 1"));
+  Install("2.yaml", ManifestText("acme", "lib.so", "sources: [T]\npriority: 3"));
+  Install("3.yaml", ManifestText("high", "lib.so", "sources: [S]\npriority: 2"));
+  EXPECT_THAT(Listing(), ElementsAre("acme Ready", "high Ready", "acme Shadowed"));
 }
 
 TEST_F(CatalogTest, ThePolicyDecidesOverManifests) {
