@@ -198,7 +198,7 @@ Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::ma
   std::vector<PluginEntry> entries;
   entries.reserve(search.manifests.size());
   for (const std::filesystem::path& path : search.manifests) entries.push_back(ReadEntry(path));
-  DecideAll(&entries, impl_->policy, *host);
+  DecideAll(&entries, impl_->policy, *host, options.elevated);
   for (PluginEntry& entry : entries) {
     for (const std::string& note : entry.manifest.notes) Log(LogLevel::kInfo, "registry", "{}", note);
     impl_->items.push_back({std::move(entry), nullptr});

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/file_trust.h"
 #include "core/registry/manifest.h"
 #include "epiphyte/ep_plugin.h"
 
@@ -86,6 +87,8 @@ struct CatalogOptions {
   bool use_system_folders = true;  // those of this installation and of the system
   // Empty: the user's epiphyte.yaml, and if there is none the system's.
   std::filesystem::path policy_file;
+  // With raised privileges, plugins that others could have put there are refused; else there is a note about them.
+  bool elevated = IsElevated();
 };
 
 // A folder searched (or a single manifest given as a path) and what was found there, for `doctor`.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/file_trust.h"
 #include "core/registry/descriptor.h"
 
 namespace epiphyte::core {
@@ -97,6 +98,21 @@ void CheckLibrary(PluginEntry* entry) {
       "install the library or correct `library` in the manifest");
 }
 
+// Whoever can write a plugin decides what this process runs.
+void CheckWriters(PluginEntry* entry, bool elevated, FileTrust* trust) {
+  for (const fs::path& path : {entry->manifest.path, entry->library}) {
+    const std::string reason = trust->ReasonAgainstCanonical(path);
+    if (reason.empty()) continue;
+    const std::string what = fmt::format("others could change this plugin: {}", reason);
+    entry->manifest.notes.push_back(what);
+    if (elevated) {
+      Set(entry, PluginState::kDenied, fmt::format("{}; a process with raised privileges doesn't load it", what),
+          "install the plugin where only root can write");
+    }
+    return;
+  }
+}
+
 bool IsLoaded(const PluginEntry& entry) { return entry.state == PluginState::kLoaded; }
 
 std::string NameOf(const PluginEntry& owner) {
@@ -180,7 +196,8 @@ void Shadow(const std::vector<PluginEntry*>& entries) {
   }
 }
 
-void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host) {
+void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host, bool elevated) {
+  FileTrust trust;
   size_t place = 0;
   for (PluginEntry& entry : *entries) {
     entry.found = place++;
@@ -191,6 +208,7 @@ void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const Ep
       if (IsReady(entry)) CheckPolicy(&entry, policy);
       if (IsReady(entry)) CheckLibrary(&entry);
     }
+    if (IsReady(entry)) CheckWriters(&entry, elevated, &trust);
   }
   std::sort(entries->begin(), entries->end(), ComesBefore);
   std::vector<PluginEntry*> sorted;

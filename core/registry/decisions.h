@@ -9,8 +9,8 @@
 namespace epiphyte::core {
 
 // `entries` come in search order, BadManifest ones marked; they leave in the total order, each with its state. Looks at
-// the file system (is the library there?) and opens nothing.
-void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host);
+// the file system (is the library there, and who can write it?) and opens nothing.
+void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host, bool elevated);
 
 // Decides between those that could be used (Ready, Loaded, or Shadowed before): who has a name and who a source, the
 // others become Shadowed. `entries` are in the total order. What is Loaded keeps what it has. Of the rest, the first in

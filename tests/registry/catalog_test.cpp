@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::ErrorOf;
 using test::ManifestText;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -218,6 +219,33 @@ TEST_F(CatalogTest, WhenTheOwnerOfASourceCantBeOpenedTheNextOwnsIt) {
   EXPECT_EQ(catalog.TryLoad("high"), nullptr);
   EXPECT_EQ(catalog.OwnerOfSource("S"), "low");
   EXPECT_EQ(catalog.entries()[1].state, PluginState::kReady);
+}
+
+TEST_F(CatalogTest, APluginThatOthersCanChangeIsNotedAndRefusedWithRaisedPrivileges) {
+  for (const char* name : {"p", "p/lib.so", "p/a.yaml"}) {
+    Install("a.yaml", ManifestText("acme", "lib.so"));
+    options_.elevated = false;
+    EXPECT_THAT(Only().manifest.notes, IsEmpty());
+    fs::permissions(root_ / name, fs::perms::others_write, fs::perm_options::add);
+    EXPECT_EQ(Only().state, PluginState::kReady);
+    EXPECT_THAT(Only().manifest.notes,
+                ElementsAre(AllOf(HasSubstr((root_ / name).string()), HasSubstr("can be written by others"))));
+    options_.elevated = true;
+    EXPECT_EQ(Only().state, PluginState::kDenied);
+    EXPECT_THAT(Only().message, AllOf(HasSubstr((root_ / name).string()), HasSubstr("raised privileges")));
+    fs::permissions(root_ / name, fs::perms::others_write, fs::perm_options::remove);
+    EXPECT_EQ(Only().state, PluginState::kReady);
+  }
+}
+
+TEST_F(CatalogTest, APluginThatOthersCanChangeTakesNoNameAwayWithRaisedPrivileges) {
+  folder_.Write("q/lib.so", "");
+  folder_.Write("q/a.yaml", ManifestText("acme", "lib.so"));
+  Install("a.yaml", ManifestText("acme", "lib.so"));
+  options_.paths = {root_ / "p", root_ / "q"};
+  options_.elevated = true;
+  fs::permissions(root_ / "p", fs::perms{0777});
+  EXPECT_THAT(Listing(), ElementsAre("acme Denied", "acme Ready"));
 }
 
 TEST_F(CatalogTest, ADisabledManifestHidesTheOnesBehindIt) {
