@@ -109,7 +109,8 @@ class Catalog {
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
-  // In the total order: priority (higher first), name, path; unusable ones keep their place.
+  // In the total order: priority (higher first), the fallback provider after others, name, path; unusable ones keep
+  // their place.
   std::vector<PluginEntry> entries() const;
   const std::vector<SearchedFolder>& folders() const;
 

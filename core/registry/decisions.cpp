@@ -174,7 +174,7 @@ std::vector<PluginEntry*> ShadowSources(const std::vector<PluginEntry*>& entries
 
 bool ComesBefore(const PluginEntry& a, const PluginEntry& b) {
   const auto rank = [](const PluginEntry& entry) {
-    return std::tuple(-entry.priority, std::string_view(entry.manifest.name),
+    return std::tuple(-entry.priority, entry.manifest.fallback, std::string_view(entry.manifest.name),
                       std::string_view(entry.manifest.path.native()));
   };
   return rank(a) < rank(b);

@@ -18,7 +18,7 @@ void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const Ep
 // away from others; a manifest that somebody disabled does, because hiding those behind it is what that is for.
 void Shadow(const std::vector<PluginEntry*>& entries);
 
-// The total order: priority, higher first; name; path.
+// The total order: priority, higher first; the fallback provider after others; name; path.
 bool ComesBefore(const PluginEntry& a, const PluginEntry& b);
 
 }  // namespace epiphyte::core

@@ -248,6 +248,13 @@ TEST_F(CatalogTest, APluginThatOthersCanChangeTakesNoNameAwayWithRaisedPrivilege
   EXPECT_THAT(Listing(), ElementsAre("acme Denied", "acme Ready"));
 }
 
+TEST_F(CatalogTest, AFallbackComesAfterOthersOfItsPriority) {
+  Install("1.yaml", ManifestText("alpha", "lib.so", "fallback: true"));
+  Install("2.yaml", ManifestText("beta", "lib.so"));
+  Install("3.yaml", ManifestText("gamma", "lib.so", "priority: -1"));
+  EXPECT_THAT(Listing(), ElementsAre("beta Ready", "alpha Ready", "gamma Ready"));
+}
+
 TEST_F(CatalogTest, ADisabledManifestHidesTheOnesBehindIt) {
   Install("1.yaml", ManifestText("acme", "lib.so", "enabled: false"));
   Install("2.yaml", ManifestText("acme", "lib.so"));
