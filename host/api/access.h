@@ -4,16 +4,17 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/graph/type.h"
+#include "core/graph/value.h"
 #include "core/partition/placement.h"
 #include "core/runtime/session.h"
 #include "core/runtime/session_options.h"
-#include "core/graph/value.h"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/options.hpp"
@@ -37,6 +38,13 @@ struct Session::Impl {
   core::Session session;
   std::vector<ValueInfo> inputs;
   std::vector<ValueInfo> outputs;
+  std::optional<ContextFiles> files;
+};
+
+struct TypeInfo::Impl {
+  std::shared_ptr<const core::Type> type;
+  std::optional<std::vector<Dimension>> shape;
+  TypeInfo element;
 };
 
 class Access {
@@ -46,7 +54,8 @@ class Access {
   }
   static const core::SessionOptions& Of(const SessionOptions& options) { return options.impl_->options; }
   static Session::Impl& Of(const Session& session) { return *session.impl_; }
-  static const std::shared_ptr<const core::Type>& Of(const TypeInfo& type) { return type.type_; }
+  // Null for an unknown type.
+  static std::shared_ptr<const core::Type> Of(const TypeInfo& type) { return type.impl_ ? type.impl_->type : nullptr; }
   static core::Value* Of(const Value& value) { return value.value_; }
   // Null for an empty value.
   static core::ValuePtr Share(const Value& value) { return core::ValuePtr::Share(value.value_); }

@@ -24,6 +24,9 @@ std::shared_ptr<Impl> Open(const Environment& environment, Model&&... model) {
     auto impl = std::make_shared<Impl>(Access::Of(environment), std::forward<Model>(model)...);
     impl->inputs = Describe(impl->session.inputs());
     impl->outputs = Describe(impl->session.outputs());
+    if (const core::ContextOutput* output = impl->session.context_output()) {
+      impl->files = ContextFiles{output->model, output->files, output->context_nodes, output->plain_nodes};
+    }
     return impl;
   });
 }
@@ -46,11 +49,7 @@ Placement Session::placement() const {
 
 bool Session::has_context() const { return impl_->session.has_context(); }
 
-std::optional<ContextFiles> Session::context_files() const {
-  const core::ContextOutput* output = impl_->session.context_output();
-  if (output == nullptr) return std::nullopt;
-  return ContextFiles{output->model, output->files, output->context_nodes, output->plain_nodes};
-}
+const std::optional<ContextFiles>& Session::context_files() const { return impl_->files; }
 
 std::vector<Value> Session::Run(std::span<const NamedValue> inputs, const RunOptions& options) const {
   return Translate([&] {

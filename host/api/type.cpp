@@ -32,30 +32,40 @@ TypeInfo TypeInfo::Tensor(ElementType element, std::optional<std::vector<Dimensi
 }
 
 TypeInfo TypeInfo::Sequence(const TypeInfo& element) {
-  return Translate([&] { return TypeInfo(core::Type::Sequence(OrUnknown(element.type_))); });
+  return Translate([&] { return TypeInfo(core::Type::Sequence(OrUnknown(Access::Of(element)))); });
 }
 
 TypeInfo TypeInfo::Optional(const TypeInfo& element) {
-  return Translate([&] { return TypeInfo(core::Type::Optional(OrUnknown(element.type_))); });
+  return Translate([&] { return TypeInfo(core::Type::Optional(OrUnknown(Access::Of(element)))); });
+}
+
+TypeInfo::TypeInfo(std::shared_ptr<const core::Type> type) {
+  if (type == nullptr) return;
+  std::optional<std::vector<Dimension>> shape;
+  if (type->shape()) {
+    shape.emplace();
+    for (const core::Dim& dim : *type->shape()) shape->push_back({dim.value, dim.symbol});
+  }
+  TypeInfo element(type->element());
+  impl_ = std::make_shared<const Impl>(Impl{std::move(type), std::move(shape), std::move(element)});
 }
 
 ValueKind TypeInfo::kind() const {
-  return type_ == nullptr ? ValueKind::kEmpty : static_cast<ValueKind>(type_->kind());
+  return impl_ == nullptr ? ValueKind::kEmpty : static_cast<ValueKind>(impl_->type->kind());
 }
 
 ElementType TypeInfo::element_type() const {
-  return type_ == nullptr ? ElementType::kUndefined : static_cast<ElementType>(type_->element_type());
+  return impl_ == nullptr ? ElementType::kUndefined : static_cast<ElementType>(impl_->type->element_type());
 }
 
-std::optional<std::vector<Dimension>> TypeInfo::shape() const {
-  if (type_ == nullptr || !type_->shape()) return std::nullopt;
-  std::vector<Dimension> shape;
-  for (const core::Dim& dim : *type_->shape()) shape.push_back({dim.value, dim.symbol});
-  return shape;
+const std::optional<std::vector<Dimension>>& TypeInfo::shape() const& {
+  static const auto* const kUnknownRank = new std::optional<std::vector<Dimension>>;
+  return impl_ == nullptr ? *kUnknownRank : impl_->shape;
 }
 
-TypeInfo TypeInfo::element() const { return type_ == nullptr ? TypeInfo() : TypeInfo(type_->element()); }
+// An unknown type's element is unknown too.
+const TypeInfo& TypeInfo::element() const& { return impl_ == nullptr ? *this : impl_->element; }
 
-std::string TypeInfo::ToString() const { return OrUnknown(type_)->ToString(); }
+std::string TypeInfo::ToString() const { return OrUnknown(Access::Of(*this))->ToString(); }
 
 }  // namespace epiphyte

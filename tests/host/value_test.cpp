@@ -135,7 +135,34 @@ TEST(TypeInfo, SpellsItselfOut) {
   EXPECT_EQ(TypeInfo::Sequence(type).element().ToString(), type.ToString());
   EXPECT_EQ(TypeInfo::Optional(type).kind(), ValueKind::kOptional);
   EXPECT_EQ(TypeInfo().kind(), ValueKind::kEmpty);
-  EXPECT_FALSE(TypeInfo::Tensor(ElementType::kInt64).shape().has_value());
+  const TypeInfo unranked = TypeInfo::Tensor(ElementType::kInt64);
+  EXPECT_FALSE(unranked.shape().has_value());
+  EXPECT_FALSE(TypeInfo().element().kind() != ValueKind::kEmpty);
+}
+
+// C++ ends the life of a temporary optional before a loop over what it held begins. So a shape is a reference into its
+// type, and a type that is a temporary itself has none.
+template <typename T>
+concept GivesAShape = requires(T&& type) {
+  std::forward<T>(type).shape();
+};
+static_assert(GivesAShape<TypeInfo&> && GivesAShape<const TypeInfo&>);
+static_assert(!GivesAShape<TypeInfo> && !GivesAShape<const TypeInfo>);
+
+TEST(TypeInfo, ItsShapeCanBeWalkedInPlace) {
+  const TypeInfo type =
+      TypeInfo::Tensor(ElementType::kFloat, std::vector<Dimension>{{2, ""}, {-1, "a long symbol, on the heap"}});
+  std::string walked;
+  for (const Dimension& dimension : *type.shape()) walked += std::to_string(dimension.size) + dimension.symbol + ";";
+  EXPECT_EQ(walked, "2;-1a long symbol, on the heap;");
+  EXPECT_EQ(&*type.shape(), &*type.shape()) << "a reference, not a copy";
+
+  const TypeInfo list = TypeInfo::Sequence(type);
+  walked.clear();
+  for (const Dimension& dimension : *list.element().shape()) walked += dimension.symbol;
+  EXPECT_EQ(walked, "a long symbol, on the heap");
+  const TypeInfo copy = TypeInfo::Sequence(type).element();
+  EXPECT_EQ(copy.shape()->size(), 2u) << "a copy outlives the type it is from";
 }
 
 }  // namespace

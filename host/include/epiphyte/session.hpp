@@ -47,8 +47,8 @@ class EPIPHYTE_API Session {
   const std::vector<ValueInfo>& inputs() const;  // without initializers
   const std::vector<ValueInfo>& outputs() const;
   Placement placement() const;
-  bool has_context() const;  // some part was loaded from an EPContext node
-  std::optional<ContextFiles> context_files() const;
+  bool has_context() const;                                  // some part was loaded from an EPContext node
+  const std::optional<ContextFiles>& context_files() const;  // nullopt: none were written
 
   // Inputs by name; one that is left out must be optional. Returns the outputs that `options` names. Throws
   // INVALID_ARGUMENT when a name, type or shape doesn't fit.

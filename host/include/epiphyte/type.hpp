@@ -2,6 +2,8 @@
 //
 //   for (const epiphyte::ValueInfo& input : session.inputs()) {
 //     std::cout << input.name << ' ' << input.type.ToString() << '\n';  // "x tensor(float)[batch,3,224,224]"
+//     if (!input.type.shape()) continue;
+//     for (const epiphyte::Dimension& dimension : *input.type.shape()) …
 //   }
 #pragma once
 
@@ -112,16 +114,23 @@ class EPIPHYTE_API TypeInfo {
   static TypeInfo Sequence(const TypeInfo& element);
   static TypeInfo Optional(const TypeInfo& element);
 
-  ValueKind kind() const;                               // kEmpty: unknown
-  ElementType element_type() const;                     // of tensors; of maps the key's
-  std::optional<std::vector<Dimension>> shape() const;  // nullopt: unknown rank
-  TypeInfo element() const;                             // of sequences and optionals; of maps the value's
-  std::string ToString() const;                         // "tensor(float)[1,3,height,?]"
+  ValueKind kind() const;            // kEmpty: unknown
+  ElementType element_type() const;  // of tensors; of maps the key's
+  std::string ToString() const;      // "tensor(float)[1,3,height,?]"
+
+  // nullopt: unknown rank. It lives as long as the type or a copy of it, so a type without a name has none to give:
+  // `for (const auto& d : *Make().shape())` would walk a shape that is gone.
+  const std::optional<std::vector<Dimension>>& shape() const&;
+  const std::optional<std::vector<Dimension>>& shape() const&& = delete;
+  // Of sequences and optionals; of maps the value's.
+  const TypeInfo& element() const&;
+  TypeInfo element() const&& { return static_cast<const TypeInfo&>(*this).element(); }
 
  private:
   friend class Access;
-  explicit TypeInfo(std::shared_ptr<const core::Type> type) : type_(std::move(type)) {}
-  std::shared_ptr<const core::Type> type_;
+  struct Impl;
+  explicit TypeInfo(std::shared_ptr<const core::Type> type);
+  std::shared_ptr<const Impl> impl_;  // null: unknown
 };
 
 // A model's input or output.
