@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "core/abi/handles.h"
+#include "core/base/reason.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 namespace {
@@ -39,7 +41,7 @@ ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& heade
     return NoAnswer(plugin, error.what());
   } catch (const std::exception& error) {
     return NoAnswer(plugin, fmt::format("let an exception escape ({}); report this to the plugin's vendor",
-                                        CleanText(error.what(), 512)));
+                                        PrintableLine(ReasonOf(error), 512)));
   } catch (...) {
     return NoAnswer(plugin, "let an exception escape; report this to the plugin's vendor");
   }

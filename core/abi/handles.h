@@ -105,8 +105,7 @@ extern const EpRunLimitsApi kRunLimitsApi;
 template <typename Body>
 EpStatus* Guard(Body&& body) noexcept;
 
-// A string from a plugin: null becomes "", anything past `limit` bytes is cut off, and bytes that aren't UTF-8 text are
-// replaced, so that messages and files stay readable.
+// A string from a plugin as PrintableLine makes it, so that messages and files stay readable; null becomes "".
 std::string CleanText(const char* text, size_t limit = 4096);
 
 }  // namespace epiphyte::core

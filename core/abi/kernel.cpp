@@ -1,6 +1,8 @@
 // Kernel: Execute on the host's side. This is on the path of every run, so it allocates nothing of its own.
 #include "core/abi/handles.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 
@@ -62,7 +64,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
     if (state != nullptr) GiveState(state);
     Fail(StatusCode::kEpFail,
          "provider '{}': Execute of '{}' let an exception escape ({}); report this to the plugin's vendor",
-         provider_->name(), name_, CleanText(error.what(), 512));
+         provider_->name(), name_, PrintableLine(ReasonOf(error), 512));
   } catch (...) {
     if (state != nullptr) GiveState(state);
     Fail(StatusCode::kEpFail,

@@ -5,6 +5,8 @@
 
 #include "core/abi/handles.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 namespace {
@@ -18,7 +20,7 @@ void CallPlugin(const std::string& provider, std::string_view function, Call&& c
     status = call();
   } catch (const std::exception& error) {
     Fail(StatusCode::kEpFail, "{} let an exception escape ({}); report this to the plugin's vendor", context,
-         CleanText(error.what(), 512));
+         PrintableLine(ReasonOf(error), 512));
   } catch (...) {
     Fail(StatusCode::kEpFail, "{} let an exception escape; report this to the plugin's vendor", context);
   }
@@ -48,8 +50,11 @@ std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const Pro
 Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
     : plugin_(plugin), thread_pool_(config.thread_pool), progress_(config.progress) {
   if (config.device >= std::max<size_t>(1, plugin.devices.size())) {
-    Fail(StatusCode::kInvalidArgument, "provider '{}': device {} was asked for, but it has {}; see `epiphyte doctor`",
-         plugin.name, config.device, plugin.devices.size());
+    const size_t count = plugin.devices.size();
+    Fail(StatusCode::kInvalidArgument,
+         "provider '{}': device {} was asked for, but {}, and counting begins at 0; `epiphyte doctor` lists them",
+         plugin.name, config.device,
+         count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
   }
   std::vector<EpKeyValue> options;
   for (const auto& [key, value] : config.options) options.push_back({key.c_str(), value.c_str()});

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/abi/handles.h"
+#include "core/base/text.h"
 
 namespace epiphyte::core {
 namespace {
@@ -65,49 +66,9 @@ void ThrowIfFailed(EpStatus* status, std::string_view context) {
   throw Error(code, std::move(message));
 }
 
-namespace {
-
-// Length of the UTF-8 sequence at `text`, 0 when it is none. Overlong forms and surrogates count as none.
-size_t Utf8Length(const char* text, size_t available) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char first = byte(0);
-  size_t length = first < 0x80                    ? 1
-                  : first >= 0xC2 && first < 0xE0 ? 2
-                  : first >= 0xE0 && first < 0xF0 ? 3
-                  : first >= 0xF0 && first < 0xF5 ? 4
-                                                  : 0;
-  if (length == 0 || length > available) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) >= 0xA0) || (first == 0xF0 && byte(1) < 0x90) ||
-      (first == 0xF4 && byte(1) >= 0x90)) {
-    return 0;
-  }
-  return length;
-}
-
-}  // namespace
-
 std::string CleanText(const char* text, size_t limit) {
   if (text == nullptr) return {};
-  size_t size = strnlen(text, limit);
-  std::string clean;
-  clean.reserve(size);
-  for (size_t i = 0; i < size;) {
-    size_t length = Utf8Length(text + i, size - i);
-    if (length == 0) {
-      clean += '?';
-      ++i;
-    } else if (length == 1 && static_cast<unsigned char>(text[i]) < 0x20) {
-      clean += ' ';
-      ++i;
-    } else {
-      clean.append(text + i, length);
-      i += length;
-    }
-  }
-  return clean;
+  return PrintableLine({text, strnlen(text, limit + 1)}, limit);
 }
 
 }  // namespace epiphyte::core

@@ -1,6 +1,9 @@
 #include "core/base/text.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <iterator>
 
 namespace epiphyte::core {
 namespace {
@@ -38,6 +41,15 @@ Character Decode(std::string_view text, size_t offset) {
 
 bool IsControl(uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point <= 0x9F); }
 
+// Line and paragraph separator: line breaks that are no control characters.
+bool IsLineBreak(uint32_t code_point) { return code_point == 0x2028 || code_point == 0x2029; }
+
+// Marks, embeddings, overrides and isolates: what follows them may be shown in another place than where it stands.
+bool ChangesDirection(uint32_t code_point) {
+  return code_point == 0x061C || code_point == 0x200E || code_point == 0x200F ||
+         (code_point >= 0x202A && code_point <= 0x202E) || (code_point >= 0x2066 && code_point <= 0x2069);
+}
+
 bool IsAllowedControl(uint32_t code_point) { return code_point == '\t' || code_point == '\n' || code_point == '\r'; }
 
 }  // namespace
@@ -58,9 +70,9 @@ std::string PrintableLine(std::string_view text, size_t max_bytes) {
     const Character character = Decode(text, offset);
     const size_t length = character.length == 0 ? 1 : character.length;
     if (line.size() + length > max_bytes) return line + "...";
-    if (character.length == 0) {
+    if (character.length == 0 || ChangesDirection(character.code_point)) {
       line += '?';
-    } else if (IsControl(character.code_point)) {
+    } else if (IsControl(character.code_point) || IsLineBreak(character.code_point)) {
       line += ' ';
     } else {
       line += text.substr(offset, length);
@@ -68,6 +80,28 @@ std::string PrintableLine(std::string_view text, size_t max_bytes) {
     offset += length;
   }
   return line;
+}
+
+std::string PrintableJson(std::string_view json) {
+  std::string printable;
+  printable.reserve(json.size());
+  for (size_t offset = 0; offset < json.size();) {
+    const Character character = Decode(json, offset);
+    const uint32_t code_point = character.code_point;
+    if (character.length == 0) {
+      printable += '?';
+      ++offset;
+      continue;
+    }
+    // Structure is ASCII, so all of these are inside strings, and those below U+0020 are escaped already.
+    if (code_point >= 0x7F && (IsControl(code_point) || IsLineBreak(code_point) || ChangesDirection(code_point))) {
+      fmt::format_to(std::back_inserter(printable), "\\u{:04x}", code_point);
+    } else {
+      printable += json.substr(offset, character.length);
+    }
+    offset += character.length;
+  }
+  return printable;
 }
 
 }  // namespace epiphyte::core

@@ -11,8 +11,12 @@ namespace epiphyte::core {
 // carriage return; text.size() when all of it is text.
 size_t FindNonText(std::string_view text);
 
-// One line that is safe to print: line breaks and other control characters become spaces, bytes that aren't UTF-8
-// become '?', and what is longer than `max_bytes` is cut at a character and ends in "...".
+// One line that is safe to print: line breaks and other control characters (C0 and C1) become spaces; bytes that aren't
+// UTF-8 and characters that change the direction of text become '?'; what is longer than `max_bytes` is cut at a
+// character and ends in "...".
 std::string PrintableLine(std::string_view text, size_t max_bytes = 1024);
+
+// The same document, safe to print: what PrintableLine replaces is written as \u escapes, so nothing is lost.
+std::string PrintableJson(std::string_view json);
 
 }  // namespace epiphyte::core

@@ -38,5 +38,33 @@ TEST(PrintableLine, CutsLongTextBetweenCharacters) {
   EXPECT_EQ(PrintableLine("abc\xC3\xA9", 5), "abc\xC3\xA9");
 }
 
+// U+009B alone begins a command on many terminals.
+TEST(PrintableLine, ReplacesControlCharactersOfEverySet) {
+  EXPECT_EQ(PrintableLine("a\xC2\x9B"
+                          "31mb"),
+            "a 31mb");
+  EXPECT_EQ(PrintableLine("a\xC2\x80\xC2\x9F"
+                          "b"),
+            "a  b");
+  EXPECT_EQ(PrintableLine("a\xE2\x80\xA8"
+                          "b\xE2\x80\xA9"
+                          "c"),
+            "a b c")
+      << "line and paragraph separator";
+}
+
+TEST(PrintableLine, ReplacesWhatChangesTheDirectionOfText) {
+  for (const char* mark : {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066",
+                           "\u2067", "\u2068", "\u2069"}) {
+    EXPECT_EQ(PrintableLine(std::string("a") + mark + "b"), "a?b") << testing::PrintToString(std::string(mark));
+  }
+  EXPECT_EQ(PrintableLine("\u05D0\u0627 \u2065\u206A"), "\u05D0\u0627 \u2065\u206A") << "letters and neighbours stay";
+}
+
+TEST(PrintableJson, EscapesTheSameAndLosesNothing) {
+  EXPECT_EQ(PrintableJson("{\"n\": \"a\u202Eb\xC2\x9B\x7F\u00E9\"}\n"), "{\"n\": \"a\\u202eb\\u009b\\u007f\u00E9\"}\n");
+  EXPECT_EQ(PrintableJson("\xFF"), "?");
+}
+
 }  // namespace
 }  // namespace epiphyte::core

@@ -1,0 +1,16 @@
+#include "epiphyte/text.hpp"
+
+#include "core/base/text.h"
+#include "host/api/access.h"
+
+namespace epiphyte {
+
+std::string PrintableText(std::string_view text, size_t max_bytes) {
+  return Translate([&] { return core::PrintableLine(text, max_bytes); });
+}
+
+std::string PrintableJson(std::string_view json) {
+  return Translate([&] { return core::PrintableJson(json); });
+}
+
+}  // namespace epiphyte
