@@ -26,10 +26,62 @@ namespace {
 constexpr std::string_view kPrefix = ".epiphyte-";
 constexpr std::string_view kSuffix = ".staged";
 
-std::string Reason(int error) { return std::generic_category().message(error); }
+std::string_view Advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT: return "make room or choose another folder";
+    case EFBIG: return "raise the limit on the size of files";
+    case EMFILE:
+    case ENFILE: return "raise the limit on open files";
+    case ENOENT:
+    case ENOTDIR: return "create the folder first";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "choose a folder that you may write to";
+    case ENAMETOOLONG: return "choose a shorter name";
+    default: return "check the disk or choose another folder";
+  }
+}
+
+// What the system says, and what to do.
+std::string Reason(int error) { return fmt::format("{}; {}", std::generic_category().message(error), Advice(error)); }
 
 std::filesystem::path FolderOf(const std::filesystem::path& target) {
   return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+}
+
+std::string_view KindOf(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR: return "a folder";
+    case S_IFIFO: return "a named pipe";
+    case S_IFSOCK: return "a socket";
+    case S_IFBLK:
+    case S_IFCHR: return "a device";
+    default: return "no regular file";
+  }
+}
+
+// Where a link such as /dev/stdout leads is a matter of the process that asks: it names no place for a file.
+bool LeadsToOpenFile(const std::filesystem::path& link) {
+  std::error_code error;
+  return std::filesystem::read_symlink(link, error).string().starts_with("/proc/");
+}
+
+void CheckKind(const std::filesystem::path& target) {
+  if (!target.has_filename()) {
+    Fail(StatusCode::kInvalidArgument, "'{}' names no file; give the path of a file", target.string());
+  }
+  struct stat info = {};
+  if (lstat(target.c_str(), &info) != 0) return;
+  const bool link = S_ISLNK(info.st_mode);
+  if (link && LeadsToOpenFile(target)) {
+    Fail(StatusCode::kInvalidArgument, "'{}' leads to an open file of a process; give the path of a file",
+         target.string());
+  }
+  if (link && stat(target.c_str(), &info) != 0) return;  // it leads nowhere
+  if (S_ISREG(info.st_mode)) return;
+  Fail(StatusCode::kInvalidArgument, "'{}' {} {}; only regular files are replaced, give another path", target.string(),
+       link ? "leads to" : "is", KindOf(info.st_mode));
 }
 
 // The target's own name is not part of it: a name of 255 bytes is allowed, and the two must not exceed that together.
@@ -80,15 +132,31 @@ int RenameIfAbsent(const char* from, const char* to) {
 }  // namespace
 
 StagedFile::StagedFile(std::filesystem::path target) : target_(std::move(target)) {
-  if (!target_.has_filename()) {
-    Fail(StatusCode::kInvalidArgument, "'{}' names no file; give the path of a file", target_.string());
-  }
+  CheckKind(target_);
   const std::filesystem::path folder = FolderOf(target_);
+  int error = 0;
   do {
-    staged_ = folder / StagedName();
-    fd_ = CreateLocked(staged_);
-  } while (fd_ < 0 && errno == EAGAIN);
-  if (fd_ < 0) Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(errno));
+    const std::filesystem::path staged = folder / StagedName();
+    unfinished_.Make(staged, [&] {
+      fd_ = CreateLocked(staged);
+      error = fd_ < 0 ? errno : 0;
+    });
+    if (fd_ >= 0) staged_ = staged;
+  } while (error == EAGAIN);
+  if (error != 0) Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(error));
+}
+
+void StagedFile::CheckTarget(const std::filesystem::path& target) {
+  CheckKind(target);
+  const std::filesystem::path folder = FolderOf(target);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    Fail(StatusCode::kInvalidArgument, "'{}' can't be written: '{}' is no folder; create it first", target.string(),
+         folder.string());
+  }
+  if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(errno));
+  }
 }
 
 StagedFile::~StagedFile() {
@@ -146,6 +214,7 @@ void StagedFile::Sync(const Pulse& pulse) {
 
 void StagedFile::Commit(bool overwrite) {
   Sync();
+  CheckKind(target_);  // once more: there may be another one by now
   if (overwrite) {
     if (rename(staged_.c_str(), target_.c_str()) != 0) {
       Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target_.string(), Reason(errno));
@@ -157,6 +226,7 @@ void StagedFile::Commit(bool overwrite) {
     Fail(StatusCode::kFail, "'{}' can't be created: {}", target_.string(), Reason(error));
   }
   staged_.clear();
+  unfinished_.Forget();
   close(fd_);
   fd_ = -1;
   SyncFolder(FolderOf(target_));

@@ -5,6 +5,9 @@
 // last. The staged name starts with a dot. The file is locked while it is written, so that what a killed process left
 // behind can be told from what a living one is writing.
 //
+// Only regular files are replaced. A symbolic link is never followed: a file takes its place, unless it leads to
+// something that is no regular file.
+//
 //   StagedFile file(target);
 //   file.Write(data, size);
 //   file.Commit(/*overwrite=*/false);
@@ -15,12 +18,13 @@
 #include <string>
 
 #include "core/base/pulse.h"
+#include "core/base/unfinished.h"
 
 namespace epiphyte::core {
 
 class StagedFile {
  public:
-  // Throws FAIL when the folder can't be written, naming it.
+  // Throws FAIL when the folder can't be written, naming it, and INVALID_ARGUMENT when the target is there and no file.
   explicit StagedFile(std::filesystem::path target);
   ~StagedFile();
   StagedFile(const StagedFile&) = delete;
@@ -40,12 +44,16 @@ class StagedFile {
   // With overwrite false an existing target is an error, also when it appears at this very moment.
   void Commit(bool overwrite);
 
+  // Whether `target` can be written, as far as can be known without writing: for work that takes long before it writes.
+  // Throws what the constructor and Commit would.
+  static void CheckTarget(const std::filesystem::path& target);
   // Removes staged files in `folder` whose process ended without removing them. Never throws: they are in nobody's way.
   static void RemoveAbandoned(const std::filesystem::path& folder) noexcept;
 
  private:
   std::filesystem::path target_;
   std::filesystem::path staged_;
+  Unfinished unfinished_;
   int fd_ = -1;
   uint64_t size_ = 0;
   bool synced_ = false;

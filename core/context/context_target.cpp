@@ -1,12 +1,10 @@
 #include "core/context/context_target.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/safe_path.h"
+#include "core/base/staged_file.h"
 #include "core/base/text.h"
 
 namespace epiphyte::core {
@@ -22,19 +20,12 @@ void ContextTarget::Validate() const {
          "ep.context_file_path is not set; a model from memory has no name to derive the context model's from");
   }
   const bool in_store = ModelStore() != nullptr;
-  if (!model.has_filename() || (!in_store && std::filesystem::is_directory(model, error))) {
+  if (!model.has_filename()) {
     Fail(StatusCode::kInvalidArgument,
          "ep.context_file_path '{}' is a folder; give the path of the .onnx file to write", model.string());
   }
-  if (!in_store && !std::filesystem::is_directory(folder(), error)) {
-    Fail(StatusCode::kInvalidArgument, "folder '{}' for the context model does not exist; create it first",
-         folder().string());
-  }
   // Found out now, not after minutes of compiling.
-  if (!in_store && access(folder().c_str(), W_OK | X_OK) != 0) {
-    Fail(StatusCode::kFail, "folder '{}' can't be written: {}; choose another ep.context_file_path", folder().string(),
-         std::generic_category().message(errno));
-  }
+  if (!in_store) StagedFile::CheckTarget(model);
   if (!external_initializers.empty()) {
     const std::filesystem::path name(external_initializers);
     if (name.has_parent_path() || name.is_absolute() || name == "." || name == ".." ||
@@ -66,7 +57,7 @@ void ContextTarget::Validate() const {
                                : std::filesystem::exists(std::filesystem::symlink_status(model, error));
   if (exists) {
     Fail(StatusCode::kFail,
-         "'{}' exists already; remove it, choose another ep.context_file_path, or ask for overwriting (--force)",
+         "'{}' exists already; remove it, choose another ep.context_file_path, or set epiphyte.context_overwrite to 1",
          model.string());
   }
 }

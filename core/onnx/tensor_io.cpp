@@ -1,10 +1,10 @@
 #include "core/onnx/tensor_io.h"
 
 #include <cstring>
-#include <fstream>
 
 #include "core/base/error.h"
 #include "core/base/mapped_file.h"
+#include "core/base/staged_file.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/proto_fields.h"
@@ -224,15 +224,12 @@ ValuePtr ReadValueFile(const std::filesystem::path& path, const Type& type) {
 void WriteValueFile(const std::filesystem::path& path, const Value& value, const Type& type, std::string_view name) {
   WireWriter counter;
   WriteValue(value, type, name, counter);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  const ByteSink sink = [&file](const void* data, uint64_t size) {
-    file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-  };
+  StagedFile file(path);
+  const ByteSink sink = [&file](const void* data, uint64_t size) { file.Write(data, size); };
   WireWriter writer(std::move(counter), sink);
   WriteValue(value, type, name, writer);
   writer.Flush();
-  file.close();
-  if (!file) Fail(StatusCode::kFail, "'{}' can't be written: {}", path.string(), std::strerror(errno));
+  file.Commit(/*overwrite=*/true);
 }
 
 }  // namespace epiphyte::core

@@ -1,7 +1,7 @@
 #include "core/runtime/session.h"
 
 #include <algorithm>
-#include <fstream>
+#include <exception>
 #include <unordered_map>
 
 #include "core/abi/host_tables.h"
@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/mapping_guard.h"
 #include "core/base/memory_size.h"
+#include "core/base/staged_file.h"
 #include "core/base/text.h"
 #include "core/runtime/context_cache.h"
 #include "core/runtime/session_builder.h"
@@ -43,7 +44,9 @@ struct Session::Impl {
     };
     limits.value_bytes = limit("session.max_value_bytes", environment.memory() / 2);
     limits.run_bytes = limit("session.max_run_bytes", environment.memory() / 4 * 3);
-    if (!profile_path.empty()) profiler = std::make_unique<Profiler>();
+    if (profile_path.empty()) return;
+    StagedFile::CheckTarget(profile_path);
+    profiler = std::make_unique<Profiler>();
   }
 
   void Open(Environment& environment, const ModelSource& source, const SessionOptions& options) {
@@ -129,10 +132,11 @@ Session::Session(Environment& environment, const void* bytes, size_t size, const
 }
 
 Session::~Session() {
-  if (impl_->profile_path.empty()) return;
-  std::ofstream file(impl_->profile_path, std::ios::binary);
-  file << ProfileJson();
-  if (!file.flush()) Log(LogLevel::kError, "session", "the profile could not be written to '{}'", impl_->profile_path);
+  try {
+    SaveProfile();
+  } catch (const std::exception& error) {
+    Log(LogLevel::kError, "session", "the profile is lost: {}", error.what());
+  }
 }
 
 const std::vector<ValueSpec>& Session::inputs() const { return impl_->inputs; }
@@ -143,6 +147,15 @@ const ContextOutput* Session::context_output() const {
   return impl_->context_output ? &*impl_->context_output : nullptr;
 }
 std::string Session::ProfileJson() const { return impl_->profiler ? impl_->profiler->ToJson() : std::string(); }
+
+void Session::SaveProfile() {
+  const std::string path = std::exchange(impl_->profile_path, "");
+  if (path.empty()) return;
+  StagedFile file(path);
+  const std::string json = ProfileJson();
+  file.Write(json.data(), json.size());
+  file.Commit(/*overwrite=*/true);
+}
 
 namespace {
 

@@ -68,7 +68,7 @@ class Session {
   const std::vector<ValueSpec>& inputs() const;  // without initializers
   const std::vector<ValueSpec>& outputs() const;
   const Placement& placement() const;
-  bool has_context() const;                     // something was loaded from an EPContext node
+  bool has_context() const;  // something was loaded from an EPContext node
   // Null unless a context model was written: in a share group only the last session has one.
   const ContextOutput* context_output() const;
 
@@ -83,6 +83,8 @@ class Session {
 
   // Chrome trace of what has been recorded so far, as JSON; "" when profiling is off.
   std::string ProfileJson() const;
+  // Writes it to SessionOptions::profile_path now, and not again at the end. Throws FAIL when that is impossible.
+  void SaveProfile();
 
  private:
   struct Impl;

@@ -73,4 +73,8 @@ std::string Session::ProfileJson() const {
   return Translate([&] { return impl_->session.ProfileJson(); });
 }
 
+void Session::SaveProfile() const {
+  Translate([&] { impl_->session.SaveProfile(); });
+}
+
 }  // namespace epiphyte

@@ -8,23 +8,34 @@
 namespace epiphyte {
 namespace {
 
-const core::Type& Known(const TypeInfo& type) {
-  if (Access::Of(type) == nullptr) {
-    throw Error(StatusCode::kInvalidArgument,
-                "the type of the value is unknown; pass the type that the model declares");
+// `value`: which one, for the error.
+std::shared_ptr<const core::Type> Known(const TypeInfo& type, std::string_view value,
+                                        const std::filesystem::path& file) {
+  if (type.kind() == ValueKind::kEmpty) {
+    throw Error(
+        StatusCode::kInvalidArgument,
+        fmt::format("the type of {} in file '{}' is unknown: the model declares none; pass the type that it has", value,
+                    file.string()));
   }
-  return *Access::Of(type);
+  return Access::Of(type);
+}
+
+// A tensor says itself what it is.
+TypeInfo TypeOf(const Value& value, const TypeInfo& declared) {
+  const bool known = declared.kind() != ValueKind::kEmpty || !value.IsTensor();
+  return known ? declared : TypeInfo::Tensor(value.element_type());
 }
 
 }  // namespace
 
 Value LoadValue(const std::filesystem::path& path, const TypeInfo& type) {
-  return Translate([&] { return Access::Wrap(core::ReadValueFile(path, Known(type))); });
+  return Translate([&] { return Access::Wrap(core::ReadValueFile(path, *Known(type, "the value", path))); });
 }
 
 void SaveValue(const std::filesystem::path& path, const Value& value, const TypeInfo& type, std::string_view name) {
   if (!value) throw Error(StatusCode::kInvalidArgument, fmt::format("'{}' has no value to write", name));
-  Translate([&] { core::WriteValueFile(path, *Access::Of(value), Known(type), name); });
+  const auto known = Known(TypeOf(value, type), fmt::format("value '{}'", name), path);
+  Translate([&] { core::WriteValueFile(path, *Access::Of(value), *known, name); });
 }
 
 }  // namespace epiphyte

@@ -1,6 +1,8 @@
 #include "core/base/staged_file.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -8,8 +10,10 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <thread>
 
+#include "core/base/unfinished.h"
 #include "tests/base/error_of.h"
 #include "tests/framework/temp_dir.h"
 
@@ -178,6 +182,99 @@ TEST(StagedFile, SweepingNeverDisturbsWriters) {
   done = true;
   sweeper.join();
   EXPECT_EQ(FilesIn(folder.path()), 1u);
+}
+
+// --- What may be replaced
+
+// A pipe would hold up whoever opens it; here nothing is opened.
+TEST(StagedFile, OnlyRegularFilesAreReplaced) {
+  const TempDir folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  fs::create_directory(folder / "folder");
+  fs::create_symlink("pipe", folder / "link_to_pipe");
+  fs::create_symlink("/dev/null", folder / "link_to_device");
+  fs::create_symlink("/proc/self/fd/1", folder / "link_to_output");
+  const std::pair<fs::path, const char*> kTargets[] = {{folder / "pipe", "is a named pipe"},
+                                                       {folder / "folder", "is a folder"},
+                                                       {"/dev/null", "is a device"},
+                                                       {folder / "link_to_pipe", "leads to a named pipe"},
+                                                       {folder / "link_to_device", "leads to a device"},
+                                                       {folder / "link_to_output", "an open file of a process"}};
+  for (const auto& [target, kind] : kTargets) {
+    for (const auto& attempt : {std::function<void()>([&] { StagedFile file(target); }),
+                                std::function<void()>([&] { StagedFile::CheckTarget(target); })}) {
+      const std::string message = ErrorOf(StatusCode::kInvalidArgument, attempt);
+      EXPECT_THAT(message, HasSubstr(kind)) << target;
+      EXPECT_THAT(message, HasSubstr(target.string()));
+    }
+  }
+  EXPECT_EQ(FilesIn(folder.path()), 5u) << "all of them stay, and nothing is staged";
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+}
+
+TEST(StagedFile, WhatBecomesAPipeMeanwhileStaysOne) {
+  const TempDir folder;
+  StagedFile file(folder / "model.bin");
+  file.Write("new", 3);
+  ASSERT_EQ(mkfifo((folder / "model.bin").c_str(), 0600), 0);
+  EXPECT_THAT(ErrorOf(StatusCode::kInvalidArgument, [&] { file.Commit(true); }), HasSubstr("is a named pipe"));
+  EXPECT_TRUE(fs::is_fifo(folder / "model.bin"));
+}
+
+TEST(StagedFile, ALinkIsReplacedAndNeverFollowed) {
+  const TempDir folder;
+  folder.Write("precious", "precious");
+  fs::create_symlink("precious", folder / "link");
+  fs::create_symlink("nowhere", folder / "dangling");
+  for (const char* name : {"link", "dangling"}) {
+    StagedFile file(folder / name);
+    file.Write("new", 3);
+    file.Commit(true);
+    EXPECT_FALSE(fs::is_symlink(folder / name)) << name;
+    EXPECT_EQ(ReadFile(folder / name), "new");
+  }
+  EXPECT_EQ(ReadFile(folder / "precious"), "precious");
+  EXPECT_FALSE(fs::exists(folder / "nowhere"));
+}
+
+TEST(StagedFile, CheckTargetFindsWhatWouldFail) {
+  const TempDir folder;
+  folder.Write("file", "old");
+  StagedFile::CheckTarget(folder / "file");
+  StagedFile::CheckTarget(folder / "new");
+  EXPECT_THAT(ErrorOf(StatusCode::kInvalidArgument, [&] { StagedFile::CheckTarget(folder / "absent/new"); }),
+              testing::AllOf(HasSubstr("absent"), HasSubstr("create it first")));
+  EXPECT_THAT(ErrorOf(StatusCode::kInvalidArgument, [&] { StagedFile::CheckTarget(folder / "file/new"); }),
+              HasSubstr("is no folder"));
+  EXPECT_EQ(ReadFile(folder / "file"), "old");
+  EXPECT_EQ(FilesIn(folder.path()), 1u) << "checking makes nothing";
+}
+
+// --- The end of a process
+
+// In a process of its own: afterwards nothing is written any more.
+TEST(StagedFile, AllThatIsStagedIsRemovedWhenTheProcessEnds) {
+  const TempDir folder;
+  fs::create_directory(folder / "entry");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    StagedFile first(folder / "first"), second(folder / "second"), committed(folder / "committed");
+    first.Write("abc", 3);
+    committed.Commit(false);
+    Unfinished entry;
+    entry.Make(folder / "entry/new", [&] { fs::create_directory(folder / "entry/new"); });
+    StagedFile inside(folder / "entry/new/file");
+    Unfinished::RemoveAll();
+    const std::string refused = ErrorOf(StatusCode::kFail, [&] { StagedFile late(folder / "late"); });
+    _exit(refused.find("the program is ending") == std::string::npos ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(FilesIn(folder / "entry"), 0u);
+  EXPECT_EQ(FilesIn(folder.path()), 2u) << "what was in place already, and the folder";
+  EXPECT_TRUE(fs::exists(folder / "committed"));
 }
 
 }  // namespace

@@ -62,22 +62,18 @@ class EPIPHYTE_API SessionOptions {
   std::string Get(std::string_view key) const;
 
   // Providers in order of priority; the first call replaces the default, which is every usable plugin in the
-  // catalog's order. The fallback provider (the bundled CPU provider) comes after those that are listed if it isn't
-  // listed itself, and in the default where its priority puts it. Throws INVALID_ARGUMENT when the provider is already
-  // listed.
+  // catalog's order. Throws INVALID_ARGUMENT when the provider is already listed.
   SessionOptions& AddProvider(std::string name, std::map<std::string, std::string> options = {});
   // An option of a provider that need not be listed: of the fallback provider, say. Creating a session that doesn't use
-  // the provider throws INVALID_ARGUMENT, and a provider that has been given options must work.
-  //
-  // Keys and values are the provider's own, but for one key that is Epiphyte's with every provider: `device`, the
-  // number of the device to use among those that `epiphyte doctor` lists for it, from 0.
+  // the provider throws INVALID_ARGUMENT.
   SessionOptions& SetProviderOption(const std::string& provider, const std::string& key, const std::string& value);
   // Names of the providers added.
   std::vector<std::string> providers() const;
 
   // Threads a run may use, the caller's included; 0: one for each physical core that the process may use.
   SessionOptions& SetThreadCount(uint32_t count);
-  // Writes a Chrome trace there when the session ends.
+  // Writes a Chrome trace there when the session ends or Session::SaveProfile is called. Creating a session throws
+  // when nothing can be written there.
   SessionOptions& SetProfile(const std::filesystem::path& path);
 
   // Called while a session is created: at the start of each phase and, in long ones, several times a second as far as

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,7 +55,7 @@ struct PluginInfo {
   std::vector<std::string> device_kinds;       // as the manifest says
   std::vector<DeviceInfo> devices;             // as the plugin says; empty unless it is loaded
   std::map<std::string, std::string> options;  // defaults, the policy file applied
-  std::vector<std::string> notes;              // unknown keys in the manifest, others who could change the plugin
+  std::vector<std::string> notes;              // unknown keys in the manifest and the like
 
   bool usable() const { return state == "Ready" || state == "Loaded"; }
 };
@@ -75,7 +76,10 @@ class EPIPHYTE_API PluginCatalog {
   std::vector<SearchedFolder> Folders() const;
   // Opens the plugin's library if need be and asks it for its devices. Whatever goes wrong is in the result's state.
   // Throws NOT_FOUND when there is no plugin of that name.
-  PluginInfo Probe(std::string_view name) const;
+  PluginInfo Probe(std::string_view name) const { return Probe(name, {}); }
+  // `step` is told before each call into the plugin what comes next, "calling GetDevices": a program that probes in a
+  // process of its own can say where a plugin ended it.
+  PluginInfo Probe(std::string_view name, const std::function<void(std::string_view step)>& step) const;
   // As List, with every plugin probed that can be.
   std::vector<PluginInfo> ProbeAll() const;
 

@@ -61,6 +61,9 @@ class EPIPHYTE_API Session {
 
   // Chrome trace of what has been recorded so far; "" unless SessionOptions::SetProfile was called.
   std::string ProfileJson() const;
+  // Writes the trace now, and not again when the session ends, which can't report a failure. Throws FAIL when it can't
+  // be written.
+  void SaveProfile() const;
 
  private:
   friend class Access;

@@ -14,6 +14,8 @@ namespace epiphyte {
 
 // `type` says which message the file holds. Throws NO_SUCHFILE, or INVALID_PROTOBUF when it holds something else.
 EPIPHYTE_API Value LoadValue(const std::filesystem::path& path, const TypeInfo& type);
+// Writes in one step and replaces what is there, as WriteFile (files.hpp) does. `type` may be unknown when the value is
+// a tensor; `name` is written with it.
 EPIPHYTE_API void SaveValue(const std::filesystem::path& path, const Value& value, const TypeInfo& type,
                             std::string_view name);
 

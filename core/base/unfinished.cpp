@@ -1,0 +1,61 @@
+#include "core/base/unfinished.h"
+
+#include <mutex>
+#include <system_error>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+constinit std::mutex g_mutex;
+constinit Unfinished* g_first = nullptr;
+constinit bool g_ending = false;
+
+void RefuseAtEnd() {
+  if (g_ending) Fail(StatusCode::kFail, "nothing is written any more: the program is ending");
+}
+
+}  // namespace
+
+void Unfinished::Make(const std::filesystem::path& path, const std::function<void()>& make) {
+  Forget();
+  std::filesystem::path copy = path;
+  const std::lock_guard lock(g_mutex);
+  RefuseAtEnd();
+  make();
+  path_ = std::move(copy);
+  next_ = g_first;
+  if (next_ != nullptr) next_->previous_ = this;
+  g_first = this;
+}
+
+void Unfinished::Forget() noexcept {
+  if (path_.empty()) return;
+  const std::lock_guard lock(g_mutex);
+  if (next_ != nullptr) next_->previous_ = previous_;
+  (previous_ != nullptr ? previous_->next_ : g_first) = next_;
+  previous_ = next_ = nullptr;
+  path_.clear();
+}
+
+void Unfinished::Undisturbed(const std::function<void()>& step) {
+  const std::lock_guard lock(g_mutex);
+  RefuseAtEnd();
+  step();
+}
+
+void Unfinished::RemoveAll() noexcept {
+  const std::lock_guard lock(g_mutex);
+  g_ending = true;
+  for (const Unfinished* item = g_first; item != nullptr; item = item->next_) {
+    try {
+      std::error_code ignored;
+      std::filesystem::remove_all(item->path_, ignored);
+    } catch (const std::exception&) {
+      // No memory; the next process to write there sweeps what is left.
+    }
+  }
+}
+
+}  // namespace epiphyte::core
