@@ -37,7 +37,10 @@ bool CacheLock::Take() {
     do {
       error = flock(fd_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
     } while (error == EINTR);
-    if (error != EWOULDBLOCK && (error != 0 || IsStillThere(fd_, file_))) return true;
+    if (error != EWOULDBLOCK && (error != 0 || IsStillThere(fd_, file_))) {
+      unfinished_.Make(file_, [] {});
+      return true;
+    }
     close(fd_);
     fd_ = -1;
     if (error == EWOULDBLOCK) return false;

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 
+#include "core/base/unfinished.h"
+
 namespace epiphyte::core {
 
 class CacheLock {
@@ -28,6 +30,7 @@ class CacheLock {
   bool Take();
 
   std::filesystem::path file_;
+  Unfinished unfinished_;
   int fd_ = -1;
 };
 

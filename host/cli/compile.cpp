@@ -7,7 +7,7 @@
 #include "epiphyte/error.hpp"
 #include "epiphyte/session.hpp"
 #include "host/cli/commands.h"
-#include "host/cli/progress.h"
+#include "host/cli/open_session.h"
 #include "host/cli/session_flags.h"
 #include "host/cli/stopwatch.h"
 #include "host/cli/text.h"
@@ -37,14 +37,8 @@ Compiled Compile(const CompileFlags& flags) {
   if (!flags.output.empty()) options.Set("ep.context_file_path", flags.output);
   if (flags.embed) options.Set("ep.context_embed_mode", "1");
   if (flags.force) options.Set("epiphyte.context_overwrite", "1");
-
-  Progress progress("compiling " + std::filesystem::path(flags.model).filename().string());
-  options.SetProgress([&progress](const SessionProgress& at) {
-    progress.Update(at);
-    return false;
-  });
   Stopwatch stopwatch;
-  Session session(environment, std::filesystem::path(flags.model), options);
+  const Session session = OpenSession(environment, flags.model, options, "compiling");
   double milliseconds = stopwatch.Milliseconds();
   std::optional<ContextFiles> files = session.context_files();
   if (!files) {

@@ -1,31 +1,22 @@
 // `epiphyte`: the command line over the public C++ API.
 //
-// Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong. An error is one line on standard
-// error; standard output carries results only.
+// host/cli/program.h says what its exit codes are and where errors go.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <exception>
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "epiphyte/environment.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/program.h"
 #include "host/cli/text.h"
 
 namespace epiphyte::cli {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
-
-int Report(int code, std::string message) {
-  // Exceptions of the command line parser may span lines.
-  std::cerr << "epiphyte: error: " << Printable(message) << '\n';
-  return code;
-}
+constexpr const char* kProgram = "epiphyte";
 
 std::vector<std::string> CommandNames(const std::vector<Command>& commands) {
   std::vector<std::string> names;
@@ -58,7 +49,7 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
     message = "argument '" + found + "' is not expected";
     if (flag != extras.end()) message += DidYouMean(found, FlagNames(*command));
   }
-  return Report(kUsage, message + " (see " + name + " --help)");
+  return ReportError(kProgram, kUsage, message + " (see " + name + " --help)");
 }
 
 int Main(int argc, char** argv) {
@@ -70,12 +61,14 @@ int Main(int argc, char** argv) {
                                    AddCacheCommand(app)};
   std::vector<std::string> names = CommandNames(commands);
   if (argc < 2) {
-    return Report(kUsage, "no command given; use one of: " + Join(names, ", ") + " (see epiphyte --help)");
+    return ReportError(kProgram, kUsage,
+                       "no command given; use one of: " + Join(names, ", ") + " (see epiphyte --help)");
   }
   std::string first = argv[1];
   if (!first.starts_with("-") && std::ranges::find(names, first) == names.end()) {
-    return Report(
-        kUsage, "unknown command '" + first + "'" + DidYouMean(first, names) + "; commands are: " + Join(names, ", "));
+    return ReportError(
+        kProgram, kUsage,
+        "unknown command '" + first + "'" + DidYouMean(first, names) + "; commands are: " + Join(names, ", "));
   }
 
   try {
@@ -96,12 +89,5 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace epiphyte::cli;
-  try {
-    int code = Main(argc, argv);
-    if (!std::cout.flush()) return Report(kFailed, "standard output can't be written; is the disk full?");
-    return code;
-  } catch (const std::exception& error) {
-    std::cout.flush();
-    return Report(kFailed, error.what());
-  }
+  return RunMain(kProgram, [&] { return Main(argc, argv); });
 }

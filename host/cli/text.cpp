@@ -5,6 +5,8 @@
 #include <iostream>
 #include <numeric>
 
+#include "epiphyte/text.hpp"
+
 namespace epiphyte::cli {
 namespace {
 
@@ -29,7 +31,9 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void PrintJson(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
+void PrintJson(const Json& json) {
+  std::cout << PrintableJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) << '\n';
+}
 
 void Table::Print() const {
   std::vector<size_t> widths;
@@ -46,14 +50,6 @@ void Table::Print() const {
     line.erase(line.find_last_not_of(' ') + 1);
     std::cout << line << '\n';
   }
-}
-
-std::string Printable(std::string_view text) {
-  std::string printable(text);
-  for (char& c : printable) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  return printable;
 }
 
 std::string Join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/text.hpp"
+
 namespace epiphyte::cli {
 
 // Keeps the order in which keys are set.
 using Json = nlohmann::ordered_json;
 
-// Two spaces of indentation and a line break at the end. Bytes that aren't UTF-8 are replaced.
+// Two spaces of indentation and a line break at the end. What a terminal must not get is escaped.
 void PrintJson(const Json& json);
 
 // Rows of cells in aligned columns, each row without trailing spaces.
@@ -26,8 +28,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Names come from models and manifests: control characters, which could steer a terminal, are shown as '?'.
-std::string Printable(std::string_view text);
+// Names come from models and manifests: what could steer a terminal is replaced, and what is long is cut.
+inline std::string Printable(std::string_view text) { return PrintableText(text); }
+// For a cell of a table whose content is short where nothing is wrong.
+inline std::string PrintableCell(std::string_view text) { return PrintableText(text, 80); }
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::string CountText(uint64_t count, const std::string& thing);  // "1 node", "2 nodes"
 std::string NumberText(double number);                            // "0.126119"

@@ -5,12 +5,11 @@
 // writes model1_ctx.onnx, model2_ctx.onnx and model1_npu.bin: N models, N + 1 files. One session for each model, in
 // their order, all with ep.context_enable and ep.share_ep_contexts, the last with ep.stop_share_ep_contexts too.
 // Nothing is visible before the last one has succeeded. Flags are those of ONNX Runtime's tool of this name, and -o and
-// --force. Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong.
+// --force. Exit codes: host/cli/program.h.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -22,11 +21,14 @@
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/session.hpp"
-#include "host/cli/progress.h"
+#include "host/cli/open_session.h"
+#include "host/cli/program.h"
 #include "host/cli/text.h"
 
 namespace epiphyte::cli {
 namespace {
+
+constexpr const char* kProgram = "ep_weight_sharing_ctx_gen";
 
 struct Flags {
   std::string provider;
@@ -86,13 +88,7 @@ void Generate(const Flags& flags) {
   for (size_t i = 0; i < flags.models.size(); ++i) {
     const std::filesystem::path model = flags.models[i];
     const bool last = i + 1 == flags.models.size();
-    Progress progress("compiling " + model.filename().string());
-    SessionOptions options = MakeOptions(flags, model, last);
-    options.SetProgress([&progress](const SessionProgress& at) {
-      progress.Update(at);
-      return false;
-    });
-    Session session(environment, model, options);
+    const Session session = OpenSession(environment, model, MakeOptions(flags, model, last), "compiling");
     files.push_back(ContextPath(flags, model));
     if (!last) continue;
     const std::optional<ContextFiles> written = session.context_files();
@@ -109,11 +105,6 @@ void Generate(const Flags& flags) {
     table.Add({Printable(file.string()), error ? "" : SizeText(size)});
   }
   table.Print();
-}
-
-int Report(int code, const std::string& message) {
-  std::cerr << "ep_weight_sharing_ctx_gen: error: " << Printable(message) << '\n';
-  return code;
 }
 
 int Main(int argc, char** argv) {
@@ -135,7 +126,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return Report(2, std::string(error.what()) + " (see ep_weight_sharing_ctx_gen -h)");
+    return ReportError(kProgram, kUsage, std::string(error.what()) + " (see ep_weight_sharing_ctx_gen -h)");
   }
   Generate(flags);
   return 0;
@@ -146,12 +137,5 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace epiphyte::cli;
-  try {
-    const int code = Main(argc, argv);
-    if (!std::cout.flush()) return Report(1, "standard output can't be written; is the disk full?");
-    return code;
-  } catch (const std::exception& error) {
-    std::cout.flush();
-    return Report(1, error.what());
-  }
+  return RunMain(kProgram, [&] { return Main(argc, argv); });
 }

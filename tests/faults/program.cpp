@@ -39,8 +39,17 @@ Program::Program(std::vector<std::string> words, const std::map<std::string, std
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
+  // A shell starts what it runs in the background with SIGINT ignored, and with it this program and its children.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const int error =
-      posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, Pointers(words).data(), Pointers(variables).data());
+      posix_spawn(&pid_, words[0].c_str(), &actions, &attributes, Pointers(words).data(), Pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("can't start " + words[0]);
 }
@@ -48,6 +57,8 @@ Program::Program(std::vector<std::string> words, const std::map<std::string, std
 Program::~Program() {
   if (pid_ > 0) Wait(std::chrono::seconds(0));
 }
+
+void Program::Signal(int signal) const { kill(pid_, signal); }
 
 ProgramEnd Program::Wait(std::chrono::seconds limit) {
   ProgramEnd end;
@@ -79,6 +90,11 @@ std::vector<std::string> WorkerWords(std::vector<std::string> words) {
 
 std::vector<std::string> EpiphyteWords(std::vector<std::string> words) {
   words.insert(words.begin(), EPIPHYTE_PROGRAM);
+  return words;
+}
+
+std::vector<std::string> SharingWords(std::vector<std::string> words) {
+  words.insert(words.begin(), EPIPHYTE_SHARING_PROGRAM);
   return words;
 }
 

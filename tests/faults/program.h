@@ -33,6 +33,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  void Signal(int signal) const;
   // Kills it after `limit`.
   ProgramEnd Wait(std::chrono::seconds limit = std::chrono::seconds(60));
 
@@ -44,6 +45,7 @@ class Program {
 // Words for faults_worker and for the command line.
 std::vector<std::string> WorkerWords(std::vector<std::string> words);
 std::vector<std::string> EpiphyteWords(std::vector<std::string> words);
+std::vector<std::string> SharingWords(std::vector<std::string> words);
 ProgramEnd RunWorker(std::vector<std::string> words, const std::map<std::string, std::string>& environment = {},
                      std::chrono::seconds limit = std::chrono::seconds(60));
 

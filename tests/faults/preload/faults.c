@@ -60,6 +60,10 @@ static int IsHit(uint32_t kind) {
   if ((atomic_load_explicit(&g_kinds, memory_order_relaxed) & kind) == 0) return 0;
   const uint64_t call = atomic_fetch_add(&g_calls, 1) + 1;
   if (g_at == 0 || call < g_at || (call > g_at && !g_persistent)) return 0;
+  if (g_error < 0) {
+    if (call == g_at) syscall(SYS_kill, syscall(SYS_getpid), -g_error);
+    return 0;
+  }
   if (g_error == 0) return 1;
   errno = g_error;
   return 1;

@@ -1,0 +1,23 @@
+#include "host/cli/open_session.h"
+
+#include "epiphyte/error.hpp"
+#include "host/cli/interrupt.h"
+#include "host/cli/progress.h"
+
+namespace epiphyte::cli {
+
+Session OpenSession(const Environment& environment, const std::filesystem::path& model, SessionOptions options,
+                    const std::string& doing) {
+  const Cancellable cancellable;
+  Progress progress(doing + " " + model.filename().string());
+  options.SetProgress([&progress](const SessionProgress& at) {
+    progress.Update(at);
+    return CaughtSignal() != 0;
+  });
+  Session session(environment, model, options);
+  // It may have come too late for the session, but not for what would follow.
+  if (CaughtSignal() != 0) throw Error(StatusCode::kModelLoadCanceled, "cancelled");
+  return session;
+}
+
+}  // namespace epiphyte::cli

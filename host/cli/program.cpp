@@ -1,0 +1,57 @@
+#include "host/cli/program.h"
+
+#include <exception>
+#include <iostream>
+
+#include "epiphyte/text.hpp"
+#include "host/cli/interrupt.h"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+namespace {
+
+constexpr size_t kMaxMessage = 16 << 10;
+
+// The library's errors name its options; whoever sits at a command line wants to know the flag.
+std::string WithFlag(std::string message) {
+  if (message.find("epiphyte.context_overwrite") != std::string::npos ||
+      message.find("MergeOptions::overwrite") != std::string::npos) {
+    message += " (here: --force)";
+  }
+  return message;
+}
+
+int Guarded(const std::string& program, const std::function<int()>& body) {
+  std::string message;
+  try {
+    const int code = body();
+    if (!std::cout.flush()) return ReportError(program, kFailed, "standard output can't be written; is the disk full?");
+    if (CaughtSignal() == 0) return code;
+  } catch (const std::bad_alloc&) {
+    message = "out of memory; close other programs or use a smaller model";
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  std::cout.flush();
+  if (CaughtSignal() == 0) return ReportError(program, kFailed, WithFlag(std::move(message)));
+  return ReportError(program, 128 + CaughtSignal(), "ended by " + SignalName(CaughtSignal()));
+}
+
+}  // namespace
+
+int ReportError(std::string_view program, int code, std::string_view message) {
+  // Exceptions of the command line parser may span lines.
+  std::cerr << program << ": error: " << PrintableText(message, kMaxMessage) << '\n';
+  return code;
+}
+
+int RunMain(const std::string& program, const std::function<int()>& body) {
+  try {
+    const Interrupts interrupts(program);
+    return Guarded(program, body);
+  } catch (const std::exception& error) {
+    return ReportError(program, kFailed, error.what());
+  }
+}
+
+}  // namespace epiphyte::cli

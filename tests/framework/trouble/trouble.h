@@ -1,0 +1,32 @@
+// The trouble plugin under names of the test's choice, each with its manifest.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace epiphyte::test {
+
+// `name`: "abort_query", see trouble_plugin.cpp. Makes <folder>/<name>.so and <name>.yaml.
+inline void InstallTrouble(const std::filesystem::path& folder, const std::string& name) {
+  std::filesystem::copy_file(EPIPHYTE_TROUBLE_PLUGIN, folder / (name + ".so"));
+  std::ofstream(folder / (name + ".yaml")) << "manifest_version: 1\n"
+                                              "name: " +
+                                                  name +
+                                                  "\n"
+                                                  "vendor: tests\n"
+                                                  "version: 1.0.0\n"
+                                                  "license: Apache-2.0\n"
+                                                  "description: misbehaves\n"
+                                                  "library: " +
+                                                  name +
+                                                  ".so\n"
+                                                  "abi: \"0.1\"\n"
+                                                  "sources: [" +
+                                                  name +
+                                                  "]\n"
+                                                  "devices: [other]\n"
+                                                  "priority: 60\n";
+}
+
+}  // namespace epiphyte::test

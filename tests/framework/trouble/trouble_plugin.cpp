@@ -1,0 +1,172 @@
+// Trouble: a plugin that misbehaves at one place, as its file is called: <what>_<where>.so.
+//
+//   what   abort, segfault, exit, hang (for ever), poll (until it is cancelled), fine
+//   where  open, query, initialize, devices, shutdown, compile, save
+//
+// Before it does so at compile or save it writes a line there and appends "<where>" to the file TROUBLE_LEDGER; when
+// it is cancelled, "cancelled". It claims every float Add. At save it has written a part of its payload by then.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "epiphyte/ep_plugin.h"
+
+namespace {
+
+const EpHostInfo* g_host = nullptr;
+
+// "abort_query", leaked: it is used until the process ends.
+const std::string& Name() {
+  static const auto* const name = [] {
+    Dl_info info = {};
+    dladdr(reinterpret_cast<const void*>(&Name), &info);
+    std::string path = info.dli_fname;
+    path.erase(0, path.rfind('/') + 1);
+    return new std::string(path.substr(0, path.rfind(".so")));
+  }();
+  return *name;
+}
+
+void Enter(std::string_view event) {
+  const char* ledger = std::getenv("TROUBLE_LEDGER");
+  if (ledger == nullptr) return;
+  if (std::FILE* file = std::fopen(ledger, "a")) {
+    std::fprintf(file, "%.*s\n", static_cast<int>(event.size()), event.data());
+    std::fclose(file);
+  }
+}
+
+// Returns true when the work is to go on.
+bool MakeTrouble(std::string_view where, EpProgress* progress = nullptr) {
+  const std::string_view name = Name();
+  const size_t bar = name.find('_');
+  if (bar == std::string_view::npos || name.substr(bar + 1) != where) return true;
+  const std::string_view what = name.substr(0, bar);
+  Enter(where);
+  std::fprintf(stderr, "trouble comes\n\x1b[31mwith a \xC2\x9Bred word\n");
+  std::printf("a plugin may print\n");
+  std::fflush(stdout);
+  if (what == "abort") std::abort();
+  if (what == "segfault") std::raise(SIGSEGV);
+  if (what == "exit") std::exit(where == "query" ? 0 : 3);
+  while (what == "hang") pause();
+  while (what == "poll") {
+    if (g_host->services->ReportProgress(progress, 0, 0, "polling") != 0) {
+      Enter("cancelled");
+      return false;
+    }
+    usleep(1000);
+  }
+  return true;
+}
+
+[[gnu::constructor]] void OnOpen() { MakeTrouble("open"); }
+
+EpStatus* Cancelled() { return g_host->status->Create(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled"); }
+
+EpPlugin* ThePlugin() { return reinterpret_cast<EpPlugin*>(&g_host); }
+
+EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPlugin** plugin) {
+  *plugin = ThePlugin();
+  MakeTrouble("initialize");
+  return nullptr;
+}
+
+void EP_CALL Shutdown(EpPlugin*) { MakeTrouble("shutdown"); }
+
+EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
+  static const EpDeviceInfo device = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, "trouble", "tests", "1.0", "any"};
+  MakeTrouble("devices");
+  *count = 1;
+  if (capacity > 0) devices[0] = &device;
+  return nullptr;
+}
+
+EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig*, EpProvider** provider) {
+  *provider = reinterpret_cast<EpProvider*>(new uint64_t(0));  // number of partitions
+  return nullptr;
+}
+uint64_t& CountOf(EpProvider* provider) { return *reinterpret_cast<uint64_t*>(provider); }
+void EP_CALL DestroyProvider(EpProvider* provider) { delete &CountOf(provider); }
+
+EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilitySink* sink) {
+  EpGraphInfo info = {};
+  info.struct_size = sizeof info;
+  EpStatus* status = g_host->graph->GetGraphInfo(graph, &info);
+  for (uint64_t i = 0; status == nullptr && i < info.node_count; ++i) {
+    EpNodeInfo node = {};
+    node.struct_size = sizeof node;
+    status = g_host->graph->GetNodeInfo(info.nodes[i], &node);
+    if (status == nullptr && std::string_view(node.op_type) == "Add" && (node.flags & EP_NODE_PLACED) == 0) {
+      status = g_host->capability->SupportNodes(sink, &info.nodes[i], 1);
+    }
+  }
+  return status;
+}
+
+EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const*, uint64_t count, EpProgress* progress,
+                          EpKernel** kernels) {
+  if (!MakeTrouble("compile", progress)) return Cancelled();
+  for (uint64_t i = 0; i < count; ++i) kernels[i] = reinterpret_cast<EpKernel*>(new int(0));
+  CountOf(provider) += count;
+  return nullptr;
+}
+
+EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
+  EpContextWriter* payload = nullptr;
+  EpStatus* status = g_host->context->BeginPayload(sink, &payload);
+  if (status == nullptr) status = g_host->context->Write(payload, "half of it", 10);
+  if (status == nullptr) MakeTrouble("save");
+  if (status == nullptr) status = g_host->context->EndPayload(payload);
+  for (uint64_t i = 0; status == nullptr && i < CountOf(provider); ++i) {
+    EpContextNodeDesc node = {};
+    node.struct_size = sizeof node;
+    node.partition = static_cast<uint32_t>(i);
+    node.main_context = i == 0;
+    node.payload = i == 0 ? payload : nullptr;
+    status = g_host->context->AddNode(sink, &node);
+  }
+  return status;
+}
+
+EpStatus* EP_CALL LoadContext(EpProvider*, const EpContextNodeInfo* const*, uint64_t, const EpContextBlob* const*,
+                              uint64_t, EpProgress*, EpKernel**) {
+  return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "trouble loads nothing");
+}
+
+void EP_CALL ReleaseKernel(EpKernel* kernel) { delete reinterpret_cast<int*>(kernel); }
+
+EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun*) {
+  return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "trouble runs nothing");
+}
+
+}  // namespace
+
+EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
+  static const EpProviderApi provider = {sizeof(EpProviderApi), 0,       CreateProvider,    DestroyProvider,
+                                         GetCapability,         Compile, GetEpContextNodes, LoadContext,
+                                         ReleaseKernel,         nullptr, nullptr,           Execute};
+  static const char* sources[] = {Name().c_str()};
+  static const EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor),
+                                                EP_ABI_VERSION,
+                                                Name().c_str(),
+                                                "tests",
+                                                "1.0.0",
+                                                sources,
+                                                1,
+                                                0,
+                                                Initialize,
+                                                Shutdown,
+                                                GetDevices,
+                                                nullptr,
+                                                &provider,
+                                                nullptr};
+  g_host = host;
+  MakeTrouble("query");
+  return &descriptor;
+}
