@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "epiphyte/environment.hpp"
+#include "epiphyte/files.hpp"
 #include "epiphyte/placement.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/session_flags.h"
@@ -36,13 +37,14 @@ void PrintTable(const Placement& placement) {
 }
 
 void Place(const PlaceFlags& flags) {
+  if (!flags.svg.empty()) CheckWritable(flags.svg);
   Environment environment;
   Placement placement = Placement::Of(environment, flags.model, flags.session.Build());
   if (!flags.svg.empty()) {
     WriteSvg(placement.ToDot(), flags.svg);
-    std::cout << flags.svg << '\n';
+    std::cout << Printable(flags.svg) << '\n';
   } else if (flags.json) {
-    std::cout << placement.ToJson() << '\n';
+    std::cout << PrintableJson(placement.ToJson()) << '\n';
   } else {
     PrintTable(placement);
   }

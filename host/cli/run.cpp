@@ -1,15 +1,16 @@
 // epiphyte run: runs a model once, on inputs from files or random ones.
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
 
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
+#include "epiphyte/files.hpp"
 #include "epiphyte/session.hpp"
 #include "epiphyte/value_file.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/open_session.h"
 #include "host/cli/progress.h"
 #include "host/cli/random_inputs.h"
 #include "host/cli/session_flags.h"
@@ -41,37 +42,39 @@ struct Result {
   double run_ms = 0;
 };
 
-void SaveAll(const std::filesystem::path& folder, const std::string& stem, const std::vector<ValueInfo>& infos,
+std::filesystem::path FileOf(const std::string& folder, const std::string& stem, size_t index) {
+  return std::filesystem::path(folder) / (stem + "_" + std::to_string(index) + ".pb");
+}
+
+void SaveAll(const std::string& folder, const std::string& stem, const std::vector<ValueInfo>& infos,
              const std::vector<Value>& values) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    throw Error(StatusCode::kFail, "folder '" + folder.string() + "' can't be made: " + error.message());
+    throw Error(StatusCode::kFail, "folder '" + folder + "' can't be made: " + error.message());
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i])
-      SaveValue(folder / (stem + "_" + std::to_string(i) + ".pb"), values[i], infos[i].type, infos[i].name);
+    if (values[i]) SaveValue(FileOf(folder, stem, i), values[i], infos[i].type, infos[i].name);
   }
 }
 
-Session OpenSession(const RunFlags& flags, Result* result) {
-  Environment environment;
-  SessionOptions options = flags.session.Build();
-  if (!flags.profile.empty()) options.SetProfile(flags.profile);
-  Progress progress("loading " + std::filesystem::path(flags.model).filename().string());
-  options.SetProgress([&progress](const SessionProgress& at) {
-    progress.Update(at);
-    return false;
-  });
-  Stopwatch stopwatch;
-  Session session(environment, std::filesystem::path(flags.model), options);
-  result->session_ms = stopwatch.Milliseconds();
-  return session;
+// Before anything runs for long: a target that can't be written is found now. Folders that don't exist are made later.
+void CheckFiles(const std::string& folder, const std::string& stem, size_t count) {
+  std::error_code ignored;
+  if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) return;
+  for (size_t i = 0; i < count; ++i) CheckWritable(FileOf(folder, stem, i));
 }
 
 Result RunModel(const RunFlags& flags) {
   Result result;
-  Session session = OpenSession(flags, &result);
+  Environment environment;
+  SessionOptions options = flags.session.Build();
+  if (!flags.profile.empty()) options.SetProfile(flags.profile);
+  Stopwatch opening;
+  const Session session = OpenSession(environment, flags.model, options, "loading");
+  result.session_ms = opening.Milliseconds();
+  CheckFiles(flags.save_inputs, "input", session.inputs().size());
+  CheckFiles(flags.outputs, "output", session.outputs().size());
   result.providers = session.placement().providers();
   result.context = session.has_context();
   result.input_infos = session.inputs();
@@ -85,17 +88,8 @@ Result RunModel(const RunFlags& flags) {
     result.run_ms = stopwatch.Milliseconds();
   }
   if (!flags.outputs.empty()) SaveAll(flags.outputs, "output", result.output_infos, result.outputs);
+  session.SaveProfile();
   return result;
-}
-
-// The session writes the profile when it ends, where it can only log failure: so what can be known is asked before.
-void CheckProfile(const std::filesystem::path& path) {
-  std::error_code ignored;
-  bool existed = std::filesystem::exists(path, ignored);
-  bool writable = std::ofstream(path, std::ios::app).is_open();
-  if (!existed) std::filesystem::remove(path, ignored);
-  if (writable) return;
-  throw Error(StatusCode::kFail, "profile '" + path.string() + "' can't be written; check that its folder exists");
 }
 
 Json Describe(const std::vector<ValueInfo>& infos, const std::vector<Value>& values, const std::string& folder,
@@ -105,7 +99,7 @@ Json Describe(const std::vector<ValueInfo>& infos, const std::vector<Value>& val
     Json item = {{"name", infos[i].name}, {"type", TypeText(values[i])}};
     if (Json statistics = Statistics(values[i]); !statistics.is_null()) item.update(statistics);
     if (!folder.empty() && values[i]) {
-      item["file"] = (std::filesystem::path(folder) / (stem + "_" + std::to_string(i) + ".pb")).string();
+      item["file"] = FileOf(folder, stem, i).string();
     }
     list.push_back(std::move(item));
   }
@@ -162,7 +156,6 @@ Command AddRunCommand(CLI::App& app) {
   command->add_flag("--json", flags->json, "Print JSON");
   flags->session.AddOptions(*command);
   return {command, [flags] {
-            if (!flags->profile.empty()) CheckProfile(flags->profile);
             Result result = RunModel(*flags);
             if (flags->json) {
               PrintReport(*flags, result);

@@ -130,6 +130,40 @@ TEST_F(DiskFullTest, AnOlderSetStaysWhole) {
   EXPECT_EQ(StateOf(dir_ / "disk/m_ctx.onnx"), "new");
 }
 
+// What a run writes: outputs, inputs, and the profile, which is written last. Both files of an output are whole.
+TEST_F(DiskFullTest, ARunFailsAndLeavesNoPartOfAFile) {
+  const fs::path model = dir_.Write("m.onnx", SmallModel(Weights::kOld));
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--outputs", (dir_ / "disk").string()},
+                                                {"--save-inputs", (dir_ / "disk").string()},
+                                                {"--profile", (dir_ / "disk/trace.json").string()}}) {
+    std::vector<std::string> words = {"run", model.string(), "--ep", "cpu"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    for (const char* older : {"", "older"}) {
+      const std::string name = flags[0] == "--outputs"   ? "output_0.pb"
+                               : flags[0] == "--profile" ? "trace.json"
+                                                         : "input_0.pb";
+      if (*older != 0) std::ofstream(dir_ / "disk" / name) << older;
+      disk_->LeaveRoom(0);
+      auto environment = disk_->environment();
+      environment["EPIPHYTE_PLUGIN_PATH"] = EPIPHYTE_PLUGIN_FOLDER;
+      const ProgramEnd end = Program(EpiphyteWords(words), environment).Wait();
+      fs::remove(dir_ / "disk/ballast");
+      EXPECT_EQ(end.code, 1) << flags[0] << ": " << end.err;
+      EXPECT_THAT(end.err, AllOf(StartsWith("epiphyte: error: "), HasSubstr("No space left on device; make room"),
+                                 HasSubstr(name)))
+          << flags[0];
+      EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
+      if (*older == 0) {
+        EXPECT_THAT(FileNames(dir_ / "disk"), IsEmpty()) << flags[0];
+      } else {
+        EXPECT_THAT(FileNames(dir_ / "disk"), ElementsAre(name));
+        EXPECT_EQ(ReadFile(dir_ / "disk" / name), "older");
+        fs::remove(dir_ / "disk" / name);
+      }
+    }
+  }
+}
+
 // A limit on the size of files, as `ulimit -f` sets it, fails with EFBIG and no signal.
 TEST_F(DiskFullTest, ALimitOnFileSizesIsAnErrorToo) {
   const fs::path source = dir_.Write("new.onnx", SmallModel(Weights::kNew));
