@@ -52,11 +52,6 @@ void Refuse(PluginEntry* entry, const Refusal& refusal) {
   entry->hint = PrintableLine(refusal.hint());
 }
 
-// For messages: which manifest, when several have one name.
-std::string Place(const PluginEntry& entry) {
-  return entry.manifest.path.empty() ? "" : fmt::format(" of '{}'", entry.manifest.path.string());
-}
-
 bool ShareSource(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
 }
@@ -91,17 +86,13 @@ struct Catalog::Impl {
     const LoadedPlugin* plugin = nullptr;
   };
 
-  // Null when no manifest has that name. Of several the usable one, else the first found that isn't shadowed.
+  // Null when no manifest has that name. Of several the usable one, else the one that the others were shadowed by.
   Item* Find(std::string_view name);
-  // As Open, with the next of that name when one fails. `failed` is the first that did, or the one that can't be used.
-  const LoadedPlugin* OpenByName(std::string_view name, Item** failed);
-  // Decides anew who is shadowed.
-  void Reconsider();
   // Null, with the reason in the entry, when it can't be used.
-  const LoadedPlugin* Open(Item* item);
+  const LoadedPlugin* Open(Item* item, const StepObserver& observer = {});
   [[noreturn]] void FailUnknown(std::string_view name) const;
-  // Throws when something of a plugin to be registered is in use by another.
-  void CheckFree(const LoadedPlugin& registered) const;
+  // Makes room for a registered plugin; throws when something of it is in use by another.
+  void Yield(const LoadedPlugin& registered);
 
   const EpHostInfo* host = nullptr;
   Policy policy;
@@ -111,48 +102,20 @@ struct Catalog::Impl {
 };
 
 Catalog::Impl::Item* Catalog::Impl::Find(std::string_view name) {
-  const auto rank = [](const Item& item) {
-    return std::pair(item.entry.state == PluginState::kShadowed, item.entry.found);
-  };
   Item* found = nullptr;
   for (Item& item : items) {
     if (item.entry.manifest.name != name) continue;
     if (IsUsable(item.entry)) return &item;
-    if (found == nullptr || rank(item) < rank(*found)) found = &item;
+    if (found == nullptr || found->entry.state == PluginState::kShadowed) found = &item;
   }
   return found;
 }
 
-void Catalog::Impl::Reconsider() {
-  std::vector<PluginEntry*> entries;
-  for (Item& item : items) entries.push_back(&item.entry);
-  Shadow(entries);
-}
-
-const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** failed) {
-  *failed = nullptr;
-  for (;;) {
-    Item* item = Find(name);
-    if (item == nullptr) return nullptr;
-    const bool usable = IsUsable(item->entry);
-    if (const LoadedPlugin* plugin = Open(item)) {
-      if (*failed != nullptr) {
-        Log(LogLevel::kWarning, "registry", "plugin '{}'{} is used in place of the one{}, which can't be: {}: {}", name,
-            Place(item->entry), Place((*failed)->entry), PluginStateName((*failed)->entry.state),
-            (*failed)->entry.message);
-      }
-      return plugin;
-    }
-    if (*failed == nullptr) *failed = item;
-    if (!usable) return nullptr;
-  }
-}
-
-const LoadedPlugin* Catalog::Impl::Open(Item* item) {
+const LoadedPlugin* Catalog::Impl::Open(Item* item, const StepObserver& observer) {
   PluginEntry& entry = item->entry;
   if (entry.state != PluginState::kReady) return item->plugin;
   try {
-    item->plugin = &AcquirePlugin(entry.library, entry.manifest, *host);
+    item->plugin = &AcquirePlugin(entry.library, entry.manifest, *host, observer);
     entry.state = PluginState::kLoaded;
   } catch (const Refusal& refusal) {
     Refuse(&entry, refusal);
@@ -160,7 +123,6 @@ const LoadedPlugin* Catalog::Impl::Open(Item* item) {
   } catch (const Error& error) {
     Refuse(&entry, Refusal(PluginState::kInitFailed, error.message()));
   }
-  if (item->plugin == nullptr) Reconsider();
   return item->plugin;
 }
 
@@ -177,15 +139,25 @@ void Catalog::Impl::FailUnknown(std::string_view name) const {
        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-void Catalog::Impl::CheckFree(const LoadedPlugin& registered) const {
+void Catalog::Impl::Yield(const LoadedPlugin& registered) {
+  const auto in_the_way = [&](const Item& item) {
+    return IsUsable(item.entry) && (item.entry.manifest.name == registered.name ||
+                                    ShareSource(item.entry.manifest.sources, registered.sources));
+  };
   for (const Item& item : items) {
-    const Manifest& manifest = item.entry.manifest;
-    if (item.plugin == nullptr) continue;
-    if (manifest.name != registered.name && !ShareSource(manifest.sources, registered.sources)) continue;
-    Fail(StatusCode::kInvalidArgument,
-         "plugin '{}' can't be registered: '{}' is in use and has the same name or a source of it; register plugins "
-         "before the first one is loaded",
-         registered.name, manifest.name);
+    if (item.plugin != nullptr && in_the_way(item)) {
+      Fail(StatusCode::kInvalidArgument,
+           "plugin '{}' can't be registered: '{}' is in use and has the same name or a source of it; register plugins "
+           "before the first one is loaded",
+           registered.name, item.entry.manifest.name);
+    }
+  }
+  for (Item& item : items) {
+    if (!in_the_way(item)) continue;
+    item.entry.state = PluginState::kShadowed;
+    item.entry.message = fmt::format(
+        "the application registered plugin '{}', which has the same name or a source of it", registered.name);
+    item.entry.hint = "";
   }
 }
 
@@ -198,7 +170,7 @@ Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::ma
   std::vector<PluginEntry> entries;
   entries.reserve(search.manifests.size());
   for (const std::filesystem::path& path : search.manifests) entries.push_back(ReadEntry(path));
-  DecideAll(&entries, impl_->policy, *host, options.elevated);
+  DecideAll(&entries, impl_->policy, *host);
   for (PluginEntry& entry : entries) {
     for (const std::string& note : entry.manifest.notes) Log(LogLevel::kInfo, "registry", "{}", note);
     impl_->items.push_back({std::move(entry), nullptr});
@@ -223,18 +195,17 @@ const std::vector<SearchedFolder>& Catalog::folders() const { return impl_->fold
 
 const LoadedPlugin& Catalog::Load(std::string_view name) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  Impl::Item* failed = nullptr;
-  const LoadedPlugin* plugin = impl_->OpenByName(name, &failed);
-  if (plugin != nullptr) return *plugin;
-  if (failed == nullptr) impl_->FailUnknown(name);
-  // Asking again gives the same answer: the one found first, whenever it was tried.
-  throw Error(StatusCode::kEpFail, Explain(impl_->Find(name)->entry));
+  Impl::Item* item = impl_->Find(name);
+  if (item == nullptr) impl_->FailUnknown(name);
+  const LoadedPlugin* plugin = impl_->Open(item);
+  if (plugin == nullptr) throw Error(StatusCode::kEpFail, Explain(item->entry));
+  return *plugin;
 }
 
-const LoadedPlugin* Catalog::TryLoad(std::string_view name) {
+const LoadedPlugin* Catalog::TryLoad(std::string_view name, const StepObserver& observer) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  Impl::Item* failed = nullptr;
-  return impl_->OpenByName(name, &failed);
+  Impl::Item* item = impl_->Find(name);
+  return item == nullptr ? nullptr : impl_->Open(item, observer);
 }
 
 void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
@@ -255,7 +226,7 @@ void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
       Fail(StatusCode::kEpFail, "plugin can't be registered: {}: '{}' is disabled in {}",
            PluginStateName(PluginState::kDisabled), plugin->name, impl_->policy.path.string());
     }
-    impl_->CheckFree(*plugin);
+    impl_->Yield(*plugin);
   } catch (...) {
     ReleasePlugin(*plugin);
     throw;
@@ -277,7 +248,6 @@ void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
   const auto place = std::find_if(impl_->items.begin(), impl_->items.end(),
                                   [&](const Impl::Item& item) { return ComesBefore(entry, item.entry); });
   impl_->items.insert(place, {std::move(entry), plugin});
-  impl_->Reconsider();
 }
 
 std::string Catalog::OwnerOfSource(std::string_view source) const {

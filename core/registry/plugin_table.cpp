@@ -10,6 +10,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "core/base/text.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/library.h"
@@ -51,10 +52,14 @@ auto Guarded(std::string_view name, Call&& call) {
   try {
     return call();
   } catch (const std::exception& exception) {
-    Escaped(name, exception.what());
+    Escaped(name, ReasonOf(exception));
   } catch (...) {
     Escaped(name, "of unknown type");
   }
+}
+
+void Announce(const StepObserver& observer, std::string_view step) {
+  if (observer) observer(step);
 }
 
 // Takes the status.
@@ -126,7 +131,7 @@ PluginFacts FactsOf(const LoadedPlugin& plugin) { return {plugin.name, plugin.ve
 
 // `plugin` has library and manifest. Fills the rest, or throws and leaves nothing initialized.
 void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, PluginFacts facts, const EpHostInfo& host,
-                Table* table) {
+                Table* table, const StepObserver& observer = {}) {
   plugin->descriptor = descriptor;
   plugin->plugin = nullptr;
   plugin->name = std::move(facts.name);
@@ -134,9 +139,11 @@ void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, Plug
   plugin->version = std::move(facts.version);
   plugin->sources = std::move(facts.sources);
   const EpPluginEnvironment* environment = MakeEnvironment(*plugin, table);
+  Announce(observer, "calling Initialize");
   EpStatus* status = Guarded("Initialize", [&] { return descriptor->Initialize(&host, environment, &plugin->plugin); });
   RefuseOnStatus("Initialize", status, host);
   try {
+    Announce(observer, "calling GetDevices");
     plugin->devices = ReadDevices(*plugin, host);
   } catch (...) {
     Shutdown(*plugin);
@@ -156,7 +163,7 @@ void CheckDigest(const std::filesystem::path& library, const Manifest& manifest)
 }  // namespace
 
 const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Manifest& manifest,
-                                  const EpHostInfo& host) {
+                                  const EpHostInfo& host, const StepObserver& observer) {
   Table& table = TheTable();
   const std::lock_guard<std::mutex> lock(table.mutex);
   Slot& slot = table.slots[library.string()];
@@ -164,12 +171,15 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
   if (slot.users > 0) {
     CompareWithManifest(FactsOf(slot.plugin), manifest);
   } else {
-    const EpPluginDescriptor* descriptor = Query(OpenPluginLibrary(library, manifest.depends), host);
+    Announce(observer, "opening the library");
+    const EpPluginQueryFunction query = OpenPluginLibrary(library, manifest.depends);
+    Announce(observer, "calling EpPluginQuery");
+    const EpPluginDescriptor* descriptor = Query(query, host);
     PluginFacts facts = CheckDescriptor(descriptor, host);
     CompareWithManifest(facts, manifest);
     slot.plugin.library = library;
     slot.plugin.manifest = manifest.path;
-    Initialize(&slot.plugin, descriptor, std::move(facts), host, &table);
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, &table, observer);
   }
   ++slot.users;
   return slot.plugin;

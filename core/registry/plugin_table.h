@@ -14,7 +14,7 @@ namespace epiphyte::core {
 // the life of the process; its content may be used until ReleasePlugin. Throws Refusal, and then has no lasting effect
 // but that the library stays mapped.
 const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Manifest& manifest,
-                                  const EpHostInfo& host);
+                                  const EpHostInfo& host, const StepObserver& observer = {});
 // The same for a plugin that is part of the program; there is no manifest to compare with.
 const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo& host);
 

@@ -47,6 +47,10 @@ void AddDevices(const core::LoadedPlugin& plugin, PluginInfo* info) {
   }
 }
 
+bool MayBeLoaded(const core::PluginEntry& entry) {
+  return entry.state == core::PluginState::kReady || entry.state == core::PluginState::kLoaded;
+}
+
 }  // namespace
 
 std::vector<PluginInfo> PluginCatalog::List() const {
@@ -67,25 +71,33 @@ std::vector<SearchedFolder> PluginCatalog::Folders() const {
   });
 }
 
-PluginInfo PluginCatalog::Probe(std::string_view name) const {
-  for (PluginInfo& plugin : ProbeAll()) {
-    if (plugin.name == name && plugin.state != "Shadowed") return std::move(plugin);
-  }
-  Translate([&] { environment_->catalog().Load(name); });
-  throw Error(StatusCode::kNotFound, fmt::format("plugin '{}' is not in the list of plugins", name));
+PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(std::string_view)>& step) const {
+  return Translate([&] {
+    core::Catalog& catalog = environment_->catalog();
+    const core::LoadedPlugin* plugin = catalog.TryLoad(name, step);
+    // Of several entries with the name, the one that the others are shadowed by.
+    const std::vector<core::PluginEntry> entries = catalog.entries();
+    const core::PluginEntry* found = nullptr;
+    for (const core::PluginEntry& entry : entries) {
+      if (entry.manifest.name != name) continue;
+      if (found == nullptr || found->state == core::PluginState::kShadowed || MayBeLoaded(entry)) found = &entry;
+      if (MayBeLoaded(entry)) break;
+    }
+    if (found == nullptr) {
+      catalog.Load(name);  // says which there are
+      throw Error(StatusCode::kNotFound, fmt::format("plugin '{}' is not in the list of plugins", name));
+    }
+    PluginInfo info = Describe(*found);
+    if (plugin != nullptr) AddDevices(*plugin, &info);
+    return info;
+  });
 }
 
 std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
   return Translate([&] {
     core::Catalog& catalog = environment_->catalog();
-    // One that fails may leave its name or a source to another, which is then probed too.
-    for (bool more = true; more;) {
-      more = false;
-      for (const core::PluginEntry& entry : catalog.entries()) {
-        if (entry.state != core::PluginState::kReady) continue;
-        catalog.TryLoad(entry.manifest.name);
-        more = true;
-      }
+    for (const core::PluginEntry& entry : catalog.entries()) {
+      if (MayBeLoaded(entry)) catalog.TryLoad(entry.manifest.name);
     }
     std::vector<PluginInfo> plugins;
     for (const core::PluginEntry& entry : catalog.entries()) {

@@ -1,5 +1,7 @@
-// epiphyte doctor: opens each plugin, asks it for its devices, and says what is wrong and what to do.
+// epiphyte doctor: opens each plugin in a process of its own, asks it for its devices, and says what is wrong and what
+// to do.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -8,9 +10,17 @@
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/plugin_report.h"
+#include "host/cli/probe.h"
+#include "host/cli/progress.h"
 
 namespace epiphyte::cli {
 namespace {
+
+struct DoctorFlags {
+  bool json = false;
+  uint32_t timeout = 10;
+  std::string probe;
+};
 
 // States that somebody chose, or that the machine explains, are not defects.
 bool IsDefect(const PluginInfo& plugin) {
@@ -33,15 +43,16 @@ void PrintPlugin(const PluginInfo& plugin) {
     if (!device.driver_version.empty()) text += "  driver " + device.driver_version;
     PrintField("device    ", text);
   }
-  PrintField("version   ", plugin.version + (plugin.vendor.empty() ? "" : " by " + plugin.vendor));
+  PrintField("version   ",
+             PrintableCell(plugin.version) + (plugin.vendor.empty() ? "" : " by " + PrintableCell(plugin.vendor)));
   PrintField("library   ", plugin.library.string());
   PrintField("manifest  ", plugin.manifest.string());
   for (const std::string& note : plugin.notes) PrintField("note      ", note);
   std::cout << '\n';
 }
 
-void PrintReport(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders) {
-  for (const PluginInfo& plugin : plugins) PrintPlugin(plugin);
+void PrintReport(const std::vector<Probed>& plugins, const std::vector<SearchedFolder>& folders) {
+  for (const Probed& probed : plugins) PrintPlugin(probed.plugin);
   Table table({"FOLDER", "FROM", "MANIFESTS"});
   for (const SearchedFolder& folder : folders) {
     table.Add({Printable(folder.path.string()), folder.origin,
@@ -50,10 +61,31 @@ void PrintReport(const std::vector<PluginInfo>& plugins, const std::vector<Searc
   table.Print();
 }
 
-void CheckHealth(const std::vector<PluginInfo>& plugins) {
+// With "probe": {"step", "end"} for those whose process didn't end well.
+Json Describe(const std::vector<Probed>& plugins, const std::vector<SearchedFolder>& folders) {
+  Json json = ToJson(std::vector<PluginInfo>(), folders);
+  for (const Probed& probed : plugins) {
+    Json plugin = ToJson(probed.plugin);
+    if (!probed.end.empty()) plugin["probe"] = {{"step", probed.step}, {"end", probed.end}};
+    json["plugins"].push_back(std::move(plugin));
+  }
+  return json;
+}
+
+std::vector<Probed> ProbeAll(const PluginCatalog& catalog, std::chrono::seconds limit) {
+  Progress progress("probing plugins");
+  std::vector<Probed> plugins;
+  for (PluginInfo& plugin : catalog.List()) {
+    plugins.push_back(plugin.state == "Ready" ? ProbeInChild(plugin, limit) : Probed{std::move(plugin), "", ""});
+  }
+  return plugins;
+}
+
+void CheckHealth(const std::vector<Probed>& plugins) {
   std::vector<std::string> defects;
   bool any_loaded = false;
-  for (const PluginInfo& plugin : plugins) {
+  for (const Probed& probed : plugins) {
+    const PluginInfo& plugin = probed.plugin;
     any_loaded |= plugin.state == "Loaded";
     if (!IsDefect(plugin)) continue;
     defects.push_back((plugin.name.empty() ? plugin.manifest.filename().string() : plugin.name) + " (" + plugin.state +
@@ -73,14 +105,20 @@ void CheckHealth(const std::vector<PluginInfo>& plugins) {
 
 Command AddDoctorCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("doctor", "Opens each plugin and says what is wrong with those that fail");
-  auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON");
+  auto flags = std::make_shared<DoctorFlags>();
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->add_option("--timeout", flags->timeout, "Seconds that each plugin has to answer; default: 10")
+      ->type_name("N")
+      ->check(CLI::Range(1, 3600));
+  // What the process runs in which a plugin is probed; no group: not in --help.
+  command->add_option("--probe", flags->probe)->group("");
   command->footer("Exit code 0 when every plugin works that is enabled and meant for this machine, else 1.");
-  return {command, [json] {
-            PluginCatalog catalog = Environment().plugins();
-            std::vector<PluginInfo> plugins = catalog.ProbeAll();
-            if (*json) {
-              PrintJson(ToJson(plugins, catalog.Folders()));
+  return {command, [flags] {
+            if (!flags->probe.empty()) return ReportProbe(flags->probe);
+            const PluginCatalog catalog = Environment().plugins();
+            const std::vector<Probed> plugins = ProbeAll(catalog, std::chrono::seconds(flags->timeout));
+            if (flags->json) {
+              PrintJson(Describe(plugins, catalog.Folders()));
             } else {
               PrintReport(plugins, catalog.Folders());
             }

@@ -3,6 +3,20 @@
 namespace epiphyte::cli {
 namespace {
 
+Json ToJson(const std::vector<DeviceInfo>& devices) {
+  Json list = Json::array();
+  for (const DeviceInfo& device : devices) {
+    list.push_back({{"kind", device.kind},
+                    {"name", device.name},
+                    {"vendor", device.vendor},
+                    {"driver_version", device.driver_version},
+                    {"architecture", device.architecture}});
+  }
+  return list;
+}
+
+}  // namespace
+
 Json ToJson(const PluginInfo& plugin) {
   Json json;
   json["name"] = plugin.name;
@@ -22,18 +36,25 @@ Json ToJson(const PluginInfo& plugin) {
   json["hint"] = plugin.hint;
   json["notes"] = plugin.notes;
   if (plugin.state != "Loaded") return json;
-  Json& found = json["found_devices"] = Json::array();
-  for (const DeviceInfo& device : plugin.devices) {
-    found.push_back({{"kind", device.kind},
-                     {"name", device.name},
-                     {"vendor", device.vendor},
-                     {"driver_version", device.driver_version},
-                     {"architecture", device.architecture}});
-  }
+  json["found_devices"] = ToJson(plugin.devices);
   return json;
 }
 
-}  // namespace
+Json Findings(const PluginInfo& probed) {
+  return {
+      {"state", probed.state}, {"message", probed.message}, {"hint", probed.hint}, {"devices", ToJson(probed.devices)}};
+}
+
+void AddFindings(const Json& findings, PluginInfo* plugin) {
+  plugin->state = findings.at("state").get<std::string>();
+  plugin->message = findings.at("message").get<std::string>();
+  plugin->hint = findings.at("hint").get<std::string>();
+  for (const Json& device : findings.at("devices")) {
+    plugin->devices.push_back({device.at("kind").get<std::string>(), device.at("name").get<std::string>(),
+                               device.at("vendor").get<std::string>(), device.at("driver_version").get<std::string>(),
+                               device.at("architecture").get<std::string>()});
+  }
+}
 
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders) {
   Json json;

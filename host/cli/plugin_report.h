@@ -8,7 +8,12 @@
 
 namespace epiphyte::cli {
 
+Json ToJson(const PluginInfo& plugin);
 // {"plugins": […], "folders": […]}
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders);
+
+// What probing finds out, {"state", "message", "hint", "devices"}, and back.
+Json Findings(const PluginInfo& probed);
+void AddFindings(const Json& findings, PluginInfo* plugin);
 
 }  // namespace epiphyte::cli

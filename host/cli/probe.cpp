@@ -1,0 +1,130 @@
+#include "host/cli/probe.h"
+
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+
+#include "epiphyte/error.hpp"
+#include "host/cli/child_process.h"
+#include "host/cli/interrupt.h"
+#include "host/cli/plugin_report.h"
+
+namespace epiphyte::cli {
+namespace {
+
+// The report: a line "step …" before each thing that the plugin is asked to do, and a line "found …" with JSON.
+// Standard output is the plugin's to write to.
+constexpr int kReportDescriptor = 3;
+constexpr std::string_view kStep = "step ";
+constexpr std::string_view kFound = "found ";
+constexpr size_t kMaxReport = 1 << 20;
+
+void WriteLine(std::string_view kind, std::string_view text) {
+  std::string line = std::string(kind) + std::string(text) + '\n';
+  for (std::string_view left = line; !left.empty();) {
+    const ssize_t written = write(kReportDescriptor, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw Error(StatusCode::kFail, "the report can't be written; --probe is for epiphyte doctor");
+    left.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+std::string ThisProgram() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) return program.string();
+  const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (name == nullptr) throw Error(StatusCode::kFail, "this program's file is not known; mount /proc");
+  return std::filesystem::absolute(name).string();
+}
+
+struct Report {
+  std::string step;
+  Json found;  // null: nothing was found
+};
+
+Report ReadReport(const std::string& text) {
+  Report report;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kStep)) report.step = line.substr(kStep.size());
+    if (line.starts_with(kFound)) report.found = Json::parse(line.substr(kFound.size()), nullptr, false);
+  }
+  if (report.found.is_discarded()) report.found = nullptr;
+  return report;
+}
+
+std::string LastLine(const std::string& text) {
+  const size_t end = text.find_last_not_of("\r\n ");
+  if (end == std::string::npos) return "";
+  const size_t begin = text.find_last_of("\r\n", end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+// "" when it ended well.
+std::string EndOf(const ChildResult& child) {
+  if (child.timed_out) return "timeout";
+  if (child.signal != 0) return SignalName(child.signal);
+  return child.code == 0 ? "" : "exit code " + std::to_string(child.code);
+}
+
+void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probed) {
+  PluginInfo& plugin = probed->plugin;
+  plugin.state = "InitFailed";
+  plugin.devices.clear();
+  const std::string during = " while the host was " + (probed->step.empty() ? "starting" : probed->step);
+  if (child.timed_out) {
+    plugin.message = "it did not answer within " + std::to_string(limit.count()) + " s" + during;
+    plugin.hint = "look after its device and driver, give it more time with --timeout, or disable it in epiphyte.yaml";
+    return;
+  }
+  plugin.message = child.signal != 0 ? "it crashed with " + probed->end + during
+                                     : "it ended the process with " + probed->end + during;
+  if (const std::string last = LastLine(child.err); !last.empty()) {
+    plugin.message += "; the last that it said: " + PrintableText(last, 200);
+  }
+  plugin.hint = "report this to the plugin's vendor and disable it in epiphyte.yaml until then";
+}
+
+}  // namespace
+
+Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
+  const ChildResult child = RunChild({.words = {ThisProgram(), "doctor", "--probe", listed.name},
+                                      .out_descriptor = kReportDescriptor,
+                                      .limit = limit,
+                                      .max_out = kMaxReport});
+  const Report report = ReadReport(child.out);
+  Probed probed = {listed, "", EndOf(child)};
+  // A process that the plugin ended with code 0 never came to its last line.
+  const bool whole = !report.found.is_null() && report.step == "done";
+  if (probed.end.empty() && !whole) probed.end = "exit code 0";
+  if (!probed.end.empty()) {
+    probed.step = report.step;
+    Explain(child, limit, &probed);
+    return probed;
+  }
+  AddFindings(report.found, &probed.plugin);
+  return probed;
+}
+
+void ReportProbe(const std::string& name) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it then
+  const rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  {
+    const Environment environment;
+    const PluginInfo found = environment.plugins().Probe(name, [](std::string_view step) { WriteLine(kStep, step); });
+    WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));
+    WriteLine(kStep, "calling Shutdown");
+  }
+  WriteLine(kStep, "done");
+}
+
+}  // namespace epiphyte::cli

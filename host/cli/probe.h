@@ -1,0 +1,25 @@
+// Probing plugins in processes of their own: one that crashes, hangs or ends its process is a finding like any other,
+// and the next one is probed.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "epiphyte/environment.hpp"
+#include "host/cli/text.h"
+
+namespace epiphyte::cli {
+
+struct Probed {
+  PluginInfo plugin;  // InitFailed when its process didn't end well
+  std::string step;   // what it was doing when that happened: "calling GetDevices"; else ""
+  std::string end;    // "SIGSEGV", "exit code 3", "timeout"; else ""
+};
+
+// `listed`: as the catalog lists it, Ready. Starts this program again.
+Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit);
+
+// What that process runs: probes the plugin and writes what it does and finds to the descriptor of the report.
+void ReportProbe(const std::string& name);
+
+}  // namespace epiphyte::cli

@@ -1,0 +1,102 @@
+// epiphyte doctor and plugins that end or hold up the process they are opened in: each is a finding with its place and
+// its end, and the others are listed as ever.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/trouble/trouble.h"
+#include "tests/host/run_program.h"
+
+namespace epiphyte::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+
+struct Case {
+  const char* plugin;
+  const char* step;
+  const char* end;
+  const char* message;
+};
+constexpr Case kCases[] = {
+    {"abort_open", "opening the library", "SIGABRT", "crashed with SIGABRT while the host was opening the library"},
+    {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
+    {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},
+    {"exit_query", "calling EpPluginQuery", "exit code 0", "ended the process with exit code 0"},
+    {"abort_initialize", "calling Initialize", "SIGABRT", "crashed with SIGABRT"},
+    {"segfault_devices", "calling GetDevices", "SIGSEGV", "while the host was calling GetDevices"},
+    {"hang_devices", "calling GetDevices", "timeout",
+     "did not answer within 2 s while the host was calling GetDevices"},
+    {"hang_open", "opening the library", "timeout", "did not answer within 2 s while the host was opening"},
+    {"abort_shutdown", "calling Shutdown", "SIGABRT", "crashed with SIGABRT while the host was calling Shutdown"},
+};
+
+class Doctor : public ::testing::Test {
+ protected:
+  ProgramResult Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"doctor", "--timeout", "2"});
+    return RunEpiphyte(arguments, folder_.path(),
+                       {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string() + ":" + EPIPHYTE_PLUGIN_FOLDER}});
+  }
+  static const Json& Find(const Json& report, const std::string& name) {
+    static const Json nothing;
+    for (const Json& plugin : report["plugins"]) {
+      if (plugin["name"] == name) return plugin;
+    }
+    ADD_FAILURE() << name << " is not listed";
+    return nothing;
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
+  for (const Case& expected : kCases) InstallTrouble(folder_.path(), expected.plugin);
+  InstallTrouble(folder_.path(), "fine_devices");
+  const ProgramResult result = Run({"--json"});
+  EXPECT_EQ(result.code, 1) << result.err;
+  const Json report = Json::parse(result.out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << result.out;
+  for (const Case& expected : kCases) {
+    const Json& plugin = Find(report, expected.plugin);
+    EXPECT_EQ(plugin["state"], "InitFailed") << expected.plugin;
+    EXPECT_EQ(plugin["probe"]["step"], expected.step) << expected.plugin;
+    EXPECT_EQ(plugin["probe"]["end"], expected.end) << expected.plugin;
+    EXPECT_THAT(plugin["message"].get<std::string>(), HasSubstr(expected.message));
+    EXPECT_THAT(plugin["hint"].get<std::string>(), Not(IsEmpty()));
+    EXPECT_THAT(result.err, HasSubstr(std::string(expected.plugin) + " (InitFailed)"));
+  }
+  // What they do says nothing about the others.
+  for (const char* name : {"fine_devices", "cpu"}) {
+    EXPECT_EQ(Find(report, name)["state"], "Loaded") << Find(report, name)["message"];
+    EXPECT_FALSE(Find(report, name).contains("probe"));
+    EXPECT_FALSE(Find(report, name)["found_devices"].empty());
+  }
+}
+
+TEST_F(Doctor, SaysItToPeopleToo) {
+  InstallTrouble(folder_.path(), "abort_devices");
+  const ProgramResult result = Run({});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("abort_devices  InitFailed"), HasSubstr("SIGABRT"), HasSubstr("calling GetDevices"),
+                    HasSubstr("disable it in epiphyte.yaml"), HasSubstr("cpu  Loaded")));
+  EXPECT_THAT(result.out, HasSubstr("the last that it said:  [31mwith a  red word"));
+  EXPECT_THAT(result.out + result.err, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(result.out, Not(HasSubstr("a plugin may print"))) << "standard output is the doctor's";
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+}
+
+TEST_F(Doctor, TheTimeHasBounds) {
+  EXPECT_EQ(RunEpiphyte({"doctor", "--timeout", "0"}).code, 2);
+  EXPECT_THAT(RunEpiphyte({"doctor", "--help"}).out, AllOf(HasSubstr("--timeout"), Not(HasSubstr("--probe"))));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
