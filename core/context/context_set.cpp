@@ -78,8 +78,8 @@ std::vector<ContextSet::Payload*> ContextSet::PayloadsOf(std::string_view provid
 
 void ContextSet::CheckFits(const ContextTarget& target) const {
   std::error_code error;
-  const bool same_folder = target.folder() == first_.folder() ||
-                           std::filesystem::equivalent(target.folder(), first_.folder(), error);
+  const bool same_folder =
+      target.folder() == first_.folder() || std::filesystem::equivalent(target.folder(), first_.folder(), error);
   if (!same_folder) {
     Fail(StatusCode::kInvalidArgument,
          "context model '{}' is not in the folder of '{}', the first of its share group; all models of a group go into "
@@ -98,8 +98,7 @@ void ContextSet::CheckFits(const ContextTarget& target) const {
            "two models of the share group would be written to '{}'; set ep.context_file_path to another file",
            target.model.string());
     }
-    if (!target.external_initializers.empty() &&
-        member.target.external_initializers == target.external_initializers) {
+    if (!target.external_initializers.empty() && member.target.external_initializers == target.external_initializers) {
       Fail(StatusCode::kInvalidArgument,
            "two models of the share group would write their initializers to '{}'; set "
            "ep.context_model_external_initializers_file_name to another name",
@@ -144,10 +143,9 @@ class ContextSet::Writing {
     if (external_) {
       external_->End();
       // Known only now that the model is written; protobuf takes what follows as part of it.
-      const std::string entry =
-          MetadataEntry(kInitializersKey, InitializersRecord{external_->size(), external_->xxh128(),
-                                                             target_.external_initializers}
-                                              .ToText());
+      const std::string entry = MetadataEntry(
+          kInitializersKey,
+          InitializersRecord{external_->size(), external_->xxh128(), target_.external_initializers}.ToText());
       sealed.Write(entry.data(), entry.size());
     }
     sealed.Finish();
@@ -210,16 +208,15 @@ void ContextSet::Publish(const Pulse& pulse) {
   }
   for (Step& step : steps) {
     switch (step.file->Look()) {
-      case OutputFile::kAbsent:
-        break;
+      case OutputFile::kAbsent: break;
       case OutputFile::kSame:
         step.overwrite = true;  // replaced by the same bytes, which nobody can tell
         break;
       case OutputFile::kDifferent:
         if (!step.overwrite) {
           Fail(StatusCode::kFail,
-               "'{}' exists already and has other contents; remove it, choose another ep.context_file_path, or ask for "
-               "overwriting (--force)",
+               "'{}' exists already and has other contents; remove it, choose another ep.context_file_path, or set "
+               "epiphyte.context_overwrite to 1",
                step.file->target().string());
         }
     }

@@ -11,6 +11,7 @@
 #include "core/base/folder_lock.h"
 #include "core/base/hash.h"
 #include "core/base/safe_path.h"
+#include "core/base/staged_file.h"
 #include "core/context/merge_graph.h"
 #include "core/context/merge_names.h"
 #include "core/context/merge_payloads.h"
@@ -30,16 +31,7 @@ void CheckOptions(const MergeOptions& options) {
   if (options.models.size() < 2) {
     Fail(StatusCode::kInvalidArgument, "{} model was given; merging takes two or more", options.models.size());
   }
-  std::error_code error;
-  if (!options.output.has_filename() || std::filesystem::is_directory(options.output, error)) {
-    Fail(StatusCode::kInvalidArgument, "output '{}' is a folder; give the path of the .onnx file to write",
-         options.output.string());
-  }
-  const std::filesystem::path folder = options.output.has_parent_path() ? options.output.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) {
-    Fail(StatusCode::kInvalidArgument, "folder '{}' for the merged model does not exist; create it first",
-         folder.string());
-  }
+  StagedFile::CheckTarget(options.output);
   if (!options.external_initializers.empty()) {
     CheckFileName(options.external_initializers, "external initializers");
     const std::filesystem::path name(options.external_initializers);
@@ -172,8 +164,8 @@ class Writing {
       const OutputFile::Existing existing = file->Look();
       if (existing == OutputFile::kDifferent && !options_.overwrite) {
         Fail(StatusCode::kFail,
-             "'{}' exists already and has other contents; remove it, choose another output, or ask for overwriting "
-             "(--force)",
+             "'{}' exists already and has other contents; remove it, choose another output, or set "
+             "MergeOptions::overwrite",
              file->target().string());
       }
       overwrite.push_back(existing != OutputFile::kAbsent);

@@ -59,8 +59,8 @@ SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
 void RequireSeal(const void* data, uint64_t size, const std::map<std::string, std::string>& metadata,
                  std::string_view what, const Pulse& pulse) {
   constexpr std::string_view kAdvice =
-      "restore the file or compile the model again; if you changed it on purpose, renew the seal with `epiphyte verify "
-      "--reseal`";
+      "restore the file or compile the model again; if you changed it on purpose, renew the seal with ResealContext or "
+      "`epiphyte verify --reseal`";
   switch (CheckSeal(data, size, pulse)) {
     case SealState::kIntact: return;
     case SealState::kBroken:

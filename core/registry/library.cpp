@@ -4,6 +4,7 @@
 #include <boost/dll/shared_library.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -59,11 +60,24 @@ std::string LoaderMessage(const std::system_error& error) {
   return PrintableLine(text);
 }
 
+// The loader's message ends in what the system said, in the user's language: the file isn't missing then.
+bool IsShortOfResources(const std::string& message) {
+  for (int error : {ENOMEM, EMFILE, ENFILE, EAGAIN}) {
+    if (message.find(std::generic_category().message(error)) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // The loader's message starts with the file it is about, in every language. A bare name there is a library that was
 // searched and not found; another path is a library that was found and does not fit.
 Refusal ExplainLoadFailure(const std::filesystem::path& library, const ElfFile& elf, const std::string& message,
                            const std::vector<std::string>& depends) {
   const std::string culprit = message.substr(0, message.find(": "));
+  if (IsShortOfResources(message)) {
+    return Refusal(PluginState::kInitFailed,
+                   fmt::format("'{}' can't be loaded for want of memory or open files: {}", library.string(), message),
+                   "close other programs, or raise the limits of this process (ulimit -v, -n)");
+  }
   std::string hint = "install what it depends on";
   if (!depends.empty()) hint += fmt::format("; its manifest names {}", fmt::join(depends, ", "));
   if (culprit.find('/') == std::string::npos && culprit.find(' ') == std::string::npos && culprit != message) {

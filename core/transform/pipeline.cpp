@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "core/transform/transform.h"
 
 namespace epiphyte::core {
@@ -36,8 +37,9 @@ void TransformPipeline::Disable(const std::vector<std::string>& names) {
     std::vector<std::string_view> known;
     for (const Step& candidate : steps_) known.push_back(candidate.name());
     const std::string_view nearest = Nearest(name, known);
-    Fail(StatusCode::kInvalidArgument, "no transform is called '{}'{}", name,
-         nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest));
+    std::sort(known.begin(), known.end());
+    Fail(StatusCode::kInvalidArgument, "no transform is called '{}'{}; there are: {}", PrintableLine(name, 64),
+         nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest), fmt::join(known, ", "));
   }
 }
 

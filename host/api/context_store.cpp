@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
 #include "epiphyte/error.hpp"
 
 namespace epiphyte {
@@ -18,7 +19,8 @@ decltype(auto) Guarded(const std::string& name, Body&& body) {
   } catch (const Error& error) {
     throw core::Error(static_cast<core::StatusCode>(error.code()), error.what());
   } catch (const std::exception& error) {
-    core::Fail(core::StatusCode::kFail, "the application's context store failed on '{}': {}", name, error.what());
+    core::Fail(core::StatusCode::kFail, "the application's context store failed on '{}': {}", name,
+               core::ReasonOf(error));
   } catch (...) {
     core::Fail(core::StatusCode::kFail, "the application's context store failed on '{}', without a reason", name);
   }

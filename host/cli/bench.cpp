@@ -1,9 +1,9 @@
 // epiphyte bench: how long it takes to create a session, to run first, and to run from then on.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +11,8 @@
 #include "epiphyte/io_binding.hpp"
 #include "epiphyte/session.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/open_session.h"
+#include "host/cli/peak_memory.h"
 #include "host/cli/progress.h"
 #include "host/cli/random_inputs.h"
 #include "host/cli/session_flags.h"
@@ -33,18 +35,9 @@ struct Measured {
   bool context = false;
   double session_ms = 0;
   double first_run_ms = 0;
-  std::vector<double> run_ms;  // sorted
-  double peak_rss_mb = 0;
+  std::vector<double> run_ms;         // sorted
+  std::optional<double> peak_rss_mb;  // nothing when the system doesn't say
 };
-
-// The kernel's high-water mark of this program alone; getrusage would count the parent's pages from before exec.
-double PeakRssMb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
-  }
-  return 0;
-}
 
 double TimeRun(IoBinding& binding) {
   Stopwatch stopwatch;
@@ -72,12 +65,11 @@ double Median(const std::vector<double>& sorted) {
 
 Measured Measure(const BenchFlags& flags) {
   Environment environment;
-  SessionOptions options = flags.session.Build();
-  Progress progress("measuring " + std::filesystem::path(flags.model).filename().string());
   Measured measured;
   Stopwatch stopwatch;
-  Session session(environment, std::filesystem::path(flags.model), options);
+  const Session session = OpenSession(environment, flags.model, flags.session.Build(), "loading");
   measured.session_ms = stopwatch.Milliseconds();
+  Progress progress("measuring " + std::filesystem::path(flags.model).filename().string());
   measured.providers = session.placement().providers();
   measured.context = session.has_context();
 
@@ -98,7 +90,7 @@ void PrintReport(const BenchFlags& flags, const Measured& measured) {
   json["first_run_ms"] = measured.first_run_ms;
   json["run_ms"] = {
       {"min", measured.run_ms.front()}, {"median", Median(measured.run_ms)}, {"max", measured.run_ms.back()}};
-  json["peak_rss_mb"] = measured.peak_rss_mb;
+  json["peak_rss_mb"] = measured.peak_rss_mb ? Json(*measured.peak_rss_mb) : Json(nullptr);
   json["context"] = measured.context;
   PrintJson(json);
 }
@@ -111,7 +103,7 @@ void PrintText(const BenchFlags& flags, const Measured& measured) {
             << "run        " << MillisecondsText(Median(measured.run_ms)) << " median, "
             << MillisecondsText(measured.run_ms.front()) << " to " << MillisecondsText(measured.run_ms.back())
             << ", of " << measured.run_ms.size() << '\n'
-            << "peak rss   " << SizeText(static_cast<uint64_t>(measured.peak_rss_mb * 1024 * 1024)) << '\n';
+            << "peak rss   " << PeakText(measured.peak_rss_mb) << '\n';
 }
 
 }  // namespace

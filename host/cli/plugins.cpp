@@ -17,14 +17,14 @@ void PrintTable(const std::vector<PluginInfo>& plugins, const std::vector<Search
   Table table({"NAME", "STATE", "PRIORITY", "VERSION", "VENDOR", "DEVICES", "SOURCES"});
   for (const PluginInfo& plugin : plugins) {
     table.Add({Printable(plugin.name.empty() ? "?" : plugin.name), plugin.state, std::to_string(plugin.priority),
-               Printable(plugin.version), Printable(plugin.vendor), Printable(Join(plugin.device_kinds, ",")),
-               Printable(Join(plugin.sources, ","))});
+               PrintableCell(plugin.version), PrintableCell(plugin.vendor),
+               PrintableCell(Join(plugin.device_kinds, ",")), PrintableCell(Join(plugin.sources, ","))});
   }
   table.Print();
   for (const PluginInfo& plugin : plugins) {
-    const std::string name = Printable(plugin.name.empty() ? plugin.manifest.string() : plugin.name);
-    if (!plugin.message.empty()) std::cout << name << ": " << Printable(plugin.message) << '\n';
-    for (const std::string& note : plugin.notes) std::cout << name << ": note: " << Printable(note) << '\n';
+    if (plugin.message.empty()) continue;
+    std::cout << Printable(plugin.name.empty() ? plugin.manifest.string() : plugin.name) << ": "
+              << Printable(plugin.message) << '\n';
   }
 }
 

@@ -146,6 +146,9 @@ Value RandomValue(const ValueInfo& input, const Sizes& sizes, Random& random) {
       for (int i = 0; i < 2; ++i) elements.push_back(RandomValue({input.name, input.type.element()}, sizes, random));
       return Value::Sequence(input.type.element().element_type(), elements);
     }
+    case ValueKind::kEmpty:
+      throw Error(StatusCode::kInvalidArgument,
+                  "the type of input '" + input.name + "' is unknown; export the model with the types of its inputs");
     default:
       throw Error(StatusCode::kNotImplemented, "input '" + input.name + "' is " + input.type.ToString() +
                                                    ", for which there are no random values; give --inputs DIR");
@@ -193,6 +196,11 @@ std::vector<Value> LoadInputs(const std::filesystem::path& folder, const std::ve
       throw Error(StatusCode::kNoSuchFile, "'" + file.string() +
                                                "' does not exist; the model needs a file for input '" + inputs[i].name +
                                                "', " + inputs[i].type.ToString());
+    }
+    if (inputs[i].type.kind() == ValueKind::kEmpty) {
+      throw Error(StatusCode::kInvalidArgument, "the type of input '" + inputs[i].name + "' is unknown, so '" +
+                                                    file.string() +
+                                                    "' can't be read; export the model with the types of its inputs");
     }
     values.push_back(LoadValue(file, inputs[i].type));
   }

@@ -39,8 +39,17 @@ class RegexCompiler {
     bool dot_is_all = false;
   };
 
+  // A pattern may fill pages, and a message is one line.
+  std::string ShortPattern() const {
+    constexpr size_t kMostBytes = 100;
+    if (pattern_.size() <= kMostBytes) return std::string(pattern_);
+    size_t end = kMostBytes;
+    while ((static_cast<unsigned char>(pattern_[end]) & 0xC0) == 0x80) --end;  // not inside a character
+    return std::string(pattern_.substr(0, end)) + "...";
+  }
+
   [[noreturn]] void Fail(std::string_view what) const {
-    FailOp("pattern '{}': {} found at {}, RE2 syntax expected", pattern_, what, at_);
+    FailOp("pattern '{}': {} found at {}, RE2 syntax expected", ShortPattern(), what, at_);
   }
   bool AtEnd() const { return at_ >= pattern_.size(); }
   char Peek() const { return AtEnd() ? '\0' : pattern_[at_]; }
@@ -56,8 +65,7 @@ class RegexCompiler {
 
   uint32_t Here() const { return static_cast<uint32_t>(program_.size()); }
   uint32_t Emit(Instruction instruction) {
-    if (program_.size() >= kMostInstructions)
-      FailOp("pattern '{}' found, a smaller one expected", pattern_.substr(0, 100));
+    if (program_.size() >= kMostInstructions) FailOp("pattern '{}' found, a smaller one expected", ShortPattern());
     program_.push_back(instruction);
     return Here() - 1;
   }
@@ -239,7 +247,7 @@ class RegexCompiler {
       case 'w': ranges = Word(); break;
       case 'W': ranges = Negate(Word()); break;
       case 'p':
-      case 'P': NotImplemented("pattern '{}' found with a Unicode class, one without expected", pattern_);
+      case 'P': NotImplemented("pattern '{}' found with a Unicode class, one without expected", ShortPattern());
       default: return std::nullopt;
     }
     ++at_;

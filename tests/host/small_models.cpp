@@ -127,4 +127,31 @@ std::string ForeignContextModel() {
   return model.SerializeAsString();
 }
 
+std::string NamedModel(const std::string& name) {
+  onnx::ModelProto model = NewModel();
+  model.mutable_graph()->set_name(name);
+  SetType(model.mutable_graph()->add_input(), name, onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), name + "_out", onnx::TensorProto::FLOAT, {"2"});
+  AddNode(model, "Relu", {name}, {name + "_out"})->set_name(name);
+  return model.SerializeAsString();
+}
+
+std::string UntypedModel() {
+  onnx::ModelProto model = NewModel();
+  model.mutable_graph()->add_input()->set_name("pixels");
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  AddNode(model, "Relu", {"pixels"}, {"y"});
+  return model.SerializeAsString();
+}
+
+std::string PatternModel(const std::string& pattern) {
+  onnx::ModelProto model = NewModel();
+  model.mutable_opset_import(0)->set_version(20);
+  model.set_ir_version(9);
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::STRING, {"1"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::BOOL, {"1"});
+  SetAttribute(AddNode(model, "RegexFullMatch", {"x"}, {"y"}), "pattern", pattern);
+  return model.SerializeAsString();
+}
+
 }  // namespace epiphyte::test

@@ -16,4 +16,11 @@ std::string UnknownOperatorModel();
 // An embedded EPContext node of source "Nobody" with the payload "bytes of a context".
 std::string ForeignContextModel();
 
+// y = Relu(x) on float[2]: graph, input, output and node are all called so, the output with "_out" behind.
+std::string NamedModel(const std::string& name);
+// The same on an input 'pixels' without a type.
+std::string UntypedModel();
+// RegexFullMatch with that pattern on one string.
+std::string PatternModel(const std::string& pattern);
+
 }  // namespace epiphyte::test
