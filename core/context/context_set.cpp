@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
@@ -108,16 +107,6 @@ void ContextSet::CheckFits(const ContextTarget& target) const {
 }
 
 void ContextSet::Add(Member member) { members_.push_back(std::move(member)); }
-
-void ContextSet::AddPartitionName(const std::string& name) {
-  const auto [found, is_new] = partition_names_.try_emplace(name, members_.size());
-  if (!is_new) {
-    Fail(StatusCode::kInvalidArgument,
-         "partition name '{}' appears twice in the share group; set ep.context_node_name_prefix, another one for each "
-         "model",
-         name);
-  }
-}
 
 void ContextSet::Owes(const std::string& provider) {
   if (std::find(owing_.begin(), owing_.end(), provider) == owing_.end()) owing_.push_back(provider);

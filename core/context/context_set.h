@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,8 +67,9 @@ class ContextSet {
   // Throws INVALID_ARGUMENT when the model can't be published together with the others.
   void CheckFits(const ContextTarget& target) const;
   void Add(Member member);
-  // Partition names of all members; they must not clash, because they are the keys into the payloads.
-  void AddPartitionName(const std::string& name);
+  // Of the partitions of all members so far. They are the keys into the payloads, so the next member's are others.
+  const std::set<std::string>& partition_names() const { return partition_names_; }
+  void AddPartitionName(const std::string& name) { partition_names_.insert(name); }
   // Providers that owe a payload to earlier members.
   const std::vector<std::string>& owing() const { return owing_; }
   void Owes(const std::string& provider);
@@ -83,7 +85,7 @@ class ContextSet {
   std::vector<std::unique_ptr<Payload>> payloads_;
   std::vector<Member> members_;
   std::vector<std::string> owing_;
-  std::map<std::string, size_t> partition_names_;  // with the member that has it
+  std::set<std::string> partition_names_;
   std::vector<std::filesystem::path> files_;
 };
 

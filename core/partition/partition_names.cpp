@@ -18,10 +18,14 @@ std::string Sanitized(std::string_view text) {
 
 }  // namespace
 
-std::string PartitionNames::Next(std::string_view graph, std::string_view provider) {
-  std::string stem = prefix_ + Sanitized(graph.empty() ? "graph" : graph) + '_' + Sanitized(provider) + '_';
-  const uint64_t number = used_[stem]++;
-  return stem + std::to_string(number);
+std::string PartitionNames::Next(std::string_view prefix, std::string_view graph, std::string_view provider) {
+  const std::string stem =
+      std::string(prefix) + Sanitized(graph.empty() ? "graph" : graph) + '_' + Sanitized(provider) + '_';
+  uint64_t& number = next_[stem];
+  for (;;) {
+    std::string name = stem + std::to_string(number++);
+    if (taken_.insert(name).second) return name;
+  }
 }
 
 }  // namespace epiphyte::core

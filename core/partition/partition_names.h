@@ -1,22 +1,31 @@
-// PartitionNames: "<prefix><graph>_<provider>_<n>", unique in a model and the same whenever it is partitioned again.
+// PartitionNames: "<prefix><graph>_<provider>_<n>", with the lowest number that is free. Plugins find their graphs in a
+// payload by these names, so one PartitionNames has all that may be in one payload: those of a model, and those of the
+// models of a share group, whose graphs may well be called the same. Nothing but what it has been told decides a name:
+// the same models in the same order have the same names, whatever else the process does.
+//
+//   PartitionNames names;
+//   names.Take("main_graph_npu_0");
+//   names.Next("", "main_graph", "npu");  // "main_graph_npu_1"
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace epiphyte::core {
 
 class PartitionNames {
  public:
-  explicit PartitionNames(std::string_view prefix) : prefix_(prefix) {}
-  // Characters of the names outside [A-Za-z0-9_.-] become '_'; long names are cut.
-  std::string Next(std::string_view graph, std::string_view provider);
+  // Somebody has this name already.
+  void Take(std::string name) { taken_.insert(std::move(name)); }
+  // Characters of graph and provider outside [A-Za-z0-9_.-] become '_'; long names are cut.
+  std::string Next(std::string_view prefix, std::string_view graph, std::string_view provider);
 
  private:
-  std::string prefix_;
-  std::unordered_map<std::string, uint64_t> used_;  // stem → names given out
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, uint64_t> next_;  // stem → the first number that may be free
 };
 
 }  // namespace epiphyte::core

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/partition/convex_groups.h"
-#include "core/partition/partition_names.h"
 
 namespace epiphyte::core {
 namespace {
@@ -47,6 +46,16 @@ void ForEachBody(const Node& node, uint32_t id, const std::string& path, Visit v
   }
 }
 
+// The names of nodes, among them those by which plugins know context nodes; nested graphs included.
+void TakeNodeNames(const Graph& graph, PartitionNames* names) {
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    if (node == nullptr) continue;
+    names->Take(node->name());
+    if (IsContextNode(*node)) names->Take(node->StringAttribute("partition_name"));
+    for (const Graph* body : node->subgraphs()) TakeNodeNames(*body, names);
+  }
+}
+
 void RemoveUnusedConstants(Graph& graph) {
   std::vector<ValueDef*> unused;
   for (const std::unique_ptr<ValueDef>& value : graph.values()) {
@@ -59,8 +68,8 @@ void RemoveUnusedConstants(Graph& graph) {
 
 class Partitioner {
  public:
-  Partitioner(std::span<PartitionProvider> providers, std::string_view name_prefix)
-      : providers_(providers), names_(name_prefix) {
+  Partitioner(std::span<PartitionProvider> providers, std::string_view name_prefix, PartitionNames names)
+      : providers_(providers), prefix_(name_prefix), names_(std::move(names)) {
     for (const PartitionProvider& provider : providers_) result_.placement.providers.push_back(provider.name);
   }
 
@@ -93,6 +102,7 @@ class Partitioner {
   void Refresh(Level& level);
 
   std::span<PartitionProvider> providers_;
+  std::string_view prefix_;
   PartitionNames names_;
   PartitionResult result_;
 };
@@ -241,7 +251,7 @@ void Partitioner::Ask(Level& level, int32_t provider) {
 
 void Partitioner::Fuse(Level& level, int32_t provider, const std::vector<Node*>& group) {
   Partition& partition = result_.partitions.emplace_back();
-  partition.name = names_.Next(level.graph.name(), providers_[provider].name);
+  partition.name = names_.Next(prefix_, level.graph.name(), providers_[provider].name);
   partition.provider = provider;
   for (const Node* node : group) {
     NodePlacement& entry = Entry(level, *node);
@@ -273,8 +283,10 @@ void Partitioner::Refresh(Level& level) {
 
 }  // namespace
 
-PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix) {
-  Partitioner partitioner(providers, name_prefix);
+PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
+                               PartitionNames names) {
+  TakeNodeNames(graph, &names);
+  Partitioner partitioner(providers, name_prefix, std::move(names));
   partitioner.Run(graph, "");
   return partitioner.Take();
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/partition/partition_names.h"
 #include "core/partition/placement.h"
 
 namespace epiphyte::core {
@@ -34,7 +35,7 @@ struct PartitionProvider {
 
 // A group that a provider got, still in its graph: `node` is the fused node that stands for it.
 struct Partition {
-  std::string name;  // "<graph>_<provider>_<n>", with the prefix option in front
+  std::string name;  // see PartitionNames
   int32_t provider = kUnplaced;
   Node* node = nullptr;          // op_type kPartitionOp in domain kPartitionDomain, in the original graph
   std::unique_ptr<Graph> graph;  // what it computes; inputs and outputs in the order of node's
@@ -55,7 +56,8 @@ struct PartitionResult {
 // Changes `graph` and leaves it finalized. EPContext nodes are placed by the caller: claims on them are dropped, and
 // those that have a provider are reported as partitions. Constants that nothing needs outside of partitions are
 // removed. A node that nobody claimed stays, with provider kUnplaced: whether that is an error is for the caller to
-// say.
-PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix);
+// say. Partitions are called by `names`, and like no node of the graph.
+PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
+                               PartitionNames names = {});
 
 }  // namespace epiphyte::core

@@ -280,6 +280,14 @@ void SessionBuilder::PlaceContextNodes() {
   }
 }
 
+// In a share group, the names of earlier models are in the same payload.
+PartitionNames SessionBuilder::FreeNames() const {
+  PartitionNames names;
+  if (generator_ == nullptr) return names;
+  for (const std::string& name : generator_->set().partition_names()) names.Take(name);
+  return names;
+}
+
 void SessionBuilder::Partition() {
   progress_.Enter(SessionPhase::kPartition, "");
   NamingModel([&] { PlaceContextNodes(); });
@@ -300,7 +308,7 @@ void SessionBuilder::Partition() {
            }
          }});
   }
-  partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"));
+  partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames());
   for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);
   Log(LogLevel::kInfo, "placement", "{}", partitions_.placement.Summary());
 }

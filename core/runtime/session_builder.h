@@ -68,6 +68,7 @@ class SessionBuilder {
   template <typename Body>
   void NamingModel(Body&& body) const;
   void PlaceContextNodes();
+  PartitionNames FreeNames() const;
   void CheckEverythingPlaced() const;
   void LoadContexts();
   void CompilePartitions();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/context/context_store.h"
@@ -151,6 +152,31 @@ TEST_F(Complaint, AMissingPayloadIsAnErrorOfItsOwnAndShowsNoEmptyPath) {
   EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"),
                                              HasSubstr("has main_context 0"), HasSubstr("no node with main_context 1"),
                                              HasSubstr("compile the model again"), Not(HasSubstr("''"))));
+}
+
+// ONNX Runtime puts context nodes in by their names, so a node of the source model that happens to be called like one
+// is lost. Here names are given that no node has.
+TEST_F(Complaint, ANodeThatIsCalledLikeAPartitionStays) {
+  onnx::ModelProto model = ParseProtoFile(dir_ / "model.onnx");
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() == "Tanh") node.set_name("g_notary_0");
+  }
+  dir_.Write("model.onnx", model.SerializeAsString());
+  Compile(Compiling());
+  EXPECT_EQ(Run("model_ctx.onnx"), expected_);
+  std::multiset<std::string> names;
+  for (const onnx::NodeProto& node : ParseProtoFile(dir_ / "model_ctx.onnx").graph().node()) names.insert(node.name());
+  EXPECT_EQ(names.count("g_notary_0"), 1u);
+  EXPECT_EQ(names.count("g_notary_1"), 1u);
+}
+
+// ONNX Runtime takes the last '.' of the whole path: `dir.v1/model` becomes `dir_ctx.onnx`.
+TEST_F(Complaint, ADotInAFoldersNameIsNoExtension) {
+  dir_.Write("dir.v1/model", OnnxFromText(kModel));
+  { Session session(*environment_, dir_ / "dir.v1/model", Compiling()); }
+  EXPECT_THAT(FilesIn(dir_.path()),
+              testing::ElementsAre("dir.v1/model", "dir.v1/model_ctx.onnx", "dir.v1/model_notary.bin", "model.onnx"));
+  EXPECT_EQ(Run("dir.v1/model_ctx.onnx"), expected_);
 }
 
 // winml-cli#1081: the compile failed, the context of an earlier one was still there and passed for the new one.

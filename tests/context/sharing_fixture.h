@@ -18,13 +18,13 @@ namespace epiphyte::test {
 
 inline constexpr int kWeights = 4096;
 
-// All models multiply by the same weights; model `n` then adds n, in a way of its own.
-inline std::string ModelBytes(int n, const std::string& graph) {
+// All models multiply by the same weights; model `n` then adds n, in a way of its own. Their graphs are all called the
+// same, as PyTorch's exporter calls them.
+inline std::string ModelBytes(int n) {
   onnx::ModelProto model = ParseProto(OnnxFromText(
-      "<ir_version: 8, opset_import: [\"\" : 17]> " + graph + " (float[" + std::to_string(kWeights) +
-      "] x) => (float[" + std::to_string(kWeights) + "] y) { n = Constant <value = float[1] {" + std::to_string(n) +
-      "}> () " + (n % 2 == 0 ? "p = Mul(x, weights) y = Add(p, n)" : "p = Mul(weights, x) q = Neg(p) y = Sub(q, n)") +
-      "}"));
+      "<ir_version: 8, opset_import: [\"\" : 17]> main_graph (float[" + std::to_string(kWeights) + "] x) => (float[" +
+      std::to_string(kWeights) + "] y) { n = Constant <value = float[1] {" + std::to_string(n) + "}> () " +
+      (n % 2 == 0 ? "p = Mul(x, weights) y = Add(p, n)" : "p = Mul(weights, x) q = Neg(p) y = Sub(q, n)") + "}"));
   ConstantsToInitializers(model.mutable_graph());
   onnx::TensorProto* weights = model.mutable_graph()->add_initializer();
   weights->set_name("weights");
@@ -52,9 +52,7 @@ class Sharing : public testing::Test {
   Sharing() {
     for (int n = 1; n <= 3; ++n) WriteModel(n);
   }
-  void WriteModel(int n, const std::string& folder = "") {
-    dir_.Write(folder + Name(n) + ".onnx", ModelBytes(n, "graph" + std::to_string(n)));
-  }
+  void WriteModel(int n, const std::string& folder = "") { dir_.Write(folder + Name(n) + ".onnx", ModelBytes(n)); }
   static std::string Name(int n) { return "model" + std::to_string(n); }
   static std::string ContextOf(int n) { return Name(n) + "_ctx.onnx"; }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "tests/context/sharing_fixture.h"
@@ -74,24 +75,66 @@ TEST_F(Sharing, StopBelongsToAGroupThatCompiles) {
   EXPECT_THAT(FailureOf([&] { Load(1, loading); }), HasSubstr("INVALID_ARGUMENT"));
 }
 
-// Partition names are the keys into the payload.
-TEST_F(Sharing, ModelsWithEqualGraphNamesNeedPrefixes) {
-  dir_.Write("model2.onnx", ModelBytes(2, "graph1"));
-  Compile("model1.onnx", Compiling(false));
-  EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", Compiling(true)); }),
-              AllOf(HasSubstr("graph1_notary_0"), HasSubstr("ep.context_node_name_prefix")));
-  EXPECT_THAT(Written(), ElementsAre());
+// Partition names are the keys into the payload: the host makes them so that no two of a group are the same, whatever
+// the graphs are called and whether there is a prefix.
+TEST_F(Sharing, ModelsWithEqualGraphNamesHavePartitionsOfTheirOwn) {
+  for (const char* prefix : {"", "p_"}) {
+    SCOPED_TRACE(prefix);
+    for (int n : {1, 2, 3}) {
+      SessionOptions options = Compiling(n == 3);
+      options.Set("ep.context_node_name_prefix", prefix);
+      options.provider_options["notary"]["claim"] = "Mul,Add,Sub";  // 1 and 3 have two partitions
+      Compile(Name(n) + ".onnx", options);
+    }
+    std::set<std::string> names;
+    size_t nodes = 0;
+    for (int n : {1, 2, 3}) {
+      for (const onnx::NodeProto& node : ContextNodesOf(ParseProtoFile(dir_ / ContextOf(n)))) {
+        names.insert(TextOf(node, "partition_name").value());
+        EXPECT_TRUE(node.name().starts_with(std::string(prefix) + "main_graph_notary_")) << node.name();
+        ++nodes;
+      }
+    }
+    EXPECT_EQ(nodes, 5u);
+    EXPECT_EQ(names.size(), nodes);
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (int n : {3, 1, 2}) {
+      sessions.push_back(Load(n, Loading()));
+      EXPECT_TRUE(Computes(*sessions.back(), n)) << n;
+    }
+    sessions.clear();
+    for (const std::string& name : Written()) fs::remove(dir_ / name);
+  }
+}
 
-  for (int n : {1, 2}) {
-    SessionOptions options = Compiling(n == 2);
-    options.Set("ep.context_node_name_prefix", "m" + std::to_string(n) + "_");
+TEST_F(Sharing, ModelsWithEqualGraphNamesShareWithTheCpuProviderToo) {
+  for (int n : {1, 2, 3}) {
+    SessionOptions options = OptionsFor({"cpu"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.share_ep_contexts", "1");
+    if (n == 3) options.Set("ep.stop_share_ep_contexts", "1");
     Compile(Name(n) + ".onnx", options);
   }
-  EXPECT_EQ(Written().size(), 3u);
-  auto first = Load(1, Loading());
-  auto second = Load(2, Loading());
-  EXPECT_TRUE(Computes(*first, 1));
-  EXPECT_TRUE(Computes(*second, 2));
+  SessionOptions loading = OptionsFor({"cpu"});
+  loading.Set("ep.share_ep_contexts", "1");
+  for (int n : {2, 3, 1}) EXPECT_TRUE(Computes(*Load(n, loading), n)) << n;
+}
+
+// The same models in the same order give the same bytes, whatever other groups and sessions do in between.
+TEST_F(Sharing, WhatAGroupWritesDependsOnItsModelsAlone) {
+  CompileAll(3);
+  const std::map<std::string, std::string> alone = ContentOf(dir_.path());
+  for (const std::string& name : Written()) fs::remove(dir_ / name);
+  WriteModel(4);
+  WriteModel(5);
+  Compile("model4.onnx", Compiling(false, "other"));
+  Compile("model1.onnx", Compiling(false));
+  Compile("model5.onnx", Compiling(false, "other"));
+  Compile("model2.onnx", Compiling(false));
+  { Session plain(*environment_, dir_ / "model4.onnx", Providers()); }
+  Compile("model3.onnx", Compiling(true));
+  for (const char* name : {"model4.onnx", "model5.onnx"}) fs::remove(dir_ / name);
+  EXPECT_EQ(ContentOf(dir_.path()), alone);
 }
 
 TEST_F(Sharing, AllModelsOfAGroupGoIntoOneFolder) {

@@ -37,7 +37,7 @@ TEST_P(SharingOf, NModelsGiveNPlusOneFilesNamedAfterTheFirst) {
     ASSERT_EQ(nodes.size(), 1u);
     EXPECT_EQ(TextOf(nodes[0], "ep_cache_context"), "model1_notary.bin");
     EXPECT_EQ(TextOf(nodes[0], "onnx_model_filename"), Name(n) + ".onnx");
-    EXPECT_EQ(TextOf(nodes[0], "partition_name"), "graph" + std::to_string(n) + "_notary_0");
+    EXPECT_EQ(TextOf(nodes[0], "partition_name"), "main_graph_notary_" + std::to_string(n - 1));
     EXPECT_EQ(IntOf(nodes[0], "main_context"), 1);
     EXPECT_TRUE(MetadataOf(model).contains("ep_compatibility_info.notary"));
     EXPECT_EQ(model.graph().initializer_size(), 0);
@@ -226,7 +226,7 @@ TEST_F(Sharing, ADamagedBinaryIsRefusedToEverySession) {
 TEST_F(Sharing, ABinaryReplacedInTheMeantimeIsAnotherPayload) {
   CompileAll(2);
   auto old_first = Load(1, Loading());
-  dir_.Write("model1.onnx", ModelBytes(5, "graph1"));
+  dir_.Write("model1.onnx", ModelBytes(5));
   for (int n : {1, 2}) {
     SessionOptions options = Compiling(n == 2);
     options.Set("epiphyte.context_overwrite", "1");

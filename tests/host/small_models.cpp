@@ -69,9 +69,9 @@ std::string AddModel() {
   return model.SerializeAsString();
 }
 
-std::string MatMulModel(const std::string& graph) {
+std::string MatMulModel(bool negated) {
   onnx::ModelProto model = NewModel();
-  model.mutable_graph()->set_name(graph);
+  model.mutable_graph()->set_name("main_graph");
   SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2", "4"});
   SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2", "3"});
   onnx::TensorProto* weights = model.mutable_graph()->add_initializer();
@@ -82,7 +82,8 @@ std::string MatMulModel(const std::string& graph) {
   std::vector<float> data;
   for (int i = 0; i < 12; ++i) data.push_back(0.25f * static_cast<float>(i) - 1);
   weights->set_raw_data(data.data(), data.size() * sizeof(float));
-  AddNode(model, "MatMul", {"x", "w"}, {"y"});
+  AddNode(model, "MatMul", {"x", "w"}, {negated ? "product" : "y"});
+  if (negated) AddNode(model, "Neg", {"product"}, {"y"});
   return model.SerializeAsString();
 }
 

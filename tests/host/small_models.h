@@ -7,8 +7,9 @@ namespace epiphyte::test {
 
 // c = a + b, both float[batch,3].
 std::string AddModel();
-// y = x · w, float[2,4] · float[4,3] with w as an initializer: something worth compiling. `graph` names the graph.
-std::string MatMulModel(const std::string& graph = "graph");
+// y = x · w, float[2,4] · float[4,3] with w as an initializer: something worth compiling. All such models have the same
+// weights and, as PyTorch's exporter calls it, the same graph name; `negated`: y = -(x · w).
+std::string MatMulModel(bool negated = false);
 // outputs: float sum of two inputs, and the int64 shape of it; input "attention_mask" is int64[batch].
 std::string MaskModel();
 // An operator that nobody has.

@@ -17,7 +17,7 @@ class WeightSharing : public ::testing::Test {
  protected:
   WeightSharing() {
     folder_.Write("model1.onnx", MatMulModel());
-    folder_.Write("model2.onnx", MatMulModel("decode"));
+    folder_.Write("model2.onnx", MatMulModel(/*negated=*/true));
   }
   ProgramResult Run(const std::vector<std::string>& arguments) {
     return RunProgram(EPIPHYTE_SHARING_PROGRAM, arguments, folder_.path());
@@ -28,6 +28,29 @@ class WeightSharing : public ::testing::Test {
       names.push_back(entry.path().filename());
     }
     return names;
+  }
+
+  // What the model gives for one input, in a session that shares what it loads.
+  std::vector<float> Output(const std::string& model) const {
+    EnvironmentOptions plugins;
+    plugins.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
+    plugins.use_environment_variable = plugins.use_user_folder = plugins.use_system_folders = false;
+    const Environment environment(plugins);
+    SessionOptions options;
+    options.AddProvider("cpu").Set("ep.share_ep_contexts", "1");
+    Session session(environment, folder_ / model, options);
+    const std::vector<float> x = {1, -2, 3, 0.25f, 5, -6, 0.5f, 8};
+    const Value y = session.Run(std::vector<Value>{Value::Copy<float>(x, {2, 4})})[0];
+    const auto data = y.Data<float>();
+    return {data.begin(), data.end()};
+  }
+  // Their graphs are called the same, and neither has the other's numbers.
+  void ExpectTheNumbersOfTheSources(const std::string& folder) const {
+    const std::vector<float> first = Output("model1.onnx");
+    const std::vector<float> second = Output("model2.onnx");
+    ASSERT_NE(first, second);
+    EXPECT_EQ(Output(folder + "model1_ctx.onnx"), first);
+    EXPECT_EQ(Output(folder + "model2_ctx.onnx"), second);
   }
 
   TempDir folder_;
@@ -41,24 +64,27 @@ TEST_F(WeightSharing, NModelsGiveNPlusOneFiles) {
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("model1_ctx.onnx"), HasSubstr("model2_ctx.onnx"), HasSubstr("model1_cpu.bin")));
   for (const char* model : {"model1_ctx.onnx", "model2_ctx.onnx"}) {
-    EXPECT_EQ(RunEpiphyte({"run", model}, folder_.path()).code, 0);
     ProgramResult verified = RunEpiphyte({"verify", model}, folder_.path());
     EXPECT_EQ(verified.code, 0) << verified.out;
   }
+  ExpectTheNumbersOfTheSources("");
 }
 
 TEST_F(WeightSharing, WritesToAFolderAndReplacesOnlyOnRequest) {
   std::filesystem::create_directory(folder_ / "out");
   std::vector<std::string> arguments = {
       "-e", "cpu", "-o", "out", "-C", "ep.context_node_name_prefix|p_", "model1.onnx,model2.onnx"};
-  ASSERT_EQ(Run(arguments).code, 0);
+  const ProgramResult first = Run(arguments);
+  ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(Files("out"), UnorderedElementsAre("model1_ctx.onnx", "model2_ctx.onnx", "model1_cpu.bin"));
+  ExpectTheNumbersOfTheSources("out/");
   arguments[5] = "ep.context_node_name_prefix|q_";
   ProgramResult refused = Run(arguments);
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("--force"));
   arguments.push_back("--force");
   EXPECT_EQ(Run(arguments).code, 0);
+  ExpectTheNumbersOfTheSources("out/");
 }
 
 TEST_F(WeightSharing, RefusesInOneLineWhatIsWrongOnTheCommandLine) {

@@ -166,6 +166,26 @@ TEST(Partitioner, NamesAreUniqueCleanAndRepeatable) {
   EXPECT_EQ(Split(*unnamed, {Supporting("cpu", {"Relu"})}).partitions[0].name, "graph_cpu_0");
 }
 
+TEST(Partitioner, NamesThatAreTakenAreNotGivenAgain) {
+  auto graph = Chain();
+  std::vector<PartitionProvider> providers = {Supporting("cpu", {"Relu"})};
+  PartitionNames names;
+  names.Take("p_test_cpu_0");
+  names.Take("p_test_cpu_2");
+  const PartitionResult result = PartitionGraph(*graph, providers, "p_", names);
+  ASSERT_EQ(result.partitions.size(), 2u);
+  EXPECT_EQ(result.partitions[0].name, "p_test_cpu_1");
+  EXPECT_EQ(result.partitions[1].name, "p_test_cpu_3");
+}
+
+// "test" with provider "a_cpu" and "test_a" with provider "cpu".
+TEST(PartitionNames, TheSameTextFromOtherPartsGetsAnotherNumber) {
+  PartitionNames names;
+  EXPECT_EQ(names.Next("", "test", "a_cpu"), "test_a_cpu_0");
+  EXPECT_EQ(names.Next("", "test_a", "cpu"), "test_a_cpu_1");
+  EXPECT_EQ(names.Next("test_", "a", "cpu"), "test_a_cpu_2");
+}
+
 TEST(Partitioner, ConstantsThatOthersNeedStay) {
   auto graph = ParseGraph(R"(
     in    x: float[2]
@@ -291,6 +311,20 @@ TEST(Partitioner, ContextNodesAreTakenOverAsPartitions) {
   EXPECT_EQ(Entry(result, "b").provider, "npu");
   EXPECT_EQ(Entry(result, "a").partition, "test_cpu_0");
   EXPECT_EQ(Entry(result, "c").partition, "test_cpu_1") << "a context node can't be fused over";
+}
+
+TEST(Partitioner, PartitionsAreCalledLikeNoNode) {
+  auto graph = GraphWithContext();
+  Node* context = FindNode(*graph, "b");
+  context->provider = 0;
+  context->set_name("test_cpu_0");
+  context->SetAttribute(Attribute::String("partition_name", "test_cpu_1"));
+  const PartitionResult result = Split(*graph, {Supporting("cpu", {"Relu"})});
+  std::vector<std::string> made;
+  for (const Partition& partition : result.partitions) {
+    if (!partition.is_context) made.push_back(partition.name);
+  }
+  EXPECT_THAT(made, ElementsAre("test_cpu_2", "test_cpu_3"));
 }
 
 TEST(Partitioner, ContextNodesCannotBeClaimed) {
