@@ -77,6 +77,7 @@ EpContextAttributes ReadContextAttributes(const Node& node) {
   read.max_size = Int(node, "max_size", 0);
   read.source = Text(node, "source");
   read.partition_name = Text(node, "partition_name");
+  if (read.partition_name.empty()) read.partition_name = node.name();
   read.ep_sdk_version = Text(node, "ep_sdk_version");
   read.hardware_architecture = Text(node, "hardware_architecture");
   read.notes = Text(node, "notes");

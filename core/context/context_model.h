@@ -29,7 +29,7 @@ struct EpContextAttributes {
   std::string ep_cache_context;  // a path; for embed_mode 1 look at payload
   ContextBlob payload;           // embed_mode 1: the bytes, viewed in the model
   std::string source;
-  std::string partition_name;
+  std::string partition_name;  // where the attribute is left out: the node's name
   std::string ep_sdk_version;
   std::string hardware_architecture;
   std::string notes;

@@ -179,13 +179,18 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
     std::shared_ptr<const LoadedContext> owner;
     for (size_t b = 0; b < contexts.size() && found == nullptr; ++b) {
       if (node.blob >= 0 && static_cast<size_t>(node.blob) != b) continue;
+      const bool is_only = *node.partition_name == '\0' && contexts[b]->plans.size() == 1;
       for (const LoadedPlan& plan : contexts[b]->plans) {
-        if (plan.def.name != node.partition_name) continue;
+        if (!is_only && plan.def.name != node.partition_name) continue;
         found = &plan;
         owner = contexts[b];
         break;
       }
     }
+    if (found == nullptr && *node.partition_name == '\0')
+      throw OpError(EP_STATUS_INVALID_GRAPH,
+                    "a node has neither partition_name nor a name, and the cpu context holds more than one partition; "
+                    "compile the model again");
     if (found == nullptr)
       throw OpError(EP_STATUS_INVALID_GRAPH,
                     fmt::format("the cpu context holds no partition '{}'; the model and its binary don't belong "

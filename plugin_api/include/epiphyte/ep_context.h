@@ -48,7 +48,7 @@ typedef struct EpContextNodeInfo {
   int64_t main_context;
   const EpNode* node; /* inputs, outputs and any further attributes */
   const char* source;
-  const char* partition_name;
+  const char* partition_name; /* where the node leaves it out: its name; "" without either: the payload's only graph */
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;

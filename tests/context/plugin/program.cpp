@@ -77,6 +77,7 @@ Tensor Copy(const EpTensorView& view) {
 }  // namespace
 
 const Program* Package::Find(std::string_view name) const {
+  if (name.empty() && programs.size() == 1) return &programs[0];
   auto found =
       std::find_if(programs.begin(), programs.end(), [&](const Program& program) { return program.name == name; });
   return found == programs.end() ? nullptr : &*found;

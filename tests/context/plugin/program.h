@@ -44,6 +44,7 @@ struct Package {
   std::vector<Tensor> tensors;
   std::vector<Program> programs;
 
+  // "" is the only one.
   const Program* Find(std::string_view name) const;
   // Index of an equal tensor, which is added if there is none.
   uint32_t Intern(Tensor tensor);
