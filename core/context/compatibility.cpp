@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/context/context_binding.h"
 
 namespace epiphyte::core {
 namespace {
@@ -73,12 +74,14 @@ class Asker {
 class ModelCheck {
  public:
   ModelCheck(Model& model, NodePayloads* payloads, Catalog& catalog)
-      : metadata_(model.metadata), payloads_(payloads), catalog_(catalog), nodes_(FindContextNodes(*model.graph)) {}
+      : metadata_(model.metadata),
+        payloads_(payloads),
+        catalog_(catalog),
+        binding_(FindContextNodes(*model.graph), OwnersIn(catalog)) {}
 
   ContextReport Run() {
-    FindPrimaries();
     ContextReport report;
-    for (const Node* node : nodes_) report.nodes.push_back(CheckNode(*node));
+    for (const BoundNode& bound : binding_.nodes()) report.nodes.push_back(CheckNode(bound));
     for (const NodeCheck& node : report.nodes) AddToProvider(node, &report);
     if (report.nodes.empty()) {
       report.reason = "the model has no EPContext node";
@@ -93,29 +96,14 @@ class ModelCheck {
   }
 
  private:
-  // Where secondaries that name no file find their graph.
-  void FindPrimaries() {
-    if (payloads_ == nullptr) return;
-    for (const Node* node : nodes_) {
-      try {
-        const EpContextAttributes attributes = ReadContextAttributes(*node);
-        if (attributes.main_context != 1) continue;
-        const ContextBlob& blob = payloads_->Open(*node, attributes).blob;
-        auto [found, is_new] = primary_of_source_.try_emplace(attributes.source, blob);
-        if (!is_new && found->second.data != blob.data) found->second = {};
-      } catch (const Error&) {
-        continue;  // the node's own check says it
-      }
-    }
-  }
-
-  NodeCheck CheckNode(const Node& node) {
+  NodeCheck CheckNode(const BoundNode& bound) {
     NodeCheck check;
-    check.node = NodePath(node);
+    check.node = NodePath(*bound.node);
+    check.source = bound.attributes.source;
+    check.provider = bound.owner;
     try {
-      const EpContextAttributes attributes = ReadContextAttributes(node);
-      check.source = attributes.source;
-      Judge(node, attributes, &check);
+      if (!bound.readable) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
+      Judge(bound, &check);
     } catch (const Error& error) {
       check.verdict = ContextVerdict::kUnsupported;
       check.reason = error.message();
@@ -123,23 +111,23 @@ class ModelCheck {
     return check;
   }
 
-  void Judge(const Node& node, const EpContextAttributes& attributes, NodeCheck* check) {
-    check->provider = catalog_.OwnerOfSource(attributes.source);
-    const LoadedPlugin* plugin = check->provider.empty() ? nullptr : catalog_.TryLoad(check->provider);
-    if (plugin == nullptr) return ExplainUnusable(node, attributes.source, check);
+  void Judge(const BoundNode& bound, NodeCheck* check) {
+    const EpContextAttributes& attributes = bound.attributes;
+    const LoadedPlugin* plugin = bound.owner.empty() ? nullptr : catalog_.TryLoad(bound.owner);
+    if (plugin == nullptr) return ExplainUnusable(*bound.node, attributes.source, check);
+    if (!bound.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
     ContextHeader header;
     header.source = attributes.source;
     header.ep_sdk_version = attributes.ep_sdk_version;
     header.hardware_architecture = attributes.hardware_architecture;
     header.notes = attributes.notes;
     header.compatibility_info = CompatibilityInfo(metadata_, plugin->name);
-    if (payloads_ != nullptr) {
-      const NodePayload& payload = payloads_->Open(node, attributes);
+    // Where several payloads fit, each is judged with its primary.
+    if (payloads_ != nullptr && bound.carrier != kNoCarrier) {
+      const BoundNode& carrier = binding_.nodes()[bound.carrier];
+      const NodePayload& payload = payloads_->Open(*carrier.node, carrier.attributes);
       if (!payload.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", payload.problem);
       header.blob = payload.blob;
-      if (attributes.main_context == 0 && header.blob.data == nullptr) {
-        header.blob = primary_of_source_[attributes.source];
-      }
     }
     const ContextCheck answer = asker_.Ask(*plugin, header);
     check->verdict = answer.verdict;
@@ -166,8 +154,7 @@ class ModelCheck {
   const std::map<std::string, std::string>& metadata_;
   NodePayloads* payloads_;
   Catalog& catalog_;
-  std::vector<Node*> nodes_;
-  std::map<std::string, ContextBlob> primary_of_source_;  // empty blob: several fit
+  const ContextBinding binding_;
   Asker asker_;
 };
 

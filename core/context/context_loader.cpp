@@ -7,6 +7,7 @@
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
 #include "core/base/text.h"
+#include "core/context/context_binding.h"
 #include "core/context/context_model.h"
 
 namespace epiphyte::core {
@@ -32,6 +33,13 @@ void CheckRecord(const PayloadRecord& record, const ContextBlob& blob, const Loa
   }
 }
 
+// Nothing would be compared.
+void RefuseUnrecorded(const std::vector<PayloadRecord>& records, const LoadOptions& options, std::string_view what) {
+  if (records.empty() || !options.verify_digests) return;
+  Fail(StatusCode::kInvalidGraph,
+       "{}: the model has records of its payloads, but none of this one; compile the model again", what);
+}
+
 // Embedded payloads have no name: if the model has records of embedded payloads, one of them must be this one's.
 void CheckEmbedded(const std::vector<PayloadRecord>& records, const ContextBlob& blob, const LoadOptions& options,
                    std::string_view what) {
@@ -47,7 +55,8 @@ void CheckEmbedded(const std::vector<PayloadRecord>& records, const ContextBlob&
     if (record.size == blob.size && (by_size || fits(record))) return;
     if (nearest == nullptr || record.size == blob.size) nearest = &record;
   }
-  if (nearest != nullptr) CheckRecord(*nearest, blob, options, what);
+  if (nearest == nullptr) return RefuseUnrecorded(records, options, what);
+  CheckRecord(*nearest, blob, options, what);
 }
 
 ContextBlob OpenPayload(const std::string& name, const LoadOptions& options, const std::string& what) {
@@ -74,75 +83,69 @@ ContextBlob OpenPayload(const std::string& name, const LoadOptions& options, con
 
 }  // namespace
 
+namespace {
+
+ContextNodeToLoad ToLoad(const BoundNode& bound) {
+  const EpContextAttributes& attributes = bound.attributes;
+  ContextNodeToLoad load;
+  load.node = bound.node;
+  load.main_context = attributes.main_context;
+  load.source = attributes.source;
+  load.partition_name = attributes.partition_name;
+  load.ep_sdk_version = attributes.ep_sdk_version;
+  load.hardware_architecture = attributes.hardware_architecture;
+  load.notes = attributes.notes;
+  load.onnx_model_filename = attributes.onnx_model_filename;
+  load.max_size = attributes.max_size;
+  for (const ValueDef* output : bound.node->outputs())
+    load.output_types.push_back(output == nullptr ? nullptr : output->type());
+  return load;
+}
+
+// The payload of a node that carries or names it, compared with what the model recorded.
+ContextBlob CheckedPayload(const BoundNode& bound, const std::vector<PayloadRecord>& records,
+                           const LoadOptions& options) {
+  const EpContextAttributes& attributes = bound.attributes;
+  const std::string node = fmt::format("EPContext node '{}' (source '{}')", NodePath(*bound.node), attributes.source);
+  if (attributes.embed_mode == 1) {
+    CheckEmbedded(records, attributes.payload, options, node + ": the embedded payload");
+    return attributes.payload;
+  }
+  const std::string what = fmt::format("{}: file '{}'", node, PrintableLine(attributes.ep_cache_context, 200));
+  ContextBlob blob = OpenPayload(attributes.ep_cache_context, options, what);
+  const auto record = std::find_if(records.begin(), records.end(), [&](const PayloadRecord& candidate) {
+    return candidate.file == attributes.ep_cache_context;
+  });
+  if (record != records.end()) {
+    CheckRecord(*record, blob, options, what);
+  } else {
+    RefuseUnrecorded(records, options, what);
+  }
+  return blob;
+}
+
+}  // namespace
+
 ContextBatch LoadPayloads(std::span<Node* const> nodes, const LoadOptions& options,
                           const std::map<std::string, std::string>& metadata) {
+  const std::vector<PayloadRecord> records = ReadPayloadRecords(metadata);
+  const ContextBinding binding(nodes, [](const std::string&) { return std::string("the provider of all"); });
+  const std::vector<BoundNode>& bound_nodes = binding.nodes();
   ContextBatch batch;
-  std::vector<PayloadRecord> records = ReadPayloadRecords(metadata);
-  std::map<std::string, int32_t> blob_of_file;
-  std::vector<int32_t> primaries;
-  for (Node* node : nodes) {
-    EpContextAttributes attributes = ReadContextAttributes(*node);
-    ContextNodeToLoad load;
-    load.node = node;
-    load.main_context = attributes.main_context;
-    load.source = attributes.source;
-    load.partition_name = attributes.partition_name;
-    load.ep_sdk_version = attributes.ep_sdk_version;
-    load.hardware_architecture = attributes.hardware_architecture;
-    load.notes = attributes.notes;
-    load.onnx_model_filename = attributes.onnx_model_filename;
-    load.max_size = attributes.max_size;
-    for (const ValueDef* output : node->outputs())
-      load.output_types.push_back(output == nullptr ? nullptr : output->type());
-
-    if (attributes.embed_mode == 0 && !attributes.ep_cache_context.empty()) {
-      auto [found, is_new] =
-          blob_of_file.try_emplace(attributes.ep_cache_context, static_cast<int32_t>(batch.blobs.size()));
-      load.blob = found->second;
-      if (is_new) {
-        std::string what = fmt::format("EPContext node '{}' (source '{}'): file '{}'", NodePath(*node),
-                                       attributes.source, PrintableLine(attributes.ep_cache_context, 200));
-        ContextBlob blob = OpenPayload(attributes.ep_cache_context, options, what);
-        auto record = std::find_if(records.begin(), records.end(), [&](const PayloadRecord& candidate) {
-          return candidate.file == attributes.ep_cache_context;
-        });
-        if (record != records.end()) {
-          CheckRecord(*record, blob, options, what);
-        } else if (!records.empty() && options.verify_digests) {
-          Fail(StatusCode::kInvalidGraph,
-               "{}: the model has records of its payloads, but none of this one; "
-               "compile the model again",
-               what);
-        }
-        batch.blobs.push_back(std::move(blob));
-      }
-    } else if (attributes.embed_mode == 1 && attributes.main_context == 1) {
-      load.blob = static_cast<int32_t>(batch.blobs.size());
-      std::string what =
-          fmt::format("EPContext node '{}' (source '{}'): the embedded payload", NodePath(*node), attributes.source);
-      CheckEmbedded(records, attributes.payload, options, what);
-      batch.blobs.push_back(attributes.payload);
-    }
-    if (attributes.main_context == 1) primaries.push_back(load.blob);
-    batch.nodes.push_back(node);
-    batch.to_load.push_back(std::move(load));
+  std::vector<int32_t> blob_of_carrier(bound_nodes.size(), -1);
+  for (size_t i = 0; i < bound_nodes.size(); ++i) {
+    const BoundNode& bound = bound_nodes[i];
+    if (!bound.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
+    batch.nodes.push_back(bound.node);
+    batch.to_load.push_back(ToLoad(bound));
+    if (bound.carrier != i) continue;
+    blob_of_carrier[i] = static_cast<int32_t>(batch.blobs.size());
+    batch.blobs.push_back(CheckedPayload(bound, records, options));
   }
-  // A secondary finds its graph in the primary's payload: the one it names, or the only one.
-  for (size_t i = 0; i < batch.to_load.size(); ++i) {
-    ContextNodeToLoad& load = batch.to_load[i];
-    if (load.main_context == 1) continue;
-    if (primaries.empty()) {
-      Fail(StatusCode::kInvalidGraph,
-           "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source of the "
-           "same provider is in the model; compile the model again",
-           NodePath(*load.node), load.source);
-    }
-    bool names_primary = std::find(primaries.begin(), primaries.end(), load.blob) != primaries.end();
-    if (!names_primary)
-      load.blob =
-          std::all_of(primaries.begin(), primaries.end(), [&](int32_t blob) { return blob == primaries.front(); })
-              ? primaries.front()
-              : -1;
+  // A secondary may stand before its primary.
+  for (size_t i = 0; i < bound_nodes.size(); ++i) {
+    const size_t carrier = bound_nodes[i].carrier;
+    batch.to_load[i].blob = carrier == kNoCarrier ? -1 : blob_of_carrier[carrier];
   }
   return batch;
 }

@@ -209,7 +209,7 @@ class Writing {
 
 }  // namespace
 
-MergeResult MergeContextModels(const MergeOptions& options) {
+MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catalog) {
   CheckOptions(options);
   std::vector<MergeModel> models;
   std::vector<std::filesystem::path> sources;
@@ -223,7 +223,7 @@ MergeResult MergeContextModels(const MergeOptions& options) {
   std::set<std::string> reserved = {options.output.filename().string()};
   if (!options.external_initializers.empty()) reserved.insert(options.external_initializers);
   MergePayloads payloads(options.output, std::move(reserved));
-  payloads.Plan(models);
+  payloads.Plan(models, OwnersIn(catalog));
   RefuseSources(options, sources, payloads.binaries());
   reading.clear();  // what is mapped stays as it is; publishing takes the lock for itself
 

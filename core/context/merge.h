@@ -4,7 +4,7 @@
 //   options.models = {"encoder_ctx.onnx", "decoder_ctx.onnx"};
 //   options.connections = {"encoder.hidden=decoder.hidden"};
 //   options.output = "whole_ctx.onnx";
-//   MergeContextModels(options);
+//   MergeContextModels(options, environment.catalog());
 //
 // What becomes of things:
 // - Models are called by their file's stem, with or without "_ctx", or by their position: A, B, C, …
@@ -13,8 +13,8 @@
 // - A connected input is no input any more, a connected output no output. The other inputs and outputs follow in the
 //   order of the models.
 // - Payloads in files beside the result are referred to where they are; others are copied beside it, under a name of
-//   their own where two are called the same. Each secondary is bound to its primary's file. Embedded secondaries are
-//   found by partition_name alone, so a name that two models have is refused.
+//   their own where two are called the same. Embedded ones stay embedded, except where a secondary could no longer tell
+//   its primary from another model's: such a payload goes into a file, which its nodes name.
 // - Domains that plain nodes of two models use must be imported in one version.
 // - Metadata: each model's payload records, numbered anew. An ep_compatibility_info.<provider> on which the models
 //   differ is left out: it speaks for all payloads of a provider, and without it each payload speaks for itself.
@@ -24,6 +24,8 @@
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "core/registry/catalog.h"
 
 namespace epiphyte::core {
 
@@ -47,7 +49,7 @@ struct MergeResult {
 
 // Everything is checked, as a session would, before anything is written; publishing is staged and the .onnx comes last.
 // Throws INVALID_ARGUMENT for what was asked wrongly, INVALID_GRAPH for models that are damaged or don't fit together,
-// FAIL for what exists already.
-MergeResult MergeContextModels(const MergeOptions& options);
+// FAIL for what exists already. The catalog says which sources are one provider's; no library is opened.
+MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catalog);
 
 }  // namespace epiphyte::core

@@ -8,14 +8,14 @@ namespace epiphyte::core {
 namespace {
 
 // The model's record of a payload; one of its own for a payload that another tool's model doesn't record.
-PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads, std::string file) {
+PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads) {
   PayloadRecord record{payload.blob.size, payload.digest, {}, "-", "-"};
   for (const PayloadRecord& known : payloads.records()) {
     if (known.size != payload.blob.size || known.xxh128 != payload.digest) continue;
     record = known;
     break;
   }
-  record.file = std::move(file);
+  record.file.clear();
   return record;
 }
 
@@ -36,39 +36,56 @@ bool MergePayloads::IsBeside(const MergeModel& model) const {
   return std::filesystem::equivalent(folder, folder_, error);
 }
 
-void MergePayloads::Plan(std::vector<MergeModel>& models) {
+void MergePayloads::Plan(std::vector<MergeModel>& models, const SourceOwner& owner_of) {
   // Those beside the result keep their names, so they come first.
   for (const bool beside : {true, false}) {
     for (size_t i = 0; i < models.size(); ++i) {
-      if (IsBeside(models[i]) != beside) continue;
-      NodePayloads payloads(models[i].path, models[i].model.metadata);
-      for (Node* node : FindContextNodes(*models[i].model.graph)) {
-        ContextNodeOf found{i, node, ReadContextAttributes(*node), {}};
-        PlanNode(models[i], beside, payloads, &found);
-        nodes_.push_back(std::move(found));
-      }
+      if (IsBeside(models[i]) == beside) AddNodes(i, models[i], beside, owner_of);
     }
   }
-  context_nodes_ = nodes_.size();
-  BindSecondaries(models);
+  KeepBindings(models, owner_of);
 }
 
-void MergePayloads::PlanNode(const MergeModel& model, bool beside, NodePayloads& payloads, ContextNodeOf* found) {
-  const EpContextAttributes& attributes = found->attributes;
-  const NodePayload& payload = payloads.Open(*found->node, attributes);
-  RequireGood(payload);
-  if (attributes.embed_mode == 0 && !attributes.ep_cache_context.empty()) {
-    found->file = Place(model, beside, attributes.ep_cache_context, payload, payloads).name;
-    found->node->SetAttribute(Attribute::String("ep_cache_context", found->file));
-  } else if (attributes.main_context == 1) {
-    embedded_.push_back(RecordOf(payload, payloads, {}));
+void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const SourceOwner& owner_of) {
+  NodePayloads payloads(model.path, model.model.metadata);
+  const ContextBinding binding(FindContextNodes(*model.model.graph), owner_of);
+  const size_t first = nodes_.size();
+  for (size_t i = 0; i < binding.nodes().size(); ++i) {
+    const BoundNode& bound = binding.nodes()[i];
+    if (!bound.problem.empty()) {
+      Fail(StatusCode::kInvalidGraph, "'{}': {}", model.path.filename().string(), bound.problem);
+    }
+    ContextNodeOf node{index, bound, bound.carrier == kNoCarrier ? kNoCarrier : first + bound.carrier, {}, {}};
+    if (bound.carrier == i) {
+      node.payload = payloads.Open(*bound.node, bound.attributes);
+      RequireGood(node.payload);
+      node.recorded = RecordOf(node.payload, payloads);
+    }
+    // The node may get another name, and this is the key into the payload.
+    if (!bound.attributes.partition_name.empty()) {
+      bound.node->SetAttribute(Attribute::String("partition_name", bound.attributes.partition_name));
+    }
+    nodes_.push_back(std::move(node));
   }
+  for (size_t i = first; i < nodes_.size(); ++i) {
+    const ContextNodeOf& node = nodes_[i];
+    if (node.carrier == kNoCarrier) continue;
+    const ContextNodeOf& carrier = nodes_[node.carrier];
+    const EpContextAttributes& attributes = carrier.bound.attributes;
+    if (attributes.embed_mode == 0) NameFile(node, Place(model, beside, attributes.ep_cache_context, carrier).name);
+  }
+}
+
+void MergePayloads::NameFile(const ContextNodeOf& node, const std::string& file) const {
+  node.bound.node->SetAttribute(Attribute::Int("embed_mode", 0));
+  node.bound.node->SetAttribute(Attribute::String("ep_cache_context", file));
 }
 
 const MergedBinary& MergePayloads::Place(const MergeModel& model, bool beside, const std::string& file,
-                                         const NodePayload& payload, const NodePayloads& payloads) {
+                                         const ContextNodeOf& carrier) {
   for (const MergedBinary& known : binaries_) {
-    const bool same_bytes = known.record.size == payload.blob.size && known.record.xxh128 == payload.digest;
+    const bool same_bytes =
+        known.record.size == carrier.recorded.size && known.record.xxh128 == carrier.recorded.xxh128;
     if (same_bytes && (!beside || known.name == file)) return known;
   }
   if (beside && taken_.contains(file)) {
@@ -77,8 +94,9 @@ const MergedBinary& MergePayloads::Place(const MergeModel& model, bool beside, c
   }
   MergedBinary binary;
   binary.name = beside ? file : FreeName(model.stem, std::filesystem::path(file).filename().string());
-  binary.blob = payload.blob;
-  binary.record = RecordOf(payload, payloads, binary.name);
+  binary.blob = carrier.payload.blob;
+  binary.record = carrier.recorded;
+  binary.record.file = binary.name;
   binary.referenced = beside;
   taken_.insert(binary.name);
   binaries_.push_back(std::move(binary));
@@ -92,48 +110,59 @@ std::string MergePayloads::FreeName(const std::string& stem, const std::string& 
   return free;
 }
 
-// A secondary without a file of its own is found among the payloads of its source: now there are more of them.
-void MergePayloads::BindSecondaries(const std::vector<MergeModel>& models) {
-  for (ContextNodeOf& secondary : nodes_) {
-    if (secondary.attributes.main_context == 1 || !secondary.file.empty()) continue;
-    const std::string& source = secondary.attributes.source;
-    const std::string label =
-        fmt::format("'{}': EPContext node '{}' (source '{}')", models[secondary.model].path.filename().string(),
-                    NodePath(*secondary.node), source);
-    std::set<std::string> files;
-    bool has_primary = false;
-    for (const ContextNodeOf& other : nodes_) {
-      if (other.model != secondary.model || other.attributes.main_context != 1 || other.attributes.source != source)
-        continue;
-      has_primary = true;
-      files.insert(other.file);
+// As whoever loads the result will bind them.
+void MergePayloads::KeepBindings(const std::vector<MergeModel>& models, const SourceOwner& owner_of) {
+  std::vector<Node*> all;
+  for (const ContextNodeOf& node : nodes_) all.push_back(node.bound.node);
+  const ContextBinding merged(all, owner_of);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (merged.nodes()[i].carrier != kNoCarrier) continue;
+    // A file that all its nodes name takes none of the others' payloads away.
+    if (nodes_[i].carrier == kNoCarrier) {
+      RefuseSameName(models, nodes_[i]);
+    } else {
+      GiveFile(models, nodes_[i].carrier);
     }
-    if (!has_primary) {
-      Fail(StatusCode::kInvalidGraph,
-           "{} has main_context 0, but no node with main_context 1 and that source is in its model; compile it again",
-           label);
-    }
-    if (files.size() == 1 && !files.begin()->empty()) {
-      secondary.node->SetAttribute(Attribute::Int("embed_mode", 0));
-      secondary.node->SetAttribute(Attribute::String("ep_cache_context", *files.begin()));
+  }
+}
+
+void MergePayloads::GiveFile(const std::vector<MergeModel>& models, size_t carrier) {
+  const ContextNodeOf& from = nodes_[carrier];
+  const MergeModel& model = models[from.model];
+  const std::string& owner = from.bound.owner;
+  const std::string name = fmt::format("{}_{}.bin", model.stem, owner.empty() ? "context" : owner);
+  const std::string file = Place(model, /*beside=*/false, name, from).name;
+  for (const ContextNodeOf& node : nodes_) {
+    if (node.carrier == carrier) NameFile(node, file);
+  }
+}
+
+void MergePayloads::RefuseSameName(const std::vector<MergeModel>& models, const ContextNodeOf& secondary) const {
+  const auto family = [](const BoundNode& bound) {
+    return bound.owner.empty() ? "source " + bound.attributes.source : bound.owner;
+  };
+  const std::string& name = secondary.bound.attributes.partition_name;
+  for (const ContextNodeOf& other : nodes_) {
+    if (other.model == secondary.model || other.bound.attributes.partition_name != name ||
+        family(other.bound) != family(secondary.bound))
       continue;
-    }
-    for (const ContextNodeOf& other : nodes_) {
-      if (other.model == secondary.model || other.attributes.source != source ||
-          other.attributes.partition_name != secondary.attributes.partition_name)
-        continue;
-      Fail(StatusCode::kInvalidGraph,
-           "{} finds its graph by the partition name '{}', which '{}' has too; compile the models with different "
-           "ep.context_node_name_prefix, or with ep.context_embed_mode=0",
-           label, secondary.attributes.partition_name, models[other.model].path.filename().string());
-    }
+    Fail(StatusCode::kInvalidGraph,
+         "'{}': {} doesn't say which payload of its model it belongs to, and its partition name '{}' is in '{}' too; "
+         "compile the models with different ep.context_node_name_prefix",
+         models[secondary.model].path.filename().string(), ContextNodeLabel(*secondary.bound.node), name,
+         models[other.model].path.filename().string());
   }
 }
 
 std::vector<PayloadRecord> MergePayloads::Records() const {
   std::vector<PayloadRecord> records;
   for (const MergedBinary& binary : binaries_) records.push_back(binary.record);
-  records.insert(records.end(), embedded_.begin(), embedded_.end());
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    // What has got a file is recorded with it.
+    if (nodes_[i].carrier == i && nodes_[i].bound.node->IntAttribute("embed_mode", 1) == 1) {
+      records.push_back(nodes_[i].recorded);
+    }
+  }
   return records;
 }
 

@@ -1,4 +1,8 @@
 // MergePayloads: where the payloads of merged models go, and what their nodes and records say then.
+//
+// Each node finds its graph in the payload that it had in its own model, by the rule of context_binding.h. Where that
+// would no longer hold, because another model brings a payload of the same provider, the payload gets a file and its
+// nodes name it.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/context/context_binding.h"
 #include "core/context/context_model.h"
 #include "core/context/merge_names.h"
 #include "core/context/node_payload.h"
@@ -26,8 +31,9 @@ class MergePayloads {
   MergePayloads(const std::filesystem::path& output, std::set<std::string> reserved);
 
   // Gives the models' EPContext nodes their new attributes. Throws INVALID_GRAPH for a payload that isn't what its
-  // model recorded, a secondary without its primary, and embedded secondaries that two models call the same.
-  void Plan(std::vector<MergeModel>& models);
+  // model recorded, a secondary without its primary, and one that only its provider can find, by a name that another
+  // model uses too.
+  void Plan(std::vector<MergeModel>& models, const SourceOwner& owner_of);
 
   const std::vector<MergedBinary>& binaries() const { return binaries_; }
   std::vector<PayloadRecord> Records() const;
@@ -36,22 +42,25 @@ class MergePayloads {
  private:
   struct ContextNodeOf {
     size_t model;
-    Node* node;
-    EpContextAttributes attributes;
-    std::string file;  // its new name; "" when embedded
+    BoundNode bound;         // in its own model
+    size_t carrier;          // as an index into nodes_; kNoCarrier: only the provider knows
+    NodePayload payload;     // of a carrier
+    PayloadRecord recorded;  // of a carrier
   };
 
   bool IsBeside(const MergeModel& model) const;
-  void PlanNode(const MergeModel& model, bool beside, NodePayloads& payloads, ContextNodeOf* found);
-  const MergedBinary& Place(const MergeModel& model, bool beside, const std::string& file, const NodePayload& payload,
-                            const NodePayloads& payloads);
+  void AddNodes(size_t index, MergeModel& model, bool beside, const SourceOwner& owner_of);
+  const MergedBinary& Place(const MergeModel& model, bool beside, const std::string& file,
+                            const ContextNodeOf& carrier);
   std::string FreeName(const std::string& stem, const std::string& name) const;
-  void BindSecondaries(const std::vector<MergeModel>& models);
+  void NameFile(const ContextNodeOf& node, const std::string& file) const;
+  void KeepBindings(const std::vector<MergeModel>& models, const SourceOwner& owner_of);
+  void GiveFile(const std::vector<MergeModel>& models, size_t carrier);
+  void RefuseSameName(const std::vector<MergeModel>& models, const ContextNodeOf& secondary) const;
 
   std::filesystem::path folder_;
   std::set<std::string> taken_;
   std::vector<MergedBinary> binaries_;
-  std::vector<PayloadRecord> embedded_;
   std::vector<ContextNodeOf> nodes_;
   size_t context_nodes_ = 0;
 };

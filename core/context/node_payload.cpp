@@ -68,12 +68,16 @@ void NodePayloads::Compare(const Node& node, const EpContextAttributes& attribut
       record = &candidate;
     }
   }
-  if (record == nullptr) return;
-  payload->recorded_digest = record->xxh128;
-  if (!payload->problem.empty()) return;
+  if (record != nullptr) payload->recorded_digest = record->xxh128;
+  if (!payload->problem.empty() || records_.empty()) return;
   const std::string what =
       is_file ? fmt::format("{}: file '{}'", Label(node, attributes), PrintableLine(attributes.ep_cache_context, 200))
               : fmt::format("{}: the embedded payload", Label(node, attributes));
+  if (record == nullptr) {
+    payload->problem =
+        fmt::format("{}: the model has records of its payloads, but none of this one; compile the model again", what);
+    return;
+  }
   if (record->size != payload->blob.size) {
     payload->problem = fmt::format(
         "{} has {} bytes, the model was written with {}; it was replaced or cut off: restore it or compile the model "

@@ -10,6 +10,7 @@
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
 #include "core/context/compatibility.h"
+#include "core/context/context_binding.h"
 #include "core/context/node_payload.h"
 #include "core/onnx/model_reader.h"
 
@@ -122,36 +123,15 @@ class Verifier {
     }
   }
 
-  // A provider's sources are names of its own for one family of formats, so a primary of any of them will do. What
-  // nobody owns stands for itself.
-  std::string OwnerOf(const std::string& source) const {
-    const std::string owner = catalog_.OwnerOfSource(source);
-    return owner.empty() ? "source " + source : owner;
-  }
-
   void CheckNodes(Model& model) {
     std::optional<NodePayloads> payloads;
     if (!Try(Kind::kModel, [&] { payloads.emplace(path_, model.metadata); })) return;
-    std::set<std::string> owners_with_primary;
-    std::vector<std::pair<Node*, EpContextAttributes>> readable;
-    for (Node* node : FindContextNodes(*model.graph)) {
-      ++report_.context_nodes;
-      Try(Kind::kModel, [&] {
-        readable.emplace_back(node, ReadContextAttributes(*node));
-        if (readable.back().second.main_context == 1)
-          owners_with_primary.insert(OwnerOf(readable.back().second.source));
-      });
-    }
-    if (report_.context_nodes == 0) report_.notes.push_back("the model has no EPContext node");
-    for (const auto& [node, attributes] : readable) {
-      if (attributes.main_context == 0 && !owners_with_primary.contains(OwnerOf(attributes.source))) {
-        Add(Kind::kModel,
-            fmt::format(
-                "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source "
-                "of the same provider is in the model; compile the model again",
-                NodePath(*node), attributes.source));
-      }
-      AddPayload(*node, attributes, payloads->Open(*node, attributes), !payloads->records().empty());
+    const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog_));
+    report_.context_nodes = binding.nodes().size();
+    if (binding.nodes().empty()) report_.notes.push_back("the model has no EPContext node");
+    for (const BoundNode& bound : binding.nodes()) {
+      if (!bound.problem.empty()) Add(Kind::kModel, bound.problem);
+      if (bound.readable) AddPayload(bound.attributes, payloads->Open(*bound.node, bound.attributes));
     }
     for (const PayloadRecord* record : payloads->UnusedRecords()) {
       // An embedded payload that was damaged has been reported with its node.
@@ -164,20 +144,13 @@ class Verifier {
     AskPlugins(model, *payloads);
   }
 
-  void AddPayload(const Node& node, const EpContextAttributes& attributes, const NodePayload& payload,
-                  bool has_records) {
+  void AddPayload(const EpContextAttributes& attributes, const NodePayload& payload) {
     const bool is_file = attributes.embed_mode == 0;
     if (is_file ? attributes.ep_cache_context.empty() : attributes.main_context == 0) return;
     if (is_file && !files_.insert(attributes.ep_cache_context).second) return;
     report_.payloads.push_back({is_file ? attributes.ep_cache_context : std::string(), payload.blob.size,
                                 payload.digest, !payload.recorded_digest.empty()});
-    if (!payload.problem.empty()) {
-      Add(Kind::kPayload, payload.problem);
-    } else if (payload.recorded_digest.empty() && has_records) {
-      Add(Kind::kModel, fmt::format("EPContext node '{}' (source '{}'): the model has records, but none of this node's "
-                                    "payload; compile the model again",
-                                    NodePath(node), attributes.source));
-    }
+    if (!payload.problem.empty()) Add(Kind::kPayload, payload.problem);
   }
 
   void AskPlugins(Model& model, NodePayloads& payloads) {

@@ -48,10 +48,11 @@ SealState ResealContext(const Environment& environment, const std::filesystem::p
   return Translate([&] { return Convert(core::ResealContextModel(model, Access::Of(environment)->catalog())); });
 }
 
-MergedContext MergeContexts(const MergeOptions& options) {
+MergedContext MergeContexts(const Environment& environment, const MergeOptions& options) {
   return Translate([&] {
     core::MergeResult result = core::MergeContextModels(
-        {options.models, options.connections, options.output, options.external_initializers, options.overwrite});
+        {options.models, options.connections, options.output, options.external_initializers, options.overwrite},
+        Access::Of(environment)->catalog());
     return MergedContext{std::move(result.model),   std::move(result.written), std::move(result.referenced),
                          std::move(result.renamed), result.context_nodes,      result.plain_nodes};
   });

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "epiphyte/context_tools.hpp"
+#include "epiphyte/environment.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/progress.h"
 #include "host/cli/text.h"
@@ -28,7 +29,7 @@ MergedContext Merge(const MergeFlags& flags) {
   options.external_initializers = flags.external_initializers;
   options.overwrite = flags.force;
   Progress progress("merging " + CountText(flags.models.size(), "model"));
-  return MergeContexts(options);
+  return MergeContexts(Environment(), options);
 }
 
 void PrintText(const MergedContext& merged) {

@@ -68,7 +68,7 @@ class MergeTest : public testing::Test {
     options.models = std::move(models);
     options.connections = std::move(connections);
     options.output = output_;
-    return core::MergeContextModels(options);
+    return core::MergeContextModels(options, environment_->catalog());
   }
   std::string Refusal(std::vector<std::filesystem::path> models, std::vector<std::string> connections = {}) {
     std::string failure = FailureOf([&] { Merge(std::move(models), std::move(connections)); });
@@ -182,16 +182,37 @@ TEST_F(MergeTest, SecondariesStayWithTheirPrimaryInFiles) {
   EXPECT_THAT(Problems(output_), IsEmpty());
 }
 
-TEST_F(MergeTest, EmbeddedSecondariesWithTheSameNamesAreRefusedAndWithPrefixesMerged) {
+// Embedded, a secondary can't say which of two payloads is its own; in a file it can.
+TEST_F(MergeTest, EmbeddedPayloadsThatSecondariesCouldNotTellApartBecomeFiles) {
   const auto one = Compile(kBranches, "one", true);
-  const auto two = Compile(kBranches, "two", true);
-  EXPECT_THAT(Refusal({one, two}, {"one.y=two.x"}),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("ep.context_node_name_prefix")));
-  std::filesystem::remove(two);
-  const auto renamed = Compile(kBranches, "two", true, "two_");
-  Merge({one, renamed}, {"one.y=two.x"});
+  std::string other(kBranches);
+  other.replace(other.find("Tanh(chosen)"), 12, "Sigmoid(chosen)");
+  const auto two = Compile(other, "two", true);
+  const MergeResult result = Merge({one, two}, {"one.y=two.x"});
+  EXPECT_THAT(result.written, testing::UnorderedElementsAre(dir_ / "one_cpu.bin", dir_ / "two_cpu.bin"));
+  for (bool a : {false, true}) {
+    for (bool b : {false, true}) {
+      EXPECT_EQ(Run(output_, {X(), Bools({}, {a}), Bools({}, {b})}),
+                Run(two, {Floats({2, 3}, Run(one, {X(), Bools({}, {a})})[0]), Bools({}, {b})}));
+    }
+  }
+  EXPECT_THAT(Problems(output_), IsEmpty());
+}
+
+// One payload, or one that needs no telling apart, stays where it is.
+TEST_F(MergeTest, EmbeddedPayloadsStayEmbeddedWhereTheyCan) {
+  const auto one = Compile(kBranches, "one", true);
+  const auto plain = dir_.Write("plain.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3] x) => (float[2, 3] y) { y = Neg(x) })"));
+  EXPECT_THAT(Merge({one, plain}, {"A.y=B.x"}).written, IsEmpty());
+  std::filesystem::remove(output_);
+  EXPECT_THAT(Merge({one, one}, {"A.y=B.x"}).written, IsEmpty()) << "the same payload twice";
   EXPECT_EQ(Run(output_, {X(), Bools({}, {true}), Bools({}, {false})}),
-            Run(renamed, {Floats({2, 3}, Run(one, {X(), Bools({}, {true})})[0]), Bools({}, {false})}));
+            Run(one, {Floats({2, 3}, Run(one, {X(), Bools({}, {true})})[0]), Bools({}, {false})}));
+  std::filesystem::remove(output_);
+  const auto first = Compile(kFirst, "first", true);  // has no secondary
+  EXPECT_THAT(Merge({one, first}).written, ElementsAre(dir_ / "one_cpu.bin"));
+  EXPECT_THAT(Problems(output_), IsEmpty());
 }
 
 TEST_F(MergeTest, WeightsOfPlainNodesGoIntoOneFile) {
@@ -206,7 +227,7 @@ TEST_F(MergeTest, WeightsOfPlainNodesGoIntoOneFile) {
   options.connections = {"A.y=B.x", "B.y=C.x"};
   options.output = output_;
   options.external_initializers = "weights.bin";
-  const MergeResult result = core::MergeContextModels(options);
+  const MergeResult result = core::MergeContextModels(options, environment_->catalog());
   EXPECT_THAT(result.written, ElementsAre(dir_ / "weights.bin"));
   EXPECT_EQ(result.context_nodes, 0u);
   const auto expected = Run(third, {Floats({2, 2}, Run(second, {Floats({2, 2}, Run(first, {X()})[0])})[0])});
@@ -319,12 +340,14 @@ TEST_F(MergeTest, ExistingFilesAreReplacedOnlyOnRequest) {
   options.models = {first, second};
   options.output = output_;
   options.overwrite = true;
-  core::MergeContextModels(options);
+  core::MergeContextModels(options, environment_->catalog());
   EXPECT_THAT(Problems(output_), IsEmpty());
   options.output = dir_ / "first_cpu.bin";
-  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(options); }), HasSubstr("is a payload"));
+  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(options, environment_->catalog()); }),
+              HasSubstr("is a payload"));
   options.output = dir_ / "no/such/folder.onnx";
-  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(options); }), HasSubstr("create it first"));
+  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(options, environment_->catalog()); }),
+              HasSubstr("create it first"));
 }
 
 }  // namespace

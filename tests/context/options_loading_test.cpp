@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "core/context/merge.h"
 #include "core/context/verify.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
@@ -121,6 +122,20 @@ TEST_F(LoadContext, WithoutAnyNameThePayloadsOnlyGraphIsMeant) {
   Compile(true);
   Rewrite("nameless.onnx", forget_names);
   EXPECT_THAT(FailureOfRun("nameless.onnx"), AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("holds graph ''")));
+}
+
+TEST_F(LoadContext, WithoutPartitionNameMergingKeepsTheKey) {
+  Compile(false);
+  Rewrite("nameless.onnx", [](onnx::ModelProto* model) {
+    for (int i = 0; i < 3; ++i) RemoveAttribute(Node(model, i), "partition_name");
+  });
+  core::MergeOptions merge;
+  merge.models = {dir_ / "model_ctx.onnx", dir_ / "nameless.onnx"};  // the second's nodes get other names
+  merge.connections = {"A.y=B.x"};
+  merge.output = dir_ / "merged.onnx";
+  core::MergeContextModels(merge, environment_->catalog());
+  Session source(*environment_, dir_ / "model.onnx", OptionsFor({"notary"}));
+  EXPECT_EQ(Run("merged.onnx"), RunOn(source, {3}, expected_));
 }
 
 // The bundled provider by the same rule.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/context/context_model.h"
+#include "core/context/merge.h"
 #include "core/onnx/model_reader.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
@@ -124,6 +125,61 @@ TEST_F(KitTest, NestedGraphsArePartitionedToo) {
   Session reloaded(*environment_, dir_ / "if_ctx.onnx", OptionsFor({"doubler"}));
   EXPECT_THAT(run(reloaded, true), ElementsAre(-2, 6));
   EXPECT_THAT(run(reloaded, false), ElementsAre(2, -6));
+}
+
+// Graphs of the same names in two payloads, with a secondary in each: the merged model says which is whose.
+TEST_F(KitTest, EmbeddedContextsMergedRunAsTheyDidApart) {
+  const auto compile = [&](const std::string& name, const std::string& text) {
+    SessionOptions options = OptionsFor({"doubler"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", "1");
+    Session session(*environment_, dir_.Write(name + ".onnx", OnnxFromText(text)), options);
+  };
+  std::string other(kModel);  // four times as much in its second partition
+  other.replace(other.find("y = Relu(d)"), 11, "e = Add(d, d) f = Add(e, e) y = Relu(f)");
+  compile("one", std::string(kModel));
+  compile("two", other);
+  core::MergeOptions merge;
+  merge.models = {dir_ / "one_ctx.onnx", dir_ / "two_ctx.onnx"};
+  merge.output = dir_ / "both.onnx";
+  core::MergeContextModels(merge, environment_->catalog());
+  Session session(*environment_, dir_ / "both.onnx", OptionsFor({"doubler"}));
+  const auto outputs = session.Run(std::vector<ValuePtr>{Floats({2}, {1, -3}), Floats({2}, {1, -3})});
+  EXPECT_THAT(FloatsOf(*outputs.at(0)), ElementsAre(0, 24));
+  EXPECT_THAT(FloatsOf(*outputs.at(1)), ElementsAre(0, 96));
+}
+
+// No file is named, and two payloads fit: the kit looks in both.
+TEST_F(KitTest, ASecondaryAmongSeveralPayloadsIsFound) {
+  const auto compile = [&](const std::string& prefix) {
+    SessionOptions options = OptionsFor({"doubler"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_node_name_prefix", prefix);
+    options.Set("ep.context_file_path", (dir_ / (prefix + "_ctx.onnx")).string());
+    Session session(*environment_, model_, options);
+  };
+  compile("p");
+  compile("q");
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[2] x) => (float[2] a, float[2] b, float[2] c) {
+      a = com.microsoft.EPContext <embed_mode = 0, source = "DoublerSource", partition_name = "pg_doubler_0",
+                                   ep_cache_context = "p_doubler.bin"> (x)
+      b = com.microsoft.EPContext <embed_mode = 0, source = "DoublerSource", partition_name = "qg_doubler_0",
+                                   ep_cache_context = "q_doubler.bin"> (x)
+      c = com.microsoft.EPContext <main_context = 0, source = "DoublerSource", partition_name = "SECONDARY"> (x) })";
+  const auto with = [&](const char* name) {
+    std::string changed = text;
+    changed.replace(changed.find("SECONDARY"), 9, name);
+    return dir_.Write("hand.onnx", OnnxFromText(changed));
+  };
+  for (const char* name : {"pg_doubler_1", "qg_doubler_1"}) {
+    Session session(*environment_, with(name), OptionsFor({"doubler"}));
+    const auto outputs = session.Run(std::vector<ValuePtr>{Floats({2}, {1, -3})});
+    EXPECT_THAT(FloatsOf(*outputs.at(1)), ElementsAre(4, -12));
+    EXPECT_THAT(FloatsOf(*outputs.at(2)), ElementsAre(2, -6)) << name;
+  }
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, with("rg_doubler_1"), OptionsFor({"doubler"})); }),
+              AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("rg_doubler_1")));
 }
 
 }  // namespace

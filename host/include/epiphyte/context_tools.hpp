@@ -7,7 +7,7 @@
 //   options.models = {"encoder_ctx.onnx", "decoder_ctx.onnx"};
 //   options.connections = {"encoder.hidden=decoder.hidden"};
 //   options.output = "whole_ctx.onnx";
-//   epiphyte::MergeContexts(options);
+//   epiphyte::MergeContexts(environment, options);
 #pragma once
 
 #include <cstddef>
@@ -69,8 +69,9 @@ struct MergedContext {
 };
 
 // Inputs and outputs that are connected disappear; the others stay, in the order of the models. Names that are taken
-// get the model's stem before theirs. Binaries are copied beside the result unless they are there already. Throws
-// before anything is written. [any thread]
-EPIPHYTE_API MergedContext MergeContexts(const MergeOptions& options);
+// get the model's stem before theirs. Binaries are copied beside the result unless they are there already; an embedded
+// payload becomes a binary where its nodes could not tell it from another model's. The environment's plugins say which
+// sources belong together; none is opened. Throws before anything is written. [any thread]
+EPIPHYTE_API MergedContext MergeContexts(const Environment& environment, const MergeOptions& options);
 
 }  // namespace epiphyte

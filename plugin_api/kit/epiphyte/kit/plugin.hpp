@@ -223,15 +223,31 @@ struct Trampolines {
                                        EpKernel** kernels) {
     return Guard(*host, [&] {
       for (uint64_t i = 0; i < node_count; ++i) {
-        if (nodes[i]->blob < 0 || static_cast<uint64_t>(nodes[i]->blob) >= blob_count) {
-          throw Error(EP_STATUS_INVALID_GRAPH,
-                      std::string("EPContext node for partition '") + nodes[i]->partition_name + "' has no payload");
-        }
-        const EpContextBlob& blob = *blobs[nodes[i]->blob];
-        kernels[i] = ToAbi(From(provider).LoadContext(
-            nodes[i]->partition_name, {static_cast<const std::byte*>(blob.data), static_cast<size_t>(blob.size)}));
+        kernels[i] = ToAbi(LoadNode(From(provider), *nodes[i], {blobs, static_cast<size_t>(blob_count)}));
       }
     });
+  }
+  // Where several payloads fit, the node's graph is in the first that has it.
+  static std::unique_ptr<Kernel> LoadNode(Provider& mine, const EpContextNodeInfo& node,
+                                          std::span<const EpContextBlob* const> blobs) {
+    const auto load = [&](const EpContextBlob& blob) {
+      return mine.LoadContext(node.partition_name,
+                              {static_cast<const std::byte*>(blob.data), static_cast<size_t>(blob.size)});
+    };
+    const bool several = node.blob == -1;
+    if (several ? blobs.empty() : node.blob < 0 || static_cast<size_t>(node.blob) >= blobs.size()) {
+      throw Error(EP_STATUS_INVALID_GRAPH,
+                  std::string("EPContext node for partition '") + node.partition_name + "' has no payload");
+    }
+    if (!several) return load(*blobs[static_cast<size_t>(node.blob)]);
+    for (size_t i = 0; i + 1 < blobs.size(); ++i) {
+      try {
+        return load(*blobs[i]);
+      } catch (const Error& error) {
+        if (error.code() != EP_STATUS_INVALID_GRAPH) throw;
+      }
+    }
+    return load(*blobs.back());
   }
 
   static void EP_CALL ReleaseKernel(EpKernel* kernel) { delete &From(kernel); }

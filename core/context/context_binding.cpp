@@ -1,0 +1,98 @@
+#include "core/context/context_binding.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+namespace {
+
+bool IsFile(const EpContextAttributes& attributes) { return attributes.embed_mode == 0; }
+
+bool HasPayload(const EpContextAttributes& attributes) {
+  return IsFile(attributes) ? !attributes.ep_cache_context.empty() : attributes.main_context == 1;
+}
+
+bool SamePayload(const EpContextAttributes& a, const EpContextAttributes& b) {
+  if (IsFile(a) != IsFile(b)) return false;
+  if (IsFile(a)) return a.ep_cache_context == b.ep_cache_context;
+  return a.payload.size == b.payload.size &&
+         (a.payload.data == b.payload.data || std::memcmp(a.payload.data, b.payload.data, a.payload.size) == 0);
+}
+
+// Nodes with payloads of one provider. Embedded ones are compared only where size and beginning are the same.
+class Carriers {
+ public:
+  // The first node with the payload of `candidate`, which is that if there was none.
+  size_t Find(size_t candidate, const std::vector<BoundNode>& nodes) {
+    const EpContextAttributes& attributes = nodes[candidate].attributes;
+    std::vector<size_t>& known =
+        IsFile(attributes) ? files_[attributes.ep_cache_context] : embedded_[BeginningOf(attributes.payload)];
+    for (const size_t carrier : known) {
+      if (SamePayload(nodes[carrier].attributes, attributes)) return carrier;
+    }
+    known.push_back(candidate);
+    return candidate;
+  }
+
+ private:
+  static std::pair<uint64_t, std::string> BeginningOf(const ContextBlob& payload) {
+    return {payload.size, Xxh128(payload.data, std::min<uint64_t>(payload.size, 4096))};
+  }
+
+  std::map<std::string, std::vector<size_t>> files_;
+  std::map<std::pair<uint64_t, std::string>, std::vector<size_t>> embedded_;
+};
+
+}  // namespace
+
+SourceOwner OwnersIn(const Catalog& catalog) {
+  return [&catalog](const std::string& source) { return catalog.OwnerOfSource(source); };
+}
+
+ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& owner_of) {
+  // Whose payloads a node may find its graph in.
+  const auto family = [](const BoundNode& bound) {
+    return std::pair(bound.owner, bound.owner.empty() ? bound.attributes.source : std::string());
+  };
+  using Family = std::pair<std::string, std::string>;
+  std::map<Family, Carriers> carriers;
+  std::map<Family, std::set<size_t>> primaries;  // their carriers
+  for (Node* node : nodes) {
+    const size_t index = nodes_.size();
+    BoundNode& bound = nodes_.emplace_back();
+    bound.node = node;
+    try {
+      bound.attributes = ReadContextAttributes(*node);
+    } catch (const Error& error) {
+      bound.problem = error.message();
+      continue;
+    }
+    bound.readable = true;
+    bound.owner = owner_of(bound.attributes.source);
+    if (!HasPayload(bound.attributes)) continue;
+    bound.carrier = carriers[family(bound)].Find(index, nodes_);
+    if (bound.attributes.main_context == 1) primaries[family(bound)].insert(bound.carrier);
+  }
+  for (BoundNode& bound : nodes_) {
+    if (!bound.readable || bound.attributes.main_context == 1) continue;
+    const std::set<size_t>& candidates = primaries[family(bound)];
+    if (candidates.empty()) {
+      bound.problem = fmt::format(
+          "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source of the "
+          "same provider is in the model; compile the model again",
+          NodePath(*bound.node), bound.attributes.source);
+      bound.carrier = kNoCarrier;
+    } else if (bound.carrier == kNoCarrier && candidates.size() == 1) {
+      bound.carrier = *candidates.begin();
+    }
+  }
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,60 @@
+// ContextBinding: which payload each EPContext node of a model finds its graph in. The one rule of sessions, verify,
+// the verdicts and merge:
+//
+// - A node that carries a payload, or names a file, has that.
+// - A secondary (main_context 0) that names none has the payload of its provider's primaries. If they have several, its
+//   graph is in one of them, and only the provider can tell which.
+// - A secondary without any primary of its provider in the model is an error.
+//
+// The provider is who owns the source: a plugin's sources are names of its own for one family of formats. A source that
+// nobody owns stands for itself.
+//
+//   const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog));
+//   for (const BoundNode& bound : binding.nodes()) {
+//     if (!bound.problem.empty()) …
+//     if (bound.carrier != kNoCarrier) Open(binding.nodes()[bound.carrier]);
+//   }
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/context/context_model.h"
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+class Catalog;
+
+// Gives the name of the provider that owns a source, "" when none does.
+using SourceOwner = std::function<std::string(const std::string& source)>;
+SourceOwner OwnersIn(const Catalog& catalog);
+
+inline constexpr size_t kNoCarrier = static_cast<size_t>(-1);
+
+struct BoundNode {
+  Node* node = nullptr;
+  bool readable = false;  // without, `attributes` and `owner` say nothing
+  EpContextAttributes attributes;
+  std::string owner;  // the provider; "" when nobody owns the source
+  // The node that carries or names the payload, as an index into nodes(): itself, the first of those that have the same
+  // payload, or a secondary's primary. kNoCarrier: there is a problem, or several payloads fit.
+  size_t carrier = kNoCarrier;
+  std::string problem;  // INVALID_GRAPH, one line; empty: there is none
+};
+
+class ContextBinding {
+ public:
+  ContextBinding(std::span<Node* const> nodes, const SourceOwner& owner_of);
+
+  // One for each of the nodes given, in their order.
+  const std::vector<BoundNode>& nodes() const { return nodes_; }
+
+ private:
+  std::vector<BoundNode> nodes_;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,328 @@
+// Which payload a node finds its graph in is one rule: whoever looks at a context model comes to the same verdict. Each
+// model of one set is loaded and run, verified, judged by its plugins, and merged with another and run.
+#include "core/context/context_binding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/context/compatibility.h"
+#include "core/context/merge.h"
+#include "core/context/seal.h"
+#include "core/context/verify.h"
+#include "core/onnx/model_reader.h"
+#include "tests/context/context_proto.h"
+#include "tests/framework/clerks.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// Three partitions for a clerk, Tanh between them.
+constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  main_graph (float[3] x) => (float[3] y) {
+    w = Constant <value = float[3] {2, -3, 0.5}> ()
+    a = Mul(x, w) b = Tanh(a) c = Abs(b) d = Tanh(c) y = Neg(d)
+  })";
+// The same names for everything, other numbers.
+constexpr std::string_view kOther = R"(<ir_version: 8, opset_import: ["" : 17]>
+  main_graph (float[3] x) => (float[3] y) {
+    w = Constant <value = float[3] {5, 7, -11}> ()
+    a = Mul(x, w) b = Tanh(a) c = Neg(b) d = Tanh(c) y = Abs(d)
+  })";
+
+using Nodes = std::vector<onnx::NodeProto*>;
+
+struct Edit {
+  const char* name = nullptr;
+  const char* refusal = nullptr;  // what every refusal says; null: the model is fine
+  bool per_partition = false;     // a payload for each partition, instead of one for all
+  std::function<void(const Nodes&)> change = [](const Nodes&) {};  // of the context nodes, in order
+  bool ambiguous = false;                                          // only the plugin can find a secondary's graph
+  bool external_only = false;
+};
+
+void PrintTo(const Edit& edit, std::ostream* stream) { *stream << edit.name; }
+
+// Where the payload with all three graphs is, for edits that bring it into a model of several.
+constexpr const char* kWhole = "whole.bin";
+
+std::vector<Edit> Edits() {
+  const auto second_source = [](std::vector<size_t> of) {
+    return [of](const Nodes& nodes) {
+      for (const size_t i : of) SetText(nodes[i], "source", "NotaryV1");
+    };
+  };
+  const auto move_payload = [](const Nodes& nodes, size_t from, size_t to) {
+    SetText(nodes[to], "ep_cache_context", TextOf(*nodes[from], "ep_cache_context").value());
+    SetInt(nodes[to], "main_context", 1);
+    RemoveAttribute(nodes[from], "ep_cache_context");
+    SetInt(nodes[from], "main_context", 0);
+  };
+  std::vector<Edit> edits;
+  const auto add = [&](Edit edit) { edits.push_back(std::move(edit)); };
+  add({.name = "AsCompiled"});
+  add({.name = "SeveralPrimaries", .per_partition = true});
+  add({.name = "SecondariesOfTheSecondSource", .change = second_source({1, 2})});
+  add({.name = "OneSecondaryOfTheSecondSource", .change = second_source({2})});
+  add({.name = "ThePrimaryOfTheSecondSource", .change = second_source({0})});
+  add({.name = "SeveralPrimariesOfTwoSources", .per_partition = true, .change = second_source({1})});
+  add({.name = "WithoutPartitionNames", .change = [](const Nodes& nodes) {
+         for (onnx::NodeProto* node : nodes) RemoveAttribute(node, "partition_name");
+       }});
+  add({.name = "ThePrimaryStandsLast", .change = [=](const Nodes& nodes) { move_payload(nodes, 0, 2); }});
+  add({.name = "TwoPrimariesOfOnePayload", .change = [](const Nodes& nodes) {
+         SetInt(nodes[2], "main_context", 1);
+         SetText(nodes[2], "ep_cache_context", TextOf(*nodes[0], "ep_cache_context").value());
+       }});
+  add({.name = "ASecondaryNamesItsFile",
+       .change =
+           [](const Nodes& nodes) {
+             SetText(nodes[1], "ep_cache_context", TextOf(*nodes[0], "ep_cache_context").value());
+           },
+       .external_only = true});
+  add({.name = "ASecondaryAmongSeveralPrimaries",
+       .per_partition = true,
+       .change =
+           [](const Nodes& nodes) {
+             SetInt(nodes[1], "main_context", 0);
+             RemoveAttribute(nodes[1], "ep_cache_context");
+             SetText(nodes[2], "ep_cache_context", kWhole);
+           },
+       .ambiguous = true});
+  add({.name = "NoPrimary", .refusal = "no node with main_context 1", .change = [](const Nodes& nodes) {
+         RemoveAttribute(nodes[0], "ep_cache_context");
+         SetInt(nodes[0], "main_context", 0);
+       }});
+  add({.name = "APrimaryOfAnotherProvider", .refusal = "no node with main_context 1", .change = [](const Nodes& nodes) {
+         SetText(nodes[0], "source", "Scribe");
+       }});
+  add({.name = "APrimaryThatCannotBeRead", .refusal = "main_context is 7", .change = [](const Nodes& nodes) {
+         SetInt(nodes[0], "main_context", 7);
+       }});
+  add({.name = "AFileThatIsGone",
+       .refusal = "gone.bin",
+       .change = [](const Nodes& nodes) { SetText(nodes[0], "ep_cache_context", "gone.bin"); },
+       .external_only = true});
+  return edits;
+}
+
+struct Case {
+  Edit edit;
+  bool embed;
+  bool foreign;  // without records and seal, as another tool writes it
+};
+
+void PrintTo(const Case& of, std::ostream* stream) { *stream << of.edit.name; }
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const Edit& edit : Edits()) {
+    for (const bool embed : {false, true}) {
+      for (const bool foreign : {false, true}) {
+        if (embed && edit.external_only) continue;  // there is no file to name
+        if (!foreign && edit.ambiguous) continue;   // this host writes none, so it has no record of its payload
+        cases.push_back({edit, embed, foreign});
+      }
+    }
+  }
+  return cases;
+}
+
+class OneRule : public testing::TestWithParam<Case> {
+ protected:
+  bool embed() const { return GetParam().embed; }
+  bool foreign() const { return GetParam().foreign; }
+  const Edit& edit() const { return GetParam().edit; }
+
+  void Compile(const std::string& name, std::string_view text, bool per_partition, const std::string& prefix = "") {
+    dir_.Write(name + ".onnx", OnnxFromText(text));
+    SessionOptions options = OptionsFor({"notary"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", embed() ? "1" : "0");
+    options.Set("ep.context_node_name_prefix", prefix);
+    if (per_partition) options.provider_options["notary"]["payloads"] = "per_partition";
+    Session session(*environment_, dir_ / (name + ".onnx"), options);
+  }
+  // The model of the case: its context nodes edited, and sealed again or as another tool leaves it.
+  void MakeModel() {
+    if (edit().ambiguous) {
+      Compile("model", kModel, false);
+      whole_ = embed() ? TextOf(ContextNodesOf(ParseProtoFile(dir_ / "model_ctx.onnx"))[0], "ep_cache_context").value()
+                       : ReadFile(dir_ / "model_notary.bin");
+      for (const char* file : {"model_ctx.onnx", "model_notary.bin"}) fs::remove(dir_ / file);
+      if (!embed()) dir_.Write(kWhole, whole_);
+    }
+    Compile("model", kModel, edit().per_partition);
+    onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
+    if (foreign()) ForgetRecords(&model);
+    Nodes nodes;
+    for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+      if (node.op_type() == "EPContext") nodes.push_back(&node);
+    }
+    ASSERT_EQ(nodes.size(), 3u);
+    edit().change(nodes);
+    if (embed() && edit().ambiguous) SetText(nodes[2], "ep_cache_context", whole_);
+    dir_.Write("model_ctx.onnx", model.SerializeAsString());
+    if (!foreign()) core::Reseal(dir_ / "model_ctx.onnx");
+  }
+
+  std::vector<float> Run(const std::string& name, std::vector<float> x) {
+    Session session(*environment_, dir_ / name, OptionsFor({"notary", "scribe"}));
+    return RunOn(session, {3}, std::move(x));
+  }
+  std::vector<std::string> Problems(const std::string& name) {
+    std::vector<std::string> texts;
+    for (const auto& problem : core::VerifyContextModel(dir_ / name, environment_->catalog()).problems) {
+      texts.push_back(problem.text);
+    }
+    return texts;
+  }
+  core::ContextReport Check(const std::string& name) {
+    core::Model model = core::ReadModelFile(dir_ / name, {});
+    return core::CheckContexts(model, dir_ / name, environment_->catalog(), /*with_payloads=*/true);
+  }
+  void Merge(std::vector<std::string> names, const std::string& output) {
+    core::MergeOptions merge;
+    for (const std::string& name : names) merge.models.push_back(dir_ / name);
+    merge.connections = {"A.y=B.x"};
+    merge.output = dir_ / output;
+    core::MergeContextModels(merge, environment_->catalog());
+  }
+
+  TempDir dir_;
+  std::string whole_;
+  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, OneRule, testing::ValuesIn(Cases()), [](const auto& info) {
+  return std::string(info.param.edit.name) + (info.param.embed ? "_Embedded" : "_External") +
+         (info.param.foreign ? "_Foreign" : "_Sealed");
+});
+
+TEST_P(OneRule, OneVerdictForAll) {
+  MakeModel();
+  // The other's payloads hold graphs of the same names; only where the plugin must search by name, they don't.
+  Compile("other", kOther, false, edit().ambiguous ? "other_" : "");
+  const std::vector<float> x = {0.25, -1, 2};
+
+  if (edit().refusal != nullptr) {
+    const auto says = HasSubstr(edit().refusal);
+    EXPECT_THAT(FailureOf([&] { Run("model_ctx.onnx", x); }), AllOf(StartsWith("INVALID_GRAPH"), says));
+    EXPECT_THAT(Problems("model_ctx.onnx"), testing::Contains(says));
+    const core::ContextReport report = Check("model_ctx.onnx");
+    EXPECT_EQ(report.verdict, core::ContextVerdict::kUnsupported);
+    EXPECT_TRUE(std::any_of(report.nodes.begin(), report.nodes.end(), [&](const core::NodeCheck& node) {
+      return node.reason.find(edit().refusal) != std::string::npos;
+    }));
+    for (const auto& order : {std::vector<std::string>{"model_ctx.onnx", "other_ctx.onnx"},
+                              std::vector<std::string>{"other_ctx.onnx", "model_ctx.onnx"}}) {
+      EXPECT_THAT(FailureOf([&] { Merge(order, "merged.onnx"); }), AllOf(StartsWith("INVALID_GRAPH"), says));
+      EXPECT_FALSE(fs::exists(dir_ / "merged.onnx"));
+    }
+    return;
+  }
+
+  const std::vector<float> expected = Run("model.onnx", x);
+  EXPECT_EQ(Run("model_ctx.onnx", x), expected);
+  EXPECT_THAT(Problems("model_ctx.onnx"), IsEmpty());
+  EXPECT_EQ(Check("model_ctx.onnx").verdict, core::ContextVerdict::kOptimal) << Check("model_ctx.onnx").reason;
+  Merge({"model_ctx.onnx", "other_ctx.onnx"}, "before.onnx");
+  Merge({"other_ctx.onnx", "model_ctx.onnx"}, "after.onnx");
+  for (const char* merged : {"before.onnx", "after.onnx"}) {
+    EXPECT_THAT(Problems(merged), IsEmpty()) << merged;
+    EXPECT_EQ(Check(merged).verdict, core::ContextVerdict::kOptimal) << Check(merged).reason;
+  }
+  EXPECT_EQ(Run("before.onnx", x), Run("other.onnx", expected));
+  EXPECT_EQ(Run("after.onnx", x), Run("model.onnx", Run("other.onnx", x)));
+}
+
+// --- the rule itself
+
+class Binding : public testing::Test {
+ protected:
+  // "source main file": a node; "-" is no file.
+  void Add(const std::string& source, int64_t main_context, const std::string& file, int64_t embed_mode = 0) {
+    std::vector<core::Attribute> attributes;
+    attributes.push_back(core::Attribute::String("source", source));
+    attributes.push_back(core::Attribute::Int("main_context", main_context));
+    attributes.push_back(core::Attribute::Int("embed_mode", embed_mode));
+    if (!file.empty()) attributes.push_back(core::Attribute::String("ep_cache_context", file));
+    nodes_.push_back(graph_.AddNode("EPContext", "com.microsoft", 1, {}, {}, std::move(attributes),
+                                    "n" + std::to_string(nodes_.size())));
+  }
+  // Of each node its carrier, -1 for none.
+  std::vector<int> Carriers() {
+    const core::ContextBinding binding(
+        nodes_, [](const std::string& source) { return source.starts_with("a") ? std::string("a") : std::string(); });
+    std::vector<int> carriers;
+    for (const core::BoundNode& bound : binding.nodes()) {
+      carriers.push_back(bound.carrier == core::kNoCarrier ? -1 : static_cast<int>(bound.carrier));
+      problems_ += bound.problem.empty() ? 0 : 1;
+    }
+    return carriers;
+  }
+
+  core::Graph graph_{"g"};
+  std::vector<core::Node*> nodes_;
+  int problems_ = 0;
+};
+
+TEST_F(Binding, SourcesOfOneProviderAreOneFamilyAndUnownedOnesEachTheirOwn) {
+  Add("a1", 1, "a.bin");
+  Add("a2", 0, "");
+  Add("b1", 1, "b.bin");
+  Add("b2", 0, "");
+  Add("b1", 0, "");
+  EXPECT_EQ(Carriers(), (std::vector<int>{0, 0, 2, -1, 2}));
+  EXPECT_EQ(problems_, 1) << "of source b2 there is no primary";
+}
+
+TEST_F(Binding, PrimariesOfOneFileAreOnePayload) {
+  Add("a", 0, "");
+  Add("a", 1, "a.bin");
+  Add("a", 1, "a.bin");
+  EXPECT_EQ(Carriers(), (std::vector<int>{1, 1, 1}));
+}
+
+TEST_F(Binding, EmbeddedPayloadsAreOneIfTheirBytesAre) {
+  const std::string first(5000, 'x');
+  std::string second = first;
+  second.back() = 'y';
+  Add("a", 1, first, 1);
+  Add("a", 1, second, 1);
+  Add("a", 1, first, 1);
+  Add("a", 0, "", 1);
+  EXPECT_EQ(Carriers(), (std::vector<int>{0, 1, 0, -1}));
+  EXPECT_EQ(problems_, 0) << "several fit, which is for the provider to say";
+}
+
+TEST_F(Binding, ANamedFileIsTheNodesOwnWhateverElseThereIs) {
+  Add("a", 1, "one.bin");
+  Add("a", 1, "two.bin");
+  Add("a", 0, "two.bin");
+  Add("a", 0, "three.bin");
+  EXPECT_EQ(Carriers(), (std::vector<int>{0, 1, 1, 3}));
+  EXPECT_EQ(problems_, 0);
+}
+
+TEST_F(Binding, AFileOfTwoProvidersIsCarriedByEachForItself) {
+  Add("a", 1, "one.bin");
+  Add("b", 1, "one.bin");
+  Add("b", 0, "");
+  EXPECT_EQ(Carriers(), (std::vector<int>{0, 1, 1}));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
