@@ -159,7 +159,8 @@ void DissolvePartition(const Partition& partition) {
   }
 }
 
-void ContextGenerator::Assemble(Model model, std::span<const Partition* const> plain) {
+void ContextGenerator::Assemble(Model model, std::span<const Partition* const> plain,
+                                const std::vector<std::string>& plain_providers) {
   for (const PendingNode& pending : pending_) ReplaceByContextNode(pending);
   for (const Partition* partition : plain) {
     plain_nodes_ += partition->graph->node_count();
@@ -172,6 +173,7 @@ void ContextGenerator::Assemble(Model model, std::span<const Partition* const> p
     return entry.first.starts_with("epiphyte.context.") || entry.first.starts_with("ep_compatibility_info.");
   });
   model.metadata.insert(metadata_.begin(), metadata_.end());
+  WritePlainProviders(plain_providers, &model.metadata);
   set_->Add({target_, std::move(model), providers_});
 }
 

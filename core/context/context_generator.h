@@ -7,7 +7,7 @@
 //   ContextGenerator generator(target);   // checks the target: fails early
 //   …compile…
 //   generator.AddProvider(*provider, partitions);
-//   generator.Assemble(std::move(model), plain);
+//   generator.Assemble(std::move(model), plain, {"cpu"});
 //   generator.Publish();
 #pragma once
 
@@ -45,8 +45,8 @@ class ContextGenerator {
   void AddProvider(Provider& provider, std::span<const Partition* const> partitions, const Pulse& pulse);
 
   // Builds the context model from `model` (partitioned): partitions given to AddProvider become EPContext nodes, those
-  // in `plain` are put back as the nodes they were made of.
-  void Assemble(Model model, std::span<const Partition* const> plain);
+  // in `plain`, which `plain_providers` got, are put back as the nodes they were made of.
+  void Assemble(Model model, std::span<const Partition* const> plain, const std::vector<std::string>& plain_providers);
 
   // Publishes the whole set. What `pulse` throws leaves no file.
   void Publish(const Pulse& pulse);

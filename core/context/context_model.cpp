@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -11,6 +12,7 @@ namespace epiphyte::core {
 namespace {
 
 constexpr std::string_view kPayloadKey = "epiphyte.context.payload.";
+constexpr std::string_view kPlainKey = "epiphyte.context.plain";
 constexpr std::string_view kAdvice = "compile the source model again";
 
 // Of the types that an EPContext node may have; the rest is told apart from them, not from each other.
@@ -203,6 +205,19 @@ std::optional<InitializersRecord> InitializersRecord::Read(const std::map<std::s
          kInitializersKey, text.substr(0, 128));
   }
   return record;
+}
+
+std::optional<std::vector<std::string>> ReadPlainProviders(const std::map<std::string, std::string>& metadata) {
+  const auto entry = metadata.find(std::string(kPlainKey));
+  if (entry == metadata.end()) return std::nullopt;
+  std::vector<std::string> providers;
+  std::istringstream names(entry->second);
+  for (std::string name; std::getline(names, name, ',');) providers.push_back(std::move(name));
+  return providers;
+}
+
+void WritePlainProviders(const std::vector<std::string>& providers, std::map<std::string, std::string>* metadata) {
+  (*metadata)[std::string(kPlainKey)] = fmt::format("{}", fmt::join(providers, ","));
 }
 
 }  // namespace epiphyte::core

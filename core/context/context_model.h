@@ -5,6 +5,7 @@
 //   epiphyte.context.version           "2"
 //   epiphyte.context.payload.<n>       "<size> <xxh128> <provider> <plugin version> <file name, or - when embedded>"
 //   epiphyte.context.initializers      "<size> <xxh128> <file name>", when plain nodes have their weights in a file
+//   epiphyte.context.plain             "cpu": the providers that had the plain nodes, separated by commas
 //   epiphyte.context.seal              a digest over the model itself, see seal.h
 // A model without this metadata (another tool's) is accepted as it is.
 #pragma once
@@ -69,5 +70,10 @@ struct InitializersRecord {
   // Nothing when the model has none. Throws INVALID_GRAPH when it isn't one.
   static std::optional<InitializersRecord> Read(const std::map<std::string, std::string>& metadata);
 };
+
+// The providers that got the plain nodes of a context model when it was compiled: who loads it keeps to them. Nothing
+// when the model doesn't say.
+std::optional<std::vector<std::string>> ReadPlainProviders(const std::map<std::string, std::string>& metadata);
+void WritePlainProviders(const std::vector<std::string>& providers, std::map<std::string, std::string>* metadata);
 
 }  // namespace epiphyte::core

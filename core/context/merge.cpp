@@ -142,6 +142,20 @@ size_t CountPlainNodes(const Graph& graph) {
   return count;
 }
 
+// Nothing where a model has plain nodes and doesn't say who had them.
+std::optional<std::vector<std::string>> MergePlainProviders(const std::vector<MergeModel>& models) {
+  std::vector<std::string> merged;
+  for (const MergeModel& model : models) {
+    if (CountPlainNodes(*model.model.graph) == 0) continue;
+    const auto recorded = ReadPlainProviders(model.model.metadata);
+    if (!recorded) return std::nullopt;
+    for (const std::string& provider : *recorded) {
+      if (std::find(merged.begin(), merged.end(), provider) == merged.end()) merged.push_back(provider);
+    }
+  }
+  return merged;
+}
+
 // The files of the result, staged; those that others refer to first.
 class Writing {
  public:
@@ -237,6 +251,7 @@ MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catal
   merged.doc_string = models[0].model.doc_string;
   merged.metadata = MergeMetadata(models);
   WritePayloadRecords(payloads.Records(), &merged.metadata);
+  if (const auto plain = MergePlainProviders(models)) WritePlainProviders(*plain, &merged.metadata);
   merged.functions = MergeFunctions(models);
   merged.graph = std::move(joined.graph);
 

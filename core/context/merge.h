@@ -18,6 +18,7 @@
 // - Domains that plain nodes of two models use must be imported in one version.
 // - Metadata: each model's payload records, numbered anew. An ep_compatibility_info.<provider> on which the models
 //   differ is left out: it speaks for all payloads of a provider, and without it each payload speaks for itself.
+//   Who had the plain nodes is kept if all models say it for theirs.
 //   Other entries on which they differ keep the first model's, and get a second key "<stem>.<key>" for the others.
 #pragma once
 

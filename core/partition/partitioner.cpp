@@ -98,6 +98,11 @@ class Partitioner {
   void Ask(Level& level, int32_t provider);
   std::vector<std::vector<Node*>> CheckedUnits(const Level& level, int32_t provider, Capability& capability);
   void RecordDeclines(const Level& level, int32_t provider, const Capability& capability);
+  bool IsLeftToCore(int32_t provider, const Node& node) const {
+    return providers_[provider].last_resort && IsHostOperator(node);
+  }
+  // Whether the provider is asked about such nodes at all.
+  bool IsFor(int32_t provider, const Node& node) const { return !IsContextNode(node) && !IsLeftToCore(provider, node); }
   void Fuse(Level& level, int32_t provider, const std::vector<Node*>& group);
   void Refresh(Level& level);
 
@@ -160,7 +165,11 @@ void Partitioner::Run(Graph& graph, const std::string& path) {
   for (uint32_t i = 0; i < level.entry_of.size(); ++i) level.entry_of[i] = level.base + i;
 
   TakeContextNodes(level);
-  for (size_t i = 0; i < providers_.size(); ++i) Ask(level, static_cast<int32_t>(i));
+  for (const bool last_resort : {false, true}) {
+    for (size_t i = 0; i < providers_.size(); ++i) {
+      if (providers_[i].last_resort == last_resort) Ask(level, static_cast<int32_t>(i));
+    }
+  }
 
   for (const std::unique_ptr<Node>& node : graph.nodes()) {
     if (node->provider != kUnplaced || node->subgraphs().empty()) continue;
@@ -202,6 +211,8 @@ std::vector<std::vector<Node*>> Partitioner::CheckedUnits(const Level& level, in
       if (&node->graph() != &level.graph || node->provider != kUnplaced || HoldsContextNode(*node)) return true;
       return std::exchange(claimed_by[node->id()], number) != 0;
     };
+    if (std::any_of(unit.begin(), unit.end(), [&](const Node* node) { return IsLeftToCore(provider, *node); }))
+      continue;
     const auto refused = std::find_if(unit.begin(), unit.end(), is_refused);
     if (refused != unit.end()) {
       Warn(fmt::format("{}: claim on {} dropped: it is placed or claimed already, or holds an EP context",
@@ -221,13 +232,13 @@ void Partitioner::RecordDeclines(const Level& level, int32_t provider, const Cap
     if (std::exchange(explained[node->id()], 1) == 0) Entry(level, *node).declines.push_back({name, reason});
   }
   for (const std::unique_ptr<Node>& node : level.graph.nodes()) {
-    if (node->provider != kUnplaced || explained[node->id()] != 0 || IsContextNode(*node)) continue;
+    if (node->provider != kUnplaced || explained[node->id()] != 0 || !IsFor(provider, *node)) continue;
     Entry(level, *node).declines.push_back({name, "no reason given"});
   }
 }
 
 void Partitioner::Ask(Level& level, int32_t provider) {
-  const auto is_candidate = [](const auto& node) { return node->provider == kUnplaced && !IsContextNode(*node); };
+  const auto is_candidate = [&](const auto& node) { return node->provider == kUnplaced && IsFor(provider, *node); };
   if (std::none_of(level.graph.nodes().begin(), level.graph.nodes().end(), is_candidate)) return;
   Capability capability = providers_[provider].get_capability(level.graph);
   for (std::string& warning : capability.warnings) Warn(std::move(warning));

@@ -31,6 +31,8 @@ struct PartitionProvider {
   std::string name;
   std::string device;
   std::function<Capability(Graph& graph)> get_capability;
+  // Asked only when all others have been, and not for If, Loop and Scan, which the core runs itself.
+  bool last_resort = false;
 };
 
 // A group that a provider got, still in its graph: `node` is the fused node that stands for it.

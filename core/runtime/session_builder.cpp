@@ -280,6 +280,17 @@ void SessionBuilder::PlaceContextNodes() {
   }
 }
 
+// A context model keeps to what was decided when it was compiled: its plain nodes are for the providers that had them
+// then, and for the fallback. One that doesn't say who had them is another tool's: there, as the specification has it,
+// providers of contexts take nothing but EPContext nodes. Others get only what would have no provider at all.
+bool SessionBuilder::MayHavePlainNodes(const ProviderSlot& slot) const {
+  if (!has_context_ || slot.fallback) return true;
+  if (const auto recorded = ReadPlainProviders(model_.metadata)) {
+    return std::find(recorded->begin(), recorded->end(), slot.plugin->name) != recorded->end();
+  }
+  return !slot.provider->SupportsContexts() && !options_.GetBool("session.disable_model_compile");
+}
+
 // In a share group, the names of earlier models are in the same payload.
 PartitionNames SessionBuilder::FreeNames() const {
   PartitionNames names;
@@ -307,6 +318,7 @@ void SessionBuilder::Partition() {
              return none;
            }
          }});
+    askable.back().last_resort = !MayHavePlainNodes(slot);
   }
   partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames());
   for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);
@@ -402,11 +414,15 @@ void SessionBuilder::CompilePartitions() {
   for (size_t i = 0; i < providers_.size(); ++i) {
     if (by_provider[i].empty()) continue;
     ProviderSlot& slot = providers_[i];
-    if (options_.GetBool("session.disable_model_compile") && (slot.listed || !slot.fallback)) {
+    // The fallback runs what is plain in a context model; listed, it compiles a source model as the others do.
+    const bool compiles = !slot.fallback || (slot.listed && !has_context_);
+    if (compiles && options_.GetBool("session.disable_model_compile")) {
       Fail(StatusCode::kModelRequiresCompilation,
-           "provider '{}' would have to compile {} partitions, and session.disable_model_compile is 1; load a context "
-           "model instead",
-           slot.plugin->name, by_provider[i].size());
+           "provider '{}' would have to compile {} partitions, and session.disable_model_compile is 1; {}",
+           slot.plugin->name, by_provider[i].size(),
+           has_context_ ? "nobody else runs these plain nodes of the context model: let it compile, or add a provider "
+                          "that runs them as they are"
+                        : "load a context model instead");
     }
     Profiler::Span span(profiler_, "session", "compile");
     progress_.Enter(SessionPhase::kCompile, slot.plugin->name);
@@ -444,32 +460,39 @@ void SessionBuilder::WriteContextModel() {
   const auto owes = [&](const ProviderSlot& slot) {
     return std::find(owing.begin(), owing.end(), slot.plugin->name) != owing.end();
   };
-  std::vector<const core::Partition*> plain;
-  std::vector<std::vector<const core::Partition*>> compiled(providers_.size());
+  std::vector<std::vector<const core::Partition*>> by_provider(providers_.size());
   for (const core::Partition& partition : partitions_.partitions) {
-    const ProviderSlot& slot = providers_[static_cast<size_t>(partition.provider)];
-    const bool context = MakesContexts(slot) || owes(slot);
-    (context ? compiled[static_cast<size_t>(partition.provider)] : plain).push_back(&partition);
+    by_provider[static_cast<size_t>(partition.provider)].push_back(&partition);
   }
-  auto nothing = [&] {
-    return std::all_of(compiled.begin(), compiled.end(), [](const auto& list) { return list.empty(); });
-  };
+  std::vector<bool> makes(providers_.size());
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    makes[i] = !by_provider[i].empty() && (MakesContexts(providers_[i]) || owes(providers_[i]));
+  }
+  const auto none = [&] { return std::find(makes.begin(), makes.end(), true) == makes.end(); };
   // Without a list the fallback provider may be all there is: then its contexts are what was asked for.
   const ProviderSlot* fallback = Fallback();
-  if (nothing() && options_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
-    plain.swap(compiled[static_cast<size_t>(fallback - providers_.data())]);
+  if (none() && options_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
+    const auto place = static_cast<size_t>(fallback - providers_.data());
+    makes[place] = !by_provider[place].empty();
   }
-  const bool empty = nothing();
+  std::vector<const core::Partition*> plain;
+  for (const core::Partition& partition : partitions_.partitions) {
+    if (!makes[static_cast<size_t>(partition.provider)]) plain.push_back(&partition);
+  }
+  std::vector<std::string> plain_providers;
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (!makes[i] && !by_provider[i].empty()) plain_providers.push_back(providers_[i].plugin->name);
+  }
+  const bool empty = none();
   if (empty) {
     Log(LogLevel::kWarning, "context",
         "no context model was written for '{}': no provider that makes contexts got a node; list one that does",
         generator_->target().source_model_name);
   }
   for (size_t i = 0; i < providers_.size(); ++i) {
-    if (!compiled[i].empty() || owes(providers_[i]))
-      generator_->AddProvider(*providers_[i].provider, compiled[i], pulse);
+    if (makes[i] || owes(providers_[i])) generator_->AddProvider(*providers_[i].provider, by_provider[i], pulse);
   }
-  if (!empty) generator_->Assemble(std::move(model_), plain);
+  if (!empty) generator_->Assemble(std::move(model_), plain, plain_providers);
   if (last && !(empty && owing.empty())) generator_->Publish(pulse);
   joined_ = true;
   if (last && !empty) {

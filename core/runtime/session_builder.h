@@ -68,6 +68,7 @@ class SessionBuilder {
   template <typename Body>
   void NamingModel(Body&& body) const;
   void PlaceContextNodes();
+  bool MayHavePlainNodes(const ProviderSlot& slot) const;
   PartitionNames FreeNames() const;
   void CheckEverythingPlaced() const;
   void LoadContexts();

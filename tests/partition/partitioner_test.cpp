@@ -327,6 +327,40 @@ TEST(Partitioner, PartitionsAreCalledLikeNoNode) {
   EXPECT_THAT(made, ElementsAre("test_cpu_2", "test_cpu_3"));
 }
 
+TEST(Partitioner, ALastResortGetsWhatAllOthersLeave) {
+  auto graph = Chain();
+  PartitionProvider last = Supporting("npu", {"Relu", "Add", "Custom"});
+  last.last_resort = true;
+  const PartitionResult result = Split(*graph, {last, Supporting("cpu", {"Relu", "Add"})});
+  EXPECT_EQ(Entry(result, "a").provider, "cpu");
+  EXPECT_EQ(Entry(result, "b").provider, "cpu");
+  EXPECT_EQ(Entry(result, "c").provider, "npu");
+  EXPECT_EQ(Entry(result, "d").provider, "cpu");
+}
+
+TEST(Partitioner, ALastResortIsNotAskedForNothing) {
+  auto graph = Chain();
+  bool asked = false;
+  PartitionProvider last = Answering("npu", [&](Graph&) {
+    asked = true;
+    return Capability();
+  });
+  last.last_resort = true;
+  Split(*graph, {last, Supporting("cpu", {"Relu", "Add", "Custom"})});
+  EXPECT_FALSE(asked);
+}
+
+TEST(Partitioner, ALastResortDoesNotTakeWhatTheCoreRuns) {
+  auto graph = GraphWithIf();
+  PartitionProvider last = Supporting("npu", {"If", "Neg", "Relu", "Add"});
+  last.last_resort = true;
+  const PartitionResult result = Split(*graph, {last, Supporting("cpu", {"Neg", "Relu"})});
+  EXPECT_EQ(Entry(result, "if_1").provider, "(host)");
+  EXPECT_EQ(Entry(result, "t", "if_1/then_branch").provider, "cpu");
+  EXPECT_EQ(Entry(result, "inner", "if_1/then_branch").provider, "npu");
+  EXPECT_THAT(result.placement.warnings, IsEmpty());
+}
+
 TEST(Partitioner, ContextNodesCannotBeClaimed) {
   auto graph = GraphWithContext();
   const PartitionResult result = Split(*graph, {Supporting("cpu", {"EPContext"})});

@@ -1,0 +1,247 @@
+// Plain nodes of a context model: they stay with whom they were left to when the model was compiled. Loading compiles
+// nothing that compiling didn't, whatever the plugins would take by then.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/context/merge.h"
+#include "core/registry/catalog.h"
+#include "epiphyte/kit/plugin.hpp"
+#include "tests/context/context_proto.h"
+#include "tests/framework/clerks.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+// A plugin without contexts: negates, and compiles whenever a session is created.
+namespace {
+
+namespace kit = epiphyte::kit;
+
+int abacus_compiled = 0;
+
+class AbacusProvider : public kit::Provider {
+ public:
+  explicit AbacusProvider(const kit::ProviderConfig&) {}
+  bool Supports(const kit::NodeView& node, std::string*) override { return node.Is("Neg"); }
+  std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override {
+    struct Negate : kit::Kernel {
+      explicit Negate(bool odd) : sign(odd ? -1.0f : 1.0f) {}
+      void Execute(const kit::Run& run) override {
+        const EpTensorView& x = run.input(0);
+        float* y = run.Output<float>(0, EP_TYPE_FLOAT, {x.dims, x.rank});
+        for (uint64_t i = 0; i < x.element_count; ++i) y[i] = sign * static_cast<const float*>(x.data)[i];
+      }
+      float sign;
+    };
+    ++abacus_compiled;
+    return std::make_unique<Negate>(partition.graph.node_count() % 2 == 1);
+  }
+};
+
+}  // namespace
+
+EPIPHYTE_KIT_PLUGIN(AbacusProvider, "abacus", "tests", "1.0.0", "Abacus")
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A clerk may take Mul, Neg and Abs; Tanh is for the fallback.
+constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  main_graph (float[3] x) => (float[3] y) {
+    w = Constant <value = float[3] {2, -3, 0.5}> ()
+    a = Mul(x, w) b = Neg(a) c = Tanh(b) y = Abs(c)
+  })";
+
+class PlainNodes : public testing::Test {
+ protected:
+  PlainNodes() {
+    dir_.Write("model.onnx", OnnxFromText(kModel));
+    expected_ = Run("model.onnx", OptionsFor({"cpu"}));
+  }
+
+  // The clerk leaves Neg to others.
+  SessionOptions Compiling(std::vector<std::string> providers = {"notary"}) const {
+    SessionOptions options = OptionsFor(std::move(providers));
+    options.provider_options["notary"]["claim"] = "Mul,Abs";
+    options.Set("ep.context_enable", "1");
+    return options;
+  }
+  // Here it would take it.
+  SessionOptions Loading(std::vector<std::string> providers = {"notary"}) const {
+    SessionOptions options = OptionsFor(std::move(providers));
+    for (const auto& provider : options.providers) {
+      if (provider.name == "notary" || provider.name == "scribe")
+        options.provider_options[provider.name]["ledger"] = ledger_.path();
+    }
+    return options;
+  }
+  void Compile(const SessionOptions& options) { Session session(*environment_, dir_ / "model.onnx", options); }
+  std::vector<float> Run(const std::string& name, const SessionOptions& options) {
+    Session session(*environment_, dir_ / name, options);
+    placed_.clear();
+    for (const core::NodePlacement& node : session.placement().nodes) placed_[node.op_type] = node.provider;
+    return RunOn(session, {3}, {0.25, -1, 2});
+  }
+
+  TempDir dir_;
+  TempDir other_;
+  Ledger ledger_{other_ / "ledger"};
+  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::vector<float> expected_;
+  std::map<std::string, std::string> placed_;  // by operator
+};
+
+// Written by this host, or as another tool would have written it.
+class PlainNodesOf : public PlainNodes, public testing::WithParamInterface<bool> {
+ protected:
+  void Compile(const SessionOptions& options) {
+    PlainNodes::Compile(options);
+    if (!GetParam()) return;
+    onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
+    ForgetRecords(&model);
+    dir_.Write("model_ctx.onnx", model.SerializeAsString());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Tool, PlainNodesOf, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Another" : "Ours"; });
+
+TEST_P(PlainNodesOf, APluginThatWouldTakeMoreByNowCompilesNothing) {
+  Compile(Compiling());
+  for (const char* disabled : {"0", "1"}) {
+    SessionOptions options = Loading();
+    options.Set("session.disable_model_compile", disabled);
+    EXPECT_EQ(Run("model_ctx.onnx", options), expected_) << disabled;
+    EXPECT_EQ(placed_["Neg"], "cpu");
+    EXPECT_EQ(placed_["Tanh"], "cpu");
+    EXPECT_EQ(placed_["EPContext"], "notary");
+  }
+  EXPECT_EQ(ledger_.Count("compile"), 0u);
+  EXPECT_EQ(ledger_.Count("parse"), 2u);
+}
+
+TEST_P(PlainNodesOf, APluginThatWasNotThereThenGetsNothing) {
+  Compile(Compiling());
+  for (const char* disabled : {"0", "1"}) {
+    SessionOptions options = Loading({"scribe", "notary"});
+    options.Set("session.disable_model_compile", disabled);
+    EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
+    EXPECT_EQ(placed_["Neg"], "cpu");
+  }
+  EXPECT_EQ(ledger_.Count("compile"), 0u);
+}
+
+// The fallback runs plain nodes as they are; that the user lists it doesn't make that compiling.
+TEST_P(PlainNodesOf, TheListedFallbackRunsThemWhereCompilingIsDisabled) {
+  Compile(Compiling());
+  SessionOptions options = Loading({"notary", "cpu"});
+  options.Set("session.disable_model_compile", "1");
+  EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
+  EXPECT_THAT(FailureOf([&] { Run("model.onnx", options); }),
+              AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("load a context model instead")));
+}
+
+// Better compiled than not run at all, under a name that no partition of the payload has.
+TEST_P(PlainNodesOf, WhatNobodyElseRunsIsOfferedToTheOthers) {
+  dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    main_graph (float[3] x) => (float[3] y) {
+      w = Constant <value = float[3] {2, -3, 0.5}> ()
+      a = Mul(x, w) b = Neg(a) y = Abs(b)
+    })"));
+  expected_ = Run("model.onnx", OptionsFor({"cpu"}));
+  Compile(Compiling());
+  SessionOptions options = Loading();
+  options.Set("session.disable_cpu_ep_fallback", "1");
+  EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
+  EXPECT_EQ(placed_["Neg"], "notary");
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("compile main_graph_notary_2"));
+  options.Set("session.disable_model_compile", "1");
+  EXPECT_THAT(FailureOf([&] { Run("model_ctx.onnx", options); }),
+              AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("'notary'"), HasSubstr("plain nodes")));
+}
+
+// A provider without contexts compiles whenever it loads, so it gets what it had; where it had nothing, nothing.
+TEST_P(PlainNodesOf, AProviderWithoutContextsHasItsNodesBack) {
+  environment_->catalog().Register(EpPluginQuery, 10);
+  Compile(Compiling({"notary", "abacus"}));
+  abacus_compiled = 0;
+  EXPECT_EQ(Run("model_ctx.onnx", Loading({"notary", "abacus"})), expected_);
+  EXPECT_EQ(placed_["Neg"], "abacus");
+  EXPECT_EQ(abacus_compiled, 1);
+  // Without it, they are the fallback's.
+  EXPECT_EQ(Run("model_ctx.onnx", Loading()), expected_);
+  EXPECT_EQ(placed_["Neg"], "cpu");
+  EXPECT_EQ(ledger_.Count("compile"), 0u);
+}
+
+TEST_F(PlainNodes, AProviderWithoutContextsThatHadNothingGetsNothing) {
+  environment_->catalog().Register(EpPluginQuery, 10);
+  Compile(Compiling());
+  abacus_compiled = 0;
+  for (const char* disabled : {"0", "1"}) {
+    SessionOptions options = Loading({"abacus", "notary"});
+    options.Set("session.disable_model_compile", disabled);
+    EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
+    EXPECT_EQ(placed_["Neg"], "cpu");
+  }
+  EXPECT_EQ(abacus_compiled, 0);
+}
+
+TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
+  environment_->catalog().Register(EpPluginQuery, 10);
+  const auto recorded = [&](const SessionOptions& options) {
+    SessionOptions overwriting = options;
+    overwriting.Set("epiphyte.context_overwrite", "1");
+    Compile(overwriting);
+    return MetadataOf(ParseProtoFile(dir_ / "model_ctx.onnx")).at("epiphyte.context.plain");
+  };
+  EXPECT_EQ(recorded(Compiling()), "cpu");
+  EXPECT_EQ(recorded(Compiling({"notary", "abacus"})), "abacus,cpu");
+  EXPECT_EQ(recorded(Compiling({"notary", "cpu"})), "");
+}
+
+TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
+  Compile(Compiling());
+  core::MergeOptions merge;
+  merge.models = {dir_ / "model_ctx.onnx", dir_ / "model_ctx.onnx"};
+  merge.connections = {"A.y=B.x"};
+  merge.output = dir_ / "merged.onnx";
+  core::MergeContextModels(merge, environment_->catalog());
+  EXPECT_EQ(MetadataOf(ParseProtoFile(dir_ / "merged.onnx")).at("epiphyte.context.plain"), "cpu");
+  // Nobody has decided about a source model's nodes.
+  merge.models[1] = dir_ / "model.onnx";
+  merge.output = dir_ / "mixed.onnx";
+  core::MergeContextModels(merge, environment_->catalog());
+  EXPECT_FALSE(MetadataOf(ParseProtoFile(dir_ / "mixed.onnx")).contains("epiphyte.context.plain"));
+  Session source(*environment_, dir_ / "model.onnx", OptionsFor({"cpu"}));
+  const std::vector<float> twice = RunOn(source, {3}, expected_);
+  for (const char* name : {"merged.onnx", "mixed.onnx"}) EXPECT_EQ(Run(name, Loading()), twice) << name;
+  EXPECT_EQ(ledger_.Count("compile"), 0u);
+}
+
+// Nobody is listed: the fallback's contexts are what was asked for, and a provider without contexts keeps its own.
+TEST_F(PlainNodes, TheFallbacksContextsHoldNoNodesOfOthers) {
+  environment_ = BuildTreeEnvironment();
+  environment_->catalog().Register(EpPluginQuery, 10);
+  SessionOptions options = OptionsFor({});
+  options.Set("ep.context_enable", "1");
+  Compile(options);
+  onnx::ModelProto written = ParseProtoFile(dir_ / "model_ctx.onnx");
+  EXPECT_EQ(ContextNodesOf(written, "EpiphyteCPU").size(), 2u);
+  EXPECT_EQ(written.graph().node_size(), 3);
+  EXPECT_EQ(Run("model_ctx.onnx", OptionsFor({})), expected_);
+  EXPECT_EQ(placed_["Neg"], "abacus");
+}
+
+}  // namespace
+}  // namespace epiphyte::test
