@@ -162,6 +162,7 @@ struct Row {
   std::string source_of_notary = "Notary";
   bool external_weights = false;
   bool per_partition = false;
+  bool external_only = false;  // sharing and embedding contradict each other, which sharing_rules_test holds
 };
 
 void PrintTo(const Row& row, std::ostream* stream) { *stream << row.name; }
@@ -212,11 +213,13 @@ std::vector<Row> Rows() {
                   }});
   rows.push_back({.name = "SharingWithOneModel",
                   .compile =
-                      [](const Scene& scene, SessionOptions* options) {
-                        if (scene.shape().embed) return;
+                      [](const Scene&, SessionOptions* options) {
                         options->Set("ep.share_ep_contexts", "1");
                         options->Set("ep.stop_share_ep_contexts", "1");
                       },
+                  .load = [](SessionOptions* options) { options->Set("ep.share_ep_contexts", "1"); },
+                  .external_only = true});
+  rows.push_back({.name = "LoadedWithSharing",
                   .load = [](SessionOptions* options) { options->Set("ep.share_ep_contexts", "1"); }});
   rows.push_back({.name = "NotesAndMaxSize",
                   .compile =
@@ -375,13 +378,20 @@ void Case::Check() {
   EXPECT_EQ(scene_.Load(Model(), LoadOptions()), expected);
 }
 
-class OptionsMatrix : public testing::TestWithParam<std::tuple<Row, bool>> {};
+class OptionsMatrix : public testing::TestWithParam<std::pair<Row, bool>> {};
 
-INSTANTIATE_TEST_SUITE_P(Options, OptionsMatrix, testing::Combine(testing::ValuesIn(Rows()), testing::Bool()),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) +
-                                  (std::get<1>(info.param) ? "_Embedded" : "_External");
-                         });
+std::vector<std::pair<Row, bool>> RowsInBothForms() {
+  std::vector<std::pair<Row, bool>> rows;
+  for (const Row& row : Rows()) {
+    rows.emplace_back(row, false);
+    if (!row.external_only) rows.emplace_back(row, true);
+  }
+  return rows;
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, OptionsMatrix, testing::ValuesIn(RowsInBothForms()), [](const auto& info) {
+  return std::string(info.param.first.name) + (info.param.second ? "_Embedded" : "_External");
+});
 
 TEST_P(OptionsMatrix, FilesNodesAndNumbersAreRight) {
   auto [row, embed] = GetParam();

@@ -118,7 +118,8 @@ TEST_F(ContextOptions, AContextModelIsNotCompiledAgain) {
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("g_notary_0"), HasSubstr("source model")));
   options.Set("epiphyte.context_overwrite", "1");
   options.Set("ep.context_file_path", (dir_ / "mixed_ctx.onnx").string());
-  EXPECT_NE(FailureOfCompile("mixed_ctx.onnx", options), "OK");
+  EXPECT_THAT(FailureOfCompile("mixed_ctx.onnx", options),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("source model")));
   std::string bytes = ReadFile(dir_ / "mixed_ctx.onnx");
   options.Set("ep.context_file_path", (dir_ / "again.onnx").string());
   EXPECT_THAT(FailureOf([&] { Session session(*environment_, bytes.data(), bytes.size(), options); }),
@@ -177,13 +178,23 @@ TEST_F(ContextOptions, TargetsThatCannotBeAreRefusedBeforeAnythingIsCompiled) {
 }
 
 TEST_F(ContextOptions, TheInitializersFileHasANameOfItsOwnInTheSameFolder) {
-  for (const char* name : {"sub/plain.data", "../plain.data", "/tmp/plain.data", "..", ".", "mixed_ctx.onnx",
-                           "mixed_notary.bin", "mixed.onnx", "sub\\plain.data"}) {
+  const char* option = "ep.context_model_external_initializers_file_name";
+  for (auto [name, says] : std::vector<std::pair<const char*, const char*>>{
+           {"sub/plain.data", "without folders"},
+           {"../plain.data", "without folders"},
+           {"/tmp/plain.data", "without folders"},
+           {"..", "without folders"},
+           {".", "without folders"},
+           {"sub\\plain.data", "without folders"},
+           {"mixed_ctx.onnx", "which is the context model itself"},
+           {"mixed_notary.bin", "two files of the context model would be called 'mixed_notary.bin'"},
+           {"mixed.onnx", "the source model is made of it"}}) {
     SessionOptions options = Compiling();
-    options.Set("ep.context_model_external_initializers_file_name", name);
-    EXPECT_NE(FailureOfCompile("mixed.onnx", options), "OK") << name;
+    options.Set(option, name);
+    const auto refused = AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr(says), HasSubstr(option));
+    EXPECT_THAT(FailureOfCompile("mixed.onnx", options), refused) << name;
     options.Set("epiphyte.context_overwrite", "1");
-    EXPECT_NE(FailureOfCompile("mixed.onnx", options), "OK") << name;
+    EXPECT_THAT(FailureOfCompile("mixed.onnx", options), refused) << name;
   }
   EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("mixed.onnx", "whole.onnx"));
   EXPECT_EQ(ReadFile(dir_ / "mixed.onnx"), OnnxFromText(kMixed));
@@ -462,10 +473,12 @@ TEST_F(ContextOptions, TheSourcesExternalDataIsNotOverwritten) {
   auto expected = Run("mixed.onnx", Loading());
   SessionOptions options = Compiling();
   options.Set("ep.context_model_external_initializers_file_name", "weights.data");
-  EXPECT_NE(FailureOfCompile("mixed.onnx", options), "OK");
+  const auto refused = AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("weights.data"),
+                             HasSubstr("the source model is made of it"));
+  EXPECT_THAT(FailureOfCompile("mixed.onnx", options), refused);
   EXPECT_EQ(ReadFile(dir_ / "weights.data"), weights);
   options.Set("epiphyte.context_overwrite", "1");
-  EXPECT_NE(FailureOfCompile("mixed.onnx", options), "OK");
+  EXPECT_THAT(FailureOfCompile("mixed.onnx", options), refused);
   EXPECT_EQ(ReadFile(dir_ / "weights.data"), weights);
   EXPECT_EQ(Run("mixed.onnx", Loading()), expected);
 }

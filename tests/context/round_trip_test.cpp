@@ -6,6 +6,7 @@
 
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/model_writer.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -206,20 +207,50 @@ TEST(ExternalContext, ABinaryOfAnotherModelIsRefused) {
               HasSubstr("INVALID_GRAPH"));
 }
 
+// Behind each path is a whole context of the model: nothing but the rules of paths refuses it.
 TEST(ExternalContext, PathsThatLeaveTheFolderAreRefused) {
   TempDir dir;
   auto environment = BuildTreeEnvironment();
-  dir.Write("secret.bin", "secret");
-  std::filesystem::create_directories(dir / "models");
+  SessionOptions options = OptionsFor({"cpu"});
+  options.Set("ep.context_enable", "1");
+  std::filesystem::create_directories(dir / "models/sub");
+  { Session session(*environment, dir.Write("models/model.onnx", OnnxFromText(kModel)), options); }
+  const std::string payload = ReadFile(dir / "models/model_cpu.bin");
+  dir.Write("secret.bin", payload);
+  dir.Write("models/sub/inside.bin", payload);
   std::filesystem::create_symlink(dir / "secret.bin", dir / "models/link.bin");
-  for (const char* path : {"../secret.bin", "/etc/passwd", "", "link.bin", ".", "missing.bin", "a/../../secret.bin"}) {
-    std::string text = std::string(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
-      g (float[1] x) => (float[1] y) { y = com.microsoft.EPContext <embed_mode = 0, source = "EpiphyteCPU", ep_cache_context = ")") +
-                       path + "\"> (x) }";
-    auto model = dir.Write("models/escape.onnx", OnnxFromText(text));
-    EXPECT_THAT(FailureOf([&] { Session session(*environment, model, OptionsFor({"cpu"})); }),
-                HasSubstr("INVALID_GRAPH"))
-        << path;
+  std::filesystem::create_directory_symlink(dir.path(), dir / "models/out");
+  std::filesystem::create_symlink("sub/inside.bin", dir / "models/link_inside.bin");
+  core::Model context = core::ReadModelFile(dir / "models/model_ctx.onnx", {});
+  const auto run = [&](const std::string& path) {
+    // As another tool writes it: without the records that know the payload by its name.
+    std::erase_if(context.metadata, [](const auto& entry) { return entry.first.starts_with("epiphyte."); });
+    core::FindContextNodes(*context.graph)[0]->SetAttribute(core::Attribute::String("ep_cache_context", path));
+    std::string bytes;
+    core::WriteModel(context, {},
+                     [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+    return FailureOf([&] {
+      Session session(*environment, dir.Write("models/changed.onnx", bytes), OptionsFor({"cpu"}));
+      session.Run(std::vector<ValuePtr>{Floats({2, 3}, {1, -2, 3, 0.25, 5, -6})});
+    });
+  };
+  for (const char* path : {"model_cpu.bin", "sub/inside.bin", "./model_cpu.bin", "link_inside.bin"}) {
+    EXPECT_EQ(run(path), "OK") << path;
+  }
+  for (auto [path, says] :
+       std::vector<std::pair<std::string, const char*>>{{"../secret.bin", "'..'"},
+                                                        {"sub/../../secret.bin", "'..'"},
+                                                        {"sub/../model_cpu.bin", "'..'"},
+                                                        {(dir / "secret.bin").string(), "absolute"},
+                                                        {(dir / "models/model_cpu.bin").string(), "absolute"},
+                                                        {"link.bin", "symbolic link"},
+                                                        {"out/secret.bin", "symbolic link"},
+                                                        {"sub\\inside.bin", "backslash"},
+                                                        {".", "regular file"},
+                                                        {"sub", "regular file"},
+                                                        {"", "is empty"},
+                                                        {"missing.bin", "does not exist"}}) {
+    EXPECT_THAT(run(path), AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr(says))) << path;
   }
 }
 
