@@ -1,36 +1,21 @@
 #include "plugins/cpu/parameter.h"
 
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/dispatch.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-// "int32 or int64"; a whole family by its name.
-std::string TypesText(TypeSet types) {
-  if (types == kNumbers) return "a number type";
-  if (types == kIntegers) return "an integer type";
-  if (types == kFloats) return "a float type";
-  std::vector<std::string> names;
-  for (ElementType type = 1; type < 64; ++type)
-    if (Contains(types, type)) names.push_back(TypeName(type));
-  return fmt::format("{}", fmt::join(names, " or "));
-}
-
 bool Has(OpContext& context, size_t i) { return i < context.InputCount() && context.HasInput(i); }
 
 }  // namespace
 
 const Tensor& Parameter(OpContext& context, size_t i, std::string_view name, TypeSet types) {
-  if (!Has(context, i)) FailOp("input {} ({}) is absent; one element of {} expected", i, name, TypesText(types));
+  if (!Has(context, i)) FailOp("input {} ({}) is absent; one element of {} expected", i, name, TypeNames(types));
   const Tensor& tensor = context.Input(i);
   if (!Contains(types, tensor.type) || tensor.Count() != 1)
     FailOp("input {} ({}) is {} of shape {}; one element of {} expected", i, name, TypeName(tensor.type),
-           ShapeText(tensor.dims), TypesText(types));
+           ShapeText(tensor.dims), TypeNames(types));
   return tensor;
 }
 
@@ -43,7 +28,7 @@ const Tensor& ParameterPerItem(OpContext& context, size_t i, std::string_view na
   const Tensor& tensor = context.Input(i);
   if (!Contains(types, tensor.type) || (tensor.Count() != 1 && tensor.Count() != count))
     FailOp("input {} ({}) is {} of shape {}; one element of {} expected, or one for each {}: {}", i, name,
-           TypeName(tensor.type), ShapeText(tensor.dims), TypesText(types), item, count);
+           TypeName(tensor.type), ShapeText(tensor.dims), TypeNames(types), item, count);
   return tensor;
 }
 
