@@ -23,7 +23,7 @@ struct ParameterCase {
   std::vector<cpu::AttributeValue> attributes = {};
   std::string domain = "";
   size_t outputs = 1;
-  std::string says = "";  // what the error begins with when it isn't "input 2 (name)"
+  std::string says = "";  // what the error says when it isn't "input 2 (name)"
 
   std::string Failure(const Datum& parameter, bool constant) const {
     OpRunner runner(op_type, version, domain);
@@ -103,9 +103,9 @@ std::vector<ParameterCase> Cases() {
         {quantizes ? Filled<float>({2, 3}, 1) : Filled<uint8_t>({2, 3}, 1), One<float>(1), One<uint8_t>(0)},
         0,
         ""};
-    base.says = "scale has shape";
+    base.says = "scale";
     add(base, {{1, "scale"}});
-    base.says = "zero point";
+    base.says = "zero";
     add(base, {{2, "zero_point"}});
   }
 
@@ -149,10 +149,16 @@ std::vector<ParameterCase> Cases() {
 
 class ParameterOf : public testing::TestWithParam<ParameterCase> {
  protected:
+  // By the kernel, or by the operator's signature when that is strict enough.
   void ExpectRefused(const Datum& parameter) {
     const ParameterCase& test = GetParam();
-    const std::string says = test.says.empty() ? fmt::format("input {} ({}) is", test.input, test.name) : test.says;
-    for (const bool constant : {false, true}) EXPECT_THAT(test.Failure(parameter, constant), HasSubstr(says));
+    for (const bool constant : {false, true}) {
+      const std::string failure = test.Failure(parameter, constant);
+      EXPECT_THAT(failure, HasSubstr(test.says.empty() ? test.name : test.says));
+      if (test.says.empty()) {
+        EXPECT_THAT(failure, HasSubstr(fmt::format("input {} (", test.input)));
+      }
+    }
   }
   cpu::ElementType type() const { return GetParam().inputs[GetParam().input].tensor.type; }
 };
@@ -168,12 +174,8 @@ TEST_P(ParameterOf, WithoutElementsIsRefused) {
 }
 TEST_P(ParameterOf, WithTwoElementsIsRefused) { ExpectRefused(Zeros(type(), {2})); }
 TEST_P(ParameterOf, OfTextIsRefused) {
-  if (!GetParam().says.empty() || GetParam().input == 0) {
-    // The kernel is chosen by the first input; scales of QuantizeLinear have a test of their own.
-    EXPECT_NE(GetParam().Failure(MakeDatum<std::string>({}, {"x"}), false), "");
-    return;
-  }
-  ExpectRefused(MakeDatum<std::string>({}, {"x"}));
+  const std::string failure = GetParam().Failure(MakeDatum<std::string>({}, {"x"}), false);
+  EXPECT_THAT(failure, HasSubstr("string"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, ParameterOf, testing::ValuesIn(Cases()),
@@ -190,7 +192,8 @@ TEST(OneHot, ValuesAreOffAndOn) {
 TEST(Range, EveryInputHasTheTypeOfTheFirst) {
   OpRunner runner("Range", 11);
   runner.Input<float>({}, {0}).Input<double>({}, {3}).Input<float>({}, {1});
-  EXPECT_THAT(Failure(runner), HasSubstr("input 1 (limit) is double of shape []; one element of float expected"));
+  EXPECT_THAT(Failure(runner),
+              testing::AllOf(HasSubstr("input 1 ("), HasSubstr("double"), HasSubstr("float expected")));
 }
 
 TEST(QLinearMatMul, ScalesOfRowsAndColumnsFitBoth) {
