@@ -111,6 +111,19 @@ TEST_F(LimitsTest, ALoopThatKeepsNothingMayRunForLong) {
             "OK");
 }
 
+TEST_F(LimitsTest, WhatAPartitionNeedsInsideIsGivenBackWhenItIsDone) {
+  const auto session = Make(R"(g (int64 n, bool c, float[1] x) => (float[1] last) {
+        last = Loop<body = step (int64 i, bool go, float[1] v) => (bool on, float[1] w) {
+          on = Identity(go)
+          size = Constant<value = int64[1] {1000000}>()
+          big = Expand(v, size)
+          sorted, order = TopK<axis = 0>(big, size)
+          w = ReduceMean<axes = [0], keepdims = 1>(sorted)
+        }>(n, c, x) })",
+                            {{"session.max_run_bytes", "60000000"}});
+  EXPECT_EQ(Outcome(*session, {Int64s({}, {12}), Bools({}, {true}), Floats({1}, {1})}), "OK");
+}
+
 TEST_F(LimitsTest, ScansGiveBackTheirSlices) {
   const auto session = Make(R"(g (float[1] s, float[500, 10] x) => (float[1] last, float[500, 10] all) {
         last, all = Scan<num_scan_inputs = 1, body = step (float[1] v, float[10] row) => (float[1] w, float[10] out) {
