@@ -140,6 +140,34 @@ TEST_F(SessionTest, IfTakesTheBranchOfTheCondition) {
   EXPECT_THAT(FloatsOf(*RunOnce(kIf, {Bools({}, {false}), Floats({1}, {3})})[0]), ElementsAre(6));
 }
 
+TEST_F(SessionTest, AZeroPointWithoutElementsIsAnErrorInTheModelAndInTheRun) {
+  const auto bytes = [](std::vector<int64_t> dims) {
+    ValuePtr value = Value::Tensor(core::DataType::kUint8, dims);
+    std::fill_n(static_cast<uint8_t*>(value->mutable_data()), value->byte_size(), uint8_t{1});
+    return value;
+  };
+  constexpr std::string_view kInTheRun = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (uint8[1,1,3] x, uint8[1,1,2] w, uint8[N] z) => (int32[1,1,2] y) { y = ConvInteger(x, w, z) })";
+  const auto failure = [&](std::string_view model, std::vector<ValuePtr> inputs) {
+    return FailureOf([&] { RunOnce(model, inputs); });
+  };
+  EXPECT_EQ(failure(kInTheRun, {bytes({1, 1, 3}), bytes({1, 1, 2}), bytes({1})}), "OK");
+  for (const int64_t count : {0, 2}) {
+    EXPECT_THAT(failure(kInTheRun, {bytes({1, 1, 3}), bytes({1, 1, 2}), bytes({count})}), HasSubstr("x_zero_point"));
+  }
+  constexpr std::string_view kInTheModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (uint8[1,1,3] x, uint8[1,1,2] w) => (int32[1,1,2] y) <uint8[0] z = {}> { y = ConvInteger(x, w, z) })";
+  EXPECT_THAT(failure(kInTheModel, {bytes({1, 1, 3}), bytes({1, 1, 2})}), HasSubstr("x_zero_point"));
+  // Where everything is constant the node is folded while the session is made, which leaves it as it is.
+  constexpr std::string_view kAllConstant = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (int32[1,1,2] a) => (int32[1,1,2] y) <uint8[1,1,3] x = {1, 2, 3}, uint8[1,1,2] w = {1, 2}, uint8[0] z = {}> {
+      c = ConvInteger(x, w, z)
+      y = Add(a, c)
+    })";
+  ValuePtr a = Value::Tensor(core::DataType::kInt32, std::vector<int64_t>{1, 1, 2});
+  EXPECT_THAT(failure(kAllConstant, {a}), HasSubstr("x_zero_point"));
+}
+
 TEST_F(SessionTest, ConditionsAndCountsHaveOneElement) {
   // Nothing of the shapes is declared, so that what is wrong arrives at run time.
   constexpr std::string_view kIf = R"(<ir_version: 8, opset_import: ["" : 17]>
