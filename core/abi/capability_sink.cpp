@@ -95,24 +95,30 @@ EpStatus* EpCapabilitySink::Decline(const EpNode* handle, const char* reason) {
 namespace epiphyte::core {
 namespace {
 
-EpStatus* NullSink() { return MakeStatus(StatusCode::kInvalidArgument, "a null capability sink was passed"); }
+bool IsOpen(const EpCapabilitySink* sink) { return OpenCall<EpCapabilitySink>::Find(sink) != nullptr; }
+
+EpStatus* NotOpen() {
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "a capability sink was used outside of the GetCapability call that it was given to, or on another "
+                    "thread");
+}
 
 EpStatus* EP_CALL SupportNodes(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count) {
-  if (sink == nullptr) return NullSink();
+  if (!IsOpen(sink)) return NotOpen();
   EpStatus* refused = nullptr;
   EpStatus* failed = Guard([&] { refused = sink->Add(nodes, count, nullptr, false); });
   return failed != nullptr ? failed : refused;
 }
 
 EpStatus* EP_CALL SupportGroup(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count, const char* name) {
-  if (sink == nullptr) return NullSink();
+  if (!IsOpen(sink)) return NotOpen();
   EpStatus* refused = nullptr;
   EpStatus* failed = Guard([&] { refused = sink->Add(nodes, count, name, true); });
   return failed != nullptr ? failed : refused;
 }
 
 EpStatus* EP_CALL DeclineNode(EpCapabilitySink* sink, const EpNode* node, const char* reason) {
-  if (sink == nullptr) return NullSink();
+  if (!IsOpen(sink)) return NotOpen();
   EpStatus* refused = nullptr;
   EpStatus* failed = Guard([&] { refused = sink->Decline(node, reason); });
   return failed != nullptr ? failed : refused;

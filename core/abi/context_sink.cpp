@@ -1,5 +1,6 @@
 // The context table: what a provider says after Compile about the contexts it made.
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "core/abi/handles.h"
@@ -14,9 +15,38 @@ constexpr size_t kMaxText = 1 << 20;
   Fail(StatusCode::kInvalidArgument, "a null pointer was passed to a context function");
 }
 
+void RequireOpen(const EpContextSink* sink) {
+  if (sink == nullptr) NullArgument();
+  if (OpenCall<EpContextSink>::Find(sink) != nullptr) return;
+  Fail(StatusCode::kInvalidArgument,
+       "a context sink was used outside of the GetEpContextNodes call that it was given to, or on another thread");
+}
+
+// A writer's handle is a number, not an address: one of an earlier call never means a payload of this one.
+const EpContextWriter* NewHandle() {
+  static std::atomic<uintptr_t> last{0};
+  return reinterpret_cast<const EpContextWriter*>(2 * last.fetch_add(1, std::memory_order_relaxed) + 1);
+}
+
+OpenPayload* FindPayload(EpContextSink& sink, const EpContextWriter* handle) {
+  auto found = std::find_if(sink.writers.begin(), sink.writers.end(),
+                            [handle](const OpenPayload& payload) { return payload.handle == handle; });
+  return found == sink.writers.end() ? nullptr : &*found;
+}
+
+OpenPayload& PayloadOf(const EpContextWriter* handle) {
+  if (handle == nullptr) NullArgument();
+  OpenPayload* found = nullptr;
+  OpenCall<EpContextSink>::FindIf([&](EpContextSink& sink) { return (found = FindPayload(sink, handle)) != nullptr; });
+  if (found != nullptr) return *found;
+  Fail(StatusCode::kInvalidArgument,
+       "a payload writer was used that the running GetEpContextNodes call didn't begin, or on another thread");
+}
+
 EpStatus* EP_CALL GetSinkInfo(const EpContextSink* sink, EpContextSinkInfo* info) {
   return Guard([&] {
-    if (sink == nullptr || info == nullptr) NullArgument();
+    if (info == nullptr) NullArgument();
+    RequireOpen(sink);
     if (!EP_HAS_FIELD(info, EpContextSinkInfo, partition_names)) {
       Fail(StatusCode::kInvalidArgument,
            "EpContextSinkInfo::struct_size is smaller than in ABI 0.1; set it to sizeof(EpContextSinkInfo)");
@@ -30,7 +60,8 @@ EpStatus* EP_CALL GetSinkInfo(const EpContextSink* sink, EpContextSinkInfo* info
 
 EpStatus* EP_CALL BeginPayload(EpContextSink* sink, EpContextWriter** writer) {
   return Guard([&] {
-    if (sink == nullptr || writer == nullptr) NullArgument();
+    if (writer == nullptr) NullArgument();
+    RequireOpen(sink);
     if (sink->defers_payload) {
       Fail(StatusCode::kEpFail,
            "a payload was begun, but this session is not the last of its share group; keep what was compiled in the "
@@ -40,39 +71,40 @@ EpStatus* EP_CALL BeginPayload(EpContextSink* sink, EpContextWriter** writer) {
       Fail(StatusCode::kEpFail, "more than {} payloads were begun; write one for all partitions", kMaxPayloads);
     }
     sink->result.payloads.push_back(sink->new_writer());
-    auto made = std::make_unique<EpContextWriter>();
-    made->sink = sink;
-    made->writer = sink->result.payloads.back().get();
-    made->index = static_cast<int32_t>(sink->writers.size());
-    *writer = made.get();
-    sink->writers.push_back(std::move(made));
+    OpenPayload& made = sink->writers.emplace_back();
+    made.handle = NewHandle();
+    made.writer = sink->result.payloads.back().get();
+    made.index = static_cast<int32_t>(sink->writers.size() - 1);
+    *writer = const_cast<EpContextWriter*>(made.handle);
   });
 }
 
 EpStatus* EP_CALL Write(EpContextWriter* writer, const void* data, uint64_t size) {
   return Guard([&] {
-    if (writer == nullptr || (data == nullptr && size != 0)) NullArgument();
-    if (writer->ended) Fail(StatusCode::kEpFail, "a payload was written to after EndPayload");
+    if (data == nullptr && size != 0) NullArgument();
+    OpenPayload& payload = PayloadOf(writer);
+    if (payload.ended) Fail(StatusCode::kEpFail, "a payload was written to after EndPayload");
     if (size == 0) return;
-    const bool broken = std::exchange(writer->broken, true);
-    writer->writer->Write(data, size);
-    writer->broken = broken;
+    const bool broken = std::exchange(payload.broken, true);
+    payload.writer->Write(data, size);
+    payload.broken = broken;
   });
 }
 
 EpStatus* EP_CALL EndPayload(EpContextWriter* writer) {
   return Guard([&] {
-    if (writer == nullptr) NullArgument();
-    if (writer->ended) Fail(StatusCode::kEpFail, "a payload was ended twice");
-    if (writer->broken) Fail(StatusCode::kEpFail, "a payload was ended although writing to it had failed");
-    writer->writer->End();
-    writer->ended = true;
+    OpenPayload& payload = PayloadOf(writer);
+    if (payload.ended) Fail(StatusCode::kEpFail, "a payload was ended twice");
+    if (payload.broken) Fail(StatusCode::kEpFail, "a payload was ended although writing to it had failed");
+    payload.writer->End();
+    payload.ended = true;
   });
 }
 
 EpStatus* EP_CALL AddNode(EpContextSink* sink, const EpContextNodeDesc* node) {
   return Guard([&] {
-    if (sink == nullptr || node == nullptr) NullArgument();
+    if (node == nullptr) NullArgument();
+    RequireOpen(sink);
     if (!EP_HAS_FIELD(node, EpContextNodeDesc, max_size)) {
       Fail(StatusCode::kEpFail,
            "EpContextNodeDesc::struct_size is smaller than in ABI 0.1; set it to sizeof(EpContextNodeDesc)");
@@ -98,13 +130,12 @@ EpStatus* EP_CALL AddNode(EpContextSink* sink, const EpContextNodeDesc* node) {
            sink->partition_names[node->partition]);
     }
     if (node->main_context == 1 && !sink->defers_payload) {
-      auto mine = std::find_if(sink->writers.begin(), sink->writers.end(),
-                               [&](const auto& writer) { return writer.get() == node->payload; });
-      if (mine == sink->writers.end() || !(*mine)->ended) {
+      const OpenPayload* mine = FindPayload(*sink, node->payload);
+      if (mine == nullptr || !mine->ended) {
         Fail(StatusCode::kEpFail, "the primary EPContext node of partition '{}' has no finished payload",
              sink->partition_names[node->partition]);
       }
-      added.payload = (*mine)->index;
+      added.payload = mine->index;
     }
     added.source = node->source != nullptr ? CleanText(node->source, 256)
                    : sink->sources.empty() ? ""
@@ -122,7 +153,8 @@ EpStatus* EP_CALL AddNode(EpContextSink* sink, const EpContextNodeDesc* node) {
 
 EpStatus* EP_CALL SetCompatibilityInfo(EpContextSink* sink, const char* info) {
   return Guard([&] {
-    if (sink == nullptr || info == nullptr) NullArgument();
+    if (info == nullptr) NullArgument();
+    RequireOpen(sink);
     sink->result.compatibility_info = CleanText(info, kMaxText);
   });
 }

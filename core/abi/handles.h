@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/abi/open_calls.h"
 #include "core/abi/provider.h"
+#include "core/abi/run_values.h"
 #include "core/abi/share_workspaces.h"
 #include "core/base/error.h"
 #include "core/graph/graph.h"
@@ -17,11 +19,6 @@
 #include "epiphyte/ep_host.h"
 #include "epiphyte/ep_run_limits.h"
 #include "epiphyte/ep_share.h"
-
-struct EpStatus {
-  EpStatusCode code;
-  std::string message;
-};
 
 // GetCapability's sink: collects claims after checking them against the graph.
 struct EpCapabilitySink {
@@ -42,16 +39,21 @@ struct EpCapabilitySink {
   std::vector<bool> claimed_;           // by node id
   uint64_t dropped_ = 0;
   void Warn(std::string text);
+  epiphyte::core::OpenCall<EpCapabilitySink> open_{this};
 };
 
+namespace epiphyte::core {
+
 // One payload that a plugin writes. Counts as finished after EndPayload.
-struct EpContextWriter {
-  EpContextSink* sink = nullptr;
-  epiphyte::core::PayloadWriter* writer = nullptr;
+struct OpenPayload {
+  const EpContextWriter* handle = nullptr;  // a number that no other payload of the process has
+  PayloadWriter* writer = nullptr;
   int32_t index = 0;
   bool ended = false;
   bool broken = false;  // bytes of it are missing
 };
+
+}  // namespace epiphyte::core
 
 struct EpContextSink {
   std::string prefix;
@@ -61,7 +63,8 @@ struct EpContextSink {
   std::vector<std::string> sources;  // that the plugin owns
   std::function<std::unique_ptr<epiphyte::core::PayloadWriter>()> new_writer;
   epiphyte::core::ContextNodes result;
-  std::vector<std::unique_ptr<EpContextWriter>> writers;
+  std::vector<epiphyte::core::OpenPayload> writers;
+  epiphyte::core::OpenCall<EpContextSink> open{this};
 };
 
 // One Execute. Lives on the stack of Kernel::Execute.
@@ -71,6 +74,7 @@ struct EpRun {
   uint32_t thread_count = 1;
   epiphyte::core::RunState* state = nullptr;  // null: no limits
   uint64_t taken = 0;                         // of the state's memory, by the kernel itself
+  epiphyte::core::RunValues values{inputs};
 };
 
 // How one provider takes part in a share group. Lives as long as the provider.

@@ -1,6 +1,7 @@
 // The host's side of the C ABI: the tables a plugin gets. One constant set for the process.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -10,9 +11,12 @@ namespace epiphyte::core {
 
 const EpHostInfo* HostInfo();
 
-// Status across the boundary. Take* own what they are given: null gives nothing, a status becomes an Error whose
-// message starts with `context` ("provider 'vulkan': Compile: …"). Codes outside the table become EP_FAIL.
+// Takes a status that a plugin returned: null gives nothing, any other becomes an Error whose message starts with
+// `context` ("provider 'vulkan': Compile: …"). Codes outside the table, and statuses that aren't the host's, become
+// EP_FAIL.
 void ThrowIfFailed(EpStatus* status, std::string_view context);
+// How many statuses nobody has released yet: more after a failure than before it is a leak.
+size_t LiveStatusCount();
 // For trampolines: the running exception as a status. Call inside catch (...).
 EpStatus* CurrentExceptionToStatus() noexcept;
 

@@ -1,32 +1,27 @@
 // Kernel: Execute on the host's side. This is on the path of every run, so it allocates nothing of its own.
 #include "core/abi/handles.h"
-#include "core/base/log.h"
+#include "core/abi/owned_handles.h"
+#include "core/abi/plugin_calls.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
 
 namespace epiphyte::core {
 
-Kernel::Kernel(std::shared_ptr<Provider> provider, EpKernel* kernel, std::string name,
+Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name,
                std::vector<TypePtr> output_types)
-    : provider_(std::move(provider)), kernel_(kernel), name_(std::move(name)), output_types_(std::move(output_types)) {
+    : provider_(std::move(provider)), handle_(std::move(kernel)), kernel_(handle_.get()), name_(std::move(name)) {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
   execute_ = api.Execute;
   has_states_ = api.CreateState != nullptr;
   thread_count_ = provider_->thread_pool_ == nullptr ? 1 : provider_->thread_pool_->thread_count();
-  for (const TypePtr& type : output_types_) {
-    expected_types_.push_back(type && type->IsTensor() ? static_cast<EpElementType>(type->element_type())
-                                                       : EP_TYPE_UNDEFINED);
-  }
+  for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
 }
 
 Kernel::~Kernel() {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
-  try {
-    for (EpKernelState* state : free_states_) api.ReleaseState(kernel_, state);
-    api.ReleaseKernel(kernel_);
-  } catch (...) {
-    Log(LogLevel::kError, "abi", "provider '{}': a release function let an exception escape; it was dropped",
-        provider_->name());
+  for (EpKernelState* state : free_states_) {
+    OwnedHandles::States().Remove(provider_->plugin_.descriptor, state);
+    CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
   }
 }
 
@@ -39,9 +34,34 @@ EpKernelState* Kernel::TakeState() {
       return state;
     }
   }
+  return NewState();
+}
+
+EpKernelState* Kernel::NewState() {
+  {
+    // So that giving it back can't fail.
+    std::lock_guard lock(states_mutex_);
+    free_states_.reserve(++states_made_);
+  }
   EpKernelState* state = nullptr;
-  ThrowIfFailed(provider_->plugin_.descriptor->provider->CreateState(kernel_, &state),
-                fmt::format("provider '{}': CreateState", provider_->name()));
+  const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
+  CallPlugin(provider_->name(), "CreateState", [&] { return api.CreateState(kernel_, &state); });
+  if (state == nullptr) {
+    Fail(StatusCode::kEpFail, "provider '{}': CreateState for '{}' succeeded but gave no state", provider_->name(),
+         name_);
+  }
+  bool is_new = false;
+  try {
+    is_new = OwnedHandles::States().Add(provider_->plugin_.descriptor, state);
+  } catch (...) {
+    CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
+    throw;
+  }
+  if (!is_new) {
+    Fail(StatusCode::kEpFail,
+         "provider '{}': CreateState for '{}' gave the same state twice; each needs memory of its own",
+         provider_->name(), name_);
+  }
   return state;
 }
 
@@ -52,14 +72,11 @@ void Kernel::GiveState(EpKernelState* state) {
 
 void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* state_of_run) {
   for (ValuePtr& output : outputs) output = nullptr;
+  EpKernelState* state = has_states_ ? TakeState() : nullptr;
   EpRun run{inputs, outputs, thread_count_, state_of_run};
   EpStatus* status = nullptr;
-  EpKernelState* state = nullptr;
   try {
-    if (has_states_) state = TakeState();
     status = execute_(kernel_, state, &run);
-  } catch (const Error&) {
-    throw;  // of TakeState
   } catch (const std::exception& error) {
     if (state != nullptr) GiveState(state);
     Fail(StatusCode::kEpFail,
@@ -71,7 +88,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
          "provider '{}': Execute of '{}' let an exception escape; report this to the plugin's vendor",
          provider_->name(), name_);
   }
-  if (has_states_) GiveState(state);
+  if (state != nullptr) GiveState(state);
   if (run.taken != 0) state_of_run->Give(run.taken);
   if (status != nullptr) ThrowIfFailed(status, fmt::format("provider '{}', partition '{}'", provider_->name(), name_));
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -79,11 +96,11 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
       Fail(StatusCode::kEpFail, "provider '{}', partition '{}': Execute succeeded but did not set output {} of {}",
            provider_->name(), name_, i, outputs.size());
     }
-    if (expected_types_[i] != EP_TYPE_UNDEFINED && outputs[i]->abi()->element_type != expected_types_[i] &&
-        outputs[i]->IsTensor()) {
-      Fail(StatusCode::kEpFail, "provider '{}', partition '{}': output {} is of {}, but the model says {}",
-           provider_->name(), name_, i, DataTypeName(outputs[i]->type()),
-           DataTypeName(static_cast<DataType>(expected_types_[i])));
+    if (!declared_outputs_[i].Fits(*outputs[i])) {
+      Fail(StatusCode::kEpFail,
+           "provider '{}', partition '{}': output {} {}; either the plugin has a defect or the model states a wrong "
+           "type",
+           provider_->name(), name_, i, declared_outputs_[i].Complaint(*outputs[i]));
     }
   }
 }

@@ -1,41 +1,12 @@
 #include "core/abi/provider.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "core/abi/handles.h"
-#include "core/base/log.h"
-#include "core/base/reason.h"
-#include "core/base/text.h"
+#include "core/abi/plugin_calls.h"
 
 namespace epiphyte::core {
 namespace {
-
-// Calls into a plugin. A plugin must not let exceptions escape, but some do; their text ends up in the error.
-template <typename Call>
-void CallPlugin(const std::string& provider, std::string_view function, Call&& call) {
-  std::string context = fmt::format("provider '{}': {}", provider, function);
-  EpStatus* status = nullptr;
-  try {
-    status = call();
-  } catch (const std::exception& error) {
-    Fail(StatusCode::kEpFail, "{} let an exception escape ({}); report this to the plugin's vendor", context,
-         PrintableLine(ReasonOf(error), 512));
-  } catch (...) {
-    Fail(StatusCode::kEpFail, "{} let an exception escape; report this to the plugin's vendor", context);
-  }
-  ThrowIfFailed(status, context);
-}
-
-// Release functions return nothing; what they throw is reported and dropped.
-template <typename Call>
-void CallRelease(const std::string& provider, std::string_view function, Call&& call) noexcept {
-  try {
-    call();
-  } catch (...) {
-    Log(LogLevel::kError, "abi", "provider '{}': {} let an exception escape; it was dropped", provider, function);
-  }
-}
 
 EpProgress* ToAbi(const ProgressFunction& progress) {
   return progress ? reinterpret_cast<EpProgress*>(const_cast<ProgressFunction*>(&progress)) : nullptr;
@@ -96,27 +67,31 @@ Capability Provider::GetCapability(Graph& graph) {
   return std::move(sink.capability);
 }
 
-// Takes what the plugin filled: each pointer once, and all of them or none.
+// Takes over what the plugin filled, all of it or nothing. What it filled is released here also when it failed.
 std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
                                                             const std::vector<std::string>& names,
                                                             std::vector<std::vector<TypePtr>> output_types,
                                                             std::exception_ptr failure) {
-  std::unordered_set<EpKernel*> distinct;
-  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<KernelHandle> handles(made.size());
   std::string problem;
   for (size_t i = 0; i < made.size(); ++i) {
-    if (made[i] == nullptr) {
-      problem = fmt::format("provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
-                            names[i], i + 1, made.size());
-    } else if (!distinct.insert(made[i]).second) {
-      problem =
-          fmt::format("provider '{}': {} gave the same kernel twice, for partition '{}'", name(), function, names[i]);
-    } else {
-      kernels.push_back(std::make_unique<Kernel>(shared_from_this(), made[i], names[i], std::move(output_types[i])));
-    }
+    handles[i] = KernelHandle(plugin_, made[i]);
+    if (handles[i]) continue;
+    problem = made[i] == nullptr
+                  ? fmt::format("provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
+                                names[i], i + 1, made.size())
+                  : fmt::format(
+                        "provider '{}': {} gave the same kernel twice: that for partition '{}' is in use "
+                        "already; each partition needs a kernel of its own",
+                        name(), function, names[i]);
   }
   if (failure) std::rethrow_exception(failure);
   if (!problem.empty()) throw Error(StatusCode::kEpFail, problem);
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  for (size_t i = 0; i < made.size(); ++i) {
+    kernels.push_back(
+        std::make_unique<Kernel>(shared_from_this(), std::move(handles[i]), names[i], std::move(output_types[i])));
+  }
   return kernels;
 }
 
@@ -177,7 +152,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
          name());
   }
   const bool writes_group = share_group_ && share_group_->compiling && share_group_->last;
-  if (writes_group && std::none_of(sink.writers.begin(), sink.writers.end(), [](const auto& w) { return w->ended; })) {
+  if (writes_group && std::none_of(sink.writers.begin(), sink.writers.end(), [](const auto& w) { return w.ended; })) {
     Fail(StatusCode::kEpFail,
          "provider '{}': GetEpContextNodes of the last session of share group '{}' finished no payload; it must write "
          "the graphs of all sessions",

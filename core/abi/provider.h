@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/abi/kernel_handle.h"
+#include "core/abi/output_check.h"
 #include "core/abi/share_workspaces.h"
 #include "core/base/mapped_file.h"
 #include "core/base/thread_pool.h"
@@ -33,7 +35,7 @@ using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const
 // A compiled partition. Execute is thread-safe. Released before its provider.
 class Kernel {
  public:
-  Kernel(std::shared_ptr<Provider> provider, EpKernel* kernel, std::string name, std::vector<TypePtr> output_types);
+  Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, std::vector<TypePtr> output_types);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -41,24 +43,26 @@ class Kernel {
   const std::string& name() const { return name_; }
   const Provider& provider() const { return *provider_; }
   // `inputs`: null for an absent optional. Fills `outputs`, one for each of the partition's outputs; an output that the
-  // plugin left unset is EP_FAIL. Element types are compared with what the graph says.
+  // plugin left unset is EP_FAIL, and so is one whose kind, element type or static dims are not what the graph says.
   // What it makes and uses is counted in `run`; null: without limits.
   void Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* run = nullptr);
 
  private:
-  std::shared_ptr<Provider> provider_;
-  EpKernel* kernel_;
-  std::string name_;
   EpKernelState* TakeState();
+  EpKernelState* NewState();
   void GiveState(EpKernelState* state);
 
-  std::vector<TypePtr> output_types_;
-  std::vector<EpElementType> expected_types_;  // UNDEFINED: not checked
+  std::shared_ptr<Provider> provider_;
+  KernelHandle handle_;
+  EpKernel* kernel_;  // of handle_
+  std::string name_;
+  std::vector<DeclaredOutput> declared_outputs_;
   EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
   bool has_states_ = false;
   uint32_t thread_count_ = 1;
   std::mutex states_mutex_;
-  std::vector<EpKernelState*> free_states_;
+  std::vector<EpKernelState*> free_states_;  // has room for all
+  size_t states_made_ = 0;
 };
 
 // What GetEpContextNodes gave for one partition. Strings that the provider left out are nullopt-like: empty, with the

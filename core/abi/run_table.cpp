@@ -1,5 +1,6 @@
 // The run table: outputs that a kernel makes.
 #include "core/abi/handles.h"
+#include "core/base/log.h"
 
 namespace epiphyte::core {
 namespace {
@@ -79,10 +80,10 @@ EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType element_type, const int
     CheckShape(dims, rank);
     if (element_type == EP_TYPE_STRING)
       Fail(StatusCode::kEpFail, "CreateTensor can't make strings; use CreateStringTensor");
-    ValuePtr made =
-        Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run == nullptr ? nullptr : run->state);
-    *data = made->mutable_data();
-    *value = reinterpret_cast<EpValue*>(made.Detach());
+    ValuePtr made = Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run->state);
+    void* memory = made->mutable_data();
+    *value = run->values.Give(std::move(made));
+    *data = memory;
   });
 }
 
@@ -90,8 +91,7 @@ EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t r
                                      EpValue** value) {
   return Guard([&] {
     if (run == nullptr || value == nullptr) NullArgument();
-    *value =
-        reinterpret_cast<EpValue*>(MakeStrings(run == nullptr ? nullptr : run->state, dims, rank, strings).Detach());
+    *value = run->values.Give(MakeStrings(run->state, dims, rank, strings));
   });
 }
 
@@ -102,33 +102,31 @@ EpStatus* EP_CALL CreateSequence(EpRun* run, EpElementType element_type, EpValue
     std::vector<ValuePtr> shared;
     for (uint64_t i = 0; i < count; ++i) {
       if (elements[i] == nullptr) NullArgument();
-      shared.push_back(ValuePtr::Share(reinterpret_cast<Value*>(elements[i])));
+      shared.push_back(ValuePtr::Share(run->values.Get(elements[i])));
     }
-    *value =
-        reinterpret_cast<EpValue*>(Value::Sequence(static_cast<DataType>(element_type), std::move(shared)).Detach());
+    *value = run->values.Give(Value::Sequence(static_cast<DataType>(element_type), std::move(shared)));
   });
 }
 
 EpStatus* EP_CALL CreateMap(EpRun* run, EpValue* keys, EpValue* values, EpValue** value) {
   return Guard([&] {
     if (run == nullptr || keys == nullptr || values == nullptr || value == nullptr) NullArgument();
-    *value = reinterpret_cast<EpValue*>(
-        Value::Map(ValuePtr::Share(reinterpret_cast<Value*>(keys)), ValuePtr::Share(reinterpret_cast<Value*>(values)))
-            .Detach());
+    *value =
+        run->values.Give(Value::Map(ValuePtr::Share(run->values.Get(keys)), ValuePtr::Share(run->values.Get(values))));
   });
 }
 
 EpStatus* EP_CALL CreateEmptyOptional(EpRun* run, EpValue** value) {
   return Guard([&] {
     if (run == nullptr || value == nullptr) NullArgument();
-    *value = reinterpret_cast<EpValue*>(Value::EmptyOptional().Detach());
+    *value = run->values.Give(Value::EmptyOptional());
   });
 }
 
 EpStatus* EP_CALL ShareValue(EpRun* run, const EpValueView* view, EpValue** value) {
   return Guard([&] {
     if (run == nullptr || view == nullptr || value == nullptr) NullArgument();
-    *value = reinterpret_cast<EpValue*>(ValuePtr::Share(Value::FromAbi(view)).Detach());
+    *value = run->values.Give(ValuePtr::Share(run->values.Viewed(view)));
   });
 }
 
@@ -136,12 +134,14 @@ EpStatus* EP_CALL SetOutput(EpRun* run, uint32_t index, EpValue* value) {
   return Guard([&] {
     if (run == nullptr || value == nullptr) NullArgument();
     CheckIndex(*run, index);
-    run->outputs[index] = ValuePtr::Share(reinterpret_cast<Value*>(value));
+    run->outputs[index] = ValuePtr::Share(run->values.Get(value));
   });
 }
 
 void EP_CALL ReleaseValue(EpValue* value) {
-  if (value != nullptr) ValuePtr released = ValuePtr::Adopt(reinterpret_cast<Value*>(value));
+  if (value == nullptr || RunValues::Release(value)) return;
+  Log(LogLevel::kError, "abi",
+      "ReleaseValue was given a value that no run of this thread holds, or that was released before; it was ignored");
 }
 
 }  // namespace

@@ -1,37 +1,102 @@
 // Statuses: created here, whoever asks.
-#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <optional>
+#include <unordered_map>
 
 #include "core/abi/handles.h"
+#include "core/base/log.h"
 #include "core/base/text.h"
 
 namespace epiphyte::core {
 namespace {
 
-// What Create gives when there is no memory left for a message. Never freed, and made without an allocation: it lies in
-// static storage, and its text is short enough to be held in place.
-EpStatus* OutOfMemory() noexcept {
-  alignas(EpStatus) static std::byte storage[sizeof(EpStatus)];
-  static EpStatus* const kStatus = new (storage) EpStatus{EP_STATUS_FAIL, "out of memory"};
-  return kStatus;
+struct Status {
+  EpStatusCode code;
+  std::string message;
+};
+
+// The statuses that exist. A handle is a number, never an address and never given out twice, so that a foreign status
+// and one that was released before are found out instead of followed.
+class Statuses {
+ public:
+  EpStatus* Add(Status status) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    uintptr_t number = 0;
+    do {
+      number = next_;
+      next_ += 2;
+    } while (number == kOutOfMemory || !live_.try_emplace(number, std::move(status)).second);
+    return reinterpret_cast<EpStatus*>(number);
+  }
+  // Valid until it is taken; null when there is none.
+  const Status* Find(const EpStatus* handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = live_.find(reinterpret_cast<uintptr_t>(handle));
+    return found == live_.end() ? nullptr : &found->second;
+  }
+  std::optional<Status> Take(const EpStatus* handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto node = live_.extract(reinterpret_cast<uintptr_t>(handle));
+    if (node.empty()) return std::nullopt;
+    return std::move(node.mapped());
+  }
+  size_t size() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return live_.size();
+  }
+
+  // What Create gives when there is no memory left for a message: there is always one, and it is never released.
+  static constexpr uintptr_t kOutOfMemory = 1;
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uintptr_t, Status> live_;
+  uintptr_t next_ = 3;  // odd, as no address of a plugin's object is
+};
+
+// Leaked, because plugins may make statuses until the process ends.
+Statuses& TheStatuses() {
+  static Statuses* const statuses = new Statuses;
+  return *statuses;
 }
+
+EpStatus* OutOfMemory() noexcept { return reinterpret_cast<EpStatus*>(Statuses::kOutOfMemory); }
+
+constexpr const char* kOutOfMemoryText = "out of memory";
+constexpr const char* kUnknownStatus =
+    "failed with a status that the host doesn't know: it was released before, or not made by EpStatusApi::Create; "
+    "report this to the plugin's vendor";
 
 EpStatus* EP_CALL Create(EpStatusCode code, const char* message) {
   if (code == EP_STATUS_OK) code = EP_STATUS_FAIL;  // a status that says "ok" would read as a failure without a reason
   try {
-    return new EpStatus{code, CleanText(message)};
+    return TheStatuses().Add({code, CleanText(message)});
   } catch (...) {
     return OutOfMemory();
   }
 }
 
-EpStatusCode EP_CALL GetCode(const EpStatus* status) { return status == nullptr ? EP_STATUS_OK : status->code; }
+EpStatusCode EP_CALL GetCode(const EpStatus* handle) {
+  if (handle == nullptr) return EP_STATUS_OK;
+  if (handle == OutOfMemory()) return EP_STATUS_FAIL;
+  const Status* status = TheStatuses().Find(handle);
+  return status == nullptr ? EP_STATUS_EP_FAIL : status->code;
+}
 
-const char* EP_CALL GetMessage(const EpStatus* status) { return status == nullptr ? "" : status->message.c_str(); }
+const char* EP_CALL GetMessage(const EpStatus* handle) {
+  if (handle == nullptr) return "";
+  if (handle == OutOfMemory()) return kOutOfMemoryText;
+  const Status* status = TheStatuses().Find(handle);
+  return status == nullptr ? kUnknownStatus : status->message.c_str();
+}
 
-void EP_CALL Release(EpStatus* status) {
-  if (status != OutOfMemory()) delete status;
+void EP_CALL Release(EpStatus* handle) {
+  if (handle == nullptr || handle == OutOfMemory() || TheStatuses().Take(handle)) return;
+  Log(LogLevel::kError, "abi",
+      "a status was released that the host doesn't know, or that was released before; it was ignored");
 }
 
 }  // namespace
@@ -56,15 +121,18 @@ EpStatus* CurrentExceptionToStatus() noexcept {
   }
 }
 
-void ThrowIfFailed(EpStatus* status, std::string_view context) {
-  if (status == nullptr) return;
+void ThrowIfFailed(EpStatus* handle, std::string_view context) {
+  if (handle == nullptr) return;
+  if (handle == OutOfMemory()) Fail(StatusCode::kFail, "{}: {}", context, kOutOfMemoryText);
+  const std::optional<Status> status = TheStatuses().Take(handle);
+  if (!status) Fail(StatusCode::kEpFail, "{}: {}", context, kUnknownStatus);
   StatusCode code = static_cast<StatusCode>(status->code);
   if (StatusCodeName(code) == "UNKNOWN") code = StatusCode::kEpFail;
-  std::string message =
-      fmt::format("{}: {}", context, status->message.empty() ? "failed without a message" : status->message);
-  Release(status);
-  throw Error(code, std::move(message));
+  throw Error(code,
+              fmt::format("{}: {}", context, status->message.empty() ? "failed without a message" : status->message));
 }
+
+size_t LiveStatusCount() { return TheStatuses().size(); }
 
 std::string CleanText(const char* text, size_t limit) {
   if (text == nullptr) return {};

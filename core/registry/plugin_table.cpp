@@ -20,7 +20,9 @@
 namespace epiphyte::core {
 namespace {
 
-constexpr uint32_t kMaxDevices = 64;
+// So many fit in one call; more are asked for in a second one. Beyond the limit the count is no number of devices.
+constexpr uint32_t kUsualDevices = 64;
+constexpr uint32_t kMaxDevices = 4096;
 
 struct Slot {
   LoadedPlugin plugin;
@@ -82,29 +84,47 @@ const EpPluginDescriptor* Query(EpPluginQueryFunction query, const EpHostInfo& h
   return descriptor;
 }
 
-std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& host) {
-  const EpDeviceInfo* infos[kMaxDevices] = {};
+std::vector<const EpDeviceInfo*> AskForDevices(const LoadedPlugin& plugin, const EpHostInfo& host) {
+  std::vector<const EpDeviceInfo*> infos(kUsualDevices, nullptr);
   uint32_t count = 0;
-  EpStatus* status =
-      Guarded("GetDevices", [&] { return plugin.descriptor->GetDevices(plugin.plugin, infos, kMaxDevices, &count); });
-  RefuseOnStatus("GetDevices", status, host);
-  if (count == 0) {
+  const auto ask = [&] {
+    const auto capacity = static_cast<uint32_t>(infos.size());
+    EpStatus* status = Guarded(
+        "GetDevices", [&] { return plugin.descriptor->GetDevices(plugin.plugin, infos.data(), capacity, &count); });
+    RefuseOnStatus("GetDevices", status, host);
+    if (count <= kMaxDevices) return;
+    throw Refusal(PluginState::kInitFailed,
+                  fmt::format("GetDevices reports {} devices; at most {} are possible", count, kMaxDevices),
+                  "report this to the plugin's vendor");
+  };
+  ask();
+  if (count > infos.size()) {
+    infos.assign(count, nullptr);
+    ask();
+  }
+  // Devices may come and go between the calls.
+  infos.resize(std::min<size_t>(count, infos.size()));
+  return infos;
+}
+
+std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& host) {
+  const std::vector<const EpDeviceInfo*> infos = AskForDevices(plugin, host);
+  if (infos.empty()) {
     throw Refusal(PluginState::kNoDevice, "the plugin found no device that it can use",
                   "check the device and its driver");
   }
   std::vector<Device> devices;
-  for (uint32_t i = 0; i < std::min(count, kMaxDevices); ++i) {
+  for (size_t i = 0; i < infos.size(); ++i) {
     const EpDeviceInfo* info = infos[i];
     const std::string what = fmt::format("GetDevices: device {}", i);
-    if (info == nullptr || !EP_HAS_FIELD(info, EpDeviceInfo, architecture) || info->kind > EP_DEVICE_OTHER) {
+    if (info == nullptr || !EP_HAS_FIELD(info, EpDeviceInfo, architecture)) {
       throw Refusal(PluginState::kInitFailed,
-                    fmt::format("{} is malformed: {}", what,
-                                info == nullptr                ? "null"
-                                : info->kind > EP_DEVICE_OTHER ? "unknown kind"
-                                                               : "struct_size too small"),
+                    fmt::format("{} is malformed: {}", what, info == nullptr ? "null" : "struct_size too small"),
                     "report this to the plugin's vendor");
     }
-    devices.push_back({info->kind, CheckedString(info->name, what + "'s name"),
+    // A kind that a later ABI added is some other device to this host.
+    const EpDeviceKind kind = std::min<EpDeviceKind>(info->kind, EP_DEVICE_OTHER);
+    devices.push_back({kind, CheckedString(info->name, what + "'s name"),
                        CheckedString(info->vendor, what + "'s vendor"),
                        CheckedString(info->driver_version, what + "'s driver_version"),
                        CheckedString(info->architecture, what + "'s architecture")});

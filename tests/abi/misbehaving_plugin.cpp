@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "epiphyte/ep_plugin.h"
@@ -19,6 +20,22 @@ constexpr Misbehaviour kHow = EPIPHYTE_MISBEHAVIOUR;
 const EpHostInfo* g_host = nullptr;
 
 EpStatus* Refuse(const char* call) { return g_host->status->Create(EP_STATUS_EP_FAIL, call); }
+
+// Memory that looks like nothing of the host's: whoever follows it crashes.
+template <typename Handle>
+Handle* Foreign() {
+  static uintptr_t garbage[64];
+  for (uintptr_t& word : garbage) word = static_cast<uintptr_t>(0x5151515151515151u);
+  return reinterpret_cast<Handle*>(garbage);
+}
+
+// What calls that have ended left behind.
+EpContextWriter* g_writer = nullptr;
+EpContextSink* g_context_sink = nullptr;
+EpCapabilitySink* g_capability_sink = nullptr;
+EpKernel* g_kernel = nullptr;
+EpKernelState* g_state = nullptr;
+EpValue* g_value = nullptr;
 
 EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPlugin** plugin) {
   if (kHow == kThrowsInInitialize) throw std::runtime_error("thrown in Initialize");
@@ -41,6 +58,12 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
     devices[0] = &kDevice;
   }
   if (kHow == kTooManyDevices) *count = 0xFFFFFFFF;
+  if (kHow == kManyDevices) {
+    *count = 100;
+    for (uint32_t i = 0; i < capacity && i < 100; ++i) devices[i] = &kDevice;
+  }
+  static const EpDeviceInfo kFuture = {sizeof(EpDeviceInfo), 77, "a device of the future", "tests", "1", "test"};
+  if (kHow == kUnknownDeviceKind && capacity > 0) devices[0] = &kFuture;
   return nullptr;
 }
 
@@ -68,6 +91,15 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
     EpNodeInfo node = {};
     node.struct_size = sizeof(node);
     if (EpStatus* status = g_host->graph->GetNodeInfo(info.nodes[i], &node)) return status;
+    if (kHow == kFailsOnFunctions && std::strcmp(node.op_type, "Twice") == 0) return Refuse("functions confuse it");
+    if (kHow == kClaimsFunctionInALostGroup && std::strcmp(node.op_type, "Twice") == 0) {
+      // The call and the Neg behind it, which cpu takes first when it comes first.
+      EpValueDefInfo made = {};
+      made.struct_size = sizeof(made);
+      if (EpStatus* status = g_host->graph->GetValueDefInfo(node.outputs[0], &made)) return status;
+      const EpNode* group[] = {info.nodes[i], made.consumers[0]};
+      if (EpStatus* status = g_host->capability->SupportGroup(sink, group, 2, "call and Neg")) return status;
+    }
     if (std::strcmp(node.op_type, "Relu") == 0 && (node.flags & EP_NODE_PLACED) == 0) adds.push_back(info.nodes[i]);
   }
   switch (kHow) {
@@ -93,6 +125,12 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       if (adds.size() < 2) return nullptr;
       adds = {adds.front(), adds.back()};
       return g_host->capability->SupportGroup(sink, adds.data(), adds.size(), "leaves and comes back");
+    case kStaleCapabilitySink: {
+      EpCapabilitySink* stale = g_capability_sink;
+      g_capability_sink = reinterpret_cast<EpCapabilitySink*>(Foreign<EpCapabilitySink>());
+      if (stale == nullptr) return nullptr;  // of the first question
+      return g_host->capability->SupportNodes(stale, adds.data(), adds.size());
+    }
     case kGarbageReason:
       for (const EpNode* node : adds) {
         if (EpStatus* status = g_host->capability->DeclineNode(sink, node, "\xff\xfe\x01 no \n way")) return status;
@@ -105,6 +143,18 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
 EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t count, EpProgress*, EpKernel** kernels) {
   if (kHow == kThrowsInCompile) throw std::runtime_error("thrown in Compile");
   if (kHow == kFailsInCompile) return Refuse("out of tiles");
+  if (kHow == kForeignStatus) return Foreign<EpStatus>();
+  if (kHow == kReleasedStatus) {
+    EpStatus* status = Refuse("released");
+    g_host->status->Release(status);
+    return status;
+  }
+  if (kHow == kSameKernelInEverySession) {
+    if (g_kernel == nullptr) g_kernel = reinterpret_cast<EpKernel*>(&g_kernel);
+    kernels[0] = g_kernel;
+    for (uint64_t i = 1; i < count; ++i) kernels[i] = reinterpret_cast<EpKernel*>(std::malloc(1));
+    return nullptr;
+  }
   for (uint64_t i = 0; i < count; ++i) {
     if (kHow == kTooFewKernels && i + 1 == count) break;
     kernels[i] = kHow == kSameKernelTwice && i > 0 ? kernels[0] : reinterpret_cast<EpKernel*>(std::malloc(1));
@@ -113,11 +163,71 @@ EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t c
 }
 
 void EP_CALL ReleaseKernel(EpKernel* kernel) {
-  std::free(kernel);
+  if (kHow == kThrowsInReleaseState) g_host->services->Log(EP_LOG_ERROR, "misbehaving", "the kernel was released");
+  if (kernel != g_kernel) std::free(kernel);
   if (kHow == kThrowsInRelease) throw std::runtime_error("thrown in ReleaseKernel");
 }
 
-EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun* run) {
+EpStatus* EP_CALL CreateState(EpKernel*, EpKernelState** state) {
+  if (kHow == kThrowsInCreateState) throw std::runtime_error("thrown in CreateState");
+  if (kHow == kNullState) return nullptr;
+  if (kHow == kSameStateTwice) {
+    if (g_state == nullptr) g_state = reinterpret_cast<EpKernelState*>(&g_state);
+    *state = g_state;
+    return nullptr;
+  }
+  *state = reinterpret_cast<EpKernelState*>(std::malloc(1));
+  return nullptr;
+}
+
+void EP_CALL ReleaseState(EpKernel*, EpKernelState* state) {
+  if (state != g_state) std::free(state);
+  if (kHow == kThrowsInReleaseState) throw std::runtime_error("thrown in ReleaseState");
+}
+
+constexpr bool kHasStates =
+    kHow == kNullState || kHow == kSameStateTwice || kHow == kThrowsInReleaseState || kHow == kThrowsInCreateState;
+
+// Output 0 through a value, in as many wrong ways as there are.
+EpStatus* SetThroughValue(EpRun* run, const EpValueView* x) {
+  const EpRunApi& api = *g_host->run;
+  EpValue* value = nullptr;
+  if (kHow == kForeignValue) return api.SetOutput(run, 0, Foreign<EpValue>());
+  if (kHow == kForeignView) {
+    EpValueView copy = *x;
+    return api.ShareValue(run, &copy, &value);
+  }
+  if (kHow == kValueOfAnotherRun && g_value != nullptr) return api.SetOutput(run, 0, g_value);
+  if (EpStatus* status = api.ShareValue(run, x, &value)) return status;
+  g_value = value;
+  if (kHow == kWrongOutputKind) {
+    EpValue* sequence = nullptr;
+    if (EpStatus* status = api.CreateSequence(run, EP_TYPE_FLOAT, &value, 1, &sequence)) return status;
+    return api.SetOutput(run, 0, sequence);
+  }
+  if (kHow == kReleasedValue) {
+    api.ReleaseValue(value);
+    return api.SetOutput(run, 0, value);
+  }
+  if (kHow == kValueOnAnotherThread) {
+    EpStatus* status = nullptr;
+    std::thread([&] { status = api.SetOutput(run, 0, value); }).join();
+    return status;
+  }
+  if (EpStatus* status = api.SetOutput(run, 0, value)) return status;
+  if (kHow == kReleasesValueTwice) {
+    api.ReleaseValue(value);
+    api.ReleaseValue(value);
+  }
+  return nullptr;
+}
+
+constexpr bool kSetsThroughValue = kHow == kWrongOutputKind || kHow == kForeignValue || kHow == kReleasedValue ||
+                                   kHow == kReleasesValueTwice || kHow == kNeverReleasesValue || kHow == kForeignView ||
+                                   kHow == kValueOfAnotherRun || kHow == kValueOnAnotherThread;
+
+EpStatus* EP_CALL Execute(EpKernel*, EpKernelState* state, EpRun* run) {
+  if (kHasStates && state == nullptr) std::abort();
   if (kHow == kThrowsInExecute) throw "thrown in Execute";
   if (kHow == kFailsInExecute) return g_host->status->Create(9999, "\xff the device \n hangs");
   EpRunInfo info = {};
@@ -125,6 +235,7 @@ EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun* run) {
   if (EpStatus* status = g_host->run->GetInfo(run, &info)) return status;
   const EpTensorView* x = info.inputs[0]->tensor;
   if (kHow == kSetsNoOutput) return nullptr;
+  if (kSetsThroughValue) return SetThroughValue(run, info.inputs[0]);
   EpElementType type = kHow == kWrongOutputType ? EP_TYPE_INT64 : x->element_type;
   void* data = nullptr;
   uint32_t index = kHow == kWrongOutputIndex ? 77 : 0;
@@ -132,6 +243,9 @@ EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun* run) {
   int64_t negative = -5;
   const int64_t* dims = kHow == kNegativeDims ? &negative : x->dims;
   if (kHow == kNegativeDims) rank = 1;
+  const int64_t other_dims[] = {x->dims[0] + (kHow == kWrongOutputDims ? 1 : 0), 1};
+  if (kHow == kWrongOutputDims || kHow == kWrongOutputRank) dims = other_dims;
+  if (kHow == kWrongOutputRank) rank = 2;
   if (EpStatus* status = g_host->run->AllocateOutput(run, index, type, dims, rank, &data)) return status;
   if (kHow == kSetsOutputTwice) return g_host->run->AllocateOutput(run, 0, type, x->dims, x->rank, &data);
   for (uint64_t i = 0; i < x->element_count && type == EP_TYPE_FLOAT; ++i) {
@@ -148,7 +262,13 @@ EpStatus* EP_CALL GetEpContextNodes(EpProvider*, EpContextSink* sink) {
   info.struct_size = sizeof(info);
   if (EpStatus* status = g_host->context->GetSinkInfo(sink, &info)) return status;
   EpContextWriter* payload = nullptr;
+  EpContextSink* stale = g_context_sink;
+  g_context_sink = sink;
+  if (kHow == kStaleContextSink && stale != nullptr) return g_host->context->BeginPayload(stale, &payload);
+  if (kHow == kStaleWriter && g_writer != nullptr) return g_host->context->Write(g_writer, "relu", 4);
+  if (kHow == kForeignWriter) return g_host->context->Write(Foreign<EpContextWriter>(), "relu", 4);
   if (EpStatus* status = g_host->context->BeginPayload(sink, &payload)) return status;
+  g_writer = payload;
   if (EpStatus* status = g_host->context->Write(payload, "relu", 4)) return status;
   if (kHow != kUnfinishedPayload) {
     if (EpStatus* status = g_host->context->EndPayload(payload)) return status;
@@ -187,8 +307,8 @@ const EpProviderApi kProvider = {
     GetEpContextNodes,
     kHow == kHalfOfContextPair ? nullptr : LoadContext,
     ReleaseKernel,
-    nullptr,
-    nullptr,
+    kHasStates ? CreateState : nullptr,
+    kHasStates ? ReleaseState : nullptr,
     kHow == kNullExecute ? nullptr : Execute,
 };
 

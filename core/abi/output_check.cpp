@@ -1,0 +1,57 @@
+#include "core/abi/output_check.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace epiphyte::core {
+namespace {
+
+std::string Describe(const EpValueView& value) {
+  const auto name = [](EpElementType type) { return DataTypeName(static_cast<DataType>(type)); };
+  switch (value.kind) {
+    case EP_KIND_TENSOR:
+      return fmt::format("tensor({})[{}]", name(value.tensor->element_type),
+                         fmt::join(value.tensor->dims, value.tensor->dims + value.tensor->rank, ","));
+    case EP_KIND_SEQUENCE: return fmt::format("a sequence of {} values", value.element_count);
+    case EP_KIND_MAP: return "a map";
+    default: return "an empty optional";
+  }
+}
+
+}  // namespace
+
+bool DeclaredOutput::OtherFits(const EpValueView& value, const EpTypeInfo& type) {
+  switch (type.kind) {
+    case EP_KIND_SPARSE_TENSOR: return value.kind == EP_KIND_TENSOR && TensorFits(*value.tensor, type);
+    case EP_KIND_OPTIONAL:
+      return value.kind == EP_KIND_UNKNOWN || type.element == nullptr || Fits(value, *type.element);
+    case EP_KIND_SEQUENCE: {
+      if (value.kind != EP_KIND_SEQUENCE) return false;
+      if (type.element == nullptr) return true;
+      // Readers of an empty sequence go by this.
+      if (type.element->kind == EP_KIND_TENSOR && type.element->element_type != EP_TYPE_UNDEFINED &&
+          value.element_type != type.element->element_type) {
+        return false;
+      }
+      return std::all_of(value.elements, value.elements + value.element_count,
+                         [&](const EpValueView* element) { return Fits(*element, *type.element); });
+    }
+    case EP_KIND_MAP: {
+      if (value.kind != EP_KIND_MAP) return false;
+      const EpTensorView& keys = *value.elements[0]->tensor;
+      const EpTensorView& values = *value.elements[1]->tensor;
+      if (type.element_type != EP_TYPE_UNDEFINED && keys.element_type != type.element_type) return false;
+      return type.element == nullptr || type.element->kind != EP_KIND_TENSOR ||
+             type.element->element_type == EP_TYPE_UNDEFINED || values.element_type == type.element->element_type;
+    }
+    case EP_KIND_TENSOR: return false;  // and the value is none
+    default: return true;               // nothing is known of it
+  }
+}
+
+std::string DeclaredOutput::Complaint(const Value& value) const {
+  return fmt::format("is {}, but the model says {}", Describe(*value.abi()), type_ ? type_->ToString() : "nothing");
+}
+
+}  // namespace epiphyte::core
