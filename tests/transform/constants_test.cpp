@@ -260,6 +260,22 @@ TEST(MergeCommonSubexpressions, SameWorkIsDoneOnce) {
             "a = Relu(x)\nc = Softmax<axis=1>(a)\ne = Softmax<axis=0>(a)\ny = Op(c, c, e)\n");
 }
 
+// A dequantised value that two operators read belongs to neither's QDQ unit.
+TEST(MergeCommonSubexpressions, LeavesEachOperatorItsOwnDequantizeLinear) {
+  const std::string_view text = R"(
+    in    q: int8[2]
+    const scale: float[] = 0.5
+    a:float[2] = DequantizeLinear(q, scale)
+    b:float[2] = DequantizeLinear(q, scale)
+    c:float[2] = Relu(a)
+    d:float[2] = Neg(b)
+    y = QuantizeLinear(c, scale)
+    z = QuantizeLinear(d, scale)
+    out y, z
+  )";
+  EXPECT_FALSE(Apply(MakeMergeCommonSubexpressions(), text).changed);
+}
+
 TEST(MergeCommonSubexpressions, StaysForRandomOnesOutputsAndOtherDomains) {
   EXPECT_FALSE(Apply(MakeMergeCommonSubexpressions(), R"(
     in  x: float[2]

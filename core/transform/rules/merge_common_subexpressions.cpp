@@ -14,7 +14,14 @@ namespace {
 constexpr std::array<std::string_view, 7> kRandom = {
     "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"};
 
+// A DequantizeLinear belongs to the operator behind it: providers for integer hardware claim both as one unit, and only
+// if nothing else reads the dequantised value. Merged, two equal ones would serve two operators, and neither would be
+// found. (Equal QuantizeLinear nodes do merge: an output that is quantised once makes a unit, one that is quantised
+// twice doesn't.)
+bool IsPartOfItsConsumer(const Node& node) { return node.Is("DequantizeLinear"); }
+
 bool CanMerge(const Node& node) {
+  if (IsPartOfItsConsumer(node)) return false;
   if (!node.domain().empty() && node.domain() != "ai.onnx.ml") return false;
   if (!node.subgraphs().empty()) return false;
   return std::find(kRandom.begin(), kRandom.end(), node.op_type()) == kRandom.end();
