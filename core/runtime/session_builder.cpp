@@ -1,9 +1,9 @@
 #include "core/runtime/session_builder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <thread>
-#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -93,25 +93,29 @@ void SessionBuilder::ReadFile(const std::filesystem::path& path) {
   progress_.Enter(SessionPhase::kRead, path.filename().string());
   JoinShareGroup();
   MakeContextTarget();
-  {
-    Profiler::Span span(profiler_, "session", "read model");
-    reading_.emplace(path.parent_path(), FolderLock::kShared);
-    model_ = ReadModelFile(path, MakeReadOptions());
-  }
+  Read();
   Prepare();
 }
 
 void SessionBuilder::ReadMemory(const void* bytes, size_t size) {
   progress_.Enter(SessionPhase::kRead, "a model in memory");
+  memory_.emplace(static_cast<const std::byte*>(bytes), size);
   JoinShareGroup();
   MakeContextTarget();
-  {
-    Profiler::Span span(profiler_, "session", "read model");
-    if (generator_ == nullptr && options_.IsSet("ep.context_file_path"))
-      reading_.emplace(ContextBase().parent_path(), FolderLock::kShared);
-    model_ = ReadModelMemory(bytes, size, nullptr, MakeReadOptions());
-  }
+  Read();
   Prepare();
+}
+
+void SessionBuilder::Read() {
+  Profiler::Span span(profiler_, "session", "read model");
+  if (!memory_) {
+    reading_.emplace(model_path_.parent_path(), FolderLock::kShared);
+    model_ = ReadModelFile(model_path_, MakeReadOptions());
+    return;
+  }
+  if (generator_ == nullptr && options_.IsSet("ep.context_file_path"))
+    reading_.emplace(ContextBase().parent_path(), FolderLock::kShared);
+  model_ = ReadModelMemory(memory_->data(), memory_->size(), nullptr, MakeReadOptions());
 }
 
 ReadOptions SessionBuilder::MakeReadOptions() {
@@ -121,6 +125,60 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   const uint64_t asked = std::stoull(options_.Get("session.max_nodes"));
   read.max_nodes = asked != 0 ? asked : environment_.memory() / 4 * 3 / kBytesPerNode;
   return read;
+}
+
+// Back to the model as it was read, with what has been learnt since. Rare, and simpler than to undo what transforms,
+// placement and compiling have done to the graph.
+void SessionBuilder::StartOver() {
+  kernels_.clear();
+  plan_.reset();
+  partitions_ = {};
+  context_nodes_.clear();
+  inputs_.clear();
+  outputs_.clear();
+  has_context_ = false;
+  generator_.reset();
+  providers_.clear();
+  model_ = {};
+  source_ = {};
+  payload_files_ = {};
+  progress_.Enter(SessionPhase::kRead, "once more");
+  MakeContextTarget();
+  Read();
+  Prepare();
+  Partition();
+}
+
+void SessionBuilder::StartOverWithout(const UnlistedFailure& failure) {
+  Log(LogLevel::kWarning, "session", "provider '{}' is left out, its nodes go to the next: {}", failure.provider,
+      failure.reason);
+  left_out_.insert(failure.provider);
+  unlisted_failures_.insert(failure.reason);
+  StartOver();
+}
+
+// What a provider fails with is the session's failure if somebody listed it or nobody comes after it. Else it is
+// reported, and the session does without.
+template <typename Body>
+void SessionBuilder::CallingUnlisted(const ProviderSlot& slot, Body&& body) const {
+  try {
+    body();
+  } catch (const Error& error) {
+    progress_.ThrowIfCancelled();
+    if (slot.listed || slot.fallback || error.code() == StatusCode::kModelLoadCanceled) throw;
+    throw UnlistedFailure{slot.plugin->name, error.message()};
+  }
+}
+
+Capability SessionBuilder::Ask(const ProviderSlot& slot, Graph& graph) {
+  progress_.Report(0, 0, slot.plugin->name);
+  Capability capability;
+  try {
+    CallingUnlisted(slot, [&] { capability = slot.provider->GetCapability(graph); });
+  } catch (const UnlistedFailure& failure) {
+    unlisted_failures_.insert(failure.reason);
+  }
+  return capability;
 }
 
 // What relative paths in EPContext nodes are relative to.
@@ -172,6 +230,7 @@ void SessionBuilder::Prepare() {
   }
   providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share,
                              source_.ReleasePagesOn(progress_.MakePluginProgress()));
+  std::erase_if(providers_, [&](const ProviderSlot& slot) { return left_out_.contains(slot.plugin->name); });
   context_nodes_.resize(providers_.size());
   progress_.Enter(SessionPhase::kTransform, "functions");
   {
@@ -208,37 +267,6 @@ const ProviderSlot* SessionBuilder::Fallback() const {
   auto found =
       std::find_if(providers_.begin(), providers_.end(), [](const ProviderSlot& slot) { return slot.fallback; });
   return found == providers_.end() ? nullptr : &*found;
-}
-
-// A function operator stays whole when some provider claims it; else its body takes its place, which may hold further
-// functions. Providers are asked only if there is such an operator at all.
-void SessionBuilder::InlineUnclaimedFunctions() {
-  constexpr int kMaxRounds = 16;  // deeper nesting of functions than this is a mistake in the model
-  for (int round = 0; round < kMaxRounds; ++round) {
-    std::unordered_set<const Node*> claimed;
-    bool asked = false;
-    auto ask = [&](auto&& self, Graph& graph) -> void {
-      for (ProviderSlot& slot : providers_) {
-        progress_.Report(0, 0, slot.plugin->name);
-        for (const std::vector<Node*>& unit : slot.provider->GetCapability(graph).units)
-          claimed.insert(unit.begin(), unit.end());
-      }
-      for (const auto& node : graph.nodes()) {
-        if (!node) continue;
-        for (Graph* body : node->subgraphs()) self(self, *body);
-      }
-    };
-    bool inlined = InlineFunctions(model_, [&](const Node& node) {
-      if (!asked) {
-        model_.graph->Finalize();
-        ask(ask, *model_.graph);
-        asked = true;
-      }
-      return claimed.contains(&node);
-    });
-    if (!inlined) return;
-    InferTypes(*model_.graph, progress_.MakePulse());
-  }
 }
 
 // What is wrong with a context is told with the model that it is in: an application has many.
@@ -304,23 +332,14 @@ void SessionBuilder::Partition() {
   NamingModel([&] { PlaceContextNodes(); });
   Profiler::Span span(profiler_, "session", "partition");
   std::vector<PartitionProvider> askable;
-  for (ProviderSlot& slot : providers_) {
-    askable.push_back(
-        {slot.plugin->name, slot.device() == nullptr ? "" : slot.device()->name, [this, &slot](Graph& graph) {
-           progress_.Report(0, 0, slot.plugin->name);
-           if (slot.listed || slot.fallback) return slot.provider->GetCapability(graph);
-           // Nobody asked for this one, so its failure is no reason to fail the session.
-           try {
-             return slot.provider->GetCapability(graph);
-           } catch (const Error& error) {
-             Capability none;
-             none.warnings.push_back(error.message());
-             return none;
-           }
-         }});
+  for (const ProviderSlot& slot : providers_) {
+    askable.push_back({slot.plugin->name, slot.device() == nullptr ? "" : slot.device()->name,
+                       [this, &slot](Graph& graph) { return Ask(slot, graph); }});
     askable.back().last_resort = !MayHavePlainNodes(slot);
   }
   partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames());
+  if (InlineLostFunctions()) return;
+  std::copy(unlisted_failures_.begin(), unlisted_failures_.end(), std::back_inserter(partitions_.placement.warnings));
   for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);
   Log(LogLevel::kInfo, "placement", "{}", partitions_.placement.Summary());
 }
@@ -344,6 +363,17 @@ void SessionBuilder::CheckEverythingPlaced() const {
 }
 
 void SessionBuilder::Compile() {
+  // Ends: each failure leaves out one provider more.
+  for (;;) {
+    try {
+      return CompileOnce();
+    } catch (const UnlistedFailure& failure) {
+      StartOverWithout(failure);
+    }
+  }
+}
+
+void SessionBuilder::CompileOnce() {
   CheckEverythingPlaced();
   NamingModel([&] { LoadContexts(); });
   CompilePartitions();
@@ -426,7 +456,8 @@ void SessionBuilder::CompilePartitions() {
     }
     Profiler::Span span(profiler_, "session", "compile");
     progress_.Enter(SessionPhase::kCompile, slot.plugin->name);
-    std::vector<std::unique_ptr<Kernel>> kernels = slot.provider->Compile(by_provider[i]);
+    std::vector<std::unique_ptr<Kernel>> kernels;
+    CallingUnlisted(slot, [&] { kernels = slot.provider->Compile(by_provider[i]); });
     for (size_t k = 0; k < kernels.size(); ++k) kernels_[by_provider[i][k]->node] = std::move(kernels[k]);
     progress_.ThrowIfCancelled();  // a plugin need not listen
   }
@@ -490,7 +521,14 @@ void SessionBuilder::WriteContextModel() {
         generator_->target().source_model_name);
   }
   for (size_t i = 0; i < providers_.size(); ++i) {
-    if (makes[i] || owes(providers_[i])) generator_->AddProvider(*providers_[i].provider, by_provider[i], pulse);
+    if (!makes[i] && !owes(providers_[i])) continue;
+    const auto add = [&] { generator_->AddProvider(*providers_[i].provider, by_provider[i], pulse); };
+    // What a group's earlier sessions left to this provider nobody else can write.
+    if (compiling_group_) {
+      add();
+    } else {
+      CallingUnlisted(providers_[i], add);
+    }
   }
   if (!empty) generator_->Assemble(std::move(model_), plain, plain_providers);
   if (last && !(empty && owing.empty())) generator_->Publish(pulse);

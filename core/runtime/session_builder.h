@@ -2,10 +2,14 @@
 // partition, compile or load, write the context model, plan.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -59,7 +63,22 @@ class SessionBuilder {
   UsedFiles used_files() const;
 
  private:
+  // A provider that nobody asked for could not do its part; the session goes on without it.
+  struct UnlistedFailure {
+    std::string provider;
+    std::string reason;
+  };
+
+  void Read();
   void Prepare();
+  void StartOver();
+  void StartOverWithout(const UnlistedFailure& failure);
+  void CompileOnce();
+  template <typename Body>
+  void CallingUnlisted(const ProviderSlot& slot, Body&& body) const;
+  Capability Ask(const ProviderSlot& slot, Graph& graph);
+  bool InlineLostFunctions();
+  bool IsKept(const Node& function) const;
   void JoinShareGroup();
   ReadOptions MakeReadOptions();
   void MakeContextTarget();
@@ -83,8 +102,9 @@ class SessionBuilder {
   const SessionOptions& options_;
   ThreadPool* pool_;
   Profiler* profiler_;
-  std::shared_ptr<ShareGroup> loading_group_;  // outlives the providers, whose workspace may view what it maps
-  std::filesystem::path model_path_;           // empty: from memory
+  std::shared_ptr<ShareGroup> loading_group_;         // outlives the providers, whose workspace may view what it maps
+  std::filesystem::path model_path_;                  // empty: from memory
+  std::optional<std::span<const std::byte>> memory_;  // a model's bytes; empty: from a file
   ProgressReporter progress_;
   SourceFiles source_;
   UsedFiles payload_files_;
@@ -105,6 +125,10 @@ class SessionBuilder {
 
   std::shared_ptr<ShareGroups::Compiling> compiling_group_;
   std::unique_lock<std::mutex> turn_;
+  std::set<std::string> left_out_;           // providers that nobody listed and that failed
+  std::set<std::string> unlisted_failures_;  // with what, for the placement report
+  std::set<std::tuple<std::string, std::string, std::string>> lost_functions_;  // see InlineLostFunctions
+  size_t lost_rounds_ = 0;
   bool joined_ = false;  // the model is in the compiling group's set, or published
 };
 

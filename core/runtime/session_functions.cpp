@@ -1,0 +1,76 @@
+// The session builder's functions: which calls stay whole for a provider, and which are replaced by their bodies.
+#include <unordered_set>
+
+#include "core/onnx/inference.h"
+#include "core/runtime/session_builder.h"
+
+namespace epiphyte::core {
+namespace {
+
+// "" when it makes nothing.
+std::string FirstOutput(const Node& node) {
+  for (const ValueDef* output : node.outputs()) {
+    if (output != nullptr) return output->name();
+  }
+  return {};
+}
+
+}  // namespace
+
+// A function operator stays whole when some provider claims it; else its body takes its place, which may hold further
+// functions. Providers are asked only if there is such an operator at all.
+void SessionBuilder::InlineUnclaimedFunctions() {
+  constexpr int kMaxRounds = 16;  // deeper nesting of functions than this is a mistake in the model
+  for (int round = 0; round < kMaxRounds; ++round) {
+    std::unordered_set<const Node*> claimed;
+    bool asked = false;
+    auto ask = [&](auto&& self, Graph& graph) -> void {
+      for (const ProviderSlot& slot : providers_) {
+        for (const std::vector<Node*>& unit : Ask(slot, graph).units) claimed.insert(unit.begin(), unit.end());
+      }
+      for (const auto& node : graph.nodes()) {
+        if (!node) continue;
+        for (Graph* body : node->subgraphs()) self(self, *body);
+      }
+    };
+    bool inlined = InlineFunctions(model_, [&](const Node& node) {
+      if (!IsKept(node)) return false;
+      if (!asked) {
+        model_.graph->Finalize();
+        ask(ask, *model_.graph);
+        asked = true;
+      }
+      return claimed.contains(&node);
+    });
+    if (!inlined) return;
+    InferTypes(*model_.graph, progress_.MakePulse());
+  }
+}
+
+bool SessionBuilder::IsKept(const Node& function) const {
+  const auto lost = [&](const std::string& output) {
+    return lost_functions_.contains({function.domain(), function.op_type(), output});
+  };
+  return !lost(FirstOutput(function)) && !lost("");
+}
+
+// A function that a provider claimed was kept whole, and then the claim came to nothing: it was part of a group whose
+// other nodes went to somebody else, say. Nobody runs such a call as it stands, so its body has to take its place.
+// Calls are known by what they make, as inlining gives the same names each time; should that not do, all calls of the
+// function are inlined.
+bool SessionBuilder::InlineLostFunctions() {
+  constexpr size_t kRoundsByCall = 4;
+  const bool by_call = lost_rounds_ < kRoundsByCall;
+  bool found = false;
+  InlineFunctions(model_, [&](const Node& node) {
+    if (node.provider != kUnplaced) return true;
+    found |= lost_functions_.emplace(node.domain(), node.op_type(), by_call ? FirstOutput(node) : "").second;
+    return true;
+  });
+  if (!found) return false;
+  ++lost_rounds_;
+  StartOver();
+  return true;
+}
+
+}  // namespace epiphyte::core

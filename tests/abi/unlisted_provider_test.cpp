@@ -1,0 +1,85 @@
+// Providers that nobody listed: what they can't do is reported, and goes to the next. And functions, which a provider
+// may claim whole and then not get.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/runtime/session.h"
+#include "tests/abi/installed_plugin.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::Environment;
+using core::Session;
+using core::SessionOptions;
+using testing::HasSubstr;
+
+class UnlistedPlugin : public testing::TestWithParam<const char*> {};
+
+constexpr std::string_view kFunctionModel = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+  g (float[2] x) => (float[2] y) { a = local.Twice(x) b = Neg(a) y = Relu(b) }
+  <domain: "local", opset_import: ["" : 17]> Twice (v) => (w) { w = Add(v, v) })";
+
+TEST_P(UnlistedPlugin, DoesNotStopASession) {
+  Installed installed(PluginFile(GetParam()));
+  Environment environment(installed.Options());
+  EXPECT_THAT(RunModel(environment, ChainModel({"Relu", "Neg", "Relu"}), {}, {-1, 2}), testing::ElementsAre(0, 0));
+  const std::string model = OnnxFromText(kFunctionModel);
+  EXPECT_THAT(RunModel(environment, model, {}, {-1, 2}), testing::ElementsAre(2, 0));
+}
+
+TEST_P(UnlistedPlugin, IsReported) {
+  Installed installed(PluginFile(GetParam()));
+  Environment environment(installed.Options());
+  const std::string model = OnnxFromText(kFunctionModel);
+  Session session(environment, model.data(), model.size(), SessionOptions());
+  EXPECT_THAT(session.placement().warnings, testing::Contains(HasSubstr("provider 'misbehaving': ")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Abi, UnlistedPlugin,
+                         testing::Values("kFailsInGetCapability", "kThrowsInGetCapability", "kFailsOnFunctions",
+                                         "kFailsInCompile", "kThrowsInCompile", "kTooFewKernels"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(UnlistedPlugin, ThatFailsToGiveContextNodesLeavesTheContextToTheNext) {
+  Installed installed(PluginFile("kThrowsInGetEpContextNodes"));
+  Environment environment(installed.Options());
+  TempDir dir;
+  SessionOptions options;
+  options.Set("ep.context_enable", "1");
+  Session session(environment, dir.Write("m.onnx", ChainModel({"Relu", "Sigmoid", "Relu"})), options);
+  ASSERT_NE(session.context_output(), nullptr);
+  EXPECT_EQ(session.context_output()->context_nodes, 1u);
+  EXPECT_EQ(session.placement().Summary().find("misbehaving 2"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(dir / "m_misbehaving.bin"));
+}
+
+TEST(UnlistedPlugin, ThatIsListedEndsTheSessionAlsoOnAModelWithFunctions) {
+  Installed installed(PluginFile("kFailsOnFunctions"));
+  Environment environment(installed.Options());
+  const std::string model = OnnxFromText(kFunctionModel);
+  EXPECT_THAT(FailureOf([&] {
+                RunModel(environment, model, {"misbehaving"}, {-1, 2});
+              }),
+              testing::AllOf(HasSubstr("provider 'misbehaving': GetCapability"), HasSubstr("functions confuse it")));
+}
+
+// The plugin claims the call together with the Neg behind it; cpu, which comes first, takes that Neg.
+TEST(FunctionWhoseClaimIsLost, IsInlined) {
+  Installed installed(PluginFile("kClaimsFunctionInALostGroup"));
+  Environment environment(installed.Options());
+  const std::string model = OnnxFromText(kFunctionModel);
+  EXPECT_THAT(RunModel(environment, model, {"cpu"}, {-1, 2}), testing::ElementsAre(2, 0));
+  EXPECT_THAT(RunModel(environment, model, {"cpu", "misbehaving"}, {-1, 2}), testing::ElementsAre(2, 0));
+  TempDir dir;
+  const std::filesystem::path file = dir.Write("m.onnx", model);
+  SessionOptions options;
+  options.providers = {{"cpu", {}}, {"misbehaving", {}}};
+  EXPECT_THAT(core::PlaceModel(environment, file, options).Summary(), HasSubstr("cpu 3"));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
