@@ -1,4 +1,9 @@
-/* A plugin in plain C: runs ONNX Neg and Abs on float tensors, with contexts of its own. */
+/* A plugin in plain C: runs ONNX Neg and Abs on float tensors, with contexts of its own.
+ *
+ * The host merges what a plugin claims into the largest partitions that can be one kernel, so a partition holds any
+ * number of Neg and Abs, with any number of inputs and outputs, and parts of it need not be connected. Both have one
+ * input, so each output of a partition comes from one input through a chain of them, and a chain is one operation again.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +14,21 @@ static const EpHostInfo* host;
 struct EpPlugin {
   int unused;
 };
-struct EpProvider {
-  uint32_t kernel_count; /* of all Compile calls */
-  unsigned char* programs; /* one operation for each compiled partition: what a context stores */
-};
-struct EpKernel {
+/* What one output of a partition is: an operation on one of its inputs. */
+typedef struct Step {
+  uint32_t input;
   unsigned char operation;
+} Step;
+struct EpKernel {
+  uint32_t output_count;
+  Step steps[1]; /* output_count of them */
+};
+struct EpProvider {
+  unsigned char* payload; /* what a context stores: a record for each compiled partition */
+  uint64_t size;
 };
 
-enum { kNegate = 'n', kAbsolute = 'a' };
+enum { kUnchanged = '+', kNegate = 'n', kAbsolute = 'a', kNegativeAbsolute = '-' };
 
 static EpStatus* Fail(EpStatusCode code, const char* message) { return host->status->Create(code, message); }
 
@@ -48,7 +59,7 @@ static EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig
 }
 
 static void EP_CALL DestroyProvider(EpProvider* provider) {
-  free(provider->programs);
+  free(provider->payload);
   free(provider);
 }
 
@@ -66,6 +77,7 @@ static unsigned char OperationOf(const EpNode* node) {
     host->status->Release(status);
     return 0;
   }
+  if ((input.flags & EP_VALUE_CONSTANT) != 0) return 0; /* Execute gets run-time inputs only */
   if (input.type == NULL || input.type->element_type != EP_TYPE_FLOAT || (info.flags & EP_NODE_PLACED) != 0) return 0;
   if (info.domain[0] != '\0') return 0;
   if (strcmp(info.op_type, "Neg") == 0) return kNegate;
@@ -82,9 +94,8 @@ static EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* grap
   info.struct_size = sizeof(info);
   status = host->graph->GetGraphInfo(graph, &info);
   for (i = 0; status == NULL && i < info.node_count; ++i) {
-    /* As groups of one: this plugin runs single nodes and never a fused partition. */
     if (OperationOf(info.nodes[i]) != 0) {
-      status = host->capability->SupportGroup(sink, &info.nodes[i], 1, "negator");
+      status = host->capability->SupportNodes(sink, &info.nodes[i], 1);
     } else {
       status = host->capability->DeclineNode(sink, info.nodes[i], "only Neg and Abs of float");
     }
@@ -92,49 +103,127 @@ static EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* grap
   return status;
 }
 
-static EpKernel* NewKernel(unsigned char operation) {
-  EpKernel* kernel = malloc(sizeof(EpKernel));
-  if (kernel != NULL) kernel->operation = operation;
+/* `second` after `first`. */
+static unsigned char Compose(unsigned char first, unsigned char second) {
+  if (second == kUnchanged) return first;
+  if (second == kAbsolute || second == kNegativeAbsolute) return second;
+  switch (first) {
+    case kUnchanged: return kNegate;
+    case kNegate: return kUnchanged;
+    case kAbsolute: return kNegativeAbsolute;
+    default: return kAbsolute;
+  }
+}
+
+/* Follows `value` back to one of the partition's inputs. */
+static EpStatus* Trace(const EpGraphInfo* graph, const EpValueDef* value, Step* step) {
+  step->operation = kUnchanged;
+  for (;;) {
+    EpValueDefInfo info;
+    EpNodeInfo node;
+    EpStatus* status;
+    uint32_t i;
+    unsigned char operation;
+    for (i = 0; i < graph->input_count; ++i) {
+      if (graph->inputs[i] == value) {
+        step->input = i;
+        return NULL;
+      }
+    }
+    memset(&info, 0, sizeof(info));
+    memset(&node, 0, sizeof(node));
+    info.struct_size = sizeof(info);
+    node.struct_size = sizeof(node);
+    status = host->graph->GetValueDefInfo(value, &info);
+    if (status != NULL) return status;
+    operation = info.producer == NULL ? 0 : OperationOf(info.producer);
+    if (operation == 0) return Fail(EP_STATUS_NOT_IMPLEMENTED, "only Neg and Abs can be compiled");
+    status = host->graph->GetNodeInfo(info.producer, &node);
+    if (status != NULL) return status;
+    step->operation = Compose(operation, step->operation); /* the walk goes backwards */
+    value = node.inputs[0];
+  }
+}
+
+static EpKernel* NewKernel(uint32_t output_count) {
+  EpKernel* kernel = calloc(1, sizeof(EpKernel) + output_count * sizeof(Step));
+  if (kernel != NULL) kernel->output_count = output_count;
   return kernel;
 }
 
-/* A partition may hold several nodes, because the host merges neighbours: their composition is one operation again. */
-static unsigned char Compose(const EpGraphInfo* graph) {
-  unsigned char result = 0;
-  uint64_t i;
-  for (i = 0; i < graph->node_count; ++i) {
-    unsigned char next = OperationOf(graph->nodes[i]);
-    if (next == 0) return 0;
-    if (result == 0 || next == kAbsolute) {
-      result = next;
-    } else if (result == kNegate) {
-      result = '+'; /* twice negated: unchanged */
-    } else {
-      result = result == '+' ? kNegate : result == '-' ? kAbsolute : '-'; /* '-': minus the absolute value */
-    }
+/* Records: length of the partition's name, number of outputs, the name, then input and operation of each output.
+ * Numbers are four bytes, little endian. */
+static void PutNumber(unsigned char** to, uint32_t number) {
+  int i;
+  for (i = 0; i < 4; ++i) *(*to)++ = (unsigned char)(number >> 8 * i);
+}
+
+static uint32_t GetNumber(const unsigned char* from) {
+  return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static EpStatus* AppendRecord(EpProvider* provider, const char* name, const EpKernel* kernel) {
+  uint32_t length = (uint32_t)strlen(name);
+  uint64_t size = 8u + length + (uint64_t)kernel->output_count * 5u;
+  unsigned char* grown = realloc(provider->payload, provider->size + size);
+  unsigned char* to;
+  uint32_t i;
+  if (grown == NULL) return Fail(EP_STATUS_FAIL, "out of memory");
+  to = grown + provider->size;
+  provider->payload = grown;
+  provider->size += size;
+  PutNumber(&to, length);
+  PutNumber(&to, kernel->output_count);
+  memcpy(to, name, length);
+  to += length;
+  for (i = 0; i < kernel->output_count; ++i) {
+    PutNumber(&to, kernel->steps[i].input);
+    *to++ = kernel->steps[i].operation;
   }
-  return result;
+  return NULL;
+}
+
+/* The kernel of a partition, or null when the payload doesn't hold it whole. */
+static EpKernel* FindRecord(const EpContextBlob* blob, const char* name) {
+  const unsigned char* at = blob->data;
+  uint64_t left = blob->size;
+  while (left >= 8) {
+    uint32_t length = GetNumber(at);
+    uint32_t count = GetNumber(at + 4);
+    uint64_t size = 8u + (uint64_t)length + (uint64_t)count * 5u;
+    if (size > left) return NULL;
+    if (length == strlen(name) && memcmp(at + 8, name, length) == 0) {
+      EpKernel* kernel = NewKernel(count);
+      uint32_t i;
+      at += 8 + length;
+      for (i = 0; kernel != NULL && i < count; ++i, at += 5) {
+        kernel->steps[i].input = GetNumber(at);
+        kernel->steps[i].operation = at[4];
+      }
+      return kernel;
+    }
+    at += size;
+    left -= size;
+  }
+  return NULL;
 }
 
 static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                                  EpProgress* progress, EpKernel** kernels) {
   uint64_t i;
-  unsigned char* grown = realloc(provider->programs, provider->kernel_count + count);
-  if (grown == NULL) return Fail(EP_STATUS_FAIL, "out of memory");
-  provider->programs = grown;
   for (i = 0; i < count; ++i) {
     EpGraphInfo info;
     EpStatus* status;
-    unsigned char operation;
+    uint32_t k;
     memset(&info, 0, sizeof(info));
     info.struct_size = sizeof(info);
     status = host->graph->GetGraphInfo(partitions[i]->graph, &info);
     if (status != NULL) return status;
-    operation = Compose(&info);
-    if (operation == 0 || info.input_count != 1 || info.output_count != 1) return Fail(EP_STATUS_NOT_IMPLEMENTED, "only chains of Neg and Abs can be compiled");
-    kernels[i] = NewKernel(operation);
+    kernels[i] = NewKernel((uint32_t)info.output_count);
     if (kernels[i] == NULL) return Fail(EP_STATUS_FAIL, "out of memory");
-    provider->programs[provider->kernel_count++] = operation;
+    for (k = 0; status == NULL && k < info.output_count; ++k) status = Trace(&info, info.outputs[k], &kernels[i]->steps[k]);
+    if (status == NULL) status = AppendRecord(provider, partitions[i]->name, kernels[i]);
+    if (status != NULL) return status;
     if (host->services->ReportProgress(progress, i + 1, count, "negator") != 0) return Fail(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled");
   }
   return NULL;
@@ -142,23 +231,23 @@ static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* co
 
 static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
   EpContextWriter* payload = NULL;
+  EpContextSinkInfo info;
   uint32_t i;
-  EpStatus* status = host->context->BeginPayload(sink, &payload);
-  if (status == NULL) status = host->context->Write(payload, provider->programs, provider->kernel_count);
+  EpStatus* status;
+  memset(&info, 0, sizeof(info));
+  info.struct_size = sizeof(info);
+  status = host->context->GetSinkInfo(sink, &info);
+  if (status == NULL) status = host->context->BeginPayload(sink, &payload);
+  if (status == NULL) status = host->context->Write(payload, provider->payload, provider->size);
   if (status == NULL) status = host->context->EndPayload(payload);
-  for (i = 0; status == NULL && i < provider->kernel_count; ++i) {
+  for (i = 0; status == NULL && i < info.partition_count; ++i) {
     EpContextNodeDesc node;
-    char notes[16];
     memset(&node, 0, sizeof(node));
     node.struct_size = sizeof(node);
     node.partition = i;
     node.main_context = i == 0;
     node.payload = i == 0 ? payload : NULL;
     node.ep_sdk_version = "negator 1.0";
-    notes[0] = (char)('0' + i % 10); /* the place in the payload */
-    notes[1] = (char)('0' + i / 10 % 10);
-    notes[2] = '\0';
-    node.notes = notes;
     status = host->context->AddNode(sink, &node);
   }
   return status;
@@ -171,43 +260,49 @@ static EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeIn
   (void)provider;
   (void)progress;
   for (i = 0; i < node_count; ++i) {
-    const char* notes = nodes[i]->notes;
-    const EpContextBlob* blob;
-    uint64_t place;
-    if (nodes[i]->blob < 0 || (uint64_t)nodes[i]->blob >= blob_count || strlen(notes) != 2 || notes[0] < '0' || notes[0] > '9' || notes[1] < '0' || notes[1] > '9') {
+    uint64_t k;
+    if (strcmp(nodes[i]->ep_sdk_version, "negator 1.0") != 0) {
       return Fail(EP_STATUS_INVALID_GRAPH, "the node was not written by negator 1.0; compile the model again");
     }
-    blob = blobs[nodes[i]->blob];
-    place = (uint64_t)(notes[0] - '0') + 10u * (uint64_t)(notes[1] - '0');
-    if (place >= blob->size) return Fail(EP_STATUS_INVALID_GRAPH, "the payload is cut off; compile the model again");
-    kernels[i] = NewKernel(((const unsigned char*)blob->data)[place]);
-    if (kernels[i] == NULL) return Fail(EP_STATUS_FAIL, "out of memory");
+    /* Without a payload of its own the partition is in any of them. */
+    for (k = 0; kernels[i] == NULL && k < blob_count; ++k) {
+      if (nodes[i]->blob < 0 || (uint64_t)nodes[i]->blob == k) kernels[i] = FindRecord(blobs[k], nodes[i]->partition_name);
+    }
+    if (kernels[i] == NULL) return Fail(EP_STATUS_INVALID_GRAPH, "the payload doesn't hold the partition; compile the model again");
   }
   return NULL;
 }
 
 static void EP_CALL ReleaseKernel(EpKernel* kernel) { free(kernel); }
 
+static float Apply(unsigned char operation, float value) {
+  float magnitude = value < 0 ? -value : value;
+  return operation == kNegate ? -value : operation == kAbsolute ? magnitude : operation == kNegativeAbsolute ? -magnitude : value;
+}
+
 static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run) {
   EpRunInfo info;
-  const EpTensorView* x;
-  void* data = NULL;
   EpStatus* status;
-  uint64_t i;
+  uint32_t output;
   (void)state;
   memset(&info, 0, sizeof(info));
   info.struct_size = sizeof(info);
   status = host->run->GetInfo(run, &info);
-  if (status != NULL) return status;
-  x = info.inputs[0]->tensor;
-  status = host->run->AllocateOutput(run, 0, EP_TYPE_FLOAT, x->dims, x->rank, &data);
-  if (status != NULL) return status;
-  for (i = 0; i < x->element_count; ++i) {
-    float value = ((const float*)x->data)[i];
-    float magnitude = value < 0 ? -value : value;
-    ((float*)data)[i] = kernel->operation == kNegate ? -value : kernel->operation == kAbsolute ? magnitude : kernel->operation == '-' ? -magnitude : value;
+  for (output = 0; status == NULL && output < kernel->output_count; ++output) {
+    const Step* step = &kernel->steps[output];
+    const EpTensorView* x;
+    void* data = NULL;
+    uint64_t i;
+    /* The record came from a file. */
+    if (step->input >= info.input_count || info.inputs[step->input] == NULL || info.inputs[step->input]->tensor == NULL ||
+        info.inputs[step->input]->tensor->element_type != EP_TYPE_FLOAT) {
+      return Fail(EP_STATUS_INVALID_ARGUMENT, "the partition has no float tensor at the input that it was compiled with");
+    }
+    x = info.inputs[step->input]->tensor;
+    status = host->run->AllocateOutput(run, output, EP_TYPE_FLOAT, x->dims, x->rank, &data);
+    for (i = 0; status == NULL && i < x->element_count; ++i) ((float*)data)[i] = Apply(step->operation, ((const float*)x->data)[i]);
   }
-  return NULL;
+  return status;
 }
 
 static const EpProviderApi provider_api = {
