@@ -30,7 +30,7 @@ namespace epiphyte::kit {
 static_assert(std::endian::native == std::endian::little,
               "the container is written in native order, which must be little endian");
 
-inline constexpr uint64_t kContainerAlignment = 64;
+constexpr uint64_t kContainerAlignment = 64;
 
 class ContextContainerBuilder {
  public:
@@ -64,10 +64,10 @@ class ContextContainerBuilder {
     }
     table.resize(Align(table.size()), '\0');
     writer.Write(table.data(), table.size());
-    static constexpr char kZeros[kContainerAlignment] = {};
+    const char zeros[kContainerAlignment] = {};
     for (const Section& section : sections_) {
       writer.Write(section.data, section.size);
-      if (uint64_t padding = Align(section.size) - section.size; padding != 0) writer.Write(kZeros, padding);
+      if (uint64_t padding = Align(section.size) - section.size; padding != 0) writer.Write(zeros, padding);
     }
   }
 

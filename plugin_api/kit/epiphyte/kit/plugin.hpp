@@ -27,6 +27,7 @@
 #include "epiphyte/kit/error.hpp"
 #include "epiphyte/kit/graph.hpp"
 #include "epiphyte/kit/share.hpp"
+#include "epiphyte/kit/visibility.hpp"
 
 namespace epiphyte::kit {
 
@@ -129,7 +130,7 @@ namespace detail {
 // What EPIPHYTE_KIT_PLUGIN instantiates. The host pointer is the plugin's only global state; it is set by the query,
 // which the host calls first, and is never destroyed.
 template <typename ProviderClass>
-struct Trampolines {
+struct EPIPHYTE_KIT_HIDDEN Trampolines {
   static inline const EpHostInfo* host = nullptr;
   static constexpr bool kMakesContexts = requires { ProviderClass::kMakesContexts; };
 
