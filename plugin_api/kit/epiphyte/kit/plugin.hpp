@@ -14,16 +14,26 @@
 //   EPIPHYTE_KIT_PLUGIN(MyProvider, "my-ep", "My Company", "1.0.0", "MySource")
 //
 // To save contexts, override SaveContext and LoadContext as well and declare `static constexpr bool kMakesContexts =
-// true;`.
+// true;`. Each context carries the SDK version and the hardware that it was made for, and one that doesn't fit is
+// refused before LoadContext. Declare `static constexpr const char* kSdkVersion = "…";` so that this can be judged
+// without a provider too, as `epiphyte verify` does.
+//
+// A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();`, which live as long as
+// the process; a session's option `device` chooses one.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "epiphyte/ep_plugin.h"
+#include "epiphyte/kit/context_origin.hpp"
 #include "epiphyte/kit/error.hpp"
 #include "epiphyte/kit/graph.hpp"
 #include "epiphyte/kit/share.hpp"
@@ -112,8 +122,17 @@ class Provider {
     (void)partitions;
     throw Error(EP_STATUS_NOT_IMPLEMENTED, "this provider can't put the contexts of several sessions into one payload");
   }
-  virtual std::string SdkVersion() const { return {}; }
-  virtual std::string Hardware() const { return {}; }
+  // What contexts of this provider depend on; written into each, and compared by CheckContext. Empty: on nothing. As a
+  // default, kSdkVersion and the architecture of the session's device.
+  virtual std::string SdkVersion() const { return sdk_version; }
+  virtual std::string Hardware() const { return hardware; }
+  // Called for each context node before LoadContext: throws when what made it doesn't fit. Override it to accept more
+  // than what is equal.
+  virtual void CheckContext(const ContextOrigin& origin) const {
+    for (const std::string& why : {SdkMismatch(origin, SdkVersion()), HardwareMismatch(origin, Hardware())}) {
+      if (!why.empty()) throw Error(EP_STATUS_INVALID_GRAPH, why);
+    }
+  }
   // `payload` outlives the kernel.
   virtual std::unique_ptr<Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload) {
     (void)partition;
@@ -123,16 +142,56 @@ class Provider {
 
   // Set by the trampolines, which make the provider.
   ShareMembership share_membership;
+  std::string sdk_version;
+  std::string hardware;
 };
 
 namespace detail {
 
-// What EPIPHYTE_KIT_PLUGIN instantiates. The host pointer is the plugin's only global state; it is set by the query,
-// which the host calls first, and is never destroyed.
+// What EPIPHYTE_KIT_PLUGIN instantiates. The host pointer and the one device of a plugin that declares none are the
+// plugin's only global state; they are set by the query, which the host calls first, and are never destroyed.
 template <typename ProviderClass>
 struct EPIPHYTE_KIT_HIDDEN Trampolines {
   static inline const EpHostInfo* host = nullptr;
+  static inline EpDeviceInfo only_device = {};
   static constexpr bool kMakesContexts = requires { ProviderClass::kMakesContexts; };
+  // What can't be named here (private, overloaded) was declared by the plugin too.
+  static constexpr bool kOverridesSdkVersion = [] {
+    if constexpr (requires { &ProviderClass::SdkVersion; }) {
+      return !std::is_same_v<decltype(&ProviderClass::SdkVersion), decltype(&Provider::SdkVersion)>;
+    } else {
+      return true;
+    }
+  }();
+  static constexpr bool kOverridesHardware = [] {
+    if constexpr (requires { &ProviderClass::Hardware; }) {
+      return !std::is_same_v<decltype(&ProviderClass::Hardware), decltype(&Provider::Hardware)>;
+    } else {
+      return true;
+    }
+  }();
+  static constexpr bool kOverridesCheck = [] {
+    if constexpr (requires { &ProviderClass::CheckContext; }) {
+      return !std::is_same_v<decltype(&ProviderClass::CheckContext), decltype(&Provider::CheckContext)>;
+    } else {
+      return true;
+    }
+  }();
+
+  static const char* SdkVersion() {
+    if constexpr (requires { ProviderClass::kSdkVersion; }) return ProviderClass::kSdkVersion;
+    return "";
+  }
+  static std::span<const EpDeviceInfo> Devices() {
+    if constexpr (requires { ProviderClass::Devices(); }) {
+      return ProviderClass::Devices();
+    } else {
+      return {&only_device, 1};
+    }
+  }
+  static std::string_view Architecture(const EpDeviceInfo& device) {
+    return device.architecture == nullptr ? "" : device.architecture;
+  }
 
   static Provider& From(EpProvider* provider) { return *reinterpret_cast<Provider*>(provider); }
   static Kernel& From(EpKernel* kernel) { return *reinterpret_cast<Kernel*>(kernel); }
@@ -144,6 +203,45 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
   }
   static void EP_CALL Shutdown(EpPlugin*) {}
 
+  static EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
+    return Guard(*host, [&] {
+      const std::span<const EpDeviceInfo> all = Devices();
+      *count = static_cast<uint32_t>(all.size());
+      for (size_t i = 0; i < all.size() && i < capacity; ++i) devices[i] = &all[i];
+    });
+  }
+
+  // Without a provider: what only a provider knows is judged when it loads the context.
+  static EpStatus* EP_CALL CheckContext(EpPlugin*, const EpContextHeader* header, EpContextVerdict* verdict,
+                                        char* reason, uint64_t reason_capacity) {
+    return Guard(*host, [&] {
+      const ContextOrigin origin = ContextOrigin::Of(*header);
+      std::string why;
+      *verdict = EP_CONTEXT_OPTIMAL;
+      if (kOverridesCheck || kOverridesSdkVersion || kOverridesHardware) {
+        *verdict = EP_CONTEXT_NOT_APPLICABLE;
+        why = "the provider judges contexts when it loads them";
+      }
+      if (!kOverridesCheck && !kOverridesSdkVersion) why = Worse(SdkMismatch(origin, SdkVersion()), why, verdict);
+      if (!kOverridesCheck && !kOverridesHardware) {
+        const std::span<const EpDeviceInfo> all = Devices();
+        const bool here = std::any_of(all.begin(), all.end(), [&](const EpDeviceInfo& device) {
+          return HardwareMismatch(origin, Architecture(device)).empty();
+        });
+        if (!here && !all.empty()) why = Worse(HardwareMismatch(origin, Architecture(all[0])), why, verdict);
+      }
+      if (reason == nullptr || reason_capacity == 0) return;
+      const size_t size = std::min<size_t>(why.size(), static_cast<size_t>(reason_capacity - 1));
+      std::memcpy(reason, why.data(), size);
+      reason[size] = '\0';
+    });
+  }
+  static std::string Worse(std::string mismatch, std::string why, EpContextVerdict* verdict) {
+    if (mismatch.empty()) return why;
+    *verdict = EP_CONTEXT_UNSUPPORTED;
+    return mismatch;
+  }
+
   static EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig* config, EpProvider** provider) {
     return Guard(*host, [&] {
       ProviderConfig kit_config{
@@ -152,6 +250,9 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
         kit_config.options[config->options[i].key] = config->options[i].value;
       std::unique_ptr<Provider> made = std::make_unique<ProviderClass>(kit_config);
       made->share_membership = ShareMembership(*host, config->share_group);
+      made->sdk_version = SdkVersion();
+      const std::span<const EpDeviceInfo> devices = Devices();
+      if (config->device < devices.size()) made->hardware = Architecture(devices[config->device]);
       *provider = reinterpret_cast<EpProvider*>(made.release());
     });
   }
@@ -224,6 +325,7 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
                                        EpKernel** kernels) {
     return Guard(*host, [&] {
       for (uint64_t i = 0; i < node_count; ++i) {
+        From(provider).CheckContext(ContextOrigin::Of(*nodes[i]));
         kernels[i] = ToAbi(LoadNode(From(provider), *nodes[i], {blobs, static_cast<size_t>(blob_count)}));
       }
     });
@@ -274,34 +376,28 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
 }  // namespace detail
 }  // namespace epiphyte::kit
 
-// Defines EpPluginQuery for one CPU-like device. A plugin with real devices writes its own descriptor and takes the
-// trampolines from detail::Trampolines.
-#define EPIPHYTE_KIT_PLUGIN(ProviderClass, plugin_name, plugin_vendor, plugin_version, plugin_source)        \
-  EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {                        \
-    using T = ::epiphyte::kit::detail::Trampolines<ProviderClass>;                                           \
-    static const char* const kSources[] = {plugin_source};                                                   \
-    static const EpDeviceInfo kDevice = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, plugin_name,                 \
-                                         plugin_vendor,        plugin_version,  plugin_name};                \
-    static const EpPluginDescriptor kDescriptor = {                                                          \
-        sizeof(EpPluginDescriptor),                                                                          \
-        EP_ABI_VERSION,                                                                                      \
-        plugin_name,                                                                                         \
-        plugin_vendor,                                                                                       \
-        plugin_version,                                                                                      \
-        kSources,                                                                                            \
-        1,                                                                                                   \
-        0,                                                                                                   \
-        T::Initialize,                                                                                       \
-        T::Shutdown,                                                                                         \
-        [](EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) -> EpStatus* {       \
-          *count = 1;                                                                                        \
-          if (capacity > 0) devices[0] = &kDevice;                                                           \
-          return nullptr;                                                                                    \
-        },                                                                                                   \
-        nullptr,                                                                                             \
-        &T::provider_api,                                                                                    \
-        nullptr};                                                                                            \
-    if (host == nullptr || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return nullptr; \
-    T::host = host;                                                                                          \
-    return &kDescriptor;                                                                                     \
+// Defines EpPluginQuery. A plugin that needs more than this writes its own descriptor and takes the trampolines from
+// detail::Trampolines, whose `host` its query sets.
+#define EPIPHYTE_KIT_PLUGIN(ProviderClass, plugin_name, plugin_vendor, plugin_version, plugin_source)                  \
+  EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {                                  \
+    using T = ::epiphyte::kit::detail::Trampolines<ProviderClass>;                                                     \
+    static const char* const kSources[] = {plugin_source};                                                             \
+    static const EpPluginDescriptor kDescriptor = {sizeof(EpPluginDescriptor),                                         \
+                                                   EP_ABI_VERSION,                                                     \
+                                                   plugin_name,                                                        \
+                                                   plugin_vendor,                                                      \
+                                                   plugin_version,                                                     \
+                                                   kSources,                                                           \
+                                                   1,                                                                  \
+                                                   0,                                                                  \
+                                                   T::Initialize,                                                      \
+                                                   T::Shutdown,                                                        \
+                                                   T::GetDevices,                                                      \
+                                                   T::kMakesContexts ? T::CheckContext : nullptr,                      \
+                                                   &T::provider_api,                                                   \
+                                                   nullptr};                                                           \
+    if (host == nullptr || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return nullptr;           \
+    T::host = host;                                                                                                    \
+    T::only_device = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, plugin_name, plugin_vendor, plugin_version, plugin_name}; \
+    return &kDescriptor;                                                                                               \
   }

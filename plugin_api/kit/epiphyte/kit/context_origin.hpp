@@ -1,0 +1,43 @@
+// ContextOrigin: what an EPContext node says about what made it, and whether that fits here.
+//
+//   void CheckContext(const kit::ContextOrigin& origin) const override {
+//     if (Major(origin.sdk_version) != Major(SdkVersion())) throw kit::Error(EP_STATUS_INVALID_GRAPH, "…");
+//   }
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "epiphyte/ep_context.h"
+
+namespace epiphyte::kit {
+
+// Nothing is null; what was not written is empty.
+struct ContextOrigin {
+  std::string_view source;
+  std::string_view sdk_version;
+  std::string_view hardware;
+  std::string_view notes;
+
+  template <typename NodeInfoOrHeader>
+  static ContextOrigin Of(const NodeInfoOrHeader& info) {
+    const auto text = [](const char* string) { return std::string_view(string == nullptr ? "" : string); };
+    return {text(info.source), text(info.ep_sdk_version), text(info.hardware_architecture), text(info.notes)};
+  }
+};
+
+// Why a context can't be used by this SDK version, and what to do; "" when it can. An empty `expected` fits all.
+inline std::string SdkMismatch(const ContextOrigin& origin, std::string_view expected) {
+  if (expected.empty() || origin.sdk_version == expected) return {};
+  return "the context was written by SDK version '" + std::string(origin.sdk_version) + "', this is '" +
+         std::string(expected) + "'; compile the model again";
+}
+
+// The same for the device that a session uses.
+inline std::string HardwareMismatch(const ContextOrigin& origin, std::string_view expected) {
+  if (expected.empty() || origin.hardware == expected) return {};
+  return "the context was compiled for '" + std::string(origin.hardware) + "', the device in use is '" +
+         std::string(expected) + "'; choose the other device if it is here, or compile the model again";
+}
+
+}  // namespace epiphyte::kit
