@@ -29,9 +29,13 @@ class Error : public std::exception {
 // Takes a status that the host gave: null is fine, anything else is released and thrown.
 inline void ThrowIfFailed(const EpHostInfo& host, EpStatus* status) {
   if (status == nullptr) return;
-  Error error(host.status->GetCode(status), host.status->GetMessage(status));
-  host.status->Release(status);
-  throw error;
+  // Copying the message may throw, and the status is released all the same.
+  struct Owned {
+    const EpHostInfo& host;
+    EpStatus* status;
+    ~Owned() { host.status->Release(status); }
+  } owned{host, status};
+  throw Error(host.status->GetCode(status), host.status->GetMessage(status));
 }
 
 // Runs `body` and gives what it throws as a status: nothing may be thrown across the boundary.
