@@ -20,7 +20,7 @@ class NodeView;
 class ValueView {
  public:
   ValueView() = default;
-  ValueView(const EpHostInfo& host, const EpValueDef* handle) : host_(&host), handle_(handle) {
+  ValueView(const EpHostInfo& host, const EpValueDef* handle) : handle_(handle) {
     info_.struct_size = sizeof(info_);
     if (handle != nullptr) ThrowIfFailed(host, host.graph->GetValueDefInfo(handle, &info_));
   }
@@ -54,7 +54,6 @@ class ValueView {
   const EpValueDefInfo& info() const { return info_; }
 
  private:
-  const EpHostInfo* host_ = nullptr;
   const EpValueDef* handle_ = nullptr;
   EpValueDefInfo info_ = {};
 };
