@@ -126,10 +126,10 @@ class KernelInit {
   // The constant that input i is, or null. Its memory outlives the kernel. When a context is loaded and the constant
   // was dropped (see Drop), data is null but type and dims are there.
   virtual const Tensor* Constant(size_t i) const = 0;
-  // Packed data that goes into the context: at first `fill` makes it, from a context it is just found. `key` names it
-  // within the node; `format` says exactly how the bytes are laid out, and data of another format is not found. 64-byte
-  // aligned, outlives the kernel. Returns null when a context is loaded that holds no such data and fill is impossible
-  // (constant dropped): then throw OpError(EP_STATUS_INVALID_GRAPH).
+  // Packed data that goes into the context: `fill` makes it, unless a context was loaded that holds it already. `key`
+  // names it within the node; `format` says exactly how the bytes are laid out: data of another format or size is made
+  // anew. 64-byte aligned, outlives the kernel, never null. A `fill` that needs a constant which was dropped throws
+  // OpError(EP_STATUS_INVALID_GRAPH).
   virtual const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
                              const std::function<void(void*)>& fill) const = 0;
   // As Constant, but its data is valid during construction only: for kernels that pack a constant and drop it, so that

@@ -63,7 +63,7 @@ struct PluginInfo {
 // A folder that was searched for manifests.
 struct SearchedFolder {
   std::filesystem::path path;
-  std::string origin;  // "EPIPHYTE_PLUGIN_PATH", "application", "user", "system", "build tree"
+  std::string origin;  // "EPIPHYTE_PLUGIN_PATH", "application", "user", "installation", "system"
   bool exists = false;
   size_t manifests = 0;
 };

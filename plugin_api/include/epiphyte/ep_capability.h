@@ -1,9 +1,9 @@
 /* Capability: how a provider says which nodes it can run.
  *
  * In GetCapability a provider walks the graph and reports into a sink. It need not think about grouping: from the
- * single nodes it supports, the host forms maximal convex groups, and each becomes one partition to compile. A
- * provider that must keep nodes together (a QDQ unit, say) claims them as a group; the host merges groups and nodes
- * into larger partitions, and never splits a group.
+ * single nodes it supports, the host forms maximal convex groups. Each becomes a partition to compile, with any number
+ * of inputs and outputs, also of nodes that aren't connected. A provider that must keep nodes together (a QDQ unit)
+ * claims them as a group; the host merges groups and nodes into larger partitions, and never splits a group.
  *
  * Claims on nodes that are placed already, that are not of this graph, or that appear twice are dropped and reported.
  * So is a group that isn't convex, that is: where a path leaves it and comes back.

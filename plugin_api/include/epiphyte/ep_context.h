@@ -91,7 +91,7 @@ typedef struct EpContextApi {
   /* [the thread that runs GetEpContextNodes], as all of these */
   EpStatus*(EP_CALL* GetSinkInfo)(const EpContextSink* sink, EpContextSinkInfo* info);
 
-  /* A payload is begun, written front to back, and ended. The host owns the writer; it lives as long as the sink.
+  /* A payload is begun, written front to back, and ended. Writer and sink are good until GetEpContextNodes returns.
    * Nothing written is visible to anybody before the whole context model is published. */
   EpStatus*(EP_CALL* BeginPayload)(EpContextSink* sink, EpContextWriter** writer);
   EpStatus*(EP_CALL* Write)(EpContextWriter* writer, const void* data, uint64_t size);

@@ -77,7 +77,7 @@ typedef struct EpNodeInfo {
 typedef struct EpValueDefInfo {
   uint32_t struct_size;
   uint32_t flags;
-  uint64_t id; /* unique in its graph, below the number of value definitions */
+  uint64_t id; /* unique in its graph; small, so that it can index an array that grows */
   const char* name;
   const EpTypeInfo* type;       /* never null; kind UNKNOWN where inference found nothing */
   const EpTensorView* constant; /* its data when flag CONSTANT is set, else null */
@@ -113,7 +113,7 @@ typedef struct EpAttributeInfo {
   const float* floats;
   const int64_t* ints;
   const EpString* strings;
-  const EpTensorView* const* tensors; /* SPARSE_TENSOR(S): pairs {values, indices}, and `count` counts pairs */
+  const EpTensorView* const* tensors; /* a model's sparse tensors arrive dense, as TENSOR or TENSORS */
   const EpGraph* const* graphs;
   const EpTypeInfo* const* types;
 } EpAttributeInfo;

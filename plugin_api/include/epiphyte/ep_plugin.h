@@ -1,8 +1,8 @@
 /* Plugin: the one symbol a library exports, and what it answers.
  *
- * The host calls EpPluginQuery once, first of all. The plugin compares [abi_min, abi_max] with what it was built for
- * and answers with a descriptor, or null when there is no common version. Nothing is printed, no device is touched:
- * the query must work on a machine that lacks the device.
+ * The host calls EpPluginQuery first of all, and again when the plugin comes back into use after Shutdown. The plugin
+ * compares [abi_min, abi_max] with what it was built for and answers with a descriptor, the same each time, or null.
+ * Nothing is printed, no device is touched: the query must work on a machine that lacks the device.
  *
  * Example
  *     const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
@@ -26,7 +26,7 @@ typedef struct EpPluginEnvironment {
   const char* manifest_path;  /* "" when the application registered the library by hand */
 } EpPluginEnvironment;
 
-typedef uint32_t EpDeviceKind;
+typedef uint32_t EpDeviceKind; /* one that the host doesn't know counts as OTHER */
 #define EP_DEVICE_CPU 0u
 #define EP_DEVICE_GPU 1u
 #define EP_DEVICE_NPU 2u
@@ -53,13 +53,13 @@ typedef struct EpPluginDescriptor {
   uint32_t source_count;
   uint32_t reserved;
 
-  /* Called once before anything below. May fail: the plugin then counts as absent. [one thread] */
+  /* Called before anything below, and again after Shutdown. May fail: the plugin then counts as absent. [one thread] */
   EpStatus*(EP_CALL* Initialize)(const EpHostInfo* host, const EpPluginEnvironment* environment, EpPlugin** plugin);
-  /* Called once when no provider is left and the host is going. The library stays mapped. [one thread] */
+  /* Called when no provider is left and nobody uses the plugin any more. The library stays mapped. [one thread] */
   void(EP_CALL* Shutdown)(EpPlugin* plugin);
 
   /* Fills devices[0..capacity) with pointers to infos that live as long as the plugin and sets *count to how many
-   * there are, which may be more than capacity, or 0. [one thread] */
+   * there are, which may be more than capacity, or 0. Called again with more room if there are more. [one thread] */
   EpStatus*(EP_CALL* GetDevices)(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count);
 
   /* Optional. Says whether a context can be used here, without a provider, without device work. `reason` is filled

@@ -4,13 +4,13 @@
  * that matter are GetCapability, Compile, GetEpContextNodes and LoadContext. A table entry marked optional may be
  * null.
  *
- * Threads: the host calls a provider's functions from one thread at a time, except Execute, CreateState and
- * ReleaseState, which run on many threads at once, also on the same kernel. Different providers of one plugin are used
- * at the same time.
- * Order: CreateProvider, GetCapability (once per graph, nested graphs first), Compile or LoadContext,
- * GetEpContextNodes, Execute …, ReleaseKernel for every kernel, DestroyProvider.
- * Errors: when a function returns a status, its outputs are ignored and the host releases nothing but what earlier
- * calls gave it.
+ * Threads: one at a time for a provider's functions, except that Execute and CreateState run on many at once, also on
+ * one kernel. States and kernels are released when no Execute uses them. Providers of one plugin run side by side.
+ * Order: CreateProvider; GetCapability any number of times, a graph before those nested in it; LoadContext, Compile and
+ * then GetEpContextNodes, each at most once; Execute …; the release functions. A session may be given up in between.
+ * Errors: when a function returns a status, its outputs are ignored; only kernels that Compile or LoadContext filled in
+ * are released all the same. A provider that the user listed ends the session; one that nobody listed is left out.
+ * A kernel has one owner: what Compile and LoadContext give is in use nowhere else.
  */
 #ifndef EPIPHYTE_EP_PROVIDER_H_
 #define EPIPHYTE_EP_PROVIDER_H_
@@ -57,21 +57,21 @@ typedef struct EpProviderApi {
   EpStatus*(EP_CALL* Compile)(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                               EpProgress* progress, EpKernel** kernels);
 
-  /* Optional, with LoadContext. Called once, after the last Compile. */
+  /* Optional, with LoadContext. Called after Compile, which is left out when a session has nothing to compile. */
   EpStatus*(EP_CALL* GetEpContextNodes)(EpProvider* provider, EpContextSink* sink);
 
-  /* Optional, with GetEpContextNodes. Fills kernels[i] from nodes[i]. Blobs outlive the kernels. */
+  /* Optional, with GetEpContextNodes. Fills kernels[i] from nodes[i], as Compile does. Blobs outlive the kernels. */
   EpStatus*(EP_CALL* LoadContext)(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
                                   const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress* progress,
                                   EpKernel** kernels);
 
   void(EP_CALL* ReleaseKernel)(EpKernel* kernel);
 
-  /* Optional pair: memory for one Execute at a time, which the host keeps and hands out again. */
+  /* Optional pair: memory for one Execute at a time, which the host keeps and hands out again. Never null or shared. */
   EpStatus*(EP_CALL* CreateState)(EpKernel* kernel, EpKernelState** state);
   void(EP_CALL* ReleaseState)(EpKernel* kernel, EpKernelState* state);
 
-  /* `state` is null when there is no CreateState. */
+  /* `state`: null without CreateState. Outputs have the kind, element type and static dims that the graph declares. */
   EpStatus*(EP_CALL* Execute)(EpKernel* kernel, EpKernelState* state, EpRun* run);
 } EpProviderApi;
 

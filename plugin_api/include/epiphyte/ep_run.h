@@ -43,8 +43,8 @@ typedef struct EpRunApi {
   EpStatus*(EP_CALL* SetStringOutput)(EpRun* run, uint32_t index, const int64_t* dims, uint32_t rank,
                                       const EpString* strings);
 
-  /* Values that aren't a plain tensor are built bottom-up and then set. Each function that makes a value gives the
-   * caller one reference; SetOutput and CreateSequence take their own. */
+  /* Values other than tensors are built bottom-up and then set. What makes a value gives one reference, good in this
+   * Execute only; the host releases what is left. SetOutput, CreateSequence and CreateMap take their own. */
   EpStatus*(EP_CALL* CreateTensor)(EpRun* run, EpElementType element_type, const int64_t* dims, uint32_t rank,
                                    EpValue** value, void** data);
   EpStatus*(EP_CALL* CreateStringTensor)(EpRun* run, const int64_t* dims, uint32_t rank, const EpString* strings,
@@ -56,7 +56,7 @@ typedef struct EpRunApi {
   EpStatus*(EP_CALL* CreateMap)(EpRun* run, EpValue* keys, EpValue* values, EpValue** value);
   /* An optional without a value. An optional with one is that value itself. */
   EpStatus*(EP_CALL* CreateEmptyOptional)(EpRun* run, EpValue** value);
-  /* A reference to the value behind a view that this run handed out: passes a value on without a copy. */
+  /* A reference to the value behind the very view of an input, or of an element of one: passes it on without a copy. */
   EpStatus*(EP_CALL* ShareValue)(EpRun* run, const EpValueView* view, EpValue** value);
   EpStatus*(EP_CALL* SetOutput)(EpRun* run, uint32_t index, EpValue* value);
   void(EP_CALL* ReleaseValue)(EpValue* value);

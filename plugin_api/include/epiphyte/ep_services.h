@@ -1,7 +1,7 @@
 /* Services: what the host does for plugins so that they need not bring their own.
  *
- * A plugin starts no threads and opens no files behind the host's back: it logs, allocates, runs loops in parallel,
- * reports progress and finds its own folder through here.
+ * A plugin logs, allocates, runs loops in parallel and reports progress through here, as the application set it up. It
+ * may have threads and files of its own where its SDK brings them.
  */
 #ifndef EPIPHYTE_EP_SERVICES_H_
 #define EPIPHYTE_EP_SERVICES_H_
@@ -20,8 +20,8 @@ typedef int32_t EpLogLevel;
 typedef struct EpThreadPool EpThreadPool;
 typedef struct EpProgress EpProgress;
 
-/* One share of a parallel loop: the indices [begin, end). `worker` is below the thread count given to ParallelFor and
- * no two shares run on the same worker number at once. Must not throw. */
+/* One share of a parallel loop: the indices [begin, end). `worker` is below the pool's GetThreadCount, and no two
+ * shares of the loop run on the same worker number at once. Must not throw. */
 typedef void(EP_CALL* EpParallelBody)(void* user, uint64_t begin, uint64_t end, uint32_t worker);
 
 /* One member of a gang; see RunGang. */
@@ -51,7 +51,7 @@ typedef struct EpServicesApi {
   void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
 
   /* Says how far a long operation is; `text` may be null. Returns non-zero when the user has cancelled: then return
-   * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. [any thread] */
+   * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. [the thread of the call that `progress` was given to] */
   uint32_t(EP_CALL* ReportProgress)(EpProgress* progress, uint64_t done, uint64_t total, const char* text);
 } EpServicesApi;
 

@@ -48,7 +48,7 @@ typedef struct EpStatusApi {
   /* Zero-terminated, valid until Release. [any thread] */
   const char*(EP_CALL* GetMessage)(const EpStatus* status);
 
-  /* Null is allowed. [any thread] */
+  /* Null is allowed. Once for each status: what is no status any more is reported and ignored. [any thread] */
   void(EP_CALL* Release)(EpStatus* status);
 } EpStatusApi;
 

@@ -1,4 +1,4 @@
-// Activations that a fused operator applies to its result, as attributes "activation", "alpha" and "beta".
+// Activations that a fused operator applies to its result: "activation", "activation_alpha", "activation_beta".
 #pragma once
 
 #include "plugins/cpu/onednn/compat.h"
