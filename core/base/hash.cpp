@@ -1,6 +1,8 @@
 #include "core/base/hash.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <sys/mman.h>
 #include <xxhash.h>
 #if defined(__x86_64__)
@@ -147,6 +149,21 @@ std::string Sha256(const void* data, size_t size) {
   Sha256Stream stream;
   stream.Update(data, size);
   return stream.Finish();
+}
+
+std::string HmacSha256(std::string_view secret, std::string_view text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), bytes, text.size(), digest, &size) ==
+      nullptr) {
+    Fail(StatusCode::kFail, "HMAC with SHA-256 is not available from libcrypto");
+  }
+  return Hex(digest, size);
+}
+
+bool SameDigest(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 std::string Sha256OfFile(const std::filesystem::path& path) {

@@ -1,4 +1,4 @@
-// Hashes: XXH3-128 for "are these the bytes that were written", SHA-256 for identity.
+// Hashes: XXH3-128 for "are these the bytes that were written", SHA-256 for identity, HMAC for "did we write this".
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/base/pulse.h"
 
@@ -21,6 +22,10 @@ std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, con
 // 64 lower-case hex digits.
 std::string Sha256(const void* data, size_t size);
 std::string Sha256OfFile(const std::filesystem::path& path);
+// 64 lower-case hex digits: HMAC with SHA-256, which only who knows the secret can make.
+std::string HmacSha256(std::string_view secret, std::string_view text);
+// Compares digests in a time that doesn't tell where they differ.
+bool SameDigest(std::string_view a, std::string_view b);
 
 class Xxh128Stream {
  public:

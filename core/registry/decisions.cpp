@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "core/base/file_trust.h"
 #include "core/registry/descriptor.h"
 
 namespace epiphyte::core {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool IsReady(const PluginEntry& entry) { return entry.state == PluginState::kReady; }
 
 void Set(PluginEntry* entry, PluginState state, std::string message, std::string hint = "") {
   entry->state = state;
@@ -94,58 +98,122 @@ void CheckLibrary(PluginEntry* entry) {
       "install the library or correct `library` in the manifest");
 }
 
-bool IsReady(const PluginEntry& entry) { return entry.state == PluginState::kReady; }
-
-void ShadowNames(std::vector<PluginEntry>* entries) {
-  std::map<std::string_view, const PluginEntry*> owners;
-  for (PluginEntry& entry : *entries) {
-    if (!IsReady(entry)) continue;
-    const auto [owner, is_first] = owners.emplace(entry.manifest.name, &entry);
-    if (is_first) continue;
-    Set(&entry, PluginState::kShadowed,
-        fmt::format("'{}' has the same name and is found first", owner->second->manifest.path.string()),
-        "remove one of the two manifests");
+// Whoever can write a plugin decides what this process runs.
+void CheckWriters(PluginEntry* entry, bool elevated, FileTrust* trust) {
+  for (const fs::path& path : {entry->manifest.path, entry->library}) {
+    const std::string reason = trust->ReasonAgainstCanonical(path);
+    if (reason.empty()) continue;
+    const std::string what = fmt::format("others could change this plugin: {}", reason);
+    entry->manifest.notes.push_back(what);
+    if (elevated) {
+      Set(entry, PluginState::kDenied, fmt::format("{}; a process with raised privileges doesn't load it", what),
+          "install the plugin where only root can write");
+    }
+    return;
   }
 }
 
-void ShadowSources(std::vector<PluginEntry>* entries) {
-  std::map<std::string_view, const PluginEntry*> owners;
-  for (PluginEntry& entry : *entries) {
-    if (!IsReady(entry)) continue;
-    for (const std::string& source : entry.manifest.sources) {
+bool IsLoaded(const PluginEntry& entry) { return entry.state == PluginState::kLoaded; }
+
+std::string NameOf(const PluginEntry& owner) {
+  return owner.manifest.path.empty()
+             ? fmt::format("plugin '{}', which the application registered,", owner.manifest.name)
+             : fmt::format("'{}'", owner.manifest.path.string());
+}
+
+using Owners = std::map<std::string_view, const PluginEntry*>;
+
+void ShadowNames(const std::vector<PluginEntry*>& entries) {
+  Owners owners;
+  for (const PluginEntry* entry : entries) {
+    if (IsLoaded(*entry)) owners.emplace(entry->manifest.name, entry);
+  }
+  std::vector<PluginEntry*> found = entries;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const PluginEntry* a, const PluginEntry* b) { return a->found < b->found; });
+  for (PluginEntry* entry : found) {
+    const bool counts = IsReady(*entry) || entry->state == PluginState::kDisabled;
+    if (!counts) continue;
+    const auto [owner, is_first] = owners.emplace(entry->manifest.name, entry);
+    if (is_first || !IsReady(*entry)) continue;
+    Set(entry, PluginState::kShadowed, fmt::format("{} has the same name and is found first", NameOf(*owner->second)),
+        "remove one of the two");
+  }
+}
+
+// Returns those that lost to another.
+std::vector<PluginEntry*> ShadowSources(const std::vector<PluginEntry*>& entries) {
+  std::vector<PluginEntry*> lost;
+  Owners owners;
+  const auto take = [&](const PluginEntry* entry) {
+    for (const std::string& source : entry->manifest.sources) owners.emplace(source, entry);
+  };
+  for (const PluginEntry* entry : entries) {
+    if (IsLoaded(*entry)) take(entry);
+  }
+  for (PluginEntry* entry : entries) {
+    if (!IsReady(*entry)) continue;
+    for (const std::string& source : entry->manifest.sources) {
       const auto owner = owners.find(source);
       if (owner == owners.end()) continue;
-      Set(&entry, PluginState::kShadowed,
+      Set(entry, PluginState::kShadowed,
           fmt::format("source '{}' belongs to plugin '{}', which comes first", source, owner->second->manifest.name),
           "disable one of the two, or change their priorities");
       break;
     }
-    if (!IsReady(entry)) continue;
-    for (const std::string& source : entry.manifest.sources) owners.emplace(source, &entry);
+    if (IsReady(*entry)) {
+      take(entry);
+    } else {
+      lost.push_back(entry);
+    }
   }
+  return lost;
 }
 
 }  // namespace
 
 bool ComesBefore(const PluginEntry& a, const PluginEntry& b) {
-  return std::tuple(-a.priority, std::string_view(a.manifest.name), std::string_view(a.manifest.path.native())) <
-         std::tuple(-b.priority, std::string_view(b.manifest.name), std::string_view(b.manifest.path.native()));
+  const auto rank = [](const PluginEntry& entry) {
+    return std::tuple(-entry.priority, entry.manifest.fallback, std::string_view(entry.manifest.name),
+                      std::string_view(entry.manifest.path.native()));
+  };
+  return rank(a) < rank(b);
 }
 
-void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host) {
-  for (PluginEntry& entry : *entries) {
-    if (!IsReady(entry)) continue;
-    ApplyPolicy(&entry, policy);
-    CheckPlatform(&entry);
-    if (IsReady(entry)) CheckAbi(&entry, host);
+// What loses a source is out of use, so that its name is free for another, which has sources too: each round settles at
+// least one entry.
+void Shadow(const std::vector<PluginEntry*>& entries) {
+  std::set<PluginEntry*> settled;
+  for (;;) {
+    for (PluginEntry* entry : entries) {
+      const bool undecided = entry->state == PluginState::kShadowed && !settled.contains(entry);
+      if (undecided) Set(entry, PluginState::kReady, "");
+    }
+    ShadowNames(entries);
+    const std::vector<PluginEntry*> lost = ShadowSources(entries);
+    if (lost.empty()) return;
+    settled.insert(lost.begin(), lost.end());
   }
-  ShadowNames(entries);
+}
+
+void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host, bool elevated) {
+  FileTrust trust;
+  size_t place = 0;
   for (PluginEntry& entry : *entries) {
-    if (IsReady(entry)) CheckPolicy(&entry, policy);
-    if (IsReady(entry)) CheckLibrary(&entry);
+    entry.found = place++;
+    if (IsReady(entry)) {
+      ApplyPolicy(&entry, policy);
+      CheckPlatform(&entry);
+      if (IsReady(entry)) CheckAbi(&entry, host);
+      if (IsReady(entry)) CheckPolicy(&entry, policy);
+      if (IsReady(entry)) CheckLibrary(&entry);
+    }
+    if (IsReady(entry)) CheckWriters(&entry, elevated, &trust);
   }
   std::sort(entries->begin(), entries->end(), ComesBefore);
-  ShadowSources(entries);
+  std::vector<PluginEntry*> sorted;
+  for (PluginEntry& entry : *entries) sorted.push_back(&entry);
+  Shadow(sorted);
 }
 
 }  // namespace epiphyte::core

@@ -9,14 +9,16 @@
 namespace epiphyte::core {
 
 // `entries` come in search order, BadManifest ones marked; they leave in the total order, each with its state. Looks at
-// the file system (is the library there?) and opens nothing.
-//
-// A manifest that can't be used here whatever one does (unreadable, another platform, another ABI) takes no name away
-// from others; of the rest, the first in search order has the name. A source belongs to the first usable plugin in the
-// total order.
-void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host);
+// the file system (is the library there, and who can write it?) and opens nothing.
+void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host, bool elevated);
 
-// The total order: priority, higher first; name; path.
+// Decides between those that could be used (Ready, Loaded, or Shadowed before): who has a name and who a source, the
+// others become Shadowed. `entries` are in the total order. What is Loaded keeps what it has. Of the rest, the first in
+// search order has the name, and a source belongs to the first in the total order. What can't be used takes nothing
+// away from others; a manifest that somebody disabled does, because hiding those behind it is what that is for.
+void Shadow(const std::vector<PluginEntry*>& entries);
+
+// The total order: priority, higher first; the fallback provider after others; name; path.
 bool ComesBefore(const PluginEntry& a, const PluginEntry& b);
 
 }  // namespace epiphyte::core

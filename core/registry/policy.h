@@ -6,7 +6,9 @@
 //   allow: [cpu, vulkan]   # only these; without the key, all
 //   deny: [acme]           # never these
 //
-// Each key but the first is optional. Unlike in a manifest an unknown key is an error: a misspelt `deny` must not pass.
+// A priority is what a manifest's is: the order of `epiphyte plugins`, and of who is asked first in sessions that list
+// no providers. One below the CPU's leaves a provider what the CPU doesn't take, which is nothing. Each key but the
+// first is optional. Unlike in a manifest an unknown key is an error: a misspelt `deny` must not pass.
 #pragma once
 
 #include <cstdint>

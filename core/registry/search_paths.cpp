@@ -1,7 +1,5 @@
 #include "core/registry/search_paths.h"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -23,8 +21,6 @@ std::string TrustedVariable(const char* name) {
   const char* value = secure_getenv(name);
   return value == nullptr ? "" : value;
 }
-
-bool IsElevated() { return getauxval(AT_SECURE) != 0; }
 
 // `$variable` or, if it is not set, `$HOME/fallback`; empty when neither is known. As the XDG rules want it, a relative
 // path counts as not set.
@@ -100,10 +96,10 @@ void AddEnvironment(Finder* finder) {
   }
 }
 
-void AddSystem(Finder* finder) {
+void AddSystem(const CatalogOptions& options, Finder* finder) {
   // A link to a program with raised privileges may be anywhere, so that what lies beside it proves nothing.
   const fs::path module = ModuleOf(reinterpret_cast<const void*>(&FindManifests));
-  if (!module.empty() && !IsElevated()) {
+  if (!module.empty() && !options.elevated) {
     const fs::path folder = module.parent_path();
     finder->Add(folder.parent_path() / "lib/epiphyte/plugins", "installation");
     finder->Add(folder / "epiphyte/plugins", "installation");
@@ -125,7 +121,7 @@ Search FindManifests(const CatalogOptions& options) {
       finder.Add(data / "epiphyte/plugins", "user");
     }
   }
-  if (options.use_system_folders) AddSystem(&finder);
+  if (options.use_system_folders) AddSystem(options, &finder);
   return finder.Take();
 }
 

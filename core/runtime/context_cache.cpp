@@ -50,6 +50,7 @@ ContextCache::ContextCache(Catalog& catalog, const SessionOptions& options, Thre
       options_(options),
       pool_(pool),
       folder_(options.Get("session.context_cache_dir")),
+      trust_(folder_.path()),
       max_bytes_(std::stoull(options.Get("session.context_cache_max_mb")) * kMegabyte) {
   Exclude(options.GetBool("ep.context_enable"), "ep.context_enable=1",
           "set only one: the cache compiles by itself, ep.context_enable writes a context model of your own");
@@ -92,13 +93,18 @@ void ContextCache::WarnUncached(std::string_view reason) const {
 
 void ContextCache::Open(const ModelSource& source, const OpenModel& open) {
   std::optional<CacheKey> key;
-  try {
-    key = MakeCacheKey(catalog_, source, options_, pool_);
-  } catch (const Error& error) {
-    Log(LogLevel::kDebug, "cache", "the model has no key: {}", error.message());
+  std::string reason = trust_.problem();
+  if (reason.empty()) {
+    try {
+      key = MakeCacheKey(catalog_, source, options_, pool_);
+    } catch (const Error& error) {
+      reason = error.message();
+    }
   }
   if (!key) {
     open(source, WithoutCache(), /*for_cache=*/false);
+    // Where the model is what can't be read, the session has failed over it by now.
+    if (!reason.empty()) WarnUncached(reason);
     return;
   }
   if (OpenEntry(*key, open) || OpenOrCompile(*key, source, open)) return;
@@ -111,7 +117,7 @@ bool ContextCache::OpenEntry(const CacheKey& key, const OpenModel& open) {
   if (!Exists(entry)) return false;
   const auto identity = IdentityOf(entry);
   try {
-    CheckCacheEntry(entry, key.digest);
+    CheckCacheEntry(entry, key.digest, trust_, pool_);
     open({entry / kCacheModelName}, LoadingOptions(), /*for_cache=*/false);
   } catch (const Error& error) {
     if (error.code() == StatusCode::kModelLoadCanceled) throw;
@@ -178,8 +184,9 @@ void ContextCache::Publish(const CacheKey& key, const CacheFolder::Staging& stag
     record.key = key.digest;
     record.model = key.model;
     record.providers = key.providers;
+    record.facts = key.facts;
     record.created = std::time(nullptr);
-    WriteCacheRecord(staging.entry(), std::move(record));
+    WriteCacheRecord(staging.entry(), std::move(record), &trust_, pool_);
     folder_.Publish(staging, key.digest, /*replace=*/!problem_.empty());
   } catch (const Error& error) {
     WarnUncached(error.message());

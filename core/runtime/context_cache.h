@@ -3,7 +3,8 @@
 // A plain model is looked up by its key (context_cache_key.h). Is there an entry, the session is made from the context
 // model in it. Else the model is compiled, as with ep.context_enable=1, and what came out becomes an entry; of several
 // processes or threads that want the same, one compiles and the others wait for it. An entry that can't be loaded is
-// compiled again and replaced. Whatever happens to the cache, the session works: in the worst case uncached, with a
+// compiled again and replaced, and so is one that somebody else may have written; a folder that others can write isn't
+// used (context_cache_trust.h). Whatever happens to the cache, the session works: in the worst case uncached, with a
 // warning in the log.
 //
 //   if (ContextCache::IsAskedFor(options)) {
@@ -60,6 +61,7 @@ class ContextCache {
   const SessionOptions& options_;
   ThreadPool* pool_;
   CacheFolder folder_;
+  CacheTrust trust_;
   uint64_t max_bytes_;
   std::string problem_;  // of an entry that is there but can't be loaded
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -10,91 +11,174 @@
 namespace epiphyte::core {
 namespace {
 
-// Option `device` of any provider: an index into the devices its plugin reports.
-uint32_t DeviceIndex(const std::string& provider, const std::map<std::string, std::string>& options) {
-  auto option = options.find("device");
-  if (option == options.end()) return 0;
+bool IsUsable(const PluginEntry& entry) {
+  return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
+}
+
+// Takes the host's option out of the provider's.
+uint32_t TakeDevice(const LoadedPlugin& plugin, std::map<std::string, std::string>* options) {
+  const auto option = options->find(std::string(kDeviceOption));
+  if (option == options->end()) return 0;
+  const std::string text = option->second;
+  options->erase(option);
   uint32_t index = 0;
-  const std::string& text = option->second;
-  auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    Fail(StatusCode::kInvalidArgument, "provider '{}': option 'device' is '{}', expected a number from 0", provider,
-         text);
+    Fail(StatusCode::kInvalidArgument, "provider '{}': option '{}' is '{}', expected a number from 0", plugin.name,
+         kDeviceOption, text);
   }
   return index;
 }
 
+class Chooser {
+ public:
+  Chooser(Catalog& catalog, const SessionOptions& options) : catalog_(catalog), options_(options) {}
+
+  std::vector<ChosenProvider> Choose() {
+    for (const ProviderChoice& choice : options_.providers) {
+      if (!listed_.insert(choice.name).second) {
+        Fail(StatusCode::kInvalidArgument, "provider '{}' is listed twice; list each once, in order of priority",
+             choice.name);
+      }
+      Add(catalog_.Load(choice.name), &choice);
+    }
+    LoadUnlisted();
+    bool has_fallback = false;
+    for (const PluginEntry& entry : catalog_.entries()) {
+      if (entry.state != PluginState::kLoaded || !MayJoin(entry)) continue;
+      if (entry.manifest.fallback && std::exchange(has_fallback, true)) continue;
+      Add(catalog_.Load(entry.manifest.name), nullptr);
+    }
+    CheckNames();
+    if (chosen_.empty()) {
+      Fail(StatusCode::kNotFound, "no usable provider is installed{}; run `epiphyte doctor` to see what was found",
+           first_failure_.empty() ? "" : fmt::format(" ({})", first_failure_));
+    }
+    return std::move(chosen_);
+  }
+
+ private:
+  bool HasOptions(const std::string& name) const { return options_.provider_options.contains(name); }
+
+  // Whether the session may use a plugin that it doesn't list.
+  bool MayJoin(const PluginEntry& entry) const {
+    if (listed_.contains(entry.manifest.name)) return false;
+    if (entry.manifest.fallback) return !options_.GetBool("session.disable_cpu_ep_fallback");
+    return options_.providers.empty();
+  }
+
+  // Opens what may join. One that fails may leave its name or a source to another, which is then opened in its place;
+  // so the catalog is read again until there is nothing new. Of the fallback providers one is enough.
+  void LoadUnlisted() {
+    std::set<std::string> failed;
+    for (bool more = true; more;) {
+      more = false;
+      bool has_fallback = false;
+      for (const PluginEntry& entry : catalog_.entries()) {
+        const std::string& name = entry.manifest.name;
+        if (!IsUsable(entry) || !MayJoin(entry) || failed.contains(name)) continue;
+        if (entry.manifest.fallback && has_fallback) continue;
+        if (entry.state == PluginState::kReady) {
+          if (!TryLoad(name)) failed.insert(name);
+          more = true;
+          break;
+        }
+        has_fallback = has_fallback || entry.manifest.fallback;
+      }
+    }
+  }
+
+  bool TryLoad(const std::string& name) {
+    try {
+      catalog_.Load(name);
+      return true;
+    } catch (const Error& error) {
+      if (HasOptions(name)) throw;
+      if (first_failure_.empty()) first_failure_ = error.message();
+      Log(LogLevel::kWarning, "session", "provider '{}' is left out: {}", name, error.message());
+      return false;
+    }
+  }
+
+  void Add(const LoadedPlugin& plugin, const ProviderChoice* choice) {
+    ChosenProvider provider;
+    provider.plugin = &plugin;
+    provider.listed = choice != nullptr;
+    if (choice != nullptr) provider.options = choice->options;
+    if (const auto given = options_.provider_options.find(plugin.name); given != options_.provider_options.end()) {
+      provider.has_options = true;
+      provider.options.insert(given->second.begin(), given->second.end());
+    }
+    for (const PluginEntry& entry : catalog_.entries()) {
+      if (entry.state != PluginState::kLoaded || entry.manifest.name != plugin.name) continue;
+      provider.fallback = entry.manifest.fallback;
+      provider.options.insert(entry.options.begin(), entry.options.end());
+    }
+    provider.device_index = TakeDevice(plugin, &provider.options);
+    chosen_.push_back(std::move(provider));
+  }
+
+  void CheckNames() const {
+    for (const auto& [name, unused] : options_.provider_options) {
+      const bool used = std::any_of(chosen_.begin(), chosen_.end(), [&, &name = name](const ChosenProvider& provider) {
+        return provider.plugin->name == name;
+      });
+      if (used) continue;
+      Fail(StatusCode::kInvalidArgument, "options were given for provider '{}', which this session doesn't use{}", name,
+           WhyUnused(name));
+    }
+  }
+
+  std::string WhyUnused(const std::string& name) const {
+    for (const PluginEntry& entry : catalog_.entries()) {
+      if (entry.manifest.name != name || entry.state == PluginState::kShadowed) continue;
+      if (IsUsable(entry)) return "; add it to the session's providers";
+      return fmt::format(" because it can't: {}: {}", PluginStateName(entry.state), entry.message);
+    }
+    return "; see `epiphyte plugins` for the installed ones";
+  }
+
+  Catalog& catalog_;
+  const SessionOptions& options_;
+  std::set<std::string> listed_;
+  std::vector<ChosenProvider> chosen_;
+  std::string first_failure_;
+};
+
 }  // namespace
+
+std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionOptions& options) {
+  return Chooser(catalog, options).Choose();
+}
 
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
                                         const ProgressFunction& progress) {
-  std::vector<PluginEntry> entries = catalog.entries();
-  auto usable = [](const PluginEntry& entry) {
-    return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
-  };
-  auto entry_of = [&](std::string_view name) -> const PluginEntry* {
-    auto found = std::find_if(entries.begin(), entries.end(),
-                              [&](const PluginEntry& entry) { return usable(entry) && entry.manifest.name == name; });
-    return found == entries.end() ? nullptr : &*found;
-  };
   std::vector<ProviderSlot> slots;
-  auto add = [&](const LoadedPlugin& plugin, std::map<std::string, std::string> chosen, bool listed) {
-    ProviderSlot slot;
-    slot.plugin = &plugin;
-    slot.listed = listed;
-    const PluginEntry* entry = entry_of(plugin.name);
-    slot.fallback = entry != nullptr && entry->manifest.fallback;
+  for (ChosenProvider& chosen : ChooseProviders(catalog, options)) {
     ProviderConfig config;
-    config.options = std::move(chosen);
-    auto given = options.provider_options.find(plugin.name);
-    if (given != options.provider_options.end()) config.options.insert(given->second.begin(), given->second.end());
-    if (entry != nullptr) config.options.insert(entry->options.begin(), entry->options.end());
+    config.options = std::move(chosen.options);
     config.thread_pool = thread_pool;
-    config.device = slot.device_index = DeviceIndex(plugin.name, config.options);
+    config.device = chosen.device_index;
     config.context_enabled = context_enabled;
     config.progress = progress;
     config.share = share;
-    slot.provider = Provider::Create(plugin, config);
-    slots.push_back(std::move(slot));
-  };
-
-  std::set<std::string> names;
-  for (const ProviderChoice& choice : options.providers) {
-    if (!names.insert(choice.name).second) {
-      Fail(StatusCode::kInvalidArgument, "provider '{}' is listed twice; list each once, in order of priority",
-           choice.name);
-    }
-    add(catalog.Load(choice.name), choice.options, true);
-  }
-  bool want_fallback = !options.GetBool("session.disable_cpu_ep_fallback");
-  const PluginEntry* fallback = nullptr;
-  for (const PluginEntry& entry : entries) {
-    if (!usable(entry) || names.contains(entry.manifest.name)) continue;
-    if (entry.manifest.fallback) {
-      if (fallback == nullptr) fallback = &entry;
+    ProviderSlot slot;
+    slot.plugin = chosen.plugin;
+    slot.listed = chosen.listed;
+    slot.fallback = chosen.fallback;
+    slot.device_index = chosen.device_index;
+    try {
+      slot.provider = Provider::Create(*chosen.plugin, config);
+    } catch (const Error& error) {
+      if (chosen.listed || chosen.has_options || chosen.fallback) throw;
+      Log(LogLevel::kWarning, "session", "provider '{}' is left out: {}", chosen.plugin->name, error.message());
       continue;
     }
-    if (!options.providers.empty()) continue;
-    try {
-      add(catalog.Load(entry.manifest.name), {}, false);
-    } catch (const Error& error) {
-      Log(LogLevel::kWarning, "session", "provider '{}' is left out: {}", entry.manifest.name, error.message());
-    }
-  }
-  if (want_fallback && fallback != nullptr) add(catalog.Load(fallback->manifest.name), {}, false);
-  for (const auto& [name, unused] : options.provider_options) {
-    if (std::none_of(slots.begin(), slots.end(),
-                     [&, &name = name](const ProviderSlot& slot) { return slot.plugin->name == name; })) {
-      Fail(StatusCode::kInvalidArgument,
-           "options were given for provider '{}', which this session doesn't use; list it, or see `epiphyte plugins` "
-           "for the installed ones",
-           name);
-    }
+    slots.push_back(std::move(slot));
   }
   if (slots.empty()) {
-    Fail(StatusCode::kNotFound,
-         "no usable provider is installed; run `epiphyte doctor` to see what was found and why it can't be used");
+    Fail(StatusCode::kNotFound, "no installed provider works; run `epiphyte doctor` to see what is wrong with each");
   }
   return slots;
 }

@@ -1,13 +1,18 @@
-// Provider list: which providers a session uses, in order, and with which options.
+// Provider list: which providers a session uses, in order, and with which options. The one place that decides it.
 //
-// With a list in the session options: exactly these, in that order. Without: every usable plugin in the catalog's
-// order. The fallback provider (a manifest says `fallback: true`) is added last if it isn't there already, unless
-// session.disable_cpu_ep_fallback is 1.
+// With a list in the session options: exactly these, in that order; the fallback provider (a manifest says
+// `fallback: true`) is added last if it isn't there already, unless session.disable_cpu_ep_fallback is 1. Without a
+// list: every usable plugin in the catalog's order, the fallback provider in its place among them by its priority.
+//
+// A plugin that was named, in the list or by options given for it, must work; of the others those that don't are left
+// out with a warning in the log.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/abi/provider.h"
@@ -16,19 +21,36 @@
 
 namespace epiphyte::core {
 
+// The option of every provider that is the host's: which of the plugin's devices to use, a number from 0. It comes from
+// where all options come from, and the plugin is given the device instead of the option.
+inline constexpr std::string_view kDeviceOption = "device";
+
+struct ChosenProvider {
+  const LoadedPlugin* plugin = nullptr;
+  bool listed = false;       // the user asked for it by name
+  bool fallback = false;     // takes what nobody else does; its nodes stay plain in a context model unless it is listed
+  bool has_options = false;  // the user gave it options
+  uint32_t device_index = 0;
+  // The plugin's: the session's own, then the policy's, then the manifest's.
+  std::map<std::string, std::string> options;
+};
+
+// Opens the libraries that are needed and makes no provider. Throws NOT_FOUND or EP_FAIL for one that was named and
+// can't be used, INVALID_ARGUMENT for options of one that the session doesn't use and for an impossible device.
+std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionOptions& options);
+
 struct ProviderSlot {
   const LoadedPlugin* plugin = nullptr;
   std::shared_ptr<Provider> provider;
-  bool listed = false;    // the user asked for it by name
-  bool fallback = false;  // takes what nobody else does; its nodes stay plain in a context model unless it is listed
+  bool listed = false;  // see ChosenProvider
+  bool fallback = false;
 
   const Device* device() const { return plugin->devices.empty() ? nullptr : &plugin->devices[device_index]; }
   uint32_t device_index = 0;
 };
 
-// `progress` takes the place of the options' own; it may be empty.
-// Throws NOT_FOUND or EP_FAIL for a listed provider that can't be used; unlisted ones are left out with a warning in
-// the log.
+// Those that ChooseProviders names, made. `progress` takes the place of the options' own; it may be empty. Throws what
+// ChooseProviders throws, and a named provider's own error.
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
                                         const ProgressFunction& progress);

@@ -36,6 +36,27 @@ std::vector<std::string> SplitNames(const std::string& list) {
   return names;
 }
 
+// Of each provider, why no context came of it.
+std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Placement& placement) {
+  std::vector<std::string> reasons;
+  for (const ProviderSlot& slot : providers) {
+    const std::string& name = slot.plugin->name;
+    const auto nodes = std::count_if(placement.nodes.begin(), placement.nodes.end(),
+                                     [&](const NodePlacement& node) { return node.provider == name; });
+    if (nodes == 0) {
+      reasons.push_back(fmt::format("'{}' got no node", name));
+    } else if (!slot.provider->SupportsContexts()) {
+      reasons.push_back(fmt::format("'{}' makes no contexts of its {} nodes", name, nodes));
+    } else {
+      reasons.push_back(
+          fmt::format("the {} nodes of '{}' stay plain because it is only the fallback; add it to the "
+                      "session's providers to have them compiled",
+                      nodes, name));
+    }
+  }
+  return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
 }  // namespace
 
 SessionBuilder::SessionBuilder(Environment& environment, const SessionOptions& options, ThreadPool* pool,
@@ -516,9 +537,8 @@ void SessionBuilder::WriteContextModel() {
   }
   const bool empty = none();
   if (empty) {
-    Log(LogLevel::kWarning, "context",
-        "no context model was written for '{}': no provider that makes contexts got a node; list one that does",
-        generator_->target().source_model_name);
+    Log(LogLevel::kWarning, "context", "no context model was written for '{}': {}",
+        generator_->target().source_model_name, WhyNoContexts(providers_, partitions_.placement));
   }
   for (size_t i = 0; i < providers_.size(); ++i) {
     if (!makes[i] && !owes(providers_[i])) continue;

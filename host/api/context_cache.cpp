@@ -21,6 +21,10 @@ std::vector<CacheEntry> ListCache(const std::filesystem::path& folder) {
   return Translate([&] { return Convert(core::CacheFolder(folder).List(/*verify=*/false)); });
 }
 
+std::string CacheProblem(const std::filesystem::path& folder) {
+  return Translate([&] { return core::CacheTrust(core::CacheFolder(folder).path()).problem(); });
+}
+
 std::vector<CacheEntry> VerifyCache(const std::filesystem::path& folder) {
   return Translate([&] { return Convert(core::CacheFolder(folder).List(/*verify=*/true)); });
 }

@@ -74,10 +74,16 @@ void PrintProblems(const std::vector<CacheEntry>& entries) {
   }
 }
 
+void PrintFolderProblem(const std::string& problem) {
+  if (!problem.empty()) std::cout << "sessions don't use this cache: " << Printable(problem) << '\n';
+}
+
 void List(const CacheFlags& flags) {
   const std::vector<CacheEntry> entries = ListCache(flags.folder);
+  const std::string problem = CacheProblem(flags.folder);
   if (flags.json) {
-    PrintJson({{"folder", flags.folder}, {"size", SizeOf(entries)}, {"entries", Describe(entries)}});
+    PrintJson(
+        {{"folder", flags.folder}, {"problem", problem}, {"size", SizeOf(entries)}, {"entries", Describe(entries)}});
     return;
   }
   Table table({"KEY", "MODEL", "PROVIDERS", "SIZE", "LAST USED"});
@@ -87,23 +93,29 @@ void List(const CacheFlags& flags) {
   }
   if (!entries.empty()) table.Print();
   std::cout << CountAndSize(entries) << '\n';
+  PrintFolderProblem(problem);
   PrintProblems(entries);
 }
 
 void Verify(const CacheFlags& flags) {
   const std::vector<CacheEntry> entries = VerifyCache(flags.folder);
+  const std::string problem = CacheProblem(flags.folder);
   size_t broken = 0;
   for (const CacheEntry& entry : entries) broken += entry.problem.empty() ? 0 : 1;
   if (flags.json) {
-    PrintJson({{"folder", flags.folder}, {"broken", broken}, {"entries", Describe(entries)}});
+    PrintJson({{"folder", flags.folder}, {"problem", problem}, {"broken", broken}, {"entries", Describe(entries)}});
   } else {
     std::cout << CountAndSize(entries) << ", " << broken << " broken\n";
+    PrintFolderProblem(problem);
     PrintProblems(entries);
   }
   if (broken != 0) {
     throw Error(StatusCode::kInvalidGraph,
                 std::to_string(broken) + " of " + std::to_string(entries.size()) + " entries in '" + flags.folder +
                     "' are broken; sessions compile them again, epiphyte cache gc removes them");
+  }
+  if (!problem.empty()) {
+    throw Error(StatusCode::kInvalidGraph, "sessions don't use the cache '" + flags.folder + "': " + problem);
   }
 }
 

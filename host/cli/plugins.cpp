@@ -22,9 +22,9 @@ void PrintTable(const std::vector<PluginInfo>& plugins, const std::vector<Search
   }
   table.Print();
   for (const PluginInfo& plugin : plugins) {
-    if (plugin.message.empty()) continue;
-    std::cout << Printable(plugin.name.empty() ? plugin.manifest.string() : plugin.name) << ": "
-              << Printable(plugin.message) << '\n';
+    const std::string name = Printable(plugin.name.empty() ? plugin.manifest.string() : plugin.name);
+    if (!plugin.message.empty()) std::cout << name << ": " << Printable(plugin.message) << '\n';
+    for (const std::string& note : plugin.notes) std::cout << name << ": note: " << Printable(note) << '\n';
   }
 }
 

@@ -2,8 +2,9 @@
 // so that intermediate results stay in the cache. The fusion pass writes it, ops/fused_elementwise.cpp runs it.
 //
 // As attributes of a node: "code" holds three integers an instruction (operation, operand a, operand b), "parameters"
-// two floats an instruction. An operand is 2i for input i, 2i+1 for the result of instruction i, -1 for parameter 0.
-// The last instruction makes the output.
+// two floats an instruction. An operand is 2i for input i, 2i+1 for the result of an earlier instruction i, -1 for
+// parameter 0, which one operand of a binary operation may be; operand b of the others is -1. The last instruction
+// makes the output.
 #pragma once
 
 #include <cstddef>
@@ -60,6 +61,10 @@ struct ElementwiseProgram {
   };
   std::vector<Instruction> instructions;
 };
+
+struct NodeDef;
+// The program of a node, checked: each operand is there. Throws OpError(EP_STATUS_INVALID_GRAPH).
+ElementwiseProgram ReadElementwiseProgram(const NodeDef& node);
 
 // One instruction over n elements; y may be an operand. `b` is null where it is parameter 0, and so is `a`.
 void RunBinary(ElementwiseOp op, const float* a, const float* b, float number, float* y, int64_t n);

@@ -21,7 +21,8 @@
 //     void Register_relu(KernelRegistry& registry) { registry.Add<ReluKernel>("Relu", 1, {kFloats}); }
 //     }  // namespace epiphyte::cpu
 //
-// The build collects the Register_<stem> functions by itself.
+// and a row in signatures_onnx.cpp: {"Relu", 1, "X:T -> Y:T", ""}. The build collects the Register_<stem> functions by
+// itself. What arrives in Run has the types of the signature, and the type of the entry that the kernel was made for.
 //
 // Errors: throw OpError. Shapes and data are checked by the kernel: they come from files.
 #pragma once
@@ -42,6 +43,7 @@
 
 #include "epiphyte/ep_graph.h"
 #include "epiphyte/ep_status.h"
+#include "plugins/cpu/signature.h"
 #include "plugins/cpu/tensor.h"
 
 namespace epiphyte::cpu {
@@ -135,8 +137,8 @@ class KernelInit {
   // As Constant, but its data is valid during construction only: for kernels that pack a constant and drop it, so that
   // it is never copied.
   virtual const Tensor* PeekConstant(size_t i) const { return Constant(i); }
-  // What a loaded context holds under `key`, in whatever format: for a kernel that wants another one and can convert it.
-  // Null when there is none. The bytes come from a file: check them.
+  // What a loaded context holds under `key`, in whatever format: for a kernel that wants another one and can convert
+  // it. Null when there is none. The bytes come from a file: check them.
   virtual const void* StoredPacked(std::string_view /*key*/, std::string* /*format*/, uint64_t* /*bytes*/) const {
     return nullptr;
   }
@@ -226,21 +228,8 @@ class Kernel {
   virtual void Run(OpContext& context) const = 0;
 };
 
-// Sets of element types for KernelRegistry.
-using TypeSet = uint64_t;
-constexpr TypeSet TypeBit(ElementType type) { return TypeSet{1} << type; }
-template <typename... T>
-constexpr TypeSet Types(T... types) {
-  return (TypeBit(types) | ... | 0);
-}
-inline constexpr TypeSet kFloats = Types(EP_TYPE_FLOAT, EP_TYPE_DOUBLE, EP_TYPE_FLOAT16, EP_TYPE_BFLOAT16);
-inline constexpr TypeSet kSigned = Types(EP_TYPE_INT8, EP_TYPE_INT16, EP_TYPE_INT32, EP_TYPE_INT64);
-inline constexpr TypeSet kUnsigned = Types(EP_TYPE_UINT8, EP_TYPE_UINT16, EP_TYPE_UINT32, EP_TYPE_UINT64);
-inline constexpr TypeSet kIntegers = kSigned | kUnsigned;
-inline constexpr TypeSet kNumbers = kFloats | kIntegers;
-inline constexpr TypeSet kAnyType = ~TypeSet{0};
-
-// Which operators there are, from which version to which, and for which element types of the first input.
+// Which operators there are, from which version to which, and for which element types of the first input. What the
+// other inputs and the outputs may be is the operator's signature.
 class KernelRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Kernel>(const KernelInit& init)>;
@@ -259,10 +248,19 @@ class KernelRegistry {
         Entry{first_version, last_version, types, [](const KernelInit& init) { return std::make_unique<K>(init); }});
   }
 
-  // The first entry that fits an operator, or null with the reason in *why: no such operator, version, or type. Type
-  // UNDEFINED (not known before the run) fits every entry.
-  const Entry* Find(std::string_view domain, std::string_view op_type, int64_t since_version, ElementType type,
-                    std::string* why) const;
+  // The kernel for a node. Not `certain`: an input's type isn't known yet, so `entry` is no more than what may do, and
+  // the kernel is chosen once more when inputs arrive.
+  struct Choice {
+    const Entry* entry = nullptr;
+    const Signature* signature = nullptr;
+    bool certain = false;
+  };
+  // The first entry that fits. A null entry with the reason in *why when there is none: no such operator or version
+  // (then the signature is null too), or arguments that don't fit the signature or that no kernel takes.
+  Choice Find(std::string_view domain, std::string_view op_type, int64_t since_version,
+              std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs, std::string* why) const;
+  // Calls visit(domain, op_type, entry) for every kernel.
+  void ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const;
 
  private:
   struct Key {
@@ -276,7 +274,11 @@ class KernelRegistry {
     static View ToView(View view) { return view; }
     bool operator()(const auto& a, const auto& b) const { return ToView(a) < ToView(b); }
   };
-  std::map<Key, std::vector<Entry>, Less> entries_;  // the entries of an operator in the order in which they were added
+  struct Operator {
+    std::span<const Signature> signatures;
+    std::vector<Entry> entries;  // in the order in which they were added
+  };
+  std::map<Key, Operator, Less> operators_;
 };
 
 // Every Register_<stem> of ops/; the build generates it.

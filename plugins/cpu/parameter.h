@@ -19,10 +19,6 @@ namespace epiphyte::cpu {
 inline constexpr TypeSet kIndexTypes = Types(EP_TYPE_INT32, EP_TYPE_INT64);
 inline constexpr TypeSet kByteTypes = Types(EP_TYPE_INT8, EP_TYPE_UINT8);
 
-constexpr bool Contains(TypeSet types, ElementType type) {
-  return type > 0 && type < 64 && (types & TypeBit(type)) != 0;
-}
-
 // Input i: exactly one element, of any shape, of one of `types`.
 const Tensor& Parameter(OpContext& context, size_t i, std::string_view name, TypeSet types);
 // The same; null when it is left out.

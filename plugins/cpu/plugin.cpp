@@ -37,7 +37,7 @@ EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, 
                                uint64_t reason_capacity) {
   return Guarded(ToPlugin(plugin)->host, [&] {
     std::string why;
-    *verdict = CheckContextHeader(*header, kSource, &why);
+    *verdict = CheckContextHeader(*header, kSource, ToPlugin(plugin)->registry, &why);
     if (reason != nullptr && reason_capacity > 0) {
       const size_t size = std::min<size_t>(why.size(), reason_capacity - 1);
       std::memcpy(reason, why.data(), size);

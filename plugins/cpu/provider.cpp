@@ -11,24 +11,46 @@ namespace {
 
 bool CpuHasBfloat16() { return EffectiveIsa() == "avx512_core_bf16" || EffectiveIsa() == "avx512_core_amx"; }
 
-// Why this plugin can't run a node, or "".
-std::string WhyNot(const EpHostInfo* host, const KernelRegistry& registry, const EpNodeInfo& node) {
-  if (node.subgraph_count != 0) return "control flow is run by the host";
-  ElementType type = EP_TYPE_UNDEFINED;
-  bool found = false;
-  for (uint64_t i = 0; i < node.input_count + node.output_count; ++i) {
-    const EpValueDef* def = i < node.input_count ? node.inputs[i] : node.outputs[i - node.input_count];
-    if (def == nullptr) continue;
-    EpValueDefInfo info = {sizeof info};
-    ThrowIfFailed(host, host->graph->GetValueDefInfo(def, &info), "a value can't be described");
-    if (info.type->kind == EP_KIND_SPARSE_TENSOR) return fmt::format("value '{}' is a sparse tensor", info.name);
-    if (!found) type = ImportType(info.type).type;
-    found = true;
+// Why this plugin can't run a node, or "". Describes the node's arguments in memory that is used again for the next
+// one.
+class NodeCheck {
+ public:
+  NodeCheck(const EpHostInfo* host, const KernelRegistry& registry) : host_(host), registry_(registry) {}
+
+  std::string WhyNot(const EpNodeInfo& node) {
+    if (node.subgraph_count != 0) return "control flow is run by the host";
+    std::string why;
+    if (!Describe(node.inputs, node.input_count, &inputs_, &why) ||
+        !Describe(node.outputs, node.output_count, &outputs_, &why))
+      return why;
+    if (registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why).entry == nullptr)
+      return why;
+    return {};
   }
-  std::string why;
-  if (registry.Find(node.domain, node.op_type, node.since_version, type, &why) == nullptr) return why;
-  return {};
-}
+
+ private:
+  bool Describe(const EpValueDef* const* values, uint64_t count, std::vector<ArgumentType>* arguments,
+                std::string* why) {
+    arguments->clear();
+    for (uint64_t i = 0; i < count; ++i) {
+      ArgumentType& argument = arguments->emplace_back();
+      if (values[i] == nullptr) continue;
+      EpValueDefInfo info = {sizeof info};
+      ThrowIfFailed(host_, host_->graph->GetValueDefInfo(values[i], &info), "a value can't be described");
+      if (info.type != nullptr && info.type->kind == EP_KIND_SPARSE_TENSOR) {
+        *why = fmt::format("value '{}' is a sparse tensor", info.name);
+        return false;
+      }
+      argument = ToArgument(ImportValueInfo(info));
+    }
+    return true;
+  }
+
+  const EpHostInfo* host_;
+  const KernelRegistry& registry_;
+  std::vector<ArgumentType> inputs_;
+  std::vector<ArgumentType> outputs_;
+};
 
 }  // namespace
 
@@ -59,11 +81,12 @@ void Provider::GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const
   EpGraphInfo info = {sizeof info};
   ThrowIfFailed(host, host->graph->GetGraphInfo(graph, &info));
   std::vector<const EpNode*> supported;
+  NodeCheck check(host, plugin_.registry);
   for (uint64_t i = 0; i < info.node_count; ++i) {
     EpNodeInfo node = {sizeof node};
     ThrowIfFailed(host, host->graph->GetNodeInfo(info.nodes[i], &node));
     if ((node.flags & EP_NODE_PLACED) != 0) continue;
-    const std::string why = WhyNot(host, plugin_.registry, node);
+    const std::string why = check.WhyNot(node);
     if (why.empty()) {
       supported.push_back(info.nodes[i]);
     } else {
@@ -205,6 +228,7 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
                                 node.partition_name, found->def.inputs.size(), found->def.outputs.size(),
                                 info.input_count, info.output_count));
     PlanConfig config = MakePlanConfig(progress, node.partition_name);
+    config.origin = PlanOrigin::kContext;
     config.packed_is_current = owner->key == ContextKey::Here(threads_.count, bfloat16_);
     // Copied, not moved: two nodes may name the same partition.
     std::shared_ptr<const Plan> plan = Plan::Build(found->def, config, found->packed);

@@ -60,5 +60,21 @@ TEST(Sha256OfFile, NamesAFileThatIsNotThere) {
   EXPECT_THAT(message, HasSubstr("/nonexistent/library.so"));
 }
 
+TEST(HmacSha256, AgreesWithThePublishedVectors) {  // RFC 4231, cases 1, 2 and 6
+  EXPECT_EQ(HmacSha256(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(HmacSha256("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(HmacSha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST(SameDigest, ComparesAllOfBoth) {
+  EXPECT_TRUE(SameDigest("abc", "abc"));
+  EXPECT_FALSE(SameDigest("abc", "abd"));
+  EXPECT_FALSE(SameDigest("abc", "ab"));
+  EXPECT_FALSE(SameDigest("", "a"));
+}
+
 }  // namespace
 }  // namespace epiphyte::core

@@ -330,11 +330,16 @@ std::vector<ValueInfo> OpRunner::InputInfos() const {
 }
 
 void OpRunner::Run() {
-  ElementType type = output_types_.empty() ? EP_TYPE_UNDEFINED : output_types_[0];
-  if (!inputs_.empty()) type = inputs_[0].kind == Datum::Kind::kTensor ? inputs_[0].tensor.type : EP_TYPE_UNDEFINED;
+  // By the first input alone, so that what the kernel itself checks is tested; plans are verified elsewhere.
+  std::vector<cpu::ArgumentType> inputs;
+  for (const ValueInfo& info : InputInfos())
+    inputs.push_back({true, EP_KIND_UNKNOWN, inputs.empty() ? info.type : EP_TYPE_UNDEFINED, -1});
+  std::vector<cpu::ArgumentType> outputs;
+  if (!output_types_.empty()) outputs.push_back({true, EP_KIND_UNKNOWN, output_types_[0], -1});
   const cpu::KernelRegistry& registry = registry_ != nullptr ? *registry_ : AllKernels();
   std::string why;
-  const auto* entry = registry.Find(node_.domain, node_.op_type, node_.since_version, type, &why);
+  const cpu::KernelRegistry::Entry* const entry =
+      registry.Find(node_.domain, node_.op_type, node_.since_version, inputs, outputs, &why).entry;
   if (entry == nullptr) throw cpu::OpError(EP_STATUS_NOT_IMPLEMENTED, why);
   state_.reset();
   packed_.clear();

@@ -107,6 +107,7 @@ TEST(Frame, AnInputOfAnotherTypeThanDeclaredIsRefused) {
   b.Output(b.Node("Softmax", 13, {b.Input({2})}, {2}));
   cpu::PlanDef def = b.Take();
   def.values[def.inputs[0]].type = EP_TYPE_DOUBLE;
+  def.values[def.outputs[0]].type = EP_TYPE_DOUBLE;
   PlanRunner runner(std::move(def), false);
   EXPECT_THROW(runner.Run({{1, 2}}), cpu::OpError);
 }

@@ -52,12 +52,18 @@ FakeRun& ToRun(EpRun* run) { return *reinterpret_cast<FakeRun*>(run); }
 EpStatus* AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
                          void** data) {
   FakeRun& fake = ToRun(run);
-  if (index >= fake.outputs.size() || type != EP_TYPE_FLOAT) return Create(EP_STATUS_INVALID_ARGUMENT, "bad output");
+  if (index >= fake.outputs.size()) return Create(EP_STATUS_INVALID_ARGUMENT, "bad output");
   FakeRun::Output& output = fake.outputs[index];
   ++output.allocations;
   output.dims.assign(dims, dims + rank);
-  output.data.assign(CountOf(output.dims), -777.0f);
-  output.memory = Guarded(output.data);
+  const auto count = static_cast<uint64_t>(CountOf(output.dims));
+  output.bytes = cpu::ElementBytes(type, count);
+  if (type == EP_TYPE_FLOAT) {
+    output.data.assign(count, -777.0f);
+    output.memory = Guarded(output.data);
+  } else {
+    output.memory = GuardedMemory(output.bytes);
+  }
   *data = output.memory.get();
   return nullptr;
 }
@@ -137,11 +143,12 @@ int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int3
   return node.outputs[0];
 }
 
-PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData> packed) {
+PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData> packed, cpu::PlanOrigin origin) {
   if (fused) cpu::Fuse(def);
   cpu::PlanConfig config;
   config.registry = &AllKernels();
   config.threads = {&kServices, nullptr, 1};
+  config.origin = origin;
   plan_ = cpu::Plan::Build(std::move(def), config, std::move(packed));
 }
 

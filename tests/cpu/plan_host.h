@@ -30,7 +30,8 @@ struct FakeRun {
     int allocations = 0;
     std::vector<int64_t> dims;
     std::shared_ptr<void> memory;  // guarded; what the plan writes to
-    std::vector<float> data;       // a copy of it, once the run is over
+    uint64_t bytes = 0;            // of it
+    std::vector<float> data;       // a copy of it, once the run is over, when it holds floats
   };
   std::vector<Output> outputs;
 };
@@ -44,6 +45,7 @@ class PlanBuilder {
   int32_t Node(std::string op_type, int64_t version, std::vector<int32_t> inputs, std::vector<int64_t> output_dims,
                std::vector<cpu::AttributeValue> attributes = {});
   void Output(int32_t value) { def_.outputs.push_back(value); }
+  cpu::ValueInfo& Info(int32_t value) { return def_.values[static_cast<size_t>(value)]; }
   // Constants stay in the builder's memory, as a host's would: borrowed until the plan is built.
   cpu::PlanDef Take() { return std::move(def_); }
 
@@ -54,7 +56,8 @@ class PlanBuilder {
 class PlanRunner {
  public:
   // `fused`: after the plugin's fusions.
-  explicit PlanRunner(cpu::PlanDef def, bool fused = true, std::vector<cpu::PackedData> packed = {});
+  explicit PlanRunner(cpu::PlanDef def, bool fused = true, std::vector<cpu::PackedData> packed = {},
+                      cpu::PlanOrigin origin = cpu::PlanOrigin::kMadeNow);
 
   // Inputs take the shapes they were declared with, unless others are given. The first output.
   std::vector<float> Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims = {});

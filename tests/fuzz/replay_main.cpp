@@ -1,14 +1,18 @@
-// Replays deterministic mutations of a target's seeds: every truncation of the small ones, and flipped, removed,
-// repeated and overwritten bytes. What matters is that the target returns.
+// Replays deterministic mutations of a target's seeds: every truncation of the small ones, and changes. What matters is
+// that the target returns.
 //
 //   model_replay                  replays
+//   model_replay --cases N        replays N changes, spread over the seeds, and no truncations
+//       [--from CASE]             … beginning with this one
+//       [--keep FILE]             … and writes each input there before it is tried, so that the last one is a finding
 //   model_replay FILE...          tries these inputs alone, such as one that a fuzzer found
 //   model_replay --seeds FOLDER   writes the seeds there, for a fuzzer to begin with
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <random>
+#include <string_view>
 
 #include "tests/fuzz/fuzz_target.h"
 
@@ -18,29 +22,17 @@ void Try(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
 }
 
-std::string Mutate(std::string input, std::mt19937& random) {
-  for (uint32_t change = 0; change <= random() % 4 && !input.empty(); ++change) {
-    size_t at = random() % input.size();
-    switch (random() % 5) {
-      case 0: input[at] = static_cast<char>(input[at] ^ (1 << random() % 8)); break;
-      case 1: input[at] = static_cast<char>(random()); break;
-      case 2: input.erase(at, 1 + random() % 8); break;
-      case 3: input.insert(at, input.substr(random() % input.size(), 1 + random() % 16)); break;
-      case 4: input.replace(at, 1, std::string(1 + random() % 9, '\xFF')); break;
-    }
-  }
-  return input;
+bool WriteTo(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  if (file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) return true;
+  std::fprintf(stderr, "'%s' can't be written; give a folder that exists\n", path.c_str());
+  return false;
 }
 
 int WriteSeeds(const std::string& folder) {
   int number = 0;
-  for (const std::string& seed : SeedInputs()) {
-    std::ofstream file(folder + "/seed_" + std::to_string(number++), std::ios::binary);
-    if (!file.write(seed.data(), static_cast<std::streamsize>(seed.size())).flush()) {
-      std::fprintf(stderr, "seeds can't be written to '%s'; give a folder that exists\n", folder.c_str());
-      return 1;
-    }
-  }
+  for (const std::string& seed : SeedInputs())
+    if (!WriteTo(folder + "/seed_" + std::to_string(number++), seed)) return 1;
   return 0;
 }
 
@@ -56,11 +48,21 @@ int TryFiles(char** names, int count) {
   return 0;
 }
 
-}  // namespace
+// Each case has its own random numbers, so that it can be had again without those before it.
+int TryCases(size_t from, size_t cases, const std::string& keep) {
+  const std::vector<std::string> seeds = SeedInputs();
+  for (const std::string& seed : seeds) Try(seed);
+  for (size_t number = from; number < from + cases; ++number) {
+    std::mt19937 random(static_cast<uint32_t>(20240117 + number));
+    const std::string input = Mutate(seeds[number % seeds.size()], random);
+    if (!keep.empty() && !WriteTo(keep, input)) return 1;
+    Try(input);
+  }
+  std::printf("%zu inputs were survived\n", cases);
+  return 0;
+}
 
-int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--seeds") == 0) return WriteSeeds(argv[2]);
-  if (argc > 1) return TryFiles(argv + 1, argc - 1);
+int TryTruncationsAndChanges() {
   std::mt19937 random(20240117);
   size_t tried = 0;
   for (const std::string& seed : SeedInputs()) {
@@ -70,4 +72,25 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu inputs were survived\n", tried);
   return tried > 500 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 1) return TryTruncationsAndChanges();
+  if (argc == 3 && std::strcmp(argv[1], "--seeds") == 0) return WriteSeeds(argv[2]);
+  if (std::strcmp(argv[1], "--cases") != 0) return TryFiles(argv + 1, argc - 1);
+  size_t cases = 0, from = 0;
+  std::string keep;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view option = argv[i];
+    if (option == "--cases") cases = std::strtoull(argv[i + 1], nullptr, 10);
+    if (option == "--from") from = std::strtoull(argv[i + 1], nullptr, 10);
+    if (option == "--keep") keep = argv[i + 1];
+  }
+  if (cases == 0) {
+    std::fprintf(stderr, "--cases needs a number above 0\n");
+    return 1;
+  }
+  return TryCases(from, cases, keep);
 }

@@ -126,6 +126,50 @@ TEST_F(CacheCli, VerifyFindsAFlippedByteAndGcRemovesTheEntry) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
+TEST_F(CacheCli, AFolderThatOthersCanWriteIsReportedAndNotUsed) {
+  EXPECT_FALSE(RunIsCached());
+  EXPECT_TRUE(RunIsCached());
+  fs::permissions(folder_ / "cache", fs::perms{0777});
+  for (const std::string action : {"list", "verify"}) {
+    const int code = action == "verify" ? 1 : 0;
+    EXPECT_THAT(RunJson({"cache", action, "--cache", "cache"}, code)["problem"].get<std::string>(),
+                HasSubstr("can be written by others"));
+    const ProgramResult result = Run({"cache", action, "--cache", "cache"});
+    EXPECT_EQ(result.code, code);
+    EXPECT_THAT(result.out, HasSubstr("sessions don't use this cache: "));
+  }
+  const ProgramResult result = Run({"run", "model.onnx", "--cache", "cache", "--json"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(Json::parse(result.out)["context"], false);
+  EXPECT_THAT(result.err, HasSubstr("can be written by others (mode 0777)"));
+  Run({"cache", "gc", "--cache", "cache"});
+  fs::permissions(folder_ / "cache", fs::perms{0700});
+  EXPECT_TRUE(RunIsCached()) << "nothing was wrong with the entry";
+  EXPECT_EQ(Run({"cache", "verify", "--cache", "cache"}).code, 0);
+}
+
+// With digests that fit, in a folder that is right, but put there by nobody who has the secret.
+TEST_F(CacheCli, AnEntryOfAnotherCacheIsReportedAndCompiledAgain) {
+  RunIsCached();
+  const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
+  fs::rename(entry, folder_ / "entry");
+  fs::remove(folder_ / "cache/secret");
+  EXPECT_FALSE(RunIsCached());
+  fs::remove_all(entry);
+  fs::rename(folder_ / "entry", entry);
+
+  for (const std::string action : {"list", "verify"}) {
+    const Json found = RunJson({"cache", action, "--cache", "cache"}, action == "verify" ? 1 : 0);
+    EXPECT_THAT(found["entries"][0]["problem"].get<std::string>(), HasSubstr("keyed digest"));
+  }
+  const ProgramResult result = Run({"run", "model.onnx", "--cache", "cache", "--json"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(Json::parse(result.out)["context"], false);
+  EXPECT_THAT(result.err, HasSubstr("no session has put it there"));
+  EXPECT_TRUE(RunIsCached());
+  EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0);
+}
+
 TEST_F(CacheCli, TheCommandLineIsChecked) {
   EXPECT_EQ(Run({"cache"}).code, 2);
   EXPECT_EQ(Run({"cache", "list"}).code, 2);

@@ -67,6 +67,18 @@ TEST_F(Cli, PluginsSaysWhatIsWrongWithAManifest) {
   EXPECT_THAT((*bad)["message"].get<std::string>(), HasSubstr("bad.yaml"));
 }
 
+TEST_F(Cli, PluginsAndDoctorNoteAPluginThatOthersCanChange) {
+  folder_.Write("plugins/acme.so", "");
+  folder_.Write("plugins/acme.yaml",
+                "manifest_version: 1\nname: acme\nvendor: V\nversion: 1\nlibrary: acme.so\nabi: \"0.1\"\n");
+  std::filesystem::permissions(folder_ / "plugins", std::filesystem::perms{0777});
+  for (const char* command : {"plugins", "doctor"}) {
+    const ProgramResult result = RunEpiphyte({command}, ".", OnlyPlugins(folder_ / "plugins"));
+    EXPECT_THAT(result.out, HasSubstr("others could change this plugin: folder '")) << command;
+    EXPECT_THAT(result.out, HasSubstr("mode 0777")) << command;
+  }
+}
+
 TEST_F(Cli, DoctorOpensThePlugins) {
   Json json = RunJson({"doctor"});
   auto cpu = std::ranges::find_if(json["plugins"], [](const Json& plugin) { return plugin["name"] == "cpu"; });

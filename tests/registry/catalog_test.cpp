@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::ErrorOf;
 using test::ManifestText;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -185,6 +186,75 @@ TEST_F(CatalogTest, AManifestThatIsNotForThisHostTakesNoNameAway) {
   EXPECT_THAT(listing, ElementsAre(" BadManifest", "acme Ready", "acme WrongPlatform"));
 }
 
+TEST_F(CatalogTest, NorDoesOneWithoutItsLibraryOrForAnotherAbi) {
+  Install("1.yaml", ManifestText("acme", "missing.so"));
+  Install("2.yaml", test::ManifestWith("abi: 7.3"));
+  Install("3.yaml", ManifestText("acme", "lib.so"));
+  Install("4.yaml", ManifestText("acme", "lib.so"));
+  EXPECT_THAT(Listing(), ElementsAre("acme LibraryMissing", "acme AbiTooNew", "acme Ready", "acme Shadowed"));
+}
+
+TEST_F(CatalogTest, WhenTheFirstOfANameCantBeOpenedTheNextHasItsTurn) {
+  folder_.Write("p/second.so", "nor this");
+  Install("1.yaml", ManifestText("acme", "lib.so"));
+  Install("2.yaml", ManifestText("acme", "second.so"));
+  Install("3.yaml", ManifestText("zeta", "second.so"));
+  Catalog catalog(options_, &test::FakeHost());
+  EXPECT_EQ(catalog.entries()[1].state, PluginState::kShadowed);
+  EXPECT_EQ(catalog.TryLoad("acme"), nullptr);
+  for (size_t i : {0, 1}) {
+    EXPECT_EQ(catalog.entries()[i].state, PluginState::kInitFailed) << i;
+    EXPECT_THAT(catalog.entries()[i].message, HasSubstr("is not a shared library"));
+  }
+  EXPECT_EQ(catalog.entries()[2].state, PluginState::kReady) << "nobody asked for it";
+  EXPECT_THAT(ErrorOf(StatusCode::kEpFail, [&] { catalog.Load("acme"); }), HasSubstr("p/lib.so"))
+      << "of several, the one found first is what one wants to know about";
+}
+
+TEST_F(CatalogTest, WhenTheOwnerOfASourceCantBeOpenedTheNextOwnsIt) {
+  Install("1.yaml", ManifestText("high", "lib.so", "sources: [S]\npriority: 2"));
+  Install("2.yaml", ManifestText("low", "lib.so", "sources: [S]\npriority: 1"));
+  Catalog catalog(options_, &test::FakeHost());
+  EXPECT_EQ(catalog.OwnerOfSource("S"), "high");
+  EXPECT_EQ(catalog.TryLoad("high"), nullptr);
+  EXPECT_EQ(catalog.OwnerOfSource("S"), "low");
+  EXPECT_EQ(catalog.entries()[1].state, PluginState::kReady);
+}
+
+TEST_F(CatalogTest, APluginThatOthersCanChangeIsNotedAndRefusedWithRaisedPrivileges) {
+  for (const char* name : {"p", "p/lib.so", "p/a.yaml"}) {
+    Install("a.yaml", ManifestText("acme", "lib.so"));
+    options_.elevated = false;
+    EXPECT_THAT(Only().manifest.notes, IsEmpty());
+    fs::permissions(root_ / name, fs::perms::others_write, fs::perm_options::add);
+    EXPECT_EQ(Only().state, PluginState::kReady);
+    EXPECT_THAT(Only().manifest.notes,
+                ElementsAre(AllOf(HasSubstr((root_ / name).string()), HasSubstr("can be written by others"))));
+    options_.elevated = true;
+    EXPECT_EQ(Only().state, PluginState::kDenied);
+    EXPECT_THAT(Only().message, AllOf(HasSubstr((root_ / name).string()), HasSubstr("raised privileges")));
+    fs::permissions(root_ / name, fs::perms::others_write, fs::perm_options::remove);
+    EXPECT_EQ(Only().state, PluginState::kReady);
+  }
+}
+
+TEST_F(CatalogTest, APluginThatOthersCanChangeTakesNoNameAwayWithRaisedPrivileges) {
+  folder_.Write("q/lib.so", "");
+  folder_.Write("q/a.yaml", ManifestText("acme", "lib.so"));
+  Install("a.yaml", ManifestText("acme", "lib.so"));
+  options_.paths = {root_ / "p", root_ / "q"};
+  options_.elevated = true;
+  fs::permissions(root_ / "p", fs::perms{0777});
+  EXPECT_THAT(Listing(), ElementsAre("acme Denied", "acme Ready"));
+}
+
+TEST_F(CatalogTest, AFallbackComesAfterOthersOfItsPriority) {
+  Install("1.yaml", ManifestText("alpha", "lib.so", "fallback: true"));
+  Install("2.yaml", ManifestText("beta", "lib.so"));
+  Install("3.yaml", ManifestText("gamma", "lib.so", "priority: -1"));
+  EXPECT_THAT(Listing(), ElementsAre("beta Ready", "alpha Ready", "gamma Ready"));
+}
+
 TEST_F(CatalogTest, ADisabledManifestHidesTheOnesBehindIt) {
   Install("1.yaml", ManifestText("acme", "lib.so", "enabled: false"));
   Install("2.yaml", ManifestText("acme", "lib.so"));
@@ -200,6 +270,13 @@ TEST_F(CatalogTest, ASourceBelongsToTheFirstUsablePlugin) {
   EXPECT_EQ(catalog.OwnerOfSource("S"), "high");
   EXPECT_EQ(catalog.OwnerOfSource("U"), "");
   EXPECT_THAT(catalog.entries()[2].message, HasSubstr("source 'S' belongs to plugin 'high'"));
+}
+
+TEST_F(CatalogTest, APluginThatLosesItsSourceTakesNoNameAway) {
+  Install("1.yaml", ManifestText("acme", "lib.so", "sources: [S]\npriority: 1"));
+  Install("2.yaml", ManifestText("acme", "lib.so", "sources: [T]\npriority: 3"));
+  Install("3.yaml", ManifestText("high", "lib.so", "sources: [S]\npriority: 2"));
+  EXPECT_THAT(Listing(), ElementsAre("acme Ready", "high Ready", "acme Shadowed"));
 }
 
 TEST_F(CatalogTest, ThePolicyDecidesOverManifests) {

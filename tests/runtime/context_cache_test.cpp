@@ -9,6 +9,7 @@ namespace {
 using core::CacheFolder;
 using core::Session;
 using core::SessionOptions;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -213,6 +214,50 @@ TEST_F(ContextCacheTest, AModelThatChangesWhileItIsCompiledIsNotKept) {
   EXPECT_FALSE(UseModel(options).cached);
   ASSERT_GT(calls, 0);
   EXPECT_THAT(Entries(), IsEmpty());
+}
+
+// A key without it would be another one.
+TEST_F(ContextCacheTest, ALibraryThatCanNotBeReadLeavesTheSessionUncachedAndSaysSo) {
+  for (const char* name : {"notary.so", "notary.yaml"}) {
+    fs::create_directories(dir_ / "plugins");
+    fs::copy_file(ClerkFolder() / name, dir_ / "plugins" / name);
+  }
+  core::CatalogOptions catalog;
+  catalog.use_environment = catalog.use_user_folder = false;
+  catalog.paths = {dir_ / "plugins"};
+  environment_ = std::make_unique<core::Environment>(std::move(catalog));
+  const std::vector<float> expected = Uncached();  // opens the library
+  fs::remove(dir_ / "plugins/notary.so");
+  SessionOptions options = Options();
+  options.providers = {{"notary", {}}};
+  for (int i = 0; i < 2; ++i) {
+    testing::internal::CaptureStderr();
+    const Use use = UseModel(options);
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(use.cached);
+    EXPECT_EQ(use.numbers, expected);
+    EXPECT_THAT(log, AllOf(HasSubstr("works without the context cache"), HasSubstr("plugins/notary.so'")));
+  }
+  EXPECT_THAT(Entries(), IsEmpty());
+}
+
+// Which of two plugins of one name is used, and with which options, is decided in one place.
+TEST_F(ContextCacheTest, TheOptionsOfAShadowedPluginAreNotPartOfTheKey) {
+  fs::create_directory(dir_ / "behind");
+  const auto use = [&](std::string_view claim) {
+    fs::copy_file(ClerkFolder() / "notary.so", dir_ / "behind/notary.so", fs::copy_options::skip_existing);
+    dir_.Write("behind/notary.yaml",
+               ReadFile(ClerkFolder() / "notary.yaml") + "options: { claim: " + std::string(claim) + " }\n");
+    core::CatalogOptions catalog;
+    catalog.use_environment = catalog.use_user_folder = false;
+    catalog.paths = {ClerkFolder(), dir_ / "behind"};
+    environment_ = std::make_unique<core::Environment>(std::move(catalog));
+    SessionOptions options = Options();
+    options.providers = {{"notary", {}}};
+    return UseModel(options).cached;
+  };
+  EXPECT_FALSE(use("Relu"));
+  EXPECT_TRUE(use("Add"));
 }
 
 // What a plugin says or does about its own contexts.

@@ -25,7 +25,14 @@ typedef struct EpKernel EpKernel;     /* from Compile or LoadContext */
 typedef struct EpKernelState EpKernelState;
 typedef struct EpShareGroup EpShareGroup; /* a workspace that sessions share; see EpProviderConfig */
 
-/* What a session asks of a provider. Valid during CreateProvider only, except `thread_pool`: as long as the provider. */
+/* What a session asks of a provider.
+ *
+ * Options are the plugin's own, but for one: `device`, in a manifest, a policy file or a session, is the host's for
+ * every provider. It says which of the plugin's devices to use, as an index, and arrives as the field `device`,
+ * checked, never among the options. For a key that it doesn't know, or a value that it can't use, CreateProvider fails with
+ * INVALID_ARGUMENT and a message that says what it takes; that message is what the user gets.
+ *
+ * Valid during CreateProvider only, except `thread_pool`: as long as the provider. */
 typedef struct EpProviderConfig {
   uint32_t struct_size;
   uint32_t option_count;

@@ -25,33 +25,15 @@ struct Walk {
 class ElementwiseKernel final : public Kernel {
  public:
   explicit ElementwiseKernel(const KernelInit& init) {
-    const std::vector<int64_t> code = init.node().Ints("code");
-    const std::vector<float> parameters = init.node().Floats("parameters");
-    const size_t count = code.size() / 3;
+    const ElementwiseProgram program = ReadElementwiseProgram(init.node());
     inputs_ = init.node().inputs.size();
-    const auto bad = [] { throw OpError(EP_STATUS_INVALID_GRAPH, "its element-wise program makes no sense"); };
-    if (count == 0 || count > kMostElementwiseInstructions || code.size() % 3 != 0 || parameters.size() != count * 2 ||
-        inputs_ == 0 || inputs_ > kMostElementwiseInputs)
-      bad();
+    const size_t count = program.instructions.size();
     std::vector<size_t> last_read(count, 0);
     for (size_t i = 0; i < count; ++i) {
-      const int64_t* item = code.data() + i * 3;
-      if (item[0] < 0 || item[0] >= static_cast<int64_t>(ElementwiseOp::kCount)) bad();
-      Step step{static_cast<ElementwiseOp>(item[0]),
-                static_cast<int32_t>(item[1]),
-                static_cast<int32_t>(item[2]),
-                0,
-                parameters[i * 2],
-                parameters[i * 2 + 1]};
-      for (int operand = 1; operand <= (IsBinary(step.op) ? 2 : 1); ++operand) {
-        const int64_t reference = item[operand];
-        const bool parameter = reference == -1 && IsBinary(step.op) && item[3 - operand] != -1;
-        const bool input = reference >= 0 && reference % 2 == 0 && reference / 2 < static_cast<int64_t>(inputs_);
-        const bool result = reference >= 0 && reference % 2 == 1 && reference / 2 < static_cast<int64_t>(i);
-        if (!parameter && !input && !result) bad();
-        if (result) last_read[reference / 2] = i;
-      }
-      steps_.push_back(step);
+      const ElementwiseProgram::Instruction& from = program.instructions[i];
+      for (int32_t operand : {from.a, from.b})
+        if (operand >= 0 && operand % 2 == 1) last_read[static_cast<size_t>(operand / 2)] = i;
+      steps_.push_back({from.op, from.a, from.b, 0, from.p0, from.p1});
     }
     // Results share registers: one is free again after its last reader, which may write over it.
     std::vector<int32_t> free;

@@ -4,8 +4,9 @@
 //     table      a FlatBuffer (plan.fbs)
 //     data       constants and packed weights, each at a multiple of 64; equal ones once, whichever plan they are of
 //
-// Nothing in it is trusted: digests are compared, the FlatBuffer is verified, and every index, offset, count and size
-// is checked before use. The same plans give the same bytes.
+// Nothing in it is trusted: digests are compared, the FlatBuffer is verified, and every offset, count and size is
+// checked before use; what the plans in it say is verified before kernels are built of them (verify.h). The same plans
+// give the same bytes.
 #pragma once
 
 #include <memory>
@@ -58,6 +59,7 @@ struct LoadedContext {
 };
 
 // The verdict on a context that is known by its description, by its bytes, or by both. `reason` is one line.
-EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, std::string* reason);
+EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
+                                    const KernelRegistry& registry, std::string* reason);
 
 }  // namespace epiphyte::cpu

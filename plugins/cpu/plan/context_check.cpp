@@ -28,7 +28,8 @@ struct Finding {
 
 }  // namespace
 
-EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, std::string* reason) {
+EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
+                                    const KernelRegistry& registry, std::string* reason) {
   Finding finding;
   if (!View(header.source).empty() && header.source != source) {
     *reason = fmt::format("its source is '{}', the cpu provider's is '{}'", header.source, source);
@@ -62,7 +63,9 @@ EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_v
   if (has_sdk || has_hardware) finding.Compare(node);
   if (header.blob != nullptr) {
     try {
-      finding.Compare(LoadedContext::Parse(header.blob, header.blob_size, ContextDigests::kAll).key);
+      const LoadedContext context = LoadedContext::Parse(header.blob, header.blob_size, ContextDigests::kAll);
+      finding.Compare(context.key);
+      for (const LoadedPlan& plan : context.plans) VerifyPlan(plan.def, plan.packed, registry, PlanOrigin::kContext);
     } catch (const OpError& error) {
       finding.Add(EP_CONTEXT_UNSUPPORTED, error.what());
     }

@@ -15,6 +15,7 @@ Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : 
   const PlanDef& def = plan.def();
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
+  if (plan.has_late_kernels()) late_.resize(plan.node_count());
   for (const ConstantDef& constant : def.constants) {
     Datum& datum = slots_[constant.value].datum;
     datum.kind = Datum::Kind::kTensor;
@@ -28,6 +29,9 @@ Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : 
       CheckType(def.inputs[i], view->tensor->element_type);
     else if (view != nullptr && declared.kind == EP_KIND_TENSOR)
       FailOp("input '{}' is no tensor; one of {} expected", declared.name, TypeName(declared.type));
+    if (view != nullptr && (declared.kind == EP_KIND_SEQUENCE || declared.kind == EP_KIND_MAP) &&
+        view->kind != declared.kind)
+      FailOp("input '{}' is no {}; one is expected", declared.name, declared.kind == EP_KIND_MAP ? "map" : "sequence");
   }
   AppendSignature(info, signature_);
   if (auto known = plan.FindMemoryPlan(signature_)) {
@@ -44,10 +48,37 @@ Frame::~Frame() {
 
 uint64_t Frame::memory_bytes() const { return (memory_plan_ ? memory_plan_->arena_bytes : 0) + scratch_size_; }
 
-void Frame::CheckType(int32_t value, ElementType type) const {
-  const ValueInfo& declared = plan_.def().values[value];
-  if (declared.type != EP_TYPE_UNDEFINED && type != declared.type)
-    FailOp("value '{}' is of type {}; {} expected", declared.name, TypeName(type), TypeName(declared.type));
+void Frame::FailType(int32_t value, ElementType type) const {
+  const ValueInfo& declared = plan_.def().values[static_cast<size_t>(value)];
+  FailOp("value '{}' is of type {}; {} expected", declared.name, TypeName(type), TypeName(declared.type));
+}
+
+namespace {
+
+ArgumentType ToArgument(const Datum& datum) {
+  switch (datum.kind) {
+    case Datum::Kind::kTensor: return {true, EP_KIND_TENSOR, datum.tensor.type, -1};
+    case Datum::Kind::kSequence: return {true, EP_KIND_SEQUENCE, EP_TYPE_UNDEFINED, -1};
+    case Datum::Kind::kMap: return {true, EP_KIND_MAP, EP_TYPE_UNDEFINED, -1};
+    case Datum::Kind::kEmptyOptional: return {true, EP_KIND_OPTIONAL, EP_TYPE_UNDEFINED, -1};
+    case Datum::Kind::kAbsent: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+const Kernel& Frame::ChooseKernel(int32_t node) {
+  arrived_.clear();
+  for (size_t i = 0; i < input_count_; ++i)
+    arrived_.push_back(inputs_[i] < 0 ? ArgumentType() : ToArgument(slots_[static_cast<size_t>(inputs_[i])].datum));
+  LateChoice& choice = late_[static_cast<size_t>(node)];
+  if (choice.kernel == nullptr || choice.inputs != arrived_) {
+    choice.kernel = plan_.LateKernel(static_cast<size_t>(node), arrived_);
+    choice.inputs = arrived_;
+    states_[static_cast<size_t>(node)].reset();  // it was another kernel's
+  }
+  return *choice.kernel;
 }
 
 void Frame::AppendSignature(const EpRunInfo& info, ShapeSignature& signature) {
@@ -115,7 +146,8 @@ void Frame::Execute(EpRun* run, const EpRunInfo& info) {
       any_layout_inputs_ = 0;
       if ((n & 15) == 0 && limits_ != nullptr && limits_->IsCancelled(run_) != 0)
         throw OpError(EP_STATUS_FAIL, "the run was cancelled");
-      plan_.kernel(n).Run(*this);
+      const Kernel* const kernel = plan_.kernel(static_cast<size_t>(n));
+      (kernel != nullptr ? *kernel : ChooseKernel(n)).Run(*this);
       if (scratch_used_ != 0) {
         scratch_most_ = std::max(scratch_most_, scratch_used_);
         scratch_used_ = 0;
@@ -210,7 +242,6 @@ void Frame::EndRun() noexcept {
   free_.clear();
   for (Slot& slot : discarded_) slot.datum = Datum();
 }
-
 
 int32_t Frame::NewStorage(uint64_t bytes) {
   Storage storage;

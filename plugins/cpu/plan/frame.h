@@ -85,7 +85,14 @@ class Frame final : public OpContext {
   };
 
   // A value that turns out to be of another type than declared would be read wrongly by the kernels that follow.
-  void CheckType(int32_t value, ElementType type) const;
+  void CheckType(int32_t value, ElementType type) const {
+    if (const ElementType declared = plan_.def().values[static_cast<size_t>(value)].type;
+        declared != EP_TYPE_UNDEFINED && type != declared) [[unlikely]]
+      FailType(value, type);
+  }
+  [[noreturn]] void FailType(int32_t value, ElementType type) const;
+  // The kernel of a node whose types nobody knew before, for what has arrived.
+  const Kernel& ChooseKernel(int32_t node);
   static void AppendSignature(const EpRunInfo& info, ShapeSignature& signature);
   void BindInputs(const EpRunInfo& info);
   void EmitOutputs(const EpRunInfo& info);
@@ -114,9 +121,17 @@ class Frame final : public OpContext {
   std::shared_ptr<std::vector<std::string>> MakeStrings(int64_t count);
   void OwnElements(Datum& datum);
 
+  // What ChooseKernel found for a node last.
+  struct LateChoice {
+    std::vector<ArgumentType> inputs;
+    std::shared_ptr<const Kernel> kernel;
+  };
+
   const Plan& plan_;
   const EpHostInfo* host_;
   const EpRunLimitsApi* limits_;  // null: none
+  std::vector<LateChoice> late_;  // by node; empty when all types are known
+  std::vector<ArgumentType> arrived_;
   ShapeSignature signature_;
   std::shared_ptr<const MemoryPlan> memory_plan_;
   std::vector<Slot> slots_;

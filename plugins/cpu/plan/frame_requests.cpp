@@ -190,6 +190,7 @@ void* Frame::Provide(Slot& slot, uint64_t bytes) {
 
 void Frame::ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_value, bool of_plain_copy,
                         ValueOrigin origin, ElementType type, std::span<const int64_t> dims) {
+  CheckType(value, type);
   const Tensor& from = of_plain_copy ? source.plain->datum.tensor : source.datum.tensor;
   Datum& datum = slot.datum;
   if (datum.kind != Datum::Kind::kTensor || datum.owner || datum.elements || datum.tensor.strings) datum = Datum();
@@ -310,6 +311,7 @@ void Frame::SetOutput(size_t i, Datum datum) {
     std::memcpy(copy.data, datum.tensor.data, datum.tensor.Bytes());
     return;
   }
+  if (datum.kind == Datum::Kind::kTensor) CheckType(outputs_[i], datum.tensor.type);
   OwnElements(datum);
   Slot& slot = slots_[outputs_[i]];
   slot.datum = std::move(datum);

@@ -6,6 +6,10 @@
 namespace epiphyte::cpu {
 namespace {
 
+bool IsConstant(const EpValueDefInfo& info) {
+  return (info.flags & EP_VALUE_CONSTANT) != 0 && info.constant != nullptr;
+}
+
 Tensor ViewTensor(const EpTensorView& view) {
   Tensor tensor;
   tensor.type = view.element_type;
@@ -73,19 +77,14 @@ class Importer {
     if (!added) return it->second;
     EpValueDefInfo info = {sizeof info};
     ThrowIfFailed(host_, host_->graph->GetValueDefInfo(def, &info), "a value can't be described");
-    ValueInfo value = ImportType(info.type);
+    ValueInfo value = ImportValueInfo(info);
     value.name = info.name;
     const int32_t index = plan_.AddValue(std::move(value));
-    if ((info.flags & EP_VALUE_CONSTANT) != 0 && info.constant != nullptr) {
+    if (IsConstant(info)) {
       ConstantDef constant;
       constant.value = index;
       constant.tensor = ViewTensor(*info.constant);
       constant.borrowed = true;
-      ValueInfo& known = plan_.values[index];
-      known.kind = EP_KIND_TENSOR;
-      known.type = constant.tensor.type;
-      known.rank = static_cast<int32_t>(constant.tensor.rank());
-      known.dims.assign(constant.tensor.dims.begin(), constant.tensor.dims.end());
       plan_.constant_of_value[index] = static_cast<int32_t>(plan_.constants.size());
       plan_.constants.push_back(std::move(constant));
     }
@@ -118,8 +117,16 @@ class Importer {
 
 }  // namespace
 
-ValueInfo ImportType(const EpTypeInfo* type) {
+ValueInfo ImportValueInfo(const EpValueDefInfo& info) {
   ValueInfo value;
+  if (IsConstant(info)) {
+    value.kind = EP_KIND_TENSOR;
+    value.type = info.constant->element_type;
+    value.rank = static_cast<int32_t>(info.constant->rank);
+    value.dims.assign(info.constant->dims, info.constant->dims + info.constant->rank);
+    return value;
+  }
+  const EpTypeInfo* type = info.type;
   if (type == nullptr) return value;
   value.kind = type->kind;
   const EpTypeInfo* tensor = type;
@@ -133,12 +140,11 @@ ValueInfo ImportType(const EpTypeInfo* type) {
   return value;
 }
 
-ElementType DispatchType(const NodeDef& node, const std::vector<ValueInfo>& values) {
-  for (int32_t input : node.inputs)
-    if (input >= 0) return values[input].type;
-  for (int32_t output : node.outputs)
-    if (output >= 0) return values[output].type;
-  return EP_TYPE_UNDEFINED;
+void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ValueInfo>& values,
+                       std::vector<ArgumentType>* described) {
+  described->clear();
+  for (int32_t value : arguments)
+    described->push_back(value < 0 ? ArgumentType() : ToArgument(values[static_cast<size_t>(value)]));
 }
 
 PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string name) {

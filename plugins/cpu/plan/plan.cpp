@@ -145,8 +145,6 @@ class PlanKernelInit final : public KernelInit {
   ValueInfo absent_;
 };
 
-Plan::~Plan() = default;
-
 std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed) {
   std::unique_ptr<Plan> plan(new Plan);
   plan->def_ = std::move(def);
@@ -154,9 +152,12 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   plan->bfloat16_ = config.bfloat16;
   plan->packed_is_current_ = config.packed_is_current;
   plan->weights_ = config.weights;
+  plan->registry_ = config.registry;
   plan->packed_ = std::move(packed);
+  const std::vector<KernelRegistry::Choice> choices =
+      VerifyPlan(plan->def_, plan->packed_, *config.registry, config.origin);
   plan->Analyse();
-  plan->BuildKernels(config);
+  plan->BuildKernels(config, choices);
   plan->KeepConstants();
   plan->weights_ = nullptr;
   return plan;
@@ -226,7 +227,7 @@ void Plan::Analyse() {
 
 constexpr uint64_t kPackedBetweenReports = uint64_t{32} << 20;
 
-void Plan::BuildKernels(const PlanConfig& config) {
+void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices) {
   const size_t count = def_.nodes.size();
   kernels_.reserve(count);
   std::stable_sort(packed_.begin(), packed_.end(),
@@ -236,12 +237,10 @@ void Plan::BuildKernels(const PlanConfig& config) {
     const auto fail = [&](EpStatusCode code, const char* what) {
       throw OpError(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
     };
-    std::string why;
-    const KernelRegistry::Entry* entry =
-        config.registry->Find(node.domain, node.op_type, node.since_version, DispatchType(node, def_.values), &why);
-    if (entry == nullptr) fail(EP_STATUS_NOT_IMPLEMENTED, why.c_str());
+    has_late_kernels_ = has_late_kernels_ || !choices[n].certain;
     try {
-      kernels_.push_back(entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n))));
+      kernels_.push_back(choices[n].certain ? choices[n].entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n)))
+                                            : nullptr);
     } catch (const OpError& error) {
       fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {

@@ -13,32 +13,25 @@
 #include "plugins/cpu/host.h"
 #include "plugins/cpu/plan/memory_plan.h"
 #include "plugins/cpu/plan/plan_def.h"
+#include "plugins/cpu/plan/verify.h"
 #include "plugins/cpu/plan/weight_pool.h"
 
 namespace epiphyte::cpu {
 
-// Packed data of one node; see KernelInit::Packed.
-struct PackedData {
-  int32_t node = 0;
-  std::string key;
-  std::string format;
-  const void* data = nullptr;
-  uint64_t bytes = 0;
-  std::shared_ptr<void> owner;  // null when the bytes lie in a mapped context
-};
-
 struct PlanConfig {
-  const KernelRegistry* registry = nullptr;
+  const KernelRegistry* registry = nullptr;  // outlives the plan
   Threads threads;
   bool bfloat16 = false;
+  PlanOrigin origin = PlanOrigin::kMadeNow;
   bool packed_is_current = false;  // see KernelInit::PackedIsCurrent
-  WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
+  WeightPool* weights = nullptr;   // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
 };
 
 class Plan {
  public:
-  // `packed`: what a loaded context holds; empty for a fresh compile. Throws OpError with the node's name in front.
+  // `packed`: what a loaded context holds; empty for a fresh compile. The plan is verified first (verify.h). Throws
+  // OpError with the node's name in front.
   static std::unique_ptr<Plan> Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed = {});
   ~Plan();
 
@@ -49,7 +42,12 @@ class Plan {
   bool repacked() const { return repacked_; }
 
   size_t node_count() const { return kernels_.size(); }
-  const Kernel& kernel(size_t node) const { return *kernels_[node]; }
+  // Null: an input's type isn't known before the run; ask LateKernel.
+  const Kernel* kernel(size_t node) const { return kernels_[node].get(); }
+  bool has_late_kernels() const { return has_late_kernels_; }
+  // The kernel of such a node for the inputs that arrived, made when they come for the first time. Throws OpError when
+  // no kernel takes them. [any thread]
+  std::shared_ptr<const Kernel> LateKernel(size_t node, std::span<const ArgumentType> inputs) const;
   std::span<const int32_t> node_inputs(size_t node) const {
     return {node_inputs_.data() + input_begin_[node], input_begin_[node + 1] - input_begin_[node]};
   }
@@ -76,9 +74,11 @@ class Plan {
 
  private:
   friend class PlanKernelInit;
-  Plan() = default;
+  friend class LateKernelInit;
+  struct MadeLate;
+  Plan();
   void Analyse();
-  void BuildKernels(const PlanConfig& config);
+  void BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices);
   void KeepConstants();
   const Tensor& OwnConstant(ConstantDef& constant);
 
@@ -87,8 +87,7 @@ class Plan {
   bool bfloat16_ = false;
   bool packed_is_current_ = false;
   uint64_t packed_unreported_ = 0;  // bytes packed since progress was reported last
-  WeightPool* weights_ = nullptr;  // while building
-  bool from_context_ = false;
+  WeightPool* weights_ = nullptr;   // while building
   bool repacked_ = false;
   std::vector<PackedData> packed_;
   std::vector<uint32_t> drops_;  // per constant
@@ -100,6 +99,11 @@ class Plan {
   std::vector<int32_t> last_use_, graph_output_;
   std::vector<bool> wants_row_major_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+
+  bool has_late_kernels_ = false;
+  const KernelRegistry* registry_ = nullptr;  // outlives the plan
+  mutable std::mutex late_mutex_;
+  mutable std::vector<std::shared_ptr<const MadeLate>> late_;
 
   mutable std::mutex memory_plans_mutex_;
   mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // most recent last

@@ -23,6 +23,16 @@ struct ConstantDef {
   bool dropped = false;   // a context was saved without the bytes
 };
 
+// Packed data of one node; see KernelInit::Packed.
+struct PackedData {
+  int32_t node = 0;
+  std::string key;
+  std::string format;
+  const void* data = nullptr;
+  uint64_t bytes = 0;
+  std::shared_ptr<void> owner;  // null when the bytes lie in a mapped context
+};
+
 struct PlanDef {
   std::string name;
   std::vector<ValueInfo> values;
@@ -46,10 +56,14 @@ struct PlanDef {
 // The partition's graph with its attributes copied; constants stay the host's.
 PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string name);
 
-// What is known of a value, from the host's static type. A sequence's or optional's element type is the tensors'.
-ValueInfo ImportType(const EpTypeInfo* type);
+// What is known of a value, from its static type and the constant that it may be. A sequence's or optional's element
+// type is the tensors'. Without the name.
+ValueInfo ImportValueInfo(const EpValueDefInfo& info);
 
-// The type by which a kernel for `node` is chosen: of its first present input, else of its first output.
-ElementType DispatchType(const NodeDef& node, const std::vector<ValueInfo>& values);
+// As the registry looks at a value.
+inline ArgumentType ToArgument(const ValueInfo& value) { return {true, value.kind, value.type, value.rank}; }
+// What is known of the values of a node's inputs or outputs.
+void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ValueInfo>& values,
+                       std::vector<ArgumentType>* described);
 
 }  // namespace epiphyte::cpu

@@ -1,0 +1,215 @@
+#include "plugins/cpu/plan/verify.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "plugins/cpu/elementwise_program.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+template <typename... Args>
+[[noreturn]] void Refuse(fmt::format_string<Args...> format, Args&&... args) {
+  throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format(format, std::forward<Args>(args)...));
+}
+
+bool IsType(ElementType type) { return type > 0 && type <= EP_TYPE_INT2; }
+
+// The number of elements, if it is so small that no product of it with an element's size overflows.
+bool CountElements(std::span<const int64_t> dims, uint64_t* count) {
+  uint64_t without_zeros = 1;
+  bool empty = false;
+  for (int64_t dim : dims) {
+    empty = empty || dim == 0;
+    if (dim > 0 && (__builtin_mul_overflow(without_zeros, static_cast<uint64_t>(dim), &without_zeros) ||
+                    without_zeros > uint64_t{1} << 44))
+      return false;
+  }
+  *count = empty ? 0 : without_zeros;
+  return true;
+}
+
+// A tensor whose elements are there. `name`: whose it is, for messages.
+void CheckData(const Tensor& tensor, const std::string& name) {
+  uint64_t count = 0;
+  if (!IsType(tensor.type) || tensor.layout ||
+      std::any_of(tensor.dims.begin(), tensor.dims.end(), [](int64_t dim) { return dim < 0; }) ||
+      !CountElements(tensor.dims, &count))
+    Refuse("{}: its type makes no sense", name);
+  const bool there = tensor.type == EP_TYPE_STRING ? tensor.strings != nullptr && tensor.strings->size() == count
+                                                   : count == 0 || tensor.data != nullptr;
+  if (!there) Refuse("{}: {} elements expected, but its data is not there", name, count);
+  if (tensor.type != EP_TYPE_BOOL) return;
+  const auto* bytes = static_cast<const uint8_t*>(tensor.data);
+  for (uint64_t i = 0; i < count; ++i)
+    if (bytes[i] > 1) Refuse("{}: a bool is {}; 0 or 1 expected", name, bytes[i]);
+}
+
+void CheckNumbers(const AttributeValue& attribute, const AttributeRule& rule) {
+  for (int64_t number : attribute.ints) {
+    if (number >= rule.least && number <= rule.most) continue;
+    if (rule.most == INT64_MAX) Refuse("attribute '{}' is {}; {} or more expected", attribute.name, number, rule.least);
+    Refuse("attribute '{}' is {}; {} to {} expected", attribute.name, number, rule.least, rule.most);
+  }
+}
+
+// An attribute type: its sign in signatures, its name, and what it holds.
+struct AttributeKind {
+  int32_t type;
+  char sign;
+  const char* name;
+  enum { kNothing, kFloats, kInts, kStrings, kTensors } content;
+  size_t count;  // 0: any
+};
+constexpr AttributeKind kAttributeKinds[] = {
+    {EP_ATTRIBUTE_FLOAT, 'f', "a float", AttributeKind::kFloats, 1},
+    {EP_ATTRIBUTE_INT, 'i', "an integer", AttributeKind::kInts, 1},
+    {EP_ATTRIBUTE_STRING, 's', "a string", AttributeKind::kStrings, 1},
+    {EP_ATTRIBUTE_TENSOR, 't', "a tensor", AttributeKind::kTensors, 1},
+    {EP_ATTRIBUTE_FLOATS, 'F', "floats", AttributeKind::kFloats, 0},
+    {EP_ATTRIBUTE_INTS, 'I', "integers", AttributeKind::kInts, 0},
+    {EP_ATTRIBUTE_STRINGS, 'S', "strings", AttributeKind::kStrings, 0},
+    {EP_ATTRIBUTE_TENSORS, 'T', "tensors", AttributeKind::kTensors, 0},
+    {EP_ATTRIBUTE_SPARSE_TENSOR, 'x', "a sparse tensor", AttributeKind::kTensors, 2},
+    {EP_ATTRIBUTE_SPARSE_TENSORS, 'X', "sparse tensors", AttributeKind::kTensors, 0},
+    {EP_ATTRIBUTE_TYPE_PROTO, 'p', "a type", AttributeKind::kNothing, 0},
+    {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types", AttributeKind::kNothing, 0},
+};
+
+void CheckAttribute(const AttributeValue& attribute, const Signature& signature) {
+  const auto* kind = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
+                                  [&](const AttributeKind& known) { return known.type == attribute.type; });
+  if (kind == std::end(kAttributeKinds))
+    Refuse("attribute '{}' has type {}; nested graphs are run by the host", attribute.name, attribute.type);
+  const std::pair<decltype(kind->content), size_t> contents[] = {{AttributeKind::kFloats, attribute.floats.size()},
+                                                                 {AttributeKind::kInts, attribute.ints.size()},
+                                                                 {AttributeKind::kStrings, attribute.strings.size()},
+                                                                 {AttributeKind::kTensors, attribute.tensors.size()}};
+  for (const auto& [content, count] : contents) {
+    const bool fits = content == kind->content ? kind->count == 0 || count == kind->count : count == 0;
+    if (!fits) Refuse("attribute '{}' doesn't hold {}, as its type says", attribute.name, kind->name);
+  }
+  for (const Tensor& tensor : attribute.tensors) CheckData(tensor, fmt::format("attribute '{}'", attribute.name));
+
+  const AttributeRule rule = FindAttribute(signature, attribute.name);
+  if (rule.type == 0) return;  // no kernel looks at it
+  if (rule.type != kind->sign) {
+    const auto* expected = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
+                                        [&](const AttributeKind& known) { return known.sign == rule.type; });
+    Refuse("attribute '{}' is {}; {} expected", attribute.name, kind->name, expected->name);
+  }
+  CheckNumbers(attribute, rule);
+}
+
+class Verifier {
+ public:
+  Verifier(const PlanDef& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
+
+  std::vector<KernelRegistry::Choice> Run(std::span<const PackedData> packed) {
+    if (plan_.constant_of_value.size() != plan_.values.size()) Refuse("its constants are not those of its values");
+    for (const ValueInfo& value : plan_.values) CheckValue(value);
+    made_.assign(plan_.values.size(), false);
+    for (int32_t input : plan_.inputs) Make(input);
+    for (size_t i = 0; i < plan_.constants.size(); ++i) CheckConstant(i);
+    std::vector<KernelRegistry::Choice> choices;
+    choices.reserve(plan_.nodes.size());
+    for (const NodeDef& node : plan_.nodes) choices.push_back(CheckNode(node));
+    for (int32_t output : plan_.outputs)
+      if (!IsMade(output)) Refuse("it gives out value {}, which nothing makes", output);
+    CheckPacked(packed);
+    return choices;
+  }
+
+ private:
+  static void CheckValue(const ValueInfo& value) {
+    const size_t rank = value.rank < 0 ? 0 : static_cast<size_t>(value.rank);
+    uint64_t count = 0;
+    if (value.type < 0 || value.type > EP_TYPE_INT2 || value.kind > EP_KIND_MAP || value.rank < -1 ||
+        value.dims.size() != rank)
+      Refuse("the type of value '{}' makes no sense", value.name);
+    if (std::any_of(value.dims.begin(), value.dims.end(), [](int64_t dim) { return dim < -1; }) ||
+        !CountElements(value.dims, &count))
+      Refuse("the dimensions of value '{}' make no sense", value.name);
+  }
+
+  bool IsMade(int32_t value) const {
+    return value >= 0 && static_cast<size_t>(value) < made_.size() && made_[static_cast<size_t>(value)];
+  }
+  void Make(int32_t value) {
+    if (value < 0 || static_cast<size_t>(value) >= made_.size()) Refuse("value {} does not exist", value);
+    if (made_[static_cast<size_t>(value)])
+      Refuse("value '{}' is made twice", plan_.values[static_cast<size_t>(value)].name);
+    made_[static_cast<size_t>(value)] = true;
+  }
+
+  void CheckConstant(size_t index) {
+    const ConstantDef& constant = plan_.constants[index];
+    Make(constant.value);
+    const ValueInfo& value = plan_.values[static_cast<size_t>(constant.value)];
+    const Tensor& tensor = constant.tensor;
+    if (plan_.constant_of_value[static_cast<size_t>(constant.value)] != static_cast<int32_t>(index) ||
+        value.kind != EP_KIND_TENSOR || value.type != tensor.type ||
+        value.rank != static_cast<int32_t>(tensor.rank()) ||
+        !std::equal(value.dims.begin(), value.dims.end(), tensor.dims.begin()))
+      Refuse("constant '{}' is not of its value's type", value.name);
+    if (!constant.dropped) CheckData(tensor, fmt::format("constant '{}'", value.name));
+  }
+
+  KernelRegistry::Choice CheckNode(const NodeDef& node) {
+    try {
+      for (int32_t input : node.inputs)
+        if (input != -1 && !IsMade(input)) Refuse("it reads value {}, which nothing made before", input);
+      for (int32_t output : node.outputs)
+        if (output != -1) Make(output);
+      DescribeArguments(node.inputs, plan_.values, &inputs_);
+      DescribeArguments(node.outputs, plan_.values, &outputs_);
+      std::string why;
+      const KernelRegistry::Choice choice =
+          registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why);
+      if (choice.entry == nullptr)
+        throw OpError(choice.signature == nullptr ? EP_STATUS_NOT_IMPLEMENTED : EP_STATUS_INVALID_GRAPH, why);
+      for (size_t i = 0; i < node.attributes.size(); ++i) {
+        const AttributeValue& attribute = node.attributes[i];
+        CheckAttribute(attribute, *choice.signature);
+        if (node.Find(attribute.name) != &attribute) Refuse("attribute '{}' is there twice", attribute.name);
+      }
+      if (node.domain == kFusedDomain && node.op_type == "Elementwise") ReadElementwiseProgram(node);
+      return choice;
+    } catch (const OpError& error) {
+      throw OpError(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+    }
+  }
+
+  void CheckPacked(std::span<const PackedData> packed) const {
+    std::set<std::pair<int32_t, std::string_view>> known;
+    for (const PackedData& entry : packed) {
+      if (entry.node < 0 || static_cast<size_t>(entry.node) >= plan_.nodes.size())
+        Refuse("packed data belongs to node {} of {}", entry.node, plan_.nodes.size());
+      if (entry.data == nullptr && entry.bytes != 0) Refuse("packed data '{}' is not there", entry.key);
+      if (!known.emplace(entry.node, entry.key).second)
+        Refuse("packed data '{}' of node '{}' is there twice", entry.key,
+               plan_.nodes[static_cast<size_t>(entry.node)].name);
+    }
+  }
+
+  const PlanDef& plan_;
+  const KernelRegistry& registry_;
+  std::vector<bool> made_;  // values that have been made so far
+  std::vector<ArgumentType> inputs_;
+  std::vector<ArgumentType> outputs_;
+};
+
+}  // namespace
+
+std::vector<KernelRegistry::Choice> VerifyPlan(const PlanDef& plan, std::span<const PackedData> packed,
+                                               const KernelRegistry& registry, PlanOrigin origin) {
+  try {
+    return Verifier(plan, registry).Run(packed);
+  } catch (const OpError& error) {
+    if (origin == PlanOrigin::kMadeNow) throw;
+    Refuse("the cpu context is damaged: partition '{}': {}; compile the model again", plan.name, error.what());
+  }
+}
+
+}  // namespace epiphyte::cpu

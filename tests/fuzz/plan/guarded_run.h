@@ -1,0 +1,18 @@
+// GuardedRun: runs a plan as the provider would, with a host whose buffers are guarded. Inputs are made up: of the
+// types and shapes that the plan declares, or of others where it leaves them open.
+#pragma once
+
+#include <random>
+
+#include "plugins/cpu/plan/plan.h"
+
+namespace epiphyte::fuzz {
+
+// The host's threads, for building plans: the caller's alone.
+cpu::Threads OneThread();
+
+// Runs the plan twice: memory is planned after the first time. Throws OpError as the plan does, and when an input would
+// be too large to be made.
+void RunGuarded(const cpu::Plan& plan, std::mt19937& random);
+
+}  // namespace epiphyte::fuzz

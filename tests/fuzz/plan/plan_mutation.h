@@ -1,0 +1,13 @@
+// Changes to plans, each of one field or of a few that belong together: types, dimensions, operands, attributes,
+// indices, sections. What comes out may be a plan, a plan that must be refused, or anything between.
+#pragma once
+
+#include <random>
+
+#include "tests/fuzz/plan/plan_file.h"
+
+namespace epiphyte::fuzz {
+
+void MutatePlan(PlanFile& file, std::mt19937& random);
+
+}  // namespace epiphyte::fuzz

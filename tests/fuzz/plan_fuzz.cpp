@@ -1,0 +1,137 @@
+// Plans of the CPU plugin with digests that fit: whatever a context says, it is loaded and run, or refused. Its bytes,
+// inputs and outputs lie before pages that nobody may touch.
+//
+// Seeds are the models of plan/models, compiled when the target starts: kernels, fusions and packed weights are then
+// those of the machine. Mutations change what the plan says (plan/plan_mutation.h) and seal it again.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "core/context/context_model.h"
+#include "core/onnx/model_reader.h"
+#include "plugins/cpu/plan/context.h"
+#include "plugins/cpu/plan/context_format.h"
+#include "tests/framework/guarded_memory.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/plan/guarded_run.h"
+#include "tests/fuzz/plan/plan_mutation.h"
+
+// A plan may ask for any amount of memory. So that it is refused rather than granted, what is far beyond the seeds'
+// needs fails, as it does when memory is short.
+namespace {
+void* Limited(size_t bytes, size_t alignment) {
+  constexpr size_t kMost = size_t{64} << 20;
+  void* memory = nullptr;
+  if (bytes > kMost || posix_memalign(&memory, std::max(alignment, sizeof(void*)), std::max<size_t>(bytes, 1)) != 0)
+    throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+void* operator new(size_t bytes) { return Limited(bytes, alignof(std::max_align_t)); }
+void* operator new[](size_t bytes) { return Limited(bytes, alignof(std::max_align_t)); }
+void* operator new(size_t bytes, std::align_val_t alignment) { return Limited(bytes, static_cast<size_t>(alignment)); }
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return Limited(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+// Allocations of libraries that are too large fail as well.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
+
+namespace {
+
+namespace core = epiphyte::core;
+namespace cpu = epiphyte::cpu;
+namespace fuzz = epiphyte::fuzz;
+namespace test = epiphyte::test;
+
+const cpu::KernelRegistry& Registry() {
+  static const cpu::KernelRegistry* const kRegistry = [] {
+    auto* made = new cpu::KernelRegistry;
+    cpu::RegisterAllKernels(*made);
+    return made;
+  }();
+  return *kRegistry;
+}
+
+void LoadAndRun(const void* data, size_t size, std::mt19937& random) {
+  const cpu::LoadedContext context = cpu::LoadedContext::Parse(data, size, cpu::ContextDigests::kAll);
+  for (const cpu::LoadedPlan& loaded : context.plans) {
+    cpu::PlanConfig config;
+    config.registry = &Registry();
+    config.threads = fuzz::OneThread();
+    config.origin = cpu::PlanOrigin::kContext;
+    config.packed_is_current = random() % 2 == 0;
+    const auto plan = cpu::Plan::Build(loaded.def, config, loaded.packed);
+    for (int i = 0; i < 2; ++i) {
+      try {
+        fuzz::RunGuarded(*plan, random);
+      } catch (const cpu::OpError&) {
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::shared_ptr<void> payload = test::GuardedMemory(size);
+  if (size != 0) std::memcpy(payload.get(), data, size);
+  std::mt19937 random(static_cast<uint32_t>(cpu::ContextDigest(payload.get(), size)));
+  try {
+    LoadAndRun(payload.get(), size, random);
+  } catch (const cpu::OpError&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return 0;
+}
+
+std::string Mutate(std::string input, std::mt19937& random) {
+  std::optional<fuzz::PlanFile> file = fuzz::OpenPlanFile(input);
+  if (!file) return input;
+  fuzz::MutatePlan(*file, random);
+  return fuzz::Seal(std::move(*file));
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  std::mt19937 random(seed);
+  const std::string changed = Mutate({reinterpret_cast<const char*>(data), size}, random);
+  if (changed.size() > max_size) return size;
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}
+
+std::vector<std::string> SeedInputs() {
+  std::vector<std::filesystem::path> models;
+  for (const auto& entry : std::filesystem::directory_iterator(EPIPHYTE_PLAN_MODELS)) models.push_back(entry.path());
+  std::sort(models.begin(), models.end());
+  const std::unique_ptr<core::Environment> environment = test::BuildTreeEnvironment();
+  std::vector<std::string> seeds;
+  for (const std::filesystem::path& path : models) {
+    test::TempDir dir;
+    core::SessionOptions options = test::OptionsFor({"cpu"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", "1");
+    core::Session session(*environment, dir.Write("m.onnx", test::OnnxFromText(test::ReadFile(path))), options);
+    const std::string bytes = test::ReadFile(dir / "m_ctx.onnx");
+    core::Model model = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
+    for (core::Node* node : core::FindContextNodes(*model.graph)) {
+      const core::EpContextAttributes attributes = core::ReadContextAttributes(*node);
+      if (attributes.main_context)
+        seeds.emplace_back(static_cast<const char*>(attributes.payload.data), attributes.payload.size);
+    }
+  }
+  return seeds;
+}

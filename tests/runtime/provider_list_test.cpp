@@ -1,0 +1,201 @@
+// Which providers a session uses, in which order, and with which options.
+#include "core/runtime/provider_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/framework/clerks.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::CatalogOptions;
+using core::ChosenProvider;
+using core::Environment;
+using core::Session;
+using core::SessionOptions;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+namespace fs = std::filesystem;
+
+constexpr std::string_view kChain = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2, 3] x) => (float[2, 3] y) { a = Neg(x) y = Abs(a) })";
+
+class ProviderList : public testing::Test {
+ protected:
+  ProviderList() : model_(dir_.Write("model.onnx", OnnxFromText(kChain))) {
+    catalog_.use_environment = false;
+    catalog_.use_user_folder = false;
+    catalog_.paths = {ClerkFolder()};
+  }
+  void Policy(std::string_view providers) {
+    catalog_.policy_file = dir_.Write("policy.yaml", "policy_version: 1\nproviders:\n" + std::string(providers) + "\n");
+  }
+  // A plugin `notary` that is found before the clerks' own.
+  void InstallNotary(std::string_view library, std::string_view more = "") {
+    dir_.Write("first/notary.yaml", ReadFile(ClerkFolder() / "notary.yaml") + std::string(more));
+    dir_.Write("first/notary.so", library);
+    catalog_.paths = {dir_ / "first", ClerkFolder()};
+  }
+  Environment& TheEnvironment() {
+    if (!environment_) environment_ = std::make_unique<Environment>(catalog_);
+    return *environment_;
+  }
+  std::vector<ChosenProvider> Choose(const SessionOptions& options) {
+    return core::ChooseProviders(TheEnvironment().catalog(), options);
+  }
+  std::vector<std::string> Names(const SessionOptions& options) {
+    std::vector<std::string> names;
+    for (const ChosenProvider& provider : Choose(options)) names.push_back(provider.plugin->name);
+    return names;
+  }
+  // As `epiphyte plugins` lists them.
+  std::vector<std::string> Listed() {
+    std::vector<std::string> names;
+    for (const core::PluginEntry& entry : TheEnvironment().catalog().entries()) names.push_back(entry.manifest.name);
+    return names;
+  }
+  std::string Failure(const SessionOptions& options) {
+    return FailureOf([&] { Session(TheEnvironment(), model_, options); });
+  }
+
+  TempDir dir_;
+  fs::path model_;
+  CatalogOptions catalog_;
+  std::unique_ptr<Environment> environment_;
+};
+
+TEST_F(ProviderList, WithoutAListItIsTheCatalogsOrder) {
+  EXPECT_THAT(Names(OptionsFor({})), ElementsAre("notary", "scribe", "cpu"));
+  EXPECT_EQ(Names(OptionsFor({})), Listed());
+}
+
+TEST_F(ProviderList, AListIsObeyedAndTheFallbackComesLast) {
+  EXPECT_THAT(Names(OptionsFor({"scribe"})), ElementsAre("scribe", "cpu"));
+  EXPECT_THAT(Names(OptionsFor({"cpu", "notary"})), ElementsAre("cpu", "notary"));
+  SessionOptions options = OptionsFor({"notary"});
+  options.Set("session.disable_cpu_ep_fallback", "1");
+  EXPECT_THAT(Names(options), ElementsAre("notary"));
+}
+
+TEST_F(ProviderList, APriorityBelowTheFallbacksIsListedAndObeyed) {
+  Policy("  notary: {priority: -5}\n  scribe: {options: {claim: Neg}}");
+  EXPECT_THAT(Listed(), ElementsAre("scribe", "cpu", "notary"));
+  Session session(TheEnvironment(), model_, OptionsFor({}));
+  EXPECT_EQ(session.placement().providers, Listed());
+  std::vector<std::string> takers;
+  for (const core::NodePlacement& node : session.placement().nodes) takers.push_back(node.provider);
+  EXPECT_THAT(takers, ElementsAre("scribe", "cpu")) << "nothing is left for the one that comes after the CPU";
+}
+
+TEST_F(ProviderList, OfOnePriorityTheFallbackComesLastWhateverItsName) {
+  Policy("  notary: {priority: 0}\n  scribe: {priority: 0}");
+  EXPECT_THAT(Listed(), ElementsAre("notary", "scribe", "cpu"));
+  Session session(TheEnvironment(), model_, OptionsFor({}));
+  EXPECT_EQ(session.placement().providers, Listed());
+}
+
+TEST_F(ProviderList, TheSessionsOptionsComeBeforeThePolicysBeforeTheManifests) {
+  Policy("  notary: {options: {claim: Neg, notes: policy}}");
+  SessionOptions options = OptionsFor({"notary"});
+  options.providers[0].options = {{"claim", "Abs"}};
+  options.provider_options["notary"] = {{"claim", "Add"}, {"max_size", "7"}};
+  EXPECT_THAT(Choose(options)[0].options,
+              ElementsAre(Pair("claim", "Abs"), Pair("max_size", "7"), Pair("notes", "policy")));
+}
+
+// The clerks refuse options that they don't know, and `device` is not theirs.
+TEST_F(ProviderList, TheDeviceIsTheHostsAndIsNoOptionOfThePlugins) {
+  SessionOptions options = OptionsFor({"notary"});
+  options.providers[0].options = {{"device", "0"}, {"claim", "Neg"}};
+  EXPECT_EQ(Failure(options), "OK");
+  EXPECT_THAT(Choose(options)[0].options, ElementsAre(Pair("claim", "Neg")));
+  for (const char* text : {"1", "x", "-1", "", "0x0", "4294967296"}) {
+    options.providers[0].options["device"] = text;
+    EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'notary'"), HasSubstr("device")))
+        << text;
+  }
+}
+
+TEST_F(ProviderList, AProvidersOwnErrorAboutAnOptionIsWhatIsSaid) {
+  for (const bool listed : {true, false}) {
+    SessionOptions options = OptionsFor({});
+    if (listed) options.providers = {{"notary", {}}};
+    options.provider_options["notary"] = {{"clam", "Neg"}};
+    EXPECT_THAT(Failure(options), AllOf(HasSubstr("option 'clam' is unknown"), Not(HasSubstr("doesn't use"))));
+  }
+}
+
+TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
+  Policy("  scribe: {enabled: false}");
+  SessionOptions options = OptionsFor({"cpu"});
+  for (const auto& [name, reason] : {std::pair("notary", "add it to the session's providers"),
+                                     {"scribe", "Disabled: disabled in"},
+                                     {"notry", "epiphyte plugins"}}) {
+    options.provider_options = {{name, {{"claim", "Neg"}}}};
+    EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'" + std::string(name) + "'"),
+                                        HasSubstr("doesn't use"), HasSubstr(reason)));
+  }
+}
+
+TEST_F(ProviderList, APluginThatNobodyNamedAndThatFailsIsLeftOut) {
+  Policy("  notary: {options: {clam: Neg}}");
+  Session session(TheEnvironment(), model_, OptionsFor({}));
+  EXPECT_THAT(session.placement().providers, ElementsAre("scribe", "cpu"));
+}
+
+// What is known without opening the library.
+TEST_F(ProviderList, AManifestThatCanNotBeUsedTakesNoNameAway) {
+  InstallNotary("");
+  fs::remove(dir_ / "first/notary.so");
+  EXPECT_EQ(Choose(OptionsFor({"notary"}))[0].plugin->library, fs::canonical(ClerkFolder() / "notary.so"));
+}
+
+// What opening it shows.
+TEST_F(ProviderList, ALibraryThatTurnsOutToBeUnusableLeavesItsNameToTheNext) {
+  for (const bool listed : {true, false}) {
+    environment_.reset();
+    InstallNotary("not a library");
+    EXPECT_THAT(Listed(), Contains("notary").Times(2));
+    const SessionOptions options = listed ? OptionsFor({"notary"}) : OptionsFor({});
+    testing::internal::CaptureStderr();
+    const std::vector<std::string> names = Names(options);
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(names, Contains("notary"));
+    EXPECT_THAT(log, AllOf(HasSubstr("is used in place of"), HasSubstr("first/notary.yaml"),
+                           HasSubstr("not a shared library")));
+    Session session(TheEnvironment(), model_, options);
+    EXPECT_EQ(session.placement().nodes.at(0).provider, "notary");
+  }
+}
+
+TEST_F(ProviderList, ALibraryWithAnotherDigestLeavesItsNameToTheNextToo) {
+  InstallNotary(ReadFile(ClerkFolder() / "notary.so"), "sha256: " + std::string(64, '0') + "\n");
+  EXPECT_EQ(Choose(OptionsFor({"notary"}))[0].plugin->library, fs::canonical(ClerkFolder() / "notary.so"));
+}
+
+// Of a context that is asked for, what is said is what was done.
+TEST_F(ProviderList, WhyNoContextModelWasWrittenIsSaidOfEachProvider) {
+  SessionOptions options = OptionsFor({"notary"});
+  options.providers[0].options = {{"claim", "Mul"}};
+  options.Set("ep.context_enable", "1");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Failure(options), "OK");
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, AllOf(HasSubstr("'notary' got no node"), HasSubstr("the 2 nodes of 'cpu' stay plain"),
+                         HasSubstr("the fallback"), HasSubstr("add it to the session's providers")));
+  EXPECT_FALSE(fs::exists(dir_ / "model_ctx.onnx"));
+  options.providers.push_back({"cpu", {}});
+  EXPECT_EQ(Failure(options), "OK");
+  EXPECT_TRUE(fs::exists(dir_ / "model_ctx.onnx")) << "what it said to do does it";
+}
+
+}  // namespace
+}  // namespace epiphyte::test
