@@ -41,7 +41,7 @@ class NodeCheck {
         *why = fmt::format("value '{}' is a sparse tensor", info.name);
         return false;
       }
-      argument = ToArgument(ImportValueInfo(info));
+      argument = ToArgument(info);
     }
     return true;
   }

@@ -77,9 +77,7 @@ class Importer {
     if (!added) return it->second;
     EpValueDefInfo info = {sizeof info};
     ThrowIfFailed(host_, host_->graph->GetValueDefInfo(def, &info), "a value can't be described");
-    ValueInfo value = ImportValueInfo(info);
-    value.name = info.name;
-    const int32_t index = plan_.AddValue(std::move(value));
+    const int32_t index = plan_.AddValue(ImportValueInfo(info));
     if (IsConstant(info)) {
       ConstantDef constant;
       constant.value = index;
@@ -117,25 +115,30 @@ class Importer {
 
 }  // namespace
 
-ValueInfo ImportValueInfo(const EpValueDefInfo& info) {
-  ValueInfo value;
-  if (IsConstant(info)) {
-    value.kind = EP_KIND_TENSOR;
-    value.type = info.constant->element_type;
-    value.rank = static_cast<int32_t>(info.constant->rank);
-    value.dims.assign(info.constant->dims, info.constant->dims + info.constant->rank);
-    return value;
-  }
+ArgumentType ToArgument(const EpValueDefInfo& info) {
+  if (IsConstant(info))
+    return {true, EP_KIND_TENSOR, info.constant->element_type, static_cast<int32_t>(info.constant->rank)};
+  ArgumentType argument{true};
   const EpTypeInfo* type = info.type;
-  if (type == nullptr) return value;
-  value.kind = type->kind;
-  const EpTypeInfo* tensor = type;
-  while ((tensor->kind == EP_KIND_SEQUENCE || tensor->kind == EP_KIND_OPTIONAL) && tensor->element != nullptr)
-    tensor = tensor->element;
-  value.type = tensor->element_type;
-  if (type->kind == EP_KIND_TENSOR && type->rank >= 0) {
-    value.rank = type->rank;
-    value.dims.assign(type->dims, type->dims + type->rank);
+  if (type == nullptr) return argument;
+  argument.kind = type->kind;
+  if (type->kind == EP_KIND_TENSOR && type->rank >= 0) argument.rank = type->rank;
+  while ((type->kind == EP_KIND_SEQUENCE || type->kind == EP_KIND_OPTIONAL) && type->element != nullptr)
+    type = type->element;
+  argument.type = type->element_type;
+  return argument;
+}
+
+ValueInfo ImportValueInfo(const EpValueDefInfo& info) {
+  const ArgumentType known = ToArgument(info);
+  ValueInfo value;
+  value.name = info.name;
+  value.kind = known.kind;
+  value.type = known.type;
+  value.rank = known.rank;
+  if (known.rank >= 0) {
+    const int64_t* const dims = IsConstant(info) ? info.constant->dims : info.type->dims;
+    value.dims.assign(dims, dims + known.rank);
   }
   return value;
 }

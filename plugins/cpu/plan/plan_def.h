@@ -60,7 +60,8 @@ PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string na
 // type is the tensors'. Without the name.
 ValueInfo ImportValueInfo(const EpValueDefInfo& info);
 
-// As the registry looks at a value.
+// As the registry looks at a value: the host's, or a plan's.
+ArgumentType ToArgument(const EpValueDefInfo& info);
 inline ArgumentType ToArgument(const ValueInfo& value) { return {true, value.kind, value.type, value.rank}; }
 // What is known of the values of a node's inputs or outputs.
 void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ValueInfo>& values,
