@@ -105,7 +105,7 @@ TEST_F(PrintedText, ApplicationsAreToldTheirMeansAndTheCommandLineItsOwn) {
   MergeOptions merge;
   merge.models = {folder_ / "m_ctx.onnx", folder_ / "m_ctx.onnx"};
   merge.output = folder_ / "both.onnx";
-  EXPECT_THAT(ErrorOf([&] { MergeContexts(merge); }),
+  EXPECT_THAT(ErrorOf([&] { MergeContexts(environment_, merge); }),
               AllOf(HasSubstr("MergeOptions::overwrite"), Not(HasSubstr("--"))));
   EXPECT_THAT(Run({"merge", "m_ctx.onnx", "m_ctx.onnx", "-o", "both.onnx"}).err, HasSubstr("--force"));
 }
