@@ -68,8 +68,9 @@ void RemoveUnusedConstants(Graph& graph) {
 
 class Partitioner {
  public:
-  Partitioner(std::span<PartitionProvider> providers, std::string_view name_prefix, PartitionNames names)
-      : providers_(providers), prefix_(name_prefix), names_(std::move(names)) {
+  Partitioner(std::span<PartitionProvider> providers, std::string_view name_prefix, PartitionNames names,
+              const Pulse& pulse)
+      : providers_(providers), prefix_(name_prefix), names_(std::move(names)), pulse_(pulse) {
     for (const PartitionProvider& provider : providers_) result_.placement.providers.push_back(provider.name);
   }
 
@@ -109,6 +110,7 @@ class Partitioner {
   std::span<PartitionProvider> providers_;
   std::string_view prefix_;
   PartitionNames names_;
+  const Pulse& pulse_;
   PartitionResult result_;
 };
 
@@ -241,9 +243,11 @@ void Partitioner::Ask(Level& level, int32_t provider) {
   const auto is_candidate = [&](const auto& node) { return node->provider == kUnplaced && IsFor(provider, *node); };
   if (std::none_of(level.graph.nodes().begin(), level.graph.nodes().end(), is_candidate)) return;
   Capability capability = providers_[provider].get_capability(level.graph);
+  Beat(pulse_, 0, 0, "checking claims");
   for (std::string& warning : capability.warnings) Warn(std::move(warning));
 
   const std::vector<std::vector<Node*>> units = CheckedUnits(level, provider, capability);
+  Beat(pulse_, 0, 0, "grouping");
   const std::vector<std::vector<Node*>> groups = FormConvexGroups(level.graph, units);
   // The groups' nodes count as placed from here on, so that what is left over is what was declined.
   for (const std::vector<Node*>& group : groups) {
@@ -256,7 +260,15 @@ void Partitioner::Ask(Level& level, int32_t provider) {
     }
   }
   RecordDeclines(level, provider, capability);
-  for (const std::vector<Node*>& group : groups) Fuse(level, provider, group);
+  uint64_t nodes_fused = 0;
+  uint64_t nodes_told = 0;
+  for (const std::vector<Node*>& group : groups) {
+    Fuse(level, provider, group);
+    nodes_fused += group.size();
+    if (nodes_fused - nodes_told < kNodesPerBeat) continue;
+    nodes_told = nodes_fused;
+    Beat(pulse_, nodes_fused, 0, "taking groups out");
+  }
   if (!groups.empty()) Refresh(level);
 }
 
@@ -295,9 +307,9 @@ void Partitioner::Refresh(Level& level) {
 }  // namespace
 
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
-                               PartitionNames names) {
+                               PartitionNames names, const Pulse& pulse) {
   TakeNodeNames(graph, &names);
-  Partitioner partitioner(providers, name_prefix, std::move(names));
+  Partitioner partitioner(providers, name_prefix, std::move(names), pulse);
   partitioner.Run(graph, "");
   return partitioner.Take();
 }

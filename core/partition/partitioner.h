@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/pulse.h"
 #include "core/graph/graph.h"
 #include "core/partition/partition_names.h"
 #include "core/partition/placement.h"
@@ -58,8 +59,9 @@ struct PartitionResult {
 // Changes `graph` and leaves it finalized. EPContext nodes are placed by the caller: claims on them are dropped, and
 // those that have a provider are reported as partitions. Constants that nothing needs outside of partitions are
 // removed. A node that nobody claimed stays, with provider kUnplaced: whether that is an error is for the caller to
-// say. Partitions are called by `names`, and like no node of the graph.
+// say. Partitions are called by `names`, and like no node of the graph. `pulse` beats between the
+// steps of each graph.
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
-                               PartitionNames names = {});
+                               PartitionNames names = {}, const Pulse& pulse = {});
 
 }  // namespace epiphyte::core

@@ -358,7 +358,8 @@ void SessionBuilder::Partition() {
                        [this, &slot](Graph& graph) { return Ask(slot, graph); }});
     askable.back().last_resort = !MayHavePlainNodes(slot);
   }
-  partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames());
+  partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames(),
+                               progress_.MakePulse());
   if (InlineLostFunctions()) return;
   std::copy(unlisted_failures_.begin(), unlisted_failures_.end(), std::back_inserter(partitions_.placement.warnings));
   for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);

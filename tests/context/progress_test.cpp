@@ -178,6 +178,7 @@ TEST_F(ProgressTest, ManyNodesAreReportedWhileTheyAreReadAndRewritten) {
   ASSERT_EQ(Make(WriteChain(kNodes), OptionsFor({"cpu"})), "OK");
   EXPECT_GE(CountOf(SessionPhase::kRead), 3u * (kNodes / 2048));  // read, checked, inferred
   EXPECT_GE(CountOf(SessionPhase::kTransform), uint64_t{kNodes} / 2048);
+  EXPECT_GE(CountOf(SessionPhase::kPartition), 5u);  // asking, checking, grouping, taking out
 }
 
 TEST_F(ProgressTest, ACacheThatIsCancelledKeepsNothing) {
