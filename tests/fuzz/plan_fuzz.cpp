@@ -4,10 +4,8 @@
 // Seeds are the models of plan/models, compiled when the target starts: kernels, fusions and packed weights are then
 // those of the machine. Mutations change what the plan says (plan/plan_mutation.h) and seal it again.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <new>
 
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
@@ -20,32 +18,6 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/plan/guarded_run.h"
 #include "tests/fuzz/plan/plan_mutation.h"
-
-// A plan may ask for any amount of memory. So that it is refused rather than granted, what is far beyond the seeds'
-// needs fails, as it does when memory is short.
-namespace {
-void* Limited(size_t bytes, size_t alignment) {
-  constexpr size_t kMost = size_t{64} << 20;
-  void* memory = nullptr;
-  if (bytes > kMost || posix_memalign(&memory, std::max(alignment, sizeof(void*)), std::max<size_t>(bytes, 1)) != 0)
-    throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-void* operator new(size_t bytes) { return Limited(bytes, alignof(std::max_align_t)); }
-void* operator new[](size_t bytes) { return Limited(bytes, alignof(std::max_align_t)); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return Limited(bytes, static_cast<size_t>(alignment)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return Limited(bytes, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
 // Allocations of libraries that are too large fail as well.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
