@@ -52,6 +52,11 @@ void Refuse(PluginEntry* entry, const Refusal& refusal) {
   entry->hint = PrintableLine(refusal.hint());
 }
 
+// For messages: which manifest, when several have one name.
+std::string Place(const PluginEntry& entry) {
+  return entry.manifest.path.empty() ? "" : fmt::format(" of '{}'", entry.manifest.path.string());
+}
+
 bool ShareSource(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
 }
@@ -86,13 +91,17 @@ struct Catalog::Impl {
     const LoadedPlugin* plugin = nullptr;
   };
 
-  // Null when no manifest has that name. Of several the usable one, else the one that the others were shadowed by.
+  // Null when no manifest has that name. Of several the usable one, else the first found that isn't shadowed.
   Item* Find(std::string_view name);
+  // As Open, with the next of that name when one fails. `failed` is the first that did, or the one that can't be used.
+  const LoadedPlugin* OpenByName(std::string_view name, Item** failed, const StepObserver& observer = {});
+  // Decides anew who is shadowed.
+  void Reconsider();
   // Null, with the reason in the entry, when it can't be used.
   const LoadedPlugin* Open(Item* item, const StepObserver& observer = {});
   [[noreturn]] void FailUnknown(std::string_view name) const;
-  // Makes room for a registered plugin; throws when something of it is in use by another.
-  void Yield(const LoadedPlugin& registered);
+  // Throws when something of a plugin to be registered is in use by another.
+  void CheckFree(const LoadedPlugin& registered) const;
 
   const EpHostInfo* host = nullptr;
   Policy policy;
@@ -102,13 +111,42 @@ struct Catalog::Impl {
 };
 
 Catalog::Impl::Item* Catalog::Impl::Find(std::string_view name) {
+  const auto rank = [](const Item& item) {
+    return std::pair(item.entry.state == PluginState::kShadowed, item.entry.found);
+  };
   Item* found = nullptr;
   for (Item& item : items) {
     if (item.entry.manifest.name != name) continue;
     if (IsUsable(item.entry)) return &item;
-    if (found == nullptr || found->entry.state == PluginState::kShadowed) found = &item;
+    if (found == nullptr || rank(item) < rank(*found)) found = &item;
   }
   return found;
+}
+
+void Catalog::Impl::Reconsider() {
+  std::vector<PluginEntry*> entries;
+  for (Item& item : items) entries.push_back(&item.entry);
+  Shadow(entries);
+}
+
+const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** failed,
+                                                    const StepObserver& observer) {
+  *failed = nullptr;
+  for (;;) {
+    Item* item = Find(name);
+    if (item == nullptr) return nullptr;
+    const bool usable = IsUsable(item->entry);
+    if (const LoadedPlugin* plugin = Open(item, observer)) {
+      if (*failed != nullptr) {
+        Log(LogLevel::kWarning, "registry", "plugin '{}'{} is used in place of the one{}, which can't be: {}: {}", name,
+            Place(item->entry), Place((*failed)->entry), PluginStateName((*failed)->entry.state),
+            (*failed)->entry.message);
+      }
+      return plugin;
+    }
+    if (*failed == nullptr) *failed = item;
+    if (!usable) return nullptr;
+  }
 }
 
 const LoadedPlugin* Catalog::Impl::Open(Item* item, const StepObserver& observer) {
@@ -123,6 +161,7 @@ const LoadedPlugin* Catalog::Impl::Open(Item* item, const StepObserver& observer
   } catch (const Error& error) {
     Refuse(&entry, Refusal(PluginState::kInitFailed, error.message()));
   }
+  if (item->plugin == nullptr) Reconsider();
   return item->plugin;
 }
 
@@ -139,25 +178,15 @@ void Catalog::Impl::FailUnknown(std::string_view name) const {
        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-void Catalog::Impl::Yield(const LoadedPlugin& registered) {
-  const auto in_the_way = [&](const Item& item) {
-    return IsUsable(item.entry) && (item.entry.manifest.name == registered.name ||
-                                    ShareSource(item.entry.manifest.sources, registered.sources));
-  };
+void Catalog::Impl::CheckFree(const LoadedPlugin& registered) const {
   for (const Item& item : items) {
-    if (item.plugin != nullptr && in_the_way(item)) {
-      Fail(StatusCode::kInvalidArgument,
-           "plugin '{}' can't be registered: '{}' is in use and has the same name or a source of it; register plugins "
-           "before the first one is loaded",
-           registered.name, item.entry.manifest.name);
-    }
-  }
-  for (Item& item : items) {
-    if (!in_the_way(item)) continue;
-    item.entry.state = PluginState::kShadowed;
-    item.entry.message = fmt::format(
-        "the application registered plugin '{}', which has the same name or a source of it", registered.name);
-    item.entry.hint = "";
+    const Manifest& manifest = item.entry.manifest;
+    if (item.plugin == nullptr) continue;
+    if (manifest.name != registered.name && !ShareSource(manifest.sources, registered.sources)) continue;
+    Fail(StatusCode::kInvalidArgument,
+         "plugin '{}' can't be registered: '{}' is in use and has the same name or a source of it; register plugins "
+         "before the first one is loaded",
+         registered.name, manifest.name);
   }
 }
 
@@ -170,7 +199,7 @@ Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::ma
   std::vector<PluginEntry> entries;
   entries.reserve(search.manifests.size());
   for (const std::filesystem::path& path : search.manifests) entries.push_back(ReadEntry(path));
-  DecideAll(&entries, impl_->policy, *host);
+  DecideAll(&entries, impl_->policy, *host, options.elevated);
   for (PluginEntry& entry : entries) {
     for (const std::string& note : entry.manifest.notes) Log(LogLevel::kInfo, "registry", "{}", note);
     impl_->items.push_back({std::move(entry), nullptr});
@@ -195,17 +224,18 @@ const std::vector<SearchedFolder>& Catalog::folders() const { return impl_->fold
 
 const LoadedPlugin& Catalog::Load(std::string_view name) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  Impl::Item* item = impl_->Find(name);
-  if (item == nullptr) impl_->FailUnknown(name);
-  const LoadedPlugin* plugin = impl_->Open(item);
-  if (plugin == nullptr) throw Error(StatusCode::kEpFail, Explain(item->entry));
-  return *plugin;
+  Impl::Item* failed = nullptr;
+  const LoadedPlugin* plugin = impl_->OpenByName(name, &failed);
+  if (plugin != nullptr) return *plugin;
+  if (failed == nullptr) impl_->FailUnknown(name);
+  // Asking again gives the same answer: the one found first, whenever it was tried.
+  throw Error(StatusCode::kEpFail, Explain(impl_->Find(name)->entry));
 }
 
 const LoadedPlugin* Catalog::TryLoad(std::string_view name, const StepObserver& observer) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  Impl::Item* item = impl_->Find(name);
-  return item == nullptr ? nullptr : impl_->Open(item, observer);
+  Impl::Item* failed = nullptr;
+  return impl_->OpenByName(name, &failed, observer);
 }
 
 void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
@@ -226,7 +256,7 @@ void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
       Fail(StatusCode::kEpFail, "plugin can't be registered: {}: '{}' is disabled in {}",
            PluginStateName(PluginState::kDisabled), plugin->name, impl_->policy.path.string());
     }
-    impl_->Yield(*plugin);
+    impl_->CheckFree(*plugin);
   } catch (...) {
     ReleasePlugin(*plugin);
     throw;
@@ -248,6 +278,7 @@ void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
   const auto place = std::find_if(impl_->items.begin(), impl_->items.end(),
                                   [&](const Impl::Item& item) { return ComesBefore(entry, item.entry); });
   impl_->items.insert(place, {std::move(entry), plugin});
+  impl_->Reconsider();
 }
 
 std::string Catalog::OwnerOfSource(std::string_view source) const {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/file_trust.h"
 #include "core/registry/manifest.h"
 #include "epiphyte/ep_plugin.h"
 
@@ -30,7 +31,7 @@ enum class PluginState {
   kReady,  // manifest fine, library not opened yet
   kLoaded,
   kDisabled,
-  kShadowed,  // another plugin of that name, or source, comes first
+  kShadowed,  // another plugin of that name, or source, comes first; its turn comes when that one can't be loaded
   kDenied,
   kWrongPlatform,
   kAbiTooOld,
@@ -54,6 +55,7 @@ struct PluginEntry {
   std::filesystem::path library;               // absolute; empty when unknown
   int64_t priority = 0;                        // after the policy
   std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
+  size_t found = 0;                            // place in the search order
 };
 
 // A device as the plugin described it, copied.
@@ -86,6 +88,8 @@ struct CatalogOptions {
   bool use_system_folders = true;  // those of this installation and of the system
   // Empty: the user's epiphyte.yaml, and if there is none the system's.
   std::filesystem::path policy_file;
+  // With raised privileges, plugins that others could have put there are refused; else there is a note about them.
+  bool elevated = IsElevated();
 };
 
 // A folder searched (or a single manifest given as a path) and what was found there, for `doctor`.
@@ -110,12 +114,14 @@ class Catalog {
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
-  // In the total order: priority (higher first), name, path; unusable ones keep their place.
+  // In the total order: priority (higher first), the fallback provider after others, name, path; unusable ones keep
+  // their place.
   std::vector<PluginEntry> entries() const;
   const std::vector<SearchedFolder>& folders() const;
 
-  // Opens the library if need be. Throws NOT_FOUND (no such name; names the nearest and the installed ones) or EP_FAIL
-  // with the entry's message and hint when it can't be used.
+  // Opens the library if need be. One that can't be used after all leaves its name to the next that has it, with a
+  // warning in the log. Throws NOT_FOUND (no such name; names the nearest and the installed ones) or EP_FAIL with the
+  // first one's message and hint when none can be used.
   const LoadedPlugin& Load(std::string_view name);
   // As Load, but a failure only changes the entry's state. Null when it can't be used.
   const LoadedPlugin* TryLoad(std::string_view name, const StepObserver& observer = {});

@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/folder_names.h"
+#include "core/base/staged_file.h"
 #include "core/runtime/context_cache_lock.h"
 
 namespace epiphyte::core {
@@ -81,9 +82,15 @@ Contents ContentsOf(const fs::path& folder) {
 }
 
 void MakeFolder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) Fail(StatusCode::kFail, "folder '{}' can't be made: {}", folder.string(), error.message());
+  if (mkdir(folder.c_str(), 0700) == 0) return;
+  if (errno == ENOENT && folder.has_relative_path()) {
+    MakeFolder(folder.parent_path());
+    if (mkdir(folder.c_str(), 0700) == 0) return;
+  }
+  const int reason = errno;
+  std::error_code ignored;
+  if (fs::is_directory(folder, ignored)) return;
+  Fail(StatusCode::kFail, "folder '{}' can't be made: {}", folder.string(), Reason(reason));
 }
 
 // -1 when somebody has it, or it is gone. The lock goes with the descriptor.
@@ -106,7 +113,7 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
   while (fd_ < 0) {
     path_ = folder / NewStagingName();
     int error = 0;
-    unfinished_.Make(path_, [&] { error = mkdir(path_.c_str(), 0777) == 0 ? 0 : errno; });
+    unfinished_.Make(path_, [&] { error = mkdir(path_.c_str(), 0700) == 0 ? 0 : errno; });
     if (error != 0) {
       unfinished_.Forget();  // somebody else's
       if (error == EEXIST) continue;
@@ -126,9 +133,8 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
       fd_ = -1;
     }
   }
-  std::error_code error;
-  if (!fs::create_directory(entry(), error)) {
-    Fail(StatusCode::kFail, "folder '{}' can't be written: {}", path_.string(), error.message());
+  if (mkdir(entry().c_str(), 0700) != 0) {
+    Fail(StatusCode::kFail, "folder '{}' can't be written: {}", path_.string(), Reason(errno));
   }
 }
 
@@ -136,6 +142,14 @@ CacheFolder::Staging::~Staging() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
   close(fd_);
+}
+
+CacheFolder::CacheFolder(const fs::path& folder) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(folder, error);
+  fs::path found = fs::weakly_canonical(whole, error);
+  if (error) found = whole;
+  folder_ = found.has_filename() ? std::move(found) : found.parent_path();
 }
 
 fs::path CacheFolder::EntryPath(std::string_view key) const {
@@ -161,6 +175,8 @@ void CacheFolder::Publish(const Staging& staging, std::string_view key, bool rep
 
 std::vector<CacheFolder::Entry> CacheFolder::List(bool verify) const {
   std::vector<Entry> entries;
+  const CacheTrust trust(folder_);
+  ThreadPool pool(verify ? 0 : 1);
   for (const std::string& prefix : EntriesOf(folder_)) {
     if (prefix.size() != 2 || !IsHex(prefix) || !IsFolder(folder_ / prefix)) continue;
     for (const std::string& key : EntriesOf(folder_ / prefix)) {
@@ -174,7 +190,7 @@ std::vector<CacheFolder::Entry> CacheFolder::List(bool verify) const {
       entry.last_used = contents.newest;
       try {
         entry.record = ReadCacheRecord(path);
-        entry.record = verify ? VerifyCacheEntry(path, key) : CheckCacheEntry(path, key);
+        entry.record = verify ? VerifyCacheEntry(path, key, trust, &pool) : CheckCacheEntry(path, key, trust, &pool);
       } catch (const Error& error) {
         entry.problem = error.message();
       }
@@ -195,6 +211,7 @@ bool CacheFolder::Remove(const Entry& entry) const {
 
 uint64_t CacheFolder::RemoveLeftovers() const {
   uint64_t removed = 0;
+  StagedFile::RemoveAbandoned(folder_);  // of a secret
   for (const std::string& name : EntriesOf(folder_)) {
     const fs::path path = folder_ / name;
     if (name.size() == 2 && IsHex(name) && IsFolder(path)) {

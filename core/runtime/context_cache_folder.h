@@ -3,6 +3,9 @@
 //   DIR/<first 2 digits>/<key>/…       an entry, see context_cache_entry.h
 //   DIR/<first 2 digits>/<key>.lock    while the entry is being made
 //   DIR/tmp-<process>-<number>/        an entry on its way in, or out
+//   DIR/secret                         see context_cache_trust.h
+//
+// Folders are made for their owner alone.
 //
 // Entries come and go by renaming their folders, so that nobody sees half of one; a session that has an entry open
 // keeps its files through its mappings. Nothing else in DIR is ever touched.
@@ -45,7 +48,7 @@ class CacheFolder {
     uint64_t size = 0;      // of all files
     int64_t last_used = 0;  // seconds since 1970
     CacheRecord record;     // empty when it can't be read
-    std::string problem;    // why the record can't be read, or what Verify found; "" when nothing
+    std::string problem;    // why a session wouldn't use it, or what Verify found; "" when nothing
   };
 
   struct Removed {
@@ -54,7 +57,8 @@ class CacheFolder {
     uint64_t leftovers = 0;      // of processes that ended while they made an entry
   };
 
-  explicit CacheFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // Symbolic links in the path are followed now, so that what was found fit for use is what is used.
+  explicit CacheFolder(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return folder_; }
   std::filesystem::path EntryPath(std::string_view key) const;
@@ -66,8 +70,8 @@ class CacheFolder {
   // is dropped. Throws FAIL.
   void Publish(const Staging& staging, std::string_view key, bool replace) const;
 
-  // By key; with `verify` every byte of every entry is looked at. A missing folder has none. Throws FAIL when the
-  // folder can't be read.
+  // By key; with `verify` every byte of every entry is looked at. A missing folder has none. What is wrong with the
+  // folder as a whole is no problem of its entries: CacheTrust tells it. Throws FAIL when the folder can't be read.
   std::vector<Entry> List(bool verify) const;
 
   // Removes what processes that are gone left behind, and the entries that were not used for longest until the others

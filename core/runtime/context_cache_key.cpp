@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "core/abi/host_tables.h"
 #include "core/base/error.h"
@@ -14,12 +13,13 @@
 #include "core/context/seal.h"
 #include "core/registry/module.h"
 #include "core/runtime/context_cache_scan.h"
+#include "core/runtime/provider_list.h"
 
 namespace epiphyte::core {
 namespace {
 
 // Changes when the same material no longer means the same entry.
-constexpr std::string_view kKeyVersion = "1";
+constexpr std::string_view kKeyVersion = "2";
 
 // Options that change what is loaded or written where, but not what is compiled. An option that isn't named here is
 // part of the key.
@@ -43,27 +43,32 @@ constexpr auto kOutsideTheKey = std::to_array<std::string_view>({
     "session.model_external_initializers_file_folder_path",
 });
 
-// Hashes facts so that no two lists of facts give the same bytes.
+// Gathers facts.
 class Material {
  public:
   void Add(std::string_view name, std::string_view value) {
-    const std::string head = fmt::format("{}={}:", name, value.size());
-    stream_.Update(head.data(), head.size());
-    stream_.Update(value.data(), value.size());
+    facts_.push_back({std::string(name), Sha256(value.data(), value.size())});
   }
-  std::string Finish() { return stream_.Finish(); }
+  std::vector<CacheFact> Take() { return std::move(facts_); }
 
  private:
-  Sha256Stream stream_;
+  std::vector<CacheFact> facts_;
 };
 
-// Digests of the libraries in this process. They stay mapped until it ends, so each is read once. Leaked, because
-// sessions may be made until then.
+// Digests of the libraries in this process, and where its host is. They stay mapped until it ends, so each is looked up
+// and read once, while it can be. Leaked, because sessions may be made until then.
 class LibraryDigests {
  public:
   static LibraryDigests& Shared() {
     static LibraryDigests* const shared = new LibraryDigests;
     return *shared;
+  }
+  // Throws FAIL when it can't be told.
+  std::filesystem::path Host() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (host_.empty()) host_ = ModuleOf(reinterpret_cast<const void*>(&MakeCacheKey));
+    if (host_.empty()) Fail(StatusCode::kFail, "the host's own library can't be found, so nothing can be kept for it");
+    return host_;
   }
   std::optional<std::string> Find(const std::filesystem::path& library) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -77,52 +82,11 @@ class LibraryDigests {
 
  private:
   std::mutex mutex_;
+  std::filesystem::path host_;
   std::map<std::string, std::string> digests_;
 };
 
-struct KeyProvider {
-  const LoadedPlugin* plugin;
-  bool listed;
-  std::map<std::string, std::string> options;
-};
-
-// Those that MakeProviders would make, without making them. One that isn't listed and then turns out to be unusable is
-// part of the key nevertheless.
-std::vector<KeyProvider> ProvidersOf(Catalog& catalog, const SessionOptions& options) {
-  const std::vector<PluginEntry> entries = catalog.entries();
-  std::vector<KeyProvider> providers;
-  auto add = [&](const LoadedPlugin& plugin, std::map<std::string, std::string> chosen, bool listed) {
-    auto given = options.provider_options.find(plugin.name);
-    if (given != options.provider_options.end()) chosen.insert(given->second.begin(), given->second.end());
-    for (const PluginEntry& entry : entries) {
-      if (entry.manifest.name == plugin.name) chosen.insert(entry.options.begin(), entry.options.end());
-    }
-    providers.push_back({&plugin, listed, std::move(chosen)});
-  };
-  std::set<std::string> listed;
-  for (const ProviderChoice& choice : options.providers) {
-    listed.insert(choice.name);
-    add(catalog.Load(choice.name), choice.options, true);
-  }
-  const LoadedPlugin* fallback = nullptr;
-  for (const PluginEntry& entry : entries) {
-    const bool usable = entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
-    if (!usable || listed.contains(entry.manifest.name)) continue;
-    if (!entry.manifest.fallback && !options.providers.empty()) continue;
-    if (entry.manifest.fallback && (fallback != nullptr || options.GetBool("session.disable_cpu_ep_fallback"))) continue;
-    const LoadedPlugin* plugin = catalog.TryLoad(entry.manifest.name);
-    if (plugin == nullptr) continue;
-    if (entry.manifest.fallback) {
-      fallback = plugin;
-    } else {
-      add(*plugin, {}, false);
-    }
-  }
-  if (fallback != nullptr) add(*fallback, {}, false);
-  return providers;
-}
-
-void AddProvider(const KeyProvider& provider, const std::string& library, Material* material) {
+void AddProvider(const ChosenProvider& provider, const std::string& library, Material* material) {
   const LoadedPlugin& plugin = *provider.plugin;
   material->Add("provider", plugin.name);
   material->Add("listed", provider.listed ? "1" : "0");
@@ -132,6 +96,7 @@ void AddProvider(const KeyProvider& provider, const std::string& library, Materi
     material->Add("option", key);
     material->Add("value", value);
   }
+  material->Add("device in use", std::to_string(provider.device_index));
   for (const Device& device : plugin.devices) {
     material->Add("device", device.name);
     material->Add("vendor", device.vendor);
@@ -169,8 +134,9 @@ class Sources {
 // Of the given libraries, by path; those not known yet are read together with everything else in `sources`.
 class Libraries {
  public:
+  // Throws what StampOf throws.
   void Want(const std::filesystem::path& library, Sources* sources) {
-    if (library.empty() || wanted_.contains(library.string())) return;
+    if (wanted_.contains(library.string())) return;
     if (auto known = LibraryDigests::Shared().Find(library)) {
       digests_[library.string()] = *known;
       return;
@@ -183,10 +149,7 @@ class Libraries {
       LibraryDigests::Shared().Keep(library, digests[index]);
     }
   }
-  std::string Of(const std::filesystem::path& library) const {
-    auto found = digests_.find(library.string());
-    return found == digests_.end() ? "" : found->second;
-  }
+  const std::string& Of(const std::filesystem::path& library) const { return digests_.at(library.string()); }
 
  private:
   std::map<std::string, size_t> wanted_;
@@ -223,11 +186,17 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
   if (scan.has_context_nodes) return std::nullopt;
   for (const std::string& name : scan.external_files) sources.AddFile(ExternalPath(source, options, name), &key);
 
-  const std::vector<KeyProvider> providers = ProvidersOf(catalog, options);
-  const std::filesystem::path host = ModuleOf(reinterpret_cast<const void*>(&MakeCacheKey));
+  const std::vector<ChosenProvider> providers = ChooseProviders(catalog, options);
+  const std::filesystem::path host = LibraryDigests::Shared().Host();
   Libraries libraries;
   libraries.Want(host, &sources);
-  for (const KeyProvider& provider : providers) libraries.Want(provider.plugin->library, &sources);
+  for (const ChosenProvider& provider : providers) {
+    if (provider.plugin->library.empty()) {
+      Fail(StatusCode::kFail, "the library of provider '{}' can't be found, so nothing can be kept for it",
+           provider.plugin->name);
+    }
+    libraries.Want(provider.plugin->library, &sources);
+  }
 
   const std::vector<std::string> digests = DigestAll(sources.all, pool);
   libraries.Take(digests);
@@ -243,17 +212,19 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
       material.Add(option.key, options.Get(option.key));
     }
   }
-  for (const KeyProvider& provider : providers) {
+  for (const ChosenProvider& provider : providers) {
     AddProvider(provider, libraries.Of(provider.plugin->library), &material);
     key.providers.push_back(fmt::format("{} {}", provider.plugin->name, provider.plugin->version));
   }
   material.Add("model", digests[0]);
   size_t part = 1;
+  std::string external;
   for (const std::string& name : scan.external_files) {
-    material.Add("external file", name);
-    material.Add("bytes", digests[part++]);
+    external += fmt::format("{}:{}={}\n", name.size(), name, digests[part++]);
   }
-  key.digest = material.Finish();
+  material.Add("external files", external);
+  key.facts = material.Take();
+  key.digest = KeyOf(key.facts);
   return key;
 }
 

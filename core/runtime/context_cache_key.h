@@ -14,6 +14,7 @@
 
 #include "core/base/thread_pool.h"
 #include "core/runtime/context_cache_digest.h"
+#include "core/runtime/context_cache_entry.h"
 #include "core/runtime/session.h"
 
 namespace epiphyte::core {
@@ -27,7 +28,8 @@ struct ModelSource {
 };
 
 struct CacheKey {
-  std::string digest;                  // 64 hex digits
+  std::string digest;  // 64 hex digits: KeyOf(facts)
+  std::vector<CacheFact> facts;
   std::string model;                   // for people: the file's name, "" when it came from memory
   std::vector<std::string> providers;  // for people: "cpu 0.1.0", in order
 
@@ -38,8 +40,9 @@ struct CacheKey {
   std::vector<std::pair<std::filesystem::path, FileStamp>> files;
 };
 
-// Nothing for a model that has EPContext nodes already. Throws when something that the key needs can't be read; the
-// session will fail over the same thing and say it better.
+// Nothing for a model that has EPContext nodes already. Throws when something that the key needs can't be read: a key
+// without it would be another one. Where that is the model, the session will fail over it and say it better; where it
+// is a library, the session works uncached.
 std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionOptions& options,
                                      ThreadPool* pool);
 

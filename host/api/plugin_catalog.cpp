@@ -9,6 +9,10 @@
 namespace epiphyte {
 namespace {
 
+bool MayBeLoaded(const core::PluginEntry& entry) {
+  return entry.state == core::PluginState::kReady || entry.state == core::PluginState::kLoaded;
+}
+
 std::string_view DeviceKindName(EpDeviceKind kind) {
   switch (kind) {
     case EP_DEVICE_CPU: return "cpu";
@@ -45,10 +49,6 @@ void AddDevices(const core::LoadedPlugin& plugin, PluginInfo* info) {
     info->devices.push_back({std::string(DeviceKindName(device.kind)), device.name, device.vendor,
                              device.driver_version, device.architecture});
   }
-}
-
-bool MayBeLoaded(const core::PluginEntry& entry) {
-  return entry.state == core::PluginState::kReady || entry.state == core::PluginState::kLoaded;
 }
 
 }  // namespace
@@ -96,8 +96,14 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
 std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
   return Translate([&] {
     core::Catalog& catalog = environment_->catalog();
-    for (const core::PluginEntry& entry : catalog.entries()) {
-      if (MayBeLoaded(entry)) catalog.TryLoad(entry.manifest.name);
+    // One that fails may leave its name or a source to another, which is then probed too.
+    for (bool more = true; more;) {
+      more = false;
+      for (const core::PluginEntry& entry : catalog.entries()) {
+        if (entry.state != core::PluginState::kReady) continue;
+        catalog.TryLoad(entry.manifest.name);
+        more = true;
+      }
     }
     std::vector<PluginInfo> plugins;
     for (const core::PluginEntry& entry : catalog.entries()) {

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <set>
 
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
@@ -75,8 +76,17 @@ Json Describe(const std::vector<Probed>& plugins, const std::vector<SearchedFold
 std::vector<Probed> ProbeAll(const PluginCatalog& catalog, std::chrono::seconds limit) {
   Progress progress("probing plugins");
   std::vector<Probed> plugins;
+  std::set<std::string> failed;
   for (PluginInfo& plugin : catalog.List()) {
-    plugins.push_back(plugin.state == "Ready" ? ProbeInChild(plugin, limit) : Probed{std::move(plugin), "", ""});
+    const bool ready = plugin.state == "Ready";
+    plugins.push_back(ready ? ProbeInChild(plugin, limit) : Probed{std::move(plugin), "", ""});
+    const Probed& probed = plugins.back();
+    if (ready && probed.end.empty() && probed.plugin.state != "Loaded") failed.insert(probed.plugin.name);
+  }
+  // Those that have the name next.
+  for (Probed& probed : plugins) {
+    const bool next = probed.plugin.state == "Shadowed" && failed.contains(probed.plugin.name);
+    if (next) probed = ProbeInChild(probed.plugin, limit);
   }
   return plugins;
 }

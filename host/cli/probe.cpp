@@ -93,10 +93,22 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
   plugin.hint = "report this to the plugin's vendor and disable it in epiphyte.yaml until then";
 }
 
+// Probing a name goes on to the next plugin that has it when the first fails.
+PluginInfo ProbeOne(const PluginCatalog& catalog, const std::string& manifest) {
+  const auto listed = [&] {
+    for (PluginInfo& plugin : catalog.List()) {
+      if (plugin.manifest == manifest) return std::move(plugin);
+    }
+    throw Error(StatusCode::kNotFound, "no plugin has the manifest '" + manifest + "'");
+  };
+  PluginInfo found = catalog.Probe(listed().name, [](std::string_view step) { WriteLine(kStep, step); });
+  return found.manifest == manifest ? found : listed();
+}
+
 }  // namespace
 
 Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
-  const ChildResult child = RunChild({.words = {ThisProgram(), "doctor", "--probe", listed.name},
+  const ChildResult child = RunChild({.words = {ThisProgram(), "doctor", "--probe", listed.manifest.string()},
                                       .out_descriptor = kReportDescriptor,
                                       .limit = limit,
                                       .max_out = kMaxReport});
@@ -114,13 +126,13 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
   return probed;
 }
 
-void ReportProbe(const std::string& name) {
+void ReportProbe(const std::string& manifest) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it then
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   {
     const Environment environment;
-    const PluginInfo found = environment.plugins().Probe(name, [](std::string_view step) { WriteLine(kStep, step); });
+    const PluginInfo found = ProbeOne(environment.plugins(), manifest);
     WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));
     WriteLine(kStep, "calling Shutdown");
   }

@@ -16,10 +16,10 @@ struct Probed {
   std::string end;    // "SIGSEGV", "exit code 3", "timeout"; else ""
 };
 
-// `listed`: as the catalog lists it, Ready. Starts this program again.
+// `listed`: as the catalog lists it, Ready, or Shadowed by one that can't be loaded. Starts this program again.
 Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit);
 
 // What that process runs: probes the plugin and writes what it does and finds to the descriptor of the report.
-void ReportProbe(const std::string& name);
+void ReportProbe(const std::string& manifest);
 
 }  // namespace epiphyte::cli

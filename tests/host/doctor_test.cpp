@@ -8,6 +8,7 @@
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/trouble/trouble.h"
 #include "tests/host/run_program.h"
+#include "tests/host/small_models.h"
 
 namespace epiphyte::test {
 namespace {
@@ -55,6 +56,24 @@ class Doctor : public ::testing::Test {
 
   TempDir folder_;
 };
+
+TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
+  folder_.Write("nolib.so", "not a library");
+  folder_.Write("cpu.yaml",
+                "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.1\"\n");
+  const ProgramResult result = Run({"--json"});
+  EXPECT_EQ(result.code, 1);
+  std::vector<std::string> states;
+  for (const Json& plugin : Json::parse(result.out)["plugins"]) {
+    if (plugin["name"] == "cpu") states.push_back(plugin["state"]);
+  }
+  EXPECT_THAT(states, ::testing::UnorderedElementsAre("InitFailed", "Loaded"));
+  folder_.Write("model.onnx", AddModel());
+  const ProgramResult run = RunEpiphyte({"run", "model.onnx"}, folder_.path(),
+                                        {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string()}});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("is used in place of the one of '"));
+}
 
 TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
   for (const Case& expected : kCases) InstallTrouble(folder_.path(), expected.plugin);

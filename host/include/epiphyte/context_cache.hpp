@@ -5,8 +5,13 @@
 //   epiphyte::CollectCache(dir, 1 << 30);                     // at most 1 GiB stays
 //
 // Safe beside sessions and other processes that use the same folder: a session keeps what it has opened. Nothing in the
-// folder but the cache's own files is touched. Only who may write the folder should be trusted with what sessions load
-// from it: digests find damage, not forgery.
+// folder but the cache's own files is touched.
+//
+// What is in a cache runs, so sessions believe it only when nobody else can have put it there: the folder, what is
+// above it and everything in it belong to root or to the process's user and can't be written by group or others (a
+// folder above may be sticky, as /tmp is), and each entry carries a digest keyed with DIR/secret, which a session makes
+// on first use and only its owner can read. An entry that doesn't pass is compiled again; with a folder that doesn't,
+// sessions work uncached. Both with a warning in the log.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +37,10 @@ struct CacheEntry {
 // By key. Looks at names, sizes and the context models; payloads are trusted. A folder that doesn't exist has no
 // entries. Throws FAIL when it can't be read. [any thread]
 EPIPHYTE_API std::vector<CacheEntry> ListCache(const std::filesystem::path& folder);
+
+// Why sessions don't use the folder at all, one line with what to do; "" when they do, or would when it existed.
+// [any thread]
+EPIPHYTE_API std::string CacheProblem(const std::filesystem::path& folder);
 
 // As ListCache, and compares every byte with its digest. [any thread]
 EPIPHYTE_API std::vector<CacheEntry> VerifyCache(const std::filesystem::path& folder);

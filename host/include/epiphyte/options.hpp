@@ -62,10 +62,15 @@ class EPIPHYTE_API SessionOptions {
   std::string Get(std::string_view key) const;
 
   // Providers in order of priority; the first call replaces the default, which is every usable plugin in the
-  // catalog's order. Throws INVALID_ARGUMENT when the provider is already listed.
+  // catalog's order. The fallback provider (the bundled CPU provider) comes after those that are listed if it isn't
+  // listed itself, and in the default where its priority puts it. Throws INVALID_ARGUMENT when the provider is already
+  // listed.
   SessionOptions& AddProvider(std::string name, std::map<std::string, std::string> options = {});
   // An option of a provider that need not be listed: of the fallback provider, say. Creating a session that doesn't use
-  // the provider throws INVALID_ARGUMENT.
+  // the provider throws INVALID_ARGUMENT, and a provider that has been given options must work.
+  //
+  // Keys and values are the provider's own, but for one key that is Epiphyte's with every provider: `device`, the
+  // number of the device to use among those that `epiphyte doctor` lists for it, from 0.
   SessionOptions& SetProviderOption(const std::string& provider, const std::string& key, const std::string& value);
   // Names of the providers added.
   std::vector<std::string> providers() const;
