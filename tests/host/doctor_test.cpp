@@ -33,15 +33,15 @@ constexpr Case kCases[] = {
     {"abort_initialize", "calling Initialize", "SIGABRT", "crashed with SIGABRT"},
     {"segfault_devices", "calling GetDevices", "SIGSEGV", "while the host was calling GetDevices"},
     {"hang_devices", "calling GetDevices", "timeout",
-     "did not answer within 2 s while the host was calling GetDevices"},
-    {"hang_open", "opening the library", "timeout", "did not answer within 2 s while the host was opening"},
+     "did not answer within 5 s while the host was calling GetDevices"},
+    {"hang_open", "opening the library", "timeout", "did not answer within 5 s while the host was opening"},
     {"abort_shutdown", "calling Shutdown", "SIGABRT", "crashed with SIGABRT while the host was calling Shutdown"},
 };
 
 class Doctor : public ::testing::Test {
  protected:
   ProgramResult Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"doctor", "--timeout", "2"});
+    arguments.insert(arguments.begin(), {"doctor", "--timeout", "5"});
     return RunEpiphyte(arguments, folder_.path(),
                        {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string() + ":" + EPIPHYTE_PLUGIN_FOLDER}});
   }

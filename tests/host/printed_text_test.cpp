@@ -47,20 +47,27 @@ class PrintedText : public ::testing::Test {
 
 TEST_F(PrintedText, HostileNamesOfAModelReachNoTerminal) {
   folder_.Write("m.onnx", NamedModel(kHostileName));
-  const std::vector<std::vector<std::string>> commands = {{"place", "m.onnx"},
-                                                          {"place", "m.onnx", "--json"},
-                                                          {"run", "m.onnx"},
-                                                          {"run", "m.onnx", "--json"},
-                                                          {"compile", "m.onnx", "--ep", "cpu", "--embed"},
-                                                          {"inspect", "m_ctx.onnx"},
-                                                          {"inspect", "m_ctx.onnx", "--json"},
-                                                          {"verify", "m_ctx.onnx"},
-                                                          {"run", "m.onnx", "--dim", "no=1"},
-                                                          {"run", kHostileName}};
-  for (const auto& command : commands) {
-    const ProgramResult result = Run(command);
-    EXPECT_THAT(result.out + result.err, IsSafeToPrint()) << command[0] << ' ' << command.back();
-    EXPECT_THAT(result.out + result.err, HasSubstr("gnp.exe")) << command[0] << ' ' << command.back();
+  struct Case {
+    std::vector<std::string> command;
+    bool shows_the_name;
+  };
+  const Case kCases[] = {{{"place", "m.onnx"}, true},
+                         {{"place", "m.onnx", "--json"}, true},
+                         {{"run", "m.onnx"}, true},
+                         {{"run", "m.onnx", "--json"}, true},
+                         {{"run", kHostileName}, true},
+                         {{"run", "m.onnx", "--ep", kHostileName}, true},
+                         {{"compile", "m.onnx", "--ep", "cpu", "--embed"}, false},
+                         {{"inspect", "m_ctx.onnx"}, false},
+                         {{"inspect", "m_ctx.onnx", "--json"}, false},
+                         {{"verify", "m_ctx.onnx"}, false}};
+  for (const Case& example : kCases) {
+    const ProgramResult result = Run(example.command);
+    const std::string printed = result.out + result.err;
+    EXPECT_THAT(printed, IsSafeToPrint()) << example.command[0] << ' ' << example.command.back();
+    if (example.shows_the_name) {
+      EXPECT_THAT(printed, HasSubstr("gnp.exe")) << example.command[0] << ' ' << example.command.back();
+    }
   }
 }
 

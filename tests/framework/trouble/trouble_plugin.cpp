@@ -48,11 +48,14 @@ bool MakeTrouble(std::string_view where, EpProgress* progress = nullptr) {
   if (bar == std::string_view::npos || name.substr(bar + 1) != where) return true;
   const std::string_view what = name.substr(0, bar);
   Enter(where);
-  std::fprintf(stderr, "trouble comes\n\x1b[31mwith a \xC2\x9Bred word\n");
   std::printf("a plugin may print\n");
   std::fflush(stdout);
+  std::fprintf(stderr, "trouble comes\n\x1b[31mwith a \xC2\x9Bred word\n");
   if (what == "abort") std::abort();
-  if (what == "segfault") std::raise(SIGSEGV);
+  if (what == "segfault") {
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process in its own way
+    std::raise(SIGSEGV);
+  }
   if (what == "exit") std::exit(where == "query" ? 0 : 3);
   while (what == "hang") pause();
   while (what == "poll") {
