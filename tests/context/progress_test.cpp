@@ -111,8 +111,8 @@ TEST_F(ProgressTest, CancellingAtAnyReportLeavesNoFile) {
     cancel_ = [&](const SessionProgress&) { return count++ == at; };
     const std::string outcome = Make(model, CompileOptions());
     if (outcome == "OK") break;
-    EXPECT_THAT(outcome, HasSubstr("MODEL_LOAD_CANCELED")) << at;
-    EXPECT_EQ(reports_.size(), at + 1) << "nothing is reported after cancelling";
+    ASSERT_THAT(outcome, HasSubstr("MODEL_LOAD_CANCELED")) << at;
+    ASSERT_EQ(reports_.size(), at + 1) << "nothing is reported after cancelling";
     EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("model.onnx")) << at;
   }
   EXPECT_GE(at, 6u);
