@@ -37,7 +37,7 @@ class MergePayloads {
 
   const std::vector<MergedBinary>& binaries() const { return binaries_; }
   std::vector<PayloadRecord> Records() const;
-  size_t context_nodes() const { return context_nodes_; }
+  size_t context_nodes() const { return nodes_.size(); }
 
  private:
   struct ContextNodeOf {
@@ -62,7 +62,6 @@ class MergePayloads {
   std::set<std::string> taken_;
   std::vector<MergedBinary> binaries_;
   std::vector<ContextNodeOf> nodes_;
-  size_t context_nodes_ = 0;
 };
 
 }  // namespace epiphyte::core
