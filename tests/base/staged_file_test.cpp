@@ -123,9 +123,11 @@ TEST(StagedFile, NamesAFolderThatCantBeWritten) {
 
 TEST(StagedFile, ATargetThatIsAFolderIsAnErrorEvenWhenOverwriting) {
   const TempDir folder;
-  fs::create_directory(folder / "taken");
   StagedFile file(folder / "taken");
-  ErrorOf(StatusCode::kFail, [&] { file.Commit(true); });
+  fs::create_directory(folder / "taken");
+  ErrorOf(StatusCode::kInvalidArgument, [&] { file.Commit(true); });
+  EXPECT_THAT(ErrorOf(StatusCode::kInvalidArgument, [&] { StagedFile another(folder / "taken"); }),
+              HasSubstr("is a folder"));
   EXPECT_TRUE(fs::is_directory(folder / "taken"));
 }
 
