@@ -25,7 +25,13 @@ void ContextTarget::Validate() const {
          "ep.context_file_path '{}' is a folder; give the path of the .onnx file to write", model.string());
   }
   // Found out now, not after minutes of compiling.
-  if (!in_store) StagedFile::CheckTarget(model);
+  if (!in_store) {
+    try {
+      StagedFile::CheckTarget(model);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.message() + " (ep.context_file_path)");
+    }
+  }
   if (!external_initializers.empty()) {
     const std::filesystem::path name(external_initializers);
     if (name.has_parent_path() || name.is_absolute() || name == "." || name == ".." ||
