@@ -67,7 +67,7 @@ class EPIPHYTE_API SessionOptions {
   // listed.
   SessionOptions& AddProvider(std::string name, std::map<std::string, std::string> options = {});
   // An option of a provider that need not be listed: of the fallback provider, say. Creating a session that doesn't use
-  // the provider throws INVALID_ARGUMENT, and a provider that has been given options must work.
+  // the provider throws INVALID_ARGUMENT; one that can't be loaded, or refuses its options, ends it with its own error.
   //
   // Keys and values are the provider's own, but for one key that is Epiphyte's with every provider: `device`, the
   // number of the device to use among those that `epiphyte doctor` lists for it, from 0.
