@@ -249,20 +249,28 @@ TEST_F(StaticPlugin, DevicesAreChecked) {
     return message;
   };
   EXPECT_THAT(refused_with({8, EP_DEVICE_CPU, "n", "v", "d", "a"}), HasSubstr("struct_size too small"));
-  EXPECT_THAT(refused_with({sizeof(EpDeviceInfo), 99, "n", "v", "d", "a"}), HasSubstr("unknown kind"));
   EXPECT_THAT(refused_with({sizeof(EpDeviceInfo), 0, nullptr, "v", "d", "a"}), HasSubstr("device 0's name is null"));
   EXPECT_THAT(refused_with({sizeof(EpDeviceInfo), 0, "n", "v", "d", "\xFF"}), HasSubstr("device 0's architecture"));
   FakePlugin::Reset().device_pointers = {nullptr};
   EXPECT_THAT(Refused(), HasSubstr("device 0 is malformed: null"));
-  FakePlugin::Reset().device_count = UINT32_MAX - 1;
+  FakePlugin::Reset().device_count = 2;
   EXPECT_THAT(Refused(), HasSubstr("device 1 is malformed: null")) << "more devices promised than filled in";
+  FakePlugin::Reset().device_count = UINT32_MAX - 1;
+  EXPECT_THAT(Refused(), HasSubstr("GetDevices reports 4294967294 devices; at most 4096 are possible"));
 }
 
-TEST_F(StaticPlugin, MoreDevicesThanThereIsRoomForAreCutOff) {
+TEST_F(StaticPlugin, DevicesOfAKindThatCameLaterAreOtherDevices) {
+  fake_.devices = {{sizeof(EpDeviceInfo), 99, "n", "v", "d", "a"}};
+  Catalog catalog(Hermetic(), &FakeHost());
+  catalog.Register(FakePlugin::Query, 0);
+  EXPECT_EQ(catalog.Load("fake").devices.at(0).kind, EP_DEVICE_OTHER);
+}
+
+TEST_F(StaticPlugin, AllOfManyDevicesAreSeen) {
   fake_.devices.assign(100, fake_.devices[0]);
   Catalog catalog(Hermetic(), &FakeHost());
   catalog.Register(FakePlugin::Query, 0);
-  EXPECT_EQ(catalog.Load("fake").devices.size(), 64u);
+  EXPECT_EQ(catalog.Load("fake").devices.size(), 100u);
 }
 
 TEST_F(StaticPlugin, ExceptionsAreCaughtInEveryCall) {
