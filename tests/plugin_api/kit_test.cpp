@@ -162,11 +162,12 @@ TEST_F(KitTest, ASecondaryAmongSeveralPayloadsIsFound) {
   compile("q");
   const std::string text = R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
     g (float[2] x) => (float[2] a, float[2] b, float[2] c) {
-      a = com.microsoft.EPContext <embed_mode = 0, source = "DoublerSource", partition_name = "pg_doubler_0",
-                                   ep_cache_context = "p_doubler.bin"> (x)
-      b = com.microsoft.EPContext <embed_mode = 0, source = "DoublerSource", partition_name = "qg_doubler_0",
-                                   ep_cache_context = "q_doubler.bin"> (x)
-      c = com.microsoft.EPContext <main_context = 0, source = "DoublerSource", partition_name = "SECONDARY"> (x) })";
+      a = com.microsoft.EPContext <embed_mode = 0, source = "DoublerSource", ep_sdk_version = "doubler 1.0",
+            hardware_architecture = "any", partition_name = "pg_doubler_0", ep_cache_context = "p_doubler.bin"> (x)
+      b = com.microsoft.EPContext <embed_mode = 0, source = "DoublerSource", ep_sdk_version = "doubler 1.0",
+            hardware_architecture = "any", partition_name = "qg_doubler_0", ep_cache_context = "q_doubler.bin"> (x)
+      c = com.microsoft.EPContext <main_context = 0, source = "DoublerSource", ep_sdk_version = "doubler 1.0",
+            hardware_architecture = "any", partition_name = "SECONDARY"> (x) })";
   const auto with = [&](const char* name) {
     std::string changed = text;
     changed.replace(changed.find("SECONDARY"), 9, name);
