@@ -87,8 +87,10 @@ cpu::PlanDef Unknown(const std::string& op_type, int64_t version, std::vector<st
                      std::vector<cpu::AttributeValue> attributes = {}) {
   PlanBuilder b;
   std::vector<int32_t> inputs = {b.Input({})};
-  for (std::vector<float>& constant : constants)
-    inputs.push_back(b.Constant({static_cast<int64_t>(constant.size())}, std::move(constant)));
+  for (std::vector<float>& constant : constants) {
+    const auto size = static_cast<int64_t>(constant.size());
+    inputs.push_back(b.Constant({size}, std::move(constant)));
+  }
   const int32_t y = b.Node(op_type, version, inputs, {}, std::move(attributes));
   Forget(b, inputs[0]);
   Forget(b, y);
