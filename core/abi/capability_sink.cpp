@@ -95,33 +95,31 @@ EpStatus* EpCapabilitySink::Decline(const EpNode* handle, const char* reason) {
 namespace epiphyte::core {
 namespace {
 
-bool IsOpen(const EpCapabilitySink* sink) { return OpenCall<EpCapabilitySink>::Find(sink) != nullptr; }
-
-EpStatus* NotOpen() {
-  return MakeStatus(StatusCode::kInvalidArgument,
-                    "a capability sink was used outside of the GetCapability call that it was given to, or on another "
-                    "thread");
-}
-
-EpStatus* EP_CALL SupportNodes(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count) {
-  if (!IsOpen(sink)) return NotOpen();
+// Runs `claim` on the sink behind a handle.
+template <typename Claim>
+EpStatus* OnOpenSink(const EpCapabilitySink* handle, Claim claim) {
+  EpCapabilitySink* sink = OpenCall<EpCapabilitySink>::Find(handle);
+  if (sink == nullptr) {
+    return MakeStatus(
+        StatusCode::kInvalidArgument,
+        "a capability sink was used outside of the GetCapability call that it was given to, or on another "
+        "thread");
+  }
   EpStatus* refused = nullptr;
-  EpStatus* failed = Guard([&] { refused = sink->Add(nodes, count, nullptr, false); });
+  EpStatus* failed = Guard([&] { refused = claim(*sink); });
   return failed != nullptr ? failed : refused;
 }
 
-EpStatus* EP_CALL SupportGroup(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count, const char* name) {
-  if (!IsOpen(sink)) return NotOpen();
-  EpStatus* refused = nullptr;
-  EpStatus* failed = Guard([&] { refused = sink->Add(nodes, count, name, true); });
-  return failed != nullptr ? failed : refused;
+EpStatus* EP_CALL SupportNodes(EpCapabilitySink* handle, const EpNode* const* nodes, uint64_t count) {
+  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { return sink.Add(nodes, count, nullptr, false); });
 }
 
-EpStatus* EP_CALL DeclineNode(EpCapabilitySink* sink, const EpNode* node, const char* reason) {
-  if (!IsOpen(sink)) return NotOpen();
-  EpStatus* refused = nullptr;
-  EpStatus* failed = Guard([&] { refused = sink->Decline(node, reason); });
-  return failed != nullptr ? failed : refused;
+EpStatus* EP_CALL SupportGroup(EpCapabilitySink* handle, const EpNode* const* nodes, uint64_t count, const char* name) {
+  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { return sink.Add(nodes, count, name, true); });
+}
+
+EpStatus* EP_CALL DeclineNode(EpCapabilitySink* handle, const EpNode* node, const char* reason) {
+  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { return sink.Decline(node, reason); });
 }
 
 }  // namespace

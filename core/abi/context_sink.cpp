@@ -15,9 +15,9 @@ constexpr size_t kMaxText = 1 << 20;
   Fail(StatusCode::kInvalidArgument, "a null pointer was passed to a context function");
 }
 
-void RequireOpen(const EpContextSink* sink) {
-  if (sink == nullptr) NullArgument();
-  if (OpenCall<EpContextSink>::Find(sink) != nullptr) return;
+EpContextSink& SinkOf(const EpContextSink* handle) {
+  if (handle == nullptr) NullArgument();
+  if (EpContextSink* sink = OpenCall<EpContextSink>::Find(handle)) return *sink;
   Fail(StatusCode::kInvalidArgument,
        "a context sink was used outside of the GetEpContextNodes call that it was given to, or on another thread");
 }
@@ -43,38 +43,38 @@ OpenPayload& PayloadOf(const EpContextWriter* handle) {
        "a payload writer was used that the running GetEpContextNodes call didn't begin, or on another thread");
 }
 
-EpStatus* EP_CALL GetSinkInfo(const EpContextSink* sink, EpContextSinkInfo* info) {
+EpStatus* EP_CALL GetSinkInfo(const EpContextSink* handle, EpContextSinkInfo* info) {
   return Guard([&] {
     if (info == nullptr) NullArgument();
-    RequireOpen(sink);
+    EpContextSink& sink = SinkOf(handle);
     if (!EP_HAS_FIELD(info, EpContextSinkInfo, partition_names)) {
       Fail(StatusCode::kInvalidArgument,
            "EpContextSinkInfo::struct_size is smaller than in ABI 0.1; set it to sizeof(EpContextSinkInfo)");
     }
-    info->embed = sink->embed ? 1 : 0;
-    info->node_name_prefix = sink->prefix.c_str();
-    info->partition_count = sink->partition_names.size();
-    info->partition_names = sink->partition_names.data();
+    info->embed = sink.embed ? 1 : 0;
+    info->node_name_prefix = sink.prefix.c_str();
+    info->partition_count = sink.partition_names.size();
+    info->partition_names = sink.partition_names.data();
   });
 }
 
-EpStatus* EP_CALL BeginPayload(EpContextSink* sink, EpContextWriter** writer) {
+EpStatus* EP_CALL BeginPayload(EpContextSink* handle, EpContextWriter** writer) {
   return Guard([&] {
     if (writer == nullptr) NullArgument();
-    RequireOpen(sink);
-    if (sink->defers_payload) {
+    EpContextSink& sink = SinkOf(handle);
+    if (sink.defers_payload) {
       Fail(StatusCode::kEpFail,
            "a payload was begun, but this session is not the last of its share group; keep what was compiled in the "
            "workspace and add nodes with payload null");
     }
-    if (sink->writers.size() >= kMaxPayloads) {
+    if (sink.writers.size() >= kMaxPayloads) {
       Fail(StatusCode::kEpFail, "more than {} payloads were begun; write one for all partitions", kMaxPayloads);
     }
-    sink->result.payloads.push_back(sink->new_writer());
-    OpenPayload& made = sink->writers.emplace_back();
+    sink.result.payloads.push_back(sink.new_writer());
+    OpenPayload& made = sink.writers.emplace_back();
     made.handle = NewHandle();
-    made.writer = sink->result.payloads.back().get();
-    made.index = static_cast<int32_t>(sink->writers.size() - 1);
+    made.writer = sink.result.payloads.back().get();
+    made.index = static_cast<int32_t>(sink.writers.size() - 1);
     *writer = const_cast<EpContextWriter*>(made.handle);
   });
 }
@@ -101,10 +101,10 @@ EpStatus* EP_CALL EndPayload(EpContextWriter* writer) {
   });
 }
 
-EpStatus* EP_CALL AddNode(EpContextSink* sink, const EpContextNodeDesc* node) {
+EpStatus* EP_CALL AddNode(EpContextSink* handle, const EpContextNodeDesc* node) {
   return Guard([&] {
     if (node == nullptr) NullArgument();
-    RequireOpen(sink);
+    EpContextSink& sink = SinkOf(handle);
     if (!EP_HAS_FIELD(node, EpContextNodeDesc, max_size)) {
       Fail(StatusCode::kEpFail,
            "EpContextNodeDesc::struct_size is smaller than in ABI 0.1; set it to sizeof(EpContextNodeDesc)");
@@ -113,49 +113,49 @@ EpStatus* EP_CALL AddNode(EpContextSink* sink, const EpContextNodeDesc* node) {
     added.partition = node->partition;
     added.main_context = node->main_context;
     added.max_size = node->max_size;
-    if (node->partition >= sink->partition_names.size()) {
+    if (node->partition >= sink.partition_names.size()) {
       Fail(StatusCode::kEpFail, "an EPContext node names partition {}, but there are {}", node->partition,
-           sink->partition_names.size());
+           sink.partition_names.size());
     }
-    for (const ContextNode& other : sink->result.nodes) {
+    for (const ContextNode& other : sink.result.nodes) {
       if (other.partition == node->partition) {
-        Fail(StatusCode::kEpFail, "partition '{}' got two EPContext nodes", sink->partition_names[node->partition]);
+        Fail(StatusCode::kEpFail, "partition '{}' got two EPContext nodes", sink.partition_names[node->partition]);
       }
     }
     if (node->main_context != 0 && node->main_context != 1) {
       Fail(StatusCode::kEpFail, "main_context is {}, expected 0 or 1", node->main_context);
     }
-    if (sink->defers_payload && node->payload != nullptr) {
+    if (sink.defers_payload && node->payload != nullptr) {
       Fail(StatusCode::kEpFail, "the EPContext node of partition '{}' has a payload, but a later session writes it",
-           sink->partition_names[node->partition]);
+           sink.partition_names[node->partition]);
     }
-    if (node->main_context == 1 && !sink->defers_payload) {
-      const OpenPayload* mine = FindPayload(*sink, node->payload);
+    if (node->main_context == 1 && !sink.defers_payload) {
+      const OpenPayload* mine = FindPayload(sink, node->payload);
       if (mine == nullptr || !mine->ended) {
         Fail(StatusCode::kEpFail, "the primary EPContext node of partition '{}' has no finished payload",
-             sink->partition_names[node->partition]);
+             sink.partition_names[node->partition]);
       }
       added.payload = mine->index;
     }
     added.source = node->source != nullptr ? CleanText(node->source, 256)
-                   : sink->sources.empty() ? ""
-                                           : sink->sources.front();
-    if (std::find(sink->sources.begin(), sink->sources.end(), added.source) == sink->sources.end()) {
+                   : sink.sources.empty()  ? ""
+                                           : sink.sources.front();
+    if (std::find(sink.sources.begin(), sink.sources.end(), added.source) == sink.sources.end()) {
       Fail(StatusCode::kEpFail, "an EPContext node has source '{}', which the plugin's descriptor doesn't list",
            added.source);
     }
     added.ep_sdk_version = CleanText(node->ep_sdk_version, kMaxText);
     added.hardware_architecture = CleanText(node->hardware_architecture, kMaxText);
     added.notes = CleanText(node->notes, kMaxText);
-    sink->result.nodes.push_back(std::move(added));
+    sink.result.nodes.push_back(std::move(added));
   });
 }
 
-EpStatus* EP_CALL SetCompatibilityInfo(EpContextSink* sink, const char* info) {
+EpStatus* EP_CALL SetCompatibilityInfo(EpContextSink* handle, const char* info) {
   return Guard([&] {
     if (info == nullptr) NullArgument();
-    RequireOpen(sink);
-    sink->result.compatibility_info = CleanText(info, kMaxText);
+    EpContextSink& sink = SinkOf(handle);
+    sink.result.compatibility_info = CleanText(info, kMaxText);
   });
 }
 

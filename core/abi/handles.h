@@ -27,6 +27,8 @@ struct EpCapabilitySink {
   // Null, or why the whole call is refused.
   EpStatus* Add(const EpNode* const* nodes, uint64_t count, const char* name, bool as_group);
   EpStatus* Decline(const EpNode* node, const char* reason);
+  // What the plugin gets.
+  EpCapabilitySink* handle() const { return open_.handle(); }
 
   epiphyte::core::Graph& graph;
   epiphyte::core::Capability capability;

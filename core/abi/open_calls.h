@@ -1,11 +1,17 @@
-// OpenCall: the objects that a plugin may use while one call into it lasts (a sink, the values of a run), by address.
+// OpenCall: the objects that a plugin may use while one call into it lasts (a sink, the values of a run).
 //
-// A handle that a plugin passes back is compared with those of the calls that this thread is in, never followed: a
-// foreign one, one of a call that has ended, and one that is used on another thread are all not found.
+// The plugin gets a number instead of an address, and what it passes back is looked up among the calls that this thread
+// is in, never followed: a foreign handle, one of a call that has ended, and one that is used on another thread are all
+// not found. No number is given out twice.
 //
 //   OpenCall<EpCapabilitySink> open(&sink);            // as long as the call
-//   if (OpenCall<EpCapabilitySink>::Find(handle) == nullptr) return NotOpen();
+//   plugin->GetCapability(provider, graph, open.handle());
+//   …
+//   EpCapabilitySink* sink = OpenCall<EpCapabilitySink>::Find(handle);      // null: refuse it
 #pragma once
+
+#include <atomic>
+#include <cstdint>
 
 namespace epiphyte::core {
 
@@ -17,9 +23,15 @@ class OpenCall {
   OpenCall(const OpenCall&) = delete;
   OpenCall& operator=(const OpenCall&) = delete;
 
+  // Odd, as no address of an object is.
+  Object* handle() const { return reinterpret_cast<Object*>(2 * number_ + 1); }
+
   // Null when `handle` is none that is open on this thread.
   static Object* Find(const Object* handle) {
-    return FindIf([handle](const Object& object) { return &object == handle; });
+    for (const OpenCall* call = innermost_; call != nullptr; call = call->outer_) {
+      if (call->handle() == handle) return call->object_;
+    }
+    return nullptr;
   }
   // The innermost one that `matches`.
   template <typename Matches>
@@ -33,6 +45,8 @@ class OpenCall {
  private:
   // A plugin may be inside several calls on one thread: an adapter opens sessions of its own in them.
   static inline thread_local OpenCall* innermost_ = nullptr;
+  static inline std::atomic<uintptr_t> last_number_{0};
+  const uintptr_t number_ = last_number_.fetch_add(1, std::memory_order_relaxed);
   Object* object_;
   OpenCall* outer_;
 };

@@ -61,8 +61,9 @@ bool Provider::DefersPayload() const { return share_group_ && share_group_->comp
 
 Capability Provider::GetCapability(Graph& graph) {
   EpCapabilitySink sink(graph);
-  CallPlugin(name(), "GetCapability",
-             [&] { return plugin_.descriptor->provider->GetCapability(provider_, core::ToAbi(&graph), &sink); });
+  CallPlugin(name(), "GetCapability", [&] {
+    return plugin_.descriptor->provider->GetCapability(provider_, core::ToAbi(&graph), sink.handle());
+  });
   for (std::string& warning : sink.capability.warnings) warning = fmt::format("provider '{}': {}", name(), warning);
   return std::move(sink.capability);
 }
@@ -134,7 +135,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
   sink.sources = plugin_.sources;
   sink.new_writer = new_writer;
   CallPlugin(name(), "GetEpContextNodes",
-             [&] { return plugin_.descriptor->provider->GetEpContextNodes(provider_, &sink); });
+             [&] { return plugin_.descriptor->provider->GetEpContextNodes(provider_, sink.open.handle()); });
   std::vector<bool> covered(partition_names_.size(), false);
   bool has_primary = sink.result.nodes.empty();
   for (const ContextNode& node : sink.result.nodes) {

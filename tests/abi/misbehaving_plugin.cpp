@@ -127,7 +127,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       return g_host->capability->SupportGroup(sink, adds.data(), adds.size(), "leaves and comes back");
     case kStaleCapabilitySink: {
       EpCapabilitySink* stale = g_capability_sink;
-      g_capability_sink = reinterpret_cast<EpCapabilitySink*>(Foreign<EpCapabilitySink>());
+      g_capability_sink = sink;
       if (stale == nullptr) return nullptr;  // of the first question
       return g_host->capability->SupportNodes(stale, adds.data(), adds.size());
     }

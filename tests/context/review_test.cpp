@@ -193,7 +193,7 @@ TEST_F(Review, APayloadWhoseWritingFailedCanNotBeEnded) {
   sink.new_writer = [] { return std::make_unique<Once>(); };
   EpContextWriter* writer = nullptr;
   const auto failure = [](EpStatus* status) { return FailureOf([&] { core::ThrowIfFailed(status, "provider"); }); };
-  EXPECT_EQ(failure(core::kContextApi.BeginPayload(&sink, &writer)), "OK");
+  EXPECT_EQ(failure(core::kContextApi.BeginPayload(sink.open.handle(), &writer)), "OK");
   EXPECT_THAT(failure(core::kContextApi.Write(writer, "abc", 3)), HasSubstr("disk full"));
   EXPECT_EQ(failure(core::kContextApi.Write(writer, "def", 3)), "OK");
   EXPECT_THAT(failure(core::kContextApi.EndPayload(writer)), HasSubstr("had failed"));
