@@ -69,6 +69,19 @@ void AdaptToOpset(Node& node, const Graph& target) {
   node.set_since_version(wanted);
 }
 
+// Whether a body holds operators that the graph's opset doesn't have, or not in that form.
+bool NeedsALaterOpset(const onnx::FunctionProto& function, int64_t opset) {
+  for (const onnx::OperatorSetIdProto& import : function.opset_import()) {
+    if (!import.domain().empty() || import.version() <= opset) continue;
+    for (const onnx::NodeProto& node : function.node()) {
+      if (node.domain().empty() &&
+          SinceVersion("", node.op_type(), import.version()) != SinceVersion("", node.op_type(), opset))
+        return true;
+    }
+  }
+  return false;
+}
+
 class Inliner {
  public:
   Inliner(Model& model, const std::function<bool(const Node&)>& keep)
@@ -131,6 +144,7 @@ class Inliner {
         return false;
       }
     }
+    if (NeedsALaterOpset(proto, node->graph().Opset(""))) return false;
     const std::string bytes = proto.SerializeAsString();
     FunctionBody body = ReadFunction(bytes);
     body.sees_caller = true;
