@@ -39,6 +39,13 @@ class CatalogTest : public testing::Test {
     folder_.Write("p/lib.so", "never opened");
   }
 
+  // Whatever the umask gives.
+  void TakeFromOthers() {
+    for (const auto& item : fs::recursive_directory_iterator(root_)) {
+      fs::permissions(item.path(), fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove);
+    }
+  }
+
   void Policy(std::string_view text) {
     options_.policy_file = folder_.Write("policy.yaml", "policy_version: 1\n" + std::string(text));
   }
@@ -224,6 +231,7 @@ TEST_F(CatalogTest, WhenTheOwnerOfASourceCantBeOpenedTheNextOwnsIt) {
 TEST_F(CatalogTest, APluginThatOthersCanChangeIsNotedAndRefusedWithRaisedPrivileges) {
   for (const char* name : {"p", "p/lib.so", "p/a.yaml"}) {
     Install("a.yaml", ManifestText("acme", "lib.so"));
+    TakeFromOthers();
     options_.elevated = false;
     EXPECT_THAT(Only().manifest.notes, IsEmpty());
     fs::permissions(root_ / name, fs::perms::others_write, fs::perm_options::add);
@@ -244,6 +252,7 @@ TEST_F(CatalogTest, APluginThatOthersCanChangeTakesNoNameAwayWithRaisedPrivilege
   Install("a.yaml", ManifestText("acme", "lib.so"));
   options_.paths = {root_ / "p", root_ / "q"};
   options_.elevated = true;
+  TakeFromOthers();
   fs::permissions(root_ / "p", fs::perms{0777});
   EXPECT_THAT(Listing(), ElementsAre("acme Denied", "acme Ready"));
 }

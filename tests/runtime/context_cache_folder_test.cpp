@@ -120,6 +120,11 @@ class ReadOnly {
  public:
   ReadOnly(const fs::path& above, const fs::path& cache) : cache_(cache) {
     fs::permissions(above, fs::perms{0755});
+    // Whatever the umask gave.
+    for (const auto& item : fs::recursive_directory_iterator(above)) {
+      const bool shown = item.is_regular_file() && item.path().filename() != core::kCacheSecretName;
+      if (shown) fs::permissions(item.path(), fs::perms{0644});
+    }
     Change(fs::perms{0555});
     if (geteuid() == 0) changed_user_ = seteuid(65534) == 0;
   }

@@ -142,7 +142,10 @@ TEST_F(CacheTrustTest, AFolderThatOthersCanWriteIsNotUsed) {
 TEST_F(CacheTrustTest, WhatAnotherUserOwnsIsNotBelieved) {
   UseModel();
   const fs::path entry = OnlyEntry().path;
-  const auto give = [](const fs::path& path) { return lchown(path.c_str(), kNobody, static_cast<gid_t>(-1)); };
+  const auto give = [](const fs::path& path) {
+    const uid_t other = geteuid() == 0 ? kNobody : geteuid() + 1;
+    return lchown(path.c_str(), other, static_cast<gid_t>(-1));
+  };
   if (geteuid() != 0) {
     EXPECT_NE(give(entry), 0);
     EXPECT_TRUE(UseModel().cached);
