@@ -29,13 +29,16 @@ bool DeclaredOutput::OtherFits(const EpValueView& value, const EpTypeInfo& type)
     case EP_KIND_SEQUENCE: {
       if (value.kind != EP_KIND_SEQUENCE) return false;
       if (type.element == nullptr) return true;
+      const EpTypeInfo& element_type = *type.element;
+      const bool of_tensors = element_type.kind == EP_KIND_TENSOR && element_type.element_type != EP_TYPE_UNDEFINED;
       // Readers of an empty sequence go by this.
-      if (type.element->kind == EP_KIND_TENSOR && type.element->element_type != EP_TYPE_UNDEFINED &&
-          value.element_type != type.element->element_type) {
-        return false;
-      }
-      return std::all_of(value.elements, value.elements + value.element_count,
-                         [&](const EpValueView* element) { return Fits(*element, *type.element); });
+      if (of_tensors && value.element_type != element_type.element_type) return false;
+      // Elements may differ in shape, so models write there what they like, scalars most of the time.
+      return std::all_of(value.elements, value.elements + value.element_count, [&](const EpValueView* element) {
+        if (element_type.kind != EP_KIND_TENSOR) return Fits(*element, element_type);
+        return element->kind == EP_KIND_TENSOR &&
+               (!of_tensors || element->tensor->element_type == element_type.element_type);
+      });
     }
     case EP_KIND_MAP: {
       if (value.kind != EP_KIND_MAP) return false;

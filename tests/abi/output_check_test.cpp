@@ -36,8 +36,10 @@ TEST(DeclaredOutput, OfASequenceHasItsElements) {
   EXPECT_TRUE(Fits(type, Value::Sequence(DataType::kFloat, {})));
   EXPECT_FALSE(Fits(type, Value::Sequence(DataType::kInt64, {}))) << "readers of an empty one go by this";
   EXPECT_FALSE(Fits(type, Value::Sequence(DataType::kFloat, {Floats({2}), Ints({5})})));
-  EXPECT_FALSE(Fits(type, Value::Sequence(DataType::kFloat, {Floats({2}), Floats({5, 1})})));
+  EXPECT_FALSE(Fits(type, Value::Sequence(DataType::kFloat, {Value::EmptyOptional()})));
   EXPECT_FALSE(Fits(type, Floats({2})));
+  EXPECT_TRUE(Fits(Type::Sequence(FloatTensor({})), Value::Sequence(DataType::kFloat, {Floats({2}), Floats({5, 1})})))
+      << "elements differ in shape, whatever the type says";
 }
 
 TEST(DeclaredOutput, OfAMapHasItsKeysAndValues) {
