@@ -64,7 +64,8 @@ TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1);
   std::vector<std::string> states;
-  for (const Json& plugin : Json::parse(result.out)["plugins"]) {
+  const Json report = Json::parse(result.out);
+  for (const Json& plugin : report["plugins"]) {
     if (plugin["name"] == "cpu") states.push_back(plugin["state"]);
   }
   EXPECT_THAT(states, ::testing::UnorderedElementsAre("InitFailed", "Loaded"));
