@@ -235,10 +235,17 @@ std::string Names(const std::vector<ValueDef*>& values) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// "6.0": not to be taken for an integer. What "{:#}" gives differs between releases of fmt.
+std::string FloatText(float value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";
+  return text;
+}
+
 std::string PrintValue(const Attribute& attribute) {
   switch (attribute.type()) {
     case AttributeType::kInt: return fmt::format("{}", attribute.i());
-    case AttributeType::kFloat: return fmt::format("{:#}", attribute.f());
+    case AttributeType::kFloat: return FloatText(attribute.f());
     case AttributeType::kString: return fmt::format("\"{}\"", attribute.s());
     case AttributeType::kInts: return fmt::format("[{}]", fmt::join(attribute.ints(), ","));
     case AttributeType::kFloats: return fmt::format("[{}]", fmt::join(attribute.floats(), ","));
