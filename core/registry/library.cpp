@@ -60,27 +60,22 @@ std::string LoaderMessage(const std::system_error& error) {
   return PrintableLine(text);
 }
 
-// The loader's message ends in what the system said, in the user's language: the file isn't missing then.
-bool IsShortOfResources(const std::string& message) {
-  for (int error : {ENOMEM, EMFILE, ENFILE, EAGAIN}) {
-    if (message.find(std::generic_category().message(error)) != std::string::npos) return true;
-  }
-  return false;
-}
-
 // The loader's message starts with the file it is about, in every language. A bare name there is a library that was
 // searched and not found; another path is a library that was found and does not fit.
 Refusal ExplainLoadFailure(const std::filesystem::path& library, const ElfFile& elf, const std::string& message,
                            const std::vector<std::string>& depends) {
   const std::string culprit = message.substr(0, message.find(": "));
-  if (IsShortOfResources(message)) {
-    return Refusal(PluginState::kInitFailed,
-                   fmt::format("'{}' can't be loaded for want of memory or open files: {}", library.string(), message),
-                   "close other programs, or raise the limits of this process (ulimit -v, -n)");
-  }
   std::string hint = "install what it depends on";
   if (!depends.empty()) hint += fmt::format("; its manifest names {}", fmt::join(depends, ", "));
   if (culprit.find('/') == std::string::npos && culprit.find(' ') == std::string::npos && culprit != message) {
+    // The loader adds what the system said, in the user's language, when there is no such file; when there is one that
+    // it has no memory for, it adds nothing.
+    if (message.find(std::generic_category().message(ENOENT)) == std::string::npos) {
+      return Refusal(
+          PluginState::kInitFailed,
+          fmt::format("'{}' can't be loaded, because of a library that it needs: {}", library.string(), message),
+          "memory or open files may be short: close other programs or raise the limits (ulimit -v, -n)");
+    }
     const bool direct = std::find(elf.needed.begin(), elf.needed.end(), culprit) != elf.needed.end();
     return Refusal(PluginState::kMissingDependency,
                    fmt::format("'{}' needs {}{}, which can't be found", library.string(), culprit,
@@ -91,8 +86,10 @@ Refusal ExplainLoadFailure(const std::filesystem::path& library, const ElfFile& 
     return Refusal(PluginState::kMissingDependency,
                    fmt::format("a library that '{}' needs does not fit: {}", library.string(), message), hint);
   }
-  return Refusal(PluginState::kInitFailed, fmt::format("'{}' can't be loaded: {}", library.string(), message),
-                 "link the plugin with -Wl,-z,defs to find undefined symbols when it is built");
+  return Refusal(
+      PluginState::kInitFailed, fmt::format("'{}' can't be loaded: {}", library.string(), message),
+      "see whether memory is short (ulimit -v); if a symbol is undefined, link the plugin with -Wl,-z,defs to "
+      "find that when it is built");
 }
 
 // Holds on to the library for the life of the process, also when it turns out to be unusable: its static constructors

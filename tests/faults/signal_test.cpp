@@ -48,9 +48,9 @@ class SignalTest : public testing::TestWithParam<int> {
   std::vector<std::string> CompileWords(const std::string& plugin) const {
     return EpiphyteWords({"compile", model_.string(), "--ep", plugin, "--output", (dir_ / "out/m_ctx.onnx").string()});
   }
-  static void ExpectEnded(const ProgramEnd& end, const std::string& program = "epiphyte") {
+  static void ExpectEnded(const ProgramEnd& end, const std::string& program = "epiphyte", int or_by = 0) {
     EXPECT_TRUE(end.in_time);
-    EXPECT_EQ(end.code, 128 + GetParam()) << end.err << " signal " << end.signal;
+    EXPECT_THAT(end.code, testing::AnyOf(128 + GetParam(), 128 + or_by)) << end.err << " signal " << end.signal;
     EXPECT_THAT(end.out, IsEmpty());
     EXPECT_THAT(end.err, HasSubstr(program + ": error: ended by SIG"));
     EXPECT_THAT(end.err, Not(HasSubstr("terminate")));
@@ -88,8 +88,9 @@ TEST_P(SignalTest, ASecondSignalEndsAtOnceAndCleansUpToo) {
   Program compile(CompileWords("hang_save"), Environment());
   ASSERT_TRUE(WaitFor("save"));
   compile.Signal(GetParam());
-  compile.Signal(GetParam() == SIGTERM ? SIGINT : SIGTERM);
-  ExpectEnded(compile.Wait());
+  const int second = GetParam() == SIGTERM ? SIGINT : SIGTERM;
+  compile.Signal(second);
+  ExpectEnded(compile.Wait(), "epiphyte", second);  // of two that are there at once, either may be seen first
   EXPECT_THAT(FileNames(dir_ / "out"), IsEmpty());
 }
 
