@@ -53,8 +53,6 @@ struct Edit {
   bool external_only = false;
 };
 
-void PrintTo(const Edit& edit, std::ostream* stream) { *stream << edit.name; }
-
 // Where the payload with all three graphs is, for edits that bring it into a model of several.
 constexpr const char* kWhole = "whole.bin";
 
