@@ -136,12 +136,12 @@ StagedFile::StagedFile(std::filesystem::path target) : target_(std::move(target)
   const std::filesystem::path folder = FolderOf(target_);
   int error = 0;
   do {
-    const std::filesystem::path staged = folder / StagedName();
-    unfinished_.Make(staged, [&] {
-      fd_ = CreateLocked(staged);
+    staged_ = folder / StagedName();
+    // Once the file is there nothing may fail: there is no destructor yet.
+    unfinished_.Make(staged_, [&] {
+      fd_ = CreateLocked(staged_);
       error = fd_ < 0 ? errno : 0;
     });
-    if (fd_ >= 0) staged_ = staged;
   } while (error == EAGAIN);
   if (error != 0) Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(error));
 }
