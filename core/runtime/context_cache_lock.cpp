@@ -38,7 +38,13 @@ bool CacheLock::Take() {
       error = flock(fd_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
     } while (error == EINTR);
     if (error != EWOULDBLOCK && (error != 0 || IsStillThere(fd_, file_))) {
-      unfinished_.Make(file_, [] {});
+      try {
+        unfinished_.Make(file_, [] {});
+      } catch (...) {
+        unlink(file_.c_str());
+        close(std::exchange(fd_, -1));
+        throw;
+      }
       return true;
     }
     close(fd_);
