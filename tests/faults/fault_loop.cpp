@@ -58,7 +58,7 @@ bool IsErrorOrSuccess(const Outcome& outcome) {
 }
 
 bool IsForeignCrash(const Outcome& outcome, uint32_t kinds) {
-  return kinds == kFaultMemory && outcome.end == Outcome::End::kSignal &&
+  return (kinds & ~(kFaultMemory | kFaultMap)) == 0 && outcome.end == Outcome::End::kSignal &&
          outcome.text.find("libdnnl.so") != std::string::npos;
 }
 

@@ -44,10 +44,9 @@ std::function<std::string()> LoadAndRun(const std::filesystem::path& model, Weig
 
 // One line of an epiphyte::Error, or success.
 bool IsErrorOrSuccess(const Outcome& outcome);
-// oneDNN ends the process when it gets no memory for an object: it writes to where that would be
-// (dnnl_primitive_desc_iterator_create, dnnl_post_ops_create and others of 2.6). The plugin asks for room before it calls
-// oneDNN, so that this takes an allocation that fails although there is room: what these loops do, and what no other
-// test lets pass.
+// oneDNN 2.6 ends the process when it gets no memory for an object or for code: it writes to where the object would be
+// (dnnl_primitive_desc_iterator_create, dnnl_post_ops_create and others) and runs the code. The plugin asks for room
+// before it calls oneDNN, so that this takes a call that fails although there is room, as in these loops alone.
 bool IsForeignCrash(const Outcome& outcome, uint32_t kinds);
 std::string Describe(const Outcome& outcome, uint64_t at);
 
