@@ -124,6 +124,26 @@ TEST(Plan, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
   }
 }
 
+// The layout of packed weights is chosen for the declared shape, which may say anything.
+TEST(Plan, AnInputDeclaredBeyondAllMemoryIsPlannedFor) {
+  for (int64_t rows : {int64_t{INT32_MAX}, int64_t{1} << 32, int64_t{1} << 38}) {
+    PlanBuilder products;
+    const int32_t a = products.Input({rows, 16});
+    products.Output(
+        products.Node("MatMul", 13, {a, products.Constant({16, 48}, std::vector<float>(16 * 48, 1))}, {rows, 48}));
+    EXPECT_EQ(PlanRunner(products.Take()).Run({std::vector<float>(16, 0.5f)}, {{1, 16}})[0], 8.0f);
+    PlanBuilder gemm;
+    const int32_t b = gemm.Input({rows, 16});
+    gemm.Output(gemm.Node("Gemm", 13, {b, gemm.Constant({16, 48}, std::vector<float>(16 * 48, 1))}, {rows, 48}));
+    EXPECT_EQ(PlanRunner(gemm.Take()).Run({std::vector<float>(16, 0.5f)}, {{1, 16}})[0], 8.0f);
+    PlanBuilder images;
+    const int32_t x = images.Input({1, 1, rows, 3});
+    images.Output(
+        images.Node("Conv", 11, {x, images.Constant({2, 1, 3, 3}, std::vector<float>(18, 1))}, {1, 2, rows - 2, 1}));
+    EXPECT_EQ(PlanRunner(images.Take()).Run({std::vector<float>(9, 0.5f)}, {{1, 1, 3, 3}})[0], 4.5f);
+  }
+}
+
 TEST(Plan, PackedConstantsAreNotKeptTwice) {
   PlanBuilder b;
   const int32_t x = b.Input({2, 64});

@@ -216,6 +216,20 @@ TEST(VerifyPlan, RefusesPackedDataOfNoNodeAndTwiceTheSame) {
   EXPECT_THAT(Refusal(Build(NodesWithWeights()[1]), {own, own}), HasSubstr("is there twice"));
 }
 
+// Of a constant whose bytes are gone only the shape is left, for which a layout is then chosen.
+TEST(VerifyPlan, RefusesAShapeThatNobodyCanHavePacked) {
+  cpu::PlanDef def = Build(NodesWithWeights()[1]);
+  cpu::ConstantDef& weights = def.constants[0];
+  const std::vector<int64_t> dims = {int64_t{3} << 32, 4};
+  weights.dropped = true;
+  weights.tensor.data = nullptr;
+  weights.tensor.dims.assign(dims.data(), dims.size());
+  def.values[static_cast<size_t>(weights.value)].dims = dims;
+  const float bytes[64] = {};
+  EXPECT_THAT(Refusal(std::move(def), {{0, "b", "blocked;", bytes, sizeof bytes, nullptr}}),
+              HasSubstr("has 206158430208 bytes, of which its readers packed no more than 256"));
+}
+
 // An element-wise program: tanh(x) + x, with `change` made to its code.
 std::string ProgramRefusal(const std::function<void(std::vector<int64_t>&)>& change) {
   std::vector<int64_t> code = {8, 0, -1, 0, 1, 0};

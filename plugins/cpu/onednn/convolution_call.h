@@ -18,6 +18,13 @@ namespace epiphyte::cpu {
 
 inline dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
 
+// A dimension for which a layout is chosen: the declared one, or a typical one when that isn't known or, since a declared
+// shape may say anything, is beyond every image.
+inline int64_t SizeToPlanFor(int64_t declared, int64_t typical) {
+  constexpr int64_t kMost = int64_t{1} << 16;
+  return declared > 0 && declared <= kMost ? declared : typical;
+}
+
 // oneDNN's fallback, many times slower than the others.
 template <typename PrimitiveDesc>
 bool IsReference(const PrimitiveDesc& pd) {

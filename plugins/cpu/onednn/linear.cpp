@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace epiphyte::cpu {
+namespace {
+
+// A layout is chosen for no more rows than this: a declared shape may say any number, and oneDNN divides by what it
+// makes of numbers beyond 32 bits.
+constexpr int64_t kMostTypicalRows = int64_t{1} << 20;
+
+}  // namespace
 
 Linear::Linear(const KernelInit& init, Options options) : options_(std::move(options)) {
   const Tensor* b = init.PeekConstant(options_.b_input);
@@ -12,7 +19,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
   const int64_t k = part ? options_.k : options_.transpose_b ? b->dims[1] : b->dims[0];
   const int64_t n = part ? options_.n : options_.transpose_b ? b->dims[0] : b->dims[1];
   Operands typical;
-  typical.rows = options_.typical_rows;
+  typical.rows = std::clamp<int64_t>(options_.typical_rows, 1, kMostTypicalRows);
   typical.k = k;
   typical.n = n;
   try {

@@ -38,7 +38,7 @@ class ConvKernel final : public Kernel {
     for (size_t i = 0; i < spatial + 2; ++i) {
       const int64_t known = x.rank == static_cast<int32_t>(spatial + 2) ? x.dims[i] : -1;
       const int64_t typical = i == 0 ? 1 : i == 1 ? weights->dims[1] * group_ : spatial == 1 ? 512 : 56;
-      input.push_back(known > 0 ? known : typical);
+      input.push_back(SizeToPlanFor(known, typical));
     }
     try {
       const Shape shape = Resolve(input, weights->dims);

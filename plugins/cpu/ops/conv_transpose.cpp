@@ -186,7 +186,8 @@ class ConvTransposeKernel final : public Kernel {
     Dims input;
     for (size_t i = 0; i < weights->rank(); ++i) {
       const int64_t known = x.rank == static_cast<int32_t>(weights->rank()) ? x.dims[i] : -1;
-      input.push_back(known > 0 ? known : i == 0 ? 1 : i == 1 ? weights->dims[0] : weights->rank() == 3 ? 512 : 28);
+      const int64_t typical = i == 0 ? 1 : i == 1 ? weights->dims[0] : weights->rank() == 3 ? 512 : 28;
+      input.push_back(SizeToPlanFor(known, typical));
     }
     try {
       const TransposeShape shape(attributes_, input, weights->dims);

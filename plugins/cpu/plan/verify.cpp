@@ -118,6 +118,7 @@ class Verifier {
     for (int32_t output : plan_.outputs)
       if (!IsMade(output)) Refuse("it gives out value {}, which nothing makes", output);
     CheckPacked(packed);
+    CheckDropped(packed);
     return choices;
   }
 
@@ -153,7 +154,8 @@ class Verifier {
         value.rank != static_cast<int32_t>(tensor.rank()) ||
         !std::equal(value.dims.begin(), value.dims.end(), tensor.dims.begin()))
       Refuse("constant '{}' is not of its value's type", value.name);
-    if (!constant.dropped) CheckData(tensor, fmt::format("constant '{}'", value.name));
+    if (!constant.dropped) return CheckData(tensor, fmt::format("constant '{}'", value.name));
+    if (!IsType(tensor.type) || !value.IsStatic()) Refuse("constant '{}': its type makes no sense", value.name);
   }
 
   KernelRegistry::Choice CheckNode(const NodeDef& node) {
@@ -190,6 +192,29 @@ class Verifier {
       if (!known.emplace(entry.node, entry.key).second)
         Refuse("packed data '{}' of node '{}' is there twice", entry.key,
                plan_.nodes[static_cast<size_t>(entry.node)].name);
+    }
+  }
+
+  // A constant without bytes was packed by those who read it, so its shape can't be far beyond what they packed.
+  // (Packed numbers may be narrower than plain ones.)
+  void CheckDropped(std::span<const PackedData> packed) const {
+    std::vector<uint64_t> packed_by_node(plan_.nodes.size(), 0);
+    for (const PackedData& entry : packed) packed_by_node[static_cast<size_t>(entry.node)] += entry.bytes;
+    std::vector<uint64_t> packed_of_constant(plan_.constants.size(), 0);
+    std::vector<bool> is_read(plan_.constants.size(), false);
+    for (size_t n = 0; n < plan_.nodes.size(); ++n) {
+      for (int32_t input : plan_.nodes[n].inputs) {
+        const int32_t constant = input < 0 ? -1 : plan_.constant_of_value[static_cast<size_t>(input)];
+        if (constant < 0) continue;
+        packed_of_constant[static_cast<size_t>(constant)] += packed_by_node[n];
+        is_read[static_cast<size_t>(constant)] = true;
+      }
+    }
+    for (size_t i = 0; i < plan_.constants.size(); ++i) {
+      const ConstantDef& constant = plan_.constants[i];
+      if (!constant.dropped || !is_read[i] || constant.tensor.Bytes() / 8 <= packed_of_constant[i]) continue;
+      Refuse("constant '{}' has {} bytes, of which its readers packed no more than {}",
+             plan_.values[static_cast<size_t>(constant.value)].name, constant.tensor.Bytes(), packed_of_constant[i]);
     }
   }
 
