@@ -212,11 +212,12 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const std::
   }
   std::vector<ValuePtr> outputs(impl_->plan->output_count());
   Profiler::Span span(impl_->profiler.get(), "session", "run");
+  RunState run(impl_->limits, stop);
   try {
-    RunState run(impl_->limits, stop);
     impl_->plan->Run({arguments, inputs.size()}, {}, outputs, run);
   } catch (...) {
     impl_->used_files.RequireNothingLost();  // whatever a kernel took the zeros for
+    run.CheckStop();                         // in whatever words a plugin gave up
     throw;
   }
   impl_->used_files.RequireNothingLost();
