@@ -206,16 +206,16 @@ TEST_F(CpuShareGroup, ManySessionsLoadAtTheSameTime) {
   EXPECT_EQ(good, 32);
 }
 
-// Memory that only this process has: what a copy of mapped weights would be.
-size_t PrivateKilobytes() {
+// Memory that only this process has: what a copy of mapped weights would be. Signed: it may well become less.
+int64_t PrivateKilobytes() {
 #if defined(__SANITIZE_ADDRESS__)
-  return __sanitizer_get_current_allocated_bytes() / 1024;  // AddressSanitizer holds on to what was freed
+  return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() / 1024);  // AddressSanitizer holds on to what was freed
 #else
   malloc_trim(0);  // what the allocator keeps for later belongs to nobody
   std::ifstream file("/proc/self/smaps_rollup");
-  size_t total = 0;
+  int64_t total = 0;
   for (std::string word; file >> word;) {
-    size_t number = 0;
+    int64_t number = 0;
     if (word == "Private_Dirty:" && file >> number) total += number;
   }
   return total;
@@ -233,11 +233,11 @@ TEST_F(CpuShareGroup, LoadedWeightsStayWhereTheyAre) {
     kernels.push_back(std::move(cpu_.Load(*providers.back(), model, blob).at(0)));
   };
   for (int i = 0; i < 20; ++i) load();
-  const size_t before = PrivateKilobytes();
-  ASSERT_GT(before, 0u);
-  constexpr size_t kSessions = 200;
-  for (size_t i = 0; i < kSessions; ++i) load();
-  const size_t weights = kSide * kSide * sizeof(float) / 1024;
+  const int64_t before = PrivateKilobytes();
+  ASSERT_GT(before, 0);
+  constexpr int64_t kSessions = 200;
+  for (int64_t i = 0; i < kSessions; ++i) load();
+  const int64_t weights = kSide * kSide * sizeof(float) / 1024;
   EXPECT_LT(PrivateKilobytes() - before, kSessions * weights / 2) << "each session has a copy of its weights";
 }
 
@@ -251,11 +251,12 @@ TEST_F(CpuShareGroup, SessionsThatCompileKeepEqualWeightsInMemoryOnce) {
     models.back().partitions.clear();
   };
   for (int i = 0; i < 5; ++i) compile();
-  const size_t before = PrivateKilobytes();
-  ASSERT_GT(before, 0u);
-  constexpr size_t kSessions = 40;
-  for (size_t i = 0; i < kSessions; ++i) compile();
-  EXPECT_LT(PrivateKilobytes() - before, kSessions * kSide * kSide * sizeof(float) / 1024 / 2);
+  const int64_t before = PrivateKilobytes();
+  ASSERT_GT(before, 0);
+  constexpr int64_t kSessions = 40;
+  for (int64_t i = 0; i < kSessions; ++i) compile();
+  const int64_t weights = kSide * kSide * sizeof(float) / 1024;
+  EXPECT_LT(PrivateKilobytes() - before, kSessions * weights / 2);
 }
 
 // --- a plugin made with the kit
