@@ -150,7 +150,7 @@ SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> i
   SignatureMatch match;
   match.fits = matcher.Inputs(inputs) && matcher.Outputs(outputs);
   match.certain = matcher.certain();
-  match.dispatch = matcher.Dispatch(inputs, outputs);
+  if (match.fits) match.dispatch = matcher.Dispatch(inputs, outputs);  // else an argument may have no parameter
   return match;
 }
 

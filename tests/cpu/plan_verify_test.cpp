@@ -271,5 +271,15 @@ TEST(Signatures, AreThereForEveryKernel) {
   EXPECT_GT(kernels, 200u);
 }
 
+TEST(Signatures, RefuseAnArgumentThatHasNoParameterWhateverIsKnownOfIt) {
+  const std::vector<cpu::ArgumentType> left_out_then_unknown = {{}, {true}};
+  const cpu::ArgumentType unknown = {true};
+  std::string why;
+  EXPECT_FALSE(cpu::Match(cpu::FindSignatures("", "Relu").front(), left_out_then_unknown, {}, &why).fits);
+  EXPECT_EQ(why, "2 inputs found; 1 at most expected");
+  EXPECT_FALSE(cpu::Match(cpu::FindSignatures("", "Constant").front(), {&unknown, 1}, {}, &why).fits);
+  EXPECT_EQ(why, "1 inputs found; 0 at most expected");
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -7,7 +7,7 @@ namespace epiphyte::cpu {
 
 struct Plan::MadeLate {
   size_t node = 0;
-  std::vector<ElementType> types;  // of the inputs; what is no tensor has none
+  std::vector<ArgumentType> inputs;
   std::vector<std::shared_ptr<void>> packed;
   std::unique_ptr<Kernel> kernel;
 };
@@ -64,8 +64,7 @@ Plan::~Plan() = default;
 
 std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const ArgumentType> inputs) const {
   const auto same = [&](const MadeLate& made) {
-    return made.node == node && std::equal(inputs.begin(), inputs.end(), made.types.begin(), made.types.end(),
-                                           [](const ArgumentType& a, ElementType b) { return a.type == b; });
+    return made.node == node && std::equal(inputs.begin(), inputs.end(), made.inputs.begin(), made.inputs.end());
   };
   const std::lock_guard lock(late_mutex_);
   for (const auto& made : late_)
@@ -80,7 +79,7 @@ std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const Argu
   if (choice.entry == nullptr) throw OpError(EP_STATUS_INVALID_ARGUMENT, why);
   auto made = std::make_shared<MadeLate>();
   made->node = node;
-  for (const ArgumentType& input : inputs) made->types.push_back(input.type);
+  made->inputs.assign(inputs.begin(), inputs.end());
   made->kernel = choice.entry->factory(LateKernelInit(*this, def, inputs, &made->packed));
   late_.push_back(made);
   return {made, made->kernel.get()};
