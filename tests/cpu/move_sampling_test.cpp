@@ -172,6 +172,13 @@ TEST(NonMaxSuppression, SelectsNothingWithoutAMaximum) {
   EXPECT_EQ(nms.Dims(0), (Shape{0, 3}));
 }
 
+TEST(NonMaxSuppression, TakesEmptyThresholdsAsLeftOut) {
+  OpRunner nms("NonMaxSuppression", 11);
+  nms.Input<float>({1, 2, 4}, {0, 0, 1, 1, 5, 5, 6, 6}).Input<float>({1, 1, 2}, {-0.5f, 0.9f}).Input<int64_t>({}, {2});
+  nms.Input<float>({0}, {}).Input<float>({0}, {}).Run();
+  EXPECT_THAT(nms.Output<int64_t>(0), ElementsAre(0, 0, 1, 0, 0, 0));
+}
+
 TEST(MaxUnpool, RefusesIndicesOutside) {
   OpRunner unpool("MaxUnpool", 11);
   unpool.Attribute("kernel_shape", std::vector<int64_t>{2}).Attribute("strides", std::vector<int64_t>{2});

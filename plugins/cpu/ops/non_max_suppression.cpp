@@ -47,9 +47,9 @@ class NonMaxSuppressionKernel : public Kernel {
           "boxes of type {} and shape {} and scores of type {} and shape {} found, float of [N,B,4] and [N,C,B] "
           "expected",
           TypeName(boxes.type), DimsText(boxes.dims), TypeName(scores.type), DimsText(scores.dims));
-    const Tensor* most_input = OptionalParameter(context, 2, "max_output_boxes_per_class", kIndexTypes);
-    const Tensor* overlap_input = OptionalParameter(context, 3, "iou_threshold", Types(EP_TYPE_FLOAT));
-    const Tensor* least_input = OptionalParameter(context, 4, "score_threshold", Types(EP_TYPE_FLOAT));
+    const Tensor* most_input = Given(context, 2, "max_output_boxes_per_class", kIndexTypes);
+    const Tensor* overlap_input = Given(context, 3, "iou_threshold", Types(EP_TYPE_FLOAT));
+    const Tensor* least_input = Given(context, 4, "score_threshold", Types(EP_TYPE_FLOAT));
     const int64_t most = most_input != nullptr ? std::max<int64_t>(0, IntegerIn(*most_input)) : 0;
     const float overlap = overlap_input != nullptr ? *overlap_input->as<float>() : 0;
     if (!(overlap >= 0 && overlap <= 1)) FailOp("iou_threshold {} found, a value in [0, 1] expected", overlap);
@@ -75,6 +75,12 @@ class NonMaxSuppressionKernel : public Kernel {
   }
 
  private:
+  // Null without elements too: some models leave a parameter out by an empty tensor.
+  static const Tensor* Given(OpContext& context, size_t i, std::string_view name, TypeSet types) {
+    const bool empty = context.HasInput(i) && context.Input(i).Count() == 0;
+    return empty ? nullptr : OptionalParameter(context, i, name, types);
+  }
+
   std::vector<int64_t> Choose(const float* boxes, const float* scores, int64_t count, int64_t most, float overlap,
                               const float* least) const {
     std::vector<int64_t> candidates;
