@@ -12,7 +12,8 @@ namespace epiphyte::core {
 
 // One registered mapping. The handler reads slots while other threads change them, without a lock: `end` is 0 while the
 // slot's other fields change. A faulting address lies in a mapping that its own thread keeps registered, so what the
-// handler reads of any other slot, old or new, can't cover that address: mappings that exist at once don't overlap.
+// handler reads of any other slot, old or new but of one mapping, can't cover that address: mappings that exist at once
+// don't overlap.
 struct MappingSlot {
   std::atomic<bool> taken{false};
   std::atomic<uintptr_t> begin{0};
@@ -53,7 +54,9 @@ const MappingSlot* FindSlot(uintptr_t address) {
   for (const Chunk* chunk = &first_chunk; chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
     for (const MappingSlot& slot : chunk->slots) {
       const uintptr_t end = slot.end.load(std::memory_order_acquire);
-      if (address < end && address >= slot.begin.load(std::memory_order_relaxed)) return &slot;
+      if (address >= end || address < slot.begin.load(std::memory_order_acquire)) continue;
+      // The end of an old mapping and the beginning of a new one may have anything between them.
+      if (slot.end.load(std::memory_order_relaxed) == end) return &slot;
     }
   }
   return nullptr;
@@ -118,7 +121,7 @@ bool AnyMappingLost() { return any_lost.load(std::memory_order_relaxed); }
 GuardedMapping::GuardedMapping(const void* data, size_t size, MappingMark* mark) : slot_(TakeSlot()) {
   const auto begin = reinterpret_cast<uintptr_t>(data);
   const uintptr_t page = PageSize();
-  slot_->begin.store(begin, std::memory_order_relaxed);
+  slot_->begin.store(begin, std::memory_order_release);  // whoever sees it sees that the old end is gone
   slot_->mark.store(mark, std::memory_order_relaxed);
   slot_->end.store((begin + size + page - 1) & ~(page - 1), std::memory_order_release);
 }
