@@ -19,7 +19,13 @@ template <typename Object>
 class OpenCall {
  public:
   explicit OpenCall(Object* object) : object_(object), outer_(innermost_) { innermost_ = this; }
-  ~OpenCall() { innermost_ = outer_; }
+  // Not always the innermost: a plugin may use what an outer call gave it inside of an inner one, and some objects are
+  // opened at their first use.
+  ~OpenCall() {
+    OpenCall** at = &innermost_;
+    while (*at != this) at = &(*at)->outer_;
+    *at = outer_;
+  }
   OpenCall(const OpenCall&) = delete;
   OpenCall& operator=(const OpenCall&) = delete;
 
