@@ -140,8 +140,9 @@ EpStatus* EP_CALL SetOutput(EpRun* run, uint32_t index, EpValue* value) {
 
 void EP_CALL ReleaseValue(EpValue* value) {
   if (value == nullptr || RunValues::Release(value)) return;
-  Log(LogLevel::kError, "abi",
-      "ReleaseValue was given a value that no run of this thread holds, or that was released before; it was ignored");
+  LogMessage(LogLevel::kError, "abi",
+             "ReleaseValue was given a value that no run of this thread holds, or that was released before; it was "
+             "ignored");
 }
 
 }  // namespace

@@ -95,8 +95,8 @@ const char* EP_CALL GetMessage(const EpStatus* handle) {
 
 void EP_CALL Release(EpStatus* handle) {
   if (handle == nullptr || handle == OutOfMemory() || TheStatuses().Take(handle)) return;
-  Log(LogLevel::kError, "abi",
-      "a status was released that the host doesn't know, or that was released before; it was ignored");
+  LogMessage(LogLevel::kError, "abi",
+             "a status was released that the host doesn't know, or that was released before; it was ignored");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +65,12 @@ bool IsLogged(LogLevel level) { return level != LogLevel::kOff && Logger().shoul
 void SetLogLevel(LogLevel level) { Logger().set_level(ToSpdlog(level)); }
 
 void LogMessage(LogLevel level, std::string_view origin, std::string_view message) {
-  if (!IsLogged(level)) return;
-  Logger().log(ToSpdlog(level), "{}: {}", PrintableLine(origin, 64), PrintableLine(message, kMaxMessageBytes));
+  try {
+    if (!IsLogged(level)) return;
+    Logger().log(ToSpdlog(level), "{}: {}", PrintableLine(origin, 64), PrintableLine(message, kMaxMessageBytes));
+  } catch (const std::exception&) {
+    // There is no memory for the message, and plugins call what logs through C.
+  }
 }
 
 }  // namespace epiphyte::core
