@@ -81,10 +81,6 @@ ContextBlob OpenPayload(const std::string& name, const LoadOptions& options, con
   }
 }
 
-}  // namespace
-
-namespace {
-
 ContextNodeToLoad ToLoad(const BoundNode& bound) {
   const EpContextAttributes& attributes = bound.attributes;
   ContextNodeToLoad load;
