@@ -57,7 +57,7 @@ struct PlanDef {
 PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string name);
 
 // What is known of a value, from its static type and the constant that it may be. A sequence's or optional's element
-// type is the tensors'. Without the name.
+// type is the tensors'.
 ValueInfo ImportValueInfo(const EpValueDefInfo& info);
 
 // As the registry looks at a value: the host's, or a plan's.
