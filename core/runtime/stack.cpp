@@ -28,6 +28,11 @@ int64_t NormalizeAxis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+// As a string tensor is counted when it goes: what each element refers to its text with, which is as large as a complex128.
+uint64_t BytesOfStrings(const std::vector<int64_t>& dims) {
+  return DataTypeBytes(DataType::kComplex128, ElementCount(dims));
+}
+
 }  // namespace
 
 ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* slice_type, std::string_view what,
@@ -59,6 +64,7 @@ ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* sl
   dims.insert(dims.begin() + axis, static_cast<int64_t>(slices.size()));
   Split split = SplitAt(dims, static_cast<size_t>(axis));
   if (type == DataType::kString) {
+    run.TakeTensor(BytesOfStrings(dims));
     std::vector<std::string> strings;
     for (int64_t outer = 0; outer < split.outer; ++outer) {
       for (const ValuePtr& slice : slices) {
@@ -66,6 +72,8 @@ ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* sl
           strings.push_back(slice->string_at(static_cast<uint64_t>(outer * split.inner + i)));
       }
     }
+    for (ValuePtr& slice : slices) run.Drop(slice);
+    slices.clear();
     return Value::Strings(dims, std::move(strings));
   }
   ValuePtr result = Value::Tensor(type, dims, &run);
@@ -92,6 +100,7 @@ ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index, RunState& r
   Split split = SplitAt(dims, static_cast<size_t>(axis));
   dims.erase(dims.begin() + axis);
   if (tensor.type() == DataType::kString) {
+    run.TakeTensor(BytesOfStrings(dims));
     std::vector<std::string> strings;
     for (int64_t outer = 0; outer < split.outer; ++outer) {
       for (int64_t i = 0; i < split.inner; ++i) {

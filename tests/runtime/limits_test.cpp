@@ -135,6 +135,21 @@ TEST_F(LimitsTest, ScansGiveBackTheirSlices) {
   EXPECT_EQ(Outcome(*session, {Floats({1}, {1}), Floats({500, 10}, std::vector<float>(5000, 1))}), "OK");
 }
 
+TEST_F(LimitsTest, TextsThatALoopGathersAreCountedToo) {
+  const std::string_view graph = R"(g (int64 n, bool c, string[1000] t) => (string[N, 2000] all) {
+        all = Loop<body = step (int64 i, bool go) => (bool on, string[2000] out) {
+          on = Identity(go)
+          out = Concat<axis = 0>(t, t)
+        }>(n, c) })";
+  const std::vector<ValuePtr> inputs = {
+      Int64s({}, {100}), Bools({}, {true}),
+      core::Value::Strings(std::vector<int64_t>{1000}, std::vector<std::string>(1000, "a"))};
+  // The slices fit, but not their stack beside them: 16 bytes an element.
+  EXPECT_THAT(Outcome(*Make(graph, {{"session.max_run_bytes", "5000000"}}), inputs),
+              AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 5000000")));
+  EXPECT_EQ(Outcome(*Make(graph, {{"session.max_run_bytes", "10000000"}}), inputs), "OK");
+}
+
 TEST_F(LimitsTest, ASecondRunInTheSameMemoryIsCountedOnce) {
   const auto session = Make(R"(g (float[1] x, int64[1] s) => (float[] y) {
         big = Expand(x, s)
