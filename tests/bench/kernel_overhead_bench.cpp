@@ -1,5 +1,5 @@
 // What the kernel costs beside the work of the nodes: Run() of one tiny node, of chains of tiny nodes, from one and
-// from several threads; session creation as the graph grows.
+// from several threads; session creation as the graph grows; listing what is installed.
 
 #include <benchmark/benchmark.h>
 
@@ -7,11 +7,15 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/registry/catalog.h"
 #include "core/runtime/session.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/models/models.h"
 #include "tests/models/sample_inputs.h"
 #include "tests/onnx_backend/value_files.h"
+#include "tests/registry/manifest_text.h"
 
 namespace epiphyte::test {
 namespace {
@@ -79,6 +83,29 @@ BENCHMARK(BM_CreateSessionOfChain)
     ->Range(1000, 100000)
     ->Unit(benchmark::kMillisecond)
     ->Complexity(benchmark::oN);
+
+// What an application waits for before it can show what is installed; no library is opened.
+void BM_ListPlugins(benchmark::State& state) {
+  TempDir folder;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    folder.Write(fmt::format("lib{}.so", i), "");
+    folder.Write(fmt::format("m{}.yaml", i),
+                 ManifestText(fmt::format("p{}", i), fmt::format("lib{}.so", i),
+                              fmt::format("license: Apache-2.0\ndescription: A plugin that is there to be listed\n"
+                                          "sources: [S{}]\ndevices: [gpu]\npriority: {}\noptions: {{device: 0}}",
+                                          i, i)));
+  }
+  core::CatalogOptions options;
+  options.paths = {folder.path()};
+  options.use_environment = options.use_user_folder = options.use_system_folders = false;
+  for (auto _ : state) {
+    core::Environment environment(options);
+    if (environment.catalog().entries().size() != static_cast<size_t>(state.range(0)))
+      state.SkipWithError("not every manifest is listed");
+  }
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(BM_ListPlugins)->RangeMultiplier(10)->Range(1, 100)->Unit(benchmark::kMillisecond)->Complexity(benchmark::oN);
 
 }  // namespace
 }  // namespace epiphyte::test
