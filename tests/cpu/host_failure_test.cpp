@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "epiphyte/ep_plugin.h"
+#include "tests/framework/lone_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -57,19 +58,6 @@ EpStatus* Call(const char* function) {
 }
 #define EPIPHYTE_CALL(function) \
   if (EpStatus* refusal = Call(function)) return refusal
-
-const EpServicesApi kServices = {
-    sizeof kServices,
-    0,
-    [](EpLogLevel) -> uint32_t { return 0; },
-    [](EpLogLevel, const char*, const char*) {},
-    [](uint64_t, uint64_t) -> void* { return nullptr; },
-    [](void*) {},
-    [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) { body(user, 0, count, 0); },
-    [](EpThreadPool*) -> uint32_t { return 1; },
-    [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
-    [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
-};
 
 // The graph: t = LeakyRelu(x, alpha), s = SequenceConstruct(t, c); outputs t, s and x itself. And a node that nobody
 // has a kernel for, which is declined.
@@ -265,8 +253,8 @@ const EpRunApi kRun = {sizeof kRun,
                          delete reinterpret_cast<HeldValue*>(value);
                        }};
 
-const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION, 0,         "test", "0",    &kStatus,
-                          &kServices,   &kGraph,        &kCapability,   &kContext, &kRun,  nullptr};
+const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,         "test", "0",    &kStatus,
+                          &kLoneServices, &kGraph,        &kCapability,   &kContext, &kRun,  nullptr};
 
 // The message of the status, which is released; "" for none. Sees to it that the code is the host's.
 std::string Take(EpStatus* status) {

@@ -2,6 +2,7 @@
 
 #include "plugins/cpu/plan/fuse.h"
 #include "tests/framework/guarded_memory.h"
+#include "tests/framework/lone_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -21,19 +22,6 @@ const EpStatusApi kStatus = {sizeof kStatus,
                              [](const EpStatus* s) { return ToFake(s)->code; },
                              [](const EpStatus* s) { return ToFake(s)->message.c_str(); },
                              [](EpStatus* s) { delete ToFake(s); }};
-
-const EpServicesApi kServices = {
-    sizeof kServices,
-    0,
-    [](EpLogLevel) -> uint32_t { return 0; },
-    [](EpLogLevel, const char*, const char*) {},
-    [](uint64_t, uint64_t) -> void* { return nullptr; },
-    [](void*) {},
-    [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) { body(user, 0, count, 0); },
-    [](EpThreadPool*) -> uint32_t { return 1; },
-    [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
-    [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
-};
 
 size_t CountOf(const std::vector<int64_t>& dims) {
   size_t count = 1;
@@ -94,8 +82,8 @@ const EpRunApi kRun = [] {
   return api;
 }();
 
-const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION, 0,       "test", "0",    &kStatus,
-                          &kServices,   nullptr,        nullptr,        nullptr, &kRun,  nullptr};
+const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,       "test", "0",    &kStatus,
+                          &kLoneServices, nullptr,        nullptr,        nullptr, &kRun,  nullptr};
 
 }  // namespace
 
@@ -147,7 +135,7 @@ PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData
   if (fused) cpu::Fuse(def);
   cpu::PlanConfig config;
   config.registry = &AllKernels();
-  config.threads = {&kServices, nullptr, 1};
+  config.threads = {&kLoneServices, nullptr, 1};
   config.origin = origin;
   plan_ = cpu::Plan::Build(std::move(def), config, std::move(packed));
 }

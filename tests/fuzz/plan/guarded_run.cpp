@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/plan/frame.h"
 #include "tests/framework/guarded_memory.h"
+#include "tests/framework/lone_services.h"
 
 namespace epiphyte::fuzz {
 namespace {
@@ -74,19 +75,6 @@ const EpStatusApi kStatus = {sizeof kStatus,
                              [](const EpStatus* s) { return ToStatus(s)->message.c_str(); },
                              [](EpStatus* s) { delete ToStatus(s); }};
 
-const EpServicesApi kServices = {
-    sizeof kServices,
-    0,
-    [](EpLogLevel) -> uint32_t { return 0; },
-    [](EpLogLevel, const char*, const char*) {},
-    [](uint64_t, uint64_t) -> void* { return nullptr; },
-    [](void*) {},
-    [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) { body(user, 0, count, 0); },
-    [](EpThreadPool*) -> uint32_t { return 1; },
-    [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
-    [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
-};
-
 const EpRunApi kRun = [] {
   EpRunApi api = {};
   api.struct_size = sizeof api;
@@ -114,8 +102,8 @@ const EpRunApi kRun = [] {
   return api;
 }();
 
-const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION, 0,       "fuzz", "0",    &kStatus,
-                          &kServices,   nullptr,        nullptr,        nullptr, &kRun,  nullptr};
+const EpHostInfo kHost = {sizeof kHost,         EP_ABI_VERSION, EP_ABI_VERSION, 0,       "fuzz", "0",    &kStatus,
+                          &test::kLoneServices, nullptr,        nullptr,        nullptr, &kRun,  nullptr};
 
 // Makes inputs and keeps what they point at.
 class Inputs {
@@ -240,7 +228,7 @@ class Inputs {
 
 }  // namespace
 
-cpu::Threads OneThread() { return {&kServices, nullptr, 1}; }
+cpu::Threads OneThread() { return {&test::kLoneServices, nullptr, 1}; }
 
 void RunGuarded(const cpu::Plan& plan, std::mt19937& random) {
   const cpu::PlanDef& def = plan.def();

@@ -1,0 +1,24 @@
+// kLoneServices: what a host that has one thread and listens to nothing gives a plugin. For tests that call a plugin's
+// code without the core; kernels get their threads from it too.
+//
+//   config.threads = {&kLoneServices, nullptr, 1};
+#pragma once
+
+#include "epiphyte/ep_services.h"
+
+namespace epiphyte::test {
+
+inline constexpr EpServicesApi kLoneServices = {
+    sizeof(EpServicesApi),
+    0,
+    [](EpLogLevel) -> uint32_t { return 0; },
+    [](EpLogLevel, const char*, const char*) {},
+    [](uint64_t, uint64_t) -> void* { return nullptr; },
+    [](void*) {},
+    [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) { body(user, 0, count, 0); },
+    [](EpThreadPool*) -> uint32_t { return 1; },
+    [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
+    [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
+};
+
+}  // namespace epiphyte::test
