@@ -47,7 +47,7 @@ class Chooser {
     for (const PluginEntry& entry : catalog_.entries()) {
       if (entry.state != PluginState::kLoaded || !MayJoin(entry)) continue;
       if (entry.manifest.fallback && std::exchange(has_fallback, true)) continue;
-      Add(catalog_.Load(entry.manifest.name), nullptr);
+      TryUnlisted(entry.manifest.name, [&] { Add(catalog_.Load(entry.manifest.name), nullptr); });
     }
     CheckNames();
     if (chosen_.empty()) {
@@ -79,7 +79,7 @@ class Chooser {
         if (!IsUsable(entry) || !MayJoin(entry) || failed.contains(name)) continue;
         if (entry.manifest.fallback && has_fallback) continue;
         if (entry.state == PluginState::kReady) {
-          if (!TryLoad(name)) failed.insert(name);
+          if (!TryUnlisted(name, [&] { catalog_.Load(name); })) failed.insert(name);
           more = true;
           break;
         }
@@ -88,9 +88,11 @@ class Chooser {
     }
   }
 
-  bool TryLoad(const std::string& name) {
+  // Whether it went well for a provider that nobody listed. One that was given options ends the session with its error.
+  template <typename Call>
+  bool TryUnlisted(const std::string& name, const Call& call) {
     try {
-      catalog_.Load(name);
+      call();
       return true;
     } catch (const Error& error) {
       if (HasOptions(name)) throw;

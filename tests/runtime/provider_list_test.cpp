@@ -111,6 +111,14 @@ TEST_F(ProviderList, TheSessionsOptionsComeBeforeThePolicysBeforeTheManifests) {
               ElementsAre(Pair("claim", "Abs"), Pair("max_size", "7"), Pair("notes", "policy")));
 }
 
+TEST_F(ProviderList, AnUnlistedProviderWithADeviceThatIsNoNumberIsLeftOut) {
+  Policy("  notary: { options: { device: first } }");
+  EXPECT_THAT(Names({}), AllOf(Not(Contains("notary")), Contains("scribe")));
+  SessionOptions listed;
+  listed.providers = {{"notary", {}}};
+  EXPECT_THAT(Failure(listed), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'notary'"), HasSubstr("'first'")));
+}
+
 // The clerks refuse options that they don't know, and `device` is not theirs.
 TEST_F(ProviderList, TheDeviceIsTheHostsAndIsNoOptionOfThePlugins) {
   SessionOptions options = OptionsFor({"notary"});
