@@ -29,7 +29,7 @@ namespace epiphyte::core {
 
 class Provider;
 
-// Called while a provider compiles or loads; returns true to cancel. `text` may be empty.
+// Called while a provider compiles or loads, on any thread; returns true to cancel. `text` may be empty.
 using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const std::string& text)>;
 
 // A compiled partition. Execute is thread-safe. Released before its provider.

@@ -53,8 +53,8 @@ class SessionOptions {
   std::string profile_path;
   // Where context payloads and external initializers are kept when not in files; may be null.
   std::shared_ptr<ContextStore> context_store;
-  // Called while the session is created, from the first moment on, on the thread that creates it, or, as a provider
-  // likes, on one of the provider's; true cancels, and creating the session fails with MODEL_LOAD_CANCELED.
+  // Called while the session is created, from the first moment on, one call at a time, on the thread that creates it
+  // and on those that providers report from; true cancels, and creating the session fails with MODEL_LOAD_CANCELED.
   SessionProgressFunction progress;
 
  private:

@@ -1,6 +1,7 @@
 #include "core/runtime/session_progress.h"
 
 #include <array>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -14,18 +15,32 @@ std::string_view SessionPhaseName(SessionPhase phase) {
 }
 
 bool ProgressReporter::State::Tell(uint64_t done, uint64_t total, std::string_view text) {
-  if (report && !cancelled) cancelled = report({phase, done, total, std::string(text)});
+  const std::thread::id me = std::this_thread::get_id();
+  if (speaker == me) return cancelled;
+  const std::lock_guard lock(hearing);
+  if (!report || cancelled) return cancelled;
+  struct Speaker {
+    Speaker(std::atomic<std::thread::id>& who, std::thread::id me) : who_(who) { who_ = me; }
+    ~Speaker() { who_ = std::thread::id(); }
+    std::atomic<std::thread::id>& who_;
+  };
+  const Speaker speaking(speaker, me);
+  if (report({phase, done, total, std::string(text)})) cancelled = true;
   return cancelled;
 }
 
 void ProgressReporter::State::ThrowIfCancelled() const {
   if (!cancelled) return;
-  Fail(StatusCode::kModelLoadCanceled, "creating the session was cancelled while {}", SessionPhaseName(phase));
+  Fail(StatusCode::kModelLoadCanceled, "creating the session was cancelled while {}", SessionPhaseName(phase.load()));
 }
 
-ProgressReporter::ProgressReporter(SessionProgressFunction report) { state_->report = std::move(report); }
+ProgressReporter::ProgressReporter(SessionProgressFunction report)
+    : state_(std::make_shared<State>(std::move(report))) {}
 
-ProgressReporter::~ProgressReporter() { state_->report = nullptr; }
+ProgressReporter::~ProgressReporter() {
+  const std::lock_guard lock(state_->hearing);
+  state_->report = nullptr;
+}
 
 void ProgressReporter::Enter(SessionPhase phase, std::string_view text) {
   state_->ThrowIfCancelled();
@@ -41,7 +56,7 @@ void ProgressReporter::Report(uint64_t done, uint64_t total, std::string_view te
 void ProgressReporter::ThrowIfCancelled() const { state_->ThrowIfCancelled(); }
 
 Pulse ProgressReporter::MakePulse() const {
-  if (!state_->report) return {};
+  if (!state_->listens) return {};
   return [state = state_](uint64_t done, uint64_t total, std::string_view text) {
     state->Tell(done, total, text);
     state->ThrowIfCancelled();
@@ -49,7 +64,7 @@ Pulse ProgressReporter::MakePulse() const {
 }
 
 ProgressFunction ProgressReporter::MakePluginProgress() const {
-  if (!state_->report) return {};
+  if (!state_->listens) return {};
   return [state = state_](uint64_t done, uint64_t total, const std::string& text) {
     return state->Tell(done, total, text);
   };

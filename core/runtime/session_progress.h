@@ -2,15 +2,21 @@
 // it goes on; each report may cancel.
 //
 //   ProgressReporter reporter(options.progress);
-//   reporter.Enter(SessionPhase::kRead, "model.onnx");        // throws MODEL_LOAD_CANCELED when the application
-//   cancels ReadModelFile(path, {.pulse = reporter.MakePulse()});
+//   reporter.Enter(SessionPhase::kRead, "model.onnx");   // throws MODEL_LOAD_CANCELED when the application cancels
+//   ReadModelFile(path, {.pulse = reporter.MakePulse()});
+//
+// Providers may report from any thread. The application hears one report at a time, and none after it has cancelled.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "core/abi/provider.h"
 #include "core/base/pulse.h"
@@ -37,14 +43,16 @@ struct SessionProgress {
   std::string text;    // what it is about: a file, a partition, what a plugin says; may be empty
 };
 
-// True cancels.
+// True cancels. Called on the thread that makes the session and on those that providers report from, one call at a
+// time.
 using SessionProgressFunction = std::function<bool(const SessionProgress&)>;
 
+// But for what it makes, it belongs to the thread that makes the session.
 class ProgressReporter {
  public:
   // `report` may be empty; then nothing costs anything.
   explicit ProgressReporter(SessionProgressFunction report);
-  ~ProgressReporter();  // what it made says nothing any more
+  ~ProgressReporter();  // waits for a report that is being heard; what it made says nothing any more
   ProgressReporter(const ProgressReporter&) = delete;
   ProgressReporter& operator=(const ProgressReporter&) = delete;
 
@@ -53,20 +61,27 @@ class ProgressReporter {
   // A plugin may not hear that its user has cancelled, or answer with a status of its own.
   void ThrowIfCancelled() const;
 
-  // Both report in the phase that was entered last; empty when nobody listens.
+  // Both report in the phase that was entered last; empty when nobody listens. A pulse belongs to the thread that makes
+  // the session, a plugin's progress to any thread.
   Pulse MakePulse() const;
   ProgressFunction MakePluginProgress() const;
 
  private:
   struct State {
-    SessionProgressFunction report;
-    SessionPhase phase = SessionPhase::kRead;
-    bool cancelled = false;
+    std::mutex hearing;                    // held while the application hears a report
+    std::atomic<std::thread::id> speaker;  // who holds it; nobody: none
+    SessionProgressFunction report;        // guarded by `hearing`
+    const bool listens;                    // whether there was one
+    std::atomic<SessionPhase> phase = SessionPhase::kRead;
+    std::atomic<bool> cancelled = false;
 
+    explicit State(SessionProgressFunction function) : report(std::move(function)), listens(report != nullptr) {}
+    // Returns whether the application has cancelled. Says nothing when the application's function, on its way, comes
+    // back to report itself.
     bool Tell(uint64_t done, uint64_t total, std::string_view text);
     void ThrowIfCancelled() const;
   };
-  std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace epiphyte::core

@@ -1,5 +1,6 @@
 // One plugin, many ways to misbehave: EPIPHYTE_MISBEHAVIOUR chooses one at compile time, 0 is a good plugin that adds
 // one to a float tensor. Deliberately written against the bare C headers.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -140,7 +141,26 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
   }
 }
 
-EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t count, EpProgress*, EpKernel** kernels) {
+// Each reports a hundred times, or until it hears that the user has cancelled.
+EpStatus* ReportOnFourThreads(EpProgress* progress) {
+  std::atomic<bool> cancelled = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t i = 1; i <= 100 && !cancelled; ++i) {
+        if (g_host->services->ReportProgress(progress, i, 100, "one of four") != 0) cancelled = true;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return cancelled ? g_host->status->Create(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled") : nullptr;
+}
+
+EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t count, EpProgress* progress,
+                          EpKernel** kernels) {
+  if (kHow == kReportsOnFourThreads) {
+    if (EpStatus* status = ReportOnFourThreads(progress)) return status;
+  }
   if (kHow == kThrowsInCompile) throw std::runtime_error("thrown in Compile");
   if (kHow == kFailsInCompile) return Refuse("out of tiles");
   if (kHow == kForeignStatus) return Foreign<EpStatus>();

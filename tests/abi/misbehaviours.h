@@ -20,7 +20,7 @@
   X(kValueOnAnotherThread) X(kNullState) X(kSameStateTwice) X(kThrowsInReleaseState) X(kThrowsInCreateState)           \
   X(kForeignStatus) X(kReleasedStatus) X(kForeignWriter) X(kStaleWriter) X(kStaleContextSink)                          \
   X(kStaleCapabilitySink) X(kSameKernelInEverySession) X(kManyDevices) X(kUnknownDeviceKind)                           \
-  X(kClaimsFunctionInALostGroup) X(kFailsOnFunctions)
+  X(kClaimsFunctionInALostGroup) X(kFailsOnFunctions) X(kReportsOnFourThreads)
 // clang-format on
 
 #define EPIPHYTE_ENUMERATOR(name) name,

@@ -82,9 +82,9 @@ class EPIPHYTE_API SessionOptions {
   SessionOptions& SetProfile(const std::filesystem::path& path);
 
   // Called while a session is created: at the start of each phase and, in long ones, several times a second as far as
-  // the work is Epiphyte's own; within a provider as often as it reports. On the thread that creates the session, or on
-  // one of the provider's. Returning true cancels: the session's constructor then throws MODEL_LOAD_CANCELED, and no
-  // file is left behind.
+  // the work is Epiphyte's own; within a provider as often as it reports. On the thread that creates the session and on
+  // those that providers report from, one call at a time for each session. Returning true cancels: the session's
+  // constructor then throws MODEL_LOAD_CANCELED, and no file is left behind.
   SessionOptions& SetProgress(std::function<bool(const SessionProgress& progress)> progress);
   // As above, without the phase.
   SessionOptions& SetProgress(std::function<bool(uint64_t done, uint64_t total, const std::string& text)> progress);

@@ -51,7 +51,9 @@ typedef struct EpServicesApi {
   void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
 
   /* Says how far a long operation is; `text` may be null. Returns non-zero when the user has cancelled: then return
-   * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. [the thread of the call that `progress` was given to] */
+   * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. The application hears one report at a time, so this may wait
+   * for one of another thread: hold no lock that the application could need in the meantime, in another session, say.
+   * [any thread, until the call that `progress` was given to returns] */
   uint32_t(EP_CALL* ReportProgress)(EpProgress* progress, uint64_t done, uint64_t total, const char* text);
 } EpServicesApi;
 
