@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/mapped_file.h"
@@ -30,14 +32,24 @@ ContextBlob ShareGroup::OpenFile(const std::filesystem::path& path) {
 }
 
 std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, const Pulse& pulse) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [identity, shared] : files_) {
-    if (shared.blob.data != blob.data || shared.blob.size != blob.size) continue;
-    if (shared.xxh128.empty()) shared.xxh128 = blob.file->Digest(pool, pulse);
-    blob.file->RequireIntact();
-    return shared.xxh128;
+  const auto find = [&] {
+    return std::find_if(files_.begin(), files_.end(), [&](const auto& known) {
+      return known.second.blob.data == blob.data && known.second.blob.size == blob.size;
+    });
+  };
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = find();
+    if (found != files_.end() && !found->second.xxh128.empty()) {
+      blob.file->RequireIntact();
+      return found->second.xxh128;
+    }
   }
-  return blob.file ? blob.file->Digest(pool, pulse) : Xxh128OfMapping(blob.data, blob.size, pool, pulse);
+  // The pulse reaches the application, which may use this group in the meantime.
+  std::string digest = blob.file ? blob.file->Digest(pool, pulse) : Xxh128OfMapping(blob.data, blob.size, pool, pulse);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const auto found = find(); found != files_.end()) found->second.xxh128 = digest;
+  return digest;
 }
 
 std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {

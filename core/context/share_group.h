@@ -1,7 +1,7 @@
 // Share groups: sessions that share weights, in an Environment under a name.
 //
-// Loading: a group lives as long as a session of it. It maps each payload once and checks its digest once; a file that
-// was replaced in the meantime counts as another payload.
+// Loading: a group lives as long as a session of it. It maps each payload once and keeps its digest; a file that was
+// replaced in the meantime counts as another payload.
 // Compiling: a group lives from its first session to the one with ep.stop_share_ep_contexts, which publishes what all
 // have compiled; a failure on the way gives the whole group up.
 //
@@ -32,7 +32,8 @@ class ShareGroup {
 
   // The mapping of `path`, made by the first who asks. Throws as MappedFile::Open does.
   ContextBlob OpenFile(const std::filesystem::path& path);
-  // The digest of a blob from OpenFile, computed by the first who asks.
+  // The digest of a blob from OpenFile. It is kept; those who ask before it is known compute it each, so that no
+  // session's pulse keeps another waiting.
   std::string DigestOf(const ContextBlob& blob, ThreadPool* pool, const Pulse& pulse);
 
  private:
