@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "epiphyte/session.hpp"
 #include "tests/faults/fault_loop.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
@@ -102,6 +103,42 @@ TEST_F(MemoryLimitTest, CompilingWritesAContextOrFailsWithAMessage) {
     EXPECT_EQ(std::filesystem::exists(context_), outcome.returned()) << room << ": " << outcome.Describe();
   }
   EXPECT_TRUE(AreClose(RunModel(context_), expected_));
+}
+
+// Behind the convolution the numbers lie in blocks, and the sums want them row-major.
+std::string ReorderModel() {
+  return OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3] x) => (float[1, 16, 12, 12] y) {
+      column = Constant <value = int64[4] {1, 6, 1, 1}> ()
+      square = Constant <value = int64[4] {1, 6, 12, 12}> ()
+      shape = Constant <value = int64[4] {16, 6, 3, 3}> ()
+      axis = Constant <value = int64 {1}> ()
+      w = ConstantOfShape <value = float[1] {0.02}> (shape)
+      lifted = Reshape(x, column)
+      image = Expand(lifted, square)
+      c = Conv <pads = [1, 1, 1, 1]> (image, w)
+      y = CumSum(c, axis)
+    })");
+}
+
+// Asking the system takes longer than a small primitive does its work.
+TEST_F(MemoryLimitTest, RoomIsAskedForOnceForEachPrimitiveAndNeverAgain) {
+  const std::filesystem::path reorder = dir_.Write("reorder.onnx", ReorderModel());
+  for (const auto& [path, primitives] : {std::pair(context_, 5u), std::pair(reorder, 1u)}) {
+    RunModel(path);  // oneDNN keeps the code that it makes: the next session maps none
+    const Session session(BuildTreeEnvironment(), path, CpuOptions());
+    const Value input = Input();
+    const auto maps_of_a_run = [&] {
+      EpiphyteFaultsArm(kFaultMap, 0, 0, 0);
+      session.Run(std::span<const Value>(&input, 1));
+      return EpiphyteFaultsDisarm();
+    };
+    // Each is described for what suits the shape and for the weights as they are packed, and its input may need a
+    // reorder.
+    EXPECT_LE(maps_of_a_run(), 3u * primitives) << path;
+    maps_of_a_run();
+    EXPECT_EQ(maps_of_a_run(), 0u) << path;
+  }
 }
 
 // Enough work for all threads, in oneDNN and in loops of the plugin's own.

@@ -16,7 +16,7 @@ namespace epiphyte::cpu {
 
 void EnsureMemory() {
   // A handful of kernels, of which each has 256 KiB for its code, and what belongs to them. What can be mapped can be
-  // allocated; nothing is touched, so this takes a microsecond.
+  // allocated; nothing is touched, so this takes microseconds.
   constexpr size_t kRoom = size_t{8} << 20;
   void* const room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) throw std::bad_alloc();
@@ -30,11 +30,6 @@ void ThrowIfNoMemory(const dnnl::error& error) {
 dnnl::engine& CpuEngine() {
   static dnnl::engine* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *engine;
-}
-
-dnnl::stream MakeStream() {
-  EnsureMemory();
-  return dnnl::stream(CpuEngine());
 }
 
 std::string OneDnnVersion() {
@@ -123,7 +118,6 @@ bool LiesAs(const MemoryDesc& desc, const BlockedDesc& wanted) {
 }
 
 std::optional<MemoryDesc> MakeDescOf(const BlockedDesc& d, dnnl::memory::data_type type) {
-  EnsureMemory();
   if (d.block_sizes.empty()) {
     if (d.padded != d.dims) return std::nullopt;
     try {
@@ -163,6 +157,7 @@ BlockedDesc Describe(const MemoryDesc& desc) {
 }
 
 std::optional<MemoryDesc> MakeDesc(const BlockedDesc& blocked, ElementType type) {
+  EnsureMemory();
   return MakeDescOf(blocked, DataType(type));
 }
 

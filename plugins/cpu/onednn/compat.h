@@ -16,8 +16,9 @@ using MemoryDesc = dnnl::memory::desc;
 using PrimitiveAttr = dnnl::primitive_attr;
 
 // oneDNN ends the process when it gets no memory for one of its objects: it writes to where they would be. Called
-// before it is asked for some (descriptors, attributes, primitives, memories, streams), this throws std::bad_alloc
-// instead, unless there is room for more than any of them takes.
+// before a primitive and what belongs to it are made (attributes, descriptors, memories, a stream), this throws
+// std::bad_alloc instead, unless there is room for more than all of that takes. It asks the system, so it is called
+// where something is made, and never by what a run repeats; UserScratchpad does, with which each primitive begins.
 void EnsureMemory();
 // For what was caught from oneDNN: std::bad_alloc when it had no memory. What is left means that it has no
 // implementation.
@@ -25,7 +26,6 @@ void ThrowIfNoMemory(const dnnl::error& error);
 
 // The engine of this process; lives forever, because primitives of plans that are never released point to it.
 dnnl::engine& CpuEngine();
-dnnl::stream MakeStream();
 
 // "2.6.3 52b5f107…": what a packed layout depends on.
 std::string OneDnnVersion();
@@ -90,7 +90,8 @@ dnnl::pooling_forward::primitive_desc PoolingDesc(dnnl::algorithm algorithm, con
 dnnl::lrn_forward::primitive_desc LrnDesc(const MemoryDesc& src, int64_t size, float alpha, float beta, float k,
                                           const PrimitiveAttr& attr);
 
-// The scratchpad is the caller's, so that primitives are stateless and memory is shared in a frame.
+// The scratchpad is the caller's, so that primitives are stateless and memory is shared in a frame. Throws
+// std::bad_alloc when there is no room for a primitive that is made with it.
 PrimitiveAttr UserScratchpad();
 
 }  // namespace epiphyte::cpu

@@ -36,7 +36,7 @@ void ConvolutionCall::Run(OpContext& context, const void* x, const void* weights
     weights = packed_.data;
   } else if (w_desc_ != plain_) {
     void* scratch = context.Scratch(w_desc_.get_size());
-    Reorder(plain_, weights, w_desc_, scratch);
+    w_call_.Run(plain_, weights, w_desc_, scratch);
     weights = scratch;
   }
   call_.Set(DNNL_ARG_SRC, x);

@@ -12,14 +12,15 @@
 
 #include "plugins/cpu/kernel.h"
 #include "plugins/cpu/onednn/primitive.h"
+#include "plugins/cpu/onednn/reorder_call.h"
 #include "plugins/cpu/onednn/weights.h"
 
 namespace epiphyte::cpu {
 
 inline dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
 
-// A dimension for which a layout is chosen: the declared one, or a typical one when that isn't known or, since a declared
-// shape may say anything, is beyond every image.
+// A dimension for which a layout is chosen: the declared one, or a typical one when that isn't known or, since a
+// declared shape may say anything, is beyond every image.
 inline int64_t SizeToPlanFor(int64_t declared, int64_t typical) {
   constexpr int64_t kMost = int64_t{1} << 16;
   return declared > 0 && declared <= kMost ? declared : typical;
@@ -77,6 +78,7 @@ class ConvolutionCall {
   std::shared_ptr<void> repacked_;  // holds packed_'s data when the shape wants another layout than the kernel's
   bool reorder_x_ = false;
   PrimitiveCall call_, x_call_;
+  ReorderCall w_call_;
 };
 
 }  // namespace epiphyte::cpu

@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "plugins/cpu/onednn/reorder_call.h"
+
 namespace epiphyte::cpu {
 
 namespace {
@@ -52,12 +54,7 @@ std::shared_ptr<const Layout> MakeLayout(const MemoryDesc& desc) {
 }
 
 void Reorder(const MemoryDesc& from_desc, const void* from, const MemoryDesc& to_desc, void* to) {
-  EnsureMemory();
-  dnnl::memory source(from_desc, CpuEngine(), const_cast<void*>(from));
-  dnnl::memory target(to_desc, CpuEngine(), to);
-  dnnl::stream stream = MakeStream();
-  dnnl::reorder(source, target).execute(stream, source, target);
-  stream.wait();
+  ReorderCall().Run(from_desc, from, to_desc, to);
 }
 
 void ReorderToRowMajor(const Tensor& from, void* to) {

@@ -24,10 +24,10 @@ std::string DescToText(const MemoryDesc& desc);
 bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t> dims, uint64_t bytes,
                MemoryDesc* desc);
 
-// Copies a tensor in any layout into row-major memory.
+// Copies a tensor in any layout into row-major memory, once.
 void ReorderToRowMajor(const Tensor& from, void* to);
 
-// Copies between two descriptions of the same logical tensor.
+// Copies between two descriptions of the same logical tensor, once: what does it again and again has a ReorderCall.
 void Reorder(const dnnl::memory::desc& from_desc, const void* from, const dnnl::memory::desc& to_desc, void* to);
 
 }  // namespace epiphyte::cpu

@@ -10,8 +10,10 @@ namespace epiphyte::cpu {
 
 class PrimitiveCall {
  public:
-  // Drops what was there. `scratchpad` is of a primitive descriptor made with UserScratchpad().
+  // Drops what was there. `scratchpad` is of a primitive descriptor made with UserScratchpad(), which has found room
+  // for what is made here too.
   void Reset(dnnl::primitive primitive, const MemoryDesc& scratchpad) {
+    if (!stream_) stream_ = dnnl::stream(CpuEngine());
     primitive_ = std::move(primitive);
     memories_.clear();
     args_.clear();
@@ -20,7 +22,6 @@ class PrimitiveCall {
     if (scratchpad_bytes_ != 0) Add(DNNL_ARG_SCRATCHPAD, scratchpad);
   }
   void Add(int arg, const MemoryDesc& desc) {
-    EnsureMemory();
     memories_.emplace_back(desc, CpuEngine(), static_cast<void*>(nullptr));
     args_.push_back({arg, memories_.back().get()});
     slots_.push_back(arg);
@@ -50,7 +51,7 @@ class PrimitiveCall {
       throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN failed with status {}", static_cast<int>(status)));
   }
 
-  dnnl::stream stream_ = MakeStream();
+  dnnl::stream stream_;
   dnnl::primitive primitive_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;

@@ -78,7 +78,8 @@ class ConvKernel final : public Kernel {
         y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
       if (y == nullptr) {
         y = &MakeOutput(context, state);
-        Reorder(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.call.y_desc(), y->data);
+        state.sum_call.Run(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.call.y_desc(),
+                           y->data);
       }
     } else {
       y = &MakeOutput(context, state);
@@ -102,6 +103,7 @@ class ConvKernel final : public Kernel {
     Dims x_dims, w_dims, y_dims;
     std::shared_ptr<const Layout> x_layout;
     ConvolutionCall call;  // none: the result is empty
+    ReorderCall sum_call;  // a residual that lies otherwise than the result
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {

@@ -200,7 +200,7 @@ void Frame::EmitOutputs(const EpRunInfo& info) {
       ThrowIfFailed(host_, host_->run->AllocateOutput(run_, index, tensor.type, tensor.dims.data(),
                                                       static_cast<uint32_t>(tensor.rank()), &data));
       if (tensor.layout) {
-        ReorderToRowMajor(tensor, data);
+        CopyRowMajor(slot, data);
       } else if (tensor.Bytes() != 0) {
         std::memcpy(data, tensor.data, tensor.Bytes());
       }

@@ -12,6 +12,7 @@
 
 #include "epiphyte/ep_run_limits.h"
 #include "plugins/cpu/host.h"
+#include "plugins/cpu/onednn/reorder_call.h"
 #include "plugins/cpu/plan/memory_plan.h"
 #include "plugins/cpu/plan/plan.h"
 
@@ -64,6 +65,7 @@ class Frame final : public OpContext {
     bool valid = false;  // in this run
     void* planned = nullptr;
     int32_t storage = -1;
+    ReorderCall reorder;
   };
   struct Slot {
     Datum datum;
@@ -109,6 +111,7 @@ class Frame final : public OpContext {
   Tensor& DiscardedOutput(size_t i, ElementType type, std::span<const int64_t> dims, uint64_t bytes);
   void* Provide(Slot& slot, uint64_t bytes);
   const Tensor& RowMajor(int32_t value);
+  void CopyRowMajor(Slot& slot, void* to);
   void ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_value, bool of_plain_copy,
                    ValueOrigin origin, ElementType type, std::span<const int64_t> dims);
   int32_t NewStorage(uint64_t bytes);

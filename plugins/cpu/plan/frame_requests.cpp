@@ -81,9 +81,15 @@ const Tensor& Frame::RowMajor(int32_t value) {
   plain.datum.kind = Datum::Kind::kTensor;
   copy.type = tensor.type;
   copy.dims = tensor.dims;
-  ReorderToRowMajor(tensor, copy.data);
+  CopyRowMajor(slot, copy.data);
   plain.valid = true;
   return copy;
+}
+
+void Frame::CopyRowMajor(Slot& slot, void* to) {
+  if (!slot.plain) slot.plain = std::make_unique<PlainCopy>();
+  const Tensor& tensor = slot.datum.tensor;
+  slot.plain->reorder.Run(tensor.layout->desc, tensor.data, PlainDesc(tensor.type, tensor.dims), to);
 }
 
 void Frame::Count(uint64_t bytes) {
