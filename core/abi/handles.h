@@ -73,7 +73,7 @@ struct EpContextSink {
 struct EpRun {
   std::span<epiphyte::core::Value* const> inputs;
   std::span<epiphyte::core::ValuePtr> outputs;
-  uint32_t thread_count = 1;
+  uint32_t thread_count = 1;                  // at most
   epiphyte::core::RunState* state = nullptr;  // null: no limits
   uint64_t taken = 0;                         // of the state's memory, by the kernel itself
   epiphyte::core::RunValues values{inputs};

@@ -13,7 +13,7 @@ Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::str
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
   execute_ = api.Execute;
   has_states_ = api.CreateState != nullptr;
-  thread_count_ = provider_->thread_pool_ == nullptr ? 1 : provider_->thread_pool_->thread_count();
+  thread_pool_ = provider_->thread_pool_;
   for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
 }
 
@@ -73,7 +73,8 @@ void Kernel::GiveState(EpKernelState* state) {
 void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* state_of_run) {
   for (ValuePtr& output : outputs) output = nullptr;
   EpKernelState* state = has_states_ ? TakeState() : nullptr;
-  EpRun run{inputs, outputs, thread_count_, state_of_run};
+  // Not how many there are: asking that starts them, and this kernel may need none.
+  EpRun run{inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run};
   EpStatus* status = nullptr;
   try {
     status = execute_(kernel_, state, &run);

@@ -41,6 +41,7 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
         EpShareGroup{config.share.workspaces, plugin.descriptor, config.share.compiling, config.share.last});
   }
   abi_config.share_group = share_group_.get();
+  abi_config.thread_count = config.thread_pool == nullptr ? 1 : config.thread_pool->wanted_threads();
   CallPlugin(name(), "CreateProvider",
              [&] { return plugin.descriptor->provider->CreateProvider(plugin.plugin, &abi_config, &provider_); });
   if (provider_ == nullptr) {

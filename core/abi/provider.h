@@ -59,7 +59,7 @@ class Kernel {
   std::vector<DeclaredOutput> declared_outputs_;
   EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
   bool has_states_ = false;
-  uint32_t thread_count_ = 1;
+  const ThreadPool* thread_pool_ = nullptr;
   std::mutex states_mutex_;
   std::vector<EpKernelState*> free_states_;  // has room for all
   size_t states_made_ = 0;

@@ -129,6 +129,7 @@ struct ThreadPool::Impl {
   void Sleep(uint64_t last_generation);
 
   uint32_t wanted_threads = 1;
+  std::atomic<uint32_t> most_threads{1};
   bool spin = true;
 
   std::once_flag started;
@@ -157,6 +158,7 @@ struct ThreadPool::Impl {
 ThreadPool::Impl::Impl(uint32_t wanted) {
   const CpuCount cpus = UsableCpus();
   wanted_threads = std::min(wanted == 0 ? cpus.physical : wanted, kMaxThreads);
+  most_threads = wanted_threads;
   // With more threads than processors, whoever spins keeps somebody else from working.
   spin = wanted_threads <= cpus.logical;
 }
@@ -178,6 +180,7 @@ void ThreadPool::Impl::StartWorkers() {
   } catch (const std::exception& error) {
     reason = error.what();
   }
+  most_threads = static_cast<uint32_t>(workers.size()) + 1;
   if (workers.size() == wanted) return;
   try {
     Log(LogLevel::kWarning, "thread_pool", "{} of {} worker threads could be started: {}; going on with these",
@@ -277,9 +280,13 @@ ThreadPool::ThreadPool(uint32_t thread_count) : impl_(std::make_unique<Impl>(thr
 
 ThreadPool::~ThreadPool() = default;
 
+uint32_t ThreadPool::wanted_threads() const { return impl_->wanted_threads; }
+
+uint32_t ThreadPool::most_threads() const { return impl_->most_threads.load(std::memory_order_relaxed); }
+
 uint32_t ThreadPool::thread_count() const {
   impl_->Start();
-  return static_cast<uint32_t>(impl_->workers.size()) + 1;
+  return most_threads();
 }
 
 void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body, void* user) {
@@ -308,8 +315,9 @@ void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body,
 
 void ThreadPool::RunGang(uint32_t size, GangFunction body, void* user) {
   Impl& pool = *impl_;
-  size = t_inside_body ? 1 : std::clamp(size, 1u, thread_count());
-  if (size == 1) {
+  if (t_inside_body) size = 1;
+  if (size > 1) size = std::min(size, thread_count());
+  if (size <= 1) {
     const InsideBody inside;
     body(user, 0, 1);
     return;

@@ -1,9 +1,9 @@
 // ThreadPool: the only threads of the process. A session has one (or shares its environment's); plugins reach it
 // through the C ABI.
 //
-// `thread_count` counts the caller: a pool of N starts N-1 workers, on first use, or fewer where there is no memory for
-// them or the process may have no more. Idle workers spin for some tens of microseconds, so that back-to-back loops are
-// cheap, and then sleep.
+// `thread_count` counts the caller: a pool of N starts N-1 workers, with the first loop that is shared or when somebody
+// asks how many there are, or fewer where there is no memory for them or the process may have no more. Idle workers
+// spin for some tens of microseconds, so that back-to-back loops are cheap, and then sleep.
 //
 //   ThreadPool pool(2);
 //   pool.ParallelFor(rows, 16, [&](uint64_t begin, uint64_t end, uint32_t worker) { … });
@@ -22,6 +22,10 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // How many were asked for. Starts none.
+  uint32_t wanted_threads() const;
+  // At most so many there are: as many as were asked for until they are started. Starts none.
+  uint32_t most_threads() const;
   // How many there are, which can be fewer than were asked for. Starts them, so that the answer stays true.
   uint32_t thread_count() const;
 
@@ -30,7 +34,7 @@ class ThreadPool {
 
   // See EpServicesApi::ParallelFor. A body that throws terminates the process: bodies are noexcept.
   void ParallelFor(uint64_t count, uint64_t grain, RangeFunction body, void* user);
-  // See EpServicesApi::RunGang. size is clamped to [1, thread_count()].
+  // See EpServicesApi::RunGang. `size` is clamped to [1, thread_count()].
   void RunGang(uint32_t size, GangFunction body, void* user);
 
   template <typename Body>

@@ -206,7 +206,7 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
   material.Add("context", kContextVersion);
   material.Add("host", HostInfo()->host_version);
   material.Add("host library", libraries.Of(host));
-  material.Add("threads", std::to_string(pool->thread_count()));
+  material.Add("threads", std::to_string(pool->wanted_threads()));
   for (const OptionInfo& option : KnownSessionOptions()) {
     if (std::find(kOutsideTheKey.begin(), kOutsideTheKey.end(), option.key) == kOutsideTheKey.end()) {
       material.Add(option.key, options.Get(option.key));

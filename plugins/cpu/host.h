@@ -1,6 +1,7 @@
 // What the plugin needs of the host, behind C++: errors across the boundary, log, and the host's threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <new>
@@ -50,15 +51,18 @@ inline void LogWarning(const EpHostInfo* host, const std::string& message) {
   if (host->services->IsLogged(EP_LOG_WARNING) != 0) host->services->Log(EP_LOG_WARNING, "cpu", message.c_str());
 }
 
-// The host's threads, as one provider may use them.
+// The host's threads, as one provider may use them. The host starts them when the first loop needs them.
 struct Threads {
   const EpServicesApi* services = nullptr;
   EpThreadPool* pool = nullptr;
-  uint32_t count = 1;
+  uint32_t wanted = 1;  // there can be fewer
+
+  // How many there are. Starts them: for what can't be done without knowing.
+  uint32_t Count() const { return wanted <= 1 ? 1 : std::clamp(services->GetThreadCount(pool), uint32_t{1}, wanted); }
 
   void ParallelFor(int64_t items, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const {
     if (items <= 0) return;
-    if (count <= 1 || items <= grain) {
+    if (wanted <= 1 || items <= grain) {
       body(0, items);
       return;
     }

@@ -57,7 +57,9 @@ class NodeCheck {
 Provider::Provider(const Plugin& plugin, const EpProviderConfig& config) : plugin_(plugin) {
   threads_.services = plugin.host->services;
   threads_.pool = config.thread_pool;
-  threads_.count = std::max(1u, plugin.host->services->GetThreadCount(config.thread_pool));
+  threads_.wanted = EP_HAS_FIELD(&config, EpProviderConfig, thread_count)
+                        ? std::max(1u, config.thread_count)
+                        : std::max(1u, threads_.services->GetThreadCount(threads_.pool));
   context_enabled_ = config.context_enabled != 0;
   share_ = ShareMembership::Join(plugin.host, config.share_group);
   if (share_.workspace != nullptr) {
@@ -129,7 +131,7 @@ void Provider::GetEpContextNodes(EpContextSink* sink) const {
   const EpContextApi& api = *host->context;
   const bool writes_group = share_.compiling && share_.last;
   if (compiled_.empty() && !writes_group) return;
-  const ContextKey key = ContextKey::Here(threads_.count, bfloat16_);
+  const ContextKey key = ContextKey::Here(threads_.wanted, bfloat16_);
   EpContextWriter* writer = nullptr;
   if (share_.defers_payload()) {
     share_.workspace->AddPlans(CompiledPlans());
@@ -184,7 +186,7 @@ std::shared_ptr<const LoadedContext> Provider::Parse(const EpContextBlob& blob) 
       share_.workspace != nullptr ? share_.workspace->Parse(blob.data, blob.size)
                                   : std::make_shared<const LoadedContext>(LoadedContext::Parse(blob.data, blob.size));
   std::string reason;
-  if (Compare(context->key, ContextKey::Here(threads_.count, bfloat16_), &reason) == EP_CONTEXT_UNSUPPORTED)
+  if (Compare(context->key, ContextKey::Here(threads_.wanted, bfloat16_), &reason) == EP_CONTEXT_UNSUPPORTED)
     throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + reason);
   return context;
 }
@@ -229,12 +231,12 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
                                 info.input_count, info.output_count));
     PlanConfig config = MakePlanConfig(progress, node.partition_name);
     config.origin = PlanOrigin::kContext;
-    config.packed_is_current = owner->key == ContextKey::Here(threads_.count, bfloat16_);
+    config.packed_is_current = owner->key == ContextKey::Here(threads_.wanted, bfloat16_);
     // Copied, not moved: two nodes may name the same partition.
     std::shared_ptr<const Plan> plan = Plan::Build(found->def, config, found->packed);
     if (plan->repacked()) {
       std::string reason;
-      Compare(owner->key, ContextKey::Here(threads_.count, bfloat16_), &reason);
+      Compare(owner->key, ContextKey::Here(threads_.wanted, bfloat16_), &reason);
       if (reason.empty()) reason = "its weights are in another layout than this session's kernels want";
       LogWarning(host, fmt::format("the context of partition '{}' was converted for this machine: {}",
                                    node.partition_name, reason));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/cpu_count.h"
+#include "tests/framework/process_threads.h"
 
 namespace epiphyte::core {
 namespace {
@@ -27,6 +28,21 @@ TEST(CpuCount, AtLeastOneAndNoMoreCoresThanThreads) {
 TEST(ThreadPool, ZeroMeansOneThreadForEachCore) {
   EXPECT_EQ(ThreadPool(0).thread_count(), UsableCpus().physical);
   EXPECT_EQ(ThreadPool(3).thread_count(), 3u);
+}
+
+TEST(ThreadPool, StartsItsThreadsWithTheFirstLoopThatIsShared) {
+  const auto nothing = [](uint64_t, uint64_t, uint32_t) {};
+  const size_t before = test::ThreadsOfThisProcess();
+  ThreadPool pool(4);
+  EXPECT_EQ(pool.wanted_threads(), 4u);
+  EXPECT_EQ(pool.most_threads(), 4u);
+  pool.ParallelFor(8, 8, nothing);
+  pool.RunGang(
+      1, [](void*, uint32_t, uint32_t) {}, nullptr);
+  EXPECT_LE(test::ThreadsOfThisProcess(), before) << "threads of an earlier pool may just be ending";
+  pool.ParallelFor(8, 1, nothing);
+  EXPECT_GE(test::ThreadsOfThisProcess(), 4u);
+  EXPECT_EQ(pool.most_threads(), 4u);
 }
 
 TEST(ParallelFor, CallsTheBodyOnceForEachIndex) {
@@ -244,10 +260,12 @@ TEST(ThreadPool, WhereNoThreadCanBeStartedTheCallerWorksAlone) {
     const rlimit none = {0, 0};
     if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(2);
     ThreadPool pool(8);
+    if (pool.most_threads() != 8) _exit(6);
     std::atomic<uint64_t> sum{0};
     pool.ParallelFor(1000, 1, [&](uint64_t begin, uint64_t end, uint32_t) { sum += end - begin; });
     if (sum.load() != 1000) _exit(3);
-    if (pool.thread_count() != 1) _exit(4);
+    if (pool.most_threads() != 1 || pool.thread_count() != 1) _exit(4);
+    if (pool.wanted_threads() != 8) _exit(7);
     Gang gang;
     pool.RunGang(pool.thread_count(), Gang::Body, &gang);
     _exit(gang.members.load() == 1 ? 0 : 5);

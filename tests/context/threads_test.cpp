@@ -13,6 +13,7 @@
 
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/process_threads.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -103,6 +104,26 @@ TEST_F(ThreadsTest, RunTheContextsOfThreeProviders) {
   Session session(*environment_, compiled.context_output()->model, ThreeProviders());
   ASSERT_TRUE(session.has_context());
   EXPECT_EQ(CountWrong([&](int64_t number) { return PiecesAreRight(session, number); }), 0);
+}
+
+TEST_F(ThreadsTest, AreNotStartedByLoadingAContext) {
+  SessionOptions options = OptionsFor({"cpu"});
+  options.thread_count = 4;
+  SessionOptions compile = options;
+  compile.Set("ep.context_enable", "1");
+  const std::string model = OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N, 64] x) => (float[N, 64] y) {
+      shape = Constant <value = int64[2] {64, 64}> ()
+      w = ConstantOfShape <value = float[1] {0.01}> (shape)
+      y = MatMul(x, w)
+    })");
+  const Session compiled(*environment_, dir_.Write("m.onnx", model), compile);
+  ASSERT_NE(compiled.context_output(), nullptr);
+  const size_t before = ThreadsOfThisProcess();
+  Session session(*environment_, compiled.context_output()->model, options);
+  EXPECT_LE(ThreadsOfThisProcess(), before);
+  RunOn(session, {2048, 64}, std::vector<float>(size_t{2048} * 64, 1.0f));
+  EXPECT_GE(ThreadsOfThisProcess(), before + 3);
 }
 
 // While others run the first one, sessions of the same context come and go.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/process_threads.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -105,6 +106,22 @@ TEST_F(SessionTest, EightThreadsRunOneSessionWithShapesOfTheirOwn) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(SessionTest, ThreadsAreStartedByTheFirstLoopThatIsWorthThem) {
+  SessionOptions options = OptionsFor({"cpu"});
+  options.thread_count = 4;
+  const size_t before = ThreadsOfThisProcess();
+  auto session = Make(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N] x) => (float[N] y) { a = Mul(x, x) b = Add(a, x) y = Relu(b) })",
+                      options);
+  const auto run = [&](int64_t size) {
+    session->Run(std::vector<ValuePtr>{Floats({size}, std::vector<float>(static_cast<size_t>(size), 1))});
+  };
+  run(2);
+  EXPECT_LE(ThreadsOfThisProcess(), before) << "threads of an earlier test may just be ending";
+  run(1 << 20);
+  EXPECT_GE(ThreadsOfThisProcess(), 4u);
 }
 
 TEST_F(SessionTest, EightThreadsShareTheTwoThreadsOfHeavyOperators) {

@@ -29,8 +29,8 @@ typedef struct EpShareGroup EpShareGroup; /* a workspace that sessions share; se
  *
  * Options are the plugin's own, but for one: `device`, in a manifest, a policy file or a session, is the host's for
  * every provider. It says which of the plugin's devices to use, as an index, and arrives as the field `device`,
- * checked, never among the options. For a key that it doesn't know, or a value that it can't use, CreateProvider fails with
- * INVALID_ARGUMENT and a message that says what it takes; that message is what the user gets.
+ * checked, never among the options. For a key that it doesn't know, or a value that it can't use, CreateProvider fails
+ * with INVALID_ARGUMENT and a message that says what it takes; that message is what the user gets.
  *
  * Valid during CreateProvider only, except `thread_pool`: as long as the provider. */
 typedef struct EpProviderConfig {
@@ -41,6 +41,8 @@ typedef struct EpProviderConfig {
   uint32_t device;           /* index into the devices that GetDevices reported */
   uint32_t context_enabled;  /* non-zero: GetEpContextNodes will be called after Compile */
   EpShareGroup* share_group; /* null: nothing is shared; see ep_share.h */
+  uint32_t thread_count;     /* how many threads the session wants. There can be fewer: see GetThreadCount */
+  uint32_t reserved;
 } EpProviderConfig;
 
 /* One graph to turn into one kernel. */

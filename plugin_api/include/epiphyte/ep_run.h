@@ -24,7 +24,7 @@ typedef struct EpRunInfo {
   uint32_t struct_size;
   uint32_t input_count;
   uint32_t output_count;
-  uint32_t thread_count; /* how many threads ParallelFor may use, this one included */
+  uint32_t thread_count; /* how many threads ParallelFor uses at most, this one included; see GetThreadCount */
   const EpValueView* const* inputs; /* `input_count`; null entry: an optional input that is absent */
 } EpRunInfo;
 

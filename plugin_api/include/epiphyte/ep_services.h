@@ -43,11 +43,14 @@ typedef struct EpServicesApi {
   /* Runs body over [0, count) in shares of at least `grain` indices on at most the pool's threads, the caller's
    * included, and returns when all are done. Nested calls run on the calling thread alone. [any thread] */
   void(EP_CALL* ParallelFor)(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user);
-  /* How many threads ParallelFor uses at most, the caller's included; at least 1. [any thread] */
+  /* How many threads there are, the caller's included; at least 1. The pool starts its threads with the first loop that
+   * needs them, or here, and starts fewer than were wanted where there is no room for more: what cuts its work by the
+   * number of threads asks here, and only once it has such work. The answer never changes. [any thread] */
   uint32_t(EP_CALL* GetThreadCount)(EpThreadPool* pool);
   /* Runs exactly `size` members at the same time, so that they may wait for each other, and returns when all are done.
-   * `size` is at most GetThreadCount. Waits until that many threads are free. Inside ParallelFor or another gang only
-   * size 1 is possible. For libraries written for OpenMP. [any thread] */
+   * `size` is at most GetThreadCount; with more, as many as that, and each is told so. Waits until that many threads
+   * are free. Inside ParallelFor or another gang only size 1 is possible. For libraries written for OpenMP. [any
+   * thread] */
   void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
 
   /* Says how far a long operation is; `text` may be null. Returns non-zero when the user has cancelled: then return

@@ -26,8 +26,8 @@ const char* BindOneDnnThreads() {
 }
 
 OneDnnThreads::OneDnnThreads(const Threads& threads)
-    : before_(EpiphyteOmpSetTeam({threads.services, threads.pool, threads.count, 0})) {
-  if (auto* set = set_gomp_threads.load(std::memory_order_relaxed)) set(static_cast<int>(threads.count));
+    : before_(EpiphyteOmpSetTeam({threads.services, threads.pool, threads.wanted <= 1 ? 1u : 0u, 0})) {
+  if (auto* set = set_gomp_threads.load(std::memory_order_relaxed)) set(static_cast<int>(threads.Count()));
 }
 
 }  // namespace epiphyte::cpu

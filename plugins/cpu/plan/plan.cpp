@@ -110,7 +110,7 @@ class PlanKernelInit final : public KernelInit {
   }
   bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
-  uint32_t thread_count() const override { return plan_.threads_.count; }
+  uint32_t thread_count() const override { return plan_.threads_.Count(); }
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {
     plan_.threads_.ParallelFor(count, grain, body);
   }

@@ -37,6 +37,14 @@ struct ThreadState {
 // first use.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadState state{};
 
+// oneDNN cuts its work by this number, and the host's gangs have no more members than there are threads.
+uint32_t TeamSize() {
+  EpiphyteOmpTeam& team = state.team;
+  if (team.services == nullptr) return 1;
+  if (team.threads == 0) team.threads = std::max(team.services->GetThreadCount(team.pool), 1u);
+  return team.threads;
+}
+
 struct Region {
   void (*body)(void*);
   void* data;
@@ -69,7 +77,7 @@ EP_EXPORT uint64_t EpiphyteOmpProbe(void) { return state.probes; }
 
 EP_EXPORT int omp_get_max_threads(void) {
   ++state.probes;
-  return state.team.services == nullptr ? 1 : static_cast<int>(std::max(state.team.threads, 1u));
+  return static_cast<int>(TeamSize());
 }
 EP_EXPORT int omp_get_num_threads(void) { return static_cast<int>(std::max(state.size, 1u)); }
 EP_EXPORT int omp_get_thread_num(void) { return static_cast<int>(state.member); }
@@ -82,10 +90,7 @@ EP_EXPORT void GOMP_barrier(void) {
 EP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
   uint32_t size = 1;
   // A region inside a region runs on its one thread, as OpenMP does by default.
-  if (state.team.services != nullptr && state.size <= 1) {
-    const uint32_t most = std::max(state.team.threads, 1u);
-    size = threads == 0 ? most : std::min<uint32_t>(threads, most);
-  }
+  if (threads != 1 && state.size <= 1) size = threads == 0 ? TeamSize() : std::min<uint32_t>(threads, TeamSize());
   Region region{body, data, {}};
   if (size == 1) {
     RunMember(&region, 0, 1);

@@ -12,7 +12,8 @@
 
 EP_EXTERN_C_BEGIN
 
-/* Which threads parallel regions of the calling thread use. Null services: the calling thread alone. */
+/* Which threads parallel regions of the calling thread use. Null services: the calling thread alone. `threads` 0: as
+ * many as the pool has, which is asked when oneDNN first wants to know, since that starts them. */
 typedef struct EpiphyteOmpTeam {
   const EpServicesApi* services;
   EpThreadPool* pool;
