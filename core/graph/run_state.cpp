@@ -24,6 +24,11 @@ void RunState::FailTake(uint64_t bytes) const {
   FailRun(bytes);
 }
 
+void RunState::FailTensor(uint64_t taken) {
+  used_ -= taken;
+  FailRun(taken < UINT64_MAX - kPerTensor ? taken + kPerTensor : UINT64_MAX);
+}
+
 void RunState::FailRun(uint64_t bytes) const {
   Fail(
       StatusCode::kFail,

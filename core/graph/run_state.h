@@ -36,11 +36,11 @@ class RunState {
       FailTake(bytes);
     used_ += bytes;
   }
-  // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too.
+  // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too. What is refused is not counted.
   void TakeTensor(uint64_t bytes) {
     Take(bytes);
     if (kPerTensor > limits_.run_bytes - used_) [[unlikely]]
-      FailRun(kPerTensor);
+      FailTensor(bytes);
     used_ += kPerTensor;
   }
   void Give(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
@@ -64,6 +64,7 @@ class RunState {
 
   static uint64_t BytesOf(const Value& value);
   [[noreturn]] void FailTake(uint64_t bytes) const;
+  [[noreturn]] void FailTensor(uint64_t taken);
   [[noreturn]] void FailRun(uint64_t bytes) const;
   void FailIfStopped() const;
 
