@@ -141,6 +141,11 @@ bool ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source,
   };
   try {
     folder_.MakeWay(key.digest);
+    trust_.JudgeAgain();
+    if (!trust_.problem().empty()) {
+      WarnUncached(trust_.problem());
+      return false;
+    }
     lock = std::make_unique<CacheLock>(folder_.LockPath(key.digest), waiting);
     // Somebody may have made or replaced it meanwhile.
     if (OpenEntry(key, open)) return true;

@@ -50,6 +50,11 @@ CacheTrust::CacheTrust(fs::path folder) : folder_(std::move(folder)) {
   if (problem_.empty()) secret_ = ReadSecret(&problem_);
 }
 
+void CacheTrust::JudgeAgain() {
+  problem_ = FileTrust().ReasonAgainstCanonical(folder_);
+  if (problem_.empty() && secret_.empty()) secret_ = ReadSecret(&problem_);
+}
+
 // A user's own cache has a secret that he can read.
 bool CacheTrust::IsRootsForOthers() const {
   struct stat info = {};

@@ -32,6 +32,9 @@ class CacheTrust {
 
   // Why nothing in the folder is used and nothing put there, one line with what to do; "" when all is well.
   const std::string& problem() const { return problem_; }
+  // Where there was nothing to look at, somebody else may have been first to make the folder: looks at it once more. Its
+  // path, which was free of symbolic links, must still be.
+  void JudgeAgain();
 
   // Throws INVALID_GRAPH when others may have written the entry: the folders between the cache's and the entry's
   // included.

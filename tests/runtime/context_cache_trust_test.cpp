@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 
+#include "core/base/thread_pool.h"
+#include "core/runtime/context_cache.h"
 #include "core/runtime/context_cache_trust.h"
 #include "tests/runtime/context_cache_fixture.h"
 
@@ -211,6 +214,43 @@ TEST_F(CacheTrustTest, WhateverTheUmaskWhatSessionsWriteIsTheUsersAlone) {
     ++count;
   }
   EXPECT_GE(count, 7u);
+}
+
+// The cache's folder is missing when the session looks at it, and there when it comes to make it.
+TEST_F(CacheTrustTest, AFolderThatSomebodyElseWasFirstToMakeIsNotUsed) {
+  const fs::path elsewhere = dir_ / "elsewhere";
+  fs::create_directory(elsewhere);
+  fs::permissions(elsewhere, fs::perms{0700});
+  struct Trap {
+    std::string reason;
+    std::function<void()> set;
+  };
+  const std::vector<Trap> traps = {
+      {"can be written by others", [&] {
+         fs::create_directory(cache_);
+         fs::permissions(cache_, fs::perms{0777});
+       }},
+      {"is a symbolic link", [&] { fs::create_directory_symlink(elsewhere, cache_); }},
+  };
+  for (const Trap& trap : traps) {
+    core::ThreadPool pool(1);
+    const core::SessionOptions options = Options();
+    core::ContextCache cache(environment_->catalog(), options, &pool);
+    trap.set();
+    std::vector<std::string> asked;
+    testing::internal::CaptureStderr();
+    cache.Open({.path = model_}, [&](const core::ModelSource&, const core::SessionOptions& with, bool for_cache) {
+      asked.push_back(with.Get("ep.context_enable") + (for_cache ? " for the cache" : " uncached"));
+      return core::ContextCache::Opened{};
+    });
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("works without the context cache"), HasSubstr(trap.reason)));
+    EXPECT_THAT(asked, testing::ElementsAre("0 uncached")) << trap.reason;
+    EXPECT_THAT(FilesIn(elsewhere), IsEmpty());
+    fs::remove_all(cache_);
+  }
+  UseModel();
+  EXPECT_TRUE(UseModel().cached);
 }
 
 TEST_F(CacheTrustTest, ALinkToACacheLeadsToIt) {
