@@ -32,7 +32,13 @@ class Pipe {
     // Out of the way of the descriptors that the child gets.
     for (int& end : ends_) {
       const int moved = fcntl(end, F_DUPFD_CLOEXEC, 10);
-      if (moved < 0) FailSystem("no pipe to another program");
+      if (moved < 0) {
+        const int error = errno;
+        Close(0);
+        Close(1);
+        errno = error;
+        FailSystem("no pipe to another program");
+      }
       close(end);
       end = moved;
     }
