@@ -1,7 +1,11 @@
 #include "host/cli/plugin_report.h"
 
+#include <utility>
+
 namespace epiphyte::cli {
 namespace {
+
+constexpr size_t kMaxFoundText = 16 << 10;
 
 Json ToJson(const std::vector<DeviceInfo>& devices) {
   Json list = Json::array();
@@ -45,15 +49,27 @@ Json Findings(const PluginInfo& probed) {
       {"state", probed.state}, {"message", probed.message}, {"hint", probed.hint}, {"devices", ToJson(probed.devices)}};
 }
 
-void AddFindings(const Json& findings, PluginInfo* plugin) {
-  plugin->state = findings.at("state").get<std::string>();
-  plugin->message = findings.at("message").get<std::string>();
-  plugin->hint = findings.at("hint").get<std::string>();
-  for (const Json& device : findings.at("devices")) {
-    plugin->devices.push_back({device.at("kind").get<std::string>(), device.at("name").get<std::string>(),
-                               device.at("vendor").get<std::string>(), device.at("driver_version").get<std::string>(),
-                               device.at("architecture").get<std::string>()});
+bool AddFindings(const Json& findings, PluginInfo* plugin) {
+  PluginInfo found;
+  try {
+    const auto text = [](const Json& object, const char* key) {
+      return PrintableText(object.at(key).get<std::string>(), kMaxFoundText);
+    };
+    found.state = text(findings, "state");
+    found.message = text(findings, "message");
+    found.hint = text(findings, "hint");
+    for (const Json& device : findings.at("devices")) {
+      found.devices.push_back({text(device, "kind"), text(device, "name"), text(device, "vendor"),
+                               text(device, "driver_version"), text(device, "architecture")});
+    }
+  } catch (const Json::exception&) {
+    return false;
   }
+  plugin->state = std::move(found.state);
+  plugin->message = std::move(found.message);
+  plugin->hint = std::move(found.hint);
+  plugin->devices = std::move(found.devices);
+  return true;
 }
 
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders) {

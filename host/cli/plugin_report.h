@@ -12,8 +12,9 @@ Json ToJson(const PluginInfo& plugin);
 // {"plugins": […], "folders": […]}
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders);
 
-// What probing finds out, {"state", "message", "hint", "devices"}, and back.
+// What probing finds out, {"state", "message", "hint", "devices"}.
 Json Findings(const PluginInfo& probed);
-void AddFindings(const Json& findings, PluginInfo* plugin);
+// And back. False, and nothing added, when `findings` aren't what Findings makes: a plugin may have had its hand in them.
+bool AddFindings(const Json& findings, PluginInfo* plugin);
 
 }  // namespace epiphyte::cli

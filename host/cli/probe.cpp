@@ -19,11 +19,15 @@ namespace epiphyte::cli {
 namespace {
 
 // The report: a line "step …" before each thing that the plugin is asked to do, and a line "found …" with JSON.
-// Standard output is the plugin's to write to.
+// Standard output is the plugin's to write to. The report isn't, but it can: nothing in it is believed unseen.
 constexpr int kReportDescriptor = 3;
 constexpr std::string_view kStep = "step ";
 constexpr std::string_view kFound = "found ";
 constexpr size_t kMaxReport = 1 << 20;
+constexpr std::string_view kDone = "done";
+constexpr std::string_view kBlameVendor =
+    "report this to the plugin's vendor and disable it in epiphyte.yaml until then";
+constexpr std::string_view kDamaged = "damaged report";
 
 void WriteLine(std::string_view kind, std::string_view text) {
   std::string line = std::string(kind) + std::string(text) + '\n';
@@ -53,7 +57,7 @@ Report ReadReport(const std::string& text) {
   Report report;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kStep)) report.step = line.substr(kStep.size());
+    if (line.starts_with(kStep)) report.step = PrintableText(line.substr(kStep.size()), 200);
     if (line.starts_with(kFound)) report.found = Json::parse(line.substr(kFound.size()), nullptr, false);
   }
   if (report.found.is_discarded()) report.found = nullptr;
@@ -85,12 +89,18 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
     plugin.hint = "look after its device and driver, give it more time with --timeout, or disable it in epiphyte.yaml";
     return;
   }
+  if (probed->end == kDamaged) {
+    plugin.message = "it wrote to descriptor " + std::to_string(kReportDescriptor) +
+                     ", which it had not opened, and damaged the report of what it can do";
+    plugin.hint = kBlameVendor;
+    return;
+  }
   plugin.message = child.signal != 0 ? "it crashed with " + probed->end + during
                                      : "it ended the process with " + probed->end + during;
   if (const std::string last = LastLine(child.err); !last.empty()) {
     plugin.message += "; the last that it said: " + PrintableText(last, 200);
   }
-  plugin.hint = "report this to the plugin's vendor and disable it in epiphyte.yaml until then";
+  plugin.hint = kBlameVendor;
 }
 
 // Probing a name goes on to the next plugin that has it when the first fails.
@@ -114,15 +124,19 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
                                       .max_out = kMaxReport});
   const Report report = ReadReport(child.out);
   Probed probed = {listed, "", EndOf(child)};
-  // A process that the plugin ended with code 0 never came to its last line.
-  const bool whole = !report.found.is_null() && report.step == "done";
-  if (probed.end.empty() && !whole) probed.end = "exit code 0";
-  if (!probed.end.empty()) {
-    probed.step = report.step;
-    Explain(child, limit, &probed);
-    return probed;
+  if (probed.end.empty()) {
+    if (child.out.size() >= kMaxReport) {
+      probed.end = kDamaged;
+    } else if (report.step != kDone) {
+      probed.end = "exit code 0";  // the plugin's doing: it never came to the last line
+    } else if (!AddFindings(report.found, &probed.plugin)) {
+      probed.end = kDamaged;
+    }
   }
-  AddFindings(report.found, &probed.plugin);
+  if (!probed.end.empty()) {
+    probed.step = report.step == kDone ? "" : report.step;
+    Explain(child, limit, &probed);
+  }
   return probed;
 }
 
@@ -136,7 +150,7 @@ void ReportProbe(const std::string& manifest) {
     WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));
     WriteLine(kStep, "calling Shutdown");
   }
-  WriteLine(kStep, "done");
+  WriteLine(kStep, kDone);
 }
 
 }  // namespace epiphyte::cli

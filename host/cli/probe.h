@@ -13,7 +13,7 @@ namespace epiphyte::cli {
 struct Probed {
   PluginInfo plugin;  // InitFailed when its process didn't end well
   std::string step;   // what it was doing when that happened: "calling GetDevices"; else ""
-  std::string end;    // "SIGSEGV", "exit code 3", "timeout"; else ""
+  std::string end;    // "SIGSEGV", "exit code 3", "timeout", "damaged report"; else ""
 };
 
 // `listed`: as the catalog lists it, Ready, or Shadowed by one that can't be loaded. Starts this program again.

@@ -100,6 +100,27 @@ TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
   }
 }
 
+TEST_F(Doctor, APluginThatDamagesTheReportIsAFindingAndTheOthersAreListed) {
+  for (const char* name : {"garble_shutdown", "flood_devices", "close_devices", "fine_devices"}) {
+    InstallTrouble(folder_.path(), name);
+  }
+  const ProgramResult result = Run({"--json"});
+  EXPECT_EQ(result.code, 1) << result.err;
+  const Json report = Json::parse(result.out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << result.out << result.err;
+  for (const char* name : {"garble_shutdown", "flood_devices"}) {
+    const Json& plugin = Find(report, name);
+    EXPECT_EQ(plugin["state"], "InitFailed") << name;
+    EXPECT_EQ(plugin["probe"]["end"], "damaged report") << name;
+    EXPECT_THAT(plugin["message"].get<std::string>(), HasSubstr("it wrote to descriptor 3")) << name;
+    EXPECT_THAT(plugin["hint"].get<std::string>(), HasSubstr("report this to the plugin's vendor")) << name;
+  }
+  EXPECT_EQ(Find(report, "close_devices")["state"], "InitFailed");
+  EXPECT_THAT(Find(report, "close_devices")["message"].get<std::string>(), HasSubstr("the report can't be written"));
+  for (const char* name : {"fine_devices", "cpu"}) EXPECT_EQ(Find(report, name)["state"], "Loaded") << name;
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+}
+
 TEST_F(Doctor, SaysItToPeopleToo) {
   InstallTrouble(folder_.path(), "abort_devices");
   const ProgramResult result = Run({});

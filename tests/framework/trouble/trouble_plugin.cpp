@@ -1,6 +1,7 @@
 // Trouble: a plugin that misbehaves at one place, as its file is called: <what>_<where>.so.
 //
-//   what   abort, segfault, exit, hang (for ever), poll (until it is cancelled), fine
+//   what   abort, segfault, exit, hang (for ever), poll (until it is cancelled), garble, flood or close (descriptor 3,
+//          which isn't its own), fine
 //   where  open, query, initialize, devices, shutdown, compile, save
 //
 // Before it does so at compile or save it writes a line there and appends "<where>" to the file TROUBLE_LEDGER; when
@@ -41,6 +42,14 @@ void Enter(std::string_view event) {
   }
 }
 
+void WriteToDescriptorThree(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(3, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
 // Returns true when the work is to go on.
 bool MakeTrouble(std::string_view where, EpProgress* progress = nullptr) {
   const std::string_view name = Name();
@@ -57,6 +66,9 @@ bool MakeTrouble(std::string_view where, EpProgress* progress = nullptr) {
     std::raise(SIGSEGV);
   }
   if (what == "exit") std::exit(where == "query" ? 0 : 3);
+  if (what == "garble") WriteToDescriptorThree("found {\"state\": 5}\n");
+  if (what == "flood") WriteToDescriptorThree(std::string(size_t{2} << 20, '\n'));
+  if (what == "close") close(3);
   while (what == "hang") pause();
   while (what == "poll") {
     if (g_host->services->ReportProgress(progress, 0, 0, "polling") != 0) {
