@@ -182,6 +182,31 @@ TEST(LateKernel, PacksWeightsWhenItIsMade) {
   EXPECT_THAT(runner.Run<float>({Given::Of<float>({2, 2}, {1, 10, 0, 1})}), ElementsAre(41, 52, 63, 4, 5, 6));
 }
 
+// Types come and go in a long life; ranks stand for them here.
+TEST(LateKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
+  PlanBuilder b;
+  const int32_t x = b.Input({});
+  const int32_t w = b.Constant({2, 3}, {1, 2, 3, 4, 5, 6});
+  const int32_t copy = b.Node("Identity", 13, {x}, {});
+  const int32_t y = b.Node("MatMul", 13, {copy, w}, {});
+  for (int32_t value : {x, copy, y}) Forget(b, value);
+  b.Output(y);
+  const PlanRunner runner(b.Take(), false);
+  const auto ask = [&](size_t node, int32_t rank) -> std::weak_ptr<const cpu::Kernel> {
+    const std::vector<cpu::ArgumentType> inputs(node + 1, {true, EP_KIND_TENSOR, EP_TYPE_FLOAT, rank});
+    return runner.plan().LateKernel(node, inputs);
+  };
+  const std::weak_ptr<const cpu::Kernel> product = ask(1, 2), used = ask(0, 1000);
+  std::vector<std::weak_ptr<const cpu::Kernel>> made;
+  for (int32_t rank = 0; rank < 40; ++rank) {
+    made.push_back(ask(0, rank));
+    EXPECT_EQ(ask(0, 1000).lock(), used.lock());
+  }
+  EXPECT_FALSE(product.expired()) << "another node's";
+  EXPECT_FALSE(used.expired()) << "it was asked for all the time";
+  for (size_t rank = 0; rank < made.size(); ++rank) EXPECT_EQ(made[rank].expired(), rank < 40 - 15) << rank;
+}
+
 // What runs a plan says when nothing takes what arrived.
 std::string Complaint(cpu::PlanDef def, const std::vector<Given>& inputs) {
   AnyRunner runner(std::move(def));

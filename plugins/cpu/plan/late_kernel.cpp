@@ -6,7 +6,6 @@
 namespace epiphyte::cpu {
 
 struct Plan::MadeLate {
-  size_t node = 0;
   std::vector<ArgumentType> inputs;
   std::vector<std::shared_ptr<void>> packed;
   std::unique_ptr<Kernel> kernel;
@@ -63,12 +62,17 @@ Plan::Plan() = default;
 Plan::~Plan() = default;
 
 std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const ArgumentType> inputs) const {
-  const auto same = [&](const MadeLate& made) {
-    return made.node == node && std::equal(inputs.begin(), inputs.end(), made.inputs.begin(), made.inputs.end());
+  // As many as memory plans: types that come and go don't fill the memory, with the weights that their kernels pack.
+  constexpr size_t kMost = 16;
+  const auto same = [&](const std::shared_ptr<const MadeLate>& made) {
+    return std::equal(inputs.begin(), inputs.end(), made->inputs.begin(), made->inputs.end());
   };
   const std::lock_guard lock(late_mutex_);
-  for (const auto& made : late_)
-    if (same(*made)) return {made, made->kernel.get()};
+  std::vector<std::shared_ptr<const MadeLate>>& known = late_[node];
+  if (const auto found = std::find_if(known.begin(), known.end(), same); found != known.end()) {
+    std::rotate(found, found + 1, known.end());
+    return {known.back(), known.back()->kernel.get()};
+  }
 
   const NodeDef& def = def_.nodes[node];
   std::vector<ArgumentType> outputs;
@@ -78,10 +82,10 @@ std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const Argu
       registry_->Find(def.domain, def.op_type, def.since_version, inputs, outputs, &why);
   if (choice.entry == nullptr) throw OpError(EP_STATUS_INVALID_ARGUMENT, why);
   auto made = std::make_shared<MadeLate>();
-  made->node = node;
   made->inputs.assign(inputs.begin(), inputs.end());
   made->kernel = choice.entry->factory(LateKernelInit(*this, def, inputs, &made->packed));
-  late_.push_back(made);
+  if (known.size() >= kMost) known.erase(known.begin());
+  known.push_back(made);
   return {made, made->kernel.get()};
 }
 

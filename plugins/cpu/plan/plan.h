@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,8 +46,8 @@ class Plan {
   // Null: an input's type isn't known before the run; ask LateKernel.
   const Kernel* kernel(size_t node) const { return kernels_[node].get(); }
   bool has_late_kernels() const { return has_late_kernels_; }
-  // The kernel of such a node for the inputs that arrived, made when they come for the first time. Throws OpError when
-  // no kernel takes them. [any thread]
+  // The kernel of such a node for the inputs that arrived. The plan keeps the kernels that were asked for last, a few of
+  // each node; another is made when it is wanted. Throws OpError when no kernel takes the inputs. [any thread]
   std::shared_ptr<const Kernel> LateKernel(size_t node, std::span<const ArgumentType> inputs) const;
   std::span<const int32_t> node_inputs(size_t node) const {
     return {node_inputs_.data() + input_begin_[node], input_begin_[node + 1] - input_begin_[node]};
@@ -103,7 +104,7 @@ class Plan {
   bool has_late_kernels_ = false;
   const KernelRegistry* registry_ = nullptr;  // outlives the plan
   mutable std::mutex late_mutex_;
-  mutable std::vector<std::shared_ptr<const MadeLate>> late_;
+  mutable std::map<size_t, std::vector<std::shared_ptr<const MadeLate>>> late_;  // by node; asked for last at the end
 
   mutable std::mutex memory_plans_mutex_;
   mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // most recent last
