@@ -176,11 +176,33 @@ TEST(Conv, AKernelWithoutElementsIsAnError) {
 
 TEST(Conv, WithoutInputChannelsThereIsNothingToSum) {
   OpRunner single = kConvolutions[0].Make({1, 0, 4}, {2, 0, 3});
-  EXPECT_THAT(Failure(single), HasSubstr("no channels"));
+  single.Input<float>({2}, {1, 2}).Run();
+  EXPECT_THAT(single.Output<float>(0), ElementsAre(1, 1, 2, 2));
   OpRunner twice = kConvolutions[1].Make({1, 0, 4}, {2, 0, 3});
-  twice.Input<double>({2}, {1, 2});
-  twice.Run();
+  twice.Input<double>({2}, {1, 2}).Run();
   EXPECT_THAT(twice.Output<double>(0), ElementsAre(1, 1, 2, 2));
+  for (const ConvCase& conv : kConvolutions) {
+    OpRunner plain = conv.Make({2, 0, 4}, {1, 0, 3});
+    plain.Run();
+    const cpu::Tensor& y = plain.OutputTensor(0);
+    ASSERT_EQ(y.Count(), 4) << conv.type;
+    for (uint64_t i = 0; i < y.Bytes(); ++i) EXPECT_EQ(y.as<uint8_t>()[i], 0) << conv.type;
+  }
+  OpRunner fused("Conv", 1, std::string(cpu::kFusedDomain));
+  fused.Attribute("activation", "Relu").Input<float>({1, 0, 4}, {}).Input<float>({2, 0, 3}, {});
+  fused.Input<float>({2}, {1, -2}).Input<float>({1, 2, 2}, {3, -4, 5, -6}).Run();
+  EXPECT_THAT(fused.Output<float>(0), ElementsAre(4, 0, 3, 0));
+}
+
+TEST(Conv, BiasesAreAsManyAsChannels) {
+  for (const size_t channels : {size_t{1}, size_t{3}}) {
+    OpRunner single = kConvolutions[0].Make({1, 1, 4}, {2, 1, 3});
+    single.Input<float>({static_cast<int64_t>(channels)}, std::vector<float>(channels, 1));
+    EXPECT_THAT(Failure(single), HasSubstr(fmt::format("{} biases for 2 channels", channels)));
+    OpRunner twice = kConvolutions[1].Make({1, 1, 4}, {2, 1, 3});
+    twice.Input<double>({static_cast<int64_t>(channels)}, std::vector<double>(channels, 1));
+    EXPECT_THAT(Failure(twice), HasSubstr(fmt::format("{} biases for 2 channels", channels)));
+  }
 }
 
 }  // namespace

@@ -20,6 +20,13 @@ dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
   return result;
 }
 
+// The bias, or null when there is none.
+const Tensor* CheckedBias(OpContext& context, int64_t channels) {
+  const Tensor* bias = context.OptionalInput(2);
+  if (bias != nullptr && bias->Count() != channels) FailOp("{} biases for {} channels", bias->Count(), channels);
+  return bias;
+}
+
 class ConvKernel final : public Kernel {
  public:
   explicit ConvKernel(const KernelInit& init)
@@ -66,10 +73,7 @@ class ConvKernel final : public Kernel {
         !SameLayout(state.x_layout.get(), x.layout.get()))
       Prepare(state, x, weight_dims, context.HasInput(2), residual);
 
-    if (!state.call) {
-      MakeOutput(context, state);
-      return;
-    }
+    if (!state.call) return RunOverNothing(context, state.y_dims);
     Tensor* y = nullptr;
     if (residual) {
       const Tensor& sum = context.AnyLayoutInput(3);
@@ -84,13 +88,8 @@ class ConvKernel final : public Kernel {
     } else {
       y = &MakeOutput(context, state);
     }
-    const void* bias = nullptr;
-    if (context.HasInput(2)) {
-      const Tensor& values = context.Input(2);
-      if (values.Count() != weight_dims[0]) FailOp("{} biases for {} channels", values.Count(), weight_dims[0]);
-      bias = values.data;
-    }
-    state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias, y->data);
+    const Tensor* bias = CheckedBias(context, weight_dims[0]);
+    state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
   }
 
  private:
@@ -102,7 +101,7 @@ class ConvKernel final : public Kernel {
     bool known = false;
     Dims x_dims, w_dims, y_dims;
     std::shared_ptr<const Layout> x_layout;
-    ConvolutionCall call;  // none: the result is empty
+    ConvolutionCall call;  // none: the result is empty, or there is nothing to sum over
     ReorderCall sum_call;  // a residual that lies otherwise than the result
   };
 
@@ -126,9 +125,21 @@ class ConvKernel final : public Kernel {
     const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
     shape.window = Window::OfKernel(attributes_, {w.data() + 2, w.size() - 2}, input);
     shape.y = shape.window.OutputDims(x[0], w[0]);
-    if (w[1] == 0 && shape.y.Count() != 0)
-      FailOp("input {} and weights {} have no channels to sum over; at least one expected", ShapeText(x), ShapeText(w));
     return shape;
+  }
+
+  // Sums over no channels are zero.
+  void RunOverNothing(OpContext& context, const Dims& y_dims) const {
+    Tensor& y = context.Output(0, EP_TYPE_FLOAT, y_dims);
+    const Tensor* bias = CheckedBias(context, y_dims[1]);
+    const Tensor* sum = context.OptionalInput(3);
+    if (sum != nullptr && !(sum->dims == y_dims)) FailOp("a residual of another shape than the result");
+    const int64_t plane = y_dims.Count(2, y_dims.size());
+    auto* to = y.as<float>();
+    for (int64_t i = 0; i < y.Count(); ++i)
+      to[i] = (bias == nullptr ? 0.0f : bias->as<float>()[i / plane % y_dims[1]]) +
+              (sum == nullptr ? 0.0f : sum->as<float>()[i]);
+    if (activation_) activation_.Apply(to, y.Count());
   }
 
   // `x_desc`: the layout that the input has; null: whatever is best.
@@ -160,7 +171,7 @@ class ConvKernel final : public Kernel {
     state.y_dims = shape.y;
     state.x_layout = x.layout;
     state.call = ConvolutionCall();
-    state.known = shape.y.Count() == 0;
+    state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
     const MemoryDesc any(weights, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
@@ -197,9 +208,9 @@ class ReferenceConvKernel final : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& w = context.Input(1);
-    const Tensor* b = context.OptionalInput(2);
     if (x.rank() < 3 || w.rank() != x.rank() || x.dims[1] != w.dims[1] * group_ || w.dims[0] % group_ != 0)
       FailOp("input, weights and groups don't fit together");
+    const Tensor* b = CheckedBias(context, w.dims[0]);
     const size_t spatial = x.rank() - 2;
     const Window window = Window::OfKernel(attributes_, {w.dims.data() + 2, spatial}, {x.dims.data() + 2, spatial});
     const Dims y_dims = window.OutputDims(x.dims[0], w.dims[0]);
