@@ -95,10 +95,13 @@ struct ValueInfo {
   }
 };
 
+// The domain of this plugin's own operators, which its fusions make.
+inline constexpr std::string_view kFusedDomain = "epiphyte.cpu";
+
 // One node of a plan.
 struct NodeDef {
   std::string op_type;
-  std::string domain;  // "" is ai.onnx; "epiphyte.cpu" for fused operators of this plugin
+  std::string domain;  // "" is ai.onnx
   int64_t since_version = 1;
   std::string name;
   std::vector<int32_t> inputs;   // value indices; -1: left out

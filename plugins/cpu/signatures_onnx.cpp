@@ -139,7 +139,7 @@ constexpr Signature kSignatures[] = {
      "auto_pad:s kernel_shape:I[1..] p:f pads:I strides:I[1..] ceil_mode:i dilations:I[1..]"},
     {"LpPool", 2, "X:T -> Y:T",
      "auto_pad:s kernel_shape:I[1..] p:i pads:I strides:I[1..] ceil_mode:i dilations:I[1..]"},
-    {"MatMul", 1, "A:T B:T -> Y:T", "transpose_b:i"},
+    {"MatMul", 1, "A:T B:T -> Y:T", ""},
     {"MatMulInteger", 10, "A:T1 B:T2 a_zero_point:T1? b_zero_point:T2? -> Y:int32; T2=int8|uint8", ""},
     {"Max", 1, "data_0:T* -> max:T", ""},
     {"MaxPool", 1, "X:T -> Y:T", "auto_pad:s kernel_shape:I[1..] pads:I strides:I[1..]"},

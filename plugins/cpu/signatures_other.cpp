@@ -70,7 +70,7 @@ constexpr Signature kFused[] = {
     {"Gemm", 1, "A:float[2] B:float[2] C:float? -> Y:float",
      "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
     {"MatMul", 1, "A:float[1..] B:float[1..] bias:float? residual:float? -> Y:float",
-     "activation:s activation_alpha:f activation_beta:f transpose_b:i"},
+     "activation:s activation_alpha:f activation_beta:f"},
     {"Normalization", 1, "X:float[1..] scale:float bias:float? -> Y:float", "epsilon:f rms:i"},
 };
 // clang-format on

@@ -133,6 +133,45 @@ TEST(FuseMatMul, BiasResidualAndGeluJoinTheProduct) {
   ExpectSameResult(make, {Ramp(48), Ramp(24)}, 1e-4f);
 }
 
+// A model may give ONNX's operators any attributes; what this plugin's own ones obey means nothing there.
+TEST(Fuse, AttributesThatOnlyFusedOperatorsHaveAreNotObeyedElsewhere) {
+  const std::vector<cpu::AttributeValue> stray = {cpu::IntAttribute("transpose_b", 1),
+                                                  cpu::StringAttribute("activation", "Relu"),
+                                                  cpu::FloatAttribute("activation_alpha", 3)};
+  for (const bool tail : {false, true}) {
+    const auto product = [&](const std::vector<cpu::AttributeValue>& attributes) {
+      PlanBuilder b;
+      int32_t y = b.Node("MatMul", 13, {b.Input({2, 2}), b.Constant({2, 2}, {1, -2, 3, -4})}, {2, 2}, attributes);
+      if (tail) y = b.Node("Tanh", 13, {b.Node("Add", 14, {y, b.Constant({2}, {0.5f, 0.25f})}, {2, 2})}, {2, 2});
+      b.Output(y);
+      return b.Take();
+    };
+    const auto convolution = [&](const std::vector<cpu::AttributeValue>& attributes) {
+      PlanBuilder b;
+      int32_t y =
+          b.Node("Conv", 11, {b.Input({1, 1, 4}), b.Constant({1, 1, 3}, {0.1f, -0.2f, 0.3f})}, {1, 1, 2}, attributes);
+      if (tail) y = b.Node("Tanh", 13, {y}, {1, 1, 2});
+      b.Output(y);
+      return b.Take();
+    };
+    const auto gemm = [&](const std::vector<cpu::AttributeValue>& attributes) {
+      PlanBuilder b;
+      int32_t y = b.Node("Gemm", 13, {b.Input({2, 2}), b.Constant({2, 2}, {1, -2, 3, -4})}, {2, 2}, attributes);
+      if (tail) y = b.Node("Tanh", 13, {y}, {2, 2});
+      b.Output(y);
+      return b.Take();
+    };
+    const std::vector<std::vector<float>> x = {{0.1f, -0.2f, -0.3f, 0.4f}};
+    for (const bool fused : {false, true}) {
+      EXPECT_EQ(PlanRunner(product(stray), fused).Run(x), PlanRunner(product({}), fused).Run(x)) << tail << fused;
+      EXPECT_EQ(PlanRunner(convolution(stray), fused).Run(x), PlanRunner(convolution({}), fused).Run(x))
+          << tail << fused;
+      EXPECT_EQ(PlanRunner(gemm(stray), fused).Run(x), PlanRunner(gemm({}), fused).Run(x)) << tail << fused;
+    }
+    EXPECT_LT(PlanRunner(product({}), true).Run(x)[3], 0) << "a Relu would show";
+  }
+}
+
 TEST(FuseNormalization, AWrittenOutLayerNormalizationBecomesOneNode) {
   const auto make = [] {
     PlanBuilder b;

@@ -10,7 +10,9 @@ struct Activation {
   float alpha = 0;
   float beta = 0;
 
+  // None for a node that is no fused one: ONNX's operators have no such attributes, whatever a model says.
   static Activation Read(const NodeDef& node) {
+    if (node.domain != kFusedDomain) return {};
     return {node.String("activation"), node.Float("activation_alpha", 0), node.Float("activation_beta", 0)};
   }
   explicit operator bool() const { return !name.empty(); }

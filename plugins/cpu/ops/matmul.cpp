@@ -67,10 +67,8 @@ int64_t TypicalRows(const ValueInfo& a) {
 class MatMulKernel final : public Kernel {
  public:
   explicit MatMulKernel(const KernelInit& init)
-      : linear_(init, {1, init.node().Int("transpose_b", 0) != 0, TypicalRows(init.InputInfo(0)),
-                       Activation::Read(init.node()), init.AllowsBfloat16()}),
-        transpose_b_(init.node().Int("transpose_b", 0) != 0),
-        fused_(init.HasInput(2) || init.HasInput(3) || init.node().Has("activation")),
+      : linear_(init, {1, false, TypicalRows(init.InputInfo(0)), Activation::Read(init.node()), init.AllowsBfloat16()}),
+        fused_(init.HasInput(2) || init.HasInput(3) || Activation::Read(init.node())),
         bfloat16_(init.AllowsBfloat16()) {}
 
   void Run(OpContext& context) const override {
@@ -83,16 +81,14 @@ class MatMulKernel final : public Kernel {
     if (!(state.a_dims == a.dims) || !(state.b_dims == b_dims) || !state.known) {
       state.a_dims = a.dims;
       state.b_dims = b_dims;
-      Dims logical_b = b_dims;
-      if (transpose_b_ && logical_b.size() >= 2) std::swap(logical_b[logical_b.size() - 2], logical_b.back());
-      state.shape = Broadcast(a.dims, logical_b);
+      state.shape = Broadcast(a.dims, b_dims);
       state.batch_call = PrimitiveCall();
       state.known = true;
     }
     const ProductShape& shape = state.shape;
     if (b_dims.size() <= 2 || shape.b_batch.Count() == 1) {
       RunLinear(context, state, a, b);
-    } else if (fused_ || transpose_b_) {
+    } else if (fused_) {
       FailOp("a fused product needs a matrix on the right");
     } else {
       RunBatched(context, state, a, *b);
@@ -180,7 +176,6 @@ class MatMulKernel final : public Kernel {
   }
 
   Linear linear_;
-  bool transpose_b_;
   bool fused_;
   bool bfloat16_;
 };

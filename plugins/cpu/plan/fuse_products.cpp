@@ -54,6 +54,16 @@ Activation FindActivation(const PlanEditor& editor, int32_t value) {
   return {};
 }
 
+// The node that a fused one is made of. What only fused operators obey may be in the model too, where it means nothing.
+NodeDef StartOf(const NodeDef& node) {
+  NodeDef fused = node;
+  std::erase_if(fused.attributes, [](const AttributeValue& attribute) {
+    return attribute.name == "activation" || attribute.name == "activation_alpha" ||
+           attribute.name == "activation_beta";
+  });
+  return fused;
+}
+
 void AddActivation(NodeDef& node, const Activation& activation) {
   node.attributes.push_back(StringAttribute("activation", activation.name));
   node.attributes.push_back(FloatAttribute("activation_alpha", activation.alpha));
@@ -93,7 +103,7 @@ void FuseTail(PlanEditor& editor, int32_t n, int32_t last, int32_t value, NodeDe
 bool HasStaticLast(const ValueInfo& info) { return info.rank >= 1 && info.dims.back() > 0; }
 
 void FuseMatMul(PlanEditor& editor, int32_t n) {
-  NodeDef fused = editor.node(n);
+  NodeDef fused = StartOf(editor.node(n));
   int32_t value = fused.outputs[0];
   const Tensor* b = editor.Constant(fused.inputs[1]);
   if (!editor.IsFloat(fused.inputs[0]) || b == nullptr || b->rank() != 2 || editor.info(fused.inputs[0]).rank < 2)
@@ -117,7 +127,7 @@ void FuseMatMul(PlanEditor& editor, int32_t n) {
 }
 
 void FuseGemm(PlanEditor& editor, int32_t n) {
-  NodeDef fused = editor.node(n);
+  NodeDef fused = StartOf(editor.node(n));
   if (!editor.IsFloat(fused.inputs[0]) || fused.Float("alpha", 1) != 1.0f || fused.Float("beta", 1) != 1.0f) return;
   if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) {
     // Only a row can be added before an activation.
@@ -145,7 +155,7 @@ bool SuitsOneDnn(const NodeDef& conv) {
 }
 
 void FuseConv(PlanEditor& editor, int32_t n) {
-  NodeDef fused = editor.node(n);
+  NodeDef fused = StartOf(editor.node(n));
   if (!editor.IsFloat(fused.inputs[0]) || editor.info(fused.inputs[0]).rank > 5 || !SuitsOneDnn(fused)) return;
   fused.inputs.resize(4, -1);
   const int32_t value = fused.outputs[0];

@@ -12,8 +12,6 @@
 
 namespace epiphyte::cpu {
 
-inline constexpr std::string_view kFusedDomain = "epiphyte.cpu";
-
 // A constant and where its bytes are: with the host (until Compile returns), in `owner`, or in a mapped context.
 struct ConstantDef {
   int32_t value = -1;
