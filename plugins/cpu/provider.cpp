@@ -11,8 +11,26 @@ namespace {
 
 bool CpuHasBfloat16() { return EffectiveIsa() == "avx512_core_bf16" || EffectiveIsa() == "avx512_core_amx"; }
 
-// Why this plugin can't run a node, or "". Describes the node's arguments in memory that is used again for the next
-// one.
+AttributeContent ContentOf(const EpAttributeInfo& info) {
+  AttributeContent content{info.name, info.type};
+  switch (info.type) {
+    case EP_ATTRIBUTE_FLOAT:
+    case EP_ATTRIBUTE_FLOATS: content.float_count = info.count; break;
+    case EP_ATTRIBUTE_INT:
+    case EP_ATTRIBUTE_INTS: content.ints = {info.ints, info.count}; break;
+    case EP_ATTRIBUTE_STRING:
+    case EP_ATTRIBUTE_STRINGS: content.string_count = info.count; break;
+    case EP_ATTRIBUTE_TENSOR:
+    case EP_ATTRIBUTE_TENSORS: content.tensor_count = info.count; break;
+    case EP_ATTRIBUTE_SPARSE_TENSOR:
+    case EP_ATTRIBUTE_SPARSE_TENSORS: content.tensor_count = info.count * 2; break;
+    default: break;
+  }
+  return content;
+}
+
+// Why this plugin can't run a node, or "": what VerifyPlan says of it later, too. Describes the node's arguments and
+// attributes in memory that is used again for the next one.
 class NodeCheck {
  public:
   NodeCheck(const EpHostInfo* host, const KernelRegistry& registry) : host_(host), registry_(registry) {}
@@ -23,9 +41,18 @@ class NodeCheck {
     if (!Describe(node.inputs, node.input_count, &inputs_, &why) ||
         !Describe(node.outputs, node.output_count, &outputs_, &why))
       return why;
-    if (registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why).entry == nullptr)
-      return why;
-    return {};
+    const KernelRegistry::Choice choice =
+        registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why);
+    if (choice.entry == nullptr) return why;
+    attributes_.clear();
+    for (uint64_t i = 0; i < node.attribute_count; ++i) {
+      EpAttributeInfo info = {sizeof info};
+      ThrowIfFailed(host_, host_->graph->GetAttributeInfo(node.attributes[i], &info),
+                    "an attribute can't be described");
+      attributes_.push_back(ContentOf(info));
+    }
+    MatchAttributes(*choice.signature, attributes_, &why);
+    return why;
   }
 
  private:
@@ -50,6 +77,7 @@ class NodeCheck {
   const KernelRegistry& registry_;
   std::vector<ArgumentType> inputs_;
   std::vector<ArgumentType> outputs_;
+  std::vector<AttributeContent> attributes_;
 };
 
 }  // namespace

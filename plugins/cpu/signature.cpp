@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -152,6 +154,77 @@ SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> i
   match.certain = matcher.certain();
   if (match.fits) match.dispatch = matcher.Dispatch(inputs, outputs);  // else an argument may have no parameter
   return match;
+}
+
+namespace {
+
+// An attribute type: its sign in signatures, its name, and what it holds.
+struct AttributeKind {
+  EpAttributeType type;
+  char sign;
+  const char* name;
+  enum { kNothing, kFloats, kInts, kStrings, kTensors } content;
+  uint64_t count;  // 0: any
+};
+constexpr AttributeKind kAttributeKinds[] = {
+    {EP_ATTRIBUTE_FLOAT, 'f', "a float", AttributeKind::kFloats, 1},
+    {EP_ATTRIBUTE_INT, 'i', "an integer", AttributeKind::kInts, 1},
+    {EP_ATTRIBUTE_STRING, 's', "a string", AttributeKind::kStrings, 1},
+    {EP_ATTRIBUTE_TENSOR, 't', "a tensor", AttributeKind::kTensors, 1},
+    {EP_ATTRIBUTE_FLOATS, 'F', "floats", AttributeKind::kFloats, 0},
+    {EP_ATTRIBUTE_INTS, 'I', "integers", AttributeKind::kInts, 0},
+    {EP_ATTRIBUTE_STRINGS, 'S', "strings", AttributeKind::kStrings, 0},
+    {EP_ATTRIBUTE_TENSORS, 'T', "tensors", AttributeKind::kTensors, 0},
+    {EP_ATTRIBUTE_SPARSE_TENSOR, 'x', "a sparse tensor", AttributeKind::kTensors, 2},
+    {EP_ATTRIBUTE_SPARSE_TENSORS, 'X', "sparse tensors", AttributeKind::kTensors, 0},
+    {EP_ATTRIBUTE_TYPE_PROTO, 'p', "a type", AttributeKind::kNothing, 0},
+    {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types", AttributeKind::kNothing, 0},
+};
+
+// Why an attribute doesn't fit, or "".
+std::string Complaint(const Signature& signature, const AttributeContent& attribute) {
+  const auto* kind = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
+                                  [&](const AttributeKind& known) { return known.type == attribute.type; });
+  if (kind == std::end(kAttributeKinds))
+    return fmt::format("attribute '{}' has type {}; nested graphs are run by the host", attribute.name, attribute.type);
+  const std::pair<decltype(kind->content), uint64_t> contents[] = {{AttributeKind::kFloats, attribute.float_count},
+                                                                   {AttributeKind::kInts, attribute.ints.size()},
+                                                                   {AttributeKind::kStrings, attribute.string_count},
+                                                                   {AttributeKind::kTensors, attribute.tensor_count}};
+  for (const auto& [content, count] : contents) {
+    const bool fits = content == kind->content ? kind->count == 0 || count == kind->count : count == 0;
+    if (!fits) return fmt::format("attribute '{}' doesn't hold {}, as its type says", attribute.name, kind->name);
+  }
+
+  const AttributeRule rule = FindAttribute(signature, attribute.name);
+  if (rule.type == 0) return {};  // no kernel looks at it
+  if (rule.type != kind->sign) {
+    const auto* expected = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
+                                        [&](const AttributeKind& known) { return known.sign == rule.type; });
+    return fmt::format("attribute '{}' is {}; {} expected", attribute.name, kind->name, expected->name);
+  }
+  for (int64_t number : attribute.ints) {
+    if (number >= rule.least && number <= rule.most) continue;
+    if (rule.most == INT64_MAX)
+      return fmt::format("attribute '{}' is {}; {} or more expected", attribute.name, number, rule.least);
+    return fmt::format("attribute '{}' is {}; {} to {} expected", attribute.name, number, rule.least, rule.most);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why) {
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    std::string complaint = Complaint(signature, attributes[i]);
+    const auto is_same = [&](const AttributeContent& other) { return other.name == attributes[i].name; };
+    if (complaint.empty() && std::any_of(attributes.begin(), attributes.begin() + static_cast<ptrdiff_t>(i), is_same))
+      complaint = fmt::format("attribute '{}' is there twice", attributes[i].name);
+    if (complaint.empty()) continue;
+    if (why != nullptr) *why = std::move(complaint);
+    return false;
+  }
+  return true;
 }
 
 AttributeRule FindAttribute(const Signature& signature, std::string_view name) {

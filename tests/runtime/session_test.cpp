@@ -19,6 +19,7 @@ using core::Session;
 using core::SessionOptions;
 using core::Value;
 using core::ValuePtr;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -106,6 +107,20 @@ TEST_F(SessionTest, EightThreadsRunOneSessionWithShapesOfTheirOwn) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// As with other operators that nobody has, another provider may take the node.
+TEST_F(SessionTest, ANodeWithAnInvalidAttributeIsDeclinedWithTheReason) {
+  const auto failure = [&](const std::string& attributes) {
+    return FailureOf([&] {
+      Make(R"(<ir_version: 8, opset_import: ["" : 17]>
+        g (float[1, 3, 2, 2] x) => (float[1, 3, 2, 2] y) { y = LRN <)" +
+           attributes + "> (x) }");
+    });
+  };
+  EXPECT_EQ(failure("size = 3"), "OK");
+  EXPECT_THAT(failure("size = 0"), AllOf(HasSubstr("no provider runs operator LRN"),
+                                         HasSubstr("cpu: attribute 'size' is 0; 1 or more expected")));
 }
 
 TEST_F(SessionTest, ThreadsAreStartedByTheFirstLoopThatIsWorthThem) {

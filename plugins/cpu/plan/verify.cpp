@@ -46,62 +46,6 @@ void CheckData(const Tensor& tensor, const std::string& name) {
     if (bytes[i] > 1) Refuse("{}: a bool is {}; 0 or 1 expected", name, bytes[i]);
 }
 
-void CheckNumbers(const AttributeValue& attribute, const AttributeRule& rule) {
-  for (int64_t number : attribute.ints) {
-    if (number >= rule.least && number <= rule.most) continue;
-    if (rule.most == INT64_MAX) Refuse("attribute '{}' is {}; {} or more expected", attribute.name, number, rule.least);
-    Refuse("attribute '{}' is {}; {} to {} expected", attribute.name, number, rule.least, rule.most);
-  }
-}
-
-// An attribute type: its sign in signatures, its name, and what it holds.
-struct AttributeKind {
-  int32_t type;
-  char sign;
-  const char* name;
-  enum { kNothing, kFloats, kInts, kStrings, kTensors } content;
-  size_t count;  // 0: any
-};
-constexpr AttributeKind kAttributeKinds[] = {
-    {EP_ATTRIBUTE_FLOAT, 'f', "a float", AttributeKind::kFloats, 1},
-    {EP_ATTRIBUTE_INT, 'i', "an integer", AttributeKind::kInts, 1},
-    {EP_ATTRIBUTE_STRING, 's', "a string", AttributeKind::kStrings, 1},
-    {EP_ATTRIBUTE_TENSOR, 't', "a tensor", AttributeKind::kTensors, 1},
-    {EP_ATTRIBUTE_FLOATS, 'F', "floats", AttributeKind::kFloats, 0},
-    {EP_ATTRIBUTE_INTS, 'I', "integers", AttributeKind::kInts, 0},
-    {EP_ATTRIBUTE_STRINGS, 'S', "strings", AttributeKind::kStrings, 0},
-    {EP_ATTRIBUTE_TENSORS, 'T', "tensors", AttributeKind::kTensors, 0},
-    {EP_ATTRIBUTE_SPARSE_TENSOR, 'x', "a sparse tensor", AttributeKind::kTensors, 2},
-    {EP_ATTRIBUTE_SPARSE_TENSORS, 'X', "sparse tensors", AttributeKind::kTensors, 0},
-    {EP_ATTRIBUTE_TYPE_PROTO, 'p', "a type", AttributeKind::kNothing, 0},
-    {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types", AttributeKind::kNothing, 0},
-};
-
-void CheckAttribute(const AttributeValue& attribute, const Signature& signature) {
-  const auto* kind = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
-                                  [&](const AttributeKind& known) { return known.type == attribute.type; });
-  if (kind == std::end(kAttributeKinds))
-    Refuse("attribute '{}' has type {}; nested graphs are run by the host", attribute.name, attribute.type);
-  const std::pair<decltype(kind->content), size_t> contents[] = {{AttributeKind::kFloats, attribute.floats.size()},
-                                                                 {AttributeKind::kInts, attribute.ints.size()},
-                                                                 {AttributeKind::kStrings, attribute.strings.size()},
-                                                                 {AttributeKind::kTensors, attribute.tensors.size()}};
-  for (const auto& [content, count] : contents) {
-    const bool fits = content == kind->content ? kind->count == 0 || count == kind->count : count == 0;
-    if (!fits) Refuse("attribute '{}' doesn't hold {}, as its type says", attribute.name, kind->name);
-  }
-  for (const Tensor& tensor : attribute.tensors) CheckData(tensor, fmt::format("attribute '{}'", attribute.name));
-
-  const AttributeRule rule = FindAttribute(signature, attribute.name);
-  if (rule.type == 0) return;  // no kernel looks at it
-  if (rule.type != kind->sign) {
-    const auto* expected = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
-                                        [&](const AttributeKind& known) { return known.sign == rule.type; });
-    Refuse("attribute '{}' is {}; {} expected", attribute.name, kind->name, expected->name);
-  }
-  CheckNumbers(attribute, rule);
-}
-
 class Verifier {
  public:
   Verifier(const PlanDef& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
@@ -171,11 +115,13 @@ class Verifier {
           registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why);
       if (choice.entry == nullptr)
         throw OpError(choice.signature == nullptr ? EP_STATUS_NOT_IMPLEMENTED : EP_STATUS_INVALID_GRAPH, why);
-      for (size_t i = 0; i < node.attributes.size(); ++i) {
-        const AttributeValue& attribute = node.attributes[i];
-        CheckAttribute(attribute, *choice.signature);
-        if (node.Find(attribute.name) != &attribute) Refuse("attribute '{}' is there twice", attribute.name);
+      attributes_.clear();
+      for (const AttributeValue& attribute : node.attributes) {
+        attributes_.push_back({attribute.name, attribute.type, attribute.floats.size(), attribute.strings.size(),
+                               attribute.tensors.size(), attribute.ints});
+        for (const Tensor& tensor : attribute.tensors) CheckData(tensor, fmt::format("attribute '{}'", attribute.name));
       }
+      if (!MatchAttributes(*choice.signature, attributes_, &why)) throw OpError(EP_STATUS_INVALID_GRAPH, why);
       if (node.domain == kFusedDomain && node.op_type == "Elementwise") ReadElementwiseProgram(node);
       return choice;
     } catch (const OpError& error) {
@@ -223,6 +169,7 @@ class Verifier {
   std::vector<bool> made_;  // values that have been made so far
   std::vector<ArgumentType> inputs_;
   std::vector<ArgumentType> outputs_;
+  std::vector<AttributeContent> attributes_;
 };
 
 }  // namespace
