@@ -70,6 +70,9 @@ EpStatus* EP_CALL BeginPayload(EpContextSink* handle, EpContextWriter** writer) 
     if (sink.writers.size() >= kMaxPayloads) {
       Fail(StatusCode::kEpFail, "more than {} payloads were begun; write one for all partitions", kMaxPayloads);
     }
+    // Room first: what new_writer makes must get its index, or the next would take it.
+    sink.result.payloads.reserve(sink.result.payloads.size() + 1);
+    sink.writers.reserve(sink.writers.size() + 1);
     sink.result.payloads.push_back(sink.new_writer());
     OpenPayload& made = sink.writers.emplace_back();
     made.handle = NewHandle();

@@ -15,7 +15,9 @@ OwnedHandles& OwnedHandles::States() {
 
 bool OwnedHandles::Add(const EpPluginDescriptor* plugin, const void* handle) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return owned_.emplace(plugin, handle).second;
+  if (owned_.contains({plugin, handle})) return false;
+  owned_.emplace(plugin, handle);
+  return true;
 }
 
 void OwnedHandles::Remove(const EpPluginDescriptor* plugin, const void* handle) {

@@ -18,7 +18,7 @@ class OwnedHandles {
   static OwnedHandles& Kernels();
   static OwnedHandles& States();
 
-  // False when it has an owner already.
+  // False when it has an owner already. Throws std::bad_alloc, but only for one that has none.
   bool Add(const EpPluginDescriptor* plugin, const void* handle);
   // Before the release: afterwards the plugin may hand out the same value for something new.
   void Remove(const EpPluginDescriptor* plugin, const void* handle);

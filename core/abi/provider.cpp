@@ -1,6 +1,7 @@
 #include "core/abi/provider.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/abi/handles.h"
 #include "core/abi/plugin_calls.h"
@@ -74,21 +75,37 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
                                                             const std::vector<std::string>& names,
                                                             std::vector<std::vector<TypePtr>> output_types,
                                                             std::exception_ptr failure) {
-  std::vector<KernelHandle> handles(made.size());
-  std::string problem;
+  std::vector<KernelHandle> handles;
+  try {
+    handles.resize(made.size());
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  std::optional<size_t> refused;
+  // Each is taken over, or released at once, whatever became of the others.
   for (size_t i = 0; i < made.size(); ++i) {
-    handles[i] = KernelHandle(plugin_, made[i]);
-    if (handles[i]) continue;
-    problem = made[i] == nullptr
-                  ? fmt::format("provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
-                                names[i], i + 1, made.size())
-                  : fmt::format(
-                        "provider '{}': {} gave the same kernel twice: that for partition '{}' is in use "
-                        "already; each partition needs a kernel of its own",
-                        name(), function, names[i]);
+    try {
+      KernelHandle handle(plugin_, made[i]);
+      if (!handle) refused = i;
+      if (i < handles.size()) handles[i] = std::move(handle);
+    } catch (...) {
+      // Released, so that nobody knows it any more should it come again.
+      std::replace(made.begin() + static_cast<ptrdiff_t>(i) + 1, made.end(), made[i], static_cast<EpKernel*>(nullptr));
+      if (!failure) failure = std::current_exception();
+    }
   }
   if (failure) std::rethrow_exception(failure);
-  if (!problem.empty()) throw Error(StatusCode::kEpFail, problem);
+  if (refused && made[*refused] == nullptr) {
+    Fail(StatusCode::kEpFail, "provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
+         names[*refused], *refused + 1, made.size());
+  }
+  if (refused) {
+    Fail(
+        StatusCode::kEpFail,
+        "provider '{}': {} gave the same kernel twice: that for partition '{}' is in use already; each partition needs "
+        "a kernel of its own",
+        name(), function, names[*refused]);
+  }
   std::vector<std::unique_ptr<Kernel>> kernels;
   for (size_t i = 0; i < made.size(); ++i) {
     kernels.push_back(

@@ -11,12 +11,12 @@ namespace {
 // The provider's writer is a view of a payload that the set keeps.
 class PayloadView : public PayloadWriter {
  public:
-  explicit PayloadView(ContextSet::Payload* payload) : payload_(payload) {}
+  void Show(ContextSet::Payload* payload) { payload_ = payload; }
   void Write(const void* data, uint64_t size) override { payload_->Write(data, size); }
   void End() override { payload_->End(); }
 
  private:
-  ContextSet::Payload* payload_;
+  ContextSet::Payload* payload_ = nullptr;
 };
 
 }  // namespace
@@ -26,11 +26,13 @@ ContextGenerator::ContextGenerator(ContextTarget target) : target_(std::move(tar
   set_ = std::make_shared<ContextSet>(target_);
 }
 
-ContextGenerator::ContextGenerator(ContextTarget target, std::shared_ptr<ContextSet>* set) : target_(std::move(target)) {
+ContextGenerator::ContextGenerator(ContextTarget target, std::shared_ptr<ContextSet>* set)
+    : target_(std::move(target)) {
   target_.Validate();
   if (target_.embed) {
     Fail(StatusCode::kInvalidArgument,
-         "ep.share_ep_contexts needs a binary that several models refer to, and ep.context_embed_mode=1 puts it into one "
+         "ep.share_ep_contexts needs a binary that several models refer to, and ep.context_embed_mode=1 puts it into "
+         "one "
          "of them; use ep.context_embed_mode=0");
   }
   if (!*set) *set = std::make_shared<ContextSet>(target_);
@@ -54,7 +56,9 @@ void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition
   for (const Partition* partition : partitions) set_->AddPartitionName(partition->name);
   const size_t first_payload = set_->PayloadsOf(provider.name()).size();
   ContextNodes answer = provider.GetEpContextNodes(target_.node_name_prefix, target_.embed, [&] {
-    return std::make_unique<PayloadView>(&set_->NewPayload(provider, pulse));
+    auto view = std::make_unique<PayloadView>();
+    view->Show(&set_->NewPayload(provider, pulse));  // the last that can fail: each payload of the set has its view
+    return view;
   });
   std::vector<ContextSet::Payload*> payloads = set_->PayloadsOf(provider.name());
   payloads.erase(payloads.begin(), payloads.begin() + static_cast<ptrdiff_t>(first_payload));
