@@ -39,7 +39,11 @@
 #include <utility>
 #include <vector>
 
+// GCC 14 takes the length of a number's text in fmt 10 for -1.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Warray-bounds"
 #include <fmt/format.h>
+#pragma GCC diagnostic pop
 
 #include "epiphyte/ep_graph.h"
 #include "epiphyte/ep_status.h"
