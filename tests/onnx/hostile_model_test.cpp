@@ -1,5 +1,7 @@
 // Models that are damaged, contradictory or made to harm: each gives its status code and one clear line, never a crash.
-#include <chrono>
+
+#include <set>
+#include <string>
 
 #include "core/onnx/inference.h"
 #include "core/onnx/model_writer.h"
@@ -332,7 +334,7 @@ TEST(HostileModel, ShapesHaveABound) {
   ExpectError([&] { inferred.Read(); }, StatusCode::kInvalidGraph, {"Unsqueeze node", "65 dimensions"});
 }
 
-TEST(HostileModel, ManyCallsOfOneNameTakeLittleTime) {
+TEST(HostileModel, ManyCallsOfOneNameGiveValuesOfTheirOwn) {
   ProtoModel model;
   model.Opset("local", 1);
   model.Input("x0", kFloat, {"1"}).Output("x20000");
@@ -348,11 +350,13 @@ TEST(HostileModel, ManyCallsOfOneNameTakeLittleTime) {
   ProtoModel::FillNode(function->add_node(), "Neg", {"i"}, {"m"});
   ProtoModel::FillNode(function->add_node(), "Neg", {"m"}, {"o"});
   core::Model read = model.Read();
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_TRUE(core::InlineFunctions(read, [](const core::Node&) { return false; }));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(read.graph->node_count(), 40000u);
-  EXPECT_LT(seconds.count(), 10.0);
+  std::set<std::string> values;
+  for (const core::Node* node : read.graph->TopologicalOrder()) {
+    for (const core::ValueDef* output : node->outputs()) values.insert(output->name());
+  }
+  EXPECT_EQ(values.size(), 40000u);
 }
 
 TEST(HostileModel, RecursiveFunctionsAreRefused) {
