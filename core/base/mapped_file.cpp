@@ -84,8 +84,7 @@ void MappedFile::State::RequireNothingLost() const {
   if (!mark.lost()) return;
   Fail(StatusCode::kFail,
        "file '{}' was changed while in use: another program cut it off, and bytes that were needed are gone; restore "
-       "the "
-       "file and create the session again, and replace files by renaming, not by writing into them",
+       "the file and create the session again, and replace files by renaming, not by writing into them",
        path.string());
 }
 

@@ -1,7 +1,6 @@
 // Pulse: how work that takes long says that it goes on, and learns that nobody wants it any more.
 //
-//   Beat(pulse, bytes_done, bytes, "writing model_cpu.bin");   // often enough: what lies between takes less than 200
-//   ms
+//   Beat(pulse, bytes_done, bytes, "writing model_cpu.bin");   // less than 200 ms after the one before
 #pragma once
 
 #include <cstdint>

@@ -163,8 +163,7 @@ void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
   if (nodes_seen_ > max_nodes_) {
     Fail(StatusCode::kFail,
          "the model has {} nodes or more, session.max_nodes allows {}; use a machine with more memory, or set the "
-         "option "
-         "higher",
+         "option higher",
          nodes_seen_, max_nodes_);
   }
   for (const auto& [domain, version] : opsets_) scope.graph->SetOpset(domain, version);

@@ -129,8 +129,7 @@ void Catalog::Impl::Reconsider() {
   Shadow(entries);
 }
 
-const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** failed,
-                                                    const StepObserver& observer) {
+const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** failed, const StepObserver& observer) {
   *failed = nullptr;
   for (;;) {
     Item* item = Find(name);
