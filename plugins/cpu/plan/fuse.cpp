@@ -6,6 +6,9 @@ namespace epiphyte::cpu {
 
 void Fuse(PlanDef& plan) {
   PlanEditor editor(plan);
+  MergeReluIntoClip(editor);
+  FoldIntoConvolutions(editor);
+  FuseGemms(editor);
   FuseNormalizations(editor);
   FuseGelu(editor);
   FuseAttention(editor);

@@ -17,7 +17,7 @@ struct ConstantDef {
   int32_t value = -1;
   Tensor tensor;
   std::shared_ptr<void> owner;
-  bool borrowed = false;  // tensor.data is the host's: copy it to keep it
+  bool borrowed = false;  // tensor.data is the host's or `owner`'s, until the plan is built: copy it to keep it
   bool dropped = false;   // a context was saved without the bytes
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+
+#include "plugins/cpu/convert.h"
 
 namespace epiphyte::cpu {
 
@@ -34,11 +37,27 @@ const Tensor* PlanEditor::Constant(int32_t value) const {
   return constant == nullptr ? nullptr : &constant->tensor;
 }
 
+std::optional<std::vector<float>> PlanEditor::Floats(int32_t value) const {
+  const Tensor* tensor = Constant(value);
+  if (tensor == nullptr || tensor->type != EP_TYPE_FLOAT) return {};
+  std::vector<float> floats(static_cast<size_t>(tensor->Count()));
+  if (floats.empty()) return floats;
+  if (tensor->data == nullptr) return {};
+  std::memcpy(floats.data(), tensor->data, floats.size() * sizeof(float));
+  return floats;
+}
+
 bool PlanEditor::Scalar(int32_t value, float* number) const {
   const Tensor* tensor = Constant(value);
-  if (tensor == nullptr || tensor->type != EP_TYPE_FLOAT || tensor->Count() != 1 || tensor->data == nullptr)
+  if (tensor == nullptr || !Contains(kNumbers, tensor->type) || tensor->Count() != 1 || tensor->data == nullptr)
     return false;
-  std::memcpy(number, tensor->data, sizeof *number);
+  alignas(8) std::byte bytes[8];
+  std::memcpy(bytes, tensor->data, tensor->Bytes());
+  Tensor aligned;
+  aligned.type = tensor->type;
+  aligned.dims = tensor->dims;
+  aligned.data = bytes;
+  LoadFloats(aligned, 0, 1, number);
   return true;
 }
 
@@ -105,6 +124,68 @@ void PlanEditor::Finish() {
     ++kept;
   }
   plan_.nodes.resize(kept);
+  DropUnusedValues();
+}
+
+int32_t PlanEditor::AddConstant(std::string name, std::vector<int64_t> dims, std::span<const float> data) {
+  ConstantDef constant;
+  constant.tensor.type = EP_TYPE_FLOAT;
+  constant.tensor.dims.assign(dims.data(), dims.size());
+  constant.owner.reset(new float[data.size()], std::default_delete<float[]>());
+  constant.tensor.data = constant.owner.get();
+  std::copy(data.begin(), data.end(), static_cast<float*>(constant.tensor.data));
+  constant.borrowed = true;  // most are packed and dropped; one that is kept is copied to where kept ones are
+  ValueInfo info;
+  info.name = std::move(name);
+  info.type = EP_TYPE_FLOAT;
+  info.kind = EP_KIND_TENSOR;
+  info.rank = static_cast<int32_t>(dims.size());
+  info.dims = std::move(dims);
+  constant.value = plan_.AddValue(std::move(info));
+  plan_.constant_of_value[constant.value] = static_cast<int32_t>(plan_.constants.size());
+  plan_.constants.push_back(std::move(constant));
+  producer_.push_back(-1);
+  readers_.emplace_back();
+  is_output_.push_back(false);
+  return plan_.constants.back().value;
+}
+
+void PlanEditor::DropUnusedValues() {
+  std::vector<int32_t> number(plan_.values.size(), -1);
+  const auto use = [&](const std::vector<int32_t>& values) {
+    for (int32_t value : values)
+      if (value >= 0) number[value] = 0;
+  };
+  use(plan_.inputs);
+  use(plan_.outputs);
+  for (const NodeDef& node : plan_.nodes) {
+    use(node.inputs);
+    use(node.outputs);
+  }
+  int32_t count = 0;
+  for (size_t value = 0; value < number.size(); ++value) {
+    if (number[value] < 0) continue;
+    if (static_cast<size_t>(count) != value) plan_.values[count] = std::move(plan_.values[value]);
+    number[value] = count++;
+  }
+  plan_.values.resize(count);
+  std::erase_if(plan_.constants, [&](const ConstantDef& constant) { return number[constant.value] < 0; });
+  plan_.constant_of_value.assign(count, -1);
+  for (size_t i = 0; i < plan_.constants.size(); ++i) {
+    int32_t& value = plan_.constants[i].value;
+    value = number[value];
+    plan_.constant_of_value[value] = static_cast<int32_t>(i);
+  }
+  const auto renumber = [&](std::vector<int32_t>& values) {
+    for (int32_t& value : values)
+      if (value >= 0) value = number[value];
+  };
+  renumber(plan_.inputs);
+  renumber(plan_.outputs);
+  for (NodeDef& node : plan_.nodes) {
+    renumber(node.inputs);
+    renumber(node.outputs);
+  }
 }
 
 AttributeValue IntAttribute(std::string name, int64_t value) {

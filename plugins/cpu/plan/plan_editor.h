@@ -3,7 +3,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/cpu/plan/plan_def.h"
 
@@ -38,20 +42,26 @@ class PlanEditor {
   // Both shapes known and equal.
   bool SameStaticShape(int32_t a, int32_t b) const;
   const Tensor* Constant(int32_t value) const;
-  // The one element of a float constant.
+  // The elements of a float constant. A copy: the host's bytes need not be aligned.
+  std::optional<std::vector<float>> Floats(int32_t value) const;
+  // The one element of a constant of numbers.
   bool Scalar(int32_t value, float* number) const;
   bool IsScalarNear(int32_t value, double number) const;
 
   // Puts `replacement` at the place of `node`. Values that `node` made and `replacement` doesn't must not be read.
   // Nodes that nobody needs any more are removed.
   void Replace(int32_t node, NodeDef replacement);
-  // Drops removed nodes, and those that nobody needed to begin with, from the plan.
+  // A new float constant. References to values' infos end.
+  int32_t AddConstant(std::string name, std::vector<int64_t> dims, std::span<const float> data);
+  // Drops from the plan what has been removed and what nobody needed to begin with: nodes, then the constants and other
+  // values that no node is left to read or make. Values get new numbers; this is the last that an editor does.
   void Finish();
 
  private:
   void RemoveReader(int32_t value, int32_t node);
   bool IsDead(int32_t node) const;
   void RemoveDead(std::vector<int32_t> nodes);
+  void DropUnusedValues();
 
   PlanDef& plan_;
   std::vector<int32_t> producer_;
@@ -68,6 +78,9 @@ AttributeValue FloatsAttribute(std::string name, std::vector<float> values);
 AttributeValue StringAttribute(std::string name, std::string value);
 
 // The passes, in the order in which they run.
+void MergeReluIntoClip(PlanEditor& editor);
+void FoldIntoConvolutions(PlanEditor& editor);
+void FuseGemms(PlanEditor& editor);
 void FuseNormalizations(PlanEditor& editor);
 void FuseGelu(PlanEditor& editor);
 void FuseAttention(PlanEditor& editor);
