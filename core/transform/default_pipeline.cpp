@@ -21,17 +21,9 @@ TransformPipeline TransformPipeline::Default() {
   pipeline.Add(MakeMergeCasts());
   pipeline.Add(MakeMergeTransposes());
   pipeline.Add(MakeMergeReshapes());
-  pipeline.Add(MakeMergeReluClip());
   pipeline.Add(MakeRemoveRequantization());
-  pipeline.Add(MakeFuseConvBatchNormalization());
-  pipeline.Add(MakeFuseConvAdd());
-  pipeline.Add(MakeFuseConvMul());
-  pipeline.Add(MakeFuseMatMulAdd());
-  pipeline.Add(MakeFuseGemmBias());
 
   pipeline.Add(MakeMergeCommonSubexpressions());
-  pipeline.Add(MakeRecognizeGelu());
-  pipeline.Add(MakeRecognizeLayerNormalization());
   pipeline.Add(MakeRemoveDeadNodes());
   return pipeline;
 }

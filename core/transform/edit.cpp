@@ -116,12 +116,6 @@ std::optional<size_t> Rank(const ValueDef* value) {
 
 bool IsUnused(const ValueDef* value) { return value == nullptr || (value->consumers().empty() && !value->IsOutput()); }
 
-bool HasSingleUse(const ValueDef* value) {
-  if (value == nullptr || value->consumers().size() != 1 || value->IsOutput()) return false;
-  const std::vector<ValueDef*>& inputs = value->consumers()[0]->inputs();
-  return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
-}
-
 Node* ProducedBy(const ValueDef* value, std::string_view op_type) {
   Node* node = value == nullptr ? nullptr : value->producer();
   return node != nullptr && node->Is(op_type) ? node : nullptr;
@@ -175,10 +169,6 @@ bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> const
     if (outputs[i] != nullptr) graph.SetConstant(outputs[i], std::move(constants[i]));
   }
   return true;
-}
-
-ValueDef* AddNamedConstant(Graph& graph, std::string_view stem, ConstantPtr constant) {
-  return graph.AddConstant(graph.FreshName(stem), std::move(constant));
 }
 
 ConstantPtr Int64Vector(const std::vector<int64_t>& values) {

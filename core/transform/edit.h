@@ -29,8 +29,6 @@ std::optional<size_t> Rank(const ValueDef* value);
 
 // Nothing reads it and it is no graph output; null counts as unused.
 bool IsUnused(const ValueDef* value);
-// Exactly one node input reads it, and nothing else does.
-bool HasSingleUse(const ValueDef* value);
 // The ai.onnx node of that type that makes the value, or null.
 Node* ProducedBy(const ValueDef* value, std::string_view op_type);
 bool HasOnlyAttributes(const Node& node, std::initializer_list<std::string_view> names);
@@ -48,8 +46,6 @@ bool BypassNode(Graph& graph, Node& node, ValueDef* source);
 // Replaces `node` by constants, one for each output. Returns false, with nothing changed, when an output is a graph
 // output: those are made by nodes.
 bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> constants);
-// Adds a constant named after `stem`.
-ValueDef* AddNamedConstant(Graph& graph, std::string_view stem, ConstantPtr constant);
 ConstantPtr Int64Vector(const std::vector<int64_t>& values);
 
 }  // namespace epiphyte::core

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/transform/transform.h"
@@ -11,6 +13,11 @@ namespace epiphyte::core {
 namespace {
 
 constexpr int kMostRounds = 10;
+
+// What was a transform once and is a matter of each provider now. Lists of transforms to leave out may still have them.
+constexpr std::array<std::string_view, 8> kLeftToProviders = {
+    "FuseConvBatchNormalization", "FuseConvAdd",   "FuseConvMul",   "FuseMatMulAdd",
+    "FuseGemmBias",               "MergeReluClip", "RecognizeGelu", "RecognizeLayerNormalization"};
 
 }  // namespace
 
@@ -32,6 +39,11 @@ void TransformPipeline::Disable(const std::vector<std::string>& names) {
         std::find_if(steps_.begin(), steps_.end(), [&](const Step& known) { return known.name() == name; });
     if (step != steps_.end()) {
       step->enabled = false;
+      continue;
+    }
+    if (std::find(kLeftToProviders.begin(), kLeftToProviders.end(), name) != kLeftToProviders.end()) {
+      Log(LogLevel::kWarning, "transform", "'{}' is no transform any more: each provider fuses by itself what it runs",
+          name);
       continue;
     }
     std::vector<std::string_view> known;

@@ -1,11 +1,13 @@
-// Transforms: rewrites of the graph that no provider has to know about. Each is a small class; a pipeline runs them
-// level by level until nothing changes (bounded).
+// Transforms: rewrites of the graph that help every provider, so they run before any is asked. Each is a small class; a
+// pipeline runs them level by level until nothing changes (bounded).
 //
 //   struct RemoveIdentity : RewriteRule { … };
 //   TransformPipeline pipeline = TransformPipeline::Default();
 //   pipeline.Run(*model.graph, TransformLevel::kBasic, {.evaluate = evaluator});
 //
 // What every transform keeps: the graph's inputs and outputs with their names, and the values that nested graphs read.
+// And what providers look for: no transform makes an operator of others (fusing is for the provider that has the fused
+// one), nor merges what a provider claims as a unit, as the DequantizeLinear nodes in front of two operators.
 #pragma once
 
 #include <functional>
@@ -60,7 +62,8 @@ class TransformPipeline {
   void Add(std::unique_ptr<Transform> transform);
   void Add(std::unique_ptr<RewriteRule> rule);
   std::vector<std::string> names() const;
-  // Names here are skipped (`optimization.disable_specified_optimizers`); an unknown one is INVALID_ARGUMENT.
+  // Names here are skipped (`optimization.disable_specified_optimizers`); an unknown one is INVALID_ARGUMENT, one that
+  // was a transform in earlier versions a warning.
   void Disable(const std::vector<std::string>& names);
   // Runs until a round changes nothing, at most ten rounds. Returns the names that changed something.
   std::vector<std::string> Run(Graph& graph, TransformLevel level, const TransformContext& context);

@@ -119,55 +119,6 @@ TEST(MergeReshapes, StaysWhenTheSecondCopiesADimension) {
                    .changed);
 }
 
-TEST(MergeReluClip, RaisesTheLowerBound) {
-  const Transformed result = Apply(MakeMergeReluClip(), R"(
-    in    x: float[2]
-    const low: float = -1
-    const high: float = 6
-    a:float[2] = Relu(x)
-    y:float[2] = Clip(a, low, high)
-    out y
-  )");
-  EXPECT_EQ(result.text, "y = Clip(x, clip_min, high)\n");
-  EXPECT_EQ(result.Constant("clip_min"), "0");
-}
-
-TEST(MergeReluClip, KeepsABoundAboveZero) {
-  EXPECT_EQ(Apply(MakeMergeReluClip(), R"(
-    in    x: float[2]
-    const low: float = 1
-    a:float[2] = Relu(x)
-    y:float[2] = Clip(a, low)
-    out y
-  )")
-                .text,
-            "y = Clip(x, low)\n");
-  EXPECT_EQ(Apply(MakeMergeReluClip(), R"(
-    in    x: float[2]
-    a:float[2] = Relu(x)
-    y:float[2] = Clip@6<min=-2.0, max=6.0>(a)
-    out y
-  )")
-                .text,
-            "y = Clip<max=6.0, min=0.0>(x)\n");
-}
-
-TEST(MergeReluClip, StaysForOtherUsesAndUnknownBounds) {
-  EXPECT_FALSE(Apply(MakeMergeReluClip(), R"(
-    in    x: float[2]
-    in    bound: float
-    const negative: float = -3
-    a:float[2] = Relu(x)
-    y:float[2] = Clip(a)
-    b:float[2] = Relu(y)
-    c:float[2] = Clip(b, bound)
-    d:float[2] = Relu(c)
-    e:float[2] = Clip(d, _, negative)
-    out a, e
-  )")
-                   .changed);
-}
-
 TEST(RemoveRequantization, TheSecondPairGoes) {
   EXPECT_EQ(Apply(MakeRemoveRequantization(), R"(
     in    x: float[2]

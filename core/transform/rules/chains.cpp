@@ -129,39 +129,10 @@ class MergeReshapes final : public BasicRule {
   }
 };
 
-// Clip(Relu(x)) is Clip(x) with a lower bound of at least 0.
-class MergeReluClip final : public BasicRule {
- public:
-  MergeReluClip() : BasicRule("MergeReluClip", {"Clip"}) {}
-
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
-    const Node* relu = ProducedBy(node.input(0), "Relu");
-    if (relu == nullptr || ElementType(relu->input(0)) != DataType::kFloat || !HasSingleUse(node.input(0)))
-      return false;
-    if (node.since_version() < 11) {
-      if (node.FloatAttribute("max", 0.0f) < 0.0f) return false;
-      if (node.FloatAttribute("min", -1.0f) < 0.0f) node.SetAttribute(Attribute::Float("min", 0.0f));
-    } else {
-      // With max below min the bounds' order decides; leave that alone.
-      if (node.input(2) != nullptr && UniformValue(ConstantInput(node, 2)).value_or(-1.0) < 0.0) return false;
-      const auto minimum = UniformValue(ConstantInput(node, 1));
-      if (node.input(1) != nullptr && !minimum) return false;
-      if (minimum.value_or(-1.0) < 0.0) {
-        const float zero = 0.0f;
-        graph.ReplaceInput(&node, 1,
-                           AddNamedConstant(graph, "clip_min", Constant::Copy(DataType::kFloat, {}, &zero, 4)));
-      }
-    }
-    graph.ReplaceInput(&node, 0, relu->input(0));
-    return true;
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<RewriteRule> MakeMergeCasts() { return std::make_unique<MergeCasts>(); }
 std::unique_ptr<RewriteRule> MakeMergeTransposes() { return std::make_unique<MergeTransposes>(); }
 std::unique_ptr<RewriteRule> MakeMergeReshapes() { return std::make_unique<MergeReshapes>(); }
-std::unique_ptr<RewriteRule> MakeMergeReluClip() { return std::make_unique<MergeReluClip>(); }
 
 }  // namespace epiphyte::core

@@ -19,27 +19,13 @@ std::unique_ptr<RewriteRule> MakeRemoveNeutralArithmetic();
 std::unique_ptr<RewriteRule> MakeMergeCasts();
 std::unique_ptr<RewriteRule> MakeMergeTransposes();
 std::unique_ptr<RewriteRule> MakeMergeReshapes();
-std::unique_ptr<RewriteRule> MakeMergeReluClip();
 
 // shapes.cpp
 std::unique_ptr<RewriteRule> MakeFoldShape();
 std::unique_ptr<RewriteRule> MakeFoldPartOfShape();
 
-// convolution.cpp
-std::unique_ptr<RewriteRule> MakeFuseConvBatchNormalization();
-std::unique_ptr<RewriteRule> MakeFuseConvAdd();
-std::unique_ptr<RewriteRule> MakeFuseConvMul();
-
-// matmul.cpp
-std::unique_ptr<RewriteRule> MakeFuseMatMulAdd();
-std::unique_ptr<RewriteRule> MakeFuseGemmBias();
-
 // quantization.cpp
 std::unique_ptr<RewriteRule> MakeRemoveRequantization();
-
-// gelu.cpp, layer_normalization.cpp
-std::unique_ptr<RewriteRule> MakeRecognizeGelu();
-std::unique_ptr<RewriteRule> MakeRecognizeLayerNormalization();
 
 // Whole-graph transforms, each in the file of its name.
 std::unique_ptr<Transform> MakeFoldConstants();
