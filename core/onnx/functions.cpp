@@ -84,8 +84,8 @@ bool NeedsALaterOpset(const onnx::FunctionProto& function, int64_t opset) {
 
 class Inliner {
  public:
-  Inliner(Model& model, const std::function<bool(const Node&)>& keep)
-      : model_(model), keep_(keep), functions_(ModelFunctions::Of(model)) {}
+  Inliner(Model& model, const std::function<bool(const Node&)>& keep, const std::function<void(const Node&)>& inlined)
+      : model_(model), keep_(keep), tell_inlined_(inlined), functions_(ModelFunctions::Of(model)) {}
 
   bool Run() {
     std::vector<Node*> pending;
@@ -162,6 +162,7 @@ class Inliner {
   }
 
   void Replace(Node* node, const FunctionBody& body, const TensorReader& tensors, std::vector<Node*>* added) {
+    if (tell_inlined_) tell_inlined_(*node);
     Graph& graph = node->graph();
     // The outputs keep their names and uses; the call lets go of them, but its inputs and attributes are still needed.
     const std::vector<ValueDef*> outputs = node->outputs();
@@ -197,6 +198,7 @@ class Inliner {
 
   Model& model_;
   const std::function<bool(const Node&)>& keep_;
+  const std::function<void(const Node&)>& tell_inlined_;
   const ModelFunctions* functions_;
   SchemaTable schemas_;
   size_t inlined_ = 0;
@@ -204,8 +206,9 @@ class Inliner {
 
 }  // namespace
 
-bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep) {
-  return WithPrintableErrors("", [&] { return Inliner(model, keep).Run(); });
+bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep,
+                     const std::function<void(const Node&)>& inlined) {
+  return WithPrintableErrors("", [&] { return Inliner(model, keep, inlined).Run(); });
 }
 
 }  // namespace epiphyte::core

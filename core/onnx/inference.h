@@ -22,7 +22,8 @@ int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t 
 void InferTypes(Graph& graph, const Pulse& pulse = {});
 
 // Replaces every function node (model-local or schema function) for which `keep` says false by its body, recursively.
-// Nodes that have no function body stay.
-bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep);
+// Nodes that have no function body stay. `inlined` is told of each that goes, before it does.
+bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep,
+                     const std::function<void(const Node&)>& inlined = {});
 
 }  // namespace epiphyte::core

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/graph/graph_path.h"
 #include "core/partition/convex_groups.h"
 
 namespace epiphyte::core {
@@ -28,21 +29,12 @@ bool HoldsContextNode(const Node& node) {
 
 std::string Describe(const Node& node) { return fmt::format("{} node '{}'", node.op_type(), node.name()); }
 
-// The bodies of a node with the path that reports show: "if_1/then_branch".
+// The bodies of a node with the path that reports show.
 template <typename Visit>
 void ForEachBody(const Node& node, uint32_t id, const std::string& path, Visit visit) {
-  std::string label = node.name();
-  if (label.empty()) {
-    for (const char c : node.op_type()) label += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    label += fmt::format("_{}", id);
-  }
   for (const std::unique_ptr<Attribute>& attribute : node.attributes()) {
     const auto& bodies = attribute->graphs();
-    for (size_t i = 0; i < bodies.size(); ++i) {
-      std::string name = fmt::format("{}{}{}/{}", path, path.empty() ? "" : "/", label, attribute->name());
-      if (bodies.size() > 1) name += fmt::format("_{}", i);
-      visit(*bodies[i], name);
-    }
+    for (size_t i = 0; i < bodies.size(); ++i) visit(*bodies[i], BodyPath(path, node, id, *attribute, i));
   }
 }
 

@@ -75,6 +75,21 @@ std::string Placement::Summary() const {
   return text;
 }
 
+std::string Placement::RemovedSummary() const {
+  if (removed.empty()) return {};
+  std::string text = Count(removed.size(), "more node") + " of the model";
+  std::string_view separator = ": ";
+  for (const Fate fate :
+       {Fate::kFolded, Fate::kMerged, Fate::kBypassed, Fate::kDead, Fate::kInlined, Fate::kRewritten}) {
+    const auto count =
+        std::count_if(removed.begin(), removed.end(), [fate](const RemovedNode& node) { return node.fate == fate; });
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", separator, count, FateName(fate));
+    separator = ", ";
+  }
+  return text;
+}
+
 std::string Placement::ToJson() const {
   using Json = nlohmann::ordered_json;
   Json json;
@@ -94,6 +109,16 @@ std::string Placement::ToJson() const {
       entry["declines"].push_back(Json{{"provider", decline.provider}, {"reason", decline.reason}});
     }
     json["nodes"].push_back(std::move(entry));
+  }
+  json["removed"] = Json::array();
+  for (const RemovedNode& node : removed) {
+    json["removed"].push_back(Json{{"graph", node.graph},
+                                   {"name", node.name},
+                                   {"op_type", node.op_type},
+                                   {"domain", node.domain},
+                                   {"fate", FateName(node.fate)},
+                                   {"into", node.into},
+                                   {"text", node.Describe()}});
   }
   json["edges"] = Json::array();
   for (const auto& [from, to] : edges) json["edges"].push_back(Json::array({from, to}));

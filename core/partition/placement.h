@@ -1,10 +1,13 @@
-// Placement: which provider has which node, and why. The result of partitioning, and the report that users read.
+// Placement: which provider has which node, and why, and where the model's other nodes went. The result of
+// partitioning, and the report that users read.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/transform/node_history.h"
 
 namespace epiphyte::core {
 
@@ -28,9 +31,13 @@ struct NodePlacement {
 struct Placement {
   std::vector<NodePlacement> nodes;
   std::vector<std::string> warnings;  // dropped claims and the like
+  // Nodes of the model that were gone before providers were asked, and what became of them.
+  std::vector<RemovedNode> removed;
 
   // "412 nodes: vulkan 380 in 3 partitions, cpu 32 in 4 partitions"
   std::string Summary() const;
+  // "9 more nodes of the model: 6 folded, 2 merged, 1 dead"; "" when all are in `nodes`.
+  std::string RemovedSummary() const;
   std::string ToJson() const;
   // A picture of the graph, coloured by provider, in graphviz's language.
   std::string ToDot() const;

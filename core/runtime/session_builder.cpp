@@ -161,6 +161,7 @@ void SessionBuilder::StartOver() {
   generator_.reset();
   providers_.clear();
   model_ = {};
+  history_.Take();
   source_ = {};
   payload_files_ = {};
   progress_.Enter(SessionPhase::kRead, "once more");
@@ -266,6 +267,7 @@ void SessionBuilder::Prepare() {
     ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
     TransformContext context;
     context.pulse = progress_.MakePulse();
+    context.history = &history_;
     context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
       return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
     };
@@ -361,6 +363,7 @@ void SessionBuilder::Partition() {
   partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames(),
                                progress_.MakePulse());
   if (InlineLostFunctions()) return;
+  partitions_.placement.removed = history_.Take();
   std::copy(unlisted_failures_.begin(), unlisted_failures_.end(), std::back_inserter(partitions_.placement.warnings));
   for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);
   Log(LogLevel::kInfo, "placement", "{}", partitions_.placement.Summary());

@@ -27,6 +27,7 @@
 #include "core/runtime/session.h"
 #include "core/runtime/session_progress.h"
 #include "core/runtime/source_files.h"
+#include "core/transform/node_history.h"
 
 namespace epiphyte::core {
 
@@ -109,6 +110,7 @@ class SessionBuilder {
   SourceFiles source_;
   UsedFiles payload_files_;
   Model model_;
+  NodeHistory history_;  // of nodes that are in the model's graph no more
   std::vector<ProviderSlot> providers_;
   std::vector<ValueSpec> inputs_;
   std::vector<ValueSpec> outputs_;

@@ -33,15 +33,18 @@ void SessionBuilder::InlineUnclaimedFunctions() {
         for (Graph* body : node->subgraphs()) self(self, *body);
       }
     };
-    bool inlined = InlineFunctions(model_, [&](const Node& node) {
-      if (!IsKept(node)) return false;
-      if (!asked) {
-        model_.graph->Finalize();
-        ask(ask, *model_.graph);
-        asked = true;
-      }
-      return claimed.contains(&node);
-    });
+    bool inlined = InlineFunctions(
+        model_,
+        [&](const Node& node) {
+          if (!IsKept(node)) return false;
+          if (!asked) {
+            model_.graph->Finalize();
+            ask(ask, *model_.graph);
+            asked = true;
+          }
+          return claimed.contains(&node);
+        },
+        [&](const Node& node) { history_.Removed(node, Fate::kInlined); });
     if (!inlined) return;
     InferTypes(*model_.graph, progress_.MakePulse());
   }

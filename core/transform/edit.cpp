@@ -133,13 +133,22 @@ std::optional<std::vector<int64_t>> Axes(const Node& node, size_t input_index) {
   return Integers(ConstantInput(node, input_index));
 }
 
-bool BypassNode(Graph& graph, Node& node, ValueDef* source) {
+namespace {
+
+void Tell(const TransformContext& context, const Node& node, Fate fate, const ValueDef& into) {
+  if (context.history != nullptr) context.history->Removed(node, fate, into.name());
+}
+
+}  // namespace
+
+bool BypassNode(Graph& graph, Node& node, ValueDef* source, const TransformContext& context) {
   ValueDef* output = node.output(0);
   if (output == nullptr || source == nullptr || source == output) return false;
   for (size_t i = 1; i < node.outputs().size(); ++i) {
     if (!IsUnused(node.outputs()[i])) return false;
   }
   if (!output->IsOutput()) {
+    Tell(context, node, Fate::kBypassed, *source);
     graph.ReplaceAllUses(output, source);
     graph.RemoveNode(&node);
     graph.RemoveValue(output);
@@ -150,6 +159,7 @@ bool BypassNode(Graph& graph, Node& node, ValueDef* source) {
   const TypePtr type = MergeTypes(output->type(), source->type());
   if (type == nullptr) return false;
   const uint32_t index = source->producer_output();
+  Tell(context, node, Fate::kBypassed, *source);
   graph.RemoveNode(&node);
   graph.ReplaceAllUses(source, output);
   graph.ReplaceOutput(producer, index, output);
@@ -158,17 +168,25 @@ bool BypassNode(Graph& graph, Node& node, ValueDef* source) {
   return true;
 }
 
-bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> constants) {
+bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> constants, const TransformContext& context) {
   const std::vector<ValueDef*> outputs = node.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr) continue;
     if (outputs[i]->IsOutput() || i >= constants.size() || constants[i] == nullptr) return false;
   }
+  const auto made =
+      std::find_if(outputs.begin(), outputs.end(), [](const ValueDef* output) { return output != nullptr; });
+  if (made != outputs.end()) Tell(context, node, Fate::kFolded, **made);
   graph.RemoveNode(&node);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] != nullptr) graph.SetConstant(outputs[i], std::move(constants[i]));
   }
   return true;
+}
+
+void TakeOver(Graph& graph, Node& node, const Node& first, const TransformContext& context) {
+  graph.ReplaceInput(&node, 0, first.input(0));
+  if (context.history != nullptr) context.history->Absorbed(first, node);
 }
 
 ConstantPtr Int64Vector(const std::vector<int64_t>& values) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/transform/transform.h"
 
 namespace epiphyte::core {
 
@@ -42,10 +43,12 @@ std::optional<std::vector<int64_t>> Axes(const Node& node, size_t input_index);
 // output keeps its name: then the producer of `source` makes it directly. Returns false, with nothing changed, where
 // that can't be (source is an input, a constant, an outer-scope value or another graph output), or when other outputs
 // are used.
-bool BypassNode(Graph& graph, Node& node, ValueDef* source);
+bool BypassNode(Graph& graph, Node& node, ValueDef* source, const TransformContext& context);
 // Replaces `node` by constants, one for each output. Returns false, with nothing changed, when an output is a graph
 // output: those are made by nodes.
-bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> constants);
+bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> constants, const TransformContext& context);
+// Lets `node` read what `first`, the maker of its input 0, reads: it does the work of both.
+void TakeOver(Graph& graph, Node& node, const Node& first, const TransformContext& context);
 ConstantPtr Int64Vector(const std::vector<int64_t>& values);
 
 }  // namespace epiphyte::core

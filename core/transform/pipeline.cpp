@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/graph/graph_path.h"
 #include "core/transform/transform.h"
 
 namespace epiphyte::core {
@@ -15,9 +16,49 @@ namespace {
 constexpr int kMostRounds = 10;
 
 // What was a transform once and is a matter of each provider now. Lists of transforms to leave out may still have them.
-constexpr std::array<std::string_view, 8> kLeftToProviders = {
-    "FuseConvBatchNormalization", "FuseConvAdd",   "FuseConvMul",   "FuseMatMulAdd",
-    "FuseGemmBias",               "MergeReluClip", "RecognizeGelu", "RecognizeLayerNormalization"};
+constexpr std::array<std::string_view, 8> kLeftToProviders = {"FuseConvBatchNormalization",
+                                                              "FuseConvAdd",
+                                                              "FuseConvMul",
+                                                              "FuseMatMulAdd",
+                                                              "FuseGemmBias",
+                                                              "MergeReluClip",
+                                                              "RecognizeGelu",
+                                                              "RecognizeLayerNormalization"};
+
+// The nodes of a graph before something runs that doesn't tell what it removes. Indices of nodes hold until Finalize.
+class Before {
+ public:
+  Before(const Graph& graph, NodeHistory* history)
+      : history_(history), told_(history == nullptr ? 0 : history->size()) {
+    if (history == nullptr) return;
+    path_ = PathOf(graph);
+    nodes_.reserve(graph.nodes().size());
+    for (const std::unique_ptr<Node>& node : graph.nodes()) {
+      nodes_.push_back({node.get(), {}});
+      if (node != nullptr) nodes_.back().label = {path_, node->name(), node->op_type(), node->domain()};
+    }
+  }
+
+  void TellRemoved(const Graph& graph, std::string_view by) {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const bool removed = nodes_[i].node != nullptr && graph.nodes()[i].get() != nodes_[i].node;
+      if (!removed || history_->Knows(nodes_[i].node, told_)) continue;
+      nodes_[i].label.fate = Fate::kRewritten;
+      nodes_[i].label.into = by;
+      history_->Rewritten(std::move(nodes_[i].label));
+    }
+  }
+
+ private:
+  struct Known {
+    const Node* node;
+    RemovedNode label;
+  };
+  NodeHistory* history_;
+  size_t told_;
+  std::string path_;
+  std::vector<Known> nodes_;
+};
 
 }  // namespace
 
@@ -75,16 +116,22 @@ bool TransformPipeline::RunRound(Graph& graph, TransformLevel level, const Trans
   for (size_t begin = 0; begin < steps_.size();) {
     size_t end = begin + 1;
     bool step_changed = false;
+    const bool enabled = steps_[begin].enabled && steps_[begin].level() <= level;
+    Before before(graph, enabled && !steps_[begin].tells_history() ? context.history : nullptr);
     if (steps_[begin].rule != nullptr) {
-      // Neighbouring rules share one walk over the graph.
-      while (end < steps_.size() && steps_[end].rule != nullptr) ++end;
+      // Neighbouring rules share one walk over the graph, but for those whose removals must be found.
+      const auto shares = [](const Step& step) { return step.rule != nullptr && step.tells_history(); };
+      while (end < steps_.size() && shares(steps_[begin]) && shares(steps_[end])) ++end;
       step_changed = RunRules(graph, begin, end, level, context, changed);
-    } else if (steps_[begin].enabled && steps_[begin].level() <= level) {
+    } else if (enabled) {
       Beat(context.pulse, begin, steps_.size(), steps_[begin].name());
       step_changed = steps_[begin].transform->Apply(graph, context);
       if (step_changed) (*changed)[begin] = 1;
     }
-    if (step_changed) graph.Finalize();
+    if (step_changed) {
+      before.TellRemoved(graph, steps_[begin].name());
+      graph.Finalize();
+    }
     any |= step_changed;
     begin = end;
   }

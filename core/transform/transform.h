@@ -18,6 +18,7 @@
 
 #include "core/base/pulse.h"
 #include "core/graph/graph.h"
+#include "core/transform/node_history.h"
 
 namespace epiphyte::core {
 
@@ -30,6 +31,7 @@ struct TransformContext {
   NodeEvaluator evaluate;                              // may be empty
   uint64_t folded_bytes_limit = 256ull * 1024 * 1024;  // a folded result may not be larger
   Pulse pulse;                                         // beats between transforms, and within those that walk far
+  NodeHistory* history = nullptr;                      // what is told of removed nodes; may be null
 };
 
 // A rewrite of whatever it finds in a graph.
@@ -40,6 +42,9 @@ class Transform {
   virtual TransformLevel level() const = 0;
   // Returns whether it changed something. Must leave the graph valid. Nested graphs are visited by the pipeline.
   virtual bool Apply(Graph& graph, const TransformContext& context) = 0;
+  // True when it tells context.history, itself or through the edits of edit.h, of every node that it removes. Of others
+  // the pipeline tells that they rewrote what is gone after them, which costs time in proportion to the graph.
+  virtual bool tells_history() const { return false; }
 };
 
 // A local rewrite: one node and its neighbours. The pipeline matches by operator, so rules cost nothing elsewhere.
@@ -52,6 +57,8 @@ class RewriteRule {
   virtual std::vector<std::string_view> operators() const = 0;
   // May remove `node` and others, and add nodes; returns whether it changed something. Must not call Finalize.
   virtual bool Apply(Graph& graph, Node& node, const TransformContext& context) = 0;
+  // As a Transform's.
+  virtual bool tells_history() const { return false; }
 };
 
 class TransformPipeline {
@@ -77,6 +84,7 @@ class TransformPipeline {
 
     std::string_view name() const { return transform ? transform->name() : rule->name(); }
     TransformLevel level() const { return transform ? transform->level() : rule->level(); }
+    bool tells_history() const { return transform ? transform->tells_history() : rule->tells_history(); }
   };
 
   bool RunRound(Graph& graph, TransformLevel level, const TransformContext& context, std::vector<char>* changed);

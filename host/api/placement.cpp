@@ -31,6 +31,16 @@ std::vector<NodePlacement> Placement::nodes() const {
   return nodes;
 }
 
+std::vector<RemovedNode> Placement::removed() const {
+  std::vector<RemovedNode> removed;
+  removed.reserve(placement_->removed.size());
+  for (const core::RemovedNode& node : placement_->removed) {
+    removed.push_back({node.graph, node.name, node.op_type, node.domain, std::string(core::FateName(node.fate)),
+                       node.into, node.Describe()});
+  }
+  return removed;
+}
+
 std::vector<std::string> Placement::providers() const {
   std::vector<std::string> providers;
   for (const core::NodePlacement& node : placement_->nodes) {
@@ -46,6 +56,10 @@ std::vector<std::string> Placement::warnings() const { return placement_->warnin
 
 std::string Placement::Summary() const {
   return Translate([&] { return placement_->Summary(); });
+}
+
+std::string Placement::RemovedSummary() const {
+  return Translate([&] { return placement_->RemovedSummary(); });
 }
 
 std::string Placement::ToJson() const {

@@ -1,4 +1,4 @@
-// epiphyte place: which provider would run which node, and why others declined.
+// epiphyte place: which provider would run which node, why others declined, and what became of the nodes that are gone.
 #include <iostream>
 #include <memory>
 
@@ -31,8 +31,15 @@ void PrintTable(const Placement& placement) {
                Printable(node.provider.empty() ? "none" : node.provider), Printable(node.device),
                Printable(node.partition), Printable(Join(declines, "; "))});
   }
+  for (const RemovedNode& node : placement.removed()) {
+    const std::string name = node.graph.empty() ? node.name : node.graph + "/" + node.name;
+    table.Add({Printable(name.empty() ? "-" : name),
+               Printable(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type), "-", "-",
+               Printable(node.text), ""});
+  }
   table.Print();
   std::cout << '\n' << Printable(placement.Summary()) << '\n';
+  if (const std::string removed = placement.RemovedSummary(); !removed.empty()) std::cout << Printable(removed) << '\n';
   for (const std::string& warning : placement.warnings()) std::cout << "warning: " << Printable(warning) << '\n';
 }
 

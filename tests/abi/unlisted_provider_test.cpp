@@ -78,7 +78,11 @@ TEST(FunctionWhoseClaimIsLost, IsInlined) {
   const std::filesystem::path file = dir.Write("m.onnx", model);
   SessionOptions options;
   options.providers = {{"cpu", {}}, {"misbehaving", {}}};
-  EXPECT_THAT(core::PlaceModel(environment, file, options).Summary(), HasSubstr("cpu 3"));
+  const core::Placement placement = core::PlaceModel(environment, file, options);
+  EXPECT_THAT(placement.Summary(), HasSubstr("cpu 3"));
+  ASSERT_EQ(placement.removed.size(), 1u) << "told once, though the session was begun twice";
+  EXPECT_EQ(placement.removed[0].op_type, "Twice");
+  EXPECT_EQ(placement.removed[0].fate, core::Fate::kInlined);
 }
 
 }  // namespace

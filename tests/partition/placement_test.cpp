@@ -55,6 +55,24 @@ TEST(Placement, JsonHoldsEverything) {
   EXPECT_EQ(json["warnings"][0], "npu: something odd");
 }
 
+TEST(Placement, NodesThatAreGoneAreTold) {
+  Placement placement = Example();
+  EXPECT_EQ(placement.RemovedSummary(), "");
+  placement.removed.push_back({"", "k", "Constant", "", Fate::kFolded, "k_output"});
+  placement.removed.push_back({"if_1/then_branch", "twin", "Relu", "", Fate::kMerged, "relu"});
+  placement.removed.push_back({"", "l", "Constant", "", Fate::kFolded, "l_output"});
+  EXPECT_EQ(placement.RemovedSummary(), "3 more nodes of the model: 2 folded, 1 merged");
+  EXPECT_EQ(placement.Summary(), Example().Summary());
+  const nlohmann::json removed = nlohmann::json::parse(placement.ToJson())["removed"];
+  ASSERT_EQ(removed.size(), 3u);
+  EXPECT_EQ(removed[1]["graph"], "if_1/then_branch");
+  EXPECT_EQ(removed[1]["name"], "twin");
+  EXPECT_EQ(removed[1]["op_type"], "Relu");
+  EXPECT_EQ(removed[1]["fate"], "merged");
+  EXPECT_EQ(removed[1]["into"], "relu");
+  EXPECT_EQ(removed[1]["text"], "merged with node 'relu'");
+}
+
 TEST(Placement, NamesNeedNotBeUtf8) {
   Placement placement = Example();
   placement.nodes[0].name = "\xff\xfe\"\\\n";

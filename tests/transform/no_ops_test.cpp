@@ -263,5 +263,23 @@ TEST(RemoveNeutralArithmetic, StaysWhereItMeansSomething) {
       << "negation, reciprocal, other numbers, a wider shape, integers";
 }
 
+// A provider for integer hardware finds DequantizeLinear, operator, QuantizeLinear and claims the three.
+TEST(RemoveNoOpShapeChange, StaysInTheMiddleOfAQuantizedUnit) {
+  const std::string head = R"(
+    in    q: uint8[2,3]
+    const scale: float = 0.5
+    const other: float = 0.25
+    const zero: uint8 = 3
+    const shape: int64[2] = 2 3
+    d:float[2,3] = DequantizeLinear(q, scale, zero)
+    r:float[2,3] = Reshape(d, shape)
+  )";
+  EXPECT_FALSE(
+      Apply(MakeRemoveNoOpShapeChange(), head + "y:uint8[2,3] = QuantizeLinear(r, other, zero)\nout y").changed);
+  EXPECT_TRUE(Apply(MakeRemoveNoOpShapeChange(), head + "y:uint8[2,3] = QuantizeLinear(r, scale, zero)\nout y").changed)
+      << "quantising undoes dequantising: all three go";
+  EXPECT_TRUE(Apply(MakeRemoveNoOpShapeChange(), head + "y:float[2,3] = Relu(r)\nout y").changed) << "no unit";
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -18,6 +18,7 @@ class BasicRule : public RewriteRule {
   std::string_view name() const override { return name_; }
   TransformLevel level() const override { return level_; }
   std::vector<std::string_view> operators() const override { return operators_; }
+  bool tells_history() const override { return true; }
 
  private:
   std::string_view name_;

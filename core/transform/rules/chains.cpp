@@ -52,13 +52,13 @@ class MergeCasts final : public BasicRule {
  public:
   MergeCasts() : BasicRule("MergeCasts", {"Cast"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const Node* first = ProducedBy(node.input(0), "Cast");
     if (first == nullptr || !HasOnlyAttributes(node, {"to"}) || !HasOnlyAttributes(*first, {"to"})) return false;
     const auto between = static_cast<DataType>(first->IntAttribute("to", 0));
     if (!HoldsExactly(between, ElementType(first->input(0)))) return false;
     if (!FormatOf(static_cast<DataType>(node.IntAttribute("to", 0)))) return false;
-    graph.ReplaceInput(&node, 0, first->input(0));
+    TakeOver(graph, node, *first, context);
     return true;
   }
 };
@@ -67,7 +67,7 @@ class MergeTransposes final : public BasicRule {
  public:
   MergeTransposes() : BasicRule("MergeTransposes", {"Transpose"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const Node* first = ProducedBy(node.input(0), "Transpose");
     if (first == nullptr) return false;
     const auto inner = Permutation(*first);
@@ -75,7 +75,7 @@ class MergeTransposes final : public BasicRule {
     if (!inner || !outer || inner->size() != outer->size()) return false;
     std::vector<int64_t> merged;
     for (const int64_t axis : *outer) merged.push_back((*inner)[static_cast<size_t>(axis)]);
-    graph.ReplaceInput(&node, 0, first->input(0));
+    TakeOver(graph, node, *first, context);
     node.SetAttribute(Attribute::Ints("perm", std::move(merged)));
     return true;
   }
@@ -103,15 +103,16 @@ class MergeReshapes final : public BasicRule {
  public:
   MergeReshapes() : BasicRule("MergeReshapes", {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const Node* first = nullptr;
     for (const std::string_view op_type : operators()) {
       if (first == nullptr) first = ProducedBy(node.input(0), op_type);
     }
     if (first == nullptr || first->input(0) == nullptr) return false;
-    if (SameStaticShape(first->input(0), node.output(0)) && BypassNode(graph, node, first->input(0))) return true;
+    if (SameStaticShape(first->input(0), node.output(0)) && BypassNode(graph, node, first->input(0), context))
+      return true;
     if (!node.Is("Reshape") || !NamesEveryDimension(node)) return false;
-    graph.ReplaceInput(&node, 0, first->input(0));
+    TakeOver(graph, node, *first, context);
     return true;
   }
 

@@ -42,6 +42,7 @@ class FoldConstants final : public Transform {
  public:
   std::string_view name() const override { return "FoldConstants"; }
   TransformLevel level() const override { return TransformLevel::kBasic; }
+  bool tells_history() const override { return true; }
 
   bool Apply(Graph& graph, const TransformContext& context) override {
     bool changed = false;
@@ -58,12 +59,12 @@ class FoldConstants final : public Transform {
     if (node.Is("Constant")) {
       std::vector<ConstantPtr> data;
       data.push_back(DataOf(node));
-      return ReplaceByConstants(graph, node, std::move(data));
+      return ReplaceByConstants(graph, node, std::move(data), context);
     }
     if (!context.evaluate || !CanFold(node, context)) return false;
     std::vector<ConstantPtr> results;
     if (!context.evaluate(node, &results) || !AreAsDeclared(node, results, context)) return false;
-    return ReplaceByConstants(graph, node, std::move(results));
+    return ReplaceByConstants(graph, node, std::move(results), context);
   }
 
   static bool CanFold(const Node& node, const TransformContext& context) {

@@ -63,8 +63,9 @@ class MergeCommonSubexpressions final : public Transform {
  public:
   std::string_view name() const override { return "MergeCommonSubexpressions"; }
   TransformLevel level() const override { return TransformLevel::kBasic; }
+  bool tells_history() const override { return true; }
 
-  bool Apply(Graph& graph, const TransformContext&) override {
+  bool Apply(Graph& graph, const TransformContext& context) override {
     std::unordered_map<size_t, std::vector<Node*>> seen;
     seen.reserve(graph.node_count());
     bool changed = false;
@@ -78,14 +79,14 @@ class MergeCommonSubexpressions final : public Transform {
         if (same_hash.size() < 32) same_hash.push_back(node);
         continue;
       }
-      changed |= Merge(graph, **twin, *node);
+      changed |= Merge(graph, **twin, *node, context);
     }
     return changed;
   }
 
  private:
   // A graph output must keep its name, so its node stays.
-  static bool Merge(Graph& graph, const Node& kept, Node& removed) {
+  static bool Merge(Graph& graph, const Node& kept, Node& removed, const TransformContext& context) {
     const std::vector<ValueDef*> outputs = removed.outputs();
     for (const ValueDef* output : outputs) {
       if (output != nullptr && output->IsOutput()) return false;
@@ -93,6 +94,7 @@ class MergeCommonSubexpressions final : public Transform {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] != nullptr) graph.ReplaceAllUses(outputs[i], kept.outputs()[i]);
     }
+    if (context.history != nullptr) context.history->Removed(removed, Fate::kMerged, ReportedName(kept));
     graph.RemoveNode(&removed);
     for (ValueDef* output : outputs) {
       if (output != nullptr) graph.RemoveValue(output);

@@ -4,6 +4,7 @@
 
 #include "core/transform/edit.h"
 #include "core/transform/rules/basic_rule.h"
+#include "core/transform/rules/quantization.h"
 #include "core/transform/rules/rules.h"
 
 namespace epiphyte::core {
@@ -13,13 +14,27 @@ bool AllAre(const std::optional<std::vector<int64_t>>& values, int64_t expected)
   return values && std::all_of(values->begin(), values->end(), [=](int64_t value) { return value == expected; });
 }
 
+// Providers for integer hardware claim an operator together with the nodes that dequantise its input and quantise its
+// output. Without the operator the two would be left over, unless they undo each other.
+bool IsMiddleOfQuantizedUnit(const Node& node) {
+  const Node* dequantize = ProducedBy(node.input(0), "DequantizeLinear");
+  const ValueDef* output = node.output(0);
+  if (dequantize == nullptr || output == nullptr || output->consumers().size() != 1 || output->IsOutput()) return false;
+  const Node& quantize = *output->consumers()[0];
+  return quantize.Is("QuantizeLinear") && quantize.input(0) == output && !Undoes(quantize, *dequantize);
+}
+
+bool Bypass(Graph& graph, Node& node, ValueDef* source, const TransformContext& context) {
+  return !IsMiddleOfQuantizedUnit(node) && BypassNode(graph, node, source, context);
+}
+
 // Identity, and variadic operators of one input.
 class RemoveIdentity final : public BasicRule {
  public:
   RemoveIdentity() : BasicRule("RemoveIdentity", {"Identity", "Concat", "Sum", "Max", "Min", "Mean"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
-    return node.inputs().size() == 1 && BypassNode(graph, node, node.input(0));
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
+    return node.inputs().size() == 1 && Bypass(graph, node, node.input(0), context);
   }
 };
 
@@ -28,9 +43,9 @@ class RemoveDropout final : public BasicRule {
  public:
   RemoveDropout() : BasicRule("RemoveDropout", {"Dropout"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     if (node.input(2) != nullptr && UniformValue(ConstantInput(node, 2)) != 0.0) return false;
-    return BypassNode(graph, node, node.input(0));
+    return Bypass(graph, node, node.input(0), context);
   }
 };
 
@@ -38,11 +53,11 @@ class RemoveNoOpCast final : public BasicRule {
  public:
   RemoveNoOpCast() : BasicRule("RemoveNoOpCast", {"Cast", "CastLike"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const DataType from = ElementType(node.input(0));
     const DataType to =
         node.Is("Cast") ? static_cast<DataType>(node.IntAttribute("to", 0)) : ElementType(node.input(1));
-    return from != DataType::kUndefined && from == to && BypassNode(graph, node, node.input(0));
+    return from != DataType::kUndefined && from == to && Bypass(graph, node, node.input(0), context);
   }
 };
 
@@ -52,8 +67,8 @@ class RemoveNoOpShapeChange final : public BasicRule {
   RemoveNoOpShapeChange()
       : BasicRule("RemoveNoOpShapeChange", {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
-    return SameStaticShape(node.input(0), node.output(0)) && BypassNode(graph, node, node.input(0));
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
+    return SameStaticShape(node.input(0), node.output(0)) && Bypass(graph, node, node.input(0), context);
   }
 };
 
@@ -62,11 +77,11 @@ class RemoveNoOpMovement final : public BasicRule {
  public:
   RemoveNoOpMovement() : BasicRule("RemoveNoOpMovement", {"Transpose", "Slice", "Pad"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const bool stays = node.Is("Transpose") ? IsIdentityTranspose(node)
                        : node.Is("Slice")   ? IsWholeSlice(node)
                                             : IsEmptyPad(node);
-    return stays && BypassNode(graph, node, node.input(0));
+    return stays && Bypass(graph, node, node.input(0), context);
   }
 
  private:
@@ -99,7 +114,7 @@ class RemoveNeutralArithmetic final : public BasicRule {
  public:
   RemoveNeutralArithmetic() : BasicRule("RemoveNeutralArithmetic", {"Add", "Sub", "Mul", "Div"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const double neutral = node.Is("Add") || node.Is("Sub") ? 0.0 : 1.0;
     const bool commutes = node.Is("Add") || node.Is("Mul");
     for (const size_t constant : {size_t{1}, size_t{0}}) {
@@ -107,7 +122,7 @@ class RemoveNeutralArithmetic final : public BasicRule {
       const ValueDef* data = node.input(1 - constant);
       if (!IsFloatingPoint(ElementType(data)) || !KeepsShape(node, constant)) continue;
       if (UniformValue(ConstantInput(node, constant)) != neutral) continue;
-      if (BypassNode(graph, node, node.input(1 - constant))) return true;
+      if (Bypass(graph, node, node.input(1 - constant), context)) return true;
     }
     return false;
   }

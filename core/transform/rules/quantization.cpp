@@ -3,6 +3,7 @@
 
 #include "core/transform/edit.h"
 #include "core/transform/rules/basic_rule.h"
+#include "core/transform/rules/quantization.h"
 #include "core/transform/rules/rules.h"
 
 namespace epiphyte::core {
@@ -18,22 +19,28 @@ bool SameConstant(const Node& a, const Node& b, size_t index) {
           (left->byte_size() == 0 || std::memcmp(left->data(), right->data(), left->byte_size()) == 0));
 }
 
+}  // namespace
+
+bool Undoes(const Node& quantize, const Node& dequantize) {
+  if (!SameConstant(quantize, dequantize, 1) || !SameConstant(quantize, dequantize, 2)) return false;
+  for (const auto& [name, fallback] : {std::pair{"axis", int64_t{1}}, {"block_size", int64_t{0}}}) {
+    if (quantize.IntAttribute(name, fallback) != dequantize.IntAttribute(name, fallback)) return false;
+  }
+  const DataType type = ElementType(dequantize.input(0));
+  return type != DataType::kUndefined && type == ElementType(quantize.output(0));
+}
+
+namespace {
+
 // QuantizeLinear(DequantizeLinear(q)) is q when both have the same scale and zero point; so the second pair of
 // Q-DQ-Q-DQ goes.
 class RemoveRequantization final : public BasicRule {
  public:
   RemoveRequantization() : BasicRule("RemoveRequantization", {"QuantizeLinear"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const Node* dequantize = ProducedBy(node.input(0), "DequantizeLinear");
-    if (dequantize == nullptr || !SameConstant(node, *dequantize, 1) || !SameConstant(node, *dequantize, 2))
-      return false;
-    for (const auto& [name, fallback] : {std::pair{"axis", int64_t{1}}, {"block_size", int64_t{0}}}) {
-      if (node.IntAttribute(name, fallback) != dequantize->IntAttribute(name, fallback)) return false;
-    }
-    const DataType type = ElementType(dequantize->input(0));
-    if (type == DataType::kUndefined || type != ElementType(node.output(0))) return false;
-    return BypassNode(graph, node, dequantize->input(0));
+    return dequantize != nullptr && Undoes(node, *dequantize) && BypassNode(graph, node, dequantize->input(0), context);
   }
 };
 

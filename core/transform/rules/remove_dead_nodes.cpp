@@ -14,13 +14,15 @@ class RemoveDeadNodes final : public Transform {
  public:
   std::string_view name() const override { return "RemoveDeadNodes"; }
   TransformLevel level() const override { return TransformLevel::kBasic; }
+  bool tells_history() const override { return true; }
 
-  bool Apply(Graph& graph, const TransformContext&) override {
+  bool Apply(Graph& graph, const TransformContext& context) override {
     bool changed = false;
     const std::vector<Node*> order = graph.TopologicalOrder();
     for (auto node = order.rbegin(); node != order.rend(); ++node) {
       const std::vector<ValueDef*> outputs = (*node)->outputs();
       if (HasSideEffects(**node) || !std::all_of(outputs.begin(), outputs.end(), IsUnused)) continue;
+      if (context.history != nullptr) context.history->Removed(**node, Fate::kDead);
       graph.RemoveNode(*node);
       for (ValueDef* output : outputs) {
         if (output != nullptr) graph.RemoveValue(output);

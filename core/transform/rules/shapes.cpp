@@ -30,10 +30,11 @@ bool AllKnown(const std::vector<int64_t>& dims) {
   return std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
 }
 
-bool ReplaceByIntegers(Graph& graph, Node& node, std::vector<int64_t> dims, const std::vector<int64_t>& values) {
+bool ReplaceByIntegers(Graph& graph, Node& node, std::vector<int64_t> dims, const std::vector<int64_t>& values,
+                       const TransformContext& context) {
   std::vector<ConstantPtr> result;
   result.push_back(Constant::Copy(DataType::kInt64, std::move(dims), values.data(), values.size() * sizeof(int64_t)));
-  return ReplaceByConstants(graph, node, std::move(result));
+  return ReplaceByConstants(graph, node, std::move(result), context);
 }
 
 // Shape and Size of a tensor whose dimensions are known.
@@ -41,13 +42,14 @@ class FoldShape final : public BasicRule {
  public:
   FoldShape() : BasicRule("FoldShape", {"Shape", "Size"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     if (node.Is("Size")) {
       const auto dims = StaticShape(node.input(0));
-      return dims && ReplaceByIntegers(graph, node, {}, {static_cast<int64_t>(ElementCount(*dims))});
+      return dims && ReplaceByIntegers(graph, node, {}, {static_cast<int64_t>(ElementCount(*dims))}, context);
     }
     const auto dims = KnownDimensions(node);
-    return dims && AllKnown(*dims) && ReplaceByIntegers(graph, node, {static_cast<int64_t>(dims->size())}, *dims);
+    return dims && AllKnown(*dims) &&
+           ReplaceByIntegers(graph, node, {static_cast<int64_t>(dims->size())}, *dims, context);
   }
 };
 
@@ -56,15 +58,15 @@ class FoldPartOfShape final : public BasicRule {
  public:
   FoldPartOfShape() : BasicRule("FoldPartOfShape", {"Gather", "Slice"}) {}
 
-  bool Apply(Graph& graph, Node& node, const TransformContext&) override {
+  bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const Node* shape = ProducedBy(node.input(0), "Shape");
     const auto dims = shape != nullptr ? KnownDimensions(*shape) : std::nullopt;
     if (!dims) return false;
-    return node.Is("Gather") ? FoldGather(graph, node, *dims) : FoldSlice(graph, node, *dims);
+    return node.Is("Gather") ? FoldGather(graph, node, *dims, context) : FoldSlice(graph, node, *dims, context);
   }
 
  private:
-  static bool FoldGather(Graph& graph, Node& node, const std::vector<int64_t>& dims) {
+  static bool FoldGather(Graph& graph, Node& node, const std::vector<int64_t>& dims, const TransformContext& context) {
     const Constant* indices = ConstantInput(node, 1);
     const auto picked = Integers(indices);
     if (!picked || node.IntAttribute("axis", 0) != 0) return false;
@@ -74,10 +76,10 @@ class FoldPartOfShape final : public BasicRule {
       if (index < 0 || index >= static_cast<int64_t>(dims.size())) return false;
       values.push_back(dims[static_cast<size_t>(index)]);
     }
-    return AllKnown(values) && ReplaceByIntegers(graph, node, indices->dims(), values);
+    return AllKnown(values) && ReplaceByIntegers(graph, node, indices->dims(), values, context);
   }
 
-  static bool FoldSlice(Graph& graph, Node& node, const std::vector<int64_t>& dims) {
+  static bool FoldSlice(Graph& graph, Node& node, const std::vector<int64_t>& dims, const TransformContext& context) {
     if (node.since_version() < 10) return false;
     const auto starts = Integers(ConstantInput(node, 1));
     const auto ends = Integers(ConstantInput(node, 2));
@@ -90,7 +92,7 @@ class FoldPartOfShape final : public BasicRule {
     const int64_t begin = bound(starts->front());
     const int64_t end = std::max(begin, bound(ends->front()));
     const std::vector<int64_t> values(dims.begin() + begin, dims.begin() + end);
-    return AllKnown(values) && ReplaceByIntegers(graph, node, {static_cast<int64_t>(values.size())}, values);
+    return AllKnown(values) && ReplaceByIntegers(graph, node, {static_cast<int64_t>(values.size())}, values, context);
   }
 };
 

@@ -33,6 +33,7 @@ class ShareConstants final : public Transform {
  public:
   std::string_view name() const override { return "ShareConstants"; }
   TransformLevel level() const override { return TransformLevel::kBasic; }
+  bool tells_history() const override { return true; }
 
   bool Apply(Graph& graph, const TransformContext&) override {
     std::unordered_map<std::string, ValueDef*> first_of;

@@ -1,4 +1,4 @@
-// Placement: which provider has which node, and why others declined.
+// Placement: which provider has which node, why others declined, and where the model's other nodes went.
 //
 //   epiphyte::Placement placement = epiphyte::Placement::Of(environment, "model.onnx");
 //   std::cout << placement.Summary() << '\n';  // "412 nodes: vulkan 380 in 3 partitions, cpu 32 in 4 partitions"
@@ -36,6 +36,17 @@ struct NodePlacement {
   std::vector<Decline> declines;
 };
 
+// A node of the model that was gone before providers were asked.
+struct RemovedNode {
+  std::string graph;
+  std::string name;
+  std::string op_type;
+  std::string domain;
+  std::string fate;  // folded, merged, bypassed, dead, inlined, rewritten
+  std::string into;  // the constant, the node or the value instead, the transform that rewrote it; may be ""
+  std::string text;  // "merged with node 'x'"
+};
+
 // Immutable, cheap to copy. Thread-safe.
 class EPIPHYTE_API Placement {
  public:
@@ -44,11 +55,15 @@ class EPIPHYTE_API Placement {
                       const SessionOptions& options = {});
 
   std::vector<NodePlacement> nodes() const;
+  // With nodes(), every node of the model; nodes() may have some of inlined functions besides.
+  std::vector<RemovedNode> removed() const;
   // Names of the providers that have nodes, in order of their first one.
   std::vector<std::string> providers() const;
   std::vector<std::string> warnings() const;
 
   std::string Summary() const;
+  // "9 more nodes of the model: 6 folded, 2 merged, 1 dead"; "" when none was removed.
+  std::string RemovedSummary() const;
   std::string ToJson() const;
   // A picture of the graph, coloured by provider, in graphviz's language.
   std::string ToDot() const;

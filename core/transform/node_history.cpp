@@ -1,0 +1,78 @@
+#include "core/transform/node_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/graph/graph_path.h"
+
+namespace epiphyte::core {
+
+std::string_view FateName(Fate fate) {
+  switch (fate) {
+    case Fate::kFolded: return "folded";
+    case Fate::kMerged: return "merged";
+    case Fate::kBypassed: return "bypassed";
+    case Fate::kDead: return "dead";
+    case Fate::kInlined: return "inlined";
+    case Fate::kRewritten: return "rewritten";
+  }
+  return "";
+}
+
+std::string RemovedNode::Describe() const {
+  switch (fate) {
+    case Fate::kFolded: return fmt::format("folded into constant '{}'", into);
+    case Fate::kMerged: return fmt::format("merged with node '{}'", into);
+    case Fate::kBypassed: return fmt::format("bypassed: gives its input '{}' on", into);
+    case Fate::kDead: return "dead: no output depends on it";
+    case Fate::kInlined: return "inlined: the nodes of its function took its place";
+    case Fate::kRewritten: return fmt::format("rewritten by '{}'", into);
+  }
+  return {};
+}
+
+std::string ReportedName(const Node& node) {
+  if (!node.name().empty()) return node.name();
+  for (const ValueDef* output : node.outputs()) {
+    if (output != nullptr) return output->name();
+  }
+  return {};
+}
+
+void NodeHistory::Removed(const Node& node, Fate fate, std::string into) {
+  if (const auto absorbed = absorbed_.find(&node); absorbed != absorbed_.end()) {
+    if (fate == Fate::kDead) {
+      fate = Fate::kMerged;
+      into = std::move(absorbed->second);
+    }
+    absorbed_.erase(absorbed);
+  }
+  removed_.push_back({PathOf(node.graph()), node.name(), node.op_type(), node.domain(), fate, into});
+  addresses_.push_back(&node);
+  for (const Graph* body : node.subgraphs()) {
+    for (const std::unique_ptr<Node>& inner : body->nodes()) {
+      if (inner != nullptr) Removed(*inner, fate, into);
+    }
+  }
+}
+
+void NodeHistory::Rewritten(RemovedNode node) {
+  removed_.push_back(std::move(node));
+  addresses_.push_back(nullptr);
+}
+
+void NodeHistory::Absorbed(const Node& node, const Node& by) { absorbed_[&node] = ReportedName(by); }
+
+bool NodeHistory::Knows(const Node* node, size_t since) const {
+  return std::find(addresses_.begin() + static_cast<ptrdiff_t>(since), addresses_.end(), node) != addresses_.end();
+}
+
+std::vector<RemovedNode> NodeHistory::Take() {
+  addresses_.clear();
+  absorbed_.clear();
+  return std::exchange(removed_, {});
+}
+
+}  // namespace epiphyte::core

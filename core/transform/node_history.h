@@ -1,0 +1,65 @@
+// NodeHistory: what became of the nodes of a model that are in its graph no more, for the placement report.
+//
+//   NodeHistory history;
+//   pipeline.Run(graph, level, {.history = &history});
+//   for (const RemovedNode& node : history.Take()) std::cout << node.name << ": " << node.Describe() << '\n';
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+enum class Fate {
+  kFolded,     // computed before the run
+  kMerged,     // another node computes what it did
+  kBypassed,   // its result was its input
+  kDead,       // no output depends on it
+  kInlined,    // a function's call; the nodes of its body took its place
+  kRewritten,  // by a transform that doesn't tell more
+};
+// "folded", "merged", …
+std::string_view FateName(Fate fate);
+
+struct RemovedNode {
+  std::string graph;  // path of nested graphs, as in NodePlacement
+  std::string name;
+  std::string op_type;
+  std::string domain;
+  Fate fate = Fate::kDead;
+  std::string into;  // the constant, the node, the value instead, or the transform; else ""
+
+  // "merged with node 'x'"
+  std::string Describe() const;
+};
+
+// Thread-compatible.
+class NodeHistory {
+ public:
+  // Called before the node is taken out of its graph. The nodes of its nested graphs go with it.
+  void Removed(const Node& node, Fate fate, std::string into = {});
+  // A node that is gone already.
+  void Rewritten(RemovedNode node);
+  // `by` computes now what `node` did for it. Should nothing else need `node`, it is told as merged, not as dead.
+  void Absorbed(const Node& node, const Node& by);
+
+  size_t size() const { return removed_.size(); }
+  // Whether the node at this address was told of as the entry `since` or a later one.
+  bool Knows(const Node* node, size_t since) const;
+  std::vector<RemovedNode> Take();
+
+ private:
+  std::vector<RemovedNode> removed_;
+  std::vector<const Node*> addresses_;  // of removed_: only to be compared
+  std::unordered_map<const Node*, std::string> absorbed_;
+};
+
+// By what reports call a node: its name, or what it makes if it has none.
+std::string ReportedName(const Node& node);
+
+}  // namespace epiphyte::core
