@@ -48,8 +48,6 @@ std::string Text(const Node& node, std::string_view name) {
 
 }  // namespace
 
-bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
-
 std::string NodePath(const Node& node) {
   std::string path = node.name();
   const Graph* graph = &node.graph();

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/graph/context_node.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -38,7 +39,6 @@ struct EpContextAttributes {
   int64_t max_size = 0;
 };
 
-bool IsContextNode(const Node& node);
 // "loop/body/npu_0": the node's name after those of the nodes and attributes around it.
 std::string NodePath(const Node& node);
 // "EPContext node 'loop/body/npu_0' (source 'Npu', file 'm_npu.bin')": how messages name a node, whatever is wrong with

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/graph/context_node.h"
 #include "core/onnx/attribute_reader.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/proto_fields.h"
@@ -299,7 +300,7 @@ std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope
          kMaxAttributes);
   }
   attributes.reserve(node.attributes.size());
-  const bool is_ep_context = node.op_type == "EPContext" && node.domain == "com.microsoft";
+  const bool is_ep_context = node.op_type == kContextOp && node.domain == kContextDomain;
   const auto read_graph = [&](std::string_view bytes) { return ReadSubgraph(bytes, scope); };
   const auto read = [&](std::string_view bytes) {
     return ReadAttribute(bytes, node.Label(), is_ep_context, tensors_, read_graph);

@@ -1,6 +1,7 @@
 #include "core/onnx/graph_writer.h"
 
 #include "core/base/error.h"
+#include "core/graph/context_node.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/schema.h"
 
@@ -44,7 +45,7 @@ void WriteEntry(uint32_t field, std::string_view key, std::string_view value, Wi
 // The reader keeps a long EPContext payload as a tensor; in the file it is a string.
 bool IsPayload(const Node& node, const Attribute& attribute) {
   return attribute.type() == AttributeType::kTensor && attribute.name() == "ep_cache_context" &&
-         node.Is("EPContext", "com.microsoft") && attribute.t()->type() == DataType::kUint8;
+         IsContextNode(node) && attribute.t()->type() == DataType::kUint8;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/graph/context_node.h"
 #include "core/graph/graph_path.h"
 #include "core/partition/convex_groups.h"
 
@@ -13,7 +14,6 @@ namespace {
 // Above this a picture can't be looked at, and edges would cost more than the report itself.
 constexpr size_t kLargestPicture = 5000;
 
-bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
 bool IsHostOperator(const Node& node) { return node.Is("If") || node.Is("Loop") || node.Is("Scan"); }
 
 // An EPContext node is loaded, not compiled, so whatever holds one stays with the core.

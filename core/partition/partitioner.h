@@ -48,8 +48,6 @@ struct Partition {
 
 inline constexpr std::string_view kPartitionOp = "Partition";
 inline constexpr std::string_view kPartitionDomain = "epiphyte.internal";
-inline constexpr std::string_view kContextOp = "EPContext";
-inline constexpr std::string_view kContextDomain = "com.microsoft";
 
 struct PartitionResult {
   std::vector<Partition> partitions;

@@ -11,7 +11,7 @@
 #include "core/base/memory_size.h"
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
-#include "core/runtime/context_cache.h"
+#include "core/cache/context_cache.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {

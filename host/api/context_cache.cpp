@@ -1,6 +1,6 @@
 #include "epiphyte/context_cache.hpp"
 
-#include "core/runtime/context_cache_folder.h"
+#include "core/cache/cache_folder.h"
 #include "host/api/access.h"
 
 namespace epiphyte {

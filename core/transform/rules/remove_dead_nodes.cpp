@@ -1,6 +1,7 @@
 // Dead nodes: what no graph output depends on is removed, with the constants that only it needed.
 #include <algorithm>
 
+#include "core/graph/context_node.h"
 #include "core/transform/edit.h"
 #include "core/transform/rules/rules.h"
 
@@ -8,7 +9,7 @@ namespace epiphyte::core {
 namespace {
 
 // An EP context may hold the data of others even when nothing reads its outputs.
-bool HasSideEffects(const Node& node) { return node.op_type() == "EPContext"; }
+bool HasSideEffects(const Node& node) { return IsContextNode(node); }
 
 class RemoveDeadNodes final : public Transform {
  public:

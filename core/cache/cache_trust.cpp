@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache_trust.h"
+#include "core/cache/cache_trust.h"
 
 #include <sys/random.h>
 #include <sys/stat.h>

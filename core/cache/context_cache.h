@@ -1,10 +1,10 @@
 // ContextCache: compiles a model on its first use and loads what was compiled ever after (session.context_cache_dir).
 //
-// A plain model is looked up by its key (context_cache_key.h). Is there an entry, the session is made from the context
+// A plain model is looked up by its key (cache_key.h). Is there an entry, the session is made from the context
 // model in it. Else the model is compiled, as with ep.context_enable=1, and what came out becomes an entry; of several
 // processes or threads that want the same, one compiles and the others wait for it. An entry that can't be loaded is
 // compiled again and replaced, and so is one that somebody else may have written; a folder that others can write isn't
-// used (context_cache_trust.h). Whatever happens to the cache, the session works: in the worst case uncached, with a
+// used (cache_trust.h). Whatever happens to the cache, the session works: in the worst case uncached, with a
 // warning in the log.
 //
 //   if (ContextCache::IsAskedFor(options)) {
@@ -21,8 +21,8 @@
 #include <string>
 
 #include "core/base/thread_pool.h"
-#include "core/runtime/context_cache_folder.h"
-#include "core/runtime/context_cache_key.h"
+#include "core/cache/cache_folder.h"
+#include "core/cache/cache_key.h"
 #include "core/runtime/session.h"
 
 namespace epiphyte::core {
@@ -38,10 +38,9 @@ class ContextCache {
     std::optional<ContextOutput> written;
     std::string failure;  // why no context model could be written, although the session is ready
   };
-  // Makes the session. With `for_cache` the fallback provider's partitions become contexts too, and a context model that
-  // can't be written is no error but a `failure`. Called again with something else after it has thrown.
-  using OpenModel =
-      std::function<Opened(const ModelSource& source, const SessionOptions& options, bool for_cache)>;
+  // Makes the session. With `for_cache` the fallback provider's partitions become contexts too, and a context model
+  // that can't be written is no error but a `failure`. Called again with something else after it has thrown.
+  using OpenModel = std::function<Opened(const ModelSource& source, const SessionOptions& options, bool for_cache)>;
 
   // Throws what `open` throws for the model itself.
   void Open(const ModelSource& source, const OpenModel& open);

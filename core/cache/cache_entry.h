@@ -3,7 +3,7 @@
 //   model_ctx.onnx   model_cpu.bin …   entry.json   used
 //
 // entry.json holds the facts that the key is made of, size and digest of each file, and over all that a digest and a
-// keyed one (context_cache_trust.h): nothing in the folder can change unseen, nor become the entry of another key. A
+// keyed one (cache_trust.h): nothing in the folder can change unseen, nor become the entry of another key. A
 // session that opens the entry compares the context model; payloads have digests in there, which are compared when they
 // are loaded. The time of `used` is when a session last used the entry.
 #pragma once
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/base/thread_pool.h"
-#include "core/runtime/context_cache_trust.h"
+#include "core/cache/cache_trust.h"
 
 namespace epiphyte::core {
 
@@ -36,7 +36,7 @@ struct CacheRecord {
   struct File {
     std::string name;
     uint64_t size = 0;
-    std::string digest;  // see context_cache_digest.h
+    std::string digest;  // see cache_digest.h
   };
   std::string key;
   std::string model;                   // the source model's name, for people

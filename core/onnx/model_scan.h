@@ -1,4 +1,4 @@
-// Model scan: what the context cache has to know of a model before it can be found in the cache, without reading it.
+// Model scan: which files a model refers to, and whether it has EPContext nodes, without reading it into a graph.
 #pragma once
 
 #include <set>

@@ -1,7 +1,7 @@
 // The context cache: compiled on first use, loaded ever after, and what makes two uses the same.
 #include <algorithm>
 
-#include "tests/runtime/context_cache_fixture.h"
+#include "tests/cache/cache_fixture.h"
 
 namespace epiphyte::test {
 namespace {

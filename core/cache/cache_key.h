@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/thread_pool.h"
-#include "core/runtime/context_cache_digest.h"
-#include "core/runtime/context_cache_entry.h"
+#include "core/cache/cache_digest.h"
+#include "core/cache/cache_entry.h"
 #include "core/runtime/session.h"
 
 namespace epiphyte::core {

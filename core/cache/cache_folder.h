@@ -1,9 +1,9 @@
 // Cache folder: the context cache on disk, shared by any number of processes.
 //
-//   DIR/<first 2 digits>/<key>/…       an entry, see context_cache_entry.h
+//   DIR/<first 2 digits>/<key>/…       an entry, see cache_entry.h
 //   DIR/<first 2 digits>/<key>.lock    while the entry is being made
 //   DIR/tmp-<process>-<number>/        an entry on its way in, or out
-//   DIR/secret                         see context_cache_trust.h
+//   DIR/secret                         see cache_trust.h
 //
 // Folders are made for their owner alone.
 //
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/unfinished.h"
-#include "core/runtime/context_cache_entry.h"
+#include "core/cache/cache_entry.h"
 
 namespace epiphyte::core {
 

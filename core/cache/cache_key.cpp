@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache_key.h"
+#include "core/cache/cache_key.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
 #include "core/context/seal.h"
+#include "core/onnx/model_scan.h"
 #include "core/registry/module.h"
-#include "core/runtime/context_cache_scan.h"
 #include "core/runtime/provider_list.h"
 
 namespace epiphyte::core {

@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache_lock.h"
+#include "core/cache/cache_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

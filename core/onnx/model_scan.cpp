@@ -1,9 +1,9 @@
-#include "core/runtime/context_cache_scan.h"
+#include "core/onnx/model_scan.h"
 
 #include "core/base/error.h"
+#include "core/graph/context_node.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/wire_reader.h"
-#include "core/partition/partitioner.h"
 
 namespace epiphyte::core {
 namespace {

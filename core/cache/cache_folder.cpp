@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache_folder.h"
+#include "core/cache/cache_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/folder_names.h"
 #include "core/base/staged_file.h"
-#include "core/runtime/context_cache_lock.h"
+#include "core/cache/cache_lock.h"
 
 namespace epiphyte::core {
 namespace {

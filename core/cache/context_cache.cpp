@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache.h"
+#include "core/cache/context_cache.h"
 
 #include <ctime>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/folder_names.h"
 #include "core/base/log.h"
-#include "core/runtime/context_cache_lock.h"
+#include "core/cache/cache_lock.h"
 
 namespace epiphyte::core {
 namespace {

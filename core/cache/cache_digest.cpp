@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache_digest.h"
+#include "core/cache/cache_digest.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -28,8 +28,7 @@ struct Piece {
 
 class Descriptor {
  public:
-  explicit Descriptor(const std::filesystem::path& file)
-      : fd_(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  explicit Descriptor(const std::filesystem::path& file) : fd_(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~Descriptor() {
     if (fd_ >= 0) close(fd_);
   }

@@ -1,4 +1,4 @@
-#include "core/runtime/context_cache_entry.h"
+#include "core/cache/cache_entry.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,10 +15,10 @@
 #include "core/base/safe_path.h"
 #include "core/base/small_file.h"
 #include "core/base/staged_file.h"
+#include "core/cache/cache_digest.h"
 #include "core/context/context_model.h"
 #include "core/context/seal.h"
 #include "core/onnx/model_reader.h"
-#include "core/runtime/context_cache_digest.h"
 
 namespace epiphyte::core {
 namespace {

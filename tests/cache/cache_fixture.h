@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cache/cache_folder.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/model_writer.h"
-#include "core/runtime/context_cache_folder.h"
 #include "core/runtime/session.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
@@ -59,7 +59,9 @@ class ContextCacheTest : public testing::Test {
     return RunOn(session, {2, 3}, kInput);
   }
 
-  std::vector<core::CacheFolder::Entry> Entries(bool verify = true) const { return core::CacheFolder(cache_).List(verify); }
+  std::vector<core::CacheFolder::Entry> Entries(bool verify = true) const {
+    return core::CacheFolder(cache_).List(verify);
+  }
   core::CacheFolder::Entry OnlyEntry() const {
     auto entries = Entries();
     EXPECT_EQ(entries.size(), 1u);

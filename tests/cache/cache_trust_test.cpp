@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "core/base/thread_pool.h"
-#include "core/runtime/context_cache.h"
-#include "core/runtime/context_cache_trust.h"
-#include "tests/runtime/context_cache_fixture.h"
+#include "core/cache/cache_trust.h"
+#include "core/cache/context_cache.h"
+#include "tests/cache/cache_fixture.h"
 
 namespace epiphyte::test {
 namespace {

@@ -11,8 +11,8 @@
 #include <functional>
 #include <thread>
 
-#include "core/runtime/context_cache_lock.h"
-#include "tests/runtime/context_cache_fixture.h"
+#include "core/cache/cache_lock.h"
+#include "tests/cache/cache_fixture.h"
 
 namespace epiphyte::test {
 namespace {
@@ -224,7 +224,8 @@ TEST_F(ContextCacheTest, ASessionKeepsTheLimit) {
   for (int i = 1; i < 300000; ++i) weights += ",1";
   model_ = dir_.Write("big.onnx", OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]>\n"
                                                "g (float[2, 3] x) => (float[2, 100000] y)\n"
-                                               "<float[3, 100000] w = {" + weights + "}> { y = MatMul(x, w) }"));
+                                               "<float[3, 100000] w = {" +
+                                               weights + "}> { y = MatMul(x, w) }"));
   SessionOptions options = Options();
   options.Set("session.context_cache_max_mb", "1");
   testing::internal::CaptureStderr();
