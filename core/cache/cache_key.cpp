@@ -1,7 +1,6 @@
 #include "core/cache/cache_key.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 
@@ -20,28 +19,6 @@ namespace {
 
 // Changes when the same material no longer means the same entry.
 constexpr std::string_view kKeyVersion = "2";
-
-// Options that change what is loaded or written where, but not what is compiled. An option that isn't named here is
-// part of the key.
-constexpr auto kOutsideTheKey = std::to_array<std::string_view>({
-    "ep.context_embed_mode",
-    "ep.context_enable",
-    "ep.context_file_path",
-    "ep.context_model_external_initializers_file_name",
-    "ep.context_verify",
-    "ep.share_ep_contexts",
-    "ep.stop_share_ep_contexts",
-    "epiphyte.context_overwrite",
-    "epiphyte.share_group",
-    "session.context_cache_dir",
-    "session.context_cache_max_mb",
-    "session.disable_model_compile",
-    "session.fail_on_suboptimal_compiled_model",
-    "session.max_nodes",
-    "session.max_run_bytes",
-    "session.max_value_bytes",
-    "session.model_external_initializers_file_folder_path",
-});
 
 // Gathers facts.
 class Material {
@@ -105,8 +82,8 @@ void AddProvider(const ChosenProvider& provider, const std::string& library, Mat
   }
 }
 
-std::filesystem::path ExternalPath(const ModelSource& source, const SessionOptions& options, const std::string& name) {
-  const std::filesystem::path folder = options.Get("session.model_external_initializers_file_folder_path");
+std::filesystem::path ExternalPath(const ModelSource& source, const SessionConfig& config, const std::string& name) {
+  const std::filesystem::path& folder = config.external_data_folder;
   const std::string_view what = "external data";
   if (!folder.empty()) return ResolveInside(folder, name, what);
   if (source.in_memory) {
@@ -168,7 +145,7 @@ bool CacheKey::StillFits() const {
   });
 }
 
-std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionOptions& options,
+std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionConfig& config,
                                      ThreadPool* pool) {
   CacheKey key;
   Sources sources;
@@ -184,9 +161,9 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
     scan = ScanModel({reinterpret_cast<const char*>(file->data()), file->size()});
   }
   if (scan.has_context_nodes) return std::nullopt;
-  for (const std::string& name : scan.external_files) sources.AddFile(ExternalPath(source, options, name), &key);
+  for (const std::string& name : scan.external_files) sources.AddFile(ExternalPath(source, config, name), &key);
 
-  const std::vector<ChosenProvider> providers = ChooseProviders(catalog, options);
+  const std::vector<ChosenProvider> providers = ChooseProviders(catalog, config);
   const std::filesystem::path host = LibraryDigests::Shared().Host();
   Libraries libraries;
   libraries.Want(host, &sources);
@@ -207,11 +184,7 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
   material.Add("host", HostInfo()->host_version);
   material.Add("host library", libraries.Of(host));
   material.Add("threads", std::to_string(pool->wanted_threads()));
-  for (const OptionInfo& option : KnownSessionOptions()) {
-    if (std::find(kOutsideTheKey.begin(), kOutsideTheKey.end(), option.key) == kOutsideTheKey.end()) {
-      material.Add(option.key, options.Get(option.key));
-    }
-  }
+  for (const auto& [option, value] : config.compiling_options) material.Add(option, value);
   for (const ChosenProvider& provider : providers) {
     AddProvider(provider, libraries.Of(provider.plugin->library), &material);
     key.providers.push_back(fmt::format("{} {}", provider.plugin->name, provider.plugin->version));

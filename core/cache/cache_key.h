@@ -5,7 +5,6 @@
 // Names and times of files are not part of it, so a model that moves is still found.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,17 +14,11 @@
 #include "core/base/thread_pool.h"
 #include "core/cache/cache_digest.h"
 #include "core/cache/cache_entry.h"
-#include "core/runtime/session.h"
+#include "core/registry/catalog.h"
+#include "core/runtime/session_config.h"
+#include "core/runtime/session_parts.h"
 
 namespace epiphyte::core {
-
-// What a session is made from.
-struct ModelSource {
-  std::filesystem::path path;
-  bool in_memory = false;  // then `bytes`, and no path
-  const void* bytes = nullptr;
-  size_t size = 0;
-};
 
 struct CacheKey {
   std::string digest;  // 64 hex digits: KeyOf(facts)
@@ -43,7 +36,7 @@ struct CacheKey {
 // Nothing for a model that has EPContext nodes already. Throws when something that the key needs can't be read: a key
 // without it would be another one. Where that is the model, the session will fail over it and say it better; where it
 // is a library, the session works uncached.
-std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionOptions& options,
+std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionConfig& config,
                                      ThreadPool* pool);
 
 }  // namespace epiphyte::core

@@ -45,45 +45,41 @@ uint64_t SizeOf(const std::filesystem::path& folder) {
 
 }  // namespace
 
-ContextCache::ContextCache(Catalog& catalog, const SessionOptions& options, ThreadPool* pool)
-    : catalog_(catalog),
-      options_(options),
-      pool_(pool),
-      folder_(options.Get("session.context_cache_dir")),
-      trust_(folder_.path()),
-      max_bytes_(std::stoull(options.Get("session.context_cache_max_mb")) * kMegabyte) {
-  Exclude(options.GetBool("ep.context_enable"), "ep.context_enable=1",
+ContextCache::ContextCache(Catalog& catalog, const SessionConfig& config, ThreadPool* pool)
+    : catalog_(catalog), config_(config), pool_(pool), folder_(config.cache.folder), trust_(folder_.path()) {
+  Exclude(config.context.enable, "ep.context_enable=1",
           "set only one: the cache compiles by itself, ep.context_enable writes a context model of your own");
-  Exclude(options.GetBool("ep.share_ep_contexts"), "ep.share_ep_contexts=1",
+  Exclude(config.share.enable, "ep.share_ep_contexts=1",
           "set only one: sessions that share weights are compiled together with ep.context_enable");
-  Exclude(options.context_store != nullptr, "a context store",
+  Exclude(config.context_store != nullptr, "a context store",
           "set only one: the cache writes files, the store keeps contexts elsewhere");
 }
 
-SessionOptions ContextCache::WithoutCache() const {
-  SessionOptions options = options_;
-  options.Set("session.context_cache_dir", "");
-  return options;
+SessionConfig ContextCache::WithoutCache() const {
+  SessionConfig config = config_;
+  config.cache = {};
+  return config;
 }
 
-SessionOptions ContextCache::LoadingOptions() const {
-  SessionOptions options = WithoutCache();
+SessionConfig ContextCache::LoadingConfig() const {
+  SessionConfig config = WithoutCache();
   // These are about the source model.
-  options.Set("ep.context_file_path", "");
-  options.Set("session.model_external_initializers_file_folder_path", "");
+  config.context.file_path.clear();
+  config.external_data_folder.clear();
   // What a provider would rather compile again, the cache does compile again.
-  options.Set("session.fail_on_suboptimal_compiled_model", "1");
-  return options;
+  config.context.refuse_suboptimal = true;
+  return config;
 }
 
-SessionOptions ContextCache::CompilingOptions(const std::filesystem::path& model) const {
-  SessionOptions options = WithoutCache();
-  options.Set("ep.context_enable", "1");
-  options.Set("ep.context_embed_mode", "0");
-  options.Set("ep.context_file_path", model.string());
-  options.Set("ep.context_model_external_initializers_file_name", kCacheWeightsName);
-  options.Set("epiphyte.context_overwrite", "0");
-  return options;
+SessionConfig ContextCache::CompilingConfig(const std::filesystem::path& model) const {
+  SessionConfig config = WithoutCache();
+  config.context.enable = true;
+  config.context.for_cache = true;
+  config.context.embed = false;
+  config.context.file_path = model;
+  config.context.external_initializers = kCacheWeightsName;
+  config.context.overwrite = false;
+  return config;
 }
 
 void ContextCache::WarnUncached(std::string_view reason) const {
@@ -91,52 +87,55 @@ void ContextCache::WarnUncached(std::string_view reason) const {
       reason);
 }
 
-void ContextCache::Open(const ModelSource& source, const OpenModel& open) {
+Session ContextCache::Open(const ModelSource& source, const OpenModel& open) {
   std::optional<CacheKey> key;
   std::string reason = trust_.problem();
   if (reason.empty()) {
     try {
-      key = MakeCacheKey(catalog_, source, options_, pool_);
+      key = MakeCacheKey(catalog_, source, config_, pool_);
     } catch (const Error& error) {
       reason = error.message();
     }
   }
   if (!key) {
-    open(source, WithoutCache(), /*for_cache=*/false);
+    Session session = open(source, WithoutCache());
     // Where the model is what can't be read, the session has failed over it by now.
     if (!reason.empty()) WarnUncached(reason);
-    return;
+    return session;
   }
-  if (OpenEntry(*key, open) || OpenOrCompile(*key, source, open)) return;
-  open(source, WithoutCache(), /*for_cache=*/false);
+  if (std::optional<Session> loaded = OpenEntry(*key, open)) return std::move(*loaded);
+  if (std::optional<Session> compiled = OpenOrCompile(*key, source, open)) return std::move(*compiled);
+  return open(source, WithoutCache());
 }
 
-bool ContextCache::OpenEntry(const CacheKey& key, const OpenModel& open) {
+std::optional<Session> ContextCache::OpenEntry(const CacheKey& key, const OpenModel& open) {
   const std::filesystem::path entry = folder_.EntryPath(key.digest);
   problem_.clear();
-  if (!Exists(entry)) return false;
+  if (!Exists(entry)) return std::nullopt;
   const auto identity = IdentityOf(entry);
+  std::optional<Session> session;
   try {
     CheckCacheEntry(entry, key.digest, trust_, pool_);
-    open({entry / kCacheModelName}, LoadingOptions(), /*for_cache=*/false);
+    session.emplace(open({entry / kCacheModelName}, LoadingConfig()));
   } catch (const Error& error) {
     if (error.code() == StatusCode::kModelLoadCanceled) throw;
     // Removed or replaced while it was read: nothing is wrong with it.
     if (Exists(entry) && IdentityOf(entry) == identity) problem_ = error.message();
-    return false;
+    return std::nullopt;
   }
   TouchCacheEntry(entry);
   Log(LogLevel::kInfo, "cache", "loaded '{}' from entry {}", key.model, key.digest.substr(0, 16));
-  return true;
+  return session;
 }
 
-// False when the cache can't be used; then nothing was opened.
-bool ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source, const OpenModel& open) {
+// Nothing when the cache can't be used; then nothing was opened.
+std::optional<Session> ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source,
+                                                   const OpenModel& open) {
   std::unique_ptr<CacheLock> lock;
   std::unique_ptr<CacheFolder::Staging> staging;
   const CacheLock::Waiting waiting = [&] {
     const bool cancel =
-        options_.progress && options_.progress({SessionPhase::kWait, 0, 0, "another session compiles the same model"});
+        config_.progress && config_.progress({SessionPhase::kWait, 0, 0, "another session compiles the same model"});
     if (cancel) Fail(StatusCode::kModelLoadCanceled, "waiting for another session's compilation was cancelled");
   };
   try {
@@ -148,41 +147,43 @@ bool ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source,
     }
     lock = std::make_unique<CacheLock>(folder_.LockPath(key.digest), waiting);
     // Somebody may have made or replaced it meanwhile.
-    if (OpenEntry(key, open)) return true;
+    if (std::optional<Session> session = OpenEntry(key, open)) return session;
     staging = std::make_unique<CacheFolder::Staging>(folder_.path());
   } catch (const Error& error) {
     if (error.code() == StatusCode::kModelLoadCanceled) throw;
     WarnUncached(error.message());
-    return false;
+    return std::nullopt;
   }
   if (!problem_.empty()) {
     Log(LogLevel::kWarning, "cache", "entry '{}' can't be used and is compiled again: {}",
         folder_.EntryPath(key.digest).string(), problem_);
   }
-  Compile(key, *staging, source, open);
-  return true;
+  return Compile(key, *staging, source, open);
 }
 
-void ContextCache::Compile(const CacheKey& key, const CacheFolder::Staging& staging, const ModelSource& source,
-                           const OpenModel& open) {
-  const Opened opened = open(source, CompilingOptions(staging.entry() / kCacheModelName), /*for_cache=*/true);
-  if (!opened.failure.empty()) {
-    WarnUncached(opened.failure);
-  } else if (!opened.written || opened.written->context_nodes == 0) {
+Session ContextCache::Compile(const CacheKey& key, const CacheFolder::Staging& staging, const ModelSource& source,
+                              const OpenModel& open) {
+  Session session = open(source, CompilingConfig(staging.entry() / kCacheModelName));
+  // What the cache writes is not the application's.
+  const std::optional<ContextOutput> written = session.TakeContextOutput();
+  if (!session.context_failure().empty()) {
+    WarnUncached(session.context_failure());
+  } else if (!written || written->context_nodes == 0) {
     Log(LogLevel::kInfo, "cache", "'{}' has nothing that a provider makes contexts of", key.model);
   } else if (!key.StillFits()) {
     WarnUncached(fmt::format("'{}' changed while it was compiled", key.model));
   } else {
     Publish(key, staging);
   }
+  return session;
 }
 
 void ContextCache::Publish(const CacheKey& key, const CacheFolder::Staging& staging) {
   try {
     const uint64_t size = SizeOf(staging.entry());
-    if (max_bytes_ != 0 && size > max_bytes_) {
+    if (config_.cache.max_bytes != 0 && size > config_.cache.max_bytes) {
       WarnUncached(fmt::format("what was compiled of '{}' has {} MB, session.context_cache_max_mb is {}", key.model,
-                               (size + kMegabyte - 1) / kMegabyte, max_bytes_ / kMegabyte));
+                               (size + kMegabyte - 1) / kMegabyte, config_.cache.max_bytes / kMegabyte));
       return;
     }
     CacheRecord record;
@@ -198,7 +199,7 @@ void ContextCache::Publish(const CacheKey& key, const CacheFolder::Staging& stag
     return;
   }
   try {
-    folder_.Trim(max_bytes_, key.digest);
+    folder_.Trim(config_.cache.max_bytes, key.digest);
   } catch (const Error& error) {
     Log(LogLevel::kWarning, "cache", "no room could be made in the context cache '{}': {}", folder_.path().string(),
         error.message());

@@ -7,18 +7,17 @@
 // used (cache_trust.h). Whatever happens to the cache, the session works: in the worst case uncached, with a
 // warning in the log.
 //
-//   if (ContextCache::IsAskedFor(options)) {
-//     ContextCache(catalog, options, &pool).Open(source, [&](const ModelSource&, const SessionOptions&, bool) { … });
-//   }
+//   ContextCache cache(catalog, config, pool);
+//   Session session = cache.Open(source, [&](const ModelSource& model, const SessionConfig& how) { … });
 //
 // A model with EPContext nodes is opened as it is. The cache excludes ep.context_enable, ep.share_ep_contexts and a
 // ContextStore: what these write is the application's to keep.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/thread_pool.h"
 #include "core/cache/cache_folder.h"
@@ -29,39 +28,31 @@ namespace epiphyte::core {
 
 class ContextCache {
  public:
-  static bool IsAskedFor(const SessionOptions& options) { return !options.Get("session.context_cache_dir").empty(); }
+  // Throws INVALID_ARGUMENT for a configuration that excludes the cache. All arguments outlive it.
+  ContextCache(Catalog& catalog, const SessionConfig& config, ThreadPool* pool);
 
-  // Throws INVALID_ARGUMENT for options that exclude the cache. All arguments outlive it.
-  ContextCache(Catalog& catalog, const SessionOptions& options, ThreadPool* pool);
-
-  struct Opened {
-    std::optional<ContextOutput> written;
-    std::string failure;  // why no context model could be written, although the session is ready
-  };
-  // Makes the session. With `for_cache` the fallback provider's partitions become contexts too, and a context model
-  // that can't be written is no error but a `failure`. Called again with something else after it has thrown.
-  using OpenModel = std::function<Opened(const ModelSource& source, const SessionOptions& options, bool for_cache)>;
+  // Makes a session. Called again with something else after it has thrown.
+  using OpenModel = std::function<Session(const ModelSource& source, const SessionConfig& config)>;
 
   // Throws what `open` throws for the model itself.
-  void Open(const ModelSource& source, const OpenModel& open);
+  Session Open(const ModelSource& source, const OpenModel& open);
 
  private:
-  SessionOptions WithoutCache() const;
-  SessionOptions LoadingOptions() const;
-  SessionOptions CompilingOptions(const std::filesystem::path& model) const;
-  bool OpenEntry(const CacheKey& key, const OpenModel& open);
-  bool OpenOrCompile(const CacheKey& key, const ModelSource& source, const OpenModel& open);
-  void Compile(const CacheKey& key, const CacheFolder::Staging& staging, const ModelSource& source,
-               const OpenModel& open);
+  SessionConfig WithoutCache() const;
+  SessionConfig LoadingConfig() const;
+  SessionConfig CompilingConfig(const std::filesystem::path& model) const;
+  std::optional<Session> OpenEntry(const CacheKey& key, const OpenModel& open);
+  std::optional<Session> OpenOrCompile(const CacheKey& key, const ModelSource& source, const OpenModel& open);
+  Session Compile(const CacheKey& key, const CacheFolder::Staging& staging, const ModelSource& source,
+                  const OpenModel& open);
   void Publish(const CacheKey& key, const CacheFolder::Staging& staging);
   void WarnUncached(std::string_view reason) const;
 
   Catalog& catalog_;
-  const SessionOptions& options_;
+  const SessionConfig& config_;
   ThreadPool* pool_;
   CacheFolder folder_;
   CacheTrust trust_;
-  uint64_t max_bytes_;
   std::string problem_;  // of an entry that is there but can't be loaded
 };
 

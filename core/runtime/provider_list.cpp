@@ -32,10 +32,10 @@ uint32_t TakeDevice(const LoadedPlugin& plugin, std::map<std::string, std::strin
 
 class Chooser {
  public:
-  Chooser(Catalog& catalog, const SessionOptions& options) : catalog_(catalog), options_(options) {}
+  Chooser(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
 
   std::vector<ChosenProvider> Choose() {
-    for (const ProviderChoice& choice : options_.providers) {
+    for (const ProviderChoice& choice : config_.providers) {
       if (!listed_.insert(choice.name).second) {
         Fail(StatusCode::kInvalidArgument, "provider '{}' is listed twice; list each once, in order of priority",
              choice.name);
@@ -58,13 +58,13 @@ class Chooser {
   }
 
  private:
-  bool HasOptions(const std::string& name) const { return options_.provider_options.contains(name); }
+  bool HasOptions(const std::string& name) const { return config_.provider_options.contains(name); }
 
   // Whether the session may use a plugin that it doesn't list.
   bool MayJoin(const PluginEntry& entry) const {
     if (listed_.contains(entry.manifest.name)) return false;
-    if (entry.manifest.fallback) return !options_.GetBool("session.disable_cpu_ep_fallback");
-    return options_.providers.empty();
+    if (entry.manifest.fallback) return !config_.disable_fallback;
+    return config_.providers.empty();
   }
 
   // Opens what may join. One that fails may leave its name or a source to another, which is then opened in its place;
@@ -107,7 +107,7 @@ class Chooser {
     provider.plugin = &plugin;
     provider.listed = choice != nullptr;
     if (choice != nullptr) provider.options = choice->options;
-    if (const auto given = options_.provider_options.find(plugin.name); given != options_.provider_options.end()) {
+    if (const auto given = config_.provider_options.find(plugin.name); given != config_.provider_options.end()) {
       provider.has_options = true;
       provider.options.insert(given->second.begin(), given->second.end());
     }
@@ -121,7 +121,7 @@ class Chooser {
   }
 
   void CheckNames() const {
-    for (const auto& [name, unused] : options_.provider_options) {
+    for (const auto& [name, unused] : config_.provider_options) {
       const bool used = std::any_of(chosen_.begin(), chosen_.end(), [&, &name = name](const ChosenProvider& provider) {
         return provider.plugin->name == name;
       });
@@ -141,7 +141,7 @@ class Chooser {
   }
 
   Catalog& catalog_;
-  const SessionOptions& options_;
+  const SessionConfig& config_;
   std::set<std::string> listed_;
   std::vector<ChosenProvider> chosen_;
   std::string first_failure_;
@@ -149,15 +149,15 @@ class Chooser {
 
 }  // namespace
 
-std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionOptions& options) {
-  return Chooser(catalog, options).Choose();
+std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfig& config) {
+  return Chooser(catalog, config).Choose();
 }
 
-std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
+std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
                                         const ProgressFunction& progress) {
   std::vector<ProviderSlot> slots;
-  for (ChosenProvider& chosen : ChooseProviders(catalog, options)) {
+  for (ChosenProvider& chosen : ChooseProviders(catalog, config)) {
     ProviderConfig config;
     config.options = std::move(chosen.options);
     config.thread_pool = thread_pool;

@@ -17,7 +17,7 @@
 
 #include "core/abi/provider.h"
 #include "core/registry/catalog.h"
-#include "core/runtime/session_options.h"
+#include "core/runtime/session_config.h"
 
 namespace epiphyte::core {
 
@@ -37,7 +37,7 @@ struct ChosenProvider {
 
 // Opens the libraries that are needed and makes no provider. Throws NOT_FOUND or EP_FAIL for one that was named and
 // can't be used, INVALID_ARGUMENT for options of one that the session doesn't use and for an impossible device.
-std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionOptions& options);
+std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfig& config);
 
 struct ProviderSlot {
   const LoadedPlugin* plugin = nullptr;
@@ -51,7 +51,7 @@ struct ProviderSlot {
 
 // Those that ChooseProviders names, made. `progress` takes the place of the options' own; it may be empty. Throws what
 // ChooseProviders throws, and a named provider's own error.
-std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionOptions& options, ThreadPool* thread_pool,
+std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
                                         const ProgressFunction& progress);
 

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <unordered_map>
+#include <utility>
 
-#include "core/abi/host_tables.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/base/mapping_guard.h"
-#include "core/base/memory_size.h"
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
-#include "core/cache/context_cache.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
@@ -30,43 +27,25 @@ auto Printably(Action action) {
 
 }  // namespace
 
-Environment::Environment(CatalogOptions options, bool guard_mapped_files)
-    : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()) {
-  if (guard_mapped_files) InstallMappingGuard();
+SessionTools::SessionTools(const SessionConfig& config) : pool(std::make_shared<ThreadPool>(config.thread_count)) {
+  if (config.profile_path.empty()) return;
+  StagedFile::CheckTarget(config.profile_path);
+  profiler = std::make_shared<Profiler>();
 }
 
 struct Session::Impl {
-  Impl(const Environment& environment, const SessionOptions& options)
-      : pool(options.thread_count), profile_path(options.profile_path) {
-    const auto limit = [&](std::string_view key, uint64_t otherwise) {
-      const uint64_t set = std::stoull(options.Get(key));
-      return set == 0 ? otherwise : set;
-    };
-    limits.value_bytes = limit("session.max_value_bytes", environment.memory() / 2);
-    limits.run_bytes = limit("session.max_run_bytes", environment.memory() / 4 * 3);
-    if (profile_path.empty()) return;
-    StagedFile::CheckTarget(profile_path);
-    profiler = std::make_unique<Profiler>();
+  Impl(const Environment& environment, const SessionConfig& config, SessionTools shared)
+      : tools(std::move(shared)), profile_path(config.profile_path) {
+    const auto limit = [](uint64_t asked, uint64_t otherwise) { return asked == 0 ? otherwise : asked; };
+    limits.value_bytes = limit(config.max_value_bytes, environment.memory() / 2);
+    limits.run_bytes = limit(config.max_run_bytes, environment.memory() / 4 * 3);
   }
 
-  void Open(Environment& environment, const ModelSource& source, const SessionOptions& options) {
-    if (!ContextCache::IsAskedFor(options)) {
-      Build(environment, source, options, /*for_cache=*/false);
-      return;
+  void Build(Environment& environment, const ModelSource& source, const SessionConfig& config) {
+    if (!config.cache.folder.empty()) {
+      Fail(StatusCode::kInvalidArgument, "session.context_cache_dir is for OpenSession, which looks into the cache first");
     }
-    ContextCache(environment.catalog(), options, &pool)
-        .Open(source, [&](const ModelSource& model, const SessionOptions& how, bool for_cache) {
-          std::string failure = Build(environment, model, how, for_cache);
-          return ContextCache::Opened{std::exchange(context_output, std::nullopt), std::move(failure)};
-        });
-  }
-
-  // Returns why the cache got no context model, "" otherwise.
-  std::string Build(Environment& environment, const ModelSource& source, const SessionOptions& options,
-                    bool for_cache) {
-    SessionBuilder builder(environment, options, &pool, profiler.get());
-    if (for_cache) builder.ForCache();
-    std::string failure;
+    SessionBuilder builder(environment, config, tools.pool.get(), tools.profiler.get());
     try {
       if (source.in_memory) {
         builder.ReadMemory(source.bytes, source.size);
@@ -77,8 +56,8 @@ struct Session::Impl {
       try {
         builder.Compile();
       } catch (const Error& error) {
-        if (!for_cache || !builder.has_plan() || error.code() == StatusCode::kModelLoadCanceled) throw;
-        failure = error.message();
+        if (!config.context.for_cache || !builder.has_plan() || error.code() == StatusCode::kModelLoadCanceled) throw;
+        context_failure = error.message();
       }
     } catch (...) {
       builder.ThrowIfCancelled();
@@ -87,7 +66,6 @@ struct Session::Impl {
     }
     builder.used_files().RequireIntact();
     Take(builder);
-    return failure;
   }
 
   void Take(SessionBuilder& builder) {
@@ -105,8 +83,7 @@ struct Session::Impl {
 
   void CheckInput(size_t index, const Value* value) const;
 
-  ThreadPool pool;  // outlives the plan and its providers
-  std::unique_ptr<Profiler> profiler;
+  SessionTools tools;  // outlive the plan and its providers
   std::string profile_path;
   std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
   std::unique_ptr<Plan> plan;
@@ -116,22 +93,27 @@ struct Session::Impl {
   std::vector<ValueSpec> outputs;
   Placement placement;
   std::optional<ContextOutput> context_output;
+  std::string context_failure;
   bool has_context = false;
   std::unordered_map<std::string, size_t> input_index;
   std::unordered_map<std::string, size_t> output_index;
 };
 
-Session::Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(environment, options)) {
-  Printably([&] { impl_->Open(environment, {model}, options); });
+Session::Session(Environment& environment, const ModelSource& source, const SessionConfig& config, SessionTools tools)
+    : impl_(std::make_unique<Impl>(environment, config, std::move(tools))) {
+  Printably([&] { impl_->Build(environment, source, config); });
 }
 
-Session::Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(environment, options)) {
-  Printably([&] { impl_->Open(environment, {{}, /*in_memory=*/true, bytes, size}, options); });
-}
+Session::Session(Environment& environment, const std::filesystem::path& model, const SessionConfig& config)
+    : Session(environment, ModelSource{model}, config, SessionTools(config)) {}
+
+Session::Session(Environment& environment, const void* bytes, size_t size, const SessionConfig& config)
+    : Session(environment, ModelSource{{}, /*in_memory=*/true, bytes, size}, config, SessionTools(config)) {}
+
+Session::Session(Session&& other) noexcept = default;
 
 Session::~Session() {
+  if (impl_ == nullptr) return;
   try {
     SaveProfile();
   } catch (const std::exception& error) {
@@ -146,7 +128,11 @@ bool Session::has_context() const { return impl_->has_context; }
 const ContextOutput* Session::context_output() const {
   return impl_->context_output ? &*impl_->context_output : nullptr;
 }
-std::string Session::ProfileJson() const { return impl_->profiler ? impl_->profiler->ToJson() : std::string(); }
+std::optional<ContextOutput> Session::TakeContextOutput() { return std::exchange(impl_->context_output, std::nullopt); }
+const std::string& Session::context_failure() const { return impl_->context_failure; }
+std::string Session::ProfileJson() const {
+  return impl_->tools.profiler ? impl_->tools.profiler->ToJson() : std::string();
+}
 
 void Session::SaveProfile() {
   const std::string path = std::exchange(impl_->profile_path, "");
@@ -211,7 +197,7 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const std::
     arguments[i] = inputs[i].get();
   }
   std::vector<ValuePtr> outputs(impl_->plan->output_count());
-  Profiler::Span span(impl_->profiler.get(), "session", "run");
+  Profiler::Span span(impl_->tools.profiler.get(), "session", "run");
   RunState run(impl_->limits, stop);
   try {
     impl_->plan->Run({arguments, inputs.size()}, {}, outputs, run);
@@ -253,12 +239,12 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
   return chosen;
 }
 
-Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionOptions& options) {
-  ThreadPool pool(options.thread_count);
-  SessionOptions without_context = options;
-  if (options.GetBool("ep.context_enable")) {
-    for (const char* key : {"ep.context_enable", "ep.share_ep_contexts", "ep.stop_share_ep_contexts"})
-      without_context.Set(key, "0");
+Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionConfig& config) {
+  ThreadPool pool(config.thread_count);
+  SessionConfig without_context = config;
+  if (config.context.enable) {
+    without_context.context.enable = false;
+    without_context.share = {};
   }
   SessionBuilder builder(environment, without_context, &pool, nullptr);
   return Printably([&] {

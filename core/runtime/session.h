@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -18,52 +19,34 @@
 #include <utility>
 #include <vector>
 
-#include "core/context/share_group.h"
-#include "core/graph/type.h"
+#include "core/base/thread_pool.h"
 #include "core/graph/value.h"
 #include "core/partition/placement.h"
-#include "core/registry/catalog.h"
-#include "core/runtime/session_options.h"
+#include "core/runtime/environment.h"
+#include "core/runtime/profiler.h"
+#include "core/runtime/session_config.h"
+#include "core/runtime/session_parts.h"
 
 namespace epiphyte::core {
 
-// What sessions share: the catalog, and the groups of sessions that share weights. Outlives its sessions.
-class Environment {
- public:
-  // `guard_mapped_files`: see core/base/mapping_guard.h.
-  explicit Environment(CatalogOptions options, bool guard_mapped_files = true);
-  Catalog& catalog() { return catalog_; }
-  ShareGroups& share_groups() { return share_groups_; }
-  // What this process may use, as it was when the environment was made.
-  uint64_t memory() const { return memory_; }
+// What the attempts to make one session share.
+struct SessionTools {
+  explicit SessionTools(const SessionConfig& config);
 
- private:
-  Catalog catalog_;
-  ShareGroups share_groups_;  // its plugins' workspaces go before the plugins
-  uint64_t memory_;
-};
-
-struct ValueSpec {
-  std::string name;
-  TypePtr type;
-};
-
-// What Session wrote for ep.context_enable=1.
-struct ContextOutput {
-  std::filesystem::path model;
-  std::vector<std::filesystem::path> files;  // binaries and external initializers
-  size_t context_nodes = 0;
-  size_t plain_nodes = 0;
+  std::shared_ptr<ThreadPool> pool;
+  std::shared_ptr<Profiler> profiler;  // null: nothing is recorded
 };
 
 class Session {
  public:
-  Session(Environment& environment, const std::filesystem::path& model, const SessionOptions& options);
+  Session(Environment& environment, const std::filesystem::path& model, const SessionConfig& config);
   // `bytes` need to live only until the constructor returns.
-  Session(Environment& environment, const void* bytes, size_t size, const SessionOptions& options);
+  Session(Environment& environment, const void* bytes, size_t size, const SessionConfig& config);
+  // A cache of contexts is none of this floor's: see OpenSession in core/cache.
+  Session(Environment& environment, const ModelSource& source, const SessionConfig& config, SessionTools tools);
   ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  Session(Session&& other) noexcept;
+  Session& operator=(Session&&) = delete;
 
   const std::vector<ValueSpec>& inputs() const;  // without initializers
   const std::vector<ValueSpec>& outputs() const;
@@ -71,6 +54,9 @@ class Session {
   bool has_context() const;  // something was loaded from an EPContext node
   // Null unless a context model was written: in a share group only the last session has one.
   const ContextOutput* context_output() const;
+  std::optional<ContextOutput> TakeContextOutput();
+  // Why the cache gets no context model although the session is ready; "" when it does.
+  const std::string& context_failure() const;
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
   // number, type or shape of an input does not fit; FAIL when a file that the session reads from was cut off meanwhile,
@@ -92,6 +78,6 @@ class Session {
 };
 
 // Partitions a model and says what would run where, without compiling.
-Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionOptions& options);
+Placement PlaceModel(Environment& environment, const std::filesystem::path& model, const SessionConfig& config);
 
 }  // namespace epiphyte::core

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <sstream>
 #include <thread>
 
 #include "core/base/error.h"
@@ -25,15 +24,6 @@ std::string StemOf(const std::filesystem::path& context_model) {
   std::string stem = context_model.stem().string();
   if (stem.size() > 4 && stem.ends_with("_ctx")) stem.resize(stem.size() - 4);
   return stem;
-}
-
-std::vector<std::string> SplitNames(const std::string& list) {
-  std::vector<std::string> names;
-  std::istringstream stream(list);
-  for (std::string name; std::getline(stream, name, ';');) {
-    if (!name.empty()) names.push_back(name);
-  }
-  return names;
 }
 
 // Of each provider, why no context came of it.
@@ -59,30 +49,30 @@ std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Plac
 
 }  // namespace
 
-SessionBuilder::SessionBuilder(Environment& environment, const SessionOptions& options, ThreadPool* pool,
+SessionBuilder::SessionBuilder(Environment& environment, const SessionConfig& config, ThreadPool* pool,
                                Profiler* profiler)
-    : environment_(environment), options_(options), pool_(pool), profiler_(profiler), progress_(options.progress) {}
+    : environment_(environment), config_(config), pool_(pool), profiler_(profiler), progress_(config.progress) {}
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
   compiling_group_->compiler = std::thread::id();
-  const bool ended = !joined_ || options_.GetBool("ep.stop_share_ep_contexts");
+  const bool ended = !joined_ || config_.share.stop;
   if (!ended) return;
   compiling_group_->ended = true;
-  environment_.share_groups().EndCompiling(options_.Get("epiphyte.share_group"), compiling_group_);
+  environment_.share_groups().EndCompiling(config_.share.group, compiling_group_);
 }
 
 void SessionBuilder::JoinShareGroup() {
-  const bool stop = options_.GetBool("ep.stop_share_ep_contexts");
-  if (!options_.GetBool("ep.share_ep_contexts")) {
+  const bool stop = config_.share.stop;
+  if (!config_.share.enable) {
     if (stop) {
       Fail(StatusCode::kInvalidArgument,
            "ep.stop_share_ep_contexts is 1 but ep.share_ep_contexts is not; set both for the last session of a group");
     }
     return;
   }
-  const std::string name = options_.Get("epiphyte.share_group");
-  if (!options_.GetBool("ep.context_enable")) {
+  const std::string& name = config_.share.group;
+  if (!config_.context.enable) {
     if (stop) {
       Fail(StatusCode::kInvalidArgument,
            "ep.stop_share_ep_contexts is for sessions that compile (ep.context_enable=1); a group that loads ends with "
@@ -134,7 +124,7 @@ void SessionBuilder::Read() {
     model_ = ReadModelFile(model_path_, MakeReadOptions());
     return;
   }
-  if (generator_ == nullptr && options_.IsSet("ep.context_file_path"))
+  if (generator_ == nullptr && !config_.context.file_path.empty())
     reading_.emplace(ContextBase().parent_path(), FolderLock::kShared);
   model_ = ReadModelMemory(memory_->data(), memory_->size(), nullptr, MakeReadOptions());
 }
@@ -142,9 +132,8 @@ void SessionBuilder::Read() {
 ReadOptions SessionBuilder::MakeReadOptions() {
   // What a node takes, from its bytes to the first run: measured with a million of the smallest.
   constexpr uint64_t kBytesPerNode = 1700;
-  ReadOptions read = source_.MakeReadOptions(options_, model_path_, pool_, progress_.MakePulse());
-  const uint64_t asked = std::stoull(options_.Get("session.max_nodes"));
-  read.max_nodes = asked != 0 ? asked : environment_.memory() / 4 * 3 / kBytesPerNode;
+  ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakePulse());
+  read.max_nodes = config_.max_nodes != 0 ? config_.max_nodes : environment_.memory() / 4 * 3 / kBytesPerNode;
   return read;
 }
 
@@ -205,24 +194,24 @@ Capability SessionBuilder::Ask(const ProviderSlot& slot, Graph& graph) {
 
 // What relative paths in EPContext nodes are relative to.
 std::filesystem::path SessionBuilder::ContextBase() const {
-  return model_path_.empty() ? std::filesystem::path(options_.Get("ep.context_file_path")) : model_path_;
+  return model_path_.empty() ? config_.context.file_path : model_path_;
 }
 
 // Before anything expensive, so that a wrong target fails at once.
 void SessionBuilder::MakeContextTarget() {
-  if (!options_.GetBool("ep.context_enable")) return;
+  if (!config_.context.enable) return;
   ContextTarget target;
-  target.model = options_.Get("ep.context_file_path");
+  target.model = config_.context.file_path;
   if (target.model.empty() && !model_path_.empty()) {
     target.model = model_path_.parent_path() / (model_path_.stem().string() + "_ctx.onnx");
   }
   target.binary_stem = StemOf(target.model);
   target.source_model_name = model_path_.filename().string();
-  target.external_initializers = options_.Get("ep.context_model_external_initializers_file_name");
-  target.node_name_prefix = options_.Get("ep.context_node_name_prefix");
-  target.embed = options_.GetBool("ep.context_embed_mode");
-  target.overwrite = options_.GetBool("epiphyte.context_overwrite");
-  target.store = options_.context_store;
+  target.external_initializers = config_.context.external_initializers;
+  target.node_name_prefix = config_.context.node_name_prefix;
+  target.embed = config_.context.embed;
+  target.overwrite = config_.context.overwrite;
+  target.store = config_.context_store;
   if (!model_path_.empty()) target.source_files = {model_path_};
   target.RefuseSourceFile(target.model);
   generator_ = compiling_group_ ? std::make_unique<ContextGenerator>(std::move(target), &compiling_group_->set)
@@ -234,7 +223,7 @@ void SessionBuilder::ProtectSource() {
   if (generator_ == nullptr) return;
   std::vector<std::filesystem::path> files;
   if (!model_path_.empty()) files.push_back(model_path_);
-  std::filesystem::path folder = options_.Get("session.model_external_initializers_file_folder_path");
+  std::filesystem::path folder = config_.external_data_folder;
   if (folder.empty()) folder = model_path_.parent_path();
   for (const std::string& name : source_.external_files()) files.push_back(folder / name);
   generator_->SetSourceFiles(std::move(files), source_.used_files());
@@ -246,11 +235,11 @@ void SessionBuilder::Prepare() {
   if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
   ShareMembership share;
   if (compiling_group_) {
-    share = {compiling_group_->group->workspaces(), true, options_.GetBool("ep.stop_share_ep_contexts")};
+    share = {compiling_group_->group->workspaces(), true, config_.share.stop};
   } else if (loading_group_) {
     share = {loading_group_->workspaces(), false, false};
   }
-  providers_ = MakeProviders(environment_.catalog(), options_, pool_, generator_ != nullptr, share,
+  providers_ = MakeProviders(environment_.catalog(), config_, pool_, generator_ != nullptr, share,
                              source_.ReleasePagesOn(progress_.MakePluginProgress()));
   std::erase_if(providers_, [&](const ProviderSlot& slot) { return left_out_.contains(slot.plugin->name); });
   context_nodes_.resize(providers_.size());
@@ -260,8 +249,7 @@ void SessionBuilder::Prepare() {
     InlineUnclaimedFunctions();
     ProtectSource();  // the bodies of functions may have external data of their own
   }
-  int level = std::stoi(options_.Get("epiphyte.graph_optimization_level"));
-  if (level > 0) {
+  if (config_.optimization_level > 0) {
     Profiler::Span span(profiler_, "session", "transform");
     const ProviderSlot* fallback = Fallback();
     ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
@@ -272,8 +260,8 @@ void SessionBuilder::Prepare() {
       return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
     };
     TransformPipeline pipeline = TransformPipeline::Default();
-    pipeline.Disable(SplitNames(options_.Get("optimization.disable_specified_optimizers")));
-    if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(level), context).empty()) {
+    pipeline.Disable(config_.disabled_optimizers);
+    if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context).empty()) {
       InferTypes(*model_.graph, context.pulse);
     }
   }
@@ -339,7 +327,7 @@ bool SessionBuilder::MayHavePlainNodes(const ProviderSlot& slot) const {
   if (const auto recorded = ReadPlainProviders(model_.metadata)) {
     return std::find(recorded->begin(), recorded->end(), slot.plugin->name) != recorded->end();
   }
-  return !slot.provider->SupportsContexts() && !options_.GetBool("session.disable_model_compile");
+  return !slot.provider->SupportsContexts() && !config_.disable_compile;
 }
 
 // In a share group, the names of earlier models are in the same payload.
@@ -360,8 +348,8 @@ void SessionBuilder::Partition() {
                        [this, &slot](Graph& graph) { return Ask(slot, graph); }});
     askable.back().last_resort = !MayHavePlainNodes(slot);
   }
-  partitions_ = PartitionGraph(*model_.graph, askable, options_.Get("ep.context_node_name_prefix"), FreeNames(),
-                               progress_.MakePulse());
+  partitions_ =
+      PartitionGraph(*model_.graph, askable, config_.context.node_name_prefix, FreeNames(), progress_.MakePulse());
   if (InlineLostFunctions()) return;
   partitions_.placement.removed = history_.Take();
   std::copy(unlisted_failures_.begin(), unlisted_failures_.end(), std::back_inserter(partitions_.placement.warnings));
@@ -421,9 +409,9 @@ void SessionBuilder::CompileOnce() {
 void SessionBuilder::LoadContexts() {
   LoadOptions load;
   load.model_path = ContextBase();
-  load.verify_digests = options_.Get("ep.context_verify") == "full";
+  load.verify_digests = config_.context.verify_digests;
   load.embedded_verified = source_.seal_checked();
-  load.store = options_.context_store.get();
+  load.store = config_.context_store.get();
   load.pool = pool_;
   load.group = loading_group_.get();
   load.pulse = progress_.MakePulse();
@@ -444,8 +432,7 @@ void SessionBuilder::LoadContexts() {
     progress_.Report(0, 0, providers_[i].plugin->name);
     const ContextBatch& batch = batches[i];
     const LoadedPlugin& plugin = *providers_[i].plugin;
-    RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata,
-                  options_.GetBool("session.fail_on_suboptimal_compiled_model"));
+    RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata, config_.context.refuse_suboptimal);
     std::vector<std::unique_ptr<Kernel>> kernels;
     try {
       kernels = providers_[i].provider->LoadContext(batch.to_load, batch.blobs);
@@ -471,7 +458,7 @@ void SessionBuilder::CompilePartitions() {
     ProviderSlot& slot = providers_[i];
     // The fallback runs what is plain in a context model; listed, it compiles a source model as the others do.
     const bool compiles = !slot.fallback || (slot.listed && !has_context_);
-    if (compiles && options_.GetBool("session.disable_model_compile")) {
+    if (compiles && config_.disable_compile) {
       Fail(StatusCode::kModelRequiresCompilation,
            "provider '{}' would have to compile {} partitions, and session.disable_model_compile is 1; {}",
            slot.plugin->name, by_provider[i].size(),
@@ -489,7 +476,7 @@ void SessionBuilder::CompilePartitions() {
 }
 
 bool SessionBuilder::MakesContexts(const ProviderSlot& slot) const {
-  return slot.provider->SupportsContexts() && (slot.listed || !slot.fallback || for_cache_);
+  return slot.provider->SupportsContexts() && (slot.listed || !slot.fallback || config_.context.for_cache);
 }
 
 // Earlier sessions of the group left it to this one to have their payloads written.
@@ -510,7 +497,7 @@ void SessionBuilder::WriteContextModel() {
   Profiler::Span span(profiler_, "session", "write context model");
   progress_.Enter(SessionPhase::kWrite, generator_->target().model.filename().string());
   const Pulse pulse = progress_.MakePulse();
-  const bool last = !compiling_group_ || options_.GetBool("ep.stop_share_ep_contexts");
+  const bool last = !compiling_group_ || config_.share.stop;
   if (last) CheckOwingProviders();
   const std::vector<std::string> owing = last ? generator_->set().owing() : std::vector<std::string>();
   const auto owes = [&](const ProviderSlot& slot) {
@@ -527,7 +514,7 @@ void SessionBuilder::WriteContextModel() {
   const auto none = [&] { return std::find(makes.begin(), makes.end(), true) == makes.end(); };
   // Without a list the fallback provider may be all there is: then its contexts are what was asked for.
   const ProviderSlot* fallback = Fallback();
-  if (none() && options_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
+  if (none() && config_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
     const auto place = static_cast<size_t>(fallback - providers_.data());
     makes[place] = !by_provider[place].empty();
   }

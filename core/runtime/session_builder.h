@@ -21,10 +21,12 @@
 #include "core/graph/graph.h"
 #include "core/onnx/model_reader.h"
 #include "core/partition/partitioner.h"
+#include "core/runtime/environment.h"
 #include "core/runtime/plan.h"
 #include "core/runtime/profiler.h"
 #include "core/runtime/provider_list.h"
-#include "core/runtime/session.h"
+#include "core/runtime/session_config.h"
+#include "core/runtime/session_parts.h"
 #include "core/runtime/session_progress.h"
 #include "core/runtime/source_files.h"
 #include "core/transform/node_history.h"
@@ -33,8 +35,8 @@ namespace epiphyte::core {
 
 class SessionBuilder {
  public:
-  // `pool` and `profiler` (may be null) outlive what is built.
-  SessionBuilder(Environment& environment, const SessionOptions& options, ThreadPool* pool, Profiler* profiler);
+  // `pool` and `profiler` (may be null) outlive what is built; `config` outlives the builder.
+  SessionBuilder(Environment& environment, const SessionConfig& config, ThreadPool* pool, Profiler* profiler);
   // A share group that compiles is given up when one of its sessions could not be built.
   ~SessionBuilder();
   SessionBuilder(const SessionBuilder&) = delete;
@@ -42,8 +44,6 @@ class SessionBuilder {
 
   void ReadFile(const std::filesystem::path& path);
   void ReadMemory(const void* bytes, size_t size);
-  // Before reading: the context model to write is for the cache, so the fallback's partitions become contexts too.
-  void ForCache() { for_cache_ = true; }
   // Up to placement.
   void Partition();
   // The rest.
@@ -100,7 +100,7 @@ class SessionBuilder {
   const ProviderSlot* Fallback() const;
 
   Environment& environment_;
-  const SessionOptions& options_;
+  const SessionConfig& config_;
   ThreadPool* pool_;
   Profiler* profiler_;
   std::shared_ptr<ShareGroup> loading_group_;         // outlives the providers, whose workspace may view what it maps
@@ -121,7 +121,6 @@ class SessionBuilder {
   std::optional<ContextOutput> context_output_;
   std::unique_ptr<Plan> plan_;
   bool has_context_ = false;
-  bool for_cache_ = false;
 
   std::optional<FolderLock> reading_;  // while model and payloads are opened
 

@@ -16,56 +16,70 @@ struct Known {
   ValueKind kind;
 };
 
+// Of options that say what is loaded or written where, but not what is compiled.
+constexpr bool kElsewhere = false;
+
 constexpr std::array kKnown = {
-    Known{{"ep.context_embed_mode", "0", "1: the context's payload goes into the model; 0: into a file beside it"},
+    Known{{"ep.context_embed_mode", "0", "1: the context's payload goes into the model; 0: into a file beside it",
+           kElsewhere},
           ValueKind::kFlag},
-    Known{{"ep.context_enable", "0", "1: write a context model when the session is created"}, ValueKind::kFlag},
-    Known{
-        {"ep.context_file_path", "", "The context model to write; when loading from memory, what binaries are beside"},
-        ValueKind::kText},
+    Known{{"ep.context_enable", "0", "1: write a context model when the session is created", kElsewhere},
+          ValueKind::kFlag},
+    Known{{"ep.context_file_path", "", "The context model to write; when loading from memory, what binaries are beside",
+           kElsewhere},
+          ValueKind::kText},
     Known{{"ep.context_model_external_initializers_file_name", "",
-           "Weights of nodes that were not compiled go to this file"},
+           "Weights of nodes that were not compiled go to this file", kElsewhere},
           ValueKind::kText},
     Known{{"ep.context_node_name_prefix", "", "Goes before the names of EPContext nodes and partitions"},
           ValueKind::kText},
     Known{{"ep.context_verify", "full",
-           "full: contexts are compared with their digests before a plugin sees them; header: only their sizes"},
+           "full: contexts are compared with their digests before a plugin sees them; header: only their sizes",
+           kElsewhere},
           ValueKind::kVerify},
-    Known{{"ep.share_ep_contexts", "0", "1: sessions share weights, compiled into one payload, loaded once"},
-          ValueKind::kFlag},
+    Known{
+        {"ep.share_ep_contexts", "0", "1: sessions share weights, compiled into one payload, loaded once", kElsewhere},
+        ValueKind::kFlag},
     Known{{"ep.stop_share_ep_contexts", "0",
-           "1: the last session of those that compile with ep.share_ep_contexts; it writes what all have compiled"},
+           "1: the last session of those that compile with ep.share_ep_contexts; it writes what all have compiled",
+           kElsewhere},
           ValueKind::kFlag},
-    Known{{"epiphyte.context_overwrite", "0", "1: replace existing output of ep.context_enable"}, ValueKind::kFlag},
+    Known{{"epiphyte.context_overwrite", "0", "1: replace existing output of ep.context_enable", kElsewhere},
+          ValueKind::kFlag},
     Known{{"epiphyte.graph_optimization_level", "2", "0: none, 1: basic, 2: all provider-independent transforms"},
           ValueKind::kLevel},
-    Known{{"epiphyte.share_group", "", "Which group ep.share_ep_contexts means, when there are several at once"},
+    Known{{"epiphyte.share_group", "", "Which group ep.share_ep_contexts means, when there are several at once",
+           kElsewhere},
           ValueKind::kText},
     Known{{"optimization.disable_specified_optimizers", "", "Names of transforms to leave out, separated by ';'"},
           ValueKind::kText},
-    Known{{"session.context_cache_dir", "", "Folder where compiled models are kept and found again"}, ValueKind::kText},
+    Known{{"session.context_cache_dir", "", "Folder where compiled models are kept and found again", kElsewhere},
+          ValueKind::kText},
     Known{{"session.context_cache_max_mb", "0",
-           "Size that session.context_cache_dir may reach before what was not used for longest goes; 0: no limit"},
+           "Size that session.context_cache_dir may reach before what was not used for longest goes; 0: no limit",
+           kElsewhere},
           ValueKind::kCount},
     Known{{"session.disable_cpu_ep_fallback", "0", "1: fail instead of adding the fallback provider"},
           ValueKind::kFlag},
-    Known{{"session.disable_model_compile", "0", "1: fail instead of compiling; only contexts are loaded"},
+    Known{{"session.disable_model_compile", "0", "1: fail instead of compiling; only contexts are loaded", kElsewhere},
           ValueKind::kFlag},
     Known{{"session.fail_on_suboptimal_compiled_model", "0",
-           "1: a context that its provider would rather compile again is refused instead of used with a warning"},
+           "1: a context that its provider would rather compile again is refused instead of used with a warning",
+           kElsewhere},
           ValueKind::kFlag},
     Known{{"session.max_nodes", "0",
-           "How many nodes a model may have; 0: what three quarters of the machine's memory hold"},
+           "How many nodes a model may have; 0: what three quarters of the machine's memory hold", kElsewhere},
           ValueKind::kCount},
     Known{{"session.max_run_bytes", "0",
-           "What a run may use of memory for values, all together; 0: three quarters of the machine's memory"},
+           "What a run may use of memory for values, all together; 0: three quarters of the machine's memory",
+           kElsewhere},
           ValueKind::kBytes},
-    Known{
-        {"session.max_value_bytes", "0", "What one value of a run may use of memory; 0: half of the machine's memory"},
-        ValueKind::kBytes},
-    Known{
-        {"session.model_external_initializers_file_folder_path", "", "Where external data of the model is looked for"},
-        ValueKind::kText},
+    Known{{"session.max_value_bytes", "0", "What one value of a run may use of memory; 0: half of the machine's memory",
+           kElsewhere},
+          ValueKind::kBytes},
+    Known{{"session.model_external_initializers_file_folder_path", "", "Where external data of the model is looked for",
+           kElsewhere},
+          ValueKind::kText},
 };
 
 constexpr auto MakeInfos() {
@@ -130,7 +144,5 @@ std::string SessionOptions::Get(std::string_view key) const {
   auto found = values_.find(key);
   return found != values_.end() ? found->second : std::string(Find(key).info.default_value);
 }
-
-bool SessionOptions::IsSet(std::string_view key) const { return values_.find(key) != values_.end(); }
 
 }  // namespace epiphyte::core

@@ -23,6 +23,8 @@ struct OptionInfo {
   std::string_view key;
   std::string_view default_value;
   std::string_view description;
+  // Two sessions that differ in it get different contexts from one model.
+  bool changes_compilation = true;
 };
 
 // Every key that Set() accepts, sorted.
@@ -33,15 +35,8 @@ struct ProviderChoice {
   std::map<std::string, std::string> options;
 };
 
-class SessionOptions {
- public:
-  // Throws INVALID_ARGUMENT on an unknown key or on a value that isn't one the key takes.
-  void Set(std::string_view key, std::string_view value);
-  // The value set, or the default. `key` must be known.
-  std::string Get(std::string_view key) const;
-  bool GetBool(std::string_view key) const { return Get(key) == "1"; }
-  bool IsSet(std::string_view key) const;
-
+// What an application gives as objects, not as text.
+struct SessionSettings {
   // In order of priority. Empty: every enabled plugin in the catalog's order.
   std::vector<ProviderChoice> providers;
   // For providers by name, listed above or not; a listed provider's own options come first. A name that the session
@@ -56,6 +51,15 @@ class SessionOptions {
   // Called while the session is created, from the first moment on, one call at a time, on the thread that creates it
   // and on those that providers report from; true cancels, and creating the session fails with MODEL_LOAD_CANCELED.
   SessionProgressFunction progress;
+};
+
+// Whoever makes a session reads a SessionConfig, which is made from these once.
+class SessionOptions : public SessionSettings {
+ public:
+  // Throws INVALID_ARGUMENT on an unknown key or on a value that isn't one the key takes.
+  void Set(std::string_view key, std::string_view value);
+  // The value set, or the default. `key` must be known.
+  std::string Get(std::string_view key) const;
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

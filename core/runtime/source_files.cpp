@@ -48,14 +48,14 @@ void RequireRecorded(const InitializersRecord& record, const ExternalFile& file,
 
 }  // namespace
 
-ReadOptions SourceFiles::MakeReadOptions(const SessionOptions& options, const std::filesystem::path& path,
+ReadOptions SourceFiles::MakeReadOptions(const SessionConfig& config, const std::filesystem::path& path,
                                          ThreadPool* pool, const Pulse& pulse) const {
   ReadOptions read;
   read.pulse = pulse;
-  read.external_data_folder = options.Get("session.model_external_initializers_file_folder_path");
+  read.external_data_folder = config.external_data_folder;
   read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
 
-  const bool verify = options.Get("ep.context_verify") == "full";
+  const bool verify = config.context.verify_digests;
   auto record = std::make_shared<std::optional<InitializersRecord>>();
   const std::string what =
       path.empty() ? std::string("the context model") : fmt::format("context model '{}'", path.string());
@@ -66,7 +66,7 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionOptions& options, const st
     found->seal_checked = SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
   };
   const auto is_recorded = [record](const std::string& name) { return *record && (*record)->file == name; };
-  read.open_external = [=, store = options.context_store](const std::string& name) -> ExternalFile {
+  read.open_external = [=, store = config.context_store](const std::string& name) -> ExternalFile {
     if (!store || !is_recorded(name)) return {};
     return OpenInStore(store, name);
   };

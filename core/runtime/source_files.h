@@ -2,8 +2,8 @@
 // bytes are still those that were written (ep.context_verify), and the mappings whose pages can be given back.
 //
 //   SourceFiles source;
-//   Model model = ReadModelFile(path, source.MakeReadOptions(options, path, pool));
-//   Compile(source.ReleasePagesOn(options.progress));
+//   Model model = ReadModelFile(path, source.MakeReadOptions(config, path, pool));
+//   Compile(source.ReleasePagesOn(config.progress));
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 #include "core/base/mapped_file.h"
 #include "core/base/thread_pool.h"
 #include "core/onnx/model_reader.h"
-#include "core/runtime/session_options.h"
+#include "core/runtime/session_config.h"
 
 namespace epiphyte::core {
 
@@ -24,7 +24,7 @@ class SourceFiles {
   // `path`: of the model; empty when it is in memory. The hooks keep what they need: the model may hold them for longer
   // than this object lives. `pool`, which may be null, has to outlive the model.
   // `pulse`, which may be empty, beats while the model is read and digests are compared.
-  ReadOptions MakeReadOptions(const SessionOptions& options, const std::filesystem::path& path, ThreadPool* pool,
+  ReadOptions MakeReadOptions(const SessionConfig& config, const std::filesystem::path& path, ThreadPool* pool,
                               const Pulse& pulse) const;
 
   // A provider that compiles reads each weight about once. Whenever it reports progress the pages read so far go back

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/cache/open_session.h"
 #include "core/graph/type.h"
 #include "core/graph/value.h"
 #include "core/partition/placement.h"
-#include "core/runtime/session.h"
 #include "core/runtime/session_options.h"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
@@ -30,9 +30,8 @@ struct SessionOptions::Impl {
 };
 
 struct Session::Impl {
-  template <typename... Model>
-  explicit Impl(std::shared_ptr<core::Environment> owner, Model&&... model)
-      : environment(std::move(owner)), session(*environment, std::forward<Model>(model)...) {}
+  Impl(std::shared_ptr<core::Environment> owner, const core::ModelSource& model, const core::SessionOptions& options)
+      : environment(std::move(owner)), session(core::OpenSession(*environment, model, options)) {}
 
   std::shared_ptr<core::Environment> environment;  // outlives the session
   core::Session session;

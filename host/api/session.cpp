@@ -18,10 +18,11 @@ std::vector<Value> WrapAll(std::vector<core::ValuePtr> values) {
   return wrapped;
 }
 
-template <typename Impl, typename... Model>
-std::shared_ptr<Impl> Open(const Environment& environment, Model&&... model) {
+template <typename Impl>
+std::shared_ptr<Impl> Open(const Environment& environment, const core::ModelSource& model,
+                           const SessionOptions& options) {
   return Translate([&] {
-    auto impl = std::make_shared<Impl>(Access::Of(environment), std::forward<Model>(model)...);
+    auto impl = std::make_shared<Impl>(Access::Of(environment), model, Access::Of(options));
     impl->inputs = Describe(impl->session.inputs());
     impl->outputs = Describe(impl->session.outputs());
     if (const core::ContextOutput* output = impl->session.context_output()) {
@@ -34,10 +35,10 @@ std::shared_ptr<Impl> Open(const Environment& environment, Model&&... model) {
 }  // namespace
 
 Session::Session(const Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
-    : impl_(Open<Impl>(environment, model, Access::Of(options))) {}
+    : impl_(Open<Impl>(environment, {model}, options)) {}
 
 Session::Session(const Environment& environment, std::span<const std::byte> bytes, const SessionOptions& options)
-    : impl_(Open<Impl>(environment, static_cast<const void*>(bytes.data()), bytes.size(), Access::Of(options))) {}
+    : impl_(Open<Impl>(environment, {{}, /*in_memory=*/true, bytes.data(), bytes.size()}, options)) {}
 
 const std::vector<ValueInfo>& Session::inputs() const { return impl_->inputs; }
 

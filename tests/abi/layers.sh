@@ -6,7 +6,7 @@ cd "$1"
 bad=$(grep -rnE '#include *[<"](core|host)/' plugins plugin_api || true
   grep -rnE '#include *[<"](host|plugins)/' core || true
   grep -rnE '#include *<(google/protobuf|onnx)/' core plugins plugin_api host | grep -v '^core/onnx/' || true)
-floors='base graph onnx transform registry partition abi context runtime'
+floors='base graph onnx transform registry partition abi context runtime cache'
 above=$floors
 for floor in $floors; do
   above=$(echo " $above " | sed "s/ $floor / /")

@@ -13,7 +13,7 @@
 #include "core/cache/cache_folder.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/model_writer.h"
-#include "core/runtime/session.h"
+#include "core/cache/open_session.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
@@ -50,7 +50,7 @@ class ContextCacheTest : public testing::Test {
     return {session.has_context(), RunOn(session, {2, 3}, kInput)};
   }
   Use UseModel(const core::SessionOptions& options) {
-    core::Session session(*environment_, model_, options);
+    core::Session session = core::OpenSession(*environment_, {model_}, options);
     return Run(session);
   }
   Use UseModel() { return UseModel(Options()); }

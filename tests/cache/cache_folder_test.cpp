@@ -18,6 +18,7 @@ namespace epiphyte::test {
 namespace {
 
 using core::CacheFolder;
+using core::OpenSession;
 using core::Session;
 using core::SessionOptions;
 using testing::HasSubstr;
@@ -271,7 +272,7 @@ TEST_F(ContextCacheTest, GarbageIsCollectedAndNothingElseTouched) {
 
 TEST_F(ContextCacheTest, AnEntryThatGoesWhileASessionHasItIsNoHarm) {
   const std::vector<float> expected = UseModel().numbers;
-  Session session(*environment_, model_, Options());
+  Session session = OpenSession(*environment_, {model_}, Options());
   fs::remove_all(cache_);
   EXPECT_TRUE(session.has_context());
   EXPECT_EQ(RunOn(session, {2, 3}, kInput), expected);

@@ -7,6 +7,7 @@ namespace epiphyte::test {
 namespace {
 
 using core::CacheFolder;
+using core::OpenSession;
 using core::Session;
 using core::SessionOptions;
 using testing::AllOf;
@@ -14,6 +15,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 namespace fs = std::filesystem;
+
+core::ModelSource InMemory(const std::string& bytes) { return {{}, /*in_memory=*/true, bytes.data(), bytes.size()}; }
 
 TEST_F(ContextCacheTest, TheFirstUseCompilesTheSecondLoads) {
   const std::vector<float> expected = Uncached();
@@ -48,7 +51,7 @@ TEST_F(ContextCacheTest, AMovedAndRenamedModelIsFound) {
 TEST_F(ContextCacheTest, AModelFromMemoryIsFoundLikeTheFile) {
   const std::string bytes = ReadFile(model_);
   auto use = [&] {
-    Session session(*environment_, bytes.data(), bytes.size(), Options());
+    Session session = OpenSession(*environment_, InMemory(bytes), Options());
     return Run(session);
   };
   EXPECT_FALSE(use().cached);
@@ -98,7 +101,7 @@ TEST_F(ContextCacheTest, ExternalDataInAnotherFolderAndAModelFromMemory) {
   SessionOptions options = Options();
   options.Set("session.model_external_initializers_file_folder_path", (dir_ / "weights").string());
   for (bool cached : {false, true}) {
-    Session session(*environment_, bytes.data(), bytes.size(), options);
+    Session session = OpenSession(*environment_, InMemory(bytes), options);
     const Use use = Run(session);
     EXPECT_EQ(use.cached, cached);
     EXPECT_EQ(use.numbers, expected);
@@ -185,7 +188,7 @@ TEST_F(ContextCacheTest, WhatExcludesTheCacheIsSaid) {
   for (const char* key : {"ep.context_enable", "ep.share_ep_contexts"}) {
     SessionOptions options = Options();
     options.Set(key, "1");
-    EXPECT_THAT(FailureOf([&] { Session session(*environment_, model_, options); }),
+    EXPECT_THAT(FailureOf([&] { OpenSession(*environment_, {model_}, options); }),
                 AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("session.context_cache_dir"), HasSubstr(key)));
   }
 }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/cache/open_session.h"
 #include "core/context/context_store.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
@@ -394,7 +395,7 @@ TEST_F(Complaint, ACachedContextIsNotUsedByAnotherBuildOfItsPlugin) {
     SessionOptions options = Options({"notary"});
     options.Set("session.context_cache_dir", (dir_ / "cache").string());
     const size_t before = ledger_.Count("compile");
-    Session session(environment, dir_ / "model.onnx", options);
+    Session session = core::OpenSession(environment, {dir_ / "model.onnx"}, options);
     EXPECT_EQ(RunOn(session, {2, 2}, {1, -2, 3, 0.25}), expected_);
     return ledger_.Count("compile") > before;
   };

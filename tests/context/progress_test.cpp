@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cache/open_session.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
@@ -57,7 +58,7 @@ class ProgressTest : public testing::Test {
       return cancel_ && cancel_(at);
     };
     reports_.clear();
-    return FailureOf([&] { Session session(*environment_, model, options); });
+    return FailureOf([&] { core::OpenSession(*environment_, {model}, options); });
   }
   std::vector<SessionPhase> Phases() const {
     std::vector<SessionPhase> phases;

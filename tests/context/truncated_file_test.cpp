@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/cache/open_session.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
@@ -152,7 +153,7 @@ TEST_F(TruncatedFileTest, AnEntryOfTheCacheThatIsCutOffWhileItLoadsIsCompiledAga
   const auto model = WriteModel("MatMul", false);
   SessionOptions options = Options("cpu");
   options.Set("session.context_cache_dir", (dir_ / "cache").string());
-  { Session first(*environment_, model, options); }
+  core::OpenSession(*environment_, {model}, options);
   std::filesystem::path binary;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_ / "cache")) {
     if (entry.path().extension() == ".bin") binary = entry.path();
@@ -164,7 +165,7 @@ TEST_F(TruncatedFileTest, AnEntryOfTheCacheThatIsCutOffWhileItLoadsIsCompiledAga
       std::filesystem::resize_file(binary, 0);
     return false;
   };
-  Session second(*environment_, model, options);
+  Session second = core::OpenSession(*environment_, {model}, options);
   EXPECT_TRUE(cut);
   EXPECT_EQ(FailureOfRun(second, {1, kRows}), "OK");
 }

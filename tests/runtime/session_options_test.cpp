@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "core/runtime/session_config.h"
 #include "tests/framework/test_session.h"
 
 namespace epiphyte::test {
 namespace {
 
 using core::KnownSessionOptions;
+using core::SessionConfig;
 using core::SessionOptions;
 
 TEST(SessionOptions, DefaultsAreThoseOfTheSpecification) {
@@ -41,6 +43,61 @@ TEST(SessionOptions, TheListIsSortedAndDescribed) {
   auto known = KnownSessionOptions();
   EXPECT_TRUE(std::is_sorted(known.begin(), known.end(), [](const auto& a, const auto& b) { return a.key < b.key; }));
   for (const auto& option : known) EXPECT_FALSE(option.description.empty()) << option.key;
+}
+
+// --- what a session reads
+
+TEST(SessionConfig, DefaultsAreThoseOfTheOptions) {
+  const core::SessionConfig config;
+  EXPECT_FALSE(config.context.enable);
+  EXPECT_FALSE(config.context.embed);
+  EXPECT_TRUE(config.context.verify_digests);
+  EXPECT_TRUE(config.context.file_path.empty());
+  EXPECT_FALSE(config.share.enable);
+  EXPECT_TRUE(config.cache.folder.empty());
+  EXPECT_EQ(config.optimization_level, 2);
+  EXPECT_EQ(config.max_nodes, 0u);
+  EXPECT_FALSE(config.disable_fallback);
+}
+
+TEST(SessionConfig, EachOptionHasItsField) {
+  SessionOptions options;
+  const auto with = [&](std::string_view key, std::string_view value) {
+    SessionOptions changed = options;
+    changed.Set(key, value);
+    return SessionConfig(changed);
+  };
+  EXPECT_TRUE(with("ep.context_enable", "1").context.enable);
+  EXPECT_TRUE(with("ep.context_embed_mode", "1").context.embed);
+  EXPECT_EQ(with("ep.context_file_path", "a/b.onnx").context.file_path, "a/b.onnx");
+  EXPECT_EQ(with("ep.context_model_external_initializers_file_name", "w.bin").context.external_initializers, "w.bin");
+  EXPECT_EQ(with("ep.context_node_name_prefix", "p_").context.node_name_prefix, "p_");
+  EXPECT_FALSE(with("ep.context_verify", "header").context.verify_digests);
+  EXPECT_TRUE(with("ep.share_ep_contexts", "1").share.enable);
+  EXPECT_TRUE(with("ep.stop_share_ep_contexts", "1").share.stop);
+  EXPECT_TRUE(with("epiphyte.context_overwrite", "1").context.overwrite);
+  EXPECT_EQ(with("epiphyte.graph_optimization_level", "1").optimization_level, 1);
+  EXPECT_EQ(with("epiphyte.share_group", "g").share.group, "g");
+  EXPECT_EQ(with("optimization.disable_specified_optimizers", "a;;b").disabled_optimizers,
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(with("session.context_cache_dir", "c").cache.folder, "c");
+  EXPECT_EQ(with("session.context_cache_max_mb", "3").cache.max_bytes, 3u << 20);
+  EXPECT_TRUE(with("session.disable_cpu_ep_fallback", "1").disable_fallback);
+  EXPECT_TRUE(with("session.disable_model_compile", "1").disable_compile);
+  EXPECT_TRUE(with("session.fail_on_suboptimal_compiled_model", "1").context.refuse_suboptimal);
+  EXPECT_EQ(with("session.max_nodes", "7").max_nodes, 7u);
+  EXPECT_EQ(with("session.max_run_bytes", "8").max_run_bytes, 8u);
+  EXPECT_EQ(with("session.max_value_bytes", "999999999999999999").max_value_bytes, 999999999999999999u);
+  EXPECT_EQ(with("session.model_external_initializers_file_folder_path", "f").external_data_folder, "f");
+}
+
+// A new option is part of a compiled model's identity unless somebody has decided that it isn't.
+TEST(SessionConfig, OnlyWhatChangesTheCompiledModelTellsTwoApart) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : SessionConfig().compiling_options) keys.push_back(key);
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"ep.context_node_name_prefix", "epiphyte.graph_optimization_level",
+                                      "optimization.disable_specified_optimizers", "session.disable_cpu_ep_fallback"}));
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Environment: what sessions share: the catalog of plugins, and the groups of sessions that share weights. Outlives its
+// sessions.
+//
+//   Environment environment(CatalogOptions{});
+//   Session session(environment, "model.onnx", options);
+#pragma once
+
+#include <cstdint>
+
+#include "core/context/share_group.h"
+#include "core/registry/catalog.h"
+
+namespace epiphyte::core {
+
+class Environment {
+ public:
+  // `guard_mapped_files`: see core/base/mapping_guard.h.
+  explicit Environment(CatalogOptions options, bool guard_mapped_files = true);
+  Catalog& catalog() { return catalog_; }
+  ShareGroups& share_groups() { return share_groups_; }
+  // What this process may use, as it was when the environment was made.
+  uint64_t memory() const { return memory_; }
+
+ private:
+  Catalog catalog_;
+  ShareGroups share_groups_;  // its plugins' workspaces go before the plugins
+  uint64_t memory_;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,33 @@
+// What a session is made from, and what comes of that besides the plan.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/graph/type.h"
+
+namespace epiphyte::core {
+
+struct ModelSource {
+  std::filesystem::path path;
+  bool in_memory = false;  // then `bytes`, and no path
+  const void* bytes = nullptr;
+  size_t size = 0;
+};
+
+struct ValueSpec {
+  std::string name;
+  TypePtr type;
+};
+
+// What a session wrote for ep.context_enable=1.
+struct ContextOutput {
+  std::filesystem::path model;
+  std::vector<std::filesystem::path> files;  // binaries and external initializers
+  size_t context_nodes = 0;
+  size_t plain_nodes = 0;
+};
+
+}  // namespace epiphyte::core
