@@ -11,13 +11,11 @@
 #include "core/base/error.h"
 #include "core/base/folder_names.h"
 #include "core/base/hash.h"
-#include "core/base/mapped_file.h"
-#include "core/base/safe_path.h"
 #include "core/base/small_file.h"
 #include "core/base/staged_file.h"
 #include "core/cache/cache_digest.h"
-#include "core/context/context_model.h"
-#include "core/context/seal.h"
+#include "core/context/node_payloads.h"
+#include "core/context/recorded_bytes.h"
 #include "core/onnx/model_reader.h"
 
 namespace epiphyte::core {
@@ -137,18 +135,6 @@ void CompareDigests(const std::filesystem::path& folder, std::vector<CacheRecord
   }
 }
 
-void CheckDigest(const std::filesystem::path& folder, const std::string& name, uint64_t size,
-                 const std::string& xxh128) {
-  const auto file = MappedFile::Open(ResolveInside(folder, name, "cache entry"));
-  if (file->size() != size) {
-    Fail(StatusCode::kInvalidGraph, "'{}' has {} bytes, {} expected", name, file->size(), size);
-  }
-  if (const std::string found = file->Digest(nullptr); found != xxh128) {
-    Fail(StatusCode::kInvalidGraph, "'{}' has digest {}, {} expected", name, found, xxh128);
-  }
-  file->ReleasePages();
-}
-
 }  // namespace
 
 std::string KeyOf(std::span<const CacheFact> facts) {
@@ -226,16 +212,15 @@ CacheRecord VerifyCacheEntry(const std::filesystem::path& folder, std::string_vi
   CacheRecord record = CheckCacheEntry(folder, key, trust, pool);
   CompareDigests(folder, record.files, pool);
   const std::filesystem::path path = folder / kCacheModelName;
-  ReadOptions options;
+  ReadOptions options = CheckedReading({.what = fmt::format("'{}'", kCacheModelName), .pool = pool});
   options.infer = false;
   const Model model = ReadModelFile(path, options);
-  const auto file = MappedFile::Open(path);
-  RequireSeal(file->data(), file->size(), model.metadata, fmt::format("'{}'", kCacheModelName));
-  for (const PayloadRecord& payload : ReadPayloadRecords(model.metadata)) {
-    if (!payload.file.empty()) CheckDigest(folder, payload.file, payload.size, payload.xxh128);
-  }
-  if (const auto weights = InitializersRecord::Read(model.metadata)) {
-    CheckDigest(folder, weights->file, weights->size, weights->xxh128);
+  const NodePayloads payloads({.model = path, .pool = pool}, model.metadata);
+  for (const PayloadRecord& recorded : payloads.records()) {
+    if (recorded.file.empty()) continue;
+    const NodePayload payload = payloads.OpenRecorded(recorded);
+    if (!payload.problem.empty()) throw Error(payload.code, payload.problem);
+    payload.blob.file->ReleasePages();
   }
   return record;
 }

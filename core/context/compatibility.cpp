@@ -13,11 +13,6 @@
 namespace epiphyte::core {
 namespace {
 
-std::string CompatibilityInfo(const std::map<std::string, std::string>& metadata, const std::string& provider) {
-  const auto found = metadata.find("ep_compatibility_info." + provider);
-  return found == metadata.end() ? std::string() : found->second;
-}
-
 // From good to bad. Nobody's node stops a session, so it is worse than one that would better be compiled again.
 int Badness(ContextVerdict verdict) {
   switch (verdict) {
@@ -151,7 +146,7 @@ class ModelCheck {
     }
   }
 
-  const std::map<std::string, std::string>& metadata_;
+  const Metadata& metadata_;
   NodePayloads* payloads_;
   Catalog& catalog_;
   const ContextBinding binding_;
@@ -163,7 +158,7 @@ class ModelCheck {
 ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog,
                             bool with_payloads) {
   if (!with_payloads) return ModelCheck(model, nullptr, catalog).Run();
-  NodePayloads payloads(model_path, model.metadata);
+  NodePayloads payloads({.model = model_path, .digests = PayloadAccess::kRecorded}, model.metadata);
   return ModelCheck(model, &payloads, catalog).Run();
 }
 
@@ -172,8 +167,7 @@ ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catal
 }
 
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
-                   std::span<const ContextBlob> blobs, const std::map<std::string, std::string>& metadata,
-                   bool fail_on_suboptimal) {
+                   std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal) {
   Asker asker;
   ContextHeader header;
   header.compatibility_info = CompatibilityInfo(metadata, plugin.name);

@@ -7,7 +7,7 @@
 // A session asks too, between LoadPayloads and Provider::LoadContext, for each provider:
 //
 //   RequireUsable(*slot.plugin, batch.to_load, batch.blobs, model.metadata,
-//                 options.GetBool("session.fail_on_suboptimal_compiled_model"));
+//                 config.context.refuse_suboptimal);
 //
 // which throws INVALID_GRAPH for an unsupported context (and, asked to, for one that should be compiled again), and
 // logs a warning when compiling again would be better.
@@ -15,14 +15,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/abi/context_check.h"
-#include "core/context/node_payload.h"
+#include "core/context/context_metadata.h"
+#include "core/context/node_payloads.h"
 #include "core/graph/graph.h"
 #include "core/registry/catalog.h"
 
@@ -66,8 +66,7 @@ ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catal
 // no opinion, and LoadContext decides. The plugin sees the payload only where the metadata holds nothing of it for that
 // plugin (another tool's model): LoadContext checks the payload itself, and twice would cost twice.
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
-                   std::span<const ContextBlob> blobs, const std::map<std::string, std::string>& metadata,
-                   bool fail_on_suboptimal);
+                   std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal);
 
 // What a session says when LoadContext of `plugin` failed with `reason`: nodes, sources, file, what wrote them and what
 // to do.

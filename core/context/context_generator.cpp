@@ -83,8 +83,9 @@ void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition
     pending_.push_back(std::move(pending));
   }
   if (!answer.nodes.empty()) providers_.push_back(provider.name());
-  if (!answer.compatibility_info.empty())
-    metadata_["ep_compatibility_info." + provider.name()] = answer.compatibility_info;
+  if (!answer.compatibility_info.empty()) {
+    SetCompatibilityInfo(provider.name(), std::move(answer.compatibility_info), &metadata_);
+  }
 }
 
 void ContextGenerator::ReplaceByContextNode(const PendingNode& pending) {
@@ -172,10 +173,7 @@ void ContextGenerator::Assemble(Model model, std::span<const Partition* const> p
   }
   model.graph->SetOpset(std::string(kContextDomain), 1);
   model.graph->Finalize();
-  // What an earlier tool said of contexts is not true of these.
-  std::erase_if(model.metadata, [](const auto& entry) {
-    return entry.first.starts_with("epiphyte.context.") || entry.first.starts_with("ep_compatibility_info.");
-  });
+  ForgetContexts(&model.metadata);
   model.metadata.insert(metadata_.begin(), metadata_.end());
   WritePlainProviders(plain_providers, &model.metadata);
   set_->Add({target_, std::move(model), providers_});

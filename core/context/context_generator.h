@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/context/context_metadata.h"
 #include "core/context/context_set.h"
 #include "core/context/context_target.h"
 #include "core/graph/graph.h"
@@ -68,7 +69,7 @@ class ContextGenerator {
   std::shared_ptr<ContextSet> set_;
   std::vector<PendingNode> pending_;
   std::vector<std::string> providers_;
-  std::map<std::string, std::string> metadata_;
+  Metadata metadata_;
   size_t context_nodes_ = 0;
   size_t plain_nodes_ = 0;
 };

@@ -1,18 +1,13 @@
 #include "core/context/context_model.h"
 
-#include <algorithm>
-#include <charconv>
-#include <sstream>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/context/seal.h"
 
 namespace epiphyte::core {
 namespace {
 
-constexpr std::string_view kPayloadKey = "epiphyte.context.payload.";
-constexpr std::string_view kPlainKey = "epiphyte.context.plain";
 constexpr std::string_view kAdvice = "compile the source model again";
 
 // Of the types that an EPContext node may have; the rest is told apart from them, not from each other.
@@ -131,91 +126,6 @@ std::vector<Node*> FindContextNodes(Graph& graph) {
   std::vector<Node*> found;
   Collect(graph, &found);
   return found;
-}
-
-std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::string>& metadata) {
-  std::vector<PayloadRecord> records;
-  for (auto entry = metadata.lower_bound(std::string(kPayloadKey));
-       entry != metadata.end() && entry->first.starts_with(kPayloadKey); ++entry) {
-    // "<size> <xxh128> <provider> <plugin version> <file>": the file comes last, because it may hold spaces.
-    std::string_view rest = entry->second;
-    auto next = [&rest] {
-      size_t space = std::min(rest.find(' '), rest.size());
-      std::string_view word = rest.substr(0, space);
-      rest.remove_prefix(std::min(space + 1, rest.size()));
-      return word;
-    };
-    PayloadRecord record;
-    std::string_view size = next();
-    auto parsed = std::from_chars(size.data(), size.data() + size.size(), record.size);
-    record.xxh128 = next();
-    record.provider = next();
-    record.plugin_version = next();
-    record.file = rest;
-    if (parsed.ec != std::errc() || parsed.ptr != size.data() + size.size() || record.xxh128.size() != 32 ||
-        rest.empty()) {
-      Fail(StatusCode::kInvalidGraph,
-           "metadata '{}' is '{}', expected '<size> <xxh128> <provider> <version> <file>'; compile the model again",
-           entry->first, entry->second.substr(0, 128));
-    }
-    if (record.file == "-") record.file.clear();
-    records.push_back(std::move(record));
-  }
-  return records;
-}
-
-namespace {
-
-// A plugin's version may be any text, and a record's words end at spaces.
-std::string Word(std::string text) {
-  std::replace(text.begin(), text.end(), ' ', '_');
-  return text.empty() ? "-" : text;
-}
-
-}  // namespace
-
-void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata) {
-  (*metadata)[std::string(kContextVersionKey)] = kContextVersion;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const PayloadRecord& record = records[i];
-    // Zero-padded, so that the map's order is the records' order.
-    (*metadata)[fmt::format("{}{:06}", kPayloadKey, i)] =
-        fmt::format("{} {} {} {} {}", record.size, record.xxh128, Word(record.provider), Word(record.plugin_version),
-                    record.file.empty() ? "-" : record.file);
-  }
-}
-
-std::string InitializersRecord::ToText() const { return fmt::format("{} {} {}", size, xxh128, file); }
-
-std::optional<InitializersRecord> InitializersRecord::Read(const std::map<std::string, std::string>& metadata) {
-  const auto entry = metadata.find(std::string(kInitializersKey));
-  if (entry == metadata.end()) return std::nullopt;
-  const std::string& text = entry->second;
-  InitializersRecord record;
-  const size_t first = std::min(text.find(' '), text.size());
-  const size_t second = std::min(text.find(' ', std::min(first + 1, text.size())), text.size());
-  const auto parsed = std::from_chars(text.data(), text.data() + first, record.size);
-  if (first < text.size()) record.xxh128 = text.substr(first + 1, second - first - 1);
-  if (second < text.size()) record.file = text.substr(second + 1);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + first || record.xxh128.size() != 32 ||
-      record.file.empty()) {
-    Fail(StatusCode::kInvalidGraph, "metadata '{}' is '{}', expected '<size> <xxh128> <file>'; compile the model again",
-         kInitializersKey, text.substr(0, 128));
-  }
-  return record;
-}
-
-std::optional<std::vector<std::string>> ReadPlainProviders(const std::map<std::string, std::string>& metadata) {
-  const auto entry = metadata.find(std::string(kPlainKey));
-  if (entry == metadata.end()) return std::nullopt;
-  std::vector<std::string> providers;
-  std::istringstream names(entry->second);
-  for (std::string name; std::getline(names, name, ',');) providers.push_back(std::move(name));
-  return providers;
-}
-
-void WritePlainProviders(const std::vector<std::string>& providers, std::map<std::string, std::string>* metadata) {
-  (*metadata)[std::string(kPlainKey)] = fmt::format("{}", fmt::join(providers, ","));
 }
 
 }  // namespace epiphyte::core

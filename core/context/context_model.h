@@ -1,21 +1,9 @@
-// Context model: an ONNX model whose partitions are EPContext nodes, and the payloads that belong to it.
-//
-// What ties model and payloads together is metadata of the model:
-//   ep_compatibility_info.<provider>   the provider's own string, as in ONNX Runtime
-//   epiphyte.context.version           "2"
-//   epiphyte.context.payload.<n>       "<size> <xxh128> <provider> <plugin version> <file name, or - when embedded>"
-//   epiphyte.context.initializers      "<size> <xxh128> <file name>", when plain nodes have their weights in a file
-//   epiphyte.context.plain             "cpu": the providers that had the plain nodes, separated by commas
-//   epiphyte.context.seal              a digest over the model itself, see seal.h
-// A model without this metadata (another tool's) is accepted as it is.
+// Context model: an ONNX model whose partitions are EPContext nodes, and the payloads that belong to it. What ties them
+// together is in its metadata, see context_metadata.h.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/abi/provider.h"
@@ -47,33 +35,5 @@ std::string ContextNodeLabel(const Node& node);
 // Throws INVALID_GRAPH on attributes of the wrong type.
 EpContextAttributes ReadContextAttributes(const Node& node);
 std::vector<Node*> FindContextNodes(Graph& graph);  // nested graphs included
-
-// Fingerprint of one payload, as it stands in the metadata.
-struct PayloadRecord {
-  uint64_t size = 0;
-  std::string xxh128;
-  std::string file;  // relative; "" when embedded
-  std::string provider;
-  std::string plugin_version;
-};
-std::vector<PayloadRecord> ReadPayloadRecords(const std::map<std::string, std::string>& metadata);
-void WritePayloadRecords(const std::vector<PayloadRecord>& records, std::map<std::string, std::string>* metadata);
-
-// Fingerprint of the file that holds the initializers of plain nodes.
-inline constexpr std::string_view kInitializersKey = "epiphyte.context.initializers";
-struct InitializersRecord {
-  uint64_t size = 0;
-  std::string xxh128;
-  std::string file;
-
-  std::string ToText() const;
-  // Nothing when the model has none. Throws INVALID_GRAPH when it isn't one.
-  static std::optional<InitializersRecord> Read(const std::map<std::string, std::string>& metadata);
-};
-
-// The providers that got the plain nodes of a context model when it was compiled: who loads it keeps to them. Nothing
-// when the model doesn't say.
-std::optional<std::vector<std::string>> ReadPlainProviders(const std::map<std::string, std::string>& metadata);
-void WritePlainProviders(const std::vector<std::string>& providers, std::map<std::string, std::string>* metadata);
 
 }  // namespace epiphyte::core

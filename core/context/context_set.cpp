@@ -132,9 +132,9 @@ class ContextSet::Writing {
     if (external_) {
       external_->End();
       // Known only now that the model is written; protobuf takes what follows as part of it.
-      const std::string entry = MetadataEntry(
-          kInitializersKey,
-          InitializersRecord{external_->size(), external_->xxh128(), target_.external_initializers}.ToText());
+      const auto [key, value] =
+          InitializersEntry({external_->size(), external_->xxh128(), target_.external_initializers});
+      const std::string entry = MetadataEntry(key, value);
       sealed.Write(entry.data(), entry.size());
     }
     sealed.Finish();

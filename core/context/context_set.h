@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/abi/provider.h"
-#include "core/context/context_model.h"
+#include "core/context/context_metadata.h"
 #include "core/context/context_target.h"
 #include "core/context/output_file.h"
 #include "core/graph/graph.h"

@@ -9,13 +9,13 @@
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
-#include "core/base/hash.h"
 #include "core/base/safe_path.h"
 #include "core/base/staged_file.h"
 #include "core/context/merge_graph.h"
 #include "core/context/merge_names.h"
 #include "core/context/merge_payloads.h"
 #include "core/context/output_file.h"
+#include "core/context/recorded_bytes.h"
 #include "core/context/seal.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/model_reader.h"
@@ -23,9 +23,6 @@
 
 namespace epiphyte::core {
 namespace {
-
-constexpr std::string_view kRecords = "epiphyte.context.";
-constexpr std::string_view kCompatibility = "ep_compatibility_info.";
 
 void CheckOptions(const MergeOptions& options) {
   if (options.models.size() < 2) {
@@ -43,27 +40,12 @@ void CheckOptions(const MergeOptions& options) {
   }
 }
 
-void CheckInitializers(const std::filesystem::path& model, const std::optional<InitializersRecord>& record,
-                       const std::string& name, const ExternalFile& file) {
-  if (!record || record->file != name) return;
-  if (record->size == file.size && record->xxh128 == Xxh128(file.data, file.size)) return;
-  Fail(
-      StatusCode::kInvalidGraph,
-      "'{}': external initializers '{}' are not those that the model was written with; restore the file or compile the "
-      "model again",
-      model.string(), name);
-}
-
 // `sources` gets the files that the model is made of.
 MergeModel ReadChecked(const std::filesystem::path& path, std::vector<std::filesystem::path>* sources) {
-  std::optional<InitializersRecord> initializers;
-  ReadOptions options;
-  options.accept_model = [&](std::string_view bytes, const std::map<std::string, std::string>& metadata) {
-    RequireSeal(bytes.data(), bytes.size(), metadata, fmt::format("'{}'", path.string()));
-    initializers = InitializersRecord::Read(metadata);
-  };
-  options.accept_external = [&](const std::string& name, const ExternalFile& file) {
-    CheckInitializers(path, initializers, name, file);
+  ReadOptions options = CheckedReading({.what = fmt::format("'{}'", path.string())});
+  options.accept_external = [&, check = std::move(options.accept_external)](const std::string& name,
+                                                                            const ExternalFile& file) {
+    check(name, file);
     sources->push_back(path.parent_path() / name);
   };
   sources->push_back(path);
@@ -113,15 +95,15 @@ std::shared_ptr<const ModelFunctions> MergeFunctions(const std::vector<MergeMode
   return std::make_shared<ModelFunctions>(protos, nullptr, std::make_shared<ExternalData>());
 }
 
-std::map<std::string, std::string> MergeMetadata(const std::vector<MergeModel>& models) {
-  std::map<std::string, std::string> merged;
+Metadata MergeMetadata(const std::vector<MergeModel>& models) {
+  Metadata merged;
   std::set<std::string> contradicted;
   for (const MergeModel& model : models) {
     for (const auto& [key, value] : model.model.metadata) {
-      if (key.starts_with(kRecords)) continue;
+      if (IsRecordKey(key)) continue;
       const auto [known, is_new] = merged.emplace(key, value);
       if (is_new || known->second == value) continue;
-      if (key.starts_with(kCompatibility)) {
+      if (IsCompatibilityKey(key)) {
         contradicted.insert(key);
       } else {
         merged.emplace(model.stem + "." + key, value);
@@ -207,8 +189,9 @@ class Writing {
     WriteModel(model, write, [&](const void* data, uint64_t size) { sealed.Write(data, size); });
     if (external && external->size() > 0) {
       external->End();
-      const InitializersRecord record{external->size(), external->xxh128(), options_.external_initializers};
-      const std::string entry = MetadataEntry(kInitializersKey, record.ToText());
+      const auto [key, value] =
+          InitializersEntry({external->size(), external->xxh128(), options_.external_initializers});
+      const std::string entry = MetadataEntry(key, value);
       sealed.Write(entry.data(), entry.size());
       files_.push_back(std::move(external));
     }

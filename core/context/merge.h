@@ -16,8 +16,8 @@
 //   their own where two are called the same. Embedded ones stay embedded, except where a secondary could no longer tell
 //   its primary from another model's: such a payload goes into a file, which its nodes name.
 // - Domains that plain nodes of two models use must be imported in one version.
-// - Metadata: each model's payload records, numbered anew. An ep_compatibility_info.<provider> on which the models
-//   differ is left out: it speaks for all payloads of a provider, and without it each payload speaks for itself.
+// - Metadata: each model's payload records, numbered anew. A compatibility string on which the models differ
+//   is left out: it speaks for all payloads of a provider, and without it each payload speaks for itself.
 //   Who had the plain nodes is kept if all models say it for theirs.
 //   Other entries on which they differ keep the first model's, and get a second key "<stem>.<key>" for the others.
 #pragma once

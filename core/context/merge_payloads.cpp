@@ -9,7 +9,7 @@ namespace {
 
 // The model's record of a payload; one of its own for a payload that another tool's model doesn't record.
 PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads) {
-  PayloadRecord record{payload.blob.size, payload.digest, {}, "-", "-"};
+  PayloadRecord record{{payload.blob.size, payload.digest, {}}, "-", "-"};
   for (const PayloadRecord& known : payloads.records()) {
     if (known.size != payload.blob.size || known.xxh128 != payload.digest) continue;
     record = known;
@@ -17,12 +17,6 @@ PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads)
   }
   record.file.clear();
   return record;
-}
-
-void RequireGood(const NodePayload& payload) {
-  if (payload.problem.empty()) return;
-  Fail(StatusCode::kInvalidGraph, "{}; `epiphyte verify` lists everything that is wrong with a context model",
-       payload.problem);
 }
 
 }  // namespace
@@ -47,7 +41,7 @@ void MergePayloads::Plan(std::vector<MergeModel>& models, const SourceOwner& own
 }
 
 void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const SourceOwner& owner_of) {
-  NodePayloads payloads(model.path, model.model.metadata);
+  NodePayloads payloads({.model = model.path}, model.model.metadata);
   const ContextBinding binding(FindContextNodes(*model.model.graph), owner_of);
   const size_t first = nodes_.size();
   for (size_t i = 0; i < binding.nodes().size(); ++i) {
@@ -57,8 +51,7 @@ void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const
     }
     ContextNodeOf node{index, bound, bound.carrier == kNoCarrier ? kNoCarrier : first + bound.carrier, {}, {}};
     if (bound.carrier == i) {
-      node.payload = payloads.Open(*bound.node, bound.attributes);
-      RequireGood(node.payload);
+      node.payload = payloads.Require(*bound.node, bound.attributes);
       node.recorded = RecordOf(node.payload, payloads);
     }
     // The node may get another name, and this is the key into the payload.

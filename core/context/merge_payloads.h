@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "core/context/context_binding.h"
+#include "core/context/context_metadata.h"
 #include "core/context/context_model.h"
 #include "core/context/merge_names.h"
-#include "core/context/node_payload.h"
+#include "core/context/node_payloads.h"
 
 namespace epiphyte::core {
 

@@ -33,7 +33,7 @@ class OutputFile {
   std::string name() const { return target_.filename().string(); }
   uint64_t size() const { return size_; }
   const std::string& xxh128() const { return xxh128_; }  // after End
-  bool IsStored() const { return store_ != nullptr; }  // not a file
+  bool IsStored() const { return store_ != nullptr; }    // not a file
   bool ended() const { return !xxh128_.empty(); }
 
   // What is under the target's name at this moment, compared byte by byte with what was written.

@@ -56,8 +56,7 @@ SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
   return found == Xxh128OfMapping(data, sealed, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
 }
 
-void RequireSeal(const void* data, uint64_t size, const std::map<std::string, std::string>& metadata,
-                 std::string_view what, const Pulse& pulse) {
+void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what, const Pulse& pulse) {
   constexpr std::string_view kAdvice =
       "restore the file or compile the model again; if you changed it on purpose, renew the seal with ResealContext or "
       "`epiphyte verify --reseal`";
@@ -69,12 +68,9 @@ void RequireSeal(const void* data, uint64_t size, const std::map<std::string, st
     case SealState::kNone: break;
   }
   // A model that lost the entry with the version has other entries of ours.
-  constexpr std::string_view kOurs = "epiphyte.context.";
-  const auto ours = metadata.lower_bound(std::string(kOurs));
   const auto version = metadata.find(std::string(kContextVersionKey));
-  const bool has_ours = ours != metadata.end() && ours->first.starts_with(kOurs);
   const bool before_seals = version != metadata.end() && version->second == "1";
-  if (has_ours && !before_seals) {
+  if (HasRecords(metadata) && !before_seals) {
     Fail(StatusCode::kInvalidGraph,
          "{} has no seal at its end, where context models of version 2 and later have one: it was changed or cut off; "
          "{}",

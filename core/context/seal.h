@@ -1,9 +1,9 @@
 // Seal: a digest over all bytes of a context model, at the end of the file, so that a flipped bit anywhere is seen.
 //
-// The seal is the file's last protobuf entry, metadata `epiphyte.context.seal` = XXH3-128 of everything before that
+// The seal is the file's last protobuf entry, metadata with kSealKey and XXH3-128 of everything before that
 // entry, in hex. Being ordinary metadata, it disturbs no other tool; a tool that writes the model again leaves a seal
 // that doesn't fit any more, and the user is told how to renew it on purpose. A model without a seal whose metadata
-// doesn't promise one (epiphyte.context.version of 2 and up does) is accepted: another tool wrote it.
+// doesn't promise one (a context version of 2 and up does) is accepted: another tool wrote it.
 //
 //   SealWriter writer(sink);
 //   WriteModel(model, options, [&](const void* data, uint64_t size) { writer.Write(data, size); });
@@ -12,19 +12,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "core/base/hash.h"
+#include "core/context/context_metadata.h"
 #include "core/onnx/model_writer.h"
 
 namespace epiphyte::core {
-
-inline constexpr std::string_view kSealKey = "epiphyte.context.seal";
-// Of what this host writes: 1 has payload records, 2 has a seal too.
-inline constexpr std::string_view kContextVersionKey = "epiphyte.context.version";
-inline constexpr std::string_view kContextVersion = "2";
 
 class SealWriter {
  public:
@@ -45,8 +40,8 @@ uint64_t SizeWithoutSeal(const void* data, uint64_t size);
 
 // Throws INVALID_GRAPH when the model's seal is broken, or when its metadata promises one and there is none where it
 // belongs. `what` names the model. `metadata`: as read from the same bytes.
-void RequireSeal(const void* data, uint64_t size, const std::map<std::string, std::string>& metadata,
-                 std::string_view what, const Pulse& pulse = {});
+void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what,
+                 const Pulse& pulse = {});
 
 // Seals the model as it is now, in place of any older seal, and publishes it in one step. The payload records are not
 // touched. Throws INVALID_PROTOBUF when the file is no ONNX model.

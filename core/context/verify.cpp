@@ -8,30 +8,16 @@
 #include "core/base/folder_lock.h"
 #include "core/base/hash.h"
 #include "core/base/mapped_file.h"
-#include "core/base/safe_path.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_binding.h"
-#include "core/context/node_payload.h"
+#include "core/context/node_payloads.h"
+#include "core/context/recorded_bytes.h"
 #include "core/onnx/model_reader.h"
 
 namespace epiphyte::core {
 namespace {
 
 using Kind = VerifyProblem::Kind;
-
-// What is wrong with a file, compared with what the model recorded; "" when nothing is.
-std::string Mismatch(std::string_view what, const VerifiedPayload& found, uint64_t recorded_size,
-                     const std::string& recorded_digest) {
-  if (found.size != recorded_size) {
-    return fmt::format("{} has {} bytes, the model was written with {}; restore it or compile the model again", what,
-                       found.size, recorded_size);
-  }
-  if (found.digest != recorded_digest) {
-    return fmt::format("{} has digest {}, the model was written with {}; restore it or compile the model again", what,
-                       found.digest, recorded_digest);
-  }
-  return {};
-}
 
 class Verifier {
  public:
@@ -71,7 +57,7 @@ class Verifier {
 
   std::optional<Model> Read() {
     ReadOptions options;
-    options.accept_model = [this](std::string_view, const std::map<std::string, std::string>& metadata) {
+    options.accept_model = [this](std::string_view, const Metadata& metadata) {
       metadata_ = metadata;
       has_metadata_ = true;
     };
@@ -95,14 +81,11 @@ class Verifier {
     if (!external_.insert(name).second) return;
     VerifiedPayload payload{name, file.size, Xxh128(file.data, file.size), false};
     if (file.mapping) Try(Kind::kPayload, [&] { file.mapping->RequireIntact(); });
-    std::optional<InitializersRecord> record;
-    Try(Kind::kModel, [&] { record = InitializersRecord::Read(metadata_); });
-    if (record && record->file == name) {
-      payload.recorded = true;
-      std::string mismatch =
-          Mismatch(fmt::format("external initializers '{}'", name), payload, record->size, record->xxh128);
-      if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
-    }
+    std::optional<FileRecord> record;
+    Try(Kind::kModel, [&] { record = ReadInitializersRecord(metadata_); });
+    payload.recorded = record && record->file == name;
+    std::string mismatch = InitializersMismatch(record, name, file, /*digests=*/true, nullptr, {});
+    if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
     report_.payloads.push_back(std::move(payload));
   }
 
@@ -125,7 +108,7 @@ class Verifier {
 
   void CheckNodes(Model& model) {
     std::optional<NodePayloads> payloads;
-    if (!Try(Kind::kModel, [&] { payloads.emplace(path_, model.metadata); })) return;
+    if (!Try(Kind::kModel, [&] { payloads.emplace(PayloadAccess{.model = path_}, model.metadata); })) return;
     const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog_));
     report_.context_nodes = binding.nodes().size();
     if (binding.nodes().empty()) report_.notes.push_back("the model has no EPContext node");
@@ -182,14 +165,9 @@ class Verifier {
     if (!Try(Kind::kModel, [&] { records = ReadPayloadRecords(metadata_); })) return;
     for (const PayloadRecord& record : records) {
       if (record.file.empty()) continue;
-      const std::string what = fmt::format("the record of '{}'", record.file);
-      Try(Kind::kPayload, [&] {
-        const auto file = MappedFile::Open(ResolveBeside(path_, record.file, what));
-        VerifiedPayload payload{record.file, file->size(), file->Digest(nullptr), true};
-        std::string mismatch = Mismatch(fmt::format("file '{}'", record.file), payload, record.size, record.xxh128);
-        if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
-        report_.payloads.push_back(std::move(payload));
-      });
+      const NodePayload payload = NodePayloads({.model = path_}, metadata_).OpenRecorded(record);
+      if (!payload.problem.empty()) Add(Kind::kPayload, payload.problem);
+      report_.payloads.push_back({record.file, payload.blob.size, payload.digest, /*recorded=*/true});
     }
   }
 
@@ -197,7 +175,7 @@ class Verifier {
   Catalog& catalog_;
   VerifyReport report_;
   std::shared_ptr<const MappedFile> bytes_;
-  std::map<std::string, std::string> metadata_;
+  Metadata metadata_;
   bool has_metadata_ = false;
   std::set<std::string> external_;
   std::set<std::string> files_;

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_loader.h"
+#include "core/context/context_metadata.h"
 #include "core/context/context_model.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/model_reader.h"
@@ -407,9 +408,9 @@ void SessionBuilder::CompileOnce() {
 }
 
 void SessionBuilder::LoadContexts() {
-  LoadOptions load;
-  load.model_path = ContextBase();
-  load.verify_digests = config_.context.verify_digests;
+  PayloadAccess load;
+  load.model = ContextBase();
+  load.digests = config_.context.verify_digests ? PayloadAccess::kRecorded : PayloadAccess::kNone;
   load.embedded_verified = source_.seal_checked();
   load.store = config_.context_store.get();
   load.pool = pool_;

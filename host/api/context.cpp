@@ -3,7 +3,7 @@
 #include "core/base/folder_lock.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_model.h"
-#include "core/context/node_payload.h"
+#include "core/context/node_payloads.h"
 #include "core/onnx/model_reader.h"
 #include "host/api/access.h"
 
@@ -68,7 +68,7 @@ ContextInfo InspectContext(const std::filesystem::path& model) {
     ContextInfo info;
     info.model = model;
     info.metadata = content.metadata;
-    core::NodePayloads payloads(model, content.metadata);
+    core::NodePayloads payloads({.model = model}, content.metadata);
     Walk{payloads, &info}.Visit(*content.graph, "");
     return info;
   });

@@ -47,8 +47,8 @@ class CompatibilityTest : public testing::Test {
   std::string Require(const std::filesystem::path& path, const std::string& info, bool fail_on_suboptimal) {
     core::Model model = core::ReadModelFile(path, {});
     model.metadata["ep_compatibility_info.cpu"] = info;
-    core::LoadOptions load;
-    load.model_path = path;
+    core::PayloadAccess load;
+    load.model = path;
     const core::ContextBatch batch = core::LoadPayloads(core::FindContextNodes(*model.graph), load, model.metadata);
     return FailureOf([&] {
       core::RequireUsable(environment_->catalog().Load("cpu"), batch.to_load, batch.blobs, model.metadata,

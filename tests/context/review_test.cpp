@@ -361,7 +361,7 @@ TEST_F(Review, RelativePathsWithoutAFolder) {
 TEST_F(Review, RecordsAreReadAsTheyWereWritten) {
   for (const char* version : {"1.0", "1.0 beta  2", " ", ""}) {
     SCOPED_TRACE(version);
-    core::PayloadRecord record{91, std::string(32, 'a'), "my file.bin", "npu", version};
+    core::PayloadRecord record{{91, std::string(32, 'a'), "my file.bin"}, "npu", version};
     std::map<std::string, std::string> metadata;
     core::WritePayloadRecords({record}, &metadata);
     const std::vector<core::PayloadRecord> read = core::ReadPayloadRecords(metadata);

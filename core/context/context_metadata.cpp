@@ -1,0 +1,138 @@
+#include "core/context/context_metadata.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/base/error.h"
+
+namespace epiphyte::core {
+namespace {
+
+constexpr std::string_view kRecordPrefix = "epiphyte.context.";
+constexpr std::string_view kPayloadPrefix = "epiphyte.context.payload.";
+constexpr std::string_view kInitializersKey = "epiphyte.context.initializers";
+constexpr std::string_view kPlainKey = "epiphyte.context.plain";
+constexpr std::string_view kCompatibilityPrefix = "ep_compatibility_info.";  // and the provider's name
+
+std::string CompatibilityKey(const std::string& provider) { return std::string(kCompatibilityPrefix) + provider; }
+
+// Takes the words of a record one by one; what comes last may hold spaces.
+class Words {
+ public:
+  explicit Words(std::string_view text) : rest_(text) {}
+  std::string_view Next() {
+    const size_t space = std::min(rest_.find(' '), rest_.size());
+    const std::string_view word = rest_.substr(0, space);
+    rest_.remove_prefix(std::min(space + 1, rest_.size()));
+    return word;
+  }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+// Of what begins with size and digest; false when it doesn't.
+bool ReadFingerprint(Words* words, FileRecord* record) {
+  const std::string_view size = words->Next();
+  const auto parsed = std::from_chars(size.data(), size.data() + size.size(), record->size);
+  record->xxh128 = words->Next();
+  return parsed.ec == std::errc() && parsed.ptr == size.data() + size.size() && record->xxh128.size() == 32;
+}
+
+// A plugin's version may be any text, and a record's words end at spaces.
+std::string Word(std::string text) {
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text.empty() ? "-" : text;
+}
+
+[[noreturn]] void Malformed(std::string_view key, std::string_view value, std::string_view expected) {
+  Fail(StatusCode::kInvalidGraph, "metadata '{}' is '{}', expected '{}'; compile the model again", key,
+       value.substr(0, 128), expected);
+}
+
+}  // namespace
+
+bool IsRecordKey(std::string_view key) { return key.starts_with(kRecordPrefix); }
+
+bool HasRecords(const Metadata& metadata) {
+  const auto first = metadata.lower_bound(std::string(kRecordPrefix));
+  return first != metadata.end() && IsRecordKey(first->first);
+}
+
+bool IsCompatibilityKey(std::string_view key) { return key.starts_with(kCompatibilityPrefix); }
+
+void ForgetContexts(Metadata* metadata) {
+  std::erase_if(*metadata,
+                [](const auto& entry) { return IsRecordKey(entry.first) || IsCompatibilityKey(entry.first); });
+}
+
+std::string CompatibilityInfo(const Metadata& metadata, const std::string& provider) {
+  const auto found = metadata.find(CompatibilityKey(provider));
+  return found == metadata.end() ? std::string() : found->second;
+}
+
+void SetCompatibilityInfo(const std::string& provider, std::string info, Metadata* metadata) {
+  (*metadata)[CompatibilityKey(provider)] = std::move(info);
+}
+
+std::vector<PayloadRecord> ReadPayloadRecords(const Metadata& metadata) {
+  std::vector<PayloadRecord> records;
+  for (auto entry = metadata.lower_bound(std::string(kPayloadPrefix));
+       entry != metadata.end() && entry->first.starts_with(kPayloadPrefix); ++entry) {
+    Words words(entry->second);
+    PayloadRecord record;
+    const bool fits = ReadFingerprint(&words, &record);
+    record.provider = words.Next();
+    record.plugin_version = words.Next();
+    record.file = words.rest();
+    if (!fits || record.file.empty()) {
+      Malformed(entry->first, entry->second, "<size> <xxh128> <provider> <version> <file>");
+    }
+    if (record.file == "-") record.file.clear();
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+void WritePayloadRecords(const std::vector<PayloadRecord>& records, Metadata* metadata) {
+  (*metadata)[std::string(kContextVersionKey)] = kContextVersion;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const PayloadRecord& record = records[i];
+    // Zero-padded, so that the map's order is the records' order.
+    (*metadata)[fmt::format("{}{:06}", kPayloadPrefix, i)] =
+        fmt::format("{} {} {} {} {}", record.size, record.xxh128, Word(record.provider), Word(record.plugin_version),
+                    record.file.empty() ? "-" : record.file);
+  }
+}
+
+std::optional<FileRecord> ReadInitializersRecord(const Metadata& metadata) {
+  const auto entry = metadata.find(std::string(kInitializersKey));
+  if (entry == metadata.end()) return std::nullopt;
+  Words words(entry->second);
+  FileRecord record;
+  const bool fits = ReadFingerprint(&words, &record);
+  record.file = words.rest();
+  if (!fits || record.file.empty()) Malformed(entry->first, entry->second, "<size> <xxh128> <file>");
+  return record;
+}
+
+std::pair<std::string, std::string> InitializersEntry(const FileRecord& record) {
+  return {std::string(kInitializersKey), fmt::format("{} {} {}", record.size, record.xxh128, record.file)};
+}
+
+std::optional<std::vector<std::string>> ReadPlainProviders(const Metadata& metadata) {
+  const auto entry = metadata.find(std::string(kPlainKey));
+  if (entry == metadata.end()) return std::nullopt;
+  std::vector<std::string> providers;
+  std::istringstream names(entry->second);
+  for (std::string name; std::getline(names, name, ',');) providers.push_back(std::move(name));
+  return providers;
+}
+
+void WritePlainProviders(const std::vector<std::string>& providers, Metadata* metadata) {
+  (*metadata)[std::string(kPlainKey)] = fmt::format("{}", fmt::join(providers, ","));
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,160 @@
+#include "core/context/node_payloads.h"
+
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/mapped_file.h"
+#include "core/base/safe_path.h"
+#include "core/base/text.h"
+#include "core/context/recorded_bytes.h"
+
+namespace epiphyte::core {
+namespace {
+
+// What `look` throws becomes the payload's problem.
+template <typename Look>
+void Noting(NodePayload* payload, Look&& look) {
+  try {
+    look();
+  } catch (const Error& error) {
+    payload->problem = error.message();
+    payload->code = error.code();
+  }
+}
+
+}  // namespace
+
+NodePayloads::NodePayloads(PayloadAccess access, const Metadata& metadata)
+    : access_(std::move(access)), records_(ReadPayloadRecords(metadata)), used_(records_.size(), false) {}
+
+const NodePayload& NodePayloads::Open(const Node& node, const EpContextAttributes& attributes) {
+  const auto label = [&] {
+    return fmt::format("EPContext node '{}' (source '{}')", NodePath(node), PrintableLine(attributes.source, 200));
+  };
+  if (attributes.embed_mode == 1) {
+    auto [found, is_new] = embedded_.try_emplace(&node);
+    NodePayload* payload = &found->second;
+    if (is_new && attributes.main_context == 1) {
+      payload->blob = attributes.payload;
+      Noting(payload, [&] { LookAtEmbedded(label() + ": the embedded payload", payload); });
+    }
+    return *payload;
+  }
+  const std::string& name = attributes.ep_cache_context;
+  if (name.empty()) return none_;
+  auto [found, is_new] = files_.try_emplace(name);
+  NodePayload* payload = &found->second;
+  if (is_new) {
+    const std::string what = fmt::format("{}: file '{}'", label(), PrintableLine(name, 200));
+    Noting(payload, [&] { LookAtFile(name, what, payload); });
+  }
+  return *payload;
+}
+
+const NodePayload& NodePayloads::Require(const Node& node, const EpContextAttributes& attributes) {
+  const NodePayload& payload = Open(node, attributes);
+  if (!payload.problem.empty()) throw Error(payload.code, payload.problem);
+  return payload;
+}
+
+NodePayload NodePayloads::OpenRecorded(const PayloadRecord& record) const {
+  NodePayload payload;
+  payload.recorded_digest = record.xxh128;
+  const std::string what = fmt::format("file '{}'", PrintableLine(record.file, 200));
+  Noting(&payload, [&] {
+    payload.blob = OpenFile(record.file, what);
+    Compare(what, &record, /*with_digest=*/true, &payload);
+  });
+  return payload;
+}
+
+void NodePayloads::LookAtFile(const std::string& name, std::string_view what, NodePayload* payload) {
+  // A file that can't be opened uses its record too: the record is not what is wrong.
+  const PayloadRecord* record = nullptr;
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (records_[i].file != name) continue;
+    used_[i] = true;
+    if (record == nullptr) record = &records_[i];
+  }
+  if (record != nullptr) payload->recorded_digest = record->xxh128;
+  payload->blob = OpenFile(name, what);
+  Compare(what, record, access_.digests != PayloadAccess::kNone, payload);
+}
+
+// Embedded payloads have no name: if the model has records of embedded payloads, one of them must be this one's.
+void NodePayloads::LookAtEmbedded(std::string_view what, NodePayload* payload) {
+  const ContextBlob& blob = payload->blob;
+  const bool by_size = access_.digests == PayloadAccess::kNone ||
+                       (access_.digests == PayloadAccess::kRecorded && access_.embedded_verified);
+  const PayloadRecord* own = nullptr;
+  const PayloadRecord* nearest = nullptr;
+  for (size_t i = 0; i < records_.size(); ++i) {
+    const PayloadRecord& record = records_[i];
+    if (!record.file.empty()) continue;
+    if (nearest == nullptr || record.size == blob.size) nearest = &record;
+    if (record.size != blob.size) continue;
+    if (!by_size && payload->digest.empty()) payload->digest = DigestOf(blob);
+    if (!by_size && record.xxh128 != payload->digest) continue;
+    used_[i] = true;
+    own = &record;
+  }
+  const PayloadRecord* record = own != nullptr ? own : nearest;
+  if (record != nullptr) payload->recorded_digest = record->xxh128;
+  Compare(what, record, !by_size, payload);
+}
+
+void NodePayloads::Compare(std::string_view what, const PayloadRecord* record, bool with_digest,
+                           NodePayload* payload) const {
+  const auto digest = [&] {
+    if (payload->digest.empty()) payload->digest = DigestOf(payload->blob);
+    return payload->digest;
+  };
+  if (access_.digests == PayloadAccess::kAll) digest();
+  if (record != nullptr) {
+    const std::string problem =
+        Mismatch(what, *record, payload->blob.size, with_digest ? std::function<std::string()>(digest) : nullptr);
+    if (!problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", problem);
+  } else if (!records_.empty() && access_.digests != PayloadAccess::kNone) {
+    // Nothing would be compared.
+    Fail(StatusCode::kInvalidGraph,
+         "{}: the model has records of its payloads, but none of this one; compile the model again", what);
+  }
+}
+
+ContextBlob NodePayloads::OpenFile(const std::string& name, std::string_view what) const {
+  if (access_.store == nullptr && access_.model.empty()) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
+  }
+  try {
+    if (access_.store != nullptr) {
+      CheckFileName(name, what);
+      ContextStore::Bytes bytes = access_.store->Open(name);
+      return {bytes.data, bytes.size, std::move(bytes.owner)};
+    }
+    const std::filesystem::path path = ResolveBeside(access_.model, name, what);
+    if (access_.group != nullptr) return access_.group->OpenFile(path);
+    const auto file = MappedFile::Open(path);
+    return {file->data(), file->size(), file, file};
+  } catch (const Error& error) {
+    const bool named = error.message().starts_with(what);
+    Fail(StatusCode::kInvalidGraph, "{}{}{}; put the file in its place or compile the model again", named ? "" : what,
+         named ? "" : ": ", error.message());
+  }
+}
+
+std::string NodePayloads::DigestOf(const ContextBlob& blob) const {
+  if (blob.file == nullptr) return Xxh128OfMapping(blob.data, blob.size, access_.pool, access_.pulse);
+  return access_.group != nullptr ? access_.group->DigestOf(blob, access_.pool, access_.pulse)
+                                  : blob.file->Digest(access_.pool, access_.pulse);
+}
+
+std::vector<const PayloadRecord*> NodePayloads::UnusedRecords() const {
+  std::vector<const PayloadRecord*> unused;
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (!used_[i]) unused.push_back(&records_[i]);
+  }
+  return unused;
+}
+
+}  // namespace epiphyte::core
