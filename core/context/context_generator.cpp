@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/graph/context_node.h"
 
 namespace epiphyte::core {
 namespace {

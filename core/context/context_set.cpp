@@ -7,6 +7,7 @@
 #include "core/base/folder_lock.h"
 #include "core/base/log.h"
 #include "core/context/seal.h"
+#include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_writer.h"
 
 namespace epiphyte::core {

@@ -19,6 +19,7 @@
 #include "core/context/seal.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_writer.h"
 
 namespace epiphyte::core {

@@ -1,33 +1,19 @@
 #include "core/context/seal.h"
 
-#include <array>
-#include <cstring>
 #include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
 #include "core/base/mapped_file.h"
 #include "core/base/staged_file.h"
+#include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/model_writer.h"
 
 namespace epiphyte::core {
 namespace {
 
-constexpr size_t kDigits = 32;
-
-// ModelProto.metadata_props (field 14) with key and value, up to the digits of the value. All lengths fit into one
-// byte.
-std::string Prefix() {
-  std::string prefix;
-  prefix += '\x72';
-  prefix += static_cast<char>(2 + kSealKey.size() + 2 + kDigits);
-  prefix += '\x0a';
-  prefix += static_cast<char>(kSealKey.size());
-  prefix += kSealKey;
-  prefix += '\x12';
-  prefix += static_cast<char>(kDigits);
-  return prefix;
-}
+constexpr size_t kDigits = 32;  // of an XXH3-128
 
 }  // namespace
 
@@ -37,23 +23,19 @@ void SealWriter::Write(const void* data, uint64_t size) {
 }
 
 void SealWriter::Finish() {
-  const std::string entry = Prefix() + digest_.Finish();
+  const std::string entry = MetadataEntry(kSealKey, digest_.Finish());
   sink_(entry.data(), entry.size());
 }
 
 uint64_t SizeWithoutSeal(const void* data, uint64_t size) {
-  const std::string prefix = Prefix();
-  const uint64_t entry = prefix.size() + kDigits;
-  if (size < entry) return size;
-  const char* place = static_cast<const char*>(data) + (size - entry);
-  return std::memcmp(place, prefix.data(), prefix.size()) == 0 ? size - entry : size;
+  const auto seal = LastMetadataEntry({static_cast<const char*>(data), size}, kSealKey, kDigits);
+  return seal ? seal->offset : size;
 }
 
 SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
-  const uint64_t sealed = SizeWithoutSeal(data, size);
-  if (sealed == size) return SealState::kNone;
-  const std::string_view found(static_cast<const char*>(data) + (size - kDigits), kDigits);
-  return found == Xxh128OfMapping(data, sealed, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
+  const auto seal = LastMetadataEntry({static_cast<const char*>(data), size}, kSealKey, kDigits);
+  if (!seal) return SealState::kNone;
+  return seal->value == Xxh128OfMapping(data, seal->offset, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
 }
 
 void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what, const Pulse& pulse) {

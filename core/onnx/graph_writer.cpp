@@ -44,8 +44,8 @@ void WriteEntry(uint32_t field, std::string_view key, std::string_view value, Wi
 
 // The reader keeps a long EPContext payload as a tensor; in the file it is a string.
 bool IsPayload(const Node& node, const Attribute& attribute) {
-  return attribute.type() == AttributeType::kTensor && attribute.name() == "ep_cache_context" &&
-         IsContextNode(node) && attribute.t()->type() == DataType::kUint8;
+  return attribute.type() == AttributeType::kTensor && attribute.name() == "ep_cache_context" && IsContextNode(node) &&
+         attribute.t()->type() == DataType::kUint8;
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/graph/graph.h"
-#include "core/onnx/model_writer.h"
 #include "core/onnx/wire_writer.h"
+#include "core/onnx/write_options.h"
 
 namespace epiphyte::core {
 

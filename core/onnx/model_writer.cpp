@@ -53,23 +53,6 @@ WireWriter Count(const Model& model, const WriteOptions& options) {
 
 }  // namespace
 
-std::string MetadataEntry(std::string_view key, std::string_view value) {
-  const auto emit = [&](WireWriter& out) {
-    out.Message(proto::model::kMetadata, [&] {
-      out.Bytes(proto::entry::kKey, key);
-      out.Bytes(proto::entry::kValue, value);
-    });
-  };
-  WireWriter counter;
-  emit(counter);
-  std::string bytes;
-  const ByteSink sink = [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); };
-  WireWriter writer(std::move(counter), sink);
-  emit(writer);
-  writer.Flush();
-  return bytes;
-}
-
 void WriteModel(const Model& model, const WriteOptions& options, const ByteSink& sink) {
   WireWriter counter = Count(model, options);
   if (counter.size() > kMaxModelBytes) {

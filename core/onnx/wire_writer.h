@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write_options.h"
 
 namespace epiphyte::core {
 

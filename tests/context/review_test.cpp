@@ -12,6 +12,7 @@
 #include "core/context/merge.h"
 #include "core/context/seal.h"
 #include "core/context/share_group.h"
+#include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_writer.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"

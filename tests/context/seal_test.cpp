@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/context/seal.h"
+#include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_reader.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
