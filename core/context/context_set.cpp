@@ -1,14 +1,10 @@
 #include "core/context/context_set.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "core/base/error.h"
-#include "core/base/folder_lock.h"
-#include "core/base/log.h"
-#include "core/context/seal.h"
-#include "core/onnx/metadata_entry.h"
-#include "core/onnx/model_writer.h"
+#include "core/context/publisher.h"
 
 namespace epiphyte::core {
 namespace {
@@ -113,47 +109,8 @@ void ContextSet::Owes(const std::string& provider) {
   if (std::find(owing_.begin(), owing_.end(), provider) == owing_.end()) owing_.push_back(provider);
 }
 
-// Stages a member's .onnx and its external initializers.
-class ContextSet::Writing {
- public:
-  Writing(Member& member, const std::vector<PayloadRecord>& records, const Pulse& pulse) : target_(member.target) {
-    Model& model = member.model;
-    WritePayloadRecords(records, &model.metadata);
-    WriteOptions options;
-    if (!target_.external_initializers.empty()) {
-      external_ = std::make_unique<OutputFile>(target_.model.parent_path() / target_.external_initializers,
-                                               target_.store.get(), pulse);
-      options.external_file_name = target_.external_initializers;
-      options.external_sink = [this](const void* data, uint64_t size) { external_->Write(data, size); };
-    }
-    onnx_ = std::make_unique<OutputFile>(target_.model, target_.ModelStore(), pulse);
-    SealWriter sealed([this](const void* data, uint64_t size) { onnx_->Write(data, size); });
-    WriteModel(model, options, [&](const void* data, uint64_t size) { sealed.Write(data, size); });
-    if (external_ && external_->size() == 0) external_.reset();
-    if (external_) {
-      external_->End();
-      // Known only now that the model is written; protobuf takes what follows as part of it.
-      const auto [key, value] =
-          InitializersEntry({external_->size(), external_->xxh128(), target_.external_initializers});
-      const std::string entry = MetadataEntry(key, value);
-      sealed.Write(entry.data(), entry.size());
-    }
-    sealed.Finish();
-    onnx_->End();
-  }
-
-  const ContextTarget& target() const { return target_; }
-  OutputFile* external() { return external_.get(); }
-  OutputFile& onnx() { return *onnx_; }
-
- private:
-  const ContextTarget& target_;
-  std::unique_ptr<OutputFile> external_;
-  std::unique_ptr<OutputFile> onnx_;
-};
-
 void ContextSet::Publish(const Pulse& pulse) {
-  std::vector<std::unique_ptr<Writing>> writings;
+  Publisher publisher({.folder = first_.folder(), .store = first_.store}, pulse);
   for (Member& member : members_) {
     std::vector<PayloadRecord> records;
     for (const auto& payload : payloads_) {
@@ -161,59 +118,16 @@ void ContextSet::Publish(const Pulse& pulse) {
       const bool used = std::find(providers.begin(), providers.end(), payload->record().provider) != providers.end();
       if (payload->ended() && used) records.push_back(payload->record());
     }
-    writings.push_back(std::make_unique<Writing>(member, records, pulse));
+    WritePayloadRecords(records, &member.model.metadata);
+    publisher.Protect(member.target.source_files, member.target.mapped_sources);
+    publisher.AddModel(member.model,
+                       {member.target.model, member.target.external_initializers, member.target.overwrite});
   }
-
-  // What others refer to comes first.
-  struct Step {
-    OutputFile* file;
-    bool overwrite;
-  };
-  std::vector<Step> steps;
   for (const auto& payload : payloads_) {
-    if (payload->ended() && payload->file() != nullptr) steps.push_back({payload->file(), first_.overwrite});
+    if (!payload->ended()) continue;
+    if (std::unique_ptr<OutputFile> file = payload->TakeFile()) publisher.AddFile(std::move(file), first_.overwrite);
   }
-  for (const auto& writing : writings) {
-    if (writing->external() != nullptr) steps.push_back({writing->external(), writing->target().overwrite});
-  }
-  const size_t others = steps.size();
-  for (const auto& writing : writings) steps.push_back({&writing->onnx(), writing->target().overwrite});
-
-  std::set<std::string> names;
-  for (const Step& step : steps) {
-    if (!names.insert(step.file->name()).second) {
-      Fail(StatusCode::kInvalidArgument,
-           "two files of the context model would be called '{}'; choose another "
-           "ep.context_model_external_initializers_file_name or ep.context_file_path",
-           step.file->name());
-    }
-    if (step.file->IsStored()) continue;
-    for (const Member& member : members_) member.target.RefuseSourceFile(step.file->target());
-  }
-
-  std::optional<FolderLock> lock;
-  if (first_.ModelStore() == nullptr) {
-    lock.emplace(first_.folder(), FolderLock::kExclusive);
-    StagedFile::RemoveAbandoned(first_.folder());
-  }
-  for (Step& step : steps) {
-    switch (step.file->Look()) {
-      case OutputFile::kAbsent: break;
-      case OutputFile::kSame:
-        step.overwrite = true;  // replaced by the same bytes, which nobody can tell
-        break;
-      case OutputFile::kDifferent:
-        if (!step.overwrite) {
-          Fail(StatusCode::kFail,
-               "'{}' exists already and has other contents; remove it, choose another ep.context_file_path, or set "
-               "epiphyte.context_overwrite to 1",
-               step.file->target().string());
-        }
-    }
-  }
-  for (const Member& member : members_) member.target.mapped_sources.RequireIntact();
-  for (const Step& step : steps) step.file->Publish(step.overwrite);
-  for (size_t i = 0; i < others; ++i) files_.push_back(steps[i].file->target());
+  files_ = publisher.Publish();
 }
 
 }  // namespace epiphyte::core

@@ -1,10 +1,7 @@
 // ContextSet: context models that are published together with their payloads: one model, or those of a share group.
 //
 // Each provider has one binary in the set, named after the set's first model, however many partitions and models use it
-// (a provider may begin several payloads; they are numbered). Nothing is visible under its final name before everything
-// is complete. Publishing happens under the folder's lock and in an order in which nothing refers to what isn't there:
-// binaries, external initializers, models. What exists already is replaced only on request; identical bytes, from
-// another process that compiled the same, count as done.
+// (a provider may begin several payloads; they are numbered). Published by publisher.h.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +35,8 @@ class ContextSet {
     void End();
     bool ended() const { return ended_; }
     const PayloadRecord& record() const { return record_; }
-    OutputFile* file() { return file_.get(); }
+    // Null when embedded, or taken.
+    std::unique_ptr<OutputFile> TakeFile() { return std::move(file_); }
     // Embedded only.
     const std::shared_ptr<const std::vector<char>>& bytes() const { return bytes_; }
 
@@ -79,8 +77,6 @@ class ContextSet {
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
  private:
-  class Writing;  // a member while it is written
-
   ContextTarget first_;
   std::vector<std::unique_ptr<Payload>> payloads_;
   std::vector<Member> members_;

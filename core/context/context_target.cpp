@@ -6,8 +6,26 @@
 #include "core/base/safe_path.h"
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
+#include "core/context/publisher.h"
 
 namespace epiphyte::core {
+
+void CheckInitializersName(const std::string& name, const std::filesystem::path& model, std::string_view means) {
+  const std::filesystem::path path(name);
+  if (path.has_parent_path() || path.is_absolute() || path == "." || path == ".." ||
+      name.find('\\') != std::string::npos) {
+    Fail(StatusCode::kInvalidArgument, "{} is '{}', expected a file name without folders", means, name);
+  }
+  try {
+    CheckFileName(name, means);  // by which it will be read back
+  } catch (const Error& error) {
+    throw Error(StatusCode::kInvalidArgument, error.message());
+  }
+  if (path == model.filename()) {
+    Fail(StatusCode::kInvalidArgument, "{} is '{}', which is the context model itself; choose another name", means,
+         name);
+  }
+}
 
 std::filesystem::path ContextTarget::folder() const {
   return model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
@@ -33,20 +51,7 @@ void ContextTarget::Validate() const {
     }
   }
   if (!external_initializers.empty()) {
-    const std::filesystem::path name(external_initializers);
-    if (name.has_parent_path() || name.is_absolute() || name == "." || name == ".." ||
-        external_initializers.find('\\') != std::string::npos) {
-      Fail(StatusCode::kInvalidArgument,
-           "ep.context_model_external_initializers_file_name is '{}', expected a file name without folders",
-           external_initializers);
-    }
-    if (name == model.filename()) {
-      Fail(
-          StatusCode::kInvalidArgument,
-          "ep.context_model_external_initializers_file_name is '{}', which is the context model itself; choose another "
-          "name",
-          external_initializers);
-    }
+    CheckInitializersName(external_initializers, model, "ep.context_model_external_initializers_file_name");
   }
   // The binaries are named after the model, and the model's reader takes no name that some system takes for a path.
   if (!embed) {
@@ -61,22 +66,11 @@ void ContextTarget::Validate() const {
   if (overwrite) return;
   const bool exists = in_store ? ModelStore()->Exists(model.filename().string())
                                : std::filesystem::exists(std::filesystem::symlink_status(model, error));
-  if (exists) {
-    Fail(StatusCode::kFail,
-         "'{}' exists already; remove it, choose another ep.context_file_path, or set epiphyte.context_overwrite to 1",
-         model.string());
-  }
+  if (exists) Publisher::RefuseExisting(model, "exists already", {});
 }
 
 void ContextTarget::RefuseSourceFile(const std::filesystem::path& file) const {
-  for (const std::filesystem::path& source : source_files) {
-    std::error_code error;
-    if (file != source && !std::filesystem::equivalent(file, source, error)) continue;
-    Fail(StatusCode::kInvalidArgument,
-         "'{}' would be replaced, but the source model is made of it; choose another ep.context_file_path or "
-         "ep.context_model_external_initializers_file_name",
-         file.string());
-  }
+  Publisher::RefuseReplacing(file, source_files, {});
 }
 
 }  // namespace epiphyte::core

@@ -35,4 +35,7 @@ struct ContextTarget {
   ContextStore* ModelStore() const { return store && store->StoresModel() ? store.get() : nullptr; }
 };
 
+// Throws INVALID_ARGUMENT when external initializers can't be called so beside `model`. `means` names what says it.
+void CheckInitializersName(const std::string& name, const std::filesystem::path& model, std::string_view means);
+
 }  // namespace epiphyte::core

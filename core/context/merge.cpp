@@ -5,72 +5,63 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <system_error>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/folder_lock.h"
-#include "core/base/safe_path.h"
+#include "core/base/mapped_file.h"
 #include "core/base/staged_file.h"
+#include "core/context/context_metadata.h"
+#include "core/context/context_target.h"
 #include "core/context/merge_graph.h"
 #include "core/context/merge_names.h"
 #include "core/context/merge_payloads.h"
 #include "core/context/output_file.h"
+#include "core/context/publisher.h"
 #include "core/context/recorded_bytes.h"
-#include "core/context/seal.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/model_reader.h"
-#include "core/onnx/metadata_entry.h"
-#include "core/onnx/model_writer.h"
 
 namespace epiphyte::core {
 namespace {
+
+constexpr PublishMeans kMeans = {"output or external_initializers", "MergeOptions::overwrite",
+                                 "it is part of what is merged"};
+
+bool StoresModels(const MergeOptions& options) { return options.store && options.store->StoresModel(); }
 
 void CheckOptions(const MergeOptions& options) {
   if (options.models.size() < 2) {
     Fail(StatusCode::kInvalidArgument, "{} model was given; merging takes two or more", options.models.size());
   }
-  StagedFile::CheckTarget(options.output);
+  if (!StoresModels(options)) StagedFile::CheckTarget(options.output);
   if (!options.external_initializers.empty()) {
-    CheckFileName(options.external_initializers, "external initializers");
-    const std::filesystem::path name(options.external_initializers);
-    if (name.has_parent_path() || name == "." || name == options.output.filename()) {
-      Fail(StatusCode::kInvalidArgument,
-           "external initializers are to go to '{}'; expected a file name without folders, other than the model's",
-           options.external_initializers);
-    }
+    CheckInitializersName(options.external_initializers, options.output, "external_initializers");
   }
 }
 
-// `sources` gets the files that the model is made of.
-MergeModel ReadChecked(const std::filesystem::path& path, std::vector<std::filesystem::path>* sources) {
-  ReadOptions options = CheckedReading({.what = fmt::format("'{}'", path.string())});
-  options.accept_external = [&, check = std::move(options.accept_external)](const std::string& name,
-                                                                            const ExternalFile& file) {
+// What the result is made of.
+struct Sources {
+  std::vector<std::filesystem::path> files;
+  UsedFiles mapped;
+};
+
+MergeModel ReadChecked(const std::filesystem::path& path, const MergeOptions& options, Sources* sources) {
+  ReadOptions read = CheckedReading({.what = fmt::format("'{}'", path.string()), .store = options.store});
+  read.accept_external = [&, check = std::move(read.accept_external)](const std::string& name,
+                                                                      const ExternalFile& file) {
     check(name, file);
-    sources->push_back(path.parent_path() / name);
+    if (file.mapping == nullptr) return;
+    sources->mapped.Add(*file.mapping);
+    sources->files.push_back(file.mapping->path());
   };
-  sources->push_back(path);
-  return {path, MergeStem(path), ReadModelFile(path, options)};
-}
-
-// Whatever may be overwritten: what is merged is not.
-void RefuseSources(const MergeOptions& options, const std::vector<std::filesystem::path>& sources,
-                   const std::vector<MergedBinary>& binaries) {
-  const std::filesystem::path folder = options.output.parent_path();
-  std::vector<std::filesystem::path> written = {options.output};
-  if (!options.external_initializers.empty()) written.push_back(folder / options.external_initializers);
-  for (const MergedBinary& binary : binaries) {
-    if (!binary.referenced) written.push_back(folder / binary.name);
+  read.on_model_mapped = [&](const std::shared_ptr<const MappedFile>& file) { sources->mapped.Add(*file); };
+  if (StoresModels(options)) {
+    const ContextStore::Bytes bytes = options.store->Open(path.filename().string());
+    return {path, MergeStem(path), ReadModelMemory(bytes.data, bytes.size, bytes.owner, read)};
   }
-  for (const std::filesystem::path& file : written) {
-    for (const std::filesystem::path& source : sources) {
-      std::error_code error;
-      if (!std::filesystem::equivalent(file, source, error)) continue;
-      Fail(StatusCode::kInvalidArgument,
-           "'{}' would be replaced, but it is part of what is merged; choose another name for what is written",
-           file.string());
-    }
-  }
+  sources->files.push_back(path);
+  return {path, MergeStem(path), ReadModelFile(path, read)};
 }
 
 std::shared_ptr<const ModelFunctions> MergeFunctions(const std::vector<MergeModel>& models) {
@@ -139,90 +130,31 @@ std::optional<std::vector<std::string>> MergePlainProviders(const std::vector<Me
   return merged;
 }
 
-// The files of the result, staged; those that others refer to first.
-class Writing {
- public:
-  Writing(const MergeOptions& options, const Model& model, const std::vector<MergedBinary>& binaries)
-      : options_(options) {
-    const std::filesystem::path folder = options.output.parent_path();
-    for (const MergedBinary& binary : binaries) {
-      if (binary.referenced) continue;
-      auto& file = files_.emplace_back(std::make_unique<OutputFile>(folder / binary.name, nullptr));
-      file->Write(binary.blob.data, binary.blob.size);
-      file->End();
-    }
-    Write(model);
-  }
-
-  std::vector<std::filesystem::path> Publish() {
-    const FolderLock lock(options_.output.parent_path(), FolderLock::kExclusive);
-    std::vector<bool> overwrite;
-    for (const auto& file : files_) {
-      const OutputFile::Existing existing = file->Look();
-      if (existing == OutputFile::kDifferent && !options_.overwrite) {
-        Fail(StatusCode::kFail,
-             "'{}' exists already and has other contents; remove it, choose another output, or set "
-             "MergeOptions::overwrite",
-             file->target().string());
-      }
-      overwrite.push_back(existing != OutputFile::kAbsent);
-    }
-    std::vector<std::filesystem::path> written;
-    for (size_t i = 0; i < files_.size(); ++i) {
-      files_[i]->Publish(overwrite[i]);
-      written.push_back(files_[i]->target());
-    }
-    written.pop_back();  // the model itself
-    return written;
-  }
-
- private:
-  void Write(const Model& model) {
-    WriteOptions write;
-    std::unique_ptr<OutputFile> external;
-    if (!options_.external_initializers.empty()) {
-      external = std::make_unique<OutputFile>(options_.output.parent_path() / options_.external_initializers, nullptr);
-      write.external_file_name = options_.external_initializers;
-      write.external_sink = [&](const void* data, uint64_t size) { external->Write(data, size); };
-    }
-    auto onnx = std::make_unique<OutputFile>(options_.output, nullptr);
-    SealWriter sealed([&](const void* data, uint64_t size) { onnx->Write(data, size); });
-    WriteModel(model, write, [&](const void* data, uint64_t size) { sealed.Write(data, size); });
-    if (external && external->size() > 0) {
-      external->End();
-      const auto [key, value] =
-          InitializersEntry({external->size(), external->xxh128(), options_.external_initializers});
-      const std::string entry = MetadataEntry(key, value);
-      sealed.Write(entry.data(), entry.size());
-      files_.push_back(std::move(external));
-    }
-    sealed.Finish();
-    onnx->End();
-    files_.push_back(std::move(onnx));
-  }
-
-  const MergeOptions& options_;
-  std::vector<std::unique_ptr<OutputFile>> files_;
-};
-
 }  // namespace
 
 MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catalog) {
   CheckOptions(options);
   std::vector<MergeModel> models;
-  std::vector<std::filesystem::path> sources;
+  Sources sources;
   // Models and payloads are seen as they were published together.
   std::vector<std::unique_ptr<FolderLock>> reading;
   for (const std::filesystem::path& path : options.models) {
-    reading.push_back(std::make_unique<FolderLock>(path.parent_path(), FolderLock::kShared));
-    models.push_back(ReadChecked(path, &sources));
+    if (!StoresModels(options)) {
+      reading.push_back(std::make_unique<FolderLock>(path.parent_path(), FolderLock::kShared));
+    }
+    models.push_back(ReadChecked(path, options, &sources));
   }
   const std::vector<MergeConnection> connections = ParseConnections(options.connections, models);
   std::set<std::string> reserved = {options.output.filename().string()};
   if (!options.external_initializers.empty()) reserved.insert(options.external_initializers);
-  MergePayloads payloads(options.output, std::move(reserved));
+  MergePayloads payloads(options.output, options.store.get(), std::move(reserved));
   payloads.Plan(models, OwnersIn(catalog));
-  RefuseSources(options, sources, payloads.binaries());
+  for (const MergedBinary& binary : payloads.binaries()) {
+    if (binary.blob.file == nullptr) continue;
+    sources.mapped.Add(*binary.blob.file);
+    sources.files.push_back(binary.blob.file->path());
+  }
+
   reading.clear();  // what is mapped stays as it is; publishing takes the lock for itself
 
   JoinedGraph joined = JoinGraphs(models, connections, MergeStem(options.output));
@@ -244,10 +176,21 @@ MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catal
   result.renamed = std::move(joined.renamed);
   result.context_nodes = payloads.context_nodes();
   result.plain_nodes = CountPlainNodes(*merged.graph);
+  const std::filesystem::path folder = options.output.parent_path();
+  Publisher publisher({.folder = folder, .store = options.store, .means = kMeans});
+  publisher.Protect(sources.files, sources.mapped);
   for (const MergedBinary& binary : payloads.binaries()) {
-    if (binary.referenced) result.referenced.push_back(options.output.parent_path() / binary.name);
+    if (binary.referenced) {
+      result.referenced.push_back(folder / binary.name);
+      continue;
+    }
+    auto file = std::make_unique<OutputFile>(folder / binary.name, options.store.get());
+    file->Write(binary.blob.data, binary.blob.size);
+    file->End();
+    publisher.AddFile(std::move(file), options.overwrite);
   }
-  result.written = Writing(options, merged, payloads.binaries()).Publish();
+  publisher.AddModel(merged, {options.output, options.external_initializers, options.overwrite});
+  result.written = publisher.Publish();
   return result;
 }
 

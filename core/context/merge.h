@@ -23,9 +23,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/context/context_store.h"
 #include "core/registry/catalog.h"
 
 namespace epiphyte::core {
@@ -37,6 +39,9 @@ struct MergeOptions {
   // Weights of plain nodes go to this file beside the result; "" embeds them.
   std::string external_initializers;
   bool overwrite = false;
+  // Where the models' payloads and initializers are, and the result's go; with StoresModel() the models too, by the
+  // names of their paths. What is in it stays, and is referred to. Null: files.
+  std::shared_ptr<ContextStore> store;
 };
 
 struct MergeResult {

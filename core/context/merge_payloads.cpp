@@ -21,10 +21,11 @@ PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads)
 
 }  // namespace
 
-MergePayloads::MergePayloads(const std::filesystem::path& output, std::set<std::string> reserved)
-    : folder_(output.has_parent_path() ? output.parent_path() : "."), taken_(std::move(reserved)) {}
+MergePayloads::MergePayloads(const std::filesystem::path& output, ContextStore* store, std::set<std::string> reserved)
+    : folder_(output.has_parent_path() ? output.parent_path() : "."), store_(store), taken_(std::move(reserved)) {}
 
 bool MergePayloads::IsBeside(const MergeModel& model) const {
+  if (store_ != nullptr) return true;  // one place for all
   std::error_code error;
   const std::filesystem::path folder = model.path.has_parent_path() ? model.path.parent_path() : ".";
   return std::filesystem::equivalent(folder, folder_, error);
@@ -41,7 +42,7 @@ void MergePayloads::Plan(std::vector<MergeModel>& models, const SourceOwner& own
 }
 
 void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const SourceOwner& owner_of) {
-  NodePayloads payloads({.model = model.path}, model.model.metadata);
+  NodePayloads payloads({.model = model.path, .store = store_}, model.model.metadata);
   const ContextBinding binding(FindContextNodes(*model.model.graph), owner_of);
   const size_t first = nodes_.size();
   for (size_t i = 0; i < binding.nodes().size(); ++i) {

@@ -42,6 +42,12 @@ void OutputFile::End() {
   xxh128_ = digest_.Finish();
 }
 
+void OutputFile::TakeRightsOf(const std::filesystem::path& other) {
+  if (!staged_) return;
+  std::error_code ignored;
+  std::filesystem::permissions(staged_->staged_path(), std::filesystem::status(other, ignored).permissions(), ignored);
+}
+
 OutputFile::Existing OutputFile::Look() const {
   if (store_ != nullptr) {
     if (!store_->Exists(name())) return kAbsent;

@@ -29,6 +29,9 @@ class OutputFile {
   // Nothing is written after it. The data is durable, but nobody sees it.
   void End();
 
+  // Who may read and write what is published, as it is for `other`.
+  void TakeRightsOf(const std::filesystem::path& other);
+
   const std::filesystem::path& target() const { return target_; }
   std::string name() const { return target_.filename().string(); }
   uint64_t size() const { return size_; }

@@ -1,14 +1,7 @@
 #include "core/context/seal.h"
 
-#include <system_error>
-
 #include "core/base/error.h"
-#include "core/base/folder_lock.h"
-#include "core/base/mapped_file.h"
-#include "core/base/staged_file.h"
 #include "core/onnx/metadata_entry.h"
-#include "core/onnx/model_reader.h"
-#include "core/onnx/model_writer.h"
 
 namespace epiphyte::core {
 namespace {
@@ -58,33 +51,6 @@ void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std:
          "{}",
          what, kAdvice);
   }
-}
-
-void Reseal(const std::filesystem::path& path) {
-  // Through a link: a file in the link's place would no longer be beside the payloads that are links like it.
-  std::error_code ignored;
-  const std::filesystem::path real = std::filesystem::canonical(path, ignored);
-  const std::filesystem::path& model = real.empty() ? path : real;
-  const FolderLock lock(model.parent_path(), FolderLock::kExclusive);
-  const auto file = MappedFile::Open(model);
-  uint64_t size = SizeWithoutSeal(file->data(), file->size());
-  ReadOptions options;
-  options.infer = false;
-  Model read = ReadModelMemory(file->data(), size, file, options);
-  const bool foreign_seal = read.metadata.erase(std::string(kSealKey)) != 0;
-
-  StagedFile staged(model);
-  SealWriter writer([&](const void* data, uint64_t bytes) { staged.Write(data, bytes); });
-  if (foreign_seal) {
-    // Another tool moved the seal away from the end; the model is written again without it.
-    WriteModel(read, {}, [&](const void* data, uint64_t bytes) { writer.Write(data, bytes); });
-  } else {
-    writer.Write(file->data(), size);
-  }
-  writer.Finish();
-  file->RequireIntact();
-  std::filesystem::permissions(staged.staged_path(), std::filesystem::status(model, ignored).permissions(), ignored);
-  staged.Commit(/*overwrite=*/true);
 }
 
 }  // namespace epiphyte::core

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -42,9 +41,5 @@ uint64_t SizeWithoutSeal(const void* data, uint64_t size);
 // belongs. `what` names the model. `metadata`: as read from the same bytes.
 void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what,
                  const Pulse& pulse = {});
-
-// Seals the model as it is now, in place of any older seal, and publishes it in one step. The payload records are not
-// touched. Throws INVALID_PROTOBUF when the file is no ONNX model.
-void Reseal(const std::filesystem::path& model);
 
 }  // namespace epiphyte::core

@@ -192,15 +192,4 @@ VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& cat
   return Verifier(model, catalog).Run();
 }
 
-SealState ResealContextModel(const std::filesystem::path& model, Catalog& catalog) {
-  const VerifyReport report = VerifyContextModel(model, catalog);
-  for (const VerifyProblem& problem : report.problems) {
-    if (problem.kind == VerifyProblem::kSeal || problem.kind == VerifyProblem::kProvider) continue;
-    Fail(StatusCode::kInvalidGraph, "'{}' is not sealed again, because a seal would only hide what is wrong: {}",
-         model.string(), problem.text);
-  }
-  if (report.seal != SealState::kIntact) Reseal(model);
-  return report.seal;
-}
-
 }  // namespace epiphyte::core

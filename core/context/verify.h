@@ -50,9 +50,4 @@ struct VerifyReport {
 // that own a node.
 VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog);
 
-// For a model that was changed on purpose: makes the seal fit the .onnx as it is now. Only the seal: the records of its
-// payloads stay, so a model whose payloads don't fit, or that can't be read, is refused (INVALID_GRAPH) with the first
-// reason. Returns the state of the seal that was replaced; kIntact means that nothing had to be done.
-SealState ResealContextModel(const std::filesystem::path& model, Catalog& catalog);
-
 }  // namespace epiphyte::core

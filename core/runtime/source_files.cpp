@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/context/recorded_bytes.h"
 
 namespace epiphyte::core {

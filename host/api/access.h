@@ -11,10 +11,12 @@
 
 #include "core/base/error.h"
 #include "core/cache/open_session.h"
+#include "core/context/context_store.h"
 #include "core/graph/type.h"
 #include "core/graph/value.h"
 #include "core/partition/placement.h"
 #include "core/runtime/session_options.h"
+#include "epiphyte/context_store.hpp"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/options.hpp"
@@ -56,6 +58,8 @@ class Access {
   // Null for an unknown type.
   static std::shared_ptr<const core::Type> Of(const TypeInfo& type) { return type.impl_ ? type.impl_->type : nullptr; }
   static core::Value* Of(const Value& value) { return value.value_; }
+  // Shares the store's ownership, so the same store is the same for the core, wherever it is given.
+  static std::shared_ptr<core::ContextStore> Share(std::shared_ptr<ContextStore> store);
   // Null for an empty value.
   static core::ValuePtr Share(const Value& value) { return core::ValuePtr::Share(value.value_); }
   static Value Wrap(core::ValuePtr value) {

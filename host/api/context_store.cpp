@@ -1,10 +1,12 @@
 #include "host/api/context_store.h"
 
 #include <exception>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/reason.h"
 #include "epiphyte/error.hpp"
+#include "host/api/access.h"
 
 namespace epiphyte {
 namespace {
@@ -44,6 +46,11 @@ class WriterAdapter : public core::ContextStore::Writer {
 };
 
 }  // namespace
+
+std::shared_ptr<core::ContextStore> Access::Share(std::shared_ptr<ContextStore> store) {
+  core::ContextStore* adapter = store == nullptr ? nullptr : store->adapter_.get();
+  return {std::move(store), adapter};
+}
 
 bool ContextStore::Adapter::StoresModel() const {
   return Guarded("the model", [&] { return store_.StoresModel(); });

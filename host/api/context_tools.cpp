@@ -1,6 +1,7 @@
 #include "epiphyte/context_tools.hpp"
 
 #include "core/context/merge.h"
+#include "core/context/reseal.h"
 #include "core/context/verify.h"
 #include "host/api/access.h"
 
@@ -50,9 +51,10 @@ SealState ResealContext(const Environment& environment, const std::filesystem::p
 
 MergedContext MergeContexts(const Environment& environment, const MergeOptions& options) {
   return Translate([&] {
-    core::MergeResult result = core::MergeContextModels(
-        {options.models, options.connections, options.output, options.external_initializers, options.overwrite},
-        Access::Of(environment)->catalog());
+    core::MergeResult result =
+        core::MergeContextModels({options.models, options.connections, options.output, options.external_initializers,
+                                  options.overwrite, Access::Share(options.context_store)},
+                                 Access::Of(environment)->catalog());
     return MergedContext{std::move(result.model),   std::move(result.written), std::move(result.referenced),
                          std::move(result.renamed), result.context_nodes,      result.plain_nodes};
   });

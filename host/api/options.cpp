@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "host/api/access.h"
-#include "host/api/context_store.h"
 
 namespace epiphyte {
 
@@ -78,9 +77,7 @@ std::string_view SessionPhaseName(SessionPhase phase) {
 }
 
 SessionOptions& SessionOptions::SetContextStore(std::shared_ptr<ContextStore> store) {
-  core::ContextStore* adapter = store == nullptr ? nullptr : store->adapter_.get();
-  // Shares the store's ownership, so the same store is the same for the core, whichever options it is set in.
-  impl_->options.context_store = std::shared_ptr<core::ContextStore>(std::move(store), adapter);
+  impl_->options.context_store = Access::Share(std::move(store));
   return *this;
 }
 

@@ -10,6 +10,7 @@
 #include "core/context/compatibility.h"
 #include "core/context/merge.h"
 #include "core/context/seal.h"
+#include "core/context/reseal.h"
 #include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"

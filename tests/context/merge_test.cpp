@@ -1,6 +1,7 @@
 // Merging: the result gives the numbers of running the models one after another, keeps what must be kept apart, and
 // what doesn't fit is refused before anything is written.
 #include "core/context/merge.h"
+#include "core/context/reseal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,6 +11,7 @@
 #include "core/context/context_model.h"
 #include "core/context/merge.h"
 #include "core/context/seal.h"
+#include "core/context/reseal.h"
 #include "core/context/share_group.h"
 #include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_writer.h"

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "core/context/reseal.h"
 #include "core/context/seal.h"
 #include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_reader.h"

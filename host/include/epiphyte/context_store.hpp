@@ -62,7 +62,7 @@ class EPIPHYTE_API ContextStore {
   virtual Bytes Open(const std::string& name) = 0;
 
  private:
-  friend class SessionOptions;
+  friend class Access;
   class Adapter;
   std::unique_ptr<Adapter> adapter_;  // the core's view of this store
 };

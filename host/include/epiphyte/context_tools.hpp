@@ -13,10 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/context_store.hpp"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/export.hpp"
 
@@ -57,6 +59,9 @@ struct MergeOptions {
   std::filesystem::path output;          // the .onnx to write
   std::string external_initializers;     // weights of plain nodes go to this file beside it; empty: embedded
   bool overwrite = false;
+  // Where the models' payloads and initializers are, and the result's go; with StoresModel() the models too, by the names
+  // of their paths. Payloads in it stay as they are and are referred to. Null: all are files.
+  std::shared_ptr<ContextStore> context_store;
 };
 
 struct MergedContext {
