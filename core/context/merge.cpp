@@ -48,14 +48,15 @@ struct Sources {
 
 MergeModel ReadChecked(const std::filesystem::path& path, const MergeOptions& options, Sources* sources) {
   ReadOptions read = CheckedReading({.what = fmt::format("'{}'", path.string()), .store = options.store});
-  read.accept_external = [&, check = std::move(read.accept_external)](const std::string& name,
-                                                                      const ExternalFile& file) {
+  // The model keeps the hooks for as long as it lives.
+  read.accept_external = [sources, check = std::move(read.accept_external)](const std::string& name,
+                                                                            const ExternalFile& file) {
     check(name, file);
     if (file.mapping == nullptr) return;
     sources->mapped.Add(*file.mapping);
     sources->files.push_back(file.mapping->path());
   };
-  read.on_model_mapped = [&](const std::shared_ptr<const MappedFile>& file) { sources->mapped.Add(*file); };
+  read.on_model_mapped = [sources](const std::shared_ptr<const MappedFile>& file) { sources->mapped.Add(*file); };
   if (StoresModels(options)) {
     const ContextStore::Bytes bytes = options.store->Open(path.filename().string());
     return {path, MergeStem(path), ReadModelMemory(bytes.data, bytes.size, bytes.owner, read)};

@@ -351,5 +351,43 @@ TEST_F(MergeTest, ExistingFilesAreReplacedOnlyOnRequest) {
               HasSubstr("create it first"));
 }
 
+// What every publishing of a context model does, merging does too.
+
+TEST_F(MergeTest, TwoFilesOfTheResultNeverHaveOneName) {
+  const auto first = Compile(kFirst, "first");
+  const auto second = Compile(kSecond, "second");
+  MergeOptions options;
+  options.models = {first, second};
+  options.output = output_;
+  options.overwrite = true;
+  for (const char* name : {"merged_ctx.onnx", "sub/weights.bin", "..", "a\\b"}) {
+    options.external_initializers = name;
+    EXPECT_THAT(FailureOf([&] { core::MergeContextModels(options, environment_->catalog()); }),
+                AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("external_initializers"), HasSubstr(name)));
+  }
+  EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+TEST_F(MergeTest, WhatIsMergedIsNeverReplaced) {
+  const auto first = Compile(kFirst, "first");
+  const auto second = Compile(kSecond, "second");
+  const std::string before = ReadFile(second);
+  MergeOptions options;
+  options.models = {first, second};
+  options.output = second;
+  options.overwrite = true;
+  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(options, environment_->catalog()); }),
+              AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("part of what is merged")));
+  EXPECT_EQ(ReadFile(second), before);
+}
+
+TEST_F(MergeTest, WhatAKilledProcessStagedIsRemoved) {
+  const auto first = Compile(kFirst, "first");
+  const auto second = Compile(kSecond, "second");
+  const std::filesystem::path abandoned = dir_.Write(".epiphyte-1-2-0badcafe.staged", "nobody holds its lock");
+  Merge({first, second}, {"A.y=B.x"});
+  EXPECT_FALSE(std::filesystem::exists(abandoned));
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/context/context_store.h"
+#include "core/context/merge.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
@@ -339,6 +340,44 @@ TEST_F(StoreTest, AShareGroupInAStore) {
   loading.Set("ep.share_ep_contexts", "1");
   for (int n : {1, 2}) EXPECT_EQ(LoadBytes(store->files()["m" + std::to_string(n) + "_ctx.onnx"], loading), expected_);
   EXPECT_EQ(store->held(), 0u);
+}
+
+// Merging is publishing too.
+TEST_F(StoreTest, ModelsInAStoreAreMergedThere) {
+  auto store = std::make_shared<MemoryStore>(true);
+  for (const char* name : {"one", "two"}) {
+    SessionOptions options = Compiling(store);
+    options.Set("ep.context_file_path", fmt::format("{}_ctx.onnx", name));
+    options.Set("ep.context_model_external_initializers_file_name", fmt::format("{}.data", name));
+    Compile(options);
+  }
+  core::MergeOptions merge;
+  merge.models = {"one_ctx.onnx", "two_ctx.onnx"};
+  merge.connections = {"one.y=two.x"};
+  merge.output = "both_ctx.onnx";
+  merge.external_initializers = "both.data";
+  merge.store = store;
+  const size_t before = store->committed().size();
+  const core::MergeResult result = core::MergeContextModels(merge, environment_->catalog());
+  EXPECT_THAT(std::vector(store->committed().begin() + static_cast<ptrdiff_t>(before), store->committed().end()),
+              ElementsAre("both.data", "both_ctx.onnx"));
+  EXPECT_THAT(result.referenced, testing::UnorderedElementsAre("one_notary.bin", "two_notary.bin"));
+  EXPECT_THAT(FilesIn(dir_.path()), ElementsAre());
+
+  const std::string one = store->files()["one_ctx.onnx"];
+  Session first(*environment_, one.data(), one.size(), Options(store));
+  const std::string both = store->files()["both_ctx.onnx"];
+  Session session(*environment_, both.data(), both.size(), Options(store));
+  EXPECT_EQ(Run(session), RunOn(first, {2, 2}, Run(first)));
+
+  EXPECT_EQ(FailureOf([&] { core::MergeContextModels(merge, environment_->catalog()); }), "OK")
+      << "the same bytes count as done";
+  store->files()["both.data"] = "somebody's";
+  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(merge, environment_->catalog()); }),
+              AllOf(testing::StartsWith("FAIL"), HasSubstr("both.data"), HasSubstr("exists already")));
+  store->files()["one_notary.bin"].back() ^= 1;
+  EXPECT_THAT(FailureOf([&] { core::MergeContextModels(merge, environment_->catalog()); }),
+              AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("one_notary.bin"), HasSubstr("has digest")));
 }
 
 }  // namespace
