@@ -23,10 +23,12 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
     : plugin_(plugin), thread_pool_(config.thread_pool), progress_(config.progress) {
   if (config.device >= std::max<size_t>(1, plugin.devices.size())) {
     const size_t count = plugin.devices.size();
-    Fail(StatusCode::kInvalidArgument,
-         "provider '{}': device {} was asked for, but {}, and counting begins at 0; `epiphyte doctor` lists them",
-         plugin.name, config.device,
-         count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
+    FailHinting(
+        Hint::kProbePlugins, StatusCode::kInvalidArgument,
+        "provider '{}': device {} was asked for, but {}, and counting begins at 0; the catalog of plugins lists "
+        "them",
+        plugin.name, config.device,
+        count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
   }
   std::vector<EpKeyValue> options;
   for (const auto& [key, value] : config.options) options.push_back({key.c_str(), value.c_str()});

@@ -23,6 +23,7 @@ std::string_view StatusCodeName(StatusCode code) {
   return "UNKNOWN";
 }
 
-Error::Error(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+Error::Error(StatusCode code, std::string message, Hint hint)
+    : code_(code), hint_(hint), message_(std::move(message)) {}
 
 }  // namespace epiphyte::core

@@ -37,25 +37,46 @@ enum class StatusCode : int32_t {
   kNotFound = 14,
 };
 
+// What would help, where each interface of the host has its own way to it: an application sets an option or calls a
+// function, who sits at a command line gives a flag. Messages name the application's.
+enum class Hint : int32_t {
+  kNone = 0,
+  kOverwrite = 1,      // allow that existing output is replaced
+  kReseal = 2,         // seal a context model that was changed on purpose
+  kVerify = 3,         // list everything that is wrong with a context model
+  kShowPlacement = 4,  // show which provider takes which node, and why others don't
+  kListPlugins = 5,    // list what is installed
+  kProbePlugins = 6,   // open what is installed, and see what is wrong with it
+};
+
 // "INVALID_GRAPH" and the like; "UNKNOWN" for a number outside the enum.
 std::string_view StatusCodeName(StatusCode code);
 
 class Error : public std::exception {
  public:
-  Error(StatusCode code, std::string message);
+  Error(StatusCode code, std::string message, Hint hint = Hint::kNone);
 
   StatusCode code() const { return code_; }
+  Hint hint() const { return hint_; }
+  // The same, told with other words.
+  Error WithMessage(std::string message) const { return Error(code_, std::move(message), hint_); }
   const std::string& message() const { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
   StatusCode code_;
+  Hint hint_;
   std::string message_;
 };
 
 template <typename... Args>
 [[noreturn]] void Fail(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
   throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <typename... Args>
+[[noreturn]] void FailHinting(Hint hint, StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(code, fmt::format(format, std::forward<Args>(args)...), hint);
 }
 
 }  // namespace epiphyte::core

@@ -47,7 +47,7 @@ void ContextTarget::Validate() const {
     try {
       StagedFile::CheckTarget(model);
     } catch (const Error& error) {
-      throw Error(error.code(), error.message() + " (ep.context_file_path)");
+      throw error.WithMessage(error.message() + " (ep.context_file_path)");
     }
   }
   if (!external_initializers.empty()) {

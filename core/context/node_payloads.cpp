@@ -53,8 +53,8 @@ const NodePayload& NodePayloads::Open(const Node& node, const EpContextAttribute
 
 const NodePayload& NodePayloads::Require(const Node& node, const EpContextAttributes& attributes) {
   const NodePayload& payload = Open(node, attributes);
-  if (!payload.problem.empty()) throw Error(payload.code, payload.problem);
-  return payload;
+  if (payload.problem.empty()) return payload;
+  throw Error(payload.code, payload.problem, payload.code == StatusCode::kInvalidGraph ? Hint::kVerify : Hint::kNone);
 }
 
 NodePayload NodePayloads::OpenRecorded(const PayloadRecord& record) const {

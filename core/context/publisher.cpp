@@ -81,8 +81,8 @@ void Publisher::RefuseReplacing(const std::filesystem::path& file, std::span<con
 }
 
 void Publisher::RefuseExisting(const std::filesystem::path& file, std::string_view found, const PublishMeans& means) {
-  Fail(StatusCode::kFail, "'{}' {}; remove it, choose another {}, or set {}", file.string(), found, means.name,
-       means.overwrite);
+  FailHinting(Hint::kOverwrite, StatusCode::kFail, "'{}' {}; remove it, choose another {}, or set {}", file.string(),
+              found, means.name, means.overwrite);
 }
 
 std::vector<std::filesystem::path> Publisher::Publish() {

@@ -33,23 +33,23 @@ SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
 
 void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what, const Pulse& pulse) {
   constexpr std::string_view kAdvice =
-      "restore the file or compile the model again; if you changed it on purpose, renew the seal with ResealContext or "
-      "`epiphyte verify --reseal`";
+      "restore the file or compile the model again; if you changed it on purpose, renew the seal with ResealContext";
   switch (CheckSeal(data, size, pulse)) {
     case SealState::kIntact: return;
     case SealState::kBroken:
-      Fail(StatusCode::kInvalidGraph, "{} was changed after it was written: its seal doesn't fit its bytes; {}", what,
-           kAdvice);
+      FailHinting(Hint::kReseal, StatusCode::kInvalidGraph,
+                  "{} was changed after it was written: its seal doesn't fit its bytes; {}", what, kAdvice);
     case SealState::kNone: break;
   }
   // A model that lost the entry with the version has other entries of ours.
   const auto version = metadata.find(std::string(kContextVersionKey));
   const bool before_seals = version != metadata.end() && version->second == "1";
   if (HasRecords(metadata) && !before_seals) {
-    Fail(StatusCode::kInvalidGraph,
-         "{} has no seal at its end, where context models of version 2 and later have one: it was changed or cut off; "
-         "{}",
-         what, kAdvice);
+    FailHinting(
+        Hint::kReseal, StatusCode::kInvalidGraph,
+        "{} has no seal at its end, where context models of version 2 and later have one: it was changed or cut off; "
+        "{}",
+        what, kAdvice);
   }
 }
 

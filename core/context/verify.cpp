@@ -41,7 +41,9 @@ class Verifier {
   }
 
  private:
-  void Add(Kind kind, std::string text) { report_.problems.push_back({kind, std::move(text)}); }
+  void Add(Kind kind, std::string text, Hint hint = Hint::kNone) {
+    report_.problems.push_back({kind, std::move(text), hint});
+  }
 
   // Turns what `body` throws into a problem.
   template <typename Body>
@@ -50,7 +52,7 @@ class Verifier {
       body();
       return true;
     } catch (const Error& error) {
-      Add(kind, error.message());
+      Add(kind, error.message(), error.hint());
       return false;
     }
   }

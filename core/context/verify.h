@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/context/seal.h"
 #include "core/registry/catalog.h"
 
@@ -26,6 +27,7 @@ struct VerifyProblem {
   };
   Kind kind;
   std::string text;  // one line
+  Hint hint = Hint::kNone;
 };
 
 struct VerifiedPayload {

@@ -15,7 +15,7 @@ auto WithPrintableErrors(std::string_view prefix, Action action) {
   try {
     return action();
   } catch (const Error& error) {
-    throw Error(error.code(), PrintableLine(fmt::format("{}{}", prefix, error.message())));
+    throw error.WithMessage(PrintableLine(fmt::format("{}{}", prefix, error.message())));
   }
 }
 

@@ -51,8 +51,9 @@ class Chooser {
     }
     CheckNames();
     if (chosen_.empty()) {
-      Fail(StatusCode::kNotFound, "no usable provider is installed{}; run `epiphyte doctor` to see what was found",
-           first_failure_.empty() ? "" : fmt::format(" ({})", first_failure_));
+      FailHinting(Hint::kProbePlugins, StatusCode::kNotFound,
+                  "no usable provider is installed{}; the catalog of plugins says what was found",
+                  first_failure_.empty() ? "" : fmt::format(" ({})", first_failure_));
     }
     return std::move(chosen_);
   }
@@ -126,8 +127,8 @@ class Chooser {
         return provider.plugin->name == name;
       });
       if (used) continue;
-      Fail(StatusCode::kInvalidArgument, "options were given for provider '{}', which this session doesn't use{}", name,
-           WhyUnused(name));
+      FailHinting(Hint::kListPlugins, StatusCode::kInvalidArgument,
+                  "options were given for provider '{}', which this session doesn't use{}", name, WhyUnused(name));
     }
   }
 
@@ -137,7 +138,7 @@ class Chooser {
       if (IsUsable(entry)) return "; add it to the session's providers";
       return fmt::format(" because it can't: {}: {}", PluginStateName(entry.state), entry.message);
     }
-    return "; see `epiphyte plugins` for the installed ones";
+    return "; the catalog of plugins lists the installed ones";
   }
 
   Catalog& catalog_;
@@ -180,7 +181,8 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& c
     slots.push_back(std::move(slot));
   }
   if (slots.empty()) {
-    Fail(StatusCode::kNotFound, "no installed provider works; run `epiphyte doctor` to see what is wrong with each");
+    FailHinting(Hint::kProbePlugins, StatusCode::kNotFound,
+                "no installed provider works; the catalog of plugins says what is wrong with each");
   }
   return slots;
 }

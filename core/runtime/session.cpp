@@ -21,7 +21,7 @@ auto Printably(Action action) {
   try {
     return action();
   } catch (const Error& error) {
-    throw Error(error.code(), PrintableLine(error.message(), kMaxMessage));
+    throw error.WithMessage(PrintableLine(error.message(), kMaxMessage));
   }
 }
 
@@ -43,7 +43,8 @@ struct Session::Impl {
 
   void Build(Environment& environment, const ModelSource& source, const SessionConfig& config) {
     if (!config.cache.folder.empty()) {
-      Fail(StatusCode::kInvalidArgument, "session.context_cache_dir is for OpenSession, which looks into the cache first");
+      Fail(StatusCode::kInvalidArgument,
+           "session.context_cache_dir is for OpenSession, which looks into the cache first");
     }
     SessionBuilder builder(environment, config, tools.pool.get(), tools.profiler.get());
     try {

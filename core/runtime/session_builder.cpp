@@ -288,7 +288,7 @@ void SessionBuilder::NamingModel(Body&& body) const {
     body();
   } catch (const Error& error) {
     if (error.code() != StatusCode::kInvalidGraph || model_path_.empty()) throw;
-    throw Error(error.code(), fmt::format("'{}': {}", PrintableLine(model_path_.string(), 1024), error.message()));
+    throw error.WithMessage(fmt::format("'{}': {}", PrintableLine(model_path_.string(), 1024), error.message()));
   }
 }
 
@@ -370,10 +370,9 @@ void SessionBuilder::CheckEverythingPlaced() const {
   for (const Decline& decline : first->declines)
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", decline.provider, decline.reason);
   std::string more = homeless == 1 ? "" : fmt::format(" (and {} more nodes)", homeless - 1);
-  Fail(StatusCode::kNotImplemented,
-       "no provider runs operator {}{}{} of node '{}'{}: {}; `epiphyte place` shows every node", first->domain,
-       first->domain.empty() ? "" : ".", first->op_type, first->name, more,
-       reasons.empty() ? "none claimed it" : reasons);
+  FailHinting(Hint::kShowPlacement, StatusCode::kNotImplemented, "no provider runs operator {}{}{} of node '{}'{}: {}",
+              first->domain, first->domain.empty() ? "" : ".", first->op_type, first->name, more,
+              reasons.empty() ? "none claimed it" : reasons);
 }
 
 void SessionBuilder::Compile() {

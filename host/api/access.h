@@ -80,7 +80,7 @@ decltype(auto) Translate(Body&& body) {
     } catch (const Error&) {
       throw;
     } catch (const core::Error& error) {
-      throw Error(static_cast<StatusCode>(error.code()), error.message());
+      throw Error(static_cast<StatusCode>(error.code()), error.message(), static_cast<Hint>(error.hint()));
     } catch (const std::bad_alloc&) {
       throw Error(StatusCode::kFail, "out of memory; close other programs or use a smaller model");
     } catch (const std::exception& error) {

@@ -19,7 +19,7 @@ decltype(auto) Guarded(const std::string& name, Body&& body) {
   } catch (const core::Error&) {
     throw;
   } catch (const Error& error) {
-    throw core::Error(static_cast<core::StatusCode>(error.code()), error.what());
+    throw core::Error(static_cast<core::StatusCode>(error.code()), error.what(), static_cast<core::Hint>(error.hint()));
   } catch (const std::exception& error) {
     core::Fail(core::StatusCode::kFail, "the application's context store failed on '{}': {}", name,
                core::ReasonOf(error));

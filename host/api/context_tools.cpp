@@ -39,7 +39,10 @@ ContextVerification VerifyContext(const Environment& environment, const std::fil
       verification.payloads.push_back(
           {std::move(payload.file), payload.size, std::move(payload.digest), payload.recorded});
     }
-    for (core::VerifyProblem& problem : report.problems) verification.problems.push_back(std::move(problem.text));
+    for (core::VerifyProblem& problem : report.problems) {
+      verification.problems.push_back(std::move(problem.text));
+      verification.hints.push_back(static_cast<Hint>(problem.hint));
+    }
     verification.notes = std::move(report.notes);
     return verification;
   });

@@ -8,7 +8,8 @@ namespace epiphyte {
 
 std::string_view StatusCodeName(StatusCode code) { return core::StatusCodeName(static_cast<core::StatusCode>(code)); }
 
-Error::Error(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+Error::Error(StatusCode code, std::string message, Hint hint)
+    : code_(code), hint_(hint), message_(std::move(message)) {}
 
 Error::~Error() = default;
 

@@ -43,7 +43,8 @@ Compiled Compile(const CompileFlags& flags) {
   std::optional<ContextFiles> files = session.context_files();
   if (!files) {
     throw Error(StatusCode::kEpFail,
-                "'" + flags.model + "' gave no context model; see epiphyte place for who has what");
+                "'" + flags.model + "' gave no context model; no provider that makes contexts has a node of it",
+                Hint::kShowPlacement);
   }
   return {*std::move(files), session.placement().providers(), milliseconds};
 }

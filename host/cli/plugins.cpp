@@ -4,6 +4,7 @@
 
 #include "epiphyte/environment.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/hints.h"
 #include "host/cli/plugin_report.h"
 
 namespace epiphyte::cli {
@@ -11,7 +12,7 @@ namespace {
 
 void PrintTable(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders) {
   if (plugins.empty()) {
-    std::cout << "no plugins found in " << folders.size() << " folders (epiphyte doctor lists them)\n";
+    std::cout << "no plugins found in " << folders.size() << " folders" << HintText(Hint::kProbePlugins) << '\n';
     return;
   }
   Table table({"NAME", "STATE", "PRIORITY", "VERSION", "VENDOR", "DEVICES", "SOURCES"});

@@ -3,7 +3,9 @@
 #include <exception>
 #include <iostream>
 
+#include "epiphyte/error.hpp"
 #include "epiphyte/text.hpp"
+#include "host/cli/hints.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/text.h"
 
@@ -11,15 +13,6 @@ namespace epiphyte::cli {
 namespace {
 
 constexpr size_t kMaxMessage = 16 << 10;
-
-// The library's errors name its options; whoever sits at a command line wants to know the flag.
-std::string WithFlag(std::string message) {
-  if (message.find("epiphyte.context_overwrite") != std::string::npos ||
-      message.find("MergeOptions::overwrite") != std::string::npos) {
-    message += " (here: --force)";
-  }
-  return message;
-}
 
 int Guarded(const std::string& program, const std::function<int()>& body) {
   std::string message;
@@ -29,11 +22,13 @@ int Guarded(const std::string& program, const std::function<int()>& body) {
     if (CaughtSignal() == 0) return code;
   } catch (const std::bad_alloc&) {
     message = "out of memory; close other programs or use a smaller model";
+  } catch (const Error& error) {
+    message = std::string(error.what()) + std::string(HintText(error.hint()));
   } catch (const std::exception& error) {
     message = error.what();
   }
   std::cout.flush();
-  if (CaughtSignal() == 0) return ReportError(program, kFailed, WithFlag(std::move(message)));
+  if (CaughtSignal() == 0) return ReportError(program, kFailed, message);
   return ReportError(program, 128 + CaughtSignal(), "ended by " + SignalName(CaughtSignal()));
 }
 

@@ -5,6 +5,7 @@
 #include "epiphyte/context_tools.hpp"
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/hints.h"
 #include "host/cli/progress.h"
 #include "host/cli/text.h"
 
@@ -35,6 +36,15 @@ Outcome Verify(const VerifyFlags& flags) {
   return outcome;
 }
 
+// As a user of the command line reads them.
+std::vector<std::string> ProblemsOf(const ContextVerification& found) {
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < found.problems.size(); ++i) {
+    problems.push_back(found.problems[i] + std::string(HintText(found.hints[i])));
+  }
+  return problems;
+}
+
 void PrintText(const VerifyFlags& flags, const Outcome& outcome) {
   const ContextVerification& found = outcome.verification;
   if (outcome.resealed) {
@@ -52,7 +62,7 @@ void PrintText(const VerifyFlags& flags, const Outcome& outcome) {
     table.Print();
   }
   for (const std::string& note : found.notes) std::cout << "note: " << Printable(note) << '\n';
-  for (const std::string& problem : found.problems) std::cout << "problem: " << Printable(problem) << '\n';
+  for (const std::string& problem : ProblemsOf(found)) std::cout << "problem: " << Printable(problem) << '\n';
   std::cout << CountText(found.context_nodes, "context node") << ", seal " << SealStateName(found.seal) << ", "
             << CountText(found.problems.size(), "problem") << '\n';
 }
@@ -70,7 +80,7 @@ void PrintReport(const VerifyFlags& flags, const Outcome& outcome) {
     json["payloads"].push_back(
         {{"file", payload.file}, {"size", payload.size}, {"digest", payload.digest}, {"recorded", payload.recorded}});
   }
-  json["problems"] = found.problems;
+  json["problems"] = ProblemsOf(found);
   json["notes"] = found.notes;
   PrintJson(json);
 }

@@ -93,8 +93,10 @@ void Generate(const Flags& flags) {
     if (!last) continue;
     const std::optional<ContextFiles> written = session.context_files();
     if (!written) {
-      throw Error(StatusCode::kEpFail, "provider '" + flags.provider + "' got no node of '" + flags.models[i] +
-                                           "', so no context model was written; see epiphyte place");
+      throw Error(
+          StatusCode::kEpFail,
+          "provider '" + flags.provider + "' got no node of '" + flags.models[i] + "', so no context model was written",
+          Hint::kShowPlacement);
     }
     files.insert(files.end(), written->others.begin(), written->others.end());
   }

@@ -309,7 +309,8 @@ TEST_F(MergeTest, DamagedModelsAreRefused) {
   const auto second = Compile(kSecond, "second");
   const std::string binary = ReadFile(dir_ / "second_cpu.bin");
   dir_.Write("second_cpu.bin", binary.substr(0, binary.size() - 1));
-  EXPECT_THAT(Refusal({first, second}), AllOf(HasSubstr("second_cpu.bin"), HasSubstr("epiphyte verify")));
+  EXPECT_THAT(Refusal({first, second}), AllOf(HasSubstr("second_cpu.bin"), HasSubstr("has")));
+  EXPECT_EQ(HintOf([&] { Merge({first, second}); }), core::Hint::kVerify);
   dir_.Write("second_cpu.bin", binary);
   std::string bytes = ReadFile(first);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
@@ -336,6 +337,7 @@ TEST_F(MergeTest, ExistingFilesAreReplacedOnlyOnRequest) {
   const auto second = Compile(kSecond, "second");
   dir_.Write("merged_ctx.onnx", "precious");
   EXPECT_THAT(FailureOf([&] { Merge({first, second}); }), AllOf(HasSubstr("FAIL"), HasSubstr("exists already")));
+  EXPECT_EQ(HintOf([&] { Merge({first, second}); }), core::Hint::kOverwrite);
   EXPECT_EQ(ReadFile(output_), "precious");
   MergeOptions options;
   options.models = {first, second};

@@ -318,7 +318,7 @@ TEST_F(LoadContext, AnEditedModelSaysHowToBeSealedAgain) {
   onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
   model.mutable_graph()->mutable_node(0)->set_doc_string("edited");
   dir_.Write("model_ctx.onnx", model.SerializeAsString());
-  EXPECT_THAT(FailureOfRun("model_ctx.onnx"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("verify --reseal")));
+  EXPECT_THAT(FailureOfRun("model_ctx.onnx"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("ResealContext")));
 }
 
 // A model that is cut off where its metadata begins is still ONNX; it must not pass for another tool's, whose payload

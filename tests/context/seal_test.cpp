@@ -71,8 +71,9 @@ TEST(Seal, AModelOfAnotherToolNeedsNone) {
 
 TEST(Seal, AModelThatPromisesOneMustHaveIt) {
   const std::string lost = Plain() + core::MetadataEntry(core::kContextVersionKey, core::kContextVersion);
-  EXPECT_THAT(FailureOf([&] { Require(lost); }),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model 'm'"), HasSubstr("no seal"), HasSubstr("--reseal")));
+  EXPECT_THAT(FailureOf([&] { Require(lost); }), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model 'm'"),
+                                                       HasSubstr("no seal"), HasSubstr("ResealContext")));
+  EXPECT_EQ(HintOf([&] { Require(lost); }), core::Hint::kReseal);
   const std::string elsewhere = Sealed(Plain()) + core::MetadataEntry("author", "somebody");
   EXPECT_THAT(FailureOf([&] { Require(elsewhere); }), HasSubstr("no seal at its end"));
 }

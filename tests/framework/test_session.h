@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/runtime/session.h"
 
 namespace epiphyte::test {
@@ -23,15 +24,6 @@ core::SessionOptions OptionsFor(std::vector<std::string> providers);
 
 // The status name and message that `body` fails with, "OK" if it doesn't.
 template <typename Body>
-std::string FailureOf(Body&& body);
-
-}  // namespace epiphyte::test
-
-#include "core/base/error.h"
-
-namespace epiphyte::test {
-
-template <typename Body>
 std::string FailureOf(Body&& body) {
   try {
     body();
@@ -39,6 +31,17 @@ std::string FailureOf(Body&& body) {
     return std::string(core::StatusCodeName(error.code())) + ": " + error.message();
   }
   return "OK";
+}
+
+// The hint that it fails with.
+template <typename Body>
+core::Hint HintOf(Body&& body) {
+  try {
+    body();
+  } catch (const core::Error& error) {
+    return error.hint();
+  }
+  return core::Hint::kNone;
 }
 
 }  // namespace epiphyte::test

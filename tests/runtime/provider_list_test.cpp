@@ -146,7 +146,7 @@ TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
   SessionOptions options = OptionsFor({"cpu"});
   for (const auto& [name, reason] : {std::pair("notary", "add it to the session's providers"),
                                      {"scribe", "Disabled: disabled in"},
-                                     {"notry", "epiphyte plugins"}}) {
+                                     {"notry", "lists the installed ones"}}) {
     options.provider_options = {{name, {{"claim", "Neg"}}}};
     EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'" + std::string(name) + "'"),
                                         HasSubstr("doesn't use"), HasSubstr(reason)));

@@ -20,6 +20,7 @@
 
 #include "epiphyte/context_store.hpp"
 #include "epiphyte/environment.hpp"
+#include "epiphyte/error.hpp"
 #include "epiphyte/export.hpp"
 
 namespace epiphyte {
@@ -40,6 +41,7 @@ struct ContextVerification {
   size_t context_nodes = 0;
   std::vector<Payload> payloads;      // external initializers too
   std::vector<std::string> problems;  // all of them, one line each; empty: the model is as it was written
+  std::vector<Hint> hints;            // one for each problem
   std::vector<std::string> notes;     // what is no problem but good to know
 };
 
@@ -59,8 +61,8 @@ struct MergeOptions {
   std::filesystem::path output;          // the .onnx to write
   std::string external_initializers;     // weights of plain nodes go to this file beside it; empty: embedded
   bool overwrite = false;
-  // Where the models' payloads and initializers are, and the result's go; with StoresModel() the models too, by the names
-  // of their paths. Payloads in it stay as they are and are referred to. Null: all are files.
+  // Where the models' payloads and initializers are, and the result's go; with StoresModel() the models too, by the
+  // names of their paths. Payloads in it stay as they are and are referred to. Null: all are files.
   std::shared_ptr<ContextStore> context_store;
 };
 

@@ -37,19 +37,32 @@ enum class StatusCode : int32_t {
   kNotFound = 14,
 };
 
+// What would help, for applications that have their own way to it: the message names this API's. New ones may be added.
+enum class Hint : int32_t {
+  kNone = 0,
+  kOverwrite = 1,      // allow that existing output is replaced: epiphyte.context_overwrite, MergeOptions::overwrite
+  kReseal = 2,         // seal a context model that was changed on purpose: ResealContext
+  kVerify = 3,         // list everything that is wrong with a context model: VerifyContext
+  kShowPlacement = 4,  // show which provider takes which node, and why others don't: Placement
+  kListPlugins = 5,    // list what is installed: PluginCatalog::List
+  kProbePlugins = 6,   // open what is installed, and see what is wrong with it: PluginCatalog::ProbeAll
+};
+
 // "INVALID_GRAPH" and the like.
 EPIPHYTE_API std::string_view StatusCodeName(StatusCode code);
 
 class EPIPHYTE_API Error : public std::exception {
  public:
-  Error(StatusCode code, std::string message);
+  Error(StatusCode code, std::string message, Hint hint = Hint::kNone);
   ~Error() override;
 
   StatusCode code() const noexcept { return code_; }
+  Hint hint() const noexcept { return hint_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
   StatusCode code_;
+  Hint hint_;
   std::string message_;
 };
 
