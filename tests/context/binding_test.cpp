@@ -1,5 +1,6 @@
-// Which payload a node finds its graph in is one rule: whoever looks at a context model comes to the same verdict. Each
-// model of one set is loaded and run, verified, judged by its plugins, and merged with another and run.
+// Which payload a node finds its graph in, and whether that is the one it was written with, is one rule: whoever looks
+// at a context model comes to the same verdict. Each model of one set is loaded and run, verified, described, judged by
+// its plugins, and merged with another and run.
 #include "core/context/context_binding.h"
 
 #include <gmock/gmock.h>
@@ -9,8 +10,9 @@
 
 #include "core/context/compatibility.h"
 #include "core/context/merge.h"
-#include "core/context/seal.h"
+#include "core/context/node_payloads.h"
 #include "core/context/reseal.h"
+#include "core/context/seal.h"
 #include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"
@@ -52,10 +54,14 @@ struct Edit {
   std::function<void(const Nodes&)> change = [](const Nodes&) {};  // of the context nodes, in order
   bool ambiguous = false;                                          // only the plugin can find a secondary's graph
   bool external_only = false;
+  bool recorded_only = false;  // what another tool leaves has no records that would show it
+  std::function<void(const TempDir& dir, const TempDir& elsewhere)> damage = [](const TempDir&, const TempDir&) {
+  };  // of the files, after the model was sealed
 };
 
 // Where the payload with all three graphs is, for edits that bring it into a model of several.
 constexpr const char* kWhole = "whole.bin";
+constexpr const char* kBinary = "model_notary.bin";
 
 std::vector<Edit> Edits() {
   const auto second_source = [](std::vector<size_t> of) {
@@ -114,6 +120,43 @@ std::vector<Edit> Edits() {
        .refusal = "gone.bin",
        .change = [](const Nodes& nodes) { SetText(nodes[0], "ep_cache_context", "gone.bin"); },
        .external_only = true});
+  for (const auto& [name, path, refusal] : {std::tuple{"APathOutOfTheFolder", "../model_notary.bin", "'..'"},
+                                            {"AnAbsolutePath", "/etc/passwd", "absolute"},
+                                            {"AFolder", ".", "no regular file"}}) {
+    add({.name = name,
+         .refusal = refusal,
+         .change = [path = path](const Nodes& nodes) { SetText(nodes[0], "ep_cache_context", path); },
+         .external_only = true});
+  }
+  add({.name = "AFileWithoutARecord",
+       .refusal = "none of this one",
+       .change = [](const Nodes& nodes) { SetText(nodes[0], "ep_cache_context", "renamed.bin"); },
+       .external_only = true,
+       .recorded_only = true,
+       .damage = [](const TempDir& dir, const TempDir&) { fs::rename(dir / kBinary, dir / "renamed.bin"); }});
+  add({.name = "AFlippedBit",
+       .refusal = "has digest",
+       .external_only = true,
+       .recorded_only = true,
+       .damage = [](const TempDir& dir, const TempDir&) {
+         std::string bytes = ReadFile(dir / kBinary);
+         bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+         dir.Write(kBinary, bytes);
+       }});
+  add({.name = "APayloadThatIsCutOff",
+       .refusal = "bytes, but the context model was written with",
+       .external_only = true,
+       .recorded_only = true,
+       .damage = [](const TempDir& dir, const TempDir&) {
+         fs::resize_file(dir / kBinary, fs::file_size(dir / kBinary) - 1);
+       }});
+  add({.name = "ALinkOutOfTheFolder",
+       .refusal = "symbolic link",
+       .external_only = true,
+       .damage = [](const TempDir& dir, const TempDir& elsewhere) {
+         fs::rename(dir / kBinary, fs::path(dir.path().string() + "_elsewhere.bin"));
+         fs::create_symlink(fs::path(dir.path().string() + "_elsewhere.bin"), dir / kBinary);
+       }});
   return edits;
 }
 
@@ -132,6 +175,7 @@ std::vector<Case> Cases() {
       for (const bool foreign : {false, true}) {
         if (embed && edit.external_only) continue;  // there is no file to name
         if (!foreign && edit.ambiguous) continue;   // this host writes none, so it has no record of its payload
+        if (foreign && edit.recorded_only) continue;
         cases.push_back({edit, embed, foreign});
       }
     }
@@ -175,6 +219,7 @@ class OneRule : public testing::TestWithParam<Case> {
     if (embed() && edit().ambiguous) SetText(nodes[2], "ep_cache_context", whole_);
     dir_.Write("model_ctx.onnx", model.SerializeAsString());
     if (!foreign()) core::Reseal(dir_ / "model_ctx.onnx");
+    edit().damage(dir_, elsewhere_);
   }
 
   std::vector<float> Run(const std::string& name, std::vector<float> x) {
@@ -187,6 +232,20 @@ class OneRule : public testing::TestWithParam<Case> {
       texts.push_back(problem.text);
     }
     return texts;
+  }
+  // What describing the nodes says is wrong with their payloads.
+  std::vector<std::string> Described(const std::string& name) {
+    core::Model model = core::ReadModelFile(dir_ / name, {});
+    core::NodePayloads payloads({.model = dir_ / name}, model.metadata);
+    std::vector<std::string> problems;
+    for (const core::BoundNode& bound :
+         core::ContextBinding(core::FindContextNodes(*model.graph), core::OwnersIn(environment_->catalog())).nodes()) {
+      if (!bound.problem.empty()) problems.push_back(bound.problem);
+      if (!bound.readable) continue;
+      const std::string& problem = payloads.Open(*bound.node, bound.attributes).problem;
+      if (!problem.empty()) problems.push_back(problem);
+    }
+    return problems;
   }
   core::ContextReport Check(const std::string& name) {
     core::Model model = core::ReadModelFile(dir_ / name, {});
@@ -201,6 +260,7 @@ class OneRule : public testing::TestWithParam<Case> {
   }
 
   TempDir dir_;
+  TempDir elsewhere_;
   std::string whole_;
   std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
 };
@@ -220,6 +280,7 @@ TEST_P(OneRule, OneVerdictForAll) {
     const auto says = HasSubstr(edit().refusal);
     EXPECT_THAT(FailureOf([&] { Run("model_ctx.onnx", x); }), AllOf(StartsWith("INVALID_GRAPH"), says));
     EXPECT_THAT(Problems("model_ctx.onnx"), testing::Contains(says));
+    EXPECT_THAT(Described("model_ctx.onnx"), testing::Contains(says));
     const core::ContextReport report = Check("model_ctx.onnx");
     EXPECT_EQ(report.verdict, core::ContextVerdict::kUnsupported);
     EXPECT_TRUE(std::any_of(report.nodes.begin(), report.nodes.end(), [&](const core::NodeCheck& node) {
@@ -236,6 +297,7 @@ TEST_P(OneRule, OneVerdictForAll) {
   const std::vector<float> expected = Run("model.onnx", x);
   EXPECT_EQ(Run("model_ctx.onnx", x), expected);
   EXPECT_THAT(Problems("model_ctx.onnx"), IsEmpty());
+  EXPECT_THAT(Described("model_ctx.onnx"), IsEmpty());
   EXPECT_EQ(Check("model_ctx.onnx").verdict, core::ContextVerdict::kOptimal) << Check("model_ctx.onnx").reason;
   Merge({"model_ctx.onnx", "other_ctx.onnx"}, "before.onnx");
   Merge({"other_ctx.onnx", "model_ctx.onnx"}, "after.onnx");
