@@ -154,8 +154,8 @@ std::vector<Edit> Edits() {
        .refusal = "symbolic link",
        .external_only = true,
        .damage = [](const TempDir& dir, const TempDir& elsewhere) {
-         fs::rename(dir / kBinary, fs::path(dir.path().string() + "_elsewhere.bin"));
-         fs::create_symlink(fs::path(dir.path().string() + "_elsewhere.bin"), dir / kBinary);
+         fs::create_symlink(elsewhere.Write(kBinary, ReadFile(dir / kBinary)), dir / "link");
+         fs::rename(dir / "link", dir / kBinary);
        }});
   return edits;
 }
