@@ -1,13 +1,21 @@
-// Control flow: If, Loop and Scan as the core runs them, over plans of their bodies.
+// Control flow: If, Loop and Scan as the core runs them, as a plan sees them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "core/runtime/plan.h"
+#include "core/abi/provider.h"
+#include "core/graph/graph.h"
+#include "core/graph/run_state.h"
+#include "core/graph/value.h"
+#include "core/runtime/profiler.h"
 
 namespace epiphyte::core {
+
+// Gives the kernel of a partition or context node.
+using KernelOf = std::function<std::shared_ptr<Kernel>(const Node&)>;
 
 class ControlFlow {
  public:
@@ -15,7 +23,7 @@ class ControlFlow {
 
   // If, Loop and Scan of ONNX.
   static bool Handles(const Node& node);
-  static std::unique_ptr<ControlFlow> Create(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  static std::unique_ptr<ControlFlow> Create(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
 
   // Values of the enclosing graph that the bodies read; they follow the node's inputs in Run.
   const std::vector<const ValueDef*>& outer_values() const { return outer_values_; }
@@ -24,14 +32,6 @@ class ControlFlow {
   virtual void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const = 0;
 
  protected:
-  struct Body {
-    std::unique_ptr<Plan> plan;
-    std::vector<uint32_t> outer;  // indices into outer_values_
-  };
-  Body BuildBody(const Graph& graph, const Plan::KernelOf& kernel_of, Profiler* profiler);
-  static std::vector<Value*> OuterOf(const Body& body, std::span<Value* const> outer);
-
-  size_t node_inputs_ = 0;
   std::vector<const ValueDef*> outer_values_;
 };
 

@@ -34,7 +34,7 @@ bool ReadCondition(const Value& value, std::string_view node) {
 
 }  // namespace
 
-IfNode::IfNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler) {
+IfNode::IfNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler) {
   node_inputs_ = node.inputs().size();
   then_branch_ = BuildBody(RequiredBody(node, "then_branch"), kernel_of, profiler);
   else_branch_ = BuildBody(RequiredBody(node, "else_branch"), kernel_of, profiler);
@@ -52,7 +52,7 @@ void IfNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, Ru
   body.plan->Run({}, OuterOf(body, inputs.subspan(node_inputs_)), outputs, run);
 }
 
-LoopNode::LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
+LoopNode::LoopNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler)
     : name_(node.name().empty() ? "Loop" : node.name()) {
   node_inputs_ = node.inputs().size();
   const Graph& graph = RequiredBody(node, "body");

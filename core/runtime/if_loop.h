@@ -1,13 +1,13 @@
 // If and Loop. Bodies are plans; loop-carried values are passed on by reference, never copied.
 #pragma once
 
-#include "core/runtime/control_flow.h"
+#include "core/runtime/body_flow.h"
 
 namespace epiphyte::core {
 
-class IfNode : public ControlFlow {
+class IfNode : public BodyFlow {
  public:
-  IfNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  IfNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
@@ -15,9 +15,9 @@ class IfNode : public ControlFlow {
   Body else_branch_;
 };
 
-class LoopNode : public ControlFlow {
+class LoopNode : public BodyFlow {
  public:
-  LoopNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  LoopNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:

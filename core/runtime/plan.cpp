@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/runtime/control_flow.h"
 
 namespace epiphyte::core {
 

@@ -15,17 +15,14 @@
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
+#include "core/runtime/control_flow.h"
 #include "core/runtime/profiler.h"
 
 namespace epiphyte::core {
 
-class ControlFlow;
-
 class Plan {
  public:
-  // `kernel_of` gives the kernel of a partition or context node; control-flow nodes are built from their bodies.
-  // The graph is not needed afterwards.
-  using KernelOf = std::function<std::shared_ptr<Kernel>(const Node&)>;
+  // Control-flow nodes are built from their bodies. The graph is not needed afterwards.
   Plan(const Graph& graph, const KernelOf& kernel_of, Profiler* profiler);
   ~Plan();
   Plan(const Plan&) = delete;

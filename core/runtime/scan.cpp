@@ -53,7 +53,7 @@ const Value& TensorInput(Value* value, std::string_view node, size_t index, size
 
 }  // namespace
 
-ScanNode::ScanNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
+ScanNode::ScanNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler)
     : name_(node.name().empty() ? "Scan" : node.name()) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
@@ -115,7 +115,7 @@ void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   }
 }
 
-Scan8Node::Scan8Node(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler)
+Scan8Node::Scan8Node(const Node& node, const KernelOf& kernel_of, Profiler* profiler)
     : name_(node.name().empty() ? "Scan" : node.name()) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);

@@ -1,13 +1,13 @@
 // Scan, in its form since opset 9 and in that of opset 8 (with a batch dimension).
 #pragma once
 
-#include "core/runtime/control_flow.h"
+#include "core/runtime/body_flow.h"
 
 namespace epiphyte::core {
 
-class ScanNode : public ControlFlow {
+class ScanNode : public BodyFlow {
  public:
-  ScanNode(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  ScanNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
@@ -23,9 +23,9 @@ class ScanNode : public ControlFlow {
   std::vector<TypePtr> scan_types_;
 };
 
-class Scan8Node : public ControlFlow {
+class Scan8Node : public BodyFlow {
  public:
-  Scan8Node(const Node& node, const Plan::KernelOf& kernel_of, Profiler* profiler);
+  Scan8Node(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:

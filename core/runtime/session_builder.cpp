@@ -14,7 +14,6 @@
 #include "core/onnx/inference.h"
 #include "core/onnx/model_reader.h"
 #include "core/runtime/constant_evaluator.h"
-#include "core/runtime/control_flow.h"
 #include "core/transform/transform.h"
 
 namespace epiphyte::core {
