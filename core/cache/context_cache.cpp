@@ -143,7 +143,7 @@ std::optional<Session> ContextCache::OpenOrCompile(const CacheKey& key, const Mo
     trust_.JudgeAgain();
     if (!trust_.problem().empty()) {
       WarnUncached(trust_.problem());
-      return false;
+      return std::nullopt;
     }
     lock = std::make_unique<CacheLock>(folder_.LockPath(key.digest), waiting);
     // Somebody may have made or replaced it meanwhile.

@@ -235,17 +235,18 @@ TEST_F(CacheTrustTest, AFolderThatSomebodyElseWasFirstToMakeIsNotUsed) {
   for (const Trap& trap : traps) {
     core::ThreadPool pool(1);
     const core::SessionOptions options = Options();
-    core::ContextCache cache(environment_->catalog(), options, &pool);
+    const core::SessionConfig config = options;
+    core::ContextCache cache(environment_->catalog(), config, &pool);
     trap.set();
     std::vector<std::string> asked;
     testing::internal::CaptureStderr();
-    cache.Open({.path = model_}, [&](const core::ModelSource&, const core::SessionOptions& with, bool for_cache) {
-      asked.push_back(with.Get("ep.context_enable") + (for_cache ? " for the cache" : " uncached"));
-      return core::ContextCache::Opened{};
+    cache.Open({.path = model_}, [&](const core::ModelSource& source, const core::SessionConfig& with) {
+      asked.push_back(with.context.enable || with.context.for_cache ? "for the cache" : "uncached");
+      return Session(*environment_, source, with, core::SessionTools(with));
     });
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 AllOf(HasSubstr("works without the context cache"), HasSubstr(trap.reason)));
-    EXPECT_THAT(asked, testing::ElementsAre("0 uncached")) << trap.reason;
+    EXPECT_THAT(asked, testing::ElementsAre("uncached")) << trap.reason;
     EXPECT_THAT(FilesIn(elsewhere), IsEmpty());
     fs::remove_all(cache_);
   }
