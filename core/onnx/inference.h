@@ -4,17 +4,11 @@
 
 #include <functional>
 
-#include <string_view>
-
 #include "core/base/pulse.h"
 #include "core/graph/graph.h"
+#include "core/onnx/known_operators.h"
 
 namespace epiphyte::core {
-
-// True when some schema (libonnx or overlay) describes the operator in that opset.
-bool IsKnownOperator(std::string_view domain, std::string_view op_type, int64_t opset);
-// The since_version that the operator has in that opset; 0 when unknown.
-int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t opset);
 
 // Sets the type of every value that can be known, nested graphs included. Declared types win over inferred ones when
 // they are more precise; a contradiction of element types is INVALID_GRAPH. Linear in nodes. `pulse` beats with the

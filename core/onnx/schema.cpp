@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/suggest.h"
 #include "core/graph/type.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/known_operators.h"
 
 namespace epiphyte::core {
 namespace {
