@@ -11,6 +11,7 @@
 
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 
 namespace epiphyte::cpu {

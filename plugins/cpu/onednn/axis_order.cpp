@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "plugins/cpu/onednn/layout.h"
-
 namespace epiphyte::cpu {
 
 std::optional<AxisOrder> OrderOf(const MemoryDesc& desc) {
@@ -29,31 +27,8 @@ std::optional<AxisOrder> OrderOf(const MemoryDesc& desc) {
   return order;
 }
 
-std::optional<AxisOrder> OrderOf(const Tensor& tensor) {
-  if (tensor.layout) return tensor.layout->order;
-  if (tensor.rank() > AxisOrder::kMostAxes) return std::nullopt;
-  return AxisOrder::RowMajor(tensor.rank());
-}
-
 bool Holds(const AxisOrder& order, std::span<const int64_t> dims) {
   return dims.size() == order.rank && (order.block == 1 || (order.rank > 1 && dims[1] % order.block == 0));
-}
-
-std::shared_ptr<const Layout> MakeLayout(const AxisOrder& order, ElementType type, std::span<const int64_t> dims) {
-  if (order.row_major()) return nullptr;
-  const dnnl::memory::dims sizes(dims.begin(), dims.end());
-  if (order.block == 1) {
-    const Dims strides = StridesOf(dims, order).axes;
-    return MakeLayout(StridedDesc(type, sizes, dnnl::memory::dims(strides.begin(), strides.end())));
-  }
-  using Tag = dnnl::memory::format_tag;
-  static constexpr Tag kTags[3][3] = {{Tag::aBc4b, Tag::aBcd4b, Tag::aBcde4b},
-                                      {Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b},
-                                      {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b}};
-  const size_t size = order.block == 4 ? 0 : order.block == 8 ? 1 : 2;
-  if (order.rank < 3 || order.rank > 5 || order.block != 4 << size)
-    NotImplemented("a layout of rank {} with blocks of {}", order.rank, order.block);
-  return MakeLayout(MemoryDesc(sizes, DataType(type), kTags[size][order.rank - 3]));
 }
 
 Dims InMemory(std::span<const int64_t> dims, const AxisOrder& order) {

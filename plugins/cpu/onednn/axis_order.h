@@ -4,7 +4,7 @@
 // row-major data costs a copy before and one behind it. Most need not: an order is described by the dimensions as they
 // follow each other in memory, and an operator that only looks at dimensions works on those instead.
 //
-//     const std::optional<AxisOrder> order = OrderOf(x);        // nullopt: padded, or of a kind not described here
+//     const std::optional<AxisOrder> order = OrderOf(desc);     // nullopt: padded, or of a kind not described here
 //     const Dims dims = InMemory(x.dims, *order);               // [N,H,W,C] for channels last
 //     const size_t channels = PositionOf(*order, 1);            // 3
 #pragma once
@@ -39,12 +39,9 @@ struct AxisOrder {
 
 // Nullopt when memory holds more than the elements, or in a way that AxisOrder can't say.
 std::optional<AxisOrder> OrderOf(const MemoryDesc& desc);
-std::optional<AxisOrder> OrderOf(const Tensor& tensor);
 
 // Whether a tensor of these dimensions can lie in that order: blocks must be full.
 bool Holds(const AxisOrder& order, std::span<const int64_t> dims);
-// Null for row-major. `order` holds `dims`, of which none is 0.
-std::shared_ptr<const Layout> MakeLayout(const AxisOrder& order, ElementType type, std::span<const int64_t> dims);
 
 // The dimensions as memory has them, one more than the rank when there are blocks.
 Dims InMemory(std::span<const int64_t> dims, const AxisOrder& order);

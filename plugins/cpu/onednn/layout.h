@@ -17,6 +17,10 @@ struct Layout {
 
 // Null when `desc` is row-major without padding.
 std::shared_ptr<const Layout> MakeLayout(const dnnl::memory::desc& desc);
+// As above. `order` holds `dims`, of which none is 0.
+std::shared_ptr<const Layout> MakeLayout(const AxisOrder& order, ElementType type, std::span<const int64_t> dims);
+// Nullopt when memory holds more than the elements, or in a way that AxisOrder can't say.
+std::optional<AxisOrder> OrderOf(const Tensor& tensor);
 
 // A descriptor as text for a context, and back. "" for one that can't be read back. Text from a file is hostile: Parse
 // returns false unless it describes a tensor of exactly `dims` and `type` whose memory fits into `bytes`.
