@@ -23,8 +23,6 @@ constexpr std::array<std::string_view, 16> kKeys = {
     "sources",          "devices", "priority", "enabled", "sha256",  "depends",     "options", "fallback"};
 constexpr std::array<std::string_view, 4> kDevices = {"cpu", "gpu", "npu", "other"};
 
-bool IsLetterOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
 void CheckVersion(const YamlNode& root) {
   const YamlNode& node = root.Required("manifest_version");
   const int64_t version = node.AsInt();
@@ -116,11 +114,6 @@ void ReadDevices(const YamlNode& node, Manifest* manifest) {
 }
 
 }  // namespace
-
-bool IsProviderName(std::string_view name) {
-  if (name.empty() || name.size() > 64 || !IsLetterOrDigit(name[0])) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return IsLetterOrDigit(c) || c == '_' || c == '-'; });
-}
 
 Manifest ParseManifest(std::string_view text, const std::filesystem::path& path) {
   const YamlNode root = ParseStrictYaml(text, path.string());

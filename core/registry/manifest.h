@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/registry/provider_name.h"
+
 namespace epiphyte::core {
 
 struct Manifest {
@@ -38,10 +40,6 @@ Manifest ParseManifest(std::string_view text, const std::filesystem::path& path)
 
 // The name in a manifest that ParseManifest refuses, or "" when not even that can be read. For reports.
 std::string NameInManifest(std::string_view text);
-
-// A provider's name: 1 to 64 letters, digits, '_' and '-', the first a letter or digit. It becomes part of file names
-// and of option keys.
-bool IsProviderName(std::string_view name);
 
 constexpr size_t kMaxManifestBytes = 64 * 1024;
 

@@ -6,7 +6,7 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/registry/manifest.h"
+#include "core/registry/provider_name.h"
 
 namespace epiphyte::core {
 
