@@ -38,17 +38,19 @@ void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 namespace epiphyte::core {
 namespace {
 
-// Runs `step` with its first, second, … allocation failing, until it needs no more.
+// Calls step(0), step(1), …, which calls FailAllocation and then Failed, until nothing fails any more.
 template <typename Step>
 int FailEachAllocation(Step&& step) {
   for (int n = 0;; ++n) {
     SCOPED_TRACE("allocation " + std::to_string(n));
-    t_allocations_left = n;
-    const bool failed = step();
+    const bool failed = step(n);
     if (!failed || testing::Test::HasFatalFailure()) return n;
   }
 }
 
+void FailAllocation(int n) { t_allocations_left = n; }
+
+// Whether it came to that; everything succeeds from now on.
 bool Failed() {
   const bool failed = t_allocations_left < 0;
   t_allocations_left = -1;
@@ -66,7 +68,7 @@ class CountingWriter : public PayloadWriter {
 };
 
 TEST(ShortMemory, APayloadThatCouldNotBeBegunTakesNoIndex) {
-  const int failures = FailEachAllocation([] {
+  const int failures = FailEachAllocation([](int n) {
     uint64_t bytes = 0;
     EpContextSink sink;
     sink.partition_names = {"p"};
@@ -78,6 +80,7 @@ TEST(ShortMemory, APayloadThatCouldNotBeBegunTakesNoIndex) {
       return counting;
     };
     EpContextWriter* writer = nullptr;
+    FailAllocation(n);
     EpStatus* status = kContextApi.BeginPayload(sink.open.handle(), &writer);
     const bool failed = Failed();
     EXPECT_EQ(status != nullptr, failed);
@@ -156,9 +159,10 @@ TEST_P(ShortMemoryWithKernels, EachIsReleasedOnce) {
   std::vector<ContextNodeToLoad> nodes(kKernels);
   for (size_t i = 0; i < kKernels; ++i) nodes[i].partition_name = "partition " + std::to_string(i);
 
-  const int failures = FailEachAllocation([&] {
+  const int failures = FailEachAllocation([&](int n) {
     std::vector<std::unique_ptr<Kernel>> kernels;
     bool refused = false;
+    FailAllocation(n);
     try {
       kernels = provider->LoadContext(nodes, {});
     } catch (const std::exception&) {
