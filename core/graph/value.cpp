@@ -200,4 +200,15 @@ ValuePtr::~ValuePtr() {
   std::free(block);
 }
 
+ConstantPtr ToConstant(const ValuePtr& tensor) {
+  std::vector<int64_t> dims(tensor->dims().begin(), tensor->dims().end());
+  if (tensor->type() != DataType::kString) {
+    return Constant::View(tensor->type(), std::move(dims), tensor->data(), tensor->byte_size(),
+                          std::make_shared<ValuePtr>(tensor));
+  }
+  std::vector<std::string> strings;
+  for (uint64_t i = 0; i < tensor->element_count(); ++i) strings.push_back(tensor->string_at(i));
+  return Constant::Strings(std::move(dims), std::move(strings));
+}
+
 }  // namespace epiphyte::core

@@ -108,4 +108,8 @@ class Value {
   std::unique_ptr<Extras> extras_;
 };
 
+// A constant with the tensor's data: strings are copied, everything else is shared with the value, which nobody may
+// change from then on.
+ConstantPtr ToConstant(const ValuePtr& tensor);
+
 }  // namespace epiphyte::core

@@ -6,9 +6,9 @@
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/model_functions.h"
+#include "core/onnx/operator_check.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/proto_fields.h"
-#include "core/onnx/schema.h"
 #include "core/onnx/wire_reader.h"
 
 namespace epiphyte::core {
@@ -80,25 +80,6 @@ auto ExplainIfForeign(std::string_view bytes, Walk walk) {
   }
 }
 
-void CheckOperators(const Graph& graph, const ModelFunctions* functions, SchemaTable* schemas, const Pulse& pulse) {
-  uint64_t checked = 0;
-  for (const auto& node : graph.nodes()) {
-    if (node == nullptr) continue;
-    if (++checked % kNodesPerBeat == 0) Beat(pulse, checked, graph.nodes().size(), "checking nodes");
-    for (const Graph* body : node->subgraphs()) CheckOperators(*body, functions, schemas, pulse);
-    if (functions != nullptr && functions->Find(node->domain(), node->op_type()) != nullptr) continue;
-    if (MaxOpset(node->domain()) == 0) continue;  // a provider may know it
-    if (const OperatorSchema* schema = schemas->Find(node->domain(), node->op_type(), node->since_version())) {
-      CheckNode(*node, *schema);
-      continue;
-    }
-    const std::string nearest = NearestOperator(node->domain(), node->op_type());
-    Fail(StatusCode::kNotImplemented, "{}: no operator of that name in opset {} of domain '{}'{}", NodeLabel(*node),
-         graph.Opset(node->domain()), node->domain().empty() ? "ai.onnx" : node->domain(),
-         nearest.empty() || nearest == node->op_type() ? "" : fmt::format("; did you mean {}?", nearest));
-  }
-}
-
 Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::shared_ptr<ExternalData> external,
                 const ReadOptions& options) {
   if (bytes.empty()) Fail(StatusCode::kInvalidProtobuf, "the model is empty, an ONNX model expected");
@@ -124,8 +105,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   if (!fields.functions.empty()) functions = std::make_shared<ModelFunctions>(fields.functions, owner, external);
   model.functions = functions;
   if (options.infer) {
-    SchemaTable schemas;
-    CheckOperators(*model.graph, functions.get(), &schemas, options.pulse);
+    CheckOperators(model, options.pulse);
     InferTypes(*model.graph, options.pulse);
   }
   if (options.keep_function) InlineFunctions(model, options.keep_function);

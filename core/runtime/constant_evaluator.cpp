@@ -58,15 +58,7 @@ bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vect
       }
       ValuePtr result = results[next++];
       if (!result->IsTensor()) return false;
-      std::vector<int64_t> dims(result->dims().begin(), result->dims().end());
-      if (result->type() == DataType::kString) {
-        std::vector<std::string> strings;
-        for (uint64_t i = 0; i < result->element_count(); ++i) strings.push_back(result->string_at(i));
-        outputs->push_back(Constant::Strings(std::move(dims), std::move(strings)));
-      } else {
-        auto owner = std::make_shared<ValuePtr>(result);
-        outputs->push_back(Constant::View(result->type(), std::move(dims), result->data(), result->byte_size(), owner));
-      }
+      outputs->push_back(ToConstant(result));
     }
     return true;
   } catch (const Error& error) {

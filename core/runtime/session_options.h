@@ -16,6 +16,7 @@
 
 #include "core/context/context_store.h"
 #include "core/runtime/session_progress.h"
+#include "core/transform/application_transforms.h"
 
 namespace epiphyte::core {
 
@@ -48,6 +49,8 @@ struct SessionSettings {
   std::string profile_path;
   // Where context payloads and external initializers are kept when not in files; may be null.
   std::shared_ptr<ContextStore> context_store;
+  // Run in this order, after the core's own.
+  ApplicationTransforms transforms;
   // Called while the session is created, from the first moment on, one call at a time, on the thread that creates it
   // and on those that providers report from; true cancels, and creating the session fails with MODEL_LOAD_CANCELED.
   SessionProgressFunction progress;

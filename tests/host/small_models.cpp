@@ -100,6 +100,51 @@ std::string MaskModel() {
   return model.SerializeAsString();
 }
 
+std::string ChainModel(const std::vector<std::string>& operators) {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  std::string value = "x";
+  for (size_t i = 0; i < operators.size(); ++i) {
+    const std::string next = i + 1 == operators.size() ? "y" : "v" + std::to_string(i);
+    if (operators[i] == "double") {
+      AddNode(model, "Add", {value, value}, {next});
+    } else {
+      AddNode(model, operators[i], {value}, {next});
+    }
+    value = next;
+  }
+  return model.SerializeAsString();
+}
+
+std::string IfModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "flag", onnx::TensorProto::BOOL, {});
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  onnx::TensorProto* one = model.mutable_graph()->add_initializer();
+  one->set_name("one");
+  one->set_data_type(onnx::TensorProto::FLOAT);
+  one->add_float_data(1);
+  onnx::NodeProto* branch = AddNode(model, "If", {"flag"}, {"y"});
+  const auto add_body = [&](const std::string& name, const std::string& op, std::initializer_list<std::string> inputs) {
+    onnx::AttributeProto* attribute = branch->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    onnx::GraphProto* body = attribute->mutable_g();
+    body->set_name(name);
+    SetType(body->add_output(), name + "_y", onnx::TensorProto::FLOAT, {"2"});
+    onnx::NodeProto* node = body->add_node();
+    node->set_op_type(op);
+    node->set_name(op + "_in_" + name);
+    for (const std::string& input : inputs) node->add_input(input);
+    node->add_output(name + "_y");
+  };
+  add_body("then_branch", "Add", {"x", "one"});
+  add_body("else_branch", "Neg", {"x"});
+  return model.SerializeAsString();
+}
+
 std::string UnknownOperatorModel() {
   onnx::ModelProto model = NewModel();
   SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});

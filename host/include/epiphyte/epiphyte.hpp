@@ -34,6 +34,7 @@
 #include "epiphyte/plugin_catalog.hpp"
 #include "epiphyte/session.hpp"
 #include "epiphyte/text.hpp"
+#include "epiphyte/transform.hpp"
 #include "epiphyte/type.hpp"
 #include "epiphyte/value.hpp"
 #include "epiphyte/value_file.hpp"

@@ -22,6 +22,9 @@
 
 namespace epiphyte {
 
+struct GraphTransform;
+struct RewriteRule;
+
 struct OptionDescription {
   std::string key;
   std::string default_value;
@@ -92,6 +95,11 @@ class EPIPHYTE_API SessionOptions {
   // Payloads of EPContext nodes and external initializers are written and read through the store, see
   // context_store.hpp; null: files. Sessions of one share group have the same store.
   SessionOptions& SetContextStore(std::shared_ptr<ContextStore> store);
+
+  // Change the model's graph before providers are asked, in the order in which they were added: see transform.hpp.
+  // Throw INVALID_ARGUMENT when a function or a usable name is missing, or the name is there already.
+  SessionOptions& AddTransform(GraphTransform transform);
+  SessionOptions& AddRewriteRule(RewriteRule rule);
 
   // Every key that Set accepts, sorted.
   static std::vector<OptionDescription> Known();

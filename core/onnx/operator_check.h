@@ -1,0 +1,14 @@
+// CheckOperators: whether the nodes of a model are what the schemas of their operators demand.
+#pragma once
+
+#include "core/base/pulse.h"
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+// Numbers of inputs and outputs, and attributes; in nested graphs too. Calls of the model's functions and operators that
+// nobody describes are not looked at. Throws INVALID_GRAPH naming a node, NOT_IMPLEMENTED for an operator that its opset
+// doesn't have. `pulse` beats with the nodes that are done.
+void CheckOperators(const Model& model, const Pulse& pulse = {});
+
+}  // namespace epiphyte::core

@@ -1,0 +1,133 @@
+#include "core/transform/application_transforms.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <unordered_set>
+
+#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/text.h"
+#include "core/onnx/inference.h"
+#include "core/onnx/operator_check.h"
+#include "core/onnx/schema.h"
+#include "core/transform/forget_types.h"
+#include "core/transform/rules/rules.h"
+#include "core/transform/transform.h"
+
+namespace epiphyte::core {
+namespace {
+
+std::vector<std::string> NamesOf(const std::vector<ValueDef*>& values) {
+  std::vector<std::string> names;
+  for (const ValueDef* value : values) names.push_back(value->name());
+  return names;
+}
+
+bool HasSource(const ValueDef& value) {
+  return value.producer() != nullptr || value.IsInput() || value.IsConstant() || value.IsOuterScope();
+}
+
+void CheckSources(const Graph& graph) {
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    if (node == nullptr) continue;
+    for (const std::vector<ValueDef*>* inputs : {&node->inputs(), &node->implicit_inputs()}) {
+      for (const ValueDef* value : *inputs) {
+        if (value == nullptr || HasSource(*value)) continue;
+        Fail(StatusCode::kInvalidGraph, "{} reads '{}', which no node, input or constant is behind", NodeLabel(*node),
+             value->name());
+      }
+    }
+    for (const Graph* body : node->subgraphs()) CheckSources(*body);
+  }
+  for (const ValueDef* output : graph.outputs()) {
+    if (HasSource(*output)) continue;
+    Fail(StatusCode::kInvalidGraph, "nothing makes '{}', an output of graph '{}'", output->name(), graph.name());
+  }
+}
+
+struct Interface {
+  explicit Interface(const Graph& graph) : inputs(NamesOf(graph.inputs())), outputs(NamesOf(graph.outputs())) {}
+
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+void CheckInterface(const Graph& graph, const Interface& before) {
+  const Interface now(graph);
+  if (now.inputs == before.inputs && now.outputs == before.outputs) return;
+  Fail(StatusCode::kInvalidGraph, "the model's inputs are ({}) and its outputs ({}), they were ({}) and ({})",
+       fmt::join(now.inputs, ", "), fmt::join(now.outputs, ", "), fmt::join(before.inputs, ", "),
+       fmt::join(before.outputs, ", "));
+}
+
+void RemoveDeadNodes(Graph& graph, const Pulse& pulse) {
+  TransformPipeline pipeline;
+  pipeline.Add(MakeRemoveDeadNodes());
+  TransformContext context;
+  context.pulse = pulse;
+  pipeline.Run(graph, TransformLevel::kBasic, context);
+}
+
+using ChangedNodes = std::unordered_set<const Node*>;
+
+bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const Pulse& pulse, ChangedNodes* changed) {
+  const GraphChanges changes = transform.Apply(graph, pulse);
+  changed->insert(changes.nodes.begin(), changes.nodes.end());
+  bool any = changes.any;
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    if (node == nullptr) continue;
+    for (Graph* body : node->subgraphs()) any |= ApplyEverywhere(transform, *body, pulse, changed);
+  }
+  return any;
+}
+
+// Whatever leaves `body` does so with `label` in front; a cancellation is nobody's mistake.
+template <typename Body>
+void Naming(std::string_view label, Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() == StatusCode::kModelLoadCanceled) throw;
+    throw Error(error.code(), PrintableLine(fmt::format("{}: {}", label, error.message())));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    Fail(StatusCode::kFail, "{} threw an exception: {}", PrintableLine(label), PrintableLine(ReasonOf(error)));
+  } catch (...) {
+    Fail(StatusCode::kFail, "{} threw something that is no std::exception", PrintableLine(label));
+  }
+}
+
+void Check(Model& model, const Interface& before, const ChangedNodes& changed, const Pulse& pulse) {
+  Graph& graph = *model.graph;
+  CheckSources(graph);
+  RemoveDeadNodes(graph, pulse);
+  CheckInterface(graph, before);
+  CheckOperators(model, pulse);
+  ForgetTypes(graph, changed);
+  InferTypes(graph, pulse);
+}
+
+}  // namespace
+
+std::vector<std::string> RunApplicationTransforms(Model& model,
+                                                  std::span<const std::shared_ptr<ApplicationTransform>> transforms,
+                                                  const Pulse& pulse) {
+  std::vector<std::string> names;
+  for (const std::shared_ptr<ApplicationTransform>& transform : transforms) {
+    Beat(pulse, names.size(), 0, transform->name());
+    const Interface before(*model.graph);
+    ChangedNodes changed;
+    bool any = false;
+    Naming(transform->label(), [&] { any = ApplyEverywhere(*transform, *model.graph, pulse, &changed); });
+    if (!any) continue;
+    Naming(fmt::format("what {} made of the model can't be used", transform->label()),
+           [&] { Check(model, before, changed, pulse); });
+    names.push_back(transform->name());
+  }
+  return names;
+}
+
+}  // namespace epiphyte::core
