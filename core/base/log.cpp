@@ -58,7 +58,14 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
+// As ThreadPool's: its memory comes with the thread.
+[[gnu::tls_model("initial-exec")]] thread_local std::string_view t_tag;
+
 }  // namespace
+
+LogTag::LogTag(std::string_view tag) : before_(t_tag) { t_tag = tag; }
+LogTag::~LogTag() { t_tag = before_; }
+std::string_view LogTag::Current() { return t_tag; }
 
 bool IsLogged(LogLevel level) { return level != LogLevel::kOff && Logger().should_log(ToSpdlog(level)); }
 
@@ -67,7 +74,8 @@ void SetLogLevel(LogLevel level) { Logger().set_level(ToSpdlog(level)); }
 void LogMessage(LogLevel level, std::string_view origin, std::string_view message) {
   try {
     if (!IsLogged(level)) return;
-    Logger().log(ToSpdlog(level), "{}: {}", PrintableLine(origin, 64), PrintableLine(message, kMaxMessageBytes));
+    const std::string tag = t_tag.empty() ? std::string() : fmt::format("[{}] ", PrintableLine(t_tag, 64));
+    Logger().log(ToSpdlog(level), "{}{}: {}", tag, PrintableLine(origin, 64), PrintableLine(message, kMaxMessageBytes));
   } catch (const std::exception&) {
     // There is no memory for the message, and plugins call what logs through C.
   }

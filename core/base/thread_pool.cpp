@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -145,6 +146,7 @@ struct ThreadPool::Impl {
   uint64_t chunk = 0;
   uint64_t chunk_count = 0;
   uint32_t gang_size = 0;
+  std::string_view log_tag;  // of the thread that it is for
 
   alignas(64) std::atomic<uint64_t> state{0};
   alignas(64) std::atomic<uint64_t> next_chunk{0};
@@ -231,6 +233,7 @@ void ThreadPool::Impl::Sleep(uint64_t last_generation) {
 }
 
 void ThreadPool::Impl::RunTicket(uint32_t ticket) {
+  const LogTag tag(log_tag);
   if (gang != nullptr) {
     gang(user, ticket + 1, gang_size);
   } else {
@@ -248,6 +251,7 @@ void ThreadPool::Impl::RunChunks(uint32_t worker) {
 }
 
 void ThreadPool::Impl::Open(uint32_t helpers) {
+  log_tag = LogTag::Current();
   finished.store(0, std::memory_order_relaxed);
   next_chunk.store(0, std::memory_order_relaxed);
   state.store(MakeState(Generation(state.load(std::memory_order_relaxed)) + 1, helpers));

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <stop_token>
+#include <string_view>
 #include <utility>
 
 #include "core/graph/value.h"
@@ -25,8 +26,9 @@ struct MemoryLimits {
 class RunState {
  public:
   RunState() = default;
-  explicit RunState(const MemoryLimits& limits, std::stop_token stop = {})
-      : limits_(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()) {}
+  // `tag` names the run in traces and must live as long as it does.
+  explicit RunState(const MemoryLimits& limits, std::stop_token stop = {}, std::string_view tag = {})
+      : limits_(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()), tag_(tag) {}
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
 
@@ -57,6 +59,7 @@ class RunState {
     if (can_stop_) [[unlikely]]
       FailIfStopped();
   }
+  std::string_view tag() const { return tag_; }
   bool stopped() const { return can_stop_ && stop_.stop_requested(); }
 
  private:
@@ -72,6 +75,7 @@ class RunState {
   uint64_t used_ = 0;
   std::stop_token stop_;
   bool can_stop_ = false;
+  std::string_view tag_;
 };
 
 }  // namespace epiphyte::core

@@ -89,7 +89,7 @@ void Plan::GiveFrame(std::unique_ptr<Frame> frame) const {
 
 void Plan::RunStep(const Step& step, Frame& frame, RunState& run) const {
   run.CheckStop();
-  Profiler::Span span(profiler_, step.kernel ? "partition" : "control flow", step.name);
+  Profiler::Span span(profiler_, step.kernel ? "partition" : "control flow", step.name, run.tag());
   const uint32_t* slots = step_slots_.data() + step.first_input;
   for (uint32_t i = 0; i < step.input_count; ++i) {
     frame.arguments[i] = slots[i] == kNoSlot ? nullptr : frame.slots[slots[i]].get();

@@ -15,8 +15,8 @@ constexpr size_t kMaxEvents = 1 << 20;
 
 Profiler::Profiler() : origin_(std::chrono::steady_clock::now()) {}
 
-Profiler::Span::Span(Profiler* profiler, std::string_view category, std::string_view name)
-    : profiler_(profiler), category_(category), name_(name) {
+Profiler::Span::Span(Profiler* profiler, std::string_view category, std::string_view name, std::string_view tag)
+    : profiler_(profiler), category_(category), name_(name), tag_(tag) {
   if (profiler_ != nullptr) start_ = std::chrono::steady_clock::now();
 }
 
@@ -29,8 +29,8 @@ Profiler::Span::~Span() {
   uint64_t thread = std::hash<std::thread::id>()(std::this_thread::get_id()) & 0xFFFFFF;
   std::lock_guard lock(profiler_->mutex_);
   if (profiler_->events_.size() >= kMaxEvents) return;
-  profiler_->events_.push_back({std::string(category_), std::string(name_), microseconds(start_ - profiler_->origin_),
-                                microseconds(end - start_), thread});
+  profiler_->events_.push_back({std::string(category_), std::string(name_), std::string(tag_),
+                                microseconds(start_ - profiler_->origin_), microseconds(end - start_), thread});
 }
 
 std::string Profiler::ToJson() const {
@@ -44,6 +44,7 @@ std::string Profiler::ToJson() const {
                       {"tid", event.thread},
                       {"ts", event.start_us},
                       {"dur", event.duration_us}});
+    if (!event.tag.empty()) events.back()["args"] = {{"tag", event.tag}};
   }
   return nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);

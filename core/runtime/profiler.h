@@ -2,7 +2,7 @@
 //
 //   Profiler profiler;
 //   { Profiler::Span span(&profiler, "session", "partition"); … }
-//   std::string json = profiler.ToJson();
+//   std::string json = profiler.ToJson();   // events of a run with a tag have it in "args"
 //
 // Thread-safe. A null profiler makes a Span free.
 #pragma once
@@ -22,7 +22,8 @@ class Profiler {
 
   class Span {
    public:
-    Span(Profiler* profiler, std::string_view category, std::string_view name);
+    // `tag`: of the run that it is of; "" for none. The texts must live as long as the span.
+    Span(Profiler* profiler, std::string_view category, std::string_view name, std::string_view tag = {});
     ~Span();
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
@@ -31,6 +32,7 @@ class Profiler {
     Profiler* profiler_;
     std::string_view category_;
     std::string_view name_;
+    std::string_view tag_;
     std::chrono::steady_clock::time_point start_;
   };
 
@@ -40,6 +42,7 @@ class Profiler {
   struct Event {
     std::string category;
     std::string name;
+    std::string tag;
     int64_t start_us;
     int64_t duration_us;
     uint64_t thread;

@@ -1,0 +1,83 @@
+#include "core/runtime/async_runner.h"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/cpu_count.h"
+#include "core/base/error.h"
+#include "core/base/reason.h"
+
+namespace epiphyte::core {
+
+struct AsyncRunner::State {
+  // Until there is nothing to do and the runner is going.
+  void Work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      ++idle;
+      changed.wait(lock, [this] { return !tasks.empty() || stop; });
+      --idle;
+      if (tasks.empty()) return;
+      std::function<void()> task = std::move(tasks.front());
+      tasks.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;  // what it holds goes outside of the lock
+      lock.lock();
+    }
+  }
+
+  uint32_t max_threads = 1;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> tasks;
+  std::vector<std::thread> threads;
+  size_t idle = 0;  // threads that wait for a task
+  bool stop = false;
+};
+
+AsyncRunner::AsyncRunner(uint32_t max_threads) : state_(std::make_shared<State>()) {
+  state_->max_threads = max_threads == 0 ? UsableCpus().physical : max_threads;
+}
+
+AsyncRunner::~AsyncRunner() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+    threads = std::move(state_->threads);
+  }
+  state_->changed.notify_all();
+  for (std::thread& thread : threads) {
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+}
+
+void AsyncRunner::Post(std::function<void()> task) {
+  const std::lock_guard lock(state_->mutex);
+  State& state = *state_;
+  state.tasks.push_back(std::move(task));
+  if (state.tasks.size() > state.idle && state.threads.size() < state.max_threads) {
+    try {
+      state.threads.reserve(state.threads.size() + 1);
+      state.threads.emplace_back([shared = state_] { shared->Work(); });
+    } catch (const std::exception& error) {
+      if (state.threads.empty()) {
+        state.tasks.pop_back();
+        Fail(StatusCode::kFail, "no thread can be started for a run: {}; call Run instead", ReasonOf(error));
+      }
+    }
+  }
+  state.changed.notify_one();
+}
+
+}  // namespace epiphyte::core
