@@ -1,6 +1,8 @@
 #include "core/registry/catalog.h"
 
 #include <algorithm>
+#include <functional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,9 +54,26 @@ void Refuse(PluginEntry* entry, const Refusal& refusal) {
   entry->hint = PrintableLine(refusal.hint());
 }
 
+[[noreturn]] void FailToRegister(PluginState state, std::string_view message, std::string_view hint) {
+  Fail(StatusCode::kEpFail, "plugin can't be registered: {}: {}{}{}", PluginStateName(state), PrintableLine(message),
+       hint.empty() ? "" : "; ", PrintableLine(hint));
+}
+
 // For messages: which manifest, when several have one name.
 std::string Place(const PluginEntry& entry) {
   return entry.manifest.path.empty() ? "" : fmt::format(" of '{}'", entry.manifest.path.string());
+}
+
+// What a manifest would have been refused for.
+void CheckSpelling(Manifest* manifest) {
+  if (!manifest->name.empty() && !IsProviderName(manifest->name)) {
+    Fail(StatusCode::kInvalidArgument, "'{}' is no plugin's name; 1 to 64 letters, digits, '_' or '-' expected",
+         PrintableLine(manifest->name, 64));
+  }
+  if (!manifest->sha256.empty() && !NormalizeSha256(&manifest->sha256)) {
+    Fail(StatusCode::kInvalidArgument, "'{}' is no SHA-256; 64 hexadecimal digits expected, as sha256sum prints them",
+         PrintableLine(manifest->sha256, 80));
+  }
 }
 
 bool ShareSource(const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -101,10 +120,15 @@ struct Catalog::Impl {
   const LoadedPlugin* Open(Item* item, const StepObserver& observer = {});
   [[noreturn]] void FailUnknown(std::string_view name) const;
   // Throws when something of a plugin to be registered is in use by another.
-  void CheckFree(const LoadedPlugin& registered) const;
+  void CheckFree(const PluginFacts& facts) const;
+  // Acquires a plugin that is to be registered and enters it; `acquire` gets the check of what it says of itself.
+  // `wanted` is what is known of it before, its name too if it must have one.
+  const PluginEntry& Enter(PluginEntry wanted,
+                           const std::function<const LoadedPlugin&(const FactsCheck& check)>& acquire);
 
   const EpHostInfo* host = nullptr;
   Policy policy;
+  bool elevated = false;
   std::vector<SearchedFolder> folders;
   mutable std::mutex mutex;
   std::vector<Item> items;  // in the total order
@@ -177,20 +201,57 @@ void Catalog::Impl::FailUnknown(std::string_view name) const {
        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-void Catalog::Impl::CheckFree(const LoadedPlugin& registered) const {
+void Catalog::Impl::CheckFree(const PluginFacts& facts) const {
   for (const Item& item : items) {
     const Manifest& manifest = item.entry.manifest;
     if (item.plugin == nullptr) continue;
-    if (manifest.name != registered.name && !ShareSource(manifest.sources, registered.sources)) continue;
+    if (manifest.name != facts.name && !ShareSource(manifest.sources, facts.sources)) continue;
     Fail(StatusCode::kInvalidArgument,
          "plugin '{}' can't be registered: '{}' is in use and has the same name or a source of it; register plugins "
-         "before the first one is loaded",
-         registered.name, manifest.name);
+         "before the first one is loaded, and each once",
+         facts.name, manifest.name);
   }
+}
+
+const PluginEntry& Catalog::Impl::Enter(
+    PluginEntry wanted, const std::function<const LoadedPlugin&(const FactsCheck& check)>& acquire) {
+  PluginEntry entry = std::move(wanted);
+  const auto check = [&](const PluginFacts& facts) {
+    if (!entry.manifest.name.empty() && entry.manifest.name != facts.name) {
+      throw Refusal(PluginState::kManifestMismatch,
+                    fmt::format("the library says its name is '{}', '{}' was asked for", facts.name,
+                                entry.manifest.name),
+                    "name the library of that plugin");
+    }
+    entry.manifest.name = facts.name;
+    entry.manifest.vendor = facts.vendor;
+    entry.manifest.version = facts.version;
+    entry.manifest.sources = facts.sources;
+    ApplyPolicy(&entry, policy);
+    CheckPolicy(&entry, policy);
+    if (!IsUsable(entry)) throw Refusal(entry.state, entry.message, entry.hint);
+    CheckFree(facts);
+  };
+  if (!IsUsable(entry)) FailToRegister(entry.state, entry.message, entry.hint);
+  const LoadedPlugin* plugin = nullptr;
+  try {
+    plugin = &acquire(check);
+  } catch (const Refusal& refusal) {
+    FailToRegister(refusal.state(), refusal.message(), refusal.hint());
+  }
+  entry.state = PluginState::kLoaded;
+  entry.manifest.abi = plugin->descriptor->abi_version;
+  entry.library = plugin->library;
+  const auto place =
+      std::find_if(items.begin(), items.end(), [&](const Item& item) { return ComesBefore(entry, item.entry); });
+  const auto entered = items.insert(place, {std::move(entry), plugin}) - items.begin();
+  Reconsider();
+  return items[static_cast<size_t>(entered)].entry;
 }
 
 Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::make_unique<Impl>()) {
   impl_->host = host;
+  impl_->elevated = options.elevated;
   impl_->policy = ReadPolicy(FindPolicyFile(options));
   Search search = FindManifests(options);
   impl_->folders = std::move(search.folders);
@@ -239,45 +300,32 @@ const LoadedPlugin* Catalog::TryLoad(std::string_view name, const StepObserver& 
 
 void Catalog::Register(EpPluginQueryFunction query, int64_t priority) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  const LoadedPlugin* plugin = nullptr;
-  try {
-    plugin = &AcquirePlugin(query, *impl_->host);
-  } catch (const Refusal& refusal) {
-    Fail(StatusCode::kEpFail, "plugin can't be registered: {}: {}", PluginStateName(refusal.state()),
-         PrintableLine(refusal.message()));
-  }
-  const ProviderPolicy* policy = impl_->policy.Find(plugin->name);
-  try {
-    if (const std::string reason = impl_->policy.ReasonToDeny(plugin->name); !reason.empty()) {
-      Fail(StatusCode::kEpFail, "plugin can't be registered: {}: {}", PluginStateName(PluginState::kDenied), reason);
-    }
-    if (policy != nullptr && !policy->enabled.value_or(true)) {
-      Fail(StatusCode::kEpFail, "plugin can't be registered: {}: '{}' is disabled in {}",
-           PluginStateName(PluginState::kDisabled), plugin->name, impl_->policy.path.string());
-    }
-    impl_->CheckFree(*plugin);
-  } catch (...) {
-    ReleasePlugin(*plugin);
-    throw;
-  }
   PluginEntry entry;
-  entry.state = PluginState::kLoaded;
-  entry.manifest.name = plugin->name;
-  entry.manifest.vendor = plugin->vendor;
-  entry.manifest.version = plugin->version;
-  entry.manifest.abi = plugin->descriptor->abi_version;
-  entry.manifest.sources = plugin->sources;
   entry.manifest.priority = priority;
-  entry.library = plugin->library;
-  entry.priority = priority;
-  if (policy != nullptr) {
-    entry.priority = policy->priority.value_or(priority);
-    entry.options = policy->options;
-  }
-  const auto place = std::find_if(impl_->items.begin(), impl_->items.end(),
-                                  [&](const Impl::Item& item) { return ComesBefore(entry, item.entry); });
-  impl_->items.insert(place, {std::move(entry), plugin});
-  impl_->Reconsider();
+  impl_->Enter(std::move(entry), [&](const FactsCheck& check) -> const LoadedPlugin& {
+    return AcquirePlugin(query, *impl_->host, check);
+  });
+}
+
+PluginEntry Catalog::Add(const PluginLibrary& library) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  PluginEntry entry;
+  entry.manifest.name = library.name;
+  entry.manifest.sha256 = library.sha256;
+  entry.manifest.depends = library.depends;
+  entry.manifest.priority = library.priority;
+  entry.manifest.fallback = library.fallback;
+  entry.manifest.options = library.options;
+  std::error_code ignored;
+  entry.library = std::filesystem::absolute(library.path, ignored);
+  CheckSpelling(&entry.manifest);
+  DecideOne(&entry, impl_->policy, *impl_->host, impl_->elevated);
+  for (const std::string& note : entry.manifest.notes) Log(LogLevel::kInfo, "registry", "{}", note);
+  const std::filesystem::path path = entry.library;
+  const Manifest manifest = entry.manifest;
+  return impl_->Enter(std::move(entry), [&](const FactsCheck& check) -> const LoadedPlugin& {
+    return AcquirePlugin(path, manifest, *impl_->host, {}, check);
+  });
 }
 
 std::string Catalog::OwnerOfSource(std::string_view source) const {

@@ -92,6 +92,17 @@ struct CatalogOptions {
   bool elevated = IsElevated();
 };
 
+// A plugin's library that the application names itself, with what a manifest would say of it.
+struct PluginLibrary {
+  std::filesystem::path path;
+  std::string name;                  // what the library must say; empty: whatever it says
+  std::string sha256;                // of the library, 64 hex digits; empty: not checked
+  std::vector<std::string> depends;  // libraries, named in the error if missing
+  int64_t priority = 0;
+  bool fallback = false;
+  std::map<std::string, std::string> options;
+};
+
 // A folder searched (or a single manifest given as a path) and what was found there, for `doctor`.
 struct SearchedFolder {
   std::filesystem::path path;
@@ -129,6 +140,10 @@ class Catalog {
   // tests. It comes before any found plugin of the same name or sources. Throws EP_FAIL when the plugin can't be used,
   // INVALID_ARGUMENT when its name or one of its sources belongs to a plugin that is in use already.
   void Register(EpPluginQueryFunction query, int64_t priority);
+  // Opens a library and registers its plugin as Register does. What is checked of a library with a manifest is checked of
+  // this one: who can write it, the policy, its digest, what it says of itself. Throws what Register throws, and leaves
+  // the catalog as it was then.
+  PluginEntry Add(const PluginLibrary& library);
   // The name of the plugin that owns an EPContext source, or "". Opens no library.
   std::string OwnerOfSource(std::string_view source) const;
 

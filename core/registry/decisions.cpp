@@ -25,15 +25,6 @@ void Set(PluginEntry* entry, PluginState state, std::string message, std::string
   entry->hint = std::move(hint);
 }
 
-void ApplyPolicy(PluginEntry* entry, const Policy& policy) {
-  entry->priority = entry->manifest.priority;
-  entry->options = entry->manifest.options;
-  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
-  if (provider == nullptr) return;
-  entry->priority = provider->priority.value_or(entry->priority);
-  for (const auto& [key, value] : provider->options) entry->options[key] = value;
-}
-
 // Null when the manifest has no library for this platform.
 const std::string* LibraryForThisPlatform(const Manifest& manifest) {
   auto found = manifest.library.find(std::string(CurrentPlatform()));
@@ -64,23 +55,6 @@ void CheckAbi(PluginEntry* entry, const EpHostInfo& host) {
       too_new ? "update Epiphyte" : "update the plugin");
 }
 
-void CheckPolicy(PluginEntry* entry, const Policy& policy) {
-  if (std::string reason = policy.ReasonToDeny(entry->manifest.name); !reason.empty()) {
-    Set(entry, PluginState::kDenied, std::move(reason), "ask whoever wrote that policy");
-    return;
-  }
-  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
-  if (provider != nullptr && provider->enabled) {
-    if (!*provider->enabled) {
-      Set(entry, PluginState::kDisabled, fmt::format("disabled in {}", policy.path.string()),
-          fmt::format("set providers.{}.enabled to true there", entry->manifest.name));
-    }
-  } else if (!entry->manifest.enabled) {
-    Set(entry, PluginState::kDisabled, "disabled in its manifest",
-        "set `enabled: true` there, or in the policy file for this provider");
-  }
-}
-
 void CheckLibrary(PluginEntry* entry) {
   std::error_code error;
   const fs::path canonical = fs::canonical(entry->library, error);
@@ -95,12 +69,14 @@ void CheckLibrary(PluginEntry* entry) {
     return;
   }
   Set(entry, PluginState::kLibraryMissing, fmt::format("library '{}': {}", entry->library.string(), problem),
-      "install the library or correct `library` in the manifest");
+      entry->manifest.path.empty() ? "install the library or correct its path"
+                                   : "install the library or correct `library` in the manifest");
 }
 
 // Whoever can write a plugin decides what this process runs.
 void CheckWriters(PluginEntry* entry, bool elevated, FileTrust* trust) {
   for (const fs::path& path : {entry->manifest.path, entry->library}) {
+    if (path.empty()) continue;
     const std::string reason = trust->ReasonAgainstCanonical(path);
     if (reason.empty()) continue;
     const std::string what = fmt::format("others could change this plugin: {}", reason);
@@ -111,6 +87,18 @@ void CheckWriters(PluginEntry* entry, bool elevated, FileTrust* trust) {
     }
     return;
   }
+}
+
+void Decide(PluginEntry* entry, const Policy& policy, const EpHostInfo& host, bool elevated, FileTrust* trust) {
+  const bool has_manifest = !entry->manifest.path.empty();
+  if (IsReady(*entry)) {
+    ApplyPolicy(entry, policy);
+    if (has_manifest) CheckPlatform(entry);
+    if (has_manifest && IsReady(*entry)) CheckAbi(entry, host);
+    if (IsReady(*entry)) CheckPolicy(entry, policy);
+    if (IsReady(*entry)) CheckLibrary(entry);
+  }
+  if (IsReady(*entry)) CheckWriters(entry, elevated, trust);
 }
 
 bool IsLoaded(const PluginEntry& entry) { return entry.state == PluginState::kLoaded; }
@@ -172,6 +160,38 @@ std::vector<PluginEntry*> ShadowSources(const std::vector<PluginEntry*>& entries
 
 }  // namespace
 
+void ApplyPolicy(PluginEntry* entry, const Policy& policy) {
+  entry->priority = entry->manifest.priority;
+  entry->options = entry->manifest.options;
+  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
+  if (provider == nullptr) return;
+  entry->priority = provider->priority.value_or(entry->priority);
+  for (const auto& [key, value] : provider->options) entry->options[key] = value;
+}
+
+void CheckPolicy(PluginEntry* entry, const Policy& policy) {
+  if (entry->manifest.name.empty()) return;
+  if (std::string reason = policy.ReasonToDeny(entry->manifest.name); !reason.empty()) {
+    Set(entry, PluginState::kDenied, std::move(reason), "ask whoever wrote that policy");
+    return;
+  }
+  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
+  if (provider != nullptr && provider->enabled) {
+    if (!*provider->enabled) {
+      Set(entry, PluginState::kDisabled, fmt::format("disabled in {}", policy.path.string()),
+          fmt::format("set providers.{}.enabled to true there", entry->manifest.name));
+    }
+  } else if (!entry->manifest.enabled) {
+    Set(entry, PluginState::kDisabled, "disabled in its manifest",
+        "set `enabled: true` there, or in the policy file for this provider");
+  }
+}
+
+void DecideOne(PluginEntry* entry, const Policy& policy, const EpHostInfo& host, bool elevated) {
+  FileTrust trust;
+  Decide(entry, policy, host, elevated, &trust);
+}
+
 bool ComesBefore(const PluginEntry& a, const PluginEntry& b) {
   const auto rank = [](const PluginEntry& entry) {
     return std::tuple(-entry.priority, entry.manifest.fallback, std::string_view(entry.manifest.name),
@@ -201,14 +221,7 @@ void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const Ep
   size_t place = 0;
   for (PluginEntry& entry : *entries) {
     entry.found = place++;
-    if (IsReady(entry)) {
-      ApplyPolicy(&entry, policy);
-      CheckPlatform(&entry);
-      if (IsReady(entry)) CheckAbi(&entry, host);
-      if (IsReady(entry)) CheckPolicy(&entry, policy);
-      if (IsReady(entry)) CheckLibrary(&entry);
-    }
-    if (IsReady(entry)) CheckWriters(&entry, elevated, &trust);
+    Decide(&entry, policy, host, elevated, &trust);
   }
   std::sort(entries->begin(), entries->end(), ComesBefore);
   std::vector<PluginEntry*> sorted;

@@ -18,6 +18,13 @@ void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const Ep
 // away from others; a manifest that somebody disabled does, because hiding those behind it is what that is for.
 void Shadow(const std::vector<PluginEntry*>& entries);
 
+// The same for a plugin that the application names: `entry` has the library's path and a manifest without one. What its
+// name decides is left out where it has none yet: see CheckPolicy.
+void DecideOne(PluginEntry* entry, const Policy& policy, const EpHostInfo& host, bool elevated);
+// What the operator says of the plugin's name: priority and options, and whether it may be used at all.
+void ApplyPolicy(PluginEntry* entry, const Policy& policy);
+void CheckPolicy(PluginEntry* entry, const Policy& policy);
+
 // The total order: priority, higher first; the fallback provider after others; name; path.
 bool ComesBefore(const PluginEntry& a, const PluginEntry& b);
 

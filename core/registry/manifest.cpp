@@ -95,10 +95,7 @@ std::vector<std::string> ReadSources(const YamlNode& node) {
 
 std::string ReadSha256(const YamlNode& node) {
   std::string digest = node.AsString();
-  for (char& c : digest) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-  }
-  if (digest.size() != 64 || digest.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (!NormalizeSha256(&digest)) {
     node.Reject("no SHA-256 found; expected 64 hexadecimal digits, as sha256sum prints them");
   }
   return digest;
@@ -114,6 +111,13 @@ void ReadDevices(const YamlNode& node, Manifest* manifest) {
 }
 
 }  // namespace
+
+bool NormalizeSha256(std::string* digest) {
+  for (char& c : *digest) {
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return digest->size() == 64 && digest->find_first_not_of("0123456789abcdef") == std::string::npos;
+}
 
 Manifest ParseManifest(std::string_view text, const std::filesystem::path& path) {
   const YamlNode root = ParseStrictYaml(text, path.string());

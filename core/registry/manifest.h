@@ -41,6 +41,9 @@ Manifest ParseManifest(std::string_view text, const std::filesystem::path& path)
 // The name in a manifest that ParseManifest refuses, or "" when not even that can be read. For reports.
 std::string NameInManifest(std::string_view text);
 
+// Makes the digits lower-case; false when it is no SHA-256.
+bool NormalizeSha256(std::string* digest);
+
 constexpr size_t kMaxManifestBytes = 64 * 1024;
 
 // "linux-x86_64" and so on, for this build.

@@ -180,23 +180,28 @@ void CheckDigest(const std::filesystem::path& library, const Manifest& manifest)
                 "install manifest and library of the same release");
 }
 
+void CheckFacts(const PluginFacts& facts, const Manifest& manifest, const FactsCheck& check) {
+  if (!manifest.path.empty()) CompareWithManifest(facts, manifest);
+  if (check) check(facts);
+}
+
 }  // namespace
 
 const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Manifest& manifest,
-                                  const EpHostInfo& host, const StepObserver& observer) {
+                                  const EpHostInfo& host, const StepObserver& observer, const FactsCheck& check) {
   Table& table = TheTable();
   const std::lock_guard<std::mutex> lock(table.mutex);
   Slot& slot = table.slots[library.string()];
   CheckDigest(library, manifest);
   if (slot.users > 0) {
-    CompareWithManifest(FactsOf(slot.plugin), manifest);
+    CheckFacts(FactsOf(slot.plugin), manifest, check);
   } else {
     Announce(observer, "opening the library");
     const EpPluginQueryFunction query = OpenPluginLibrary(library, manifest.depends);
     Announce(observer, "calling EpPluginQuery");
     const EpPluginDescriptor* descriptor = Query(query, host);
     PluginFacts facts = CheckDescriptor(descriptor, host);
-    CompareWithManifest(facts, manifest);
+    CheckFacts(facts, manifest, check);
     slot.plugin.library = library;
     slot.plugin.manifest = manifest.path;
     Initialize(&slot.plugin, descriptor, std::move(facts), host, &table, observer);
@@ -205,15 +210,18 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
   return slot.plugin;
 }
 
-const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo& host) {
+const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo& host, const FactsCheck& check) {
   if (query == nullptr) throw Refusal(PluginState::kSymbolMissing, "the query function is null");
   Table& table = TheTable();
   const std::lock_guard<std::mutex> lock(table.mutex);
   const auto* address = reinterpret_cast<const void*>(query);
   Slot& slot = table.slots[fmt::format("query function {}", address)];
-  if (slot.users == 0) {
+  if (slot.users > 0) {
+    check(FactsOf(slot.plugin));
+  } else {
     const EpPluginDescriptor* descriptor = Query(query, host);
     PluginFacts facts = CheckDescriptor(descriptor, host);
+    check(facts);
     slot.plugin.library = ModuleOf(address);
     Initialize(&slot.plugin, descriptor, std::move(facts), host, &table);
   }

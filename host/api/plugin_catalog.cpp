@@ -93,6 +93,16 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
   });
 }
 
+PluginInfo PluginCatalog::Add(const std::filesystem::path& library, const PluginLibrary& expected) {
+  return Translate([&] {
+    core::Catalog& catalog = environment_->catalog();
+    PluginInfo info = Describe(catalog.Add({library, expected.name, expected.sha256, expected.depends,
+                                            expected.priority, expected.fallback, expected.options}));
+    if (const core::LoadedPlugin* plugin = catalog.TryLoad(info.name)) AddDevices(*plugin, &info);
+    return info;
+  });
+}
+
 std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
   return Translate([&] {
     core::Catalog& catalog = environment_->catalog();

@@ -6,6 +6,11 @@
 //   }
 //
 // Listing reads manifests and opens no library; probing opens them. One bad plugin never affects another.
+//
+// A library that has no manifest, registered when the program runs:
+//
+//   environment.plugins().Add("/opt/acme/libacme_npu.so", {.name = "acme_npu", .priority = 300});
+//   options.AddProvider("acme_npu");
 #pragma once
 
 #include <cstddef>
@@ -48,7 +53,7 @@ struct PluginInfo {
   std::string message;                         // one line; empty when the plugin can be used
   std::string hint;                            // what to do about it; may be empty
   std::string abi;                             // lowest ABI version that it needs, "0.1"
-  std::filesystem::path manifest;              // empty for a plugin that was registered by hand
+  std::filesystem::path manifest;              // empty for a plugin that the application added
   std::filesystem::path library;               // absolute; empty when unknown
   int64_t priority = 0;                        // higher first; the policy file is applied
   std::vector<std::string> sources;            // EPContext `source` keys that it owns
@@ -58,6 +63,16 @@ struct PluginInfo {
   std::vector<std::string> notes;              // unknown keys in the manifest, others who could change the plugin
 
   bool usable() const { return state == "Ready" || state == "Loaded"; }
+};
+
+// What a manifest would say of a library that the application names itself; see PluginCatalog::Add.
+struct PluginLibrary {
+  std::string name;                            // what it must call itself; "": whatever it does
+  std::string sha256;                          // 64 hex digits; "": not checked
+  std::vector<std::string> depends;            // libraries that it needs, named in the error if one is missing
+  int64_t priority = 0;                        // higher first; the policy file decides in the end
+  bool fallback = false;                       // gets what no listed provider takes, as the CPU does
+  std::map<std::string, std::string> options;  // defaults of the provider's options
 };
 
 // A folder that was searched for manifests.
@@ -80,6 +95,12 @@ class EPIPHYTE_API PluginCatalog {
   // `step` is told before each call into the plugin what comes next, "calling GetDevices": a program that probes in a
   // process of its own can say where a plugin ended it.
   PluginInfo Probe(std::string_view name, const std::function<void(std::string_view step)>& step) const;
+  // Opens a plugin's library that has no manifest, or another one, and registers its plugin for the sessions that this
+  // environment makes from then on. What is checked of a library with a manifest is checked of it: who can write it, the
+  // policy file, its digest, the ABI, what it says of itself. It comes before a plugin that was found with the same name
+  // or one of its sources. Returns its entry. Throws EP_FAIL with what is wrong and what to do, INVALID_ARGUMENT when
+  // its name or one of its sources is in use already; the catalog is then as it was.
+  PluginInfo Add(const std::filesystem::path& library, const PluginLibrary& expected = {});
   // As List, with every plugin probed that can be.
   std::vector<PluginInfo> ProbeAll() const;
 
