@@ -185,6 +185,14 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
   material.Add("host library", libraries.Of(host));
   material.Add("threads", std::to_string(pool->wanted_threads()));
   for (const auto& [option, value] : config.compiling_options) material.Add(option, value);
+  for (const auto& transform : config.transforms) {
+    if (transform->version().empty()) {
+      Fail(StatusCode::kFail, "{} has no version to tell what it does, so nothing can be kept; give it one",
+           transform->label());
+    }
+    material.Add("transform", transform->name());
+    material.Add("transform version", transform->version());
+  }
   for (const ChosenProvider& provider : providers) {
     AddProvider(provider, libraries.Of(provider.plugin->library), &material);
     key.providers.push_back(fmt::format("{} {}", provider.plugin->name, provider.plugin->version));

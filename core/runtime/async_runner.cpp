@@ -23,13 +23,17 @@ struct AsyncRunner::State {
       changed.wait(lock, [this] { return !tasks.empty() || stop; });
       --idle;
       if (tasks.empty()) return;
-      std::function<void()> task = std::move(tasks.front());
-      tasks.pop_front();
-      lock.unlock();
-      task();
-      task = nullptr;  // what it holds goes outside of the lock
-      lock.lock();
+      DoFirst(lock);
     }
+  }
+
+  void DoFirst(std::unique_lock<std::mutex>& lock) {
+    std::function<void()> task = std::move(tasks.front());
+    tasks.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;  // what it holds goes outside of the lock
+    lock.lock();
   }
 
   uint32_t max_threads = 1;
@@ -78,6 +82,14 @@ void AsyncRunner::Post(std::function<void()> task) {
     }
   }
   state.changed.notify_one();
+}
+
+bool AsyncRunner::DoOne() {
+  const std::shared_ptr<State> state = state_;  // a task may let go of the runner
+  std::unique_lock lock(state->mutex);
+  if (state->tasks.empty()) return false;
+  state->DoFirst(lock);
+  return true;
 }
 
 }  // namespace epiphyte::core

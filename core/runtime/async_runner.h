@@ -25,6 +25,9 @@ class AsyncRunner {
   // Tasks begin in the order in which they were given. One that throws ends the process. Throws FAIL when there is no
   // thread for it and none can be started.
   void Post(std::function<void()> task);
+  // For a task that has to wait for others, which may have no other thread: does the first that waits, on this one.
+  // False when there is none.
+  bool DoOne();
 
  private:
   struct State;

@@ -8,8 +8,8 @@
 
 namespace epiphyte::core {
 
-Environment::Environment(CatalogOptions options, bool guard_mapped_files)
-    : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()) {
+Environment::Environment(CatalogOptions options, bool guard_mapped_files, uint32_t max_async_runs)
+    : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()), async_runner_(max_async_runs) {
   if (guard_mapped_files) InstallMappingGuard();
 }
 

@@ -9,15 +9,19 @@
 
 #include "core/context/share_group.h"
 #include "core/registry/catalog.h"
+#include "core/runtime/async_runner.h"
 
 namespace epiphyte::core {
 
 class Environment {
  public:
   // `guard_mapped_files`: see core/base/mapping_guard.h.
-  explicit Environment(CatalogOptions options, bool guard_mapped_files = true);
+  // `max_async_runs`: see AsyncRunner.
+  explicit Environment(CatalogOptions options, bool guard_mapped_files = true, uint32_t max_async_runs = 0);
   Catalog& catalog() { return catalog_; }
   ShareGroups& share_groups() { return share_groups_; }
+  // For runs that nobody waits for.
+  AsyncRunner& async_runner() { return async_runner_; }
   // What this process may use, as it was when the environment was made.
   uint64_t memory() const { return memory_; }
 
@@ -25,6 +29,7 @@ class Environment {
   Catalog catalog_;
   ShareGroups share_groups_;  // its plugins' workspaces go before the plugins
   uint64_t memory_;
+  AsyncRunner async_runner_;  // goes first
 };
 
 }  // namespace epiphyte::core

@@ -1,6 +1,7 @@
 #include "core/runtime/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <unordered_map>
 #include <utility>
@@ -83,6 +84,7 @@ struct Session::Impl {
   }
 
   void CheckInput(size_t index, const Value* value) const;
+  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings);
 
   SessionTools tools;  // outlive the plan and its providers
   std::string profile_path;
@@ -181,38 +183,57 @@ void Session::Impl::CheckInput(size_t index, const Value* value) const {
   }
 }
 
-std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const std::stop_token& stop) {
-  if (inputs.size() != impl_->inputs.size()) {
-    Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", inputs.size(), impl_->inputs.size());
+std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const RunSettings& settings) {
+  if (settings.tag.empty()) [[likely]]
+    return impl_->Run(inputs, settings);
+  const LogTag tag(settings.tag);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto milliseconds = [&] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  };
+  try {
+    std::vector<ValuePtr> outputs = impl_->Run(inputs, settings);
+    Log(LogLevel::kDebug, "session", "the run took {:.3f} ms", milliseconds());
+    return outputs;
+  } catch (const Error& error) {
+    Log(LogLevel::kDebug, "session", "the run failed after {:.3f} ms: {}", milliseconds(), error.message());
+    throw;
+  }
+}
+
+std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const RunSettings& settings) {
+  if (given.size() != inputs.size()) {
+    Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", given.size(), inputs.size());
   }
   constexpr size_t kInline = 16;
   Value* inline_arguments[kInline];
   std::vector<Value*> many;
   Value** arguments = inline_arguments;
-  if (inputs.size() > kInline) {
-    many.resize(inputs.size());
+  if (given.size() > kInline) {
+    many.resize(given.size());
     arguments = many.data();
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    impl_->CheckInput(i, inputs[i].get());
-    arguments[i] = inputs[i].get();
+  for (size_t i = 0; i < given.size(); ++i) {
+    CheckInput(i, given[i].get());
+    arguments[i] = given[i].get();
   }
-  std::vector<ValuePtr> outputs(impl_->plan->output_count());
-  Profiler::Span span(impl_->tools.profiler.get(), "session", "run");
-  RunState run(impl_->limits, stop);
+  std::vector<ValuePtr> results(plan->output_count());
+  Profiler::Span span(tools.profiler.get(), "session", "run", settings.tag);
+  RunState run(limits, settings.stop, settings.tag);
+  run.CheckStop();  // a plan may have no step that does
   try {
-    impl_->plan->Run({arguments, inputs.size()}, {}, outputs, run);
+    plan->Run({arguments, given.size()}, {}, results, run);
   } catch (...) {
-    impl_->used_files.RequireNothingLost();  // whatever a kernel took the zeros for
-    run.CheckStop();                         // in whatever words a plugin gave up
+    used_files.RequireNothingLost();  // whatever a kernel took the zeros for
+    run.CheckStop();                  // in whatever words a plugin gave up
     throw;
   }
-  impl_->used_files.RequireNothingLost();
-  return outputs;
+  used_files.RequireNothingLost();
+  return results;
 }
 
 std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
-                                   std::span<const std::string> output_names, const std::stop_token& stop) {
+                                   std::span<const std::string> output_names, const RunSettings& settings) {
   std::vector<ValuePtr> ordered(impl_->inputs.size());
   for (const auto& [name, value] : inputs) {
     auto found = impl_->input_index.find(name);
@@ -233,7 +254,7 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
     }
     wanted.push_back(found->second);
   }
-  std::vector<ValuePtr> outputs = Run(ordered, stop);
+  std::vector<ValuePtr> outputs = Run(ordered, settings);
   if (output_names.empty()) return outputs;
   std::vector<ValuePtr> chosen;
   for (size_t index : wanted) chosen.push_back(outputs[index]);

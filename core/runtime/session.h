@@ -37,6 +37,12 @@ struct SessionTools {
   std::shared_ptr<Profiler> profiler;  // null: nothing is recorded
 };
 
+// One run.
+struct RunSettings {
+  std::stop_token stop;  // ends it early
+  std::string_view tag;  // stands in the lines that it logs and in the trace; "": none
+};
+
 class Session {
  public:
   Session(Environment& environment, const std::filesystem::path& model, const SessionConfig& config);
@@ -60,12 +66,12 @@ class Session {
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
   // number, type or shape of an input does not fit; FAIL when a file that the session reads from was cut off meanwhile,
-  // when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes), and when `stop`
-  // was asked for.
-  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const std::stop_token& stop = {});
+  // when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes), and when it was
+  // asked to stop.
+  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings = {});
   // By name; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
-                            std::span<const std::string> output_names, const std::stop_token& stop = {});
+                            std::span<const std::string> output_names, const RunSettings& settings = {});
 
   // Chrome trace of what has been recorded so far, as JSON; "" when profiling is off.
   std::string ProfileJson() const;

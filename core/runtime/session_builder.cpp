@@ -260,11 +260,12 @@ void SessionBuilder::Prepare() {
       return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
     };
     TransformPipeline pipeline = TransformPipeline::Default();
-    pipeline.Disable(config_.disabled_optimizers);
+    pipeline.Disable(config_.disabled_optimizers, ApplicationTransformNames());
     if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context).empty()) {
       InferTypes(*model_.graph, context.pulse);
     }
   }
+  RunTransformsOfApplication();
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back({output->name(), output->type()});
 }
 

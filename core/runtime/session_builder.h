@@ -85,6 +85,8 @@ class SessionBuilder {
   void MakeContextTarget();
   void ProtectSource();
   void InlineUnclaimedFunctions();
+  std::vector<std::string> ApplicationTransformNames() const;
+  void RunTransformsOfApplication();
   template <typename Body>
   void NamingModel(Body&& body) const;
   void PlaceContextNodes();

@@ -74,8 +74,9 @@ std::vector<std::string> TransformPipeline::names() const {
   return names;
 }
 
-void TransformPipeline::Disable(const std::vector<std::string>& names) {
+void TransformPipeline::Disable(const std::vector<std::string>& names, const std::vector<std::string>& others) {
   for (const std::string& name : names) {
+    if (std::find(others.begin(), others.end(), name) != others.end()) continue;
     const auto step =
         std::find_if(steps_.begin(), steps_.end(), [&](const Step& known) { return known.name() == name; });
     if (step != steps_.end()) {
@@ -87,7 +88,7 @@ void TransformPipeline::Disable(const std::vector<std::string>& names) {
           name);
       continue;
     }
-    std::vector<std::string_view> known;
+    std::vector<std::string_view> known(others.begin(), others.end());
     for (const Step& candidate : steps_) known.push_back(candidate.name());
     const std::string_view nearest = Nearest(name, known);
     std::sort(known.begin(), known.end());

@@ -69,9 +69,9 @@ class TransformPipeline {
   void Add(std::unique_ptr<Transform> transform);
   void Add(std::unique_ptr<RewriteRule> rule);
   std::vector<std::string> names() const;
-  // Names here are skipped (`optimization.disable_specified_optimizers`); an unknown one is INVALID_ARGUMENT, one that
-  // was a transform in earlier versions a warning.
-  void Disable(const std::vector<std::string>& names);
+  // Names here are skipped (`optimization.disable_specified_optimizers`); one that is unknown, and none of `others`
+  // either, is INVALID_ARGUMENT, one that was a transform in earlier versions a warning.
+  void Disable(const std::vector<std::string>& names, const std::vector<std::string>& others = {});
   // Runs until a round changes nothing, at most ten rounds. Returns the names that changed something.
   std::vector<std::string> Run(Graph& graph, TransformLevel level, const TransformContext& context);
 

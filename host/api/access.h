@@ -24,6 +24,7 @@
 #include "epiphyte/session.hpp"
 #include "epiphyte/type.hpp"
 #include "epiphyte/value.hpp"
+#include "host/api/async_runs.h"
 
 namespace epiphyte {
 
@@ -34,12 +35,14 @@ struct SessionOptions::Impl {
 struct Session::Impl {
   Impl(std::shared_ptr<core::Environment> owner, const core::ModelSource& model, const core::SessionOptions& options)
       : environment(std::move(owner)), session(core::OpenSession(*environment, model, options)) {}
+  ~Impl() { async_runs->Wait(environment->async_runner()); }
 
   std::shared_ptr<core::Environment> environment;  // outlives the session
   core::Session session;
   std::vector<ValueInfo> inputs;
   std::vector<ValueInfo> outputs;
   std::optional<ContextFiles> files;
+  std::shared_ptr<AsyncRuns> async_runs = std::make_shared<AsyncRuns>();  // the runs have it too
 };
 
 struct TypeInfo::Impl {
@@ -54,6 +57,8 @@ class Access {
     return environment.environment_;
   }
   static const core::SessionOptions& Of(const SessionOptions& options) { return options.impl_->options; }
+  // Views of `options`.
+  static core::RunSettings SettingsOf(const RunOptions& options) { return {options.stop, options.tag}; }
   static Session::Impl& Of(const Session& session) { return *session.impl_; }
   // Null for an unknown type.
   static std::shared_ptr<const core::Type> Of(const TypeInfo& type) { return type.impl_ ? type.impl_->type : nullptr; }

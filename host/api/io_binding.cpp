@@ -66,11 +66,14 @@ void IoBinding::BindOutput(std::string_view name, Value destination) {
   impl_->has_destinations = std::ranges::any_of(impl_->destinations, [](const auto& value) { return bool(value); });
 }
 
-void IoBinding::Run() {
+void IoBinding::Run(const RunOptions& options) {
   Translate([&] {
+    if (!options.outputs.empty()) {
+      throw Error(StatusCode::kInvalidArgument, "a binding runs for all outputs; leave RunOptions::outputs empty");
+    }
     // The last run's values go first, so that their memory can serve this one.
     impl_->results.clear();
-    impl_->results = Access::Of(impl_->session).session.Run(impl_->inputs);
+    impl_->results = Access::Of(impl_->session).session.Run(impl_->inputs, Access::SettingsOf(options));
     if (!impl_->has_destinations) return;
     for (size_t i = 0; i < impl_->results.size(); ++i) {
       if (!impl_->destinations[i]) continue;

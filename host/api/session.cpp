@@ -1,5 +1,7 @@
 #include "epiphyte/session.hpp"
 
+#include <fmt/format.h>
+
 #include "host/api/access.h"
 
 namespace epiphyte {
@@ -57,16 +59,23 @@ std::vector<Value> Session::Run(std::span<const NamedValue> inputs, const RunOpt
     std::vector<std::pair<std::string, core::ValuePtr>> shared;
     shared.reserve(inputs.size());
     for (const NamedValue& input : inputs) shared.emplace_back(input.first, Access::Share(input.second));
-    return WrapAll(impl_->session.Run(shared, options.outputs, options.stop));
+    return WrapAll(impl_->session.Run(shared, options.outputs, Access::SettingsOf(options)));
   });
 }
 
-std::vector<Value> Session::Run(std::span<const Value> inputs) const {
+std::vector<Value> Session::Run(std::span<const Value> inputs, const RunOptions& options) const {
   return Translate([&] {
     std::vector<core::ValuePtr> shared;
     shared.reserve(inputs.size());
     for (const Value& input : inputs) shared.push_back(Access::Share(input));
-    return WrapAll(impl_->session.Run(shared));
+    if (options.outputs.empty()) return WrapAll(impl_->session.Run(shared, Access::SettingsOf(options)));
+    if (inputs.size() > impl_->inputs.size()) {
+      throw Error(StatusCode::kInvalidArgument, fmt::format("{} inputs were given, the model has {}", inputs.size(),
+                                                            impl_->inputs.size()));
+    }
+    std::vector<std::pair<std::string, core::ValuePtr>> named;
+    for (size_t i = 0; i < shared.size(); ++i) named.emplace_back(impl_->inputs[i].name, std::move(shared[i]));
+    return WrapAll(impl_->session.Run(named, options.outputs, Access::SettingsOf(options)));
   });
 }
 

@@ -192,7 +192,7 @@ TEST_F(LimitsTest, ALoopWithoutEndCanBeCancelled) {
     source.request_stop();
   });
   const std::vector<ValuePtr> inputs = {Int64s({}, {INT64_MAX}), Bools({}, {true}), Floats({1}, {1})};
-  EXPECT_EQ(FailureOf([&] { session->Run(inputs, source.get_token()); }), "FAIL: the run was cancelled");
+  EXPECT_EQ(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), "FAIL: the run was cancelled");
   canceller.join();
 }
 
@@ -200,9 +200,9 @@ TEST_F(LimitsTest, ARunIsCancelledBetweenTheNodesOfAPartition) {
   const auto session = Make("g (float[1] x) => (float[1] y) { y = Neg(x) }", {});
   std::stop_source source;
   const std::vector<ValuePtr> inputs = {Floats({1}, {1})};
-  EXPECT_EQ(FailureOf([&] { session->Run(inputs, source.get_token()); }), "OK");
+  EXPECT_EQ(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), "OK");
   source.request_stop();
-  EXPECT_THAT(FailureOf([&] { session->Run(inputs, source.get_token()); }), HasSubstr("the run was cancelled"));
+  EXPECT_THAT(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), HasSubstr("the run was cancelled"));
 }
 
 TEST_F(LimitsTest, ConstantsLargerThanTheLimitOfFoldingAreNeverMade) {

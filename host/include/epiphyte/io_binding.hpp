@@ -34,7 +34,8 @@ class EPIPHYTE_API IoBinding {
   // output's type or shape turns out different.
   void BindOutput(std::string_view name, Value destination);
 
-  void Run();
+  // `options.outputs` must be empty: bindings say what is wanted.
+  void Run(const RunOptions& options = {});
 
   // Of the last run: what is bound, or else the run's own value. Throws INVALID_ARGUMENT before the first run and on
   // an unknown name.

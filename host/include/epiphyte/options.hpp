@@ -113,9 +113,12 @@ class EPIPHYTE_API SessionOptions {
 struct RunOptions {
   // Names of the outputs that are wanted, in the order they are returned; empty: all of the model's.
   std::vector<std::string> outputs;
-  // Ends the run early: it throws FAIL soon after request_stop() of the token's source. Between the nodes of a
-  // partition and in every iteration of a loop it is looked at, not within one operator.
+  // Ends the run early: it throws FAIL soon after request_stop() of the token's source, which any thread may call, and
+  // more than once. Between the nodes of a partition and in every iteration of a loop it is looked at, not within one
+  // operator. What was asked for before the run ends it at once; after the run it does nothing.
   std::stop_token stop;
+  // Names the run: it stands in the lines that the log gets while it goes on, "[tag] ", and in its events of the trace.
+  std::string tag;
 };
 
 }  // namespace epiphyte

@@ -2,6 +2,7 @@
 //
 //   epiphyte::Session session(environment, "model.onnx");
 //   std::vector<epiphyte::Value> outputs = session.Run({{"x", x}});
+//   std::future<epiphyte::RunResult> later = session.RunAsync({{"x", x}});   // … later.get().Take()
 //
 // Making one reads the model, partitions it, and compiles each part or loads its context. With the option
 // ep.context_enable=1 the context model is written before the constructor returns.
@@ -11,6 +12,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include "epiphyte/environment.hpp"
+#include "epiphyte/error.hpp"
 #include "epiphyte/export.hpp"
 #include "epiphyte/options.hpp"
 #include "epiphyte/placement.hpp"
@@ -36,6 +40,18 @@ struct ContextFiles {
   std::vector<std::filesystem::path> others;  // binaries and external initializers
   size_t context_nodes = 0;
   size_t plain_nodes = 0;
+};
+
+// What came of a run that nobody waited for: outputs, or an error.
+struct RunResult {
+  std::vector<Value> outputs;
+  std::optional<Error> error;
+
+  // The outputs, moved out. Throws the error.
+  std::vector<Value> Take() {
+    if (error) throw *error;
+    return std::move(outputs);
+  }
 };
 
 class EPIPHYTE_API Session {
@@ -56,8 +72,28 @@ class EPIPHYTE_API Session {
   std::vector<Value> Run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
     return Run(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
   }
-  // Inputs in the order of inputs(); returns all outputs.
-  std::vector<Value> Run(std::span<const Value> inputs) const;
+  // Inputs in the order of inputs().
+  std::vector<Value> Run(std::span<const Value> inputs, const RunOptions& options = {}) const;
+
+  // A run that nobody waits for, on a thread of the environment (EnvironmentOptions::max_async_runs). The run has
+  // references of its own to the inputs, until it is over: their data must not change before. `done` gets what came of
+  // it, on that thread; what it throws is logged and has no other effect. It may begin other runs, and may let go of
+  // the last handle of this session. It should not wait for another run: with all threads in such callbacks none would
+  // come to it. Throws INVALID_ARGUMENT without `done`, FAIL when there is no thread for it; everything else is in the
+  // result.
+  //
+  // Whoever lets go of the last handle of a session waits until all of its runs are over, but for the one whose
+  // callback it is called from. Ask them to stop before (RunOptions::stop) if that should be soon.
+  void RunAsync(std::span<const NamedValue> inputs, const RunOptions& options,
+                std::function<void(RunResult result)> done) const;
+  void RunAsync(std::initializer_list<NamedValue> inputs, const RunOptions& options,
+                std::function<void(RunResult result)> done) const {
+    RunAsync(std::span<const NamedValue>(inputs.begin(), inputs.size()), options, std::move(done));
+  }
+  std::future<RunResult> RunAsync(std::span<const NamedValue> inputs, const RunOptions& options = {}) const;
+  std::future<RunResult> RunAsync(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
+    return RunAsync(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
+  }
 
   // Chrome trace of what has been recorded so far; "" unless SessionOptions::SetProfile was called.
   std::string ProfileJson() const;

@@ -1,0 +1,38 @@
+// The session builder's transforms that the application brings along.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/context/context_model.h"
+#include "core/runtime/session_builder.h"
+#include "core/transform/application_transforms.h"
+#include "core/transform/transform.h"
+
+namespace epiphyte::core {
+
+std::vector<std::string> SessionBuilder::ApplicationTransformNames() const {
+  std::vector<std::string> names;
+  for (const auto& transform : config_.transforms) names.push_back(transform->name());
+  return names;
+}
+
+// After the core's own, whatever the level of those is: the application has asked for them. A context model is what came
+// of them.
+void SessionBuilder::RunTransformsOfApplication() {
+  if (config_.transforms.empty() || !FindContextNodes(*model_.graph).empty()) return;
+  TransformPipeline own = TransformPipeline::Default();
+  const std::vector<std::string> own_names = own.names();
+  const std::vector<std::string>& disabled = config_.disabled_optimizers;
+  own.Disable(disabled, ApplicationTransformNames());
+  ApplicationTransforms wanted;
+  for (const auto& transform : config_.transforms) {
+    if (std::find(own_names.begin(), own_names.end(), transform->name()) != own_names.end()) {
+      Fail(StatusCode::kInvalidArgument, "{} has the name of one of the transforms that are there already; give it another",
+           transform->label());
+    }
+    if (std::find(disabled.begin(), disabled.end(), transform->name()) == disabled.end()) wanted.push_back(transform);
+  }
+  Profiler::Span span(profiler_, "session", "transforms of the application");
+  RunApplicationTransforms(model_, wanted, progress_.MakePulse());
+}
+
+}  // namespace epiphyte::core
