@@ -67,13 +67,14 @@ AsyncRunner::~AsyncRunner() {
 }
 
 void AsyncRunner::Post(std::function<void()> task) {
-  const std::lock_guard lock(state_->mutex);
-  State& state = *state_;
+  const std::shared_ptr<State> shared = state_;  // the task may let go of the runner
+  State& state = *shared;
+  const std::lock_guard lock(state.mutex);
   state.tasks.push_back(std::move(task));
   if (state.tasks.size() > state.idle && state.threads.size() < state.max_threads) {
     try {
       state.threads.reserve(state.threads.size() + 1);
-      state.threads.emplace_back([shared = state_] { shared->Work(); });
+      state.threads.emplace_back([shared] { shared->Work(); });
     } catch (const std::exception& error) {
       if (state.threads.empty()) {
         state.tasks.pop_back();

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "core/base/thread_pool.h"
+
 namespace epiphyte::core {
 namespace {
 
@@ -42,6 +46,28 @@ TEST_F(LogTest, AMessageIsOneLineAndCantControlTheTerminal) {
   EXPECT_THAT(output, HasSubstr("{} {0}")) << "the message is no format";
   EXPECT_EQ(output.find('\n'), output.size() - 1);
   EXPECT_THAT(output, Not(HasSubstr("\x1b[31m")));
+}
+
+TEST_F(LogTest, ATagStandsInTheLinesOfItsThreadAndOfThreadsThatWorkForIt) {
+  testing::internal::CaptureStderr();
+  {
+    const LogTag outer("outer");
+    const LogTag tag("run\n7");
+    Log(LogLevel::kError, "abi", "tagged");
+    std::thread([] { Log(LogLevel::kError, "abi", "of somebody else"); }).join();
+    // Every member of a gang has to take part, whichever thread it is.
+    ThreadPool pool(2);
+    pool.RunGang(
+        2, [](void*, uint32_t member, uint32_t size) { Log(LogLevel::kError, "abi", "member {} of {}", member, size); },
+        nullptr);
+  }
+  Log(LogLevel::kError, "abi", "afterwards");
+  const std::string output = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(output, HasSubstr("[run 7] abi: tagged\n"));
+  EXPECT_THAT(output, HasSubstr("error abi: of somebody else\n"));
+  EXPECT_THAT(output, HasSubstr("[run 7] abi: member 0 of "));
+  if (output.find("of 2") != std::string::npos) EXPECT_THAT(output, HasSubstr("[run 7] abi: member 1 of 2\n"));
+  EXPECT_THAT(output, HasSubstr("error abi: afterwards\n"));
 }
 
 }  // namespace

@@ -145,6 +145,38 @@ std::string IfModel() {
   return model.SerializeAsString();
 }
 
+std::string CountingModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "trips", onnx::TensorProto::INT64, {});
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::INT64, {"1"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::INT64, {"1"});
+  onnx::TensorProto* one = model.mutable_graph()->add_initializer();
+  one->set_name("one");
+  one->set_data_type(onnx::TensorProto::INT64);
+  one->add_dims(1);
+  one->add_int64_data(1);
+  onnx::AttributeProto* attribute = AddNode(model, "Loop", {"trips", "", "x"}, {"y"})->add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  onnx::GraphProto* body = attribute->mutable_g();
+  body->set_name("body");
+  SetType(body->add_input(), "trip", onnx::TensorProto::INT64, {});
+  SetType(body->add_input(), "go", onnx::TensorProto::BOOL, {});
+  SetType(body->add_input(), "before", onnx::TensorProto::INT64, {"1"});
+  SetType(body->add_output(), "on", onnx::TensorProto::BOOL, {});
+  SetType(body->add_output(), "after", onnx::TensorProto::INT64, {"1"});
+  const auto add = [&](const std::string& op, std::initializer_list<std::string> inputs, const std::string& output) {
+    onnx::NodeProto* node = body->add_node();
+    node->set_op_type(op);
+    node->set_name(output);
+    for (const std::string& input : inputs) node->add_input(input);
+    node->add_output(output);
+  };
+  add("Identity", {"go"}, "on");
+  add("Add", {"before", "one"}, "after");
+  return model.SerializeAsString();
+}
+
 std::string UnknownOperatorModel() {
   onnx::ModelProto model = NewModel();
   SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});

@@ -18,6 +18,8 @@ std::string MaskModel();
 std::string ChainModel(const std::vector<std::string>& operators);
 // y = x + 1 if `flag`, else -x; on float[2].
 std::string IfModel();
+// y is `x`, an int64[1], with 1 added `trips` times, by a Loop.
+std::string CountingModel();
 // An operator that nobody has.
 std::string UnknownOperatorModel();
 // An embedded EPContext node of source "Nobody" with the payload "bytes of a context".
