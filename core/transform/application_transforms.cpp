@@ -62,23 +62,27 @@ void CheckInterface(const Graph& graph, const Interface& before) {
        fmt::join(before.outputs, ", "));
 }
 
-void RemoveDeadNodes(Graph& graph, const Pulse& pulse) {
+void RemoveDeadNodes(Graph& graph, const Pulse& pulse, NodeHistory* history) {
   TransformPipeline pipeline;
   pipeline.Add(MakeRemoveDeadNodes());
   TransformContext context;
   context.pulse = pulse;
+  context.history = history;
   pipeline.Run(graph, TransformLevel::kBasic, context);
 }
 
 using ChangedNodes = std::unordered_set<const Node*>;
 
-bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const Pulse& pulse, ChangedNodes* changed) {
+bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const Pulse& pulse, NodeHistory* history,
+                     ChangedNodes* changed) {
+  NodesBefore before(graph, history);
   const GraphChanges changes = transform.Apply(graph, pulse);
+  before.TellRemoved(graph, transform.name());
   changed->insert(changes.nodes.begin(), changes.nodes.end());
   bool any = changes.any;
   for (const std::unique_ptr<Node>& node : graph.nodes()) {
     if (node == nullptr) continue;
-    for (Graph* body : node->subgraphs()) any |= ApplyEverywhere(transform, *body, pulse, changed);
+    for (Graph* body : node->subgraphs()) any |= ApplyEverywhere(transform, *body, pulse, history, changed);
   }
   return any;
 }
@@ -90,7 +94,7 @@ void Naming(std::string_view label, Body&& body) {
     body();
   } catch (const Error& error) {
     if (error.code() == StatusCode::kModelLoadCanceled) throw;
-    throw Error(error.code(), PrintableLine(fmt::format("{}: {}", label, error.message())));
+    throw error.WithMessage(PrintableLine(fmt::format("{}: {}", label, error.message())));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -100,10 +104,11 @@ void Naming(std::string_view label, Body&& body) {
   }
 }
 
-void Check(Model& model, const Interface& before, const ChangedNodes& changed, const Pulse& pulse) {
+void Check(Model& model, const Interface& before, const ChangedNodes& changed, const Pulse& pulse,
+           NodeHistory* history) {
   Graph& graph = *model.graph;
   CheckSources(graph);
-  RemoveDeadNodes(graph, pulse);
+  RemoveDeadNodes(graph, pulse, history);
   CheckInterface(graph, before);
   CheckOperators(model, pulse);
   ForgetTypes(graph, changed);
@@ -114,17 +119,17 @@ void Check(Model& model, const Interface& before, const ChangedNodes& changed, c
 
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
-                                                  const Pulse& pulse) {
+                                                  const Pulse& pulse, NodeHistory* history) {
   std::vector<std::string> names;
   for (const std::shared_ptr<ApplicationTransform>& transform : transforms) {
     Beat(pulse, names.size(), 0, transform->name());
     const Interface before(*model.graph);
     ChangedNodes changed;
     bool any = false;
-    Naming(transform->label(), [&] { any = ApplyEverywhere(*transform, *model.graph, pulse, &changed); });
+    Naming(transform->label(), [&] { any = ApplyEverywhere(*transform, *model.graph, pulse, history, &changed); });
     if (!any) continue;
     Naming(fmt::format("what {} made of the model can't be used", transform->label()),
-           [&] { Check(model, before, changed, pulse); });
+           [&] { Check(model, before, changed, pulse, history); });
     names.push_back(transform->name());
   }
   return names;

@@ -13,6 +13,7 @@
 
 #include "core/base/pulse.h"
 #include "core/graph/graph.h"
+#include "core/transform/node_history.h"
 
 namespace epiphyte::core {
 
@@ -51,9 +52,10 @@ using ApplicationTransforms = std::vector<std::shared_ptr<ApplicationTransform>>
 // Runs them one after the other. After each that changed something, what nobody needs any more is removed, types are
 // inferred anew, and the model is checked: everything that is read is made by somebody and nothing by itself, operators
 // exist and have what they need, types fit, inputs and outputs are what they were. Throws what a transform throws, or
-// what is wrong then, with the transform's name in front. Returns the names of those that changed something.
+// what is wrong then, with the transform's name in front. `history`, which may be null, is told of the nodes that go.
+// Returns the names of those that changed something.
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
-                                                  const Pulse& pulse);
+                                                  const Pulse& pulse, NodeHistory* history = nullptr);
 
 }  // namespace epiphyte::core

@@ -75,4 +75,25 @@ std::vector<RemovedNode> NodeHistory::Take() {
   return std::exchange(removed_, {});
 }
 
+NodesBefore::NodesBefore(const Graph& graph, NodeHistory* history)
+    : history_(history), told_(history == nullptr ? 0 : history->size()) {
+  if (history == nullptr) return;
+  const std::string path = PathOf(graph);
+  nodes_.reserve(graph.nodes().size());
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    nodes_.push_back({node.get(), {}});
+    if (node != nullptr) nodes_.back().label = {path, node->name(), node->op_type(), node->domain()};
+  }
+}
+
+void NodesBefore::TellRemoved(const Graph& graph, std::string_view by) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const bool removed = nodes_[i].node != nullptr && graph.nodes()[i].get() != nodes_[i].node;
+    if (!removed || history_->Knows(nodes_[i].node, told_)) continue;
+    nodes_[i].label.fate = Fate::kRewritten;
+    nodes_[i].label.into = by;
+    history_->Rewritten(std::move(nodes_[i].label));
+  }
+}
+
 }  // namespace epiphyte::core

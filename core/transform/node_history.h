@@ -59,6 +59,25 @@ class NodeHistory {
   std::unordered_map<const Node*, std::string> absorbed_;
 };
 
+// The nodes of a graph before something runs that doesn't tell what it removes. Costs time in proportion to the graph.
+class NodesBefore {
+ public:
+  // `history` null: nothing is to be told.
+  NodesBefore(const Graph& graph, NodeHistory* history);
+
+  // Before the graph is finalized. What is gone and wasn't told of meanwhile, `by` has rewritten.
+  void TellRemoved(const Graph& graph, std::string_view by);
+
+ private:
+  struct Known {
+    const Node* node;
+    RemovedNode label;
+  };
+  NodeHistory* history_;
+  size_t told_;
+  std::vector<Known> nodes_;
+};
+
 // By what reports call a node: its name, or what it makes if it has none.
 std::string ReportedName(const Node& node);
 

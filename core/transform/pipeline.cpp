@@ -7,7 +7,6 @@
 #include "core/base/log.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/graph/graph_path.h"
 #include "core/transform/transform.h"
 
 namespace epiphyte::core {
@@ -24,41 +23,6 @@ constexpr std::array<std::string_view, 8> kLeftToProviders = {"FuseConvBatchNorm
                                                               "MergeReluClip",
                                                               "RecognizeGelu",
                                                               "RecognizeLayerNormalization"};
-
-// The nodes of a graph before something runs that doesn't tell what it removes. Indices of nodes hold until Finalize.
-class Before {
- public:
-  Before(const Graph& graph, NodeHistory* history)
-      : history_(history), told_(history == nullptr ? 0 : history->size()) {
-    if (history == nullptr) return;
-    path_ = PathOf(graph);
-    nodes_.reserve(graph.nodes().size());
-    for (const std::unique_ptr<Node>& node : graph.nodes()) {
-      nodes_.push_back({node.get(), {}});
-      if (node != nullptr) nodes_.back().label = {path_, node->name(), node->op_type(), node->domain()};
-    }
-  }
-
-  void TellRemoved(const Graph& graph, std::string_view by) {
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      const bool removed = nodes_[i].node != nullptr && graph.nodes()[i].get() != nodes_[i].node;
-      if (!removed || history_->Knows(nodes_[i].node, told_)) continue;
-      nodes_[i].label.fate = Fate::kRewritten;
-      nodes_[i].label.into = by;
-      history_->Rewritten(std::move(nodes_[i].label));
-    }
-  }
-
- private:
-  struct Known {
-    const Node* node;
-    RemovedNode label;
-  };
-  NodeHistory* history_;
-  size_t told_;
-  std::string path_;
-  std::vector<Known> nodes_;
-};
 
 }  // namespace
 
@@ -118,7 +82,7 @@ bool TransformPipeline::RunRound(Graph& graph, TransformLevel level, const Trans
     size_t end = begin + 1;
     bool step_changed = false;
     const bool enabled = steps_[begin].enabled && steps_[begin].level() <= level;
-    Before before(graph, enabled && !steps_[begin].tells_history() ? context.history : nullptr);
+    NodesBefore before(graph, enabled && !steps_[begin].tells_history() ? context.history : nullptr);
     if (steps_[begin].rule != nullptr) {
       // Neighbouring rules share one walk over the graph, but for those whose removals must be found.
       const auto shares = [](const Step& step) { return step.rule != nullptr && step.tells_history(); };

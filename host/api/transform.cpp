@@ -24,7 +24,7 @@ auto CallOut(Call&& call) {
   try {
     return call();
   } catch (const Error& error) {
-    throw core::Error(static_cast<core::StatusCode>(error.code()), error.what());
+    throw core::Error(static_cast<core::StatusCode>(error.code()), error.what(), static_cast<core::Hint>(error.hint()));
   }
 }
 
