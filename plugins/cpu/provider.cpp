@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
+#include "plugins/cpu/plan/float_fallback.h"
 #include "plugins/cpu/plan/fuse.h"
 
 namespace epiphyte::cpu {
@@ -41,9 +42,12 @@ class NodeCheck {
     if (!Describe(node.inputs, node.input_count, &inputs_, &why) ||
         !Describe(node.outputs, node.output_count, &outputs_, &why))
       return why;
-    const KernelRegistry::Choice choice =
+    KernelRegistry::Choice choice =
         registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why);
+    if (choice.entry == nullptr)
+      choice = FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_);
     if (choice.entry == nullptr) return why;
+    why.clear();
     attributes_.clear();
     for (uint64_t i = 0; i < node.attribute_count; ++i) {
       EpAttributeInfo info = {sizeof info};
@@ -143,6 +147,7 @@ void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpPro
   const OneDnnThreads scope(threads_);
   for (size_t i = 0; i < partitions.size(); ++i) {
     PlanDef def = ImportGraph(plugin_.host, partitions[i]->graph, partitions[i]->name);
+    for (const std::string& told : RunInFloat(def, plugin_.registry)) LogWarning(plugin_.host, told);
     Fuse(def);
     const PlanConfig config = MakePlanConfig(progress, partitions[i]->name);
     std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);

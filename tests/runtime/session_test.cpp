@@ -331,5 +331,21 @@ TEST_F(SessionTest, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
   EXPECT_THAT(failure, HasSubstr("Frobnicate"));
 }
 
+// The CPU plugin has recurrent networks of float only.
+TEST_F(SessionTest, ANetworkOfAFloatTypeWithoutKernelsRunsInFloat) {
+  const auto run = [&](const std::string& type) {
+    const std::string cast = "Cast<to=" + type + ">";
+    return FloatsOf(*RunOnce(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[3,1,2] x) => (float[3,1,1,2] z)
+      <float[1,2,2] w = {0.5, -0.25, 1.0, 0.125}, float[1,2,2] r = {0.1, 0.2, -0.3, 0.4}> {
+        h = )" + cast + "(x) v = " +
+                                 cast + "(w) q = " + cast + "(r) y = RNN<hidden_size = 2>(h, v, q) z = Cast<to=1>(y) }",
+                             {Floats({3, 1, 2}, {0.5f, -1, 0.25f, 2, -0.75f, 1})})[0]);
+  };
+  const std::vector<float> expected = run("1");
+  EXPECT_THAT(run("10"), testing::Pointwise(testing::FloatNear(2e-3f), expected));
+  EXPECT_THAT(run("11"), testing::Pointwise(testing::FloatNear(1e-6f), expected));
+}
+
 }  // namespace
 }  // namespace epiphyte::test

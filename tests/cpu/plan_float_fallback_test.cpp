@@ -1,0 +1,77 @@
+// Nodes that no kernel is for in their own float type run in float, between casts.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "core/abi/host_tables.h"
+#include "core/onnx/inference.h"
+#include "plugins/cpu/plan/float_fallback.h"
+#include "tests/cpu/plan_host.h"
+#include "tests/framework/graph_text.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pointwise;
+
+struct Imported {
+  explicit Imported(std::string_view text) : graph(ParseGraph(text)) {
+    core::InferTypes(*graph);
+    graph->Finalize();
+    def = cpu::ImportGraph(core::HostInfo(), core::ToAbi(graph.get()), "test");
+  }
+  std::unique_ptr<core::Graph> graph;
+  cpu::PlanDef def;
+};
+
+// A recurrent network of `type`, fed with floats.
+std::string Recurrent(const std::string& type, int number) {
+  const std::string to = std::to_string(number);
+  return "in x: float[3,1,2]\nconst w: " + type + "[1,2,2] = 0.5 -0.25 1 0.125\nconst r: " + type +
+         "[1,2,2] = 0.1 0.2 -0.3 0.4\nd = Cast<to=" + to + ">(x)\ny = RNN@14<hidden_size=2>(d, w, r)\n" +
+         "again, last = RNN@14<hidden_size=2>(d, w, r)\nz = Cast<to=1>(y)\nout z, last\n";
+}
+
+TEST(RunInFloat, ANodeWithoutAKernelForItsTypeComputesBetweenCasts) {
+  Imported model(Recurrent("double", 11));
+  const std::vector<std::string> told = cpu::RunInFloat(model.def, AllKernels());
+  EXPECT_THAT(told, ElementsAre(HasSubstr("RNN 'y' computes in float"), HasSubstr("RNN 'again'")));
+  EXPECT_EQ(Operators(model.def), "Cast Cast RNN Cast RNN Cast Cast Cast") << "the input is cast once for both";
+  for (const cpu::NodeDef& node : model.def.nodes) {
+    if (node.op_type != "RNN") continue;
+    for (const int32_t input : node.inputs) EXPECT_EQ(model.def.values[input].type, EP_TYPE_FLOAT);
+  }
+  Imported plain(Recurrent("float", 1));
+  const std::vector<float> x = {0.5f, -1, 0.25f, 2, -0.75f, 1};
+  const std::vector<float> expected = PlanRunner(std::move(plain.def)).Run({x});
+  EXPECT_THAT(PlanRunner(std::move(model.def)).Run({x}), Pointwise(FloatNear(1e-6f), expected));
+}
+
+TEST(RunInFloat, WhatHasAKernelOfItsTypeStays) {
+  Imported model(R"(
+    in    x: double[2,2]
+    const w: double[2,2] = 1 2 3 4
+    m = MatMul(x, w)
+    y = Softmax(m)
+    out y
+  )");
+  EXPECT_THAT(cpu::RunInFloat(model.def, AllKernels()), IsEmpty());
+  EXPECT_EQ(Operators(model.def), "MatMul Softmax");
+}
+
+TEST(RunInFloat, OperatorsThatNobodyKnowsStayAsTheyAre) {
+  Imported model(R"(
+    in  x: double[2]
+    y:double[2] = NoSuchOperator(x)
+    out y
+  )");
+  EXPECT_THAT(cpu::RunInFloat(model.def, AllKernels()), IsEmpty());
+  EXPECT_EQ(Operators(model.def), "NoSuchOperator");
+}
+
+}  // namespace
+}  // namespace epiphyte::test
