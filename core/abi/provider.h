@@ -28,6 +28,7 @@
 namespace epiphyte::core {
 
 class Provider;
+class RunState;
 
 // Called while a provider compiles or loads, on any thread; returns true to cancel. `text` may be empty.
 using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const std::string& text)>;

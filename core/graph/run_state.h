@@ -14,39 +14,19 @@
 #include <string_view>
 #include <utility>
 
+#include "core/graph/memory_budget.h"
 #include "core/graph/value.h"
 
 namespace epiphyte::core {
 
-struct MemoryLimits {
-  uint64_t value_bytes = UINT64_MAX;  // session.max_value_bytes
-  uint64_t run_bytes = UINT64_MAX;    // session.max_run_bytes
-};
-
-class RunState {
+class RunState : public MemoryBudget {
  public:
   RunState() = default;
   // `tag` names the run in traces and must live as long as it does.
   explicit RunState(const MemoryLimits& limits, std::stop_token stop = {}, std::string_view tag = {})
-      : limits_(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()), tag_(tag) {}
+      : MemoryBudget(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()), tag_(tag) {}
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
-
-  // Counts `bytes` of one value or buffer. Throws FAIL with size, limit and option.
-  void Take(uint64_t bytes) {
-    if (bytes > limits_.value_bytes || bytes > limits_.run_bytes - used_) [[unlikely]]
-      FailTake(bytes);
-    used_ += bytes;
-  }
-  // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too. What is refused is not counted.
-  void TakeTensor(uint64_t bytes) {
-    Take(bytes);
-    if (kPerTensor > limits_.run_bytes - used_) [[unlikely]]
-      FailTensor(bytes);
-    used_ += kPerTensor;
-  }
-  void Give(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
-  uint64_t used() const { return used_; }
 
   // Lets go of a value.
   void Drop(ValuePtr& value) {
@@ -63,16 +43,9 @@ class RunState {
   bool stopped() const { return can_stop_ && stop_.stop_requested(); }
 
  private:
-  static constexpr uint64_t kPerTensor = 320;
-
   static uint64_t BytesOf(const Value& value);
-  [[noreturn]] void FailTake(uint64_t bytes) const;
-  [[noreturn]] void FailTensor(uint64_t taken);
-  [[noreturn]] void FailRun(uint64_t bytes) const;
   void FailIfStopped() const;
 
-  MemoryLimits limits_;
-  uint64_t used_ = 0;
   std::stop_token stop_;
   bool can_stop_ = false;
   std::string_view tag_;

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "core/base/error.h"
-#include "core/graph/run_state.h"
+#include "core/graph/memory_budget.h"
 
 namespace epiphyte::core {
 
@@ -75,7 +75,7 @@ void Value::SetTensor(DataType type, std::span<const int64_t> dims, const void* 
   view_.element_type = tensor_.element_type;
 }
 
-ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims, RunState* run) {
+ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims, MemoryBudget* budget) {
   for (int64_t dim : dims) {
     if (dim < 0)
       Fail(StatusCode::kInvalidArgument, "a tensor can't have a dimension of {}; give sizes of 0 or more", dim);
@@ -85,11 +85,11 @@ ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims, RunState* r
   }
   if (type == DataType::kString) {
     const uint64_t count = ElementCount(dims.data(), dims.size());
-    if (run != nullptr) run->TakeTensor(DataTypeBytes(DataType::kComplex128, count));
+    if (budget != nullptr) budget->TakeTensor(DataTypeBytes(DataType::kComplex128, count));
     return Strings(dims, std::vector<std::string>(count));
   }
   uint64_t bytes = DataTypeBytes(type, ElementCount(dims.data(), dims.size()));
-  if (run != nullptr) run->TakeTensor(bytes);
+  if (budget != nullptr) budget->TakeTensor(bytes);
   ValuePtr value = ValuePtr::Adopt(New(bytes));
   value->SetTensor(type, dims, value->tensor_.data, bytes);
   return value;

@@ -24,7 +24,7 @@
 
 namespace epiphyte::core {
 
-class RunState;
+class MemoryBudget;
 class Value;
 
 // Intrusive reference: one pointer wide, so that the executor's slots stay small.
@@ -57,9 +57,9 @@ class ValuePtr {
 
 class Value {
  public:
-  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, FAIL when there is no memory, or when `run`, which
-  // may be null, may not use so much.
-  static ValuePtr Tensor(DataType type, std::span<const int64_t> dims, RunState* run = nullptr);
+  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, FAIL when there is no memory, or when `budget`,
+  // which may be null, may not use so much.
+  static ValuePtr Tensor(DataType type, std::span<const int64_t> dims, MemoryBudget* budget = nullptr);
   // The application's memory; `release` (may be empty) is called when the last reference goes.
   static ValuePtr Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
                        std::function<void()> release);
