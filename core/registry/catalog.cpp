@@ -15,6 +15,7 @@
 #include "core/registry/decisions.h"
 #include "core/registry/plugin_table.h"
 #include "core/registry/policy.h"
+#include "core/registry/provider_name.h"
 #include "core/registry/refusal.h"
 #include "core/registry/search_paths.h"
 
