@@ -66,7 +66,9 @@ TEST_F(LogTest, ATagStandsInTheLinesOfItsThreadAndOfThreadsThatWorkForIt) {
   EXPECT_THAT(output, HasSubstr("[run 7] abi: tagged\n"));
   EXPECT_THAT(output, HasSubstr("error abi: of somebody else\n"));
   EXPECT_THAT(output, HasSubstr("[run 7] abi: member 0 of "));
-  if (output.find("of 2") != std::string::npos) EXPECT_THAT(output, HasSubstr("[run 7] abi: member 1 of 2\n"));
+  if (output.find("of 2") != std::string::npos) {
+    EXPECT_THAT(output, HasSubstr("[run 7] abi: member 1 of 2\n"));
+  }
   EXPECT_THAT(output, HasSubstr("error abi: afterwards\n"));
 }
 

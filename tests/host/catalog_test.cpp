@@ -1,9 +1,14 @@
 // The catalog as applications see it.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
+#include "epiphyte/placement.hpp"
 #include "tests/framework/temp_dir.h"
+#include "tests/framework/trouble/trouble.h"
+#include "tests/host/small_models.h"
 
 namespace epiphyte {
 namespace {
@@ -94,6 +99,104 @@ TEST(PluginCatalog, OutlivesTheEnvironmentItCameFrom) {
   ASSERT_EQ(catalog.Folders().size(), 1u);
   EXPECT_EQ(catalog.Folders()[0].manifests, 1u);
   EXPECT_EQ(catalog.Folders()[0].origin, "application");
+}
+
+// --- libraries that the application names itself
+
+// A copy of the trouble plugin, which calls itself as its file is called.
+std::filesystem::path Library(const test::TempDir& folder, const std::string& name) {
+  const std::filesystem::path path = folder / (name + ".so");
+  std::filesystem::copy_file(EPIPHYTE_TROUBLE_PLUGIN, path, std::filesystem::copy_options::overwrite_existing);
+  return path;
+}
+
+// Adding must fail, with one line, and change nothing.
+std::string Refused(PluginCatalog catalog, const std::filesystem::path& library, const PluginLibrary& expected = {},
+                    StatusCode code = StatusCode::kEpFail) {
+  const size_t before = catalog.List().size();
+  try {
+    catalog.Add(library, expected);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+    EXPECT_EQ(catalog.List().size(), before);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(PluginCatalog, ALibraryIsAddedByItsPath) {
+  test::TempDir nothing;
+  test::TempDir folder;
+  const Environment environment = Only(nothing);
+  const PluginInfo added = environment.plugins().Add(
+      Library(folder, "fine_one"), {.name = "fine_one", .priority = 300, .options = {{"speed", "11"}}});
+  EXPECT_EQ(added.name, "fine_one");
+  EXPECT_EQ(added.state, "Loaded");
+  EXPECT_EQ(added.vendor, "tests");
+  EXPECT_EQ(added.version, "1.0.0");
+  EXPECT_EQ(added.priority, 300);
+  EXPECT_EQ(added.options.at("speed"), "11");
+  EXPECT_THAT(added.sources, ElementsAre("fine_one"));
+  EXPECT_EQ(added.library, std::filesystem::canonical(folder / "fine_one.so"));
+  EXPECT_TRUE(added.manifest.empty());
+  ASSERT_EQ(added.devices.size(), 1u);
+  environment.plugins().Add(Library(folder, "fine_two"), {.priority = 301});
+  std::vector<std::string> names;
+  for (const PluginInfo& plugin : environment.plugins().List()) names.push_back(plugin.name);
+  EXPECT_THAT(names, ElementsAre("fine_two", "fine_one"));
+  // It takes part as any other: it claims Add.
+  const auto model = folder.Write("model.onnx", test::AddModel());
+  const Placement placement = Placement::Of(environment, model, SessionOptions().AddProvider("fine_one"));
+  EXPECT_THAT(placement.providers(), ElementsAre("fine_one"));
+}
+
+TEST(PluginCatalog, WhatIsAddedComesBeforeWhatIsFoundAndOnce) {
+  test::TempDir found;
+  test::TempDir folder;
+  test::InstallTrouble(found.path(), "fine_one");
+  const Environment environment = Only(found);
+  const auto library = Library(folder, "fine_one");
+  environment.plugins().Add(library);
+  std::vector<std::string> states;
+  for (const PluginInfo& plugin : environment.plugins().List()) states.push_back(plugin.state);
+  EXPECT_THAT(states, ::testing::UnorderedElementsAre("Loaded", "Shadowed"));
+  EXPECT_THAT(Refused(environment.plugins(), library, {}, StatusCode::kInvalidArgument), HasSubstr("each once"));
+  // Another library with that name, while the first is in use.
+  EXPECT_THAT(Refused(environment.plugins(), found / "fine_one.so", {}, StatusCode::kInvalidArgument),
+              HasSubstr("'fine_one'"));
+}
+
+TEST(PluginCatalog, LibrariesThatAreNoGoodAreRefusedWithOneMessage) {
+  test::TempDir nothing;
+  test::TempDir folder;
+  const PluginCatalog catalog = Only(nothing).plugins();
+  EXPECT_THAT(Refused(catalog, folder / "absent.so"), HasSubstr("LibraryMissing"));
+  EXPECT_THAT(Refused(catalog, folder.path()), HasSubstr("no regular file"));
+  EXPECT_THAT(Refused(catalog, folder.Write("text.so", "not a library")), HasSubstr("not a shared library"));
+  EXPECT_THAT(Refused(catalog, Library(folder, "fine_one"), {.name = "other"}), HasSubstr("'other' was asked for"));
+  EXPECT_THAT(Refused(catalog, Library(folder, "fine_one"), {.name = "no name"}, StatusCode::kInvalidArgument),
+              HasSubstr("no plugin's name"));
+  EXPECT_THAT(Refused(catalog, Library(folder, "fine_one"), {.sha256 = "12"}, StatusCode::kInvalidArgument),
+              HasSubstr("no SHA-256"));
+}
+
+// These would end the process if they were opened, or initialized.
+TEST(PluginCatalog, ALibraryIsNotOpenedAgainstItsDigestNorInitializedAgainstThePolicy) {
+  test::TempDir nothing;
+  test::TempDir folder;
+  EXPECT_THAT(Refused(Only(nothing).plugins(), Library(folder, "abort_open"), {.sha256 = std::string(64, '0')}),
+              HasSubstr("DigestMismatch"));
+  EnvironmentOptions options;
+  options.plugin_folders = {nothing.path()};
+  options.use_environment_variable = options.use_user_folder = options.use_system_folders = false;
+  options.policy_file = folder.Write("epiphyte.yaml",
+                                     "policy_version: 1\ndeny: [abort_initialize]\n"
+                                     "providers: { abort_devices: { enabled: false }, fine_one: { priority: 7 } }\n");
+  const Environment environment(options);
+  EXPECT_THAT(Refused(environment.plugins(), Library(folder, "abort_initialize")), HasSubstr("Denied"));
+  EXPECT_THAT(Refused(environment.plugins(), Library(folder, "abort_devices")), HasSubstr("Disabled"));
+  EXPECT_EQ(environment.plugins().Add(Library(folder, "fine_one"), {.priority = 1}).priority, 7);
 }
 
 TEST(PluginCatalog, BundledCpuPluginWorks) {

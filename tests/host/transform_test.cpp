@@ -236,7 +236,7 @@ TEST_F(TransformTest, NestedGraphsHaveTheirTurn) {
   Session session = Open(test::IfModel(), [&](GraphEditor& graph) {
     for (const GraphNode& node : graph.nodes()) {
       seen.push_back(node.op_type());
-      if (node.op_type() == "If") EXPECT_TRUE(node.has_bodies());
+      EXPECT_EQ(node.has_bodies(), node.op_type() == "If");
       if (node.op_type() != "Add") continue;
       EXPECT_TRUE(graph.is_nested());
       EXPECT_TRUE(node.input(1).is_constant()) << "a constant of the graph around it";

@@ -48,7 +48,7 @@ Model Read(std::string_view text) {
   return model;
 }
 
-std::vector<std::string> Run(Model& model, Lambda::Body body) {
+std::vector<std::string> Transform(Model& model, Lambda::Body body) {
   const ApplicationTransforms transforms = {std::make_shared<Lambda>(std::move(body))};
   return RunApplicationTransforms(model, transforms, {});
 }
@@ -56,7 +56,7 @@ std::vector<std::string> Run(Model& model, Lambda::Body body) {
 Error ErrorOf(std::string_view text, Lambda::Body body) {
   Model model = Read(text);
   try {
-    Run(model, std::move(body));
+    Transform(model, std::move(body));
   } catch (const Error& error) {
     return error;
   }
@@ -84,7 +84,7 @@ TEST(ApplicationTransforms, RunInTheirOrderOnGraphsAndWhatIsNestedInThem) {
 
 TEST(ApplicationTransforms, WhatNobodyNeedsAnyMoreIsRemoved) {
   Model model = Read(kChain);
-  const auto changed = Run(model, [](Graph& graph) {
+  const auto changed = Transform(model, [](Graph& graph) {
     graph.ReplaceAllUses(graph.FindValue("b"), graph.FindValue("x"));
     return Changed();
   });
@@ -182,7 +182,7 @@ TEST(ApplicationTransforms, ShapesBehindAChangedNodeAreInferredAnew) {
     out   y, c
   )");
   ASSERT_EQ(model.graph->FindValue("b")->type()->ToString(), "tensor(float)[2,3]");
-  Run(model, [](Graph& graph) {
+  Transform(model, [](Graph& graph) {
     Node* neg = graph.FindValue("b")->producer();
     graph.ReplaceInput(neg, 0, graph.FindValue("x"));
     return GraphChanges{true, {neg}};
