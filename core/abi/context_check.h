@@ -11,12 +11,9 @@ namespace epiphyte::core {
 
 enum class ContextVerdict : uint32_t { kNotApplicable = 0, kOptimal = 1, kPreferRecompilation = 2, kUnsupported = 3 };
 
-struct ContextHeader {
-  std::string source;
-  std::string ep_sdk_version;
-  std::string hardware_architecture;
-  std::string notes;
-  std::string compatibility_info;  // metadata ep_compatibility_info.<provider>
+// A node as CheckContext sees it.
+struct ContextHeader : ContextAttributes {
+  std::string compatibility_info;  // of the model's metadata
   ContextBlob blob;                // may be empty: metadata alone
 };
 

@@ -18,8 +18,8 @@
 #include "core/abi/kernel_handle.h"
 #include "core/abi/output_check.h"
 #include "core/abi/share_workspaces.h"
-#include "core/base/mapped_file.h"
 #include "core/base/thread_pool.h"
+#include "core/graph/context_node.h"
 #include "core/graph/graph.h"
 #include "core/graph/value.h"
 #include "core/partition/partitioner.h"
@@ -66,17 +66,10 @@ class Kernel {
   size_t states_made_ = 0;
 };
 
-// What GetEpContextNodes gave for one partition. Strings that the provider left out are nullopt-like: empty, with the
-// flag unset.
-struct ContextNode {
+// What GetEpContextNodes gave for one partition; what the provider left out is empty.
+struct ContextNode : ContextAttributes {
   uint32_t partition = 0;
-  int64_t main_context = 1;
   int32_t payload = -1;  // index into ContextNodes::payloads; -1: none, or of the share group's last session
-  std::string source;
-  std::string ep_sdk_version;
-  std::string hardware_architecture;
-  std::string notes;
-  int64_t max_size = 0;
 };
 
 // Where a payload's bytes go while the plugin writes them.
@@ -93,26 +86,11 @@ struct ContextNodes {
   std::string compatibility_info;
 };
 
-// One EPContext node to load, with its attributes as the schema's defaults complete them.
-struct ContextNodeToLoad {
+// One EPContext node to load.
+struct ContextNodeToLoad : ContextAttributes {
   const Node* node = nullptr;
   int32_t blob = -1;
-  int64_t main_context = 1;
-  std::string source;
-  std::string partition_name;
-  std::string ep_sdk_version;
-  std::string hardware_architecture;
-  std::string notes;
-  std::string onnx_model_filename;
-  int64_t max_size = 0;
   std::vector<TypePtr> output_types;
-};
-
-struct ContextBlob {
-  const void* data = nullptr;
-  uint64_t size = 0;
-  std::shared_ptr<const void> owner;
-  std::shared_ptr<const MappedFile> file = nullptr;  // whose bytes these are; null: in the model, or of an application
 };
 
 struct ProviderConfig {

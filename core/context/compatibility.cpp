@@ -107,15 +107,12 @@ class ModelCheck {
   }
 
   void Judge(const BoundNode& bound, NodeCheck* check) {
-    const EpContextAttributes& attributes = bound.attributes;
+    const ContextAttributes& attributes = bound.attributes;
     const LoadedPlugin* plugin = bound.owner.empty() ? nullptr : catalog_.TryLoad(bound.owner);
     if (plugin == nullptr) return ExplainUnusable(*bound.node, attributes.source, check);
     if (!bound.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
     ContextHeader header;
-    header.source = attributes.source;
-    header.ep_sdk_version = attributes.ep_sdk_version;
-    header.hardware_architecture = attributes.hardware_architecture;
-    header.notes = attributes.notes;
+    static_cast<ContextAttributes&>(header) = attributes;
     header.compatibility_info = CompatibilityInfo(metadata_, plugin->name);
     // Where several payloads fit, each is judged with its primary.
     if (payloads_ != nullptr && bound.carrier != kNoCarrier) {
@@ -173,10 +170,7 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
   header.compatibility_info = CompatibilityInfo(metadata, plugin.name);
   bool warned = false;
   for (const ContextNodeToLoad& node : nodes) {
-    header.source = node.source;
-    header.ep_sdk_version = node.ep_sdk_version;
-    header.hardware_architecture = node.hardware_architecture;
-    header.notes = node.notes;
+    static_cast<ContextAttributes&>(header) = node;
     const bool shows_payload = header.compatibility_info.empty() && node.blob >= 0;
     header.blob = shows_payload ? blobs[static_cast<size_t>(node.blob)] : ContextBlob{};
     const ContextCheck answer = asker.Ask(plugin, header);

@@ -13,17 +13,11 @@
 namespace epiphyte::core {
 namespace {
 
-bool IsFile(const EpContextAttributes& attributes) { return attributes.embed_mode == 0; }
-
-bool HasPayload(const EpContextAttributes& attributes) {
-  return IsFile(attributes) ? !attributes.ep_cache_context.empty() : attributes.main_context == 1;
-}
-
-bool SamePayload(const EpContextAttributes& a, const EpContextAttributes& b) {
-  if (IsFile(a) != IsFile(b)) return false;
-  if (IsFile(a)) return a.ep_cache_context == b.ep_cache_context;
-  return a.payload.size == b.payload.size &&
-         (a.payload.data == b.payload.data || std::memcmp(a.payload.data, b.payload.data, a.payload.size) == 0);
+bool SamePayload(const ContextAttributes& a, const ContextAttributes& b) {
+  if (a.IsFile() != b.IsFile()) return false;
+  if (a.IsFile()) return a.ep_cache_context == b.ep_cache_context;
+  return a.embedded.size == b.embedded.size &&
+         (a.embedded.data == b.embedded.data || std::memcmp(a.embedded.data, b.embedded.data, a.embedded.size) == 0);
 }
 
 // Nodes with payloads of one provider. Embedded ones are compared only where size and beginning are the same.
@@ -31,9 +25,9 @@ class Carriers {
  public:
   // The first node with the payload of `candidate`, which is that if there was none.
   size_t Find(size_t candidate, const std::vector<BoundNode>& nodes) {
-    const EpContextAttributes& attributes = nodes[candidate].attributes;
+    const ContextAttributes& attributes = nodes[candidate].attributes;
     std::vector<size_t>& known =
-        IsFile(attributes) ? files_[attributes.ep_cache_context] : embedded_[BeginningOf(attributes.payload)];
+        attributes.IsFile() ? files_[attributes.ep_cache_context] : embedded_[BeginningOf(attributes.embedded)];
     for (const size_t carrier : known) {
       if (SamePayload(nodes[carrier].attributes, attributes)) return carrier;
     }
@@ -76,7 +70,7 @@ ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& 
     }
     bound.readable = true;
     bound.owner = owner_of(bound.attributes.source);
-    if (!HasPayload(bound.attributes)) continue;
+    if (!bound.attributes.HasPayload()) continue;
     bound.carrier = carriers[family(bound)].Find(index, nodes_);
     if (bound.attributes.main_context == 1) primaries[family(bound)].insert(bound.carrier);
   }

@@ -38,7 +38,7 @@ inline constexpr size_t kNoCarrier = static_cast<size_t>(-1);
 struct BoundNode {
   Node* node = nullptr;
   bool readable = false;  // without, `attributes` and `owner` say nothing
-  EpContextAttributes attributes;
+  ContextAttributes attributes;
   std::string owner;  // the provider; "" when nobody owns the source
   // The node that carries or names the payload, as an index into nodes(): itself, the first of those that have the same
   // payload, or a secondary's primary. kNoCarrier: there is a problem, or several payloads fit.

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/context/context_model.h"
 #include "core/graph/context_node.h"
 
 namespace epiphyte::core {
@@ -74,12 +75,16 @@ void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition
     PendingNode pending;
     pending.partition = partitions[node.partition];
     pending.node = std::move(node);
-    pending.file = set_->BinaryName(provider.name(), 0);
+    pending.node.embed_mode = target_.embed ? 1 : 0;
+    pending.node.ep_cache_context = set_->BinaryName(provider.name(), 0);
+    pending.node.partition_name = pending.partition->name;
+    pending.node.onnx_model_filename = target_.source_model_name;
     if (pending.node.main_context == 1 && pending.node.payload >= 0) {
-      pending.payload = payloads[static_cast<size_t>(pending.node.payload)];
-      pending.file = pending.payload->record().file;
+      const ContextSet::Payload& payload = *payloads[static_cast<size_t>(pending.node.payload)];
+      pending.node.ep_cache_context = payload.record().file;
+      if (const auto& bytes = payload.bytes()) pending.node.embedded = {bytes->data(), bytes->size(), bytes};
     } else if (pending.node.main_context == 0 && payloads.size() > 1) {
-      pending.file.clear();  // any of them may hold its graph
+      pending.node.ep_cache_context.clear();  // any of them may hold its graph
     }
     pending_.push_back(std::move(pending));
   }
@@ -96,28 +101,8 @@ void ContextGenerator::ReplaceByContextNode(const PendingNode& pending) {
   std::vector<ValueDef*> outputs(fused->outputs().begin(), fused->outputs().end());
   graph.RemoveNode(fused);
 
-  std::vector<Attribute> attributes;
-  attributes.push_back(Attribute::Int("main_context", pending.node.main_context));
-  attributes.push_back(Attribute::Int("embed_mode", target_.embed ? 1 : 0));
-  if (!target_.embed) {
-    if (!pending.file.empty()) attributes.push_back(Attribute::String("ep_cache_context", pending.file));
-  } else if (pending.payload != nullptr) {
-    const auto& bytes = pending.payload->bytes();
-    attributes.push_back(Attribute::Tensor(
-        "ep_cache_context",
-        Constant::View(DataType::kUint8, {static_cast<int64_t>(bytes->size())}, bytes->data(), bytes->size(), bytes)));
-  }
-  attributes.push_back(Attribute::String("source", pending.node.source));
-  attributes.push_back(Attribute::String("partition_name", pending.partition->name));
-  for (auto& [name, value] : {std::pair<const char*, const std::string&>{"ep_sdk_version", pending.node.ep_sdk_version},
-                              {"hardware_architecture", pending.node.hardware_architecture},
-                              {"notes", pending.node.notes},
-                              {"onnx_model_filename", target_.source_model_name}}) {
-    if (!value.empty()) attributes.push_back(Attribute::String(name, value));
-  }
-  if (pending.node.max_size != 0) attributes.push_back(Attribute::Int("max_size", pending.node.max_size));
-  graph.AddNode(kContextOp, kContextDomain, 1, std::move(inputs), std::move(outputs), std::move(attributes),
-                pending.partition->name);
+  graph.AddNode(kContextOp, kContextDomain, 1, std::move(inputs), std::move(outputs),
+                WriteContextAttributes(pending.node), pending.partition->name);
   ++context_nodes_;
 }
 

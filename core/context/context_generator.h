@@ -59,8 +59,6 @@ class ContextGenerator {
   struct PendingNode {
     const Partition* partition = nullptr;
     ContextNode node;
-    ContextSet::Payload* payload = nullptr;  // null: main_context 0, or written by the group's last session
-    std::string file;                        // for ep_cache_context; "" leaves it out
   };
 
   void ReplaceByContextNode(const PendingNode& pending);

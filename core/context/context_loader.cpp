@@ -10,17 +10,9 @@ namespace epiphyte::core {
 namespace {
 
 ContextNodeToLoad ToLoad(const BoundNode& bound) {
-  const EpContextAttributes& attributes = bound.attributes;
   ContextNodeToLoad load;
+  static_cast<ContextAttributes&>(load) = bound.attributes;
   load.node = bound.node;
-  load.main_context = attributes.main_context;
-  load.source = attributes.source;
-  load.partition_name = attributes.partition_name;
-  load.ep_sdk_version = attributes.ep_sdk_version;
-  load.hardware_architecture = attributes.hardware_architecture;
-  load.notes = attributes.notes;
-  load.onnx_model_filename = attributes.onnx_model_filename;
-  load.max_size = attributes.max_size;
   for (const ValueDef* output : bound.node->outputs())
     load.output_types.push_back(output == nullptr ? nullptr : output->type());
   return load;

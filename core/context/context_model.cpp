@@ -65,8 +65,8 @@ std::string ContextNodeLabel(const Node& node) {
                      file.empty() ? "" : ", file '" + PrintableLine(file, 200) + "'");
 }
 
-EpContextAttributes ReadContextAttributes(const Node& node) {
-  EpContextAttributes read;
+ContextAttributes ReadContextAttributes(const Node& node) {
+  ContextAttributes read;
   read.main_context = Int(node, "main_context", 1);
   read.embed_mode = Int(node, "embed_mode", 1);
   read.max_size = Int(node, "max_size", 0);
@@ -91,23 +91,47 @@ EpContextAttributes ReadContextAttributes(const Node& node) {
       Fail(StatusCode::kInvalidGraph, "{}: ep_cache_context is a tensor of {}, expected STRING; {}",
            ContextNodeLabel(node), DataTypeName(bytes->type()), kAdvice);
     }
-    read.payload = {bytes->data(), bytes->byte_size(), bytes};
+    read.embedded = {bytes->data(), bytes->byte_size(), bytes};
   } else if (cache != nullptr) {
     read.ep_cache_context = Typed(node, "ep_cache_context", AttributeType::kString)->s();
     auto bytes = std::make_shared<const std::string>(read.ep_cache_context);
-    read.payload = {bytes->data(), bytes->size(), bytes};
+    read.embedded = {bytes->data(), bytes->size(), bytes};
   }
   if (read.embed_mode == 0 && cache != nullptr && cache->type() == AttributeType::kTensor) {
     Fail(StatusCode::kInvalidGraph,
          "{}: ep_cache_context holds {} bytes where a file name is expected (embed_mode 0); {}", ContextNodeLabel(node),
-         read.payload.size, kAdvice);
+         read.embedded.size, kAdvice);
   }
-  if (read.main_context == 1 && (read.embed_mode == 1 ? read.payload.size == 0 : read.ep_cache_context.empty())) {
+  if (read.main_context == 1 && (read.embed_mode == 1 ? read.embedded.size == 0 : read.ep_cache_context.empty())) {
     Fail(StatusCode::kInvalidGraph, "{}: main_context is 1 but ep_cache_context is {}, expected {}; {}",
          ContextNodeLabel(node), cache == nullptr ? "missing" : "empty",
          read.embed_mode == 1 ? "the payload (embed_mode 1)" : "the payload's file name (embed_mode 0)", kAdvice);
   }
   return read;
+}
+
+std::vector<Attribute> WriteContextAttributes(const ContextAttributes& attributes) {
+  std::vector<Attribute> written;
+  written.push_back(Attribute::Int("main_context", attributes.main_context));
+  written.push_back(Attribute::Int("embed_mode", attributes.embed_mode));
+  const ContextBlob& bytes = attributes.embedded;
+  if (attributes.embed_mode == 0) {
+    if (attributes.HasPayload()) written.push_back(Attribute::String("ep_cache_context", attributes.ep_cache_context));
+  } else if (bytes.owner != nullptr) {
+    written.push_back(Attribute::Tensor(
+        "ep_cache_context",
+        Constant::View(DataType::kUint8, {static_cast<int64_t>(bytes.size)}, bytes.data, bytes.size, bytes.owner)));
+  }
+  written.push_back(Attribute::String("source", attributes.source));
+  written.push_back(Attribute::String("partition_name", attributes.partition_name));
+  for (auto& [name, value] : {std::pair<const char*, const std::string&>{"ep_sdk_version", attributes.ep_sdk_version},
+                              {"hardware_architecture", attributes.hardware_architecture},
+                              {"notes", attributes.notes},
+                              {"onnx_model_filename", attributes.onnx_model_filename}}) {
+    if (!value.empty()) written.push_back(Attribute::String(name, value));
+  }
+  if (attributes.max_size != 0) written.push_back(Attribute::Int("max_size", attributes.max_size));
+  return written;
 }
 
 namespace {

@@ -65,8 +65,8 @@ void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const
     const ContextNodeOf& node = nodes_[i];
     if (node.carrier == kNoCarrier) continue;
     const ContextNodeOf& carrier = nodes_[node.carrier];
-    const EpContextAttributes& attributes = carrier.bound.attributes;
-    if (attributes.embed_mode == 0) NameFile(node, Place(model, beside, attributes.ep_cache_context, carrier).name);
+    const ContextAttributes& attributes = carrier.bound.attributes;
+    if (attributes.IsFile()) NameFile(node, Place(model, beside, attributes.ep_cache_context, carrier).name);
   }
 }
 

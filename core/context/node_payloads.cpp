@@ -27,21 +27,21 @@ void Noting(NodePayload* payload, Look&& look) {
 NodePayloads::NodePayloads(PayloadAccess access, const Metadata& metadata)
     : access_(std::move(access)), records_(ReadPayloadRecords(metadata)), used_(records_.size(), false) {}
 
-const NodePayload& NodePayloads::Open(const Node& node, const EpContextAttributes& attributes) {
+const NodePayload& NodePayloads::Open(const Node& node, const ContextAttributes& attributes) {
   const auto label = [&] {
     return fmt::format("EPContext node '{}' (source '{}')", NodePath(node), PrintableLine(attributes.source, 200));
   };
-  if (attributes.embed_mode == 1) {
+  if (!attributes.HasPayload()) return none_;
+  if (!attributes.IsFile()) {
     auto [found, is_new] = embedded_.try_emplace(&node);
     NodePayload* payload = &found->second;
-    if (is_new && attributes.main_context == 1) {
-      payload->blob = attributes.payload;
+    if (is_new) {
+      payload->blob = attributes.embedded;
       Noting(payload, [&] { LookAtEmbedded(label() + ": the embedded payload", payload); });
     }
     return *payload;
   }
   const std::string& name = attributes.ep_cache_context;
-  if (name.empty()) return none_;
   auto [found, is_new] = files_.try_emplace(name);
   NodePayload* payload = &found->second;
   if (is_new) {
@@ -51,7 +51,7 @@ const NodePayload& NodePayloads::Open(const Node& node, const EpContextAttribute
   return *payload;
 }
 
-const NodePayload& NodePayloads::Require(const Node& node, const EpContextAttributes& attributes) {
+const NodePayload& NodePayloads::Require(const Node& node, const ContextAttributes& attributes) {
   const NodePayload& payload = Open(node, attributes);
   if (payload.problem.empty()) return payload;
   throw Error(payload.code, payload.problem, payload.code == StatusCode::kInvalidGraph ? Hint::kVerify : Hint::kNone);

@@ -57,9 +57,9 @@ class NodePayloads {
 
   // The payload that the node names itself: a secondary that names none has an empty one. Never throws for what is
   // wrong with the payload.
-  const NodePayload& Open(const Node& node, const EpContextAttributes& attributes);
+  const NodePayload& Open(const Node& node, const ContextAttributes& attributes);
   // As Open; throws what is wrong with the payload.
-  const NodePayload& Require(const Node& node, const EpContextAttributes& attributes);
+  const NodePayload& Require(const Node& node, const ContextAttributes& attributes);
   // The file of a record, for a model whose nodes can't be read.
   NodePayload OpenRecorded(const PayloadRecord& record) const;
 

@@ -129,10 +129,9 @@ class Verifier {
     AskPlugins(model, *payloads);
   }
 
-  void AddPayload(const EpContextAttributes& attributes, const NodePayload& payload) {
-    const bool is_file = attributes.embed_mode == 0;
-    if (is_file ? attributes.ep_cache_context.empty() : attributes.main_context == 0) return;
-    if (is_file && !files_.insert(attributes.ep_cache_context).second) return;
+  void AddPayload(const ContextAttributes& attributes, const NodePayload& payload) {
+    const bool is_file = attributes.IsFile();
+    if (!attributes.HasPayload() || (is_file && !files_.insert(attributes.ep_cache_context).second)) return;
     report_.payloads.push_back({is_file ? attributes.ep_cache_context : std::string(), payload.blob.size,
                                 payload.digest, !payload.recorded_digest.empty()});
     if (!payload.problem.empty()) Add(Kind::kPayload, payload.problem);

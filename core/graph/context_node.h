@@ -1,8 +1,12 @@
-// EPContext nodes: what tells them from others.
+// EPContext nodes: what tells them from others, and their attributes.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 
+#include "core/base/mapped_file.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -11,5 +15,33 @@ inline constexpr std::string_view kContextOp = "EPContext";
 inline constexpr std::string_view kContextDomain = "com.microsoft";
 
 inline bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
+
+// The bytes of a payload.
+struct ContextBlob {
+  const void* data = nullptr;
+  uint64_t size = 0;
+  std::shared_ptr<const void> owner;
+  std::shared_ptr<const MappedFile> file = nullptr;  // whose bytes these are; null: in the model, or of an application
+};
+
+// The attributes of an EPContext node, with the schema's defaults. The one struct for them: who makes, writes, reads,
+// judges or loads such a node adds what is his.
+struct ContextAttributes {
+  int64_t main_context = 1;
+  int64_t embed_mode = 1;
+  std::string ep_cache_context;  // a path; for embed_mode 1 look at `embedded`
+  ContextBlob embedded;          // embed_mode 1: the bytes, viewed in the model
+  std::string source;
+  std::string partition_name;  // as read: where the attribute is left out, the node's name
+  std::string ep_sdk_version;
+  std::string hardware_architecture;
+  std::string notes;
+  std::string onnx_model_filename;
+  int64_t max_size = 0;
+
+  bool IsFile() const { return embed_mode == 0; }
+  // The node carries a payload or names a file: it needs no other's.
+  bool HasPayload() const { return IsFile() ? !ep_cache_context.empty() : main_context == 1; }
+};
 
 }  // namespace epiphyte::core

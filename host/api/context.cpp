@@ -37,7 +37,7 @@ struct Walk {
   }
 
   void Describe(const core::Node& node, const std::string& path) {
-    core::EpContextAttributes attributes = core::ReadContextAttributes(node);
+    core::ContextAttributes attributes = core::ReadContextAttributes(node);
     ContextNodeInfo& found = info->nodes.emplace_back();
     found.name = node.name();
     found.graph = path;

@@ -83,6 +83,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 std::vector<std::string> SeedInputs() {
   core::Model model = ContextModel();
-  core::EpContextAttributes attributes = core::ReadContextAttributes(*core::FindContextNodes(*model.graph).front());
-  return {std::string(static_cast<const char*>(attributes.payload.data), attributes.payload.size)};
+  core::ContextAttributes attributes = core::ReadContextAttributes(*core::FindContextNodes(*model.graph).front());
+  return {std::string(static_cast<const char*>(attributes.embedded.data), attributes.embedded.size)};
 }

@@ -100,9 +100,9 @@ std::vector<std::string> SeedInputs() {
     const std::string bytes = test::ReadFile(dir / "m_ctx.onnx");
     core::Model model = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
     for (core::Node* node : core::FindContextNodes(*model.graph)) {
-      const core::EpContextAttributes attributes = core::ReadContextAttributes(*node);
+      const core::ContextAttributes attributes = core::ReadContextAttributes(*node);
       if (attributes.main_context)
-        seeds.emplace_back(static_cast<const char*>(attributes.payload.data), attributes.payload.size);
+        seeds.emplace_back(static_cast<const char*>(attributes.embedded.data), attributes.embedded.size);
     }
   }
   return seeds;
