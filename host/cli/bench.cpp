@@ -64,7 +64,7 @@ double Median(const std::vector<double>& sorted) {
 }
 
 Measured Measure(const BenchFlags& flags) {
-  Environment environment;
+  const Environment environment = flags.session.plugins.Open();
   Measured measured;
   Stopwatch stopwatch;
   const Session session = OpenSession(environment, flags.model, flags.session.Build(), "loading");

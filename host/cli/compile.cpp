@@ -31,7 +31,7 @@ struct Compiled {
 };
 
 Compiled Compile(const CompileFlags& flags) {
-  Environment environment;
+  const Environment environment = flags.session.plugins.Open();
   SessionOptions options = flags.session.Build();
   options.Set("ep.context_enable", "1");
   if (!flags.output.empty()) options.Set("ep.context_file_path", flags.output);

@@ -6,6 +6,7 @@
 #include "epiphyte/context_tools.hpp"
 #include "epiphyte/environment.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/plugin_flags.h"
 #include "host/cli/progress.h"
 #include "host/cli/text.h"
 
@@ -13,6 +14,7 @@ namespace epiphyte::cli {
 namespace {
 
 struct MergeFlags {
+  PluginFlags plugins;
   std::vector<std::string> models;
   std::vector<std::string> connections;
   std::string output;
@@ -29,7 +31,7 @@ MergedContext Merge(const MergeFlags& flags) {
   options.external_initializers = flags.external_initializers;
   options.overwrite = flags.force;
   Progress progress("merging " + CountText(flags.models.size(), "model"));
-  return MergeContexts(Environment(), options);
+  return MergeContexts(flags.plugins.Open(), options);
 }
 
 void PrintText(const MergedContext& merged) {
@@ -81,6 +83,7 @@ Command AddMergeCommand(CLI::App& app) {
       ->add_option("--external-initializers", flags->external_initializers,
                    "Weights of nodes that were not compiled go to this file beside the model; default: into the model")
       ->type_name("NAME");
+  flags->plugins.Add(*command);
   command->add_flag("--force", flags->force, "Overwrite what exists");
   command->add_flag("--json", flags->json, "Print JSON");
   return {command, [flags] {

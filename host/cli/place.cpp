@@ -45,7 +45,7 @@ void PrintTable(const Placement& placement) {
 
 void Place(const PlaceFlags& flags) {
   if (!flags.svg.empty()) CheckWritable(flags.svg);
-  Environment environment;
+  const Environment environment = flags.session.plugins.Open();
   Placement placement = Placement::Of(environment, flags.model, flags.session.Build());
   if (!flags.svg.empty()) {
     WriteSvg(placement.ToDot(), flags.svg);

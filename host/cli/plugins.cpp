@@ -5,6 +5,7 @@
 #include "epiphyte/environment.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/hints.h"
+#include "host/cli/plugin_flags.h"
 #include "host/cli/plugin_report.h"
 
 namespace epiphyte::cli {
@@ -34,9 +35,11 @@ void PrintTable(const std::vector<PluginInfo>& plugins, const std::vector<Search
 Command AddPluginsCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("plugins", "Lists the plugins that are installed, without opening any");
   auto json = std::make_shared<bool>(false);
+  auto added = std::make_shared<PluginFlags>();
+  added->Add(*command);
   command->add_flag("--json", *json, "Print JSON");
-  return {command, [json] {
-            PluginCatalog catalog = Environment().plugins();
+  return {command, [json, added] {
+            const PluginCatalog catalog = added->Open().plugins();
             if (*json) {
               PrintJson(ToJson(catalog.List(), catalog.Folders()));
             } else {

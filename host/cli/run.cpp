@@ -67,7 +67,7 @@ void CheckFiles(const std::string& folder, const std::string& stem, size_t count
 
 Result RunModel(const RunFlags& flags) {
   Result result;
-  Environment environment;
+  const Environment environment = flags.session.plugins.Open();
   SessionOptions options = flags.session.Build();
   if (!flags.profile.empty()) options.SetProfile(flags.profile);
   Stopwatch opening;

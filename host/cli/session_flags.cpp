@@ -43,6 +43,7 @@ void SessionFlags::AddProviders(CLI::App& command) {
   command
       .add_option("--ep", providers, "Providers in order of priority, like vulkan,cpu; default: all that are usable")
       ->type_name("LIST");
+  plugins.Add(command);
 }
 
 void SessionFlags::AddOptions(CLI::App& command) {

@@ -1,4 +1,4 @@
-// Flags that every command with a session takes: --ep, --option, --ep-option, --threads, --cache.
+// Flags that every command with a session takes: --plugin, --ep, --option, --ep-option, --threads, --cache.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -7,19 +7,20 @@
 #include <utility>
 #include <vector>
 
-#include "epiphyte/environment.hpp"
 #include "epiphyte/options.hpp"
+#include "host/cli/plugin_flags.h"
 
 namespace epiphyte::cli {
 
 struct SessionFlags {
+  PluginFlags plugins;
   std::string providers;                      // "vulkan,cpu"
   std::vector<std::string> options;           // KEY=VALUE
   std::vector<std::string> provider_options;  // PROVIDER.KEY=VALUE
   uint32_t threads = 0;
   std::string cache;  // folder
 
-  void AddProviders(CLI::App& command);
+  void AddProviders(CLI::App& command);  // and plugins
   void AddOptions(CLI::App& command);
   void AddThreads(CLI::App& command);
   void AddCache(CLI::App& command);

@@ -6,6 +6,7 @@
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/hints.h"
+#include "host/cli/plugin_flags.h"
 #include "host/cli/progress.h"
 #include "host/cli/text.h"
 
@@ -13,6 +14,7 @@ namespace epiphyte::cli {
 namespace {
 
 struct VerifyFlags {
+  PluginFlags plugins;
   std::string model;
   bool reseal = false;
   bool json = false;
@@ -25,7 +27,7 @@ struct Outcome {
 };
 
 Outcome Verify(const VerifyFlags& flags) {
-  Environment environment;
+  const Environment environment = flags.plugins.Open();
   Progress progress("verifying " + std::filesystem::path(flags.model).filename().string());
   Outcome outcome;
   if (flags.reseal) {
@@ -93,6 +95,7 @@ Command AddVerifyCommand(CLI::App& app) {
   command->add_option("MODEL", flags->model, "Context model")->required();
   command->add_flag("--reseal", flags->reseal,
                     "The .onnx was changed on purpose: make its seal fit, unless a payload is not what it was");
+  flags->plugins.Add(*command);
   command->add_flag("--json", flags->json, "Print JSON");
   return {command, [flags] {
             Outcome outcome = Verify(*flags);

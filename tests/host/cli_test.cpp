@@ -10,6 +10,7 @@
 namespace epiphyte::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -65,6 +66,26 @@ TEST_F(Cli, PluginsSaysWhatIsWrongWithAManifest) {
   auto bad = std::ranges::find_if(plugins, [](const Json& plugin) { return plugin["state"] == "BadManifest"; });
   ASSERT_NE(bad, plugins.end());
   EXPECT_THAT((*bad)["message"].get<std::string>(), HasSubstr("bad.yaml"));
+}
+
+TEST_F(Cli, ALibraryWithoutAManifestIsNamedByAFlag) {
+  std::filesystem::copy_file(EPIPHYTE_TROUBLE_PLUGIN, folder_ / "fine_one.so");
+  folder_.Write("model.onnx", AddModel());
+  const Json place = RunJson({"place", "model.onnx", "--plugin", "fine_one.so", "--ep", "fine_one"});
+  EXPECT_EQ(place["nodes"][0]["provider"], "fine_one");
+  const Json listed = RunJson({"plugins", "--plugin", "fine_one.so"});
+  const auto found = std::ranges::find_if(listed["plugins"], [](const Json& p) { return p["name"] == "fine_one"; });
+  ASSERT_NE(found, listed["plugins"].end());
+  EXPECT_EQ((*found)["state"], "Loaded");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"place", "model.onnx"}, {"run", "model.onnx"}, {"verify", "model.onnx"}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--plugin", "absent.so"});
+    const ProgramResult absent = Run(words);
+    EXPECT_EQ(absent.code, 1);
+    EXPECT_THAT(absent.err, AllOf(HasSubstr("LibraryMissing"), HasSubstr("absent.so")));
+    EXPECT_THAT(absent.out, IsEmpty());
+  }
 }
 
 TEST_F(Cli, PluginsAndDoctorNoteAPluginThatOthersCanChange) {
