@@ -214,15 +214,15 @@ void Catalog::Impl::CheckFree(const PluginFacts& facts) const {
   }
 }
 
-const PluginEntry& Catalog::Impl::Enter(
-    PluginEntry wanted, const std::function<const LoadedPlugin&(const FactsCheck& check)>& acquire) {
+const PluginEntry& Catalog::Impl::Enter(PluginEntry wanted,
+                                        const std::function<const LoadedPlugin&(const FactsCheck& check)>& acquire) {
   PluginEntry entry = std::move(wanted);
   const auto check = [&](const PluginFacts& facts) {
     if (!entry.manifest.name.empty() && entry.manifest.name != facts.name) {
-      throw Refusal(PluginState::kManifestMismatch,
-                    fmt::format("the library says its name is '{}', '{}' was asked for", facts.name,
-                                entry.manifest.name),
-                    "name the library of that plugin");
+      throw Refusal(
+          PluginState::kManifestMismatch,
+          fmt::format("the library says its name is '{}', '{}' was asked for", facts.name, entry.manifest.name),
+          "name the library of that plugin");
     }
     entry.manifest.name = facts.name;
     entry.manifest.vendor = facts.vendor;

@@ -140,9 +140,9 @@ class Catalog {
   // tests. It comes before any found plugin of the same name or sources. Throws EP_FAIL when the plugin can't be used,
   // INVALID_ARGUMENT when its name or one of its sources belongs to a plugin that is in use already.
   void Register(EpPluginQueryFunction query, int64_t priority);
-  // Opens a library and registers its plugin as Register does. What is checked of a library with a manifest is checked of
-  // this one: who can write it, the policy, its digest, what it says of itself. Throws what Register throws, and leaves
-  // the catalog as it was then.
+  // Opens a library and registers its plugin as Register does. What is checked of a library with a manifest is checked
+  // of this one: who can write it, the policy, its digest, what it says of itself. Throws what Register throws, and
+  // leaves the catalog as it was then.
   PluginEntry Add(const PluginLibrary& library);
   // The name of the plugin that owns an EPContext source, or "". Opens no library.
   std::string OwnerOfSource(std::string_view source) const;

@@ -16,8 +16,8 @@ namespace epiphyte::core {
 using FactsCheck = std::function<void(const PluginFacts& facts)>;
 
 // Opens, queries, checks and initializes, or adds a user to what is initialized already. The reference stays valid for
-// the life of the process; its content may be used until ReleasePlugin. Throws Refusal, or what `check` throws, and then
-// has no lasting effect but that the library stays mapped. A manifest without a path is no file's: its digest and
+// the life of the process; its content may be used until ReleasePlugin. Throws Refusal, or what `check` throws, and
+// then has no lasting effect but that the library stays mapped. A manifest without a path is no file's: its digest and
 // `depends` count, and whether the plugin is the one that was meant is for `check` to say.
 const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Manifest& manifest,
                                   const EpHostInfo& host, const StepObserver& observer = {},

@@ -15,8 +15,8 @@ std::vector<std::string> SessionBuilder::ApplicationTransformNames() const {
   return names;
 }
 
-// After the core's own, whatever the level of those is: the application has asked for them. A context model is what came
-// of them.
+// After the core's own, whatever the level of those is: the application has asked for them. A context model is what
+// came of them.
 void SessionBuilder::RunTransformsOfApplication() {
   if (config_.transforms.empty() || !FindContextNodes(*model_.graph).empty()) return;
   TransformPipeline own = TransformPipeline::Default();
@@ -26,8 +26,8 @@ void SessionBuilder::RunTransformsOfApplication() {
   ApplicationTransforms wanted;
   for (const auto& transform : config_.transforms) {
     if (std::find(own_names.begin(), own_names.end(), transform->name()) != own_names.end()) {
-      Fail(StatusCode::kInvalidArgument, "{} has the name of one of the transforms that are there already; give it another",
-           transform->label());
+      Fail(StatusCode::kInvalidArgument,
+           "{} has the name of one of the transforms that are there already; give it another", transform->label());
     }
     if (std::find(disabled.begin(), disabled.end(), transform->name()) == disabled.end()) wanted.push_back(transform);
   }

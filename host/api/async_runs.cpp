@@ -132,7 +132,8 @@ void Session::RunAsync(std::span<const NamedValue> inputs, const RunOptions& opt
                        std::function<void(RunResult)> done) const {
   const std::shared_ptr<Impl> impl = impl_;  // `done` may let go of this handle before it has returned from here
   Translate([&] {
-    if (!done) throw Error(StatusCode::kInvalidArgument, "RunAsync has nobody to tell what comes of it; give it `done`");
+    if (!done)
+      throw Error(StatusCode::kInvalidArgument, "RunAsync has nobody to tell what comes of it; give it `done`");
     auto run = std::make_shared<AsyncRun>(impl->session, impl->async_runs, inputs, options, std::move(done));
     impl->environment->async_runner().Post([run = std::move(run)] { run->Run(); });
   });

@@ -70,8 +70,8 @@ std::vector<Value> Session::Run(std::span<const Value> inputs, const RunOptions&
     for (const Value& input : inputs) shared.push_back(Access::Share(input));
     if (options.outputs.empty()) return WrapAll(impl_->session.Run(shared, Access::SettingsOf(options)));
     if (inputs.size() > impl_->inputs.size()) {
-      throw Error(StatusCode::kInvalidArgument, fmt::format("{} inputs were given, the model has {}", inputs.size(),
-                                                            impl_->inputs.size()));
+      throw Error(StatusCode::kInvalidArgument,
+                  fmt::format("{} inputs were given, the model has {}", inputs.size(), impl_->inputs.size()));
     }
     std::vector<std::pair<std::string, core::ValuePtr>> named;
     for (size_t i = 0; i < shared.size(); ++i) named.emplace_back(impl_->inputs[i].name, std::move(shared[i]));

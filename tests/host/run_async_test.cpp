@@ -53,7 +53,9 @@ size_t ThreadsOfThisProcess() {
 
 class RunOptionsTest : public ::testing::Test {
  protected:
-  Session Open(const SessionOptions& options = {}) { return Session(environment_, Bytes(test::CountingModel()), options); }
+  Session Open(const SessionOptions& options = {}) {
+    return Session(environment_, Bytes(test::CountingModel()), options);
+  }
 
   Environment environment_ = BundledPlugins();
 };
@@ -290,7 +292,8 @@ TEST_F(RunAsyncTest, WhatACallbackThrowsEndsNothing) {
     EXPECT_EQ(Count(session.RunAsync(Counting(2)).get().Take()), 2);
   }
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, AllOf(HasSubstr("callback of RunAsync threw"), HasSubstr("not mine"), HasSubstr("no std::exception")));
+  EXPECT_THAT(log,
+              AllOf(HasSubstr("callback of RunAsync threw"), HasSubstr("not mine"), HasSubstr("no std::exception")));
 }
 
 TEST_F(RunAsyncTest, ManyThreadsStartAndCancelRunsOfOneSession) {

@@ -109,6 +109,12 @@ std::string ChainModel(const std::vector<std::string>& operators) {
     const std::string next = i + 1 == operators.size() ? "y" : "v" + std::to_string(i);
     if (operators[i] == "double") {
       AddNode(model, "Add", {value, value}, {next});
+    } else if (operators[i] == "square") {
+      onnx::TensorProto* two = model.mutable_graph()->add_initializer();
+      two->set_name("two" + std::to_string(i));
+      two->set_data_type(onnx::TensorProto::FLOAT);
+      two->add_float_data(2);
+      AddNode(model, "Pow", {value, two->name()}, {next});
     } else {
       AddNode(model, operators[i], {value}, {next});
     }

@@ -13,7 +13,8 @@ std::string AddModel();
 std::string MatMulModel(bool negated = false);
 // outputs: float sum of two inputs, and the int64 shape of it; input "attention_mask" is int64[batch].
 std::string MaskModel();
-// y = last(… first(x)) on float[2], operators with one input; `double` is Add of a value with itself. What the first
+// y = last(… first(x)) on float[2], operators with one input; `double` is Add of a value with itself, `square`
+// its Pow by a constant 2. What the first
 // makes is called "v0", and so on; nodes are called after their operator and place: "Relu_0".
 std::string ChainModel(const std::vector<std::string>& operators);
 // y = x + 1 if `flag`, else -x; on float[2].

@@ -119,9 +119,8 @@ TEST_F(TransformTest, AModelsOutputKeepsItsName) {
   EXPECT_EQ(direct.outputs()[0].name, "y");
   EXPECT_THAT(RunOn(direct, {1, -1}), ElementsAre(1, 0));
   // An input can't be called as the output is: an Identity stands between.
-  Session from_input = Open(test::ChainModel({"Relu"}), [](GraphEditor& graph) {
-    graph.Replace(NodeOf(graph, "Relu"), graph.inputs()[0]);
-  });
+  Session from_input = Open(test::ChainModel({"Relu"}),
+                            [](GraphEditor& graph) { graph.Replace(NodeOf(graph, "Relu"), graph.inputs()[0]); });
   EXPECT_THAT(OperatorsOf(from_input), ElementsAre("Identity"));
   EXPECT_THAT(RunOn(from_input, {1, -1}), ElementsAre(1, -1));
 }
@@ -301,8 +300,7 @@ TEST_F(TransformTest, TheCacheTellsThemByNameAndVersion) {
     options.AddProvider("cpu").Set("session.context_cache_dir", (folder / "cache").string());
     options.AddTransform({"acme.Scale", version, [factor](GraphEditor& graph) {
                             const GraphValue y = graph.outputs()[0];
-                            const GraphValue by =
-                                graph.AddConstant(Value::Copy<float>(std::vector<float>{factor}, {}));
+                            const GraphValue by = graph.AddConstant(Value::Copy<float>(std::vector<float>{factor}, {}));
                             graph.ReplaceUses(y, graph.AddNode({.op_type = "Mul", .inputs = {y, by}}).output(0));
                           }});
     Session session(environment_, model, options);
@@ -352,17 +350,15 @@ TEST_F(TransformTest, ACycleNamesTheTransform) {
 }
 
 TEST_F(TransformTest, TypesThatDoNotFitNameTheTransform) {
-  EXPECT_THAT(ErrorOf(test::MaskModel(),
-                      [](GraphEditor& graph) {
-                        graph.SetInput(NodeOf(graph, "Mul"), 1, graph.FindValue("attention_mask"));
-                      }),
-              AllOf(HasSubstr("transform 'acme.Test'"), HasSubstr("int64")));
+  EXPECT_THAT(
+      ErrorOf(test::MaskModel(),
+              [](GraphEditor& graph) { graph.SetInput(NodeOf(graph, "Mul"), 1, graph.FindValue("attention_mask")); }),
+      AllOf(HasSubstr("transform 'acme.Test'"), HasSubstr("int64")));
   EXPECT_EQ(code_, StatusCode::kInvalidGraph);
-  EXPECT_THAT(ErrorOf(test::MaskModel(),
-                      [](GraphEditor& graph) {
-                        graph.ReplaceUses(graph.outputs()[0], graph.FindValue("attention_mask"));
-                      }),
-              AllOf(HasSubstr("transform 'acme.Test'"), HasSubstr("'y'")));
+  EXPECT_THAT(
+      ErrorOf(test::MaskModel(),
+              [](GraphEditor& graph) { graph.ReplaceUses(graph.outputs()[0], graph.FindValue("attention_mask")); }),
+      AllOf(HasSubstr("transform 'acme.Test'"), HasSubstr("'y'")));
 }
 
 TEST_F(TransformTest, ARuleWithoutAnEndNamesItself) {

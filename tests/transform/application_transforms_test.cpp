@@ -194,8 +194,7 @@ TEST(ApplicationTransforms, WhateverTheyThrowNamesThem) {
   const auto message_of = [](auto&& exception) {
     return ErrorOf(kChain, [&](Graph&) -> GraphChanges { throw exception; }).message();
   };
-  EXPECT_EQ(message_of(std::runtime_error("no such table")),
-            "transform 'acme.Test' threw an exception: no such table");
+  EXPECT_EQ(message_of(std::runtime_error("no such table")), "transform 'acme.Test' threw an exception: no such table");
   EXPECT_EQ(message_of(7), "transform 'acme.Test' threw something that is no std::exception");
   EXPECT_EQ(message_of(Error(StatusCode::kNotFound, "no table")), "transform 'acme.Test': no table");
   EXPECT_EQ(ErrorOf(kChain, [](Graph&) -> GraphChanges { throw Error(StatusCode::kNotFound, "no table"); }).code(),

@@ -32,8 +32,8 @@ struct EnvironmentOptions {
   // too, or ends the process as it would have. A handler that the application installs later takes precedence, and
   // should pass on what it doesn't know to the one it replaced. false in every environment: SIGBUS is never touched.
   bool guard_mapped_files = true;
-  // How many runs of Session::RunAsync, of all sessions together, go on at once, each on a thread of its own; 0: one for
-  // each physical core. The threads are started when they are first needed.
+  // How many runs of Session::RunAsync, of all sessions together, go on at once, each on a thread of its own; 0: one
+  // for each physical core. The threads are started when they are first needed.
   uint32_t max_async_runs = 0;
   // Sets priorities, options, allow and deny lists. Empty: the user's, then the system's epiphyte.yaml.
   std::filesystem::path policy_file;

@@ -96,10 +96,10 @@ class EPIPHYTE_API PluginCatalog {
   // process of its own can say where a plugin ended it.
   PluginInfo Probe(std::string_view name, const std::function<void(std::string_view step)>& step) const;
   // Opens a plugin's library that has no manifest, or another one, and registers its plugin for the sessions that this
-  // environment makes from then on. What is checked of a library with a manifest is checked of it: who can write it, the
-  // policy file, its digest, the ABI, what it says of itself. It comes before a plugin that was found with the same name
-  // or one of its sources. Returns its entry. Throws EP_FAIL with what is wrong and what to do, INVALID_ARGUMENT when
-  // its name or one of its sources is in use already; the catalog is then as it was.
+  // environment makes from then on. What is checked of a library with a manifest is checked of it: who can write it,
+  // the policy file, its digest, the ABI, what it says of itself. It comes before a plugin that was found with the same
+  // name or one of its sources. Returns its entry. Throws EP_FAIL with what is wrong and what to do, INVALID_ARGUMENT
+  // when its name or one of its sources is in use already; the catalog is then as it was.
   PluginInfo Add(const std::filesystem::path& library, const PluginLibrary& expected = {});
   // As List, with every plugin probed that can be.
   std::vector<PluginInfo> ProbeAll() const;

@@ -165,7 +165,8 @@ class EPIPHYTE_API GraphEditor {
   // so new nodes can be put behind a value. An output of the graph keeps its name: what makes `to` then makes `from`,
   // directly or through an Identity.
   void ReplaceUses(const GraphValue& from, const GraphValue& to);
-  // ReplaceUses for each output that is used, then Remove. An Identity that gives an output of the graph its name stays.
+  // ReplaceUses for each output that is used, then Remove. An Identity that gives an output of the graph its name
+  // stays.
   void Replace(const GraphNode& node, const GraphValue& value) { Replace(node, std::vector<GraphValue>{value}); }
   void Replace(const GraphNode& node, const std::vector<GraphValue>& values);
   // Throws when something reads what it makes. Need not be called for nodes that nothing depends on.

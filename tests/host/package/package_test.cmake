@@ -63,6 +63,13 @@ run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/encrypt
 run(${CMAKE_COMMAND} --build ${WORK}/encrypted_store)
 run(${WORK}/encrypted_store/examples/encrypted_store key ${WORK}/encrypted_store/key.txt)
 
+foreach(example graph_transform provider_by_path rewrite_rule)
+  run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/${example} -B ${WORK}/${example}
+      -DCMAKE_PREFIX_PATH=${WORK}/moved -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+      -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+  run(${CMAKE_COMMAND} --build ${WORK}/${example})
+endforeach()
+
 # The vendor's package alone.
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/vendor --component plugin_api)
 file(GLOB_RECURSE libraries ${WORK}/vendor/*.so* ${WORK}/vendor/*.hpp)
