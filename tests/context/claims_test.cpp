@@ -74,6 +74,26 @@ TEST_F(ClaimsTest, NodesOfAGroupShareAPartitionAndOthersAreLeft) {
               testing::Pointwise(testing::FloatNear(1e-6f), RunOn(*alone, {2}, {-1, 2})));
 }
 
+// One that has Add and no Gemm lost both nodes when the core fused them.
+TEST_F(ClaimsTest, NodesThatAnotherProviderFusesAreOfferedAsTheModelHasThem) {
+  constexpr std::string_view kSum = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) {
+      w = Constant <value = float[2,2] {1, 2, 3, 4}> ()
+      b = Constant <value = float[2,2] {5, 6, 7, 8}> ()
+      m = MatMul(x, w)
+      y = Add(m, b)
+    })";
+  const auto session = Make(kSum, Notary({{"claim", "Add"}}));
+  EXPECT_THAT(Places(*session), ElementsAre("MatMul cpu", "Add notary"));
+  std::vector<std::string> removed;
+  for (const core::RemovedNode& node : session->placement().removed)
+    removed.push_back(node.op_type + " " + node.Describe());
+  EXPECT_THAT(removed, ElementsAre("Constant folded into constant 'w'", "Constant folded into constant 'b'"));
+  const auto alone = Make(kSum, OptionsFor({"cpu"}));
+  EXPECT_THAT(Places(*alone), ElementsAre("MatMul cpu", "Add cpu")) << "fused inside their partition";
+  EXPECT_THAT(RunOn(*session, {2, 2}, {-1, 2, 3, 4}), testing::ElementsAreArray(RunOn(*alone, {2, 2}, {-1, 2, 3, 4})));
+}
+
 TEST_F(ClaimsTest, AGroupThatAPathLeavesAndComesBackToIsDroppedWhole) {
   const auto session = Make(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x) => (float[2] y) { m = Mul(x, x) s = Softsign(m) y = Add(m, s) })",
