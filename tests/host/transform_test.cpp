@@ -274,6 +274,10 @@ TEST_F(TransformTest, ThePlacementShowsTheGraphThatTheyMade) {
   const Placement placement = Placement::Of(environment_, model, SessionOptions().AddRewriteRule(DoubleToMul()));
   ASSERT_THAT(placement.nodes(), SizeIs(1));
   EXPECT_EQ(placement.nodes()[0].op_type, "Mul");
+  ASSERT_THAT(placement.removed(), SizeIs(1));
+  EXPECT_EQ(placement.removed()[0].name, "Add_0");
+  EXPECT_EQ(placement.removed()[0].fate, "rewritten");
+  EXPECT_EQ(placement.removed()[0].into, "acme.DoubleToMul");
 }
 
 TEST_F(TransformTest, AContextModelIsWhatCameOfThemAndIsLeftAlone) {
