@@ -134,7 +134,7 @@ TEST_F(RunOptionsTest, ATagStandsInTheEventsOfItsRunAndOfNoOther) {
     ++tagged;
   }
   EXPECT_EQ(runs, 2u);
-  EXPECT_GE(tagged, 3u) << "the run, the loop, its body";
+  EXPECT_GE(tagged, 2u) << "the run, and what it does";
 }
 
 TEST_F(RunOptionsTest, ATagMayBeAnything) {

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -73,11 +74,11 @@ TEST(AsyncRunner, NeverHasMoreThreadsThanItMay) {
 }
 
 TEST(AsyncRunner, RunsTasksAtOnceWhenItHasThreadsForThem) {
-  AsyncRunner runner(2);
   Gate first;
   Gate second;
   std::atomic<int> done = 0;
   Gate all;
+  AsyncRunner runner(2);
   // Each waits for the other: one thread alone would never get through.
   runner.Post([&] {
     first.Open();
@@ -102,21 +103,21 @@ TEST(AsyncRunner, BeginsTasksInTheirOrderAndDoesAllOfThemBeforeItGoes) {
 }
 
 TEST(AsyncRunner, ATaskMayBeTheOneThatEndsIt) {
-  Gate ended;
+  const auto ended = std::make_shared<Gate>();
   auto runner = std::make_shared<std::optional<AsyncRunner>>();
   runner->emplace(1);
-  (*runner)->Post([runner, &ended] {
+  (*runner)->Post([runner, ended] {
     runner->reset();
-    ended.Open();
+    ended->Open();
   });
-  ended.Wait();
+  ended->Wait();
 }
 
 TEST(AsyncRunner, ATaskMayDoWhatWaitsForItsThread) {
+  Gate begin;
   Gate ended;
   std::vector<int> order;
   AsyncRunner runner(1);
-  Gate begin;
   runner.Post([&] {
     begin.Wait();
     while (runner.DoOne()) {
