@@ -8,7 +8,16 @@
  * Claims on nodes that are placed already, that are not of this graph, or that appear twice are dropped and reported.
  * So is a group that isn't convex, that is: where a path leaves it and comes back.
  *
- * All functions: [the thread that runs GetCapability].
+ * All functions: [the thread that runs GetCapability]. What they refuse as a whole (a null array, more nodes than the
+ * graph has) gives INVALID_ARGUMENT and claims nothing.
+ *
+ * Example: a fused unit that must not grow
+ *     EpClaim claim = {sizeof claim};
+ *     claim.flags = EP_CLAIM_EXACT;
+ *     claim.nodes = nodes;
+ *     claim.node_count = 3;
+ *     claim.name = "conv+bias+relu";
+ *     EpStatus* status = host->capability->Claim(sink, &claim);
  */
 #ifndef EPIPHYTE_EP_CAPABILITY_H_
 #define EPIPHYTE_EP_CAPABILITY_H_
@@ -19,6 +28,22 @@ EP_EXTERN_C_BEGIN
 
 typedef struct EpCapabilitySink EpCapabilitySink;
 
+/* EpClaim::flags. Without any of them each node is claimed by itself, as SupportNodes does. */
+#define EP_CLAIM_TOGETHER 1u /* only together: never split, but merged with what else is claimed */
+#define EP_CLAIM_EXACT 2u    /* these and no others are one partition: neither split nor merged; means TOGETHER too */
+
+typedef struct EpClaim {
+  uint32_t struct_size;
+  uint32_t flags;
+  const EpNode* const* nodes;
+  const char* name; /* for the placement report, of which it gets 128 bytes; may be null */
+  uint64_t node_count;
+  uint64_t memory_bytes; /* estimate of what it will take on the device, for the report; 0: not known */
+} EpClaim;
+
+/* SetGrouping */
+#define EP_GROUPING_CONNECTED 1u /* never merge nodes of mine that no value connects */
+
 typedef struct EpCapabilityApi {
   uint32_t struct_size;
   uint32_t reserved;
@@ -26,11 +51,14 @@ typedef struct EpCapabilityApi {
   /* "I can run each of these, alone or fused with neighbours." */
   EpStatus*(EP_CALL* SupportNodes)(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count);
 
-  /* "I can run these, and only together." `name` is for the placement report and may be null. */
-  EpStatus*(EP_CALL* SupportGroup)(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count,
-                                   const char* name);
+  /* The same with more to say. The struct, its array and its string are copied. */
+  EpStatus*(EP_CALL* Claim)(EpCapabilitySink* sink, const EpClaim* claim);
 
-  /* "I can't run this one, because …" Optional; shown in the placement report. `reason` is copied. */
+  /* How the host is to group this answer's claims, before or after they are made. Units claimed TOGETHER or EXACT stay
+   * as they are. 0 is the default: as few partitions as possible. */
+  EpStatus*(EP_CALL* SetGrouping)(EpCapabilitySink* sink, uint32_t flags);
+
+  /* "I can't run this one, because …" Optional; the placement report shows up to 512 bytes. `reason` is copied. */
   EpStatus*(EP_CALL* DeclineNode)(EpCapabilitySink* sink, const EpNode* node, const char* reason);
 } EpCapabilityApi;
 

@@ -3,7 +3,7 @@
  * The host owns graphs, nodes, value definitions and attributes. A plugin gets opaque handles and asks for everything
  * about one of them in a single call. All pointers in a filled struct stay valid, and all answers stay the same, for
  * as long as the graph does: for the graph given to GetCapability until that call returns, for a partition's graph
- * until Compile returns. Walking a graph allocates nothing.
+ * until Compile returns, for a node given to LoadContext until that call returns. Walking a graph allocates nothing.
  *
  * All functions: [any thread], never block.
  *
@@ -14,6 +14,32 @@
  *       EpNodeInfo node = {sizeof node};
  *       host->graph->GetNodeInfo(graph_info.nodes[i], &node);
  *     }
+ *
+ * The graph you are given
+ *   - Opsets. EpGraphInfo says which opset of each domain the model imports, and EpNodeInfo::since_version which
+ *     version of the operator that means: implement versions, not opsets. Models of older opsets are not converted.
+ *   - Transforms. The host rewrites before it asks, as far as the session's epiphyte.graph_optimization_level says:
+ *     constants are folded, shapes computed, identities, casts and nodes without effect removed, and well-known
+ *     sequences replaced by one operator of ONNX (MatMul and Add by Gemm, the parts of a LayerNormalization by the
+ *     whole). Don't count on finding a node of the model by its name. What users see in the placement report are the
+ *     nodes that you see. Level 0 rewrites nothing.
+ *   - Functions, the model's own and operators that ONNX defines by others, stay one node where a provider claims it
+ *     as it is; what nobody claims is replaced by its body, and you are asked again.
+ *   - Constants are value definitions with the flag CONSTANT and have no producer; a Constant node is seen at level 0
+ *     only. A constant belongs to the partition that uses it: Execute gets run-time inputs only, EpGraphInfo::inputs.
+ *   - Dynamic dimensions are -1, with a symbol in dim_names where the model has one; a rank may be unknown (-1), and
+ *     so may be a type (kind UNKNOWN). What Execute gets has all its dimensions and agrees with what is static here.
+ *   - Nested graphs. If, Loop and Scan have their bodies in EpNodeInfo::subgraphs. GetCapability is called for the
+ *     outer graph first, then for the bodies of nodes that nobody took; claim such a node to take its bodies with it.
+ *     A body reads values of enclosing graphs: those have the flag OUTER_SCOPE, and the node names them as
+ *     implicit_inputs.
+ *   - Questions may come any number of times, for any of the graphs and in any order, also for graphs that differ by
+ *     what the host or other providers did in between: an answer is about that call's graph alone, and must leave no
+ *     trace in the provider.
+ *   - Nodes that another provider has carry EP_NODE_PLACED. Claims on those are dropped, and so are groups that can't
+ *     be one kernel: their nodes go to the next provider, and the placement report says why.
+ *   - The graph of a partition holds copies: handles of GetCapability's graph mean nothing there. Its inputs and
+ *     outputs are those of the kernel, in order; the names of values and nodes are kept.
  */
 #ifndef EPIPHYTE_EP_GRAPH_H_
 #define EPIPHYTE_EP_GRAPH_H_
@@ -32,17 +58,17 @@ typedef struct EpGraphInfo {
   uint32_t struct_size;
   uint32_t opset_count;
   const char* name;
-  const EpNode* const* nodes; /* in an order in which they can run */
-  uint64_t node_count;
-  const EpValueDef* const* inputs; /* run-time inputs, in the order in which Execute gets them */
-  uint64_t input_count;
-  const EpValueDef* const* outputs; /* in the order in which Execute returns them */
-  uint64_t output_count;
+  const EpNode* parent;               /* the node whose body this graph is, null at top level */
+  const EpNode* const* nodes;         /* in an order in which they can run */
+  const EpValueDef* const* inputs;    /* run-time inputs, in the order in which Execute gets them */
+  const EpValueDef* const* outputs;   /* in the order in which Execute returns them */
   const EpValueDef* const* constants; /* value definitions that hold constant data */
-  uint64_t constant_count;
-  const char* const* opset_domains; /* `opset_count` entries; "" is ai.onnx */
+  const char* const* opset_domains;   /* `opset_count` entries; "" is ai.onnx */
   const int64_t* opset_versions;
-  const EpNode* parent; /* the node whose body this graph is, null at top level */
+  uint64_t node_count;
+  uint64_t input_count;
+  uint64_t output_count;
+  uint64_t constant_count;
 } EpGraphInfo;
 
 /* EpNodeInfo::flags */
@@ -51,11 +77,11 @@ typedef struct EpGraphInfo {
 typedef struct EpNodeInfo {
   uint32_t struct_size;
   uint32_t flags;
-  uint64_t id; /* unique in its graph */
+  uint64_t id;      /* unique in its graph */
   const char* name; /* may be empty, is not necessarily unique */
   const char* op_type;
-  const char* domain; /* "" is ai.onnx */
-  int64_t since_version; /* of the operator's schema in the model's opset */
+  const char* domain;              /* "" is ai.onnx */
+  int64_t since_version;           /* of the operator's schema in the model's opset */
   const EpValueDef* const* inputs; /* null entry: optional input left out */
   uint64_t input_count;
   const EpValueDef* const* outputs; /* null entry: optional output left out */
@@ -87,7 +113,7 @@ typedef struct EpValueDefInfo {
   uint64_t consumer_count;
 } EpValueDefInfo;
 
-/* Numbers of ONNX's AttributeProto.AttributeType. */
+/* Numbers of ONNX's AttributeProto.AttributeType. An unknown one has no field here: decline the node. */
 typedef int32_t EpAttributeType;
 #define EP_ATTRIBUTE_FLOAT 1
 #define EP_ATTRIBUTE_INT 2
@@ -122,8 +148,8 @@ typedef struct EpGraphApi {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* Each fills `info` up to info->struct_size, which the caller sets. A null argument leaves `info` untouched and
-   * gives INVALID_ARGUMENT. */
+  /* Each fills `info`, whose struct_size the caller sets to the room there is (see ep_abi.h). A null argument gives
+   * INVALID_ARGUMENT. */
   EpStatus*(EP_CALL* GetGraphInfo)(const EpGraph* graph, EpGraphInfo* info);
   EpStatus*(EP_CALL* GetNodeInfo)(const EpNode* node, EpNodeInfo* info);
   EpStatus*(EP_CALL* GetValueDefInfo)(const EpValueDef* value, EpValueDefInfo* info);

@@ -1,14 +1,11 @@
-/* Plugin: the one symbol a library exports, and what it answers.
+/* Plugin: what the one function that a library exports answers.
  *
- * The host calls EpPluginQuery first of all, and again when the plugin comes back into use after Shutdown. The plugin
- * compares [abi_min, abi_max] with what it was built for and answers with a descriptor, the same each time, or null.
- * Nothing is printed, no device is touched: the query must work on a machine that lacks the device.
+ * The host calls EpPluginQuery first of all, for each manifest that names the library, and again when the plugin comes
+ * back into use after Shutdown. The plugin answers with a descriptor, the same each time for the same environment, or
+ * with null when it has nothing for that environment. Whether the versions fit is for the host to decide. Nothing is
+ * printed, no device is touched: the query must work on a machine that lacks the device.
  *
- * Example
- *     const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
- *       if (host == NULL || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return NULL;
- *       return &kDescriptor;
- *     }
+ * The function itself is declared in ep_entry.h, which a plugin includes once.
  */
 #ifndef EPIPHYTE_EP_PLUGIN_H_
 #define EPIPHYTE_EP_PLUGIN_H_
@@ -17,13 +14,17 @@
 
 EP_EXTERN_C_BEGIN
 
-/* Where the plugin is; strings valid for the life of the process. */
+/* For which manifest, and where the plugin is; valid for the life of the process, and so are the strings, which are
+ * never null. */
 typedef struct EpPluginEnvironment {
   uint32_t struct_size;
-  uint32_t reserved;
-  const char* library_path;   /* absolute */
-  const char* directory;      /* of the library: side files are found here */
-  const char* manifest_path;  /* "" when the application registered the library by hand */
+  uint32_t parameter_count;
+  const char* library_path;  /* absolute */
+  const char* directory;     /* of the library: side files are found here */
+  const char* manifest_path; /* "" when the application registered the plugin by hand */
+  const char* name;          /* the manifest's; "" without one. One library may serve several */
+  const EpKeyValue*
+      parameters; /* of the manifest's `parameters`, which are the plugin's own; sorted, keys are unique */
 } EpPluginEnvironment;
 
 typedef uint32_t EpDeviceKind; /* one that the host doesn't know counts as OTHER */
@@ -32,20 +33,33 @@ typedef uint32_t EpDeviceKind; /* one that the host doesn't know counts as OTHER
 #define EP_DEVICE_NPU 2u
 #define EP_DEVICE_OTHER 3u
 
-/* One device a plugin can use. Strings are valid as long as the plugin. */
+/* EpDeviceInfo::flags */
+#define EP_DEVICE_COMPILE_ONLY 1u /* not here: contexts can be compiled for it, but nothing runs */
+#define EP_DEVICE_INTEGRATED 2u   /* shares its memory with the CPU */
+#define EP_DEVICE_LOST 4u         /* was here, and is of no use before the process ends */
+
+/* One device a plugin can use. Strings are valid as long as the plugin, never null, at most 255 bytes of one line; ""
+ * where there is nothing to say. */
 typedef struct EpDeviceInfo {
   uint32_t struct_size;
   EpDeviceKind kind;
+  uint32_t flags;
+  uint32_t vendor_id; /* PCI's or another registry's, 0: none */
+  uint32_t device_id;
+  uint32_t reserved;
   const char* name;
   const char* vendor;
   const char* driver_version;
   const char* architecture; /* what a compiled context depends on */
+  const char* location;     /* "pci:0000:65:00.0", "usb:1-4" */
+  const char* uuid;         /* lower-case hex; two plugins with one device give the same */
+  uint64_t memory_bytes;    /* of its own; 0: none or not known */
 } EpDeviceInfo;
 
 /* Constant for the life of the process, and so are its strings. */
 typedef struct EpPluginDescriptor {
   uint32_t struct_size;
-  uint32_t abi_version; /* the one version in [abi_min, abi_max] that this plugin uses from here on */
+  uint32_t abi_version; /* the lowest ABI that this plugin can live with; what later ones have it looks for first */
   const char* name;     /* provider name, as in the manifest */
   const char* vendor;
   const char* version;
@@ -53,31 +67,33 @@ typedef struct EpPluginDescriptor {
   uint32_t source_count;
   uint32_t reserved;
 
-  /* Called before anything below, and again after Shutdown. May fail: the plugin then counts as absent. [one thread] */
+  /* Called before anything below, and again after Shutdown. Host and environment are those of the query. May fail: the
+   * plugin then counts as absent. Each success has its Shutdown. Not called for two environments at once, but while
+   * plugins of other environments, and of other hosts, are in use. [one thread] */
   EpStatus*(EP_CALL* Initialize)(const EpHostInfo* host, const EpPluginEnvironment* environment, EpPlugin** plugin);
   /* Called when no provider is left and nobody uses the plugin any more. The library stays mapped. [one thread] */
   void(EP_CALL* Shutdown)(EpPlugin* plugin);
 
   /* Fills devices[0..capacity) with pointers to infos that live as long as the plugin and sets *count to how many
-   * there are, which may be more than capacity, or 0. Called again with more room if there are more. [one thread] */
+   * there are, which may be more than capacity, or 0: the plugin is then of no use here. Called again with more room if
+   * there are more. At most 4096. [one thread] */
   EpStatus*(EP_CALL* GetDevices)(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count);
 
-  /* Optional. Says whether a context can be used here, without a provider, without device work. `reason` is filled
-   * with at most `reason_capacity` bytes, zero included. [any thread] */
+  /* Optional. Says whether a context can be used, without a provider, without device work. `reason`, of one line, is
+   * filled with at most `reason_capacity` bytes, zero included. A status counts as NOT_APPLICABLE. [any thread] */
   EpStatus*(EP_CALL* CheckContext)(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict,
                                    char* reason, uint64_t reason_capacity);
 
   const EpProviderApi* provider;
 
-  /* Optional. A table of a feature that came later, or null. [any thread] */
+  /* Optional. A table of a feature that came later, or null. Valid until Shutdown. [any thread] */
   const void*(EP_CALL* GetExtension)(EpPlugin* plugin, const char* id);
 } EpPluginDescriptor;
 
-typedef const EpPluginDescriptor*(EP_CALL* EpPluginQueryFunction)(const EpHostInfo* host);
+/* [one thread] `host` and `environment` stay valid for the life of the process. */
+typedef const EpPluginDescriptor*(EP_CALL* EpPluginQueryFunction)(const EpHostInfo* host,
+                                                                  const EpPluginEnvironment* environment);
 #define EP_PLUGIN_QUERY_SYMBOL "EpPluginQuery"
-
-/* A plugin defines this function, with this attribute, and exports nothing else. */
-EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host);
 
 EP_EXTERN_C_END
 

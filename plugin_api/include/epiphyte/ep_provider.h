@@ -4,13 +4,20 @@
  * that matter are GetCapability, Compile, GetEpContextNodes and LoadContext. A table entry marked optional may be
  * null.
  *
- * Threads: one at a time for a provider's functions, except that Execute and CreateState run on many at once, also on
- * one kernel. States and kernels are released when no Execute uses them. Providers of one plugin run side by side.
- * Order: CreateProvider; GetCapability any number of times, a graph before those nested in it; LoadContext, Compile and
- * then GetEpContextNodes, each at most once; Execute …; the release functions. A session may be given up in between.
- * Errors: when a function returns a status, its outputs are ignored; only kernels that Compile or LoadContext filled in
- * are released all the same. A provider that the user listed ends the session; one that nobody listed is left out.
- * A kernel has one owner: what Compile and LoadContext give is in use nowhere else.
+ * Threads: a provider's functions are called one at a time, on whichever thread, except that Execute, CreateState and
+ * DescribeKernel run on many at once, also on one kernel. States and kernels are released when no Execute uses them.
+ * Providers of one plugin run side by side.
+ * Order: CreateProvider; GetCapability any number of times, with any graphs, without a lasting effect; LoadContext,
+ * then Compile, each at most once; GetEpContextNodes at most once, after Compile; Execute …; ReleaseState,
+ * ReleaseKernel, DestroyProvider. A session may be given up at any point, and goes on with the release functions then.
+ * Errors: when a function returns a status, what it filled is ignored; only kernels that Compile or LoadContext filled
+ * in are released all the same. A failed GetCapability claims nothing of that graph; Execute may be tried again; after
+ * any other failure come only releases. A provider that the user listed ends the session; one that nobody listed is
+ * left out, and its nodes go to the next. A failed LoadContext ends the session with INVALID_GRAPH, so that the
+ * application knows to compile again.
+ * After DEVICE_RESET: release functions still work, everything else may go on failing. A new session can help.
+ * Handles: a kernel, a state and a provider have one owner. What is given is in use nowhere else, so no handle is given
+ * out again before it was released.
  */
 #ifndef EPIPHYTE_EP_PROVIDER_H_
 #define EPIPHYTE_EP_PROVIDER_H_
@@ -23,55 +30,71 @@ typedef struct EpPlugin EpPlugin;     /* the plugin's state, from EpPluginDescri
 typedef struct EpProvider EpProvider; /* from CreateProvider */
 typedef struct EpKernel EpKernel;     /* from Compile or LoadContext */
 typedef struct EpKernelState EpKernelState;
-typedef struct EpShareGroup EpShareGroup; /* a workspace that sessions share; see EpProviderConfig */
+typedef struct EpShareGroup EpShareGroup; /* a workspace that sessions share; see ep_share.h */
 
 /* What a session asks of a provider.
  *
  * Options are the plugin's own, but for one: `device`, in a manifest, a policy file or a session, is the host's for
- * every provider. It says which of the plugin's devices to use, as an index, and arrives as the field `device`,
- * checked, never among the options. For a key that it doesn't know, or a value that it can't use, CreateProvider fails
- * with INVALID_ARGUMENT and a message that says what it takes; that message is what the user gets.
+ * every provider. It says which of the plugin's devices to use, as an index or several with commas between them, and
+ * arrives as the field `devices`, checked, never among the options. For a key that it doesn't know, or a value that it
+ * can't use, CreateProvider fails with INVALID_ARGUMENT and a message that says what it takes; that message is what the
+ * user gets.
  *
- * Valid during CreateProvider only, except `thread_pool`: as long as the provider. */
+ * Valid during CreateProvider only, except `thread_pool` and `share_group`: as long as the provider. */
 typedef struct EpProviderConfig {
   uint32_t struct_size;
   uint32_t option_count;
   const EpKeyValue* options; /* manifest defaults, overridden by policy, overridden by the session; keys are unique */
-  EpThreadPool* thread_pool;
-  uint32_t device;           /* index into the devices that GetDevices reported */
-  uint32_t context_enabled;  /* non-zero: GetEpContextNodes will be called after Compile */
-  EpShareGroup* share_group; /* null: nothing is shared; see ep_share.h */
-  uint32_t thread_count;     /* how many threads the session wants. There can be fewer: see GetThreadCount */
+  EpThreadPool* thread_pool; /* of the session */
+  EpShareGroup* share_group; /* null: nothing is shared */
+  const uint32_t* devices; /* indices into the devices that GetDevices reported, each once; the first is the main one */
+  uint32_t device_count;   /* at least 1 */
+  uint32_t context_enabled; /* non-zero: GetEpContextNodes will be called after Compile */
+  uint32_t thread_count;    /* how many threads the session wants. There can be fewer: see GetThreadCount */
   uint32_t reserved;
 } EpProviderConfig;
 
-/* One graph to turn into one kernel. */
+/* One graph to turn into one kernel. Valid until Compile returns, but for the name: as long as the provider. */
 typedef struct EpPartitionInfo {
   uint32_t struct_size;
-  uint32_t index;       /* counted through all Compile calls of this provider */
+  uint32_t index;       /* counted through all partitions of this provider, from 0 */
   const char* name;     /* unique in the model, the same for the same model and options */
-  const EpGraph* graph; /* valid until Compile returns, and so is the data of its constants: copy what a kernel reads */
+  const EpGraph* graph; /* and so is the data of its constants: retain (EpTaskApi) or copy what a kernel reads */
 } EpPartitionInfo;
+
+/* EpKernelInfo::flags */
+#define EP_KERNEL_EXCLUSIVE 1u /* the host lets one Execute of this provider in at a time: it needs no lock */
+
+/* What the host is to know of a kernel. Zero, but for struct_size, when DescribeKernel is called. */
+typedef struct EpKernelInfo {
+  uint32_t struct_size;
+  uint32_t flags;
+} EpKernelInfo;
 
 typedef struct EpProviderApi {
   uint32_t struct_size;
   uint32_t reserved;
 
+  /* A missing or wrong option is the user's: INVALID_ARGUMENT. */
   EpStatus*(EP_CALL* CreateProvider)(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider);
+  /* After all kernels were released. Blobs and retained constants stay until it returns. */
   void(EP_CALL* DestroyProvider)(EpProvider* provider);
 
+  /* Claims nodes of `graph`, which with its nodes is valid until the call returns. */
   EpStatus*(EP_CALL* GetCapability)(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink);
 
-  /* Fills kernels[i] from partitions[i]. Whatever was filled is released by the host, also after an error. */
+  /* Fills kernels[i] from partitions[i], `count` of each; kernels are null before. Whatever was filled is released by
+   * the host, also after an error. A partition that can't be compiled after all may be declined through `task`. */
   EpStatus*(EP_CALL* Compile)(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
-                              EpProgress* progress, EpKernel** kernels);
+                              EpTask* task, EpKernel** kernels);
 
   /* Optional, with LoadContext. Called after Compile, which is left out when a session has nothing to compile. */
-  EpStatus*(EP_CALL* GetEpContextNodes)(EpProvider* provider, EpContextSink* sink);
+  EpStatus*(EP_CALL* GetEpContextNodes)(EpProvider* provider, EpContextSink* sink, EpTask* task);
 
-  /* Optional, with GetEpContextNodes. Fills kernels[i] from nodes[i], as Compile does. Blobs outlive the kernels. */
+  /* Optional, with GetEpContextNodes. Fills kernels[i] from nodes[i], as Compile does. Infos and nodes are valid until
+   * the call returns, the blobs' bytes until DestroyProvider does. */
   EpStatus*(EP_CALL* LoadContext)(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
-                                  const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress* progress,
+                                  const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task,
                                   EpKernel** kernels);
 
   void(EP_CALL* ReleaseKernel)(EpKernel* kernel);
@@ -80,8 +103,12 @@ typedef struct EpProviderApi {
   EpStatus*(EP_CALL* CreateState)(EpKernel* kernel, EpKernelState** state);
   void(EP_CALL* ReleaseState)(EpKernel* kernel, EpKernelState* state);
 
-  /* `state`: null without CreateState. Outputs have the kind, element type and static dims that the graph declares. */
+  /* `state`: null without CreateState. Sets every output, with the kind, element type and static dims that the graph
+   * declares; the host checks. */
   EpStatus*(EP_CALL* Execute)(EpKernel* kernel, EpKernelState* state, EpRun* run);
+
+  /* Optional. Says what the host is to know of a kernel; called once for each, after Compile or LoadContext. */
+  EpStatus*(EP_CALL* DescribeKernel)(EpKernel* kernel, EpKernelInfo* info);
 } EpProviderApi;
 
 EP_EXTERN_C_END

@@ -1,7 +1,8 @@
 /* Run: what a kernel sees while it executes.
  *
  * Inputs are given; outputs are allocated through the run, because their shapes may be known only now. Input views
- * and output memory are valid until Execute returns. Functions may be called only inside Execute, from its thread.
+ * and output memory are valid until Execute returns. Functions may be called only inside Execute, from its thread,
+ * where they don't say otherwise. A function that fails sets nothing; the output that it was about may be tried again.
  *
  * Example
  *     EpRunInfo run_info = {sizeof run_info};
@@ -14,6 +15,7 @@
 #define EPIPHYTE_EP_RUN_H_
 
 #include "ep_status.h"
+#include "ep_task.h"
 #include "ep_value.h"
 
 EP_EXTERN_C_BEGIN
@@ -24,8 +26,16 @@ typedef struct EpRunInfo {
   uint32_t struct_size;
   uint32_t input_count;
   uint32_t output_count;
-  uint32_t thread_count; /* how many threads ParallelFor uses at most, this one included; see GetThreadCount */
+  uint32_t thread_count;            /* how many threads ParallelFor uses at most, this one included; see GetThreadCount */
   const EpValueView* const* inputs; /* `input_count`; null entry: an optional input that is absent */
+  const char* tag;                  /* what the application calls this run, for logs and traces; "" if nothing */
+  const EpKeyValue* options;        /* that the application gave this run for this provider; unknown keys are ignored */
+  uint32_t option_count;
+  uint32_t reserved;
+  uint64_t run_id; /* not 0; the same for all kernels of one run, and no other run of the process has it */
+  /* Not 0: inputs and outputs have the addresses and shapes that they had in all earlier runs of this kernel with the
+   * same number, so that recorded commands may be replayed. 0: nothing of the kind is promised. */
+  uint64_t binding;
 } EpRunInfo;
 
 typedef struct EpRunApi {
@@ -35,7 +45,8 @@ typedef struct EpRunApi {
   EpStatus*(EP_CALL* GetInfo)(const EpRun* run, EpRunInfo* info);
 
   /* Makes output `index` a dense tensor and gives its memory, aligned to 64 bytes, uninitialised. For strings use
-   * SetStringOutput. Once per output. */
+   * SetStringOutput. Once per output. FAIL, with the option to raise, when the run would take more memory than it
+   * may. */
   EpStatus*(EP_CALL* AllocateOutput)(EpRun* run, uint32_t index, EpElementType element_type, const int64_t* dims,
                                      uint32_t rank, void** data);
 
@@ -59,7 +70,16 @@ typedef struct EpRunApi {
   /* A reference to the value behind the very view of an input, or of an element of one: passes it on without a copy. */
   EpStatus*(EP_CALL* ShareValue)(EpRun* run, const EpValueView* view, EpValue** value);
   EpStatus*(EP_CALL* SetOutput)(EpRun* run, uint32_t index, EpValue* value);
+  /* Null is allowed. */
   void(EP_CALL* ReleaseValue)(EpValue* value);
+
+  /* Non-zero when the application has cancelled the run: return CANCELED soon. [any thread, while Execute runs] */
+  uint32_t(EP_CALL* IsCancelled)(const EpRun* run);
+
+  /* `listener` is called when the application cancels the run, on the thread that does so and waits for it, at once if
+   * that has happened already; see EpCancelListener. One for each Execute; null takes it away, and waits until it isn't
+   * running. After Execute it is not called any more. */
+  EpStatus*(EP_CALL* SetCancelListener)(EpRun* run, EpCancelListener listener, void* user);
 } EpRunApi;
 
 EP_EXTERN_C_END

@@ -1,4 +1,4 @@
-/* Run limits: how much memory a run may use, and whether the application still wants it.
+/* Run limits: how much memory a run may use.
  *
  * Sessions limit the bytes of one value and of a whole run (session.max_value_bytes, session.max_run_bytes; by default
  * from the machine's memory). Outputs that are made through EpRunApi are checked by the host. A plugin whose kernels
@@ -6,7 +6,7 @@
  * the table below is the extension "ep.run_limits/1" of EpHostInfo::GetExtension, null on hosts that have no limits.
  *
  * Example
- *     const EpRunLimitsApi* limits = (const EpRunLimitsApi*)host->GetExtension(EP_RUN_LIMITS_EXTENSION);
+ *     const EpRunLimitsApi* limits = (const EpRunLimitsApi*)host->GetExtension(host, EP_RUN_LIMITS_EXTENSION);
  *     if (limits != NULL) {
  *       EpStatus* status = limits->TakeMemory(run, bytes);
  *       if (status != NULL) return status;
@@ -31,10 +31,6 @@ typedef struct EpRunLimitsApi {
    * [Execute's thread] */
   EpStatus*(EP_CALL* TakeMemory)(EpRun* run, uint64_t bytes);
   void(EP_CALL* ReturnMemory)(EpRun* run, uint64_t bytes);
-
-  /* Non-zero when the application has cancelled the run: return a status (FAIL) soon, which one doesn't matter.
-   * [any thread, while Execute runs] */
-  uint32_t(EP_CALL* IsCancelled)(const EpRun* run);
 } EpRunLimitsApi;
 
 EP_EXTERN_C_END

@@ -1,7 +1,7 @@
 /* Services: what the host does for plugins so that they need not bring their own.
  *
- * A plugin logs, allocates, runs loops in parallel and reports progress through here, as the application set it up. It
- * may have threads and files of its own where its SDK brings them.
+ * A plugin logs and runs loops in parallel through here, as the application set it up. It may have threads, files and
+ * memory of its own where its SDK brings them.
  */
 #ifndef EPIPHYTE_EP_SERVICES_H_
 #define EPIPHYTE_EP_SERVICES_H_
@@ -10,7 +10,7 @@
 
 EP_EXTERN_C_BEGIN
 
-typedef int32_t EpLogLevel;
+typedef int32_t EpLogLevel; /* one that the host doesn't know is not logged */
 #define EP_LOG_TRACE 0
 #define EP_LOG_DEBUG 1
 #define EP_LOG_INFO 2
@@ -18,13 +18,12 @@ typedef int32_t EpLogLevel;
 #define EP_LOG_ERROR 4
 
 typedef struct EpThreadPool EpThreadPool;
-typedef struct EpProgress EpProgress;
 
 /* One share of a parallel loop: the indices [begin, end). `worker` is below the pool's GetThreadCount, and no two
  * shares of the loop run on the same worker number at once. Must not throw. */
 typedef void(EP_CALL* EpParallelBody)(void* user, uint64_t begin, uint64_t end, uint32_t worker);
 
-/* One member of a gang; see RunGang. */
+/* One member of a gang; see RunGang. Must not throw. */
 typedef void(EP_CALL* EpGangBody)(void* user, uint32_t member, uint32_t size);
 
 typedef struct EpServicesApi {
@@ -33,31 +32,37 @@ typedef struct EpServicesApi {
 
   /* Non-zero when messages of that level are kept; lets a plugin skip formatting. [any thread] */
   uint32_t(EP_CALL* IsLogged)(EpLogLevel level);
-  /* `origin` is the plugin's name; both strings are copied. [any thread] */
+  /* `origin` is the plugin's name, of which 64 bytes are kept, and 4096 of the message; both strings are copied. [any
+   * thread] */
   void(EP_CALL* Log)(EpLogLevel level, const char* origin, const char* message);
 
-  /* Memory from the host, `alignment` a power of two. Null when there is none. [any thread] */
-  void*(EP_CALL* Allocate)(uint64_t size, uint64_t alignment);
-  void(EP_CALL* Free)(void* memory);
-
   /* Runs body over [0, count) in shares of at least `grain` indices on at most the pool's threads, the caller's
-   * included, and returns when all are done. Nested calls run on the calling thread alone. [any thread] */
+   * included, and returns when all are done. Nested calls run on the calling thread alone. A null pool is one of one
+   * thread. [any thread] */
   void(EP_CALL* ParallelFor)(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user);
+<<<<<<< HEAD
   /* How many threads there are, the caller's included; at least 1. The pool starts its threads with the first loop that
    * needs them, or here, and starts fewer than were wanted where there is no room for more: what cuts its work by the
    * number of threads asks here, and only once it has such work. The answer never changes. [any thread] */
   uint32_t(EP_CALL* GetThreadCount)(EpThreadPool* pool);
+=======
+  /* How many threads ParallelFor uses at most, the caller's included; at least 1. [any thread] */
+  uint32_t(EP_CALL* GetThreadCount)(const EpThreadPool* pool);
+>>>>>>> b626b42 (plugin_api: the headers of ABI 0.2, with a contract for each struct and function)
   /* Runs exactly `size` members at the same time, so that they may wait for each other, and returns when all are done.
    * `size` is at most GetThreadCount; with more, as many as that, and each is told so. Waits until that many threads
    * are free. Inside ParallelFor or another gang only size 1 is possible. For libraries written for OpenMP. [any
    * thread] */
   void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
+<<<<<<< HEAD
 
   /* Says how far a long operation is; `text` may be null. Returns non-zero when the user has cancelled: then return
    * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. The application hears one report at a time, so this may wait
    * for one of another thread: hold no lock that the application could need in the meantime, in another session, say.
    * [any thread, until the call that `progress` was given to returns] */
   uint32_t(EP_CALL* ReportProgress)(EpProgress* progress, uint64_t done, uint64_t total, const char* text);
+=======
+>>>>>>> b626b42 (plugin_api: the headers of ABI 0.2, with a contract for each struct and function)
 } EpServicesApi;
 
 EP_EXTERN_C_END

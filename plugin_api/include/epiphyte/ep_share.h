@@ -15,7 +15,7 @@
  * give them to a later session. Any number of sessions, created and destroyed in any order.
  *
  * Example
- *     const EpShareApi* share = (const EpShareApi*)host->GetExtension(EP_SHARE_EXTENSION);
+ *     const EpShareApi* share = (const EpShareApi*)host->GetExtension(host, EP_SHARE_EXTENSION);
  *     void* workspace = NULL;
  *     if (share != NULL && config->share_group != NULL) {
  *       EpStatus* status = share->GetWorkspace(config->share_group, MakeWorkspace, plugin, FreeWorkspace, &workspace);
@@ -36,10 +36,12 @@ typedef struct EpShareInfo {
   uint32_t compiling; /* non-zero: this session's contexts go into the group's payload */
   uint32_t last;      /* with compiling: this session writes the payload */
   uint32_t reserved;
-  const char* name;   /* of the group, "" for the default one; valid as long as the provider */
+  const char* name; /* of the group, "" for the default one; valid as long as the provider */
 } EpShareInfo;
 
+/* Called under the group's lock, while GetWorkspace runs; must not call GetWorkspace itself. */
 typedef EpStatus*(EP_CALL* EpMakeWorkspace)(void* user, void** workspace);
+/* Called when no provider of the group uses the workspace any more. */
 typedef void(EP_CALL* EpFreeWorkspace)(void* workspace);
 
 typedef struct EpShareApi {

@@ -1,7 +1,9 @@
 /* Types: element types, tensor shapes and the nested ONNX types.
  *
- * Element types have the numbers of ONNX's TensorProto.DataType. 4-bit types are packed two to a byte, the first
- * element in the low half; 2-bit types four to a byte.
+ * Element types have the numbers of ONNX's TensorProto.DataType; a plugin claims no node whose types it doesn't know.
+ * Bool is one byte, 0 or 1. Complex numbers are the real part, then the imaginary. 4-bit types are packed two to a
+ * byte, the first element in the low half, and 2-bit types four to a byte, the first in the lowest bits. A tensor of
+ * them takes whole bytes: the unused bits of the last one have no meaning, a writer sets them to 0.
  */
 #ifndef EPIPHYTE_EP_TYPE_H_
 #define EPIPHYTE_EP_TYPE_H_
@@ -39,6 +41,7 @@ typedef int32_t EpElementType;
 #define EP_TYPE_UINT2 25
 #define EP_TYPE_INT2 26
 
+/* An unknown kind is like UNKNOWN: nothing is known of such a value. */
 typedef uint32_t EpTypeKind;
 #define EP_KIND_UNKNOWN 0u
 #define EP_KIND_TENSOR 1u
@@ -47,14 +50,17 @@ typedef uint32_t EpTypeKind;
 #define EP_KIND_OPTIONAL 4u
 #define EP_KIND_MAP 5u
 
+/* No tensor has more dimensions; a rank above it is refused. */
+#define EP_MAX_RANK 64
+
 /* A value's static type. Owned by the graph it came from and valid as long as that. */
 typedef struct EpTypeInfo {
   uint32_t struct_size;
   EpTypeKind kind;
   EpElementType element_type; /* tensor: the element; map: the key; otherwise EP_TYPE_UNDEFINED */
   int32_t rank;               /* tensor: number of dimensions, -1 when unknown */
-  const int64_t* dims;        /* `rank` entries, -1 where the size is not known before the run */
-  const char* const* dim_names; /* `rank` entries or null; an entry is null where the dimension has no symbol */
+  const int64_t* dims;        /* `rank` entries, -1 where the size is not known before the run; may be null at rank 0 */
+  const char* const* dim_names;     /* `rank` entries or null; an entry is null where the dimension has no symbol */
   const struct EpTypeInfo* element; /* sequence, optional: the element's type; map: the value's type; else null */
 } EpTypeInfo;
 
