@@ -45,17 +45,19 @@ void EpCapabilitySink::Warn(std::string text) {
   }
 }
 
-EpStatus* EpCapabilitySink::Add(const EpNode* const* nodes, uint64_t count, const char* name, bool as_group) {
-  if (count == 0) return nullptr;
-  if (nodes == nullptr || count > graph.node_count()) {
-    Warn(fmt::format("a claim of {} nodes on a graph of {}", nodes == nullptr ? 0 : count, graph.node_count()));
-    return epiphyte::core::MakeStatus(StatusCode::kInvalidArgument,
-                                      "more nodes were claimed than the graph has, or a null array");
+void EpCapabilitySink::Add(const EpClaim& claim) {
+  if (claim.node_count == 0) return;
+  if (claim.nodes == nullptr || claim.node_count > graph.node_count()) {
+    Warn(fmt::format("a claim of {} nodes on a graph of {}", claim.nodes == nullptr ? 0 : claim.node_count,
+                     graph.node_count()));
+    epiphyte::core::Fail(StatusCode::kInvalidArgument, "more nodes were claimed than the graph has, or a null array");
   }
+  const bool as_group = (claim.flags & (EP_CLAIM_TOGETHER | EP_CLAIM_EXACT)) != 0;
+  const std::string name = epiphyte::core::CleanText(claim.name, 128);
   std::vector<Node*> unit;
   uint64_t first_dropped = dropped_;
-  for (uint64_t i = 0; i < count; ++i) {
-    Node* node = Find(nodes[i]);
+  for (uint64_t i = 0; i < claim.node_count; ++i) {
+    Node* node = Find(claim.nodes[i]);
     if (node == nullptr) {
       Warn("a claim on a node that is not of this graph was dropped");
     } else if (node->provider != epiphyte::core::kUnplaced) {
@@ -63,67 +65,85 @@ EpStatus* EpCapabilitySink::Add(const EpNode* const* nodes, uint64_t count, cons
     } else if (claimed_[node->id()]) {
       Warn(fmt::format("node '{}' ({}) was claimed twice", node->name(), node->op_type()));
     } else {
-      if (!as_group) capability.units.push_back({node});
       unit.push_back(node);
       claimed_[node->id()] = true;
     }
   }
-  if (!as_group) return nullptr;
-  std::string_view reason = dropped_ != first_dropped ? "one of its nodes can't be claimed"
-                            : epiphyte::core::IsConvex(graph, unit)
-                                ? ""
-                                : "a path leaves it and comes back (it is not convex)";
-  if (!reason.empty()) {
-    Warn(fmt::format("group '{}' of {} nodes was dropped: {}", epiphyte::core::CleanText(name, 128), count, reason));
-    for (Node* node : unit) claimed_[node->id()] = false;
-    return nullptr;
+  const size_t first = capability.units.size();
+  if (as_group) {
+    std::string_view reason = dropped_ != first_dropped ? "one of its nodes can't be claimed"
+                              : epiphyte::core::IsConvex(graph, unit)
+                                  ? ""
+                                  : "a path leaves it and comes back (it is not convex)";
+    if (!reason.empty()) {
+      Warn(fmt::format("group '{}' of {} nodes was dropped: {}", name, claim.node_count, reason));
+      for (Node* node : unit) claimed_[node->id()] = false;
+      return;
+    }
+    capability.units.push_back(std::move(unit));
+  } else {
+    for (Node* node : unit) capability.units.push_back({node});
   }
-  capability.units.push_back(std::move(unit));
-  return nullptr;
+  const bool exact = (claim.flags & EP_CLAIM_EXACT) != 0;
+  if (first == capability.units.size() || (!exact && name.empty() && claim.memory_bytes == 0)) return;
+  // What was said of several single nodes is said of the first.
+  capability.notes[first] = {exact, name, claim.memory_bytes};
 }
 
-EpStatus* EpCapabilitySink::Decline(const EpNode* handle, const char* reason) {
+void EpCapabilitySink::Decline(const EpNode* handle, const char* reason) {
   Node* node = Find(handle);
   if (node == nullptr) {
     Warn("a decline of a node that is not of this graph was dropped");
-    return nullptr;
+    return;
   }
   capability.declined.emplace_back(node, epiphyte::core::CleanText(reason, 512));
-  return nullptr;
 }
 
 namespace epiphyte::core {
 namespace {
 
-// Runs `claim` on the sink behind a handle.
-template <typename Claim>
-EpStatus* OnOpenSink(const EpCapabilitySink* handle, Claim claim) {
-  EpCapabilitySink* sink = OpenCall<EpCapabilitySink>::Find(handle);
-  if (sink == nullptr) {
-    return MakeStatus(
-        StatusCode::kInvalidArgument,
-        "a capability sink was used outside of the GetCapability call that it was given to, or on another "
-        "thread");
-  }
-  EpStatus* refused = nullptr;
-  EpStatus* failed = Guard([&] { refused = claim(*sink); });
-  return failed != nullptr ? failed : refused;
+// Runs `action` on the sink behind a handle.
+template <typename Action>
+EpStatus* OnOpenSink(const EpCapabilitySink* handle, Action action) {
+  return Guard([&] {
+    EpCapabilitySink* sink = OpenCall<EpCapabilitySink>::Find(handle);
+    if (sink == nullptr) {
+      Fail(StatusCode::kInvalidArgument,
+           "a capability sink was used outside of the GetCapability call that it was given to, or on another thread");
+    }
+    action(*sink);
+  });
 }
 
 EpStatus* EP_CALL SupportNodes(EpCapabilitySink* handle, const EpNode* const* nodes, uint64_t count) {
-  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { return sink.Add(nodes, count, nullptr, false); });
+  return OnOpenSink(handle, [&](EpCapabilitySink& sink) {
+    EpClaim claim = {};
+    claim.struct_size = sizeof claim;
+    claim.nodes = nodes;
+    claim.node_count = count;
+    sink.Add(claim);
+  });
 }
 
-EpStatus* EP_CALL SupportGroup(EpCapabilitySink* handle, const EpNode* const* nodes, uint64_t count, const char* name) {
-  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { return sink.Add(nodes, count, name, true); });
+EpStatus* EP_CALL Claim(EpCapabilitySink* handle, const EpClaim* claim) {
+  return OnOpenSink(handle, [&](EpCapabilitySink& sink) {
+    if (claim == nullptr) Fail(StatusCode::kInvalidArgument, "a null claim was made");
+    RequireAbi(*claim);
+    sink.Add(*claim);
+  });
+}
+
+EpStatus* EP_CALL SetGrouping(EpCapabilitySink* handle, uint32_t flags) {
+  return OnOpenSink(
+      handle, [&](EpCapabilitySink& sink) { sink.capability.only_connected = (flags & EP_GROUPING_CONNECTED) != 0; });
 }
 
 EpStatus* EP_CALL DeclineNode(EpCapabilitySink* handle, const EpNode* node, const char* reason) {
-  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { return sink.Decline(node, reason); });
+  return OnOpenSink(handle, [&](EpCapabilitySink& sink) { sink.Decline(node, reason); });
 }
 
 }  // namespace
 
-const EpCapabilityApi kCapabilityApi = {sizeof(EpCapabilityApi), 0, SupportNodes, SupportGroup, DeclineNode};
+const EpCapabilityApi kCapabilityApi = {sizeof(EpCapabilityApi), 0, SupportNodes, Claim, SetGrouping, DeclineNode};
 
 }  // namespace epiphyte::core

@@ -17,10 +17,12 @@ ContextCheck NoAnswer(const LoadedPlugin& plugin, std::string_view what) {
 
 }  // namespace
 
-ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& header) {
+ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& header, const ContextPlace& place) {
   if (plugin.descriptor->CheckContext == nullptr) {
     return {ContextVerdict::kNotApplicable, fmt::format("provider '{}' doesn't check contexts", plugin.name)};
   }
+  const std::vector<EpKeyValue> options = KeyValues(place.options);
+  const std::vector<EpKeyValue> extras = KeyValues(header.extras);
   EpContextHeader abi_header = {};
   abi_header.struct_size = sizeof(abi_header);
   abi_header.source = header.source.c_str();
@@ -28,6 +30,12 @@ ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& heade
   abi_header.hardware_architecture = header.hardware_architecture.c_str();
   abi_header.notes = header.notes.c_str();
   abi_header.compatibility_info = header.compatibility_info.c_str();
+  abi_header.devices = place.devices.data();
+  abi_header.device_count = static_cast<uint32_t>(place.devices.size());
+  abi_header.options = options.data();
+  abi_header.option_count = static_cast<uint32_t>(options.size());
+  abi_header.attributes = extras.data();
+  abi_header.attribute_count = static_cast<uint32_t>(extras.size());
   abi_header.blob = header.blob.data;
   abi_header.blob_size = header.blob.data == nullptr ? 0 : header.blob.size;
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "core/abi/provider.h"
 #include "core/registry/catalog.h"
@@ -17,13 +19,19 @@ struct ContextHeader : ContextAttributes {
   ContextBlob blob;                // may be empty: metadata alone
 };
 
+// Where a context is to run; without a session, nowhere in particular.
+struct ContextPlace {
+  std::vector<uint32_t> devices;
+  std::map<std::string, std::string> options;
+};
+
 struct ContextCheck {
   ContextVerdict verdict = ContextVerdict::kNotApplicable;
   std::string reason;  // one line; empty for kOptimal if the plugin gave none
 };
 
 // A plugin without CheckContext, and one that fails to answer, give kNotApplicable with the reason.
-ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& header);
+ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& header, const ContextPlace& place = {});
 
 // "optimal", "prefer recompilation", "unsupported", "not applicable"
 const char* ContextVerdictName(ContextVerdict verdict);

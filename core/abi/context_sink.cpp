@@ -1,6 +1,7 @@
 // The context table: what a provider says after Compile about the contexts it made.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include "core/abi/handles.h"
@@ -47,14 +48,12 @@ EpStatus* EP_CALL GetSinkInfo(const EpContextSink* handle, EpContextSinkInfo* in
   return Guard([&] {
     if (info == nullptr) NullArgument();
     EpContextSink& sink = SinkOf(handle);
-    if (!EP_HAS_FIELD(info, EpContextSinkInfo, partition_names)) {
-      Fail(StatusCode::kInvalidArgument,
-           "EpContextSinkInfo::struct_size is smaller than in ABI 0.1; set it to sizeof(EpContextSinkInfo)");
-    }
-    info->embed = sink.embed ? 1 : 0;
-    info->node_name_prefix = sink.prefix.c_str();
-    info->partition_count = sink.partition_names.size();
-    info->partition_names = sink.partition_names.data();
+    EpContextSinkInfo full{};
+    full.embed = sink.embed ? 1 : 0;
+    full.node_name_prefix = sink.prefix.c_str();
+    full.partition_count = sink.partition_names.size();
+    full.partition_names = sink.partition_names.data();
+    FillAbi(full, info);
   });
 }
 
@@ -104,14 +103,45 @@ EpStatus* EP_CALL EndPayload(EpContextWriter* writer) {
   });
 }
 
+bool IsAttributeName(std::string_view name) {
+  constexpr std::string_view kOthers = "_.-";
+  const auto is_plain = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kOthers.find(c) != std::string_view::npos;
+  };
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), is_plain);
+}
+
+ContextExtras ReadExtras(const EpContextNodeDesc& node) {
+  constexpr uint32_t kMost = 256;
+  if (node.attribute_count > kMost || (node.attributes == nullptr && node.attribute_count != 0)) {
+    Fail(StatusCode::kInvalidArgument, "an EPContext node has {} further attributes{}; at most {} are possible",
+         node.attribute_count, node.attributes == nullptr ? " at null" : "", kMost);
+  }
+  ContextExtras extras;
+  for (uint32_t i = 0; i < node.attribute_count; ++i) {
+    const EpKeyValue& attribute = node.attributes[i];
+    if (attribute.key == nullptr || attribute.value == nullptr) NullArgument();
+    const std::string name(attribute.key, strnlen(attribute.key, 129));
+    if (!IsAttributeName(name) || name.starts_with("ep_") || IsContextAttribute(name)) {
+      Fail(StatusCode::kInvalidArgument,
+           "an EPContext node has the further attribute '{}'; expected letters, digits, '_', '.' or '-', no name that "
+           "the operator has and none that begins with 'ep_'",
+           CleanText(attribute.key, 128));
+    }
+    if (std::any_of(extras.begin(), extras.end(), [&](const auto& other) { return other.first == name; })) {
+      Fail(StatusCode::kInvalidArgument, "an EPContext node has the further attribute '{}' twice", name);
+    }
+    extras.emplace_back(name, CleanText(attribute.value, kMaxText));
+  }
+  return extras;
+}
+
 EpStatus* EP_CALL AddNode(EpContextSink* handle, const EpContextNodeDesc* node) {
   return Guard([&] {
     if (node == nullptr) NullArgument();
     EpContextSink& sink = SinkOf(handle);
-    if (!EP_HAS_FIELD(node, EpContextNodeDesc, max_size)) {
-      Fail(StatusCode::kEpFail,
-           "EpContextNodeDesc::struct_size is smaller than in ABI 0.1; set it to sizeof(EpContextNodeDesc)");
-    }
+    RequireAbi(*node);
     ContextNode added;
     added.partition = node->partition;
     added.main_context = node->main_context;
@@ -119,6 +149,9 @@ EpStatus* EP_CALL AddNode(EpContextSink* handle, const EpContextNodeDesc* node) 
     if (node->partition >= sink.partition_names.size()) {
       Fail(StatusCode::kEpFail, "an EPContext node names partition {}, but there are {}", node->partition,
            sink.partition_names.size());
+    }
+    if (sink.partition_names[node->partition] == nullptr) {
+      Fail(StatusCode::kEpFail, "an EPContext node names partition {}, which Compile declined", node->partition);
     }
     for (const ContextNode& other : sink.result.nodes) {
       if (other.partition == node->partition) {
@@ -150,6 +183,7 @@ EpStatus* EP_CALL AddNode(EpContextSink* handle, const EpContextNodeDesc* node) 
     added.ep_sdk_version = CleanText(node->ep_sdk_version, kMaxText);
     added.hardware_architecture = CleanText(node->hardware_architecture, kMaxText);
     added.notes = CleanText(node->notes, kMaxText);
+    added.extras = ReadExtras(*node);
     sink.result.nodes.push_back(std::move(added));
   });
 }

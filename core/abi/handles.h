@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,8 @@
 #include "core/abi/run_values.h"
 #include "core/abi/share_workspaces.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/graph/abi_fill.h"
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
@@ -24,9 +28,9 @@
 struct EpCapabilitySink {
   explicit EpCapabilitySink(epiphyte::core::Graph& graph);
 
-  // Null, or why the whole call is refused.
-  EpStatus* Add(const EpNode* const* nodes, uint64_t count, const char* name, bool as_group);
-  EpStatus* Decline(const EpNode* node, const char* reason);
+  // Throws INVALID_ARGUMENT when the whole claim is refused.
+  void Add(const EpClaim& claim);
+  void Decline(const EpNode* node, const char* reason);
   // What the plugin gets.
   EpCapabilitySink* handle() const { return open_.handle(); }
 
@@ -69,6 +73,23 @@ struct EpContextSink {
   epiphyte::core::OpenCall<EpContextSink> open{this};
 };
 
+namespace epiphyte::core {
+
+// What a kernel asked for in case that its run is cancelled.
+struct CancelCall {
+  EpCancelListener listener;
+  void* user;
+  void operator()() const noexcept {
+    try {
+      listener(user);
+    } catch (...) {
+      Log(LogLevel::kError, "abi", "a cancel listener let an exception escape; it was dropped");
+    }
+  }
+};
+
+}  // namespace epiphyte::core
+
 // One Execute. Lives on the stack of Kernel::Execute.
 struct EpRun {
   std::span<epiphyte::core::Value* const> inputs;
@@ -77,6 +98,7 @@ struct EpRun {
   epiphyte::core::RunState* state = nullptr;  // null: no limits
   uint64_t taken = 0;                         // of the state's memory, by the kernel itself
   epiphyte::core::RunValues values{inputs};
+  std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;
 };
 
 // How one provider takes part in a share group. Lives as long as the provider.
@@ -88,9 +110,17 @@ struct EpShareGroup {
 };
 
 struct EpThreadPool;
-struct EpProgress;
 
 namespace epiphyte::core {
+
+// Keys and values that the ABI views; valid as long as `pairs`.
+template <typename Pairs>
+std::vector<EpKeyValue> KeyValues(const Pairs& pairs) {
+  std::vector<EpKeyValue> viewed;
+  viewed.reserve(pairs.size());
+  for (const auto& [key, value] : pairs) viewed.push_back({key.c_str(), value.c_str()});
+  return viewed;
+}
 
 inline EpThreadPool* ToAbi(ThreadPool* pool) { return reinterpret_cast<EpThreadPool*>(pool); }
 inline ThreadPool* FromAbi(EpThreadPool* pool) { return reinterpret_cast<ThreadPool*>(pool); }
@@ -102,6 +132,7 @@ extern const EpStatusApi kStatusApi;
 extern const EpServicesApi kServicesApi;
 extern const EpGraphApi kGraphApi;
 extern const EpCapabilityApi kCapabilityApi;
+extern const EpTaskApi kTaskApi;
 extern const EpContextApi kContextApi;
 extern const EpRunApi kRunApi;
 extern const EpShareApi kShareApi;

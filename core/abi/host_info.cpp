@@ -1,5 +1,4 @@
 // EpHostInfo and the tables over base/ and graph/.
-#include <cstdlib>
 #include <cstring>
 
 #include "core/abi/handles.h"
@@ -24,15 +23,6 @@ void EP_CALL LogText(EpLogLevel level, const char* origin, const char* message) 
   }
 }
 
-void* EP_CALL Allocate(uint64_t size, uint64_t alignment) {
-  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || size > SIZE_MAX - alignment) return nullptr;
-  if (alignment < sizeof(void*)) alignment = sizeof(void*);
-  void* memory = nullptr;
-  return posix_memalign(&memory, alignment, size == 0 ? 1 : size) == 0 ? memory : nullptr;
-}
-
-void EP_CALL Free(void* memory) { std::free(memory); }
-
 void EP_CALL ParallelFor(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user) {
   if (body == nullptr || count == 0) return;
   if (pool == nullptr) {
@@ -51,16 +41,6 @@ void EP_CALL RunGang(EpThreadPool* pool, uint32_t size, EpGangBody body, void* u
     return;
   }
   FromAbi(pool)->RunGang(size, body, user);
-}
-
-uint32_t EP_CALL ReportProgress(EpProgress* progress, uint64_t done, uint64_t total, const char* text) {
-  if (progress == nullptr) return 0;
-  try {
-    const auto& report = *reinterpret_cast<const ProgressFunction*>(progress);
-    return report && report(done, total, CleanText(text, 256)) ? 1 : 0;
-  } catch (...) {
-    return 0;
-  }
 }
 
 // --- graph
@@ -94,8 +74,8 @@ const EpAttribute* EP_CALL FindAttribute(const EpNode* node, const char* name) {
   return ToAbi(FromAbi(node)->FindAttribute(name));
 }
 
-const void* EP_CALL GetExtension(const char* id) {
-  if (id == nullptr) return nullptr;
+const void* EP_CALL GetExtension(const EpHostInfo* host, const char* id) {
+  if (host != HostInfo() || id == nullptr) return nullptr;
   if (std::strcmp(id, EP_SHARE_EXTENSION) == 0) return &kShareApi;
   if (std::strcmp(id, EP_RUN_LIMITS_EXTENSION) == 0) return &kRunLimitsApi;
   return nullptr;
@@ -103,16 +83,16 @@ const void* EP_CALL GetExtension(const char* id) {
 
 }  // namespace
 
-const EpServicesApi kServicesApi = {sizeof(EpServicesApi), 0,       IsLogEnabled,  LogText, Allocate, Free, ParallelFor,
-                                    GetThreadCount,        RunGang, ReportProgress};
+const EpServicesApi kServicesApi = {sizeof(EpServicesApi), 0,      IsLogEnabled, LogText, ParallelFor,
+                                    GetThreadCount,        RunGang};
 
 const EpGraphApi kGraphApi = {sizeof(EpGraphApi), 0, GetGraphInfo, GetNodeInfo, GetValueDefInfo, GetAttributeInfo,
                               FindAttribute};
 
 const EpHostInfo* HostInfo() {
-  static const EpHostInfo kInfo = {sizeof(EpHostInfo), EP_ABI_VERSION, EP_ABI_VERSION, 0,          "epiphyte",
-                                   EPIPHYTE_VERSION,   &kStatusApi,    &kServicesApi,  &kGraphApi, &kCapabilityApi,
-                                   &kContextApi,       &kRunApi,       GetExtension};
+  static const EpHostInfo kInfo = {sizeof(EpHostInfo), EP_ABI_VERSION, EP_ABI_VERSION, 0,           "epiphyte",
+                                   EPIPHYTE_VERSION,   &kStatusApi,    &kServicesApi,  &kGraphApi,  &kCapabilityApi,
+                                   &kTaskApi,          &kContextApi,   &kRunApi,       GetExtension};
   return &kInfo;
 }
 

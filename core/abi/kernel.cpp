@@ -15,6 +15,13 @@ Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::str
   has_states_ = api.CreateState != nullptr;
   thread_pool_ = provider_->thread_pool_;
   for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
+  if (api.DescribeKernel == nullptr) return;
+  EpKernelInfo info{};
+  info.struct_size = sizeof info;
+  CallPlugin(provider_->name(), "DescribeKernel", [&] { return api.DescribeKernel(kernel_, &info); });
+  if (EP_HAS_FIELD(&info, EpKernelInfo, flags) && (info.flags & EP_KERNEL_EXCLUSIVE) != 0) {
+    exclusive_ = &provider_->exclusive_;
+  }
 }
 
 Kernel::~Kernel() {
@@ -72,6 +79,9 @@ void Kernel::GiveState(EpKernelState* state) {
 
 void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* state_of_run) {
   for (ValuePtr& output : outputs) output = nullptr;
+  std::unique_lock<std::mutex> turn;
+  if (exclusive_ != nullptr) [[unlikely]]
+    turn = std::unique_lock<std::mutex>(*exclusive_);
   EpKernelState* state = has_states_ ? TakeState() : nullptr;
   // Not how many there are: asking that starts them, and this kernel may need none.
   EpRun run{inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run};
@@ -89,6 +99,8 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
          "provider '{}': Execute of '{}' let an exception escape; report this to the plugin's vendor",
          provider_->name(), name_);
   }
+  if (run.on_cancel) [[unlikely]]
+    run.on_cancel.reset();
   if (state != nullptr) GiveState(state);
   if (run.taken != 0) state_of_run->Give(run.taken);
   if (status != nullptr) ThrowIfFailed(status, fmt::format("provider '{}', partition '{}'", provider_->name(), name_));

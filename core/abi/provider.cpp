@@ -9,8 +9,24 @@
 namespace epiphyte::core {
 namespace {
 
-EpProgress* ToAbi(const ProgressFunction& progress) {
-  return progress ? reinterpret_cast<EpProgress*>(const_cast<ProgressFunction*>(&progress)) : nullptr;
+void CheckDevices(const LoadedPlugin& plugin, const std::vector<uint32_t>& devices) {
+  for (const uint32_t device : devices) {
+    if (device >= std::max<size_t>(1, plugin.devices.size())) {
+      const size_t count = plugin.devices.size();
+      FailHinting(
+          Hint::kProbePlugins, StatusCode::kInvalidArgument,
+          "provider '{}': device {} was asked for, but {}, and counting begins at 0; the catalog of plugins lists them",
+          plugin.name, device, count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
+    }
+    if (std::count(devices.begin(), devices.end(), device) > 1) {
+      Fail(StatusCode::kInvalidArgument, "provider '{}': device {} was asked for twice; name each once", plugin.name,
+           device);
+    }
+    if (device < plugin.devices.size() && plugin.devices[device].lost) {
+      Fail(StatusCode::kDeviceReset, "provider '{}': device '{}' is lost; restart the program, or use another device",
+           plugin.name, plugin.devices[device].name);
+    }
+  }
 }
 
 }  // namespace
@@ -21,23 +37,15 @@ std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const Pro
 
 Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
     : plugin_(plugin), thread_pool_(config.thread_pool), progress_(config.progress) {
-  if (config.device >= std::max<size_t>(1, plugin.devices.size())) {
-    const size_t count = plugin.devices.size();
-    FailHinting(
-        Hint::kProbePlugins, StatusCode::kInvalidArgument,
-        "provider '{}': device {} was asked for, but {}, and counting begins at 0; the catalog of plugins lists "
-        "them",
-        plugin.name, config.device,
-        count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
-  }
-  std::vector<EpKeyValue> options;
-  for (const auto& [key, value] : config.options) options.push_back({key.c_str(), value.c_str()});
+  CheckDevices(plugin, config.devices);
+  const std::vector<EpKeyValue> options = KeyValues(config.options);
   EpProviderConfig abi_config = {};
   abi_config.struct_size = sizeof(abi_config);
   abi_config.option_count = static_cast<uint32_t>(options.size());
   abi_config.options = options.data();
-  abi_config.thread_pool = core::ToAbi(config.thread_pool);
-  abi_config.device = config.device;
+  abi_config.thread_pool = ToAbi(config.thread_pool);
+  abi_config.devices = config.devices.data();
+  abi_config.device_count = static_cast<uint32_t>(config.devices.size());
   abi_config.context_enabled = config.context_enabled ? 1 : 0;
   if (config.share.workspaces) {
     share_group_ = std::make_unique<EpShareGroup>(
@@ -65,9 +73,8 @@ bool Provider::DefersPayload() const { return share_group_ && share_group_->comp
 
 Capability Provider::GetCapability(Graph& graph) {
   EpCapabilitySink sink(graph);
-  CallPlugin(name(), "GetCapability", [&] {
-    return plugin_.descriptor->provider->GetCapability(provider_, core::ToAbi(&graph), sink.handle());
-  });
+  CallPlugin(name(), "GetCapability",
+             [&] { return plugin_.descriptor->provider->GetCapability(provider_, ToAbi(&graph), sink.handle()); });
   for (std::string& warning : sink.capability.warnings) warning = fmt::format("provider '{}': {}", name(), warning);
   return std::move(sink.capability);
 }
@@ -76,7 +83,8 @@ Capability Provider::GetCapability(Graph& graph) {
 std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
                                                             const std::vector<std::string>& names,
                                                             std::vector<std::vector<TypePtr>> output_types,
-                                                            std::exception_ptr failure) {
+                                                            std::exception_ptr failure, const Task* task) {
+  const auto is_declined = [&](size_t i) { return task != nullptr && task->declined(i) != nullptr; };
   std::vector<KernelHandle> handles;
   try {
     handles.resize(made.size());
@@ -88,7 +96,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
   for (size_t i = 0; i < made.size(); ++i) {
     try {
       KernelHandle handle(plugin_, made[i]);
-      if (!handle) refused = i;
+      if (is_declined(i) ? made[i] != nullptr : !handle) refused = i;
       if (i < handles.size()) handles[i] = std::move(handle);
     } catch (...) {
       // Released, so that nobody knows it any more should it come again.
@@ -97,6 +105,10 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
     }
   }
   if (failure) std::rethrow_exception(failure);
+  if (refused && is_declined(*refused)) {
+    Fail(StatusCode::kEpFail, "provider '{}': {} declined partition '{}' and gave a kernel for it", name(), function,
+         names[*refused]);
+  }
   if (refused && made[*refused] == nullptr) {
     Fail(StatusCode::kEpFail, "provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
          names[*refused], *refused + 1, made.size());
@@ -110,13 +122,17 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
   }
   std::vector<std::unique_ptr<Kernel>> kernels;
   for (size_t i = 0; i < made.size(); ++i) {
+    if (!handles[i]) {
+      kernels.push_back(nullptr);
+      continue;
+    }
     kernels.push_back(
         std::make_unique<Kernel>(shared_from_this(), std::move(handles[i]), names[i], std::move(output_types[i])));
   }
   return kernels;
 }
 
-std::vector<std::unique_ptr<Kernel>> Provider::Compile(std::span<const Partition* const> partitions) {
+CompiledPartitions Provider::Compile(std::span<const Partition* const> partitions) {
   std::vector<EpPartitionInfo> infos(partitions.size());
   std::vector<const EpPartitionInfo*> pointers;
   std::vector<std::string> names;
@@ -126,23 +142,34 @@ std::vector<std::unique_ptr<Kernel>> Provider::Compile(std::span<const Partition
     infos[i].struct_size = sizeof(EpPartitionInfo);
     infos[i].index = static_cast<uint32_t>(partition_names_.size());
     infos[i].name = partition.name.c_str();
-    infos[i].graph = core::ToAbi(partition.graph.get());
+    infos[i].graph = ToAbi(partition.graph.get());
     pointers.push_back(&infos[i]);
     names.push_back(partition.name);
     partition_names_.push_back(partition.name);
+    declined_.push_back(false);
     for (const ValueDef* output : partition.graph->outputs()) output_types[i].push_back(output->type());
   }
+  const size_t first = partition_names_.size() - partitions.size();
   std::vector<EpKernel*> made(partitions.size(), nullptr);
   std::exception_ptr failure;
+  Task task(progress_, partitions.size());
   try {
     CallPlugin(name(), "Compile", [&] {
-      return plugin_.descriptor->provider->Compile(provider_, pointers.data(), pointers.size(), ToAbi(progress_),
+      return plugin_.descriptor->provider->Compile(provider_, pointers.data(), pointers.size(), task.handle(),
                                                    made.data());
     });
   } catch (...) {
     failure = std::current_exception();
   }
-  return AdoptKernels("Compile", std::move(made), names, std::move(output_types), failure);
+  task.End();
+  CompiledPartitions compiled;
+  compiled.kernels = AdoptKernels("Compile", std::move(made), names, std::move(output_types), failure, &task);
+  for (size_t i = 0; i < partitions.size(); ++i) {
+    const std::string* reason = task.declined(i);
+    compiled.declined.push_back(reason == nullptr ? "" : *reason);
+    declined_[first + i] = reason != nullptr;
+  }
+  return compiled;
 }
 
 ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool embed,
@@ -151,12 +178,18 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
   sink.prefix = node_name_prefix;
   sink.embed = embed;
   sink.defers_payload = DefersPayload();
-  for (const std::string& partition : partition_names_) sink.partition_names.push_back(partition.c_str());
+  for (size_t i = 0; i < partition_names_.size(); ++i) {
+    sink.partition_names.push_back(declined_[i] ? nullptr : partition_names_[i].c_str());
+  }
   sink.sources = plugin_.sources;
   sink.new_writer = new_writer;
-  CallPlugin(name(), "GetEpContextNodes",
-             [&] { return plugin_.descriptor->provider->GetEpContextNodes(provider_, sink.open.handle()); });
-  std::vector<bool> covered(partition_names_.size(), false);
+  {
+    const Task task(progress_);
+    CallPlugin(name(), "GetEpContextNodes", [&] {
+      return plugin_.descriptor->provider->GetEpContextNodes(provider_, sink.open.handle(), task.handle());
+    });
+  }
+  std::vector<bool> covered = declined_;
   bool has_primary = sink.result.nodes.empty();
   for (const ContextNode& node : sink.result.nodes) {
     covered[node.partition] = true;
@@ -179,6 +212,10 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
          "the graphs of all sessions",
          name(), share_group_->workspaces->name());
   }
+  // What was declined counts no more.
+  std::vector<uint32_t> place(partition_names_.size());
+  for (size_t i = 0, next = 0; i < place.size(); ++i) place[i] = static_cast<uint32_t>(declined_[i] ? next : next++);
+  for (ContextNode& node : sink.result.nodes) node.partition = place[node.partition];
   return std::move(sink.result);
 }
 
@@ -196,19 +233,24 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   std::vector<const EpContextBlob*> blob_pointers;
   std::vector<std::string> names;
   std::vector<std::vector<TypePtr>> output_types;
+  std::vector<std::vector<EpKeyValue>> extras(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     const ContextNodeToLoad& node = nodes[i];
-    infos[i] = {sizeof(EpContextNodeInfo),
-                node.blob,
-                node.main_context,
-                core::ToAbi(node.node),
-                node.source.c_str(),
-                node.partition_name.c_str(),
-                node.ep_sdk_version.c_str(),
-                node.hardware_architecture.c_str(),
-                node.notes.c_str(),
-                node.onnx_model_filename.c_str(),
-                node.max_size};
+    extras[i] = KeyValues(node.extras);
+    EpContextNodeInfo& info = infos[i];
+    info.struct_size = sizeof(EpContextNodeInfo);
+    info.blob = node.blob;
+    info.node = ToAbi(node.node);
+    info.source = node.source.c_str();
+    info.partition_name = node.partition_name.c_str();
+    info.ep_sdk_version = node.ep_sdk_version.c_str();
+    info.hardware_architecture = node.hardware_architecture.c_str();
+    info.notes = node.notes.c_str();
+    info.onnx_model_filename = node.onnx_model_filename.c_str();
+    info.attributes = extras[i].data();
+    info.attribute_count = static_cast<uint32_t>(extras[i].size());
+    info.main_context = node.main_context;
+    info.max_size = node.max_size;
     info_pointers.push_back(&infos[i]);
     names.push_back(node.partition_name.empty() ? node.node->name() : node.partition_name);
     output_types.push_back(node.output_types);
@@ -220,15 +262,16 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   std::vector<EpKernel*> made(nodes.size(), nullptr);
   std::exception_ptr failure;
   try {
+    const Task task(progress_);
     CallPlugin(name(), "LoadContext", [&] {
       return plugin_.descriptor->provider->LoadContext(provider_, info_pointers.data(), info_pointers.size(),
-                                                       blob_pointers.data(), blob_pointers.size(), ToAbi(progress_),
+                                                       blob_pointers.data(), blob_pointers.size(), task.handle(),
                                                        made.data());
     });
   } catch (...) {
     failure = std::current_exception();
   }
-  return AdoptKernels("LoadContext", std::move(made), names, std::move(output_types), failure);
+  return AdoptKernels("LoadContext", std::move(made), names, std::move(output_types), failure, nullptr);
 }
 
 }  // namespace epiphyte::core

@@ -18,6 +18,7 @@
 #include "core/abi/kernel_handle.h"
 #include "core/abi/output_check.h"
 #include "core/abi/share_workspaces.h"
+#include "core/abi/task.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/context_node.h"
 #include "core/graph/graph.h"
@@ -29,9 +30,6 @@ namespace epiphyte::core {
 
 class Provider;
 class RunState;
-
-// Called while a provider compiles or loads, on any thread; returns true to cancel. `text` may be empty.
-using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const std::string& text)>;
 
 // A compiled partition. Execute is thread-safe. Released before its provider.
 class Kernel {
@@ -60,6 +58,7 @@ class Kernel {
   std::vector<DeclaredOutput> declared_outputs_;
   EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
   bool has_states_ = false;
+  std::mutex* exclusive_ = nullptr;  // the provider's, when one Execute of it may run at a time
   const ThreadPool* thread_pool_ = nullptr;
   std::mutex states_mutex_;
   std::vector<EpKernelState*> free_states_;  // has room for all
@@ -96,10 +95,16 @@ struct ContextNodeToLoad : ContextAttributes {
 struct ProviderConfig {
   std::map<std::string, std::string> options;
   ThreadPool* thread_pool = nullptr;  // outlives the provider
-  uint32_t device = 0;
+  std::vector<uint32_t> devices = {0};  // of the plugin's, each once; the first is the main one
   bool context_enabled = false;
   ProgressFunction progress;  // may be empty
   ShareMembership share;
+};
+
+// What came of the partitions that were given to Compile, one entry for each in both.
+struct CompiledPartitions {
+  std::vector<std::unique_ptr<Kernel>> kernels;  // null: the provider gave the partition back
+  std::vector<std::string> declined;             // with this reason
 };
 
 class Provider : public std::enable_shared_from_this<Provider> {
@@ -117,10 +122,11 @@ class Provider : public std::enable_shared_from_this<Provider> {
 
   // Asks about `graph` (finalized). Malformed claims are dropped with a warning in the result.
   Capability GetCapability(Graph& graph);
-  // partitions[i]->graph is finalized. One kernel each.
-  std::vector<std::unique_ptr<Kernel>> Compile(std::span<const Partition* const> partitions);
-  // `new_writer` is called for each payload the plugin begins. The last session of a compiling share group gives at
-  // least one payload, also when it has no partition of this provider and so no node.
+  // partitions[i]->graph is finalized.
+  CompiledPartitions Compile(std::span<const Partition* const> partitions);
+  // ContextNode::partition counts those that were compiled. `new_writer` is called for each payload the plugin begins.
+  // The last session of a compiling share group gives at least one payload, also when it has no partition of this
+  // provider and so no node.
   ContextNodes GetEpContextNodes(std::string_view node_name_prefix, bool embed,
                                  const std::function<std::unique_ptr<PayloadWriter>()>& new_writer);
   std::vector<std::unique_ptr<Kernel>> LoadContext(std::span<const ContextNodeToLoad> nodes,
@@ -129,10 +135,11 @@ class Provider : public std::enable_shared_from_this<Provider> {
  private:
   friend class Kernel;
   Provider(const LoadedPlugin& plugin, const ProviderConfig& config);
+  // `task`: of Compile, which may decline; null otherwise.
   std::vector<std::unique_ptr<Kernel>> AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
                                                     const std::vector<std::string>& names,
                                                     std::vector<std::vector<TypePtr>> output_types,
-                                                    std::exception_ptr failure);
+                                                    std::exception_ptr failure, const Task* task);
 
   const LoadedPlugin& plugin_;
   std::vector<ContextBlob> blobs_;             // kept alive for the kernels and for what the workspace views
@@ -140,7 +147,9 @@ class Provider : public std::enable_shared_from_this<Provider> {
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;
   ProgressFunction progress_;
-  std::vector<std::string> partition_names_;  // of all Compile calls
+  std::vector<std::string> partition_names_;  // by EpPartitionInfo::index
+  std::vector<bool> declined_;                // by the same
+  std::mutex exclusive_;
 };
 
 }  // namespace epiphyte::core

@@ -22,12 +22,8 @@ void EP_CALL ReturnMemory(EpRun* run, uint64_t bytes) {
   run->taken -= returned;
 }
 
-uint32_t EP_CALL IsCancelled(const EpRun* run) {
-  return run != nullptr && run->state != nullptr && run->state->stopped() ? 1 : 0;
-}
-
 }  // namespace
 
-const EpRunLimitsApi kRunLimitsApi = {sizeof(EpRunLimitsApi), 0, TakeMemory, ReturnMemory, IsCancelled};
+const EpRunLimitsApi kRunLimitsApi = {sizeof(EpRunLimitsApi), 0, TakeMemory, ReturnMemory};
 
 }  // namespace epiphyte::core

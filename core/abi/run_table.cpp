@@ -39,15 +39,18 @@ EpStatus* EP_CALL GetInfo(const EpRun* run, EpRunInfo* info) {
   if (run == nullptr || info == nullptr) {
     return MakeStatus(StatusCode::kInvalidArgument, "a null pointer was passed to a run function");
   }
-  if (EP_HAS_FIELD(info, EpRunInfo, inputs)) {
-    info->input_count = static_cast<uint32_t>(run->inputs.size());
-    info->output_count = static_cast<uint32_t>(run->outputs.size());
-    info->thread_count = run->thread_count;
-    info->inputs = reinterpret_cast<const EpValueView* const*>(run->inputs.data());
-    return nullptr;
-  }
-  return MakeStatus(StatusCode::kInvalidArgument,
-                    "EpRunInfo::struct_size is smaller than in ABI 0.1; set it to sizeof(EpRunInfo)");
+  EpRunInfo full;
+  full.input_count = static_cast<uint32_t>(run->inputs.size());
+  full.output_count = static_cast<uint32_t>(run->outputs.size());
+  full.thread_count = run->thread_count;
+  full.inputs = reinterpret_cast<const EpValueView* const*>(run->inputs.data());
+  full.tag = run->state == nullptr || run->state->tag().empty() ? "" : run->state->tag().data();
+  full.options = nullptr;
+  full.option_count = 0;
+  full.reserved = 0;
+  full.run_id = run->state == nullptr ? RunState::NextId() : run->state->id();
+  full.binding = 0;
+  return Guard([&] { FillAbi(full, info); });
 }
 
 EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType element_type, const int64_t* dims,
@@ -145,6 +148,19 @@ void EP_CALL ReleaseValue(EpValue* value) {
              "ignored");
 }
 
+uint32_t EP_CALL IsCancelled(const EpRun* run) {
+  return run != nullptr && run->state != nullptr && run->state->stopped() ? 1 : 0;
+}
+
+EpStatus* EP_CALL SetCancelListener(EpRun* run, EpCancelListener listener, void* user) {
+  return Guard([&] {
+    if (run == nullptr) NullArgument();
+    run->on_cancel.reset();
+    if (listener == nullptr || run->state == nullptr) return;
+    run->on_cancel.emplace(run->state->stop(), CancelCall{listener, user});
+  });
+}
+
 }  // namespace
 
 const EpRunApi kRunApi = {sizeof(EpRunApi),
@@ -159,6 +175,8 @@ const EpRunApi kRunApi = {sizeof(EpRunApi),
                           CreateEmptyOptional,
                           ShareValue,
                           SetOutput,
-                          ReleaseValue};
+                          ReleaseValue,
+                          IsCancelled,
+                          SetCancelListener};
 
 }  // namespace epiphyte::core

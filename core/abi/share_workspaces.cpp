@@ -53,14 +53,11 @@ EpStatus* EP_CALL GetInfo(const EpShareGroup* group, EpShareInfo* info) {
     if (group == nullptr || info == nullptr) {
       Fail(StatusCode::kInvalidArgument, "a null pointer was passed to GetInfo of a share group");
     }
-    if (!EP_HAS_FIELD(info, EpShareInfo, name)) {
-      Fail(StatusCode::kInvalidArgument,
-           "EpShareInfo::struct_size is smaller than in ep.share_group/1; set it to sizeof(EpShareInfo)");
-    }
-    info->compiling = group->compiling ? 1 : 0;
-    info->last = group->last ? 1 : 0;
-    info->reserved = 0;
-    info->name = group->workspaces->name().c_str();
+    EpShareInfo full{};
+    full.compiling = group->compiling ? 1 : 0;
+    full.last = group->last ? 1 : 0;
+    full.name = group->workspaces->name().c_str();
+    FillAbi(full, info);
   });
 }
 

@@ -81,7 +81,7 @@ EpStatus* EP_CALL Create(EpStatusCode code, const char* message) {
 
 EpStatusCode EP_CALL GetCode(const EpStatus* handle) {
   if (handle == nullptr) return EP_STATUS_OK;
-  if (handle == OutOfMemory()) return EP_STATUS_FAIL;
+  if (handle == OutOfMemory()) return EP_STATUS_OUT_OF_MEMORY;
   const Status* status = TheStatuses().Find(handle);
   return status == nullptr ? EP_STATUS_EP_FAIL : status->code;
 }
@@ -113,7 +113,7 @@ EpStatus* CurrentExceptionToStatus() noexcept {
   } catch (const Error& error) {
     return MakeStatus(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return MakeStatus(StatusCode::kFail, "out of memory");
+    return MakeStatus(StatusCode::kOutOfMemory, "out of memory");
   } catch (const std::exception& error) {
     return MakeStatus(StatusCode::kRuntimeException, error.what());
   } catch (...) {
@@ -123,7 +123,7 @@ EpStatus* CurrentExceptionToStatus() noexcept {
 
 void ThrowIfFailed(EpStatus* handle, std::string_view context) {
   if (handle == nullptr) return;
-  if (handle == OutOfMemory()) Fail(StatusCode::kFail, "{}: {}", context, kOutOfMemoryText);
+  if (handle == OutOfMemory()) Fail(StatusCode::kOutOfMemory, "{}: {}", context, kOutOfMemoryText);
   const std::optional<Status> status = TheStatuses().Take(handle);
   if (!status) Fail(StatusCode::kEpFail, "{}: {}", context, kUnknownStatus);
   StatusCode code = static_cast<StatusCode>(status->code);

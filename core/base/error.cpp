@@ -19,6 +19,10 @@ std::string_view StatusCodeName(StatusCode code) {
     case StatusCode::kModelLoadCanceled: return "MODEL_LOAD_CANCELED";
     case StatusCode::kModelRequiresCompilation: return "MODEL_REQUIRES_COMPILATION";
     case StatusCode::kNotFound: return "NOT_FOUND";
+    case StatusCode::kDeviceReset: return "DEVICE_RESET";
+    case StatusCode::kOutOfMemory: return "OUT_OF_MEMORY";
+    case StatusCode::kCanceled: return "CANCELED";
+    case StatusCode::kTimeout: return "TIMEOUT";
   }
   return "UNKNOWN";
 }

@@ -18,7 +18,7 @@
 
 namespace epiphyte::core {
 
-// ONNX Runtime's numbers, the same as EP_STATUS_* in the C ABI.
+// ONNX Runtime's numbers below 1000 and Epiphyte's own from there, the same as EP_STATUS_* in the C ABI.
 enum class StatusCode : int32_t {
   kOk = 0,
   kFail = 1,
@@ -35,6 +35,10 @@ enum class StatusCode : int32_t {
   kModelLoadCanceled = 12,
   kModelRequiresCompilation = 13,
   kNotFound = 14,
+  kDeviceReset = 15,
+  kOutOfMemory = 1000,
+  kCanceled = 1001,
+  kTimeout = 1002,
 };
 
 // What would help, where each interface of the host has its own way to it: an application sets an option or calls a

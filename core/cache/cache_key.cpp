@@ -73,7 +73,11 @@ void AddProvider(const ChosenProvider& provider, const std::string& library, Mat
     material->Add("option", key);
     material->Add("value", value);
   }
-  material->Add("device in use", std::to_string(provider.device_index));
+  for (const auto& [key, value] : plugin.parameters) {
+    material->Add("parameter", key);
+    material->Add("value", value);
+  }
+  material->Add("device in use", fmt::format("{}", fmt::join(provider.devices, ",")));
   for (const Device& device : plugin.devices) {
     material->Add("device", device.name);
     material->Add("vendor", device.vendor);

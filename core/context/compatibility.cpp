@@ -52,17 +52,20 @@ std::string Origin(const ContextNodeToLoad& node) {
 // What one plugin says of contexts, asked once for each different header and payload.
 class Asker {
  public:
+  explicit Asker(ContextPlace place = {}) : place_(std::move(place)) {}
+
   ContextCheck Ask(const LoadedPlugin& plugin, const ContextHeader& header) {
     const auto key = std::tuple(&plugin, header.source, header.ep_sdk_version, header.hardware_architecture,
-                                header.notes, header.blob.data, header.blob.size);
+                                header.notes, header.extras, header.blob.data, header.blob.size);
     auto [found, is_new] = answers_.try_emplace(key);
-    if (is_new) found->second = CheckContext(plugin, header);
+    if (is_new) found->second = CheckContext(plugin, header, place_);
     return found->second;
   }
 
  private:
-  using Key =
-      std::tuple<const LoadedPlugin*, std::string, std::string, std::string, std::string, const void*, uint64_t>;
+  using Key = std::tuple<const LoadedPlugin*, std::string, std::string, std::string, std::string, ContextExtras,
+                         const void*, uint64_t>;
+  const ContextPlace place_;
   std::map<Key, ContextCheck> answers_;
 };
 
@@ -164,8 +167,9 @@ ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catal
 }
 
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
-                   std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal) {
-  Asker asker;
+                   std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal,
+                   const ContextPlace& place) {
+  Asker asker(place);
   ContextHeader header;
   header.compatibility_info = CompatibilityInfo(metadata, plugin.name);
   bool warned = false;

@@ -7,7 +7,7 @@
 // A session asks too, between LoadPayloads and Provider::LoadContext, for each provider:
 //
 //   RequireUsable(*slot.plugin, batch.to_load, batch.blobs, model.metadata,
-//                 config.context.refuse_suboptimal);
+//                 config.context.refuse_suboptimal, {slot.devices, slot.options});
 //
 // which throws INVALID_GRAPH for an unsupported context (and, asked to, for one that should be compiled again), and
 // logs a warning when compiling again would be better.
@@ -66,7 +66,8 @@ ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catal
 // no opinion, and LoadContext decides. The plugin sees the payload only where the metadata holds nothing of it for that
 // plugin (another tool's model): LoadContext checks the payload itself, and twice would cost twice.
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
-                   std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal);
+                   std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal,
+                   const ContextPlace& place);
 
 // What a session says when LoadContext of `plugin` failed with `reason`: nodes, sources, file, what wrote them and what
 // to do.

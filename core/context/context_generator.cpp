@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/context/context_model.h"
 #include "core/graph/context_node.h"
+#include "core/partition/dissolve_partition.h"
 
 namespace epiphyte::core {
 namespace {
@@ -104,50 +105,6 @@ void ContextGenerator::ReplaceByContextNode(const PendingNode& pending) {
   graph.AddNode(kContextOp, kContextDomain, 1, std::move(inputs), std::move(outputs),
                 WriteContextAttributes(pending.node), pending.partition->name);
   ++context_nodes_;
-}
-
-void DissolvePartition(const Partition& partition) {
-  Node* fused = partition.node;
-  Graph& graph = fused->graph();
-  const Graph& inner = *partition.graph;
-  std::vector<ValueDef*> outer_inputs(fused->inputs().begin(), fused->inputs().end());
-  std::vector<ValueDef*> outer_outputs(fused->outputs().begin(), fused->outputs().end());
-  graph.RemoveNode(fused);
-
-  std::map<const ValueDef*, ValueDef*> outer_of;
-  for (size_t i = 0; i < inner.inputs().size(); ++i) outer_of[inner.inputs()[i]] = outer_inputs[i];
-  for (size_t i = 0; i < inner.outputs().size(); ++i) outer_of.try_emplace(inner.outputs()[i], outer_outputs[i]);
-  auto map_value = [&](ValueDef* value) -> ValueDef* {
-    if (value == nullptr) return nullptr;
-    auto [found, is_new] = outer_of.try_emplace(value, nullptr);
-    if (!is_new) return found->second;
-    std::string name = value->name();
-    ValueDef* existing = graph.FindValue(name);
-    // The nodes were in this graph under these names; only values that the partition removed are free again.
-    if (existing != nullptr && (existing->producer() != nullptr || existing->IsInput() || existing->IsConstant())) {
-      if (existing->IsConstant() && value->IsConstant() && existing->constant() == value->constant())
-        return found->second = existing;
-      name = graph.FreshName(name);
-      existing = nullptr;
-    }
-    if (existing == nullptr) {
-      existing = value->IsConstant() ? graph.AddConstant(name, value->constant()) : graph.AddValue(name, value->type());
-    } else if (value->IsConstant()) {
-      graph.SetConstant(existing, value->constant());
-    }
-    return found->second = existing;
-  };
-  for (const Node* node : inner.TopologicalOrder()) {
-    std::vector<ValueDef*> inputs;
-    std::vector<ValueDef*> outputs;
-    for (ValueDef* input : node->inputs()) inputs.push_back(map_value(input));
-    for (ValueDef* output : node->outputs()) outputs.push_back(map_value(output));
-    std::vector<Attribute> attributes;
-    for (const auto& attribute : node->attributes()) attributes.push_back(attribute->Clone());
-    for (ValueDef* implicit : node->implicit_inputs()) map_value(implicit);
-    graph.AddNode(node->op_type(), node->domain(), node->since_version(), std::move(inputs), std::move(outputs),
-                  std::move(attributes), node->name());
-  }
 }
 
 void ContextGenerator::Assemble(Model model, std::span<const Partition* const> plain,

@@ -72,7 +72,4 @@ class ContextGenerator {
   size_t plain_nodes_ = 0;
 };
 
-// Puts the nodes of `partition` back in place of its fused node.
-void DissolvePartition(const Partition& partition);
-
 }  // namespace epiphyte::core

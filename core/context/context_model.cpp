@@ -77,6 +77,10 @@ ContextAttributes ReadContextAttributes(const Node& node) {
   read.hardware_architecture = Text(node, "hardware_architecture");
   read.notes = Text(node, "notes");
   read.onnx_model_filename = Text(node, "onnx_model_filename");
+  for (const auto& attribute : node.attributes()) {
+    if (attribute->type() != AttributeType::kString || IsContextAttribute(attribute->name())) continue;
+    read.extras.emplace_back(attribute->name(), attribute->s());
+  }
   for (auto [name, value] : {std::pair{"main_context", read.main_context}, {"embed_mode", read.embed_mode}}) {
     if (value != 0 && value != 1) {
       Fail(StatusCode::kInvalidGraph, "{}: {} is {}, expected 0 or 1; {}", ContextNodeLabel(node), name, value,
@@ -130,6 +134,7 @@ std::vector<Attribute> WriteContextAttributes(const ContextAttributes& attribute
                               {"onnx_model_filename", attributes.onnx_model_filename}}) {
     if (!value.empty()) written.push_back(Attribute::String(name, value));
   }
+  for (const auto& [name, value] : attributes.extras) written.push_back(Attribute::String(name, value));
   if (attributes.max_size != 0) written.push_back(Attribute::Int("max_size", attributes.max_size));
   return written;
 }

@@ -1,21 +1,94 @@
-// CopyAbi: the one rule by which the host fills a plugin's struct: as far as the plugin's struct_size reaches, and
-// never past what the host itself knows.
+// The rule of struct_size, for every struct of the C ABI that the host fills or reads.
+//
+// Filling: the plugin says in struct_size how much room there is; as much of the struct as fits is copied, and
+// struct_size is lowered to that, so that the plugin sees how far it was filled. Less room than the struct had when its
+// function came into the ABI is INVALID_ARGUMENT.
+//
+//   EpGraphInfo full{};
+//   …
+//   FillAbi(full, info);
+//
+// Reading: a plugin's struct reaches at least as far as it did then, and what is reserved in it is zero.
+//
+//   RequireAbi(*claim);
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_share.h"
 
 namespace epiphyte::core {
 
-// `full.struct_size` is ignored; `out->struct_size` stays as the plugin set it.
+// What a struct is called, and how large it was when it came into the ABI.
 template <typename T>
-void CopyAbi(const T& full, T* out) {
+struct AbiStruct;
+#define EPIPHYTE_ABI_STRUCT(type, last_field)                               \
+  template <>                                                               \
+  struct AbiStruct<type> {                                                  \
+    static constexpr std::string_view kName = #type;                        \
+    static constexpr size_t kLeastSize = EP_SIZE_THROUGH(type, last_field); \
+  };
+EPIPHYTE_ABI_STRUCT(EpGraphInfo, constant_count)
+EPIPHYTE_ABI_STRUCT(EpNodeInfo, subgraph_count)
+EPIPHYTE_ABI_STRUCT(EpValueDefInfo, consumer_count)
+EPIPHYTE_ABI_STRUCT(EpAttributeInfo, types)
+EPIPHYTE_ABI_STRUCT(EpClaim, memory_bytes)
+EPIPHYTE_ABI_STRUCT(EpContextNodeDesc, max_size)
+EPIPHYTE_ABI_STRUCT(EpContextSinkInfo, partition_count)
+EPIPHYTE_ABI_STRUCT(EpRunInfo, binding)
+EPIPHYTE_ABI_STRUCT(EpShareInfo, name)
+EPIPHYTE_ABI_STRUCT(EpDeviceInfo, memory_bytes)
+EPIPHYTE_ABI_STRUCT(EpKernelInfo, flags)
+EPIPHYTE_ABI_STRUCT(EpProviderApi, DescribeKernel)
+EPIPHYTE_ABI_STRUCT(EpPluginDescriptor, GetExtension)
+#undef EPIPHYTE_ABI_STRUCT
+
+// What is wrong with a plugin's struct, "" when nothing is.
+template <typename T>
+std::string AbiProblem(const T& given) {
+  // No table of functions is this large: such a size is a value that nobody set.
+  constexpr uint32_t kMostBytes = 64 * 1024;
+  using Known = AbiStruct<T>;
+  if (given.struct_size < Known::kLeastSize) {
+    return fmt::format("{}::struct_size is {}, at least {} expected; set it to sizeof({})", Known::kName,
+                       given.struct_size, Known::kLeastSize, Known::kName);
+  }
+  if (given.struct_size > kMostBytes) {
+    return fmt::format("{}::struct_size is {}, at most {} expected; set it to sizeof({})", Known::kName,
+                       given.struct_size, kMostBytes, Known::kName);
+  }
+  if constexpr (requires { given.reserved; }) {
+    if (given.reserved != 0) {
+      return fmt::format("{}::reserved is {}, 0 expected; clear the struct before it is filled", Known::kName,
+                         given.reserved);
+    }
+  }
+  return {};
+}
+
+// Throws INVALID_ARGUMENT with what AbiProblem says.
+template <typename T>
+void RequireAbi(const T& given) {
+  if (std::string problem = AbiProblem(given); !problem.empty()) throw Error(StatusCode::kInvalidArgument, problem);
+}
+
+[[noreturn]] void FailNoRoom(std::string_view name, uint32_t size, size_t least);
+
+// `full.struct_size` is ignored.
+template <typename T>
+void FillAbi(const T& full, T* out) {
   constexpr size_t kHeader = sizeof(uint32_t);
-  const size_t reach = std::min<size_t>(out->struct_size, sizeof(T));
-  if (reach <= kHeader) return;
+  if (out->struct_size < AbiStruct<T>::kLeastSize) [[unlikely]]
+    FailNoRoom(AbiStruct<T>::kName, out->struct_size, AbiStruct<T>::kLeastSize);
+  const auto reach = static_cast<uint32_t>(std::min<size_t>(out->struct_size, sizeof(T)));
   std::memcpy(reinterpret_cast<char*>(out) + kHeader, reinterpret_cast<const char*>(&full) + kHeader, reach - kHeader);
+  out->struct_size = reach;
 }
 
 }  // namespace epiphyte::core

@@ -1,10 +1,14 @@
 // EPContext nodes: what tells them from others, and their attributes.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/base/mapped_file.h"
 #include "core/graph/graph.h"
@@ -13,6 +17,17 @@ namespace epiphyte::core {
 
 inline constexpr std::string_view kContextOp = "EPContext";
 inline constexpr std::string_view kContextDomain = "com.microsoft";
+
+// Further string attributes, which are the plugin's own, in the node's order.
+using ContextExtras = std::vector<std::pair<std::string, std::string>>;
+
+// Whether the operator's schema has an attribute of that name.
+inline bool IsContextAttribute(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "main_context",          "ep_cache_context", "embed_mode", "ep_sdk_version", "onnx_model_filename",
+      "hardware_architecture", "partition_name",   "source",     "notes",          "max_size"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
 
 inline bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
 
@@ -38,6 +53,7 @@ struct ContextAttributes {
   std::string notes;
   std::string onnx_model_filename;
   int64_t max_size = 0;
+  ContextExtras extras;
 
   bool IsFile() const { return embed_mode == 0; }
   // The node carries a payload or names a file: it needs no other's.

@@ -16,6 +16,11 @@ constexpr EpTypeInfo kUnknownType = {
 
 }  // namespace
 
+void FailNoRoom(std::string_view name, uint32_t size, size_t least) {
+  Fail(StatusCode::kInvalidArgument, "{}::struct_size is {}, at least {} expected; set it to sizeof({})", name, size,
+       least, name);
+}
+
 void Graph::FillAbi(EpGraphInfo* info) const {
   EpGraphInfo full{};
   full.opset_count = static_cast<uint32_t>(opset_versions_.size());
@@ -31,7 +36,7 @@ void Graph::FillAbi(EpGraphInfo* info) const {
   full.opset_domains = opset_domains_.data();
   full.opset_versions = opset_versions_.data();
   full.parent = ToAbi(parent_);
-  CopyAbi(full, info);
+  core::FillAbi(full, info);
 }
 
 void FillNodeInfo(const Node& node, EpNodeInfo* info) {
@@ -53,7 +58,7 @@ void FillNodeInfo(const Node& node, EpNodeInfo* info) {
   full.attribute_count = node.attributes().size();
   full.subgraphs = Handles<EpGraph>(node.subgraphs());
   full.subgraph_count = node.subgraphs().size();
-  CopyAbi(full, info);
+  FillAbi(full, info);
 }
 
 void FillValueDefInfo(const ValueDef& value, EpValueDefInfo* info) {
@@ -71,7 +76,7 @@ void FillValueDefInfo(const ValueDef& value, EpValueDefInfo* info) {
   full.producer_output = value.producer_output();
   full.consumers = Handles<EpNode>(value.consumers());
   full.consumer_count = value.consumers().size();
-  CopyAbi(full, info);
+  FillAbi(full, info);
 }
 
 }  // namespace epiphyte::core

@@ -168,7 +168,7 @@ void Attribute::FillAbi(EpAttributeInfo* info) const {
       full.types = type_views_.data();
       break;
   }
-  CopyAbi(full, info);
+  core::FillAbi(full, info);
 }
 
 }  // namespace epiphyte::core

@@ -22,7 +22,7 @@ namespace epiphyte::core {
 class RunState : public MemoryBudget {
  public:
   RunState() = default;
-  // `tag` names the run in traces and must live as long as it does.
+  // `tag` names the run in traces and to plugins, has a zero behind it and must live as long as the run does.
   explicit RunState(const MemoryLimits& limits, std::stop_token stop = {}, std::string_view tag = {})
       : MemoryBudget(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()), tag_(tag) {}
   RunState(const RunState&) = delete;
@@ -41,11 +41,20 @@ class RunState : public MemoryBudget {
   }
   std::string_view tag() const { return tag_; }
   bool stopped() const { return can_stop_ && stop_.stop_requested(); }
+  const std::stop_token& stop() const { return stop_; }
+
+  // A number that no other run of the process has; not 0.
+  uint64_t id() {
+    if (id_ == 0) id_ = NextId();
+    return id_;
+  }
+  static uint64_t NextId();
 
  private:
   static uint64_t BytesOf(const Value& value);
   void FailIfStopped() const;
 
+  uint64_t id_ = 0;  // once somebody asked
   std::stop_token stop_;
   bool can_stop_ = false;
   std::string_view tag_;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/partition/strong_components.h"
 
@@ -15,13 +18,15 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 class Quotient {
  public:
   Quotient(const Graph& graph, const std::vector<Node*>& order, std::span<const std::vector<Node*>> units,
-           const std::vector<char>& dropped)
+           const std::vector<char>& dropped, const std::vector<char>& exact)
       : item_of_(graph.nodes().size(), kNone) {
     for (size_t unit = 0; unit < units.size(); ++unit) {
       if (dropped[unit] != 0 || units[unit].empty()) continue;
       for (const Node* node : units[unit]) item_of_[node->id()] = static_cast<uint32_t>(unit_of_.size());
       unit_of_.push_back(static_cast<uint32_t>(unit));
+      is_exact_.push_back(unit < exact.size() ? exact[unit] : 0);
     }
+    is_exact_.resize(unit_of_.size() + order.size(), 0);
     for (const Node* node : order) {
       if (item_of_[node->id()] != kNone) continue;
       item_of_[node->id()] = static_cast<uint32_t>(unit_of_.size());
@@ -32,7 +37,9 @@ class Quotient {
 
   uint32_t item_of(const Node& node) const { return item_of_[node.id()]; }
   uint32_t unit_of(uint32_t item) const { return unit_of_[item]; }
-  bool supported(uint32_t item) const { return unit_of_[item] != kNone; }
+  bool has_unit(uint32_t item) const { return unit_of_[item] != kNone; }
+  // To the others, an exact unit is what an unsupported node is: something that a group can't hold.
+  bool supported(uint32_t item) const { return has_unit(item) && is_exact_[item] == 0; }
   const AdjacencyList& edges() const { return edges_; }
 
  private:
@@ -60,11 +67,12 @@ class Quotient {
 
   std::vector<uint32_t> item_of_;
   std::vector<uint32_t> unit_of_;
+  std::vector<char> is_exact_;
   AdjacencyList edges_;
 };
 
-// Units on a cycle with a node outside of all units can't be fused. Drops one in each such component while rounds last,
-// then all of them. Returns whether any was dropped.
+// Units on a cycle with a node outside of all units, or with an exact one, can't be fused. Drops one in each such
+// component while rounds last, then all of them. Returns whether any was dropped.
 bool DropCyclicUnits(const Quotient& quotient, std::span<const std::vector<Node*>> units,
                      const StrongComponents& components, bool all, std::vector<char>* dropped) {
   std::vector<uint32_t> size(components.count, 0);
@@ -76,7 +84,7 @@ bool DropCyclicUnits(const Quotient& quotient, std::span<const std::vector<Node*
   bool any = false;
   for (uint32_t item = static_cast<uint32_t>(components.of.size()); item-- > 0;) {
     const uint32_t component = components.of[item];
-    if (size[component] < 2 || has_outsider[component] == 0 || !quotient.supported(item)) continue;
+    if (size[component] < 2 || has_outsider[component] == 0 || !quotient.has_unit(item)) continue;
     // A unit of one node can't close a cycle; it is only caught in one.
     if (units[quotient.unit_of(item)].size() < 2) continue;
     (*dropped)[quotient.unit_of(item)] = 1;
@@ -115,27 +123,89 @@ std::vector<int32_t> Depths(const Quotient& quotient, const StrongComponents& co
   return depth;
 }
 
+// The parts of a group that values or units connect, in the group's order. Each is convex, as the group is: a path that
+// leaves one part and comes to another would leave the group and come back.
+class ConnectedParts {
+ public:
+  ConnectedParts(const Quotient& quotient, const std::vector<Node*>& group) : quotient_(quotient) {
+    for (const Node* node : group) parent_.emplace(quotient.item_of(*node), quotient.item_of(*node));
+    for (const Node* node : group) {
+      for (const uint32_t target : quotient.edges().of(quotient.item_of(*node))) {
+        if (parent_.contains(target)) parent_[Root(target)] = Root(quotient.item_of(*node));
+      }
+    }
+  }
+  std::vector<std::vector<Node*>> Of(const std::vector<Node*>& group) {
+    std::unordered_map<uint32_t, size_t> part_of;
+    std::vector<std::vector<Node*>> parts;
+    for (Node* node : group) {
+      const auto [part, is_new] = part_of.emplace(Root(quotient_.item_of(*node)), parts.size());
+      if (is_new) parts.emplace_back();
+      parts[part->second].push_back(node);
+    }
+    return parts;
+  }
+
+ private:
+  uint32_t Root(uint32_t item) {
+    while (parent_[item] != item) item = parent_[item] = parent_[parent_[item]];
+    return item;
+  }
+
+  const Quotient& quotient_;
+  std::unordered_map<uint32_t, uint32_t> parent_;
+};
+
+// Supported items of each depth, with the exact ones between: those of one depth come after the group of that depth and
+// before the next, in topological order.
+std::vector<std::vector<Node*>> GroupByDepth(const Quotient& quotient, const StrongComponents& components,
+                                             const std::vector<Node*>& order, bool only_connected) {
+  const std::vector<int32_t> depth = Depths(quotient, components);
+  std::vector<std::vector<Node*>> merged;
+  std::map<int32_t, std::vector<std::vector<Node*>>> exact;  // by depth
+  std::unordered_map<uint32_t, std::pair<int32_t, size_t>> exact_at;
+  for (Node* node : order) {
+    const uint32_t item = quotient.item_of(*node);
+    if (!quotient.has_unit(item)) continue;
+    const int32_t at = depth[components.of[item]];
+    if (quotient.supported(item)) {
+      const auto group = static_cast<size_t>(at);
+      if (merged.size() <= group) merged.resize(group + 1);
+      merged[group].push_back(node);
+      continue;
+    }
+    std::vector<std::vector<Node*>>& there = exact[at];
+    const auto [place, is_new] = exact_at.emplace(item, std::pair(at, there.size()));
+    if (is_new) there.emplace_back();
+    there[place->second.second].push_back(node);
+  }
+  std::vector<std::vector<Node*>> groups;
+  for (int32_t at = -1; at < static_cast<int32_t>(merged.size()); ++at) {
+    if (at >= 0) {
+      std::vector<Node*>& group = merged[static_cast<size_t>(at)];
+      if (only_connected) {
+        for (std::vector<Node*>& part : ConnectedParts(quotient, group).Of(group)) groups.push_back(std::move(part));
+      } else {
+        groups.push_back(std::move(group));
+      }
+    }
+    for (std::vector<Node*>& unit : exact[at]) groups.push_back(std::move(unit));
+  }
+  return groups;
+}
+
 }  // namespace
 
-std::vector<std::vector<Node*>> FormConvexGroups(const Graph& graph, std::span<const std::vector<Node*>> units) {
+std::vector<std::vector<Node*>> FormConvexGroups(const Graph& graph, std::span<const std::vector<Node*>> units,
+                                                 const GroupingRules& rules) {
   constexpr int kGentleRounds = 8;
   const std::vector<Node*> order = graph.TopologicalOrder();
   std::vector<char> dropped(units.size(), 0);
   for (int round = 0;; ++round) {
-    const Quotient quotient(graph, order, units, dropped);
+    const Quotient quotient(graph, order, units, dropped, rules.exact);
     const StrongComponents components = FindStrongComponents(quotient.edges());
     if (DropCyclicUnits(quotient, units, components, round >= kGentleRounds, &dropped)) continue;
-
-    const std::vector<int32_t> depth = Depths(quotient, components);
-    std::vector<std::vector<Node*>> groups;
-    for (Node* node : order) {
-      const uint32_t item = quotient.item_of(*node);
-      if (!quotient.supported(item)) continue;
-      const auto group = static_cast<size_t>(depth[components.of[item]]);
-      if (groups.size() <= group) groups.resize(group + 1);
-      groups[group].push_back(node);
-    }
-    return groups;
+    return GroupByDepth(quotient, components, order, rules.only_connected);
   }
 }
 

@@ -6,7 +6,9 @@
 // that no provider claims stay in the graph and are run by the core.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,9 +23,18 @@
 
 namespace epiphyte::core {
 
+// What a provider said of a unit besides its nodes.
+struct UnitNote {
+  bool exact = false;  // one partition, neither merged nor split
+  std::string name;
+  uint64_t memory_bytes = 0;  // estimate; 0: not known
+};
+
 // What a provider answered for one graph, already checked by core/abi: nodes exist, are unplaced, and appear once.
 struct Capability {
   std::vector<std::vector<Node*>> units;  // single nodes and groups
+  std::map<size_t, UnitNote> notes;       // by unit; few have any
+  bool only_connected = false;            // never merge what no value connects
   std::vector<std::pair<Node*, std::string>> declined;
   std::vector<std::string> warnings;
 };
@@ -49,9 +60,13 @@ struct Partition {
 inline constexpr std::string_view kPartitionOp = "Partition";
 inline constexpr std::string_view kPartitionDomain = "epiphyte.internal";
 
+// Which entry of the placement each node is, for OfferAgain.
+struct PartitionedGraph;
+
 struct PartitionResult {
   std::vector<Partition> partitions;
   Placement placement;
+  std::vector<std::shared_ptr<PartitionedGraph>> graphs;
 };
 
 // Changes `graph` and leaves it finalized. EPContext nodes are placed by the caller: claims on them are dropped, and
@@ -61,5 +76,21 @@ struct PartitionResult {
 // steps of each graph.
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
                                PartitionNames names = {}, const Pulse& pulse = {});
+
+// The order in which providers are asked: those that are a last resort after the others.
+std::vector<int32_t> AskingOrder(std::span<const PartitionProvider> providers);
+
+// A partition that its provider could not compile after all.
+struct DeclinedPartition {
+  const Node* node = nullptr;  // Partition::node
+  std::string reason;
+};
+
+// Takes partitions away from `provider` and offers their nodes to those that are asked after it, as PartitionGraph
+// does. The partitions that these had are formed anew, so that what belongs together becomes one; so they must not be
+// compiled yet. Changes the graphs that the partitions are in and leaves them finalized; Partition::node of all others
+// stays.
+void OfferAgain(std::span<const DeclinedPartition> declined, int32_t provider, std::span<PartitionProvider> providers,
+                std::string_view name_prefix, PartitionNames names, const Pulse& pulse, PartitionResult* result);
 
 }  // namespace epiphyte::core

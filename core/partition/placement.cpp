@@ -120,6 +120,11 @@ std::string Placement::ToJson() const {
                                    {"into", node.into},
                                    {"text", node.Describe()}});
   }
+  json["claims"] = Json::array();
+  for (const auto& [partition, said] : claims) {
+    json["claims"].push_back(
+        Json{{"partition", partition}, {"names", said.names}, {"memory_bytes", said.memory_bytes}});
+  }
   json["edges"] = Json::array();
   for (const auto& [from, to] : edges) json["edges"].push_back(Json::array({from, to}));
   json["warnings"] = warnings;

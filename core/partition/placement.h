@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +29,15 @@ struct NodePlacement {
   std::vector<Decline> declines;
 };
 
+// What the provider said of what it claimed, for one partition.
+struct PartitionClaims {
+  std::vector<std::string> names;
+  uint64_t memory_bytes = 0;  // estimate; 0: not known
+};
+
 struct Placement {
   std::vector<NodePlacement> nodes;
+  std::map<std::string, PartitionClaims> claims;  // by partition; few have any
   std::vector<std::string> warnings;  // dropped claims and the like
   // Nodes of the model that were gone before providers were asked, and what became of them.
   std::vector<RemovedNode> removed;

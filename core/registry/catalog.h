@@ -65,6 +65,14 @@ struct Device {
   std::string vendor;
   std::string driver_version;
   std::string architecture;
+  std::string location;
+  std::string uuid;
+  uint32_t vendor_id = 0;
+  uint32_t device_id = 0;
+  uint64_t memory_bytes = 0;
+  bool compile_only = false;  // not here: contexts can be compiled for it
+  bool integrated = false;
+  bool lost = false;
 };
 
 // A plugin that answered. Lives as long as the process: the address never changes.
@@ -75,6 +83,7 @@ struct LoadedPlugin {
   std::string vendor;
   std::string version;
   std::vector<std::string> sources;
+  std::map<std::string, std::string> parameters;  // the manifest's
   std::vector<Device> devices;
   std::filesystem::path library;
   std::filesystem::path manifest;

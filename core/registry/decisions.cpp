@@ -47,12 +47,13 @@ void CheckPlatform(PluginEntry* entry) {
 
 void CheckAbi(PluginEntry* entry, const EpHostInfo& host) {
   const uint32_t abi = entry->manifest.abi;
-  if (abi >= host.abi_min && abi <= host.abi_max) return;
+  if (IsSpoken(abi, host)) return;
   const bool too_new = abi > host.abi_max;
   Set(entry, too_new ? PluginState::kAbiTooNew : PluginState::kAbiTooOld,
-      fmt::format("the manifest asks for ABI {}; {} to {} are spoken here", AbiVersionName(abi),
-                  AbiVersionName(host.abi_min), AbiVersionName(host.abi_max)),
-      too_new ? "update Epiphyte" : "update the plugin");
+      fmt::format("the manifest asks for ABI {}; {} is spoken here", AbiVersionName(abi), AbiRangeName(host)),
+      too_new ? "update Epiphyte"
+              : fmt::format("rebuild the plugin with the headers of ABI {}, or install a newer one",
+                            AbiVersionName(host.abi_max)));
 }
 
 void CheckLibrary(PluginEntry* entry) {

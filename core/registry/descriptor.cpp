@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/base/text.h"
+#include "core/graph/abi_fill.h"
 #include "core/registry/refusal.h"
 
 namespace epiphyte::core {
@@ -15,27 +16,14 @@ namespace {
 
 constexpr size_t kMaxStringBytes = 256;
 constexpr uint32_t kMaxSources = 64;
-// No table of functions is this large: such a size is a value that nobody set.
-constexpr uint32_t kMaxStructSize = 64 * 1024;
 
 [[noreturn]] void Malformed(std::string message) {
   throw Refusal(PluginState::kInitFailed, std::move(message), "report this to the plugin's vendor");
 }
 
-void CheckStructSize(std::string_view what, uint32_t size, size_t required) {
-  if (size < required) Malformed(fmt::format("{} has struct_size {}, at least {} expected", what, size, required));
-  if (size > kMaxStructSize) {
-    Malformed(fmt::format("{} has struct_size {}, at most {} expected", what, size, kMaxStructSize));
-  }
-}
-
-void CheckAbi(uint32_t version, const EpHostInfo& host) {
-  if (version >= host.abi_min && version <= host.abi_max) return;
-  const bool too_new = version > host.abi_max;
-  throw Refusal(too_new ? PluginState::kAbiTooNew : PluginState::kAbiTooOld,
-                fmt::format("the plugin answered with ABI {}; {} to {} expected", AbiVersionName(version),
-                            AbiVersionName(host.abi_min), AbiVersionName(host.abi_max)),
-                too_new ? "update Epiphyte" : "update the plugin");
+template <typename T>
+void CheckStruct(const T& given) {
+  if (std::string problem = AbiProblem(given); !problem.empty()) Malformed(std::move(problem));
 }
 
 template <typename Function>
@@ -52,8 +40,7 @@ void RequireBothOrNone(First* first, std::string_view first_name, Second* second
 
 void CheckProvider(const EpProviderApi* provider) {
   if (provider == nullptr) Malformed("the descriptor's provider table is null");
-  CheckStructSize("the provider table", provider->struct_size,
-                  offsetof(EpProviderApi, Execute) + sizeof provider->Execute);
+  CheckStruct(*provider);
   RequireFunction(provider->CreateProvider, "provider->CreateProvider");
   RequireFunction(provider->DestroyProvider, "provider->DestroyProvider");
   RequireFunction(provider->GetCapability, "provider->GetCapability");
@@ -91,6 +78,27 @@ std::string AbiVersionName(uint32_t version) {
   return fmt::format("{}.{}", EP_ABI_VERSION_MAJOR(version), EP_ABI_VERSION_MINOR(version));
 }
 
+std::string AbiRangeName(const EpHostInfo& host) {
+  return host.abi_min == host.abi_max
+             ? AbiVersionName(host.abi_max)
+             : fmt::format("{} to {}", AbiVersionName(host.abi_min), AbiVersionName(host.abi_max));
+}
+
+bool IsSpoken(uint32_t version, const EpHostInfo& host) {
+  return EP_ABI_VERSION_MAJOR(version) == EP_ABI_VERSION_MAJOR(host.abi_max) && version >= host.abi_min &&
+         version <= host.abi_max;
+}
+
+void RefuseAbi(uint32_t version, const EpHostInfo& host) {
+  const bool too_new = version > host.abi_max;
+  throw Refusal(
+      too_new ? PluginState::kAbiTooNew : PluginState::kAbiTooOld,
+      fmt::format("the plugin was built for ABI {}; {} is spoken here", AbiVersionName(version), AbiRangeName(host)),
+      too_new ? "update Epiphyte"
+              : fmt::format("rebuild the plugin with the headers of ABI {}, or install a newer one",
+                            AbiVersionName(host.abi_max)));
+}
+
 std::string CheckedString(const char* text, std::string_view what) {
   if (text == nullptr) Malformed(fmt::format("{} is null, a string expected", what));
   const size_t length = strnlen(text, kMaxStringBytes);
@@ -103,9 +111,11 @@ std::string CheckedString(const char* text, std::string_view what) {
 }
 
 PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostInfo& host) {
-  CheckStructSize("the descriptor", descriptor->struct_size,
-                  offsetof(EpPluginDescriptor, provider) + sizeof descriptor->provider);
-  CheckAbi(descriptor->abi_version, host);
+  // The version first: what else is there depends on it.
+  if (EP_HAS_FIELD(descriptor, EpPluginDescriptor, abi_version) && !IsSpoken(descriptor->abi_version, host)) {
+    RefuseAbi(descriptor->abi_version, host);
+  }
+  CheckStruct(*descriptor);
   PluginFacts facts;
   facts.name = CheckedString(descriptor->name, "the descriptor's name");
   if (!IsProviderName(facts.name)) {

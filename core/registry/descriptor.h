@@ -29,7 +29,13 @@ void CompareWithManifest(const PluginFacts& facts, const Manifest& manifest);
 // A plugin's string: not null, ends within 256 bytes, UTF-8 text of one line. Throws Refusal (InitFailed) with `what`.
 std::string CheckedString(const char* text, std::string_view what);
 
-// "0.1"
+// "0.2"
 std::string AbiVersionName(uint32_t version);
+// "0.2", or "1.0 to 1.3"
+std::string AbiRangeName(const EpHostInfo& host);
+// Whether a plugin that needs at least `version` works with this host.
+bool IsSpoken(uint32_t version, const EpHostInfo& host);
+// Throws Refusal (AbiTooOld, AbiTooNew) with what to do.
+[[noreturn]] void RefuseAbi(uint32_t version, const EpHostInfo& host);
 
 }  // namespace epiphyte::core

@@ -123,7 +123,8 @@ EpPluginQueryFunction OpenPluginLibrary(const std::filesystem::path& library, co
                   fmt::format("'{}' does not export {}", library.string(), EP_PLUGIN_QUERY_SYMBOL),
                   "it is no Epiphyte plugin, or its version script hides the symbol");
   }
-  const auto query = &plugin.get<const EpPluginDescriptor*(const EpHostInfo*)>(EP_PLUGIN_QUERY_SYMBOL);
+  using Query = const EpPluginDescriptor*(const EpHostInfo*, const EpPluginEnvironment*);
+  const auto query = &plugin.get<Query>(EP_PLUGIN_QUERY_SYMBOL);
   // Symbols are searched in a library's dependencies too, and a mapped library of the same identity is reused.
   const std::filesystem::path module = ModuleOf(reinterpret_cast<const void*>(query));
   if (module != library) {

@@ -18,9 +18,9 @@ constexpr int64_t kManifestVersion = 1;
 constexpr size_t kMaxSources = 64;
 constexpr size_t kMaxSourceBytes = 128;
 
-constexpr std::array<std::string_view, 16> kKeys = {
-    "manifest_version", "name",    "vendor",   "version", "license", "description", "library", "abi",
-    "sources",          "devices", "priority", "enabled", "sha256",  "depends",     "options", "fallback"};
+constexpr std::array<std::string_view, 17> kKeys = {
+    "manifest_version", "name",     "vendor",  "version", "license", "description", "library",  "abi",       "sources",
+    "devices",          "priority", "enabled", "sha256",  "depends", "options",     "fallback", "parameters"};
 constexpr std::array<std::string_view, 4> kDevices = {"cpu", "gpu", "npu", "other"};
 
 void CheckVersion(const YamlNode& root) {
@@ -72,7 +72,7 @@ uint32_t ReadAbi(const YamlNode& node) {
     const auto [stop, minor_error] = std::from_chars(dot + 1, end, minor);
     if (minor_error == std::errc() && stop == end) return EP_MAKE_ABI_VERSION(major, minor);
   }
-  node.Reject(fmt::format("abi '{}' found, a version like \"0.1\" expected", PrintableLine(text, 32)));
+  node.Reject(fmt::format("abi '{}' found, a version like \"0.2\" expected", PrintableLine(text, 32)));
 }
 
 std::vector<std::string> ReadSources(const YamlNode& node) {
@@ -99,6 +99,13 @@ std::string ReadSha256(const YamlNode& node) {
     node.Reject("no SHA-256 found; expected 64 hexadecimal digits, as sha256sum prints them");
   }
   return digest;
+}
+
+std::map<std::string, std::string> ReadParameters(const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kMap) node.Reject("a map of parameters expected, like {backend: libvendor.so}");
+  std::map<std::string, std::string> parameters;
+  for (const auto& [key, value] : node.fields) parameters.emplace(key, value.AsString());
+  return parameters;
 }
 
 void ReadDevices(const YamlNode& node, Manifest* manifest) {
@@ -140,6 +147,7 @@ Manifest ParseManifest(std::string_view text, const std::filesystem::path& path)
   if (const YamlNode* node = root.Find("fallback")) manifest.fallback = node->AsBool();
   if (const YamlNode* node = root.Find("depends")) manifest.depends = node->AsStringList();
   if (const YamlNode* node = root.Find("options")) manifest.options = ReadOptions(*node);
+  if (const YamlNode* node = root.Find("parameters")) manifest.parameters = ReadParameters(*node);
   if (const YamlNode* node = root.Find("sha256")) {
     const std::map<std::string, std::string> digests = ReadPerPlatform(*node, ReadSha256);
     const auto own = digests.find(digests.contains("") ? "" : std::string(CurrentPlatform()));

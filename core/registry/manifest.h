@@ -31,6 +31,7 @@ struct Manifest {
   std::string sha256;                // lower-case hex or empty
   std::vector<std::string> depends;  // libraries, named in the error if missing
   std::map<std::string, std::string> options;
+  std::map<std::string, std::string> parameters;  // the plugin's own; it gets them before anything else
   std::vector<std::string> notes;  // unknown keys and the like
 };
 

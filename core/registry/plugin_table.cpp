@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -12,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
+#include "core/graph/abi_fill.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/library.h"
 #include "core/registry/module.h"
@@ -24,6 +24,11 @@ namespace {
 constexpr uint32_t kUsualDevices = 64;
 constexpr uint32_t kMaxDevices = 4096;
 
+struct Environment {
+  EpPluginEnvironment abi = {};
+  std::vector<EpKeyValue> parameters;
+};
+
 struct Slot {
   LoadedPlugin plugin;
   uint64_t users = 0;
@@ -32,9 +37,9 @@ struct Slot {
 // Neither slots nor strings are ever removed: plugins and callers keep pointers to them.
 struct Table {
   std::mutex mutex;
-  std::map<std::string, Slot> slots;  // by library path, or by the address of a query function
+  std::map<std::string, Slot> slots;  // see KeyOf; or by the address of a query function
   std::set<std::string> strings;
-  std::list<EpPluginEnvironment> environments;
+  std::map<std::string, Environment> environments;  // by the slot's key and the manifest
 };
 
 // Leaked, because plugins are used until the process ends.
@@ -73,15 +78,30 @@ void RefuseOnStatus(std::string_view call, EpStatus* status, const EpHostInfo& h
   throw Refusal(PluginState::kInitFailed, fmt::format("{} failed: {}", call, message));
 }
 
-const EpPluginDescriptor* Query(EpPluginQueryFunction query, const EpHostInfo& host) {
-  const EpPluginDescriptor* descriptor = Guarded(EP_PLUGIN_QUERY_SYMBOL, [&] { return query(&host); });
-  if (descriptor == nullptr) {
-    throw Refusal(PluginState::kInitFailed,
-                  fmt::format("{} answered that it speaks none of the ABI versions {} to {}", EP_PLUGIN_QUERY_SYMBOL,
-                              AbiVersionName(host.abi_min), AbiVersionName(host.abi_max)),
-                  "update the plugin, or correct `abi` in its manifest");
-  }
-  return descriptor;
+// Plugins of ABI 0.1 answer null to a host that doesn't offer that version. Asked once more by one that does, they say
+// who they are. The query reads nothing of the host but its versions then.
+bool IsOfAbi01(EpPluginQueryFunction query, const EpHostInfo& host, const EpPluginEnvironment& environment) {
+  static const EpHostInfo* const kOffer = [&] {
+    auto* offer = new EpHostInfo(host);  // leaked: a plugin may keep the address
+    offer->abi_min = EP_MAKE_ABI_VERSION(0, 1);
+    offer->abi_max = EP_MAKE_ABI_VERSION(0, 1);
+    return offer;
+  }();
+  return host.abi_min > kOffer->abi_max &&
+         Guarded(EP_PLUGIN_QUERY_SYMBOL, [&] { return query(kOffer, &environment); }) != nullptr;
+}
+
+const EpPluginDescriptor* Query(EpPluginQueryFunction query, const EpHostInfo& host,
+                                const EpPluginEnvironment& environment) {
+  const EpPluginDescriptor* descriptor = Guarded(EP_PLUGIN_QUERY_SYMBOL, [&] { return query(&host, &environment); });
+  if (descriptor != nullptr) return descriptor;
+  if (IsOfAbi01(query, host, environment)) RefuseAbi(EP_MAKE_ABI_VERSION(0, 1), host);
+  throw Refusal(PluginState::kInitFailed,
+                fmt::format("{} answered that the library has no plugin for {}, or that it can't live with ABI {}",
+                            EP_PLUGIN_QUERY_SYMBOL,
+                            environment.name[0] == '\0' ? "this program" : fmt::format("'{}'", environment.name),
+                            AbiRangeName(host)),
+                "correct `name`, `parameters` or `abi` in the manifest, or update the plugin");
 }
 
 std::vector<const EpDeviceInfo*> AskForDevices(const LoadedPlugin& plugin, const EpHostInfo& host) {
@@ -117,17 +137,28 @@ std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& ho
   for (size_t i = 0; i < infos.size(); ++i) {
     const EpDeviceInfo* info = infos[i];
     const std::string what = fmt::format("GetDevices: device {}", i);
-    if (info == nullptr || !EP_HAS_FIELD(info, EpDeviceInfo, architecture)) {
-      throw Refusal(PluginState::kInitFailed,
-                    fmt::format("{} is malformed: {}", what, info == nullptr ? "null" : "struct_size too small"),
+    const std::string problem = info == nullptr ? "it is null" : AbiProblem(*info);
+    if (!problem.empty()) {
+      throw Refusal(PluginState::kInitFailed, fmt::format("{} is malformed: {}", what, problem),
                     "report this to the plugin's vendor");
     }
     // A kind that a later ABI added is some other device to this host.
     const EpDeviceKind kind = std::min<EpDeviceKind>(info->kind, EP_DEVICE_OTHER);
-    devices.push_back({kind, CheckedString(info->name, what + "'s name"),
-                       CheckedString(info->vendor, what + "'s vendor"),
-                       CheckedString(info->driver_version, what + "'s driver_version"),
-                       CheckedString(info->architecture, what + "'s architecture")});
+    Device device;
+    device.kind = kind;
+    device.name = CheckedString(info->name, what + "'s name");
+    device.vendor = CheckedString(info->vendor, what + "'s vendor");
+    device.driver_version = CheckedString(info->driver_version, what + "'s driver_version");
+    device.architecture = CheckedString(info->architecture, what + "'s architecture");
+    device.location = CheckedString(info->location, what + "'s location");
+    device.uuid = CheckedString(info->uuid, what + "'s uuid");
+    device.vendor_id = info->vendor_id;
+    device.device_id = info->device_id;
+    device.memory_bytes = info->memory_bytes;
+    device.compile_only = (info->flags & EP_DEVICE_COMPILE_ONLY) != 0;
+    device.integrated = (info->flags & EP_DEVICE_INTEGRATED) != 0;
+    device.lost = (info->flags & EP_DEVICE_LOST) != 0;
+    devices.push_back(std::move(device));
   }
   return devices;
 }
@@ -140,27 +171,51 @@ void Shutdown(const LoadedPlugin& plugin) {
   }
 }
 
-const EpPluginEnvironment* MakeEnvironment(const LoadedPlugin& plugin, Table* table) {
+using Parameters = std::map<std::string, std::string>;
+
+// One library may serve several manifests, each as a plugin of its own.
+std::string KeyOf(const std::filesystem::path& library, const Manifest& manifest, const EpHostInfo& host) {
+  std::string key = fmt::format("{}\n{}\n{}", static_cast<const void*>(&host), library.string(), manifest.name);
+  for (const auto& [name, value] : manifest.parameters) key += fmt::format("\n{}={}", name, value);
+  return key;
+}
+
+// The same one for the same plugin and manifest, as long as the process lives.
+const EpPluginEnvironment& EnvironmentOf(const std::string& key, const std::filesystem::path& library,
+                                         const std::filesystem::path& manifest, const std::string& name,
+                                         const Parameters& parameters, Table* table) {
+  const auto [found, is_new] = table->environments.try_emplace(fmt::format("{}\n{}", key, manifest.string()));
+  Environment& environment = found->second;
+  if (!is_new) return environment.abi;
   const auto keep = [&](const std::string& text) { return table->strings.insert(text).first->c_str(); };
-  table->environments.push_back({sizeof(EpPluginEnvironment), 0, keep(plugin.library.string()),
-                                 keep(plugin.library.parent_path().string()), keep(plugin.manifest.string())});
-  return &table->environments.back();
+  for (const auto& [parameter, value] : parameters) {
+    environment.parameters.push_back({keep(parameter), keep(value)});
+  }
+  EpPluginEnvironment& abi = environment.abi;
+  abi.struct_size = sizeof abi;
+  abi.parameter_count = static_cast<uint32_t>(environment.parameters.size());
+  abi.library_path = keep(library.string());
+  abi.directory = keep(library.parent_path().string());
+  abi.manifest_path = keep(manifest.string());
+  abi.name = keep(name);
+  abi.parameters = environment.parameters.data();
+  return abi;
 }
 
 PluginFacts FactsOf(const LoadedPlugin& plugin) { return {plugin.name, plugin.vendor, plugin.version, plugin.sources}; }
 
 // `plugin` has library and manifest. Fills the rest, or throws and leaves nothing initialized.
 void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, PluginFacts facts, const EpHostInfo& host,
-                Table* table, const StepObserver& observer = {}) {
+                const EpPluginEnvironment& environment, const StepObserver& observer = {}) {
   plugin->descriptor = descriptor;
   plugin->plugin = nullptr;
   plugin->name = std::move(facts.name);
   plugin->vendor = std::move(facts.vendor);
   plugin->version = std::move(facts.version);
   plugin->sources = std::move(facts.sources);
-  const EpPluginEnvironment* environment = MakeEnvironment(*plugin, table);
   Announce(observer, "calling Initialize");
-  EpStatus* status = Guarded("Initialize", [&] { return descriptor->Initialize(&host, environment, &plugin->plugin); });
+  EpStatus* status =
+      Guarded("Initialize", [&] { return descriptor->Initialize(&host, &environment, &plugin->plugin); });
   RefuseOnStatus("Initialize", status, host);
   try {
     Announce(observer, "calling GetDevices");
@@ -191,7 +246,8 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
                                   const EpHostInfo& host, const StepObserver& observer, const FactsCheck& check) {
   Table& table = TheTable();
   const std::lock_guard<std::mutex> lock(table.mutex);
-  Slot& slot = table.slots[library.string()];
+  const std::string key = KeyOf(library, manifest, host);
+  Slot& slot = table.slots[key];
   CheckDigest(library, manifest);
   if (slot.users > 0) {
     CheckFacts(FactsOf(slot.plugin), manifest, check);
@@ -199,12 +255,15 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
     Announce(observer, "opening the library");
     const EpPluginQueryFunction query = OpenPluginLibrary(library, manifest.depends);
     Announce(observer, "calling EpPluginQuery");
-    const EpPluginDescriptor* descriptor = Query(query, host);
+    const EpPluginEnvironment& environment =
+        EnvironmentOf(key, library, manifest.path, manifest.name, manifest.parameters, &table);
+    const EpPluginDescriptor* descriptor = Query(query, host, environment);
     PluginFacts facts = CheckDescriptor(descriptor, host);
     CheckFacts(facts, manifest, check);
     slot.plugin.library = library;
     slot.plugin.manifest = manifest.path;
-    Initialize(&slot.plugin, descriptor, std::move(facts), host, &table, observer);
+    slot.plugin.parameters = manifest.parameters;
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment, observer);
   }
   ++slot.users;
   return slot.plugin;
@@ -215,15 +274,17 @@ const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo&
   Table& table = TheTable();
   const std::lock_guard<std::mutex> lock(table.mutex);
   const auto* address = reinterpret_cast<const void*>(query);
-  Slot& slot = table.slots[fmt::format("query function {}", address)];
+  const std::string key = fmt::format("{} query function {}", static_cast<const void*>(&host), address);
+  Slot& slot = table.slots[key];
   if (slot.users > 0) {
     check(FactsOf(slot.plugin));
   } else {
-    const EpPluginDescriptor* descriptor = Query(query, host);
+    slot.plugin.library = ModuleOf(address);
+    const EpPluginEnvironment& environment = EnvironmentOf(key, slot.plugin.library, {}, "", {}, &table);
+    const EpPluginDescriptor* descriptor = Query(query, host, environment);
     PluginFacts facts = CheckDescriptor(descriptor, host);
     check(facts);
-    slot.plugin.library = ModuleOf(address);
-    Initialize(&slot.plugin, descriptor, std::move(facts), host, &table);
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment);
   }
   ++slot.users;
   return slot.plugin;

@@ -45,7 +45,8 @@ bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vect
     partition.name = "constant_folding";
     partition.graph = std::move(graph);
     const Partition* pointer = &partition;
-    std::unique_ptr<Kernel> kernel = std::move(provider_->Compile({&pointer, 1}).front());
+    const std::unique_ptr<Kernel> kernel = std::move(provider_->Compile({&pointer, 1}).kernels.front());
+    if (kernel == nullptr) return false;
     std::vector<ValuePtr> results(wanted.size());
     RunState run({max_bytes, max_bytes * 2});
     kernel->Execute({}, results, &run);

@@ -15,19 +15,31 @@ bool IsUsable(const PluginEntry& entry) {
   return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
 }
 
-// Takes the host's option out of the provider's.
-uint32_t TakeDevice(const LoadedPlugin& plugin, std::map<std::string, std::string>* options) {
+// Takes the host's option out of the provider's: "1", or "0,2".
+std::vector<uint32_t> TakeDevices(const LoadedPlugin& plugin, std::map<std::string, std::string>* options) {
   const auto option = options->find(std::string(kDeviceOption));
-  if (option == options->end()) return 0;
+  if (option == options->end()) {
+    const auto usable = std::find_if(plugin.devices.begin(), plugin.devices.end(),
+                                     [](const Device& device) { return !device.compile_only && !device.lost; });
+    return {usable == plugin.devices.end() ? 0 : static_cast<uint32_t>(usable - plugin.devices.begin())};
+  }
   const std::string text = option->second;
   options->erase(option);
-  uint32_t index = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    Fail(StatusCode::kInvalidArgument, "provider '{}': option '{}' is '{}', expected a number from 0", plugin.name,
-         kDeviceOption, text);
+  std::vector<uint32_t> devices;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    uint32_t index = 0;
+    const auto parsed = std::from_chars(at, end, index);
+    if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ',')) {
+      Fail(StatusCode::kInvalidArgument,
+           "provider '{}': option '{}' is '{}', expected a number from 0, or several with commas between them",
+           plugin.name, kDeviceOption, text);
+    }
+    devices.push_back(index);
+    if (parsed.ptr == end) return devices;
+    at = parsed.ptr + 1;
   }
-  return index;
 }
 
 class Chooser {
@@ -117,7 +129,7 @@ class Chooser {
       provider.fallback = entry.manifest.fallback;
       provider.options.insert(entry.options.begin(), entry.options.end());
     }
-    provider.device_index = TakeDevice(plugin, &provider.options);
+    provider.devices = TakeDevices(plugin, &provider.options);
     chosen_.push_back(std::move(provider));
   }
 
@@ -154,6 +166,21 @@ std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfi
   return Chooser(catalog, config).Choose();
 }
 
+std::string ProviderSlot::DeviceNames() const {
+  std::string names;
+  for (const uint32_t device : devices) {
+    if (device < plugin->devices.size()) names += (names.empty() ? "" : ", ") + plugin->devices[device].name;
+  }
+  return names;
+}
+
+const Device* ProviderSlot::AbsentDevice() const {
+  for (const uint32_t device : devices) {
+    if (device < plugin->devices.size() && plugin->devices[device].compile_only) return &plugin->devices[device];
+  }
+  return nullptr;
+}
+
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
                                         const ProgressFunction& progress) {
@@ -162,7 +189,7 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& c
     ProviderConfig config;
     config.options = std::move(chosen.options);
     config.thread_pool = thread_pool;
-    config.device = chosen.device_index;
+    config.devices = chosen.devices;
     config.context_enabled = context_enabled;
     config.progress = progress;
     config.share = share;
@@ -170,8 +197,15 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& c
     slot.plugin = chosen.plugin;
     slot.listed = chosen.listed;
     slot.fallback = chosen.fallback;
-    slot.device_index = chosen.device_index;
+    slot.devices = std::move(chosen.devices);
+    slot.options = config.options;
     try {
+      if (const Device* absent = slot.AbsentDevice(); absent != nullptr && !context_enabled) {
+        Fail(StatusCode::kInvalidArgument,
+             "provider '{}': device '{}' is not here, so nothing can run on it; compile a context model for it "
+             "(ep.context_enable=1), or choose another device",
+             chosen.plugin->name, absent->name);
+      }
       slot.provider = Provider::Create(*chosen.plugin, config);
     } catch (const Error& error) {
       if (chosen.listed || chosen.has_options || chosen.fallback) throw;

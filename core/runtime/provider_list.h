@@ -21,8 +21,9 @@
 
 namespace epiphyte::core {
 
-// The option of every provider that is the host's: which of the plugin's devices to use, a number from 0. It comes from
-// where all options come from, and the plugin is given the device instead of the option.
+// The option of every provider that is the host's: which of the plugin's devices to use, a number from 0, or several
+// with commas between them. It comes from where all options come from, and the plugin is given the devices instead of
+// the option.
 inline constexpr std::string_view kDeviceOption = "device";
 
 struct ChosenProvider {
@@ -30,7 +31,7 @@ struct ChosenProvider {
   bool listed = false;       // the user asked for it by name
   bool fallback = false;     // takes what nobody else does; its nodes stay plain in a context model unless it is listed
   bool has_options = false;  // the user gave it options
-  uint32_t device_index = 0;
+  std::vector<uint32_t> devices = {0};
   // The plugin's: the session's own, then the policy's, then the manifest's.
   std::map<std::string, std::string> options;
 };
@@ -45,8 +46,13 @@ struct ProviderSlot {
   bool listed = false;  // see ChosenProvider
   bool fallback = false;
 
-  const Device* device() const { return plugin->devices.empty() ? nullptr : &plugin->devices[device_index]; }
-  uint32_t device_index = 0;
+  std::vector<uint32_t> devices = {0};
+  std::map<std::string, std::string> options;  // that the provider was made with
+
+  // With commas between them.
+  std::string DeviceNames() const;
+  // One of them that isn't here, so that contexts can be compiled for it, but nothing runs; null when there is none.
+  const Device* AbsentDevice() const;
 };
 
 // Those that ChooseProviders names, made. `progress` takes the place of the options' own; it may be empty. Throws what

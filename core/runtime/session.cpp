@@ -76,6 +76,7 @@ struct Session::Impl {
     placement = builder.TakePlacement();
     context_output = builder.TakeContextOutput();
     has_context = builder.has_context();
+    why_no_run = builder.WhyNoRun();
     share_group = builder.TakeShareGroup();
     used_files = builder.used_files();
     plan = builder.TakePlan();
@@ -98,6 +99,7 @@ struct Session::Impl {
   std::optional<ContextOutput> context_output;
   std::string context_failure;
   bool has_context = false;
+  std::string why_no_run;  // a device that contexts were compiled for is elsewhere
   std::unordered_map<std::string, size_t> input_index;
   std::unordered_map<std::string, size_t> output_index;
 };
@@ -205,6 +207,7 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   if (given.size() != inputs.size()) {
     Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", given.size(), inputs.size());
   }
+  if (!why_no_run.empty()) Fail(StatusCode::kInvalidArgument, "{}", why_no_run);
   constexpr size_t kInline = 16;
   Value* inline_arguments[kInline];
   std::vector<Value*> many;

@@ -40,7 +40,7 @@ struct SessionTools {
 // One run.
 struct RunSettings {
   std::stop_token stop;  // ends it early
-  std::string_view tag;  // stands in the lines that it logs and in the trace; "": none
+  std::string_view tag;  // stands in the lines that it logs and in the trace; with a zero behind it; "": none
 };
 
 class Session {

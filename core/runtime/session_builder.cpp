@@ -343,19 +343,27 @@ void SessionBuilder::Partition() {
   progress_.Enter(SessionPhase::kPartition, "");
   NamingModel([&] { PlaceContextNodes(); });
   Profiler::Span span(profiler_, "session", "partition");
-  std::vector<PartitionProvider> askable;
+  askable_.clear();
   for (const ProviderSlot& slot : providers_) {
-    askable.push_back({slot.plugin->name, slot.device() == nullptr ? "" : slot.device()->name,
-                       [this, &slot](Graph& graph) { return Ask(slot, graph); }});
-    askable.back().last_resort = !MayHavePlainNodes(slot);
+    askable_.push_back(
+        {slot.plugin->name, slot.DeviceNames(), [this, &slot](Graph& graph) { return Ask(slot, graph); }});
+    askable_.back().last_resort = !MayHavePlainNodes(slot);
   }
   partitions_ =
-      PartitionGraph(*model_.graph, askable, config_.context.node_name_prefix, FreeNames(), progress_.MakePulse());
+      PartitionGraph(*model_.graph, askable_, config_.context.node_name_prefix, FreeNames(), progress_.MakePulse());
   if (InlineLostFunctions()) return;
   partitions_.placement.removed = history_.Take();
   std::copy(unlisted_failures_.begin(), unlisted_failures_.end(), std::back_inserter(partitions_.placement.warnings));
-  for (const std::string& warning : partitions_.placement.warnings) Log(LogLevel::kWarning, "placement", "{}", warning);
-  Log(LogLevel::kInfo, "placement", "{}", partitions_.placement.Summary());
+  ReportPlacement(0);
+}
+
+// In the log; of the warnings those that it hasn't yet.
+void SessionBuilder::ReportPlacement(size_t warnings_told) {
+  const Placement& placement = partitions_.placement;
+  for (size_t i = warnings_told; i < placement.warnings.size(); ++i) {
+    Log(LogLevel::kWarning, "placement", "{}", placement.warnings[i]);
+  }
+  Log(LogLevel::kInfo, "placement", "{}", placement.Summary());
 }
 
 void SessionBuilder::CheckEverythingPlaced() const {
@@ -376,12 +384,14 @@ void SessionBuilder::CheckEverythingPlaced() const {
 }
 
 void SessionBuilder::Compile() {
-  // Ends: each failure leaves out one provider more.
+  // Ends: each round leaves out one provider more, or inlines one function more.
   for (;;) {
     try {
       return CompileOnce();
     } catch (const UnlistedFailure& failure) {
       StartOverWithout(failure);
+    } catch (const StartedOver&) {
+      continue;
     }
   }
 }
@@ -432,7 +442,8 @@ void SessionBuilder::LoadContexts() {
     progress_.Report(0, 0, providers_[i].plugin->name);
     const ContextBatch& batch = batches[i];
     const LoadedPlugin& plugin = *providers_[i].plugin;
-    RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata, config_.context.refuse_suboptimal);
+    RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata, config_.context.refuse_suboptimal,
+                  {providers_[i].devices, providers_[i].options});
     std::vector<std::unique_ptr<Kernel>> kernels;
     try {
       kernels = providers_[i].provider->LoadContext(batch.to_load, batch.blobs);
@@ -447,32 +458,66 @@ void SessionBuilder::LoadContexts() {
   }
 }
 
+// In the order in which providers are asked, so that what one gives back can go to another.
 void SessionBuilder::CompilePartitions() {
-  std::vector<std::vector<const core::Partition*>> by_provider(providers_.size());
-  for (const core::Partition& partition : partitions_.partitions) {
-    if (partition.is_context) continue;
-    by_provider[static_cast<size_t>(partition.provider)].push_back(&partition);
-  }
-  for (size_t i = 0; i < providers_.size(); ++i) {
-    if (by_provider[i].empty()) continue;
-    ProviderSlot& slot = providers_[i];
+  for (const int32_t provider : AskingOrder(askable_)) {
+    std::vector<const core::Partition*> mine;
+    for (const core::Partition& partition : partitions_.partitions) {
+      if (!partition.is_context && partition.provider == provider) mine.push_back(&partition);
+    }
+    if (mine.empty()) continue;
+    ProviderSlot& slot = providers_[static_cast<size_t>(provider)];
     // The fallback runs what is plain in a context model; listed, it compiles a source model as the others do.
     const bool compiles = !slot.fallback || (slot.listed && !has_context_);
     if (compiles && config_.disable_compile) {
       Fail(StatusCode::kModelRequiresCompilation,
            "provider '{}' would have to compile {} partitions, and session.disable_model_compile is 1; {}",
-           slot.plugin->name, by_provider[i].size(),
+           slot.plugin->name, mine.size(),
            has_context_ ? "nobody else runs these plain nodes of the context model: let it compile, or add a provider "
                           "that runs them as they are"
                         : "load a context model instead");
     }
     Profiler::Span span(profiler_, "session", "compile");
     progress_.Enter(SessionPhase::kCompile, slot.plugin->name);
-    std::vector<std::unique_ptr<Kernel>> kernels;
-    CallingUnlisted(slot, [&] { kernels = slot.provider->Compile(by_provider[i]); });
-    for (size_t k = 0; k < kernels.size(); ++k) kernels_[by_provider[i][k]->node] = std::move(kernels[k]);
+    CompiledPartitions compiled;
+    CallingUnlisted(slot, [&] { compiled = slot.provider->Compile(mine); });
+    std::vector<DeclinedPartition> declined;
+    for (size_t k = 0; k < mine.size(); ++k) {
+      if (compiled.kernels[k] != nullptr) {
+        kernels_[mine[k]->node] = std::move(compiled.kernels[k]);
+      } else {
+        declined.push_back({mine[k]->node, std::move(compiled.declined[k])});
+      }
+    }
     progress_.ThrowIfCancelled();  // a plugin need not listen
+    if (!declined.empty()) OfferDeclined(provider, declined);
   }
+}
+
+void SessionBuilder::OfferDeclined(int32_t provider, const std::vector<DeclinedPartition>& declined) {
+  for (const DeclinedPartition& one : declined) {
+    Log(LogLevel::kInfo, "placement", "provider '{}' gives partition '{}' back: {}",
+        providers_[static_cast<size_t>(provider)].plugin->name, one.node->name(), one.reason);
+  }
+  const size_t warnings_told = partitions_.placement.warnings.size();
+  OfferAgain(declined, provider, askable_, config_.context.node_name_prefix, FreeNames(), progress_.MakePulse(),
+             &partitions_);
+  if (InlineLostFunctions()) throw StartedOver();
+  ReportPlacement(warnings_told);
+  CheckEverythingPlaced();
+}
+
+std::string SessionBuilder::WhyNoRun() const {
+  for (const core::Partition& partition : partitions_.partitions) {
+    const ProviderSlot& slot = providers_[static_cast<size_t>(partition.provider)];
+    if (const Device* absent = slot.AbsentDevice()) {
+      return fmt::format(
+          "partition '{}' was compiled by '{}' for device '{}', which is not here; run the context model "
+          "where the device is",
+          partition.name, slot.plugin->name, absent->name);
+    }
+  }
+  return {};
 }
 
 bool SessionBuilder::MakesContexts(const ProviderSlot& slot) const {

@@ -58,6 +58,8 @@ class SessionBuilder {
   // Of a session that loads with others; the session keeps it.
   std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
   bool has_context() const { return has_context_; }
+  // Why what was built can't run here, "" when it can.
+  std::string WhyNoRun() const;
   // Throws MODEL_LOAD_CANCELED if the application has cancelled: whatever else came of that.
   void ThrowIfCancelled() const { progress_.ThrowIfCancelled(); }
   // What was mapped so far.
@@ -69,6 +71,8 @@ class SessionBuilder {
     std::string provider;
     std::string reason;
   };
+  // The session was begun once more while it compiled.
+  struct StartedOver {};
 
   void Read();
   void Prepare();
@@ -95,6 +99,8 @@ class SessionBuilder {
   void CheckEverythingPlaced() const;
   void LoadContexts();
   void CompilePartitions();
+  void OfferDeclined(int32_t provider, const std::vector<DeclinedPartition>& declined);
+  void ReportPlacement(size_t warnings_told);
   void WriteContextModel();
   std::filesystem::path ContextBase() const;
   bool MakesContexts(const ProviderSlot& slot) const;
@@ -117,6 +123,7 @@ class SessionBuilder {
   std::vector<ValueSpec> inputs_;
   std::vector<ValueSpec> outputs_;
   std::vector<std::vector<Node*>> context_nodes_;  // by provider
+  std::vector<PartitionProvider> askable_;         // providers_
   PartitionResult partitions_;
   std::unordered_map<const Node*, std::shared_ptr<Kernel>> kernels_;
   std::unique_ptr<ContextGenerator> generator_;

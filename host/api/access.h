@@ -87,13 +87,13 @@ decltype(auto) Translate(Body&& body) {
     } catch (const core::Error& error) {
       throw Error(static_cast<StatusCode>(error.code()), error.message(), static_cast<Hint>(error.hint()));
     } catch (const std::bad_alloc&) {
-      throw Error(StatusCode::kFail, "out of memory; close other programs or use a smaller model");
+      throw Error(StatusCode::kOutOfMemory, "out of memory; close other programs or use a smaller model");
     } catch (const std::exception& error) {
       throw Error(StatusCode::kRuntimeException, error.what());
     }
   } catch (const std::bad_alloc&) {
     // There was no memory for the message either; one as short as this needs none.
-    throw Error(StatusCode::kFail, "out of memory");
+    throw Error(StatusCode::kOutOfMemory, "out of memory");
   }
 }
 

@@ -39,7 +39,8 @@ EpStatus* Guarded(const EpHostInfo* host, Body&& body) noexcept {
   } catch (const OpError& error) {
     return host->status->Create(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return host->status->Create(EP_STATUS_FAIL, "out of memory in the cpu provider; free memory or use smaller inputs");
+    return host->status->Create(EP_STATUS_OUT_OF_MEMORY,
+                                "out of memory in the cpu provider; free memory or use smaller inputs");
   } catch (const std::exception& error) {
     return host->status->Create(EP_STATUS_EP_FAIL, error.what());
   } catch (...) {

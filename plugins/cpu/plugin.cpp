@@ -1,6 +1,7 @@
 // The cpu plugin's one exported symbol and the trampolines behind it: each turns exceptions into statuses.
 #include <cstring>
 
+#include "epiphyte/ep_entry.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
 #include "plugins/cpu/provider.h"
@@ -19,7 +20,12 @@ EpStatus* EP_CALL Initialize(const EpHostInfo* host, const EpPluginEnvironment*,
     made->host = host;
     RegisterAllKernels(made->registry);
     made->architecture = Architecture() + "/" + EffectiveIsa();
-    made->device = {sizeof(EpDeviceInfo), EP_DEVICE_CPU, "CPU", "", "", made->architecture.c_str()};
+    made->device.struct_size = sizeof(EpDeviceInfo);
+    made->device.kind = EP_DEVICE_CPU;
+    made->device.flags = EP_DEVICE_INTEGRATED;
+    made->device.name = "CPU";
+    made->device.vendor = made->device.driver_version = made->device.location = made->device.uuid = "";
+    made->device.architecture = made->architecture.c_str();
     if (const char* message = BindOneDnnThreads()) LogWarning(host, message);
     *plugin = reinterpret_cast<EpPlugin*>(made.release());
   });
@@ -56,22 +62,22 @@ EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCa
   return Guarded(ToProvider(provider)->host(), [&] { ToProvider(provider)->GetCapability(graph, sink); });
 }
 
-EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
-                          EpProgress* progress, EpKernel** kernels) {
+EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task,
+                          EpKernel** kernels) {
   return Guarded(ToProvider(provider)->host(), [&] {
-    ToProvider(provider)->Compile({partitions, count}, progress, kernels);
+    ToProvider(provider)->Compile({partitions, count}, task, kernels);
   });
 }
 
-EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
+EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask*) {
   return Guarded(ToProvider(provider)->host(), [&] { ToProvider(provider)->GetEpContextNodes(sink); });
 }
 
 EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
-                              const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress* progress,
+                              const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task,
                               EpKernel** kernels) {
   return Guarded(ToProvider(provider)->host(), [&] {
-    ToProvider(provider)->LoadContext({nodes, node_count}, {blobs, blob_count}, progress, kernels);
+    ToProvider(provider)->LoadContext({nodes, node_count}, {blobs, blob_count}, task, kernels);
   });
 }
 
@@ -87,17 +93,24 @@ EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run) {
 }
 
 constexpr EpProviderApi kProviderApi = {
-    sizeof(EpProviderApi), 0,
-    &CreateProvider,       &DestroyProvider,
-    &GetCapability,        &Compile,
-    &GetEpContextNodes,    &LoadContext,
-    &ReleaseKernel,        &CreateState,
-    &ReleaseState,         &Execute,
+    sizeof(EpProviderApi),
+    0,
+    &CreateProvider,
+    &DestroyProvider,
+    &GetCapability,
+    &Compile,
+    &GetEpContextNodes,
+    &LoadContext,
+    &ReleaseKernel,
+    &CreateState,
+    &ReleaseState,
+    &Execute,
+    nullptr,
 };
 constexpr const char* kSources[] = {kSource};
 constexpr EpPluginDescriptor kDescriptor = {
     sizeof(EpPluginDescriptor),
-    EP_ABI_VERSION,
+    EP_MAKE_ABI_VERSION(0, 2),
     "cpu",
     "Epiphyte",
     EPIPHYTE_CPU_VERSION,
@@ -115,7 +128,6 @@ constexpr EpPluginDescriptor kDescriptor = {
 }  // namespace
 }  // namespace epiphyte::cpu
 
-extern "C" EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
-  if (host == nullptr || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return nullptr;
+extern "C" EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo*, const EpPluginEnvironment*) {
   return &epiphyte::cpu::kDescriptor;
 }

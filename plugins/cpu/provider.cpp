@@ -130,26 +130,26 @@ void Provider::GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const
   if (!supported.empty()) ThrowIfFailed(host, host->capability->SupportNodes(sink, supported.data(), supported.size()));
 }
 
-PlanConfig Provider::MakePlanConfig(EpProgress* progress, const std::string& name) const {
+PlanConfig Provider::MakePlanConfig(EpTask* task, const std::string& name) const {
   PlanConfig config;
   config.registry = &plugin_.registry;
   config.threads = threads_;
   config.bfloat16 = bfloat16_;
   config.weights = weights_.get();
-  config.progress = [this, progress, name](uint64_t done, uint64_t total) {
-    if (plugin_.host->services->ReportProgress(progress, done, total, name.c_str()) != 0)
+  config.progress = [this, task, name](uint64_t done, uint64_t total) {
+    if (plugin_.host->task->ReportProgress(task, done, total, name.c_str()) != 0)
       throw OpError(EP_STATUS_MODEL_LOAD_CANCELED, "compiling was cancelled");
   };
   return config;
 }
 
-void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpProgress* progress, EpKernel** kernels) {
+void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpTask* task, EpKernel** kernels) {
   const OneDnnThreads scope(threads_);
   for (size_t i = 0; i < partitions.size(); ++i) {
     PlanDef def = ImportGraph(plugin_.host, partitions[i]->graph, partitions[i]->name);
     for (const std::string& told : RunInFloat(def, plugin_.registry)) LogWarning(plugin_.host, told);
     Fuse(def);
-    const PlanConfig config = MakePlanConfig(progress, partitions[i]->name);
+    const PlanConfig config = MakePlanConfig(task, partitions[i]->name);
     std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);
     if (context_enabled_) {
       compiled_.resize(std::max<size_t>(compiled_.size(), partitions[i]->index + size_t{1}));
@@ -225,7 +225,7 @@ std::shared_ptr<const LoadedContext> Provider::Parse(const EpContextBlob& blob) 
 }
 
 void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std::span<const EpContextBlob* const> blobs,
-                           EpProgress* progress, EpKernel** kernels) {
+                           EpTask* task, EpKernel** kernels) {
   const EpHostInfo* host = plugin_.host;
   const OneDnnThreads scope(threads_);
   std::vector<std::shared_ptr<const LoadedContext>> contexts;
@@ -262,7 +262,7 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
                                 "{}; compile the model again",
                                 node.partition_name, found->def.inputs.size(), found->def.outputs.size(),
                                 info.input_count, info.output_count));
-    PlanConfig config = MakePlanConfig(progress, node.partition_name);
+    PlanConfig config = MakePlanConfig(task, node.partition_name);
     config.origin = PlanOrigin::kContext;
     config.packed_is_current = owner->key == ContextKey::Here(threads_.wanted, bfloat16_);
     // Copied, not moved: two nodes may name the same partition.

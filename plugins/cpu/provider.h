@@ -28,13 +28,13 @@ class Provider {
 
   const EpHostInfo* host() const { return plugin_.host; }
   void GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const;
-  void Compile(std::span<const EpPartitionInfo* const> partitions, EpProgress* progress, EpKernel** kernels);
+  void Compile(std::span<const EpPartitionInfo* const> partitions, EpTask* task, EpKernel** kernels);
   void GetEpContextNodes(EpContextSink* sink) const;
   void LoadContext(std::span<const EpContextNodeInfo* const> nodes, std::span<const EpContextBlob* const> blobs,
-                   EpProgress* progress, EpKernel** kernels);
+                   EpTask* task, EpKernel** kernels);
 
  private:
-  PlanConfig MakePlanConfig(EpProgress* progress, const std::string& name) const;
+  PlanConfig MakePlanConfig(EpTask* task, const std::string& name) const;
   std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
   EpContextWriter* WritePayload(EpContextSink* sink, const ContextKey& key) const;
   std::shared_ptr<const LoadedContext> Parse(const EpContextBlob& blob) const;

@@ -35,8 +35,8 @@ std::shared_ptr<const LoadedContext> ShareWorkspace::Parse(const void* data, uin
 
 ShareMembership ShareMembership::Join(const EpHostInfo* host, EpShareGroup* group) {
   ShareMembership membership;
-  if (group == nullptr || host->GetExtension == nullptr) return membership;
-  const auto* api = static_cast<const EpShareApi*>(host->GetExtension(EP_SHARE_EXTENSION));
+  if (group == nullptr) return membership;
+  const auto* api = static_cast<const EpShareApi*>(host->GetExtension(host, EP_SHARE_EXTENSION));
   if (api == nullptr) return membership;
   EpShareInfo info = {};
   info.struct_size = sizeof info;

@@ -29,7 +29,7 @@ class Installed {
                "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlicense: Apache-2.0\n"
                "description: breaks a rule\nlibrary: " +
                    library.string() +
-                   "\nabi: \"0.1\"\nsources: [MisbehavingSource]\n"
+                   "\nabi: \"0.2\"\nsources: [MisbehavingSource]\n"
                    "devices: [cpu]\npriority: 100\n" +
                    more);
     dir_.Write("epiphyte.yaml", "policy_version: 1\n");

@@ -31,7 +31,7 @@ std::vector<Layout> Compiled() {
   std::vector<Layout> layouts;
 #define EP_STRUCT(type) layouts.push_back({#type, sizeof(type), {}});
 #define EP_FIELD(type, field) layouts.back().fields.push_back({#field, offsetof(type, field), sizeof(type::field)});
-#define EP_STRUCT_END(type)
+#define EP_STRUCT_END(type, last_field)
 #include "tests/abi/abi_fields.inc"
 #undef EP_STRUCT
 #undef EP_FIELD

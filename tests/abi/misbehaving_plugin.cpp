@@ -1,6 +1,7 @@
 // One plugin, many ways to misbehave: EPIPHYTE_MISBEHAVIOUR chooses one at compile time, 0 is a good plugin that adds
 // one to a float tensor. Deliberately written against the bare C headers.
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -8,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_entry.h"
 #include "tests/abi/misbehaviours.h"
 
 #ifndef EPIPHYTE_MISBEHAVIOUR
@@ -34,6 +35,7 @@ Handle* Foreign() {
 EpContextWriter* g_writer = nullptr;
 EpContextSink* g_context_sink = nullptr;
 EpCapabilitySink* g_capability_sink = nullptr;
+EpTask* g_task = nullptr;
 EpKernel* g_kernel = nullptr;
 EpKernelState* g_state = nullptr;
 EpValue* g_value = nullptr;
@@ -48,7 +50,19 @@ EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPl
 void EP_CALL Shutdown(EpPlugin*) {}
 
 EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
-  static const EpDeviceInfo kDevice = {sizeof(EpDeviceInfo), EP_DEVICE_CPU, "test device", "tests", "1", "test"};
+  static const EpDeviceInfo kDevice = {sizeof(EpDeviceInfo),
+                                       EP_DEVICE_CPU,
+                                       0,
+                                       0,
+                                       0,
+                                       kHow == kReservedInDevice ? 1u : 0u,
+                                       "test device",
+                                       "tests",
+                                       "1",
+                                       "test",
+                                       "",
+                                       "",
+                                       0};
   if (kHow == kThrowsInGetDevices) throw 42;
   *count = 1;
   if (kHow == kNoDevices) {
@@ -63,7 +77,8 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
     *count = 100;
     for (uint32_t i = 0; i < capacity && i < 100; ++i) devices[i] = &kDevice;
   }
-  static const EpDeviceInfo kFuture = {sizeof(EpDeviceInfo), 77, "a device of the future", "tests", "1", "test"};
+  static const EpDeviceInfo kFuture = {
+      sizeof(EpDeviceInfo), 77, 0, 0, 0, 0, "a device of the future", "tests", "1", "test", "", "", 0};
   if (kHow == kUnknownDeviceKind && capacity > 0) devices[0] = &kFuture;
   return nullptr;
 }
@@ -81,11 +96,22 @@ void EP_CALL DestroyProvider(EpProvider* provider) {
   if (kHow == kThrowsInRelease) throw std::runtime_error("thrown in DestroyProvider");
 }
 
+EpStatus* Claim(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count, uint32_t flags, const char* name) {
+  EpClaim claim = {};
+  claim.struct_size = kHow == kSmallClaim ? 8 : sizeof claim;
+  claim.flags = flags;
+  claim.nodes = nodes;
+  claim.name = name;
+  claim.node_count = count;
+  claim.memory_bytes = 4096;
+  return g_host->capability->Claim(sink, &claim);
+}
+
 EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilitySink* sink) {
   if (kHow == kThrowsInGetCapability) throw std::runtime_error("thrown in GetCapability");
   if (kHow == kFailsInGetCapability) return Refuse("the compiler crashed");
   EpGraphInfo info = {};
-  info.struct_size = sizeof(info);
+  info.struct_size = kHow == kInfoWithoutRoom ? 8 : sizeof(info);
   if (EpStatus* status = g_host->graph->GetGraphInfo(graph, &info)) return status;
   std::vector<const EpNode*> adds;
   for (uint64_t i = 0; i < info.node_count; ++i) {
@@ -99,7 +125,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       made.struct_size = sizeof(made);
       if (EpStatus* status = g_host->graph->GetValueDefInfo(node.outputs[0], &made)) return status;
       const EpNode* group[] = {info.nodes[i], made.consumers[0]};
-      if (EpStatus* status = g_host->capability->SupportGroup(sink, group, 2, "call and Neg")) return status;
+      if (EpStatus* status = Claim(sink, group, 2, EP_CLAIM_TOGETHER, "call and Neg")) return status;
     }
     if (std::strcmp(node.op_type, "Relu") == 0 && (node.flags & EP_NODE_PLACED) == 0) adds.push_back(info.nodes[i]);
   }
@@ -125,7 +151,16 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       // First and last node of a chain whose middle it leaves to others.
       if (adds.size() < 2) return nullptr;
       adds = {adds.front(), adds.back()};
-      return g_host->capability->SupportGroup(sink, adds.data(), adds.size(), "leaves and comes back");
+      return Claim(sink, adds.data(), adds.size(), EP_CLAIM_TOGETHER, "leaves and comes back");
+    case kSmallClaim: return Claim(sink, adds.data(), adds.size(), 0, nullptr);
+    case kClaimsExactly:
+      for (const EpNode* node : adds) {
+        if (EpStatus* status = Claim(sink, &node, 1, EP_CLAIM_EXACT, "exactly one")) return status;
+      }
+      return nullptr;
+    case kClaimsConnected:
+      if (EpStatus* status = g_host->capability->SetGrouping(sink, EP_GROUPING_CONNECTED)) return status;
+      return g_host->capability->SupportNodes(sink, adds.data(), adds.size());
     case kStaleCapabilitySink: {
       EpCapabilitySink* stale = g_capability_sink;
       g_capability_sink = sink;
@@ -142,13 +177,13 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
 }
 
 // Each reports a hundred times, or until it hears that the user has cancelled.
-EpStatus* ReportOnFourThreads(EpProgress* progress) {
+EpStatus* ReportOnFourThreads(EpTask* task) {
   std::atomic<bool> cancelled = false;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (uint64_t i = 1; i <= 100 && !cancelled; ++i) {
-        if (g_host->services->ReportProgress(progress, i, 100, "one of four") != 0) cancelled = true;
+        if (g_host->task->ReportProgress(task, i, 100, "one of four") != 0) cancelled = true;
       }
     });
   }
@@ -156,10 +191,32 @@ EpStatus* ReportOnFourThreads(EpProgress* progress) {
   return cancelled ? g_host->status->Create(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled") : nullptr;
 }
 
-EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t count, EpProgress* progress,
+// Takes the first partition, and gives the others back.
+EpStatus* DeclineOthers(EpTask* task, uint64_t count, EpKernel** kernels) {
+  const EpTaskApi& api = *g_host->task;
+  const uint64_t first = kHow == kDeclinesAll ? 0 : 1;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (i < first || kHow == kDeclinesAndCompiles) kernels[i] = reinterpret_cast<EpKernel*>(std::malloc(1));
+    if (i < first) continue;
+    if (EpStatus* status = api.DeclinePartition(task, i, "needs 9 tiles\nof 8")) return status;
+    if (kHow != kDeclinesTwice) continue;
+    if (EpStatus* status = api.DeclinePartition(task, i, "again")) return status;
+  }
+  return nullptr;
+}
+
+EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t count, EpTask* task,
                           EpKernel** kernels) {
+  EpTask* stale = g_task;
+  g_task = task;
+  if (kHow == kStaleTask && stale != nullptr) return g_host->task->DeclinePartition(stale, 0, "too late");
+  if (kHow == kForeignTask) return g_host->task->DeclinePartition(Foreign<EpTask>(), 0, "whose?");
+  if (kHow == kDeclinesUnknown) return g_host->task->DeclinePartition(task, count, "there is none");
+  if (kHow == kDeclinesOthers || kHow == kDeclinesAll || kHow == kDeclinesTwice || kHow == kDeclinesAndCompiles) {
+    return DeclineOthers(task, count, kernels);
+  }
   if (kHow == kReportsOnFourThreads) {
-    if (EpStatus* status = ReportOnFourThreads(progress)) return status;
+    if (EpStatus* status = ReportOnFourThreads(task)) return status;
   }
   if (kHow == kThrowsInCompile) throw std::runtime_error("thrown in Compile");
   if (kHow == kFailsInCompile) return Refuse("out of tiles");
@@ -242,6 +299,8 @@ EpStatus* SetThroughValue(EpRun* run, const EpValueView* x) {
   return nullptr;
 }
 
+std::atomic<int> g_executing = 0;
+
 constexpr bool kSetsThroughValue = kHow == kWrongOutputKind || kHow == kForeignValue || kHow == kReleasedValue ||
                                    kHow == kReleasesValueTwice || kHow == kNeverReleasesValue || kHow == kForeignView ||
                                    kHow == kValueOfAnotherRun || kHow == kValueOnAnotherThread;
@@ -249,10 +308,16 @@ constexpr bool kSetsThroughValue = kHow == kWrongOutputKind || kHow == kForeignV
 EpStatus* EP_CALL Execute(EpKernel*, EpKernelState* state, EpRun* run) {
   if (kHasStates && state == nullptr) std::abort();
   if (kHow == kThrowsInExecute) throw "thrown in Execute";
+  if (kHow == kExclusiveKernels) {
+    if (++g_executing != 1) return Refuse("two are in Execute at once");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    --g_executing;
+  }
   if (kHow == kFailsInExecute) return g_host->status->Create(9999, "\xff the device \n hangs");
   EpRunInfo info = {};
   info.struct_size = sizeof(info);
   if (EpStatus* status = g_host->run->GetInfo(run, &info)) return status;
+  if (info.struct_size != sizeof info || info.run_id == 0 || info.tag == nullptr) return Refuse("no whole info");
   const EpTensorView* x = info.inputs[0]->tensor;
   if (kHow == kSetsNoOutput) return nullptr;
   if (kSetsThroughValue) return SetThroughValue(run, info.inputs[0]);
@@ -275,7 +340,13 @@ EpStatus* EP_CALL Execute(EpKernel*, EpKernelState* state, EpRun* run) {
   return nullptr;
 }
 
-EpStatus* EP_CALL GetEpContextNodes(EpProvider*, EpContextSink* sink) {
+EpStatus* EP_CALL DescribeKernel(EpKernel*, EpKernelInfo* info) {
+  if (kHow == kThrowsInDescribeKernel) throw std::runtime_error("thrown in DescribeKernel");
+  if (kHow == kExclusiveKernels) info->flags = EP_KERNEL_EXCLUSIVE | 0x80000000u;
+  return nullptr;
+}
+
+EpStatus* EP_CALL GetEpContextNodes(EpProvider*, EpContextSink* sink, EpTask*) {
   if (kHow == kThrowsInGetEpContextNodes) throw std::runtime_error("thrown in GetEpContextNodes");
   if (kHow == kNoContextNodes) return nullptr;
   EpContextSinkInfo info = {};
@@ -294,19 +365,21 @@ EpStatus* EP_CALL GetEpContextNodes(EpProvider*, EpContextSink* sink) {
     if (EpStatus* status = g_host->context->EndPayload(payload)) return status;
   }
   for (uint64_t i = 0; i < info.partition_count; ++i) {
+    if (info.partition_names[i] == nullptr) continue;
     EpContextNodeDesc node = {};
     node.struct_size = sizeof(node);
     node.partition = kHow == kContextForUnknownPartition ? 12345 : static_cast<uint32_t>(i);
     node.main_context = i == 0 ? 1 : 0;
     node.payload = i == 0 ? payload : nullptr;
     node.source = kHow == kForeignContextSource ? "SomebodyElse" : nullptr;
+    node.reserved = kHow == kReservedInContextNode ? 1 : 0;
     if (EpStatus* status = g_host->context->AddNode(sink, &node)) return status;
   }
   return nullptr;
 }
 
 EpStatus* EP_CALL LoadContext(EpProvider*, const EpContextNodeInfo* const*, uint64_t count,
-                              const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress*, EpKernel** kernels) {
+                              const EpContextBlob* const* blobs, uint64_t blob_count, EpTask*, EpKernel** kernels) {
   if (kHow == kThrowsInLoadContext) throw std::runtime_error("thrown in LoadContext");
   if (blob_count != 1 || blobs[0]->size != 4 || std::memcmp(blobs[0]->data, "relu", 4) != 0)
     return Refuse("not my payload");
@@ -319,7 +392,7 @@ EpStatus* EP_CALL LoadContext(EpProvider*, const EpContextNodeInfo* const*, uint
 
 const EpProviderApi kProvider = {
     kHow == kProviderTableTooSmall ? 8u : static_cast<uint32_t>(sizeof(EpProviderApi)),
-    0,
+    kHow == kReservedInProviderTable ? 1u : 0u,
     CreateProvider,
     DestroyProvider,
     GetCapability,
@@ -330,6 +403,7 @@ const EpProviderApi kProvider = {
     kHasStates ? CreateState : nullptr,
     kHasStates ? ReleaseState : nullptr,
     kHow == kNullExecute ? nullptr : Execute,
+    DescribeKernel,
 };
 
 const char* const kSources[] = {kHow == kLiesAboutSources ? "EpiphyteCPU"
@@ -351,7 +425,7 @@ const EpPluginDescriptor kDescriptor = {
     "1.0.0",
     kHow == kNullSources ? nullptr : kSources,
     kHow == kTooManySources ? 0xFFFFFFFFu : 1u,
-    0,
+    kHow == kReservedInDescriptor ? 7u : 0u,
     kHow == kNullInitialize ? nullptr : Initialize,
     Shutdown,
     GetDevices,
@@ -365,7 +439,8 @@ const EpPluginDescriptor kDescriptor = {
 #if EPIPHYTE_HIDE_QUERY
 extern "C" EP_EXPORT int SomethingElse() { return g_host == nullptr ? 0 : kDescriptor.abi_version; }
 #else
-extern "C" EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
+extern "C" EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host,
+                                                                     const EpPluginEnvironment*) {
   if (kHow == kThrowsInQuery) throw std::runtime_error("thrown in EpPluginQuery");
   if (kHow == kNullDescriptor) return nullptr;
   g_host = host;

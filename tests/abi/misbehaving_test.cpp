@@ -57,31 +57,45 @@ TEST_P(RefusedPlugin, HasAStateOfItsOwnAndAMessage) {
 
 INSTANTIATE_TEST_SUITE_P(
     Abi, RefusedPlugin,
-    testing::Values(LoadCase{"no_symbol", PluginState::kSymbolMissing, "EpPluginQuery"},
-                    LoadCase{"kNullDescriptor", PluginState::kInitFailed, ""},
-                    LoadCase{"kThrowsInQuery", PluginState::kInitFailed, "thrown in EpPluginQuery"},
-                    LoadCase{"kDescriptorTooSmall", PluginState::kInitFailed, "struct_size"},
-                    LoadCase{"kProviderTableTooSmall", PluginState::kInitFailed, "struct_size"},
-                    LoadCase{"kAbiTooNew", PluginState::kAbiTooNew, "99"},
-                    LoadCase{"kAbiTooOld", PluginState::kAbiTooOld, "0.0"},
-                    LoadCase{"kNullName", PluginState::kInitFailed, "name"},
-                    LoadCase{"kNullSources", PluginState::kInitFailed, "sources"},
-                    LoadCase{"kTooManySources", PluginState::kInitFailed, "source"},
-                    LoadCase{"kGarbageStrings", PluginState::kInitFailed, ""},
-                    LoadCase{"kLiesAboutName", PluginState::kManifestMismatch, "cpu"},
-                    LoadCase{"kLiesAboutSources", PluginState::kManifestMismatch, "EpiphyteCPU"},
-                    LoadCase{"kNullInitialize", PluginState::kInitFailed, "Initialize"},
-                    LoadCase{"kNullProviderTable", PluginState::kInitFailed, "provider"},
-                    LoadCase{"kNullCompile", PluginState::kInitFailed, "Compile"},
-                    LoadCase{"kNullExecute", PluginState::kInitFailed, "Execute"},
-                    LoadCase{"kHalfOfContextPair", PluginState::kInitFailed, "LoadContext"},
-                    LoadCase{"kThrowsInInitialize", PluginState::kInitFailed, "thrown in Initialize"},
-                    LoadCase{"kFailsInInitialize", PluginState::kInitFailed, "install driver 4.2"},
-                    LoadCase{"kThrowsInGetDevices", PluginState::kInitFailed, "GetDevices"},
-                    LoadCase{"kNoDevices", PluginState::kNoDevice, ""},
-                    LoadCase{"kNullDevice", PluginState::kInitFailed, "device"},
-                    LoadCase{"kTooManyDevices", PluginState::kInitFailed, "device"}),
+    testing::Values(
+        LoadCase{"no_symbol", PluginState::kSymbolMissing, "EpPluginQuery"},
+        LoadCase{"kNullDescriptor", PluginState::kInitFailed, ""},
+        LoadCase{"kThrowsInQuery", PluginState::kInitFailed, "thrown in EpPluginQuery"},
+        LoadCase{"kDescriptorTooSmall", PluginState::kInitFailed, "struct_size"},
+        LoadCase{"kProviderTableTooSmall", PluginState::kInitFailed, "struct_size"},
+        LoadCase{"kAbiTooNew", PluginState::kAbiTooNew, "99"}, LoadCase{"kAbiTooOld", PluginState::kAbiTooOld, "0.0"},
+        LoadCase{"kNullName", PluginState::kInitFailed, "name"},
+        LoadCase{"kNullSources", PluginState::kInitFailed, "sources"},
+        LoadCase{"kTooManySources", PluginState::kInitFailed, "source"},
+        LoadCase{"kGarbageStrings", PluginState::kInitFailed, ""},
+        LoadCase{"kLiesAboutName", PluginState::kManifestMismatch, "cpu"},
+        LoadCase{"kLiesAboutSources", PluginState::kManifestMismatch, "EpiphyteCPU"},
+        LoadCase{"kNullInitialize", PluginState::kInitFailed, "Initialize"},
+        LoadCase{"kNullProviderTable", PluginState::kInitFailed, "provider"},
+        LoadCase{"kNullCompile", PluginState::kInitFailed, "Compile"},
+        LoadCase{"kNullExecute", PluginState::kInitFailed, "Execute"},
+        LoadCase{"kHalfOfContextPair", PluginState::kInitFailed, "LoadContext"},
+        LoadCase{"kThrowsInInitialize", PluginState::kInitFailed, "thrown in Initialize"},
+        LoadCase{"kFailsInInitialize", PluginState::kInitFailed, "install driver 4.2"},
+        LoadCase{"kThrowsInGetDevices", PluginState::kInitFailed, "GetDevices"},
+        LoadCase{"kNoDevices", PluginState::kNoDevice, ""}, LoadCase{"kNullDevice", PluginState::kInitFailed, "device"},
+        LoadCase{"kTooManyDevices", PluginState::kInitFailed, "device"},
+        LoadCase{"kReservedInDescriptor", PluginState::kInitFailed, "EpPluginDescriptor::reserved is 7, 0 expected"},
+        LoadCase{"kReservedInProviderTable", PluginState::kInitFailed, "EpProviderApi::reserved is 1, 0 expected"},
+        LoadCase{"kReservedInDevice", PluginState::kInitFailed, "EpDeviceInfo::reserved is 1, 0 expected"},
+        LoadCase{"old_plugin", PluginState::kAbiTooOld, "built for ABI 0.1; 0.2 is spoken here"},
+        LoadCase{"careless_old_plugin", PluginState::kAbiTooOld, "built for ABI 0.1; 0.2 is spoken here"}),
     [](const auto& info) { return std::string(info.param.file); });
+
+TEST(OldPlugin, IsToldToBeBuiltAnew) {
+  for (const char* file : {"old_plugin", "careless_old_plugin"}) {
+    const Installed installed(PluginFile(file));
+    Environment environment(installed.Options());
+    EXPECT_EQ(environment.catalog().TryLoad("misbehaving"), nullptr);
+    EXPECT_EQ(EntryOf(environment.catalog()).hint,
+              "rebuild the plugin with the headers of ABI 0.2, or install a newer one");
+  }
+}
 
 TEST(UnloadableFile, ALibraryThatIsTextIsNamedAsSuch) {
   TempDir dir;
@@ -193,6 +207,17 @@ INSTANTIATE_TEST_SUITE_P(
                     SessionCase{"kSameStateTwice", StatusCode::kEpFail, "same state twice"},
                     SessionCase{"kThrowsInCreateState", StatusCode::kEpFail,
                                 "CreateState let an exception escape (thrown in CreateState)"},
+                    SessionCase{"kSmallClaim", StatusCode::kInvalidArgument,
+                                "EpClaim::struct_size is 8, at least 40 expected; set it to sizeof(EpClaim)"},
+                    SessionCase{"kInfoWithoutRoom", StatusCode::kInvalidArgument,
+                                "EpGraphInfo::struct_size is 8, at least 104 expected"},
+                    SessionCase{"kDeclinesTwice", StatusCode::kInvalidArgument, "partition 1 was declined twice"},
+                    SessionCase{"kDeclinesAndCompiles", StatusCode::kEpFail,
+                                "declined partition 'g_misbehaving_1' and gave a kernel for it"},
+                    SessionCase{"kDeclinesUnknown", StatusCode::kInvalidArgument,
+                                "partition 2 was declined, but this Compile has 2"},
+                    SessionCase{"kForeignTask", StatusCode::kInvalidArgument, "a task was used that has ended"},
+                    SessionCase{"kThrowsInDescribeKernel", StatusCode::kEpFail, "thrown in DescribeKernel"},
                     SessionCase{"kForeignStatus", StatusCode::kEpFail, "not made by EpStatusApi::Create"},
                     SessionCase{"kReleasedStatus", StatusCode::kEpFail, "it was released before"}),
     [](const auto& info) { return std::string(info.param.file); });
@@ -231,20 +256,19 @@ TEST_P(DroppedClaim, DoesNotStopTheModel) {
 const std::vector<std::string> kBothRelus = {"misbehaving", "cpu", "misbehaving"};
 const std::vector<std::string> kNothing = {"cpu", "cpu", "cpu"};
 
-INSTANTIATE_TEST_SUITE_P(Abi, DroppedClaim,
-                         testing::Values(ClaimCase{"kWellBehaved", kBothRelus, ""},
-                                         ClaimCase{"kDescriptorFromTheFuture", kBothRelus, ""},
-                                         ClaimCase{"kClaimsForeignNode", kNothing, "not of this graph"},
-                                         ClaimCase{"kClaimsNullNode", kNothing, "not of this graph"},
-                                         ClaimCase{"kClaimsHugeCount", kNothing, "18446744073709551615 nodes"},
-                                         ClaimCase{"kClaimsTwice", kBothRelus, "claimed twice"},
-                                         ClaimCase{"kClaimsNonConvexGroup", kNothing, "not convex"},
-                                         ClaimCase{"kGarbageReason", kNothing, ""},
-                                         ClaimCase{"kThrowsInRelease", kBothRelus, ""},
-                                         ClaimCase{"kUnknownDeviceKind", kBothRelus, ""},
-                                         ClaimCase{"kManyDevices", kBothRelus, ""},
-                                         ClaimCase{"kThrowsInReleaseState", kBothRelus, ""}),
-                         [](const auto& info) { return std::string(info.param.file); });
+INSTANTIATE_TEST_SUITE_P(
+    Abi, DroppedClaim,
+    testing::Values(ClaimCase{"kWellBehaved", kBothRelus, ""}, ClaimCase{"kDescriptorFromTheFuture", kBothRelus, ""},
+                    ClaimCase{"kClaimsForeignNode", kNothing, "not of this graph"},
+                    ClaimCase{"kClaimsNullNode", kNothing, "not of this graph"},
+                    ClaimCase{"kClaimsHugeCount", kNothing, "18446744073709551615 nodes"},
+                    ClaimCase{"kClaimsTwice", kBothRelus, "claimed twice"},
+                    ClaimCase{"kClaimsNonConvexGroup", kNothing, "not convex"},
+                    ClaimCase{"kGarbageReason", kNothing, ""}, ClaimCase{"kThrowsInRelease", kBothRelus, ""},
+                    ClaimCase{"kUnknownDeviceKind", kBothRelus, ""}, ClaimCase{"kManyDevices", kBothRelus, ""},
+                    ClaimCase{"kDeclinesOthers", {"misbehaving", "cpu", "cpu"}, ""},
+                    ClaimCase{"kDeclinesAll", kNothing, ""}, ClaimCase{"kThrowsInReleaseState", kBothRelus, ""}),
+    [](const auto& info) { return std::string(info.param.file); });
 
 // --- contexts
 
@@ -284,7 +308,8 @@ INSTANTIATE_TEST_SUITE_P(Abi, FailingContext,
                                          ContextCase{"kUnfinishedPayload", "no finished payload"},
                                          ContextCase{"kContextForUnknownPartition", "partition 12345"},
                                          ContextCase{"kForeignContextSource", "SomebodyElse"},
-                                         ContextCase{"kForeignWriter", "a payload writer was used"}),
+                                         ContextCase{"kForeignWriter", "a payload writer was used"},
+                                         ContextCase{"kReservedInContextNode", "EpContextNodeDesc::reserved is 1"}),
                          [](const auto& info) { return std::string(info.param.file); });
 
 // What an earlier call left behind is refused in the next one, though its memory may hold something new by then.
@@ -322,6 +347,16 @@ TEST(StaleCapabilitySink, IsRefused) {
                 RunModel(environment, ChainModel({"Relu"}), {"misbehaving"}, {-1, 2});
               }),
               HasSubstr("a capability sink was used outside of the GetCapability call"));
+}
+
+TEST(StaleTask, IsRefused) {
+  const Installed installed(PluginFile("kStaleTask"));
+  Environment environment(installed.Options());
+  EXPECT_THAT(RunModel(environment, ChainModel({"Relu"}), {"misbehaving"}, {-1, 2}), testing::ElementsAre(0, 2));
+  EXPECT_THAT(FailureOf([&] {
+                RunModel(environment, ChainModel({"Relu"}), {"misbehaving"}, {-1, 2});
+              }),
+              HasSubstr("a task was used that has ended"));
 }
 
 TEST(KernelOfTwoSessions, IsRefusedAsLongAsTheFirstHasIt) {

@@ -20,6 +20,10 @@
   X(kValueOnAnotherThread) X(kNullState) X(kSameStateTwice) X(kThrowsInReleaseState) X(kThrowsInCreateState)           \
   X(kForeignStatus) X(kReleasedStatus) X(kForeignWriter) X(kStaleWriter) X(kStaleContextSink)                          \
   X(kStaleCapabilitySink) X(kSameKernelInEverySession) X(kManyDevices) X(kUnknownDeviceKind)                           \
+  X(kSmallClaim) X(kClaimsExactly) X(kClaimsConnected) X(kInfoWithoutRoom) X(kDeclinesOthers)      \
+  X(kDeclinesAll) X(kDeclinesTwice) X(kDeclinesAndCompiles) X(kDeclinesUnknown) X(kStaleTask) X(kForeignTask)         \
+  X(kThrowsInDescribeKernel) X(kExclusiveKernels) X(kReservedInDescriptor) X(kReservedInProviderTable)                \
+  X(kReservedInDevice) X(kReservedInContextNode)                                                                       \
   X(kClaimsFunctionInALostGroup) X(kFailsOnFunctions) X(kReportsOnFourThreads)
 // clang-format on
 

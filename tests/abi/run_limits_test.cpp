@@ -15,7 +15,7 @@ using testing::HasSubstr;
 class RunLimitsTest : public testing::Test {
  protected:
   const EpRunLimitsApi& api() const {
-    return *static_cast<const EpRunLimitsApi*>(HostInfo()->GetExtension(EP_RUN_LIMITS_EXTENSION));
+    return *static_cast<const EpRunLimitsApi*>(HostInfo()->GetExtension(HostInfo(), EP_RUN_LIMITS_EXTENSION));
   }
   // "" when the host agrees.
   std::string Take(EpRun* run, uint64_t bytes) const {
@@ -56,16 +56,44 @@ TEST_F(RunLimitsTest, TheLargestNumbersDoNotOverflow) {
   EXPECT_EQ(Take(&unlimited, UINT64_MAX), "");
 }
 
-TEST_F(RunLimitsTest, TellsWhenTheRunIsCancelled) {
-  EXPECT_EQ(api().IsCancelled(&run_), 0u);
+TEST_F(RunLimitsTest, TheRunTellsWhenItIsCancelled) {
+  EXPECT_EQ(HostInfo()->run->IsCancelled(&run_), 0u);
   stop_.request_stop();
-  EXPECT_NE(api().IsCancelled(&run_), 0u);
+  EXPECT_NE(HostInfo()->run->IsCancelled(&run_), 0u);
+}
+
+TEST_F(RunLimitsTest, AListenerIsToldWhenTheRunIsCancelled) {
+  int told = 0;
+  const auto count = [](void* user) { ++*static_cast<int*>(user); };
+  const EpRunApi& run = *HostInfo()->run;
+  EXPECT_EQ(run.SetCancelListener(&run_, count, &told), nullptr);
+  EXPECT_EQ(run.SetCancelListener(&run_, nullptr, nullptr), nullptr);
+  EXPECT_EQ(run.SetCancelListener(&run_, count, &told), nullptr);
+  EXPECT_EQ(told, 0);
+  stop_.request_stop();
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(run.SetCancelListener(&run_, count, &told), nullptr);
+  EXPECT_EQ(told, 2) << "at once, when it comes late";
+}
+
+TEST_F(RunLimitsTest, EachRunHasANumberOfItsOwn) {
+  EpRunInfo info = {};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(HostInfo()->run->GetInfo(&run_, &info), nullptr);
+  const uint64_t id = info.run_id;
+  EXPECT_NE(id, 0u);
+  EXPECT_EQ(HostInfo()->run->GetInfo(&run_, &info), nullptr);
+  EXPECT_EQ(info.run_id, id) << "the same for all kernels of the run";
+  RunState other_state;
+  EpRun other{{}, {}, 1, &other_state};
+  EXPECT_EQ(HostInfo()->run->GetInfo(&other, &info), nullptr);
+  EXPECT_NE(info.run_id, id);
 }
 
 TEST_F(RunLimitsTest, ANullRunIsAnError) {
   EXPECT_THAT(Take(nullptr, 1), HasSubstr("null"));
   api().ReturnMemory(nullptr, 1);
-  EXPECT_EQ(api().IsCancelled(nullptr), 0u);
+  EXPECT_EQ(HostInfo()->run->IsCancelled(nullptr), 0u);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct Hooks {
 Hooks g_hooks;
 
 const EpShareApi& Share() {
-  return *static_cast<const EpShareApi*>(core::HostInfo()->GetExtension(EP_SHARE_EXTENSION));
+  return *static_cast<const EpShareApi*>(core::HostInfo()->GetExtension(core::HostInfo(), EP_SHARE_EXTENSION));
 }
 
 EpStatus* EP_CALL MakeWorkspace(void*, void** workspace) {
@@ -71,7 +71,7 @@ void EP_CALL DestroyProvider(EpProvider* provider) {
   --g_live_providers;
   delete reinterpret_cast<SharingProvider*>(provider);
 }
-EpStatus* EP_CALL GetEpContextNodes(EpProvider*, EpContextSink* sink) { return g_hooks.get_nodes(sink); }
+EpStatus* EP_CALL GetEpContextNodes(EpProvider*, EpContextSink* sink, EpTask*) { return g_hooks.get_nodes(sink); }
 EpStatus* EP_CALL CheckContext(EpPlugin*, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
                                uint64_t capacity) {
   return g_hooks.check(header, verdict, reason, capacity);
@@ -197,8 +197,10 @@ EpShareGroup* g_group = nullptr;
 
 TEST_F(ShareGroupAbi, TheTableChecksWhatItIsGiven) {
   const EpHostInfo& host = *core::HostInfo();
-  EXPECT_EQ(host.GetExtension("ep.share_group/2"), nullptr);
-  EXPECT_EQ(host.GetExtension(nullptr), nullptr);
+  EXPECT_EQ(host.GetExtension(&host, "ep.share_group/2"), nullptr);
+  EXPECT_EQ(host.GetExtension(&host, nullptr), nullptr);
+  const EpHostInfo another = host;
+  EXPECT_EQ(host.GetExtension(&another, EP_SHARE_EXTENSION), nullptr) << "of another host";
   EXPECT_EQ(Share().struct_size, sizeof(EpShareApi));
   const auto message = [&](EpStatus* status) {
     std::string text = status == nullptr ? "OK" : host.status->GetMessage(status);

@@ -118,7 +118,7 @@ EpStatus* EP_CALL MakeProvider(EpPlugin*, const EpProviderConfig*, EpProvider** 
 }
 
 EpStatus* EP_CALL Load(EpProvider*, const EpContextNodeInfo* const*, uint64_t count, const EpContextBlob* const*,
-                       uint64_t, EpProgress*, EpKernel** kernels) {
+                       uint64_t, EpTask*, EpKernel** kernels) {
   for (uint64_t i = 0; i < count; ++i) {
     int& kernel = g_kernels.at(g_same_twice && i + 1 == count ? 0 : i);
     if (&kernel != &g_kernels[0] || i == 0) ++kernel;
@@ -133,7 +133,7 @@ const EpProviderApi& ProviderApi() {
     made.struct_size = sizeof(made);
     made.CreateProvider = MakeProvider;
     made.DestroyProvider = [](EpProvider*) {};
-    made.GetEpContextNodes = [](EpProvider*, EpContextSink*) -> EpStatus* { return nullptr; };
+    made.GetEpContextNodes = [](EpProvider*, EpContextSink*, EpTask*) -> EpStatus* { return nullptr; };
     made.LoadContext = Load;
     made.ReleaseKernel = [](EpKernel* kernel) { --*reinterpret_cast<int*>(kernel); };
     made.Execute = [](EpKernel*, EpKernelState*, EpRun*) -> EpStatus* { return nullptr; };

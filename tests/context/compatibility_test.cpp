@@ -52,7 +52,7 @@ class CompatibilityTest : public testing::Test {
     const core::ContextBatch batch = core::LoadPayloads(core::FindContextNodes(*model.graph), load, model.metadata);
     return FailureOf([&] {
       core::RequireUsable(environment_->catalog().Load("cpu"), batch.to_load, batch.blobs, model.metadata,
-                          fail_on_suboptimal);
+                          fail_on_suboptimal, {});
     });
   }
 
@@ -134,7 +134,7 @@ version: 1.0.0
 license: none
 description: a plugin without its library
 library: { linux-x86_64: libgone.so }
-abi: "0.1"
+abi: "0.2"
 sources: [Gone]
 devices: [npu]
 )");

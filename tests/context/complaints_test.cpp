@@ -296,7 +296,7 @@ version: 1.0.0
 license: none
 description: a plugin without its library
 library: libqnn_ep.so
-abi: "0.1"
+abi: "0.2"
 sources: [QNN]
 devices: [npu]
 )");

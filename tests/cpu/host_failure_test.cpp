@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_entry.h"
 #include "tests/framework/lone_services.h"
 
 namespace epiphyte::test {
@@ -89,7 +89,7 @@ struct Handles {
     sequence.struct_size = sizeof sequence;
     sequence.kind = EP_KIND_SEQUENCE;
     sequence.element = &vector;
-    constant = {sizeof constant, EP_TYPE_FLOAT, 1, 0, dims, 2, sizeof constant_data, constant_data};
+    constant = {sizeof constant, EP_TYPE_FLOAT, 1, 0, dims, constant_data, nullptr, 0, 0, 0, 2, sizeof constant_data};
   }
 };
 const Handles& H() {
@@ -158,11 +158,13 @@ EpStatus* EP_CALL GetAttributeInfo(const EpAttribute*, EpAttributeInfo* info) {
 }
 const EpGraphApi kGraph = {sizeof kGraph, 0, &GetGraphInfo, &GetNodeInfo, &GetValueDefInfo, &GetAttributeInfo, nullptr};
 
-const EpCapabilityApi kCapability = {sizeof kCapability, 0,
+const EpCapabilityApi kCapability = {sizeof kCapability,
+                                     0,
                                      [](EpCapabilitySink*, const EpNode* const*, uint64_t) -> EpStatus* {
                                        EPIPHYTE_CALL("SupportNodes");
                                        return nullptr;
                                      },
+                                     nullptr,
                                      nullptr,
                                      [](EpCapabilitySink*, const EpNode*, const char* reason) -> EpStatus* {
                                        EPIPHYTE_CALL("DeclineNode");
@@ -201,7 +203,7 @@ const EpContextApi kContext = {
 // One run with x = {-1, 2}; outputs are counted, not kept.
 struct Run {
   float data[2] = {-1, 2};
-  EpTensorView tensor = {sizeof tensor, EP_TYPE_FLOAT, 1, 0, H().dims, 2, sizeof data, data};
+  EpTensorView tensor = {sizeof tensor, EP_TYPE_FLOAT, 1, 0, H().dims, data, nullptr, 0, 0, 0, 2, sizeof data};
   EpValueView view = {sizeof view, EP_KIND_TENSOR, &tensor, nullptr, 0, 0, 0};
   const EpValueView* inputs[1] = {&view};
   float output[2] = {};
@@ -220,7 +222,8 @@ const EpRunApi kRun = {sizeof kRun,
                        0,
                        [](const EpRun* run, EpRunInfo* info) -> EpStatus* {
                          EPIPHYTE_CALL("GetInfo");
-                         *info = {sizeof *info, 1, 3, 1, reinterpret_cast<const Run*>(run)->inputs};
+                         *info = {
+                             sizeof *info, 1, 3, 1, reinterpret_cast<const Run*>(run)->inputs, "", nullptr, 0, 0, 1, 0};
                          return nullptr;
                        },
                        [](EpRun* run, uint32_t, EpElementType, const int64_t*, uint32_t, void** data) -> EpStatus* {
@@ -251,10 +254,12 @@ const EpRunApi kRun = {sizeof kRun,
                        [](EpValue* value) {
                          --state->values;
                          delete reinterpret_cast<HeldValue*>(value);
-                       }};
+                       },
+                       [](const EpRun*) -> uint32_t { return 0; },
+                       nullptr};
 
-const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,         "test", "0",    &kStatus,
-                          &kLoneServices, &kGraph,        &kCapability,   &kContext, &kRun,  nullptr};
+const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,          "test",    "0",   &kStatus,
+                          &kLoneServices, &kGraph,        &kCapability,   &kLoneTask, &kContext, &kRun, NoExtension};
 
 // The message of the status, which is released; "" for none. Sees to it that the code is the host's.
 std::string Take(EpStatus* status) {
@@ -304,7 +309,7 @@ std::string CompileAndRun(const EpProviderApi& api, EpPlugin* plugin) {
   const EpPartitionInfo* partitions[] = {&partition};
   if (message.empty()) message = Take(api.Compile(life.provider, partitions, 1, nullptr, &life.kernel));
   if (message.empty()) message = life.Execute();
-  if (message.empty()) message = Take(api.GetEpContextNodes(life.provider, nullptr));
+  if (message.empty()) message = Take(api.GetEpContextNodes(life.provider, nullptr, nullptr));
   return message;
 }
 
@@ -329,14 +334,14 @@ std::string LoadAndRun(const EpProviderApi& api, EpPlugin* plugin) {
 }
 
 TEST(FailingHost, IsQuotedAndLeftWithoutStatusesOrValues) {
-  const EpPluginDescriptor* descriptor = EpPluginQuery(&kHost);
+  const EpPluginEnvironment environment = {sizeof environment, 0, "/lib.so", "/", "", "cpu", nullptr};
+  const EpPluginDescriptor* descriptor = EpPluginQuery(&kHost, &environment);
   ASSERT_NE(descriptor, nullptr);
   int64_t refused = -1;
   for (bool more = true; more; ++refused) {
     HostState fresh;
     state = &fresh;
     fresh.refused = refused;
-    const EpPluginEnvironment environment = {sizeof environment, 0, "/lib.so", "/", ""};
     EpPlugin* plugin = nullptr;
     ASSERT_EQ(Take(descriptor->Initialize(&kHost, &environment, &plugin)), "");
     std::string message = CompileAndRun(*descriptor->provider, plugin);

@@ -79,11 +79,12 @@ const EpRunApi kRun = [] {
   api.ShareValue = &ShareValue;
   api.SetOutput = &SetOutput;
   api.ReleaseValue = [](EpValue* value) { delete reinterpret_cast<SharedView*>(value); };
+  api.IsCancelled = [](const EpRun*) -> uint32_t { return 0; };
   return api;
 }();
 
-const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,       "test", "0",    &kStatus,
-                          &kLoneServices, nullptr,        nullptr,        nullptr, &kRun,  nullptr};
+const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,          "test",  "0",   &kStatus,
+                          &kLoneServices, nullptr,        nullptr,        &kLoneTask, nullptr, &kRun, NoExtension};
 
 }  // namespace
 
@@ -151,8 +152,15 @@ std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::
   std::vector<std::shared_ptr<void>> memory;
   for (size_t i = 0; i < inputs.size(); ++i) {
     memory.push_back(Guarded(inputs[i]));
-    run_.tensors[i] = {sizeof(EpTensorView), EP_TYPE_FLOAT,    static_cast<uint32_t>(dims[i].size()), 0,
-                       dims[i].data(),       inputs[i].size(), inputs[i].size() * sizeof(float),      memory[i].get()};
+    EpTensorView& tensor = run_.tensors[i];
+    tensor = {};
+    tensor.struct_size = sizeof tensor;
+    tensor.element_type = EP_TYPE_FLOAT;
+    tensor.rank = static_cast<uint32_t>(dims[i].size());
+    tensor.dims = dims[i].data();
+    tensor.data = memory[i].get();
+    tensor.element_count = inputs[i].size();
+    tensor.byte_size = inputs[i].size() * sizeof(float);
     run_.views[i] = {sizeof(EpValueView), EP_KIND_TENSOR, &run_.tensors[i], nullptr, 0, 0, 0};
     run_.inputs.push_back(&run_.views[i]);
   }

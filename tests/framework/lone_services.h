@@ -1,10 +1,10 @@
-// kLoneServices: what a host that has one thread and listens to nothing gives a plugin. For tests that call a plugin's
-// code without the core; kernels get their threads from it too.
+// kLoneServices, kLoneTask: what a host that has one thread and listens to nothing gives a plugin. For tests that call
+// a plugin's code without the core; kernels get their threads from it too.
 //
 //   config.threads = {&kLoneServices, nullptr, 1};
 #pragma once
 
-#include "epiphyte/ep_services.h"
+#include "epiphyte/ep_host.h"
 
 namespace epiphyte::test {
 
@@ -13,12 +13,24 @@ inline constexpr EpServicesApi kLoneServices = {
     0,
     [](EpLogLevel) -> uint32_t { return 0; },
     [](EpLogLevel, const char*, const char*) {},
-    [](uint64_t, uint64_t) -> void* { return nullptr; },
-    [](void*) {},
     [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) { body(user, 0, count, 0); },
     [](EpThreadPool*) -> uint32_t { return 1; },
     [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
-    [](EpProgress*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
 };
+
+// A task that nobody cancels.
+inline constexpr EpTaskApi kLoneTask = {
+    sizeof(EpTaskApi),
+    0,
+    [](EpTask*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },
+    [](const EpTask*) -> uint32_t { return 0; },
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+// A host without extensions.
+inline const void* EP_CALL NoExtension(const EpHostInfo*, const char*) { return nullptr; }
 
 }  // namespace epiphyte::test

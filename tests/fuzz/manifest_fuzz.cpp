@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 std::vector<std::string> SeedInputs() {
   return {
       "manifest_version: 1\nname: vulkan\nvendor: Epiphyte\nversion: 0.1.0\nlicense: Apache-2.0\ndescription: a GPU\n"
-      "library: { linux-x86_64: libepiphyte_vulkan.so, windows-x86_64: epiphyte_vulkan.dll }\nabi: \"0.1\"\n"
+      "library: { linux-x86_64: libepiphyte_vulkan.so, windows-x86_64: epiphyte_vulkan.dll }\nabi: \"0.2\"\n"
       "sources: [EpiphyteVulkan, Other]\ndevices: [gpu]\npriority: 200\nenabled: true\nfallback: false\n"
       "depends: [libvulkan.so.1]\noptions: { device: 0, precision: 'f16' }\n",
       "a: &x [1, 2]\nb: *x\n", std::string(3000, '['), std::string(3000, '{'), "? - ? - ? - x\n"};

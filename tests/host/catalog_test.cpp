@@ -20,7 +20,7 @@ using ::testing::Not;
 
 std::string ManifestText(const std::string& name, int priority) {
   return "manifest_version: 1\nname: " + name + "\nvendor: V\nversion: 1.2.3\nlicense: MIT\ndescription: d\n" +
-         "library: lib" + name + ".so\nabi: \"0.1\"\nsources: [Src" + name +
+         "library: lib" + name + ".so\nabi: \"0.2\"\nsources: [Src" + name +
          "]\ndevices: [gpu]\npriority: " + std::to_string(priority) + "\noptions: { device: 0 }\n";
 }
 
@@ -45,7 +45,7 @@ TEST(PluginCatalog, DescribesPluginsFromTheirManifests) {
   EXPECT_EQ(plugin.vendor, "V");
   EXPECT_EQ(plugin.version, "1.2.3");
   EXPECT_EQ(plugin.license, "MIT");
-  EXPECT_EQ(plugin.abi, "0.1");
+  EXPECT_EQ(plugin.abi, "0.2");
   EXPECT_EQ(plugin.priority, 7);
   EXPECT_EQ(plugin.state, "Ready");
   EXPECT_TRUE(plugin.usable());

@@ -91,7 +91,7 @@ TEST_F(Cli, ALibraryWithoutAManifestIsNamedByAFlag) {
 TEST_F(Cli, PluginsAndDoctorNoteAPluginThatOthersCanChange) {
   folder_.Write("plugins/acme.so", "");
   folder_.Write("plugins/acme.yaml",
-                "manifest_version: 1\nname: acme\nvendor: V\nversion: 1\nlibrary: acme.so\nabi: \"0.1\"\n");
+                "manifest_version: 1\nname: acme\nvendor: V\nversion: 1\nlibrary: acme.so\nabi: \"0.2\"\n");
   std::filesystem::permissions(folder_ / "plugins", std::filesystem::perms{0777});
   for (const char* command : {"plugins", "doctor"}) {
     const ProgramResult result = RunEpiphyte({command}, ".", OnlyPlugins(folder_ / "plugins"));

@@ -60,7 +60,7 @@ class Doctor : public ::testing::Test {
 TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
   folder_.Write("nolib.so", "not a library");
   folder_.Write("cpu.yaml",
-                "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.1\"\n");
+                "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.2\"\n");
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1);
   std::vector<std::string> states;

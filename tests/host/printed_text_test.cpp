@@ -82,7 +82,7 @@ TEST_F(PrintedText, JsonKeepsEveryName) {
 
 TEST_F(PrintedText, AVendorThatWritesPagesIsShortened) {
   folder_.Write("loud.yaml", "manifest_version: 1\nname: loud\nvendor: " + std::string(60'000, 'v') +
-                                 "\nversion: 1.0.0\nlicense: MIT\ndescription: d\nlibrary: loud.so\nabi: \"0.1\"\n"
+                                 "\nversion: 1.0.0\nlicense: MIT\ndescription: d\nlibrary: loud.so\nabi: \"0.2\"\n"
                                  "sources: [Loud]\ndevices: [other]\npriority: 1\n");
   for (const char* command : {"plugins", "doctor"}) {
     const ProgramResult result = RunEpiphyte({command}, folder_.path(), OnlyPlugins(folder_.path()));

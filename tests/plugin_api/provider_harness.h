@@ -84,7 +84,7 @@ class ProviderHarness {
       partition.graph->Finalize();
       pointers.push_back(&partition);
     }
-    compiled.kernels = provider.Compile(pointers);
+    compiled.kernels = provider.Compile(pointers).kernels;
     return compiled;
   }
 

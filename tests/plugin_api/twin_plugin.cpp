@@ -13,8 +13,8 @@ namespace {
 
 // Not in Devices(): a static of an inline function would be one for both.
 constexpr EpDeviceInfo kDevices[] = {
-    {sizeof(EpDeviceInfo), EP_DEVICE_NPU, "first", "tests", "1", "twin-1"},
-    {sizeof(EpDeviceInfo), EP_DEVICE_NPU, "second", "tests", "1", "twin-2"},
+    epiphyte::kit::MakeDevice(EP_DEVICE_NPU, "first", "tests", "1", "twin-1"),
+    epiphyte::kit::MakeDevice(EP_DEVICE_NPU, "second", "tests", "1", "twin-2"),
 };
 
 }  // namespace

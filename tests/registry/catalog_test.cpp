@@ -141,14 +141,15 @@ TEST_F(CatalogTest, EachReasonHasItsState) {
   EXPECT_EQ(State(ManifestText("acme", "missing.so")), "LibraryMissing");
   EXPECT_EQ(State(ManifestText("acme", "/dev/null")), "LibraryMissing") << "a device is no library";
   EXPECT_EQ(State(ManifestText("acme", (root_ / "p").string())), "LibraryMissing") << "nor is a folder";
-  EXPECT_EQ(State(test::ManifestWith("abi: 0.2")), "AbiTooNew");
+  EXPECT_EQ(State(test::ManifestWith("abi: 0.3")), "AbiTooNew");
   EXPECT_EQ(State(test::ManifestWith("abi: 1.0")), "AbiTooNew");
   EXPECT_EQ(State(test::ManifestWith("abi: 0.0")), "AbiTooOld");
+  EXPECT_EQ(State(test::ManifestWith("abi: 0.1")), "AbiTooOld");
 }
 
 TEST_F(CatalogTest, MessagesSayWhatWasFoundAndExpected) {
   Install("a.yaml", test::ManifestWith("abi: 7.3"));
-  EXPECT_EQ(Only().message, "the manifest asks for ABI 7.3; 0.1 to 0.1 are spoken here");
+  EXPECT_EQ(Only().message, "the manifest asks for ABI 7.3; 0.2 is spoken here");
   Install("a.yaml", ManifestText("acme", "{plan9-mips: a.so, templeos-x86_64: b.so}"));
   EXPECT_EQ(Only().message,
             fmt::format("the manifest has libraries for plan9-mips, templeos-x86_64; this is {}", CurrentPlatform()));

@@ -34,6 +34,8 @@ struct FakePlugin {
   std::string manifest_path;
   std::string library_path;
   std::string directory;
+  std::string name;                                             // of the environment
+  std::vector<std::pair<std::string, std::string>> parameters;  // of the environment
 
   // A plugin named "fake" with the source "FakeSource" and one device; every counter 0.
   static FakePlugin& Reset();
@@ -41,7 +43,7 @@ struct FakePlugin {
     static FakePlugin* const fake = new FakePlugin;
     return *fake;
   }
-  static const EpPluginDescriptor* EP_CALL Query(const EpHostInfo* host);
+  static const EpPluginDescriptor* EP_CALL Query(const EpHostInfo* host, const EpPluginEnvironment* environment);
 };
 
 namespace fake_calls {
@@ -75,6 +77,11 @@ inline EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment
   fake.library_path = environment->library_path;
   fake.directory = environment->directory;
   fake.manifest_path = environment->manifest_path;
+  fake.name = environment->name;
+  fake.parameters.clear();
+  for (uint32_t i = 0; i < environment->parameter_count; ++i) {
+    fake.parameters.emplace_back(environment->parameters[i].key, environment->parameters[i].value);
+  }
   fake.on_call("Initialize");
   *plugin = reinterpret_cast<EpPlugin*>(&fake);
   if (!fake.initialize_error.empty()) return g_host->status->Create(EP_STATUS_FAIL, fake.initialize_error.c_str());
@@ -101,13 +108,17 @@ inline EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uin
 inline EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig*, EpProvider**) { return nullptr; }
 inline void EP_CALL DestroyProvider(EpProvider*) {}
 inline EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph*, EpCapabilitySink*) { return nullptr; }
-inline EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t, EpProgress*, EpKernel**) {
+inline EpStatus* EP_CALL Compile(EpProvider*, const EpPartitionInfo* const*, uint64_t, EpTask*, EpKernel**) {
   return nullptr;
 }
 inline void EP_CALL ReleaseKernel(EpKernel*) {}
 inline EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun*) { return nullptr; }
 
 }  // namespace fake_calls
+
+inline EpDeviceInfo FakeDevice(EpDeviceKind kind, const char* name) {
+  return {sizeof(EpDeviceInfo), kind, 0, 0, 0, 0, name, "Acme", "4.2", "v1", "", "", 0};
+}
 
 inline FakePlugin& FakePlugin::Reset() {
   FakePlugin& fake = Instance();
@@ -121,7 +132,7 @@ inline FakePlugin& FakePlugin::Reset() {
   fake.provider.ReleaseKernel = fake_calls::ReleaseKernel;
   fake.provider.Execute = fake_calls::Execute;
   fake.sources = {"FakeSource"};
-  fake.devices = {{sizeof(EpDeviceInfo), EP_DEVICE_NPU, "Fake 1", "Acme", "4.2", "v1"}};
+  fake.devices = {FakeDevice(EP_DEVICE_NPU, "Fake 1")};
   fake.device_count = UINT32_MAX;
   fake.descriptor = {};
   fake.descriptor.struct_size = sizeof(EpPluginDescriptor);
@@ -138,7 +149,7 @@ inline FakePlugin& FakePlugin::Reset() {
   return fake;
 }
 
-inline const EpPluginDescriptor* EP_CALL FakePlugin::Query(const EpHostInfo* host) {
+inline const EpPluginDescriptor* EP_CALL FakePlugin::Query(const EpHostInfo* host, const EpPluginEnvironment*) {
   FakePlugin& fake = Instance();
   ++fake.queries;
   fake.on_call("Query");
@@ -146,7 +157,7 @@ inline const EpPluginDescriptor* EP_CALL FakePlugin::Query(const EpHostInfo* hos
   return fake.answers ? &fake.descriptor : nullptr;
 }
 
-// A host that speaks ABI 0.1 and has only a table for statuses.
+// A host that speaks ABI 0.2 and has only a table for statuses.
 inline const EpHostInfo& FakeHost() {
   static const EpStatusApi kStatus = {sizeof(EpStatusApi),       0,
                                       fake_calls::CreateStatus,  fake_calls::StatusCodeOf,
@@ -154,8 +165,8 @@ inline const EpHostInfo& FakeHost() {
   static const EpHostInfo kHost = [] {
     EpHostInfo host = {};
     host.struct_size = sizeof host;
-    host.abi_min = EP_MAKE_ABI_VERSION(0, 1);
-    host.abi_max = EP_MAKE_ABI_VERSION(0, 1);
+    host.abi_min = EP_MAKE_ABI_VERSION(0, 2);
+    host.abi_max = EP_MAKE_ABI_VERSION(0, 2);
     host.host_name = "registry tests";
     host.host_version = "1";
     host.status = &kStatus;

@@ -34,7 +34,7 @@ version: 0.10
 license: Apache-2.0
 description: Vulkan compute
 library: { linux-x86_64: libepiphyte_vulkan.so, windows-x86_64: epiphyte_vulkan.dll }
-abi: "0.1"
+abi: "0.2"
 sources: [EpiphyteVulkan, OldVulkan]
 devices: [gpu, cpu]
 priority: 200
@@ -42,6 +42,7 @@ enabled: false
 sha256: BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD
 depends: [libvulkan.so.1]
 options: { device: 0, fast: true, cache: "x y" }
+parameters: { backend: libacme.so.3, depth: 2 }
 )");
   EXPECT_EQ(manifest.path, "/plugins/acme.yaml");
   EXPECT_EQ(manifest.name, "vulkan");
@@ -51,7 +52,8 @@ options: { device: 0, fast: true, cache: "x y" }
   EXPECT_EQ(manifest.description, "Vulkan compute");
   EXPECT_THAT(manifest.library, ElementsAre(Pair("linux-x86_64", "libepiphyte_vulkan.so"),
                                             Pair("windows-x86_64", "epiphyte_vulkan.dll")));
-  EXPECT_EQ(manifest.abi, EP_MAKE_ABI_VERSION(0, 1));
+  EXPECT_THAT(manifest.parameters, ElementsAre(Pair("backend", "libacme.so.3"), Pair("depth", "2")));
+  EXPECT_EQ(manifest.abi, EP_MAKE_ABI_VERSION(0, 2));
   EXPECT_THAT(manifest.sources, ElementsAre("EpiphyteVulkan", "OldVulkan"));
   EXPECT_THAT(manifest.devices, ElementsAre("gpu", "cpu"));
   EXPECT_EQ(manifest.priority, 200);
@@ -121,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadLine{"vendor: {a: b}", "string expected"}, BadLine{"version: []", "string expected"},
                     BadLine{"library: ../evil.so", "'..'"}, BadLine{"library: {linux-x86_64: a/../../b.so}", "'..'"},
                     BadLine{"library: {}", "empty map"}, BadLine{"library: [a.so]", "string expected"},
-                    BadLine{"library: ''", "empty string"}, BadLine{"abi: 1", "\"0.1\" expected"},
+                    BadLine{"library: ''", "empty string"}, BadLine{"abi: 1", "\"0.2\" expected"},
                     BadLine{"abi: 0.1.2", "expected"}, BadLine{"abi: 0.70000", "expected"},
                     BadLine{"abi: -0.1", "expected"}, BadLine{"abi: x", "expected"}, BadLine{"abi: '0.'", "expected"},
                     BadLine{"sources: EpiphyteCPU", "list of strings"}, BadLine{"sources: [[a]]", "string expected"},

@@ -10,7 +10,7 @@ namespace epiphyte::test {
 
 // A manifest that is fine; `more` is appended to it.
 inline std::string ManifestText(std::string_view name, std::string_view library, std::string_view more = "") {
-  return fmt::format("manifest_version: 1\nname: {}\nvendor: Acme\nversion: 1.2.3\nlibrary: {}\nabi: \"0.1\"\n{}\n",
+  return fmt::format("manifest_version: 1\nname: {}\nvendor: Acme\nversion: 1.2.3\nlibrary: {}\nabi: \"0.2\"\n{}\n",
                      name, library, more);
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/registry/catalog.h"
+#include "core/registry/descriptor.h"
 #include "tests/base/error_of.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/registry/fake_plugin.h"
@@ -148,10 +149,10 @@ TEST_F(StaticPlugin, ObeysThePolicy) {
 
 TEST_F(StaticPlugin, ARefusedDescriptorIsNeverInitialized) {
   fake_.answers = false;
-  EXPECT_THAT(Refused(), HasSubstr("none of the ABI versions 0.1 to 0.1"));
+  EXPECT_THAT(Refused(), HasSubstr("no plugin for this program, or that it can't live with ABI 0.2"));
   fake_.answers = true;
   fake_.descriptor.struct_size = 40;
-  EXPECT_THAT(Refused(), HasSubstr("the descriptor has struct_size 40, at least "));
+  EXPECT_THAT(Refused(), HasSubstr("EpPluginDescriptor::struct_size is 40, at least "));
   fake_.descriptor.struct_size = UINT32_MAX;
   EXPECT_THAT(Refused(), HasSubstr("at most 65536 expected"));
   EXPECT_EQ(fake_.initializations, 0);
@@ -166,11 +167,27 @@ TEST_F(StaticPlugin, ALongerDescriptorOfALaterVersionIsFine) {
   EXPECT_NE(catalog.TryLoad("fake"), nullptr);
 }
 
-TEST_F(StaticPlugin, TheAnsweredAbiMustBeOneOfThoseOffered) {
-  fake_.descriptor.abi_version = EP_MAKE_ABI_VERSION(0, 2);
-  EXPECT_THAT(Refused(), HasSubstr("AbiTooNew: the plugin answered with ABI 0.2; 0.1 to 0.1 expected"));
-  fake_.descriptor.abi_version = 0;
-  EXPECT_THAT(Refused(), HasSubstr("AbiTooOld"));
+TEST_F(StaticPlugin, TheAnsweredAbiMustBeOneThatIsSpoken) {
+  fake_.descriptor.abi_version = EP_MAKE_ABI_VERSION(0, 3);
+  EXPECT_THAT(Refused(), HasSubstr("AbiTooNew: the plugin was built for ABI 0.3; 0.2 is spoken here"));
+  for (const uint32_t old : {0u, EP_MAKE_ABI_VERSION(0, 1)}) {
+    fake_.descriptor.abi_version = old;
+    EXPECT_THAT(Refused(), HasSubstr("AbiTooOld"));
+  }
+}
+
+// The range of a host of the years to come.
+TEST_F(StaticPlugin, APluginOfAnEarlierMinorVersionIsSpokenToAndOneOfAnotherMajorIsNot) {
+  EpHostInfo host = FakeHost();
+  host.abi_min = EP_MAKE_ABI_VERSION(1, 0);
+  host.abi_max = EP_MAKE_ABI_VERSION(1, 4);
+  const auto spoken = [&](uint32_t major, uint32_t minor) { return IsSpoken(EP_MAKE_ABI_VERSION(major, minor), host); };
+  EXPECT_TRUE(spoken(1, 0));
+  EXPECT_TRUE(spoken(1, 4));
+  EXPECT_FALSE(spoken(1, 5));
+  EXPECT_FALSE(spoken(2, 0));
+  EXPECT_FALSE(spoken(0, 9));
+  EXPECT_EQ(AbiRangeName(host), "1.0 to 1.4");
 }
 
 TEST_F(StaticPlugin, StringsAreChecked) {
@@ -218,11 +235,12 @@ TEST_F(StaticPlugin, RequiredFunctionsMustBeThere) {
   EXPECT_THAT(without([](FakePlugin& f) { f.provider.Compile = nullptr; }), HasSubstr("Compile is null"));
   EXPECT_THAT(without([](FakePlugin& f) { f.provider.ReleaseKernel = nullptr; }), HasSubstr("ReleaseKernel is null"));
   EXPECT_THAT(without([](FakePlugin& f) { f.provider.Execute = nullptr; }), HasSubstr("Execute is null"));
-  EXPECT_THAT(without([](FakePlugin& f) { f.provider.struct_size = 16; }), HasSubstr("the provider table has"));
+  EXPECT_THAT(without([](FakePlugin& f) { f.provider.struct_size = 16; }),
+              HasSubstr("EpProviderApi::struct_size is 16"));
 }
 
 TEST_F(StaticPlugin, PairsAreThereTogetherOrNotAtAll) {
-  fake_.provider.GetEpContextNodes = [](EpProvider*, EpContextSink*) -> EpStatus* { return nullptr; };
+  fake_.provider.GetEpContextNodes = [](EpProvider*, EpContextSink*, EpTask*) -> EpStatus* { return nullptr; };
   EXPECT_THAT(Refused(), HasSubstr("of GetEpContextNodes and LoadContext only one is there"));
   FakePlugin::Reset().provider.ReleaseState = [](EpKernel*, EpKernelState*) {};
   EXPECT_THAT(Refused(), HasSubstr("of CreateState and ReleaseState only one is there"));
@@ -248,22 +266,54 @@ TEST_F(StaticPlugin, DevicesAreChecked) {
     EXPECT_EQ(fake.shutdowns, 1) << message;
     return message;
   };
-  EXPECT_THAT(refused_with({8, EP_DEVICE_CPU, "n", "v", "d", "a"}), HasSubstr("struct_size too small"));
-  EXPECT_THAT(refused_with({sizeof(EpDeviceInfo), 0, nullptr, "v", "d", "a"}), HasSubstr("device 0's name is null"));
-  EXPECT_THAT(refused_with({sizeof(EpDeviceInfo), 0, "n", "v", "d", "\xFF"}), HasSubstr("device 0's architecture"));
+  const auto with = [](auto field, auto value) {
+    EpDeviceInfo device = test::FakeDevice(EP_DEVICE_CPU, "n");
+    device.*field = value;
+    return device;
+  };
+  EXPECT_THAT(refused_with(with(&EpDeviceInfo::struct_size, 8u)), HasSubstr("EpDeviceInfo::struct_size is 8"));
+  EXPECT_THAT(refused_with(with(&EpDeviceInfo::reserved, 8u)), HasSubstr("EpDeviceInfo::reserved is 8"));
+  const char* const none = nullptr;
+  const char* const garbage = "\xFF";
+  EXPECT_THAT(refused_with(with(&EpDeviceInfo::name, none)), HasSubstr("device 0's name is null"));
+  EXPECT_THAT(refused_with(with(&EpDeviceInfo::architecture, garbage)), HasSubstr("device 0's architecture"));
+  EXPECT_THAT(refused_with(with(&EpDeviceInfo::location, none)), HasSubstr("device 0's location is null"));
+  EXPECT_THAT(refused_with(with(&EpDeviceInfo::uuid, garbage)), HasSubstr("device 0's uuid"));
   FakePlugin::Reset().device_pointers = {nullptr};
-  EXPECT_THAT(Refused(), HasSubstr("device 0 is malformed: null"));
+  EXPECT_THAT(Refused(), HasSubstr("device 0 is malformed: it is null"));
   FakePlugin::Reset().device_count = 2;
-  EXPECT_THAT(Refused(), HasSubstr("device 1 is malformed: null")) << "more devices promised than filled in";
+  EXPECT_THAT(Refused(), HasSubstr("device 1 is malformed: it is null")) << "more devices promised than filled in";
   FakePlugin::Reset().device_count = UINT32_MAX - 1;
   EXPECT_THAT(Refused(), HasSubstr("GetDevices reports 4294967294 devices; at most 4096 are possible"));
 }
 
 TEST_F(StaticPlugin, DevicesOfAKindThatCameLaterAreOtherDevices) {
-  fake_.devices = {{sizeof(EpDeviceInfo), 99, "n", "v", "d", "a"}};
+  fake_.devices = {test::FakeDevice(99, "n")};
   Catalog catalog(Hermetic(), &FakeHost());
   catalog.Register(FakePlugin::Query, 0);
   EXPECT_EQ(catalog.Load("fake").devices.at(0).kind, EP_DEVICE_OTHER);
+}
+
+TEST_F(StaticPlugin, WhatADeviceSaysOfItselfIsKept) {
+  EpDeviceInfo device = test::FakeDevice(EP_DEVICE_GPU, "n");
+  device.flags = EP_DEVICE_COMPILE_ONLY | EP_DEVICE_INTEGRATED | 0x40000000u;
+  device.vendor_id = 0x10DE;
+  device.device_id = 7;
+  device.location = "pci:0000:65:00.0";
+  device.uuid = "00ff";
+  device.memory_bytes = uint64_t{1} << 36;
+  fake_.devices = {device};
+  Catalog catalog(Hermetic(), &FakeHost());
+  catalog.Register(FakePlugin::Query, 0);
+  const Device& kept = catalog.Load("fake").devices.at(0);
+  EXPECT_TRUE(kept.compile_only);
+  EXPECT_TRUE(kept.integrated);
+  EXPECT_FALSE(kept.lost);
+  EXPECT_EQ(kept.vendor_id, 0x10DEu);
+  EXPECT_EQ(kept.device_id, 7u);
+  EXPECT_EQ(kept.location, "pci:0000:65:00.0");
+  EXPECT_EQ(kept.uuid, "00ff");
+  EXPECT_EQ(kept.memory_bytes, uint64_t{1} << 36);
 }
 
 TEST_F(StaticPlugin, AllOfManyDevicesAreSeen) {

@@ -18,7 +18,7 @@
 
 namespace epiphyte {
 
-// ONNX Runtime's numbers, the same as EP_STATUS_* in the C ABI.
+// ONNX Runtime's numbers below 1000 and Epiphyte's own from there, the same as EP_STATUS_* in the C ABI.
 enum class StatusCode : int32_t {
   kOk = 0,
   kFail = 1,
@@ -35,6 +35,10 @@ enum class StatusCode : int32_t {
   kModelLoadCanceled = 12,
   kModelRequiresCompilation = 13,
   kNotFound = 14,
+  kDeviceReset = 15,    // the device is lost; a new session can help
+  kOutOfMemory = 1000,  // of the host or a device
+  kCanceled = 1001,
+  kTimeout = 1002,
 };
 
 // What would help, for applications that have their own way to it: the message names this API's. New ones may be added.

@@ -52,7 +52,7 @@ struct PluginInfo {
   std::string state;
   std::string message;                         // one line; empty when the plugin can be used
   std::string hint;                            // what to do about it; may be empty
-  std::string abi;                             // lowest ABI version that it needs, "0.1"
+  std::string abi;                             // lowest ABI version that it needs, "0.2"
   std::filesystem::path manifest;              // empty for a plugin that the application added
   std::filesystem::path library;               // absolute; empty when unknown
   int64_t priority = 0;                        // higher first; the policy file is applied

@@ -18,11 +18,11 @@
  * The graph you are given
  *   - Opsets. EpGraphInfo says which opset of each domain the model imports, and EpNodeInfo::since_version which
  *     version of the operator that means: implement versions, not opsets. Models of older opsets are not converted.
- *   - Transforms. The host rewrites before it asks, as far as the session's epiphyte.graph_optimization_level says:
- *     constants are folded, shapes computed, identities, casts and nodes without effect removed, and well-known
- *     sequences replaced by one operator of ONNX (MatMul and Add by Gemm, the parts of a LayerNormalization by the
- *     whole). Don't count on finding a node of the model by its name. What users see in the placement report are the
- *     nodes that you see. Level 0 rewrites nothing.
+ *   - Transforms. Before it asks, the host rewrites what helps every provider, as far as the session's
+ *     epiphyte.graph_optimization_level says: constants are folded, shapes computed, nodes removed that do nothing,
+ *     that nobody needs or that are there twice, chains of casts, transposes and reshapes shortened. It makes no
+ *     operator out of others, and merges nothing that belongs to a QDQ unit: fusing is yours. A node of the model may
+ *     be gone all the same, and the placement report says into what. Level 0 rewrites nothing.
  *   - Functions, the model's own and operators that ONNX defines by others, stay one node where a provider claims it
  *     as it is; what nobody claims is replaced by its body, and you are asked again.
  *   - Constants are value definitions with the flag CONSTANT and have no producer; a Constant node is seen at level 0

@@ -10,6 +10,7 @@
  * Order: CreateProvider; GetCapability any number of times, with any graphs, without a lasting effect; LoadContext,
  * then Compile, each at most once; GetEpContextNodes at most once, after Compile; Execute …; ReleaseState,
  * ReleaseKernel, DestroyProvider. A session may be given up at any point, and goes on with the release functions then.
+ * The provider that folds a session's constants, one that is made for that alone, compiles and executes once for each.
  * Errors: when a function returns a status, what it filled is ignored; only kernels that Compile or LoadContext filled
  * in are released all the same. A failed GetCapability claims nothing of that graph; Execute may be tried again; after
  * any other failure come only releases. A provider that the user listed ends the session; one that nobody listed is

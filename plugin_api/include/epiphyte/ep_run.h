@@ -26,7 +26,7 @@ typedef struct EpRunInfo {
   uint32_t struct_size;
   uint32_t input_count;
   uint32_t output_count;
-  uint32_t thread_count;            /* how many threads ParallelFor uses at most, this one included; see GetThreadCount */
+  uint32_t thread_count; /* how many threads ParallelFor uses at most, this one included; see GetThreadCount */
   const EpValueView* const* inputs; /* `input_count`; null entry: an optional input that is absent */
   const char* tag;                  /* what the application calls this run, for logs and traces; "" if nothing */
   const EpKeyValue* options;        /* that the application gave this run for this provider; unknown keys are ignored */

@@ -40,29 +40,15 @@ typedef struct EpServicesApi {
    * included, and returns when all are done. Nested calls run on the calling thread alone. A null pool is one of one
    * thread. [any thread] */
   void(EP_CALL* ParallelFor)(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user);
-<<<<<<< HEAD
   /* How many threads there are, the caller's included; at least 1. The pool starts its threads with the first loop that
    * needs them, or here, and starts fewer than were wanted where there is no room for more: what cuts its work by the
    * number of threads asks here, and only once it has such work. The answer never changes. [any thread] */
   uint32_t(EP_CALL* GetThreadCount)(EpThreadPool* pool);
-=======
-  /* How many threads ParallelFor uses at most, the caller's included; at least 1. [any thread] */
-  uint32_t(EP_CALL* GetThreadCount)(const EpThreadPool* pool);
->>>>>>> b626b42 (plugin_api: the headers of ABI 0.2, with a contract for each struct and function)
   /* Runs exactly `size` members at the same time, so that they may wait for each other, and returns when all are done.
    * `size` is at most GetThreadCount; with more, as many as that, and each is told so. Waits until that many threads
    * are free. Inside ParallelFor or another gang only size 1 is possible. For libraries written for OpenMP. [any
    * thread] */
   void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
-<<<<<<< HEAD
-
-  /* Says how far a long operation is; `text` may be null. Returns non-zero when the user has cancelled: then return
-   * MODEL_LOAD_CANCELED soon. A null `progress` is allowed. The application hears one report at a time, so this may wait
-   * for one of another thread: hold no lock that the application could need in the meantime, in another session, say.
-   * [any thread, until the call that `progress` was given to returns] */
-  uint32_t(EP_CALL* ReportProgress)(EpProgress* progress, uint64_t done, uint64_t total, const char* text);
-=======
->>>>>>> b626b42 (plugin_api: the headers of ABI 0.2, with a contract for each struct and function)
 } EpServicesApi;
 
 EP_EXTERN_C_END

@@ -40,8 +40,9 @@ typedef struct EpTaskApi {
 
   /* Says how far the task is: `done` of `total` in a unit of the plugin's, `total` 0 when it is not known; `text`, of
    * which the user gets 256 bytes, may be null. Returns non-zero when the user has cancelled: then return
-   * MODEL_LOAD_CANCELED soon. Reports of several threads reach the application one at a time, on the thread that made
-   * them. [any thread, while the task runs] */
+   * MODEL_LOAD_CANCELED soon. The application hears one report at a time, on the thread that made it, so this may
+   * wait for one of another thread: hold no lock that the application could need in the meantime, in another session,
+   * say. [any thread, while the task runs] */
   uint32_t(EP_CALL* ReportProgress)(EpTask* task, uint64_t done, uint64_t total, const char* text);
 
   /* Non-zero when the user has cancelled. Says nothing to the user, so it may be asked often. [any thread, while the

@@ -10,8 +10,7 @@
 namespace epiphyte::cpu {
 
 Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : plan_(plan), host_(host) {
-  const void* limits = host->GetExtension == nullptr ? nullptr : host->GetExtension(EP_RUN_LIMITS_EXTENSION);
-  limits_ = static_cast<const EpRunLimitsApi*>(limits);
+  limits_ = static_cast<const EpRunLimitsApi*>(host->GetExtension(host, EP_RUN_LIMITS_EXTENSION));
   const PlanDef& def = plan.def();
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
@@ -144,8 +143,8 @@ void Frame::Execute(EpRun* run, const EpRunInfo& info) {
       outputs_ = outputs.data();
       output_count_ = outputs.size();
       any_layout_inputs_ = 0;
-      if ((n & 15) == 0 && limits_ != nullptr && limits_->IsCancelled(run_) != 0)
-        throw OpError(EP_STATUS_FAIL, "the run was cancelled");
+      if ((n & 15) == 0 && host_->run->IsCancelled(run_) != 0)
+        throw OpError(EP_STATUS_CANCELED, "the run was cancelled");
       const Kernel* const kernel = plan_.kernel(static_cast<size_t>(n));
       (kernel != nullptr ? *kernel : ChooseKernel(n)).Run(*this);
       if (scratch_used_ != 0) {

@@ -244,7 +244,7 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
     } catch (const OpError& error) {
       fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {
-      fail(EP_STATUS_FAIL, "out of memory; free memory or use a smaller model");
+      fail(EP_STATUS_OUT_OF_MEMORY, "out of memory; free memory or use a smaller model");
     } catch (const std::exception& error) {
       fail(EP_STATUS_EP_FAIL, error.what());
     }

@@ -2,17 +2,17 @@
  *
  * The host merges what a plugin claims into the largest partitions that can be one kernel, so a partition holds any
  * number of Neg and Abs, with any number of inputs and outputs, and parts of it need not be connected. Both have one
- * input, so each output of a partition comes from one input through a chain of them, and a chain is one operation again.
+ * input, so each output of a partition comes from one input through a chain of them, and a chain is one operation
+ * again.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include <epiphyte/ep_plugin.h>
+#include <epiphyte/ep_entry.h>
 
-static const EpHostInfo* host;
-
+/* Each of the plugin's objects knows its host: one library may be in use by several. */
 struct EpPlugin {
-  int unused;
+  const EpHostInfo* host;
 };
 /* What one output of a partition is: an operation on one of its inputs. */
 typedef struct Step {
@@ -20,31 +20,36 @@ typedef struct Step {
   unsigned char operation;
 } Step;
 struct EpKernel {
+  const EpHostInfo* host;
   uint32_t output_count;
   Step steps[1]; /* output_count of them */
 };
 struct EpProvider {
+  const EpHostInfo* host;
   unsigned char* payload; /* what a context stores: a record for each compiled partition */
   uint64_t size;
 };
 
 enum { kUnchanged = '+', kNegate = 'n', kAbsolute = 'a', kNegativeAbsolute = '-' };
 
-static EpStatus* Fail(EpStatusCode code, const char* message) { return host->status->Create(code, message); }
+static EpStatus* Fail(const EpHostInfo* host, EpStatusCode code, const char* message) {
+  return host->status->Create(code, message);
+}
 
-static struct EpPlugin the_plugin;
-
-static EpStatus* EP_CALL Initialize(const EpHostInfo* info, const EpPluginEnvironment* environment, EpPlugin** plugin) {
+static EpStatus* EP_CALL Initialize(const EpHostInfo* host, const EpPluginEnvironment* environment, EpPlugin** plugin) {
   (void)environment;
-  host = info;
-  *plugin = &the_plugin;
+  *plugin = calloc(1, sizeof(EpPlugin));
+  if (*plugin == NULL) return Fail(host, EP_STATUS_OUT_OF_MEMORY, "out of memory");
+  (*plugin)->host = host;
   return NULL;
 }
 
-static void EP_CALL Shutdown(EpPlugin* plugin) { (void)plugin; }
+static void EP_CALL Shutdown(EpPlugin* plugin) { free(plugin); }
 
-static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
-  static const EpDeviceInfo device = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, "negator", "Example", "1.0", "any"};
+static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity,
+                                    uint32_t* count) {
+  static const EpDeviceInfo device = {
+      sizeof(EpDeviceInfo), EP_DEVICE_OTHER, 0, 0, 0, 0, "negator", "Example", "1.0", "any", "", "", 0};
   (void)plugin;
   *count = 1;
   if (capacity > 0) devices[0] = &device;
@@ -52,10 +57,11 @@ static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devic
 }
 
 static EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
-  (void)plugin;
   (void)config;
   *provider = calloc(1, sizeof(EpProvider));
-  return *provider == NULL ? Fail(EP_STATUS_FAIL, "out of memory") : NULL;
+  if (*provider == NULL) return Fail(plugin->host, EP_STATUS_OUT_OF_MEMORY, "out of memory");
+  (*provider)->host = plugin->host;
+  return NULL;
 }
 
 static void EP_CALL DestroyProvider(EpProvider* provider) {
@@ -63,7 +69,7 @@ static void EP_CALL DestroyProvider(EpProvider* provider) {
   free(provider);
 }
 
-static unsigned char OperationOf(const EpNode* node) {
+static unsigned char OperationOf(const EpHostInfo* host, const EpNode* node) {
   EpNodeInfo info;
   EpValueDefInfo input;
   EpStatus* status;
@@ -72,7 +78,8 @@ static unsigned char OperationOf(const EpNode* node) {
   info.struct_size = sizeof(info);
   input.struct_size = sizeof(input);
   status = host->graph->GetNodeInfo(node, &info);
-  if (status == NULL && info.input_count == 1 && info.inputs[0] != NULL) status = host->graph->GetValueDefInfo(info.inputs[0], &input);
+  if (status == NULL && info.input_count == 1 && info.inputs[0] != NULL)
+    status = host->graph->GetValueDefInfo(info.inputs[0], &input);
   if (status != NULL) {
     host->status->Release(status);
     return 0;
@@ -86,15 +93,15 @@ static unsigned char OperationOf(const EpNode* node) {
 }
 
 static EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink) {
+  const EpHostInfo* host = provider->host;
   EpGraphInfo info;
   EpStatus* status;
   uint64_t i;
-  (void)provider;
   memset(&info, 0, sizeof(info));
   info.struct_size = sizeof(info);
   status = host->graph->GetGraphInfo(graph, &info);
   for (i = 0; status == NULL && i < info.node_count; ++i) {
-    if (OperationOf(info.nodes[i]) != 0) {
+    if (OperationOf(host, info.nodes[i]) != 0) {
       status = host->capability->SupportNodes(sink, &info.nodes[i], 1);
     } else {
       status = host->capability->DeclineNode(sink, info.nodes[i], "only Neg and Abs of float");
@@ -116,7 +123,7 @@ static unsigned char Compose(unsigned char first, unsigned char second) {
 }
 
 /* Follows `value` back to one of the partition's inputs. */
-static EpStatus* Trace(const EpGraphInfo* graph, const EpValueDef* value, Step* step) {
+static EpStatus* Trace(const EpHostInfo* host, const EpGraphInfo* graph, const EpValueDef* value, Step* step) {
   step->operation = kUnchanged;
   for (;;) {
     EpValueDefInfo info;
@@ -136,8 +143,8 @@ static EpStatus* Trace(const EpGraphInfo* graph, const EpValueDef* value, Step* 
     node.struct_size = sizeof(node);
     status = host->graph->GetValueDefInfo(value, &info);
     if (status != NULL) return status;
-    operation = info.producer == NULL ? 0 : OperationOf(info.producer);
-    if (operation == 0) return Fail(EP_STATUS_NOT_IMPLEMENTED, "only Neg and Abs can be compiled");
+    operation = info.producer == NULL ? 0 : OperationOf(host, info.producer);
+    if (operation == 0) return Fail(host, EP_STATUS_NOT_IMPLEMENTED, "only Neg and Abs can be compiled");
     status = host->graph->GetNodeInfo(info.producer, &node);
     if (status != NULL) return status;
     step->operation = Compose(operation, step->operation); /* the walk goes backwards */
@@ -145,9 +152,11 @@ static EpStatus* Trace(const EpGraphInfo* graph, const EpValueDef* value, Step* 
   }
 }
 
-static EpKernel* NewKernel(uint32_t output_count) {
+static EpKernel* NewKernel(const EpHostInfo* host, uint32_t output_count) {
   EpKernel* kernel = calloc(1, sizeof(EpKernel) + output_count * sizeof(Step));
-  if (kernel != NULL) kernel->output_count = output_count;
+  if (kernel == NULL) return NULL;
+  kernel->host = host;
+  kernel->output_count = output_count;
   return kernel;
 }
 
@@ -168,7 +177,7 @@ static EpStatus* AppendRecord(EpProvider* provider, const char* name, const EpKe
   unsigned char* grown = realloc(provider->payload, provider->size + size);
   unsigned char* to;
   uint32_t i;
-  if (grown == NULL) return Fail(EP_STATUS_FAIL, "out of memory");
+  if (grown == NULL) return Fail(provider->host, EP_STATUS_OUT_OF_MEMORY, "out of memory");
   to = grown + provider->size;
   provider->payload = grown;
   provider->size += size;
@@ -184,7 +193,7 @@ static EpStatus* AppendRecord(EpProvider* provider, const char* name, const EpKe
 }
 
 /* The kernel of a partition, or null when the payload doesn't hold it whole. */
-static EpKernel* FindRecord(const EpContextBlob* blob, const char* name) {
+static EpKernel* FindRecord(const EpHostInfo* host, const EpContextBlob* blob, const char* name) {
   const unsigned char* at = blob->data;
   uint64_t left = blob->size;
   while (left >= 8) {
@@ -193,7 +202,7 @@ static EpKernel* FindRecord(const EpContextBlob* blob, const char* name) {
     uint64_t size = 8u + (uint64_t)length + (uint64_t)count * 5u;
     if (size > left) return NULL;
     if (length == strlen(name) && memcmp(at + 8, name, length) == 0) {
-      EpKernel* kernel = NewKernel(count);
+      EpKernel* kernel = NewKernel(host, count);
       uint32_t i;
       at += 8 + length;
       for (i = 0; kernel != NULL && i < count; ++i, at += 5) {
@@ -209,7 +218,8 @@ static EpKernel* FindRecord(const EpContextBlob* blob, const char* name) {
 }
 
 static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
-                                 EpProgress* progress, EpKernel** kernels) {
+                                 EpTask* task, EpKernel** kernels) {
+  const EpHostInfo* host = provider->host;
   uint64_t i;
   for (i = 0; i < count; ++i) {
     EpGraphInfo info;
@@ -219,21 +229,27 @@ static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* co
     info.struct_size = sizeof(info);
     status = host->graph->GetGraphInfo(partitions[i]->graph, &info);
     if (status != NULL) return status;
-    kernels[i] = NewKernel((uint32_t)info.output_count);
-    if (kernels[i] == NULL) return Fail(EP_STATUS_FAIL, "out of memory");
-    for (k = 0; status == NULL && k < info.output_count; ++k) status = Trace(&info, info.outputs[k], &kernels[i]->steps[k]);
+    kernels[i] = NewKernel(host, (uint32_t)info.output_count);
+    if (kernels[i] == NULL) return Fail(host, EP_STATUS_OUT_OF_MEMORY, "out of memory");
+    for (k = 0; status == NULL && k < info.output_count; ++k) {
+      status = Trace(host, &info, info.outputs[k], &kernels[i]->steps[k]);
+    }
     if (status == NULL) status = AppendRecord(provider, partitions[i]->name, kernels[i]);
     if (status != NULL) return status;
-    if (host->services->ReportProgress(progress, i + 1, count, "negator") != 0) return Fail(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled");
+    if (host->task->ReportProgress(task, i + 1, count, "negator") != 0) {
+      return Fail(host, EP_STATUS_MODEL_LOAD_CANCELED, "cancelled");
+    }
   }
   return NULL;
 }
 
-static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
+static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask* task) {
+  const EpHostInfo* host = provider->host;
   EpContextWriter* payload = NULL;
   EpContextSinkInfo info;
   uint32_t i;
   EpStatus* status;
+  (void)task;
   memset(&info, 0, sizeof(info));
   info.struct_size = sizeof(info);
   status = host->context->GetSinkInfo(sink, &info);
@@ -254,21 +270,24 @@ static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* 
 }
 
 static EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
-                                     const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress* progress,
+                                     const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task,
                                      EpKernel** kernels) {
+  const EpHostInfo* host = provider->host;
   uint64_t i;
-  (void)provider;
-  (void)progress;
+  (void)task;
   for (i = 0; i < node_count; ++i) {
     uint64_t k;
     if (strcmp(nodes[i]->ep_sdk_version, "negator 1.0") != 0) {
-      return Fail(EP_STATUS_INVALID_GRAPH, "the node was not written by negator 1.0; compile the model again");
+      return Fail(host, EP_STATUS_INVALID_GRAPH, "the node was not written by negator 1.0; compile the model again");
     }
     /* Without a payload of its own the partition is in any of them. */
     for (k = 0; kernels[i] == NULL && k < blob_count; ++k) {
-      if (nodes[i]->blob < 0 || (uint64_t)nodes[i]->blob == k) kernels[i] = FindRecord(blobs[k], nodes[i]->partition_name);
+      if (nodes[i]->blob < 0 || (uint64_t)nodes[i]->blob == k) {
+        kernels[i] = FindRecord(host, blobs[k], nodes[i]->partition_name);
+      }
     }
-    if (kernels[i] == NULL) return Fail(EP_STATUS_INVALID_GRAPH, "the payload doesn't hold the partition; compile the model again");
+    if (kernels[i] == NULL)
+      return Fail(host, EP_STATUS_INVALID_GRAPH, "the payload doesn't hold the partition; compile the model again");
   }
   return NULL;
 }
@@ -277,10 +296,14 @@ static void EP_CALL ReleaseKernel(EpKernel* kernel) { free(kernel); }
 
 static float Apply(unsigned char operation, float value) {
   float magnitude = value < 0 ? -value : value;
-  return operation == kNegate ? -value : operation == kAbsolute ? magnitude : operation == kNegativeAbsolute ? -magnitude : value;
+  return operation == kNegate             ? -value
+         : operation == kAbsolute         ? magnitude
+         : operation == kNegativeAbsolute ? -magnitude
+                                          : value;
 }
 
 static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run) {
+  const EpHostInfo* host = kernel->host;
   EpRunInfo info;
   EpStatus* status;
   uint32_t output;
@@ -294,26 +317,53 @@ static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* 
     void* data = NULL;
     uint64_t i;
     /* The record came from a file. */
-    if (step->input >= info.input_count || info.inputs[step->input] == NULL || info.inputs[step->input]->tensor == NULL ||
-        info.inputs[step->input]->tensor->element_type != EP_TYPE_FLOAT) {
-      return Fail(EP_STATUS_INVALID_ARGUMENT, "the partition has no float tensor at the input that it was compiled with");
+    if (step->input >= info.input_count || info.inputs[step->input] == NULL ||
+        info.inputs[step->input]->tensor == NULL || info.inputs[step->input]->tensor->element_type != EP_TYPE_FLOAT) {
+      return Fail(host, EP_STATUS_INVALID_ARGUMENT,
+                  "the partition has no float tensor at the input that it was compiled with");
     }
     x = info.inputs[step->input]->tensor;
     status = host->run->AllocateOutput(run, output, EP_TYPE_FLOAT, x->dims, x->rank, &data);
-    for (i = 0; status == NULL && i < x->element_count; ++i) ((float*)data)[i] = Apply(step->operation, ((const float*)x->data)[i]);
+    for (i = 0; status == NULL && i < x->element_count; ++i)
+      ((float*)data)[i] = Apply(step->operation, ((const float*)x->data)[i]);
   }
   return status;
 }
 
-static const EpProviderApi provider_api = {
-    sizeof(EpProviderApi), 0, CreateProvider, DestroyProvider, GetCapability, Compile, GetEpContextNodes, LoadContext, ReleaseKernel, NULL, NULL, Execute};
+static const EpProviderApi provider_api = {sizeof(EpProviderApi),
+                                           0,
+                                           CreateProvider,
+                                           DestroyProvider,
+                                           GetCapability,
+                                           Compile,
+                                           GetEpContextNodes,
+                                           LoadContext,
+                                           ReleaseKernel,
+                                           NULL,
+                                           NULL,
+                                           Execute,
+                                           NULL};
 
 static const char* const sources[] = {"ExampleNegator"};
 
-static const EpPluginDescriptor descriptor = {
-    sizeof(EpPluginDescriptor), EP_ABI_VERSION, "negator", "Example", "1.0.0", sources, 1, 0, Initialize, Shutdown, GetDevices, NULL, &provider_api, NULL};
+static const EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor),
+                                              EP_MAKE_ABI_VERSION(0, 2),
+                                              "negator",
+                                              "Example",
+                                              "1.0.0",
+                                              sources,
+                                              1,
+                                              0,
+                                              Initialize,
+                                              Shutdown,
+                                              GetDevices,
+                                              NULL,
+                                              &provider_api,
+                                              NULL};
 
-EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* info) {
-  if (info == NULL || info->abi_min > EP_ABI_VERSION || info->abi_max < EP_ABI_VERSION) return NULL;
+EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host,
+                                                          const EpPluginEnvironment* environment) {
+  (void)host;
+  (void)environment;
   return &descriptor;
 }

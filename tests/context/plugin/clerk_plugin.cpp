@@ -84,7 +84,13 @@ class Clerk {
       const std::vector<const EpNode*> group = GroupEndingIn(node, nodes);
       if (group.empty()) continue;
       grouped.insert(group.begin(), group.end());
-      kit::ThrowIfFailed(*host, host->capability->SupportGroup(sink, group.data(), group.size(), "a group"));
+      EpClaim claim = {};
+      claim.struct_size = sizeof claim;
+      claim.flags = EP_CLAIM_TOGETHER;
+      claim.nodes = group.data();
+      claim.node_count = group.size();
+      claim.name = "a group";
+      kit::ThrowIfFailed(*host, host->capability->Claim(sink, &claim));
     }
     for (const kit::NodeView& node : kit::GraphView(*host, graph).nodes()) {
       if (node.placed() || grouped.contains(node.handle())) continue;
@@ -173,7 +179,7 @@ class Clerk {
 
   void JoinGroup(const EpProviderConfig& config) {
     group_.struct_size = sizeof(group_);
-    auto* share = static_cast<const EpShareApi*>(host->GetExtension(EP_SHARE_EXTENSION));
+    auto* share = static_cast<const EpShareApi*>(host->GetExtension(host, EP_SHARE_EXTENSION));
     if (share == nullptr || config.share_group == nullptr) return;
     kit::ThrowIfFailed(*host, share->GetInfo(config.share_group, &group_));
     void* workspace = nullptr;
@@ -309,17 +315,16 @@ constexpr EpProviderApi kProvider = {
     [](EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink) {
       return kit::Guard(*host, [&] { From(provider).GetCapability(graph, sink); });
     },
-    [](EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpProgress*,
-       EpKernel** kernels) {
+    [](EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask*, EpKernel** kernels) {
       return kit::Guard(*host, [&] {
         for (uint64_t i = 0; i < count; ++i) kernels[i] = ToAbi(From(provider).Compile(*partitions[i]));
       });
     },
-    [](EpProvider* provider, EpContextSink* sink) {
+    [](EpProvider* provider, EpContextSink* sink, EpTask*) {
       return kit::Guard(*host, [&] { From(provider).SaveContext(sink); });
     },
     [](EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
-       const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress*, EpKernel** kernels) {
+       const EpContextBlob* const* blobs, uint64_t blob_count, EpTask*, EpKernel** kernels) {
       return kit::Guard(*host, [&] {
         auto loaded = From(provider).LoadContext({nodes, node_count}, {blobs, blob_count});
         for (size_t i = 0; i < loaded.size(); ++i) kernels[i] = ToAbi(std::move(loaded[i]));
@@ -330,7 +335,8 @@ constexpr EpProviderApi kProvider = {
     nullptr,
     [](EpKernel* kernel, EpKernelState*, EpRun* run) {
       return kit::Guard(*host, [&] { From(kernel).Execute(kit::Run(*host, run)); });
-    }};
+    },
+    nullptr};
 
 // "notary/3 optimal": name, version of the format, and what the option `pretend` asked for.
 EpContextVerdict Judge(const EpContextHeader& header, std::string* reason) {
@@ -353,7 +359,7 @@ EpContextVerdict Judge(const EpContextHeader& header, std::string* reason) {
   return EP_CONTEXT_OPTIMAL;
 }
 
-constexpr EpDeviceInfo kDevice = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, kName, "tests", "1.0", kArchitecture};
+constexpr EpDeviceInfo kDevice = kit::MakeDevice(EP_DEVICE_OTHER, kName, "tests", "1.0", kArchitecture);
 
 constexpr EpPluginDescriptor kDescriptor = {
     sizeof(EpPluginDescriptor),
@@ -387,8 +393,7 @@ constexpr EpPluginDescriptor kDescriptor = {
 }  // namespace
 }  // namespace epiphyte::clerk
 
-const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
-  if (host == nullptr || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return nullptr;
+const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host, const EpPluginEnvironment*) {
   epiphyte::clerk::host = host;
   return &epiphyte::clerk::kDescriptor;
 }

@@ -21,7 +21,7 @@ inline void InstallTrouble(const std::filesystem::path& folder, const std::strin
                                                   "library: " +
                                                   name +
                                                   ".so\n"
-                                                  "abi: \"0.1\"\n"
+                                                  "abi: \"0.2\"\n"
                                                   "sources: [" +
                                                   name +
                                                   "]\n"

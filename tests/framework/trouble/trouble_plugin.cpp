@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_entry.h"
 
 namespace {
 
@@ -51,7 +51,7 @@ void WriteToDescriptorThree(std::string_view text) {
 }
 
 // Returns true when the work is to go on.
-bool MakeTrouble(std::string_view where, EpProgress* progress = nullptr) {
+bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
   const std::string_view name = Name();
   const size_t bar = name.find('_');
   if (bar == std::string_view::npos || name.substr(bar + 1) != where) return true;
@@ -71,7 +71,7 @@ bool MakeTrouble(std::string_view where, EpProgress* progress = nullptr) {
   if (what == "close") close(3);
   while (what == "hang") pause();
   while (what == "poll") {
-    if (g_host->services->ReportProgress(progress, 0, 0, "polling") != 0) {
+    if (g_host->task->ReportProgress(task, 0, 0, "polling") != 0) {
       Enter("cancelled");
       return false;
     }
@@ -95,7 +95,8 @@ EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPl
 void EP_CALL Shutdown(EpPlugin*) { MakeTrouble("shutdown"); }
 
 EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
-  static const EpDeviceInfo device = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, "trouble", "tests", "1.0", "any"};
+  static const EpDeviceInfo device = {
+      sizeof(EpDeviceInfo), EP_DEVICE_OTHER, 0, 0, 0, 0, "trouble", "tests", "1.0", "any", "", "", 0};
   MakeTrouble("devices");
   *count = 1;
   if (capacity > 0) devices[0] = &device;
@@ -124,15 +125,15 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
   return status;
 }
 
-EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const*, uint64_t count, EpProgress* progress,
+EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const*, uint64_t count, EpTask* task,
                           EpKernel** kernels) {
-  if (!MakeTrouble("compile", progress)) return Cancelled();
+  if (!MakeTrouble("compile", task)) return Cancelled();
   for (uint64_t i = 0; i < count; ++i) kernels[i] = reinterpret_cast<EpKernel*>(new int(0));
   CountOf(provider) += count;
   return nullptr;
 }
 
-EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
+EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask*) {
   EpContextWriter* payload = nullptr;
   EpStatus* status = g_host->context->BeginPayload(sink, &payload);
   if (status == nullptr) status = g_host->context->Write(payload, "half of it", 10);
@@ -150,7 +151,7 @@ EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
 }
 
 EpStatus* EP_CALL LoadContext(EpProvider*, const EpContextNodeInfo* const*, uint64_t, const EpContextBlob* const*,
-                              uint64_t, EpProgress*, EpKernel**) {
+                              uint64_t, EpTask*, EpKernel**) {
   return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "trouble loads nothing");
 }
 
@@ -162,10 +163,20 @@ EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun*) {
 
 }  // namespace
 
-EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
-  static const EpProviderApi provider = {sizeof(EpProviderApi), 0,       CreateProvider,    DestroyProvider,
-                                         GetCapability,         Compile, GetEpContextNodes, LoadContext,
-                                         ReleaseKernel,         nullptr, nullptr,           Execute};
+EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host, const EpPluginEnvironment*) {
+  static const EpProviderApi provider = {sizeof(EpProviderApi),
+                                         0,
+                                         CreateProvider,
+                                         DestroyProvider,
+                                         GetCapability,
+                                         Compile,
+                                         GetEpContextNodes,
+                                         LoadContext,
+                                         ReleaseKernel,
+                                         nullptr,
+                                         nullptr,
+                                         Execute,
+                                         nullptr};
   static const char* sources[] = {Name().c_str()};
   static const EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor),
                                                 EP_ABI_VERSION,

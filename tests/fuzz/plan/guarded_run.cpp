@@ -99,11 +99,13 @@ const EpRunApi kRun = [] {
   api.ShareValue = [](EpRun*, const EpValueView*, EpValue** value) { return MakeValue(value); };
   api.SetOutput = [](EpRun*, uint32_t, EpValue*) -> EpStatus* { return nullptr; };
   api.ReleaseValue = [](EpValue* value) { delete reinterpret_cast<char*>(value); };
+  api.IsCancelled = [](const EpRun*) -> uint32_t { return 0; };
   return api;
 }();
 
-const EpHostInfo kHost = {sizeof kHost,         EP_ABI_VERSION, EP_ABI_VERSION, 0,       "fuzz", "0",    &kStatus,
-                          &test::kLoneServices, nullptr,        nullptr,        nullptr, &kRun,  nullptr};
+const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION,       EP_ABI_VERSION, 0,       "fuzz",           "0",
+                          &kStatus,     &test::kLoneServices, nullptr,        nullptr, &test::kLoneTask, nullptr,
+                          &kRun,        test::NoExtension};
 
 // Makes inputs and keeps what they point at.
 class Inputs {
@@ -146,14 +148,12 @@ class Inputs {
       if (__builtin_mul_overflow(count, dim, &count) || count > kMostInputElements)
         cpu::FailOp("an input is too large");
     EpTensorView& tensor = tensors_.emplace_back();
-    tensor = {sizeof(EpTensorView),
-              type,
-              static_cast<uint32_t>(dims.size()),
-              0,
-              dims.data(),
-              static_cast<uint64_t>(count),
-              0,
-              nullptr};
+    tensor = {};
+    tensor.struct_size = sizeof tensor;
+    tensor.element_type = type;
+    tensor.rank = static_cast<uint32_t>(dims.size());
+    tensor.dims = dims.data();
+    tensor.element_count = static_cast<uint64_t>(count);
     if (type == EP_TYPE_STRING) {
       static constexpr const char* kTexts[] = {"a", "b", "the", "Text", ""};
       tensor.byte_size = static_cast<uint64_t>(count) * sizeof(EpString);

@@ -47,7 +47,7 @@ EpStatus* Guard(const EpHostInfo& host, Body&& body) noexcept {
   } catch (const Error& error) {
     return host.status->Create(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return host.status->Create(EP_STATUS_FAIL, "out of memory");
+    return host.status->Create(EP_STATUS_OUT_OF_MEMORY, "out of memory");
   } catch (const std::exception& error) {
     return host.status->Create(EP_STATUS_EP_FAIL, error.what());
   } catch (...) {

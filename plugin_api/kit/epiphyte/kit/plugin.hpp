@@ -19,7 +19,7 @@
 // without a provider too, as `epiphyte verify` does.
 //
 // A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();`, which live as long as
-// the process; a session's option `device` chooses one.
+// the process; a session's option `device` chooses one or several.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_entry.h"
 #include "epiphyte/kit/context_origin.hpp"
 #include "epiphyte/kit/error.hpp"
 #include "epiphyte/kit/graph.hpp"
@@ -40,6 +40,24 @@
 #include "epiphyte/kit/visibility.hpp"
 
 namespace epiphyte::kit {
+
+// The lowest ABI that a plugin of this kit can live with.
+inline constexpr uint32_t kLowestAbi = EP_MAKE_ABI_VERSION(0, 2);
+
+// A device of which nothing further is known. The strings live as long as the plugin.
+constexpr EpDeviceInfo MakeDevice(EpDeviceKind kind, const char* name, const char* vendor, const char* driver_version,
+                                  const char* architecture) {
+  EpDeviceInfo device = {};
+  device.struct_size = sizeof(EpDeviceInfo);
+  device.kind = kind;
+  device.name = name;
+  device.vendor = vendor;
+  device.driver_version = driver_version;
+  device.architecture = architecture;
+  device.location = "";
+  device.uuid = "";
+  return device;
+}
 
 // One Execute, seen by a kernel.
 class Run {
@@ -63,6 +81,8 @@ class Run {
                   host_.run->AllocateOutput(run_, i, type, dims.data(), static_cast<uint32_t>(dims.size()), &data));
     return static_cast<T*>(data);
   }
+  // The application has given the run up: throw soon.
+  bool IsCancelled() const { return host_.run->IsCancelled(run_) != 0; }
   const EpRunInfo& info() const { return info_; }
   EpRun* handle() const { return run_; }
 
@@ -83,14 +103,9 @@ struct ProviderConfig {
   const EpHostInfo& host;
   std::map<std::string, std::string> options;
   EpThreadPool* thread_pool = nullptr;
-  uint32_t device = 0;
+  std::vector<uint32_t> devices;  // indices into what Devices() gives; the first is the main one
   bool context_enabled = false;
   EpShareGroup* share_group = nullptr;  // for kit::ShareGroup
-};
-
-struct Partition {
-  std::string_view name;
-  GraphView graph;
 };
 
 // A context while it is written: bytes front to back.
@@ -104,12 +119,43 @@ class ContextWriter {
   EpContextWriter* writer_;
 };
 
+// A task of the host's: how far compiling is, and what it is told to the user.
+class Task {
+ public:
+  Task(const EpHostInfo& host, EpTask* task) : host_(host), task_(task) {}
+  // Throws MODEL_LOAD_CANCELED when the user has cancelled.
+  void Report(uint64_t done, uint64_t total, const char* text = nullptr) const {
+    if (host_.task->ReportProgress(task_, done, total, text) != 0) {
+      throw Error(EP_STATUS_MODEL_LOAD_CANCELED, "compiling was cancelled");
+    }
+  }
+  bool IsCancelled() const { return host_.task->IsCancelled(task_) != 0; }
+  EpTask* handle() const { return task_; }
+
+ private:
+  const EpHostInfo& host_;
+  EpTask* task_;
+};
+
+struct Partition {
+  std::string_view name;
+  GraphView graph;
+  Task task;
+};
+
+// Throw it in Compile: the host gives the partition to somebody else, and the session goes on.
+class Declined : public Error {
+ public:
+  explicit Declined(std::string reason) : Error(EP_STATUS_NOT_IMPLEMENTED, std::move(reason)) {}
+};
+
 class Provider {
  public:
   virtual ~Provider() = default;
 
   // Can this node run here? The host groups what can. `why_not` is shown in the placement report.
   virtual bool Supports(const NodeView& node, std::string* why_not) = 0;
+  // Throws Declined for a partition that is somebody else's after all.
   virtual std::unique_ptr<Kernel> Compile(const Partition& partition) = 0;
 
   // Contexts: one payload for all partitions, in the order of Compile.
@@ -148,12 +194,27 @@ class Provider {
 
 namespace detail {
 
-// What EPIPHYTE_KIT_PLUGIN instantiates. The host pointer and the one device of a plugin that declares none are the
-// plugin's only global state; they are set by the query, which the host calls first, and are never destroyed.
+// What a plugin's handles are: each knows the host that it belongs to, so that one library serves several.
+struct PluginHandle {
+  const EpHostInfo* host;
+  EpDeviceInfo only_device;  // of a plugin that declares none
+};
+struct ProviderHandle {
+  const EpHostInfo* host;
+  std::unique_ptr<Provider> provider;
+};
+struct KernelHandle {
+  const EpHostInfo* host;
+  std::unique_ptr<Kernel> kernel;
+};
+
+inline PluginHandle& From(EpPlugin* plugin) { return *reinterpret_cast<PluginHandle*>(plugin); }
+inline ProviderHandle& From(EpProvider* provider) { return *reinterpret_cast<ProviderHandle*>(provider); }
+inline KernelHandle& From(EpKernel* kernel) { return *reinterpret_cast<KernelHandle*>(kernel); }
+
+// What EPIPHYTE_KIT_PLUGIN instantiates. Has no state.
 template <typename ProviderClass>
 struct EPIPHYTE_KIT_HIDDEN Trampolines {
-  static inline const EpHostInfo* host = nullptr;
-  static inline EpDeviceInfo only_device = {};
   static constexpr bool kMakesContexts = requires { ProviderClass::kMakesContexts; };
   // What can't be named here (private, overloaded) was declared by the plugin too.
   static constexpr bool kOverridesSdkVersion = [] {
@@ -182,39 +243,39 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
     if constexpr (requires { ProviderClass::kSdkVersion; }) return ProviderClass::kSdkVersion;
     return "";
   }
-  static std::span<const EpDeviceInfo> Devices() {
+  static std::span<const EpDeviceInfo> Devices(const PluginHandle& plugin) {
     if constexpr (requires { ProviderClass::Devices(); }) {
       return ProviderClass::Devices();
     } else {
-      return {&only_device, 1};
+      return {&plugin.only_device, 1};
     }
   }
   static std::string_view Architecture(const EpDeviceInfo& device) {
     return device.architecture == nullptr ? "" : device.architecture;
   }
 
-  static Provider& From(EpProvider* provider) { return *reinterpret_cast<Provider*>(provider); }
-  static Kernel& From(EpKernel* kernel) { return *reinterpret_cast<Kernel*>(kernel); }
-  static EpKernel* ToAbi(std::unique_ptr<Kernel> kernel) { return reinterpret_cast<EpKernel*>(kernel.release()); }
-
-  static EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPlugin** plugin) {
-    *plugin = reinterpret_cast<EpPlugin*>(&host);
-    return nullptr;
+  static EpKernel* ToAbi(const EpHostInfo* host, std::unique_ptr<Kernel> kernel) {
+    return reinterpret_cast<EpKernel*>(new KernelHandle{host, std::move(kernel)});
   }
-  static void EP_CALL Shutdown(EpPlugin*) {}
 
-  static EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
-    return Guard(*host, [&] {
-      const std::span<const EpDeviceInfo> all = Devices();
+  static EpStatus* Initialize(const EpHostInfo* host, EpPlugin** plugin, const EpDeviceInfo& only_device) {
+    return Guard(*host, [&] { *plugin = reinterpret_cast<EpPlugin*>(new PluginHandle{host, only_device}); });
+  }
+  static void EP_CALL Shutdown(EpPlugin* plugin) { delete &From(plugin); }
+
+  static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity,
+                                      uint32_t* count) {
+    return Guard(*From(plugin).host, [&] {
+      const std::span<const EpDeviceInfo> all = Devices(From(plugin));
       *count = static_cast<uint32_t>(all.size());
       for (size_t i = 0; i < all.size() && i < capacity; ++i) devices[i] = &all[i];
     });
   }
 
   // Without a provider: what only a provider knows is judged when it loads the context.
-  static EpStatus* EP_CALL CheckContext(EpPlugin*, const EpContextHeader* header, EpContextVerdict* verdict,
+  static EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict,
                                         char* reason, uint64_t reason_capacity) {
-    return Guard(*host, [&] {
+    return Guard(*From(plugin).host, [&] {
       const ContextOrigin origin = ContextOrigin::Of(*header);
       std::string why;
       *verdict = EP_CONTEXT_OPTIMAL;
@@ -224,11 +285,11 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
       }
       if (!kOverridesCheck && !kOverridesSdkVersion) why = Worse(SdkMismatch(origin, SdkVersion()), why, verdict);
       if (!kOverridesCheck && !kOverridesHardware) {
-        const std::span<const EpDeviceInfo> all = Devices();
-        const bool here = std::any_of(all.begin(), all.end(), [&](const EpDeviceInfo& device) {
-          return HardwareMismatch(origin, Architecture(device)).empty();
+        const std::vector<const EpDeviceInfo*> asked = AskedDevices(Devices(From(plugin)), *header);
+        const bool here = std::any_of(asked.begin(), asked.end(), [&](const EpDeviceInfo* device) {
+          return HardwareMismatch(origin, Architecture(*device)).empty();
         });
-        if (!here && !all.empty()) why = Worse(HardwareMismatch(origin, Architecture(all[0])), why, verdict);
+        if (!here && !asked.empty()) why = Worse(HardwareMismatch(origin, Architecture(*asked[0])), why, verdict);
       }
       if (reason == nullptr || reason_capacity == 0) return;
       const size_t size = std::min<size_t>(why.size(), static_cast<size_t>(reason_capacity - 1));
@@ -236,29 +297,50 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
       reason[size] = '\0';
     });
   }
+  // Those of the session that asks; all without one.
+  static std::vector<const EpDeviceInfo*> AskedDevices(std::span<const EpDeviceInfo> all,
+                                                       const EpContextHeader& header) {
+    std::vector<const EpDeviceInfo*> asked;
+    for (uint32_t i = 0; i < header.device_count; ++i) {
+      if (header.devices[i] < all.size()) asked.push_back(&all[header.devices[i]]);
+    }
+    if (header.device_count == 0) {
+      for (const EpDeviceInfo& device : all) asked.push_back(&device);
+    }
+    return asked;
+  }
   static std::string Worse(std::string mismatch, std::string why, EpContextVerdict* verdict) {
     if (mismatch.empty()) return why;
     *verdict = EP_CONTEXT_UNSUPPORTED;
     return mismatch;
   }
 
-  static EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig* config, EpProvider** provider) {
+  static EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
+    const EpHostInfo* host = From(plugin).host;
     return Guard(*host, [&] {
-      ProviderConfig kit_config{
-          *host, {}, config->thread_pool, config->device, config->context_enabled != 0, config->share_group};
+      if (config->reserved != 0) throw Error(EP_STATUS_INVALID_ARGUMENT, "EpProviderConfig::reserved is not 0");
+      ProviderConfig kit_config{*host,
+                                {},
+                                config->thread_pool,
+                                {config->devices, config->devices + config->device_count},
+                                config->context_enabled != 0,
+                                config->share_group};
       for (uint32_t i = 0; i < config->option_count; ++i)
         kit_config.options[config->options[i].key] = config->options[i].value;
       std::unique_ptr<Provider> made = std::make_unique<ProviderClass>(kit_config);
       made->share_membership = ShareMembership(*host, config->share_group);
       made->sdk_version = SdkVersion();
-      const std::span<const EpDeviceInfo> devices = Devices();
-      if (config->device < devices.size()) made->hardware = Architecture(devices[config->device]);
-      *provider = reinterpret_cast<EpProvider*>(made.release());
+      const std::span<const EpDeviceInfo> devices = Devices(From(plugin));
+      if (config->device_count != 0 && config->devices[0] < devices.size()) {
+        made->hardware = Architecture(devices[config->devices[0]]);
+      }
+      *provider = reinterpret_cast<EpProvider*>(new ProviderHandle{host, std::move(made)});
     });
   }
   static void EP_CALL DestroyProvider(EpProvider* provider) { delete &From(provider); }
 
   static EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink) {
+    const EpHostInfo* host = From(provider).host;
     return Guard(*host, [&] {
       GraphView view(*host, graph);
       std::vector<const EpNode*> supported;
@@ -266,7 +348,7 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
         NodeView node = view.node(i);
         if (node.placed()) continue;
         std::string why_not;
-        if (From(provider).Supports(node, &why_not)) {
+        if (From(provider).provider->Supports(node, &why_not)) {
           supported.push_back(node.handle());
         } else {
           ThrowIfFailed(*host, host->capability->DeclineNode(sink, node.handle(),
@@ -278,24 +360,36 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
   }
 
   static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
-                                   EpProgress* progress, EpKernel** kernels) {
+                                   EpTask* task, EpKernel** kernels) {
+    const EpHostInfo* host = From(provider).host;
     return Guard(*host, [&] {
+      const Task mine(*host, task);
       for (uint64_t i = 0; i < count; ++i) {
-        if (host->services->ReportProgress(progress, i, count, partitions[i]->name) != 0) {
-          throw Error(EP_STATUS_MODEL_LOAD_CANCELED, "compiling was cancelled");
+        mine.Report(i, count, partitions[i]->name);
+        try {
+          const Partition partition{partitions[i]->name, GraphView(*host, partitions[i]->graph), mine};
+          kernels[i] = ToAbi(host, From(provider).provider->Compile(partition));
+        } catch (const Declined& declined) {
+          ThrowIfFailed(*host, host->task->DeclinePartition(task, i, declined.what()));
         }
-        kernels[i] = ToAbi(From(provider).Compile({partitions[i]->name, GraphView(*host, partitions[i]->graph)}));
       }
     });
   }
 
-  static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink) {
+  static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask*) {
+    const EpHostInfo* host = From(provider).host;
     return Guard(*host, [&] {
-      Provider& mine = From(provider);
+      Provider& mine = *From(provider).provider;
       EpContextSinkInfo info = {};
       info.struct_size = sizeof(info);
       ThrowIfFailed(*host, host->context->GetSinkInfo(sink, &info));
-      const std::vector<std::string> names(info.partition_names, info.partition_names + info.partition_count);
+      std::vector<std::string> names;
+      std::vector<uint32_t> places;
+      for (uint32_t i = 0; i < info.partition_count; ++i) {
+        if (info.partition_names[i] == nullptr) continue;  // declined
+        names.push_back(info.partition_names[i]);
+        places.push_back(i);
+      }
       EpContextWriter* payload = nullptr;
       if (mine.share_membership.defers_payload()) {
         mine.KeepContext(names);
@@ -307,10 +401,10 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
       }
       std::string sdk = mine.SdkVersion();
       std::string hardware = mine.Hardware();
-      for (uint32_t i = 0; i < info.partition_count; ++i) {
+      for (size_t i = 0; i < places.size(); ++i) {
         EpContextNodeDesc node = {};
         node.struct_size = sizeof(node);
-        node.partition = i;
+        node.partition = places[i];
         node.main_context = i == 0 ? 1 : 0;
         node.payload = i == 0 ? payload : nullptr;
         node.ep_sdk_version = sdk.empty() ? nullptr : sdk.c_str();
@@ -321,12 +415,14 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
   }
 
   static EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
-                                       const EpContextBlob* const* blobs, uint64_t blob_count, EpProgress*,
+                                       const EpContextBlob* const* blobs, uint64_t blob_count, EpTask*,
                                        EpKernel** kernels) {
+    const EpHostInfo* host = From(provider).host;
     return Guard(*host, [&] {
+      Provider& mine = *From(provider).provider;
       for (uint64_t i = 0; i < node_count; ++i) {
-        From(provider).CheckContext(ContextOrigin::Of(*nodes[i]));
-        kernels[i] = ToAbi(LoadNode(From(provider), *nodes[i], {blobs, static_cast<size_t>(blob_count)}));
+        mine.CheckContext(ContextOrigin::Of(*nodes[i]));
+        kernels[i] = ToAbi(host, LoadNode(mine, *nodes[i], {blobs, static_cast<size_t>(blob_count)}));
       }
     });
   }
@@ -356,7 +452,8 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
   static void EP_CALL ReleaseKernel(EpKernel* kernel) { delete &From(kernel); }
 
   static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState*, EpRun* run) {
-    return Guard(*host, [&] { From(kernel).Execute(Run(*host, run)); });
+    const KernelHandle& mine = From(kernel);
+    return Guard(*mine.host, [&] { mine.kernel->Execute(Run(*mine.host, run)); });
   }
 
   static inline const EpProviderApi provider_api = {sizeof(EpProviderApi),
@@ -370,34 +467,37 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
                                                     ReleaseKernel,
                                                     nullptr,
                                                     nullptr,
-                                                    Execute};
+                                                    Execute,
+                                                    nullptr};
 };
 
 }  // namespace detail
 }  // namespace epiphyte::kit
 
 // Defines EpPluginQuery. A plugin that needs more than this writes its own descriptor and takes the trampolines from
-// detail::Trampolines, whose `host` its query sets.
-#define EPIPHYTE_KIT_PLUGIN(ProviderClass, plugin_name, plugin_vendor, plugin_version, plugin_source)                  \
-  EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {                                  \
-    using T = ::epiphyte::kit::detail::Trampolines<ProviderClass>;                                                     \
-    static const char* const kSources[] = {plugin_source};                                                             \
-    static const EpPluginDescriptor kDescriptor = {sizeof(EpPluginDescriptor),                                         \
-                                                   EP_ABI_VERSION,                                                     \
-                                                   plugin_name,                                                        \
-                                                   plugin_vendor,                                                      \
-                                                   plugin_version,                                                     \
-                                                   kSources,                                                           \
-                                                   1,                                                                  \
-                                                   0,                                                                  \
-                                                   T::Initialize,                                                      \
-                                                   T::Shutdown,                                                        \
-                                                   T::GetDevices,                                                      \
-                                                   T::kMakesContexts ? T::CheckContext : nullptr,                      \
-                                                   &T::provider_api,                                                   \
-                                                   nullptr};                                                           \
-    if (host == nullptr || host->abi_min > EP_ABI_VERSION || host->abi_max < EP_ABI_VERSION) return nullptr;           \
-    T::host = host;                                                                                                    \
-    T::only_device = {sizeof(EpDeviceInfo), EP_DEVICE_OTHER, plugin_name, plugin_vendor, plugin_version, plugin_name}; \
-    return &kDescriptor;                                                                                               \
+// detail::Trampolines.
+#define EPIPHYTE_KIT_PLUGIN(ProviderClass, plugin_name, plugin_vendor, plugin_version, plugin_source)                 \
+  EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo*, const EpPluginEnvironment*) {          \
+    using T = ::epiphyte::kit::detail::Trampolines<ProviderClass>;                                                    \
+    static const char* const kSources[] = {plugin_source};                                                            \
+    static const EpPluginDescriptor kDescriptor = {                                                                   \
+        sizeof(EpPluginDescriptor),                                                                                   \
+        ::epiphyte::kit::kLowestAbi,                                                                                  \
+        plugin_name,                                                                                                  \
+        plugin_vendor,                                                                                                \
+        plugin_version,                                                                                               \
+        kSources,                                                                                                     \
+        1,                                                                                                            \
+        0,                                                                                                            \
+        [](const EpHostInfo* host, const EpPluginEnvironment*, EpPlugin** plugin) {                                   \
+          return T::Initialize(                                                                                       \
+              host, plugin,                                                                                           \
+              ::epiphyte::kit::MakeDevice(EP_DEVICE_OTHER, plugin_name, plugin_vendor, plugin_version, plugin_name)); \
+        },                                                                                                            \
+        T::Shutdown,                                                                                                  \
+        T::GetDevices,                                                                                                \
+        T::kMakesContexts ? T::CheckContext : nullptr,                                                                \
+        &T::provider_api,                                                                                             \
+        nullptr};                                                                                                     \
+    return &kDescriptor;                                                                                              \
   }

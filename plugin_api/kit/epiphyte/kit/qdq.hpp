@@ -1,5 +1,5 @@
 // QDQ node units: an operator together with the DequantizeLinear nodes in front of it and the QuantizeLinear nodes
-// behind it. Providers for integer hardware claim such units whole (EpCapabilityApi::SupportGroup).
+// behind it. Providers for integer hardware claim such units whole (EpCapabilityApi::Claim with EP_CLAIM_TOGETHER).
 //
 //   for (const QdqUnit& unit : FindQdqUnits(host, graph)) {
 //     if (unit.target.Is("Conv")) Claim(unit.nodes);

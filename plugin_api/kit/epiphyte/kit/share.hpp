@@ -33,7 +33,7 @@ struct ShareMembership {
   ShareMembership() = default;
   ShareMembership(const EpHostInfo& host, const EpShareGroup* group) {
     if (group == nullptr) return;
-    api = static_cast<const EpShareApi*>(host.GetExtension(EP_SHARE_EXTENSION));
+    api = static_cast<const EpShareApi*>(host.GetExtension(&host, EP_SHARE_EXTENSION));
     if (api == nullptr) return;
     EpShareInfo info = {};
     info.struct_size = sizeof(info);

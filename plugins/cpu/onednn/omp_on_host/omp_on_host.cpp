@@ -67,27 +67,27 @@ void RunMember(void* user, uint32_t member, uint32_t size) {
 
 extern "C" {
 
-EP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team) {
+EPIPHYTE_OMP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team) {
   const EpiphyteOmpTeam before = state.team;
   state.team = team;
   return before;
 }
 
-EP_EXPORT uint64_t EpiphyteOmpProbe(void) { return state.probes; }
+EPIPHYTE_OMP_EXPORT uint64_t EpiphyteOmpProbe(void) { return state.probes; }
 
-EP_EXPORT int omp_get_max_threads(void) {
+EPIPHYTE_OMP_EXPORT int omp_get_max_threads(void) {
   ++state.probes;
   return static_cast<int>(TeamSize());
 }
-EP_EXPORT int omp_get_num_threads(void) { return static_cast<int>(std::max(state.size, 1u)); }
-EP_EXPORT int omp_get_thread_num(void) { return static_cast<int>(state.member); }
-EP_EXPORT int omp_in_parallel(void) { return state.size > 1 ? 1 : 0; }
+EPIPHYTE_OMP_EXPORT int omp_get_num_threads(void) { return static_cast<int>(std::max(state.size, 1u)); }
+EPIPHYTE_OMP_EXPORT int omp_get_thread_num(void) { return static_cast<int>(state.member); }
+EPIPHYTE_OMP_EXPORT int omp_in_parallel(void) { return state.size > 1 ? 1 : 0; }
 
-EP_EXPORT void GOMP_barrier(void) {
+EPIPHYTE_OMP_EXPORT void GOMP_barrier(void) {
   if (state.size > 1) state.barrier->Wait(state.size);
 }
 
-EP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
+EPIPHYTE_OMP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
   uint32_t size = 1;
   // A region inside a region runs on its one thread, as OpenMP does by default.
   if (threads != 1 && state.size <= 1) size = threads == 0 ? TeamSize() : std::min<uint32_t>(threads, TeamSize());

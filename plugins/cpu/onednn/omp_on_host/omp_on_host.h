@@ -10,6 +10,8 @@
 
 #include "epiphyte/ep_services.h"
 
+#define EPIPHYTE_OMP_EXPORT __attribute__((visibility("default")))
+
 EP_EXTERN_C_BEGIN
 
 /* Which threads parallel regions of the calling thread use. Null services: the calling thread alone. `threads` 0: as
@@ -22,10 +24,10 @@ typedef struct EpiphyteOmpTeam {
 } EpiphyteOmpTeam;
 
 /* Sets the calling thread's team and returns the one before. [any thread] */
-EP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team);
+EPIPHYTE_OMP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team);
 
 /* How often the calling thread asked for its number of threads: rises when oneDNN is bound to this library. */
-EP_EXPORT uint64_t EpiphyteOmpProbe(void);
+EPIPHYTE_OMP_EXPORT uint64_t EpiphyteOmpProbe(void);
 
 EP_EXTERN_C_END
 

@@ -1,8 +1,9 @@
 /* What matters here is that it compiles and links; the host never loads it. */
-#include <epiphyte/ep_plugin.h>
+#include <epiphyte/ep_entry.h>
 #include <stddef.h>
 
-const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host) {
+const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host, const EpPluginEnvironment* environment) {
   (void)host;
+  (void)environment;
   return NULL;
 }

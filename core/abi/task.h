@@ -1,0 +1,43 @@
+// Task: one running Compile, LoadContext or GetEpContextNodes, as the plugin reaches it from any of its threads.
+//
+//   Task task(progress, partitions.size());
+//   plugin->Compile(provider, infos, count, task.handle(), kernels);
+//   if (const std::string* reason = task.declined(0)) …
+//
+// The plugin gets a number, which is looked up: a task that has ended is not found. No number is given out twice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "epiphyte/ep_task.h"
+
+namespace epiphyte::core {
+
+// Called while a provider compiles, loads or saves; returns true to cancel. `text` may be empty.
+using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const std::string& text)>;
+
+class Task {
+ public:
+  // `report` may be empty, and outlives the task. `partitions`: how many may be declined.
+  explicit Task(const ProgressFunction& report, size_t partitions = 0);
+  ~Task() { End(); }
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  EpTask* handle() const;
+  // The call is over: the handle is good no more. Waits for what the plugin's other threads are in the middle of.
+  void End();
+  // After End: why the plugin gave a partition back; null when it didn't.
+  const std::string* declined(size_t partition) const;
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace epiphyte::core
