@@ -18,6 +18,22 @@ class AsyncRuns {
   // may be no other to do it.
   void Wait(core::AsyncRunner& runner);
 
+  // While one lives, its thread is in a run of `runs`; in one of them another may begin (see Wait).
+  class Inside {
+   public:
+    explicit Inside(const AsyncRuns* runs);
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+    // How many of `runs` this thread is in.
+    static size_t CountOf(const AsyncRuns* runs);
+
+   private:
+    const AsyncRuns* runs_;
+    const Inside* outer_;
+  };
+
  private:
   std::mutex mutex_;
   std::condition_variable ended_;
