@@ -12,7 +12,7 @@
 #include "core/onnx/inference.h"
 #include "core/onnx/operator_check.h"
 #include "core/onnx/schema.h"
-#include "core/transform/forget_types.h"
+#include "core/transform/forgotten_types.h"
 #include "core/transform/rules/rules.h"
 #include "core/transform/transform.h"
 
@@ -111,8 +111,9 @@ void Check(Model& model, const Interface& before, const ChangedNodes& changed, c
   RemoveDeadNodes(graph, pulse, history);
   CheckInterface(graph, before);
   CheckOperators(model, pulse);
-  ForgetTypes(graph, changed);
+  const ForgottenTypes forgotten(graph, changed);
   InferTypes(graph, pulse);
+  forgotten.Recall();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/transform/forget_types.h"
+#include "core/transform/forgotten_types.h"
 
 #include <algorithm>
 
@@ -7,9 +7,14 @@
 namespace epiphyte::core {
 namespace {
 
+using Types = std::vector<std::pair<ValueDef*, TypePtr>>;
+
+TypePtr WithoutShape(const TypePtr& type) { return type->IsTensor() ? Type::Tensor(type->element_type()) : type; }
+
 class Forgetter {
  public:
-  explicit Forgetter(const std::unordered_set<const Node*>& changed) : changed_(changed) {}
+  Forgetter(const std::unordered_set<const Node*>& changed, Types* forgotten)
+      : changed_(changed), forgotten_(forgotten) {}
 
   // Returns whether an output of the graph is affected.
   bool Walk(Graph& graph) {
@@ -40,29 +45,37 @@ class Forgetter {
       if (output == nullptr) continue;
       stale_.insert(output);
       const bool is_declared = node.graph().parent() == nullptr && output->IsOutput();
-      if (can_infer && !is_declared) output->set_type(nullptr);
+      if (!can_infer || is_declared || output->type() == nullptr) continue;
+      forgotten_->emplace_back(output, output->type());
+      output->set_type(nullptr);
     }
   }
 
   // What a body gets from its node has the node's element type or none that anybody could infer.
   void ForgetInputs(Graph& body) {
     for (ValueDef* input : body.inputs()) {
-      if (input->type() != nullptr && input->type()->IsTensor()) {
-        input->set_type(Type::Tensor(input->type()->element_type()));
-      }
+      if (input->type() != nullptr) input->set_type(WithoutShape(input->type()));
       stale_.insert(input);
     }
   }
 
   const std::unordered_set<const Node*>& changed_;
+  Types* forgotten_;
   std::unordered_set<const ValueDef*> stale_;
 };
 
 }  // namespace
 
 // Addresses of nodes that are gone may belong to others by now; those lose types that are then inferred again.
-void ForgetTypes(Graph& graph, const std::unordered_set<const Node*>& changed) {
-  if (!changed.empty()) Forgetter(changed).Walk(graph);
+ForgottenTypes::ForgottenTypes(Graph& graph, const std::unordered_set<const Node*>& changed) {
+  if (!changed.empty()) Forgetter(changed, &types_).Walk(graph);
+}
+
+void ForgottenTypes::Recall() const {
+  for (const auto& [value, type] : types_) {
+    const bool is_known = value->type() != nullptr && value->type()->kind() != EP_KIND_UNKNOWN;
+    if (!is_known) value->set_type(WithoutShape(type));
+  }
 }
 
 }  // namespace epiphyte::core
