@@ -119,6 +119,9 @@ TEST_F(Cli, DoctorFailsWhenAPluginIsBroken) {
 TEST_F(Cli, PlaceReportsEachNode) {
   folder_.Write("add.onnx", AddModel());
   EXPECT_THAT(Run({"place", "add.onnx"}).out, HasSubstr("cpu"));
+  folder_.Write("chain.onnx", ChainModel({"Identity", "Relu"}));
+  EXPECT_THAT(Run({"place", "chain.onnx"}).out,
+              AllOf(HasSubstr("bypassed: gives its input 'x' on"), HasSubstr("1 more node of the model: 1 bypassed")));
   EXPECT_FALSE(RunJson({"place", "add.onnx", "--ep", "cpu"}).is_null());
   ProgramResult svg = Run({"place", "add.onnx", "--svg", "add.svg"});
   EXPECT_EQ(svg.code, 0) << svg.err;

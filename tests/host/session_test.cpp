@@ -206,6 +206,20 @@ TEST_F(SessionTest, PlacementNamesTheProvider) {
   EXPECT_THAT(of_session.providers(), ElementsAre("cpu")) << "the placement keeps what it needs of its session";
 }
 
+TEST_F(SessionTest, PlacementTellsOfNodesThatAreGone) {
+  const Placement placement = Placement::Of(environment_, Write(test::ChainModel({"Identity", "Relu"})));
+  ASSERT_THAT(placement.nodes(), SizeIs(1));
+  ASSERT_THAT(placement.removed(), SizeIs(1));
+  const RemovedNode node = placement.removed()[0];
+  EXPECT_EQ(node.name, "Identity_0");
+  EXPECT_EQ(node.op_type, "Identity");
+  EXPECT_EQ(node.fate, "bypassed");
+  EXPECT_EQ(node.into, "x");
+  EXPECT_THAT(node.text, HasSubstr("'x'"));
+  EXPECT_EQ(placement.RemovedSummary(), "1 more node of the model: 1 bypassed");
+  EXPECT_THAT(placement.ToJson(), HasSubstr("\"bypassed\""));
+}
+
 TEST_F(SessionTest, CompilesOnceAndLoadsWhatWasCompiled) {
   std::filesystem::path model = Write(test::MatMulModel());
   Value x = Floats({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
