@@ -5,6 +5,7 @@ set -euo pipefail
 packages=(
   cmake ninja-build g++ ccache                                   # build
   clang                                                          # the plugin headers are tested with two compilers
+  g++-mingw-w64-x86-64-posix                                     # … and plugins for Windows
   libprotobuf-dev protobuf-compiler libonnx-dev                  # ONNX
   libdnnl-dev ocl-icd-opencl-dev                                 # CPU kernels; oneDNN's CMake files ask for OpenCL
   libboost-dev libboost-filesystem-dev libboost-system-dev       # opening libraries
