@@ -1,0 +1,16 @@
+#!/bin/sh
+# make_bindings.sh INCLUDE: what a generator of bindings makes of the ABI's headers, as a C header on standard output: the
+# declarations as the preprocessor leaves them, and the macros that are one number or one string. No other macro is seen.
+set -eu
+include=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for header in "$include"/epiphyte/*.h; do printf '#include "epiphyte/%s"\n' "$(basename "$header")"; done > "$work/all.c"
+gcc -std=c11 -I"$include" -E -P "$work/all.c"
+gcc -std=c11 -I"$include" -E -dD "$work/all.c" | awk -v include="$include/epiphyte/" '
+  /^# [0-9]+ "/ { ours = index($0, include) > 0; next }
+  !ours || !/^#define / { next }
+  { name = $2; value = $0; sub(/^#define [^ ]+ */, "", value) }
+  name ~ /\(/ || value == "" { next }
+  value ~ /^-?(0[xX][0-9a-fA-F]+|[0-9]+)[uU]?$/ { printf "enum { %s = %s };\n", name, value; next }
+  value ~ /^"[^"]*"$/ { printf "static const char %s[] = %s;\n", name, value }'
