@@ -18,7 +18,7 @@
 #include "tests/framework/test_session.h"
 #include "tests/models/models.h"
 #include "tests/models/sample_inputs.h"
-#include "tests/onnx_backend/compare_values.h"
+#include "host/conformance/compare_values.h"
 #include "tests/onnx_backend/value_files.h"
 
 namespace epiphyte::test {
@@ -39,7 +39,7 @@ fs::path ModelsFolder(const TempDir& dir) {
 fs::path ExpectedFolder() { return fs::path(EPIPHYTE_SOURCE_DIR) / "tests/models/expected"; }
 
 // The small models have no long sums in which rounding could add up.
-Tolerance ToleranceOf(std::string_view model) {
+conformance::Tolerance ToleranceOf(std::string_view model) {
   const bool large = model == "resnet50" || model == "mobilenetv2" || model == "squeezenet1.1" || model == "bert_base";
   return {.relative = 1e-3, .absolute = large ? 1e-4 : 1e-5};
 }
@@ -95,7 +95,7 @@ TEST_P(Agreement, IsWithinTheTolerance) {
     const fs::path file = ExpectedFolder() / name / ("output_" + std::to_string(i) + ".pb");
     if (!fs::exists(file)) continue;
     const core::ValuePtr expected = core::ReadValueFile(file, *session.outputs()[i].type);
-    EXPECT_EQ(CompareValues(*outputs[i], *expected, ToleranceOf(name)).difference, "") << session.outputs()[i].name;
+    EXPECT_EQ(conformance::CompareValues(*outputs[i], *expected, ToleranceOf(name)).difference, "") << session.outputs()[i].name;
     ++compared;
   }
   EXPECT_GT(compared, 0u);

@@ -85,7 +85,7 @@ std::vector<core::ValuePtr> ReadInputs(const core::Session& session, const fs::p
   return inputs;
 }
 
-std::string RunDataSet(core::Session& session, const fs::path& set, const Tolerance& tolerance, bool random) {
+std::string RunDataSet(core::Session& session, const fs::path& set, const conformance::Tolerance& tolerance, bool random) {
   const std::vector<fs::path> expected_files = NumberedFiles(set, "output_");
   const std::vector<core::ValuePtr> inputs = ReadInputs(session, set);
   const std::vector<core::ValuePtr> outputs = session.Run(inputs);
@@ -98,9 +98,9 @@ std::string RunDataSet(core::Session& session, const fs::path& set, const Tolera
     if (!outputs[i]) return fmt::format("output '{}' is missing", spec.name);
     std::string difference;
     if (!random) {
-      difference = CompareValues(*outputs[i], *expected, tolerance).difference;
-    } else if (DescribeValue(*outputs[i]) != DescribeValue(*expected)) {
-      difference = fmt::format("is {}, expected {}", DescribeValue(*outputs[i]), DescribeValue(*expected));
+      difference = conformance::CompareValues(*outputs[i], *expected, tolerance).difference;
+    } else if (conformance::DescribeValue(*outputs[i]) != conformance::DescribeValue(*expected)) {
+      difference = fmt::format("is {}, expected {}", conformance::DescribeValue(*outputs[i]), conformance::DescribeValue(*expected));
     }
     if (!difference.empty()) return fmt::format("{}: output '{}' {}", set.filename().string(), spec.name, difference);
   }

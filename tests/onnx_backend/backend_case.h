@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/runtime/session.h"
-#include "tests/onnx_backend/compare_values.h"
+#include "host/conformance/compare_values.h"
 
 namespace epiphyte::test {
 
@@ -22,7 +22,7 @@ std::vector<BackendCase> FindBackendCases(const std::filesystem::path& root);
 struct BackendRunOptions {
   std::vector<std::string> providers;  // in order of priority; empty: the catalog's order
   bool via_context = false;            // compile to a context model first and run that
-  Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};
+  conformance::Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};
 };
 
 // "" when every data set gives the expected outputs; else one line that says why not. Outputs of operators that draw

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/onnx_backend/compare_values.h"
+#include "host/conformance/compare_values.h"
 #include "tests/onnx_backend/value_files.h"
 
 namespace epiphyte::test {
@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A]";
 
 int Main(int argc, char** argv) {
-  Tolerance tolerance{.relative = 0, .absolute = 0};
+  conformance::Tolerance tolerance{.relative = 0, .absolute = 0};
   std::vector<std::filesystem::path> folders;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -45,9 +45,9 @@ int Main(int argc, char** argv) {
   bool equal = true;
   double largest = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
-    const Comparison comparison = CompareValues(*actual[i], *expected[i], tolerance);
+    const conformance::Comparison comparison = conformance::CompareValues(*actual[i], *expected[i], tolerance);
     std::printf("output_%zu %s: largest difference %.3g absolute, %.3g relative%s%s\n", i,
-                DescribeValue(*expected[i]).c_str(), comparison.max_absolute, comparison.max_relative,
+                conformance::DescribeValue(*expected[i]).c_str(), comparison.max_absolute, comparison.max_relative,
                 comparison.equal() ? "" : "; ", comparison.difference.c_str());
     equal = equal && comparison.equal();
     largest = std::max(largest, comparison.max_absolute);

@@ -21,11 +21,17 @@
 
 #include "core/runtime/session.h"
 #include "tests/onnx_backend/backend_case.h"
-#include "tests/onnx_backend/expectations.h"
-#include "tests/onnx_backend/isolated_runs.h"
+#include "host/conformance/expectations.h"
+#include "host/conformance/isolated_runs.h"
 
 namespace epiphyte::test {
 namespace {
+
+using conformance::CaseResult;
+using conformance::FindSurprises;
+using conformance::IsolatedTasks;
+using conformance::ReadExpectations;
+using conformance::RunIsolated;
 
 constexpr std::chrono::seconds kCaseTimeout(60);
 

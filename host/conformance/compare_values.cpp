@@ -1,4 +1,4 @@
-#include "tests/onnx_backend/compare_values.h"
+#include "host/conformance/compare_values.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/onnx_backend/float_formats.h"
+#include "host/conformance/float_formats.h"
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 namespace {
 
 using core::DataType;
@@ -121,4 +121,4 @@ std::string DescribeValue(const Value& value) {
   return fmt::format("{} of {}", kind, value.elements().size());
 }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -1,4 +1,4 @@
-#include "tests/onnx_backend/isolated_runs.h"
+#include "host/conformance/isolated_runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(RunIsolated, StartsEachChildOnce) {
 }
 
 }  // namespace
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

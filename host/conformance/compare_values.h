@@ -6,7 +6,7 @@
 
 #include "core/graph/value.h"
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 
 // A float differs when |actual - expected| > absolute + relative * |expected|. For the 16-bit formats `relative` is at
 // least one unit in the last place.
@@ -28,4 +28,4 @@ Comparison CompareValues(const core::Value& actual, const core::Value& expected,
 // "float[1,3,4]", "sequence of 2"; for messages, and for outputs of which only the shape is determined.
 std::string DescribeValue(const core::Value& value);
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -1,4 +1,4 @@
-#include "tests/onnx_backend/compare_values.h"
+#include "host/conformance/compare_values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "tests/onnx_backend/float_formats.h"
+#include "host/conformance/float_formats.h"
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 namespace {
 
 using core::DataType;
@@ -114,4 +114,4 @@ TEST(FloatFormats, ReadsBfloat16) {
 }
 
 }  // namespace
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -1,10 +1,10 @@
-#include "tests/onnx_backend/expectations.h"
+#include "host/conformance/expectations.h"
 
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 
 std::set<std::string> ReadExpectations(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -34,4 +34,4 @@ std::vector<std::string> FindSurprises(const std::set<std::string>& expected_fai
   return surprises;
 }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

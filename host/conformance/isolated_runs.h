@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 
 // What tasks are: Start runs once in each child, then Run for one task after another; its answer travels back.
 struct IsolatedTasks {
@@ -22,4 +22,4 @@ struct IsolatedTasks {
 std::vector<std::string> RunIsolated(const IsolatedTasks& tasks, std::chrono::seconds timeout,
                                      const std::function<std::string(const std::string& cause)>& on_death);
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 
 struct Float16 {
   uint16_t bits;
@@ -35,4 +35,4 @@ inline constexpr double kUnitInLastPlace<Float16> = 1.0 / (1 << 10);
 template <>
 inline constexpr double kUnitInLastPlace<Bfloat16> = 1.0 / (1 << 7);
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

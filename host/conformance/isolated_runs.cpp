@@ -1,4 +1,4 @@
-#include "tests/onnx_backend/isolated_runs.h"
+#include "host/conformance/isolated_runs.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 namespace {
 
 bool WriteAll(int file, const void* data, size_t size) {
@@ -111,4 +111,4 @@ std::vector<std::string> RunIsolated(const IsolatedTasks& tasks, std::chrono::se
   return answers;
 }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 
 std::set<std::string> ReadExpectations(const std::filesystem::path& file);
 
@@ -20,4 +20,4 @@ struct CaseResult {
 std::vector<std::string> FindSurprises(const std::set<std::string>& expected_failures,
                                        const std::vector<CaseResult>& results);
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -1,24 +1,24 @@
-#include "tests/onnx_backend/expectations.h"
+#include "host/conformance/expectations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/framework/temp_dir.h"
 
-namespace epiphyte::test {
+namespace epiphyte::conformance {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Expectations, ReadsNamesAndLeavesOutComments) {
-  const TempDir dir;
+  const test::TempDir dir;
   const auto file = dir.Write("list.txt", "# why\ntest_a\n\n  # more\ntest_b  # because\r\n");
   EXPECT_THAT(ReadExpectations(file), ElementsAre("test_a", "test_b"));
 }
 
 TEST(Expectations, RefusesAFileThatIsNotThere) {
-  const TempDir dir;
+  const test::TempDir dir;
   EXPECT_THROW(ReadExpectations(dir / "none.txt"), std::runtime_error);
 }
 
@@ -34,4 +34,4 @@ TEST(Expectations, NameEachSurprise) {
 }
 
 }  // namespace
-}  // namespace epiphyte::test
+}  // namespace epiphyte::conformance

@@ -1,0 +1,81 @@
+// Services: a pool of real threads, started for each loop, so that what a plugin does in them is on threads of its own.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "host/conformance/debug_host.h"
+
+struct EpThreadPool {
+  uint32_t threads;
+};
+
+namespace epiphyte::conformance {
+namespace {
+
+thread_local bool t_inside_loop = false;
+
+// Null counts as a pool of one thread.
+uint32_t ThreadsOf(const EpThreadPool* pool, const char* function) {
+  if (pool == nullptr) return 1;
+  const EpThreadPool* known =
+      Live<EpThreadPool, EpThreadPool>().Require(pool, function, Rule::kPoolEndsWithTheProvider, Rule::kDoesNotCrash);
+  return known == nullptr ? 1 : known->threads;
+}
+
+// Runs `body(worker)` on `count` threads, the caller's included.
+template <typename Body>
+void OnThreads(uint32_t count, Body body) {
+  std::vector<std::thread> threads;
+  const auto inside = [&body](uint32_t worker) {
+    const bool outer = t_inside_loop;
+    t_inside_loop = true;
+    body(worker);
+    t_inside_loop = outer;
+  };
+  for (uint32_t worker = 1; worker < count; ++worker) threads.emplace_back(inside, worker);
+  inside(0);
+  for (std::thread& thread : threads) thread.join();
+}
+
+uint32_t EP_CALL IsLogged(EpLogLevel level) { return level >= EP_LOG_TRACE && level <= EP_LOG_ERROR ? 1 : 0; }
+void EP_CALL Log(EpLogLevel, const char*, const char*) {}
+
+void EP_CALL ParallelFor(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user) {
+  if (count == 0) return;
+  const uint64_t least = grain == 0 ? 1 : grain;
+  const uint32_t threads = t_inside_loop ? 1 : ThreadsOf(pool, "ParallelFor");
+  const uint64_t share = std::max(least, (count + threads - 1) / threads);
+  const auto shares = static_cast<uint32_t>((count + share - 1) / share);
+  OnThreads(shares, [&](uint32_t worker) {
+    const uint64_t begin = worker * share;
+    body(user, begin, std::min(count, begin + share), worker);
+  });
+}
+
+uint32_t EP_CALL GetThreadCount(EpThreadPool* pool) { return ThreadsOf(pool, "GetThreadCount"); }
+
+void EP_CALL RunGang(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user) {
+  const uint32_t threads = ThreadsOf(pool, "RunGang");
+  if (size == 0 || size > threads) {
+    DebugHost::Current().Violate(Rule::kGangsFitThePool, "RunGang was asked for " + std::to_string(size) +
+                                                             " members, the pool has " + std::to_string(threads) + " threads");
+    return;
+  }
+  if (t_inside_loop && size > 1) {
+    DebugHost::Current().Violate(Rule::kNoGangInALoop, "RunGang was asked for " + std::to_string(size) + " members inside a loop");
+    return;
+  }
+  OnThreads(size, [&](uint32_t member) { body(user, member, size); });
+}
+
+}  // namespace
+
+const EpServicesApi kDebugServicesApi = {sizeof(EpServicesApi), 0, IsLogged, Log, ParallelFor, GetThreadCount, RunGang};
+
+EpThreadPool* DebugHost::OpenPool() {
+  return Live<EpThreadPool, EpThreadPool>().Open(new EpThreadPool{kThreads});  // as long as the process
+}
+
+void DebugHost::ClosePool(EpThreadPool* pool) { Live<EpThreadPool, EpThreadPool>().Close(pool); }
+
+}  // namespace epiphyte::conformance

@@ -1,0 +1,26 @@
+// Report: one outcome for each rule, as text for people and as JSON for programs.
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/conformance/journal.h"
+
+namespace epiphyte::conformance {
+
+struct RuleResult {
+  Rule rule;
+  Outcome outcome = Outcome::kNotApplicable;
+  std::string message;
+};
+
+// A rule that failed once has failed; one that nothing was found about was not reached.
+std::vector<RuleResult> Summarize(std::span<const Finding> findings);
+
+// Every failure with what to do, and a last line with the counts. `verbose`: the other rules, too.
+void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose);
+void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results);
+
+}  // namespace epiphyte::conformance

@@ -1,0 +1,132 @@
+// Plugin and Session: an initialised plugin, and one use of it: provider, kernels, states. Every answer is checked.
+//
+//   Plugin plugin(library, library.Query(host.info()), host.info());
+//   Session session(plugin, {});
+//   session.Compile({probe.graph.Part(members, "p0")});
+//   std::vector<Tensor> outputs = session.Run(0, probe.inputs);
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "host/conformance/debug_capability.h"
+#include "host/conformance/debug_context.h"
+#include "host/conformance/debug_run.h"
+#include "host/conformance/debug_share.h"
+#include "host/conformance/debug_task.h"
+#include "host/conformance/plugin_library.h"
+
+namespace epiphyte::conformance {
+
+class Plugin {
+ public:
+  Plugin(PluginLibrary& library, const EpPluginDescriptor* descriptor, const EpHostInfo* info);
+  ~Plugin() noexcept(false);
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
+
+  DebugHost& host() const { return library_.host(); }
+  PluginLibrary& library() const { return library_; }
+  const EpPluginDescriptor& descriptor() const { return *descriptor_; }
+  const EpProviderApi& api() const { return *descriptor_->provider; }
+  EpPlugin* handle() const { return plugin_; }
+  bool makes_contexts() const { return api().LoadContext != nullptr; }
+  std::vector<std::string> sources() const;
+  // Checks GetDevices, too.
+  std::vector<const EpDeviceInfo*> Devices();
+
+ private:
+  PluginLibrary& library_;
+  const EpPluginDescriptor* descriptor_;
+  EpPlugin* plugin_ = nullptr;
+  int exceptions_;
+  static inline int alive_ = 0;
+};
+
+class Session {
+ public:
+  struct Setup {
+    std::map<std::string, std::string> options;  // beside the manifest's
+    bool context_enabled = false;
+    std::shared_ptr<DebugMembership> share = nullptr;
+    Rule payload_end = Rule::kBlobsAreReadOnly;  // broken by reading beyond the end of a payload
+  };
+  Session(Plugin& plugin, Setup setup);
+  ~Session() noexcept(false);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // CreateProvider with these options, nothing checked but what always is.
+  static DebugHost::Failure TryCreate(Plugin& plugin, const std::map<std::string, std::string>& options);
+
+  Claims Capability(const GraphSpec& graph);
+  // One kernel for each partition, behind those that there are. Ends the check when that fails.
+  void Compile(const std::vector<GraphSpec>& partitions);
+  struct Answer {
+    DebugHost::Failure failure;
+    bool was_told = false;
+  };
+  // With the user's wish to cancel from the first report on.
+  Answer CompileAndCancel(const std::vector<GraphSpec>& partitions);
+  SavedContext Save(bool embed);
+  DebugHost::Failure TrySave(bool embed, SavedContext* saved);
+  void Load(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place);
+  // Kernels only when it succeeds.
+  DebugHost::Failure TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place);
+
+  size_t kernel_count() const { return kernels_.size(); }
+  const GraphSpec& partition(size_t kernel) const { return kernels_[kernel]->partition; }
+  struct RunAnswer {
+    DebugHost::Failure failure;
+    std::vector<Tensor> outputs;
+    bool was_told = false;
+    bool has_refused = false;
+  };
+  struct RunSetting {
+    unsigned char fill = 0xCD;
+    bool cancel = false;
+    bool refuse_memory = false;
+  };
+  // Any thread.
+  RunAnswer TryRun(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
+  std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs) { return Run(kernel, inputs, RunSetting()); }
+  std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
+  // Releases all there is, in the host's order.
+  void Close();
+
+ private:
+  struct Kernel {
+    EpKernel* handle = nullptr;
+    GraphSpec partition;
+    bool exclusive = false;
+    std::vector<EpKernelState*> free_states;
+    std::vector<EpKernelState*> states;
+  };
+  DebugHost::Failure Adopt(const std::string& function, DebugHost::Failure failure, const std::vector<EpKernel*>& made,
+                           const std::vector<GraphSpec>& partitions, const std::set<uint64_t>& declined);
+  DebugHost::Failure CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told);
+  void Describe(Kernel& kernel);
+  EpKernelState* TakeState(Kernel& kernel);
+  void ReleaseKernels();
+
+  Plugin& plugin_;
+  DebugHost& host_;
+  const Setup setup_;
+  int exceptions_;
+  EpThreadPool* pool_;
+  Arena names_;  // of partitions, valid as long as the provider
+  EpProvider* provider_ = nullptr;
+  RetainedConstants constants_;
+  std::vector<std::unique_ptr<LentMemory>> blobs_;
+  std::vector<std::string> partition_names_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::mutex states_mutex_;
+  std::mutex exclusive_mutex_;
+  static inline int alive_ = 0;
+};
+
+}  // namespace epiphyte::conformance

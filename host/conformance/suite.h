@@ -1,0 +1,27 @@
+// Suite: the target that a command line names, and all checks on it.
+//
+//   const Target target = ReadTarget("libnegator.so");
+//   const std::vector<RuleResult> results = RunSuite(target, {});
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "host/conformance/isolated_check.h"
+#include "host/conformance/operator_cases.h"
+#include "host/conformance/plugin_library.h"
+#include "host/conformance/report.h"
+
+namespace epiphyte::conformance {
+
+// A manifest, or a library. Throws NO_SUCHFILE, INVALID_ARGUMENT.
+Target ReadTarget(const std::filesystem::path& path);
+
+struct SuiteOptions {
+  Isolation isolation;
+  std::optional<CaseOptions> cases;
+};
+std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options);
+
+}  // namespace epiphyte::conformance

@@ -1,0 +1,77 @@
+// The parts of a plugin that keeps every rule, but the one that EPIPHYTE_FAULT in the environment names ("513_keeps_graph"
+// breaks rule 513). It runs Relu and Add with a constant, makes contexts and shares them.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_share.h"
+
+inline bool Has(std::string_view fault) {
+  const char* wanted = std::getenv("EPIPHYTE_FAULT");
+  return wanted != nullptr && fault == wanted;
+}
+
+// What a kernel computes.
+enum : uint32_t { kRelu = 1, kAddConstant = 2 };
+struct Program {
+  uint32_t operation = kRelu;
+  uint32_t embedded = 0;  // it was written into a model
+  std::vector<float> constant;
+};
+using Programs = std::map<std::string, Program>;  // by partition name
+
+// The format of payloads: magic, number of records; each a name, an operation and numbers; a sum of all bytes.
+std::string Write(const Programs& programs);
+// False when the bytes are not whole.
+bool Read(const void* data, uint64_t size, Programs* programs);
+
+struct Workspace {
+  std::mutex mutex;
+  Programs programs;
+};
+
+struct EpPlugin {
+  const EpHostInfo* host;
+  EpDeviceInfo device;
+  const void* blob = nullptr;  // that a fault keeps
+};
+struct EpProvider {
+  EpPlugin* plugin;
+  EpThreadPool* pool;
+  EpShareGroup* group = nullptr;
+  EpShareInfo share = {};
+  Workspace* workspace = nullptr;
+  bool makes_contexts = false;
+  Programs programs;
+  std::vector<std::string> names;  // of partitions, in order
+};
+struct EpKernel {
+  EpProvider* provider;
+  Program program;
+  bool loaded = false;
+  const float* lent = nullptr;  // numbers that a fault keeps
+  uint64_t lent_count = 0;
+};
+
+inline EpStatus* Refuse(const EpHostInfo* host, EpStatusCode code, const char* message) {
+  return host->status->Create(code, message);
+}
+
+// One file each.
+EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink);
+EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task, EpKernel** kernels);
+EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run);
+EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask* task);
+EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count, const EpContextBlob* const* blobs,
+                              uint64_t blob_count, EpTask* task, EpKernel** kernels);
+EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason, uint64_t reason_capacity);
+EpStatus* JoinGroup(EpProvider* provider, EpShareGroup* group);

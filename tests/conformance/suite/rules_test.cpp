@@ -1,0 +1,212 @@
+// Each way to break a rule makes the suite fail at that rule and at no other; plugins that keep the rules fail at none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/conformance/suite.h"
+#include "tests/framework/temp_dir.h"
+
+namespace epiphyte::conformance {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// "R601 thrown in Compile"; one for each rule that was broken.
+std::vector<std::string> Broken(const Target& target) {
+  std::vector<std::string> broken;
+  for (const RuleResult& result : RunSuite(target, {})) {
+    if (result.outcome == Outcome::kFail) broken.push_back("R" + std::to_string(static_cast<int>(result.rule)) + " " + result.message);
+  }
+  return broken;
+}
+
+std::filesystem::path AbiPlugin(const std::string& name) { return std::filesystem::path(EPIPHYTE_ABI_PLUGIN_DIR) / (name + ".so"); }
+
+// --- the plugins of tests/abi, each of which misbehaves in one way
+
+struct Misbehaving {
+  const char* file;
+  int rule;
+};
+
+class MisbehavingPlugin : public testing::TestWithParam<Misbehaving> {};
+
+TEST_P(MisbehavingPlugin, FailsAtTheRuleThatItBreaks) {
+  const test::TempDir dir;
+  const std::filesystem::path manifest = dir.Write(
+      "misbehaving.yaml", "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlicense: Apache-2.0\n"
+                          "description: breaks a rule\nlibrary: " + AbiPlugin(GetParam().file).string() +
+                              "\nabi: \"0.2\"\nsources: [MisbehavingSource]\ndevices: [cpu]\n");
+  EXPECT_THAT(Broken(ReadTarget(manifest)), ElementsAre(testing::StartsWith("R" + std::to_string(GetParam().rule) + " ")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Conformance, MisbehavingPlugin,
+    testing::Values(
+        Misbehaving{"no_symbol", 102}, Misbehaving{"kThrowsInQuery", 104}, Misbehaving{"kNullDescriptor", 105},
+        Misbehaving{"kDescriptorTooSmall", 201}, Misbehaving{"kAbiTooNew", 202}, Misbehaving{"kAbiTooOld", 202},
+        Misbehaving{"kNullName", 203}, Misbehaving{"kGarbageStrings", 203}, Misbehaving{"kNullSources", 205},
+        Misbehaving{"kTooManySources", 205}, Misbehaving{"kReservedInDescriptor", 206},
+        Misbehaving{"kReservedInProviderTable", 206}, Misbehaving{"kLiesAboutName", 207},
+        Misbehaving{"kLiesAboutSources", 208}, Misbehaving{"kNullInitialize", 209},
+        Misbehaving{"kNullProviderTable", 210}, Misbehaving{"kProviderTableTooSmall", 210},
+        Misbehaving{"kNullCompile", 211}, Misbehaving{"kNullExecute", 211}, Misbehaving{"kHalfOfContextPair", 212},
+        Misbehaving{"kThrowsInInitialize", 301}, Misbehaving{"kFailsInInitialize", 302},
+        Misbehaving{"kThrowsInGetDevices", 311}, Misbehaving{"kTooManyDevices", 312}, Misbehaving{"kNullDevice", 314},
+        Misbehaving{"kNoDevices", 315}, Misbehaving{"kReservedInDevice", 319},
+        Misbehaving{"kThrowsInCreateProvider", 401}, Misbehaving{"kFailsInCreateProvider", 402},
+        Misbehaving{"kNullProvider", 403}, Misbehaving{"kThrowsInGetCapability", 501},
+        Misbehaving{"kFailsInGetCapability", 502}, Misbehaving{"kClaimsForeignNode", 503},
+        Misbehaving{"kClaimsNullNode", 503}, Misbehaving{"kClaimsHugeCount", 504}, Misbehaving{"kClaimsTwice", 505},
+        Misbehaving{"kClaimsNonConvexGroup", 507}, Misbehaving{"kGarbageReason", 508},
+        Misbehaving{"kStaleCapabilitySink", 509}, Misbehaving{"kSmallClaim", 512}, Misbehaving{"kInfoWithoutRoom", 512},
+        Misbehaving{"kThrowsInCompile", 601}, Misbehaving{"kFailsInCompile", 602}, Misbehaving{"kTooFewKernels", 603},
+        Misbehaving{"kSameKernelTwice", 604}, Misbehaving{"kSameKernelInEverySession", 605},
+        Misbehaving{"kStaleTask", 607}, Misbehaving{"kForeignTask", 607}, Misbehaving{"kDeclinesTwice", 611},
+        Misbehaving{"kDeclinesAndCompiles", 611}, Misbehaving{"kDeclinesUnknown", 611},
+        Misbehaving{"kThrowsInDescribeKernel", 614}, Misbehaving{"kThrowsInExecute", 701},
+        Misbehaving{"kFailsInExecute", 702}, Misbehaving{"kSetsNoOutput", 703}, Misbehaving{"kSetsOutputTwice", 704},
+        Misbehaving{"kWrongOutputIndex", 705}, Misbehaving{"kWrongOutputType", 706},
+        Misbehaving{"kWrongOutputKind", 707}, Misbehaving{"kWrongOutputDims", 708}, Misbehaving{"kHugeRank", 709},
+        Misbehaving{"kNegativeDims", 709}, Misbehaving{"kForeignValue", 714}, Misbehaving{"kReleasedValue", 715},
+        Misbehaving{"kReleasesValueTwice", 716}, Misbehaving{"kForeignView", 717},
+        Misbehaving{"kValueOnAnotherThread", 718}, Misbehaving{"kThrowsInCreateState", 731},
+        Misbehaving{"kNullState", 732}, Misbehaving{"kSameStateTwice", 733},
+        Misbehaving{"kThrowsInGetEpContextNodes", 801}, Misbehaving{"kNoContextNodes", 803},
+        Misbehaving{"kUnfinishedPayload", 804}, Misbehaving{"kContextForUnknownPartition", 805},
+        Misbehaving{"kForeignContextSource", 806}, Misbehaving{"kForeignWriter", 807}, Misbehaving{"kStaleWriter", 807},
+        Misbehaving{"kStaleContextSink", 808}, Misbehaving{"kThrowsInLoadContext", 813},
+        Misbehaving{"kReservedInContextNode", 824}, Misbehaving{"kForeignStatus", 1002},
+        Misbehaving{"kReleasedStatus", 1003}, Misbehaving{"kThrowsInRelease", 1010},
+        Misbehaving{"kThrowsInReleaseState", 1010}),
+    [](const auto& info) { return std::string(info.param.file); });
+
+// --- tests/conformance/faulty, which keeps every rule but one
+
+class FaultyPlugin : public testing::TestWithParam<const char*> {
+ protected:
+  void TearDown() override { unsetenv("EPIPHYTE_FAULT"); }
+};
+
+Target Faulty() { return ReadTarget(std::filesystem::path(EPIPHYTE_FAULTY_DIR) / "faulty.so"); }
+
+TEST_P(FaultyPlugin, FailsAtTheRuleThatItBreaks) {
+  setenv("EPIPHYTE_FAULT", GetParam(), 1);
+  const std::string fault = GetParam();
+  EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::StartsWith("R" + fault.substr(0, fault.find('_')) + " ")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Conformance, FaultyPlugin,
+    testing::Values("107_other_answer", "108_prints", "204_null_vendor", "213_half_of_state_pair", "214_no_source",
+                    "303_initializes_once", "304_host_in_a_global", "313_overfills_devices", "316_null_device_text",
+                    "317_devices_move", "318_extension_for_all", "404_accepts_any_option", "405_keeps_config",
+                    "406_one_provider", "506_claims_placed_nodes", "510_claims_on_another_thread",
+                    "511_changes_its_mind", "513_keeps_graph", "514_claims_any_domain", "515_claims_any_type",
+                    "606_keeps_constant", "608_ignores_cancel", "609_writes_graph", "610_more_than_total",
+                    "612_retains_an_input", "613_releases_constant_twice", "710_writes_input", "711_reads_beyond_input",
+                    "712_writes_beyond_output", "713_keeps_input", "719_shares_scratch", "720_adds_to_what_was_there",
+                    "721_wrong_numbers", "722_ignores_refusal", "723_ignores_cancel", "724_fails_on_nothing",
+                    "802_fails_in_save", "809_writes_on_another_thread", "810_payload_on_secondary",
+                    "811_main_context_two", "812_counts_in_payload", "814_cannot_load", "815_loads_other_numbers",
+                    "816_writes_blob", "817_keeps_blob", "818_keeps_node_info", "819_trusts_sizes", "820_trusts_bytes",
+                    "822_loads_in_order", "823_reserved_attribute", "831_throws_in_check", "832_verdict_nine",
+                    "833_rejects_itself", "834_takes_foreign", "835_long_reason", "901_writes_early",
+                    "902_forgets_earlier", "903_never_writes", "904_keeps_group", "905_asks_again", "1001_aborts", "1004_leaks_a_status",
+                    "1005_releases_a_status_twice", "1006_fails_silently", "1007_huge_gang", "1008_gang_in_a_loop",
+                    "1011_keeps_pool", "1012_foreign_handle"),
+    [](const auto& info) { return "R" + std::string(info.param); });
+
+TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
+  const std::vector<RuleResult> results = RunSuite(Faulty(), {});
+  size_t passed = 0;
+  for (const RuleResult& result : results) {
+    EXPECT_NE(result.outcome, Outcome::kFail) << static_cast<int>(result.rule) << " " << result.message;
+    passed += result.outcome == Outcome::kPass ? 1 : 0;
+  }
+  EXPECT_GE(passed, 100u);
+}
+
+// --- plugins that keep the rules
+
+class GoodPlugin : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoodPlugin, BreaksNoRule) { EXPECT_THAT(Broken(ReadTarget(GetParam())), IsEmpty()); }
+
+INSTANTIATE_TEST_SUITE_P(Conformance, GoodPlugin,
+                         testing::Values(EPIPHYTE_PLUGIN_FOLDER "/cpu.yaml", EPIPHYTE_KIT_PLUGIN_DIR "/doubler.yaml",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kWellBehaved.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kDescriptorFromTheFuture.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kNeverReleasesValue.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kManyDevices.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kUnknownDeviceKind.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kDeclinesOthers.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kClaimsExactly.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kExclusiveKernels.so",
+                                         EPIPHYTE_ABI_PLUGIN_DIR "/kReportsOnFourThreads.so"),
+                         [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
+
+// --- operator cases
+
+// A folder with some of ONNX's cases, and a list of those that are expected to fail.
+class OperatorCases : public testing::Test {
+ protected:
+  OperatorCases() {
+    for (const char* name : {"test_relu", "test_add", "test_matmul_2d", "test_softmax_axis_0"}) {
+      std::filesystem::create_directory_symlink(std::filesystem::path(EPIPHYTE_ONNX_CASES) / name, dir_ / name);
+    }
+  }
+  void TearDown() override { unsetenv("EPIPHYTE_FAULT"); }
+  std::vector<std::string> Broken(const Target& target, const std::string& expected_failures = "") {
+    SuiteOptions options;
+    options.cases = CaseOptions{dir_.path(), {}};
+    if (!expected_failures.empty()) options.cases->expected_failures = {dir_.Write("expected.txt", expected_failures)};
+    std::vector<std::string> broken;
+    passed_.clear();
+    for (const RuleResult& result : RunSuite(target, options)) {
+      const int number = static_cast<int>(result.rule);
+      if (result.outcome == Outcome::kFail) broken.push_back("R" + std::to_string(number) + " " + result.message);
+      if (result.outcome == Outcome::kPass) passed_.insert(number);
+    }
+    return broken;
+  }
+  const test::TempDir dir_;
+  std::set<int> passed_;
+};
+
+TEST_F(OperatorCases, PassPlainAndThroughBothKindsOfContext) {
+  for (const Target& target : {ReadTarget(EPIPHYTE_PLUGIN_FOLDER "/cpu.yaml"), Faulty()}) {
+    EXPECT_THAT(Broken(target), IsEmpty()) << target.library;
+    for (int rule : {1101, 1102, 1103}) EXPECT_EQ(passed_.count(rule), 1u) << target.library << " " << rule;
+  }
+}
+
+TEST_F(OperatorCases, ThatAreWrongBreakTheRuleOfTheirWay) {
+  for (const std::string fault : {"1101_wrong_when_compiled", "1102_wrong_when_loaded", "1103_wrong_when_embedded"}) {
+    setenv("EPIPHYTE_FAULT", fault.c_str(), 1);
+    EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::AllOf(testing::StartsWith("R" + fault.substr(0, 4) + " "), testing::HasSubstr("test_relu"))));
+    // Expected, it isn't counted.
+    EXPECT_THAT(Broken(Faulty(), "test_relu\n"), IsEmpty()) << fault;
+  }
+}
+
+TEST_F(OperatorCases, AnUnexpectedPassIsReported) {
+  EXPECT_THAT(Broken(Faulty(), "test_relu\n"), ElementsAre(testing::AllOf(testing::StartsWith("R1104 "), testing::HasSubstr("test_relu passes"))));
+}
+
+// --- files that are no plugins
+
+TEST(Library, ThatIsTextFailsToLoad) {
+  const test::TempDir dir;
+  EXPECT_THAT(Broken(ReadTarget(dir.Write("text.so", "this is no library"))), ElementsAre(testing::StartsWith("R101 ")));
+}
+
+}  // namespace
+}  // namespace epiphyte::conformance
