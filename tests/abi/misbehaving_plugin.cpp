@@ -16,6 +16,10 @@
 #define EPIPHYTE_MISBEHAVIOUR kWellBehaved
 #endif
 
+struct EpPlugin {
+  const EpHostInfo* host;
+};
+
 namespace {
 
 constexpr Misbehaviour kHow = EPIPHYTE_MISBEHAVIOUR;
@@ -40,14 +44,14 @@ EpKernel* g_kernel = nullptr;
 EpKernelState* g_state = nullptr;
 EpValue* g_value = nullptr;
 
-EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPlugin** plugin) {
+EpStatus* EP_CALL Initialize(const EpHostInfo* host, const EpPluginEnvironment*, EpPlugin** plugin) {
   if (kHow == kThrowsInInitialize) throw std::runtime_error("thrown in Initialize");
   if (kHow == kFailsInInitialize) return Refuse("the driver is not installed; install driver 4.2");
-  *plugin = reinterpret_cast<EpPlugin*>(&g_host);
+  *plugin = new EpPlugin{host};
   return nullptr;
 }
 
-void EP_CALL Shutdown(EpPlugin*) {}
+void EP_CALL Shutdown(EpPlugin* plugin) { delete plugin; }
 
 EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
   static const EpDeviceInfo kDevice = {sizeof(EpDeviceInfo),
@@ -68,7 +72,7 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
   if (kHow == kNoDevices) {
     *count = 0;
   } else if (kHow == kNullDevice) {
-    devices[0] = nullptr;
+    if (capacity > 0) devices[0] = nullptr;
   } else if (capacity > 0) {
     devices[0] = &kDevice;
   }
@@ -83,10 +87,13 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
   return nullptr;
 }
 
-EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig*, EpProvider** provider) {
+EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
   if (kHow == kThrowsInCreateProvider) throw std::bad_alloc();
   if (kHow == kFailsInCreateProvider) return Refuse("option x is wrong");
   if (kHow == kNullProvider) return nullptr;
+  if (config->option_count != 0) {
+    return plugin->host->status->Create(EP_STATUS_INVALID_ARGUMENT, "an option was found; none is known");
+  }
   *provider = reinterpret_cast<EpProvider*>(std::malloc(1));
   return nullptr;
 }
@@ -105,6 +112,17 @@ EpStatus* Claim(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t cou
   claim.node_count = count;
   claim.memory_bytes = 4096;
   return g_host->capability->Claim(sink, &claim);
+}
+
+// Sets `runs` when the node is ONNX's Relu of float and nobody's yet.
+EpStatus* CanRun(const EpNodeInfo& node, bool* runs) {
+  *runs = false;
+  if (std::strcmp(node.op_type, "Relu") != 0 || *node.domain != '\0' || (node.flags & EP_NODE_PLACED) != 0) return nullptr;
+  EpValueDefInfo input = {};
+  input.struct_size = sizeof(input);
+  if (EpStatus* status = g_host->graph->GetValueDefInfo(node.inputs[0], &input)) return status;
+  *runs = input.type->kind == EP_KIND_TENSOR && input.type->element_type == EP_TYPE_FLOAT;
+  return nullptr;
 }
 
 EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilitySink* sink) {
@@ -127,7 +145,9 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       const EpNode* group[] = {info.nodes[i], made.consumers[0]};
       if (EpStatus* status = Claim(sink, group, 2, EP_CLAIM_TOGETHER, "call and Neg")) return status;
     }
-    if (std::strcmp(node.op_type, "Relu") == 0 && (node.flags & EP_NODE_PLACED) == 0) adds.push_back(info.nodes[i]);
+    bool runs = false;
+    if (EpStatus* status = CanRun(node, &runs)) return status;
+    if (runs) adds.push_back(info.nodes[i]);
   }
   switch (kHow) {
     case kClaimsForeignNode: {

@@ -11,6 +11,7 @@ cp -r "$source" "$work/vendor"
 cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/vendor/build" > "$work/build.log" || { cat "$work/build.log"; exit 1; }
 export EPIPHYTE_PLUGIN_PATH=$work/vendor/build
+"$work/prefix/bin/ep_conformance" "$work/vendor/build/negator.yaml" || { echo "the vendor's plugin breaks rules" >&2; exit 1; }
 epiphyte=$work/prefix/bin/epiphyte
 "$epiphyte" plugins | grep -q '^ *negator' || { "$epiphyte" plugins; echo "the vendor's plugin is not listed" >&2; exit 1; }
 "$build/tests_bin/write_onnx_text" "$work/model.onnx" '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { a = Neg(x) b = Sigmoid(a) c = Abs(b) y = Neg(c) }'

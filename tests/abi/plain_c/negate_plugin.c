@@ -57,7 +57,9 @@ static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devic
 }
 
 static EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
-  (void)config;
+  if (config->option_count != 0) {
+    return Fail(plugin->host, EP_STATUS_INVALID_ARGUMENT, "negator got an option; it takes none, leave it out");
+  }
   *provider = calloc(1, sizeof(EpProvider));
   if (*provider == NULL) return Fail(plugin->host, EP_STATUS_OUT_OF_MEMORY, "out of memory");
   (*provider)->host = plugin->host;

@@ -272,19 +272,24 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
     });
   }
 
-  // Without a provider: what only a provider knows is judged when it loads the context.
-  static EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict,
-                                        char* reason, uint64_t reason_capacity) {
+  // Without a provider: what only a provider knows is judged when it loads the context. `source` is the plugin's; a
+  // context of another's isn't judged.
+  static EpStatus* CheckContext(EpPlugin* plugin, const EpContextHeader* header, std::string_view source,
+                                EpContextVerdict* verdict, char* reason, uint64_t reason_capacity) {
     return Guard(*From(plugin).host, [&] {
       const ContextOrigin origin = ContextOrigin::Of(*header);
+      const bool mine = header->source == nullptr || *header->source == '\0' || header->source == source;
       std::string why;
       *verdict = EP_CONTEXT_OPTIMAL;
-      if (kOverridesCheck || kOverridesSdkVersion || kOverridesHardware) {
+      if (!mine) {
+        *verdict = EP_CONTEXT_NOT_APPLICABLE;
+        why = std::string("its source is '") + header->source + "', this plugin's is '" + std::string(source) + "'";
+      } else if (kOverridesCheck || kOverridesSdkVersion || kOverridesHardware) {
         *verdict = EP_CONTEXT_NOT_APPLICABLE;
         why = "the provider judges contexts when it loads them";
       }
-      if (!kOverridesCheck && !kOverridesSdkVersion) why = Worse(SdkMismatch(origin, SdkVersion()), why, verdict);
-      if (!kOverridesCheck && !kOverridesHardware) {
+      if (mine && !kOverridesCheck && !kOverridesSdkVersion) why = Worse(SdkMismatch(origin, SdkVersion()), why, verdict);
+      if (mine && !kOverridesCheck && !kOverridesHardware) {
         const std::vector<const EpDeviceInfo*> asked = AskedDevices(Devices(From(plugin)), *header);
         const bool here = std::any_of(asked.begin(), asked.end(), [&](const EpDeviceInfo* device) {
           return HardwareMismatch(origin, Architecture(*device)).empty();
@@ -496,7 +501,10 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
         },                                                                                                            \
         T::Shutdown,                                                                                                  \
         T::GetDevices,                                                                                                \
-        T::kMakesContexts ? T::CheckContext : nullptr,                                                                \
+        T::kMakesContexts ? [](EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict,            \
+                               char* reason, uint64_t reason_capacity) {                                              \
+          return T::CheckContext(plugin, header, plugin_source, verdict, reason, reason_capacity);                    \
+        } : static_cast<decltype(EpPluginDescriptor::CheckContext)>(nullptr),                                         \
         &T::provider_api,                                                                                             \
         nullptr};                                                                                                     \
     return &kDescriptor;                                                                                              \
