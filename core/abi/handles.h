@@ -20,8 +20,10 @@
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
+#include "core/onnx/node_inference.h"
 #include "epiphyte/ep_host.h"
 #include "epiphyte/ep_run_limits.h"
+#include "epiphyte/ep_schema.h"
 #include "epiphyte/ep_share.h"
 
 // GetCapability's sink: collects claims after checking them against the graph.
@@ -101,6 +103,14 @@ struct EpRun {
   std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;
 };
 
+// One InferTypes. Lives on the stack of the operator's Infer.
+struct EpInference {
+  epiphyte::core::NodeInference& node;
+  std::vector<epiphyte::core::TypePtr> outputs;           // null: not set
+  std::vector<std::optional<std::vector<int64_t>>> ints;  // by input, once asked for
+  epiphyte::core::OpenCall<EpInference> open{this};
+};
+
 // How one provider takes part in a share group. Lives as long as the provider.
 struct EpShareGroup {
   std::shared_ptr<epiphyte::core::ShareWorkspaces> workspaces;
@@ -137,6 +147,7 @@ extern const EpContextApi kContextApi;
 extern const EpRunApi kRunApi;
 extern const EpShareApi kShareApi;
 extern const EpRunLimitsApi kRunLimitsApi;
+extern const EpInferenceApi kInferenceApi;
 
 // Runs `body`, which may throw, and gives what it threw as a status.
 template <typename Body>

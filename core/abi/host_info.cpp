@@ -78,6 +78,7 @@ const void* EP_CALL GetExtension(const EpHostInfo* host, const char* id) {
   if (host != HostInfo() || id == nullptr) return nullptr;
   if (std::strcmp(id, EP_SHARE_EXTENSION) == 0) return &kShareApi;
   if (std::strcmp(id, EP_RUN_LIMITS_EXTENSION) == 0) return &kRunLimitsApi;
+  if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kInferenceApi;
   return nullptr;
 }
 

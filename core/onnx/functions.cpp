@@ -84,8 +84,9 @@ bool NeedsALaterOpset(const onnx::FunctionProto& function, int64_t opset) {
 
 class Inliner {
  public:
-  Inliner(Model& model, const std::function<bool(const Node&)>& keep, const std::function<void(const Node&)>& inlined)
-      : model_(model), keep_(keep), tell_inlined_(inlined), functions_(ModelFunctions::Of(model)) {}
+  Inliner(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* custom,
+          const std::function<void(const Node&)>& inlined)
+      : model_(model), keep_(keep), custom_(custom), tell_inlined_(inlined), functions_(ModelFunctions::Of(model)) {}
 
   bool Run() {
     std::vector<Node*> pending;
@@ -99,7 +100,7 @@ class Inliner {
       changed = true;
       model_.graph->Finalize();
       // Bodies that libonnx builds depend on the types of their inputs.
-      InferTypes(*model_.graph);
+      InferTypes(*model_.graph, {}, custom_);
       pending.clear();
       for (Node* node : added) CollectWithBodies(*node, &pending);
     }
@@ -173,7 +174,7 @@ class Inliner {
       if (graph.Opset(domain) == 0) graph.SetOpset(domain, version);
       if (model_.graph->Opset(domain) == 0) model_.graph->SetOpset(domain, version);
     }
-    GraphReader reader(tensors, body.opsets.empty() ? graph.opsets() : body.opsets);
+    GraphReader reader(tensors, body.opsets.empty() ? graph.opsets() : body.opsets, custom_);
     std::vector<Node*> nodes = reader.Inline(body, *node, outputs);
     graph.RemoveNode(node);
     inlined_ += nodes.size();
@@ -198,6 +199,7 @@ class Inliner {
 
   Model& model_;
   const std::function<bool(const Node&)>& keep_;
+  const OperatorSchemas* custom_;
   const std::function<void(const Node&)>& tell_inlined_;
   const ModelFunctions* functions_;
   SchemaTable schemas_;
@@ -206,9 +208,9 @@ class Inliner {
 
 }  // namespace
 
-bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep,
+bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,
                      const std::function<void(const Node&)>& inlined) {
-  return WithPrintableErrors("", [&] { return Inliner(model, keep, inlined).Run(); });
+  return WithPrintableErrors("", [&] { return Inliner(model, keep, schemas, inlined).Run(); });
 }
 
 }  // namespace epiphyte::core

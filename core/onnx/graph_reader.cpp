@@ -6,6 +6,7 @@
 #include "core/graph/context_node.h"
 #include "core/onnx/attribute_reader.h"
 #include "core/onnx/inference.h"
+#include "core/onnx/operator_schemas.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/type_reader.h"
@@ -347,7 +348,10 @@ int64_t GraphReader::VersionOf(const NodeFields& node) {
     Fail(StatusCode::kInvalidGraph, "{} is of the domain '{}', which opset_import does not list", node.Label(),
          node.domain.empty() ? "ai.onnx" : node.domain);
   }
-  if (MaxOpset(node.domain) == 0) return import->second;
+  if (MaxOpset(node.domain) == 0) {
+    const CustomOperator* schema = FindCustomOperator(schemas_, node.domain, node.op_type, import->second);
+    return schema == nullptr ? import->second : schema->since_version;
+  }
   if (!node.domain.empty()) return SinceVersion(node.domain, node.op_type, import->second);
   const auto [known, is_new] = versions_.try_emplace(std::string(node.op_type), 0);
   if (is_new) known->second = SinceVersion(node.domain, node.op_type, import->second);

@@ -18,6 +18,8 @@
 
 namespace epiphyte::core {
 
+class OperatorSchemas;
+
 // A function's body and its interface; views of the FunctionProto that it was read from.
 struct FunctionBody {
   std::string_view name, domain, overload;
@@ -36,10 +38,15 @@ void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* ops
 
 class GraphReader {
  public:
-  // `pulse` beats while nodes are read; more than `max_nodes` are refused with FAIL.
-  GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets, Pulse pulse = {},
-              uint64_t max_nodes = UINT64_MAX)
-      : tensors_(tensors), opsets_(std::move(opsets)), pulse_(std::move(pulse)), max_nodes_(max_nodes) {}
+  // `schemas`: who describes operators of other domains; may be null. `pulse` beats while nodes are read; more than
+  // `max_nodes` are refused with FAIL.
+  GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets,
+              const OperatorSchemas* schemas = nullptr, Pulse pulse = {}, uint64_t max_nodes = UINT64_MAX)
+      : tensors_(tensors),
+        opsets_(std::move(opsets)),
+        schemas_(schemas),
+        pulse_(std::move(pulse)),
+        max_nodes_(max_nodes) {}
 
   // A whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
   std::unique_ptr<Graph> Read(std::string_view graph_proto);
@@ -66,6 +73,7 @@ class GraphReader {
 
   const TensorReader& tensors_;
   std::map<std::string, int64_t> opsets_;
+  const OperatorSchemas* schemas_;
   Pulse pulse_;
   uint64_t max_nodes_;
   uint64_t nodes_seen_ = 0;

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/onnx/libonnx_inference.h"
 #include "core/onnx/node_inference.h"
+#include "core/onnx/operator_schemas.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/value_data.h"
@@ -13,7 +14,7 @@ namespace {
 
 class TypeInferencer {
  public:
-  explicit TypeInferencer(const Pulse& pulse) : pulse_(pulse) {}
+  TypeInferencer(const Pulse& pulse, const OperatorSchemas* custom) : pulse_(pulse), custom_(custom) {}
 
   void InferGraph(Graph& graph) {
     for (const auto& value : graph.values()) {
@@ -30,7 +31,7 @@ class TypeInferencer {
     const OperatorSchema* schema = FindSchema(node);
     if (schema == nullptr) {
       for (Graph* body : node.subgraphs()) InferGraph(*body);
-      return;
+      return InferCustom(node);
     }
     CheckInputTypes(node, *schema);
     NodeInference inference(node, data_);
@@ -46,10 +47,23 @@ class TypeInferencer {
     if (bodies_inferred_ == bodies_before) {
       for (Graph* body : node.subgraphs()) InferGraph(*body);
     }
+    TakeOutputs(node, inference);
+    data_.Propagate(node);
+  }
+
+  void InferCustom(Node& node) {
+    const CustomOperator* schema = FindCustomOperator(custom_, node.domain(), node.op_type(), node.since_version());
+    // A call of a model's function may have the name of an operator that somebody describes.
+    if (schema == nullptr || !HasRightArity(node, *schema)) return;
+    NodeInference inference(node, data_);
+    schema->Infer(inference);
+    TakeOutputs(node, inference);
+  }
+
+  static void TakeOutputs(const Node& node, const NodeInference& inference) {
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       if (node.outputs()[i] != nullptr && inference.output(i)) Merge(node, *node.outputs()[i], inference.output(i));
     }
-    data_.Propagate(node);
   }
 
   std::vector<TypePtr> InferBodyGraph(Graph& body, const std::vector<TypePtr>& inputs) {
@@ -116,6 +130,7 @@ class TypeInferencer {
   };
 
   const Pulse& pulse_;
+  const OperatorSchemas* custom_;
   uint64_t nodes_done_ = 0;
   SchemaTable schemas_;
   ValueData data_;
@@ -126,8 +141,8 @@ class TypeInferencer {
 
 }  // namespace
 
-void InferTypes(Graph& graph, const Pulse& pulse) {
-  WithPrintableErrors("", [&] { TypeInferencer(pulse).InferGraph(graph); });
+void InferTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas) {
+  WithPrintableErrors("", [&] { TypeInferencer(pulse, schemas).InferGraph(graph); });
 }
 
 }  // namespace epiphyte::core

@@ -10,14 +10,18 @@
 
 namespace epiphyte::core {
 
+class OperatorSchemas;
+
 // Sets the type of every value that can be known, nested graphs included. Declared types win over inferred ones when
 // they are more precise; a contradiction of element types is INVALID_GRAPH. Linear in nodes. `pulse` beats with the
 // nodes that are done.
-void InferTypes(Graph& graph, const Pulse& pulse = {});
+//
+// `schemas`: who describes operators of other domains; may be null.
+void InferTypes(Graph& graph, const Pulse& pulse = {}, const OperatorSchemas* schemas = nullptr);
 
 // Replaces every function node (model-local or schema function) for which `keep` says false by its body, recursively.
 // Nodes that have no function body stay. `inlined` is told of each that goes, before it does.
 bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep,
-                     const std::function<void(const Node&)>& inlined = {});
+                     const OperatorSchemas* schemas = nullptr, const std::function<void(const Node&)>& inlined = {});
 
 }  // namespace epiphyte::core

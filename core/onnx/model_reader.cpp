@@ -98,17 +98,17 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   external->Redirect(options.open_external);
   external->Check(options.accept_external);
   const TensorReader tensors(owner, external.get());
-  model.graph = GraphReader(tensors, opsets, options.pulse, options.max_nodes).Read(*fields.graph);
+  model.graph = GraphReader(tensors, opsets, options.schemas, options.pulse, options.max_nodes).Read(*fields.graph);
   model.graph->Finalize();
   model.storage = owner;
   std::shared_ptr<const ModelFunctions> functions;
   if (!fields.functions.empty()) functions = std::make_shared<ModelFunctions>(fields.functions, owner, external);
   model.functions = functions;
   if (options.infer) {
-    CheckOperators(model, options.pulse);
-    InferTypes(*model.graph, options.pulse);
+    CheckOperators(model, options.pulse, options.schemas);
+    InferTypes(*model.graph, options.pulse, options.schemas);
   }
-  if (options.keep_function) InlineFunctions(model, options.keep_function);
+  if (options.keep_function) InlineFunctions(model, options.keep_function, options.schemas);
   return model;
 }
 

@@ -32,6 +32,8 @@
 
 namespace epiphyte::core {
 
+class OperatorSchemas;
+
 struct ReadOptions {
   // Where external data is looked for; empty: beside the model file. A model from memory with external data needs it.
   std::filesystem::path external_data_folder;
@@ -50,6 +52,8 @@ struct ReadOptions {
   Pulse pulse;
   // Run schema checks and type and shape inference.
   bool infer = true;
+  // Who describes operators of other domains than ONNX's; null: nobody.
+  const OperatorSchemas* schemas = nullptr;
   // Non-null: function operators (model-local or from the schema) are inlined, except those for which it says true.
   // Null: none is; InlineFunctions() does it later.
   std::function<bool(const Node&)> keep_function;

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/model_functions.h"
+#include "core/onnx/operator_schemas.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/schema.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 class OperatorChecker {
  public:
-  OperatorChecker(const Model& model, const Pulse& pulse) : functions_(ModelFunctions::Of(model)), pulse_(pulse) {}
+  OperatorChecker(const Model& model, const Pulse& pulse, const OperatorSchemas* custom)
+      : functions_(ModelFunctions::Of(model)), pulse_(pulse), custom_(custom) {}
 
   void Check(const Graph& graph) {
     uint64_t checked = 0;
@@ -27,7 +29,11 @@ class OperatorChecker {
  private:
   void CheckOne(const Node& node) {
     if (functions_ != nullptr && functions_->Find(node.domain(), node.op_type()) != nullptr) return;
-    if (MaxOpset(node.domain()) == 0) return;  // a provider may know it
+    if (MaxOpset(node.domain()) == 0) {
+      const CustomOperator* schema = FindCustomOperator(custom_, node.domain(), node.op_type(), node.since_version());
+      if (schema != nullptr) CheckNode(node, *schema);
+      return;  // without one, a provider may know it all the same
+    }
     if (const OperatorSchema* schema = schemas_.Find(node.domain(), node.op_type(), node.since_version())) {
       CheckNode(node, *schema);
       return;
@@ -40,13 +46,14 @@ class OperatorChecker {
 
   const ModelFunctions* functions_;
   const Pulse& pulse_;
+  const OperatorSchemas* custom_;
   SchemaTable schemas_;
 };
 
 }  // namespace
 
-void CheckOperators(const Model& model, const Pulse& pulse) {
-  WithPrintableErrors("", [&] { OperatorChecker(model, pulse).Check(*model.graph); });
+void CheckOperators(const Model& model, const Pulse& pulse, const OperatorSchemas* schemas) {
+  WithPrintableErrors("", [&] { OperatorChecker(model, pulse, schemas).Check(*model.graph); });
 }
 
 }  // namespace epiphyte::core

@@ -6,9 +6,12 @@
 
 namespace epiphyte::core {
 
-// Numbers of inputs and outputs, and attributes; in nested graphs too. Calls of the model's functions and operators that
-// nobody describes are not looked at. Throws INVALID_GRAPH naming a node, NOT_IMPLEMENTED for an operator that its opset
-// doesn't have. `pulse` beats with the nodes that are done.
-void CheckOperators(const Model& model, const Pulse& pulse = {});
+class OperatorSchemas;
+
+// Numbers of inputs and outputs, and attributes; in nested graphs too. Calls of the model's functions and operators
+// that nobody describes are not looked at. Throws INVALID_GRAPH naming a node, NOT_IMPLEMENTED for an operator that its
+// opset doesn't have. `pulse` beats with the nodes that are done. `schemas`: who describes operators of other domains
+// than ONNX's; may be null.
+void CheckOperators(const Model& model, const Pulse& pulse = {}, const OperatorSchemas* schemas = nullptr);
 
 }  // namespace epiphyte::core

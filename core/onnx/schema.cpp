@@ -9,6 +9,7 @@
 #include "core/base/suggest.h"
 #include "core/graph/type.h"
 #include "core/onnx/known_operators.h"
+#include "core/onnx/operator_schemas.h"
 
 namespace epiphyte::core {
 namespace {
@@ -146,6 +147,18 @@ int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t 
 
 bool IsKnownOperator(std::string_view domain, std::string_view op_type, int64_t opset) {
   return SinceVersion(domain, op_type, opset) > 0;
+}
+
+bool IsCustomOperator(std::string_view domain, std::string_view op_type) {
+  domain = NormalDomain(domain);
+  if (domain.empty() || domain.starts_with("ai.onnx.")) return false;
+  return domain != "com.microsoft" || op_type != "EPContext";
+}
+
+const CustomOperator* FindCustomOperator(const OperatorSchemas* schemas, std::string_view domain,
+                                         std::string_view op_type, int64_t opset) {
+  if (schemas == nullptr || !IsCustomOperator(domain, op_type)) return nullptr;
+  return schemas->Find(domain, op_type, opset);
 }
 
 std::string NearestOperator(std::string_view domain, std::string_view op_type) {

@@ -28,6 +28,8 @@ std::string_view NormalDomain(std::string_view domain);
 // The newest opset that the core reads of a domain whose operators it knows; 0 for any other domain.
 int64_t MaxOpset(std::string_view domain);
 
+class CustomOperator;
+
 struct OperatorSchema {
   // Types that an input or output may have. Parameters with the same `variable` have the same type.
   struct Parameter {
@@ -88,6 +90,9 @@ std::string NearestOperator(std::string_view domain, std::string_view op_type);
 
 // Arity and attributes. Throws INVALID_GRAPH naming the node, NOT_IMPLEMENTED for an operator removed from the opset.
 void CheckNode(const Node& node, const OperatorSchema& schema);
+void CheckNode(const Node& node, const CustomOperator& schema);
+// Whether a node has as many inputs and outputs as its operator takes.
+bool HasRightArity(const Node& node, const CustomOperator& schema);
 // Types of the inputs, as far as they are known. Throws INVALID_GRAPH naming the node.
 void CheckInputTypes(const Node& node, const OperatorSchema& schema);
 

@@ -2,6 +2,7 @@
 #include <onnx/defs/schema.h>
 
 #include "core/base/error.h"
+#include "core/onnx/operator_schemas.h"
 #include "core/onnx/schema.h"
 
 namespace epiphyte::core {
@@ -46,6 +47,19 @@ void CheckAttributes(const Node& node, const OperatorSchema& schema) {
   }
 }
 
+void CheckAttributes(const Node& node, const CustomOperator& schema) {
+  for (const CustomOperator::AttributeRule& rule : schema.attributes) {
+    const Attribute* attribute = node.FindAttribute(rule.name);
+    if (attribute == nullptr && rule.required) {
+      Fail(StatusCode::kInvalidGraph, "{} lacks the attribute '{}' that {}.{}-{} requires", NodeLabel(node), rule.name,
+           schema.domain, schema.op_type, schema.since_version);
+    }
+    if (attribute == nullptr || attribute->type() == rule.type) continue;
+    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, {} expected", NodeLabel(node), rule.name,
+         AttributeTypeName(attribute->type()), AttributeTypeName(rule.type));
+  }
+}
+
 }  // namespace
 
 std::string NodeLabel(const Node& node) {
@@ -65,6 +79,19 @@ void CheckNode(const Node& node, const OperatorSchema& schema) {
   CheckCount(node, "inputs", CountWithoutTrailingNulls(node.inputs()), schema.min_inputs, schema.max_inputs);
   CheckCount(node, "outputs", CountWithoutTrailingNulls(node.outputs()), schema.min_outputs, schema.max_outputs);
   if (schema.libonnx != nullptr) CheckAttributes(node, schema);
+}
+
+void CheckNode(const Node& node, const CustomOperator& schema) {
+  CheckCount(node, "inputs", CountWithoutTrailingNulls(node.inputs()), schema.min_inputs, schema.max_inputs);
+  CheckCount(node, "outputs", CountWithoutTrailingNulls(node.outputs()), schema.min_outputs, schema.max_outputs);
+  CheckAttributes(node, schema);
+}
+
+bool HasRightArity(const Node& node, const CustomOperator& schema) {
+  const uint32_t inputs = CountWithoutTrailingNulls(node.inputs());
+  const uint32_t outputs = CountWithoutTrailingNulls(node.outputs());
+  return inputs >= schema.min_inputs && inputs <= schema.max_inputs && outputs >= schema.min_outputs &&
+         outputs <= schema.max_outputs;
 }
 
 void CheckInputTypes(const Node& node, const OperatorSchema& schema) {

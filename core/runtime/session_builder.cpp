@@ -51,7 +51,12 @@ std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Plac
 
 SessionBuilder::SessionBuilder(Environment& environment, const SessionConfig& config, ThreadPool* pool,
                                Profiler* profiler)
-    : environment_(environment), config_(config), pool_(pool), profiler_(profiler), progress_(config.progress) {}
+    : environment_(environment),
+      config_(config),
+      pool_(pool),
+      profiler_(profiler),
+      progress_(config.progress),
+      schemas_(environment.catalog(), config) {}
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
@@ -133,6 +138,7 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   // What a node takes, from its bytes to the first run: measured with a million of the smallest.
   constexpr uint64_t kBytesPerNode = 1700;
   ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakePulse());
+  read.schemas = &schemas_;
   read.max_nodes = config_.max_nodes != 0 ? config_.max_nodes : environment_.memory() / 4 * 3 / kBytesPerNode;
   return read;
 }
@@ -262,7 +268,7 @@ void SessionBuilder::Prepare() {
     TransformPipeline pipeline = TransformPipeline::Default();
     pipeline.Disable(config_.disabled_optimizers, ApplicationTransformNames());
     if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context).empty()) {
-      InferTypes(*model_.graph, context.pulse);
+      InferTypes(*model_.graph, context.pulse, &schemas_);
     }
   }
   RunTransformsOfApplication();
@@ -377,6 +383,8 @@ void SessionBuilder::CheckEverythingPlaced() const {
   std::string reasons;
   for (const Decline& decline : first->declines)
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", decline.provider, decline.reason);
+  const std::string unknown = schemas_.WhyUnknown(first->domain, first->op_type, model_.graph->Opset(first->domain));
+  if (!unknown.empty()) reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", unknown);
   std::string more = homeless == 1 ? "" : fmt::format(" (and {} more nodes)", homeless - 1);
   FailHinting(Hint::kShowPlacement, StatusCode::kNotImplemented, "no provider runs operator {}{}{} of node '{}'{}: {}",
               first->domain, first->domain.empty() ? "" : ".", first->op_type, first->name, more,

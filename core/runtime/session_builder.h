@@ -28,6 +28,7 @@
 #include "core/runtime/session_config.h"
 #include "core/runtime/session_parts.h"
 #include "core/runtime/session_progress.h"
+#include "core/runtime/session_schemas.h"
 #include "core/runtime/source_files.h"
 #include "core/transform/node_history.h"
 
@@ -115,6 +116,7 @@ class SessionBuilder {
   std::filesystem::path model_path_;                  // empty: from memory
   std::optional<std::span<const std::byte>> memory_;  // a model's bytes; empty: from a file
   ProgressReporter progress_;
+  SessionSchemas schemas_;
   SourceFiles source_;
   UsedFiles payload_files_;
   Model model_;

@@ -44,9 +44,9 @@ void SessionBuilder::InlineUnclaimedFunctions() {
           }
           return claimed.contains(&node);
         },
-        [&](const Node& node) { history_.Removed(node, Fate::kInlined); });
+        &schemas_, [&](const Node& node) { history_.Removed(node, Fate::kInlined); });
     if (!inlined) return;
-    InferTypes(*model_.graph, progress_.MakePulse());
+    InferTypes(*model_.graph, progress_.MakePulse(), &schemas_);
   }
 }
 
@@ -65,11 +65,14 @@ bool SessionBuilder::InlineLostFunctions() {
   constexpr size_t kRoundsByCall = 4;
   const bool by_call = lost_rounds_ < kRoundsByCall;
   bool found = false;
-  InlineFunctions(model_, [&](const Node& node) {
-    if (node.provider != kUnplaced) return true;
-    found |= lost_functions_.emplace(node.domain(), node.op_type(), by_call ? FirstOutput(node) : "").second;
-    return true;
-  });
+  InlineFunctions(
+      model_,
+      [&](const Node& node) {
+        if (node.provider != kUnplaced) return true;
+        found |= lost_functions_.emplace(node.domain(), node.op_type(), by_call ? FirstOutput(node) : "").second;
+        return true;
+      },
+      &schemas_);
   if (!found) return false;
   ++lost_rounds_;
   StartOver();

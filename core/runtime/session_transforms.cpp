@@ -32,7 +32,7 @@ void SessionBuilder::RunTransformsOfApplication() {
     if (std::find(disabled.begin(), disabled.end(), transform->name()) == disabled.end()) wanted.push_back(transform);
   }
   Profiler::Span span(profiler_, "session", "transforms of the application");
-  RunApplicationTransforms(model_, wanted, progress_.MakePulse(), &history_);
+  RunApplicationTransforms(model_, wanted, progress_.MakePulse(), &history_, &schemas_);
 }
 
 }  // namespace epiphyte::core

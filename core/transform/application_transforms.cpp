@@ -104,15 +104,15 @@ void Naming(std::string_view label, Body&& body) {
   }
 }
 
-void Check(Model& model, const Interface& before, const ChangedNodes& changed, const Pulse& pulse,
-           NodeHistory* history) {
+void Check(Model& model, const Interface& before, const ChangedNodes& changed, const Pulse& pulse, NodeHistory* history,
+           const OperatorSchemas* schemas) {
   Graph& graph = *model.graph;
   CheckSources(graph);
   RemoveDeadNodes(graph, pulse, history);
   CheckInterface(graph, before);
-  CheckOperators(model, pulse);
+  CheckOperators(model, pulse, schemas);
   const ForgottenTypes forgotten(graph, changed);
-  InferTypes(graph, pulse);
+  InferTypes(graph, pulse, schemas);
   forgotten.Recall();
 }
 
@@ -120,7 +120,8 @@ void Check(Model& model, const Interface& before, const ChangedNodes& changed, c
 
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
-                                                  const Pulse& pulse, NodeHistory* history) {
+                                                  const Pulse& pulse, NodeHistory* history,
+                                                  const OperatorSchemas* schemas) {
   std::vector<std::string> names;
   for (const std::shared_ptr<ApplicationTransform>& transform : transforms) {
     Beat(pulse, names.size(), 0, transform->name());
@@ -130,7 +131,7 @@ std::vector<std::string> RunApplicationTransforms(Model& model,
     Naming(transform->label(), [&] { any = ApplyEverywhere(*transform, *model.graph, pulse, history, &changed); });
     if (!any) continue;
     Naming(fmt::format("what {} made of the model can't be used", transform->label()),
-           [&] { Check(model, before, changed, pulse, history); });
+           [&] { Check(model, before, changed, pulse, history, schemas); });
     names.push_back(transform->name());
   }
   return names;

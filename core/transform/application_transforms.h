@@ -17,6 +17,8 @@
 
 namespace epiphyte::core {
 
+class OperatorSchemas;
+
 // What a transform did to one graph.
 struct GraphChanges {
   bool any = false;
@@ -52,10 +54,12 @@ using ApplicationTransforms = std::vector<std::shared_ptr<ApplicationTransform>>
 // Runs them one after the other. After each that changed something, what nobody needs any more is removed, types are
 // inferred anew, and the model is checked: everything that is read is made by somebody and nothing by itself, operators
 // exist and have what they need, types fit, inputs and outputs are what they were. Throws what a transform throws, or
-// what is wrong then, with the transform's name in front. `history`, which may be null, is told of the nodes that go.
-// Returns the names of those that changed something.
+// what is wrong then, with the transform's name in front. `history`, which may be null, is told of the nodes that go;
+// `schemas`, which may be null, describes operators of other domains than ONNX's. Returns the names of those that
+// changed something.
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
-                                                  const Pulse& pulse, NodeHistory* history = nullptr);
+                                                  const Pulse& pulse, NodeHistory* history = nullptr,
+                                                  const OperatorSchemas* schemas = nullptr);
 
 }  // namespace epiphyte::core

@@ -1,0 +1,38 @@
+// SessionSchemas: the operators that the providers of a session bring, in the session's order.
+//
+// The plugins are chosen and asked when the first operator comes up that isn't ONNX's; a model without one opens no
+// library for it. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/abi/plugin_schemas.h"
+#include "core/onnx/operator_schemas.h"
+#include "core/registry/catalog.h"
+#include "core/runtime/session_config.h"
+
+namespace epiphyte::core {
+
+class SessionSchemas : public OperatorSchemas {
+ public:
+  // Both outlive this object.
+  SessionSchemas(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
+
+  // Throws what ChooseProviders throws.
+  const CustomOperator* Find(std::string_view domain, std::string_view op_type, int64_t opset) const override;
+  // For an operator that nobody runs: what the session's plugins know of it, "" when it is ONNX's or described.
+  std::string WhyUnknown(std::string_view domain, std::string_view op_type, int64_t opset) const;
+
+ private:
+  void Load() const;
+
+  Catalog& catalog_;
+  const SessionConfig& config_;
+  mutable bool loaded_ = false;
+  mutable std::vector<std::unique_ptr<PluginSchemas>> plugins_;
+};
+
+}  // namespace epiphyte::core
