@@ -19,7 +19,8 @@
 // without a provider too, as `epiphyte verify` does.
 //
 // A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();`, which live as long as
-// the process; a session's option `device` chooses one or several.
+// the process; a session's option `device` chooses one or several. One that brings operators of its own declares
+// `static std::span<const kit::Operator> Operators();` (schema.hpp).
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,7 @@
 #include "epiphyte/kit/context_origin.hpp"
 #include "epiphyte/kit/error.hpp"
 #include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/schema.hpp"
 #include "epiphyte/kit/share.hpp"
 #include "epiphyte/kit/visibility.hpp"
 
@@ -461,6 +463,30 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
     return Guard(*mine.host, [&] { mine.kernel->Execute(Run(*mine.host, run)); });
   }
 
+  static const OperatorTable& TheOperators() {
+    static const OperatorTable* const table = new OperatorTable(ProviderClass::Operators());
+    return *table;
+  }
+  static EpStatus* EP_CALL GetOperators(EpPlugin* plugin, const EpOperatorInfo** operators, uint32_t capacity,
+                                        uint32_t* count) {
+    return Guard(*From(plugin).host, [&] { TheOperators().Get(operators, capacity, count); });
+  }
+  static EpStatus* EP_CALL InferTypes(EpPlugin* plugin, const EpOperatorInfo* op, const EpNode* node,
+                                      EpInference* inference) {
+    const EpHostInfo& host = *From(plugin).host;
+    return Guard(host, [&] {
+      const auto* api = static_cast<const EpInferenceApi*>(host.GetExtension(&host, EP_SCHEMA_EXTENSION));
+      TheOperators().Infer(host, api, op, node, inference);
+    });
+  }
+  static const void* EP_CALL GetExtension(EpPlugin*, const char* id) {
+    if constexpr (requires { ProviderClass::Operators(); }) {
+      static constexpr EpSchemaApi kSchemaApi = {sizeof(EpSchemaApi), 0, GetOperators, InferTypes};
+      if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kSchemaApi;
+    }
+    return nullptr;
+  }
+
   static inline const EpProviderApi provider_api = {sizeof(EpProviderApi),
                                                     0,
                                                     CreateProvider,
@@ -506,6 +532,6 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
           return T::CheckContext(plugin, header, plugin_source, verdict, reason, reason_capacity);                    \
         } : static_cast<decltype(EpPluginDescriptor::CheckContext)>(nullptr),                                         \
         &T::provider_api,                                                                                             \
-        nullptr};                                                                                                     \
+        T::GetExtension};                                                                                             \
     return &kDescriptor;                                                                                              \
   }
