@@ -22,6 +22,8 @@
 #include "core/graph/value.h"
 #include "core/onnx/node_inference.h"
 #include "epiphyte/ep_host.h"
+#include "epiphyte/ep_onnx.h"
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run_limits.h"
 #include "epiphyte/ep_schema.h"
 #include "epiphyte/ep_share.h"
@@ -101,6 +103,7 @@ struct EpRun {
   uint64_t taken = 0;                         // of the state's memory, by the kernel itself
   epiphyte::core::RunValues values{inputs};
   std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;
+  EpProfile* profile = nullptr;  // null: the session isn't profiled
 };
 
 // One InferTypes. Lives on the stack of the operator's Infer.
@@ -148,6 +151,11 @@ extern const EpRunApi kRunApi;
 extern const EpShareApi kShareApi;
 extern const EpRunLimitsApi kRunLimitsApi;
 extern const EpInferenceApi kInferenceApi;
+extern const EpOnnxApi kOnnxApi;
+extern const EpProfileApi kProfileApi;
+
+// Null for a task that is none any more, and where the session isn't profiled. [any thread]
+EpProfile* ProfileOfTask(const EpTask* task) noexcept;
 
 // Runs `body`, which may throw, and gives what it threw as a status.
 template <typename Body>

@@ -79,6 +79,8 @@ const void* EP_CALL GetExtension(const EpHostInfo* host, const char* id) {
   if (std::strcmp(id, EP_SHARE_EXTENSION) == 0) return &kShareApi;
   if (std::strcmp(id, EP_RUN_LIMITS_EXTENSION) == 0) return &kRunLimitsApi;
   if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kInferenceApi;
+  if (std::strcmp(id, EP_ONNX_EXTENSION) == 0) return &kOnnxApi;
+  if (std::strcmp(id, EP_PROFILE_EXTENSION) == 0) return &kProfileApi;
   return nullptr;
 }
 

@@ -14,6 +14,7 @@ Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::str
   execute_ = api.Execute;
   has_states_ = api.CreateState != nullptr;
   thread_pool_ = provider_->thread_pool_;
+  profile_ = provider_->profile();
   for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
   if (api.DescribeKernel == nullptr) return;
   EpKernelInfo info{};
@@ -85,6 +86,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
   EpKernelState* state = has_states_ ? TakeState() : nullptr;
   // Not how many there are: asking that starts them, and this kernel may need none.
   EpRun run{inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run};
+  run.profile = profile_;
   EpStatus* status = nullptr;
   try {
     status = execute_(kernel_, state, &run);

@@ -5,6 +5,7 @@
 
 #include "core/abi/handles.h"
 #include "core/abi/plugin_calls.h"
+#include "core/abi/retained_constants.h"
 
 namespace epiphyte::core {
 namespace {
@@ -37,6 +38,7 @@ std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const Pro
 
 Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
     : plugin_(plugin), thread_pool_(config.thread_pool), progress_(config.progress) {
+  if (config.spans != nullptr) profile_ = std::make_unique<Profile>(*config.spans, plugin.name);
   CheckDevices(plugin, config.devices);
   const std::vector<EpKeyValue> options = KeyValues(config.options);
   EpProviderConfig abi_config = {};
@@ -62,6 +64,7 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
 
 Provider::~Provider() {
   CallRelease(name(), "DestroyProvider", [&] { plugin_.descriptor->provider->DestroyProvider(provider_); });
+  RetainedConstants::All().ReleaseAll(this);
 }
 
 bool Provider::SupportsContexts() const {
@@ -152,7 +155,9 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
   const size_t first = partition_names_.size() - partitions.size();
   std::vector<EpKernel*> made(partitions.size(), nullptr);
   std::exception_ptr failure;
-  Task task(progress_, partitions.size());
+  ShownConstants constants;
+  for (const Partition* partition : partitions) constants.Add(*partition->graph);
+  Task task(progress_, {partitions.size(), &constants, this, profile()});
   try {
     CallPlugin(name(), "Compile", [&] {
       return plugin_.descriptor->provider->Compile(provider_, pointers.data(), pointers.size(), task.handle(),
@@ -184,7 +189,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
   sink.sources = plugin_.sources;
   sink.new_writer = new_writer;
   {
-    const Task task(progress_);
+    const Task task(progress_, {0, nullptr, nullptr, profile()});
     CallPlugin(name(), "GetEpContextNodes", [&] {
       return plugin_.descriptor->provider->GetEpContextNodes(provider_, sink.open.handle(), task.handle());
     });
@@ -262,7 +267,9 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   std::vector<EpKernel*> made(nodes.size(), nullptr);
   std::exception_ptr failure;
   try {
-    const Task task(progress_);
+    ShownConstants constants;
+    for (const ContextNodeToLoad& node : nodes) constants.Add(*node.node);
+    const Task task(progress_, {0, &constants, this, profile()});
     CallPlugin(name(), "LoadContext", [&] {
       return plugin_.descriptor->provider->LoadContext(provider_, info_pointers.data(), info_pointers.size(),
                                                        blob_pointers.data(), blob_pointers.size(), task.handle(),

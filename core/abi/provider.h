@@ -17,6 +17,7 @@
 
 #include "core/abi/kernel_handle.h"
 #include "core/abi/output_check.h"
+#include "core/abi/profile.h"
 #include "core/abi/share_workspaces.h"
 #include "core/abi/task.h"
 #include "core/base/thread_pool.h"
@@ -60,6 +61,7 @@ class Kernel {
   bool has_states_ = false;
   std::mutex* exclusive_ = nullptr;  // the provider's, when one Execute of it may run at a time
   const ThreadPool* thread_pool_ = nullptr;
+  EpProfile* profile_ = nullptr;
   std::mutex states_mutex_;
   std::vector<EpKernelState*> free_states_;  // has room for all
   size_t states_made_ = 0;
@@ -94,11 +96,12 @@ struct ContextNodeToLoad : ContextAttributes {
 
 struct ProviderConfig {
   std::map<std::string, std::string> options;
-  ThreadPool* thread_pool = nullptr;  // outlives the provider
+  ThreadPool* thread_pool = nullptr;    // outlives the provider
   std::vector<uint32_t> devices = {0};  // of the plugin's, each once; the first is the main one
   bool context_enabled = false;
   ProgressFunction progress;  // may be empty
   ShareMembership share;
+  SpanSink* spans = nullptr;  // where the plugin's spans go, outlives the provider; null: nothing is profiled
 };
 
 // What came of the partitions that were given to Compile, one entry for each in both.
@@ -135,6 +138,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
  private:
   friend class Kernel;
   Provider(const LoadedPlugin& plugin, const ProviderConfig& config);
+  EpProfile* profile() const { return profile_ ? profile_->handle() : nullptr; }
   // `task`: of Compile, which may decline; null otherwise.
   std::vector<std::unique_ptr<Kernel>> AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
                                                     const std::vector<std::string>& names,
@@ -147,6 +151,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;
   ProgressFunction progress_;
+  std::unique_ptr<Profile> profile_;          // null: nothing is profiled
   std::vector<std::string> partition_names_;  // by EpPartitionInfo::index
   std::vector<bool> declined_;                // by the same
   std::mutex exclusive_;

@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 
+#include "core/abi/retained_constants.h"
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_task.h"
 
 namespace epiphyte::core {
@@ -22,8 +24,16 @@ using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const
 
 class Task {
  public:
-  // `report` may be empty, and outlives the task. `partitions`: how many may be declined.
-  explicit Task(const ProgressFunction& report, size_t partitions = 0);
+  // What a task is about, besides reports.
+  struct Subject {
+    size_t partitions = 0;                // how many may be declined
+    ShownConstants* constants = nullptr;  // that may be retained, in the name of `owner`; null: none. Outlives the task
+    const void* owner = nullptr;
+    EpProfile* profile = nullptr;  // null: the session isn't profiled
+  };
+  // `report` may be empty, and outlives the task.
+  Task(const ProgressFunction& report, const Subject& subject);
+  explicit Task(const ProgressFunction& report, size_t partitions = 0) : Task(report, Subject{partitions}) {}
   ~Task() { End(); }
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;

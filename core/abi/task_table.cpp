@@ -9,11 +9,15 @@
 
 #include "core/abi/handles.h"
 #include "core/abi/task.h"
+#include "core/base/log.h"
 
 namespace epiphyte::core {
 
 struct Task::State {
   const ProgressFunction* report;
+  ShownConstants* constants;
+  const void* owner;
+  EpProfile* profile;
   uintptr_t number = 0;
   // The end of the task waits for the calls that are in it.
   std::mutex calls_mutex;
@@ -103,9 +107,12 @@ class OpenTask {
 
 }  // namespace
 
-Task::Task(const ProgressFunction& report, size_t partitions) : state_(std::make_shared<State>()) {
+Task::Task(const ProgressFunction& report, const Subject& subject) : state_(std::make_shared<State>()) {
   state_->report = &report;
-  state_->declined.resize(partitions);
+  state_->constants = subject.constants;
+  state_->owner = subject.owner;
+  state_->profile = subject.profile;
+  state_->declined.resize(subject.partitions);
   TheTasks().Add(state_);
 }
 
@@ -176,9 +183,42 @@ EpStatus* EP_CALL DeclinePartition(EpTask* handle, uint64_t index, const char* r
   });
 }
 
+EpStatus* EP_CALL RetainConstant(EpTask* handle, const EpValueDef* value, EpConstant** constant) {
+  return Guard([&] {
+    const OpenTask task(handle);
+    if (!task) FailEnded();
+    if (constant == nullptr) Fail(StatusCode::kInvalidArgument, "RetainConstant: the place for the reference is null");
+    if (task->constants == nullptr) {
+      Fail(StatusCode::kInvalidArgument, "RetainConstant: only Compile and LoadContext have constants to retain");
+    }
+    ConstantPtr found = task->constants->Find(value);
+    if (!found) {
+      Fail(StatusCode::kInvalidArgument,
+           "RetainConstant: the value is no constant of this task's graphs; take one with the flag CONSTANT");
+    }
+    *constant = RetainedConstants::All().Add(task->owner, std::move(found));
+  });
+}
+
+void EP_CALL ReleaseConstant(EpConstant* constant) {
+  if (constant == nullptr || RetainedConstants::All().Release(constant)) return;
+  LogMessage(LogLevel::kError, "abi",
+             "a constant was released that the host doesn't know, or that was released before; it was ignored");
+}
+
 }  // namespace
 
-const EpTaskApi kTaskApi = {sizeof(EpTaskApi), 0,       ReportProgress, IsCancelled, SetCancelListener,
-                            DeclinePartition,  nullptr, nullptr};
+EpProfile* ProfileOfTask(const EpTask* handle) noexcept {
+  try {
+    const OpenTask task(handle);
+    return task ? task->profile : nullptr;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+const EpTaskApi kTaskApi = {
+    sizeof(EpTaskApi), 0, ReportProgress, IsCancelled, SetCancelListener, DeclinePartition, RetainConstant,
+    ReleaseConstant};
 
 }  // namespace epiphyte::core

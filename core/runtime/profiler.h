@@ -4,19 +4,22 @@
 //   { Profiler::Span span(&profiler, "session", "partition"); … }
 //   std::string json = profiler.ToJson();   // events of a run with a tag have it in "args"
 //
-// Thread-safe. A null profiler makes a Span free.
+// Thread-safe. A null profiler makes a Span free. Plugins add spans of their own, in rows of their own.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/abi/span_sink.h"
+
 namespace epiphyte::core {
 
-class Profiler {
+class Profiler : public SpanSink {
  public:
   Profiler();
 
@@ -36,6 +39,10 @@ class Profiler {
     std::chrono::steady_clock::time_point start_;
   };
 
+  int64_t origin_ns() const override;
+  void AddSpan(const std::string& category, const std::string& name, const std::string& track, int64_t start_ns,
+               int64_t end_ns) override;
+
   std::string ToJson() const;
 
  private:
@@ -43,13 +50,14 @@ class Profiler {
     std::string category;
     std::string name;
     std::string tag;
-    int64_t start_us;
-    int64_t duration_us;
+    int64_t start_ns;  // since the trace began
+    int64_t duration_ns;
     uint64_t thread;
   };
   std::chrono::steady_clock::time_point origin_;
   mutable std::mutex mutex_;
   std::vector<Event> events_;
+  std::map<std::string, uint64_t> tracks_;  // rows of plugins, beside those of threads
 };
 
 }  // namespace epiphyte::core

@@ -183,7 +183,7 @@ const Device* ProviderSlot::AbsentDevice() const {
 
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
-                                        const ProgressFunction& progress) {
+                                        const ProgressFunction& progress, SpanSink* spans) {
   std::vector<ProviderSlot> slots;
   for (ChosenProvider& chosen : ChooseProviders(catalog, config)) {
     ProviderConfig config;
@@ -192,6 +192,7 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& c
     config.devices = chosen.devices;
     config.context_enabled = context_enabled;
     config.progress = progress;
+    config.spans = spans;
     config.share = share;
     ProviderSlot slot;
     slot.plugin = chosen.plugin;

@@ -56,9 +56,9 @@ struct ProviderSlot {
 };
 
 // Those that ChooseProviders names, made. `progress` takes the place of the options' own; it may be empty. Throws what
-// ChooseProviders throws, and a named provider's own error.
+// ChooseProviders throws, and a named provider's own error. `spans`: see ProviderConfig.
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
-                                        const ProgressFunction& progress);
+                                        const ProgressFunction& progress, SpanSink* spans = nullptr);
 
 }  // namespace epiphyte::core

@@ -246,7 +246,7 @@ void SessionBuilder::Prepare() {
     share = {loading_group_->workspaces(), false, false};
   }
   providers_ = MakeProviders(environment_.catalog(), config_, pool_, generator_ != nullptr, share,
-                             source_.ReleasePagesOn(progress_.MakePluginProgress()));
+                             source_.ReleasePagesOn(progress_.MakePluginProgress()), profiler_);
   std::erase_if(providers_, [&](const ProviderSlot& slot) { return left_out_.contains(slot.plugin->name); });
   context_nodes_.resize(providers_.size());
   progress_.Enter(SessionPhase::kTransform, "functions");
@@ -422,6 +422,7 @@ void SessionBuilder::CompileOnce() {
         profiler_);
   }
   if (generator_ != nullptr) WriteContextModel();
+  source_.ReleasePages();
 }
 
 void SessionBuilder::LoadContexts() {

@@ -11,6 +11,12 @@ namespace {
 // Below this the memory isn't worth the system calls.
 constexpr uint64_t kLargeFile = uint64_t{32} << 20;
 
+void ReleaseAll(const std::vector<std::weak_ptr<const MappedFile>>& files) {
+  for (const auto& weak : files) {
+    if (const std::shared_ptr<const MappedFile> file = weak.lock()) file->ReleasePages();
+  }
+}
+
 }  // namespace
 
 ReadOptions SourceFiles::MakeReadOptions(const SessionConfig& config, const std::filesystem::path& path,
@@ -27,7 +33,7 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionConfig& config, const std:
   read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
   read.on_model_mapped = [found = found_](std::shared_ptr<const MappedFile> file) {
     found->used.Add(*file);
-    if (file->size() >= kLargeFile) found->large.push_back(std::move(file));
+    if (file->size() >= kLargeFile) found->large.push_back(file);
   };
   read.accept_external = [found = found_, check = std::move(read.accept_external)](const std::string& name,
                                                                                    const ExternalFile& file) {
@@ -42,9 +48,11 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionConfig& config, const std:
 ProgressFunction SourceFiles::ReleasePagesOn(ProgressFunction progress) const {
   if (found_->large.empty()) return progress;
   return [found = found_, report = std::move(progress)](uint64_t done, uint64_t total, const std::string& text) {
-    for (const auto& file : found->large) file->ReleasePages();
+    ReleaseAll(found->large);
     return report && report(done, total, text);
   };
 }
+
+void SourceFiles::ReleasePages() const { ReleaseAll(found_->large); }
 
 }  // namespace epiphyte::core

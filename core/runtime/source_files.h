@@ -31,6 +31,9 @@ class SourceFiles {
   // to the system (they are in the file), so that the source and what was compiled of it are not in memory together.
   ProgressFunction ReleasePagesOn(ProgressFunction progress) const;
 
+  // The same once everything is compiled, for what providers retained beside what they did not.
+  void ReleasePages() const;
+
   // Files of external data met so far, as named in the model; functions read later may add some.
   const std::vector<std::string>& external_files() const { return found_->external_files; }
   // The mapped files among them, the model's own included.
@@ -41,7 +44,8 @@ class SourceFiles {
  private:
   struct Found {
     std::vector<std::string> external_files;
-    std::vector<std::shared_ptr<const MappedFile>> large;
+    // Providers keep this for as long as they live; what nobody else reads any more must not stay mapped for it.
+    std::vector<std::weak_ptr<const MappedFile>> large;
     UsedFiles used;
     bool seal_checked = false;
   };

@@ -143,13 +143,24 @@ PlanConfig Provider::MakePlanConfig(EpTask* task, const std::string& name) const
   return config;
 }
 
+// A workspace outlives its providers, and references of a provider end with it: weights that a group shares are copied.
+std::function<std::shared_ptr<void>(const EpValueDef*)> Provider::Retainer(EpTask* task) const {
+  if (share_.workspace != nullptr) return {};
+  return [host = plugin_.host, task](const EpValueDef* value) {
+    EpConstant* constant = nullptr;
+    ThrowIfFailed(host, host->task->RetainConstant(task, value, &constant), "a constant can't be retained");
+    return std::shared_ptr<void>(constant, [host](EpConstant* reference) { host->task->ReleaseConstant(reference); });
+  };
+}
+
 void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpTask* task, EpKernel** kernels) {
   const OneDnnThreads scope(threads_);
   for (size_t i = 0; i < partitions.size(); ++i) {
     PlanDef def = ImportGraph(plugin_.host, partitions[i]->graph, partitions[i]->name);
     for (const std::string& told : RunInFloat(def, plugin_.registry)) LogWarning(plugin_.host, told);
     Fuse(def);
-    const PlanConfig config = MakePlanConfig(task, partitions[i]->name);
+    PlanConfig config = MakePlanConfig(task, partitions[i]->name);
+    config.retain = Retainer(task);
     std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);
     if (context_enabled_) {
       compiled_.resize(std::max<size_t>(compiled_.size(), partitions[i]->index + size_t{1}));

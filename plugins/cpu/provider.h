@@ -35,6 +35,8 @@ class Provider {
 
  private:
   PlanConfig MakePlanConfig(EpTask* task, const std::string& name) const;
+  // See PlanConfig::retain; empty where the weights may outlive this provider.
+  std::function<std::shared_ptr<void>(const EpValueDef*)> Retainer(EpTask* task) const;
   std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
   EpContextWriter* WritePayload(EpContextSink* sink, const ContextKey& key) const;
   std::shared_ptr<const LoadedContext> Parse(const EpContextBlob& blob) const;

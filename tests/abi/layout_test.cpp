@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run_limits.h"
+#include "epiphyte/ep_schema.h"
 #include "epiphyte/ep_share.h"
 
 namespace {

@@ -6,8 +6,11 @@ root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat > "$work/unit.c" <<'END'
+#include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run_limits.h"
+#include "epiphyte/ep_schema.h"
 #include "epiphyte/ep_share.h"
 #define EP_STRUCT(type)
 #define EP_FIELD(type, field)

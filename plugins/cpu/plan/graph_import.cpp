@@ -82,6 +82,7 @@ class Importer {
       ConstantDef constant;
       constant.value = index;
       constant.tensor = ViewTensor(*info.constant);
+      constant.handle = def;
       constant.borrowed = true;
       plan_.constant_of_value[index] = static_cast<int32_t>(plan_.constants.size());
       plan_.constants.push_back(std::move(constant));

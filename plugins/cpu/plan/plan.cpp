@@ -152,6 +152,7 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   plan->bfloat16_ = config.bfloat16;
   plan->packed_is_current_ = config.packed_is_current;
   plan->weights_ = config.weights;
+  plan->retain_ = config.retain ? &config.retain : nullptr;
   plan->registry_ = config.registry;
   plan->packed_ = std::move(packed);
   const std::vector<KernelRegistry::Choice> choices =
@@ -160,6 +161,7 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   plan->BuildKernels(config, choices);
   plan->KeepConstants();
   plan->weights_ = nullptr;
+  plan->retain_ = nullptr;
   return plan;
 }
 
@@ -257,6 +259,18 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
   }
 }
 
+namespace {
+
+// A reference keeps the model's file mapped, which small constants aren't worth; and kernels read weights in whole
+// cache lines, so those that a file has at odd addresses are better copied.
+bool IsWorthRetaining(const void* data, uint64_t bytes) {
+  constexpr uint64_t kWorthIt = uint64_t{64} << 10;
+  constexpr uintptr_t kCacheLine = 64;
+  return bytes >= kWorthIt && reinterpret_cast<uintptr_t>(data) % kCacheLine == 0;
+}
+
+}  // namespace
+
 const Tensor& Plan::OwnConstant(ConstantDef& constant) {
   if (constant.dropped)
     throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("the context holds no data for constant '{}'; compile the model "
@@ -264,17 +278,23 @@ const Tensor& Plan::OwnConstant(ConstantDef& constant) {
                                                        def_.values[constant.value].name));
   if (constant.borrowed && constant.tensor.data != nullptr) {
     const uint64_t bytes = constant.tensor.Bytes();
-    std::shared_ptr<void> memory = AllocateShared(bytes);
-    std::memcpy(memory.get(), constant.tensor.data, bytes);
-    if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
-    constant.tensor.data = memory.get();
-    constant.owner = std::move(memory);
+    if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
+      constant.owner = (*retain_)(constant.handle);
+    } else {
+      std::shared_ptr<void> memory = AllocateShared(bytes);
+      std::memcpy(memory.get(), constant.tensor.data, bytes);
+      if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
+      constant.tensor.data = memory.get();
+      constant.owner = std::move(memory);
+    }
   }
   constant.borrowed = false;
+  constant.handle = nullptr;
   return constant.tensor;
 }
 
-// The host's constants go away when Compile returns: what some kernel still reads is copied, the rest forgotten.
+// The host's constants go away when Compile returns: what some kernel still reads is retained or copied, the rest
+// forgotten.
 void Plan::KeepConstants() {
   for (size_t i = 0; i < def_.constants.size(); ++i) {
     ConstantDef& constant = def_.constants[i];
@@ -283,6 +303,7 @@ void Plan::KeepConstants() {
     } else if (constant.borrowed || drops_[i] > 0) {
       constant.dropped = true;
       constant.borrowed = false;
+      constant.handle = nullptr;
       constant.tensor.data = nullptr;
       constant.tensor.strings.reset();
       constant.owner.reset();

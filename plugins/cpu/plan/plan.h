@@ -27,6 +27,8 @@ struct PlanConfig {
   bool packed_is_current = false;  // see KernelInit::PackedIsCurrent
   WeightPool* weights = nullptr;   // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
+  // A reference that keeps a borrowed constant's data where it is; empty: constants are copied.
+  std::function<std::shared_ptr<void>(const EpValueDef* constant)> retain;
 };
 
 class Plan {
@@ -88,7 +90,8 @@ class Plan {
   bool bfloat16_ = false;
   bool packed_is_current_ = false;
   uint64_t packed_unreported_ = 0;  // bytes packed since progress was reported last
-  WeightPool* weights_ = nullptr;   // while building
+  WeightPool* weights_ = nullptr;   // while building, as is retain_
+  const std::function<std::shared_ptr<void>(const EpValueDef*)>* retain_ = nullptr;
   bool repacked_ = false;
   std::vector<PackedData> packed_;
   std::vector<uint32_t> drops_;  // per constant

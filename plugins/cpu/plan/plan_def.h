@@ -12,13 +12,16 @@
 
 namespace epiphyte::cpu {
 
-// A constant and where its bytes are: with the host (until Compile returns), in `owner`, or in a mapped context.
+// A constant and where its bytes are: with the host (until Compile returns), in `owner`, which may be a reference to
+// the host's, or in a mapped context.
 struct ConstantDef {
   int32_t value = -1;
   Tensor tensor;
   std::shared_ptr<void> owner;
-  bool borrowed = false;  // tensor.data is the host's or `owner`'s, until the plan is built: copy it to keep it
-  bool dropped = false;   // a context was saved without the bytes
+  const EpValueDef* handle = nullptr;  // the host's, while its data is borrowed from there
+  // tensor.data is the host's or `owner`'s, until the plan is built: retain or copy it to keep it
+  bool borrowed = false;
+  bool dropped = false;  // a context was saved without the bytes
 };
 
 // Packed data of one node; see KernelInit::Packed.

@@ -121,11 +121,12 @@ class NodeView {
 
 class GraphView {
  public:
-  GraphView(const EpHostInfo& host, const EpGraph* handle) : host_(&host) {
+  GraphView(const EpHostInfo& host, const EpGraph* handle) : host_(&host), handle_(handle) {
     info_.struct_size = sizeof(info_);
     ThrowIfFailed(host, host.graph->GetGraphInfo(handle, &info_));
   }
 
+  const EpGraph* handle() const { return handle_; }
   std::string_view name() const { return info_.name; }
   size_t node_count() const { return static_cast<size_t>(info_.node_count); }
   NodeView node(size_t i) const { return NodeView(*host_, info_.nodes[i]); }
@@ -145,6 +146,7 @@ class GraphView {
   }
 
   const EpHostInfo* host_;
+  const EpGraph* handle_;
   EpGraphInfo info_ = {};
 };
 

@@ -1,0 +1,240 @@
+// RetainConstant: what a plugin retains stays where it is until it lets go, and what nobody retains is gone once the
+// session is made. Seen by the mappings of the file that the weights are in.
+#include "core/abi/retained_constants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "core/abi/host_tables.h"
+#include "core/onnx/model_writer.h"
+#include "epiphyte/kit/constant.hpp"
+#include "tests/abi/witness_plugin.h"
+#include "tests/framework/mappings.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+
+namespace epiphyte::test {
+namespace {
+
+using core::Constant;
+using core::DataType;
+using core::Dim;
+using core::Graph;
+using core::RetainedConstants;
+using core::Session;
+using core::Shape;
+using core::Type;
+using core::ValueDef;
+using core::ValuePtr;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const EpTaskApi& TaskApi() { return *core::HostInfo()->task; }
+
+std::string TextOf(EpStatus* status) {
+  if (status == nullptr) return "OK";
+  const EpStatusApi& api = *core::HostInfo()->status;
+  std::string text = std::to_string(api.GetCode(status)) + ": " + api.GetMessage(status);
+  api.Release(status);
+  return text;
+}
+
+class RetainedConstantsTest : public testing::Test {
+ protected:
+  RetainedConstantsTest() : witness_(Witness::Reset()), environment_(BuildTreeEnvironment()) {
+    witness_.claims = {"Add"};
+    witness_.on_execute = [this](EpRun* run) { return AddKept(run); };
+    environment_->catalog().Register(Witness::Query, 1000);
+  }
+  ~RetainedConstantsTest() override {
+    EXPECT_EQ(RetainedConstants::All().size(), 0u);
+    EXPECT_EQ(core::LiveStatusCount(), 0u);
+  }
+
+  // model.onnx: y = op(x, w) of `rows` times 16 floats, w in weights.bin, all 0.5.
+  std::filesystem::path WriteModelFor(const std::string& op, int64_t rows) {
+    core::Model model;
+    model.ir_version = 8;
+    model.graph = std::make_unique<Graph>("g");
+    Graph& graph = *model.graph;
+    graph.SetOpset("", 17);
+    const std::vector<float> half(static_cast<size_t>(rows) * 16, 0.5F);
+    ValueDef* w = graph.AddConstant("w", Constant::Copy(DataType::kFloat, {rows, 16}, half.data(), half.size() * 4));
+    ValueDef* y = graph.AddValue("y");
+    if (op == "Gather") {
+      graph.AddNode(op, "", 13, {w, graph.AddInput("x", Type::Tensor(DataType::kInt64, Shape{Dim(1)}))}, {y});
+    } else if (op == "MatMul") {
+      graph.AddNode(op, "", 13, {graph.AddInput("x", Type::Tensor(DataType::kFloat, Shape{Dim(1), Dim(rows)})), w},
+                    {y});
+    } else {
+      graph.AddNode(op, "", 14, {graph.AddInput("x", Type::Tensor(DataType::kFloat, Shape{Dim(1), Dim(16)})), w}, {y});
+    }
+    graph.SetOutputs({y});
+    graph.Finalize();
+    std::string weights;
+    core::WriteOptions options;
+    options.external_file_name = "weights.bin";
+    options.external_sink = [&](const void* data, uint64_t size) {
+      weights.append(static_cast<const char*>(data), size);
+    };
+    std::string bytes;
+    core::WriteModel(model, options,
+                     [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+    weights_ = dir_.Write("weights.bin", weights);
+    return dir_.Write("model.onnx", bytes);
+  }
+  size_t Mappings() const { return MappingsOf(weights_); }
+
+  // The constant of an Add: its second input.
+  static kit::ValueView ConstantOf(const EpPartitionInfo& partition) {
+    return kit::GraphView(*core::HostInfo(), partition.graph).node(0).input(1);
+  }
+  void RetainInCompile() {
+    witness_.on_compile = [this](EpTask* task, const EpPartitionInfo& partition) {
+      return kit::Guard(*core::HostInfo(),
+                        [&] { kept_ = kit::RetainedConstant(*core::HostInfo(), task, ConstantOf(partition)); });
+    };
+  }
+  EpStatus* AddKept(EpRun* run) const {
+    return kit::Guard(*core::HostInfo(), [&] {
+      EpRunInfo info = {};
+      info.struct_size = sizeof info;
+      kit::ThrowIfFailed(*core::HostInfo(), core::HostInfo()->run->GetInfo(run, &info));
+      const auto* x = static_cast<const float*>(info.inputs[0]->tensor->data);
+      const auto* w = static_cast<const float*>(kept_->data);
+      void* y = nullptr;
+      kit::ThrowIfFailed(*core::HostInfo(),
+                         core::HostInfo()->run->AllocateOutput(run, 0, EP_TYPE_FLOAT, kept_->dims, kept_->rank, &y));
+      for (uint64_t i = 0; i < kept_->element_count; ++i) static_cast<float*>(y)[i] = x[i % 16] + w[i];
+    });
+  }
+
+  Witness& witness_;
+  std::unique_ptr<core::Environment> environment_;
+  TempDir dir_;
+  std::filesystem::path weights_;
+  kit::RetainedConstant kept_;
+};
+
+TEST_F(RetainedConstantsTest, StayWhereTheyAreUntilThePluginLetsGo) {
+  const auto model = WriteModelFor("Add", 8);
+  RetainInCompile();
+  witness_.on_destroy = [this] { kept_ = {}; };
+  {
+    Session session(*environment_, model, OptionsFor({"witness"}));
+    EXPECT_EQ(Mappings(), 1u);
+    EXPECT_EQ(RetainedConstants::All().size(), 1u);
+    const auto outputs = session.Run(std::vector<ValuePtr>{Floats({1, 16}, std::vector<float>(16, 1))});
+    EXPECT_THAT(FloatsOf(*outputs[0]), AllOf(testing::SizeIs(128), testing::Each(1.5F)));
+    kept_ = {};
+    EXPECT_EQ(Mappings(), 0u) << "the session lives, but nobody reads the weights any more";
+  }
+}
+
+TEST_F(RetainedConstantsTest, WhatNobodyRetainsIsGoneOnceTheSessionIsMade) {
+  for (const int64_t rows :
+       {int64_t{8}, int64_t{1} << 19}) {  // 512 bytes, and 32 MiB, whose pages are given back early
+    const auto model = WriteModelFor("Add", rows);
+    Session session(*environment_, model, OptionsFor({"witness"}));
+    EXPECT_EQ(Mappings(), 0u) << rows;
+  }
+}
+
+TEST_F(RetainedConstantsTest, WhatAProviderForgetsIsReleasedWithIt) {
+  const auto model = WriteModelFor("Add", 8);
+  witness_.on_compile = [](EpTask* task, const EpPartitionInfo& partition) {
+    EpConstant* forgotten = nullptr;
+    return TaskApi().RetainConstant(task, ConstantOf(partition).handle(), &forgotten);
+  };
+  {
+    Session session(*environment_, model, OptionsFor({"witness"}));
+    EXPECT_EQ(Mappings(), 1u);
+  }
+  EXPECT_EQ(Mappings(), 0u);
+}
+
+TEST_F(RetainedConstantsTest, AreReleasedAlsoWhenTheSessionFails) {
+  const auto model = WriteModelFor("Add", 8);
+  witness_.on_compile = [](EpTask* task, const EpPartitionInfo& partition) {
+    EpConstant* forgotten = nullptr;
+    if (EpStatus* status = TaskApi().RetainConstant(task, ConstantOf(partition).handle(), &forgotten)) return status;
+    return core::HostInfo()->status->Create(EP_STATUS_EP_FAIL, "no");
+  };
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model, OptionsFor({"witness"})); }), HasSubstr("EP_FAIL"));
+  EXPECT_EQ(Mappings(), 0u);
+}
+
+TEST_F(RetainedConstantsTest, EachRetainHasItsOwnRelease) {
+  const auto model = WriteModelFor("Add", 8);
+  EpConstant* first = nullptr;
+  EpConstant* second = nullptr;
+  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) {
+    const EpValueDef* value = ConstantOf(partition).handle();
+    EpStatus* status = TaskApi().RetainConstant(task, value, &first);
+    return status != nullptr ? status : TaskApi().RetainConstant(task, value, &second);
+  };
+  Session session(*environment_, model, OptionsFor({"witness"}));
+  EXPECT_NE(first, second);
+  TaskApi().ReleaseConstant(first);
+  TaskApi().ReleaseConstant(first);  // reported, and nothing else
+  TaskApi().ReleaseConstant(nullptr);
+  EXPECT_EQ(Mappings(), 1u);
+  int foreign = 0;
+  TaskApi().ReleaseConstant(reinterpret_cast<EpConstant*>(&foreign));
+  EXPECT_EQ(Mappings(), 1u);
+  TaskApi().ReleaseConstant(second);
+  EXPECT_EQ(Mappings(), 0u);
+}
+
+TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeRetained) {
+  const auto model = WriteModelFor("Add", 8);
+  EpTask* ended = nullptr;
+  const EpValueDef* constant = nullptr;
+  std::vector<std::string> answers;
+  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
+    ended = task;
+    constant = ConstantOf(partition).handle();
+    const kit::NodeView node = kit::GraphView(*core::HostInfo(), partition.graph).node(0);
+    EpConstant* none = nullptr;
+    int foreign = 0;
+    answers = {TextOf(TaskApi().RetainConstant(task, node.input(0).handle(), &none)),
+               TextOf(TaskApi().RetainConstant(task, node.output(0).handle(), &none)),
+               TextOf(TaskApi().RetainConstant(task, reinterpret_cast<const EpValueDef*>(&foreign), &none)),
+               TextOf(TaskApi().RetainConstant(task, nullptr, &none)),
+               TextOf(TaskApi().RetainConstant(task, constant, nullptr)),
+               TextOf(TaskApi().RetainConstant(nullptr, constant, &none))};
+    EXPECT_EQ(none, nullptr);
+    return nullptr;
+  };
+  Session session(*environment_, model, OptionsFor({"witness"}));
+  EpConstant* none = nullptr;
+  answers.push_back(TextOf(TaskApi().RetainConstant(ended, constant, &none)));
+  ASSERT_EQ(answers.size(), 7u);
+  for (const std::string& answer : answers) EXPECT_THAT(answer, testing::StartsWith("2: "));
+  EXPECT_THAT(answers[0], HasSubstr("no constant"));
+}
+
+TEST_F(RetainedConstantsTest, TheCpuPluginReadsALargeTableWhereItIs) {
+  const auto model = WriteModelFor("Gather", 4096);  // 256 KiB
+  {
+    Session session(*environment_, model, OptionsFor({"cpu"}));
+    EXPECT_EQ(Mappings(), 1u);
+    EXPECT_EQ(RetainedConstants::All().size(), 1u);
+    const auto outputs = session.Run(std::vector<ValuePtr>{Int64s({1}, {4095})});
+    EXPECT_THAT(FloatsOf(*outputs[0]), testing::Each(0.5F));
+  }
+  EXPECT_EQ(Mappings(), 0u);
+}
+
+TEST_F(RetainedConstantsTest, TheCpuPluginKeepsNoFileMappedForWhatItPacksOrCopies) {
+  for (const auto& [op, rows] : {std::pair<std::string, int64_t>("Gather", 8), {"MatMul", 4096}}) {
+    const auto model = WriteModelFor(op, rows);
+    Session session(*environment_, model, OptionsFor({"cpu"}));
+    EXPECT_EQ(Mappings(), 0u) << op;
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::test
