@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/operator_check.h"
+#include "core/onnx/operator_schemas.h"
 #include "core/onnx/schema.h"
 #include "core/transform/forgotten_types.h"
 #include "core/transform/rules/rules.h"
@@ -71,6 +72,16 @@ void RemoveDeadNodes(Graph& graph, const Pulse& pulse, NodeHistory* history) {
   pipeline.Run(graph, TransformLevel::kBasic, context);
 }
 
+// A node of a provider's domain came with the opset of its domain; its version is the schema's, as in a model that is
+// read.
+void SetCustomVersions(Graph& graph, const OperatorSchemas* schemas) {
+  for (const std::unique_ptr<Node>& node : graph.nodes()) {
+    for (Graph* body : node->subgraphs()) SetCustomVersions(*body, schemas);
+    const CustomOperator* schema = FindCustomOperator(schemas, node->domain(), node->op_type(), node->since_version());
+    if (schema != nullptr) node->set_since_version(schema->since_version);
+  }
+}
+
 using ChangedNodes = std::unordered_set<const Node*>;
 
 bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const Pulse& pulse, NodeHistory* history,
@@ -111,7 +122,8 @@ void Check(Model& model, const Interface& before, const ChangedNodes& changed, c
   RemoveDeadNodes(graph, pulse, history);
   CheckInterface(graph, before);
   CheckOperators(model, pulse, schemas);
-  const ForgottenTypes forgotten(graph, changed);
+  SetCustomVersions(graph, schemas);
+  const ForgottenTypes forgotten(graph, changed, schemas);
   InferTypes(graph, pulse, schemas);
   forgotten.Recall();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/onnx/inference.h"
+#include "core/onnx/operator_schemas.h"
 
 namespace epiphyte::core {
 namespace {
@@ -13,8 +14,8 @@ TypePtr WithoutShape(const TypePtr& type) { return type->IsTensor() ? Type::Tens
 
 class Forgetter {
  public:
-  Forgetter(const std::unordered_set<const Node*>& changed, Types* forgotten)
-      : changed_(changed), forgotten_(forgotten) {}
+  Forgetter(const std::unordered_set<const Node*>& changed, const OperatorSchemas* schemas, Types* forgotten)
+      : changed_(changed), schemas_(schemas), forgotten_(forgotten) {}
 
   // Returns whether an output of the graph is affected.
   bool Walk(Graph& graph) {
@@ -40,7 +41,8 @@ class Forgetter {
       stale |= Walk(*body);
     }
     if (!stale) return;
-    const bool can_infer = IsKnownOperator(node.domain(), node.op_type(), node.since_version());
+    const bool can_infer = IsKnownOperator(node.domain(), node.op_type(), node.since_version()) ||
+                           FindCustomOperator(schemas_, node.domain(), node.op_type(), node.since_version()) != nullptr;
     for (ValueDef* output : node.outputs()) {
       if (output == nullptr) continue;
       stale_.insert(output);
@@ -60,6 +62,7 @@ class Forgetter {
   }
 
   const std::unordered_set<const Node*>& changed_;
+  const OperatorSchemas* schemas_;
   Types* forgotten_;
   std::unordered_set<const ValueDef*> stale_;
 };
@@ -67,8 +70,9 @@ class Forgetter {
 }  // namespace
 
 // Addresses of nodes that are gone may belong to others by now; those lose types that are then inferred again.
-ForgottenTypes::ForgottenTypes(Graph& graph, const std::unordered_set<const Node*>& changed) {
-  if (!changed.empty()) Forgetter(changed, &types_).Walk(graph);
+ForgottenTypes::ForgottenTypes(Graph& graph, const std::unordered_set<const Node*>& changed,
+                               const OperatorSchemas* schemas) {
+  if (!changed.empty()) Forgetter(changed, schemas, &types_).Walk(graph);
 }
 
 void ForgottenTypes::Recall() const {

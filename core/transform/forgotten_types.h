@@ -14,12 +14,15 @@
 
 namespace epiphyte::core {
 
+class OperatorSchemas;
+
 class ForgottenTypes {
  public:
   // Forgets the types of what `changed` nodes make and of all that depends on it, in nested graphs too: those of
   // operators that nobody describes stay, and so do those of the model's outputs, which are the model's word. A changed
-  // node that isn't in the graph any more is ignored.
-  ForgottenTypes(Graph& graph, const std::unordered_set<const Node*>& changed);
+  // node that isn't in the graph any more is ignored. `schemas`: as InferTypes gets them.
+  ForgottenTypes(Graph& graph, const std::unordered_set<const Node*>& changed,
+                 const OperatorSchemas* schemas = nullptr);
 
   // What inference didn't find again is of the element type that it was, of a shape that nobody knows.
   void Recall() const;
