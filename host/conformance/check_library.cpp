@@ -21,7 +21,7 @@ std::vector<Probe> Bench::Claimed(std::initializer_list<Rule> rules) {
 }
 
 void Bench::Finish() {
-  plugin_.reset();
+  plugin_->Close();
   host_.CheckStatusesAreReleased();
   host_.EndIfViolated();
   PassAll(journal(), {Rule::kDoesNotCrash, Rule::kStatusesAreTheHosts, Rule::kReturnedStatusesAreGivenAway, Rule::kStatusesAreReleased,
@@ -109,10 +109,10 @@ void CheckTwoHosts(Journal& journal, const Target& target) {
   const std::map<std::string, std::string> unknown = {{"epiphyte_conformance_no_such_option", "1"}};
   const auto host_of = [&](Plugin& plugin) {
     const DebugHost::Failure failure = Session::TryCreate(plugin, unknown);
-    return failure ? failure.host : -1;
+    return failure.code == EP_STATUS_INVALID_ARGUMENT ? failure.host : -1;
   };
   const int of_first = host_of(first);
-  if (of_first < 0) return journal.NotApplicable(Rule::kTwoHostsSideBySide, "the plugin accepts an unknown option, so that no status tells its host");
+  if (of_first < 0) return journal.NotApplicable(Rule::kTwoHostsSideBySide, "the plugin doesn't refuse an unknown option, so that no status tells its host");
   const bool right = of_first == 0 && host_of(second) == 1 && host_of(first) == 0;
   Demand(host, right, Rule::kTwoHostsSideBySide, "a status was made through another host than the one that the plugin was initialised with");
   journal.Pass(Rule::kTwoHostsSideBySide);

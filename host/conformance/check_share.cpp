@@ -58,7 +58,6 @@ void CheckShareGroup(Journal& journal, const Target& target) {
     all.nodes[i].main_context = i == 0 ? 1 : 0;
     all.nodes[i].payload = i == 0 ? 0 : -1;
   }
-  const auto workspace = std::make_shared<DebugWorkspace>();
   for (const bool together : {true, false}) {
     for (size_t i = 0; i < (together ? 1 : all.nodes.size()); ++i) {
       SavedContext some = all;
@@ -67,7 +66,7 @@ void CheckShareGroup(Journal& journal, const Target& target) {
         some.nodes = {all.nodes[i]};
         partitions = {work.partitions[all.nodes[i].partition]};
       }
-      Session session(bench.plugin(), Member(workspace, false, false));
+      Session session(bench.plugin(), Member(std::make_shared<DebugWorkspace>(), false, false));
       const DebugHost::Failure failure = session.TryLoad(some, partitions, LentMemory::Place::kPage);
       if (failure) EndWith(bench.host(), Rule::kGroupsPayloadHoldsAll, Describe(failure));
       for (size_t k = 0; k < some.nodes.size(); ++k) {

@@ -68,7 +68,7 @@ const EpContextApi kDebugContextApi = {sizeof(EpContextApi), 0, GetSinkInfo, Beg
 
 DebugContextSink::DebugContextSink(Setting setting)
     : setting_(std::move(setting)),
-      arena_(64 << 10, {"a context sink's info", Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall}),
+      arena_(16 << 10, {"a context sink's info", Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall}),
       handle_(Live<EpContextSink, DebugContextSink>().Open(this)) {
   info_.struct_size = sizeof(info_);
   info_.embed = setting_.embed ? 1 : 0;

@@ -11,7 +11,7 @@
 namespace epiphyte::conformance {
 namespace {
 
-constexpr size_t kArenaRoom = 1 << 20;
+constexpr size_t kArenaRoom = 64 << 10;
 
 // What each handle is, of graphs that live and of those that have ended.
 enum class HandleKind { kGraph, kNode, kValue, kAttribute };

@@ -109,7 +109,7 @@ std::vector<float> FloatsOf(const Tensor& tensor) {
 }
 
 DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> declared, unsigned char fill)
-    : arena_(64 << 10, {"a view of an input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute}),
+    : arena_(16 << 10, {"a view of an input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute}),
       declared_(std::move(declared)),
       fill_(fill),
       outputs_(declared_.size()),

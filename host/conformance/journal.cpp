@@ -9,8 +9,9 @@
 namespace epiphyte::conformance {
 namespace {
 
-constexpr size_t kEntries = 2048;
+constexpr size_t kEntries = 512;
 constexpr size_t kText = 512;
+constexpr size_t kNumbers = 2048;  // above every rule's
 
 void Copy(char* to, std::string_view text) noexcept {
   const size_t length = std::min(text.size(), kText - 1);
@@ -27,6 +28,8 @@ struct Journal::Pages {
     Outcome outcome;
     char message[kText];
   };
+  std::atomic<bool> passed[kNumbers];
+  std::atomic<bool> inapplicable[kNumbers];  // the first reason is kept
   std::atomic<uint32_t> count;
   std::atomic<int> blamed;
   char step[kText];
@@ -44,6 +47,12 @@ Journal::Journal() {
 Journal::~Journal() { munmap(pages_, sizeof(Pages)); }
 
 void Journal::Add(Rule rule, Outcome outcome, std::string_view message) noexcept {
+  const auto number = static_cast<size_t>(rule);
+  if (outcome == Outcome::kPass) {
+    pages_->passed[number] = true;
+    return;
+  }
+  if (outcome == Outcome::kNotApplicable && pages_->inapplicable[number].exchange(true)) return;
   const uint32_t at = pages_->count.fetch_add(1);
   if (at >= kEntries) return;
   Pages::Entry& entry = pages_->entries[at];
@@ -77,6 +86,9 @@ std::vector<Finding> Journal::findings() const {
   for (size_t i = 0; i < count; ++i) {
     const Pages::Entry& entry = pages_->entries[i];
     if (entry.written) all.push_back({entry.rule, entry.outcome, entry.message});
+  }
+  for (size_t number = 0; number < kNumbers; ++number) {
+    if (pages_->passed[number]) all.push_back({static_cast<Rule>(number), Outcome::kPass, ""});
   }
   return all;
 }

@@ -22,7 +22,7 @@ Owned& AllOwned() {
 class LentConfig {
  public:
   LentConfig(const std::map<std::string, std::string>& options, EpThreadPool* pool, const Session::Setup& setup)
-      : arena_(64 << 10, {"the provider's configuration", Rule::kConfigIsNotKept, Rule::kConfigIsNotKept, Rule::kConfigIsNotKept}) {
+      : arena_(16 << 10, {"the provider's configuration", Rule::kConfigIsNotKept, Rule::kConfigIsNotKept, Rule::kConfigIsNotKept}) {
     auto* pairs = arena_.New<EpKeyValue>(options.size());
     size_t i = 0;
     for (const auto& [key, value] : options) pairs[i++] = {arena_.Copy(key), arena_.Copy(value)};
@@ -68,6 +68,12 @@ Plugin::Plugin(PluginLibrary& library, const EpPluginDescriptor* descriptor, con
 
 Plugin::~Plugin() noexcept(false) {
   if (std::uncaught_exceptions() > exceptions_) return;  // the process ends
+  Close();
+}
+
+void Plugin::Close() {
+  if (closed_) return;
+  closed_ = true;
   --alive_;
   CallRelease(host(), "Shutdown", [&] { descriptor_->Shutdown(plugin_); });
 }
@@ -132,7 +138,7 @@ Session::Session(Plugin& plugin, Setup setup)
       setup_(std::move(setup)),
       exceptions_(std::uncaught_exceptions()),
       pool_(host_.OpenPool()),
-      names_(64 << 10, {"a partition's name", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall}) {
+      names_(16 << 10, {"a partition's name", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall}) {
   DebugHost::Failure failure;
   {
     const LentConfig config(WithManifest(plugin_, setup_.options), pool_, setup_);
@@ -178,6 +184,7 @@ void Session::Close() {
   --alive_;
   CallRelease(host_, "DestroyProvider", [&] { plugin_.api().DestroyProvider(provider); });
   host_.ClosePool(pool_);
+  setup_.share.reset();  // with the workspace, when this was the group's last
   for (const auto& blob : blobs_) blob->TakeAway();
 }
 
@@ -242,7 +249,7 @@ void Session::Describe(Kernel& kernel) {
 
 DebugHost::Failure Session::CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told) {
   std::vector<std::shared_ptr<DebugGraph>> graphs;
-  Arena arena(64 << 10, {"a partition's info", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall});
+  Arena arena(16 << 10, {"a partition's info", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall});
   auto** infos = arena.New<const EpPartitionInfo*>(partitions.size());
   for (size_t i = 0; i < partitions.size(); ++i) {
     graphs.push_back(std::make_shared<DebugGraph>(partitions[i], Rule::kPartitionEndsWithTheCall));
@@ -325,7 +332,7 @@ DebugHost::Failure Session::TrySave(bool embed, SavedContext* saved) {
 
 DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place) {
   const Rule gone = Rule::kContextNodesEndWithTheCall;
-  Arena arena(256 << 10, {"an info of LoadContext", gone, gone, gone});
+  Arena arena(32 << 10, {"an info of LoadContext", gone, gone, gone});
   auto** blobs = arena.New<const EpContextBlob*>(context.payloads.size());
   for (size_t i = 0; i < context.payloads.size(); ++i) {
     const std::string& bytes = context.payloads[i];

@@ -36,6 +36,7 @@ class Plugin {
   EpPlugin* handle() const { return plugin_; }
   bool makes_contexts() const { return api().LoadContext != nullptr; }
   std::vector<std::string> sources() const;
+  void Close();
   // Checks GetDevices, too.
   std::vector<const EpDeviceInfo*> Devices();
 
@@ -43,6 +44,7 @@ class Plugin {
   PluginLibrary& library_;
   const EpPluginDescriptor* descriptor_;
   EpPlugin* plugin_ = nullptr;
+  bool closed_ = false;
   int exceptions_;
   static inline int alive_ = 0;
 };
@@ -115,7 +117,7 @@ class Session {
 
   Plugin& plugin_;
   DebugHost& host_;
-  const Setup setup_;
+  Setup setup_;
   int exceptions_;
   EpThreadPool* pool_;
   Arena names_;  // of partitions, valid as long as the provider
