@@ -10,17 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "core/abi/context_nodes.h"
 #include "core/abi/open_calls.h"
-#include "core/abi/provider.h"
 #include "core/abi/run_values.h"
-#include "core/abi/share_workspaces.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/thread_pool.h"
 #include "core/graph/abi_fill.h"
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
 #include "core/onnx/node_inference.h"
+#include "core/partition/partitioner.h"
 #include "epiphyte/ep_host.h"
 #include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_profile.h"
@@ -112,14 +113,6 @@ struct EpInference {
   std::vector<epiphyte::core::TypePtr> outputs;           // null: not set
   std::vector<std::optional<std::vector<int64_t>>> ints;  // by input, once asked for
   epiphyte::core::OpenCall<EpInference> open{this};
-};
-
-// How one provider takes part in a share group. Lives as long as the provider.
-struct EpShareGroup {
-  std::shared_ptr<epiphyte::core::ShareWorkspaces> workspaces;
-  const void* plugin = nullptr;
-  bool compiling = false;
-  bool last = false;
 };
 
 struct EpThreadPool;

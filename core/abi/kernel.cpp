@@ -2,6 +2,7 @@
 #include "core/abi/handles.h"
 #include "core/abi/owned_handles.h"
 #include "core/abi/plugin_calls.h"
+#include "core/abi/provider.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
 

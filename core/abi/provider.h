@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/abi/context_nodes.h"
 #include "core/abi/kernel_handle.h"
 #include "core/abi/output_check.h"
 #include "core/abi/profile.h"
@@ -65,33 +66,6 @@ class Kernel {
   std::mutex states_mutex_;
   std::vector<EpKernelState*> free_states_;  // has room for all
   size_t states_made_ = 0;
-};
-
-// What GetEpContextNodes gave for one partition; what the provider left out is empty.
-struct ContextNode : ContextAttributes {
-  uint32_t partition = 0;
-  int32_t payload = -1;  // index into ContextNodes::payloads; -1: none, or of the share group's last session
-};
-
-// Where a payload's bytes go while the plugin writes them.
-class PayloadWriter {
- public:
-  virtual ~PayloadWriter() = default;
-  virtual void Write(const void* data, uint64_t size) = 0;
-  virtual void End() = 0;
-};
-
-struct ContextNodes {
-  std::vector<ContextNode> nodes;
-  std::vector<std::unique_ptr<PayloadWriter>> payloads;
-  std::string compatibility_info;
-};
-
-// One EPContext node to load.
-struct ContextNodeToLoad : ContextAttributes {
-  const Node* node = nullptr;
-  int32_t blob = -1;
-  std::vector<TypePtr> output_types;
 };
 
 struct ProviderConfig {

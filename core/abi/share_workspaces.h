@@ -48,3 +48,11 @@ struct ShareMembership {
 };
 
 }  // namespace epiphyte::core
+
+// How one provider takes part in a share group. Lives as long as the provider.
+struct EpShareGroup {
+  std::shared_ptr<epiphyte::core::ShareWorkspaces> workspaces;
+  const void* plugin = nullptr;
+  bool compiling = false;
+  bool last = false;
+};

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/partition/partitioner.h"
+#include "core/partition/partition.h"
 
 namespace epiphyte::core {
 

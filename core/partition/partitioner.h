@@ -18,6 +18,7 @@
 
 #include "core/base/pulse.h"
 #include "core/graph/graph.h"
+#include "core/partition/partition.h"
 #include "core/partition/partition_names.h"
 #include "core/partition/placement.h"
 
@@ -46,19 +47,6 @@ struct PartitionProvider {
   // Asked only when all others have been, and not for If, Loop and Scan, which the core runs itself.
   bool last_resort = false;
 };
-
-// A group that a provider got, still in its graph: `node` is the fused node that stands for it.
-struct Partition {
-  std::string name;  // see PartitionNames
-  int32_t provider = kUnplaced;
-  Node* node = nullptr;          // op_type kPartitionOp in domain kPartitionDomain, in the original graph
-  std::unique_ptr<Graph> graph;  // what it computes; inputs and outputs in the order of node's
-  // EPContext nodes taken over from a context model are partitions too: graph is empty and this is the node's copy.
-  bool is_context = false;
-};
-
-inline constexpr std::string_view kPartitionOp = "Partition";
-inline constexpr std::string_view kPartitionDomain = "epiphyte.internal";
 
 // Which entry of the placement each node is, for OfferAgain.
 struct PartitionedGraph;

@@ -12,117 +12,15 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/file_trust.h"
-#include "core/registry/manifest.h"
+#include "core/registry/plugin_entry.h"
 #include "epiphyte/ep_plugin.h"
 
 namespace epiphyte::core {
-
-enum class PluginState {
-  kReady,  // manifest fine, library not opened yet
-  kLoaded,
-  kDisabled,
-  kShadowed,  // another plugin of that name, or source, comes first; its turn comes when that one can't be loaded
-  kDenied,
-  kWrongPlatform,
-  kAbiTooOld,
-  kAbiTooNew,
-  kBadManifest,
-  kManifestMismatch,
-  kDigestMismatch,
-  kLibraryMissing,
-  kMissingDependency,
-  kSymbolMissing,
-  kInitFailed,
-  kNoDevice,
-};
-std::string_view PluginStateName(PluginState state);  // "Ready", "Loaded", …
-
-struct PluginEntry {
-  Manifest manifest;  // of kBadManifest: only path, and name if it could be read
-  PluginState state = PluginState::kReady;
-  std::string message;                         // one line; empty for kReady and kLoaded
-  std::string hint;                            // what to do; may be empty
-  std::filesystem::path library;               // absolute; empty when unknown
-  int64_t priority = 0;                        // after the policy
-  std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
-  size_t found = 0;                            // place in the search order
-};
-
-// A device as the plugin described it, copied.
-struct Device {
-  EpDeviceKind kind = EP_DEVICE_OTHER;
-  std::string name;
-  std::string vendor;
-  std::string driver_version;
-  std::string architecture;
-  std::string location;
-  std::string uuid;
-  uint32_t vendor_id = 0;
-  uint32_t device_id = 0;
-  uint64_t memory_bytes = 0;
-  bool compile_only = false;  // not here: contexts can be compiled for it
-  bool integrated = false;
-  bool lost = false;
-};
-
-// A plugin that answered. Lives as long as the process: the address never changes.
-struct LoadedPlugin {
-  const EpPluginDescriptor* descriptor = nullptr;
-  EpPlugin* plugin = nullptr;
-  std::string name;
-  std::string vendor;
-  std::string version;
-  std::vector<std::string> sources;
-  std::map<std::string, std::string> parameters;  // the manifest's
-  std::vector<Device> devices;
-  std::filesystem::path library;
-  std::filesystem::path manifest;
-};
-
-struct CatalogOptions {
-  // Folders, or single manifests; given by the application; searched after EPIPHYTE_PLUGIN_PATH.
-  std::vector<std::filesystem::path> paths;
-  bool use_environment = true;     // EPIPHYTE_PLUGIN_PATH; never used in a process with raised privileges
-  bool use_user_folder = true;     // the user's plugins and policy file
-  bool use_system_folders = true;  // those of this installation and of the system
-  // Empty: the user's epiphyte.yaml, and if there is none the system's.
-  std::filesystem::path policy_file;
-  // With raised privileges, plugins that others could have put there are refused; else there is a note about them.
-  bool elevated = IsElevated();
-};
-
-// A plugin's library that the application names itself, with what a manifest would say of it.
-struct PluginLibrary {
-  std::filesystem::path path;
-  std::string name;                  // what the library must say; empty: whatever it says
-  std::string sha256;                // of the library, 64 hex digits; empty: not checked
-  std::vector<std::string> depends;  // libraries, named in the error if missing
-  int64_t priority = 0;
-  bool fallback = false;
-  std::map<std::string, std::string> options;
-};
-
-// A folder searched (or a single manifest given as a path) and what was found there, for `doctor`.
-struct SearchedFolder {
-  std::filesystem::path path;
-  std::string origin;  // "EPIPHYTE_PLUGIN_PATH", "application", "user", "installation", "system"
-  bool exists = false;
-  size_t manifests = 0;
-};
-
-// Told before each step of loading a plugin what comes next, "calling GetDevices": who loads in a process of its own
-// can say where that process ended.
-using StepObserver = std::function<void(std::string_view step)>;
 
 class Catalog {
  public:

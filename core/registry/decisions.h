@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/registry/catalog.h"
+#include "core/registry/plugin_entry.h"
 #include "core/registry/policy.h"
 
 namespace epiphyte::core {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/registry/catalog.h"
+#include "core/registry/plugin_entry.h"
 #include "epiphyte/ep_plugin.h"
 
 namespace epiphyte::core {

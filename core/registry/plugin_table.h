@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "core/registry/catalog.h"
+#include "core/registry/plugin_entry.h"
 #include "core/registry/descriptor.h"
 
 namespace epiphyte::core {

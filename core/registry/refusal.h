@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/registry/catalog.h"
+#include "core/registry/plugin_entry.h"
 
 namespace epiphyte::core {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/registry/catalog.h"
+#include "core/registry/plugin_entry.h"
 
 namespace epiphyte::core {
 

@@ -1,0 +1,27 @@
+#include "core/registry/plugin_entry.h"
+
+namespace epiphyte::core {
+
+std::string_view PluginStateName(PluginState state) {
+  switch (state) {
+    case PluginState::kReady: return "Ready";
+    case PluginState::kLoaded: return "Loaded";
+    case PluginState::kDisabled: return "Disabled";
+    case PluginState::kShadowed: return "Shadowed";
+    case PluginState::kDenied: return "Denied";
+    case PluginState::kWrongPlatform: return "WrongPlatform";
+    case PluginState::kAbiTooOld: return "AbiTooOld";
+    case PluginState::kAbiTooNew: return "AbiTooNew";
+    case PluginState::kBadManifest: return "BadManifest";
+    case PluginState::kManifestMismatch: return "ManifestMismatch";
+    case PluginState::kDigestMismatch: return "DigestMismatch";
+    case PluginState::kLibraryMissing: return "LibraryMissing";
+    case PluginState::kMissingDependency: return "MissingDependency";
+    case PluginState::kSymbolMissing: return "SymbolMissing";
+    case PluginState::kInitFailed: return "InitFailed";
+    case PluginState::kNoDevice: return "NoDevice";
+  }
+  return "Unknown";
+}
+
+}  // namespace epiphyte::core
