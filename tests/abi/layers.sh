@@ -1,23 +1,96 @@
 #!/bin/sh
-# Who may include whom: plugins never include core, core never includes host or plugins, lower floors of core never
-# include higher ones, and only core/onnx knows protobuf.
+# Who may include whom.
+# - Rooms: plugins never include core, core never includes host or plugins, the command line never what is inside the
+#   library, and only core/onnx knows protobuf.
+# - Floors, inside the core, the kit and each plugin: a lower one never includes a higher one. The tables below list them,
+#   lowest first; a file that belongs to no floor is an error, so that a new folder gets its place here.
+# - Circles: no file includes another that leads back to it, where a header and the .cpp of its name are one file.
+#
+#   layers.sh FOLDER            the tree to look at
 set -eu
 cd "$1"
-bad=$(grep -rnE '#include *[<"](core|host)/' plugins plugin_api || true
-  grep -rnE '#include *[<"](host|plugins)/' core || true
-  grep -rnE '#include *<(google/protobuf|onnx)/' core plugins plugin_api host | grep -v '^core/onnx/' || true)
-floors='base graph onnx transform registry partition abi context runtime cache'
-above=$floors
-for floor in $floors; do
-  above=$(echo " $above " | sed "s/ $floor / /")
-  for higher in $above; do
-    found=$(grep -rn "#include \"core/$higher/" "core/$floor" || true)
-    [ -z "$found" ] || bad="$bad
-$found"
-  done
-done
-if [ -n "$(echo $bad)" ]; then
-  echo "includes that break the layers:$bad" >&2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=$work/bad
+: > "$bad"
+
+# --- rooms
+
+grep -rnE '#include *[<"](core|host)/' plugins plugin_api >> "$bad" || true
+grep -rnE '#include *[<"](host|plugins)/' core >> "$bad" || true
+grep -rnE '#include *[<"](core|host/api)/' host/cli host/tools host/include host/examples >> "$bad" || true
+grep -rnE '#include *<(google/protobuf|onnx)/' core plugins plugin_api host | grep -v '^core/onnx/' >> "$bad" || true
+
+# --- who includes whom: "file included", both as paths from here
+
+find core plugins plugin_api host/include host/api host/cli host/tools host/examples \
+  -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' 2> /dev/null | sort > "$work/files"
+xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' < "$work/files" |
+  sed -E 's/^([^:]+):[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^">]+).*/\1 \2/' |
+  awk -v files="$work/files" '
+    BEGIN { while ((getline line < files) > 0) known[line] = 1 }
+    {
+      folder = $1
+      sub("/[^/]*$", "/", folder)
+      count = split($2 "\n" folder $2 "\nplugin_api/include/" $2 "\nplugin_api/kit/" $2 "\nhost/include/" $2, places, "\n")
+      for (i = 1; i <= count; ++i) if (places[i] in known) { print $1, places[i]; break }
+    }' > "$work/includes"
+
+# --- floors: area, height, pattern of paths; of several patterns that fit a file the first one counts
+
+cat > "$work/floors" <<'TABLE'
+core          1  ^core/base/
+core          2  ^core/graph/
+core          3  ^core/onnx/
+core          4  ^core/transform/
+core          5  ^core/registry/
+core          6  ^core/partition/
+core          7  ^core/abi/
+core          8  ^core/context/
+core          9  ^core/runtime/
+core         10  ^core/cache/
+plugin_api    1  ^plugin_api/include/
+plugin_api    2  ^plugin_api/kit/epiphyte/kit/(error|visibility)[.]
+plugin_api    3  ^plugin_api/kit/epiphyte/kit/(graph|constant)[.]
+plugin_api    5  ^plugin_api/kit/epiphyte/kit/plugin[.]
+plugin_api    4  ^plugin_api/kit/
+plugin_api    6  ^plugin_api/examples/
+plugins/cpu   1  ^plugins/cpu/plan/heap[.]|^plugins/cpu/onednn/omp_on_host/
+plugins/cpu   5  ^plugins/cpu/(plugin|provider|share)[.]
+plugins/cpu   3  ^plugins/cpu/onednn/
+plugins/cpu   3  ^plugins/cpu/(binary[.]h|elementwise[.]cpp)$
+plugins/cpu   4  ^plugins/cpu/(ops|plan)/
+plugins/cpu   2  ^plugins/cpu/[^/]*$
+host          1  ^host/include/
+host          2  ^host/
+TABLE
+awk -v table="$work/floors" -v files="$work/files" '
+  function look(file, i) {
+    for (i = 1; i <= lines; ++i) if (file ~ pattern[i]) { area_of[file] = area[i]; floor_of[file] = height[i]; return }
+  }
+  BEGIN {
+    while ((getline line < table) > 0) { split(line, part); ++lines; area[lines] = part[1]; height[lines] = part[2] + 0; pattern[lines] = part[3] }
+    while ((getline file < files) > 0) {
+      look(file)
+      for (i = 1; i <= lines; ++i) if (index(file, area[i] "/") == 1 && !(file in area_of)) print file ": belongs to no floor of " area[i] "; give it one in tests/abi/layers.sh"
+    }
+  }
+  area_of[$1] == area_of[$2] && floor_of[$1] < floor_of[$2] { print $1 ": a lower floor includes a higher one, " $2 }
+' "$work/includes" | sort -u >> "$bad"
+
+# --- circles: tsort names the members of one on standard error
+
+sed -E 's/[.](h|hpp|cpp|c)( |$)/\2/g' "$work/includes" | awk '$1 != $2' > "$work/units"
+if ! tsort "$work/units" > "$work/order" 2> "$work/circles"; then
+  awk '
+    /input contains a loop/ { if (line != "") print line; line = "a circle of includes:"; next }
+    { line = line " " $2 }
+    END { print line }' "$work/circles" >> "$bad"
+fi
+
+if [ -s "$bad" ]; then
+  echo "includes that break the layers:" >&2
+  cat "$bad" >&2
   exit 1
 fi
-echo "the layers hold"
+echo "the layers hold: $(wc -l < "$work/files") files, $(wc -l < "$work/includes") includes"
