@@ -95,9 +95,17 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
     plugin.hint = kBlameVendor;
     return;
   }
+  const std::string last = LastLine(child.err);
+  // What the C++ library says before it ends a process whose exception nobody catches: a library's own initialisers
+  // have nobody who could.
+  if (child.signal == SIGABRT && last.ends_with("std::bad_alloc")) {
+    plugin.message = "it found no memory" + during + ", and ended the process with " + probed->end;
+    plugin.hint = "give the process more memory (ulimit -v, the limit of its container)";
+    return;
+  }
   plugin.message = child.signal != 0 ? "it crashed with " + probed->end + during
                                      : "it ended the process with " + probed->end + during;
-  if (const std::string last = LastLine(child.err); !last.empty()) {
+  if (!last.empty()) {
     plugin.message += "; the last that it said: " + PrintableText(last, 200);
   }
   plugin.hint = kBlameVendor;

@@ -39,6 +39,8 @@ Handle* Foreign() {
 EpContextWriter* g_writer = nullptr;
 EpContextSink* g_context_sink = nullptr;
 EpCapabilitySink* g_capability_sink = nullptr;
+int g_providers = 0;       // made so far
+int g_asked_provider = 0;  // which of them g_capability_sink was given to; 0: none
 EpTask* g_task = nullptr;
 EpKernel* g_kernel = nullptr;
 EpKernelState* g_state = nullptr;
@@ -95,6 +97,7 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* confi
     return plugin->host->status->Create(EP_STATUS_INVALID_ARGUMENT, "an option was found; none is known");
   }
   *provider = reinterpret_cast<EpProvider*>(std::malloc(1));
+  ++g_providers;
   return nullptr;
 }
 
@@ -117,7 +120,8 @@ EpStatus* Claim(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t cou
 // Sets `runs` when the node is ONNX's Relu of float and nobody's yet.
 EpStatus* CanRun(const EpNodeInfo& node, bool* runs) {
   *runs = false;
-  if (std::strcmp(node.op_type, "Relu") != 0 || *node.domain != '\0' || (node.flags & EP_NODE_PLACED) != 0) return nullptr;
+  if (std::strcmp(node.op_type, "Relu") != 0 || *node.domain != '\0' || (node.flags & EP_NODE_PLACED) != 0)
+    return nullptr;
   EpValueDefInfo input = {};
   input.struct_size = sizeof(input);
   if (EpStatus* status = g_host->graph->GetValueDefInfo(node.inputs[0], &input)) return status;
@@ -182,9 +186,13 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       if (EpStatus* status = g_host->capability->SetGrouping(sink, EP_GROUPING_CONNECTED)) return status;
       return g_host->capability->SupportNodes(sink, adds.data(), adds.size());
     case kStaleCapabilitySink: {
+      // One session may ask more than once: where it knows the operator as a function, after inlining again.
+      if (g_asked_provider == 0 || g_asked_provider == g_providers) {
+        g_asked_provider = g_providers;
+        g_capability_sink = sink;
+        return nullptr;
+      }
       EpCapabilitySink* stale = g_capability_sink;
-      g_capability_sink = sink;
-      if (stale == nullptr) return nullptr;  // of the first question
       return g_host->capability->SupportNodes(stale, adds.data(), adds.size());
     }
     case kGarbageReason:

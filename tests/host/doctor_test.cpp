@@ -27,6 +27,7 @@ struct Case {
 };
 constexpr Case kCases[] = {
     {"abort_open", "opening the library", "SIGABRT", "crashed with SIGABRT while the host was opening the library"},
+    {"starve_open", "opening the library", "SIGABRT", "found no memory while the host was opening the library"},
     {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
     {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},
     {"exit_query", "calling EpPluginQuery", "exit code 0", "ended the process with exit code 0"},

@@ -1,7 +1,7 @@
 // Trouble: a plugin that misbehaves at one place, as its file is called: <what>_<where>.so.
 //
-//   what   abort, segfault, exit, hang (for ever), poll (until it is cancelled), garble, flood or close (descriptor 3,
-//          which isn't its own), fine
+//   what   abort, segfault, exit, starve (end by a std::bad_alloc that nobody catches), hang (for ever), poll (until it
+//          is cancelled), garble, flood or close (descriptor 3, which isn't its own), fine
 //   where  open, query, initialize, devices, shutdown, compile, save
 //
 // Before it does so at compile or save it writes a line there and appends "<where>" to the file TROUBLE_LEDGER; when
@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,9 @@ void WriteToDescriptorThree(std::string_view text) {
   }
 }
 
+void FindNoMemory() { throw std::bad_alloc(); }
+void Starve() noexcept { FindNoMemory(); }
+
 // Returns true when the work is to go on.
 bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
   const std::string_view name = Name();
@@ -61,6 +65,7 @@ bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
   std::fflush(stdout);
   std::fprintf(stderr, "trouble comes\n\x1b[31mwith a \xC2\x9Bred word\n");
   if (what == "abort") std::abort();
+  if (what == "starve") Starve();
   if (what == "segfault") {
     std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process in its own way
     std::raise(SIGSEGV);
