@@ -200,11 +200,12 @@ class OperatorsProvider : public kit::Provider {
   }
 
   bool Supports(const kit::NodeView& node, std::string* why_not) override {
-    if (node.domain() != kDomain) {
-      *why_not = "only operators of example.ops";
+    const bool blank = node.Is("Blank", kDomain);
+    if (!blank && !node.Is("Bucketize", kDomain) && !node.Is("PreciseSum", kDomain)) {
+      *why_not = "only Bucketize, PreciseSum and Blank of example.ops";
       return false;
     }
-    const EpElementType wanted = node.op_type() == "Blank" ? EP_TYPE_INT64 : EP_TYPE_FLOAT;
+    const EpElementType wanted = blank ? EP_TYPE_INT64 : EP_TYPE_FLOAT;
     for (size_t i = 0; i < node.input_count(); ++i) {
       if (node.input(i).element_type() == wanted) continue;
       *why_not = wanted == EP_TYPE_FLOAT ? "only inputs of float" : "only a shape of int64";

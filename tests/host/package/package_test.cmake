@@ -84,6 +84,15 @@ run(${WORK}/vendor/bin/ep_conformance ${manifest})
 if(NOT output MATCHES "[0-9]+ rules passed, 0 failed")
   message(FATAL_ERROR "the installed suite's report on the installed CPU plugin:\n${output}")
 endif()
+# The example plugin, as a vendor would who starts from it.
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../plugin_api/examples/custom_operators
+    -B ${WORK}/custom_operators -DCMAKE_PREFIX_PATH=${WORK}/vendor -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+run(${CMAKE_COMMAND} --build ${WORK}/custom_operators)
+run(${WORK}/vendor/bin/ep_conformance ${WORK}/custom_operators/custom_operators.yaml)
+if(NOT output MATCHES "[0-9]+ rules passed, 0 failed")
+  message(FATAL_ERROR "the suite's report on the example of custom operators:\n${output}")
+endif()
 set(ENV{EPIPHYTE_PLUGIN_PATH} ${WORK}/plugin/plugins)
 run(${program} plugins)
 if(NOT output MATCHES "vendor +Ready")
