@@ -103,6 +103,7 @@ struct EpRun {
   epiphyte::core::RunState* state = nullptr;  // null: no limits
   uint64_t taken = 0;                         // of the state's memory, by the kernel itself
   epiphyte::core::RunValues values{inputs};
+  const std::vector<EpKeyValue>* options = nullptr;  // that the run was given for the provider
   std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;
   EpProfile* profile = nullptr;  // null: the session isn't profiled
 };

@@ -88,6 +88,10 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
   // Not how many there are: asking that starts them, and this kernel may need none.
   EpRun run{inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run};
   run.profile = profile_;
+  if (state_of_run != nullptr && state_of_run->options() != nullptr) [[unlikely]] {
+    const auto given = state_of_run->options()->find(provider_->name());
+    if (given != state_of_run->options()->end()) run.options = &given->second;
+  }
   EpStatus* status = nullptr;
   try {
     status = execute_(kernel_, state, &run);

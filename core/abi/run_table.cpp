@@ -45,8 +45,8 @@ EpStatus* EP_CALL GetInfo(const EpRun* run, EpRunInfo* info) {
   full.thread_count = run->thread_count;
   full.inputs = reinterpret_cast<const EpValueView* const*>(run->inputs.data());
   full.tag = run->state == nullptr || run->state->tag().empty() ? "" : run->state->tag().data();
-  full.options = nullptr;
-  full.option_count = 0;
+  full.options = run->options == nullptr ? nullptr : run->options->data();
+  full.option_count = run->options == nullptr ? 0 : static_cast<uint32_t>(run->options->size());
   full.reserved = 0;
   full.run_id = run->state == nullptr ? RunState::NextId() : run->state->id();
   full.binding = 0;

@@ -1,5 +1,8 @@
 #include "core/context/context_loader.h"
 
+#include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "core/base/error.h"
@@ -18,6 +21,17 @@ ContextNodeToLoad ToLoad(const BoundNode& bound) {
   return load;
 }
 
+// Files are mapped, so they begin at a page. What lies within a model, or in an application's memory, is copied where it
+// isn't aligned as plugins may count on.
+ContextBlob Aligned(ContextBlob blob) {
+  constexpr std::align_val_t kAlignment{64};
+  if (reinterpret_cast<uintptr_t>(blob.data) % static_cast<size_t>(kAlignment) == 0) return blob;
+  std::shared_ptr<void> copy(::operator new(blob.size, kAlignment),
+                             [](void* memory) { ::operator delete(memory, kAlignment); });
+  std::memcpy(copy.get(), blob.data, blob.size);
+  return {copy.get(), blob.size, copy, blob.file};
+}
+
 }  // namespace
 
 ContextBatch LoadPayloads(std::span<Node* const> nodes, PayloadAccess access, const Metadata& metadata) {
@@ -33,7 +47,7 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, PayloadAccess access, co
     batch.to_load.push_back(ToLoad(bound));
     if (bound.carrier != i) continue;
     blob_of_carrier[i] = static_cast<int32_t>(batch.blobs.size());
-    batch.blobs.push_back(payloads.Require(*bound.node, bound.attributes).blob);
+    batch.blobs.push_back(Aligned(payloads.Require(*bound.node, bound.attributes).blob));
   }
   // A secondary may stand before its primary.
   for (size_t i = 0; i < bound_nodes.size(); ++i) {

@@ -30,7 +30,7 @@ uint64_t RunState::BytesOf(const Value& value) {
 }
 
 void RunState::FailIfStopped() const {
-  if (stop_.stop_requested()) Fail(StatusCode::kFail, "the run was cancelled");
+  if (stop_.stop_requested()) Fail(StatusCode::kCanceled, "the run was cancelled");
 }
 
 }  // namespace epiphyte::core

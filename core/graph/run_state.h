@@ -10,21 +10,35 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/graph/memory_budget.h"
 #include "core/graph/value.h"
+#include "epiphyte/ep_abi.h"
 
 namespace epiphyte::core {
+
+// What an application gave one run for its providers, by the provider's name.
+using RunOptionViews = std::map<std::string, std::vector<EpKeyValue>, std::less<>>;
 
 class RunState : public MemoryBudget {
  public:
   RunState() = default;
   // `tag` names the run in traces and to plugins, has a zero behind it and must live as long as the run does.
-  explicit RunState(const MemoryLimits& limits, std::stop_token stop = {}, std::string_view tag = {})
-      : MemoryBudget(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()), tag_(tag) {}
+  // So must `options`; null: none.
+  explicit RunState(const MemoryLimits& limits, std::stop_token stop = {}, std::string_view tag = {},
+                    const RunOptionViews* options = nullptr)
+      : MemoryBudget(limits),
+        stop_(std::move(stop)),
+        can_stop_(stop_.stop_possible()),
+        tag_(tag),
+        options_(options) {}
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
 
@@ -34,12 +48,13 @@ class RunState : public MemoryBudget {
     value = nullptr;
   }
 
-  // Throws FAIL when the application wants the run to end.
+  // Throws CANCELED when the application wants the run to end.
   void CheckStop() const {
     if (can_stop_) [[unlikely]]
       FailIfStopped();
   }
   std::string_view tag() const { return tag_; }
+  const RunOptionViews* options() const { return options_; }
   bool stopped() const { return can_stop_ && stop_.stop_requested(); }
   const std::stop_token& stop() const { return stop_; }
 
@@ -58,6 +73,7 @@ class RunState : public MemoryBudget {
   std::stop_token stop_;
   bool can_stop_ = false;
   std::string_view tag_;
+  const RunOptionViews* options_ = nullptr;
 };
 
 }  // namespace epiphyte::core

@@ -125,6 +125,7 @@ class Partitioner {
   void PartitionBodies(Level& level);
   void Dissolve(Level& level, const Partition& partition, const std::string& reason);
   void DropEntries(const std::vector<char>& dropped);
+  void ForgetDeclines(Level& level, std::span<const int32_t> providers);
 
   std::span<PartitionProvider> providers_;
   std::vector<int32_t> order_;
@@ -419,6 +420,17 @@ void Partitioner::DropEntries(const std::vector<char>& dropped) {
   }
 }
 
+// Of those who are asked once more, on nodes that nobody has.
+void Partitioner::ForgetDeclines(Level& level, std::span<const int32_t> providers) {
+  for (const std::unique_ptr<Node>& node : level.graph->nodes()) {
+    if (node->provider != kUnplaced) continue;
+    std::erase_if(Entry(level, *node).declines, [&](const Decline& decline) {
+      return std::any_of(providers.begin(), providers.end(),
+                         [&](int32_t provider) { return providers_[provider].name == decline.provider; });
+    });
+  }
+}
+
 void Partitioner::OfferAgain(std::span<const DeclinedPartition> declined, int32_t provider) {
   const auto turn = [&](int32_t of) { return std::find(order_.begin(), order_.end(), of) - order_.begin(); };
   // By address: asking adds graphs.
@@ -445,7 +457,9 @@ void Partitioner::OfferAgain(std::span<const DeclinedPartition> declined, int32_
     }
     result_.partitions = std::move(kept);
     Refresh(*level);
-    for (auto next = order_.begin() + turn(provider) + 1; next != order_.end(); ++next) Ask(*level, *next);
+    const auto first = order_.begin() + turn(provider) + 1;
+    ForgetDeclines(*level, {first, order_.end()});
+    for (auto next = first; next != order_.end(); ++next) Ask(*level, *next);
     PartitionBodies(*level);
   }
 }

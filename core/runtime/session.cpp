@@ -85,6 +85,7 @@ struct Session::Impl {
   }
 
   void CheckInput(size_t index, const Value* value) const;
+  std::unique_ptr<RunOptionViews> ViewOptions(const RunSettings::ProviderOptions& given) const;
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings);
 
   SessionTools tools;  // outlive the plan and its providers
@@ -203,6 +204,22 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const RunSe
   }
 }
 
+// Null when there are none.
+std::unique_ptr<RunOptionViews> Session::Impl::ViewOptions(const RunSettings::ProviderOptions& given) const {
+  if (given.empty()) return nullptr;
+  auto views = std::make_unique<RunOptionViews>();
+  for (const auto& [provider, options] : given) {
+    if (std::find(placement.providers.begin(), placement.providers.end(), provider) == placement.providers.end()) {
+      Fail(StatusCode::kInvalidArgument,
+           "options were given to a run for provider '{}', which the session doesn't use; it uses {}", provider,
+           fmt::join(placement.providers, ", "));
+    }
+    std::vector<EpKeyValue>& viewed = (*views)[provider];
+    for (const auto& [key, value] : options) viewed.push_back({key.c_str(), value.c_str()});
+  }
+  return views;
+}
+
 std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const RunSettings& settings) {
   if (given.size() != inputs.size()) {
     Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", given.size(), inputs.size());
@@ -222,7 +239,10 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   }
   std::vector<ValuePtr> results(plan->output_count());
   Profiler::Span span(tools.profiler.get(), "session", "run", settings.tag);
-  RunState run(limits, settings.stop, settings.tag);
+  std::unique_ptr<RunOptionViews> options;
+  if (settings.provider_options != nullptr) [[unlikely]]
+    options = ViewOptions(*settings.provider_options);
+  RunState run(limits, settings.stop, settings.tag, options.get());
   run.CheckStop();  // a plan may have no step that does
   try {
     plan->Run({arguments, given.size()}, {}, results, run);

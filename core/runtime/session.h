@@ -39,8 +39,11 @@ struct SessionTools {
 
 // One run.
 struct RunSettings {
+  using ProviderOptions = std::map<std::string, std::map<std::string, std::string>>;
+
   std::stop_token stop;  // ends it early
   std::string_view tag;  // stands in the lines that it logs and in the trace; with a zero behind it; "": none
+  const ProviderOptions* provider_options = nullptr;  // by provider; null: none
 };
 
 class Session {
@@ -65,9 +68,9 @@ class Session {
   const std::string& context_failure() const;
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
-  // number, type or shape of an input does not fit; FAIL when a file that the session reads from was cut off meanwhile,
-  // when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes), and when it was
-  // asked to stop.
+  // number, type or shape of an input does not fit; FAIL when a file that the session reads from was cut off meanwhile
+  // and when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes); CANCELED when
+  // it was asked to stop.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings = {});
   // By name; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,

@@ -58,7 +58,9 @@ class Access {
   }
   static const core::SessionOptions& Of(const SessionOptions& options) { return options.impl_->options; }
   // Views of `options`.
-  static core::RunSettings SettingsOf(const RunOptions& options) { return {options.stop, options.tag}; }
+  static core::RunSettings SettingsOf(const RunOptions& options) {
+    return {options.stop, options.tag, options.provider_options.empty() ? nullptr : &options.provider_options};
+  }
   static Session::Impl& Of(const Session& session) { return *session.impl_; }
   // Null for an unknown type.
   static std::shared_ptr<const core::Type> Of(const TypeInfo& type) { return type.impl_ ? type.impl_->type : nullptr; }

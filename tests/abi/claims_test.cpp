@@ -190,5 +190,27 @@ TEST_F(ClaimTest, ExclusiveKernelsOfAProviderExecuteOneAtATime) {
   EXPECT_THAT(failures, testing::Each("OK"));
 }
 
+// --- what a kernel is told of its run
+
+TEST_F(ClaimTest, AKernelIsToldTheTagAndTheOptionsOfItsRunAndItsCodeReachesTheApplication) {
+  Use("kTellsOfItsRun");
+  Session session = Make(ChainModel({"Relu"}));
+  const auto run = [&](const core::RunSettings& settings) {
+    core::ValuePtr x = core::Value::Tensor(core::DataType::kFloat, std::vector<int64_t>{2});
+    std::fill_n(static_cast<float*>(x->mutable_data()), 2, 1.0f);
+    return FailureOf([&] { session.Run(std::vector<core::ValuePtr>{x}, settings); });
+  };
+  EXPECT_THAT(run({}), testing::AllOf(testing::StartsWith("TIMEOUT"), testing::EndsWith("tag ''")));
+  core::RunSettings settings;
+  settings.tag = "user 7";
+  const core::RunSettings::ProviderOptions options = {{"misbehaving", {{"power", "low"}, {"queue", "2"}}},
+                                                      {"cpu", {{"power", "high"}}}};
+  settings.provider_options = &options;
+  EXPECT_THAT(run(settings), testing::EndsWith("tag 'user 7', power is low, queue is 2"));
+  const core::RunSettings::ProviderOptions foreign = {{"nobody", {{"power", "low"}}}};
+  settings.provider_options = &foreign;
+  EXPECT_THAT(run(settings), testing::AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("'nobody'")));
+}
+
 }  // namespace
 }  // namespace epiphyte::test

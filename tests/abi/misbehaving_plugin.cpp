@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -329,6 +330,15 @@ EpStatus* SetThroughValue(EpRun* run, const EpValueView* x) {
 
 std::atomic<int> g_executing = 0;
 
+// What a kernel is told of its run, as a failure.
+EpStatus* TellOf(const EpRunInfo& info) {
+  std::string text = std::string("tag '") + info.tag + "'";
+  for (uint32_t i = 0; i < info.option_count; ++i) {
+    text += std::string(", ") + info.options[i].key + " is " + info.options[i].value;
+  }
+  return g_host->status->Create(EP_STATUS_TIMEOUT, text.c_str());
+}
+
 constexpr bool kSetsThroughValue = kHow == kWrongOutputKind || kHow == kForeignValue || kHow == kReleasedValue ||
                                    kHow == kReleasesValueTwice || kHow == kNeverReleasesValue || kHow == kForeignView ||
                                    kHow == kValueOfAnotherRun || kHow == kValueOnAnotherThread;
@@ -346,6 +356,7 @@ EpStatus* EP_CALL Execute(EpKernel*, EpKernelState* state, EpRun* run) {
   info.struct_size = sizeof(info);
   if (EpStatus* status = g_host->run->GetInfo(run, &info)) return status;
   if (info.struct_size != sizeof info || info.run_id == 0 || info.tag == nullptr) return Refuse("no whole info");
+  if (kHow == kTellsOfItsRun) return TellOf(info);
   const EpTensorView* x = info.inputs[0]->tensor;
   if (kHow == kSetsNoOutput) return nullptr;
   if (kSetsThroughValue) return SetThroughValue(run, info.inputs[0]);

@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/context/context_loader.h"
+#include "core/context/context_model.h"
 #include "core/context/context_store.h"
 #include "core/context/merge.h"
+#include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
@@ -45,15 +50,21 @@ class MemoryStore : public ContextStore {
     Step("Open");
     auto found = files_.find(name);
     if (found == files_.end()) throw core::Error(core::StatusCode::kNoSuchFile, "the store has no '" + name + "'");
-    auto copy = std::make_shared<const std::string>(found->second);
+    // Aligned as plugins get it, unless the test wants it otherwise: then the host copies it.
+    const std::string& bytes = found->second;
+    std::shared_ptr<char> copy(static_cast<char*>(::operator new(bytes.size() + 64, std::align_val_t(64))),
+                               [](char* memory) { ::operator delete(memory, std::align_val_t(64)); });
+    std::copy(bytes.begin(), bytes.end(), copy.get() + shift_);
     handed_out_.push_back(copy);
-    return {copy->data(), copy->size(), copy};
+    return {copy.get() + shift_, bytes.size(), copy};
   }
 
   std::map<std::string, std::string>& files() { return files_; }
   const std::vector<std::string>& committed() const { return committed_; }
   size_t open_writers() const { return open_writers_; }
   size_t steps() const { return steps_; }
+  // How far from its alignment what Open gives begins.
+  void ShiftBy(size_t bytes) { shift_ = bytes; }
   // Fails once, at the call with that number.
   void FailAt(size_t step) { fail_at_ = step, steps_ = 0; }
   // Bytes from Open that somebody still holds.
@@ -94,7 +105,8 @@ class MemoryStore : public ContextStore {
   const bool stores_model_;
   std::map<std::string, std::string> files_;
   std::vector<std::string> committed_;
-  std::vector<std::weak_ptr<const std::string>> handed_out_;
+  std::vector<std::weak_ptr<char>> handed_out_;
+  size_t shift_ = 0;
   size_t open_writers_ = 0;
   size_t steps_ = 0;
   size_t fail_at_ = 0;
@@ -190,6 +202,33 @@ TEST_F(StoreTest, EmbeddedPayloadsStayInTheModel) {
   Compile(options);
   EXPECT_THAT(store->committed(), ElementsAre("plain.data"));
   EXPECT_EQ(LoadFile(Options(store)), expected_);
+}
+
+TEST_F(StoreTest, BytesThatAreNotAlignedAreCopiedForPluginsAndLetGo) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  store->ShiftBy(1);
+  Session session(*environment_, dir_ / "model_ctx.onnx", Options(store));
+  EXPECT_LT(store->held(), store->committed().size()) << "the payload was copied";
+  EXPECT_EQ(Run(session), expected_);
+}
+
+TEST_F(StoreTest, PayloadsWithinTheModelAreAlignedForPlugins) {
+  auto store = std::make_shared<MemoryStore>();
+  SessionOptions options = Compiling(store);
+  options.Set("ep.context_embed_mode", "1");
+  Compile(options);
+  core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
+  core::PayloadAccess access;
+  access.model = dir_ / "model_ctx.onnx";
+  access.digests = core::PayloadAccess::kNone;
+  const std::vector<core::Node*> nodes = core::FindContextNodes(*model.graph);
+  const core::ContextBatch batch = core::LoadPayloads(nodes, access, model.metadata);
+  ASSERT_EQ(batch.blobs.size(), 1u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(batch.blobs[0].data) % 64, 0u);
+  const core::ContextBlob within = core::ReadContextAttributes(*nodes[0]).embedded;
+  ASSERT_EQ(within.size, batch.blobs[0].size);
+  EXPECT_EQ(std::memcmp(within.data, batch.blobs[0].data, within.size), 0);
 }
 
 TEST_F(StoreTest, TheBytesAreKeptAsLongAsTheSession) {

@@ -78,7 +78,7 @@ TEST_F(RunOptionsTest, AnotherThreadEndsARunAndTheSessionGoesOn) {
     session.Run(Counting(kForEver), {.stop = source.get_token()});
     FAIL() << "it ran to an end";
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), StatusCode::kFail);
+    EXPECT_EQ(error.code(), StatusCode::kCanceled);
     EXPECT_STREQ(error.what(), "the run was cancelled");
   }
   EXPECT_EQ(Count(session.Run(Counting(3))), 3);

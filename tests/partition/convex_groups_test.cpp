@@ -318,6 +318,67 @@ TEST(FormConvexGroupsProperty, UnitsStayWholeOrAreLeftOut) {
   }
 }
 
+TEST(FormConvexGroupsProperty, WithRulesGroupsStayConvexAndExactUnitsAreGroupsOfTheirOwn) {
+  std::mt19937 random(42);
+  for (int trial = 0; trial < 400; ++trial) {
+    auto graph = RandomGraph(random, 5 + static_cast<int>(random() % 30));
+    const Reach reach = Reachability(*graph);
+    std::vector<std::vector<Node*>> units;
+    GroupingRules rules;
+    rules.only_connected = random() % 2 == 0;
+    for (const auto& node : graph->nodes()) {
+      const unsigned choice = random() % 5;
+      if (choice == 0) continue;
+      if (choice == 1 && !units.empty() && units.back().size() < 4) {
+        units.back().push_back(node.get());
+        // Claims that aren't convex are dropped before they come here.
+        if (BruteForceConvex(reach, Ids(units.back()))) continue;
+        units.back().pop_back();
+      }
+      units.push_back({node.get()});
+      rules.exact.push_back(random() % 3 == 0);
+    }
+    const auto groups = FormConvexGroups(*graph, units, rules);
+    std::map<const Node*, size_t> group_of;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      EXPECT_FALSE(groups[i].empty());
+      EXPECT_TRUE(BruteForceConvex(reach, Ids(groups[i]))) << "trial " << trial;
+      for (const Node* node : groups[i]) EXPECT_TRUE(group_of.emplace(node, i).second);
+    }
+    EXPECT_TRUE(IsAcyclicWhenFused(*graph, groups)) << "trial " << trial;
+    for (size_t u = 0; u < units.size(); ++u) {
+      std::set<size_t> found;
+      for (const Node* node : units[u]) found.insert(group_of.contains(node) ? group_of[node] : groups.size());
+      EXPECT_EQ(found.size(), 1u) << "a unit was split in trial " << trial;
+      const bool is_grouped = *found.begin() != groups.size();
+      EXPECT_TRUE(units[u].size() > 1 || is_grouped) << "single nodes can always be grouped";
+      if (rules.exact[u] != 0 && is_grouped) {
+        EXPECT_EQ(Ids(groups[*found.begin()]), Ids(units[u])) << "trial " << trial;
+      }
+    }
+    EXPECT_EQ(FormConvexGroups(*graph, units, rules), groups) << "deterministic";
+  }
+}
+
+TEST(FormConvexGroups, OnlyWhatIsConnectedSharesAGroupOnRequest) {
+  auto graph = ParseGraph(R"(
+    in  x: float
+    in  z: float
+    a = Relu(x)
+    b = Neg(a)
+    lonely = Abs(z)
+    out b, lonely
+  )");
+  std::vector<std::vector<Node*>> units;
+  for (const char* name : {"a", "b", "lonely"}) units.push_back({FindNode(*graph, name)});
+  GroupingRules rules;
+  rules.only_connected = true;
+  const auto groups = FormConvexGroups(*graph, units, rules);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0], (std::vector<Node*>{units[0][0], units[1][0]}));
+  EXPECT_EQ(groups[1], units[2]);
+}
+
 TEST(IsConvexProperty, AgreesWithBruteForce) {
   std::mt19937 random(11);
   for (int trial = 0; trial < 300; ++trial) {

@@ -192,7 +192,7 @@ TEST_F(LimitsTest, ALoopWithoutEndCanBeCancelled) {
     source.request_stop();
   });
   const std::vector<ValuePtr> inputs = {Int64s({}, {INT64_MAX}), Bools({}, {true}), Floats({1}, {1})};
-  EXPECT_EQ(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), "FAIL: the run was cancelled");
+  EXPECT_EQ(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), "CANCELED: the run was cancelled");
   canceller.join();
 }
 

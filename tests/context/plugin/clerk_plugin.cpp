@@ -10,11 +10,13 @@
 //   source=NotaryV1          the source to write, of the plugin's two
 //   notes=…, max_size=N      attributes of the nodes
 //   pretend=VERDICT          what CheckContext says about the contexts written now: prefer, unsupported, foreign
+//   attribute=NAME=VALUE     a further attribute of each node; what a loaded node has goes to the ledger
+//   judge=unsupported        CheckContext says so of every context in a session with this option
 //   fail=CALL                compile, save or load ends with EP_FAIL
 //   truncate=FILE            Compile and LoadContext cut that file off before they look at anything
 //   reread=1                 kernels from a context read their payload again in each run, on a thread of their own
 //   ledger=FILE              a line for each event is appended there: "compile NAME", "write N graphs M tensors",
-//                            "parse N graphs M tensors", "hand over N graphs M tensors"
+//                            "parse N graphs M tensors", "hand over N graphs M tensors", "attribute NAME=VALUE"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -63,7 +65,8 @@ class Clerk {
   explicit Clerk(const EpProviderConfig& config) {
     for (uint32_t i = 0; i < config.option_count; ++i) options_[config.options[i].key] = config.options[i].value;
     static const std::set<std::string> kKnown = {"claim", "together", "domain", "payloads", "source", "notes",
-                                                 "max_size", "pretend", "fail", "truncate", "reread", "ledger"};
+                                                 "max_size", "pretend", "fail", "truncate", "reread", "ledger",
+                                                 "attribute", "judge"};
     for (const auto& [key, value] : options_) {
       if (!kKnown.contains(key)) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown");
     }
@@ -137,6 +140,9 @@ class Clerk {
     std::vector<std::shared_ptr<const Package>> packages(blobs.size());
     std::vector<std::unique_ptr<kit::Kernel>> kernels;
     for (const EpContextNodeInfo* node : nodes) {
+      for (uint32_t i = 0; i < node->attribute_count; ++i) {
+        Enter(std::string("attribute ") + node->attributes[i].key + "=" + node->attributes[i].value);
+      }
       std::unique_ptr<kit::Kernel> kernel;
       for (size_t i = 0; i < blobs.size() && kernel == nullptr; ++i) {
         if (node->blob >= 0 && static_cast<size_t>(node->blob) != i) continue;
@@ -268,6 +274,12 @@ class Clerk {
     node.hardware_architecture = kArchitecture;
     node.notes = notes.empty() ? nullptr : notes.c_str();
     node.max_size = std::stoll(Option("max_size", "0"));
+    const std::string attribute = Option("attribute", "");
+    const size_t equals = attribute.find('=');
+    const std::string name = attribute.substr(0, equals);
+    const EpKeyValue further = {name.c_str(), equals == std::string::npos ? "" : attribute.c_str() + equals + 1};
+    node.attributes = &further;
+    node.attribute_count = attribute.empty() ? 0 : 1;
     kit::ThrowIfFailed(*host, host->context->AddNode(sink, &node));
   }
 
@@ -343,6 +355,11 @@ EpContextVerdict Judge(const EpContextHeader& header, std::string* reason) {
   if (std::string_view(header.source) != kSources[0] && std::string_view(header.source) != kSources[1]) {
     *reason = std::string("source ") + header.source + " is not " + kName + "'s";
     return EP_CONTEXT_NOT_APPLICABLE;
+  }
+  for (uint32_t i = 0; i < header.option_count; ++i) {
+    if (std::string_view(header.options[i].key) != "judge") continue;
+    *reason = "the session's option says so, on " + std::to_string(header.device_count) + " device";
+    return EP_CONTEXT_UNSUPPORTED;
   }
   std::string info = header.compatibility_info;
   if (info.empty()) return EP_CONTEXT_OPTIMAL;

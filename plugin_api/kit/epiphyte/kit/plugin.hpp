@@ -99,6 +99,9 @@ class Kernel {
   virtual ~Kernel() = default;
   // Called from many threads at once.
   virtual void Execute(const Run& run) = 0;
+  // True: no other Execute of this provider runs at the same time, on this kernel or another. For a device with one
+  // queue. Asked once.
+  virtual bool IsExclusive() const { return false; }
 };
 
 struct ProviderConfig {
@@ -463,6 +466,14 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
     return Guard(*mine.host, [&] { mine.kernel->Execute(Run(*mine.host, run)); });
   }
 
+  static EpStatus* EP_CALL DescribeKernel(EpKernel* kernel, EpKernelInfo* info) {
+    const KernelHandle& mine = From(kernel);
+    return Guard(*mine.host, [&] {
+      info->struct_size = std::min<uint32_t>(info->struct_size, sizeof(*info));
+      if (mine.kernel->IsExclusive()) info->flags |= EP_KERNEL_EXCLUSIVE;
+    });
+  }
+
   static const OperatorTable& TheOperators() {
     static const OperatorTable* const table = new OperatorTable(ProviderClass::Operators());
     return *table;
@@ -499,7 +510,7 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
                                                     nullptr,
                                                     nullptr,
                                                     Execute,
-                                                    nullptr};
+                                                    DescribeKernel};
 };
 
 }  // namespace detail
