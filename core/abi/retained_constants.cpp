@@ -1,35 +1,38 @@
 #include "core/abi/retained_constants.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace epiphyte::core {
 
-void ShownConstants::Show(const ValueDef* value) {
+void ShownConstants::Show(const ValueDef* value, Constants* to) {
   if (value == nullptr) return;
-  if (const ConstantPtr& constant = value->ResolvedConstant()) by_handle_.emplace(value, constant);
+  if (const ConstantPtr& constant = value->ResolvedConstant()) to->emplace(value, constant);
 }
 
-void ShownConstants::Show(const Node& node) {
-  for (const ValueDef* input : node.inputs()) Show(input);
-  for (const Graph* body : node.subgraphs()) Show(*body);
+void ShownConstants::Show(const Node& node, Constants* to) {
+  for (const ValueDef* input : node.inputs()) Show(input, to);
+  for (const Graph* body : node.subgraphs()) Show(*body, to);
 }
 
-void ShownConstants::Show(const Graph& graph) {
-  for (const auto& value : graph.values()) Show(value.get());
+void ShownConstants::Show(const Graph& graph, Constants* to) {
+  for (const auto& value : graph.values()) Show(value.get(), to);
   for (const auto& node : graph.nodes()) {
     if (!node) continue;
-    for (const Graph* body : node->subgraphs()) Show(*body);
+    for (const Graph* body : node->subgraphs()) Show(*body, to);
   }
 }
 
 ConstantPtr ShownConstants::Find(const EpValueDef* value) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!std::exchange(is_known_, true)) {
-    for (const Graph* graph : graphs_) Show(*graph);
-    for (const Node* node : nodes_) Show(*node);
+  if (!constants_) {
+    Constants all;
+    for (const Graph* graph : graphs_) Show(*graph, &all);
+    for (const Node* node : nodes_) Show(*node, &all);
+    constants_ = std::move(all);
   }
-  const auto found = by_handle_.find(value);
-  return found == by_handle_.end() ? nullptr : found->second;
+  const auto found = constants_->find(value);
+  return found == constants_->end() ? nullptr : found->second;
 }
 
 // Leaked: a plugin's threads may release until the process ends.
@@ -41,36 +44,28 @@ RetainedConstants& RetainedConstants::All() {
 EpConstant* RetainedConstants::Add(const void* owner, ConstantPtr constant) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const uintptr_t number = next_;
-  next_ += 2;
-  by_owner_[owner].insert(number);
   references_.emplace(number, Reference{owner, std::move(constant)});
+  next_ += 2;
   return reinterpret_cast<EpConstant*>(number);
 }
 
 bool RetainedConstants::Release(const EpConstant* handle) {
-  ConstantPtr last;  // freed when the lock is gone
+  decltype(references_)::node_type last;  // freed when the lock is gone
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = references_.find(reinterpret_cast<uintptr_t>(handle));
-  if (found == references_.end()) return false;
-  last = std::move(found->second.constant);
-  const auto owner = by_owner_.find(found->second.owner);
-  owner->second.erase(found->first);
-  if (owner->second.empty()) by_owner_.erase(owner);
-  references_.erase(found);
-  return true;
+  last = references_.extract(reinterpret_cast<uintptr_t>(handle));
+  return !last.empty();
 }
 
+// One by one, without memory of its own and without the lock while one is freed: that may run an application's code.
 void RetainedConstants::ReleaseAll(const void* owner) {
-  std::vector<ConstantPtr> last;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = by_owner_.find(owner);
-  if (found == by_owner_.end()) return;
-  for (const uintptr_t number : found->second) {
-    const auto reference = references_.find(number);
-    last.push_back(std::move(reference->second.constant));
-    references_.erase(reference);
-  }
-  by_owner_.erase(found);
+  decltype(references_)::node_type last;
+  do {
+    last = {};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = std::find_if(references_.begin(), references_.end(),
+                                    [&](const auto& reference) { return reference.second.owner == owner; });
+    if (found != references_.end()) last = references_.extract(found);
+  } while (!last.empty());
 }
 
 size_t RetainedConstants::size() {

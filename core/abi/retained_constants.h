@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/graph/constant.h"
@@ -32,15 +32,15 @@ class ShownConstants {
   ConstantPtr Find(const EpValueDef* value);
 
  private:
-  void Show(const Graph& graph);
-  void Show(const Node& node);
-  void Show(const ValueDef* value);
+  using Constants = std::unordered_map<const void*, ConstantPtr>;  // by handle
+  static void Show(const Graph& graph, Constants* to);
+  static void Show(const Node& node, Constants* to);
+  static void Show(const ValueDef* value, Constants* to);
 
   std::vector<const Graph*> graphs_;
   std::vector<const Node*> nodes_;
   std::mutex mutex_;
-  bool is_known_ = false;  // by_handle_ is filled at the first question: most plugins don't ask
-  std::unordered_map<const void*, ConstantPtr> by_handle_;
+  std::optional<Constants> constants_;  // made at the first question: most plugins don't ask
 };
 
 // The references of the whole process, in one table for its life. Thread-safe.
@@ -63,7 +63,6 @@ class RetainedConstants {
   };
   std::mutex mutex_;
   std::unordered_map<uintptr_t, Reference> references_;
-  std::unordered_map<const void*, std::unordered_set<uintptr_t>> by_owner_;
   uintptr_t next_ = 1;  // odd, as no address of an object is
 };
 
