@@ -12,8 +12,7 @@ constexpr std::initializer_list<Rule> kOfEveryRun = {
     Rule::kExecuteKeepsExceptions, Rule::kExecuteWorks,      Rule::kEveryOutputIsSet,     Rule::kEachOutputOnce,        Rule::kOutputsByIndex,
     Rule::kOutputsHaveTheirType,   Rule::kOutputsHaveTheirKind, Rule::kOutputsHaveTheirDims, Rule::kShapesAreShapes,     Rule::kInputsAreReadOnly,
     Rule::kInputsEnd,              Rule::kOutputsEnd,        Rule::kRunEndsWithExecute,   Rule::kValuesOfThisRun,       Rule::kReleasedValuesAreGone,
-    Rule::kValuesReleasedOnce,     Rule::kViewsAreTheHosts,  Rule::kRunStaysOnItsThread,  Rule::kNumbersAreRight,       Rule::kGangsFitThePool,
-    Rule::kNoGangInALoop};
+    Rule::kValuesReleasedOnce,     Rule::kViewsAreTheHosts,  Rule::kRunStaysOnItsThread,  Rule::kNumbersAreRight,       Rule::kNoGangInALoop};
 
 // Each claimed graph alone, twice.
 void CheckRuns(Journal& journal, const Target& target) {

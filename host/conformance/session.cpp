@@ -36,6 +36,7 @@ class LentConfig {
     config_->devices = devices;
     config_->device_count = 1;
     config_->context_enabled = setup.context_enabled ? 1 : 0;
+    config_->thread_count = DebugHost::kThreads;
     arena_.Lend();
   }
   const EpProviderConfig* get() const { return config_; }

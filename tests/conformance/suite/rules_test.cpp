@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "822_loads_in_order", "823_reserved_attribute", "831_throws_in_check", "832_verdict_nine",
                     "833_rejects_itself", "834_takes_foreign", "835_long_reason", "901_writes_early",
                     "902_forgets_earlier", "903_never_writes", "904_keeps_group", "905_asks_again", "1001_aborts", "1004_leaks_a_status",
-                    "1005_releases_a_status_twice", "1006_fails_silently", "1007_huge_gang", "1008_gang_in_a_loop",
+                    "1005_releases_a_status_twice", "1006_fails_silently", "1008_gang_in_a_loop",
                     "1011_keeps_pool", "1012_foreign_handle"),
     [](const auto& info) { return "R" + std::string(info.param); });
 
