@@ -3,25 +3,25 @@
  * The ABI is a set of C structs and function tables. It grows in two ways only: a struct gets new fields at its end,
  * and a new feature gets a string id and is asked for by name (`GetExtension`), in both directions. Nothing else
  * crosses the boundary: no bool, enum of unknown width, bitfield, `long`, FILE, errno, C++ type, exception or free().
- * Strings are UTF-8 and zero-terminated. Whoever allocates memory frees it.
+ * Strings are UTF-8 and zero-terminated. [R508] Whoever allocates memory frees it. No call ends the process. [R1001]
  *
  * Sizes. `struct_size` is always the first field, but in EpString and EpKeyValue.
  *   - Who fills a struct sets it to sizeof the struct that it knows. A reader reads a field only where the size covers
  *     it (EP_HAS_FIELD); what lies beyond the struct that it knows, it leaves alone.
  *   - Where the callee fills a struct of the caller's (an `…Info` that a call gives), the caller sets struct_size to
- *     the room there is, and the callee lowers it to how far it filled. So EP_HAS_FIELD is true afterwards only for
- *     what was filled, also with a host that is older than the plugin. Room for less than the struct had when its
+ *     the room there is [R512], and the callee lowers it to how far it filled. So EP_HAS_FIELD is true afterwards only
+ *     for what was filled, also with a host that is older than the plugin. Room for less than the struct had when its
  *     function came into the ABI is INVALID_ARGUMENT, and nothing is filled.
- *   - `reserved` is zero; a reader refuses anything else. Unknown bits in `flags` are ignored. Where a number names
- *     one of several things, its header says what an unknown one means.
+ *   - `reserved` is zero; [R206 R319 R824] a reader refuses anything else. Unknown bits in `flags` are ignored. Where a
+ *     number names one of several things, its header says what an unknown one means.
  *   - Structs have no padding at their end, on any data model, so that a field which is appended later never lies in
  *     what used to be padding.
  *
  * Calls. A count of 0 may come with a null pointer; otherwise a pointer is null only where its comment says so. What is
  * passed to a function (structs, arrays, strings, handles) lives until it returns, unless its comment says longer; what
- * is to be kept is copied. No call unwinds: neither side lets an exception or a longjmp pass the other. An out
- * parameter is set only on success, unless a comment says otherwise. Each function says on which threads it is called:
- * [any thread] means also on several at once.
+ * is to be kept is copied. No call unwinds: neither side lets an exception or a longjmp pass the other. [R104
+ * R301 R311 R401 R501 R601 R701 R731 R801 R813 R831 R1010] An out parameter is set only on success, unless a comment
+ * says otherwise. Each function says on which threads it is called: [any thread] means also on several at once.
  *
  * Versions. While the major version is 0, a minor version may break the one before it, and a host speaks only its own.
  * From 1.0 on, a plugin built against 1.x loads in every host 1.y whose y is at least what the plugin says that it can

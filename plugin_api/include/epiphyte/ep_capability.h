@@ -5,11 +5,11 @@
  * of inputs and outputs, also of nodes that aren't connected. A provider that must keep nodes together (a QDQ unit)
  * claims them as a group; the host merges groups and nodes into larger partitions, and never splits a group.
  *
- * Claims on nodes that are placed already, that are not of this graph, or that appear twice are dropped and reported.
- * So is a group that isn't convex, that is: where a path leaves it and comes back.
+ * Claims on nodes that are placed already, [R506] that are not of this graph, [R503] or that appear twice [R505] are
+ * dropped and reported. So is a group that isn't convex, that is: where a path leaves it and comes back. [R507]
  *
- * All functions: [the thread that runs GetCapability]. What they refuse as a whole (a null array, more nodes than the
- * graph has) gives INVALID_ARGUMENT and claims nothing.
+ * All functions: [the thread that runs GetCapability]. [R509 R510] What they refuse as a whole (a null array, more
+ * nodes than the graph has) gives INVALID_ARGUMENT and claims nothing. [R504]
  *
  * Example: a fused unit that must not grow
  *     EpClaim claim = {sizeof claim};
@@ -48,7 +48,7 @@ typedef struct EpCapabilityApi {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* "I can run each of these, alone or fused with neighbours." */
+  /* "I can run each of these, alone or fused with neighbours." [R502 R514] */
   EpStatus*(EP_CALL* SupportNodes)(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count);
 
   /* The same with more to say. The struct, its array and its string are copied. */

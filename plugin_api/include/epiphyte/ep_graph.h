@@ -5,7 +5,7 @@
  * as long as the graph does: for the graph given to GetCapability until that call returns, for a partition's graph
  * until Compile returns, for a node given to LoadContext until that call returns. Walking a graph allocates nothing.
  *
- * All functions: [any thread], never block.
+ * All functions: [any thread], never block. A handle is of no use after its graph. [R513]
  *
  * Example: walk the nodes in execution order
  *     EpGraphInfo graph_info = {sizeof graph_info};
@@ -35,7 +35,7 @@
  *     implicit_inputs.
  *   - Questions may come any number of times, for any of the graphs and in any order, also for graphs that differ by
  *     what the host or other providers did in between: an answer is about that call's graph alone, and must leave no
- *     trace in the provider.
+ *     trace in the provider. [R511]
  *   - Nodes that another provider has carry EP_NODE_PLACED. Claims on those are dropped, and so are groups that can't
  *     be one kernel: their nodes go to the next provider, and the placement report says why.
  *   - The graph of a partition holds copies: handles of GetCapability's graph mean nothing there. Its inputs and
@@ -106,7 +106,7 @@ typedef struct EpValueDefInfo {
   uint64_t id; /* unique in its graph; small, so that it can index an array that grows */
   const char* name;
   const EpTypeInfo* type;       /* never null; kind UNKNOWN where inference found nothing */
-  const EpTensorView* constant; /* its data when flag CONSTANT is set, else null */
+  const EpTensorView* constant; /* its data when flag CONSTANT is set, else null; read-only [R609] */
   const EpNode* producer;       /* null for inputs and constants */
   uint64_t producer_output;
   const EpNode* const* consumers; /* one entry a use, so a node may appear twice */

@@ -17,7 +17,7 @@
 
 EP_EXTERN_C_BEGIN
 
-/* No pointer in it is null. */
+/* No pointer in it is null. Its functions take handles that this host gave. [R1012] */
 typedef struct EpHostInfo {
   uint32_t struct_size;
   uint32_t abi_min; /* the ABI versions that this host speaks, EP_MAKE_ABI_VERSION each */

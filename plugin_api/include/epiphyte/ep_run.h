@@ -42,11 +42,11 @@ typedef struct EpRunApi {
   uint32_t struct_size;
   uint32_t reserved;
 
-  EpStatus*(EP_CALL* GetInfo)(const EpRun* run, EpRunInfo* info);
+  EpStatus*(EP_CALL* GetInfo)(const EpRun* run, EpRunInfo* info); /* [R710 R713 R718] */
 
-  /* Makes output `index` a dense tensor and gives its memory, aligned to 64 bytes, uninitialised. For strings use
-   * SetStringOutput. Once per output. FAIL, with the option to raise, when the run would take more memory than it
-   * may. */
+  /* Makes output `index` [R705] a dense tensor and gives its memory, aligned to 64 bytes, [R712] uninitialised. [R720]
+   * For strings use SetStringOutput. Once per output. [R704] FAIL, with the option to raise, when the run would take
+   * more memory than it may. */
   EpStatus*(EP_CALL* AllocateOutput)(EpRun* run, uint32_t index, EpElementType element_type, const int64_t* dims,
                                      uint32_t rank, void** data);
 
@@ -55,7 +55,7 @@ typedef struct EpRunApi {
                                       const EpString* strings);
 
   /* Values other than tensors are built bottom-up and then set. What makes a value gives one reference, good in this
-   * Execute only; the host releases what is left. SetOutput, CreateSequence and CreateMap take their own. */
+   * Execute only [R714]; the host releases what is left. SetOutput, CreateSequence and CreateMap take their own. */
   EpStatus*(EP_CALL* CreateTensor)(EpRun* run, EpElementType element_type, const int64_t* dims, uint32_t rank,
                                    EpValue** value, void** data);
   EpStatus*(EP_CALL* CreateStringTensor)(EpRun* run, const int64_t* dims, uint32_t rank, const EpString* strings,
@@ -68,13 +68,13 @@ typedef struct EpRunApi {
   /* An optional without a value. An optional with one is that value itself. */
   EpStatus*(EP_CALL* CreateEmptyOptional)(EpRun* run, EpValue** value);
   /* A reference to the value behind the very view of an input, or of an element of one: passes it on without a copy. */
-  EpStatus*(EP_CALL* ShareValue)(EpRun* run, const EpValueView* view, EpValue** value);
-  EpStatus*(EP_CALL* SetOutput)(EpRun* run, uint32_t index, EpValue* value);
-  /* Null is allowed. */
+  EpStatus*(EP_CALL* ShareValue)(EpRun* run, const EpValueView* view, EpValue** value); /* [R717] */
+  EpStatus*(EP_CALL* SetOutput)(EpRun* run, uint32_t index, EpValue* value); /* [R715] */
+  /* Null is allowed. [R716] */
   void(EP_CALL* ReleaseValue)(EpValue* value);
 
   /* Non-zero when the application has cancelled the run: return CANCELED soon. [any thread, while Execute runs] */
-  uint32_t(EP_CALL* IsCancelled)(const EpRun* run);
+  uint32_t(EP_CALL* IsCancelled)(const EpRun* run); /* [R723] */
 
   /* `listener` is called when the application cancels the run, on the thread that does so and waits for it, at once if
    * that has happened already; see EpCancelListener. One for each Execute; null takes it away, and waits until it isn't

@@ -46,8 +46,8 @@ typedef struct EpServicesApi {
   uint32_t(EP_CALL* GetThreadCount)(EpThreadPool* pool);
   /* Runs exactly `size` members at the same time, so that they may wait for each other, and returns when all are done.
    * `size` is at most GetThreadCount; with more, as many as that, and each is told so. Waits until that many threads
-   * are free. Inside ParallelFor or another gang only size 1 is possible. For libraries written for OpenMP. [any
-   * thread] */
+   * are free. Inside ParallelFor or another gang only size 1 is possible. [R1008] For libraries written for OpenMP.
+   * [any thread] */
   void(EP_CALL* RunGang)(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user);
 } EpServicesApi;
 

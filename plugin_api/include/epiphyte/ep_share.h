@@ -5,9 +5,9 @@
  *
  * Compiling: all sessions of the group compile into one payload, which the last session writes.
  * - GetEpContextNodes of an earlier session keeps what it compiled in the workspace and adds its nodes with
- *   main_context 1 and payload null; it begins no payload.
- * - GetEpContextNodes of the last session writes one payload that holds the graphs of all sessions, identical weights
- *   once. The host makes the nodes of all sessions refer to it, and publishes all models together.
+ *   main_context 1 and payload null; it begins no payload. [R901]
+ * - GetEpContextNodes of the last session writes one payload that holds the graphs of all sessions, [R902 R903]
+ *   identical weights once. The host makes the nodes of all sessions refer to it, and publishes all models together.
  * Partition names are unique in the group.
  *
  * Loading: the host maps each payload once for the whole group and checks it once; every session's LoadContext gets
@@ -39,7 +39,7 @@ typedef struct EpShareInfo {
   const char* name; /* of the group, "" for the default one; valid as long as the provider */
 } EpShareInfo;
 
-/* Called under the group's lock, while GetWorkspace runs; must not call GetWorkspace itself. */
+/* Called under the group's lock, while GetWorkspace runs; must not call GetWorkspace itself. [R905] */
 typedef EpStatus*(EP_CALL* EpMakeWorkspace)(void* user, void** workspace);
 /* Called when no provider of the group uses the workspace any more. */
 typedef void(EP_CALL* EpFreeWorkspace)(void* workspace);

@@ -1,9 +1,9 @@
 /* Status: how every call reports failure.
  *
- * A function returns `EpStatus*`; null means success. A status is made through the host, so that it lives in the
- * host's heap; the caller of the failing function releases it: the host those that plugins return, a plugin those that
- * it gets from the host and does not return. Its message says what was found, what was expected and what to do about
- * it, in one line of at most 4096 bytes; the host cuts what is longer and replaces what can't be printed.
+ * A function returns `EpStatus*`; null means success. A status is made through the host, [R1002] so that it lives in
+ * the host's heap; the caller of the failing function releases it: [R1003] the host those that plugins return, a plugin
+ * those that it gets from the host and does not return. Its message says what was found, what was expected and what to
+ * do about it, in one line of at most 4096 bytes; the host cuts what is longer and replaces what can't be printed.
  *
  * Example (plugin side)
  *     if (rank != 4) return host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "Conv: rank 5 found, rank 4 expected");
@@ -15,7 +15,7 @@
 
 EP_EXTERN_C_BEGIN
 
-typedef struct EpStatus EpStatus;
+typedef struct EpStatus EpStatus; /* one that a call got and can do nothing about is its own result [R722] */
 
 /* Below 1000 the numbers are ONNX Runtime's, those that it has and those that it will get, so that applications can
  * keep their tables; from 1000 on they are Epiphyte's own. The application gets the plugin's code, except where a
@@ -47,7 +47,7 @@ typedef struct EpStatusApi {
 
   /* Makes a status. `message` is copied; null counts as empty. Never returns null: when memory is short it returns a
    * preallocated status. [any thread] */
-  EpStatus*(EP_CALL* Create)(EpStatusCode code, const char* message);
+  EpStatus*(EP_CALL* Create)(EpStatusCode code, const char* message); /* [R1006] */
 
   /* OK for null. [any thread] */
   EpStatusCode(EP_CALL* GetCode)(const EpStatus* status);
@@ -55,8 +55,8 @@ typedef struct EpStatusApi {
   /* Zero-terminated, never null, valid until Release. [any thread] */
   const char*(EP_CALL* GetMessage)(const EpStatus* status);
 
-  /* Null is allowed. Once for each status: what is no status any more is reported and ignored. [any thread] */
-  void(EP_CALL* Release)(EpStatus* status);
+  /* Null is allowed. Once for each status: [R1005] what is no status any more is reported and ignored. [any thread] */
+  void(EP_CALL* Release)(EpStatus* status); /* [R1004] */
 } EpStatusApi;
 
 EP_EXTERN_C_END

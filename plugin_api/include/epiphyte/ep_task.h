@@ -1,8 +1,8 @@
 /* Task: what a plugin may ask of the host while it compiles, loads or saves.
  *
- * Compile, LoadContext and GetEpContextNodes may take minutes. Each gets a task, valid until it returns: through it the
- * plugin says how far it is, hears that the user has cancelled, gives a partition back that it can't compile after all,
- * and keeps the data of constants instead of copying it.
+ * Compile, LoadContext and GetEpContextNodes may take minutes. Each gets a task, valid until it returns: [R607] through
+ * it the plugin says how far it is, hears that the user has cancelled, gives a partition back that it can't compile
+ * after all, and keeps the data of constants instead of copying it.
  *
  * Example
  *     for (uint64_t i = 0; i < count; ++i) {
@@ -38,11 +38,11 @@ typedef struct EpTaskApi {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* Says how far the task is: `done` of `total` in a unit of the plugin's, `total` 0 when it is not known; `text`, of
-   * which the user gets 256 bytes, may be null. Returns non-zero when the user has cancelled: then return
-   * MODEL_LOAD_CANCELED soon. The application hears one report at a time, on the thread that made it, so this may
-   * wait for one of another thread: hold no lock that the application could need in the meantime, in another session,
-   * say. [any thread, while the task runs] */
+  /* Says how far the task is: `done` of `total` [R610] in a unit of the plugin's, `total` 0 when it is not known;
+   * `text`, of which the user gets 256 bytes, may be null. Returns non-zero when the user has cancelled: then return
+   * MODEL_LOAD_CANCELED soon. [R608] The application hears one report at a time, on the thread that made it, so this
+   * may wait for one of another thread: hold no lock that the application could need in the meantime, in another
+   * session, say. [any thread, while the task runs] */
   uint32_t(EP_CALL* ReportProgress)(EpTask* task, uint64_t done, uint64_t total, const char* text);
 
   /* Non-zero when the user has cancelled. Says nothing to the user, so it may be asked often. [any thread, while the
@@ -58,13 +58,13 @@ typedef struct EpTaskApi {
   /* Compile only: gives partitions[index] back. Its nodes are offered to the providers that come after this one, and
    * `reason`, of which the report gets 512 bytes, is in the placement report. kernels[index] stays null, and
    * so is the partition's entry in EpContextSinkInfo::partition_names. If nobody else can run the nodes, the session
-   * fails with the reason. Each partition at most once. [any thread, while the task runs] */
+   * fails with the reason. Each partition at most once. [R611] [any thread, while the task runs] */
   EpStatus*(EP_CALL* DeclinePartition)(EpTask* task, uint64_t index, const char* reason);
 
   /* Compile and LoadContext: keeps the data of a constant of the task's graphs, so that a kernel need not copy it. The
    * view in EpValueDefInfo::constant, with all that it points to, stays valid until ReleaseConstant; each Retain has
-   * one Release of its own. Constants that nobody retains are freed once the session is made. INVALID_ARGUMENT for a
-   * value that is no constant or not of the task's. [any thread, while the task runs] */
+   * one Release of its own. [R613] Constants that nobody retains are freed once the session is made. INVALID_ARGUMENT
+   * for a value that is no constant or not of the task's. [R612] [any thread, while the task runs] */
   EpStatus*(EP_CALL* RetainConstant)(EpTask* task, const EpValueDef* value, EpConstant** constant);
 
   /* At the latest in DestroyProvider; what is left then is released by the host. Null is allowed. [any thread] */

@@ -1,8 +1,8 @@
 /* Types: element types, tensor shapes and the nested ONNX types.
  *
  * Element types have the numbers of ONNX's TensorProto.DataType; a plugin claims no node whose types it doesn't know.
- * Bool is one byte, 0 or 1. Complex numbers are the real part, then the imaginary. 4-bit types are packed two to a
- * byte, the first element in the low half, and 2-bit types four to a byte, the first in the lowest bits. A tensor of
+ * [R515] Bool is one byte, 0 or 1. Complex numbers are the real part, then the imaginary. 4-bit types are packed two to
+ * a byte, the first element in the low half, and 2-bit types four to a byte, the first in the lowest bits. A tensor of
  * them takes whole bytes: the unused bits of the last one have no meaning, a writer sets them to 0.
  */
 #ifndef EPIPHYTE_EP_TYPE_H_
@@ -50,7 +50,7 @@ typedef uint32_t EpTypeKind;
 #define EP_KIND_OPTIONAL 4u
 #define EP_KIND_MAP 5u
 
-/* No tensor has more dimensions; a rank above it is refused. */
+/* No tensor has more dimensions; a rank above it is refused. [R709] */
 #define EP_MAX_RANK 64
 
 /* A value's static type. Owned by the graph it came from and valid as long as that. */

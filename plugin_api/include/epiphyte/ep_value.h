@@ -1,6 +1,6 @@
 /* Values: what flows through a graph at run time, and what a constant holds.
  *
- * A view describes memory that somebody else owns. Each function that hands out a view states how long it lives.
+ * A view describes memory that somebody else owns. [R711] Each function that hands out a view states how long it lives.
  */
 #ifndef EPIPHYTE_EP_VALUE_H_
 #define EPIPHYTE_EP_VALUE_H_
@@ -24,7 +24,7 @@ typedef struct EpTensorView {
   uint32_t rank; /* at most EP_MAX_RANK */
   uint32_t reserved;
   const int64_t* dims; /* `rank` entries, each >= 0; may be null at rank 0 */
-  const void* data;    /* strings: const EpString[element_count]; may be null when byte_size is 0. What the host
+  const void* data;    /* strings: const EpString[element_count]; may be null when byte_size is 0. [R724] What the host
                         * allocated is aligned to 64 bytes, an application's own memory as the application did */
   EpBuffer* buffer;
   uint32_t device;
