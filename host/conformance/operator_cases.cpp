@@ -183,7 +183,7 @@ class CaseRunner {
       const std::vector<fs::path> files = Numbered(set, "output_", ".pb");
       for (size_t i = 0; i < outputs.size() && i < files.size(); ++i) {
         const core::ValuePtr expected = core::ReadValueFile(files[i], *session.outputs()[i].type);
-        if (outputs[i] == nullptr) return "output '" + session.outputs()[i].name + "' is missing";
+        if (!outputs[i]) return "output '" + session.outputs()[i].name + "' is missing";
         const std::string difference = CompareValues(*outputs[i], *expected, {.relative = 1e-3, .absolute = 1e-5}).difference;
         if (!difference.empty()) return fmt::format("{}: output '{}' {}", set.filename().string(), session.outputs()[i].name, difference);
       }
