@@ -84,6 +84,17 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
     *count = 100;
     for (uint32_t i = 0; i < capacity && i < 100; ++i) devices[i] = &kDevice;
   }
+  // One that is elsewhere or lost, before the one that is here.
+  static const EpDeviceInfo kOther = {sizeof(EpDeviceInfo), EP_DEVICE_NPU,
+                                      kHow == kLostDevice ? EP_DEVICE_LOST : EP_DEVICE_COMPILE_ONLY,
+                                      0, 0, 0, "the other device", "tests", "1", "test", "", "", 0};
+  if (kHow == kDeviceElsewhere || kHow == kLostDevice) {
+    *count = 2;
+    if (capacity > 1) {
+      devices[0] = &kOther;
+      devices[1] = &kDevice;
+    }
+  }
   static const EpDeviceInfo kFuture = {
       sizeof(EpDeviceInfo), 77, 0, 0, 0, 0, "a device of the future", "tests", "1", "test", "", "", 0};
   if (kHow == kUnknownDeviceKind && capacity > 0) devices[0] = &kFuture;
@@ -94,6 +105,10 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* confi
   if (kHow == kThrowsInCreateProvider) throw std::bad_alloc();
   if (kHow == kFailsInCreateProvider) return Refuse("option x is wrong");
   if (kHow == kNullProvider) return nullptr;
+  if (kHow == kManyDevices && config->device_count == 3) {
+    const bool as_asked = config->devices[0] == 7 && config->devices[1] == 0 && config->devices[2] == 99;
+    return Refuse(as_asked ? "it got 7, 0 and 99" : "it got other devices");
+  }
   if (config->option_count != 0) {
     return plugin->host->status->Create(EP_STATUS_INVALID_ARGUMENT, "an option was found; none is known");
   }

@@ -23,7 +23,7 @@
   X(kSmallClaim) X(kClaimsExactly) X(kClaimsConnected) X(kInfoWithoutRoom) X(kDeclinesOthers)      \
   X(kDeclinesAll) X(kDeclinesTwice) X(kDeclinesAndCompiles) X(kDeclinesUnknown) X(kStaleTask) X(kForeignTask)         \
   X(kThrowsInDescribeKernel) X(kExclusiveKernels) X(kReservedInDescriptor) X(kReservedInProviderTable)                \
-  X(kReservedInDevice) X(kReservedInContextNode) X(kTellsOfItsRun)                                                     \
+  X(kReservedInDevice) X(kReservedInContextNode) X(kTellsOfItsRun) X(kDeviceElsewhere) X(kLostDevice)                  \
   X(kClaimsFunctionInALostGroup) X(kFailsOnFunctions) X(kReportsOnFourThreads)
 // clang-format on
 
