@@ -223,9 +223,9 @@ const PluginEntry& Catalog::Impl::Enter(PluginEntry wanted,
   entry.library = plugin->library;
   const auto place =
       std::find_if(items.begin(), items.end(), [&](const Item& item) { return ComesBefore(entry, item.entry); });
-  const auto entered = items.insert(place, {std::move(entry), plugin}) - items.begin();
+  const auto entered = items.insert(place, {std::move(entry), plugin});
   Reconsider();
-  return items[static_cast<size_t>(entered)].entry;
+  return entered->entry;
 }
 
 Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::make_unique<Impl>()) {

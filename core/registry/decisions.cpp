@@ -70,8 +70,7 @@ void CheckLibrary(PluginEntry* entry) {
     return;
   }
   Set(entry, PluginState::kLibraryMissing, fmt::format("library '{}': {}", entry->library.string(), problem),
-      entry->manifest.path.empty() ? "install the library or correct its path"
-                                   : "install the library or correct `library` in the manifest");
+      "install the library or correct its path");
 }
 
 // Whoever can write a plugin decides what this process runs.

@@ -26,12 +26,12 @@ ElfFile CheckFile(const std::filesystem::path& library) {
   try {
     elf = ReadElf(library);
   } catch (const Error& error) {
-    throw Refusal(PluginState::kLibraryMissing, error.message(), "install the library or correct `library`");
+    throw Refusal(PluginState::kLibraryMissing, error.message(), "install the library or correct its path");
   }
   const std::string path = library.string();
   if (!elf.is_elf) {
     throw Refusal(PluginState::kInitFailed, fmt::format("'{}' is not a shared library", path),
-                  "install the library again or correct `library` in the manifest");
+                  "install the library again or correct its path");
   }
   if (!elf.is_native) {
     throw Refusal(PluginState::kWrongPlatform,
@@ -40,7 +40,7 @@ ElfFile CheckFile(const std::filesystem::path& library) {
   }
   if (!elf.is_shared_object) {
     throw Refusal(PluginState::kInitFailed, fmt::format("'{}' is not a shared library but another ELF file", path),
-                  "correct `library` in the manifest");
+                  "correct the path of the library");
   }
   if (!elf.is_whole) {
     throw Refusal(PluginState::kInitFailed, fmt::format("'{}' is not a shared library that is whole", path),
