@@ -237,9 +237,9 @@ class OneRule : public testing::TestWithParam<Case> {
   std::vector<std::string> Described(const std::string& name) {
     core::Model model = core::ReadModelFile(dir_ / name, {});
     core::NodePayloads payloads({.model = dir_ / name}, model.metadata);
+    const core::ContextBinding binding(core::FindContextNodes(*model.graph), core::OwnersIn(environment_->catalog()));
     std::vector<std::string> problems;
-    for (const core::BoundNode& bound :
-         core::ContextBinding(core::FindContextNodes(*model.graph), core::OwnersIn(environment_->catalog())).nodes()) {
+    for (const core::BoundNode& bound : binding.nodes()) {
       if (!bound.problem.empty()) problems.push_back(bound.problem);
       if (!bound.readable) continue;
       const std::string& problem = payloads.Open(*bound.node, bound.attributes).problem;

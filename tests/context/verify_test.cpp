@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/context/context_model.h"
+#include "core/context/reseal.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/model_writer.h"
 #include "tests/framework/onnx_text.h"
