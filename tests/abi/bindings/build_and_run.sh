@@ -15,6 +15,7 @@ cat > "$work/known" <<'KNOWN'
 EP_ABI_VERSION           EP_ABI_MAJOR and EP_ABI_MINOR
 EP_ABI_VERSION_MAJOR     a shift
 EP_ABI_VERSION_MINOR     a mask
+EP_ANY_NUMBER            the largest number of 32 bits
 EP_CALL                  part of each declaration
 EP_EXPORT                the language's own way to export a function
 EP_EXTERN_C              the language's own way to leave names alone
