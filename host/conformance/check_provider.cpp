@@ -49,7 +49,13 @@ void CheckClaims(Journal& journal, const Target& target) {
   for (size_t i = probes.size(); i-- > 0;) {
     Demand(bench.host(), session.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect, "GetCapability answered differently about '" + probes[i].name + "' the second time");
   }
+  // What one session was asked is nothing to another.
+  Session another(bench.plugin(), {});
+  for (size_t i = 0; i < probes.size(); ++i) {
+    Demand(bench.host(), another.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect, "GetCapability answered differently about '" + probes[i].name + "' in another session");
+  }
   PassAll(journal, {Rule::kCapabilityHasNoSideEffect, Rule::kSinkEndsWithTheCall, Rule::kGraphEndsWithTheCall});
+  another.Close();
   session.Close();
   bench.Finish();
 }
