@@ -302,7 +302,11 @@ TEST_F(ShareGroupAbi, OutsideOfACompilingGroupNothingIsDeferred) {
 
 class ContextCheckAbi : public ShareGroupAbi {};
 
-core::ContextCheck Check(InlinePlugin& plugin) { return core::CheckContext(plugin.loaded(), {.source = "Sharing"}); }
+core::ContextCheck Check(InlinePlugin& plugin) {
+  core::ContextHeader header;
+  header.source = "Sharing";
+  return core::CheckContext(plugin.loaded(), header);
+}
 
 TEST_F(ContextCheckAbi, AVerdictComesBackWithItsReason) {
   g_hooks.check = [](const EpContextHeader* header, EpContextVerdict* verdict, char* reason, uint64_t capacity) {
