@@ -43,14 +43,15 @@ class AnyRunner {
       const Given& input = inputs[i];
       int64_t count = 1;
       for (int64_t dim : input.dims) count *= dim;
-      run.tensors[i] = {sizeof(EpTensorView),
-                        input.type,
-                        static_cast<uint32_t>(input.dims.size()),
-                        0,
-                        input.dims.data(),
-                        static_cast<uint64_t>(count),
-                        input.bytes.size(),
-                        input.bytes.data()};
+      EpTensorView& tensor = run.tensors[i];
+      tensor = {};
+      tensor.struct_size = sizeof tensor;
+      tensor.element_type = input.type;
+      tensor.rank = static_cast<uint32_t>(input.dims.size());
+      tensor.dims = input.dims.data();
+      tensor.data = input.bytes.data();
+      tensor.element_count = static_cast<uint64_t>(count);
+      tensor.byte_size = input.bytes.size();
       run.views[i] = {sizeof(EpValueView), EP_KIND_TENSOR, &run.tensors[i], nullptr, 0, 0, 0};
       run.inputs.push_back(&run.views[i]);
     }
