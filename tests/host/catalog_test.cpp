@@ -171,14 +171,13 @@ TEST(PluginCatalog, LibrariesThatAreNoGoodAreRefusedWithOneMessage) {
   test::TempDir nothing;
   test::TempDir folder;
   const PluginCatalog catalog = Only(nothing).plugins();
+  const auto fine = Library(folder, "fine_one");  // once: a library that is open stays mapped
   EXPECT_THAT(Refused(catalog, folder / "absent.so"), HasSubstr("LibraryMissing"));
   EXPECT_THAT(Refused(catalog, folder.path()), HasSubstr("no regular file"));
   EXPECT_THAT(Refused(catalog, folder.Write("text.so", "not a library")), HasSubstr("not a shared library"));
-  EXPECT_THAT(Refused(catalog, Library(folder, "fine_one"), {.name = "other"}), HasSubstr("'other' was asked for"));
-  EXPECT_THAT(Refused(catalog, Library(folder, "fine_one"), {.name = "no name"}, StatusCode::kInvalidArgument),
-              HasSubstr("no plugin's name"));
-  EXPECT_THAT(Refused(catalog, Library(folder, "fine_one"), {.sha256 = "12"}, StatusCode::kInvalidArgument),
-              HasSubstr("no SHA-256"));
+  EXPECT_THAT(Refused(catalog, fine, {.name = "other"}), HasSubstr("'other' was asked for"));
+  EXPECT_THAT(Refused(catalog, fine, {.name = "no name"}, StatusCode::kInvalidArgument), HasSubstr("no plugin's name"));
+  EXPECT_THAT(Refused(catalog, fine, {.sha256 = "12"}, StatusCode::kInvalidArgument), HasSubstr("no SHA-256"));
 }
 
 // These would end the process if they were opened, or initialized.
