@@ -38,25 +38,23 @@ std::string Plain(const std::string& name) {
                       " (float[N] x) => (float[N] y) { a = Neg(x) y = Abs(a) }");
 }
 
-// Calls back when a session that compiles asks whether a file exists.
+// Calls back when a session that compiles begins a file.
 class CallbackStore : public ContextStore {
  public:
-  explicit CallbackStore(std::function<void()> on_exists) : on_exists_(std::move(on_exists)) {}
-  bool Exists(const std::string&) override {
-    if (auto call = std::exchange(on_exists_, nullptr)) call();
-    return false;
-  }
+  explicit CallbackStore(std::function<void()> on_create) : on_create_(std::move(on_create)) {}
+  bool Exists(const std::string&) override { return false; }
   std::unique_ptr<Writer> Create(const std::string&) override {
     struct Nowhere : Writer {
       void Write(const void*, uint64_t) override {}
       void Commit() override {}
     };
+    if (auto call = std::exchange(on_create_, nullptr)) call();
     return std::make_unique<Nowhere>();
   }
   Bytes Open(const std::string&) override { return {}; }
 
  private:
-  std::function<void()> on_exists_;
+  std::function<void()> on_create_;
 };
 
 class Review : public testing::Test {

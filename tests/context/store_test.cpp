@@ -217,6 +217,7 @@ TEST_F(StoreTest, PayloadsWithinTheModelAreAlignedForPlugins) {
   auto store = std::make_shared<MemoryStore>();
   SessionOptions options = Compiling(store);
   options.Set("ep.context_embed_mode", "1");
+  options.Set("ep.context_model_external_initializers_file_name", "");
   Compile(options);
   core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
   core::PayloadAccess access;
