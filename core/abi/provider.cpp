@@ -95,15 +95,22 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
     if (!failure) failure = std::current_exception();
   }
   std::optional<size_t> refused;
+  // What is released at once nobody knows any more, should it come again.
+  const auto forget = [&](size_t i) {
+    std::replace(made.begin() + static_cast<ptrdiff_t>(i) + 1, made.end(), made[i], static_cast<EpKernel*>(nullptr));
+  };
   // Each is taken over, or released at once, whatever became of the others.
   for (size_t i = 0; i < made.size(); ++i) {
     try {
       KernelHandle handle(plugin_, made[i]);
       if (is_declined(i) ? made[i] != nullptr : !handle) refused = i;
-      if (i < handles.size()) handles[i] = std::move(handle);
+      if (i < handles.size()) {
+        handles[i] = std::move(handle);
+      } else {
+        forget(i);
+      }
     } catch (...) {
-      // Released, so that nobody knows it any more should it come again.
-      std::replace(made.begin() + static_cast<ptrdiff_t>(i) + 1, made.end(), made[i], static_cast<EpKernel*>(nullptr));
+      forget(i);
       if (!failure) failure = std::current_exception();
     }
   }
