@@ -67,15 +67,15 @@ TEST(Attribute, CloneCopiesBodiesAndSharesConstants) {
   EXPECT_EQ(tensor.Clone().t(), tensor.t());
 }
 
-TEST(Attribute, FillsOnlyWhatTheCallerHasRoomFor) {
+TEST(Attribute, FillsNothingWhereThereIsNoRoomForAll) {
   const Attribute attribute = Attribute::Ints("perm", {1, 0});
   EpAttributeInfo info{};
   info.ints = reinterpret_cast<const int64_t*>(&info);
   info.struct_size = offsetof(EpAttributeInfo, floats);
-  attribute.FillAbi(&info);
+  EXPECT_THROW(attribute.FillAbi(&info), core::Error);
   EXPECT_EQ(info.struct_size, offsetof(EpAttributeInfo, floats));
-  EXPECT_EQ(info.count, 2u);
-  EXPECT_EQ(info.ints, reinterpret_cast<const int64_t*>(&info)) << "past struct_size nothing is written";
+  EXPECT_EQ(info.count, 0u);
+  EXPECT_EQ(info.ints, reinterpret_cast<const int64_t*>(&info));
 }
 
 }  // namespace
