@@ -275,7 +275,9 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   std::exception_ptr failure;
   try {
     ShownConstants constants;
-    for (const ContextNodeToLoad& node : nodes) constants.Add(*node.node);
+    for (const ContextNodeToLoad& node : nodes) {
+      if (node.node != nullptr) constants.Add(*node.node);
+    }
     const Task task(progress_, {0, &constants, this, profile()});
     CallPlugin(name(), "LoadContext", [&] {
       return plugin_.descriptor->provider->LoadContext(provider_, info_pointers.data(), info_pointers.size(),

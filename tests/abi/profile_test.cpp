@@ -65,6 +65,11 @@ std::string Add(EpProfile* profile, const EpProfileSpan* span) {
 }
 std::string Add(EpProfile* profile, const EpProfileSpan& span) { return Add(profile, &span); }
 
+EpProfileSpan SpanOfNow(const char* name) {
+  const int64_t now = ProfileApi().Now();
+  return SpanOf(name, now, now);
+}
+
 TEST(ProfileSpans, ArriveAsTheyAreWithTheirRow) {
   Recorder recorder;
   const Profile profile(recorder, "npu");
@@ -233,18 +238,18 @@ TEST_F(ProfiledSession, SpansMayComeAfterTheirRunAndUntilTheProviderIsGone) {
   EpProfile* kept = nullptr;
   std::string while_destroying;
   witness_.on_execute = [&](EpRun* run) { return Negate(run, [&] { kept = ProfileApi().OfRun(run); }); };
-  witness_.on_destroy = [&] { while_destroying = Add(kept, SpanOf("last", ProfileApi().Now(), ProfileApi().Now())); };
+  witness_.on_destroy = [&] { while_destroying = Add(kept, SpanOfNow("last")); };
   {
     core::SessionOptions options = OptionsFor({"witness"});
     options.profile_path = dir_ / "trace.json";
     Session session = Open(options);
     session.Run(std::vector<ValuePtr>{Floats({2}, {1, 2})});
     ASSERT_NE(kept, nullptr);
-    EXPECT_EQ(Add(kept, SpanOf("late", ProfileApi().Now(), ProfileApi().Now())), "OK");
+    EXPECT_EQ(Add(kept, SpanOfNow("late")), "OK");
     EXPECT_THAT(session.ProfileJson(), HasSubstr("late"));
   }
   EXPECT_EQ(while_destroying, "OK");
-  EXPECT_THAT(Add(kept, SpanOf("too late", ProfileApi().Now(), ProfileApi().Now())), HasSubstr("gone"));
+  EXPECT_THAT(Add(kept, SpanOfNow("too late")), HasSubstr("gone"));
 }
 
 }  // namespace
