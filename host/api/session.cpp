@@ -20,11 +20,11 @@ std::vector<Value> WrapAll(std::vector<core::ValuePtr> values) {
   return wrapped;
 }
 
-template <typename Impl>
-std::shared_ptr<Impl> Open(const Environment& environment, const core::ModelSource& model,
-                           const SessionOptions& options) {
+// `source` gives the model: making it may fail too.
+template <typename Impl, typename Source>
+std::shared_ptr<Impl> Open(const Environment& environment, const SessionOptions& options, Source&& source) {
   return Translate([&] {
-    auto impl = std::make_shared<Impl>(Access::Of(environment), model, Access::Of(options));
+    auto impl = std::make_shared<Impl>(Access::Of(environment), source(), Access::Of(options));
     impl->inputs = Describe(impl->session.inputs());
     impl->outputs = Describe(impl->session.outputs());
     if (const core::ContextOutput* output = impl->session.context_output()) {
@@ -37,10 +37,12 @@ std::shared_ptr<Impl> Open(const Environment& environment, const core::ModelSour
 }  // namespace
 
 Session::Session(const Environment& environment, const std::filesystem::path& model, const SessionOptions& options)
-    : impl_(Open<Impl>(environment, {model}, options)) {}
+    : impl_(Open<Impl>(environment, options, [&] { return core::ModelSource{model}; })) {}
 
 Session::Session(const Environment& environment, std::span<const std::byte> bytes, const SessionOptions& options)
-    : impl_(Open<Impl>(environment, {{}, /*in_memory=*/true, bytes.data(), bytes.size()}, options)) {}
+    : impl_(Open<Impl>(environment, options, [&] {
+        return core::ModelSource{{}, /*in_memory=*/true, bytes.data(), bytes.size()};
+      })) {}
 
 const std::vector<ValueInfo>& Session::inputs() const { return impl_->inputs; }
 
