@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::test {

@@ -1,6 +1,7 @@
 // What plugins see of a graph.
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "tests/framework/graph_text.h"
 
