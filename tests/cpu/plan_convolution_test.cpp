@@ -78,7 +78,7 @@ TEST(FoldBatchNormalization, StaysWhereItMayNotOrCannot) {
   EXPECT_FALSE(folded("c = Conv@11(x, w, live)\ny = BatchNormalization@15(c, p, p, p, p)")) << "bias of the run";
   EXPECT_FALSE(folded("c = Conv@11(x, w)\ny = BatchNormalization@15(c, p, p, p, minus)"))
       << "root of a negative number";
-  EXPECT_FALSE(folded("c = Conv@11(x, w)\ny = BatchNormalization@15<training_mode=1>(c, p, p, p, p)"));
+  EXPECT_FALSE(folded("c = Conv@11(x, w)\ny, m, v = BatchNormalization@15<training_mode=1>(c, p, p, p, p)"));
   EXPECT_FALSE(folded("c = Conv@11(x, w)\nd = Softmax(c)\ny = BatchNormalization@15(c, p, p, p, p)\nout d"))
       << "c is used";
   EXPECT_FALSE(folded("c = Conv@11(x, w)\nout c\ny = BatchNormalization@15(c, p, p, p, p)")) << "c is an output";
