@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
-#include "core/onnx/tensor_io.h"
+#include "host/conformance/case_values.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/onnx_backend/value_files.h"
@@ -55,16 +55,6 @@ core::SessionOptions MakeOptions(const BackendRunOptions& options) {
   return session_options;
 }
 
-// As ReadValueFile, but bfloat16: ONNX's generator had no such type, so its files hold the same bits as uint16.
-core::ValuePtr ReadCaseValue(const fs::path& file, const core::Type& type) {
-  const core::ValuePtr value = core::ReadValueFile(file, type);
-  const bool wants_bfloat16 = type.IsTensor() && type.element_type() == core::DataType::kBfloat16;
-  if (!wants_bfloat16 || !value->IsTensor() || value->type() != core::DataType::kUint16) return value;
-  core::ValuePtr same_bits = core::Value::Tensor(core::DataType::kBfloat16, value->dims());
-  std::copy_n(value->data_as<uint16_t>(), value->element_count(), static_cast<uint16_t*>(same_bits->mutable_data()));
-  return same_bits;
-}
-
 // The same value in memory whose end is guarded, so that a kernel that reads past it stops the case.
 core::ValuePtr Guarded(core::ValuePtr value) {
   if (!value || !value->IsTensor() || value->type() == core::DataType::kString) return value;
@@ -81,7 +71,7 @@ std::vector<core::ValuePtr> ReadInputs(const core::Session& session, const fs::p
                files.size(), session.inputs().size());
   }
   std::vector<core::ValuePtr> inputs(session.inputs().size());
-  for (size_t i = 0; i < files.size(); ++i) inputs[i] = Guarded(ReadCaseValue(files[i], *session.inputs()[i].type));
+  for (size_t i = 0; i < files.size(); ++i) inputs[i] = Guarded(conformance::ReadCaseValue(files[i], *session.inputs()[i].type));
   return inputs;
 }
 
@@ -94,7 +84,7 @@ std::string RunDataSet(core::Session& session, const fs::path& set, const confor
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const core::ValueSpec& spec = session.outputs()[i];
-    const core::ValuePtr expected = ReadCaseValue(expected_files[i], *spec.type);
+    const core::ValuePtr expected = conformance::ReadCaseValue(expected_files[i], *spec.type);
     if (!outputs[i]) return fmt::format("output '{}' is missing", spec.name);
     std::string difference;
     if (!random) {

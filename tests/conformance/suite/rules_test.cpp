@@ -159,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(Conformance, GoodPlugin,
 class OperatorCases : public testing::Test {
  protected:
   OperatorCases() {
-    for (const char* name : {"test_relu", "test_add", "test_matmul_2d", "test_softmax_axis_0"}) {
+    for (const char* name : {"test_relu", "test_add", "test_matmul_2d", "test_softmax_axis_0", "test_bernoulli",
+                             "test_cast_FLOAT_to_BFLOAT16"}) {
       std::filesystem::create_directory_symlink(std::filesystem::path(EPIPHYTE_ONNX_CASES) / name, dir_ / name);
     }
   }
@@ -206,6 +207,11 @@ TEST_F(OperatorCases, AnUnexpectedPassIsReported) {
 TEST(Library, ThatIsTextFailsToLoad) {
   const test::TempDir dir;
   EXPECT_THAT(Broken(ReadTarget(dir.Write("text.so", "this is no library"))), ElementsAre(testing::StartsWith("R101 ")));
+}
+
+// Built without the flags that keep a plugin's symbols inside.
+TEST(Library, ThatExportsMoreFailsAtThatRule) {
+  EXPECT_THAT(Broken(ReadTarget(EPIPHYTE_TWIN_PLUGIN)), ElementsAre(testing::StartsWith("R103 ")));
 }
 
 }  // namespace
