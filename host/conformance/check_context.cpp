@@ -7,12 +7,14 @@ namespace epiphyte::conformance {
 namespace {
 
 constexpr std::initializer_list<Rule> kOfContexts = {
-    Rule::kContextNodesKeepExceptions, Rule::kContextNodesWork,    Rule::kANodeForEachPartition,    Rule::kPayloadsAreEnded,
-    Rule::kPartitionsByIndex,          Rule::kSourcesAreOwn,       Rule::kWritersOfThisSink,        Rule::kContextSinkEndsWithTheCall,
-    Rule::kContextSinkStaysOnItsThread, Rule::kPrimariesHavePayloads, Rule::kMainContextIsAFlag,    Rule::kContextsAreDeterministic,
-    Rule::kLoadContextKeepsExceptions, Rule::kLoadsWhatItWrote,    Rule::kLoadedKernelsAgree,       Rule::kBlobsAreReadOnly,
-    Rule::kBlobsEndWithTheProvider,    Rule::kContextNodesEndWithTheCall, Rule::kDamagedPayloadsAreRefused, Rule::kAlteredPayloadsDoNoHarm,
-    Rule::kNodesInAnyOrder,            Rule::kFurtherAttributes,   Rule::kNodeReservedIsZero};
+    Rule::kContextNodesKeepExceptions, Rule::kContextNodesWork,           Rule::kANodeForEachPartition,
+    Rule::kPayloadsAreEnded,           Rule::kPartitionsByIndex,          Rule::kSourcesAreOwn,
+    Rule::kWritersOfThisSink,          Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkStaysOnItsThread,
+    Rule::kPrimariesHavePayloads,      Rule::kMainContextIsAFlag,         Rule::kContextsAreDeterministic,
+    Rule::kLoadContextKeepsExceptions, Rule::kLoadsWhatItWrote,           Rule::kLoadedKernelsAgree,
+    Rule::kBlobsAreReadOnly,           Rule::kBlobsEndWithTheProvider,    Rule::kContextNodesEndWithTheCall,
+    Rule::kDamagedPayloadsAreRefused,  Rule::kAlteredPayloadsDoNoHarm,    Rule::kNodesInAnyOrder,
+    Rule::kFurtherAttributes,          Rule::kNodeReservedIsZero};
 
 Session::Setup ForContexts() {
   Session::Setup setup;
@@ -50,8 +52,8 @@ void CheckRoundTrip(Journal& journal, const Target& target) {
   const Work work(claimed);
   const SavedContext saved = CompileAndSave(bench, work, false);
   const SavedContext again = CompileAndSave(bench, work, false);
-  Demand(bench.host(), saved.payloads == again.payloads && saved.compatibility_info == again.compatibility_info, Rule::kContextsAreDeterministic,
-         "compiling the same twice gave different payloads");
+  Demand(bench.host(), saved.payloads == again.payloads && saved.compatibility_info == again.compatibility_info,
+         Rule::kContextsAreDeterministic, "compiling the same twice gave different payloads");
   PassAll(journal, {Rule::kContextsAreDeterministic, Rule::kWritersOfThisSink, Rule::kContextSinkEndsWithTheCall});
   const SavedContext embedded = CompileAndSave(bench, work, true);
   for (const LentMemory::Place place : {LentMemory::Place::kPage, LentMemory::Place::kEnd}) {
@@ -66,7 +68,8 @@ void CheckRoundTrip(Journal& journal, const Target& target) {
     session.Close();
   }
   bench.Finish();
-  PassAll(journal, {Rule::kLoadedKernelsAgree, Rule::kBlobsAreReadOnly, Rule::kBlobsEndWithTheProvider, Rule::kContextNodesEndWithTheCall});
+  PassAll(journal, {Rule::kLoadedKernelsAgree, Rule::kBlobsAreReadOnly, Rule::kBlobsEndWithTheProvider,
+                    Rule::kContextNodesEndWithTheCall});
 }
 
 void CheckOrder(Journal& journal, const Target& target) {
@@ -144,7 +147,8 @@ void CheckTruncation(Journal& journal, const Target& target) {
     bool agrees = false;
     const bool refused = LoadAndRun(bench, work, damaged, Rule::kDamagedPayloadsAreRefused, &agrees);
     Demand(bench.host(), refused || agrees, Rule::kDamagedPayloadsAreRefused,
-           "a payload of " + std::to_string(size) + " bytes was cut to " + std::to_string(cut) + ", loaded, and gives other numbers");
+           "a payload of " + std::to_string(size) + " bytes was cut to " + std::to_string(cut) +
+               ", loaded, and gives other numbers");
   }
   bench.host().BlameCrashesOn(Rule::kDoesNotCrash);
   journal.Pass(Rule::kDamagedPayloadsAreRefused);
@@ -178,7 +182,8 @@ void CheckAlteredBytes(Journal& journal, const Target& target) {
 EpContextVerdict Judge(Bench& bench, const SavedContext& saved, const std::string& source, bool with_blob) {
   constexpr size_t kRoom = 64;
   const SavedNode& node = saved.nodes[0];
-  Arena arena(64 << 10, {"a context's header", Rule::kCheckContextWorks, Rule::kCheckContextWorks, Rule::kCheckContextWorks});
+  Arena arena(64 << 10,
+              {"a context's header", Rule::kCheckContextWorks, Rule::kCheckContextWorks, Rule::kCheckContextWorks});
   EpContextHeader header = {};
   header.struct_size = sizeof(header);
   header.source = arena.Copy(source);
@@ -186,31 +191,37 @@ EpContextVerdict Judge(Bench& bench, const SavedContext& saved, const std::strin
   header.hardware_architecture = arena.Copy(node.hardware_architecture);
   header.notes = arena.Copy(node.notes);
   header.compatibility_info = arena.Copy(saved.compatibility_info);
-  LentMemory blob(saved.payloads[0].size(), {"a payload", Rule::kBlobsAreReadOnly, Rule::kBlobsAreReadOnly, Rule::kBlobsEndWithTheProvider});
+  LentMemory blob(saved.payloads[0].size(),
+                  {"a payload", Rule::kBlobsAreReadOnly, Rule::kBlobsAreReadOnly, Rule::kBlobsEndWithTheProvider});
   std::memcpy(blob.data(), saved.payloads[0].data(), blob.size());
   blob.MakeReadOnly();
   header.blob = with_blob ? blob.data() : nullptr;
   header.blob_size = with_blob ? blob.size() : 0;
-  LentMemory reason(kRoom, {"the room for CheckContext's reason", Rule::kReasonFitsTheRoom, Rule::kReasonFitsTheRoom, Rule::kReasonFitsTheRoom});
+  LentMemory reason(kRoom, {"the room for CheckContext's reason", Rule::kReasonFitsTheRoom, Rule::kReasonFitsTheRoom,
+                            Rule::kReasonFitsTheRoom});
   std::memset(reason.data(), 'x', kRoom);
   *reason.data() = std::byte{0};
   EpContextVerdict verdict = UINT32_MAX;
   const EpPluginDescriptor& descriptor = bench.plugin().descriptor();
   const DebugHost::Failure failure = CallPlugin(bench.host(), Rule::kCheckContextKeepsExceptions, "CheckContext", [&] {
-    return descriptor.CheckContext(bench.plugin().handle(), &header, &verdict, reinterpret_cast<char*>(reason.data()), kRoom);
+    return descriptor.CheckContext(bench.plugin().handle(), &header, &verdict, reinterpret_cast<char*>(reason.data()),
+                                   kRoom);
   });
   if (failure) EndWith(bench.host(), Rule::kCheckContextWorks, Describe(failure));
-  Demand(bench.host(), verdict <= EP_CONTEXT_UNSUPPORTED, Rule::kCheckContextWorks, "CheckContext gave verdict " + std::to_string(verdict));
-  Demand(bench.host(), reason.SurroundingsAreUntouched(), Rule::kReasonFitsTheRoom, "CheckContext wrote around the room for its reason");
+  Demand(bench.host(), verdict <= EP_CONTEXT_UNSUPPORTED, Rule::kCheckContextWorks,
+         "CheckContext gave verdict " + std::to_string(verdict));
+  Demand(bench.host(), reason.SurroundingsAreUntouched(), Rule::kReasonFitsTheRoom,
+         "CheckContext wrote around the room for its reason");
   const void* zero = std::memchr(reason.data(), 0, kRoom);
-  Demand(bench.host(), zero != nullptr && IsOneLine(reinterpret_cast<const char*>(reason.data())), Rule::kReasonFitsTheRoom,
-         "CheckContext's reason is not zero-terminated, or no line that can be printed");
+  Demand(bench.host(), zero != nullptr && IsOneLine(reinterpret_cast<const char*>(reason.data())),
+         Rule::kReasonFitsTheRoom, "CheckContext's reason is not zero-terminated, or no line that can be printed");
   return verdict;
 }
 
 void CheckVerdicts(Journal& journal, const Target& target) {
-  static constexpr std::initializer_list<Rule> kRules = {Rule::kCheckContextKeepsExceptions, Rule::kCheckContextWorks, Rule::kOwnContextFits,
-                                                  Rule::kForeignContextIsNotMine, Rule::kReasonFitsTheRoom};
+  static constexpr std::initializer_list<Rule> kRules = {Rule::kCheckContextKeepsExceptions, Rule::kCheckContextWorks,
+                                                         Rule::kOwnContextFits, Rule::kForeignContextIsNotMine,
+                                                         Rule::kReasonFitsTheRoom};
   Bench bench(journal, target);
   if (bench.plugin().descriptor().CheckContext == nullptr) {
     NotApplicable(journal, kRules, "the plugin has no CheckContext");
@@ -220,10 +231,12 @@ void CheckVerdicts(Journal& journal, const Target& target) {
   if (claimed.empty()) return bench.Finish();
   const Work work(claimed);
   const SavedContext saved = CompileAndSave(bench, work, false);
-  Demand(bench.host(), !saved.payloads.empty() && !saved.nodes.empty(), Rule::kPrimariesHavePayloads, "no payload was written");
+  Demand(bench.host(), !saved.payloads.empty() && !saved.nodes.empty(), Rule::kPrimariesHavePayloads,
+         "no payload was written");
   for (const bool with_blob : {true, false}) {
     const EpContextVerdict own = Judge(bench, saved, saved.nodes[0].source, with_blob);
-    Demand(bench.host(), own != EP_CONTEXT_UNSUPPORTED, Rule::kOwnContextFits, "CheckContext calls what this plugin has just written unsupported");
+    Demand(bench.host(), own != EP_CONTEXT_UNSUPPORTED, Rule::kOwnContextFits,
+           "CheckContext calls what this plugin has just written unsupported");
     const EpContextVerdict foreign = Judge(bench, saved, "conformance_no_such_source", with_blob);
     Demand(bench.host(), foreign == EP_CONTEXT_NOT_APPLICABLE, Rule::kForeignContextIsNotMine,
            "CheckContext gave verdict " + std::to_string(foreign) + " to a source of nobody");
@@ -233,8 +246,11 @@ void CheckVerdicts(Journal& journal, const Target& target) {
 }
 
 constexpr Check kChecks[] = {
-    {"contexts", CheckRoundTrip},      {"nodes in any order", CheckOrder}, {"truncated payloads", CheckTruncation},
-    {"altered payloads", CheckAlteredBytes}, {"verdicts", CheckVerdicts},
+    {"contexts", CheckRoundTrip},
+    {"nodes in any order", CheckOrder},
+    {"truncated payloads", CheckTruncation},
+    {"altered payloads", CheckAlteredBytes},
+    {"verdicts", CheckVerdicts},
 };
 
 }  // namespace

@@ -8,11 +8,26 @@
 namespace epiphyte::conformance {
 namespace {
 
-constexpr std::initializer_list<Rule> kOfEveryRun = {
-    Rule::kExecuteKeepsExceptions, Rule::kExecuteWorks,      Rule::kEveryOutputIsSet,     Rule::kEachOutputOnce,        Rule::kOutputsByIndex,
-    Rule::kOutputsHaveTheirType,   Rule::kOutputsHaveTheirKind, Rule::kOutputsHaveTheirDims, Rule::kShapesAreShapes,     Rule::kInputsAreReadOnly,
-    Rule::kInputsEnd,              Rule::kOutputsEnd,        Rule::kRunEndsWithExecute,   Rule::kValuesOfThisRun,       Rule::kReleasedValuesAreGone,
-    Rule::kValuesReleasedOnce,     Rule::kViewsAreTheHosts,  Rule::kRunStaysOnItsThread,  Rule::kNumbersAreRight,       Rule::kNoGangInALoop};
+constexpr std::initializer_list<Rule> kOfEveryRun = {Rule::kExecuteKeepsExceptions,
+                                                     Rule::kExecuteWorks,
+                                                     Rule::kEveryOutputIsSet,
+                                                     Rule::kEachOutputOnce,
+                                                     Rule::kOutputsByIndex,
+                                                     Rule::kOutputsHaveTheirType,
+                                                     Rule::kOutputsHaveTheirKind,
+                                                     Rule::kOutputsHaveTheirDims,
+                                                     Rule::kShapesAreShapes,
+                                                     Rule::kInputsAreReadOnly,
+                                                     Rule::kInputsEnd,
+                                                     Rule::kOutputsEnd,
+                                                     Rule::kRunEndsWithExecute,
+                                                     Rule::kValuesOfThisRun,
+                                                     Rule::kReleasedValuesAreGone,
+                                                     Rule::kValuesReleasedOnce,
+                                                     Rule::kViewsAreTheHosts,
+                                                     Rule::kRunStaysOnItsThread,
+                                                     Rule::kNumbersAreRight,
+                                                     Rule::kNoGangInALoop};
 
 // Each claimed graph alone, twice.
 void CheckRuns(Journal& journal, const Target& target) {
@@ -74,7 +89,8 @@ void CheckThreads(Journal& journal, const Target& target) {
         const Probe& probe = work.probes[static_cast<size_t>(number) % work.probes.size()];
         const size_t kernel = static_cast<size_t>(number) % work.probes.size();
         const std::string difference = Difference(probe, session.Run(kernel, probe.inputs));
-        Demand(bench.host(), difference.empty(), Rule::kExecuteSideBySide, "on " + std::to_string(kThreads) + " threads: " + difference);
+        Demand(bench.host(), difference.empty(), Rule::kExecuteSideBySide,
+               "on " + std::to_string(kThreads) + " threads: " + difference);
       }
     } catch (const CheckEnded&) {
     } catch (const std::exception& error) {
@@ -89,7 +105,8 @@ void CheckThreads(Journal& journal, const Target& target) {
   bench.host().BlameCrashesOn(Rule::kDoesNotCrash);
   journal.Pass(Rule::kExecuteSideBySide);
   if (bench.plugin().api().CreateState == nullptr) {
-    NotApplicable(journal, {Rule::kCreateStateKeepsExceptions, Rule::kStateIsGiven, Rule::kStatesAreNotShared}, "the plugin has no states");
+    NotApplicable(journal, {Rule::kCreateStateKeepsExceptions, Rule::kStateIsGiven, Rule::kStatesAreNotShared},
+                  "the plugin has no states");
   } else {
     PassAll(journal, {Rule::kCreateStateKeepsExceptions, Rule::kStateIsGiven, Rule::kStatesAreNotShared});
   }
@@ -112,7 +129,8 @@ void CheckRefusedMemory(Journal& journal, const Target& target) {
   if (!answer.has_refused) {
     journal.NotApplicable(Rule::kRefusalsArePassedOn, "Execute allocated nothing");
   } else {
-    Demand(bench.host(), static_cast<bool>(answer.failure), Rule::kRefusalsArePassedOn, "an output was refused, and Execute succeeded");
+    Demand(bench.host(), static_cast<bool>(answer.failure), Rule::kRefusalsArePassedOn,
+           "an output was refused, and Execute succeeded");
     // It may be tried again.
     work.Run(bench.host(), session, Rule::kRefusalsArePassedOn);
     journal.Pass(Rule::kRefusalsArePassedOn);
@@ -135,7 +153,8 @@ void CheckCancelledRun(Journal& journal, const Target& target) {
     journal.NotApplicable(Rule::kRunCancelIsHeeded, "Execute doesn't ask whether the application has cancelled");
   } else {
     Demand(bench.host(), answer.failure.code == EP_STATUS_CANCELED, Rule::kRunCancelIsHeeded,
-           answer.failure ? Describe(answer.failure) : "Execute learned that the application has cancelled, and succeeded");
+           answer.failure ? Describe(answer.failure)
+                          : "Execute learned that the application has cancelled, and succeeded");
     journal.Pass(Rule::kRunCancelIsHeeded);
   }
   session.Close();

@@ -16,7 +16,8 @@ void NotApplicable(Journal& journal, std::initializer_list<Rule> rules, const ch
 std::vector<Probe> Bench::Claimed(std::initializer_list<Rule> rules) {
   Session session(plugin(), {});
   std::vector<Probe> claimed = ClaimedProbes(session);
-  if (claimed.empty()) NotApplicable(journal(), rules, "the plugin claims none of the suite's graphs; --models brings others");
+  if (claimed.empty())
+    NotApplicable(journal(), rules, "the plugin claims none of the suite's graphs; --models brings others");
   return claimed;
 }
 
@@ -24,8 +25,9 @@ void Bench::Finish() {
   plugin_->Close();
   host_.CheckStatusesAreReleased();
   host_.EndIfViolated();
-  PassAll(journal(), {Rule::kDoesNotCrash, Rule::kStatusesAreTheHosts, Rule::kReturnedStatusesAreGivenAway, Rule::kStatusesAreReleased,
-                      Rule::kStatusesReleasedOnce, Rule::kFailuresHaveAMessage, Rule::kReleasesKeepExceptions});
+  PassAll(journal(), {Rule::kDoesNotCrash, Rule::kStatusesAreTheHosts, Rule::kReturnedStatusesAreGivenAway,
+                      Rule::kStatusesAreReleased, Rule::kStatusesReleasedOnce, Rule::kFailuresHaveAMessage,
+                      Rule::kReleasesKeepExceptions});
 }
 
 namespace {
@@ -44,7 +46,8 @@ void CheckQuery(Journal& journal, const Target& target) {
   EpPluginDescriptor before;
   std::memcpy(&before, first, sizeof(before));
   const EpPluginDescriptor* again = library.Query(host.info());
-  Demand(host, std::memcmp(&before, again, sizeof(before)) == 0, Rule::kQueryIsConstant, "the second answer differs from the first");
+  Demand(host, std::memcmp(&before, again, sizeof(before)) == 0, Rule::kQueryIsConstant,
+         "the second answer differs from the first");
   journal.Pass(Rule::kQueryIsConstant);
 }
 
@@ -56,8 +59,9 @@ void CheckInitialize(Journal& journal, const Target& target) {
   { Plugin first(library, descriptor, host.info()); }
   descriptor = library.Query(host.info());
   EpPlugin* plugin = nullptr;
-  const DebugHost::Failure failure = CallPlugin(host, Rule::kInitializeKeepsExceptions, "the second Initialize",
-                                                [&] { return descriptor->Initialize(host.info(), library.environment(), &plugin); });
+  const DebugHost::Failure failure = CallPlugin(host, Rule::kInitializeKeepsExceptions, "the second Initialize", [&] {
+    return descriptor->Initialize(host.info(), library.environment(), &plugin);
+  });
   if (failure) EndWith(host, Rule::kInitializeComesAgain, Describe(failure));
   journal.Pass(Rule::kInitializeComesAgain);
   CallRelease(host, "the second Shutdown", [&] { descriptor->Shutdown(plugin); });
@@ -92,7 +96,8 @@ void CheckExtensions(Journal& journal, const Target& target) {
       table = bench.plugin().descriptor().GetExtension(bench.plugin().handle(), id);
       return nullptr;
     });
-    Demand(bench.host(), table == nullptr, Rule::kExtensionsByName, std::string("GetExtension gave a table for '") + id + "'");
+    Demand(bench.host(), table == nullptr, Rule::kExtensionsByName,
+           std::string("GetExtension gave a table for '") + id + "'");
   }
   journal.Pass(Rule::kExtensionsByName);
   bench.Finish();
@@ -112,15 +117,18 @@ void CheckTwoHosts(Journal& journal, const Target& target) {
     return failure.code == EP_STATUS_INVALID_ARGUMENT ? failure.host : -1;
   };
   const int of_first = host_of(first);
-  if (of_first < 0) return journal.NotApplicable(Rule::kTwoHostsSideBySide, "the plugin doesn't refuse an unknown option, so that no status tells its host");
+  if (of_first < 0)
+    return journal.NotApplicable(Rule::kTwoHostsSideBySide,
+                                 "the plugin doesn't refuse an unknown option, so that no status tells its host");
   const bool right = of_first == 0 && host_of(second) == 1 && host_of(first) == 0;
-  Demand(host, right, Rule::kTwoHostsSideBySide, "a status was made through another host than the one that the plugin was initialised with");
+  Demand(host, right, Rule::kTwoHostsSideBySide,
+         "a status was made through another host than the one that the plugin was initialised with");
   journal.Pass(Rule::kTwoHostsSideBySide);
 }
 
 constexpr Check kChecks[] = {
-    {"exports", CheckExports},       {"query", CheckQuery},           {"initialize", CheckInitialize},
-    {"devices", CheckDevices},       {"extensions", CheckExtensions}, {"two hosts", CheckTwoHosts},
+    {"exports", CheckExports}, {"query", CheckQuery},           {"initialize", CheckInitialize},
+    {"devices", CheckDevices}, {"extensions", CheckExtensions}, {"two hosts", CheckTwoHosts},
 };
 
 }  // namespace

@@ -33,8 +33,10 @@ void CheckProvider(Journal& journal, const Target& target) {
 void CheckOptions(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   const DebugHost::Failure failure = Session::TryCreate(bench.plugin(), {{"epiphyte_conformance_no_such_option", "1"}});
-  Demand(bench.host(), static_cast<bool>(failure), Rule::kUnknownOptionIsRefused, "the option 'epiphyte_conformance_no_such_option' was accepted");
-  Demand(bench.host(), failure.code == EP_STATUS_INVALID_ARGUMENT, Rule::kUnknownOptionIsRefused, Describe(failure) + "; INVALID_ARGUMENT is expected");
+  Demand(bench.host(), static_cast<bool>(failure), Rule::kUnknownOptionIsRefused,
+         "the option 'epiphyte_conformance_no_such_option' was accepted");
+  Demand(bench.host(), failure.code == EP_STATUS_INVALID_ARGUMENT, Rule::kUnknownOptionIsRefused,
+         Describe(failure) + "; INVALID_ARGUMENT is expected");
   journal.Pass(Rule::kUnknownOptionIsRefused);
   bench.Finish();
 }
@@ -47,12 +49,14 @@ void CheckClaims(Journal& journal, const Target& target) {
   std::vector<Claims> first;
   for (const Probe& probe : probes) first.push_back(session.Capability(probe.graph));
   for (size_t i = probes.size(); i-- > 0;) {
-    Demand(bench.host(), session.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect, "GetCapability answered differently about '" + probes[i].name + "' the second time");
+    Demand(bench.host(), session.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect,
+           "GetCapability answered differently about '" + probes[i].name + "' the second time");
   }
   // What one session was asked is nothing to another.
   Session another(bench.plugin(), {});
   for (size_t i = 0; i < probes.size(); ++i) {
-    Demand(bench.host(), another.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect, "GetCapability answered differently about '" + probes[i].name + "' in another session");
+    Demand(bench.host(), another.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect,
+           "GetCapability answered differently about '" + probes[i].name + "' in another session");
   }
   PassAll(journal, {Rule::kCapabilityHasNoSideEffect, Rule::kSinkEndsWithTheCall, Rule::kGraphEndsWithTheCall});
   another.Close();
@@ -86,7 +90,8 @@ void CheckUnknownTypes(Journal& journal, const Target& target) {
   for (const EpElementType type : {9999, -1}) {
     for (const Probe& probe : AllProbes()) {
       const Claims claims = session.Capability(probe.WithType(type));
-      Demand(bench.host(), claims.nodes == 0, Rule::kUnknownTypesAreLeft, "'" + probe.name + "' was claimed with element type " + std::to_string(type));
+      Demand(bench.host(), claims.nodes == 0, Rule::kUnknownTypesAreLeft,
+             "'" + probe.name + "' was claimed with element type " + std::to_string(type));
     }
   }
   journal.Pass(Rule::kUnknownTypesAreLeft);
@@ -133,9 +138,10 @@ void CheckGroups(Journal& journal, const Target& target) {
 void CheckCompile(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   const std::vector<Probe> claimed = bench.Claimed(
-      {Rule::kCompileKeepsExceptions, Rule::kCompileWorks, Rule::kOneKernelForEachPartition, Rule::kEachKernelOnce, Rule::kKernelsHaveOneOwner,
-       Rule::kPartitionEndsWithTheCall, Rule::kTaskEndsWithTheCall, Rule::kConstantsAreReadOnly, Rule::kProgressIsAFraction,
-       Rule::kDeclinesItsPartitions, Rule::kRetainsConstants, Rule::kConstantsReleasedOnce, Rule::kDescribeKernelWorks});
+      {Rule::kCompileKeepsExceptions, Rule::kCompileWorks, Rule::kOneKernelForEachPartition, Rule::kEachKernelOnce,
+       Rule::kKernelsHaveOneOwner, Rule::kPartitionEndsWithTheCall, Rule::kTaskEndsWithTheCall,
+       Rule::kConstantsAreReadOnly, Rule::kProgressIsAFraction, Rule::kDeclinesItsPartitions, Rule::kRetainsConstants,
+       Rule::kConstantsReleasedOnce, Rule::kDescribeKernelWorks});
   if (claimed.empty()) return bench.Finish();
   const Work work(claimed);
   Session first(bench.plugin(), {});
@@ -163,7 +169,8 @@ void CheckCancel(Journal& journal, const Target& target) {
   Session session(bench.plugin(), {});
   const Session::Answer answer = session.CompileAndCancel(work.partitions);
   if (!answer.was_told) {
-    journal.NotApplicable(Rule::kCancelIsHeeded, "Compile neither reports progress nor asks whether the user has cancelled");
+    journal.NotApplicable(Rule::kCancelIsHeeded,
+                          "Compile neither reports progress nor asks whether the user has cancelled");
   } else {
     Demand(bench.host(), answer.failure.code == EP_STATUS_MODEL_LOAD_CANCELED, Rule::kCancelIsHeeded,
            answer.failure ? Describe(answer.failure) : "Compile learned that the user has cancelled, and succeeded");
@@ -174,8 +181,14 @@ void CheckCancel(Journal& journal, const Target& target) {
 }
 
 constexpr Check kChecks[] = {
-    {"provider", CheckProvider},           {"options", CheckOptions},    {"claims", CheckClaims},   {"unknown operators", CheckUnknownOperators},
-    {"unknown types", CheckUnknownTypes},  {"placed nodes", CheckPlacedNodes}, {"groups", CheckGroups}, {"compile", CheckCompile},
+    {"provider", CheckProvider},
+    {"options", CheckOptions},
+    {"claims", CheckClaims},
+    {"unknown operators", CheckUnknownOperators},
+    {"unknown types", CheckUnknownTypes},
+    {"placed nodes", CheckPlacedNodes},
+    {"groups", CheckGroups},
+    {"compile", CheckCompile},
     {"cancelling Compile", CheckCancel},
 };
 

@@ -4,8 +4,9 @@
 namespace epiphyte::conformance {
 namespace {
 
-constexpr std::initializer_list<Rule> kRules = {Rule::kGroupsPayloadComesLast, Rule::kGroupsPayloadHoldsAll, Rule::kLastSessionWrites,
-                                                Rule::kGroupEndsWithTheProvider, Rule::kMakeAsksForNoWorkspace};
+constexpr std::initializer_list<Rule> kRules = {Rule::kGroupsPayloadComesLast, Rule::kGroupsPayloadHoldsAll,
+                                                Rule::kLastSessionWrites, Rule::kGroupEndsWithTheProvider,
+                                                Rule::kMakeAsksForNoWorkspace};
 
 Session::Setup Member(const std::shared_ptr<DebugWorkspace>& workspace, bool compiling, bool last) {
   Session::Setup setup;
@@ -52,7 +53,8 @@ void CheckShareGroup(Journal& journal, const Target& target) {
     all.nodes.insert(all.nodes.begin(), early.nodes.begin(), early.nodes.end());
     last.Close();
   }
-  Demand(bench.host(), all.payloads.size() == 1, Rule::kLastSessionWrites, "the last session wrote " + std::to_string(all.payloads.size()) + " payloads");
+  Demand(bench.host(), all.payloads.size() == 1, Rule::kLastSessionWrites,
+         "the last session wrote " + std::to_string(all.payloads.size()) + " payloads");
   // In the model, one of the nodes is the primary.
   for (size_t i = 0; i < all.nodes.size(); ++i) {
     all.nodes[i].main_context = i == 0 ? 1 : 0;

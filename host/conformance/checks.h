@@ -1,5 +1,5 @@
-// Checks: each is run in a process of its own, asks the plugin for something as a session would, and writes to the journal
-// which rules held. It ends at the first rule that is broken.
+// Checks: each is run in a process of its own, asks the plugin for something as a session would, and writes to the
+// journal which rules held. It ends at the first rule that is broken.
 #pragma once
 
 #include <span>

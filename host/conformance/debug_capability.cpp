@@ -8,10 +8,13 @@ namespace epiphyte::conformance {
 namespace {
 
 DebugSink* Require(EpCapabilitySink* sink, const char* function) {
-  return Live<EpCapabilitySink, DebugSink>().Require(sink, function, Rule::kSinkEndsWithTheCall, Rule::kSinkStaysOnItsThread);
+  return Live<EpCapabilitySink, DebugSink>().Require(sink, function, Rule::kSinkEndsWithTheCall,
+                                                     Rule::kSinkStaysOnItsThread);
 }
 
-EpStatus* NoSink() { return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the capability sink is of no use here"); }
+EpStatus* NoSink() {
+  return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the capability sink is of no use here");
+}
 
 EpStatus* EP_CALL SupportNodes(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t count) {
   DebugSink* mine = Require(sink, "SupportNodes");
@@ -28,7 +31,9 @@ EpStatus* EP_CALL Claim(EpCapabilitySink* sink, const EpClaim* claim) {
   return mine->Add(claim->nodes, claim->node_count, claim->name, claim->flags);
 }
 
-EpStatus* EP_CALL SetGrouping(EpCapabilitySink* sink, uint32_t) { return Require(sink, "SetGrouping") == nullptr ? NoSink() : nullptr; }
+EpStatus* EP_CALL SetGrouping(EpCapabilitySink* sink, uint32_t) {
+  return Require(sink, "SetGrouping") == nullptr ? NoSink() : nullptr;
+}
 
 EpStatus* EP_CALL DeclineNode(EpCapabilitySink* sink, const EpNode* node, const char* reason) {
   DebugSink* mine = Require(sink, "DeclineNode");
@@ -47,7 +52,8 @@ DebugSink::~DebugSink() { Live<EpCapabilitySink, DebugSink>().Close(handle_); }
 EpStatus* DebugSink::Add(const EpNode* const* nodes, uint64_t count, const char* name, uint32_t flags) {
   DebugHost& host = DebugHost::Current();
   if (count > claimed_.size()) {
-    return host.Refuse(Rule::kClaimsHaveACount, "a claim of " + std::to_string(count) + " nodes, the graph has " + std::to_string(claimed_.size()));
+    return host.Refuse(Rule::kClaimsHaveACount, "a claim of " + std::to_string(count) + " nodes, the graph has " +
+                                                    std::to_string(claimed_.size()));
   }
   if (count == 0) return nullptr;
   if (nodes == nullptr) return host.Refuse(Rule::kClaimsNodesOfTheGraph, "a claim of null");
@@ -58,7 +64,8 @@ EpStatus* DebugSink::Add(const EpNode* const* nodes, uint64_t count, const char*
     if (index < 0) return host.Refuse(Rule::kClaimsNodesOfTheGraph, "a claim of a node that is not of this graph");
     const auto node = static_cast<size_t>(index);
     const std::string& op = graph_.spec().nodes[node].op_type;
-    if (graph_.spec().nodes[node].placed) return host.Refuse(Rule::kLeavesPlacedNodes, "node " + op + " is placed already");
+    if (graph_.spec().nodes[node].placed)
+      return host.Refuse(Rule::kLeavesPlacedNodes, "node " + op + " is placed already");
     if (claimed_[node]) return host.Refuse(Rule::kClaimsOnce, "node " + op + " is claimed twice");
     claimed_[node] = true;
     members.push_back(node);
@@ -79,8 +86,10 @@ EpStatus* DebugSink::Add(const EpNode* const* nodes, uint64_t count, const char*
 
 EpStatus* DebugSink::Decline(const EpNode* node, const char* reason) {
   DebugHost& host = DebugHost::Current();
-  if (graph_.IndexOf(node) < 0) return host.Refuse(Rule::kClaimsNodesOfTheGraph, "a node was declined that is not of this graph");
-  if (reason != nullptr && !IsUtf8(reason)) return host.Refuse(Rule::kReasonsAreText, "the reason of DeclineNode is not UTF-8");
+  if (graph_.IndexOf(node) < 0)
+    return host.Refuse(Rule::kClaimsNodesOfTheGraph, "a node was declined that is not of this graph");
+  if (reason != nullptr && !IsUtf8(reason))
+    return host.Refuse(Rule::kReasonsAreText, "the reason of DeclineNode is not UTF-8");
   return nullptr;
 }
 

@@ -12,12 +12,16 @@ namespace {
 using Payload = DebugContextSink::Payload;
 
 DebugContextSink* Require(const EpContextSink* sink, const char* function) {
-  return Live<EpContextSink, DebugContextSink>().Require(sink, function, Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkStaysOnItsThread);
+  return Live<EpContextSink, DebugContextSink>().Require(sink, function, Rule::kContextSinkEndsWithTheCall,
+                                                         Rule::kContextSinkStaysOnItsThread);
 }
 Payload* Require(EpContextWriter* writer, const char* function) {
-  return Live<EpContextWriter, Payload>().Require(writer, function, Rule::kWritersOfThisSink, Rule::kContextSinkStaysOnItsThread);
+  return Live<EpContextWriter, Payload>().Require(writer, function, Rule::kWritersOfThisSink,
+                                                  Rule::kContextSinkStaysOnItsThread);
 }
-EpStatus* NoSink() { return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the context sink or writer is of no use here"); }
+EpStatus* NoSink() {
+  return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the context sink or writer is of no use here");
+}
 
 EpStatus* EP_CALL GetSinkInfo(const EpContextSink* sink, EpContextSinkInfo* info) {
   const DebugContextSink* mine = Require(sink, "GetSinkInfo");
@@ -30,7 +34,8 @@ EpStatus* EP_CALL BeginPayload(EpContextSink* sink, EpContextWriter** writer) {
 EpStatus* EP_CALL Write(EpContextWriter* writer, const void* data, uint64_t size) {
   Payload* mine = Require(writer, "Write");
   if (mine == nullptr) return NoSink();
-  if (mine->ended) return DebugHost::Current().Refuse(Rule::kPayloadsAreEnded, "Write was called on a payload that was ended");
+  if (mine->ended)
+    return DebugHost::Current().Refuse(Rule::kPayloadsAreEnded, "Write was called on a payload that was ended");
   if (size != 0) mine->bytes.append(static_cast<const char*>(data), size);
   return nullptr;
 }
@@ -56,19 +61,22 @@ std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
 bool IsOwnAttributeName(const std::string& name) {
   static const std::set<std::string> kOfTheOperator = {
-      "main_context", "ep_cache_context", "embed_mode", "ep_sdk_version", "onnx_model_filename",
-      "hardware_architecture", "partition_name", "source", "notes", "max_size"};
+      "main_context",          "ep_cache_context", "embed_mode", "ep_sdk_version", "onnx_model_filename",
+      "hardware_architecture", "partition_name",   "source",     "notes",          "max_size"};
   if (name.empty() || name.starts_with("ep_") || kOfTheOperator.contains(name)) return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-'; });
+  return std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-'; });
 }
 
 }  // namespace
 
-const EpContextApi kDebugContextApi = {sizeof(EpContextApi), 0, GetSinkInfo, BeginPayload, Write, EndPayload, AddNode, SetCompatibilityInfo};
+const EpContextApi kDebugContextApi = {sizeof(EpContextApi), 0,       GetSinkInfo,         BeginPayload, Write,
+                                       EndPayload,           AddNode, SetCompatibilityInfo};
 
 DebugContextSink::DebugContextSink(Setting setting)
     : setting_(std::move(setting)),
-      arena_(16 << 10, {"a context sink's info", Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall}),
+      arena_(16 << 10, {"a context sink's info", Rule::kContextSinkEndsWithTheCall, Rule::kContextSinkEndsWithTheCall,
+                        Rule::kContextSinkEndsWithTheCall}),
       handle_(Live<EpContextSink, DebugContextSink>().Open(this)) {
   info_.struct_size = sizeof(info_);
   info_.embed = setting_.embed ? 1 : 0;
@@ -85,11 +93,14 @@ DebugContextSink::~DebugContextSink() {
   for (const auto& payload : payloads_) Live<EpContextWriter, Payload>().Close(payload->handle);
 }
 
-EpStatus* DebugContextSink::GetInfo(EpContextSinkInfo* info) const { return DebugHost::Current().FillRoom(info, info_, "GetSinkInfo"); }
+EpStatus* DebugContextSink::GetInfo(EpContextSinkInfo* info) const {
+  return DebugHost::Current().FillRoom(info, info_, "GetSinkInfo");
+}
 
 EpStatus* DebugContextSink::Begin(EpContextWriter** writer) {
   if (setting_.defers_payload) {
-    return DebugHost::Current().Refuse(Rule::kGroupsPayloadComesLast, "BeginPayload was called in an earlier session of a compiling share group");
+    return DebugHost::Current().Refuse(Rule::kGroupsPayloadComesLast,
+                                       "BeginPayload was called in an earlier session of a compiling share group");
   }
   payloads_.push_back(std::make_unique<Payload>());
   payloads_.back()->sink = this;
@@ -105,9 +116,11 @@ EpStatus* DebugContextSink::Add(const EpContextNodeDesc* node) {
   if (node == nullptr || node->struct_size < sizeof(EpContextNodeDesc)) {
     return host.Refuse(Rule::kInfosHaveASize, "AddNode: a description whose struct_size covers it is expected");
   }
-  if (node->reserved != 0) return host.Refuse(Rule::kNodeReservedIsZero, "reserved of a context node is " + std::to_string(node->reserved));
+  if (node->reserved != 0)
+    return host.Refuse(Rule::kNodeReservedIsZero, "reserved of a context node is " + std::to_string(node->reserved));
   if (node->partition >= setting_.partition_names.size()) {
-    return host.Refuse(Rule::kPartitionsByIndex, "a node for partition " + std::to_string(node->partition) + " of " + std::to_string(setting_.partition_names.size()));
+    return host.Refuse(Rule::kPartitionsByIndex, "a node for partition " + std::to_string(node->partition) + " of " +
+                                                     std::to_string(setting_.partition_names.size()));
   }
   if (node->main_context != 0 && node->main_context != 1) {
     return host.Refuse(Rule::kMainContextIsAFlag, "main_context " + std::to_string(node->main_context));
@@ -120,11 +133,14 @@ EpStatus* DebugContextSink::Add(const EpContextNodeDesc* node) {
   saved.main_context = node->main_context;
   saved.max_size = node->max_size;
   if (node->payload != nullptr) {
-    if (node->main_context == 0) return host.Refuse(Rule::kPrimariesHavePayloads, "a node with main_context 0 has a payload");
+    if (node->main_context == 0)
+      return host.Refuse(Rule::kPrimariesHavePayloads, "a node with main_context 0 has a payload");
     Payload* payload = Require(node->payload, "AddNode");
     if (payload == nullptr) return NoSink();
-    if (payload->sink != this) return host.Refuse(Rule::kWritersOfThisSink, "AddNode was called with a payload of another sink");
-    if (!payload->ended) return host.Refuse(Rule::kPayloadsAreEnded, "AddNode was called with a payload that was not ended");
+    if (payload->sink != this)
+      return host.Refuse(Rule::kWritersOfThisSink, "AddNode was called with a payload of another sink");
+    if (!payload->ended)
+      return host.Refuse(Rule::kPayloadsAreEnded, "AddNode was called with a payload that was not ended");
     for (size_t i = 0; i < payloads_.size(); ++i) {
       if (payloads_[i].get() == payload) saved.payload = static_cast<int>(i);
     }
@@ -152,16 +168,19 @@ SavedContext DebugContextSink::Take(bool needs_payload) {
   SavedContext saved;
   saved.partition_names = setting_.partition_names;
   for (size_t i = 0; i < setting_.partition_names.size(); ++i) {
-    const auto count = std::count_if(nodes_.begin(), nodes_.end(), [i](const SavedNode& node) { return node.partition == i; });
+    const auto count =
+        std::count_if(nodes_.begin(), nodes_.end(), [i](const SavedNode& node) { return node.partition == i; });
     if (count != 1) {
-      host.Violate(Rule::kANodeForEachPartition, std::to_string(count) + " nodes for partition '" + setting_.partition_names[i] + "', 1 is expected");
+      host.Violate(Rule::kANodeForEachPartition,
+                   std::to_string(count) + " nodes for partition '" + setting_.partition_names[i] + "', 1 is expected");
     }
   }
   for (const auto& payload : payloads_) {
     if (!payload->ended) host.Violate(Rule::kPayloadsAreEnded, "a payload was begun and not ended");
     saved.payloads.push_back(payload->bytes);
   }
-  if (needs_payload && saved.payloads.empty()) host.Violate(Rule::kLastSessionWrites, "the last session of a compiling share group wrote no payload");
+  if (needs_payload && saved.payloads.empty())
+    host.Violate(Rule::kLastSessionWrites, "the last session of a compiling share group wrote no payload");
   saved.nodes = nodes_;
   saved.compatibility_info = compatibility_info_;
   return saved;

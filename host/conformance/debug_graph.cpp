@@ -36,11 +36,13 @@ const void* Find(const void* handle, HandleKind kind, const char* function) {
   std::lock_guard lock(known.mutex);
   const auto found = known.handles.find(handle);
   if (found == known.handles.end() || found->second.kind != kind) {
-    DebugHost::Current().Violate(Rule::kHostsHandlesAreTheHosts, std::string(function) + " was called with a handle that no graph gave");
+    DebugHost::Current().Violate(Rule::kHostsHandlesAreTheHosts,
+                                 std::string(function) + " was called with a handle that no graph gave");
     return nullptr;
   }
   if (!found->second.open) {
-    DebugHost::Current().Violate(found->second.ended, std::string(function) + " was called with a handle of a graph that has ended");
+    DebugHost::Current().Violate(found->second.ended,
+                                 std::string(function) + " was called with a handle of a graph that has ended");
     return nullptr;
   }
   return found->second.info;
@@ -206,7 +208,8 @@ void DebugGraph::Fill() {
     all_constants.push_back(index);
     to.flags |= EP_VALUE_CONSTANT;
     Constant& constant = constants_[i];
-    const LentMemory::Rules rules = {"a constant's data", Rule::kConstantsAreReadOnly, Rule::kConstantsAreReadOnly, ended_};
+    const LentMemory::Rules rules = {"a constant's data", Rule::kConstantsAreReadOnly, Rule::kConstantsAreReadOnly,
+                                     ended_};
     constant.data = std::make_unique<LentMemory>(from.data.size(), rules);
     std::copy(from.data.begin(), from.data.end(), constant.data->data());
     constant.data->MakeReadOnly();

@@ -47,7 +47,11 @@ bool IsUtf8(const char* text) {
   const auto* at = reinterpret_cast<const unsigned char*>(text);
   for (size_t i = 0; at[i] != 0; ++i) {
     const unsigned char lead = at[i];
-    const int more = lead < 0x80 ? 0 : (lead & 0xE0) == 0xC0 ? 1 : (lead & 0xF0) == 0xE0 ? 2 : (lead & 0xF8) == 0xF0 ? 3 : -1;
+    const int more = lead < 0x80             ? 0
+                     : (lead & 0xE0) == 0xC0 ? 1
+                     : (lead & 0xF0) == 0xE0 ? 2
+                     : (lead & 0xF8) == 0xF0 ? 3
+                                             : -1;
     if (more < 0) return false;
     for (int k = 0; k < more; ++k) {
       if ((at[++i] & 0xC0) != 0x80) return false;

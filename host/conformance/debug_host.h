@@ -1,5 +1,5 @@
-// DebugHost: a host that trusts nothing. Every handle that it gives is a number that it never gives again, every call is
-// held against the rules of the headers, and what breaks one is written to the journal.
+// DebugHost: a host that trusts nothing. Every handle that it gives is a number that it never gives again, every call
+// is held against the rules of the headers, and what breaks one is written to the journal.
 //
 // One for a process: the ABI's functions have no argument to find it by.
 //
@@ -69,8 +69,9 @@ class DebugHost {
   template <typename Info>
   EpStatus* FillRoom(Info* info, const Info& from, const char* function) {
     if (info->struct_size < sizeof(Info)) {
-      return Refuse(Rule::kInfosHaveASize, std::string(function) + ": struct_size " + std::to_string(info->struct_size) +
-                                               " found, at least " + std::to_string(sizeof(Info)) + " expected");
+      return Refuse(Rule::kInfosHaveASize, std::string(function) + ": struct_size " +
+                                               std::to_string(info->struct_size) + " found, at least " +
+                                               std::to_string(sizeof(Info)) + " expected");
     }
     std::memcpy(static_cast<void*>(info), &from, sizeof(Info));
     info->struct_size = sizeof(Info);

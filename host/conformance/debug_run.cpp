@@ -33,7 +33,8 @@ EpStatus* EP_CALL GetInfo(const EpRun* run, EpRunInfo* info) {
   const DebugRun* mine = Require(run, "EpRunApi::GetInfo");
   return mine == nullptr ? NoRun() : mine->GetInfo(info);
 }
-EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, void** data) {
+EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
+                                 void** data) {
   DebugRun* mine = Require(run, "AllocateOutput");
   return mine == nullptr ? NoRun() : mine->AllocateOutput(index, type, dims, rank, data);
 }
@@ -42,7 +43,8 @@ EpStatus* EP_CALL SetStringOutput(EpRun* run, uint32_t index, const int64_t* dim
   void* data = nullptr;
   return mine == nullptr ? NoRun() : mine->AllocateOutput(index, EP_TYPE_STRING, dims, rank, &data);
 }
-EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType type, const int64_t* dims, uint32_t rank, EpValue** value, void** data) {
+EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType type, const int64_t* dims, uint32_t rank, EpValue** value,
+                               void** data) {
   DebugRun* mine = Require(run, "CreateTensor");
   return mine == nullptr ? NoRun() : mine->CreateTensor(type, dims, rank, value, data);
 }
@@ -74,7 +76,8 @@ EpStatus* EP_CALL SetOutput(EpRun* run, uint32_t index, EpValue* value) {
 }
 void EP_CALL ReleaseValue(EpValue* value) { DebugRun::ReleaseValue(value); }
 uint32_t EP_CALL IsCancelled(const EpRun* run) {
-  DebugRun* mine = Live<EpRun, DebugRun>().Require(run, "EpRunApi::IsCancelled", Rule::kRunEndsWithExecute, Rule::kDoesNotCrash);
+  DebugRun* mine =
+      Live<EpRun, DebugRun>().Require(run, "EpRunApi::IsCancelled", Rule::kRunEndsWithExecute, Rule::kDoesNotCrash);
   return mine == nullptr ? 1 : mine->IsCancelled();
 }
 EpStatus* EP_CALL SetCancelListener(EpRun* run, EpCancelListener listener, void* user) {
@@ -91,9 +94,21 @@ void EP_CALL ReturnMemory(EpRun* run, uint64_t) { Require(run, "ReturnMemory"); 
 
 }  // namespace
 
-const EpRunApi kDebugRunApi = {sizeof(EpRunApi), 0,           GetInfo,   AllocateOutput,      SetStringOutput,
-                               CreateTensor,     CreateStringTensor, CreateSequence, CreateMap, CreateEmptyOptional,
-                               ShareValue,       SetOutput,   ReleaseValue, IsCancelled,      SetCancelListener};
+const EpRunApi kDebugRunApi = {sizeof(EpRunApi),
+                               0,
+                               GetInfo,
+                               AllocateOutput,
+                               SetStringOutput,
+                               CreateTensor,
+                               CreateStringTensor,
+                               CreateSequence,
+                               CreateMap,
+                               CreateEmptyOptional,
+                               ShareValue,
+                               SetOutput,
+                               ReleaseValue,
+                               IsCancelled,
+                               SetCancelListener};
 const EpRunLimitsApi kDebugRunLimitsApi = {sizeof(EpRunLimitsApi), 0, TakeMemory, ReturnMemory};
 
 Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data) {
@@ -119,7 +134,8 @@ DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> dec
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& from = inputs[i];
     auto memory = std::make_unique<LentMemory>(
-        from.bytes.size(), LentMemory::Rules{"input " + std::to_string(i), Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute});
+        from.bytes.size(), LentMemory::Rules{"input " + std::to_string(i), Rule::kInputsAreReadOnly, Rule::kInputsEnd,
+                                             Rule::kRunEndsWithExecute});
     std::copy(from.bytes.begin(), from.bytes.end(), memory->data());
     memory->MakeReadOnly();
     auto* tensor = arena_.New<EpTensorView>();
@@ -189,12 +205,15 @@ std::vector<Tensor> DebugRun::TakeOutputs() {
   return taken;
 }
 
-EpStatus* DebugRun::GetInfo(EpRunInfo* info) const { return DebugHost::Current().FillRoom(info, info_, "EpRunApi::GetInfo"); }
+EpStatus* DebugRun::GetInfo(EpRunInfo* info) const {
+  return DebugHost::Current().FillRoom(info, info_, "EpRunApi::GetInfo");
+}
 
 EpStatus* DebugRun::NewContent(EpElementType type, const int64_t* dims, uint32_t rank, Content* content) {
   DebugHost& host = DebugHost::Current();
   if (rank > kMaxRank) {
-    return host.Refuse(Rule::kShapesAreShapes, "a tensor of rank " + std::to_string(rank) + ", at most " + std::to_string(kMaxRank) + " is allowed");
+    return host.Refuse(Rule::kShapesAreShapes, "a tensor of rank " + std::to_string(rank) + ", at most " +
+                                                   std::to_string(kMaxRank) + " is allowed");
   }
   if (rank > 0 && dims == nullptr) return host.Refuse(Rule::kShapesAreShapes, "a tensor with a rank and without dims");
   content->type = type;
@@ -210,21 +229,26 @@ EpStatus* DebugRun::CheckDeclared(uint32_t index, const Content& content) const 
   const ValueSpec& declared = declared_[index];
   const std::string output = "output " + std::to_string(index) + " is ";
   if (content.kind != EP_KIND_TENSOR) {
-    return host.Refuse(Rule::kOutputsHaveTheirKind, output + "of kind " + std::to_string(content.kind) + ", the graph declares a tensor");
+    return host.Refuse(Rule::kOutputsHaveTheirKind,
+                       output + "of kind " + std::to_string(content.kind) + ", the graph declares a tensor");
   }
   if (content.type != declared.type) {
-    return host.Refuse(Rule::kOutputsHaveTheirType, output + "of element type " + std::to_string(content.type) + ", the graph declares " + std::to_string(declared.type));
+    return host.Refuse(Rule::kOutputsHaveTheirType, output + "of element type " + std::to_string(content.type) +
+                                                        ", the graph declares " + std::to_string(declared.type));
   }
   const bool fits = std::equal(content.dims.begin(), content.dims.end(), declared.dims.begin(), declared.dims.end(),
                                [](int64_t found, int64_t expected) { return expected < 0 || found == expected; });
   if (fits) return nullptr;
-  return host.Refuse(Rule::kOutputsHaveTheirDims, output + Shape(content.dims) + ", the graph declares " + Shape(declared.dims));
+  return host.Refuse(Rule::kOutputsHaveTheirDims,
+                     output + Shape(content.dims) + ", the graph declares " + Shape(declared.dims));
 }
 
-EpStatus* DebugRun::AllocateOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, void** data) {
+EpStatus* DebugRun::AllocateOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
+                                   void** data) {
   DebugHost& host = DebugHost::Current();
   if (index >= outputs_.size()) {
-    return host.Refuse(Rule::kOutputsByIndex, "output " + std::to_string(index) + " was allocated, the partition has " + std::to_string(outputs_.size()));
+    return host.Refuse(Rule::kOutputsByIndex, "output " + std::to_string(index) + " was allocated, the partition has " +
+                                                  std::to_string(outputs_.size()));
   }
   if (outputs_[index]) return host.Refuse(Rule::kEachOutputOnce, "output " + std::to_string(index) + " was set twice");
   Content content;
@@ -235,8 +259,9 @@ EpStatus* DebugRun::AllocateOutput(uint32_t index, EpElementType type, const int
     return host.NewStatus(EP_STATUS_FAIL, "the run may not take more memory; raise session.max_run_bytes");
   }
   const uint64_t bytes = ByteSize(type, content.dims);
-  content.memory = std::make_shared<LentMemory>(
-      bytes, LentMemory::Rules{"output " + std::to_string(index), Rule::kOutputsEnd, Rule::kOutputsEnd, Rule::kRunEndsWithExecute});
+  content.memory =
+      std::make_shared<LentMemory>(bytes, LentMemory::Rules{"output " + std::to_string(index), Rule::kOutputsEnd,
+                                                            Rule::kOutputsEnd, Rule::kRunEndsWithExecute});
   std::memset(content.memory->data(), fill_, bytes);
   *data = content.memory->data();
   outputs_[index] = std::move(content);
@@ -253,7 +278,8 @@ EpStatus* DebugRun::CreateTensor(EpElementType type, const int64_t* dims, uint32
   Content content;
   if (EpStatus* status = NewContent(type, dims, rank, &content)) return status;
   const uint64_t bytes = ByteSize(type, content.dims);
-  content.memory = std::make_shared<LentMemory>(bytes, LentMemory::Rules{"a value", Rule::kOutputsEnd, Rule::kOutputsEnd, Rule::kRunEndsWithExecute});
+  content.memory = std::make_shared<LentMemory>(
+      bytes, LentMemory::Rules{"a value", Rule::kOutputsEnd, Rule::kOutputsEnd, Rule::kRunEndsWithExecute});
   std::memset(content.memory->data(), fill_, bytes);
   *data = content.memory->data();
   *value = Give(std::move(content));
@@ -263,14 +289,16 @@ EpStatus* DebugRun::CreateTensor(EpElementType type, const int64_t* dims, uint32
 // The state, when the plugin may use the value now.
 DebugRun::ValueState* DebugRun::Use(EpValue* value, const char* function) {
   DebugHost& host = DebugHost::Current();
-  ValueState* state = Live<EpValue, ValueState>().Require(value, function, Rule::kValuesOfThisRun, Rule::kRunStaysOnItsThread);
+  ValueState* state =
+      Live<EpValue, ValueState>().Require(value, function, Rule::kValuesOfThisRun, Rule::kRunStaysOnItsThread);
   if (state == nullptr) return nullptr;
   if (state->run != this) {
     host.Violate(Rule::kValuesOfThisRun, std::string(function) + " was called with a value of another run");
     return nullptr;
   }
   if (!state->released) return state;
-  host.Violate(Rule::kReleasedValuesAreGone, std::string(function) + " was called with a value that was released before");
+  host.Violate(Rule::kReleasedValuesAreGone,
+               std::string(function) + " was called with a value that was released before");
   return nullptr;
 }
 
@@ -289,7 +317,9 @@ EpStatus* DebugRun::ShareValue(const EpValueView* view, EpValue** value) {
     if (info_.inputs[i] != view) continue;
     Content content = input_contents_[i];
     const LentMemory& input = *input_memory_[i];
-    content.memory = std::make_shared<LentMemory>(input.size(), LentMemory::Rules{"a shared input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute});
+    content.memory = std::make_shared<LentMemory>(
+        input.size(),
+        LentMemory::Rules{"a shared input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute});
     std::copy_n(input.data(), input.size(), content.memory->data());
     *value = Give(std::move(content));
     return nullptr;
@@ -300,7 +330,8 @@ EpStatus* DebugRun::ShareValue(const EpValueView* view, EpValue** value) {
 EpStatus* DebugRun::SetOutput(uint32_t index, EpValue* value) {
   DebugHost& host = DebugHost::Current();
   if (index >= outputs_.size()) {
-    return host.Refuse(Rule::kOutputsByIndex, "output " + std::to_string(index) + " was set, the partition has " + std::to_string(outputs_.size()));
+    return host.Refuse(Rule::kOutputsByIndex, "output " + std::to_string(index) + " was set, the partition has " +
+                                                  std::to_string(outputs_.size()));
   }
   ValueState* state = Use(value, "SetOutput");
   if (state == nullptr) return NoRun();
@@ -312,10 +343,12 @@ EpStatus* DebugRun::SetOutput(uint32_t index, EpValue* value) {
 
 void DebugRun::ReleaseValue(EpValue* value) {
   if (value == nullptr) return;
-  ValueState* state = Live<EpValue, ValueState>().Require(value, "ReleaseValue", Rule::kValuesOfThisRun, Rule::kRunStaysOnItsThread);
+  ValueState* state =
+      Live<EpValue, ValueState>().Require(value, "ReleaseValue", Rule::kValuesOfThisRun, Rule::kRunStaysOnItsThread);
   if (state == nullptr) return;
   if (state->released) {
-    DebugHost::Current().Violate(Rule::kValuesReleasedOnce, "ReleaseValue was called with a value that was released before");
+    DebugHost::Current().Violate(Rule::kValuesReleasedOnce,
+                                 "ReleaseValue was called with a value that was released before");
   }
   state->released = true;
 }
@@ -323,7 +356,8 @@ void DebugRun::ReleaseValue(EpValue* value) {
 EpStatus* DebugRun::TakeMemory(uint64_t) {
   if (!refuse_memory_) return nullptr;
   has_refused_ = true;
-  return DebugHost::Current().NewStatus(EP_STATUS_FAIL, "the run may not take more memory; raise session.max_run_bytes");
+  return DebugHost::Current().NewStatus(EP_STATUS_FAIL,
+                                        "the run may not take more memory; raise session.max_run_bytes");
 }
 
 uint32_t DebugRun::IsCancelled() {

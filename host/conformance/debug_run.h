@@ -1,5 +1,5 @@
-// DebugRun: one Execute. Inputs are read-only and end before a forbidden page, outputs are watched at both ends, and all
-// of it is taken away when Execute has returned.
+// DebugRun: one Execute. Inputs are read-only and end before a forbidden page, outputs are watched at both ends, and
+// all of it is taken away when Execute has returned.
 #pragma once
 
 #include <atomic>

@@ -57,7 +57,8 @@ uint32_t EP_CALL GetThreadCount(EpThreadPool* pool) { return ThreadsOf(pool, "Ge
 void EP_CALL RunGang(EpThreadPool* pool, uint32_t size, EpGangBody body, void* user) {
   const uint32_t threads = ThreadsOf(pool, "RunGang");
   if (t_inside_loop && size > 1) {
-    DebugHost::Current().Violate(Rule::kNoGangInALoop, "RunGang was asked for " + std::to_string(size) + " members inside a loop");
+    DebugHost::Current().Violate(Rule::kNoGangInALoop,
+                                 "RunGang was asked for " + std::to_string(size) + " members inside a loop");
     return;
   }
   const uint32_t members = std::min(size, threads);

@@ -9,20 +9,26 @@ std::atomic<bool> was_asked{false};
 
 DebugMembership* Require(const EpShareGroup* group, const char* function) {
   was_asked = true;
-  return Live<EpShareGroup, DebugMembership>().Require(group, function, Rule::kGroupEndsWithTheProvider, Rule::kDoesNotCrash);
+  return Live<EpShareGroup, DebugMembership>().Require(group, function, Rule::kGroupEndsWithTheProvider,
+                                                       Rule::kDoesNotCrash);
 }
-EpStatus* NoGroup() { return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the share group is of no use here"); }
+EpStatus* NoGroup() {
+  return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the share group is of no use here");
+}
 
 EpStatus* EP_CALL GetInfo(const EpShareGroup* group, EpShareInfo* info) {
   DebugMembership* mine = Require(group, "EpShareApi::GetInfo");
   return mine == nullptr ? NoGroup() : DebugHost::Current().FillRoom(info, mine->info(), "EpShareApi::GetInfo");
 }
 
-EpStatus* EP_CALL GetWorkspace(EpShareGroup* group, EpMakeWorkspace make, void* user, EpFreeWorkspace release, void** data) {
+EpStatus* EP_CALL GetWorkspace(EpShareGroup* group, EpMakeWorkspace make, void* user, EpFreeWorkspace release,
+                               void** data) {
   DebugMembership* mine = Require(group, "GetWorkspace");
   if (mine == nullptr) return NoGroup();
   thread_local bool t_making = false;
-  if (t_making) return DebugHost::Current().Refuse(Rule::kMakeAsksForNoWorkspace, "GetWorkspace was called while it makes a workspace");
+  if (t_making)
+    return DebugHost::Current().Refuse(Rule::kMakeAsksForNoWorkspace,
+                                       "GetWorkspace was called while it makes a workspace");
   DebugWorkspace& workspace = mine->workspace();
   std::lock_guard lock(workspace.mutex);
   if (workspace.release == nullptr) {

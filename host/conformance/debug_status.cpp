@@ -30,7 +30,8 @@ Statuses& All() {
 }
 
 EpStatus* Make(EpStatusCode code, std::string message, int host) {
-  auto made = std::make_unique<EpStatus>(EpStatus{code == EP_STATUS_OK ? EP_STATUS_FAIL : code, std::move(message), host});
+  auto made =
+      std::make_unique<EpStatus>(EpStatus{code == EP_STATUS_OK ? EP_STATUS_FAIL : code, std::move(message), host});
   std::lock_guard lock(All().mutex);
   EpStatus* status = made.get();
   All().all[status] = std::move(made);
@@ -41,11 +42,14 @@ EpStatus* Make(EpStatusCode code, std::string message, int host) {
 EpStatus* Require(const EpStatus* status, const char* function) {
   EpStatus* found = All().Find(status);
   if (found == nullptr) {
-    DebugHost::Current().Violate(Rule::kStatusesAreTheHosts, std::string(function) + " was called with what is no status of this host");
+    DebugHost::Current().Violate(Rule::kStatusesAreTheHosts,
+                                 std::string(function) + " was called with what is no status of this host");
     return nullptr;
   }
   if (found->live) return found;
-  DebugHost::Current().Violate(Rule::kStatusesReleasedOnce, std::string(function) + " was called with a status that was released before: " + found->message);
+  DebugHost::Current().Violate(
+      Rule::kStatusesReleasedOnce,
+      std::string(function) + " was called with a status that was released before: " + found->message);
   return nullptr;
 }
 
@@ -79,7 +83,9 @@ const EpStatusApi kDebugStatusApi[2] = {
     {sizeof(EpStatusApi), 0, Create<1>, GetCode, GetMessage, Release},
 };
 
-EpStatus* DebugHost::NewStatus(EpStatusCode code, const std::string& message, int host) { return Make(code, message, host); }
+EpStatus* DebugHost::NewStatus(EpStatusCode code, const std::string& message, int host) {
+  return Make(code, message, host);
+}
 
 DebugHost::Failure DebugHost::TakeStatus(EpStatus* status, const std::string& function) {
   if (status == nullptr) return {};
@@ -90,7 +96,8 @@ DebugHost::Failure DebugHost::TakeStatus(EpStatus* status, const std::string& fu
     return {EP_STATUS_EP_FAIL, "no status", 0};
   }
   if (!found->live) {
-    Violate(Rule::kReturnedStatusesAreGivenAway, function + " returned a status that it had released: " + found->message);
+    Violate(Rule::kReturnedStatusesAreGivenAway,
+            function + " returned a status that it had released: " + found->message);
     return {EP_STATUS_EP_FAIL, found->message, found->host};
   }
   found->live = false;

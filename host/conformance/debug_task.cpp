@@ -37,14 +37,16 @@ EpStatus* EP_CALL RetainConstant(EpTask* task, const EpValueDef* value, EpConsta
 }
 void EP_CALL ReleaseConstant(EpConstant* constant) {
   if (constant != nullptr && !RetainedConstants::Release(constant)) {
-    DebugHost::Current().Violate(Rule::kConstantsReleasedOnce, "ReleaseConstant was called with a constant that is not held");
+    DebugHost::Current().Violate(Rule::kConstantsReleasedOnce,
+                                 "ReleaseConstant was called with a constant that is not held");
   }
 }
 
 }  // namespace
 
-const EpTaskApi kDebugTaskApi = {sizeof(EpTaskApi), 0,           ReportProgress, IsCancelled, SetCancelListener,
-                                 DeclinePartition,  RetainConstant, ReleaseConstant};
+const EpTaskApi kDebugTaskApi = {
+    sizeof(EpTaskApi), 0, ReportProgress, IsCancelled, SetCancelListener, DeclinePartition, RetainConstant,
+    ReleaseConstant};
 
 EpConstant* RetainedConstants::Add(std::shared_ptr<DebugGraph> graph, int value) {
   graph->Retain(value);
@@ -75,7 +77,8 @@ DebugTask::~DebugTask() { Live<EpTask, DebugTask>().Close(handle_); }
 uint32_t DebugTask::Report(uint64_t done, uint64_t total, const char* text) {
   DebugHost& host = DebugHost::Current();
   if (total != 0 && done > total) {
-    host.Violate(Rule::kProgressIsAFraction, "ReportProgress was told " + std::to_string(done) + " of " + std::to_string(total));
+    host.Violate(Rule::kProgressIsAFraction,
+                 "ReportProgress was told " + std::to_string(done) + " of " + std::to_string(total));
   }
   if (text != nullptr && !IsUtf8(text)) host.Violate(Rule::kReasonsAreText, "the text of ReportProgress is not UTF-8");
   return IsCancelled();
@@ -103,14 +106,19 @@ EpStatus* DebugTask::Listen(EpCancelListener listener, void* user) {
 
 EpStatus* DebugTask::Decline(uint64_t index, const char* reason) {
   DebugHost& host = DebugHost::Current();
-  if (kind_ != Kind::kCompile) return host.Refuse(Rule::kDeclinesItsPartitions, "DeclinePartition was called outside of Compile");
+  if (kind_ != Kind::kCompile)
+    return host.Refuse(Rule::kDeclinesItsPartitions, "DeclinePartition was called outside of Compile");
   if (index >= graphs_.size()) {
-    return host.Refuse(Rule::kDeclinesItsPartitions, "DeclinePartition was called for partition " + std::to_string(index) + " of " + std::to_string(graphs_.size()));
+    return host.Refuse(
+        Rule::kDeclinesItsPartitions,
+        "DeclinePartition was called for partition " + std::to_string(index) + " of " + std::to_string(graphs_.size()));
   }
-  if (reason != nullptr && !IsUtf8(reason)) return host.Refuse(Rule::kReasonsAreText, "the reason of DeclinePartition is not UTF-8");
+  if (reason != nullptr && !IsUtf8(reason))
+    return host.Refuse(Rule::kReasonsAreText, "the reason of DeclinePartition is not UTF-8");
   std::lock_guard lock(mutex_);
   if (!declined_.insert(index).second) {
-    return host.Refuse(Rule::kDeclinesItsPartitions, "DeclinePartition was called twice for partition " + std::to_string(index));
+    return host.Refuse(Rule::kDeclinesItsPartitions,
+                       "DeclinePartition was called twice for partition " + std::to_string(index));
   }
   return nullptr;
 }

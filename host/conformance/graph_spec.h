@@ -19,7 +19,7 @@ namespace epiphyte::conformance {
 struct ValueSpec {
   std::string name;
   EpElementType type = EP_TYPE_FLOAT;
-  std::vector<int64_t> dims;   // -1 where it is not known
+  std::vector<int64_t> dims;    // -1 where it is not known
   std::vector<std::byte> data;  // of a constant
   bool is_constant = false;
 };

@@ -59,7 +59,8 @@ void RunIsolated(Journal& journal, const Isolation& isolation, const std::functi
   if (WIFSIGNALED(status)) {
     journal.Fail(journal.blamed(), fmt::format("{}: ended by signal {}", journal.step(), WTERMSIG(status)));
   } else if (WEXITSTATUS(status) != kCheckDone) {
-    journal.Fail(journal.blamed(), fmt::format("{}: ended the process with exit code {}", journal.step(), WEXITSTATUS(status)));
+    journal.Fail(journal.blamed(),
+                 fmt::format("{}: ended the process with exit code {}", journal.step(), WEXITSTATUS(status)));
   }
 }
 

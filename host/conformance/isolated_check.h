@@ -1,4 +1,5 @@
-// Runs one check in a process of its own, so that a plugin that crashes, ends its process or hangs costs only that check.
+// Runs one check in a process of its own, so that a plugin that crashes, ends its process or hangs costs only that
+// check.
 //
 //   RunIsolated(journal, [&] { CheckCompile(journal, target); });
 #pragma once

@@ -20,7 +20,9 @@ int ListRules() {
 
 int main(int argc, char** argv) {
   using namespace epiphyte::conformance;
-  CLI::App app("Holds an execution provider plugin against the rules of the plugin API, whose numbers stand in its headers.", "ep_conformance");
+  CLI::App app(
+      "Holds an execution provider plugin against the rules of the plugin API, whose numbers stand in its headers.",
+      "ep_conformance");
   std::filesystem::path path;
   std::filesystem::path models;
   SuiteOptions options;
@@ -30,8 +32,10 @@ int main(int argc, char** argv) {
   bool list = false;
   bool no_fork = false;
   app.add_option("plugin", path, "the plugin's library, or its manifest");
-  app.add_option("--models", models, "folder with cases in the layout of ONNX's backend tests, to be run on the plugin alone");
-  app.add_option("--expect", cases.expected_failures, "file with the names of cases that are expected to fail, one a line");
+  app.add_option("--models", models,
+                 "folder with cases in the layout of ONNX's backend tests, to be run on the plugin alone");
+  app.add_option("--expect", cases.expected_failures,
+                 "file with the names of cases that are expected to fail, one a line");
   app.add_flag("--json", json, "the report as JSON");
   app.add_flag("--verbose", verbose, "rules that hold and rules that don't apply, too");
   app.add_flag("--rules", list, "list the rules and do nothing else");
@@ -52,7 +56,8 @@ int main(int argc, char** argv) {
     } else {
       WriteText(std::cout, results, verbose);
     }
-    const bool failed = std::any_of(results.begin(), results.end(), [](const RuleResult& result) { return result.outcome == Outcome::kFail; });
+    const bool failed = std::any_of(results.begin(), results.end(),
+                                    [](const RuleResult& result) { return result.outcome == Outcome::kFail; });
     return failed ? 1 : 0;
   } catch (const std::exception& error) {
     std::cerr << "ep_conformance: " << error.what() << "\n";

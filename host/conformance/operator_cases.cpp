@@ -30,7 +30,8 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "ep_conformance.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) core::Fail(core::StatusCode::kFail, "no folder can be made in '{}'", fs::temp_directory_path().string());
+    if (mkdtemp(name.data()) == nullptr)
+      core::Fail(core::StatusCode::kFail, "no folder can be made in '{}'", fs::temp_directory_path().string());
     path_ = name;
   }
   ~ScratchFolder() {
@@ -56,7 +57,9 @@ std::vector<fs::path> Numbered(const fs::path& folder, const std::string& prefix
 
 std::vector<fs::path> FindCases(const fs::path& models) {
   if (!fs::is_directory(models)) {
-    core::Fail(core::StatusCode::kNoSuchFile, "'{}' is no folder; a folder with cases in the layout of ONNX's backend tests is expected", models.string());
+    core::Fail(core::StatusCode::kNoSuchFile,
+               "'{}' is no folder; a folder with cases in the layout of ONNX's backend tests is expected",
+               models.string());
   }
   std::vector<fs::path> cases;
   const auto add = [&cases](const fs::path& folder) {
@@ -84,18 +87,21 @@ fs::path ManifestOf(const Target& target, const fs::path& folder) {
     return all + "\"";
   };
   std::string sources;
-  for (uint32_t i = 0; i < descriptor->source_count; ++i) sources += (i == 0 ? "" : ", ") + quoted(descriptor->sources[i]);
+  for (uint32_t i = 0; i < descriptor->source_count; ++i)
+    sources += (i == 0 ? "" : ", ") + quoted(descriptor->sources[i]);
   const fs::path manifest = folder / "conformance.yaml";
-  std::ofstream(manifest) << "manifest_version: 1\nname: " << quoted(descriptor->name) << "\nvendor: " << quoted(descriptor->vendor)
-                          << "\nversion: " << quoted(descriptor->version) << "\nlicense: unknown\ndescription: under test\nlibrary: "
-                          << quoted(target.library.string()) << "\nabi: \"" << EP_ABI_MAJOR << "." << EP_ABI_MINOR << "\"\nsources: [" << sources
+  std::ofstream(manifest) << "manifest_version: 1\nname: " << quoted(descriptor->name)
+                          << "\nvendor: " << quoted(descriptor->vendor) << "\nversion: " << quoted(descriptor->version)
+                          << "\nlicense: unknown\ndescription: under test\nlibrary: " << quoted(target.library.string())
+                          << "\nabi: \"" << EP_ABI_MAJOR << "." << EP_ABI_MINOR << "\"\nsources: [" << sources
                           << "]\ndevices: [other]\n";
   return manifest;
 }
 
 class CaseRunner {
  public:
-  CaseRunner(const Target& target, std::vector<fs::path> cases, Way way) : target_(target), cases_(std::move(cases)), way_(way) {}
+  CaseRunner(const Target& target, std::vector<fs::path> cases, Way way)
+      : target_(target), cases_(std::move(cases)), way_(way) {}
 
   void Start() {
     core::CatalogOptions options;
@@ -145,7 +151,8 @@ class CaseRunner {
     static constexpr std::string_view kRandom[] = {"Bernoulli",     "Multinomial",      "RandomNormal",
                                                    "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
     return std::any_of(placement.nodes.begin(), placement.nodes.end(), [](const core::NodePlacement& node) {
-      return node.domain.empty() && std::find(std::begin(kRandom), std::end(kRandom), node.op_type) != std::end(kRandom);
+      return node.domain.empty() &&
+             std::find(std::begin(kRandom), std::end(kRandom), node.op_type) != std::end(kRandom);
     });
   }
 
@@ -185,7 +192,8 @@ class CaseRunner {
       compile.Set("ep.context_embed_mode", way_ == Way::kEmbeddedContext ? "1" : "0");
       compile.Set("ep.context_file_path", (scratch / "model_ctx.onnx").string());
       const core::Session session(*environment_, model, compile);
-      if (session.context_output() == nullptr || session.context_output()->context_nodes == 0) return "compiling wrote no context";
+      if (session.context_output() == nullptr || session.context_output()->context_nodes == 0)
+        return "compiling wrote no context";
       model = session.context_output()->model;
     }
     core::Session session(*environment_, model, Options());
@@ -204,7 +212,8 @@ class CaseRunner {
         } else if (DescribeValue(*outputs[i]) != DescribeValue(*expected)) {
           difference = fmt::format("is {}, expected {}", DescribeValue(*outputs[i]), DescribeValue(*expected));
         }
-        if (!difference.empty()) return fmt::format("{}: output '{}' {}", set.filename().string(), session.outputs()[i].name, difference);
+        if (!difference.empty())
+          return fmt::format("{}: output '{}' {}", set.filename().string(), session.outputs()[i].name, difference);
       }
     }
     return "";
@@ -235,14 +244,16 @@ CaseCounts RunOperatorCases(Journal& journal, const Target& target, const CaseOp
   counts.found = cases.size();
   std::set<std::string> failed_expectedly;
   std::set<std::string> claimed;
-  for (const auto& [way, rule] : {std::pair(Way::kPlain, Rule::kCasesAreRight), std::pair(Way::kContext, Rule::kCasesViaContext),
-                                  std::pair(Way::kEmbeddedContext, Rule::kCasesViaEmbeddedContext)}) {
+  for (const auto& [way, rule] :
+       {std::pair(Way::kPlain, Rule::kCasesAreRight), std::pair(Way::kContext, Rule::kCasesViaContext),
+        std::pair(Way::kEmbeddedContext, Rule::kCasesViaEmbeddedContext)}) {
     CaseRunner runner(target, cases, way);
     IsolatedTasks tasks;
     tasks.count = cases.size();
     tasks.start = [&] { runner.Start(); };
     tasks.run = [&](size_t index) { return runner.Run(index); };
-    const std::vector<std::string> answers = RunIsolated(tasks, kCaseLimit, [](const std::string& cause) { return "CRASH: " + cause; });
+    const std::vector<std::string> answers =
+        RunIsolated(tasks, kCaseLimit, [](const std::string& cause) { return "CRASH: " + cause; });
     std::vector<std::string> failures;
     size_t passed = 0;
     for (size_t i = 0; i < cases.size(); ++i) {
@@ -268,7 +279,9 @@ CaseCounts RunOperatorCases(Journal& journal, const Target& target, const CaseOp
   }
   std::vector<std::string> surprises;
   for (const std::string& name : expected) {
-    if (!failed_expectedly.contains(name)) surprises.push_back(name + (claimed.contains(name) ? " passes" : " is claimed by nobody, or there is no such case"));
+    if (!failed_expectedly.contains(name))
+      surprises.push_back(name +
+                          (claimed.contains(name) ? " passes" : " is claimed by nobody, or there is no such case"));
   }
   if (!surprises.empty()) {
     journal.Fail(Rule::kExpectedFailuresFail, FirstOf(surprises));

@@ -13,7 +13,7 @@
 namespace epiphyte::conformance {
 
 struct CaseOptions {
-  std::filesystem::path models;            // folder with cases below it
+  std::filesystem::path models;                          // folder with cases below it
   std::vector<std::filesystem::path> expected_failures;  // files with the names of cases that may fail
 };
 

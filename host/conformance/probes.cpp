@@ -33,7 +33,8 @@ Probe Unary(const std::string& op, int64_t since_version, const std::function<fl
   const Floats numbers = Numbers(kCount, 0.3f, 0.05f);
   probe.inputs = {FloatTensor({kRows, kColumns}, numbers)};
   Floats expected(kCount);
-  std::transform(numbers.begin(), numbers.end(), expected.begin(), [&](float value) { return compute(compute(value)); });
+  std::transform(numbers.begin(), numbers.end(), expected.begin(),
+                 [&](float value) { return compute(compute(value)); });
   probe.expected = {expected};
   return probe;
 }
@@ -41,9 +42,12 @@ Probe Unary(const std::string& op, int64_t since_version, const std::function<fl
 enum class Second { kInput, kSame, kConstant };
 
 // z = op(x, y), y being a second input, x itself or a constant.
-Probe Binary(const std::string& op, int64_t since_version, Second second, const std::function<float(float, float)>& compute) {
+Probe Binary(const std::string& op, int64_t since_version, Second second,
+             const std::function<float(float, float)>& compute) {
   Probe probe;
-  probe.name = op + (second == Second::kInput ? " of two inputs" : second == Second::kSame ? " of an input and itself" : " of an input and a constant");
+  probe.name = op + (second == Second::kInput  ? " of two inputs"
+                     : second == Second::kSame ? " of an input and itself"
+                                               : " of an input and a constant");
   probe.graph.name = probe.name;
   const Floats left = Numbers(kCount, 0.25f, 0.5f);
   const Floats right = second == Second::kSame ? left : Numbers(kCount, -0.5f, 3.25f);
@@ -79,7 +83,8 @@ Probe MatMul(Second second) {
     for (int64_t column = 0; column < kColumns; ++column) {
       double sum = 0;
       for (int64_t k = 0; k < kColumns; ++k) {
-        sum += static_cast<double>(a[static_cast<size_t>(row * kColumns + k)]) * b[static_cast<size_t>(k * kColumns + column)];
+        sum += static_cast<double>(a[static_cast<size_t>(row * kColumns + k)]) *
+               b[static_cast<size_t>(k * kColumns + column)];
       }
       expected[static_cast<size_t>(row * kColumns + column)] = static_cast<float>(sum);
     }
@@ -99,7 +104,8 @@ Probe Convolution() {
   const int w = probe.graph.AddConstant("w", {4, 4, 1, 1}, weights);
   const int y = probe.graph.AddOutput("y", EP_TYPE_FLOAT, {1, 4, 4, 4});
   NodeSpec& node = probe.graph.AddNode("Conv", {x, w}, {y}, 11);
-  node.attributes = {{"kernel_shape", EP_ATTRIBUTE_INTS, {1, 1}, {}, {}}, {"strides", EP_ATTRIBUTE_INTS, {1, 1}, {}, {}}};
+  node.attributes = {{"kernel_shape", EP_ATTRIBUTE_INTS, {1, 1}, {}, {}},
+                     {"strides", EP_ATTRIBUTE_INTS, {1, 1}, {}, {}}};
   probe.inputs = {FloatTensor({1, 4, 4, 4}, image)};
   Floats expected(image.size());
   for (size_t out = 0; out < 4; ++out) {
@@ -130,12 +136,9 @@ GraphSpec Probe::WithType(EpElementType type) const {
 std::vector<Probe> AllProbes() {
   const auto sigmoid = [](float x) { return 1 / (1 + std::exp(-x)); };
   std::vector<Probe> probes = {
-      Unary("Relu", 14, [](float x) { return x > 0 ? x : 0; }),
-      Unary("Neg", 13, [](float x) { return -x; }),
-      Unary("Abs", 13, [](float x) { return std::fabs(x); }),
-      Unary("Sigmoid", 13, sigmoid),
-      Unary("Tanh", 13, [](float x) { return std::tanh(x); }),
-      Unary("Exp", 13, [](float x) { return std::exp(x); }),
+      Unary("Relu", 14, [](float x) { return x > 0 ? x : 0; }),  Unary("Neg", 13, [](float x) { return -x; }),
+      Unary("Abs", 13, [](float x) { return std::fabs(x); }),    Unary("Sigmoid", 13, sigmoid),
+      Unary("Tanh", 13, [](float x) { return std::tanh(x); }),   Unary("Exp", 13, [](float x) { return std::exp(x); }),
       Unary("Floor", 13, [](float x) { return std::floor(x); }),
   };
   for (const Second second : {Second::kConstant, Second::kInput, Second::kSame}) {
@@ -152,9 +155,11 @@ std::vector<Probe> AllProbes() {
 std::vector<Probe> EmptyProbes() {
   std::vector<Probe> probes;
   for (Probe probe : AllProbes()) {
-    const bool has_constants = std::any_of(probe.graph.values.begin(), probe.graph.values.end(), [](const ValueSpec& value) { return value.is_constant; });
-    const bool flat = std::all_of(probe.graph.values.begin(), probe.graph.values.end(),
-                                  [](const ValueSpec& value) { return value.dims == std::vector<int64_t>{kRows, kColumns}; });
+    const bool has_constants = std::any_of(probe.graph.values.begin(), probe.graph.values.end(),
+                                           [](const ValueSpec& value) { return value.is_constant; });
+    const bool flat = std::all_of(probe.graph.values.begin(), probe.graph.values.end(), [](const ValueSpec& value) {
+      return value.dims == std::vector<int64_t>{kRows, kColumns};
+    });
     if (has_constants || !flat) continue;
     for (ValueSpec& value : probe.graph.values) value.dims[0] = -1;
     for (Tensor& input : probe.inputs) input = {EP_TYPE_FLOAT, {0, kColumns}, {}};
@@ -180,12 +185,14 @@ std::string Difference(const Probe& probe, const std::vector<Tensor>& found) {
     const Floats numbers = FloatsOf(found[i]);
     const Floats& expected = probe.expected[i];
     if (numbers.size() != expected.size()) {
-      return probe.name + ": output " + std::to_string(i) + " has " + std::to_string(numbers.size()) + " elements, " + std::to_string(expected.size()) + " are expected";
+      return probe.name + ": output " + std::to_string(i) + " has " + std::to_string(numbers.size()) + " elements, " +
+             std::to_string(expected.size()) + " are expected";
     }
     for (size_t k = 0; k < numbers.size(); ++k) {
       // As wide as half-precision arithmetic needs.
       if (std::fabs(numbers[k] - expected[k]) <= 1e-2f + 1e-2f * std::fabs(expected[k])) continue;
-      return probe.name + ": element " + std::to_string(k) + " of output " + std::to_string(i) + " is " + std::to_string(numbers[k]) + ", " + std::to_string(expected[k]) + " is expected";
+      return probe.name + ": element " + std::to_string(k) + " of output " + std::to_string(i) + " is " +
+             std::to_string(numbers[k]) + ", " + std::to_string(expected[k]) + " is expected";
     }
   }
   return "";

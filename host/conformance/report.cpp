@@ -39,7 +39,8 @@ std::vector<RuleResult> Summarize(std::span<const Finding> findings) {
     if (found != worst.end()) {
       results.push_back({text.rule, found->second.outcome, core::PrintableLine(found->second.message, 1024)});
     } else {
-      const std::string why = first_failure == 0 ? "no check reached it" : fmt::format("not reached, since rule {} failed", first_failure);
+      const std::string why =
+          first_failure == 0 ? "no check reached it" : fmt::format("not reached, since rule {} failed", first_failure);
       results.push_back({text.rule, Outcome::kNotApplicable, why});
     }
   }
@@ -52,12 +53,15 @@ void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verb
     ++counts[result.outcome];
     const RuleText& text = TextOf(result.rule);
     if (result.outcome == Outcome::kFail) {
-      fmt::print(out, "R{} FAIL {}\n  found: {}\n  do: {} (see {})\n", static_cast<int>(result.rule), text.text, result.message, text.advice, text.header);
+      fmt::print(out, "R{} FAIL {}\n  found: {}\n  do: {} (see {})\n", static_cast<int>(result.rule), text.text,
+                 result.message, text.advice, text.header);
     } else if (verbose) {
-      fmt::print(out, "R{} {} {}{}{}\n", static_cast<int>(result.rule), NameOf(result.outcome), text.text, result.message.empty() ? "" : ": ", result.message);
+      fmt::print(out, "R{} {} {}{}{}\n", static_cast<int>(result.rule), NameOf(result.outcome), text.text,
+                 result.message.empty() ? "" : ": ", result.message);
     }
   }
-  fmt::print(out, "{} rules passed, {} failed, {} not applicable\n", counts[Outcome::kPass], counts[Outcome::kFail], counts[Outcome::kNotApplicable]);
+  fmt::print(out, "{} rules passed, {} failed, {} not applicable\n", counts[Outcome::kPass], counts[Outcome::kFail],
+             counts[Outcome::kNotApplicable]);
 }
 
 void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results) {
@@ -66,7 +70,10 @@ void WriteJson(std::ostream& out, const std::string& target, std::span<const Rul
   for (const RuleResult& result : results) {
     ++counts[result.outcome];
     const RuleText& text = TextOf(result.rule);
-    nlohmann::ordered_json rule = {{"rule", static_cast<int>(result.rule)}, {"outcome", NameOf(result.outcome)}, {"header", text.header}, {"text", text.text}};
+    nlohmann::ordered_json rule = {{"rule", static_cast<int>(result.rule)},
+                                   {"outcome", NameOf(result.outcome)},
+                                   {"header", text.header},
+                                   {"text", text.text}};
     if (!result.message.empty()) rule["message"] = result.message;
     if (result.outcome == Outcome::kFail) rule["do"] = text.advice;
     rules.push_back(std::move(rule));

@@ -22,7 +22,8 @@ Owned& AllOwned() {
 class LentConfig {
  public:
   LentConfig(const std::map<std::string, std::string>& options, EpThreadPool* pool, const Session::Setup& setup)
-      : arena_(16 << 10, {"the provider's configuration", Rule::kConfigIsNotKept, Rule::kConfigIsNotKept, Rule::kConfigIsNotKept}) {
+      : arena_(16 << 10, {"the provider's configuration", Rule::kConfigIsNotKept, Rule::kConfigIsNotKept,
+                          Rule::kConfigIsNotKept}) {
     auto* pairs = arena_.New<EpKeyValue>(options.size());
     size_t i = 0;
     for (const auto& [key, value] : options) pairs[i++] = {arena_.Copy(key), arena_.Copy(value)};
@@ -58,11 +59,13 @@ std::map<std::string, std::string> WithManifest(const Plugin& plugin, const std:
 
 Plugin::Plugin(PluginLibrary& library, const EpPluginDescriptor* descriptor, const EpHostInfo* info)
     : library_(library), descriptor_(descriptor), exceptions_(std::uncaught_exceptions()) {
-  const DebugHost::Failure failure = CallPlugin(host(), Rule::kInitializeKeepsExceptions, "Initialize",
-                                                [&] { return descriptor_->Initialize(info, library_.environment(), &plugin_); });
+  const DebugHost::Failure failure = CallPlugin(host(), Rule::kInitializeKeepsExceptions, "Initialize", [&] {
+    return descriptor_->Initialize(info, library_.environment(), &plugin_);
+  });
   host().journal().Pass(Rule::kInitializeKeepsExceptions);
   // While another is in use, it is that one's presence that it fails for.
-  if (failure) EndWith(host(), alive_ == 0 ? Rule::kInitializeWorks : Rule::kTwoHostsSideBySide, conformance::Describe(failure));
+  if (failure)
+    EndWith(host(), alive_ == 0 ? Rule::kInitializeWorks : Rule::kTwoHostsSideBySide, conformance::Describe(failure));
   host().journal().Pass(Rule::kInitializeWorks);
   ++alive_;
 }
@@ -79,7 +82,9 @@ void Plugin::Close() {
   CallRelease(host(), "Shutdown", [&] { descriptor_->Shutdown(plugin_); });
 }
 
-std::vector<std::string> Plugin::sources() const { return {descriptor_->sources, descriptor_->sources + descriptor_->source_count}; }
+std::vector<std::string> Plugin::sources() const {
+  return {descriptor_->sources, descriptor_->sources + descriptor_->source_count};
+}
 
 std::vector<const EpDeviceInfo*> Plugin::Devices() {
   constexpr uint32_t kMaxDevices = 4096;
@@ -90,7 +95,9 @@ std::vector<const EpDeviceInfo*> Plugin::Devices() {
     });
     host().journal().Pass(Rule::kGetDevicesKeepsExceptions);
     if (failure) EndWith(host(), Rule::kGetDevicesWorks, conformance::Describe(failure));
-    Demand(host(), count <= kMaxDevices, Rule::kGetDevicesWorks, "GetDevices counts " + std::to_string(count) + " devices, at most " + std::to_string(kMaxDevices) + " are allowed");
+    Demand(host(), count <= kMaxDevices, Rule::kGetDevicesWorks,
+           "GetDevices counts " + std::to_string(count) + " devices, at most " + std::to_string(kMaxDevices) +
+               " are allowed");
   };
   std::vector<const EpDeviceInfo*> devices;
   ask(devices, 0);
@@ -101,18 +108,25 @@ std::vector<const EpDeviceInfo*> Plugin::Devices() {
   const auto* untouched = reinterpret_cast<const EpDeviceInfo*>(&devices);
   devices.assign(room + 1, untouched);
   ask(devices, room);
-  Demand(host(), devices[room] == untouched, Rule::kDevicesFitTheRoom, "GetDevices filled more than " + std::to_string(room) + " entries");
+  Demand(host(), devices[room] == untouched, Rule::kDevicesFitTheRoom,
+         "GetDevices filled more than " + std::to_string(room) + " entries");
   host().journal().Pass(Rule::kDevicesFitTheRoom);
   devices.resize(std::min(room, count));
   for (const EpDeviceInfo* device : devices) {
-    Demand(host(), device != nullptr && device != untouched, Rule::kDevicesAreGiven, "an entry below the count was not filled, or with null");
-    Demand(host(), device->struct_size >= sizeof(EpDeviceInfo), Rule::kDevicesAreGiven, "struct_size of a device is " + std::to_string(device->struct_size));
-    for (const char* text : {device->name, device->vendor, device->driver_version, device->architecture, device->location, device->uuid}) {
-      Demand(host(), IsOneLine(text) && std::strlen(text) <= 255, Rule::kDeviceTextsAreSet, "a text of a device is null, too long or can't be printed");
+    Demand(host(), device != nullptr && device != untouched, Rule::kDevicesAreGiven,
+           "an entry below the count was not filled, or with null");
+    Demand(host(), device->struct_size >= sizeof(EpDeviceInfo), Rule::kDevicesAreGiven,
+           "struct_size of a device is " + std::to_string(device->struct_size));
+    for (const char* text :
+         {device->name, device->vendor, device->driver_version, device->architecture, device->location, device->uuid}) {
+      Demand(host(), IsOneLine(text) && std::strlen(text) <= 255, Rule::kDeviceTextsAreSet,
+             "a text of a device is null, too long or can't be printed");
     }
-    Demand(host(), device->reserved == 0, Rule::kDeviceReservedIsZero, "reserved of a device is " + std::to_string(device->reserved));
+    Demand(host(), device->reserved == 0, Rule::kDeviceReservedIsZero,
+           "reserved of a device is " + std::to_string(device->reserved));
   }
-  for (const Rule rule : {Rule::kDevicesAreGiven, Rule::kDeviceTextsAreSet, Rule::kDeviceReservedIsZero}) host().journal().Pass(rule);
+  for (const Rule rule : {Rule::kDevicesAreGiven, Rule::kDeviceTextsAreSet, Rule::kDeviceReservedIsZero})
+    host().journal().Pass(rule);
   return devices;
 }
 
@@ -139,7 +153,8 @@ Session::Session(Plugin& plugin, Setup setup)
       setup_(std::move(setup)),
       exceptions_(std::uncaught_exceptions()),
       pool_(host_.OpenPool()),
-      names_(16 << 10, {"a partition's name", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall}) {
+      names_(16 << 10, {"a partition's name", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall,
+                        Rule::kPartitionEndsWithTheCall}) {
   DebugHost::Failure failure;
   {
     const LentConfig config(WithManifest(plugin_, setup_.options), pool_, setup_);
@@ -147,7 +162,9 @@ Session::Session(Plugin& plugin, Setup setup)
                          [&] { return plugin_.api().CreateProvider(plugin_.handle(), config.get(), &provider_); });
   }
   host_.journal().Pass(Rule::kCreateProviderKeepsExceptions);
-  if (failure) EndWith(host_, alive_ == 0 ? Rule::kCreateProviderWorks : Rule::kProvidersSideBySide, conformance::Describe(failure));
+  if (failure)
+    EndWith(host_, alive_ == 0 ? Rule::kCreateProviderWorks : Rule::kProvidersSideBySide,
+            conformance::Describe(failure));
   host_.journal().Pass(Rule::kCreateProviderWorks);
   Demand(host_, provider_ != nullptr, Rule::kProviderIsGiven, "CreateProvider succeeded and gave no provider");
   host_.journal().Pass(Rule::kProviderIsGiven);
@@ -201,25 +218,31 @@ Claims Session::Capability(const GraphSpec& spec) {
   }
   host_.journal().Pass(Rule::kCapabilityKeepsExceptions);
   if (failure) EndWith(host_, Rule::kCapabilityWorks, conformance::Describe(failure));
-  for (const Rule rule : {Rule::kCapabilityWorks, Rule::kClaimsNodesOfTheGraph, Rule::kClaimsHaveACount, Rule::kClaimsOnce, Rule::kReasonsAreText,
-                          Rule::kSinkStaysOnItsThread, Rule::kInfosHaveASize, Rule::kGroupsAreConvex, Rule::kHostsHandlesAreTheHosts}) {
+  for (const Rule rule : {Rule::kCapabilityWorks, Rule::kClaimsNodesOfTheGraph, Rule::kClaimsHaveACount,
+                          Rule::kClaimsOnce, Rule::kReasonsAreText, Rule::kSinkStaysOnItsThread, Rule::kInfosHaveASize,
+                          Rule::kGroupsAreConvex, Rule::kHostsHandlesAreTheHosts}) {
     host_.journal().Pass(rule);
   }
   return claims;
 }
 
-DebugHost::Failure Session::Adopt(const std::string& function, DebugHost::Failure failure, const std::vector<EpKernel*>& made,
-                                  const std::vector<GraphSpec>& partitions, const std::set<uint64_t>& declined) {
+DebugHost::Failure Session::Adopt(const std::string& function, DebugHost::Failure failure,
+                                  const std::vector<EpKernel*>& made, const std::vector<GraphSpec>& partitions,
+                                  const std::set<uint64_t>& declined) {
   std::set<EpKernel*> seen;
   for (size_t i = 0; i < made.size(); ++i) {
     if (made[i] == nullptr) {
-      Demand(host_, failure || declined.contains(i), Rule::kOneKernelForEachPartition, function + " succeeded and gave no kernel for partition " + std::to_string(i));
+      Demand(host_, failure || declined.contains(i), Rule::kOneKernelForEachPartition,
+             function + " succeeded and gave no kernel for partition " + std::to_string(i));
       continue;
     }
-    Demand(host_, !declined.contains(i), Rule::kDeclinesItsPartitions, function + " gave a kernel for partition " + std::to_string(i) + ", which it had declined");
-    Demand(host_, seen.insert(made[i]).second, Rule::kEachKernelOnce, function + " gave two partitions the same kernel");
+    Demand(host_, !declined.contains(i), Rule::kDeclinesItsPartitions,
+           function + " gave a kernel for partition " + std::to_string(i) + ", which it had declined");
+    Demand(host_, seen.insert(made[i]).second, Rule::kEachKernelOnce,
+           function + " gave two partitions the same kernel");
     std::lock_guard lock(AllOwned().mutex);
-    Demand(host_, AllOwned().kernels.insert(made[i]).second, Rule::kKernelsHaveOneOwner, function + " gave a kernel that is in use");
+    Demand(host_, AllOwned().kernels.insert(made[i]).second, Rule::kKernelsHaveOneOwner,
+           function + " gave a kernel that is in use");
   }
   for (size_t i = 0; i < made.size(); ++i) {
     if (made[i] == nullptr) continue;
@@ -233,16 +256,18 @@ DebugHost::Failure Session::Adopt(const std::string& function, DebugHost::Failur
     return failure;
   }
   for (const auto& kernel : kernels_) Describe(*kernel);
-  for (const Rule rule : {Rule::kOneKernelForEachPartition, Rule::kEachKernelOnce, Rule::kKernelsHaveOneOwner}) host_.journal().Pass(rule);
+  for (const Rule rule : {Rule::kOneKernelForEachPartition, Rule::kEachKernelOnce, Rule::kKernelsHaveOneOwner})
+    host_.journal().Pass(rule);
   return failure;
 }
 
 void Session::Describe(Kernel& kernel) {
-  if (plugin_.api().DescribeKernel == nullptr) return host_.journal().NotApplicable(Rule::kDescribeKernelWorks, "the plugin has no DescribeKernel");
+  if (plugin_.api().DescribeKernel == nullptr)
+    return host_.journal().NotApplicable(Rule::kDescribeKernelWorks, "the plugin has no DescribeKernel");
   EpKernelInfo info = {};
   info.struct_size = sizeof(info);
-  const DebugHost::Failure failure =
-      CallPlugin(host_, Rule::kDescribeKernelWorks, "DescribeKernel", [&] { return plugin_.api().DescribeKernel(kernel.handle, &info); });
+  const DebugHost::Failure failure = CallPlugin(host_, Rule::kDescribeKernelWorks, "DescribeKernel",
+                                                [&] { return plugin_.api().DescribeKernel(kernel.handle, &info); });
   if (failure) EndWith(host_, Rule::kDescribeKernelWorks, conformance::Describe(failure));
   host_.journal().Pass(Rule::kDescribeKernelWorks);
   kernel.exclusive = (info.flags & EP_KERNEL_EXCLUSIVE) != 0;
@@ -250,7 +275,8 @@ void Session::Describe(Kernel& kernel) {
 
 DebugHost::Failure Session::CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told) {
   std::vector<std::shared_ptr<DebugGraph>> graphs;
-  Arena arena(16 << 10, {"a partition's info", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall});
+  Arena arena(16 << 10, {"a partition's info", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall,
+                         Rule::kPartitionEndsWithTheCall});
   auto** infos = arena.New<const EpPartitionInfo*>(partitions.size());
   for (size_t i = 0; i < partitions.size(); ++i) {
     graphs.push_back(std::make_shared<DebugGraph>(partitions[i], Rule::kPartitionEndsWithTheCall));
@@ -269,8 +295,9 @@ DebugHost::Failure Session::CompileWith(const std::vector<GraphSpec>& partitions
   {
     DebugTask task(DebugTask::Kind::kCompile, graphs, constants_);
     if (cancel) task.Cancel();
-    failure = CallPlugin(host_, Rule::kCompileKeepsExceptions, "Compile",
-                         [&] { return plugin_.api().Compile(provider_, infos, partitions.size(), task.handle(), made.data()); });
+    failure = CallPlugin(host_, Rule::kCompileKeepsExceptions, "Compile", [&] {
+      return plugin_.api().Compile(provider_, infos, partitions.size(), task.handle(), made.data());
+    });
     *was_told = task.was_told();
     declined = task.declined();
   }
@@ -288,8 +315,9 @@ void Session::Compile(const std::vector<GraphSpec>& partitions) {
     host_.journal().NotApplicable(Rule::kCompileWorks, "the plugin gave a partition of the suite's back, as it may");
     throw CheckEnded();
   }
-  for (const Rule rule : {Rule::kCompileWorks, Rule::kTaskEndsWithTheCall, Rule::kProgressIsAFraction, Rule::kDeclinesItsPartitions,
-                          Rule::kRetainsConstants, Rule::kConstantsReleasedOnce, Rule::kConstantsAreReadOnly}) {
+  for (const Rule rule :
+       {Rule::kCompileWorks, Rule::kTaskEndsWithTheCall, Rule::kProgressIsAFraction, Rule::kDeclinesItsPartitions,
+        Rule::kRetainsConstants, Rule::kConstantsReleasedOnce, Rule::kConstantsAreReadOnly}) {
     host_.journal().Pass(rule);
   }
 }
@@ -324,14 +352,17 @@ DebugHost::Failure Session::TrySave(bool embed, SavedContext* saved) {
   if (failure) return failure;
   *saved = sink.Take(setup_.share != nullptr && setup_.share->writes_payload());
   host_.EndIfViolated();
-  for (const Rule rule : {Rule::kContextNodesWork, Rule::kANodeForEachPartition, Rule::kPayloadsAreEnded, Rule::kPartitionsByIndex, Rule::kSourcesAreOwn,
-                          Rule::kContextSinkStaysOnItsThread, Rule::kPrimariesHavePayloads, Rule::kMainContextIsAFlag, Rule::kFurtherAttributes, Rule::kNodeReservedIsZero}) {
+  for (const Rule rule :
+       {Rule::kContextNodesWork, Rule::kANodeForEachPartition, Rule::kPayloadsAreEnded, Rule::kPartitionsByIndex,
+        Rule::kSourcesAreOwn, Rule::kContextSinkStaysOnItsThread, Rule::kPrimariesHavePayloads,
+        Rule::kMainContextIsAFlag, Rule::kFurtherAttributes, Rule::kNodeReservedIsZero}) {
     host_.journal().Pass(rule);
   }
   return failure;
 }
 
-DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place) {
+DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions,
+                                    LentMemory::Place place) {
   const Rule gone = Rule::kContextNodesEndWithTheCall;
   Arena arena(32 << 10, {"an info of LoadContext", gone, gone, gone});
   auto** blobs = arena.New<const EpContextBlob*>(context.payloads.size());
@@ -342,7 +373,9 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
     blob->size = bytes.size();
     if (!bytes.empty()) {
       blobs_.push_back(std::make_unique<LentMemory>(
-          bytes.size(), LentMemory::Rules{"a payload", Rule::kBlobsAreReadOnly, setup_.payload_end, Rule::kBlobsEndWithTheProvider}, place));
+          bytes.size(),
+          LentMemory::Rules{"a payload", Rule::kBlobsAreReadOnly, setup_.payload_end, Rule::kBlobsEndWithTheProvider},
+          place));
       std::memcpy(blobs_.back()->data(), bytes.data(), bytes.size());
       blobs_.back()->MakeReadOnly();
       blob->data = blobs_.back()->data();
@@ -395,7 +428,8 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
   {
     DebugTask task(DebugTask::Kind::kLoad, graphs, constants_);
     failure = CallPlugin(host_, Rule::kLoadContextKeepsExceptions, "LoadContext", [&] {
-      return plugin_.api().LoadContext(provider_, infos, context.nodes.size(), blobs, context.payloads.size(), task.handle(), made.data());
+      return plugin_.api().LoadContext(provider_, infos, context.nodes.size(), blobs, context.payloads.size(),
+                                       task.handle(), made.data());
     });
   }
   host_.journal().Pass(Rule::kLoadContextKeepsExceptions);
@@ -419,13 +453,14 @@ EpKernelState* Session::TakeState(Kernel& kernel) {
     }
   }
   EpKernelState* state = nullptr;
-  const DebugHost::Failure failure =
-      CallPlugin(host_, Rule::kCreateStateKeepsExceptions, "CreateState", [&] { return plugin_.api().CreateState(kernel.handle, &state); });
+  const DebugHost::Failure failure = CallPlugin(host_, Rule::kCreateStateKeepsExceptions, "CreateState",
+                                                [&] { return plugin_.api().CreateState(kernel.handle, &state); });
   if (failure) EndWith(host_, Rule::kStateIsGiven, conformance::Describe(failure));
   Demand(host_, state != nullptr, Rule::kStateIsGiven, "CreateState succeeded and gave no state");
   {
     std::lock_guard lock(AllOwned().mutex);
-    Demand(host_, AllOwned().states.insert(state).second, Rule::kStatesAreNotShared, "CreateState gave a state that is in use");
+    Demand(host_, AllOwned().states.insert(state).second, Rule::kStatesAreNotShared,
+           "CreateState gave a state that is in use");
   }
   std::lock_guard lock(states_mutex_);
   kernel.states.push_back(state);
@@ -435,7 +470,8 @@ EpKernelState* Session::TakeState(Kernel& kernel) {
 Session::RunAnswer Session::TryRun(size_t index, const std::vector<Tensor>& inputs, const RunSetting& setting) {
   Kernel& kernel = *kernels_[index];
   std::vector<ValueSpec> declared;
-  for (const int output : kernel.partition.outputs) declared.push_back(kernel.partition.values[static_cast<size_t>(output)]);
+  for (const int output : kernel.partition.outputs)
+    declared.push_back(kernel.partition.values[static_cast<size_t>(output)]);
   EpKernelState* state = plugin_.api().CreateState == nullptr ? nullptr : TakeState(kernel);
   std::unique_lock<std::mutex> alone(exclusive_mutex_, std::defer_lock);
   if (kernel.exclusive) alone.lock();
@@ -443,7 +479,8 @@ Session::RunAnswer Session::TryRun(size_t index, const std::vector<Tensor>& inpu
   if (setting.cancel) run.Cancel();
   if (setting.refuse_memory) run.RefuseMemory();
   RunAnswer answer;
-  answer.failure = CallPlugin(host_, Rule::kExecuteKeepsExceptions, "Execute", [&] { return plugin_.api().Execute(kernel.handle, state, run.handle()); });
+  answer.failure = CallPlugin(host_, Rule::kExecuteKeepsExceptions, "Execute",
+                              [&] { return plugin_.api().Execute(kernel.handle, state, run.handle()); });
   answer.was_told = run.was_told();
   answer.has_refused = run.has_refused();
   if (!answer.failure && !answer.has_refused) answer.outputs = run.TakeOutputs();

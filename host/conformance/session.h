@@ -78,7 +78,8 @@ class Session {
   DebugHost::Failure TrySave(bool embed, SavedContext* saved);
   void Load(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place);
   // Kernels only when it succeeds.
-  DebugHost::Failure TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place);
+  DebugHost::Failure TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions,
+                             LentMemory::Place place);
 
   size_t kernel_count() const { return kernels_.size(); }
   const GraphSpec& partition(size_t kernel) const { return kernels_[kernel]->partition; }
@@ -95,7 +96,9 @@ class Session {
   };
   // Any thread.
   RunAnswer TryRun(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
-  std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs) { return Run(kernel, inputs, RunSetting()); }
+  std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs) {
+    return Run(kernel, inputs, RunSetting());
+  }
   std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
   // Releases all there is, in the host's order.
   void Close();

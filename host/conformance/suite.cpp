@@ -22,14 +22,16 @@ fs::path LibraryOf(const core::Manifest& manifest) {
     const auto found = manifest.library.find(platform);
     if (found != manifest.library.end()) return manifest.path.parent_path() / found->second;
   }
-  core::Fail(core::StatusCode::kInvalidArgument, "manifest '{}' names no library for {}", manifest.path.string(), core::CurrentPlatform());
+  core::Fail(core::StatusCode::kInvalidArgument, "manifest '{}' names no library for {}", manifest.path.string(),
+             core::CurrentPlatform());
 }
 
 }  // namespace
 
 Target ReadTarget(const fs::path& path) {
   if (!fs::is_regular_file(path)) {
-    core::Fail(core::StatusCode::kNoSuchFile, "'{}' is no file; a plugin's library or its manifest is expected", path.string());
+    core::Fail(core::StatusCode::kNoSuchFile, "'{}' is no file; a plugin's library or its manifest is expected",
+               path.string());
   }
   Target target;
   const fs::path file = fs::canonical(path);
@@ -41,7 +43,8 @@ Target ReadTarget(const fs::path& path) {
   target.manifest = file;
   target.library = LibraryOf(manifest);
   if (!fs::is_regular_file(target.library)) {
-    core::Fail(core::StatusCode::kNoSuchFile, "manifest '{}' names the library '{}', which is no file", file.string(), target.library.string());
+    core::Fail(core::StatusCode::kNoSuchFile, "manifest '{}' names the library '{}', which is no file", file.string(),
+               target.library.string());
   }
   target.library = fs::canonical(target.library);
   target.name = manifest.name;
@@ -53,14 +56,17 @@ Target ReadTarget(const fs::path& path) {
 std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options) {
   Journal journal;
   // Each area stands on the one before it: what would fail there for the same reason is not reached.
-  for (const std::span<const Check> checks : {LibraryChecks(), ProviderChecks(), ExecuteChecks(), ContextChecks(), ShareChecks()}) {
+  for (const std::span<const Check> checks :
+       {LibraryChecks(), ProviderChecks(), ExecuteChecks(), ContextChecks(), ShareChecks()}) {
     for (const Check& check : checks) {
       RunIsolated(journal, options.isolation, [&] { check.run(journal, target); });
-      if (!journal.broken().empty()) core::Fail(core::StatusCode::kFail, "check '{}' could not be made: {}", check.name, journal.broken());
+      if (!journal.broken().empty())
+        core::Fail(core::StatusCode::kFail, "check '{}' could not be made: {}", check.name, journal.broken());
     }
     if (journal.HasFailure()) break;
   }
-  const std::initializer_list<Rule> of_cases = {Rule::kCasesAreRight, Rule::kCasesViaContext, Rule::kCasesViaEmbeddedContext, Rule::kExpectedFailuresFail};
+  const std::initializer_list<Rule> of_cases = {Rule::kCasesAreRight, Rule::kCasesViaContext,
+                                                Rule::kCasesViaEmbeddedContext, Rule::kExpectedFailuresFail};
   if (!options.cases) {
     NotApplicable(journal, of_cases, "no cases were given; see --models");
   } else if (journal.HasFailure()) {

@@ -1,5 +1,5 @@
-// The numbers of the rules stand in the headers beside what they stand for: each rule in the header that its table names,
-// and no number without a rule.
+// The numbers of the rules stand in the headers beside what they stand for: each rule in the header that its table
+// names, and no number without a rule.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,8 @@ TEST(RulesInHeaders, EveryRuleStandsInItsHeader) {
   for (const RuleText& text : AllRules()) {
     ++rules;
     if (!HasASentence(text.rule)) continue;
-    EXPECT_THAT(numbers[text.header], testing::Contains(static_cast<int>(text.rule))) << text.header << ": " << text.text;
+    EXPECT_THAT(numbers[text.header], testing::Contains(static_cast<int>(text.rule)))
+        << text.header << ": " << text.text;
   }
   EXPECT_GE(rules, 80u);
 }

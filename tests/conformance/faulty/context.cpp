@@ -83,7 +83,8 @@ bool Read(const void* data, uint64_t size, Programs* programs) {
   uint32_t magic = 0;
   uint32_t length_of_all = 0;
   uint32_t count = 0;
-  if (!reader.Take(&magic, 4) || magic != kMagic || !reader.Take(&length_of_all, 4) || !reader.Take(&count, 4)) return false;
+  if (!reader.Take(&magic, 4) || magic != kMagic || !reader.Take(&length_of_all, 4) || !reader.Take(&count, 4))
+    return false;
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t length = 0;
     if (!reader.Take(&length, 4)) return false;
@@ -91,8 +92,8 @@ bool Read(const void* data, uint64_t size, Programs* programs) {
     std::string name(length, '\0');
     Program program;
     uint32_t numbers = 0;
-    if (!reader.Take(name.data(), length) || !reader.Take(&program.operation, 4) || !reader.Take(&program.embedded, 4) ||
-        !reader.Take(&numbers, 4)) {
+    if (!reader.Take(name.data(), length) || !reader.Take(&program.operation, 4) ||
+        !reader.Take(&program.embedded, 4) || !reader.Take(&numbers, 4)) {
       return false;
     }
     if (numbers > reader.left() / sizeof(float)) return false;
@@ -177,8 +178,8 @@ EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, E
   return nullptr;
 }
 
-EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count, const EpContextBlob* const* blobs,
-                              uint64_t blob_count, EpTask*, EpKernel** kernels) {
+EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
+                              const EpContextBlob* const* blobs, uint64_t blob_count, EpTask*, EpKernel** kernels) {
   const EpHostInfo* host = provider->plugin->host;
   if (Has("814_cannot_load")) return Refuse(host, EP_STATUS_INVALID_GRAPH, "not mine");
   Programs programs;
@@ -198,14 +199,17 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
   for (uint64_t i = 0; i < node_count; ++i) {
     kept = nodes[i]->partition_name;
     const auto found = Has("822_loads_in_order") ? in_order++ : programs.find(nodes[i]->partition_name);
-    if (found == programs.end()) return Refuse(host, EP_STATUS_INVALID_GRAPH, "the payload doesn't hold the partition; compile the model again");
+    if (found == programs.end())
+      return Refuse(host, EP_STATUS_INVALID_GRAPH, "the payload doesn't hold the partition; compile the model again");
     kernels[i] = new EpKernel{provider, found->second, true};
-    if (Has("815_loads_other_numbers")) kernels[i]->program.operation = kAddConstant, kernels[i]->program.constant = {2.5f};
+    if (Has("815_loads_other_numbers"))
+      kernels[i]->program.operation = kAddConstant, kernels[i]->program.constant = {2.5f};
   }
   return nullptr;
 }
 
-EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason, uint64_t reason_capacity) {
+EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
+                               uint64_t reason_capacity) {
   if (Has("831_throws_in_check")) throw 1;
   if (Has("832_verdict_nine")) {
     *verdict = 9;
@@ -213,7 +217,9 @@ EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, 
   }
   if (Has("835_long_reason")) std::memset(reason, 'y', reason_capacity);
   const bool mine = std::strcmp(header->source, "FaultySource") == 0 || Has("834_takes_foreign");
-  *verdict = !mine ? EP_CONTEXT_NOT_APPLICABLE : std::strcmp(header->ep_sdk_version, kSdk) == 0 ? EP_CONTEXT_OPTIMAL : EP_CONTEXT_UNSUPPORTED;
+  *verdict = !mine                                            ? EP_CONTEXT_NOT_APPLICABLE
+             : std::strcmp(header->ep_sdk_version, kSdk) == 0 ? EP_CONTEXT_OPTIMAL
+                                                              : EP_CONTEXT_UNSUPPORTED;
   if (Has("833_rejects_itself") && mine) *verdict = EP_CONTEXT_UNSUPPORTED;
   (void)plugin;
   return nullptr;

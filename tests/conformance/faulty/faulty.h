@@ -1,5 +1,5 @@
-// The parts of a plugin that keeps every rule, but the one that EPIPHYTE_FAULT in the environment names ("513_keeps_graph"
-// breaks rule 513). It runs Relu and Add with a constant, makes contexts and shares them.
+// The parts of a plugin that keeps every rule, but the one that EPIPHYTE_FAULT in the environment names
+// ("513_keeps_graph" breaks rule 513). It runs Relu and Add with a constant, makes contexts and shares them.
 #pragma once
 
 #include <cstdint>
@@ -68,10 +68,12 @@ inline EpStatus* Refuse(const EpHostInfo* host, EpStatusCode code, const char* m
 
 // One file each.
 EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink);
-EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task, EpKernel** kernels);
+EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task,
+                          EpKernel** kernels);
 EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run);
 EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask* task);
-EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count, const EpContextBlob* const* blobs,
-                              uint64_t blob_count, EpTask* task, EpKernel** kernels);
-EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason, uint64_t reason_capacity);
+EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* const* nodes, uint64_t node_count,
+                              const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task, EpKernel** kernels);
+EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
+                               uint64_t reason_capacity);
 EpStatus* JoinGroup(EpProvider* provider, EpShareGroup* group);

@@ -55,7 +55,8 @@ EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCa
     NodeFacts facts;
     if (EpStatus* status = Ask(host, info.nodes[i], &facts)) return status;
     if (!IsRunnable(facts)) {
-      if (EpStatus* status = host->capability->DeclineNode(sink, info.nodes[i], "only Relu, and Add with a constant")) return status;
+      if (EpStatus* status = host->capability->DeclineNode(sink, info.nodes[i], "only Relu, and Add with a constant"))
+        return status;
       continue;
     }
     if (Has("511_changes_its_mind") && asked % 2 == 0) continue;
@@ -70,7 +71,8 @@ EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCa
   return nullptr;
 }
 
-EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task, EpKernel** kernels) {
+EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task,
+                          EpKernel** kernels) {
   const EpHostInfo* host = provider->plugin->host;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t total = Has("610_more_than_total") ? i : count;
@@ -93,7 +95,9 @@ EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* pa
         kernel->lent_count = constant->element_count;
       }
       EpConstant* retained = nullptr;
-      if (EpStatus* status = host->task->RetainConstant(task, facts.info.inputs[Has("612_retains_an_input") ? 0 : 1], &retained)) return status;
+      if (EpStatus* status =
+              host->task->RetainConstant(task, facts.info.inputs[Has("612_retains_an_input") ? 0 : 1], &retained))
+        return status;
       host->task->ReleaseConstant(retained);
       if (Has("613_releases_constant_twice")) host->task->ReleaseConstant(retained);
     }

@@ -12,7 +12,8 @@ int g_providers = 0;
 
 EpStatus* EP_CALL Initialize(const EpHostInfo* host, const EpPluginEnvironment*, EpPlugin** plugin) {
   g_last_host = host;
-  if (Has("303_initializes_once") && g_shutdowns > 0) return Refuse(host, EP_STATUS_FAIL, "the driver can't be opened twice");
+  if (Has("303_initializes_once") && g_shutdowns > 0)
+    return Refuse(host, EP_STATUS_FAIL, "the driver can't be opened twice");
   *plugin = new EpPlugin{host, {}};
   EpDeviceInfo& device = (*plugin)->device;
   device.struct_size = sizeof(device);
@@ -47,7 +48,8 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* confi
   static EpThreadPool* pool = nullptr;
   if (Has("1011_keeps_pool") && pool != nullptr) host->services->GetThreadCount(pool);
   pool = config->thread_pool;
-  if (config->option_count != 0 && !Has("404_accepts_any_option")) return Refuse(host, EP_STATUS_INVALID_ARGUMENT, "there are no options");
+  if (config->option_count != 0 && !Has("404_accepts_any_option"))
+    return Refuse(host, EP_STATUS_INVALID_ARGUMENT, "there are no options");
   if (Has("406_one_provider") && g_providers > 0) return Refuse(host, EP_STATUS_FAIL, "the device is in use");
   ++g_providers;
   auto* made = new EpProvider{plugin, config->thread_pool};
@@ -81,10 +83,33 @@ const void* EP_CALL GetExtension(EpPlugin*, const char*) {
 
 EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo*, const EpPluginEnvironment*) {
   static const char* const sources[] = {"FaultySource"};
-  static const EpProviderApi provider = {sizeof(EpProviderApi), 0, CreateProvider, DestroyProvider, GetCapability, Compile, GetEpContextNodes, LoadContext,
-                                         ReleaseKernel, Has("213_half_of_state_pair") ? CreateState : nullptr, nullptr, Execute, nullptr};
-  static EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor), EP_ABI_VERSION, "faulty", "tests", "1.0.0", sources, 1, 0, Initialize, Shutdown,
-                                          GetDevices, CheckContext, &provider, GetExtension};
+  static const EpProviderApi provider = {sizeof(EpProviderApi),
+                                         0,
+                                         CreateProvider,
+                                         DestroyProvider,
+                                         GetCapability,
+                                         Compile,
+                                         GetEpContextNodes,
+                                         LoadContext,
+                                         ReleaseKernel,
+                                         Has("213_half_of_state_pair") ? CreateState : nullptr,
+                                         nullptr,
+                                         Execute,
+                                         nullptr};
+  static EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor),
+                                          EP_ABI_VERSION,
+                                          "faulty",
+                                          "tests",
+                                          "1.0.0",
+                                          sources,
+                                          1,
+                                          0,
+                                          Initialize,
+                                          Shutdown,
+                                          GetDevices,
+                                          CheckContext,
+                                          &provider,
+                                          GetExtension};
   if (Has("108_prints")) std::puts("faulty says hello");
   if (Has("204_null_vendor")) descriptor.vendor = nullptr;
   if (Has("214_no_source")) descriptor.source_count = 0;

@@ -27,7 +27,8 @@ EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState*, EpRun* run) {
   const EpHostInfo* host = kernel->provider->plugin->host;
   EpThreadPool* pool = kernel->provider->pool;
   if (Has("1001_aborts")) std::abort();
-  if (host->run->IsCancelled(run) != 0 && !Has("723_ignores_cancel")) return Refuse(host, EP_STATUS_CANCELED, "the run was cancelled");
+  if (host->run->IsCancelled(run) != 0 && !Has("723_ignores_cancel"))
+    return Refuse(host, EP_STATUS_CANCELED, "the run was cancelled");
   if (Has("1008_gang_in_a_loop")) {
     Gang gang = {host, pool};
     host->services->ParallelFor(pool, 1, 1, InLoop, &gang);

@@ -22,12 +22,15 @@ using testing::IsEmpty;
 std::vector<std::string> Broken(const Target& target) {
   std::vector<std::string> broken;
   for (const RuleResult& result : RunSuite(target, {})) {
-    if (result.outcome == Outcome::kFail) broken.push_back("R" + std::to_string(static_cast<int>(result.rule)) + " " + result.message);
+    if (result.outcome == Outcome::kFail)
+      broken.push_back("R" + std::to_string(static_cast<int>(result.rule)) + " " + result.message);
   }
   return broken;
 }
 
-std::filesystem::path AbiPlugin(const std::string& name) { return std::filesystem::path(EPIPHYTE_ABI_PLUGIN_DIR) / (name + ".so"); }
+std::filesystem::path AbiPlugin(const std::string& name) {
+  return std::filesystem::path(EPIPHYTE_ABI_PLUGIN_DIR) / (name + ".so");
+}
 
 // --- the plugins of tests/abi, each of which misbehaves in one way
 
@@ -41,10 +44,12 @@ class MisbehavingPlugin : public testing::TestWithParam<Misbehaving> {};
 TEST_P(MisbehavingPlugin, FailsAtTheRuleThatItBreaks) {
   const test::TempDir dir;
   const std::filesystem::path manifest = dir.Write(
-      "misbehaving.yaml", "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlicense: Apache-2.0\n"
-                          "description: breaks a rule\nlibrary: " + AbiPlugin(GetParam().file).string() +
-                              "\nabi: \"0.2\"\nsources: [MisbehavingSource]\ndevices: [cpu]\n");
-  EXPECT_THAT(Broken(ReadTarget(manifest)), ElementsAre(testing::StartsWith("R" + std::to_string(GetParam().rule) + " ")));
+      "misbehaving.yaml",
+      "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlicense: Apache-2.0\n"
+      "description: breaks a rule\nlibrary: " +
+          AbiPlugin(GetParam().file).string() + "\nabi: \"0.2\"\nsources: [MisbehavingSource]\ndevices: [cpu]\n");
+  EXPECT_THAT(Broken(ReadTarget(manifest)),
+              ElementsAre(testing::StartsWith("R" + std::to_string(GetParam().rule) + " ")));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -74,12 +79,11 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaving{"kThrowsInDescribeKernel", 614}, Misbehaving{"kThrowsInExecute", 701},
         Misbehaving{"kFailsInExecute", 702}, Misbehaving{"kSetsNoOutput", 703}, Misbehaving{"kSetsOutputTwice", 704},
         Misbehaving{"kWrongOutputIndex", 705}, Misbehaving{"kWrongOutputType", 706},
-        Misbehaving{"kWrongOutputKind", 707}, Misbehaving{"kWrongOutputDims", 708}, Misbehaving{"kWrongOutputRank", 708},
-        Misbehaving{"kHugeRank", 709},
-        Misbehaving{"kNegativeDims", 709}, Misbehaving{"kForeignValue", 714}, Misbehaving{"kReleasedValue", 715},
-        Misbehaving{"kReleasesValueTwice", 716}, Misbehaving{"kForeignView", 717},
-        Misbehaving{"kValueOnAnotherThread", 718}, Misbehaving{"kThrowsInCreateState", 731},
-        Misbehaving{"kNullState", 732}, Misbehaving{"kSameStateTwice", 733},
+        Misbehaving{"kWrongOutputKind", 707}, Misbehaving{"kWrongOutputDims", 708},
+        Misbehaving{"kWrongOutputRank", 708}, Misbehaving{"kHugeRank", 709}, Misbehaving{"kNegativeDims", 709},
+        Misbehaving{"kForeignValue", 714}, Misbehaving{"kReleasedValue", 715}, Misbehaving{"kReleasesValueTwice", 716},
+        Misbehaving{"kForeignView", 717}, Misbehaving{"kValueOnAnotherThread", 718},
+        Misbehaving{"kThrowsInCreateState", 731}, Misbehaving{"kNullState", 732}, Misbehaving{"kSameStateTwice", 733},
         Misbehaving{"kThrowsInGetEpContextNodes", 801}, Misbehaving{"kNoContextNodes", 803},
         Misbehaving{"kUnfinishedPayload", 804}, Misbehaving{"kContextForUnknownPartition", 805},
         Misbehaving{"kForeignContextSource", 806}, Misbehaving{"kForeignWriter", 807}, Misbehaving{"kStaleWriter", 807},
@@ -120,8 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "816_writes_blob", "817_keeps_blob", "818_keeps_node_info", "819_trusts_sizes", "820_trusts_bytes",
                     "822_loads_in_order", "823_reserved_attribute", "831_throws_in_check", "832_verdict_nine",
                     "833_rejects_itself", "834_takes_foreign", "835_long_reason", "901_writes_early",
-                    "902_forgets_earlier", "903_never_writes", "904_keeps_group", "905_asks_again", "1001_aborts", "1004_leaks_a_status",
-                    "1005_releases_a_status_twice", "1006_fails_silently", "1008_gang_in_a_loop",
+                    "902_forgets_earlier", "903_never_writes", "904_keeps_group", "905_asks_again", "1001_aborts",
+                    "1004_leaks_a_status", "1005_releases_a_status_twice", "1006_fails_silently", "1008_gang_in_a_loop",
                     "1011_keeps_pool", "1012_foreign_handle"),
     [](const auto& info) { return "R" + std::string(info.param); });
 
@@ -141,17 +145,15 @@ class GoodPlugin : public testing::TestWithParam<const char*> {};
 
 TEST_P(GoodPlugin, BreaksNoRule) { EXPECT_THAT(Broken(ReadTarget(GetParam())), IsEmpty()); }
 
-INSTANTIATE_TEST_SUITE_P(Conformance, GoodPlugin,
-                         testing::Values(EPIPHYTE_PLUGIN_FOLDER "/cpu.yaml", EPIPHYTE_KIT_PLUGIN_DIR "/doubler.yaml",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kWellBehaved.so",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kDescriptorFromTheFuture.so",
-                                         EPIPHYTE_EXAMPLE_PLUGIN, EPIPHYTE_ABI_PLUGIN_DIR "/kManyDevices.so",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kUnknownDeviceKind.so",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kDeclinesOthers.so",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kClaimsExactly.so",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kExclusiveKernels.so",
-                                         EPIPHYTE_ABI_PLUGIN_DIR "/kReportsOnFourThreads.so"),
-                         [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
+INSTANTIATE_TEST_SUITE_P(
+    Conformance, GoodPlugin,
+    testing::Values(EPIPHYTE_PLUGIN_FOLDER "/cpu.yaml", EPIPHYTE_KIT_PLUGIN_DIR "/doubler.yaml",
+                    EPIPHYTE_ABI_PLUGIN_DIR "/kWellBehaved.so", EPIPHYTE_ABI_PLUGIN_DIR "/kDescriptorFromTheFuture.so",
+                    EPIPHYTE_EXAMPLE_PLUGIN, EPIPHYTE_ABI_PLUGIN_DIR "/kManyDevices.so",
+                    EPIPHYTE_ABI_PLUGIN_DIR "/kUnknownDeviceKind.so", EPIPHYTE_ABI_PLUGIN_DIR "/kDeclinesOthers.so",
+                    EPIPHYTE_ABI_PLUGIN_DIR "/kClaimsExactly.so", EPIPHYTE_ABI_PLUGIN_DIR "/kExclusiveKernels.so",
+                    EPIPHYTE_ABI_PLUGIN_DIR "/kReportsOnFourThreads.so"),
+    [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
 
 // --- operator cases
 
@@ -192,21 +194,24 @@ TEST_F(OperatorCases, PassPlainAndThroughBothKindsOfContext) {
 TEST_F(OperatorCases, ThatAreWrongBreakTheRuleOfTheirWay) {
   for (const std::string fault : {"1101_wrong_when_compiled", "1102_wrong_when_loaded", "1103_wrong_when_embedded"}) {
     setenv("EPIPHYTE_FAULT", fault.c_str(), 1);
-    EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::AllOf(testing::StartsWith("R" + fault.substr(0, 4) + " "), testing::HasSubstr("test_relu"))));
+    EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::AllOf(testing::StartsWith("R" + fault.substr(0, 4) + " "),
+                                                             testing::HasSubstr("test_relu"))));
     // Expected, it isn't counted.
     EXPECT_THAT(Broken(Faulty(), "test_relu\n"), IsEmpty()) << fault;
   }
 }
 
 TEST_F(OperatorCases, AnUnexpectedPassIsReported) {
-  EXPECT_THAT(Broken(Faulty(), "test_relu\n"), ElementsAre(testing::AllOf(testing::StartsWith("R1104 "), testing::HasSubstr("test_relu passes"))));
+  EXPECT_THAT(Broken(Faulty(), "test_relu\n"),
+              ElementsAre(testing::AllOf(testing::StartsWith("R1104 "), testing::HasSubstr("test_relu passes"))));
 }
 
 // --- files that are no plugins
 
 TEST(Library, ThatIsTextFailsToLoad) {
   const test::TempDir dir;
-  EXPECT_THAT(Broken(ReadTarget(dir.Write("text.so", "this is no library"))), ElementsAre(testing::StartsWith("R101 ")));
+  EXPECT_THAT(Broken(ReadTarget(dir.Write("text.so", "this is no library"))),
+              ElementsAre(testing::StartsWith("R101 ")));
 }
 
 // Built without the flags that keep a plugin's symbols inside.
