@@ -44,7 +44,8 @@ class NodeCheck {
       return why;
     KernelRegistry::Choice choice =
         registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why);
-    if (choice.entry == nullptr)
+    runs_as_float_ = choice.entry == nullptr;
+    if (runs_as_float_)
       choice = FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_);
     if (choice.entry == nullptr) return why;
     why.clear();
@@ -58,6 +59,8 @@ class NodeCheck {
     MatchAttributes(*choice.signature, attributes_, &why);
     return why;
   }
+  // The node that was asked about last has a kernel, but only between casts.
+  bool runs_as_float() const { return runs_as_float_; }
 
  private:
   bool Describe(const EpValueDef* const* values, uint64_t count, std::vector<ArgumentType>* arguments,
@@ -82,6 +85,7 @@ class NodeCheck {
   std::vector<ArgumentType> inputs_;
   std::vector<ArgumentType> outputs_;
   std::vector<AttributeContent> attributes_;
+  bool runs_as_float_ = false;
 };
 
 }  // namespace
@@ -121,7 +125,15 @@ void Provider::GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const
     ThrowIfFailed(host, host->graph->GetNodeInfo(info.nodes[i], &node));
     if ((node.flags & EP_NODE_PLACED) != 0) continue;
     const std::string why = check.WhyNot(node);
-    if (why.empty()) {
+    if (why.empty() && check.runs_as_float()) {
+      const std::string told = DescribeFloatFallback(node.op_type, node.name);
+      EpClaim claim = {};
+      claim.struct_size = sizeof claim;
+      claim.nodes = &info.nodes[i];
+      claim.node_count = 1;
+      claim.name = told.c_str();
+      ThrowIfFailed(host, host->capability->Claim(sink, &claim));
+    } else if (why.empty()) {
       supported.push_back(info.nodes[i]);
     } else {
       ThrowIfFailed(host, host->capability->DeclineNode(sink, info.nodes[i], why.c_str()));

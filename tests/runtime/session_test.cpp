@@ -332,19 +332,29 @@ TEST_F(SessionTest, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
 }
 
 // The CPU plugin has recurrent networks of float only.
-TEST_F(SessionTest, ANetworkOfAFloatTypeWithoutKernelsRunsInFloat) {
-  const auto run = [&](const std::string& type) {
+TEST_F(SessionTest, ANetworkOfAFloatTypeWithoutKernelsRunsInFloatAndTheReportSaysSo) {
+  const auto make = [&](const std::string& type) {
     const std::string cast = "Cast<to=" + type + ">";
-    return FloatsOf(*RunOnce(R"(<ir_version: 8, opset_import: ["" : 17]>
+    return Make(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[3,1,2] x) => (float[3,1,1,2] z)
       <float[1,2,2] w = {0.5, -0.25, 1.0, 0.125}, float[1,2,2] r = {0.1, 0.2, -0.3, 0.4}> {
-        h = )" + cast + "(x) v = " +
-                                 cast + "(w) q = " + cast + "(r) y = RNN<hidden_size = 2>(h, v, q) z = Cast<to=1>(y) }",
-                             {Floats({3, 1, 2}, {0.5f, -1, 0.25f, 2, -0.75f, 1})})[0]);
+        h = )" + cast +
+                "(x) v = " + cast + "(w) q = " + cast + "(r) y = RNN<hidden_size = 2>(h, v, q) z = Cast<to=1>(y) }");
   };
-  const std::vector<float> expected = run("1");
-  EXPECT_THAT(run("10"), testing::Pointwise(testing::FloatNear(2e-3f), expected));
-  EXPECT_THAT(run("11"), testing::Pointwise(testing::FloatNear(1e-6f), expected));
+  const auto run = [](Session& session) {
+    const std::vector<ValuePtr> inputs = {Floats({3, 1, 2}, {0.5f, -1, 0.25f, 2, -0.75f, 1})};
+    return FloatsOf(*session.Run(inputs)[0]);
+  };
+  const auto plain = make("1");
+  EXPECT_TRUE(plain->placement().claims.empty());
+  const std::vector<float> expected = run(*plain);
+  for (const auto& [type, tolerance] : {std::pair{"10", 2e-3f}, {"11", 1e-6f}}) {
+    const auto session = make(type);
+    EXPECT_THAT(run(*session), testing::Pointwise(testing::FloatNear(tolerance), expected)) << type;
+    ASSERT_EQ(session->placement().claims.size(), 1u) << type;
+    EXPECT_THAT(session->placement().claims.begin()->second.names,
+                ElementsAre(AllOf(HasSubstr("computed in float"), HasSubstr("RNN"))));
+  }
 }
 
 }  // namespace

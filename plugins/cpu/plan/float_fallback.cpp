@@ -160,7 +160,7 @@ KernelRegistry::Choice FindAsFloat(const KernelRegistry& registry, std::string_v
 }
 
 std::string DescribeFloatFallback(std::string_view op_type, std::string_view name) {
-  return fmt::format("{} '{}' computes in float, between casts: there is no kernel for its own type", op_type, name);
+  return fmt::format("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
 }
 
 std::vector<std::string> RunInFloat(PlanDef& plan, const KernelRegistry& registry) {
