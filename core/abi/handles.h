@@ -95,13 +95,17 @@ struct CancelCall {
 
 }  // namespace epiphyte::core
 
-// One Execute. Lives on the stack of Kernel::Execute.
+// One Execute. Lives on the stack of Kernel::Execute. With a constructor, or all of it would be zeroed for each run.
 struct EpRun {
+  EpRun(std::span<epiphyte::core::Value* const> given, std::span<epiphyte::core::ValuePtr> made, uint32_t threads,
+        epiphyte::core::RunState* run)
+      : inputs(given), outputs(made), thread_count(threads), state(run) {}
+
   std::span<epiphyte::core::Value* const> inputs;
   std::span<epiphyte::core::ValuePtr> outputs;
-  uint32_t thread_count = 1;                  // at most
-  epiphyte::core::RunState* state = nullptr;  // null: no limits
-  uint64_t taken = 0;                         // of the state's memory, by the kernel itself
+  uint32_t thread_count;            // at most
+  epiphyte::core::RunState* state;  // null: no limits
+  uint64_t taken = 0;               // of the state's memory, by the kernel itself
   epiphyte::core::RunValues values{inputs};
   const std::vector<EpKeyValue>* options = nullptr;  // that the run was given for the provider
   std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;

@@ -86,7 +86,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
     turn = std::unique_lock<std::mutex>(*exclusive_);
   EpKernelState* state = has_states_ ? TakeState() : nullptr;
   // Not how many there are: asking that starts them, and this kernel may need none.
-  EpRun run{inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run};
+  EpRun run(inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run);
   run.profile = profile_;
   if (state_of_run != nullptr && state_of_run->options() != nullptr) [[unlikely]] {
     const auto given = state_of_run->options()->find(provider_->name());

@@ -25,13 +25,7 @@ double Microseconds(int64_t nanoseconds) { return static_cast<double>(nanosecond
 
 Profiler::Profiler() : origin_(std::chrono::steady_clock::now()) {}
 
-Profiler::Span::Span(Profiler* profiler, std::string_view category, std::string_view name, std::string_view tag)
-    : profiler_(profiler), category_(category), name_(name), tag_(tag) {
-  if (profiler_ != nullptr) start_ = std::chrono::steady_clock::now();
-}
-
-Profiler::Span::~Span() {
-  if (profiler_ == nullptr) return;
+void Profiler::Span::End() {
   auto end = std::chrono::steady_clock::now();
   uint64_t thread = std::hash<std::thread::id>()(std::this_thread::get_id()) & (kFirstTrack - 1);
   std::lock_guard lock(profiler_->mutex_);

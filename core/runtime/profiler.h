@@ -26,12 +26,21 @@ class Profiler : public SpanSink {
   class Span {
    public:
     // `tag`: of the run that it is of; "" for none. The texts must live as long as the span.
-    Span(Profiler* profiler, std::string_view category, std::string_view name, std::string_view tag = {});
-    ~Span();
+    Span(Profiler* profiler, std::string_view category, std::string_view name, std::string_view tag = {})
+        : profiler_(profiler), category_(category), name_(name), tag_(tag) {
+      if (profiler_ != nullptr) [[unlikely]]
+        start_ = std::chrono::steady_clock::now();
+    }
+    ~Span() {
+      if (profiler_ != nullptr) [[unlikely]]
+        End();
+    }
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
    private:
+    void End();
+
     Profiler* profiler_;
     std::string_view category_;
     std::string_view name_;
