@@ -250,6 +250,8 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
     } catch (const std::exception& error) {
       fail(EP_STATUS_EP_FAIL, error.what());
     }
+    for (int32_t value : node.inputs)
+      if (value >= 0 && def_.constant_of_value[value] >= 0) ForgetMadeConstant(def_.constant_of_value[value]);
     // Often enough to be cancelled soon, and for the host to let go of the weights that have been read.
     const bool report = n % 64 == 63 || n + 1 == count || packed_unreported_ > kPackedBetweenReports;
     if (config.progress && report) {
@@ -291,6 +293,15 @@ const Tensor& Plan::OwnConstant(ConstantDef& constant) {
   constant.borrowed = false;
   constant.handle = nullptr;
   return constant.tensor;
+}
+
+// One that a fusion made goes as soon as the last kernel has packed it, or all of a network's weights would be there
+// twice before the first are gone.
+void Plan::ForgetMadeConstant(int32_t i) {
+  ConstantDef& constant = def_.constants[i];
+  if (!constant.borrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
+  constant.tensor.data = nullptr;
+  constant.owner.reset();
 }
 
 // The host's constants go away when Compile returns: what some kernel still reads is retained or copied, the rest

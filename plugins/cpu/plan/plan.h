@@ -84,6 +84,7 @@ class Plan {
   void BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices);
   void KeepConstants();
   const Tensor& OwnConstant(ConstantDef& constant);
+  void ForgetMadeConstant(int32_t i);
 
   PlanDef def_;
   Threads threads_;
