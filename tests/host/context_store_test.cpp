@@ -6,6 +6,7 @@
 
 #include "epiphyte/epiphyte.hpp"
 #include "tests/framework/temp_dir.h"
+#include "tests/host/bundled_plugins.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
 
@@ -17,15 +18,6 @@ using ::testing::AnyOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
-
-Environment BundledPlugins() {
-  EnvironmentOptions options;
-  options.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
-  options.use_environment_variable = false;
-  options.use_user_folder = false;
-  options.use_system_folders = false;
-  return Environment(options);
-}
 
 class MemoryStore : public ContextStore {
  public:

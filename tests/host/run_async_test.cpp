@@ -16,6 +16,7 @@
 
 #include "epiphyte/epiphyte.hpp"
 #include "tests/framework/temp_dir.h"
+#include "tests/host/bundled_plugins.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
 
@@ -28,14 +29,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Environment BundledPlugins(uint32_t max_async_runs = 0) {
+Environment AtMostAtOnce(uint32_t max_async_runs) {
   EnvironmentOptions options;
-  options.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
-  options.use_environment_variable = false;
-  options.use_user_folder = false;
-  options.use_system_folders = false;
   options.max_async_runs = max_async_runs;
-  return Environment(options);
+  return test::BundledPlugins(options);
 }
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -57,7 +54,7 @@ class RunOptionsTest : public ::testing::Test {
     return Session(environment_, Bytes(test::CountingModel()), options);
   }
 
-  Environment environment_ = BundledPlugins();
+  Environment environment_ = test::BundledPlugins();
 };
 
 using RunAsyncTest = RunOptionsTest;
@@ -182,7 +179,7 @@ TEST_F(RunAsyncTest, HasItsOwnReferencesToTheInputsUntilTheRunIsOver) {
   std::promise<void> begin;
   std::atomic<bool> released = false;
   std::vector<int64_t> x = {40};
-  Session session(BundledPlugins(1), Bytes(test::CountingModel()));
+  Session session(AtMostAtOnce(1), Bytes(test::CountingModel()));
   session.RunAsync(Counting(0), {}, [&](RunResult) { begin.get_future().wait(); });  // the only thread is busy
   std::future<RunResult> result;
   {
@@ -196,7 +193,7 @@ TEST_F(RunAsyncTest, HasItsOwnReferencesToTheInputsUntilTheRunIsOver) {
 }
 
 TEST_F(RunAsyncTest, CanBeCancelledBeforeAndWhileItRuns) {
-  Session session(BundledPlugins(1), Bytes(test::CountingModel()));
+  Session session(AtMostAtOnce(1), Bytes(test::CountingModel()));
   std::stop_source first;
   std::stop_source second;
   std::future<RunResult> runs = session.RunAsync(Counting(kForEver), {.stop = first.get_token()});
@@ -211,7 +208,7 @@ TEST_F(RunAsyncTest, CanBeCancelledBeforeAndWhileItRuns) {
 }
 
 TEST_F(RunAsyncTest, NoThreadIsStartedBeforeItIsUsedAndNeverMoreThanTheLimit) {
-  const Environment environment = BundledPlugins(2);
+  const Environment environment = AtMostAtOnce(2);
   Session session(environment, Bytes(test::CountingModel()), SessionOptions().SetThreadCount(1));
   session.Run(Counting(3));
   const size_t before = ThreadsOfThisProcess();
@@ -242,7 +239,7 @@ TEST_F(RunAsyncTest, LettingGoOfASessionWaitsForItsRuns) {
 TEST_F(RunAsyncTest, ACallbackMayLetGoOfItsSession) {
   const auto over = std::make_shared<std::promise<void>>();
   auto session = std::make_shared<std::optional<Session>>();
-  session->emplace(BundledPlugins(1), Bytes(test::CountingModel()));
+  session->emplace(AtMostAtOnce(1), Bytes(test::CountingModel()));
   std::future<RunResult> another = (*session)->RunAsync(Counting(1));
   (*session)->RunAsync(Counting(2), {}, [session, over](RunResult result) {
     session->reset();  // the environment goes with it
@@ -255,7 +252,7 @@ TEST_F(RunAsyncTest, ACallbackMayLetGoOfItsSession) {
 
 // With a single thread, which is in the callback.
 TEST_F(RunAsyncTest, ACallbackMayLetGoOfAnotherSessionThatHasRuns) {
-  const Environment environment = BundledPlugins(1);
+  const Environment environment = AtMostAtOnce(1);
   std::promise<void> begin;
   std::atomic<int> done = 0;
   auto other = std::make_unique<Session>(environment, Bytes(test::CountingModel()));
@@ -297,7 +294,7 @@ TEST_F(RunAsyncTest, WhatACallbackThrowsEndsNothing) {
 }
 
 TEST_F(RunAsyncTest, ManyThreadsStartAndCancelRunsOfOneSession) {
-  Session session(BundledPlugins(2), Bytes(test::CountingModel()));
+  Session session(AtMostAtOnce(2), Bytes(test::CountingModel()));
   std::atomic<int> done = 0;
   std::atomic<int> cancelled = 0;
   {

@@ -6,6 +6,7 @@
 
 #include "epiphyte/epiphyte.hpp"
 #include "tests/framework/temp_dir.h"
+#include "tests/host/bundled_plugins.h"
 #include "tests/host/small_models.h"
 
 namespace epiphyte {
@@ -16,15 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Environment BundledPlugins() {
-  EnvironmentOptions options;
-  options.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
-  options.use_environment_variable = false;
-  options.use_user_folder = false;
-  options.use_system_folders = false;
-  return Environment(options);
-}
-
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 Value Floats(std::vector<float> data, const Shape& shape) { return Value::Copy<float>(data, shape); }
@@ -34,7 +26,7 @@ class SessionTest : public ::testing::Test {
   std::filesystem::path Write(const std::string& model) { return folder_.Write("model.onnx", model); }
 
   test::TempDir folder_;
-  Environment environment_ = BundledPlugins();
+  Environment environment_ = test::BundledPlugins();
 };
 
 TEST_F(SessionTest, RunsAModelFromAFile) {
@@ -106,7 +98,7 @@ TEST_F(SessionTest, ManyThreadsShareASession) {
 }
 
 TEST_F(SessionTest, LivesOnItsEnvironmentsBehalf) {
-  auto environment = std::make_unique<Environment>(BundledPlugins());
+  auto environment = std::make_unique<Environment>(test::BundledPlugins());
   Session session(*environment, Bytes(test::AddModel()));
   environment.reset();
   Value one = Floats({1, 1, 1}, {1, 3});
@@ -117,7 +109,7 @@ TEST_F(SessionTest, LivesOnItsEnvironmentsBehalf) {
 TEST_F(SessionTest, OutputsOutliveTheSession) {
   Value sum;
   {
-    Session session(BundledPlugins(), Bytes(test::AddModel()));
+    Session session(test::BundledPlugins(), Bytes(test::AddModel()));
     Value one = Floats({1, 1, 1}, {1, 3});
     sum = session.Run({{"a", one}, {"b", one}})[0];
   }

@@ -10,6 +10,7 @@
 
 #include "epiphyte/epiphyte.hpp"
 #include "tests/framework/temp_dir.h"
+#include "tests/host/bundled_plugins.h"
 #include "tests/host/small_models.h"
 
 namespace epiphyte {
@@ -21,15 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-Environment BundledPlugins() {
-  EnvironmentOptions options;
-  options.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
-  options.use_environment_variable = false;
-  options.use_user_folder = false;
-  options.use_system_folders = false;
-  return Environment(options);
-}
 
 Value Floats(std::vector<float> data, const Shape& shape) { return Value::Copy<float>(data, shape); }
 
@@ -66,7 +58,7 @@ class TransformTest : public ::testing::Test {
     return {y.Data<float>().begin(), y.Data<float>().end()};
   }
 
-  Environment environment_ = BundledPlugins();
+  Environment environment_ = test::BundledPlugins();
   StatusCode code_ = StatusCode::kOk;
 };
 

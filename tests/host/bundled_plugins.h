@@ -1,0 +1,16 @@
+// An environment that knows the plugins of this build and no others, whatever is installed on the machine.
+#pragma once
+
+#include <epiphyte/environment.hpp>
+
+namespace epiphyte::test {
+
+inline Environment BundledPlugins(EnvironmentOptions options = {}) {
+  options.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
+  options.use_environment_variable = false;
+  options.use_user_folder = false;
+  options.use_system_folders = false;
+  return Environment(options);
+}
+
+}  // namespace epiphyte::test
