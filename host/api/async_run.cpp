@@ -58,7 +58,7 @@ class AsyncRun {
         result.error = error;
       }
     } catch (const std::exception&) {
-      result.error.emplace(StatusCode::kFail, "out of memory");  // not even for the message
+      result.error.emplace(StatusCode::kOutOfMemory, "out of memory");  // not even for the message
     }
     return result;
   }
