@@ -37,6 +37,11 @@ target_compile_options(epiphyte_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU,Clang>:-Wall -Wextra -Wno-missing-field-initializers>
   # GCC 12 sees overlaps in std::string operator+ that are not there (GCC bug 105329).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(EPIPHYTE_FUZZ)
+  # What a fuzzer steers by: the coverage of the core and of the plugins, not of its target's own few lines.
+  target_compile_options(epiphyte_options INTERFACE
+    -fsanitize-coverage=inline-8bit-counters,pc-table,indirect-calls,trace-cmp)
+endif()
 if(EPIPHYTE_SANITIZE)
   target_compile_options(epiphyte_options INTERFACE -fsanitize=${EPIPHYTE_SANITIZE} -fno-omit-frame-pointer -g1)
   target_link_options(epiphyte_options INTERFACE -fsanitize=${EPIPHYTE_SANITIZE})

@@ -20,9 +20,13 @@ namespace {
 // How many allocations of this thread still succeed before one fails; negative: all do.
 thread_local int64_t t_allocations_left = -1;
 
+void* Allocate(size_t bytes) noexcept {
+  if (t_allocations_left >= 0 && t_allocations_left-- == 0) return nullptr;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
 void* AllocateOrThrow(size_t bytes) {
-  if (t_allocations_left >= 0 && t_allocations_left-- == 0) throw std::bad_alloc();
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  if (void* memory = Allocate(bytes)) return memory;
   throw std::bad_alloc();
 }
 
@@ -30,6 +34,9 @@ void* AllocateOrThrow(size_t bytes) {
 
 void* operator new(size_t bytes) { return AllocateOrThrow(bytes); }
 void* operator new[](size_t bytes) { return AllocateOrThrow(bytes); }
+// AddressSanitizer has one of its own for each form, so none of those that meet may be left out.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }

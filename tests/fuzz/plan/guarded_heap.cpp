@@ -24,7 +24,13 @@ void* Plain(size_t bytes, size_t alignment) {
   return memory;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#define EPIPHYTE_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define EPIPHYTE_HAS_FEATURE(feature) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || EPIPHYTE_HAS_FEATURE(address_sanitizer)
 void* Aligned(size_t bytes, std::align_val_t alignment) { return Plain(bytes, static_cast<size_t>(alignment)); }
 void FreeAligned(void* memory) { std::free(memory); }
 #else
@@ -66,10 +72,17 @@ void* operator new(size_t bytes) { return Plain(bytes, alignof(std::max_align_t)
 void* operator new[](size_t bytes) { return Plain(bytes, alignof(std::max_align_t)); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return Aligned(bytes, alignment); }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return Aligned(bytes, alignment); }
+// AddressSanitizer has one of its own for each form, so none may be left out.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return bytes > kMost ? nullptr : std::malloc(std::max<size_t>(bytes, 1));
+}
+void* operator new[](size_t bytes, const std::nothrow_t& nothrow) noexcept { return operator new(bytes, nothrow); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { FreeAligned(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { FreeAligned(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { FreeAligned(memory); }
