@@ -64,4 +64,28 @@ EPIPHYTE_INLINE T TruncateTo(F value) {
   return static_cast<T>(fits ? static_cast<Via>(value) : std::numeric_limits<Via>::min());
 }
 
+// A number as one of another type: what static_cast gives, and of a float that no integer holds what TruncateTo does.
+template <typename To, typename From>
+EPIPHYTE_INLINE To NumberAs(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return TruncateTo<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+// The same for results that keep to the range of an integer type; NaN is the lowest.
+template <typename To, typename From>
+EPIPHYTE_INLINE To SaturateTo(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // The highest of a wide type rounds up to a power of two, which is out of range already.
+    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr From kHigh = static_cast<From>(std::numeric_limits<To>::max());
+    if (!(value > kLow)) return std::numeric_limits<To>::min();
+    return value >= kHigh ? std::numeric_limits<To>::max() : static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
 }  // namespace epiphyte::cpu

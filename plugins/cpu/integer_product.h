@@ -45,9 +45,9 @@ inline float ParameterAt(const Tensor& parameter, int64_t i) {
 inline void StoreRequantized(Tensor& y, int64_t i, int32_t sum, float factor, float zero) {
   const float value = std::nearbyint(static_cast<float>(sum) * factor) + zero;
   if (y.type == EP_TYPE_INT8) {
-    y.as<int8_t>()[i] = static_cast<int8_t>(value < -128.0f ? -128.0f : (value > 127.0f ? 127.0f : value));
+    y.as<int8_t>()[i] = SaturateTo<int8_t>(value);
   } else {
-    y.as<uint8_t>()[i] = static_cast<uint8_t>(value > 0.0f ? (value < 255.0f ? value : 255.0f) : 0.0f);
+    y.as<uint8_t>()[i] = SaturateTo<uint8_t>(value);
   }
 }
 

@@ -41,7 +41,7 @@ class ScaleRows {
       rows_ = along_ ? view.outer : view.outer * view.size;
       count_ = along_ ? view.size : view.inner;
     } else {
-      blocks_ = (view.size + block - 1) / block;
+      blocks_ = view.size / block + (view.size % block != 0 ? 1 : 0);
       Dims expected = x;
       expected[at] = blocks_;
       if (!(scale == expected)) {

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/elementwise.h"
 
 namespace epiphyte::cpu {
@@ -147,7 +148,7 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
         shape.ForEachRun([&](int64_t offset, int64_t n) {
           acc = op.Combine(acc, ReduceRun<Op, T, A>(op, base + offset, n, shift_of(i)));
         });
-        y[i] = static_cast<R>(op.Finish(acc, folded, shift_of(i)));
+        y[i] = NumberAs<R>(op.Finish(acc, folded, shift_of(i)));
       }
     });
     return;
@@ -163,7 +164,7 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
       shape.ForEachRun([&](int64_t offset, int64_t) {
         AccumulateRow<Op, T, A>(op, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
       });
-      for (int64_t j = 0; j < n; ++j) y[i + j] = static_cast<R>(op.Finish(acc[j], folded, shift_of(i + j)));
+      for (int64_t j = 0; j < n; ++j) y[i + j] = NumberAs<R>(op.Finish(acc[j], folded, shift_of(i + j)));
       i += n;
     }
   });

@@ -1,4 +1,5 @@
 // Activation functions: of one element, with parameters from attributes.
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/elementwise.h"
 #include "plugins/cpu/vector_math.h"
 
@@ -145,7 +146,7 @@ struct Shrink {
     using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
     const C value = static_cast<C>(x);
     const C above = value > C(lambda) ? value - C(bias) : C(0);
-    return static_cast<T>(value < -C(lambda) ? value + C(bias) : above);
+    return NumberAs<T>(value < -C(lambda) ? value + C(bias) : above);
   }
   float bias;
   float lambda;

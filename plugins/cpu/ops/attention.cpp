@@ -184,8 +184,10 @@ class AttentionKernel : public Kernel {
     const int64_t shares = std::min<int64_t>(context.thread_count(), tasks);
     const int64_t buffer = kQueryBlock * (shape.size + shape.total + shape.v_size);
     C* buffers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(shares * buffer) * sizeof(C)));
-    const int64_t work = tasks * kQueryBlock * shape.total * (shape.size + shape.v_size) / 8;
-    ParallelLoop(context, shares, work / std::max<int64_t>(shares, 1), [&](int64_t first, int64_t last) {
+    const double work = static_cast<double>(tasks * kQueryBlock) * static_cast<double>(shape.total) *
+                        static_cast<double>(shape.size + shape.v_size) / 8;
+    const double cost = work / static_cast<double>(std::max<int64_t>(shares, 1));
+    ParallelLoop(context, shares, SaturateTo<int64_t>(cost), [&](int64_t first, int64_t last) {
       for (int64_t share = first; share < last; ++share) {
         for (int64_t task = share; task < tasks; task += shares) {
           RunBlock<T>(shape, bias, q, key_numbers, value_numbers, y, shown, task / blocks, task % blocks * kQueryBlock,

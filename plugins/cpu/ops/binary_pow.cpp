@@ -3,6 +3,7 @@
 
 #include "plugins/cpu/arithmetic.h"
 #include "plugins/cpu/binary.h"
+#include "plugins/cpu/convert.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -25,7 +26,7 @@ const To* ConvertTo(OpContext& context, const Tensor& tensor) {
   To* converted = static_cast<To*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(To)));
   DispatchNumbers(tensor.type, "Pow", [&]<typename T>() {
     const T* data = tensor.as<T>();
-    for (int64_t i = 0; i < count; ++i) converted[i] = static_cast<To>(static_cast<Compute<T>>(data[i]));
+    for (int64_t i = 0; i < count; ++i) converted[i] = NumberAs<To>(static_cast<Compute<T>>(data[i]));
   });
   return converted;
 }
@@ -48,7 +49,7 @@ class PowKernel : public Kernel {
           const auto power = [](T base, int64_t by) { return IntegerPower(base, by); };
           RunLoop<T>(context, x, exponent_dims, out, ConvertTo<int64_t>(context, exponent), power);
         } else {
-          const auto power = [](T base, double by) { return static_cast<T>(std::pow(static_cast<double>(base), by)); };
+          const auto power = [](T base, double by) { return NumberAs<T>(std::pow(static_cast<double>(base), by)); };
           RunLoop<T>(context, x, exponent_dims, out, ConvertTo<double>(context, exponent), power);
         }
       } else {

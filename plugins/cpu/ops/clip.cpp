@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/elementwise.h"
 #include "plugins/cpu/parameter.h"
 
@@ -46,8 +47,8 @@ class ClipKernel : public Kernel {
     DispatchNumbers(y.type, "Clip", [&]<typename T>() {
       using C = Compute<T>;
       ClipTo<C> clip{Lowest<C>(), Highest<C>()};
-      if (low_) clip.low = static_cast<C>(*low_);
-      if (high_) clip.high = static_cast<C>(*high_);
+      if (low_) clip.low = SaturateTo<C>(*low_);
+      if (high_) clip.high = SaturateTo<C>(*high_);
       if (low != nullptr) clip.low = static_cast<C>(*low->as<T>());
       if (high != nullptr) clip.high = static_cast<C>(*high->as<T>());
       ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {

@@ -20,6 +20,11 @@ dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
   return result;
 }
 
+// Whether weights [O, I/G, k…] are for the channels of x; a product of I/G and G may be too large for its type.
+bool GroupsFit(const Dims& x, const Dims& w, int64_t group) {
+  return x[1] % group == 0 && x[1] / group == w[1] && w[0] % group == 0;
+}
+
 // The bias, or null when there is none.
 const Tensor* CheckedBias(OpContext& context, int64_t channels) {
   const Tensor* bias = context.OptionalInput(2);
@@ -118,7 +123,7 @@ class ConvKernel final : public Kernel {
     if (x.size() < 3 || w.size() != x.size())
       FailOp("input of rank {} and weights of rank {}; equal ranks of at least 3 expected", x.size(), w.size());
     if (x.size() > 5) NotImplemented("convolution over {} spatial dimensions", x.size() - 2);
-    if (x[1] != w[1] * group_ || w[0] % group_ != 0)
+    if (!GroupsFit(x, w, group_))
       FailOp("{} input channels, {} groups and weights for {} x {} channels don't fit together", x[1], group_, w[0],
              w[1]);
     Shape shape{x, w, {}, {}};
@@ -208,7 +213,7 @@ class ReferenceConvKernel final : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& w = context.Input(1);
-    if (x.rank() < 3 || w.rank() != x.rank() || x.dims[1] != w.dims[1] * group_ || w.dims[0] % group_ != 0)
+    if (x.rank() < 3 || w.rank() != x.rank() || !GroupsFit(x.dims, w.dims, group_))
       FailOp("input, weights and groups don't fit together");
     const Tensor* b = CheckedBias(context, w.dims[0]);
     const size_t spatial = x.rank() - 2;

@@ -126,7 +126,8 @@ void ConvTransposeLoop(OpContext& context, const TransposeShape& shape, int64_t 
                                rest_tap % shape.w[d] * shape.dilations[d - 2];
             rest /= shape.x[d];
             rest_tap /= shape.w[d];
-            inside = inside && at >= 0 && at < shape.y[d];
+            inside = at >= 0 && at < shape.y[d];
+            if (!inside) break;
             offset += at * scale;
             scale *= shape.y[d];
           }

@@ -6,6 +6,7 @@
 #include "plugins/cpu/broadcast.h"
 #include "plugins/cpu/einsum_equation.h"
 #include "plugins/cpu/elementwise.h"
+#include "plugins/cpu/move.h"
 #include "plugins/cpu/tile_matmul.h"
 
 namespace epiphyte::cpu {
@@ -32,7 +33,7 @@ class Contraction {
 
   int64_t Count(const Labels& labels) const {
     int64_t count = 1;
-    for (int label : labels) count *= sizes_.at(label);
+    for (int label : labels) count = CheckedMultiply(count, sizes_.at(label));
     return count;
   }
 
@@ -43,7 +44,7 @@ class Contraction {
       if (!Contains(labels, label)) summed.push_back(label);
     }
     std::vector<C> result(static_cast<size_t>(Count(labels)));
-    if (Count(summed) == 0) return result;
+    if (result.empty() || Count(summed) == 0) return result;  // an outer label could still go on for ages
     size_t at = 0;
     Walk(operand, labels, 0, 0, [&](int64_t offset) {
       C sum{};
@@ -69,9 +70,10 @@ class Contraction {
     const std::vector<C> right = Arrange(b, Join({batch, inner, columns}));
     const int64_t m = Count(rows), n = Count(columns), k = Count(inner);
     Operand<C> result;
-    result.owned.resize(static_cast<size_t>(Count(batch) * m * n));
+    const int64_t lines = CheckedMultiply(Count(batch), m);
+    result.owned.resize(static_cast<size_t>(CheckedMultiply(lines, n)));
     // Shares are rows of all products, so that a single large one is divided too.
-    ParallelLoop(context, Count(batch) * m, n * k, [&](int64_t begin, int64_t end) {
+    ParallelLoop(context, result.owned.empty() ? 0 : lines, CheckedMultiply(n, k), [&](int64_t begin, int64_t end) {
       while (begin < end) {
         const int64_t product = begin / m;
         const int64_t count = std::min(end, (product + 1) * m) - begin;
@@ -85,7 +87,7 @@ class Contraction {
     const Labels order = Join({batch, rows, columns});
     for (size_t i = order.size(); i-- > 0;) {
       result.strides[order[i]] = stride;
-      stride *= sizes_.at(order[i]);
+      stride = CheckedMultiply(stride, sizes_.at(order[i]));
     }
     return result;
   }

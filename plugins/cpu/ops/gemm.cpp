@@ -1,6 +1,8 @@
 // Gemm: Y = alpha * op(A) * op(B) + beta * C.
 #include <algorithm>
 
+#include "plugins/cpu/arithmetic.h"
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
 
@@ -139,18 +141,17 @@ class ReferenceGemmKernel final : public Kernel {
               using Sum = std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float, T>;
               Sum sum = 0;
               for (int64_t k = 0; k < shape.k; ++k)
-                sum += static_cast<Sum>(a.as<T>()[m * a_row + k * a_step]) *
-                       static_cast<Sum>(b.as<T>()[k * b_row + n * b_step]);
+                sum = Add()(sum, Mul()(static_cast<Sum>(a.as<T>()[m * a_row + k * a_step]),
+                                       static_cast<Sum>(b.as<T>()[k * b_row + n * b_step])));
               if constexpr (std::is_integral_v<T>) {
-                if (attributes_.alpha != 1.0f) sum = static_cast<T>(static_cast<double>(attributes_.alpha) * sum);
+                if (attributes_.alpha != 1.0f) sum = Scale(sum, attributes_.alpha);
               } else {
                 sum *= static_cast<Sum>(attributes_.alpha);
               }
               if (c != nullptr) {
                 const T value = c->as<T>()[(addend.rows == 1 ? 0 : m * addend.columns) + (addend.columns == 1 ? 0 : n)];
                 if constexpr (std::is_integral_v<T>) {
-                  sum +=
-                      attributes_.beta == 1.0f ? value : static_cast<T>(static_cast<double>(attributes_.beta) * value);
+                  sum = Add()(sum, attributes_.beta == 1.0f ? value : Scale(value, attributes_.beta));
                 } else {
                   sum += static_cast<Sum>(attributes_.beta) * static_cast<Sum>(value);
                 }
@@ -162,6 +163,9 @@ class ReferenceGemmKernel final : public Kernel {
   }
 
  private:
+  // An integer times a float, cut off.
+  static T Scale(T value, float by) { return TruncateTo<T>(static_cast<double>(by) * static_cast<double>(value)); }
+
   GemmAttributes attributes_;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/strided.h"
 
@@ -113,10 +114,7 @@ class GridSampleKernel : public Kernel {
   template <typename T>
   static T FromDouble(double value) {
     if constexpr (std::is_integral_v<T>) {
-      constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::min());
-      constexpr auto kHigh = static_cast<double>(std::numeric_limits<T>::max());
-      if (!(value > kLow)) return std::numeric_limits<T>::min();
-      return value >= kHigh ? std::numeric_limits<T>::max() : static_cast<T>(value);
+      return SaturateTo<T>(value);
     } else {
       return static_cast<T>(static_cast<Compute<T>>(value));
     }

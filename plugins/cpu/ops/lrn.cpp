@@ -62,7 +62,7 @@ class LrnKernel final : public Kernel {
     const int64_t tiles = (plane + kTile - 1) / kTile;
     const int64_t before = (attributes_.size - 1) / 2;
     const int64_t after = attributes_.size - 1 - before;
-    const int64_t grain = std::max<int64_t>(1, 4096 / (channels * std::min(attributes_.size, channels)));
+    const int64_t grain = std::max<int64_t>(1, 4096 / channels / std::min(attributes_.size, channels));
     context.ParallelFor(x.dims[0] * tiles, grain, [&](int64_t begin, int64_t end) {
       for (int64_t tile = begin; tile < end; ++tile) {
         const int64_t first = tile % tiles * kTile;

@@ -1,6 +1,7 @@
 // Pad and CenterCropPad.
 #include <algorithm>
 
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/parameter.h"
@@ -199,7 +200,7 @@ class PadKernel : public Kernel {
     T bits{};
     DispatchNumbers(type, "Pad with an attribute value", [&]<typename V>() {
       if constexpr (sizeof(V) == sizeof(T) && std::is_trivially_copyable_v<T>) {
-        const V typed = static_cast<V>(value_);
+        const V typed = NumberAs<V>(value_);
         std::memcpy(&bits, &typed, sizeof(V));
       }
     });

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
@@ -34,7 +35,7 @@ struct PoolAttributes {
   static int64_t PowerOf(const NodeDef& node) {
     const AttributeValue* p = node.Find("p");
     if (p == nullptr) return 2;
-    return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? static_cast<int64_t>(p->floats[0]) : 2;
+    return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
   }
 
   Window Resolve(const Dims& x) const {
@@ -223,7 +224,7 @@ class PoolKernel final : public Kernel {
     } else {
       result = std::pow(a.sum, 1.0 / static_cast<double>(attributes_.p));
     }
-    return static_cast<T>(static_cast<Number>(result));
+    return static_cast<T>(NumberAs<Number>(result));
   }
 
   // An index inside a plane, in the order that storage_order asks for.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plugins/cpu/convert.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/resize_axis.h"
@@ -117,10 +118,7 @@ T FromFiltered(C value, bool round) {
     const double allowance = sizeof(T) == 1 ? 1e-3 : 1e-6;
     double v = static_cast<double>(value);
     v = round ? std::nearbyint(v) : std::trunc(v + std::copysign(allowance, v));
-    constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
-    constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());
-    if (!(v > kLow)) return std::numeric_limits<T>::min();
-    return v >= kHigh ? std::numeric_limits<T>::max() : static_cast<T>(v);
+    return SaturateTo<T>(v);
   } else {
     return static_cast<T>(value);
   }
@@ -293,7 +291,7 @@ class ResizeKernel : public Kernel {
       if (coordinates_ == CoordinateMode::kTfCropAndResize && extrapolation_ != 0) {
         DispatchNumbers(x.type, "Resize with an extrapolation value", [&]<typename V>() {
           if constexpr (sizeof(V) == sizeof(T) && std::is_trivially_copyable_v<T>) {
-            const V value = static_cast<V>(extrapolation_);
+            const V value = SaturateTo<V>(extrapolation_);
             std::memcpy(&outside, &value, sizeof(V));
           }
         });

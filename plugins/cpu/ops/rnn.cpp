@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "plugins/cpu/move.h"
 #include "plugins/cpu/onednn/linear.h"
 #include "plugins/cpu/panel_product.h"
 #include "plugins/cpu/simd.h"
@@ -160,10 +161,15 @@ class RecurrentKernel final : public Kernel {
       FailOp("the weights' shapes don't fit {} directions, {} gates, {} inputs and {} hidden values", directions_,
              gates_, sizes.input, sizes.hidden);
     const int64_t width = gates_ * sizes.hidden;
+    const Dims y_dims = batch_first_ ? Dims{sizes.batch, sizes.steps, directions_, sizes.hidden}
+                                     : Dims{sizes.steps, directions_, sizes.batch, sizes.hidden};
+    const Dims last_dims =
+        batch_first_ ? Dims{sizes.batch, directions_, sizes.hidden} : Dims{directions_, sizes.batch, sizes.hidden};
+    const int64_t states = CheckedCount(last_dims);
     CheckOptional(context, 3, directions_ * 2 * width, "B");
-    CheckOptional(context, 5, directions_ * sizes.batch * sizes.hidden, "initial_h");
+    CheckOptional(context, 5, states, "initial_h");
     if (cell_ == Cell::kLstm) {
-      CheckOptional(context, 6, directions_ * sizes.batch * sizes.hidden, "initial_c");
+      CheckOptional(context, 6, states, "initial_c");
       CheckOptional(context, 7, directions_ * 3 * sizes.hidden, "P");
     }
     std::vector<int64_t> lengths(static_cast<size_t>(sizes.batch), sizes.steps);
@@ -177,10 +183,6 @@ class RecurrentKernel final : public Kernel {
       }
     }
 
-    const Dims y_dims = batch_first_ ? Dims{sizes.batch, sizes.steps, directions_, sizes.hidden}
-                                     : Dims{sizes.steps, directions_, sizes.batch, sizes.hidden};
-    const Dims last_dims =
-        batch_first_ ? Dims{sizes.batch, directions_, sizes.hidden} : Dims{directions_, sizes.batch, sizes.hidden};
     float* y = context.HasOutput(0) ? context.Output(0, EP_TYPE_FLOAT, y_dims).as<float>() : nullptr;
     float* y_h = context.HasOutput(1) ? context.Output(1, EP_TYPE_FLOAT, last_dims).as<float>() : nullptr;
     float* y_c = cell_ == Cell::kLstm && context.HasOutput(2) ? context.Output(2, EP_TYPE_FLOAT, last_dims).as<float>()
@@ -192,7 +194,8 @@ class RecurrentKernel final : public Kernel {
     // Directions and sequences don't depend on each other, so threads meet once, not at every step.
     const int64_t threads = context.thread_count();
     const int64_t groups = std::max<int64_t>(1, std::min(sizes.batch, (threads + directions_ - 1) / directions_));
-    const int64_t work = sizes.steps * sizes.batch * width * sizes.hidden;
+    const double work = static_cast<double>(sizes.steps) * static_cast<double>(sizes.batch) *
+                        static_cast<double>(width) * static_cast<double>(sizes.hidden);
     context.ParallelFor(directions_ * groups, work < 65536 ? directions_ * groups : 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t d = i / groups;
@@ -244,7 +247,9 @@ class RecurrentKernel final : public Kernel {
   void MakeProducts(const KernelInit& init, int64_t hidden_size) {
     const Tensor* w = init.PeekConstant(1);
     const Tensor* r = init.PeekConstant(2);
-    const int64_t hidden = r != nullptr && r->rank() == 3 ? r->dims[2] : hidden_size;
+    // An attribute that no weights can match is as good as none.
+    const int64_t given = hidden_size >= 0 && hidden_size <= INT32_MAX ? hidden_size : 0;
+    const int64_t hidden = r != nullptr && r->rank() == 3 ? r->dims[2] : given;
     const int64_t input = w != nullptr && w->rank() == 3 ? w->dims[2] : 0;
     if (w != nullptr) w_dims_ = w->dims;
     if (r != nullptr) r_dims_ = r->dims;
@@ -269,7 +274,8 @@ class RecurrentKernel final : public Kernel {
         return Linear(init, options);
       };
       const int64_t block = gates_ * hidden;
-      input_product_.push_back(make(1, 64 * batch, input, block, d * block * input, "w", last, w_fits));
+      const int64_t rows = 64 * std::min<int64_t>(batch, INT32_MAX);
+      input_product_.push_back(make(1, rows, input, block, w_fits ? d * block * input : 0, "w", last, w_fits));
     }
     panels_.resize(static_cast<size_t>(directions_));
     if (!r_fits || r->type != EP_TYPE_FLOAT || r->Count() == 0) return;
@@ -308,7 +314,7 @@ class RecurrentKernel final : public Kernel {
     };
 
     // The inputs' part of all gates, with the biases that don't depend on the reset gate.
-    float* projected = floats(steps * batch * width);
+    float* projected = floats(CheckedCount(Dims{steps, batch, width}));
     float* bias = floats(width);
     float* recurrent_bias = floats(hidden);  // of the candidate, for linear_before_reset
     std::fill_n(bias, width, 0.0f);

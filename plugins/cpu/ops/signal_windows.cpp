@@ -85,8 +85,10 @@ class MelWeightMatrixKernel : public Kernel {
     const double step = (high - low) / static_cast<double>(edges.size());
     for (size_t i = 0; i < edges.size(); ++i) {
       const double hertz = MelToHertz(static_cast<double>(i) * step + low);
-      edges[i] = static_cast<int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate)));
-      if (edges[i] < 0 || edges[i] > bins) FailOp("an edge lies at bin {}, expected 0 to {}", edges[i], bins);
+      const double edge = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+      if (!(edge >= 0 && edge <= static_cast<double>(bins)))
+        FailOp("an edge lies at bin {}, expected 0 to {}", edge, bins);
+      edges[i] = static_cast<int64_t>(edge);
     }
     std::vector<double> weights(static_cast<size_t>(bins * bands), 0.0);
     const auto weight = [&](int64_t bin, int64_t band) -> double& {

@@ -1,6 +1,7 @@
 // Operators that put pieces back where a window took them from: MaxUnpool, Col2Im.
 #include <algorithm>
 
+#include "plugins/cpu/arithmetic.h"
 #include "plugins/cpu/dispatch.h"
 #include "plugins/cpu/strided.h"
 
@@ -36,7 +37,8 @@ class MaxUnpoolKernel : public Kernel {
     // The indices count elements of what was pooled; output_shape may add some at the end of each axis.
     Dims pooled = x.dims;
     for (size_t i = 0; i < spatial; ++i)
-      pooled[i + 2] = CheckedMultiply(x.dims[i + 2] - 1, strides[i]) + kernel[i] - pads[i] - pads[i + spatial];
+      pooled[i + 2] =
+          CheckedAdd(CheckedMultiply(x.dims[i + 2] - 1, strides[i]), kernel[i] - pads[i] - pads[i + spatial]);
     const int64_t pooled_count = CheckedCount(pooled);
     Dims dims = pooled;
     if (context.InputCount() > 2 && context.HasInput(2)) {
@@ -139,11 +141,12 @@ class Col2ImKernel : public Kernel {
                                      in_block % window.block[i] * window.dilations[i] - window.pads[i];
           place /= window.places[i];
           in_block /= window.block[i];
-          inside &= coordinate >= 0 && coordinate < window.image[i];
+          inside = coordinate >= 0 && coordinate < window.image[i];
+          if (!inside) break;
           at += coordinate * step;
           step *= window.image[i];
         }
-        if (inside) to[at] = static_cast<T>(static_cast<C>(to[at]) + static_cast<C>(from[k * columns + l]));
+        if (inside) to[at] = static_cast<T>(Add()(static_cast<C>(to[at]), static_cast<C>(from[k * columns + l])));
       }
   }
 

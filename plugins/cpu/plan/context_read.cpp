@@ -5,6 +5,7 @@
 #include "plan_generated.h"
 #include "plugins/cpu/plan/context.h"
 #include "plugins/cpu/plan/context_format.h"
+#include "plugins/cpu/plan/element_count.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -181,25 +182,17 @@ class PlanReader {
     return file_.sections[index];
   }
 
-  // A number of elements stays so small that no product of it with an element's size overflows.
-  static bool Multiply(uint64_t* count, int64_t dim) {
-    return !__builtin_mul_overflow(*count, static_cast<uint64_t>(dim), count) && *count <= uint64_t{1} << 44;
-  }
-
   Tensor ReadTensor(const fb::Tensor& from, bool expect_data) {
     Tensor tensor;
     tensor.type = from.type();
     std::vector<int64_t> dims;
     Numbers(from.dims(), dims);
-    uint64_t without_zeros = 1;
-    bool empty = false;
-    for (int64_t dim : dims) {
-      if (dim < 0 || (dim > 0 && !Multiply(&without_zeros, dim))) Damaged("a tensor has a dimension of {}", dim);
-      empty |= dim == 0;
-    }
+    for (int64_t dim : dims)
+      if (dim < 0) Damaged("a tensor has a dimension of {}", dim);
+    uint64_t count = 0;
+    if (!CountElements(dims, &count)) Damaged("a tensor has more than 2^44 elements");
     tensor.dims.assign(dims.data(), dims.size());
     if (!expect_data) return tensor;
-    const uint64_t count = empty ? 0 : without_zeros;
     if (tensor.type == EP_TYPE_STRING) {
       tensor.strings = std::make_shared<std::vector<std::string>>(Texts(from.text(), from.text_ends()));
       if (tensor.strings->size() != count) Damaged("{} strings found, {} expected", tensor.strings->size(), count);

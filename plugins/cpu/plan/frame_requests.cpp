@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/plan/element_count.h"
 #include "plugins/cpu/plan/frame.h"
 #include "plugins/cpu/plan/heap.h"
 
@@ -9,12 +10,11 @@ namespace epiphyte::cpu {
 namespace {
 
 uint64_t CheckedBytes(ElementType type, std::span<const int64_t> dims) {
-  uint64_t count = 1;
-  for (int64_t dim : dims) {
+  for (int64_t dim : dims)
     if (dim < 0) FailOp("an output dimension is {}; none may be negative", dim);
-    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count) || count > (uint64_t{1} << 44))
-      FailOp("an output has more than 2^44 elements");
-  }
+  uint64_t count = 0;
+  if (!CountElements(dims, &count))
+    FailOp("an output of shape [{}]; at most 2^44 elements expected, dimensions of 0 aside", fmt::join(dims, ","));
   return ElementBytes(type, count);
 }
 

@@ -1,5 +1,8 @@
 #include "plugins/cpu/plan/values.h"
 
+#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/plan/element_count.h"
+
 namespace epiphyte::cpu {
 namespace {
 
@@ -7,6 +10,10 @@ Tensor ImportTensor(const EpTensorView& view) {
   Tensor tensor;
   tensor.type = view.element_type;
   tensor.dims.assign(view.dims, view.rank);
+  uint64_t count = 0;
+  if (!CountElements(tensor.dims, &count))
+    FailOp("an input of shape [{}]; at most 2^44 elements expected, dimensions of 0 aside",
+           fmt::join(tensor.dims, ","));
   if (view.element_type == EP_TYPE_STRING) {
     const auto* strings = static_cast<const EpString*>(view.data);
     tensor.strings = std::make_shared<std::vector<std::string>>();

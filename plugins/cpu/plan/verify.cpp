@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugins/cpu/elementwise_program.h"
+#include "plugins/cpu/plan/element_count.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -15,20 +16,6 @@ template <typename... Args>
 }
 
 bool IsType(ElementType type) { return type > 0 && type <= EP_TYPE_INT2; }
-
-// The number of elements, if it is so small that no product of it with an element's size overflows.
-bool CountElements(std::span<const int64_t> dims, uint64_t* count) {
-  uint64_t without_zeros = 1;
-  bool empty = false;
-  for (int64_t dim : dims) {
-    empty = empty || dim == 0;
-    if (dim > 0 && (__builtin_mul_overflow(without_zeros, static_cast<uint64_t>(dim), &without_zeros) ||
-                    without_zeros > uint64_t{1} << 44))
-      return false;
-  }
-  *count = empty ? 0 : without_zeros;
-  return true;
-}
 
 // A tensor whose elements are there. `name`: whose it is, for messages.
 void CheckData(const Tensor& tensor, const std::string& name) {
