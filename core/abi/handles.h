@@ -13,6 +13,7 @@
 #include "core/abi/context_nodes.h"
 #include "core/abi/open_calls.h"
 #include "core/abi/run_values.h"
+#include "core/abi/submission.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/thread_pool.h"
@@ -22,6 +23,7 @@
 #include "core/graph/value.h"
 #include "core/onnx/node_inference.h"
 #include "core/partition/partitioner.h"
+#include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_host.h"
 #include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_profile.h"
@@ -98,14 +100,15 @@ struct CancelCall {
 // One Execute. Lives on the stack of Kernel::Execute. With a constructor, or all of it would be zeroed for each run.
 struct EpRun {
   EpRun(std::span<epiphyte::core::Value* const> given, std::span<epiphyte::core::ValuePtr> made, uint32_t threads,
-        epiphyte::core::RunState* run)
-      : inputs(given), outputs(made), thread_count(threads), state(run) {}
+        epiphyte::core::RunState* run, epiphyte::core::Submission* submitted = nullptr)
+      : inputs(given), outputs(made), thread_count(threads), state(run), submission(submitted) {}
 
   std::span<epiphyte::core::Value* const> inputs;
   std::span<epiphyte::core::ValuePtr> outputs;
-  uint32_t thread_count;            // at most
-  epiphyte::core::RunState* state;  // null: no limits
-  uint64_t taken = 0;               // of the state's memory, by the kernel itself
+  uint32_t thread_count;                   // at most
+  epiphyte::core::RunState* state;         // null: no limits
+  epiphyte::core::Submission* submission;  // null: all of its values are the host's
+  uint64_t taken = 0;                      // of the state's memory, by the kernel itself
   epiphyte::core::RunValues values{inputs};
   const std::vector<EpKeyValue>* options = nullptr;  // that the run was given for the provider
   std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;
@@ -146,6 +149,7 @@ extern const EpCapabilityApi kCapabilityApi;
 extern const EpTaskApi kTaskApi;
 extern const EpContextApi kContextApi;
 extern const EpRunApi kRunApi;
+extern const EpDeviceRunApi kDeviceRunApi;
 extern const EpShareApi kShareApi;
 extern const EpRunLimitsApi kRunLimitsApi;
 extern const EpInferenceApi kInferenceApi;

@@ -81,6 +81,7 @@ const void* EP_CALL GetExtension(const EpHostInfo* host, const char* id) {
   if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kInferenceApi;
   if (std::strcmp(id, EP_ONNX_EXTENSION) == 0) return &kOnnxApi;
   if (std::strcmp(id, EP_PROFILE_EXTENSION) == 0) return &kProfileApi;
+  if (std::strcmp(id, EP_DEVICE_EXTENSION) == 0) return &kDeviceRunApi;
   return nullptr;
 }
 

@@ -8,7 +8,7 @@
 
 namespace epiphyte::core {
 
-Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name,
+Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, size_t input_count,
                std::vector<TypePtr> output_types)
     : provider_(std::move(provider)), handle_(std::move(kernel)), kernel_(handle_.get()), name_(std::move(name)) {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
@@ -17,6 +17,11 @@ Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::str
   thread_pool_ = provider_->thread_pool_;
   profile_ = provider_->profile();
   for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
+  Describe(input_count);
+}
+
+void Kernel::Describe(size_t input_count) {
+  const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
   if (api.DescribeKernel == nullptr) return;
   EpKernelInfo info{};
   info.struct_size = sizeof info;
@@ -24,6 +29,8 @@ Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::str
   if (EP_HAS_FIELD(&info, EpKernelInfo, flags) && (info.flags & EP_KERNEL_EXCLUSIVE) != 0) {
     exclusive_ = &provider_->exclusive_;
   }
+  places_ =
+      ReadKernelPlaces(info, {provider_->plugin_, name_, provider_->devices_, input_count, declared_outputs_.size()});
 }
 
 Kernel::~Kernel() {
@@ -79,14 +86,24 @@ void Kernel::GiveState(EpKernelState* state) {
   free_states_.push_back(state);
 }
 
-void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* state_of_run) {
+void Kernel::EndState(EpKernelState* state, Submission* submission) {
+  if (state == nullptr) return;
+  if (submission != nullptr && places_.async) [[unlikely]] {
+    submission->held_state = state;
+  } else {
+    GiveState(state);
+  }
+}
+
+void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* state_of_run,
+                     Submission* submission) {
   for (ValuePtr& output : outputs) output = nullptr;
   std::unique_lock<std::mutex> turn;
   if (exclusive_ != nullptr) [[unlikely]]
     turn = std::unique_lock<std::mutex>(*exclusive_);
   EpKernelState* state = has_states_ ? TakeState() : nullptr;
   // Not how many there are: asking that starts them, and this kernel may need none.
-  EpRun run(inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run);
+  EpRun run(inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run, submission);
   run.profile = profile_;
   if (state_of_run != nullptr && state_of_run->options() != nullptr) [[unlikely]] {
     const auto given = state_of_run->options()->find(provider_->name());
@@ -96,19 +113,19 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
   try {
     status = execute_(kernel_, state, &run);
   } catch (const std::exception& error) {
-    if (state != nullptr) GiveState(state);
+    EndState(state, submission);
     Fail(StatusCode::kEpFail,
          "provider '{}': Execute of '{}' let an exception escape ({}); report this to the plugin's vendor",
          provider_->name(), name_, PrintableLine(ReasonOf(error), 512));
   } catch (...) {
-    if (state != nullptr) GiveState(state);
+    EndState(state, submission);
     Fail(StatusCode::kEpFail,
          "provider '{}': Execute of '{}' let an exception escape; report this to the plugin's vendor",
          provider_->name(), name_);
   }
   if (run.on_cancel) [[unlikely]]
     run.on_cancel.reset();
-  if (state != nullptr) GiveState(state);
+  EndState(state, submission);
   if (run.taken != 0) state_of_run->Give(run.taken);
   if (status != nullptr) ThrowIfFailed(status, fmt::format("provider '{}', partition '{}'", provider_->name(), name_));
   for (size_t i = 0; i < outputs.size(); ++i) {

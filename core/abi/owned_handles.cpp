@@ -13,6 +13,16 @@ OwnedHandles& OwnedHandles::States() {
   return *states;
 }
 
+OwnedHandles& OwnedHandles::Buffers() {
+  static OwnedHandles* const buffers = new OwnedHandles;
+  return *buffers;
+}
+
+OwnedHandles& OwnedHandles::Streams() {
+  static OwnedHandles* const streams = new OwnedHandles;
+  return *streams;
+}
+
 bool OwnedHandles::Add(const EpPluginDescriptor* plugin, const void* handle) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (owned_.contains({plugin, handle})) return false;

@@ -17,6 +17,8 @@ class OwnedHandles {
   // One table for each kind of handle, for the life of the process.
   static OwnedHandles& Kernels();
   static OwnedHandles& States();
+  static OwnedHandles& Buffers();
+  static OwnedHandles& Streams();
 
   // False when it has an owner already. Throws std::bad_alloc, but only for one that has none.
   bool Add(const EpPluginDescriptor* plugin, const void* handle);

@@ -37,7 +37,7 @@ std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const Pro
 }
 
 Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
-    : plugin_(plugin), thread_pool_(config.thread_pool), progress_(config.progress) {
+    : plugin_(plugin), thread_pool_(config.thread_pool), devices_(config.devices), progress_(config.progress) {
   if (config.spans != nullptr) profile_ = std::make_unique<Profile>(*config.spans, plugin.name);
   CheckDevices(plugin, config.devices);
   const std::vector<EpKeyValue> options = KeyValues(config.options);
@@ -84,8 +84,7 @@ Capability Provider::GetCapability(Graph& graph) {
 
 // Takes over what the plugin filled, all of it or nothing. What it filled is released here also when it failed.
 std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
-                                                            const std::vector<std::string>& names,
-                                                            std::vector<std::vector<TypePtr>> output_types,
+                                                            std::vector<PartitionFace> faces,
                                                             std::exception_ptr failure, const Task* task) {
   const auto is_declined = [&](size_t i) { return task != nullptr && task->declined(i) != nullptr; };
   std::vector<KernelHandle> handles;
@@ -117,18 +116,18 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
   if (failure) std::rethrow_exception(failure);
   if (refused && is_declined(*refused)) {
     Fail(StatusCode::kEpFail, "provider '{}': {} declined partition '{}' and gave a kernel for it", name(), function,
-         names[*refused]);
+         faces[*refused].name);
   }
   if (refused && made[*refused] == nullptr) {
     Fail(StatusCode::kEpFail, "provider '{}': {} gave no kernel for partition '{}' ({} of {})", name(), function,
-         names[*refused], *refused + 1, made.size());
+         faces[*refused].name, *refused + 1, made.size());
   }
   if (refused) {
     Fail(
         StatusCode::kEpFail,
         "provider '{}': {} gave the same kernel twice: that for partition '{}' is in use already; each partition needs "
         "a kernel of its own",
-        name(), function, names[*refused]);
+        name(), function, faces[*refused].name);
   }
   std::vector<std::unique_ptr<Kernel>> kernels;
   for (size_t i = 0; i < made.size(); ++i) {
@@ -136,8 +135,9 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
       kernels.push_back(nullptr);
       continue;
     }
-    kernels.push_back(
-        std::make_unique<Kernel>(shared_from_this(), std::move(handles[i]), names[i], std::move(output_types[i])));
+    PartitionFace& face = faces[i];
+    kernels.push_back(std::make_unique<Kernel>(shared_from_this(), std::move(handles[i]), std::move(face.name),
+                                               face.input_count, std::move(face.output_types)));
   }
   return kernels;
 }
@@ -145,8 +145,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
 CompiledPartitions Provider::Compile(std::span<const Partition* const> partitions) {
   std::vector<EpPartitionInfo> infos(partitions.size());
   std::vector<const EpPartitionInfo*> pointers;
-  std::vector<std::string> names;
-  std::vector<std::vector<TypePtr>> output_types(partitions.size());
+  std::vector<PartitionFace> faces(partitions.size());
   for (size_t i = 0; i < partitions.size(); ++i) {
     const Partition& partition = *partitions[i];
     infos[i].struct_size = sizeof(EpPartitionInfo);
@@ -154,10 +153,10 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
     infos[i].name = partition.name.c_str();
     infos[i].graph = ToAbi(partition.graph.get());
     pointers.push_back(&infos[i]);
-    names.push_back(partition.name);
+    faces[i] = {partition.name, partition.graph->inputs().size(), {}};
     partition_names_.push_back(partition.name);
     declined_.push_back(false);
-    for (const ValueDef* output : partition.graph->outputs()) output_types[i].push_back(output->type());
+    for (const ValueDef* output : partition.graph->outputs()) faces[i].output_types.push_back(output->type());
   }
   const size_t first = partition_names_.size() - partitions.size();
   std::vector<EpKernel*> made(partitions.size(), nullptr);
@@ -175,7 +174,7 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
   }
   task.End();
   CompiledPartitions compiled;
-  compiled.kernels = AdoptKernels("Compile", std::move(made), names, std::move(output_types), failure, &task);
+  compiled.kernels = AdoptKernels("Compile", std::move(made), std::move(faces), failure, &task);
   for (size_t i = 0; i < partitions.size(); ++i) {
     const std::string* reason = task.declined(i);
     compiled.declined.push_back(reason == nullptr ? "" : *reason);
@@ -243,8 +242,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   std::vector<EpContextBlob> abi_blobs(blobs.size());
   std::vector<const EpContextNodeInfo*> info_pointers;
   std::vector<const EpContextBlob*> blob_pointers;
-  std::vector<std::string> names;
-  std::vector<std::vector<TypePtr>> output_types;
+  std::vector<PartitionFace> faces;
   std::vector<std::vector<EpKeyValue>> extras(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     const ContextNodeToLoad& node = nodes[i];
@@ -264,8 +262,8 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
     info.main_context = node.main_context;
     info.max_size = node.max_size;
     info_pointers.push_back(&infos[i]);
-    names.push_back(node.partition_name.empty() ? node.node->name() : node.partition_name);
-    output_types.push_back(node.output_types);
+    faces.push_back({node.partition_name.empty() ? node.node->name() : node.partition_name,
+                     node.node == nullptr ? 0 : node.node->inputs().size(), node.output_types});
   }
   for (size_t i = 0; i < blobs.size(); ++i) {
     abi_blobs[i] = {sizeof(EpContextBlob), 0, blobs[i].data, blobs[i].size};
@@ -287,7 +285,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   } catch (...) {
     failure = std::current_exception();
   }
-  return AdoptKernels("LoadContext", std::move(made), names, std::move(output_types), failure, nullptr);
+  return AdoptKernels("LoadContext", std::move(made), std::move(faces), failure, nullptr);
 }
 
 }  // namespace epiphyte::core

@@ -17,9 +17,11 @@
 
 #include "core/abi/context_nodes.h"
 #include "core/abi/kernel_handle.h"
+#include "core/abi/kernel_places.h"
 #include "core/abi/output_check.h"
 #include "core/abi/profile.h"
 #include "core/abi/share_workspaces.h"
+#include "core/abi/submission.h"
 #include "core/abi/task.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/context_node.h"
@@ -36,7 +38,9 @@ class RunState;
 // A compiled partition. Execute is thread-safe. Released before its provider.
 class Kernel {
  public:
-  Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, std::vector<TypePtr> output_types);
+  // `input_count`: of the partition, absent ones too.
+  Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, size_t input_count,
+         std::vector<TypePtr> output_types);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -45,13 +49,20 @@ class Kernel {
   const Provider& provider() const { return *provider_; }
   // `inputs`: null for an absent optional. Fills `outputs`, one for each of the partition's outputs; an output that the
   // plugin left unset is EP_FAIL, and so is one whose kind, element type or static dims are not what the graph says.
-  // What it makes and uses is counted in `run`; null: without limits.
-  void Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* run = nullptr);
+  // What it makes and uses is counted in `run`; null: without limits. `submission`: null when all is the host's and
+  // done when Execute returns; needed when places() says otherwise.
+  void Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState* run = nullptr,
+               Submission* submission = nullptr);
+  const KernelPlaces& places() const { return places_; }
+  // Submission::held_state, once the work that uses it is done.
+  void GiveState(EpKernelState* state);
 
  private:
+  void Describe(size_t input_count);
+  // After Execute: back to the others, or to whoever knows when the work that uses it is done.
+  void EndState(EpKernelState* state, Submission* submission);
   EpKernelState* TakeState();
   EpKernelState* NewState();
-  void GiveState(EpKernelState* state);
 
   std::shared_ptr<Provider> provider_;
   KernelHandle handle_;
@@ -61,6 +72,7 @@ class Kernel {
   EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
   bool has_states_ = false;
   std::mutex* exclusive_ = nullptr;  // the provider's, when one Execute of it may run at a time
+  KernelPlaces places_;
   const ThreadPool* thread_pool_ = nullptr;
   EpProfile* profile_ = nullptr;
   std::mutex states_mutex_;
@@ -111,19 +123,25 @@ class Provider : public std::enable_shared_from_this<Provider> {
 
  private:
   friend class Kernel;
+  // What the host knows of a kernel's partition.
+  struct PartitionFace {
+    std::string name;
+    size_t input_count = 0;
+    std::vector<TypePtr> output_types;
+  };
   Provider(const LoadedPlugin& plugin, const ProviderConfig& config);
   EpProfile* profile() const { return profile_ ? profile_->handle() : nullptr; }
   // `task`: of Compile, which may decline; null otherwise.
   std::vector<std::unique_ptr<Kernel>> AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
-                                                    const std::vector<std::string>& names,
-                                                    std::vector<std::vector<TypePtr>> output_types,
-                                                    std::exception_ptr failure, const Task* task);
+                                                    std::vector<PartitionFace> faces, std::exception_ptr failure,
+                                                    const Task* task);
 
   const LoadedPlugin& plugin_;
   std::vector<ContextBlob> blobs_;             // kept alive for the kernels and for what the workspace views
   std::unique_ptr<EpShareGroup> share_group_;  // outlives provider_
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;
+  std::vector<uint32_t> devices_;
   ProgressFunction progress_;
   std::unique_ptr<Profile> profile_;          // null: nothing is profiled
   std::vector<std::string> partition_names_;  // by EpPartitionInfo::index

@@ -1,35 +1,19 @@
 // The run table: outputs that a kernel makes.
 #include "core/abi/handles.h"
+#include "core/abi/run_checks.h"
 #include "core/base/log.h"
 
 namespace epiphyte::core {
 namespace {
 
-constexpr uint32_t kMaxRank = 64;
-
-void CheckShape(const int64_t* dims, uint32_t rank) {
-  if (rank > kMaxRank)
-    Fail(StatusCode::kEpFail, "a tensor of rank {} was asked for; at most {} is possible", rank, kMaxRank);
-  if (dims == nullptr && rank != 0) Fail(StatusCode::kEpFail, "a tensor of rank {} was asked for without dims", rank);
-}
-
-void CheckIndex(const EpRun& run, uint32_t index) {
-  if (index >= run.outputs.size()) {
-    Fail(StatusCode::kEpFail, "output {} was set, but the kernel has {} outputs", index, run.outputs.size());
-  }
-  if (run.outputs[index]) Fail(StatusCode::kEpFail, "output {} was set twice", index);
-}
-
-[[noreturn]] void NullArgument() { Fail(StatusCode::kInvalidArgument, "a null pointer was passed to a run function"); }
-
 ValuePtr MakeStrings(RunState* state, const int64_t* dims, uint32_t rank, const EpString* strings) {
   CheckShape(dims, rank);
   uint64_t count = ElementCount(dims, rank);
-  if (strings == nullptr && count != 0) NullArgument();
+  if (strings == nullptr && count != 0) NullRunArgument();
   if (state != nullptr) state->TakeTensor(DataTypeBytes(DataType::kComplex128, count));
   std::vector<std::string> copies;
   for (uint64_t i = 0; i < count; ++i) {
-    if (strings[i].data == nullptr && strings[i].size != 0) NullArgument();
+    if (strings[i].data == nullptr && strings[i].size != 0) NullRunArgument();
     copies.emplace_back(strings[i].data == nullptr ? "" : strings[i].data, strings[i].size);
   }
   return Value::Strings({dims, rank}, std::move(copies));
@@ -49,19 +33,25 @@ EpStatus* EP_CALL GetInfo(const EpRun* run, EpRunInfo* info) {
   full.option_count = run->options == nullptr ? 0 : static_cast<uint32_t>(run->options->size());
   full.reserved = 0;
   full.run_id = run->state == nullptr ? RunState::NextId() : run->state->id();
-  full.binding = 0;
+  full.binding = run->submission == nullptr ? 0 : run->submission->binding;
   return Guard([&] { FillAbi(full, info); });
 }
 
 EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType element_type, const int64_t* dims,
                                  uint32_t rank, void** data) {
   return Guard([&] {
-    if (run == nullptr || data == nullptr) NullArgument();
+    if (run == nullptr || data == nullptr) NullRunArgument();
     CheckIndex(*run, index);
     CheckShape(dims, rank);
     if (element_type == EP_TYPE_STRING)
       Fail(StatusCode::kEpFail, "AllocateOutput can't make strings; use SetStringOutput");
-    ValuePtr value = Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run->state);
+    ValuePtr value;
+    if (run->submission == nullptr) [[likely]] {
+      value = Value::Tensor(static_cast<DataType>(element_type), {dims, rank}, run->state);
+    } else {
+      CheckNumbers(element_type, dims, rank);
+      value = run->submission->outputs->MakeOnHost(index, static_cast<DataType>(element_type), {dims, rank});
+    }
     *data = value->mutable_data();
     run->outputs[index] = std::move(value);
   });
@@ -70,7 +60,7 @@ EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType eleme
 EpStatus* EP_CALL SetStringOutput(EpRun* run, uint32_t index, const int64_t* dims, uint32_t rank,
                                   const EpString* strings) {
   return Guard([&] {
-    if (run == nullptr) NullArgument();
+    if (run == nullptr) NullRunArgument();
     CheckIndex(*run, index);
     run->outputs[index] = MakeStrings(run->state, dims, rank, strings);
   });
@@ -79,7 +69,7 @@ EpStatus* EP_CALL SetStringOutput(EpRun* run, uint32_t index, const int64_t* dim
 EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType element_type, const int64_t* dims, uint32_t rank,
                                EpValue** value, void** data) {
   return Guard([&] {
-    if (run == nullptr || value == nullptr || data == nullptr) NullArgument();
+    if (run == nullptr || value == nullptr || data == nullptr) NullRunArgument();
     CheckShape(dims, rank);
     if (element_type == EP_TYPE_STRING)
       Fail(StatusCode::kEpFail, "CreateTensor can't make strings; use CreateStringTensor");
@@ -93,7 +83,7 @@ EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType element_type, const int
 EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t rank, const EpString* strings,
                                      EpValue** value) {
   return Guard([&] {
-    if (run == nullptr || value == nullptr) NullArgument();
+    if (run == nullptr || value == nullptr) NullRunArgument();
     *value = run->values.Give(MakeStrings(run->state, dims, rank, strings));
   });
 }
@@ -101,10 +91,10 @@ EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t r
 EpStatus* EP_CALL CreateSequence(EpRun* run, EpElementType element_type, EpValue* const* elements, uint64_t count,
                                  EpValue** value) {
   return Guard([&] {
-    if (run == nullptr || value == nullptr || (elements == nullptr && count != 0)) NullArgument();
+    if (run == nullptr || value == nullptr || (elements == nullptr && count != 0)) NullRunArgument();
     std::vector<ValuePtr> shared;
     for (uint64_t i = 0; i < count; ++i) {
-      if (elements[i] == nullptr) NullArgument();
+      if (elements[i] == nullptr) NullRunArgument();
       shared.push_back(ValuePtr::Share(run->values.Get(elements[i])));
     }
     *value = run->values.Give(Value::Sequence(static_cast<DataType>(element_type), std::move(shared)));
@@ -113,7 +103,7 @@ EpStatus* EP_CALL CreateSequence(EpRun* run, EpElementType element_type, EpValue
 
 EpStatus* EP_CALL CreateMap(EpRun* run, EpValue* keys, EpValue* values, EpValue** value) {
   return Guard([&] {
-    if (run == nullptr || keys == nullptr || values == nullptr || value == nullptr) NullArgument();
+    if (run == nullptr || keys == nullptr || values == nullptr || value == nullptr) NullRunArgument();
     *value =
         run->values.Give(Value::Map(ValuePtr::Share(run->values.Get(keys)), ValuePtr::Share(run->values.Get(values))));
   });
@@ -121,21 +111,21 @@ EpStatus* EP_CALL CreateMap(EpRun* run, EpValue* keys, EpValue* values, EpValue*
 
 EpStatus* EP_CALL CreateEmptyOptional(EpRun* run, EpValue** value) {
   return Guard([&] {
-    if (run == nullptr || value == nullptr) NullArgument();
+    if (run == nullptr || value == nullptr) NullRunArgument();
     *value = run->values.Give(Value::EmptyOptional());
   });
 }
 
 EpStatus* EP_CALL ShareValue(EpRun* run, const EpValueView* view, EpValue** value) {
   return Guard([&] {
-    if (run == nullptr || view == nullptr || value == nullptr) NullArgument();
+    if (run == nullptr || view == nullptr || value == nullptr) NullRunArgument();
     *value = run->values.Give(ValuePtr::Share(run->values.Viewed(view)));
   });
 }
 
 EpStatus* EP_CALL SetOutput(EpRun* run, uint32_t index, EpValue* value) {
   return Guard([&] {
-    if (run == nullptr || value == nullptr) NullArgument();
+    if (run == nullptr || value == nullptr) NullRunArgument();
     CheckIndex(*run, index);
     run->outputs[index] = ValuePtr::Share(run->values.Get(value));
   });
@@ -154,7 +144,7 @@ uint32_t EP_CALL IsCancelled(const EpRun* run) {
 
 EpStatus* EP_CALL SetCancelListener(EpRun* run, EpCancelListener listener, void* user) {
   return Guard([&] {
-    if (run == nullptr) NullArgument();
+    if (run == nullptr) NullRunArgument();
     run->on_cancel.reset();
     if (listener == nullptr || run->state == nullptr) return;
     run->on_cancel.emplace(run->state->stop(), CancelCall{listener, user});

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_share.h"
 
@@ -45,6 +46,10 @@ EPIPHYTE_ABI_STRUCT(EpRunInfo, binding)
 EPIPHYTE_ABI_STRUCT(EpShareInfo, name)
 EPIPHYTE_ABI_STRUCT(EpDeviceInfo, memory_bytes)
 EPIPHYTE_ABI_STRUCT(EpKernelInfo, flags)
+EPIPHYTE_ABI_STRUCT(EpDeviceApi, OnReached)
+EPIPHYTE_ABI_STRUCT(EpMemoryInfo, export_types)
+EPIPHYTE_ABI_STRUCT(EpMemoryUse, total_bytes)
+EPIPHYTE_ABI_STRUCT(EpExternalMemory, size)
 EPIPHYTE_ABI_STRUCT(EpProviderApi, DescribeKernel)
 EPIPHYTE_ABI_STRUCT(EpPluginDescriptor, GetExtension)
 #undef EPIPHYTE_ABI_STRUCT

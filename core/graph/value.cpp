@@ -14,6 +14,7 @@ struct Value::Extras {
   std::unique_ptr<int64_t[]> heap_dims;
   std::function<void()> release;
   ConstantPtr constant;
+  std::shared_ptr<DeviceStorage> storage;
   std::vector<std::string> strings;
   std::vector<EpString> string_views;
   std::vector<ValuePtr> elements;
@@ -23,6 +24,19 @@ struct Value::Extras {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+
+void CheckDims(std::span<const int64_t> dims) {
+  for (int64_t dim : dims) {
+    if (dim < 0)
+      Fail(StatusCode::kInvalidArgument, "a tensor can't have a dimension of {}; give sizes of 0 or more", dim);
+  }
+}
+
+void CheckType(DataType type) {
+  if (!IsValidDataType(static_cast<int32_t>(type))) {
+    Fail(StatusCode::kInvalidArgument, "{} is no tensor element type", static_cast<int32_t>(type));
+  }
+}
 
 }  // namespace
 
@@ -76,13 +90,8 @@ void Value::SetTensor(DataType type, std::span<const int64_t> dims, const void* 
 }
 
 ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims, MemoryBudget* budget) {
-  for (int64_t dim : dims) {
-    if (dim < 0)
-      Fail(StatusCode::kInvalidArgument, "a tensor can't have a dimension of {}; give sizes of 0 or more", dim);
-  }
-  if (!IsValidDataType(static_cast<int32_t>(type))) {
-    Fail(StatusCode::kInvalidArgument, "{} is no tensor element type", static_cast<int32_t>(type));
-  }
+  CheckDims(dims);
+  CheckType(type);
   if (type == DataType::kString) {
     const uint64_t count = ElementCount(dims.data(), dims.size());
     if (budget != nullptr) budget->TakeTensor(DataTypeBytes(DataType::kComplex128, count));
@@ -97,10 +106,7 @@ ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims, MemoryBudge
 
 ValuePtr Value::Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
                      std::function<void()> release) {
-  for (int64_t dim : dims) {
-    if (dim < 0)
-      Fail(StatusCode::kInvalidArgument, "a tensor can't have a dimension of {}; give sizes of 0 or more", dim);
-  }
+  CheckDims(dims);
   uint64_t needed = DataTypeBytes(type, ElementCount(dims.data(), dims.size()));
   if (type == DataType::kString || bytes < needed || (data == nullptr && needed != 0)) {
     Fail(StatusCode::kInvalidArgument, "memory of {} bytes can't hold a tensor of {} that needs {} bytes",
@@ -132,6 +138,7 @@ ValuePtr Value::Sequence(DataType element_type, std::vector<ValuePtr> elements) 
   extras.elements = std::move(elements);
   for (const ValuePtr& element : extras.elements) {
     if (!element) Fail(StatusCode::kInvalidArgument, "a sequence can't have an absent element");
+    RequireOnHost(*element, "an element of a sequence or a map");
     extras.element_views.push_back(element->abi());
   }
   value->view_.kind = EP_KIND_SEQUENCE;
@@ -164,6 +171,32 @@ ValuePtr Value::FromConstant(const ConstantPtr& constant) {
   value->MutableExtras().constant = constant;
   value->SetTensor(constant->type(), constant->dims(), constant->data(), constant->byte_size());
   return value;
+}
+
+ValuePtr Value::OnDevice(DataType type, std::span<const int64_t> dims, std::shared_ptr<DeviceStorage> storage) {
+  CheckDims(dims);
+  CheckType(type);
+  if (type == DataType::kString) {
+    Fail(StatusCode::kInvalidArgument, "a tensor of strings can't be in a device's memory; keep it in host memory");
+  }
+  const uint64_t bytes = DataTypeBytes(type, ElementCount(dims.data(), dims.size()));
+  if (!storage || bytes > storage->size()) {
+    Fail(StatusCode::kInvalidArgument, "device memory of {} bytes can't hold a tensor of {} that needs {} bytes",
+         storage ? storage->size() : 0, DataTypeName(type), bytes);
+  }
+  ValuePtr value = ValuePtr::Adopt(New(0));
+  value->SetTensor(type, dims, nullptr, bytes);
+  value->tensor_.buffer = storage->buffer();
+  value->tensor_.offset = storage->offset();
+  value->tensor_.device = storage->device();
+  value->tensor_.memory = storage->memory();
+  value->MutableExtras().storage = std::move(storage);
+  return value;
+}
+
+const std::shared_ptr<DeviceStorage>& Value::storage() const {
+  static const auto* const kNone = new std::shared_ptr<DeviceStorage>();  // never destroyed: values may outlive main
+  return extras_ ? extras_->storage : *kNone;
 }
 
 std::string Value::string_at(uint64_t index) const {
@@ -200,7 +233,14 @@ ValuePtr::~ValuePtr() {
   std::free(block);
 }
 
+void RequireOnHost(const Value& value, std::string_view what) {
+  if (!value.IsOnDevice()) return;
+  Fail(StatusCode::kInvalidArgument, "{} is in memory {} of device {}, host memory expected; copy it there first", what,
+       value.abi()->tensor->memory, value.abi()->tensor->device);
+}
+
 ConstantPtr ToConstant(const ValuePtr& tensor) {
+  RequireOnHost(*tensor, "the tensor for a constant");
   std::vector<int64_t> dims(tensor->dims().begin(), tensor->dims().end());
   if (tensor->type() != DataType::kString) {
     return Constant::View(tensor->type(), std::move(dims), tensor->data(), tensor->byte_size(),

@@ -1,8 +1,8 @@
 // Value: data at run time: a tensor, a string tensor, a sequence, a map, an empty optional.
 //
 // Values are shared through ValuePtr and immutable once they left the code that filled them. Tensor memory comes from
-// the host's allocator (64-byte aligned), or belongs to the application that wrapped it. A value carries its
-// EpValueView, so handing it to a plugin costs nothing.
+// the host's allocator (64-byte aligned), or belongs to the application that wrapped it, or is a device's: then data()
+// is null. A value carries its EpValueView, so handing it to a plugin costs nothing.
 //
 //   ValuePtr x = Value::Tensor(DataType::kFloat, {1, 3});
 //   float* data = static_cast<float*>(x->mutable_data());
@@ -15,10 +15,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/graph/constant.h"
+#include "core/graph/device_storage.h"
 #include "core/graph/type.h"
 #include "epiphyte/ep_value.h"
 
@@ -64,10 +66,13 @@ class Value {
   static ValuePtr Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
                        std::function<void()> release);
   static ValuePtr Strings(std::span<const int64_t> dims, std::vector<std::string> strings);
+  // Elements of sequences and maps are in host memory.
   static ValuePtr Sequence(DataType element_type, std::vector<ValuePtr> elements);
   static ValuePtr Map(ValuePtr keys, ValuePtr values);
   static ValuePtr EmptyOptional();
   static ValuePtr FromConstant(const ConstantPtr& constant);  // shares the memory
+  // A tensor of numbers in a device's memory. Throws INVALID_ARGUMENT when it needs more than `storage` has.
+  static ValuePtr OnDevice(DataType type, std::span<const int64_t> dims, std::shared_ptr<DeviceStorage> storage);
 
   // There is one reference.
   bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
@@ -86,6 +91,9 @@ class Value {
   }
   std::string string_at(uint64_t index) const;
   const std::vector<ValuePtr>& elements() const;  // sequence; map: {keys, values}
+
+  bool IsOnDevice() const { return tensor_.buffer != nullptr; }
+  const std::shared_ptr<DeviceStorage>& storage() const;  // null in host memory
 
   const EpValueView* abi() const { return &view_; }
   static Value* FromAbi(const EpValueView* view);  // of a view that abi() gave
@@ -108,8 +116,11 @@ class Value {
   std::unique_ptr<Extras> extras_;
 };
 
+// For whoever reads data(): throws INVALID_ARGUMENT, which names `what`, for a tensor in a device's memory.
+void RequireOnHost(const Value& value, std::string_view what);
+
 // A constant with the tensor's data: strings are copied, everything else is shared with the value, which nobody may
-// change from then on.
+// change from then on. Throws INVALID_ARGUMENT for a tensor in a device's memory.
 ConstantPtr ToConstant(const ValuePtr& tensor);
 
 }  // namespace epiphyte::core

@@ -131,6 +131,7 @@ class ValueReader {
 void WriteValue(const Value& value, const Type& type, std::string_view name, WireWriter& out);
 
 ConstantPtr ToConstant(const Value& value, uint64_t begin, uint64_t count, std::vector<int64_t> dims) {
+  RequireOnHost(value, "the tensor for a file");
   if (value.type() == DataType::kString) {
     std::vector<std::string> strings;
     for (uint64_t i = begin; i < begin + count; ++i) strings.push_back(value.string_at(i));

@@ -4,9 +4,9 @@
 
 namespace epiphyte::core {
 
-BodyFlow::Body BodyFlow::BuildBody(const Graph& graph, const KernelOf& kernel_of, Profiler* profiler) {
+BodyFlow::Body BodyFlow::BuildBody(const Graph& graph, const PlanTools& tools) {
   Body body;
-  body.plan = std::make_unique<Plan>(graph, kernel_of, profiler);
+  body.plan = std::make_unique<Plan>(graph, tools);
   for (const ValueDef* value : body.plan->outer_values()) {
     auto found = std::find(outer_values_.begin(), outer_values_.end(), value);
     body.outer.push_back(static_cast<uint32_t>(found - outer_values_.begin()));

@@ -17,7 +17,7 @@ class BodyFlow : public ControlFlow {
     std::unique_ptr<Plan> plan;
     std::vector<uint32_t> outer;  // indices into outer_values_
   };
-  Body BuildBody(const Graph& graph, const KernelOf& kernel_of, Profiler* profiler);
+  Body BuildBody(const Graph& graph, const PlanTools& tools);
   static std::vector<Value*> OuterOf(const Body& body, std::span<Value* const> outer);
 
   size_t node_inputs_ = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/device/devices.h"
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
@@ -14,8 +15,14 @@
 
 namespace epiphyte::core {
 
-// Gives the kernel of a partition or context node.
-using KernelOf = std::function<std::shared_ptr<Kernel>(const Node&)>;
+// What plans are made with, those of bodies too.
+struct PlanTools {
+  // Gives the kernel of a partition or context node. Used while a plan is made.
+  std::function<std::shared_ptr<Kernel>(const Node&)> kernel_of;
+  Profiler* profiler = nullptr;            // null: nothing is recorded; outlives the plan
+  Devices* devices = nullptr;              // outlives the plan; null: kernels are in host memory
+  std::shared_ptr<DeviceAccount> account;  // of the session's values in device memory
+};
 
 class ControlFlow {
  public:
@@ -23,7 +30,7 @@ class ControlFlow {
 
   // If, Loop and Scan of ONNX.
   static bool Handles(const Node& node);
-  static std::unique_ptr<ControlFlow> Create(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
+  static std::unique_ptr<ControlFlow> Create(const Node& node, const PlanTools& tools);
 
   // Values of the enclosing graph that the bodies read; they follow the node's inputs in Run.
   const std::vector<const ValueDef*>& outer_values() const { return outer_values_; }

@@ -13,4 +13,14 @@ Environment::Environment(CatalogOptions options, bool guard_mapped_files, uint32
   if (guard_mapped_files) InstallMappingGuard();
 }
 
+// weak_from_this works once a shared_ptr has the environment, which is after its constructor.
+Devices& Environment::devices() {
+  std::call_once(devices_kept_, [this] { devices_.SetKeepAlive(weak_from_this()); });
+  return devices_;
+}
+
+std::shared_ptr<Environment> Environment::Of(const DevicePiece& piece) {
+  return std::static_pointer_cast<Environment>(piece.keep_alive());
+}
+
 }  // namespace epiphyte::core

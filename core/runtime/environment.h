@@ -6,14 +6,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 
 #include "core/context/share_group.h"
+#include "core/device/devices.h"
 #include "core/registry/catalog.h"
 #include "core/runtime/async_runner.h"
 
 namespace epiphyte::core {
 
-class Environment {
+// Values in device memory outlive sessions, and an environment too that a shared_ptr has; another one they don't.
+class Environment : public std::enable_shared_from_this<Environment> {
  public:
   // `guard_mapped_files`: see core/base/mapping_guard.h.
   // `max_async_runs`: see AsyncRunner.
@@ -22,11 +26,17 @@ class Environment {
   ShareGroups& share_groups() { return share_groups_; }
   // For runs that nobody waits for.
   AsyncRunner& async_runner() { return async_runner_; }
+  // Pools of the plugins' devices.
+  Devices& devices();
+  // Whose pool the piece is of, which keeps that environment alive. Null when no shared_ptr has it.
+  static std::shared_ptr<Environment> Of(const DevicePiece& piece);
   // What this process may use, as it was when the environment was made.
   uint64_t memory() const { return memory_; }
 
  private:
   Catalog catalog_;
+  std::once_flag devices_kept_;
+  Devices devices_;
   ShareGroups share_groups_;  // its plugins' workspaces go before the plugins
   uint64_t memory_;
   AsyncRunner async_runner_;  // goes first

@@ -34,10 +34,10 @@ bool ReadCondition(const Value& value, std::string_view node) {
 
 }  // namespace
 
-IfNode::IfNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler) {
+IfNode::IfNode(const Node& node, const PlanTools& tools) {
   node_inputs_ = node.inputs().size();
-  then_branch_ = BuildBody(RequiredBody(node, "then_branch"), kernel_of, profiler);
-  else_branch_ = BuildBody(RequiredBody(node, "else_branch"), kernel_of, profiler);
+  then_branch_ = BuildBody(RequiredBody(node, "then_branch"), tools);
+  else_branch_ = BuildBody(RequiredBody(node, "else_branch"), tools);
   for (const Body* body : {&then_branch_, &else_branch_}) {
     if (node_inputs_ != 1 || body->plan->input_count() != 0 || body->plan->output_count() != node.outputs().size()) {
       Fail(StatusCode::kInvalidGraph, "node '{}' (If): it has {} inputs and {} outputs, a branch has {} and {}",
@@ -52,11 +52,11 @@ void IfNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, Ru
   body.plan->Run({}, OuterOf(body, inputs.subspan(node_inputs_)), outputs, run);
 }
 
-LoopNode::LoopNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler)
+LoopNode::LoopNode(const Node& node, const PlanTools& tools)
     : name_(node.name().empty() ? "Loop" : node.name()) {
   node_inputs_ = node.inputs().size();
   const Graph& graph = RequiredBody(node, "body");
-  body_ = BuildBody(graph, kernel_of, profiler);
+  body_ = BuildBody(graph, tools);
   carried_ = node_inputs_ < 2 ? 0 : node_inputs_ - 2;
   if (node_inputs_ < 2 || body_.plan->input_count() != carried_ + 2 || body_.plan->output_count() < carried_ + 1 ||
       body_.plan->output_count() != node.outputs().size() + 1) {

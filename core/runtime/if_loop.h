@@ -7,7 +7,7 @@ namespace epiphyte::core {
 
 class IfNode : public BodyFlow {
  public:
-  IfNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
+  IfNode(const Node& node, const PlanTools& tools);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
@@ -17,7 +17,7 @@ class IfNode : public BodyFlow {
 
 class LoopNode : public BodyFlow {
  public:
-  LoopNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
+  LoopNode(const Node& node, const PlanTools& tools);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:

@@ -4,63 +4,74 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/runtime/lane_plan.h"
+#include "core/runtime/lane_run.h"
+#include "core/runtime/step_order.h"
 
 namespace epiphyte::core {
 
-Plan::Plan(const Graph& graph, const KernelOf& kernel_of, Profiler* profiler) : profiler_(profiler) {
+Plan::Plan(const Graph& graph, const PlanTools& tools) : tools_(tools) {
+  tools_.kernel_of = nullptr;
   std::unordered_map<const ValueDef*, uint32_t> slots;
   auto slot_of = [&](const ValueDef* value) {
     if (value == nullptr) return kNoSlot;
-    auto [found, is_new] = slots.try_emplace(value, slot_count_);
+    auto [found, is_new] = slots.try_emplace(value, tables_.slot_count);
     if (is_new) {
-      ++slot_count_;
-      if (value->IsConstant()) constants_.emplace_back(found->second, Value::FromConstant(value->constant()));
+      ++tables_.slot_count;
+      if (value->IsConstant()) tables_.constants.emplace_back(found->second, Value::FromConstant(value->constant()));
       if (value->IsOuterScope()) {
         outer_values_.push_back(value->outer());
-        outer_slots_.push_back(found->second);
+        tables_.outer.push_back(found->second);
       }
     }
     return found->second;
   };
-  for (const ValueDef* input : graph.inputs()) input_slots_.push_back(slot_of(input));
+  for (const ValueDef* input : graph.inputs()) tables_.inputs.push_back(slot_of(input));
 
   std::vector<Node*> order = graph.TopologicalOrder();
-  steps_.reserve(order.size());
+  tables_.steps.reserve(order.size());
   for (const Node* node : order) {
-    Step step;
+    PlanStep step;
     step.name = node->name().empty() ? node->op_type() : node->name();
-    step.first_input = static_cast<uint32_t>(step_slots_.size());
-    for (const ValueDef* input : node->inputs()) step_slots_.push_back(slot_of(input));
+    step.first_input = static_cast<uint32_t>(tables_.slots.size());
+    for (const ValueDef* input : node->inputs()) tables_.slots.push_back(slot_of(input));
     if (ControlFlow::Handles(*node) && node->provider == kUnplaced) {
-      step.control_flow = ControlFlow::Create(*node, kernel_of, profiler);
-      for (const ValueDef* outer : step.control_flow->outer_values()) step_slots_.push_back(slot_of(outer));
+      step.control_flow = ControlFlow::Create(*node, tools);
+      for (const ValueDef* outer : step.control_flow->outer_values()) tables_.slots.push_back(slot_of(outer));
     } else {
-      step.kernel = kernel_of(*node);
+      step.kernel = tools.kernel_of(*node);
     }
-    step.input_count = static_cast<uint32_t>(step_slots_.size()) - step.first_input;
-    step.first_output = static_cast<uint32_t>(step_slots_.size());
-    for (const ValueDef* output : node->outputs()) step_slots_.push_back(slot_of(output));
+    step.input_count = static_cast<uint32_t>(tables_.slots.size()) - step.first_input;
+    step.first_output = static_cast<uint32_t>(tables_.slots.size());
+    for (const ValueDef* output : node->outputs()) tables_.slots.push_back(slot_of(output));
     step.output_count = static_cast<uint32_t>(node->outputs().size());
-    widest_step_ = std::max(widest_step_, step.input_count);
-    widest_result_ = std::max(widest_result_, step.output_count);
-    steps_.push_back(std::move(step));
+    tables_.widest_input = std::max(tables_.widest_input, step.input_count);
+    tables_.widest_output = std::max(tables_.widest_output, step.output_count);
+    on_devices_ = on_devices_ || step.on_device();
+    tables_.steps.push_back(std::move(step));
   }
-  for (const ValueDef* output : graph.outputs()) output_slots_.push_back(slot_of(output));
+  for (const ValueDef* output : graph.outputs()) {
+    tables_.outputs.push_back(slot_of(output));
+    tables_.output_names.push_back(output->name());
+  }
+  if (on_devices_) SubmitEarly(&tables_);
 
   // Slots are released after their last use, except constants, which stay in the frame, and outputs.
-  std::vector<bool> kept(slot_count_, false);
-  for (const auto& constant : constants_) kept[constant.first] = true;
-  for (uint32_t slot : output_slots_) kept[slot] = true;
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    step->first_release = static_cast<uint32_t>(step_slots_.size());
-    for (uint32_t i = 0; i < step->input_count + step->output_count; ++i) {
-      uint32_t slot = step_slots_[step->first_input + i];
-      if (slot == kNoSlot || kept[slot]) continue;
+  std::vector<bool> kept(tables_.slot_count, false);
+  for (const auto& constant : tables_.constants) kept[constant.first] = true;
+  for (uint32_t slot : tables_.outputs) kept[slot] = true;
+  for (auto step = tables_.steps.rbegin(); step != tables_.steps.rend(); ++step) {
+    step->first_release = static_cast<uint32_t>(tables_.slots.size());
+    const auto release = [&](uint32_t slot) {
+      if (slot == kNoSlot || kept[slot]) return;
       kept[slot] = true;
-      step_slots_.push_back(slot);
-    }
-    step->release_count = static_cast<uint32_t>(step_slots_.size()) - step->first_release;
+      tables_.slots.push_back(slot);
+    };
+    for (uint32_t i = 0; i < step->input_count; ++i) release(tables_.slots[step->first_input + i]);
+    for (uint32_t i = 0; i < step->output_count; ++i) release(tables_.slots[step->first_output + i]);
+    step->release_count = static_cast<uint32_t>(tables_.slots.size()) - step->first_release;
   }
+  if (on_devices_) std::call_once(lanes_made_, [this] { lanes_ = std::make_unique<LanePlan>(tables_, tools_); });
 }
 
 Plan::~Plan() = default;
@@ -75,10 +86,10 @@ std::unique_ptr<Plan::Frame> Plan::TakeFrame() const {
     }
   }
   auto frame = std::make_unique<Frame>();
-  frame->slots.resize(slot_count_);
-  frame->arguments.resize(widest_step_);
-  frame->results.resize(widest_result_);
-  for (const auto& [slot, value] : constants_) frame->slots[slot] = value;
+  frame->slots.resize(tables_.slot_count);
+  frame->arguments.resize(tables_.widest_input);
+  frame->results.resize(tables_.widest_output);
+  for (const auto& [slot, value] : tables_.constants) frame->slots[slot] = value;
   return frame;
 }
 
@@ -87,10 +98,10 @@ void Plan::GiveFrame(std::unique_ptr<Frame> frame) const {
   frames_.push_back(std::move(frame));
 }
 
-void Plan::RunStep(const Step& step, Frame& frame, RunState& run) const {
+void Plan::RunStep(const PlanStep& step, Frame& frame, RunState& run) const {
   run.CheckStop();
-  Profiler::Span span(profiler_, step.kernel ? "partition" : "control flow", step.name, run.tag());
-  const uint32_t* slots = step_slots_.data() + step.first_input;
+  Profiler::Span span(tools_.profiler, step.kernel ? "partition" : "control flow", step.name, run.tag());
+  const uint32_t* slots = tables_.slots.data() + step.first_input;
   for (uint32_t i = 0; i < step.input_count; ++i) {
     frame.arguments[i] = slots[i] == kNoSlot ? nullptr : frame.slots[slots[i]].get();
   }
@@ -101,7 +112,7 @@ void Plan::RunStep(const Step& step, Frame& frame, RunState& run) const {
   } else {
     step.control_flow->Run(inputs, results, run);
   }
-  const uint32_t* outputs = step_slots_.data() + step.first_output;
+  const uint32_t* outputs = tables_.slots.data() + step.first_output;
   for (uint32_t i = 0; i < step.output_count; ++i) {
     if (outputs[i] != kNoSlot) {
       frame.slots[outputs[i]] = std::move(results[i]);
@@ -109,25 +120,35 @@ void Plan::RunStep(const Step& step, Frame& frame, RunState& run) const {
       run.Drop(results[i]);
     }
   }
-  const uint32_t* releases = step_slots_.data() + step.first_release;
+  const uint32_t* releases = tables_.slots.data() + step.first_release;
   for (uint32_t i = 0; i < step.release_count; ++i) run.Drop(frame.slots[releases[i]]);
 }
 
 void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
-               RunState& run) const {
+               RunState& run, const RunBindings* bindings) const {
+  if (on_devices_ || bindings != nullptr) [[unlikely]]
+    return RunOnLanes(inputs, outer, outputs, run, bindings);
   std::unique_ptr<Frame> frame = TakeFrame();
-  for (size_t i = 0; i < inputs.size(); ++i) frame->slots[input_slots_[i]] = ValuePtr::Share(inputs[i]);
-  for (size_t i = 0; i < outer.size(); ++i) frame->slots[outer_slots_[i]] = ValuePtr::Share(outer[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) frame->slots[tables_.inputs[i]] = ValuePtr::Share(inputs[i]);
+  for (size_t i = 0; i < outer.size(); ++i) frame->slots[tables_.outer[i]] = ValuePtr::Share(outer[i]);
   // A frame that saw a failure is dropped: what it holds is of no further use.
-  for (const Step& step : steps_) RunStep(step, *frame, run);
-  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = frame->slots[output_slots_[i]];
-  for (uint32_t slot : input_slots_) frame->slots[slot] = nullptr;
-  for (uint32_t slot : outer_slots_) frame->slots[slot] = nullptr;
-  for (uint32_t slot : output_slots_) frame->slots[slot] = nullptr;
-  for (const auto& [slot, value] : constants_) {
+  for (const PlanStep& step : tables_.steps) RunStep(step, *frame, run);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = frame->slots[tables_.outputs[i]];
+  for (uint32_t slot : tables_.inputs) frame->slots[slot] = nullptr;
+  for (uint32_t slot : tables_.outer) frame->slots[slot] = nullptr;
+  for (uint32_t slot : tables_.outputs) frame->slots[slot] = nullptr;
+  for (const auto& [slot, value] : tables_.constants) {
     if (!frame->slots[slot]) frame->slots[slot] = value;
   }
   GiveFrame(std::move(frame));
+}
+
+void Plan::RunOnLanes(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
+                      RunState& run, const RunBindings* bindings) const {
+  std::call_once(lanes_made_, [this] { lanes_ = std::make_unique<LanePlan>(tables_, tools_); });
+  std::unique_ptr<LaneFrame> frame = lanes_->TakeFrame();
+  LaneRun(*lanes_, *frame, run, bindings).Run(inputs, outer, outputs);
+  lanes_->GiveFrame(std::move(frame));
 }
 
 }  // namespace epiphyte::core

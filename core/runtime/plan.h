@@ -1,55 +1,49 @@
 // Plan: a partitioned graph, ready to run: steps in order, each a kernel or a control-flow node with plans of its own.
 //
-// A plan is immutable after Build; a Frame holds the values of one run. Frames are kept and reused, so a steady run
-// allocates nothing but its outputs.
+// A plan is immutable once made; a Frame holds the values of one run. Frames are kept and reused, so a steady run
+// allocates nothing but its outputs. Runs with kernels on devices, or with outputs that the application has bound, are
+// a LaneRun's.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "core/abi/provider.h"
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
 #include "core/runtime/control_flow.h"
-#include "core/runtime/profiler.h"
+#include "core/runtime/plan_steps.h"
+#include "core/runtime/run_bindings.h"
 
 namespace epiphyte::core {
+
+class LanePlan;
 
 class Plan {
  public:
   // Control-flow nodes are built from their bodies. The graph is not needed afterwards.
-  Plan(const Graph& graph, const KernelOf& kernel_of, Profiler* profiler);
+  Plan(const Graph& graph, const PlanTools& tools);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  size_t input_count() const { return input_slots_.size(); }
-  size_t output_count() const { return output_slots_.size(); }
+  size_t input_count() const { return tables_.inputs.size(); }
+  size_t output_count() const { return tables_.outputs.size(); }
+  // Inputs can be in a device's memory. Bodies of control flow, and plans for the host alone, get them in the host's.
+  bool on_devices() const { return on_devices_; }
   // Outer-scope values this plan reads, as values of the enclosing graph, in the order in which Run wants them.
   const std::vector<const ValueDef*>& outer_values() const { return outer_values_; }
 
-  // Thread-safe. `outer`: one value for each of outer_values(). Every output is set. Between steps it is looked at
-  // whether the run is to go on.
-  void Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
-           RunState& run) const;
+  // Thread-safe. `outer`: one value for each of outer_values(). Every output is set; in host memory, where `bindings`,
+  // which may be null, doesn't say otherwise. Between steps it is looked at whether the run is to go on. When it
+  // returns or throws, nothing that it submitted to a device is under way any more.
+  void Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs, RunState& run,
+           const RunBindings* bindings = nullptr) const;
 
  private:
-  struct Step {
-    std::shared_ptr<Kernel> kernel;             // or
-    std::unique_ptr<ControlFlow> control_flow;  // one of the two
-    std::string name;
-    uint32_t first_input = 0;  // into step_slots_
-    uint32_t input_count = 0;
-    uint32_t first_output = 0;
-    uint32_t output_count = 0;
-    uint32_t first_release = 0;  // slots whose last use this step is
-    uint32_t release_count = 0;
-  };
   struct Frame {
     std::vector<ValuePtr> slots;
     std::vector<Value*> arguments;  // of the running step
@@ -58,21 +52,16 @@ class Plan {
 
   std::unique_ptr<Frame> TakeFrame() const;
   void GiveFrame(std::unique_ptr<Frame> frame) const;
-  void RunStep(const Step& step, Frame& frame, RunState& run) const;
+  void RunStep(const PlanStep& step, Frame& frame, RunState& run) const;
+  void RunOnLanes(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
+                  RunState& run, const RunBindings* bindings) const;
 
-  static constexpr uint32_t kNoSlot = UINT32_MAX;
-
-  std::vector<Step> steps_;
-  std::vector<uint32_t> step_slots_;
-  std::vector<uint32_t> input_slots_;
-  std::vector<uint32_t> outer_slots_;
-  std::vector<uint32_t> output_slots_;
-  std::vector<std::pair<uint32_t, ValuePtr>> constants_;
+  PlanTables tables_;
   std::vector<const ValueDef*> outer_values_;
-  uint32_t slot_count_ = 0;
-  uint32_t widest_step_ = 0;
-  uint32_t widest_result_ = 0;
-  Profiler* profiler_;
+  PlanTools tools_;  // without kernel_of
+  bool on_devices_ = false;
+  mutable std::once_flag lanes_made_;
+  mutable std::unique_ptr<LanePlan> lanes_;  // made with the plan when a kernel is on a device, else when first needed
   mutable std::mutex frames_mutex_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;
 };

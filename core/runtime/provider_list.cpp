@@ -183,7 +183,7 @@ const Device* ProviderSlot::AbsentDevice() const {
 
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
-                                        const ProgressFunction& progress, SpanSink* spans) {
+                                        const ProgressFunction& progress, SpanSink* spans, Devices* memories) {
   std::vector<ProviderSlot> slots;
   for (ChosenProvider& chosen : ChooseProviders(catalog, config)) {
     ProviderConfig config;
@@ -208,6 +208,10 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& c
              chosen.plugin->name, absent->name);
       }
       slot.provider = Provider::Create(*chosen.plugin, config);
+      for (const uint32_t device : slot.devices) {
+        if (memories == nullptr || slot.AbsentDevice() != nullptr) continue;
+        if (PluginDevice* found = memories->Find(*chosen.plugin, device)) slot.with_memory.push_back(found);
+      }
     } catch (const Error& error) {
       if (chosen.listed || chosen.has_options || chosen.fallback) throw;
       Log(LogLevel::kWarning, "session", "provider '{}' is left out: {}", chosen.plugin->name, error.message());

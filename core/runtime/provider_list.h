@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/abi/provider.h"
+#include "core/device/devices.h"
 #include "core/registry/catalog.h"
 #include "core/runtime/session_config.h"
 
@@ -48,6 +49,7 @@ struct ProviderSlot {
 
   std::vector<uint32_t> devices = {0};
   std::map<std::string, std::string> options;  // that the provider was made with
+  std::vector<PluginDevice*> with_memory;      // those of `devices` that are here and have memory of their own
 
   // With commas between them.
   std::string DeviceNames() const;
@@ -56,9 +58,11 @@ struct ProviderSlot {
 };
 
 // Those that ChooseProviders names, made. `progress` takes the place of the options' own; it may be empty. Throws what
-// ChooseProviders throws, and a named provider's own error. `spans`: see ProviderConfig.
+// ChooseProviders throws, and a named provider's own error. `spans`: see ProviderConfig. `memories`: where their
+// devices' memories are found; null: nobody wants them.
 std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
                                         bool context_enabled, const ShareMembership& share,
-                                        const ProgressFunction& progress, SpanSink* spans = nullptr);
+                                        const ProgressFunction& progress, SpanSink* spans = nullptr,
+                                        Devices* memories = nullptr);
 
 }  // namespace epiphyte::core

@@ -53,13 +53,13 @@ const Value& TensorInput(Value* value, std::string_view node, size_t index, size
 
 }  // namespace
 
-ScanNode::ScanNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler)
+ScanNode::ScanNode(const Node& node, const PlanTools& tools)
     : name_(node.name().empty() ? "Scan" : node.name()) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
   states_ = node_inputs_ - scan_inputs_;
   const Graph& graph = BodyOf(node);
-  body_ = BuildBody(graph, kernel_of, profiler);
+  body_ = BuildBody(graph, tools);
   CheckCounts(node, *body_.plan, states_, scan_inputs_);
   scan_outputs_ = body_.plan->output_count() - states_;
   input_axes_ = PerScan(node, "scan_input_axes", scan_inputs_);
@@ -115,7 +115,7 @@ void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   }
 }
 
-Scan8Node::Scan8Node(const Node& node, const KernelOf& kernel_of, Profiler* profiler)
+Scan8Node::Scan8Node(const Node& node, const PlanTools& tools)
     : name_(node.name().empty() ? "Scan" : node.name()) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
@@ -125,7 +125,7 @@ Scan8Node::Scan8Node(const Node& node, const KernelOf& kernel_of, Profiler* prof
   }
   states_ = node_inputs_ - scan_inputs_ - 1;
   const Graph& graph = BodyOf(node);
-  body_ = BuildBody(graph, kernel_of, profiler);
+  body_ = BuildBody(graph, tools);
   CheckCounts(node, *body_.plan, states_, scan_inputs_);
   scan_outputs_ = body_.plan->output_count() - states_;
   directions_ = PerScan(node, "directions", scan_inputs_);

@@ -7,7 +7,7 @@ namespace epiphyte::core {
 
 class ScanNode : public BodyFlow {
  public:
-  ScanNode(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
+  ScanNode(const Node& node, const PlanTools& tools);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:
@@ -25,7 +25,7 @@ class ScanNode : public BodyFlow {
 
 class Scan8Node : public BodyFlow {
  public:
-  Scan8Node(const Node& node, const KernelOf& kernel_of, Profiler* profiler);
+  Scan8Node(const Node& node, const PlanTools& tools);
   void Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const override;
 
  private:

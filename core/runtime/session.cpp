@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
+#include "core/device/transfer.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
@@ -67,10 +68,10 @@ struct Session::Impl {
       throw;
     }
     builder.used_files().RequireIntact();
-    Take(builder);
+    Take(builder, environment);
   }
 
-  void Take(SessionBuilder& builder) {
+  void Take(SessionBuilder& builder, Environment& environment) {
     inputs = builder.InputSpecs();
     outputs = builder.OutputSpecs();
     placement = builder.TakePlacement();
@@ -78,6 +79,8 @@ struct Session::Impl {
     has_context = builder.has_context();
     why_no_run = builder.WhyNoRun();
     share_group = builder.TakeShareGroup();
+    memories = builder.Memories();
+    devices = &environment.devices();
     used_files = builder.used_files();
     plan = builder.TakePlan();
     for (size_t i = 0; i < inputs.size(); ++i) input_index[inputs[i].name] = i;
@@ -85,12 +88,16 @@ struct Session::Impl {
   }
 
   void CheckInput(size_t index, const Value* value) const;
+  void CheckMemory(const Value* value, std::string_view what, std::string_view name, std::string_view is) const;
+  void CheckBindings(const RunBindings& bindings) const;
   std::unique_ptr<RunOptionViews> ViewOptions(const RunSettings::ProviderOptions& given) const;
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings);
 
   SessionTools tools;  // outlive the plan and its providers
   std::string profile_path;
   std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
+  std::vector<SessionMemory> memories;
+  Devices* devices = nullptr;
   std::unique_ptr<Plan> plan;
   UsedFiles used_files;
   MemoryLimits limits;
@@ -135,6 +142,7 @@ const ContextOutput* Session::context_output() const {
   return impl_->context_output ? &*impl_->context_output : nullptr;
 }
 std::optional<ContextOutput> Session::TakeContextOutput() { return std::exchange(impl_->context_output, std::nullopt); }
+const std::vector<SessionMemory>& Session::memories() const { return impl_->memories; }
 const std::string& Session::context_failure() const { return impl_->context_failure; }
 std::string Session::ProfileJson() const {
   return impl_->tools.profiler ? impl_->tools.profiler->ToJson() : std::string();
@@ -186,6 +194,30 @@ void Session::Impl::CheckInput(size_t index, const Value* value) const {
   }
 }
 
+void Session::Impl::CheckMemory(const Value* value, std::string_view what, std::string_view name,
+                                std::string_view is) const {
+  if (value == nullptr || !value->IsOnDevice()) return;
+  RequireUsed(memories, *PieceOf(*value)->home(), fmt::format("{} '{}' {}", what, name, is));
+  PieceOf(*value)->RequireAlive(fmt::format("{} '{}'", what, name));
+}
+
+void Session::Impl::CheckBindings(const RunBindings& bindings) const {
+  if (bindings.outputs.size() != outputs.size()) {
+    Fail(StatusCode::kInvalidArgument, "bindings for {} outputs were given, the model has {}", bindings.outputs.size(),
+         outputs.size());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputBinding& binding = bindings.outputs[i];
+    if (binding.value && (!binding.value->IsTensor() || binding.value->type() == DataType::kString)) {
+      Fail(StatusCode::kInvalidArgument, "output '{}' is bound to what is no tensor of numbers", outputs[i].name);
+    }
+    CheckMemory(binding.value.get(), "output", outputs[i].name, "is bound to");
+    if (binding.memory) {
+      RequireUsed(memories, *binding.memory, fmt::format("output '{}' is bound to", outputs[i].name));
+    }
+  }
+}
+
 std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const RunSettings& settings) {
   if (settings.tag.empty()) [[likely]]
     return impl_->Run(inputs, settings);
@@ -233,10 +265,19 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
     many.resize(given.size());
     arguments = many.data();
   }
+  std::vector<ValuePtr> on_host;  // copies for a plan that takes nothing else
   for (size_t i = 0; i < given.size(); ++i) {
     CheckInput(i, given[i].get());
     arguments[i] = given[i].get();
+    if (given[i] && given[i]->IsOnDevice()) [[unlikely]] {
+      CheckMemory(given[i].get(), "input", inputs[i].name, "is in");
+      if (plan->on_devices() || settings.bindings != nullptr) continue;
+      on_host.push_back(ToHost(given[i], *devices));
+      arguments[i] = on_host.back().get();
+    }
   }
+  if (settings.bindings != nullptr) [[unlikely]]
+    CheckBindings(*settings.bindings);
   std::vector<ValuePtr> results(plan->output_count());
   Profiler::Span span(tools.profiler.get(), "session", "run", settings.tag);
   std::unique_ptr<RunOptionViews> options;
@@ -245,7 +286,7 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   RunState run(limits, settings.stop, settings.tag, options.get());
   run.CheckStop();  // a plan may have no step that does
   try {
-    plan->Run({arguments, given.size()}, {}, results, run);
+    plan->Run({arguments, given.size()}, {}, results, run, settings.bindings);
   } catch (...) {
     used_files.RequireNothingLost();  // whatever a kernel took the zeros for
     run.CheckStop();                  // in whatever words a plugin gave up

@@ -24,7 +24,9 @@
 #include "core/partition/placement.h"
 #include "core/runtime/environment.h"
 #include "core/runtime/profiler.h"
+#include "core/runtime/run_bindings.h"
 #include "core/runtime/session_config.h"
+#include "core/runtime/session_memory.h"
 #include "core/runtime/session_parts.h"
 
 namespace epiphyte::core {
@@ -44,6 +46,7 @@ struct RunSettings {
   std::stop_token stop;  // ends it early
   std::string_view tag;  // stands in the lines that it logs and in the trace; with a zero behind it; "": none
   const ProviderOptions* provider_options = nullptr;  // by provider; null: none
+  const RunBindings* bindings = nullptr;              // null: none
 };
 
 class Session {
@@ -61,6 +64,8 @@ class Session {
   const std::vector<ValueSpec>& outputs() const;
   const Placement& placement() const;
   bool has_context() const;  // something was loaded from an EPContext node
+  // Of the devices of its providers, in their order; the main one of each device first.
+  const std::vector<SessionMemory>& memories() const;
   // Null unless a context model was written: in a share group only the last session has one.
   const ContextOutput* context_output() const;
   std::optional<ContextOutput> TakeContextOutput();
@@ -68,9 +73,11 @@ class Session {
   const std::string& context_failure() const;
 
   // Inputs in the order of inputs(); null for an absent optional one. Returns all outputs. Throws INVALID_ARGUMENT when
-  // number, type or shape of an input does not fit; FAIL when a file that the session reads from was cut off meanwhile
+  // number, type or shape of an input does not fit, or a value is in the memory of a device that the session doesn't
+  // use; FAIL when a file that the session reads from was cut off meanwhile
   // and when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes); CANCELED when
-  // it was asked to stop.
+  // it was asked to stop; DEVICE_RESET when a device was lost: only a new session can help. Outputs are in host memory
+  // where `settings.bindings` doesn't say otherwise.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings = {});
   // By name; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,6 +27,7 @@
 #include "core/runtime/profiler.h"
 #include "core/runtime/provider_list.h"
 #include "core/runtime/session_config.h"
+#include "core/runtime/session_memory.h"
 #include "core/runtime/session_parts.h"
 #include "core/runtime/session_progress.h"
 #include "core/runtime/session_schemas.h"
@@ -59,6 +61,8 @@ class SessionBuilder {
   // Of a session that loads with others; the session keeps it.
   std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
   bool has_context() const { return has_context_; }
+  // Of the devices of the providers, the main one of each first.
+  std::vector<SessionMemory> Memories() const;
   // Why what was built can't run here, "" when it can.
   std::string WhyNoRun() const;
   // Throws MODEL_LOAD_CANCELED if the application has cancelled: whatever else came of that.
@@ -80,8 +84,7 @@ class SessionBuilder {
   void StartOver();
   void StartOverWithout(const UnlistedFailure& failure);
   void CompileOnce();
-  template <typename Body>
-  void CallingUnlisted(const ProviderSlot& slot, Body&& body) const;
+  void CallingUnlisted(const ProviderSlot& slot, const std::function<void()>& body) const;
   Capability Ask(const ProviderSlot& slot, Graph& graph);
   bool InlineLostFunctions();
   bool IsKept(const Node& function) const;
@@ -112,6 +115,7 @@ class SessionBuilder {
   const SessionConfig& config_;
   ThreadPool* pool_;
   Profiler* profiler_;
+  std::shared_ptr<DeviceAccount> device_account_;
   std::shared_ptr<ShareGroup> loading_group_;         // outlives the providers, whose workspace may view what it maps
   std::filesystem::path model_path_;                  // empty: from memory
   std::optional<std::span<const std::byte>> memory_;  // a model's bytes; empty: from a file

@@ -52,6 +52,7 @@ SessionConfig::SessionConfig(const SessionOptions& options) : SessionSettings(op
   external_data_folder = text("session.model_external_initializers_file_folder_path");
   disable_fallback = flag("session.disable_cpu_ep_fallback");
   disable_compile = flag("session.disable_model_compile");
+  max_device_bytes = number("session.max_device_bytes");
   max_nodes = number("session.max_nodes");
   max_run_bytes = number("session.max_run_bytes");
   max_value_bytes = number("session.max_value_bytes");

@@ -56,6 +56,7 @@ struct SessionConfig : SessionSettings {
   bool disable_compile = false;
   // 0: what the machine has room for.
   uint64_t max_nodes = 0;
+  uint64_t max_device_bytes = 0;  // 0: what the devices have
   uint64_t max_run_bytes = 0;
   uint64_t max_value_bytes = 0;
 

@@ -15,10 +15,12 @@
 #include "core/graph/type.h"
 #include "core/graph/value.h"
 #include "core/partition/placement.h"
+#include "core/runtime/session_memory.h"
 #include "core/runtime/session_options.h"
 #include "epiphyte/context_store.hpp"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
+#include "epiphyte/memory.hpp"
 #include "epiphyte/options.hpp"
 #include "epiphyte/placement.hpp"
 #include "epiphyte/session.hpp"
@@ -45,6 +47,12 @@ struct Session::Impl {
   std::shared_ptr<AsyncRuns> async_runs = std::make_shared<AsyncRuns>();  // the runs have it too
 };
 
+struct Memory::Impl {
+  std::shared_ptr<core::Environment> environment;  // outlives the memory
+  std::shared_ptr<core::DeviceMemory> memory;      // never null
+  std::shared_ptr<core::DeviceAccount> account;    // that values made through this handle count in; null: in none
+};
+
 struct TypeInfo::Impl {
   std::shared_ptr<const core::Type> type;
   std::optional<std::vector<Dimension>> shape;
@@ -65,10 +73,20 @@ class Access {
   // Null for an unknown type.
   static std::shared_ptr<const core::Type> Of(const TypeInfo& type) { return type.impl_ ? type.impl_->type : nullptr; }
   static core::Value* Of(const Value& value) { return value.value_; }
+  // Null for host memory.
+  static const Memory::Impl* Of(const Memory& memory) { return memory.impl_.get(); }
   // Shares the store's ownership, so the same store is the same for the core, wherever it is given.
   static std::shared_ptr<core::ContextStore> Share(std::shared_ptr<ContextStore> store);
   // Null for an empty value.
   static core::ValuePtr Share(const Value& value) { return core::ValuePtr::Share(value.value_); }
+  // The same in host memory: a copy when it is in a device's.
+  static core::ValuePtr ShareOnHost(const Value& value);
+  static Memory Wrap(std::shared_ptr<core::Environment> environment, core::SessionMemory memory) {
+    Memory wrapped;
+    wrapped.impl_ = std::make_shared<Memory::Impl>(
+        Memory::Impl{std::move(environment), std::move(memory.memory), std::move(memory.account)});
+    return wrapped;
+  }
   static Value Wrap(core::ValuePtr value) {
     Value wrapped;
     wrapped.value_ = value.Detach();

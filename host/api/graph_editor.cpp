@@ -27,7 +27,7 @@ void CheckText(std::string_view text, std::string_view what) {
 
 core::ConstantPtr TensorOf(const Value& value, std::string_view what) {
   if (!value.IsTensor()) Fail(Code::kInvalidArgument, "{} is no tensor; only tensors are possible", what);
-  return core::ToConstant(Access::Share(value));
+  return core::ToConstant(Access::ShareOnHost(value));
 }
 
 core::Attribute MakeAttribute(std::string_view name, const AttributeValue& value) {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
+#include "core/device/transfer.h"
+#include "core/runtime/run_bindings.h"
 #include "host/api/access.h"
+#include "host/api/tensor_checks.h"
 
 namespace epiphyte {
 namespace {
@@ -20,50 +23,67 @@ size_t IndexOf(const std::vector<ValueInfo>& values, std::string_view name, std:
               fmt::format("the model has no {} '{}'; it has: {}", what, name, fmt::join(names, ", ")));
 }
 
-std::string ShapeText(const core::Value& value) {
-  return fmt::format("{}[{}]", core::DataTypeName(value.type()), fmt::join(value.dims(), ","));
-}
-
-void CopyInto(const core::Value& result, core::Value& destination, const std::string& name) {
-  bool fits =
-      result.IsTensor() && result.type() == destination.type() && std::ranges::equal(result.dims(), destination.dims());
-  if (!fits) {
-    throw Error(StatusCode::kInvalidArgument,
-                fmt::format("output '{}' is {}, but {} is bound to it; bind a tensor of the output's type and shape",
-                            name, result.IsTensor() ? ShapeText(result) : "no tensor", ShapeText(destination)));
-  }
-  if (result.byte_size() != 0) std::memcpy(destination.mutable_data(), result.data(), result.byte_size());
-}
-
 }  // namespace
 
 struct IoBinding::Impl {
   explicit Impl(Session bound) : session(std::move(bound)) {}
 
+  core::Session& core() { return Access::Of(session).session; }
+  // Throws when a session's run couldn't take what is in there. `what`: "input 'x' is in".
+  void RequireUsed(const core::Value* value, std::string_view what) {
+    const core::DevicePiece* piece = value == nullptr ? nullptr : core::PieceOf(*value);
+    if (piece != nullptr) core::RequireUsed(core().memories(), *piece->home(), what);
+  }
+
+  void Bind(size_t index, core::OutputBinding to) {
+    bindings.outputs[index] = std::move(to);
+    binds_outputs = std::ranges::any_of(
+        bindings.outputs, [](const core::OutputBinding& output) { return output.value || output.memory; });
+  }
+
   Session session;
   std::vector<core::ValuePtr> inputs;
-  std::vector<core::ValuePtr> destinations;  // null: the run's own value is kept
-  std::vector<core::ValuePtr> results;       // of the last run
-  bool has_destinations = false;
+  core::RunBindings bindings;
+  core::BindingNumbers numbers;
+  std::vector<core::ValuePtr> results;  // of the last run
+  bool binds_outputs = false;
 };
 
 IoBinding::IoBinding(const Session& session) : impl_(std::make_unique<Impl>(session)) {
   impl_->inputs.resize(session.inputs().size());
-  impl_->destinations.resize(session.outputs().size());
+  impl_->bindings.outputs.resize(session.outputs().size());
+  impl_->bindings.numbers = &impl_->numbers;
 }
 IoBinding::~IoBinding() = default;
 IoBinding::IoBinding(IoBinding&& other) noexcept = default;
 IoBinding& IoBinding::operator=(IoBinding&& other) noexcept = default;
 
 void IoBinding::BindInput(std::string_view name, Value value) {
-  impl_->inputs[IndexOf(impl_->session.inputs(), name, "input")] = Access::Share(value);
+  Translate([&] {
+    const size_t index = IndexOf(impl_->session.inputs(), name, "input");
+    impl_->RequireUsed(Access::Of(value), fmt::format("input '{}' is in", name));
+    impl_->inputs[index] = Access::Share(value);
+  });
 }
 
 void IoBinding::BindOutput(std::string_view name, Value destination) {
-  size_t index = IndexOf(impl_->session.outputs(), name, "output");
-  if (destination) destination.data();  // throws unless it is a tensor of numbers
-  impl_->destinations[index] = Access::Share(destination);
-  impl_->has_destinations = std::ranges::any_of(impl_->destinations, [](const auto& value) { return bool(value); });
+  Translate([&] {
+    const size_t index = IndexOf(impl_->session.outputs(), name, "output");
+    if (destination) AsPlainTensor(Access::Of(destination));
+    impl_->RequireUsed(Access::Of(destination), fmt::format("output '{}' is bound to", name));
+    impl_->Bind(index, {Access::Share(destination), nullptr});
+  });
+}
+
+void IoBinding::BindOutput(std::string_view name, const Memory& memory) {
+  Translate([&] {
+    const size_t index = IndexOf(impl_->session.outputs(), name, "output");
+    const auto* home = Access::Of(memory);
+    if (home != nullptr) {
+      core::RequireUsed(impl_->core().memories(), *home->memory, fmt::format("output '{}' is bound to", name));
+    }
+    impl_->Bind(index, {nullptr, home == nullptr ? nullptr : home->memory});
+  });
 }
 
 void IoBinding::Run(const RunOptions& options) {
@@ -73,13 +93,9 @@ void IoBinding::Run(const RunOptions& options) {
     }
     // The last run's values go first, so that their memory can serve this one.
     impl_->results.clear();
-    impl_->results = Access::Of(impl_->session).session.Run(impl_->inputs, Access::SettingsOf(options));
-    if (!impl_->has_destinations) return;
-    for (size_t i = 0; i < impl_->results.size(); ++i) {
-      if (!impl_->destinations[i]) continue;
-      CopyInto(*impl_->results[i], *impl_->destinations[i], impl_->session.outputs()[i].name);
-      impl_->results[i] = impl_->destinations[i];
-    }
+    core::RunSettings settings = Access::SettingsOf(options);
+    if (impl_->binds_outputs || !impl_->core().memories().empty()) settings.bindings = &impl_->bindings;
+    impl_->results = impl_->core().Run(impl_->inputs, settings);
   });
 }
 

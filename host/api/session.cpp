@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "host/api/access.h"
 
 namespace epiphyte {
@@ -50,6 +52,34 @@ const std::vector<ValueInfo>& Session::outputs() const { return impl_->outputs; 
 
 Placement Session::placement() const {
   return Access::Wrap(std::shared_ptr<const core::Placement>(impl_, &impl_->session.placement()));
+}
+
+std::vector<Memory> Session::memories() const {
+  return Translate([&] {
+    std::vector<Memory> memories;
+    for (const core::SessionMemory& memory : impl_->session.memories()) {
+      memories.push_back(Access::Wrap(impl_->environment, memory));
+    }
+    return memories;
+  });
+}
+
+Memory Session::MemoryOf(std::string_view provider, std::string_view name) const {
+  return Translate([&] {
+    const std::vector<core::SessionMemory>& memories = impl_->session.memories();
+    const auto found = std::ranges::find_if(memories, [&](const core::SessionMemory& each) {
+      return each.memory->plugin().name == provider && (name.empty() || each.memory->name() == name);
+    });
+    if (found != memories.end()) return Access::Wrap(impl_->environment, *found);
+    const std::string what = name.empty() ? "memory" : fmt::format("memory '{}'", name);
+    throw Error(
+        StatusCode::kNotFound,
+        memories.empty()
+            ? fmt::format("the session has no {} of {}: none of its providers has memory of its own; leave "
+                          "values in host memory",
+                          what, provider)
+            : fmt::format("the session has no {} of {}; it has: {}", what, provider, core::MemoryText(memories)));
+  });
 }
 
 bool Session::has_context() const { return impl_->session.has_context(); }

@@ -4,62 +4,34 @@
 
 #include <cstring>
 
+#include "core/device/transfer.h"
 #include "core/graph/value.h"
+#include "core/runtime/session_memory.h"
 #include "host/api/access.h"
+#include "host/api/tensor_checks.h"
 
 namespace epiphyte {
 namespace {
 
-const char* KindName(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kTensor: return "a tensor";
-    case ValueKind::kSparseTensor: return "a sparse tensor";
-    case ValueKind::kSequence: return "a sequence";
-    case ValueKind::kMap: return "a map";
-    default: return "an empty optional";
-  }
-}
-
-[[noreturn]] void RejectKind(const core::Value* value, const char* expected) {
-  const char* found = value == nullptr ? "an empty value" : KindName(static_cast<ValueKind>(value->kind()));
-  throw Error(StatusCode::kInvalidArgument, fmt::format("{} found, {} expected; check kind() first", found, expected));
-}
-
-core::Value& Tensor(core::Value* value) {
-  if (value == nullptr || !value->IsTensor()) RejectKind(value, "a tensor");
-  return *value;
-}
-
-core::Value& PlainTensor(core::Value* value) {
-  if (Tensor(value).type() == core::DataType::kString) {
-    throw Error(StatusCode::kInvalidArgument, "a tensor of strings found, one of numbers expected; use strings()");
-  }
-  return *value;
-}
-
-core::DataType Checked(ElementType type) {
-  if (type == ElementType::kString) {
-    throw Error(StatusCode::kInvalidArgument, "a tensor of strings has no plain memory; use Value::Strings");
-  }
-  if (!core::IsValidDataType(static_cast<int32_t>(type))) {
-    throw Error(StatusCode::kInvalidArgument,
-                fmt::format("element type {} is none of ONNX's; use one of ElementType", static_cast<int32_t>(type)));
-  }
-  return static_cast<core::DataType>(type);
-}
-
 void CheckBytes(core::DataType type, const Shape& shape, uint64_t bytes) {
-  for (int64_t dim : shape) {
-    if (dim < 0) {
-      throw Error(StatusCode::kInvalidArgument, fmt::format("a dimension is {}; use a size of 0 or more", dim));
-    }
-  }
-  uint64_t needed = core::DataTypeBytes(type, core::ElementCount(shape));
+  const uint64_t needed = PlainBytes(type, shape);
   if (needed != bytes) {
     throw Error(StatusCode::kInvalidArgument,
                 fmt::format("{} bytes given, {} expected for {}[{}]; pass memory of the tensor's size", bytes, needed,
                             core::DataTypeName(type), fmt::join(shape, ",")));
   }
+}
+
+void* DataOf(core::Value& tensor) {
+  core::DevicePiece* piece = core::PieceOf(tensor);
+  if (piece == nullptr) return tensor.mutable_data();
+  void* data = Translate([&] { return piece->Map(); });
+  if (data == nullptr) {
+    throw Error(StatusCode::kInvalidArgument,
+                fmt::format("the tensor is in memory {}, which the host can't read; use ToHost() for a copy",
+                            core::MemoryText(*piece->home())));
+  }
+  return data;
 }
 
 }  // namespace
@@ -71,23 +43,23 @@ Value::~Value() {
 }
 
 Value Value::Tensor(ElementType type, const Shape& shape) {
-  return Translate([&] { return Access::Wrap(core::Value::Tensor(Checked(type), shape)); });
+  return Translate([&] { return Access::Wrap(core::Value::Tensor(PlainType(type), shape)); });
 }
 
 Value Value::Wrap(ElementType type, const Shape& shape, void* data, uint64_t bytes, std::function<void()> release) {
   return Translate([&] {
-    CheckBytes(Checked(type), shape, bytes);
+    CheckBytes(PlainType(type), shape, bytes);
     if (data == nullptr && bytes != 0) {
       throw Error(StatusCode::kInvalidArgument, fmt::format("null given for {} bytes of memory", bytes));
     }
-    return Access::Wrap(core::Value::Wrap(Checked(type), shape, data, bytes, std::move(release)));
+    return Access::Wrap(core::Value::Wrap(PlainType(type), shape, data, bytes, std::move(release)));
   });
 }
 
 Value Value::CopyBytes(ElementType type, const Shape& shape, const void* data, uint64_t bytes) {
   return Translate([&] {
-    CheckBytes(Checked(type), shape, bytes);
-    core::ValuePtr value = core::Value::Tensor(Checked(type), shape);
+    CheckBytes(PlainType(type), shape, bytes);
+    core::ValuePtr value = core::Value::Tensor(PlainType(type), shape);
     if (bytes != 0) std::memcpy(value->mutable_data(), data, bytes);
     return Access::Wrap(std::move(value));
   });
@@ -114,23 +86,23 @@ Value Value::EmptyOptional() {
 
 ValueKind Value::kind() const { return value_ == nullptr ? ValueKind::kEmpty : static_cast<ValueKind>(value_->kind()); }
 
-ElementType Value::element_type() const { return static_cast<ElementType>(epiphyte::Tensor(value_).type()); }
+ElementType Value::element_type() const { return static_cast<ElementType>(AsTensor(value_).type()); }
 
 Shape Value::shape() const {
-  std::span<const int64_t> dims = epiphyte::Tensor(value_).dims();
+  std::span<const int64_t> dims = AsTensor(value_).dims();
   return Shape(dims.begin(), dims.end());
 }
 
-uint64_t Value::element_count() const { return epiphyte::Tensor(value_).element_count(); }
+uint64_t Value::element_count() const { return AsTensor(value_).element_count(); }
 
-uint64_t Value::byte_size() const { return epiphyte::Tensor(value_).byte_size(); }
+uint64_t Value::byte_size() const { return AsTensor(value_).byte_size(); }
 
-const void* Value::data() const { return PlainTensor(value_).data(); }
+const void* Value::data() const { return DataOf(AsPlainTensor(value_)); }
 
-void* Value::mutable_data() { return PlainTensor(value_).mutable_data(); }
+void* Value::mutable_data() { return DataOf(AsPlainTensor(value_)); }
 
 std::vector<std::string> Value::strings() const {
-  const core::Value& tensor = epiphyte::Tensor(value_);
+  const core::Value& tensor = AsTensor(value_);
   if (tensor.type() != core::DataType::kString) {
     throw Error(StatusCode::kInvalidArgument, fmt::format("tensor({}) found, tensor(string) expected; use Data()",
                                                           core::DataTypeName(tensor.type())));
@@ -150,14 +122,14 @@ std::vector<Value> Value::elements() const {
 }
 
 const void* Value::CheckedData(ElementType type) const {
-  const core::Value& tensor = PlainTensor(value_);
+  core::Value& tensor = AsPlainTensor(value_);
   if (static_cast<ElementType>(tensor.type()) != type) {
     std::string_view asked =
         type == ElementType::kUndefined ? "a C++ type without a tensor type" : ElementTypeName(type);
     throw Error(StatusCode::kInvalidArgument, fmt::format("tensor({}) found, {} asked for; check element_type() first",
                                                           core::DataTypeName(tensor.type()), asked));
   }
-  return tensor.data();
+  return DataOf(tensor);
 }
 
 }  // namespace epiphyte

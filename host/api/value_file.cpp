@@ -35,7 +35,7 @@ Value LoadValue(const std::filesystem::path& path, const TypeInfo& type) {
 void SaveValue(const std::filesystem::path& path, const Value& value, const TypeInfo& type, std::string_view name) {
   if (!value) throw Error(StatusCode::kInvalidArgument, fmt::format("'{}' has no value to write", name));
   const auto known = Known(TypeOf(value, type), fmt::format("value '{}'", name), path);
-  Translate([&] { core::WriteValueFile(path, *Access::Of(value), *known, name); });
+  Translate([&] { core::WriteValueFile(path, *Access::ShareOnHost(value), *known, name); });
 }
 
 }  // namespace epiphyte

@@ -21,7 +21,10 @@ struct Check {
 // In the order in which they are run. One file for each area.
 std::span<const Check> LibraryChecks();
 std::span<const Check> ProviderChecks();
+std::span<const Check> DeviceMemoryChecks();
+std::span<const Check> DeviceStreamChecks();
 std::span<const Check> ExecuteChecks();
+std::span<const Check> DeviceKernelChecks();
 std::span<const Check> ContextChecks();
 std::span<const Check> ShareChecks();
 

@@ -87,7 +87,4 @@ class DebugGraph {
   bool open_ = true;
 };
 
-// The table that plugins get; handles are compared with those of the graphs that live.
-extern const EpGraphApi kDebugGraphApi;
-
 }  // namespace epiphyte::conformance

@@ -1,6 +1,6 @@
 #include "host/conformance/debug_host.h"
 
-#include "host/conformance/debug_graph.h"
+#include "host/conformance/lent_memory.h"
 
 namespace epiphyte::conformance {
 namespace {
@@ -10,6 +10,7 @@ const void* EP_CALL GetExtension(const EpHostInfo* host, const char* id) {
   if (id == nullptr || (host != mine.info() && host != mine.second_info())) return nullptr;
   if (std::strcmp(id, EP_SHARE_EXTENSION) == 0) return &kDebugShareApi;
   if (std::strcmp(id, EP_RUN_LIMITS_EXTENSION) == 0) return &kDebugRunLimitsApi;
+  if (std::strcmp(id, EP_DEVICE_EXTENSION) == 0) return &kDebugDeviceRunApi;
   return nullptr;
 }
 
@@ -39,7 +40,9 @@ DebugHost::DebugHost(Journal& journal) : journal_(journal) {
 DebugHost::~DebugHost() { current_ = nullptr; }
 
 void DebugHost::Violate(Rule rule, const std::string& message) {
-  if (!violated_.exchange(true)) journal_.Fail(rule, message);
+  if (violated_.exchange(true)) return;
+  journal_.Fail(rule, message);
+  LentMemory::Forgive();
 }
 
 bool IsUtf8(const char* text) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_host.h"
 #include "epiphyte/ep_run_limits.h"
 #include "epiphyte/ep_share.h"
@@ -37,6 +38,7 @@ class DebugHost {
   // What the plugin is asked to do now, and the rule that a crash would break.
   void Step(const std::string& step) { journal_.Blame(blamed_, step); }
   void BlameCrashesOn(Rule rule) { blamed_ = rule; }
+  Rule blamed() const { return blamed_; }
 
   // Another host of this process; statuses made by one are no statuses of the other.
   const EpHostInfo* second_info() const { return &infos_[1]; }
@@ -152,10 +154,12 @@ LiveHandles<Handle, Object>& Live() {
 // The tables, one file each.
 extern const EpStatusApi kDebugStatusApi[2];
 extern const EpServicesApi kDebugServicesApi;
+extern const EpGraphApi kDebugGraphApi;  // handles are compared with those of the graphs that live
 extern const EpCapabilityApi kDebugCapabilityApi;
 extern const EpTaskApi kDebugTaskApi;
 extern const EpContextApi kDebugContextApi;
 extern const EpRunApi kDebugRunApi;
+extern const EpDeviceRunApi kDebugDeviceRunApi;
 extern const EpShareApi kDebugShareApi;
 extern const EpRunLimitsApi kDebugRunLimitsApi;
 

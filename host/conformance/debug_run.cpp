@@ -24,55 +24,50 @@ std::string Shape(std::span<const int64_t> dims) {
   return text + "]";
 }
 
-DebugRun* Require(const EpRun* run, const char* function) {
-  return Live<EpRun, DebugRun>().Require(run, function, Rule::kRunEndsWithExecute, Rule::kRunStaysOnItsThread);
-}
-EpStatus* NoRun() { return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the run is of no use here"); }
-
 EpStatus* EP_CALL GetInfo(const EpRun* run, EpRunInfo* info) {
-  const DebugRun* mine = Require(run, "EpRunApi::GetInfo");
-  return mine == nullptr ? NoRun() : mine->GetInfo(info);
+  const DebugRun* mine = DebugRun::Find(run, "EpRunApi::GetInfo");
+  return mine == nullptr ? DebugRun::NoRun() : mine->GetInfo(info);
 }
 EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
                                  void** data) {
-  DebugRun* mine = Require(run, "AllocateOutput");
-  return mine == nullptr ? NoRun() : mine->AllocateOutput(index, type, dims, rank, data);
+  DebugRun* mine = DebugRun::Find(run, "AllocateOutput");
+  return mine == nullptr ? DebugRun::NoRun() : mine->AllocateOutput(index, type, dims, rank, data);
 }
 EpStatus* EP_CALL SetStringOutput(EpRun* run, uint32_t index, const int64_t* dims, uint32_t rank, const EpString*) {
-  DebugRun* mine = Require(run, "SetStringOutput");
+  DebugRun* mine = DebugRun::Find(run, "SetStringOutput");
   void* data = nullptr;
-  return mine == nullptr ? NoRun() : mine->AllocateOutput(index, EP_TYPE_STRING, dims, rank, &data);
+  return mine == nullptr ? DebugRun::NoRun() : mine->AllocateOutput(index, EP_TYPE_STRING, dims, rank, &data);
 }
 EpStatus* EP_CALL CreateTensor(EpRun* run, EpElementType type, const int64_t* dims, uint32_t rank, EpValue** value,
                                void** data) {
-  DebugRun* mine = Require(run, "CreateTensor");
-  return mine == nullptr ? NoRun() : mine->CreateTensor(type, dims, rank, value, data);
+  DebugRun* mine = DebugRun::Find(run, "CreateTensor");
+  return mine == nullptr ? DebugRun::NoRun() : mine->CreateTensor(type, dims, rank, value, data);
 }
 EpStatus* EP_CALL CreateStringTensor(EpRun* run, const int64_t* dims, uint32_t rank, const EpString*, EpValue** value) {
-  DebugRun* mine = Require(run, "CreateStringTensor");
+  DebugRun* mine = DebugRun::Find(run, "CreateStringTensor");
   void* data = nullptr;
-  return mine == nullptr ? NoRun() : mine->CreateTensor(EP_TYPE_STRING, dims, rank, value, &data);
+  return mine == nullptr ? DebugRun::NoRun() : mine->CreateTensor(EP_TYPE_STRING, dims, rank, value, &data);
 }
 EpStatus* EP_CALL CreateSequence(EpRun* run, EpElementType, EpValue* const* elements, uint64_t count, EpValue** value) {
-  DebugRun* mine = Require(run, "CreateSequence");
-  return mine == nullptr ? NoRun() : mine->Nest(EP_KIND_SEQUENCE, elements, count, value);
+  DebugRun* mine = DebugRun::Find(run, "CreateSequence");
+  return mine == nullptr ? DebugRun::NoRun() : mine->Nest(EP_KIND_SEQUENCE, elements, count, value);
 }
 EpStatus* EP_CALL CreateMap(EpRun* run, EpValue* keys, EpValue* values, EpValue** value) {
-  DebugRun* mine = Require(run, "CreateMap");
+  DebugRun* mine = DebugRun::Find(run, "CreateMap");
   EpValue* const both[] = {keys, values};
-  return mine == nullptr ? NoRun() : mine->Nest(EP_KIND_MAP, both, 2, value);
+  return mine == nullptr ? DebugRun::NoRun() : mine->Nest(EP_KIND_MAP, both, 2, value);
 }
 EpStatus* EP_CALL CreateEmptyOptional(EpRun* run, EpValue** value) {
-  DebugRun* mine = Require(run, "CreateEmptyOptional");
-  return mine == nullptr ? NoRun() : mine->Nest(EP_KIND_UNKNOWN, nullptr, 0, value);
+  DebugRun* mine = DebugRun::Find(run, "CreateEmptyOptional");
+  return mine == nullptr ? DebugRun::NoRun() : mine->Nest(EP_KIND_UNKNOWN, nullptr, 0, value);
 }
 EpStatus* EP_CALL ShareValue(EpRun* run, const EpValueView* view, EpValue** value) {
-  DebugRun* mine = Require(run, "ShareValue");
-  return mine == nullptr ? NoRun() : mine->ShareValue(view, value);
+  DebugRun* mine = DebugRun::Find(run, "ShareValue");
+  return mine == nullptr ? DebugRun::NoRun() : mine->ShareValue(view, value);
 }
 EpStatus* EP_CALL SetOutput(EpRun* run, uint32_t index, EpValue* value) {
-  DebugRun* mine = Require(run, "SetOutput");
-  return mine == nullptr ? NoRun() : mine->SetOutput(index, value);
+  DebugRun* mine = DebugRun::Find(run, "SetOutput");
+  return mine == nullptr ? DebugRun::NoRun() : mine->SetOutput(index, value);
 }
 void EP_CALL ReleaseValue(EpValue* value) { DebugRun::ReleaseValue(value); }
 uint32_t EP_CALL IsCancelled(const EpRun* run) {
@@ -81,16 +76,16 @@ uint32_t EP_CALL IsCancelled(const EpRun* run) {
   return mine == nullptr ? 1 : mine->IsCancelled();
 }
 EpStatus* EP_CALL SetCancelListener(EpRun* run, EpCancelListener listener, void* user) {
-  DebugRun* mine = Require(run, "EpRunApi::SetCancelListener");
-  if (mine == nullptr) return NoRun();
+  DebugRun* mine = DebugRun::Find(run, "EpRunApi::SetCancelListener");
+  if (mine == nullptr) return DebugRun::NoRun();
   if (listener != nullptr && mine->IsCancelled() != 0) listener(user);
   return nullptr;
 }
 EpStatus* EP_CALL TakeMemory(EpRun* run, uint64_t bytes) {
-  DebugRun* mine = Require(run, "TakeMemory");
-  return mine == nullptr ? NoRun() : mine->TakeMemory(bytes);
+  DebugRun* mine = DebugRun::Find(run, "TakeMemory");
+  return mine == nullptr ? DebugRun::NoRun() : mine->TakeMemory(bytes);
 }
-void EP_CALL ReturnMemory(EpRun* run, uint64_t) { Require(run, "ReturnMemory"); }
+void EP_CALL ReturnMemory(EpRun* run, uint64_t) { DebugRun::Find(run, "ReturnMemory"); }
 
 }  // namespace
 
@@ -111,20 +106,18 @@ const EpRunApi kDebugRunApi = {sizeof(EpRunApi),
                                SetCancelListener};
 const EpRunLimitsApi kDebugRunLimitsApi = {sizeof(EpRunLimitsApi), 0, TakeMemory, ReturnMemory};
 
-Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data) {
-  Tensor tensor = {EP_TYPE_FLOAT, std::move(dims), std::vector<std::byte>(data.size_bytes())};
-  if (!data.empty()) std::memcpy(tensor.bytes.data(), data.data(), data.size_bytes());
-  return tensor;
+DebugRun* DebugRun::Find(const EpRun* run, const char* function) {
+  return Live<EpRun, DebugRun>().Require(run, function, Rule::kRunEndsWithExecute, Rule::kRunStaysOnItsThread);
 }
 
-std::vector<float> FloatsOf(const Tensor& tensor) {
-  std::vector<float> floats(tensor.bytes.size() / sizeof(float));
-  if (!floats.empty()) std::memcpy(floats.data(), tensor.bytes.data(), floats.size() * sizeof(float));
-  return floats;
+EpStatus* DebugRun::NoRun() {
+  return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the run is of no use here");
 }
 
-DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> declared, unsigned char fill)
-    : arena_(16 << 10, {"a view of an input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute}),
+DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> declared, unsigned char fill,
+                   DeviceRun* device)
+    : device_(device),
+      arena_(16 << 10, {"a view of an input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute}),
       declared_(std::move(declared)),
       fill_(fill),
       outputs_(declared_.size()),
@@ -133,11 +126,15 @@ DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> dec
   auto** views = arena_.New<const EpValueView*>(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& from = inputs[i];
-    auto memory = std::make_unique<LentMemory>(
-        from.bytes.size(), LentMemory::Rules{"input " + std::to_string(i), Rule::kInputsAreReadOnly, Rule::kInputsEnd,
-                                             Rule::kRunEndsWithExecute});
-    std::copy(from.bytes.begin(), from.bytes.end(), memory->data());
-    memory->MakeReadOnly();
+    const DeviceRun::Piece* piece = device_ == nullptr ? nullptr : device_->Input(i);
+    std::shared_ptr<LentMemory> memory;
+    if (piece == nullptr) {
+      memory = std::make_shared<LentMemory>(
+          from.bytes.size(),
+          LentMemory::Rules{"input " + std::to_string(i), Rule::kInputsAreReadOnly, Rule::kInputsEnd, MemoryEnds()});
+      std::copy(from.bytes.begin(), from.bytes.end(), memory->data());
+      if (device_ == nullptr || !device_->MayBeOverwritten(i)) memory->MakeReadOnly();
+    }
     auto* tensor = arena_.New<EpTensorView>();
     tensor->struct_size = sizeof(EpTensorView);
     tensor->element_type = from.type;
@@ -146,7 +143,7 @@ DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> dec
     tensor->element_count = 1;
     for (const int64_t dim : from.dims) tensor->element_count *= static_cast<uint64_t>(dim);
     tensor->byte_size = from.bytes.size();
-    tensor->data = memory->data();
+    Place(piece, memory.get(), tensor);
     auto* view = arena_.New<EpValueView>();
     view->struct_size = sizeof(EpValueView);
     view->kind = EP_KIND_TENSOR;
@@ -171,16 +168,41 @@ DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> dec
 
 DebugRun::~DebugRun() { End(); }
 
-void DebugRun::End() {
-  if (!open_) return;
-  open_ = false;
+// Work that was submitted may go on using it.
+Rule DebugRun::MemoryEnds() const {
+  return device_ != nullptr && device_->async() ? Rule::kWorkEndsWithItsPoint : Rule::kRunEndsWithExecute;
+}
+
+void DebugRun::Place(const DeviceRun::Piece* piece, const LentMemory* memory, EpTensorView* view) {
+  if (piece == nullptr) {
+    view->data = memory->data();
+    return;
+  }
+  view->buffer = piece->buffer;
+  view->device = piece->device;
+  view->memory = piece->memory;
+  view->offset = piece->offset;
+}
+
+void DebugRun::EndCall() {
+  if (!in_call_) return;
+  in_call_ = false;
   Live<EpRun, DebugRun>().Close(handle_);
   for (EpValue* value : values_) Live<EpValue, ValueState>().Close(value);
-  for (const auto& memory : input_memory_) memory->TakeAway();
+  for (const auto& view : output_views_) view->TakeAway();
+  arena_.TakeAway();
+}
+
+void DebugRun::End() {
+  EndCall();
+  if (!open_) return;
+  open_ = false;
+  for (const auto& memory : input_memory_) {
+    if (memory != nullptr) memory->TakeAway();
+  }
   for (const auto& output : outputs_) {
     if (output && output->memory != nullptr) output->memory->TakeAway();
   }
-  arena_.TakeAway();
 }
 
 std::vector<Tensor> DebugRun::TakeOutputs() {
@@ -199,6 +221,8 @@ std::vector<Tensor> DebugRun::TakeOutputs() {
       }
       tensor.bytes.assign(content.memory->data(), content.memory->data() + content.memory->size());
     }
+    if (content.on_device)
+      tensor.bytes = device_->Output(static_cast<uint32_t>(i), ByteSize(content.type, content.dims));
     taken.push_back(std::move(tensor));
   }
   End();
@@ -243,26 +267,34 @@ EpStatus* DebugRun::CheckDeclared(uint32_t index, const Content& content) const 
                      output + Shape(content.dims) + ", the graph declares " + Shape(declared.dims));
 }
 
-EpStatus* DebugRun::AllocateOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
-                                   void** data) {
+EpStatus* DebugRun::NewOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
+                              Content* content) {
   DebugHost& host = DebugHost::Current();
   if (index >= outputs_.size()) {
     return host.Refuse(Rule::kOutputsByIndex, "output " + std::to_string(index) + " was allocated, the partition has " +
                                                   std::to_string(outputs_.size()));
   }
   if (outputs_[index]) return host.Refuse(Rule::kEachOutputOnce, "output " + std::to_string(index) + " was set twice");
+  if (EpStatus* status = NewContent(type, dims, rank, content)) return status;
+  if (EpStatus* status = CheckDeclared(index, *content)) return status;
+  if (!refuse_memory_) return nullptr;
+  has_refused_ = true;
+  return host.NewStatus(EP_STATUS_FAIL, "the run may not take more memory; raise session.max_run_bytes");
+}
+
+std::shared_ptr<LentMemory> DebugRun::OutputMemory(uint32_t index, const Content& content) const {
+  const uint64_t bytes = ByteSize(content.type, content.dims);
+  auto memory = std::make_shared<LentMemory>(
+      bytes, LentMemory::Rules{"output " + std::to_string(index), Rule::kOutputsEnd, Rule::kOutputsEnd, MemoryEnds()});
+  std::memset(memory->data(), fill_, bytes);
+  return memory;
+}
+
+EpStatus* DebugRun::AllocateOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
+                                   void** data) {
   Content content;
-  if (EpStatus* status = NewContent(type, dims, rank, &content)) return status;
-  if (EpStatus* status = CheckDeclared(index, content)) return status;
-  if (refuse_memory_) {
-    has_refused_ = true;
-    return host.NewStatus(EP_STATUS_FAIL, "the run may not take more memory; raise session.max_run_bytes");
-  }
-  const uint64_t bytes = ByteSize(type, content.dims);
-  content.memory =
-      std::make_shared<LentMemory>(bytes, LentMemory::Rules{"output " + std::to_string(index), Rule::kOutputsEnd,
-                                                            Rule::kOutputsEnd, Rule::kRunEndsWithExecute});
-  std::memset(content.memory->data(), fill_, bytes);
+  if (EpStatus* status = NewOutput(index, type, dims, rank, &content)) return status;
+  content.memory = OutputMemory(index, content);
   *data = content.memory->data();
   outputs_[index] = std::move(content);
   return nullptr;
@@ -316,11 +348,14 @@ EpStatus* DebugRun::ShareValue(const EpValueView* view, EpValue** value) {
   for (uint32_t i = 0; i < info_.input_count; ++i) {
     if (info_.inputs[i] != view) continue;
     Content content = input_contents_[i];
-    const LentMemory& input = *input_memory_[i];
+    // Of one in device memory, too, the numbers are known here.
+    const std::span<const std::byte> input =
+        input_memory_[i] == nullptr ? std::span<const std::byte>(device_->given(i).bytes)
+                                    : std::span<const std::byte>(input_memory_[i]->data(), input_memory_[i]->size());
     content.memory = std::make_shared<LentMemory>(
         input.size(),
         LentMemory::Rules{"a shared input", Rule::kInputsAreReadOnly, Rule::kInputsEnd, Rule::kRunEndsWithExecute});
-    std::copy_n(input.data(), input.size(), content.memory->data());
+    std::copy(input.begin(), input.end(), content.memory->data());
     *value = Give(std::move(content));
     return nullptr;
   }

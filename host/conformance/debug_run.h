@@ -13,24 +13,19 @@
 
 #include "epiphyte/ep_run.h"
 #include "host/conformance/debug_graph.h"
+#include "host/conformance/device_run.h"
 #include "host/conformance/graph_spec.h"
 #include "host/conformance/lent_memory.h"
+#include "host/conformance/tensor.h"
 
 namespace epiphyte::conformance {
 
-// A dense tensor that the suite owns.
-struct Tensor {
-  EpElementType type = EP_TYPE_FLOAT;
-  std::vector<int64_t> dims;
-  std::vector<std::byte> bytes;
-};
-Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data);
-std::vector<float> FloatsOf(const Tensor& tensor);
-
 class DebugRun {
  public:
-  // `declared`: what the graph says of the outputs. `fill`: what output memory holds before it is written.
-  DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> declared, unsigned char fill = 0xCD);
+  // `declared`: what the graph says of the outputs. `fill`: what output memory holds before it is written. `device`: of
+  // a kernel on a device, else null.
+  DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> declared, unsigned char fill = 0xCD,
+           DeviceRun* device = nullptr);
   ~DebugRun();
   DebugRun(const DebugRun&) = delete;
   DebugRun& operator=(const DebugRun&) = delete;
@@ -40,11 +35,17 @@ class DebugRun {
   bool was_told() const { return told_; }
   void RefuseMemory() { refuse_memory_ = true; }
   bool has_refused() const { return has_refused_; }
-  // After an Execute that succeeded: checks that all is set, and gives the outputs. Ends the run.
+  // Execute has returned: nothing of the run can be used any more, but for memory that submitted work uses.
+  void EndCall();
+  // After an Execute that succeeded, and its work: checks that all is set, and gives the outputs. Ends the run.
   std::vector<Tensor> TakeOutputs();
   void End();
 
-  // The table's functions.
+  // Null with the violation noted when a plugin has no run that it may use.
+  static DebugRun* Find(const EpRun* run, const char* function);
+  static EpStatus* NoRun();
+
+  // The tables' functions.
   EpStatus* GetInfo(EpRunInfo* info) const;
   EpStatus* AllocateOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, void** data);
   EpStatus* CreateTensor(EpElementType type, const int64_t* dims, uint32_t rank, EpValue** value, void** data);
@@ -52,6 +53,11 @@ class DebugRun {
   EpStatus* ShareValue(const EpValueView* view, EpValue** value);
   EpStatus* SetOutput(uint32_t index, EpValue* value);
   EpStatus* TakeMemory(uint64_t bytes);
+  EpStatus* GetStream(EpStream** stream);
+  EpStatus* AllocateOutputAnywhere(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank,
+                                   const EpTensorView** output);
+  EpStatus* AdoptOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, uint32_t memory,
+                        EpBuffer* buffer, uint64_t size, uint64_t offset);
   uint32_t IsCancelled();
   // False when no run of the process knows it.
   static void ReleaseValue(EpValue* value);
@@ -62,27 +68,36 @@ class DebugRun {
     EpElementType type = EP_TYPE_UNDEFINED;
     std::vector<int64_t> dims;
     std::shared_ptr<LentMemory> memory;
-    bool given = true;  // memory that the plugin may write to
+    bool given = true;       // memory that the plugin may write to
+    bool on_device = false;  // then it is the DeviceRun's
   };
   struct ValueState;
   EpStatus* NewContent(EpElementType type, const int64_t* dims, uint32_t rank, Content* content);
   EpStatus* CheckDeclared(uint32_t index, const Content& content) const;
+  // What all that makes an output checks first.
+  EpStatus* NewOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, Content* content);
+  Rule MemoryEnds() const;
+  static void Place(const DeviceRun::Piece* piece, const LentMemory* memory, EpTensorView* view);
+  std::shared_ptr<LentMemory> OutputMemory(uint32_t index, const Content& content) const;
   ValueState* Use(EpValue* value, const char* function);
   EpValue* Give(Content content);
 
-  std::vector<std::unique_ptr<LentMemory>> input_memory_;
+  DeviceRun* const device_;
+  std::vector<std::shared_ptr<LentMemory>> input_memory_;
   std::vector<Content> input_contents_;
   Arena arena_;
   EpRunInfo info_ = {};
   const std::vector<ValueSpec> declared_;
   const unsigned char fill_;
   std::vector<std::optional<Content>> outputs_;
+  std::vector<std::unique_ptr<Arena>> output_views_;
   std::vector<EpValue*> values_;
   EpRun* handle_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> told_{false};
   bool refuse_memory_ = false;
   bool has_refused_ = false;
+  bool in_call_ = true;
   bool open_ = true;
 };
 

@@ -18,6 +18,8 @@ Owned& AllOwned() {
   return *owned;
 }
 
+constexpr uint32_t kDevice = 0;  // of each provider
+
 // A configuration whose memory is taken away with it.
 class LentConfig {
  public:
@@ -28,6 +30,7 @@ class LentConfig {
     size_t i = 0;
     for (const auto& [key, value] : options) pairs[i++] = {arena_.Copy(key), arena_.Copy(value)};
     auto* devices = arena_.New<uint32_t>(1);
+    *devices = kDevice;
     config_ = arena_.New<EpProviderConfig>();
     config_->struct_size = sizeof(EpProviderConfig);
     config_->options = options.empty() ? nullptr : pairs;
@@ -79,7 +82,21 @@ void Plugin::Close() {
   if (closed_) return;
   closed_ = true;
   --alive_;
+  devices_.reset();
   CallRelease(host(), "Shutdown", [&] { descriptor_->Shutdown(plugin_); });
+}
+
+PluginDevices* Plugin::devices() {
+  if (has_asked_for_devices_ || descriptor_->GetExtension == nullptr) return devices_.get();
+  has_asked_for_devices_ = true;
+  const void* table = nullptr;
+  CallPlugin(host(), Rule::kExtensionsByName, "GetExtension", [&]() -> EpStatus* {
+    table = descriptor_->GetExtension(plugin_, EP_DEVICE_EXTENSION);
+    return nullptr;
+  });
+  if (table != nullptr)
+    devices_ = std::make_unique<PluginDevices>(host(), static_cast<const EpDeviceApi*>(table), plugin_);
+  return devices_.get();
 }
 
 std::vector<std::string> Plugin::sources() const {
@@ -177,7 +194,9 @@ Session::~Session() noexcept(false) {
 }
 
 void Session::ReleaseKernels() {
+  free_streams_.clear();
   for (const auto& kernel : kernels_) {
+    kernel->info.CheckArrays(host_);
     for (EpKernelState* state : kernel->states) {
       {
         std::lock_guard lock(AllOwned().mutex);
@@ -255,22 +274,11 @@ DebugHost::Failure Session::Adopt(const std::string& function, DebugHost::Failur
     ReleaseKernels();
     return failure;
   }
-  for (const auto& kernel : kernels_) Describe(*kernel);
+  for (const auto& kernel : kernels_)
+    kernel->info = {host_, plugin_.api(), plugin_.devices(), kDevice, kernel->handle, kernel->partition};
   for (const Rule rule : {Rule::kOneKernelForEachPartition, Rule::kEachKernelOnce, Rule::kKernelsHaveOneOwner})
     host_.journal().Pass(rule);
   return failure;
-}
-
-void Session::Describe(Kernel& kernel) {
-  if (plugin_.api().DescribeKernel == nullptr)
-    return host_.journal().NotApplicable(Rule::kDescribeKernelWorks, "the plugin has no DescribeKernel");
-  EpKernelInfo info = {};
-  info.struct_size = sizeof(info);
-  const DebugHost::Failure failure = CallPlugin(host_, Rule::kDescribeKernelWorks, "DescribeKernel",
-                                                [&] { return plugin_.api().DescribeKernel(kernel.handle, &info); });
-  if (failure) EndWith(host_, Rule::kDescribeKernelWorks, conformance::Describe(failure));
-  host_.journal().Pass(Rule::kDescribeKernelWorks);
-  kernel.exclusive = (info.flags & EP_KERNEL_EXCLUSIVE) != 0;
 }
 
 DebugHost::Failure Session::CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told) {
@@ -467,6 +475,18 @@ EpKernelState* Session::TakeState(Kernel& kernel) {
   return state;
 }
 
+std::unique_ptr<Stream> Session::TakeStream() {
+  {
+    std::lock_guard lock(streams_mutex_);
+    if (!free_streams_.empty()) {
+      std::unique_ptr<Stream> stream = std::move(free_streams_.back());
+      free_streams_.pop_back();
+      return stream;
+    }
+  }
+  return std::make_unique<Stream>(*plugin_.devices(), kDevice);
+}
+
 Session::RunAnswer Session::TryRun(size_t index, const std::vector<Tensor>& inputs, const RunSetting& setting) {
   Kernel& kernel = *kernels_[index];
   std::vector<ValueSpec> declared;
@@ -474,18 +494,39 @@ Session::RunAnswer Session::TryRun(size_t index, const std::vector<Tensor>& inpu
     declared.push_back(kernel.partition.values[static_cast<size_t>(output)]);
   EpKernelState* state = plugin_.api().CreateState == nullptr ? nullptr : TakeState(kernel);
   std::unique_lock<std::mutex> alone(exclusive_mutex_, std::defer_lock);
-  if (kernel.exclusive) alone.lock();
-  DebugRun run(inputs, std::move(declared), setting.fill);
+  std::unique_ptr<Stream> stream;
+  std::optional<DeviceRun> on_device;
+  if (kernel.info.places().on_device()) {
+    stream = TakeStream();
+    on_device.emplace(*plugin_.devices(), *stream, kernel.info.places(), inputs, declared,
+                      DeviceRun::Setting{setting.input_memory, setting.output_memory, setting.aliases, setting.fill});
+  }
+  DebugRun run(inputs, std::move(declared), setting.fill, on_device ? &*on_device : nullptr);
   if (setting.cancel) run.Cancel();
   if (setting.refuse_memory) run.RefuseMemory();
   RunAnswer answer;
+  if (kernel.info.exclusive()) alone.lock();
   answer.failure = CallPlugin(host_, Rule::kExecuteKeepsExceptions, "Execute",
                               [&] { return plugin_.api().Execute(kernel.handle, state, run.handle()); });
+  if (alone) alone.unlock();
+  run.EndCall();
+  if (on_device) {
+    const bool succeeded = !answer.failure && !run.has_refused();
+    const DebugHost::Failure failure = on_device->Finish(succeeded);
+    if (!answer.failure) answer.failure = failure;
+    answer.has_adopted = on_device->has_adopted();
+    answer.has_aliased = on_device->has_aliased();
+    host_.Step("the work that Execute submitted");
+  }
   answer.was_told = run.was_told();
   answer.has_refused = run.has_refused();
   if (!answer.failure && !answer.has_refused) answer.outputs = run.TakeOutputs();
   run.End();
   host_.EndIfViolated();
+  if (stream != nullptr && !answer.failure) {
+    std::lock_guard lock(streams_mutex_);
+    free_streams_.push_back(std::move(stream));
+  }
   if (state != nullptr) {
     std::lock_guard lock(states_mutex_);
     kernel.free_states.push_back(state);

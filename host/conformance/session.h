@@ -18,6 +18,8 @@
 #include "host/conformance/debug_run.h"
 #include "host/conformance/debug_share.h"
 #include "host/conformance/debug_task.h"
+#include "host/conformance/kernel_info.h"
+#include "host/conformance/plugin_devices.h"
 #include "host/conformance/plugin_library.h"
 
 namespace epiphyte::conformance {
@@ -35,6 +37,8 @@ class Plugin {
   const EpProviderApi& api() const { return *descriptor_->provider; }
   EpPlugin* handle() const { return plugin_; }
   bool makes_contexts() const { return api().LoadContext != nullptr; }
+  // Null when it has no ep.device.
+  PluginDevices* devices();
   std::vector<std::string> sources() const;
   void Close();
   // Checks GetDevices, too.
@@ -44,6 +48,8 @@ class Plugin {
   PluginLibrary& library_;
   const EpPluginDescriptor* descriptor_;
   EpPlugin* plugin_ = nullptr;
+  bool has_asked_for_devices_ = false;
+  std::unique_ptr<PluginDevices> devices_;
   bool closed_ = false;
   int exceptions_;
   static inline int alive_ = 0;
@@ -83,16 +89,23 @@ class Session {
 
   size_t kernel_count() const { return kernels_.size(); }
   const GraphSpec& partition(size_t kernel) const { return kernels_[kernel]->partition; }
+  const core::KernelPlaces& places(size_t kernel) const { return kernels_[kernel]->info.places(); }
   struct RunAnswer {
     DebugHost::Failure failure;
     std::vector<Tensor> outputs;
     bool was_told = false;
     bool has_refused = false;
+    bool has_adopted = false;
+    bool has_aliased = false;
   };
   struct RunSetting {
     unsigned char fill = 0xCD;
     bool cancel = false;
     bool refuse_memory = false;
+    // Of kernels on devices; see DeviceRun::Setting.
+    size_t input_memory = 0;
+    size_t output_memory = 0;
+    bool aliases = false;
   };
   // Any thread.
   RunAnswer TryRun(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
@@ -107,15 +120,15 @@ class Session {
   struct Kernel {
     EpKernel* handle = nullptr;
     GraphSpec partition;
-    bool exclusive = false;
+    KernelInfo info;
     std::vector<EpKernelState*> free_states;
     std::vector<EpKernelState*> states;
   };
   DebugHost::Failure Adopt(const std::string& function, DebugHost::Failure failure, const std::vector<EpKernel*>& made,
                            const std::vector<GraphSpec>& partitions, const std::set<uint64_t>& declined);
   DebugHost::Failure CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told);
-  void Describe(Kernel& kernel);
   EpKernelState* TakeState(Kernel& kernel);
+  std::unique_ptr<Stream> TakeStream();
   void ReleaseKernels();
 
   Plugin& plugin_;
@@ -130,6 +143,8 @@ class Session {
   std::vector<std::string> partition_names_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::mutex states_mutex_;
+  std::mutex streams_mutex_;
+  std::vector<std::unique_ptr<Stream>> free_streams_;  // of the provider's device
   std::mutex exclusive_mutex_;
   static inline int alive_ = 0;
 };

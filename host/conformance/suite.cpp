@@ -50,6 +50,7 @@ Target ReadTarget(const fs::path& path) {
   target.name = manifest.name;
   target.sources = manifest.sources;
   target.options = manifest.options;
+  target.parameters = manifest.parameters;
   return target;
 }
 
@@ -57,7 +58,8 @@ std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& optio
   Journal journal;
   // Each area stands on the one before it: what would fail there for the same reason is not reached.
   for (const std::span<const Check> checks :
-       {LibraryChecks(), ProviderChecks(), ExecuteChecks(), ContextChecks(), ShareChecks()}) {
+       {LibraryChecks(), DeviceMemoryChecks(), DeviceStreamChecks(), ProviderChecks(), ExecuteChecks(),
+        DeviceKernelChecks(), ContextChecks(), ShareChecks()}) {
     for (const Check& check : checks) {
       RunIsolated(journal, options.isolation, [&] { check.run(journal, target); });
       if (!journal.broken().empty())

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every ABI header compiles alone, as C11 and C17 and as C++11 to C++20, by every compiler at hand, without a warning. So
+# Every ABI header, drafts too, compiles alone, as C11 and C17 and as C++11 to C++20, by every compiler at hand, without a warning. So
 # it does as C11 for other data models and byte orders; freestanding, because their C libraries aren't there.
 set -eu
 root=$1
@@ -18,8 +18,8 @@ check() {
   fi
   checked=$((checked + 1))
 }
-for header in "$include"/epiphyte/ep_*.h; do
-  name=$(basename "$header")
+for header in "$include"/epiphyte/ep_*.h "$include"/epiphyte/draft/ep_*.h; do
+  name=${header#"$include/epiphyte/"}
   for compiler in gcc clang; do
     command -v "$compiler" > /dev/null || continue
     for standard in c11 c17; do check "$compiler" c "$standard" "$name"; done

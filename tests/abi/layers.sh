@@ -23,7 +23,7 @@ grep -rnE '#include *<(google/protobuf|onnx)/' core plugins plugin_api host | gr
 
 # --- who includes whom: "file included", both as paths from here
 
-find core plugins plugin_api host/include host/api host/cli host/tools host/examples \
+find core plugins plugin_api host/include host/api host/cli host/conformance host/tools host/examples \
   -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' 2> /dev/null | sort > "$work/files"
 xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' < "$work/files" |
   sed -E 's/^([^:]+):[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^">]+).*/\1 \2/' |
@@ -46,9 +46,10 @@ core          4  ^core/transform/
 core          5  ^core/registry/
 core          6  ^core/partition/
 core          7  ^core/abi/
-core          8  ^core/context/
-core          9  ^core/runtime/
-core         10  ^core/cache/
+core          8  ^core/device/
+core          9  ^core/context/
+core         10  ^core/runtime/
+core         11  ^core/cache/
 plugin_api    1  ^plugin_api/include/
 plugin_api    2  ^plugin_api/kit/epiphyte/kit/(error|visibility)[.]
 plugin_api    3  ^plugin_api/kit/epiphyte/kit/(graph|constant)[.]

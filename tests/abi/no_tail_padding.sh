@@ -6,6 +6,7 @@ root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat > "$work/unit.c" <<'END'
+#include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_profile.h"

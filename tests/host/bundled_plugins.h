@@ -1,4 +1,5 @@
-// An environment that knows the plugins of this build and no others, whatever is installed on the machine.
+// An environment that knows the plugins of this build, those in the folders of `options`, and no others, whatever is
+// installed on the machine.
 #pragma once
 
 #include <epiphyte/environment.hpp>
@@ -6,7 +7,7 @@
 namespace epiphyte::test {
 
 inline Environment BundledPlugins(EnvironmentOptions options = {}) {
-  options.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
+  options.plugin_folders.push_back(EPIPHYTE_PLUGIN_FOLDER);
   options.use_environment_variable = false;
   options.use_user_folder = false;
   options.use_system_folders = false;

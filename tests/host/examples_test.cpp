@@ -15,9 +15,11 @@ using ::testing::IsEmpty;
 
 class Examples : public ::testing::Test {
  protected:
-  ProgramResult Run(const std::string& name, const std::vector<std::string>& arguments) {
-    return RunProgram(std::string(EPIPHYTE_EXAMPLES) + "/" + name, arguments, folder_.path(),
-                      OnlyPlugins(EPIPHYTE_PLUGIN_FOLDER));
+  ProgramResult Run(const std::string& name, const std::vector<std::string>& arguments,
+                    const std::vector<std::filesystem::path>& plugins = {EPIPHYTE_PLUGIN_FOLDER}) {
+    std::string path;
+    for (const std::filesystem::path& folder : plugins) path += (path.empty() ? "" : ":") + folder.string();
+    return RunProgram(std::string(EPIPHYTE_EXAMPLES) + "/" + name, arguments, folder_.path(), OnlyPlugins(path));
   }
   // Ends well, and prints every one of these.
   void ExpectGood(const ProgramResult& result, const std::vector<std::string>& parts) {
@@ -48,6 +50,18 @@ TEST_F(Examples, AGraphTransformBuildsTheNormalisationIn) {
              {"'x' is normalised in the model", "raw pixels give what normalised ones gave"});
   ExpectError(Run("graph_transform", {"model.onnx", "pixels", "0", "1"}),
               "transform 'example.Normalize': the model has no input 'pixels'");
+}
+
+TEST_F(Examples, ACacheStaysInTheMemoryOfADevice) {
+  folder_.Write("model.onnx", CacheModel(/*attends=*/true));
+  ExpectGood(Run("kv_cache", {"model.onnx", "cpu", "200", "past=present"}),
+             {"'past' is 8192 bytes in host memory", "after 200 steps it is what plain runs make"});
+  const std::filesystem::path device = std::filesystem::path(EPIPHYTE_TEST_DEVICE).parent_path();
+  ExpectGood(Run("kv_cache", {"model.onnx", "test_device", "200", "past=present"}, {EPIPHYTE_PLUGIN_FOLDER, device}),
+             {"'past' is 8192 bytes in memory 'arena' of test_device", "after 200 steps it is what plain runs make"});
+  ExpectError(Run("kv_cache", {"model.onnx", "cpu", "2", "cache=present"}), "no input 'cache'");
+  ExpectError(Run("kv_cache", {"model.onnx", "cpu", "2", "past=cache"}), "no output 'cache'");
+  EXPECT_EQ(Run("kv_cache", {"model.onnx", "cpu", "none", "past=present"}).code, 2);
 }
 
 TEST_F(Examples, AProviderIsRegisteredByThePathOfItsLibrary) {

@@ -183,6 +183,42 @@ std::string CountingModel() {
   return model.SerializeAsString();
 }
 
+std::string CacheModel(bool attends) {
+  onnx::ModelProto model = NewModel();
+  model.mutable_opset_import(0)->set_version(24);
+  model.set_ir_version(11);
+  SetType(model.mutable_graph()->add_input(), "past", onnx::TensorProto::FLOAT, {"1", "2", "N", "4"});
+  SetType(model.mutable_graph()->add_input(), "update", onnx::TensorProto::FLOAT, {"1", "2", "1", "4"});
+  SetType(model.mutable_graph()->add_input(), "at", onnx::TensorProto::INT64, {"1"});
+  SetType(model.mutable_graph()->add_output(), "present", onnx::TensorProto::FLOAT, {"1", "2", "N", "4"});
+  AddNode(model, "TensorScatter", {"past", "update", "at"}, {"present"});
+  if (attends) {
+    SetType(model.mutable_graph()->add_input(), "weights", onnx::TensorProto::FLOAT, {"1", "2", "1", "N"});
+    SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"1", "2", "1", "4"});
+    AddNode(model, "MatMul", {"weights", "present"}, {"y"});
+  }
+  return model.SerializeAsString();
+}
+
+std::string SquareModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2", "2"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2", "2"});
+  AddNode(model, "MatMul", {"x", "x"}, {"y"});
+  return model.SerializeAsString();
+}
+
+std::string FailingModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_input(), "at", onnx::TensorProto::INT64, {"1"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), "z", onnx::TensorProto::FLOAT, {"1"});
+  AddNode(model, "Add", {"x", "x"}, {"y"});
+  AddNode(model, "Gather", {"y", "at"}, {"z"});
+  return model.SerializeAsString();
+}
+
 std::string UnknownOperatorModel() {
   onnx::ModelProto model = NewModel();
   SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});

@@ -85,6 +85,7 @@ TEST(SessionConfig, EachOptionHasItsField) {
   EXPECT_TRUE(with("session.disable_cpu_ep_fallback", "1").disable_fallback);
   EXPECT_TRUE(with("session.disable_model_compile", "1").disable_compile);
   EXPECT_TRUE(with("session.fail_on_suboptimal_compiled_model", "1").context.refuse_suboptimal);
+  EXPECT_EQ(with("session.max_device_bytes", "9").max_device_bytes, 9u);
   EXPECT_EQ(with("session.max_nodes", "7").max_nodes, 7u);
   EXPECT_EQ(with("session.max_run_bytes", "8").max_run_bytes, 8u);
   EXPECT_EQ(with("session.max_value_bytes", "999999999999999999").max_value_bytes, 999999999999999999u);

@@ -9,6 +9,9 @@
 //     Use(y.Data<float>());
 //   }
 //
+// Values may be in a device's memory (memory.hpp): what is bound is read and written where it is, without a copy, by
+// every kernel that can.
+//
 // Not thread-safe; several bindings of one session may run at once.
 #pragma once
 
@@ -28,11 +31,16 @@ class EPIPHYTE_API IoBinding {
   IoBinding(IoBinding&& other) noexcept;
   IoBinding& operator=(IoBinding&& other) noexcept;
 
-  // Throws INVALID_ARGUMENT when the model has no such input or output. An empty value takes the binding back.
+  // These throw INVALID_ARGUMENT when the model has no such input or output, and for the memory of a device that the
+  // session doesn't use. An empty value takes the binding back.
   void BindInput(std::string_view name, Value value);
-  // A tensor (not of strings) that receives the output: Run copies into it, and throws INVALID_ARGUMENT when the
-  // output's type or shape turns out different.
+  // A tensor (not of strings) that receives the output. Kernels write straight into it where they can; elsewhere the
+  // output is copied. It may be bound to an input, too: what a kernel can't do in place is done beside it and copied.
+  // Run throws INVALID_ARGUMENT when the output's type or shape turns out different; its data is undefined after a run
+  // that failed.
   void BindOutput(std::string_view name, Value destination);
+  // The output becomes a new value in that memory in each run; an empty `memory`: in host memory, as without a binding.
+  void BindOutput(std::string_view name, const Memory& memory);
 
   // `options.outputs` must be empty: bindings say what is wanted.
   void Run(const RunOptions& options = {});

@@ -19,12 +19,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/export.hpp"
+#include "epiphyte/memory.hpp"
 #include "epiphyte/options.hpp"
 #include "epiphyte/placement.hpp"
 #include "epiphyte/type.hpp"
@@ -63,6 +65,11 @@ class EPIPHYTE_API Session {
   const std::vector<ValueInfo>& inputs() const;  // without initializers
   const std::vector<ValueInfo>& outputs() const;
   Placement placement() const;
+  // The memories of the devices that the session's providers use, the main one of each device first. None: all values
+  // are in host memory.
+  std::vector<Memory> memories() const;
+  // The first of a provider's, or the one of that name. Throws NOT_FOUND, and says what there is.
+  Memory MemoryOf(std::string_view provider, std::string_view name = {}) const;
   bool has_context() const;                                  // some part was loaded from an EPContext node
   const std::optional<ContextFiles>& context_files() const;  // nullopt: none were written
 

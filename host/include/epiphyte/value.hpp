@@ -18,6 +18,7 @@
 
 #include "epiphyte/error.hpp"
 #include "epiphyte/export.hpp"
+#include "epiphyte/memory.hpp"
 #include "epiphyte/type.hpp"
 
 namespace epiphyte::core {
@@ -56,9 +57,31 @@ class EPIPHYTE_API Value {
   }
   static Value CopyBytes(ElementType type, const Shape& shape, const void* data, uint64_t bytes);
   static Value Strings(std::vector<std::string> strings, const Shape& shape);
-  // `element_type` tells what an empty sequence would hold.
+  // `element_type` tells what an empty sequence would hold. Elements are in host memory: see ToHost.
   static Value Sequence(ElementType element_type, const std::vector<Value>& elements);
   static Value EmptyOptional();
+
+  // --- in a device's memory; see memory.hpp. Not for strings. All throw OUT_OF_MEMORY when there is none left,
+  // DEVICE_RESET when the device was lost.
+
+  // A tensor with uninitialised memory; an empty `memory`: as Tensor.
+  static Value In(const Memory& memory, ElementType type, const Shape& shape);
+  // A tensor over memory that exists, without a copy. `external` must have at least what type and shape need;
+  // descriptors are the caller's to close afterwards, memory must live until `release`, if any, is called: when the last
+  // handle and the last run that uses it have gone. Throws INVALID_ARGUMENT when the device can't import it.
+  static Value Import(const Memory& memory, ElementType type, const Shape& shape, const ExternalMemory& external,
+                      std::function<void()> release = {});
+  // For others to import; a descriptor is the caller's to close. Throws INVALID_ARGUMENT for a tensor that shares its
+  // buffer with others (Import's and large ones don't), or a memory that can't.
+  ExternalMemory Export(HandleType type) const;
+  // A copy of the tensor in that memory; an empty `memory`: in host memory. From any memory, of any plugin.
+  Value CopyTo(const Memory& memory) const;
+  // A copy in host memory of a tensor that isn't there; everything else: itself.
+  Value ToHost() const;
+  // Copies the data of `source`, which has the same type and shape, into this tensor's memory.
+  void CopyFrom(const Value& source);
+  // Where the tensor is; empty in host memory and for what is no tensor.
+  Memory memory() const;
 
   explicit operator bool() const { return value_ != nullptr; }
   ValueKind kind() const;  // kEmpty: an empty optional
@@ -69,7 +92,7 @@ class EPIPHYTE_API Value {
   Shape shape() const;
   uint64_t element_count() const;
   uint64_t byte_size() const;
-  // Of all but string tensors.
+  // Of all but string tensors. In a device's memory only where that is mappable; INVALID_ARGUMENT otherwise, see ToHost.
   const void* data() const;
   void* mutable_data();
   // Throws INVALID_ARGUMENT when T isn't the tensor's element type.

@@ -5,7 +5,7 @@
  * crosses the boundary: no bool, enum of unknown width, bitfield, `long`, FILE, errno, C++ type, exception or free().
  * Strings are UTF-8 and zero-terminated. [R508] Whoever allocates memory frees it. No call ends the process. [R1001]
  *
- * Sizes. `struct_size` is always the first field, but in EpString and EpKeyValue.
+ * Sizes. `struct_size` is always the first field, but in structs that say that they are frozen.
  *   - Who fills a struct sets it to sizeof the struct that it knows. A reader reads a field only where the size covers
  *     it (EP_HAS_FIELD); what lies beyond the struct that it knows, it leaves alone.
  *   - Where the callee fills a struct of the caller's (an `…Info` that a call gives), the caller sets struct_size to
@@ -20,8 +20,8 @@
  * Calls. A count of 0 may come with a null pointer; otherwise a pointer is null only where its comment says so. What is
  * passed to a function (structs, arrays, strings, handles) lives until it returns, unless its comment says longer; what
  * is to be kept is copied. No call unwinds: neither side lets an exception or a longjmp pass the other. [R104
- * R301 R311 R401 R501 R601 R701 R731 R801 R813 R831 R1010] An out parameter is set only on success, unless a comment
- * says otherwise. Each function says on which threads it is called: [any thread] means also on several at once.
+ * R301 R311 R401 R501 R601 R701 R731 R801 R813 R831 R1010 R1202] An out parameter is set only on success, unless a
+ * comment says otherwise. Each function says on which threads it is called: [any thread] means also on several at once.
  *
  * Versions. While the major version is 0, a minor version may break the one before it, and a host speaks only its own.
  * From 1.0 on, a plugin built against 1.x loads in every host 1.y whose y is at least what the plugin says that it can

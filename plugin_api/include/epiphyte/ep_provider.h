@@ -65,11 +65,28 @@ typedef struct EpPartitionInfo {
 
 /* EpKernelInfo::flags */
 #define EP_KERNEL_EXCLUSIVE 1u /* the host lets one Execute of this provider in at a time: it needs no lock */
+#define EP_KERNEL_ASYNC 2u /* Execute only submits to the run's stream, and the work is done later; see ep_device.h */
 
-/* What the host is to know of a kernel. Zero, but for struct_size, when DescribeKernel is called. */
+/* A set of memories that a kernel can use: this bit for host memory, bit i + 1 for memory i of its device. */
+#define EP_MEMORIES_HOST 1u
+
+/* What the host is to know of a kernel. Zero, but for struct_size, when DescribeKernel is called: one that executes
+ * before Execute returns, all of its values in host memory. The arrays stay valid, and as they are, until the kernel is
+ * released; [R1266] one that is null or shorter says nothing of the values that it doesn't cover, longer than there are
+ * values none is. [R1263] Memories, ASYNC and aliases are for plugins with the extension of ep_device.h. [R1261] */
 typedef struct EpKernelInfo {
   uint32_t struct_size;
   uint32_t flags;
+  uint32_t device; /* where the kernel runs: one of EpProviderConfig::devices [R1262] */
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t reserved;
+  const uint32_t* input_memories;  /* `input_count` sets: where the kernel can read that input. Only tensors of numbers
+                                    * are anywhere but in host memory. 0: host memory. [R1264 R1267] */
+  const uint32_t* output_memories; /* `output_count` sets: where the kernel can write that output. 0: host memory */
+  const int32_t* output_aliases;   /* `output_count`: the input over which that output can be written, or -1. [R1265]
+                                    * Where nobody else wants that input any more, EpDeviceRunApi::AllocateOutput may
+                                    * give its memory [R1269] */
 } EpKernelInfo;
 
 typedef struct EpProviderApi {

@@ -37,7 +37,7 @@ EP_EXTERN_C_BEGIN
 #define EP_SCHEMA_EXTENSION "ep.schema/1"
 
 /* EpOperatorInfo::max_inputs, max_outputs: as many as the node has. */
-#define EP_ANY_NUMBER UINT32_MAX
+#define EP_ANY_NUMBER 0xFFFFFFFFu
 
 /* EpOperatorAttribute::flags */
 #define EP_ATTRIBUTE_REQUIRED 1u

@@ -15,7 +15,6 @@ cat > "$work/known" <<'KNOWN'
 EP_ABI_VERSION           EP_ABI_MAJOR and EP_ABI_MINOR
 EP_ABI_VERSION_MAJOR     a shift
 EP_ABI_VERSION_MINOR     a mask
-EP_ANY_NUMBER            the largest number of 32 bits
 EP_CALL                  part of each declaration
 EP_EXPORT                the language's own way to export a function
 EP_EXTERN_C              the language's own way to leave names alone
@@ -25,7 +24,7 @@ EP_HAS_FIELD             struct_size against offset and size of a field
 EP_MAKE_ABI_VERSION      a shift
 EP_SIZE_THROUGH          offset and size of a field
 KNOWN
-for header in "$include"/epiphyte/*.h; do
+for header in "$include"/epiphyte/*.h "$include"/epiphyte/draft/*.h; do
   # A guard is empty, and so is EP_CALL on this platform.
   gcc -std=c11 -I"$include" -E -dD "$header" | awk -v include="$include/epiphyte/" '
     /^# [0-9]+ "/ { ours = index($0, include) > 0; next }

@@ -20,6 +20,12 @@ inline bool Has(std::string_view fault) {
   return wanted != nullptr && fault == wanted;
 }
 
+// The fault is one of its device, which it else doesn't have.
+inline bool IsOnDevice() {
+  const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
+  return wanted.starts_with("12") || wanted.starts_with("device");
+}
+
 // What a kernel computes.
 enum : uint32_t { kRelu = 1, kAddConstant = 2 };
 struct Program {
@@ -60,7 +66,10 @@ struct EpKernel {
   bool loaded = false;
   const float* lent = nullptr;  // numbers that a fault keeps
   uint64_t lent_count = 0;
+  uint32_t memories[2] = {};  // of its input and its output, when it is on the device
+  int32_t alias = -1;
 };
+void Compute(const Program& program, std::span<const float> x, float* y);
 
 inline EpStatus* Refuse(const EpHostInfo* host, EpStatusCode code, const char* message) {
   return host->status->Create(code, message);

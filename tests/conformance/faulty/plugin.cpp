@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "epiphyte/ep_entry.h"
-#include "tests/conformance/faulty/faulty.h"
+#include "tests/conformance/faulty/device.h"
 
 namespace {
 
@@ -64,6 +64,7 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* confi
 
 void EP_CALL DestroyProvider(EpProvider* provider) {
   --g_providers;
+  if (Has("1224_provider_owns_memory")) WipeBuffers();
   delete provider;
 }
 
@@ -74,8 +75,10 @@ EpStatus* EP_CALL CreateState(EpKernel*, EpKernelState** state) {
   return nullptr;
 }
 
-const void* EP_CALL GetExtension(EpPlugin*, const char*) {
+const void* EP_CALL GetExtension(EpPlugin*, const char* id) {
   static const int table = 0;
+  const bool has_device = IsOnDevice() && !Has("1261_has_no_table");
+  if (has_device && std::strcmp(id, EP_DEVICE_EXTENSION) == 0) return DeviceTable();
   return Has("318_extension_for_all") ? &table : nullptr;
 }
 
@@ -95,7 +98,7 @@ EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo*, con
                                          Has("213_half_of_state_pair") ? CreateState : nullptr,
                                          nullptr,
                                          Execute,
-                                         nullptr};
+                                         DescribeKernel};
   static EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor),
                                           EP_ABI_VERSION,
                                           "faulty",

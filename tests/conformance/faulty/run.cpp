@@ -1,15 +1,15 @@
 // How it executes.
 #include <algorithm>
 
-#include "tests/conformance/faulty/faulty.h"
-
-namespace {
+#include "tests/conformance/faulty/device.h"
 
 void Compute(const Program& program, std::span<const float> x, float* y) {
   for (size_t i = 0; i < x.size(); ++i) {
     y[i] = program.operation == kRelu ? std::max(x[i], 0.0f) : x[i] + program.constant[i % program.constant.size()];
   }
 }
+
+namespace {
 
 struct Gang {
   const EpHostInfo* host;
@@ -29,6 +29,7 @@ EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState*, EpRun* run) {
   if (Has("1001_aborts")) std::abort();
   if (host->run->IsCancelled(run) != 0 && !Has("723_ignores_cancel"))
     return Refuse(host, EP_STATUS_CANCELED, "the run was cancelled");
+  if (IsOnDevice()) return ExecuteOnDevice(kernel, run);
   if (Has("1008_gang_in_a_loop")) {
     Gang gang = {host, pool};
     host->services->ParallelFor(pool, 1, 1, InLoop, &gang);

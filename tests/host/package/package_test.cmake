@@ -63,7 +63,7 @@ run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/encrypt
 run(${CMAKE_COMMAND} --build ${WORK}/encrypted_store)
 run(${WORK}/encrypted_store/examples/encrypted_store key ${WORK}/encrypted_store/key.txt)
 
-foreach(example graph_transform provider_by_path rewrite_rule)
+foreach(example graph_transform kv_cache provider_by_path rewrite_rule)
   run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/${example} -B ${WORK}/${example}
       -DCMAKE_PREFIX_PATH=${WORK}/moved -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
       -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)

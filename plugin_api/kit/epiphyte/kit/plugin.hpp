@@ -20,7 +20,9 @@
 //
 // A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();`, which live as long as
 // the process; a session's option `device` chooses one or several. One that brings operators of its own declares
-// `static std::span<const kit::Operator> Operators();` (schema.hpp).
+// `static std::span<const kit::Operator> Operators();` (schema.hpp). One that has tables for other extensions, as that
+// of draft/ep_device.h, declares `static const void* Extension(std::string_view id);`, null for an id that it doesn't
+// know.
 #pragma once
 
 #include <algorithm>
@@ -102,6 +104,9 @@ class Kernel {
   // True: no other Execute of this provider runs at the same time, on this kernel or another. For a device with one
   // queue. Asked once.
   virtual bool IsExclusive() const { return false; }
+  // Where its values can be, and whether it is ASYNC; see EpKernelInfo. Asked once; the arrays live as long as the
+  // kernel. As a default, values are in host memory, and all is done when Execute returns.
+  virtual void Describe(EpKernelInfo* info) const { (void)info; }
 };
 
 struct ProviderConfig {
@@ -216,6 +221,13 @@ struct KernelHandle {
 inline PluginHandle& From(EpPlugin* plugin) { return *reinterpret_cast<PluginHandle*>(plugin); }
 inline ProviderHandle& From(EpProvider* provider) { return *reinterpret_cast<ProviderHandle*>(provider); }
 inline KernelHandle& From(EpKernel* kernel) { return *reinterpret_cast<KernelHandle*>(kernel); }
+
+// No more than there is room for.
+inline void Give(const EpKernelInfo& from, EpKernelInfo* to) {
+  const uint32_t size = std::min<uint32_t>(to->struct_size, sizeof(from));
+  std::memcpy(to, &from, size);
+  to->struct_size = size;
+}
 
 // What EPIPHYTE_KIT_PLUGIN instantiates. Has no state.
 template <typename ProviderClass>
@@ -469,8 +481,10 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
   static EpStatus* EP_CALL DescribeKernel(EpKernel* kernel, EpKernelInfo* info) {
     const KernelHandle& mine = From(kernel);
     return Guard(*mine.host, [&] {
-      info->struct_size = std::min<uint32_t>(info->struct_size, sizeof(*info));
-      if (mine.kernel->IsExclusive()) info->flags |= EP_KERNEL_EXCLUSIVE;
+      EpKernelInfo described = {};
+      mine.kernel->Describe(&described);
+      if (mine.kernel->IsExclusive()) described.flags |= EP_KERNEL_EXCLUSIVE;
+      Give(described, info);
     });
   }
 
@@ -495,6 +509,9 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
       static constexpr EpSchemaApi kSchemaApi = {sizeof(EpSchemaApi), 0, GetOperators, InferTypes};
       if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kSchemaApi;
     }
+    if constexpr (requires { ProviderClass::Extension(std::string_view(id)); }) {
+      return ProviderClass::Extension(std::string_view(id));
+    }
     return nullptr;
   }
 
@@ -514,6 +531,10 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
 };
 
 }  // namespace detail
+
+// For functions of a plugin's own tables, which the host calls with what Initialize made.
+inline const EpHostInfo& HostOf(EpPlugin* plugin) { return *detail::From(plugin).host; }
+
 }  // namespace epiphyte::kit
 
 // Defines EpPluginQuery. A plugin that needs more than this writes its own descriptor and takes the trampolines from

@@ -1,4 +1,5 @@
 /* What matters here is that it compiles and links; the host never loads it. */
+#include <epiphyte/draft/ep_device.h>
 #include <epiphyte/ep_entry.h>
 #include <stddef.h>
 

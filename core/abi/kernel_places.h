@@ -1,0 +1,46 @@
+// KernelPlaces: what DescribeKernel said of where a kernel runs and where its values can be, checked and copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/registry/catalog.h"
+#include "epiphyte/ep_provider.h"
+
+namespace epiphyte::core {
+
+struct KernelPlaces {
+  bool async = false;
+  uint32_t device = 0;
+  std::vector<uint32_t> inputs;   // EP_MEMORIES_…; may be shorter than there are inputs
+  std::vector<uint32_t> outputs;  // the same
+  std::vector<int32_t> aliases;   // by output: an input's index, or -1; may be shorter
+
+  // Without it the kernel's values are in host memory and it is done when Execute returns.
+  bool on_device() const { return async || !inputs.empty() || !outputs.empty(); }
+  uint32_t OfInput(size_t index) const { return Of(inputs, index); }
+  uint32_t OfOutput(size_t index) const { return Of(outputs, index); }
+  int32_t AliasOf(size_t output) const { return output < aliases.size() ? aliases[output] : -1; }
+
+ private:
+  static uint32_t Of(const std::vector<uint32_t>& sets, size_t index) {
+    return index < sets.size() && sets[index] != 0 ? sets[index] : EP_MEMORIES_HOST;
+  }
+};
+
+// The kernel that DescribeKernel was called for.
+struct DescribedKernel {
+  const LoadedPlugin& plugin;
+  std::string_view name;
+  std::span<const uint32_t> devices;  // that its provider was made with
+  size_t input_count;
+  size_t output_count;
+};
+
+// Throws EP_FAIL, which says what is wrong, when a device, a memory or an alias is none that `kernel` can have.
+KernelPlaces ReadKernelPlaces(const EpKernelInfo& info, const DescribedKernel& kernel);
+
+}  // namespace epiphyte::core

@@ -1,0 +1,149 @@
+#include "core/device/device_stream.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <vector>
+
+#include "core/abi/owned_handles.h"
+#include "core/abi/plugin_calls.h"
+
+namespace epiphyte::core {
+namespace {
+
+// What fails is logged.
+template <typename Body>
+bool Succeeds(LogLevel level, const std::string& device, Body&& body) noexcept {
+  try {
+    try {
+      body();
+      return true;
+    } catch (const std::exception& error) {
+      Log(level, "device", "device '{}', waiting for what was submitted: {}", device, ReasonOf(error));
+    }
+  } catch (...) {
+    // No memory for the line.
+  }
+  return false;
+}
+
+}  // namespace
+
+DeviceStream::DeviceStream(PluginDevice& device) : device_(device) {
+  const LoadedPlugin& plugin = device.plugin();
+  Checked("CreateStream", [&] { return device.api().CreateStream(plugin.plugin, device.index(), &stream_); });
+  if (stream_ == nullptr) {
+    Fail(StatusCode::kEpFail, "provider '{}': CreateStream for device '{}' succeeded but gave no stream", plugin.name,
+         device.name());
+  }
+  bool is_new = false;
+  try {
+    is_new = OwnedHandles::Streams().Add(plugin.descriptor, stream_);
+  } catch (...) {
+    CallRelease(plugin.name, "DestroyStream", [&] { device.api().DestroyStream(stream_); });
+    throw;
+  }
+  if (!is_new) {
+    Fail(StatusCode::kEpFail,
+         "provider '{}': CreateStream for device '{}' gave a stream that is in use; each needs a timeline of its own",
+         plugin.name, device.name());
+  }
+}
+
+DeviceStream::~DeviceStream() {
+  OwnedHandles::Streams().Remove(device_.plugin().descriptor, stream_);
+  CallRelease(device_.plugin().name, "DestroyStream", [&] { device_.api().DestroyStream(stream_); });
+}
+
+// `call` gives a status.
+template <typename Call>
+void DeviceStream::Checked(const char* function, Call&& call) {
+  if (failed()) {
+    Fail(failure_.load(std::memory_order_acquire),
+         "provider '{}': {} on a stream of device '{}' that has failed before", device_.plugin().name, function,
+         device_.name());
+  }
+  try {
+    CallPlugin(device_.plugin().name, function, call);
+  } catch (const Error& error) {
+    Fails(error.code());
+    if (error.code() == StatusCode::kDeviceReset) device_.Lose();
+    throw;
+  } catch (...) {
+    Fails(StatusCode::kEpFail);
+    throw;
+  }
+}
+
+void DeviceStream::Fails(StatusCode code) noexcept {
+  StatusCode none = StatusCode::kOk;
+  failure_.compare_exchange_strong(none, code, std::memory_order_acq_rel);
+}
+
+void DeviceStream::Copy(std::span<const EpCopy> copies) {
+  const auto is_empty = [](const EpCopy& copy) { return copy.size == 0; };
+  std::vector<EpCopy> not_empty;
+  if (std::any_of(copies.begin(), copies.end(), is_empty)) {
+    std::remove_copy_if(copies.begin(), copies.end(), std::back_inserter(not_empty), is_empty);
+    copies = not_empty;
+  }
+  if (copies.empty()) return;
+  unsignalled_ = true;  // also when it fails: what a plugin has begun in spite of it is to be waited for
+  Checked("Copy", [&] { return device_.api().Copy(stream_, copies.data(), copies.size()); });
+}
+
+uint64_t DeviceStream::Signal() {
+  if (!unsignalled_ && !failed()) return last_point_;
+  uint64_t point = 0;
+  Checked("Signal", [&] { return device_.api().Signal(stream_, &point); });
+  if (point <= last_point_) {
+    Fails(StatusCode::kEpFail);
+    has_true_points_ = false;
+    Fail(StatusCode::kEpFail,
+         "provider '{}': Signal on device '{}' gave points that go back: {} after {}; each must be greater than those "
+         "before, and at least 1",
+         device_.plugin().name, device_.name(), point, last_point_);
+  }
+  unsignalled_ = false;
+  return last_point_ = point;
+}
+
+void DeviceStream::WaitFor(const DeviceStream& other, uint64_t point) {
+  if (&other == this || point <= other.reached_.load(std::memory_order_acquire)) return;
+  Checked("Wait", [&] { return device_.api().Wait(stream_, other.stream_, point); });
+}
+
+void DeviceStream::Synchronize(uint64_t point) {
+  if (point <= reached_.load(std::memory_order_acquire)) return;
+  try {
+    Checked("Synchronize", [&] { return device_.api().Synchronize(stream_, point, UINT64_MAX); });
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::kTimeout) throw;
+    Fail(StatusCode::kEpFail, "provider '{}': Synchronize on device '{}' gave up though no timeout was set: {}",
+         device_.plugin().name, device_.name(), error.message());
+  }
+  uint64_t before = reached_.load(std::memory_order_relaxed);
+  while (before < point && !reached_.compare_exchange_weak(before, point, std::memory_order_acq_rel)) {
+  }
+}
+
+// A stream whose work has failed answers Signal and Synchronize with that, and then nothing is under way. What only the
+// host has found fault with goes on and can be waited for.
+void DeviceStream::Drain() noexcept {
+  const std::string& name = device_.plugin().name;
+  if (!failed() && Succeeds(LogLevel::kWarning, device_.name(), [&] { Synchronize(Signal()); })) return;
+  // Whoever submitted has heard of the failure, which is all that a stream without a defect says now.
+  uint64_t point = 0;
+  if (has_true_points_) {
+    Succeeds(LogLevel::kDebug, device_.name(),
+             [&] { CallPlugin(name, "Signal", [&] { return device_.api().Signal(stream_, &point); }); });
+  }
+  point = std::max(point, last_point_);
+  unsignalled_ = false;
+  if (point == 0) return;
+  Succeeds(LogLevel::kDebug, device_.name(), [&] {
+    CallPlugin(name, "Synchronize", [&] { return device_.api().Synchronize(stream_, point, UINT64_MAX); });
+  });
+}
+
+}  // namespace epiphyte::core

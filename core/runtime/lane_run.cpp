@@ -1,0 +1,362 @@
+#include "core/runtime/lane_run.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/device/transfer.h"
+#include "core/runtime/value_places.h"
+
+namespace epiphyte::core {
+namespace {
+
+EpCopyEnd EndOf(const Value& tensor) {
+  if (!tensor.IsOnDevice()) return {nullptr, const_cast<void*>(tensor.data()), 0};
+  return {tensor.storage()->buffer(), nullptr, tensor.storage()->offset()};
+}
+
+bool CanBeOnDevice(const Value& value) { return value.IsTensor() && value.type() != DataType::kString; }
+
+}  // namespace
+
+// Where the outputs of the running step go.
+class LaneRun::StepOutputs : public OutputMaker {
+ public:
+  StepOutputs(LaneRun& run, size_t step, uint32_t lane) : run_(run), step_(step), lane_(lane) {}
+
+  ValuePtr MakeOnHost(uint32_t index, DataType type, std::span<const int64_t> dims) override {
+    if (const OutputBinding* binding = BindingOf(index); binding != nullptr && binding->value) {
+      if (!binding->value->IsOnDevice() && Fits(*binding->value, type, dims) && IsWritable(*binding, index)) {
+        return binding->value;
+      }
+    }
+    return Value::Tensor(type, dims, &run_.run_);
+  }
+
+  ValuePtr Make(uint32_t index, DataType type, std::span<const int64_t> dims) override {
+    const OutputBinding* binding = BindingOf(index);
+    if (binding != nullptr && binding->value) {
+      if (Fits(*binding->value, type, dims) && IsWritable(*binding, index)) return binding->value;
+    } else if (ValuePtr over = OverInput(index, type, dims, binding)) {
+      return over;
+    }
+    return run_.lanes_.Make(lane_, PlaceOf(index, binding), type, dims, step().name);
+  }
+
+  ValuePtr Adopt(uint32_t index, DataType type, std::span<const int64_t> dims, uint32_t memory, EpBuffer* buffer,
+                 uint64_t size, uint64_t offset) override {
+    const auto& memories = run_.plan_.device(lane_).memories();
+    if (memory >= memories.size()) {
+      Fail(StatusCode::kInvalidArgument, "output {} is in memory {}, but device '{}' has {}", index, memory,
+           run_.plan_.device(lane_).name(), memories.size());
+    }
+    return Value::OnDevice(type, dims, memories[memory]->Adopt(buffer, size, offset, run_.plan_.tools().account));
+  }
+
+ private:
+  const PlanStep& step() const { return run_.tables_.steps[step_]; }
+  const OutputBinding* BindingOf(uint32_t index) const { return run_.bound_.Of(run_.tables_.OutputsOf(step())[index]); }
+  bool IsWritable(const OutputBinding& binding, uint32_t index) const {
+    return run_.bound_.IsWritable(binding, step_, lane_, index, run_.frame_.used);
+  }
+  static bool Fits(const Value& value, DataType type, std::span<const int64_t> dims) {
+    return value.IsTensor() && value.type() == type && std::ranges::equal(value.dims(), dims);
+  }
+
+  Place PlaceOf(uint32_t index, const OutputBinding* binding) const {
+    if (binding != nullptr) {
+      // The memory of the bound value, too: one that can't be written in place is copied on the device then.
+      const DeviceMemory* wanted = binding->memory.get();
+      if (binding->value && binding->value->IsOnDevice()) wanted = PieceOf(*binding->value)->home().get();
+      const PluginDevice& device = run_.plan_.device(lane_);
+      const uint32_t set = step().kernel->places().OfOutput(index);
+      for (const auto& memory : device.memories()) {
+        if (memory.get() == wanted && Place{memory->number()}.In(set)) return {memory->number()};
+      }
+    }
+    return run_.plan_.PlaceOf(step().first_output + index);
+  }
+
+  // The memory of the input that the kernel may write over, when nobody else wants it any more; else null.
+  ValuePtr OverInput(uint32_t index, DataType type, std::span<const int64_t> dims, const OutputBinding* binding) const {
+    const int32_t alias = step().kernel->places().AliasOf(index);
+    const auto inputs = run_.tables_.InputsOf(step());
+    if (alias < 0 || static_cast<size_t>(alias) >= inputs.size()) return nullptr;
+    const auto input = static_cast<size_t>(alias);
+    const uint32_t slot = inputs[input];
+    if (slot == kNoSlot || run_.plan_.IsReadFrom(slot, step_ + 1)) return nullptr;
+    if (std::count(inputs.begin(), inputs.end(), slot) != 1) return nullptr;
+    const LaneValue* given = run_.frame_.used[input];
+    if (given == nullptr || !given->value || !CanBeOnDevice(*given->value)) return nullptr;
+    const Value& value = *given->value;
+    // A frame keeps its constants, and applications their inputs; another output may be over the same input.
+    if (!value.IsUnique() || run_.lanes_.IsUsedElsewhere(*given, lane_)) return nullptr;
+    if (value.IsOnDevice() && value.storage().use_count() != 1) return nullptr;
+    if (!value.IsOnDevice() && value.byte_size() != 0 && !Fits(value, type, dims)) return nullptr;
+    if (DataTypeBytes(type, ElementCount(dims.data(), dims.size())) != value.byte_size()) return nullptr;
+    const PluginDevice& device = run_.plan_.device(lane_);
+    if (!IsWithin(value, &device, step().kernel->places().OfOutput(index))) return nullptr;
+    if (!value.IsOnDevice()) return nullptr;
+    if (binding != nullptr && PieceOf(value)->home() != binding->memory) return nullptr;
+    return Value::OnDevice(type, dims, value.storage());
+  }
+
+  LaneRun& run_;
+  size_t step_;
+  uint32_t lane_;
+};
+
+LaneRun::LaneRun(const LanePlan& plan, LaneFrame& frame, RunState& run, const RunBindings* bindings)
+    : plan_(plan),
+      tables_(plan.tables()),
+      frame_(frame),
+      run_(run),
+      bindings_(bindings),
+      lanes_(plan, frame, run),
+      bound_(plan, frame, lanes_, bindings) {}
+
+void LaneRun::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) {
+  try {
+    bound_.Check();
+    RunSteps(inputs, outer, outputs);
+  } catch (const Error& error) {
+    if (error.code() == StatusCode::kDeviceReset) NoteLosses();
+    lanes_.Abandon();
+    throw;
+  } catch (...) {
+    lanes_.Abandon();
+    throw;
+  }
+}
+
+void LaneRun::NoteLosses() {
+  if (running_lane_ != kHostLane) plan_.NoteLoss(running_lane_);
+  for (uint32_t lane = 0; lane < lanes_.count(); ++lane) {
+    if (lanes_[lane].stream->failed()) plan_.NoteLoss(lane);
+  }
+}
+
+void LaneRun::RunSteps(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) frame_.slots[tables_.inputs[i]].value = ValuePtr::Share(inputs[i]);
+  for (size_t i = 0; i < outer.size(); ++i) frame_.slots[tables_.outer[i]].value = ValuePtr::Share(outer[i]);
+  for (size_t i = 0; i < tables_.steps.size(); ++i) RunStep(i);
+  run_.CheckStop();
+  Finish(outputs);
+}
+
+void LaneRun::RunStep(size_t index) {
+  run_.CheckStop();
+  const PlanStep& step = tables_.steps[index];
+  const uint32_t lane = plan_.LaneOf(index);
+  {
+    const Profiler::Span span(plan_.tools().profiler, step.kernel ? "partition" : "control flow", step.name,
+                              run_.tag());
+    if (lane == kHostLane) {
+      RunOnHost(index);
+    } else {
+      RunOnLane(index, lane);
+    }
+  }
+  TakeResults(index, lane);
+  for (const uint32_t slot : tables_.ReleasesOf(step)) lanes_.Drop(frame_.slots[slot]);
+}
+
+void LaneRun::RunOnHost(size_t index) {
+  const PlanStep& step = tables_.steps[index];
+  frame_.used.clear();
+  for (const uint32_t slot : tables_.InputsOf(step)) {
+    frame_.used.push_back(slot == kNoSlot || !frame_.slots[slot].value ? nullptr : &frame_.slots[slot]);
+  }
+  lanes_.BringToHost(frame_.used);
+  frame_.arguments.clear();
+  for (LaneValue*& value : frame_.used) {
+    if (value != nullptr) {
+      value = &lanes_.OnHost(*value);
+      lanes_.AwaitWritten(*value);
+    }
+    frame_.arguments.push_back(value == nullptr ? nullptr : value->value.get());
+  }
+  const std::span<ValuePtr> results(frame_.results.data(), step.output_count);
+  if (step.control_flow) return step.control_flow->Run(frame_.arguments, results, run_);
+  StepOutputs outputs(*this, index, kHostLane);
+  Submission submission;
+  submission.outputs = &outputs;
+  step.kernel->Execute(frame_.arguments, results, &run_, bindings_ == nullptr ? nullptr : &submission);
+}
+
+// Where the kernel can read it: the value itself, or a copy, which `batch` is to fill.
+LaneValue* LaneRun::BringInput(size_t index, uint32_t lane, size_t input, std::vector<EpCopy>* batch) {
+  const PlanStep& step = tables_.steps[index];
+  const uint32_t slot = tables_.InputsOf(step)[input];
+  if (slot == kNoSlot || !frame_.slots[slot].value) return nullptr;
+  LaneValue& value = frame_.slots[slot];
+  const uint32_t set = step.kernel->places().OfInput(input);
+  // What the host reads while it executes: the views of other values, and host memory.
+  const auto on_host = [&]() -> LaneValue* {
+    LaneValue* const values[] = {&value};
+    lanes_.BringToHost(values);
+    LaneValue& here = lanes_.OnHost(value);
+    lanes_.AwaitWritten(here);
+    return &here;
+  };
+  if (!CanBeOnDevice(*value.value)) return on_host();
+  const PluginDevice& device = plan_.device(lane);
+  if (IsWithin(*value.value, &device, set)) {
+    if (!value.value->IsOnDevice()) return on_host();
+    lanes_.Order(lane, value);
+    return &value;
+  }
+  if (LaneValue* copy = lanes_.FindCopy(value, lane, set)) {
+    if (copy->value->IsOnDevice()) {
+      lanes_.Order(lane, *copy);
+    } else {
+      lanes_.AwaitWritten(*copy);
+    }
+    return copy;
+  }
+  const Place place = plan_.BestOf(lane, set);
+  if (place.on_host()) return on_host();
+  LaneValue* source = &value;
+  if (value.value->IsOnDevice() && &PieceOf(*value.value)->home()->plugin() != &device.plugin()) {
+    source = on_host();
+  } else if (!value.value->IsOnDevice()) {
+    lanes_.AwaitWritten(value);
+  }
+  LaneValue copy;
+  const Value& from = *source->value;
+  copy.value = lanes_.Make(lane, place, from.type(), from.dims(), step.name);
+  if (from.byte_size() != 0) {
+    lanes_.Order(lane, *source);
+    batch->push_back({EndOf(from), EndOf(*copy.value), from.byte_size()});
+  }
+  lanes_.NoteUse(lane, *source);
+  value.copies.push_back({lane, place.memory, std::move(copy)});
+  return &value.copies.back().value;
+}
+
+void LaneRun::BringInputs(size_t index, uint32_t lane) {
+  const PlanStep& step = tables_.steps[index];
+  // Room for all copies first: their addresses are kept.
+  for (const uint32_t slot : tables_.InputsOf(step)) {
+    if (slot != kNoSlot) frame_.slots[slot].copies.reserve(frame_.slots[slot].copies.size() + 2 * step.input_count + 2);
+  }
+  frame_.used.clear();
+  std::vector<EpCopy> batch;
+  std::vector<LaneValue*> filled;
+  for (size_t input = 0; input < step.input_count; ++input) {
+    const size_t before = batch.size();
+    frame_.used.push_back(BringInput(index, lane, input, &batch));
+    if (batch.size() != before) filled.push_back(frame_.used.back());
+  }
+  lanes_.Copy(lane, batch);
+  for (LaneValue* copy : filled) lanes_.NoteWritten(lane, *copy);
+}
+
+uint64_t LaneRun::BindingOf(size_t index, uint32_t lane) {
+  if (bindings_ == nullptr || bindings_->numbers == nullptr) return 0;
+  const PlanStep& step = tables_.steps[index];
+  std::vector<uint64_t> seen;
+  const auto add = [&](const Value& tensor) {
+    if (tensor.IsOnDevice()) {
+      seen.push_back(reinterpret_cast<uintptr_t>(tensor.storage()->buffer()));
+      seen.push_back(tensor.storage()->offset());
+    } else {
+      seen.push_back(reinterpret_cast<uintptr_t>(tensor.data()));
+      seen.push_back(0);
+    }
+    seen.push_back(static_cast<uint64_t>(tensor.type()));
+    seen.push_back(tensor.dims().size());
+    for (const int64_t dim : tensor.dims()) seen.push_back(static_cast<uint64_t>(dim));
+  };
+  const auto inputs = tables_.InputsOf(step);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (frame_.used[i] == nullptr) {
+      seen.push_back(0);
+      continue;
+    }
+    // What a run makes itself is elsewhere in the next.
+    const auto is = [&](const std::vector<uint32_t>& slots) {
+      return std::find(slots.begin(), slots.end(), inputs[i]) != slots.end();
+    };
+    const bool stays =
+        frame_.used[i] == &frame_.slots[inputs[i]] && frame_.used[i]->value->IsTensor() && is(tables_.inputs);
+    if (!stays) return 0;
+    add(*frame_.used[i]->value);
+  }
+  const auto outputs = tables_.OutputsOf(step);
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const OutputBinding* binding = bound_.Of(outputs[i]);
+    if (binding == nullptr || !binding->value || !bound_.IsWritable(*binding, index, lane, i, frame_.used)) return 0;
+    add(*binding->value);
+  }
+  return bindings_->numbers->Of(index, seen);
+}
+
+void LaneRun::RunOnLane(size_t index, uint32_t lane) {
+  const PlanStep& step = tables_.steps[index];
+  running_lane_ = lane;
+  BringInputs(index, lane);
+  if (!step.kernel->places().async) {
+    for (const LaneValue* value : frame_.used) {
+      if (value != nullptr) lanes_.AwaitWritten(*value);
+    }
+    lanes_.Synchronize(lane);
+  }
+  LaneState& state = lanes_[lane];
+  state.held_states.reserve(state.held_states.size() + 1);
+  frame_.arguments.clear();
+  for (const LaneValue* value : frame_.used)
+    frame_.arguments.push_back(value == nullptr ? nullptr : value->value.get());
+  StepOutputs outputs(*this, index, lane);
+  Submission submission;
+  submission.outputs = &outputs;
+  submission.stream = state.stream->handle();
+  submission.binding = BindingOf(index, lane);
+  // Counted first: after an error, too, something can be under way.
+  ++state.submitted;
+  state.stream->NoteSubmission();
+  for (LaneValue* value : frame_.used) {
+    if (value != nullptr) lanes_.NoteUse(lane, *value);
+  }
+  const auto hold = [&] {
+    if (submission.held_state != nullptr) state.held_states.emplace_back(step.kernel.get(), submission.held_state);
+  };
+  try {
+    step.kernel->Execute(frame_.arguments, {frame_.results.data(), step.output_count}, &run_, &submission);
+  } catch (...) {
+    hold();
+    // They can be in memory that submitted work writes.
+    for (uint32_t i = 0; i < step.output_count; ++i) state.held.push_back(std::move(frame_.results[i]));
+    throw;
+  }
+  hold();
+  if (!step.kernel->places().async) lanes_.Synchronize(lane);
+  running_lane_ = kHostLane;
+}
+
+void LaneRun::TakeResults(size_t index, uint32_t lane) {
+  const PlanStep& step = tables_.steps[index];
+  const auto slots = tables_.OutputsOf(step);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    LaneValue unwanted;
+    LaneValue& value = slots[i] == kNoSlot ? unwanted : frame_.slots[slots[i]];
+    value.value = std::move(frame_.results[i]);
+    if (lane != kHostLane) {
+      lanes_.NoteUse(lane, value);
+      lanes_.NoteWritten(lane, value);
+    }
+    if (slots[i] == kNoSlot) lanes_.Drop(unwanted);
+  }
+}
+
+void LaneRun::Finish(std::span<ValuePtr> outputs) {
+  bound_.Deliver(outputs);
+  for (const std::vector<uint32_t>* slots : {&tables_.inputs, &tables_.outer, &tables_.outputs}) {
+    for (const uint32_t slot : *slots) frame_.slots[slot] = {};
+  }
+  for (const auto& [slot, value] : tables_.constants) {
+    if (!frame_.slots[slot].value) frame_.slots[slot].value = value;
+  }
+  lanes_.Abandon();
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,153 @@
+// The session builder's contexts: what is loaded from EPContext nodes, and the context model that is written.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/context/compatibility.h"
+#include "core/context/context_loader.h"
+#include "core/runtime/session_builder.h"
+
+namespace epiphyte::core {
+namespace {
+
+// Of each provider, why no context came of it.
+std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Placement& placement) {
+  std::vector<std::string> reasons;
+  for (const ProviderSlot& slot : providers) {
+    const std::string& name = slot.plugin->name;
+    const auto nodes = std::count_if(placement.nodes.begin(), placement.nodes.end(),
+                                     [&](const NodePlacement& node) { return node.provider == name; });
+    if (nodes == 0) {
+      reasons.push_back(fmt::format("'{}' got no node", name));
+    } else if (!slot.provider->SupportsContexts()) {
+      reasons.push_back(fmt::format("'{}' makes no contexts of its {} nodes", name, nodes));
+    } else {
+      reasons.push_back(
+          fmt::format("the {} nodes of '{}' stay plain because it is only the fallback; add it to the "
+                      "session's providers to have them compiled",
+                      nodes, name));
+    }
+  }
+  return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
+}  // namespace
+
+void SessionBuilder::LoadContexts() {
+  PayloadAccess load;
+  load.model = ContextBase();
+  load.digests = config_.context.verify_digests ? PayloadAccess::kRecorded : PayloadAccess::kNone;
+  load.embedded_verified = source_.seal_checked();
+  load.store = config_.context_store.get();
+  load.pool = pool_;
+  load.group = loading_group_.get();
+  load.pulse = progress_.MakePulse();
+  if (has_context_) progress_.Enter(SessionPhase::kLoad, "");
+  std::vector<ContextBatch> batches(providers_.size());
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (context_nodes_[i].empty()) continue;
+    Profiler::Span span(profiler_, "session", "open context");
+    batches[i] = LoadPayloads(context_nodes_[i], load, model_.metadata);
+    for (const ContextBlob& blob : batches[i].blobs) {
+      if (blob.file) payload_files_.Add(*blob.file);
+    }
+  }
+  reading_.reset();
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (context_nodes_[i].empty()) continue;
+    Profiler::Span span(profiler_, "session", "load context");
+    progress_.Report(0, 0, providers_[i].plugin->name);
+    const ContextBatch& batch = batches[i];
+    const LoadedPlugin& plugin = *providers_[i].plugin;
+    RequireUsable(plugin, batch.to_load, batch.blobs, model_.metadata, config_.context.refuse_suboptimal,
+                  {providers_[i].devices, providers_[i].options});
+    std::vector<std::unique_ptr<Kernel>> kernels;
+    try {
+      kernels = providers_[i].provider->LoadContext(batch.to_load, batch.blobs);
+    } catch (const Error& error) {
+      // Whatever the plugin's code, a context that can't be loaded is INVALID_GRAPH, so that applications can
+      // recompile.
+      if (error.code() == StatusCode::kModelLoadCanceled) throw;
+      throw Error(StatusCode::kInvalidGraph, LoadFailureMessage(plugin, batch.to_load, error.message()));
+    }
+    for (size_t k = 0; k < kernels.size(); ++k) kernels_[batch.nodes[k]] = std::move(kernels[k]);
+    progress_.ThrowIfCancelled();
+  }
+}
+
+bool SessionBuilder::MakesContexts(const ProviderSlot& slot) const {
+  return slot.provider->SupportsContexts() && (slot.listed || !slot.fallback || config_.context.for_cache);
+}
+
+// Earlier sessions of the group left it to this one to have their payloads written.
+void SessionBuilder::CheckOwingProviders() const {
+  for (const std::string& name : generator_->set().owing()) {
+    const bool present = std::any_of(providers_.begin(), providers_.end(),
+                                     [&](const ProviderSlot& slot) { return slot.plugin->name == name; });
+    if (!present) {
+      Fail(StatusCode::kInvalidArgument,
+           "earlier sessions of the share group compiled for provider '{}', which this last session doesn't use; list "
+           "the same providers in all sessions of a group",
+           name);
+    }
+  }
+}
+
+void SessionBuilder::WriteContextModel() {
+  Profiler::Span span(profiler_, "session", "write context model");
+  progress_.Enter(SessionPhase::kWrite, generator_->target().model.filename().string());
+  const Pulse pulse = progress_.MakePulse();
+  const bool last = !compiling_group_ || config_.share.stop;
+  if (last) CheckOwingProviders();
+  const std::vector<std::string> owing = last ? generator_->set().owing() : std::vector<std::string>();
+  const auto owes = [&](const ProviderSlot& slot) {
+    return std::find(owing.begin(), owing.end(), slot.plugin->name) != owing.end();
+  };
+  std::vector<std::vector<const core::Partition*>> by_provider(providers_.size());
+  for (const core::Partition& partition : partitions_.partitions) {
+    by_provider[static_cast<size_t>(partition.provider)].push_back(&partition);
+  }
+  std::vector<bool> makes(providers_.size());
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    makes[i] = !by_provider[i].empty() && (MakesContexts(providers_[i]) || owes(providers_[i]));
+  }
+  const auto none = [&] { return std::find(makes.begin(), makes.end(), true) == makes.end(); };
+  // Without a list the fallback provider may be all there is: then its contexts are what was asked for.
+  const ProviderSlot* fallback = Fallback();
+  if (none() && config_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
+    const auto place = static_cast<size_t>(fallback - providers_.data());
+    makes[place] = !by_provider[place].empty();
+  }
+  std::vector<const core::Partition*> plain;
+  for (const core::Partition& partition : partitions_.partitions) {
+    if (!makes[static_cast<size_t>(partition.provider)]) plain.push_back(&partition);
+  }
+  std::vector<std::string> plain_providers;
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (!makes[i] && !by_provider[i].empty()) plain_providers.push_back(providers_[i].plugin->name);
+  }
+  const bool empty = none();
+  if (empty) {
+    Log(LogLevel::kWarning, "context", "no context model was written for '{}': {}",
+        generator_->target().source_model_name, WhyNoContexts(providers_, partitions_.placement));
+  }
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (!makes[i] && !owes(providers_[i])) continue;
+    const auto add = [&] { generator_->AddProvider(*providers_[i].provider, by_provider[i], pulse); };
+    // What a group's earlier sessions left to this provider nobody else can write.
+    if (compiling_group_) {
+      add();
+    } else {
+      CallingUnlisted(providers_[i], add);
+    }
+  }
+  if (!empty) generator_->Assemble(std::move(model_), plain, plain_providers);
+  if (last && !(empty && owing.empty())) generator_->Publish(pulse);
+  joined_ = true;
+  if (last && !empty) {
+    context_output_ = ContextOutput{generator_->target().model, generator_->set().files(),
+                                    generator_->context_node_count(), generator_->plain_node_count()};
+  }
+}
+
+}  // namespace epiphyte::core

@@ -1,0 +1,20 @@
+#include "host/conformance/tensor.h"
+
+#include <cstring>
+#include <utility>
+
+namespace epiphyte::conformance {
+
+Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data) {
+  Tensor tensor = {EP_TYPE_FLOAT, std::move(dims), std::vector<std::byte>(data.size_bytes())};
+  if (!data.empty()) std::memcpy(tensor.bytes.data(), data.data(), data.size_bytes());
+  return tensor;
+}
+
+std::vector<float> FloatsOf(const Tensor& tensor) {
+  std::vector<float> floats(tensor.bytes.size() / sizeof(float));
+  if (!floats.empty()) std::memcpy(floats.data(), tensor.bytes.data(), floats.size() * sizeof(float));
+  return floats;
+}
+
+}  // namespace epiphyte::conformance

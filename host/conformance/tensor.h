@@ -1,0 +1,21 @@
+// Tensor: a dense tensor that the suite owns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "epiphyte/ep_type.h"
+
+namespace epiphyte::conformance {
+
+struct Tensor {
+  EpElementType type = EP_TYPE_FLOAT;
+  std::vector<int64_t> dims;
+  std::vector<std::byte> bytes;
+};
+Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data);
+std::vector<float> FloatsOf(const Tensor& tensor);
+
+}  // namespace epiphyte::conformance

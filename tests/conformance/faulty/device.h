@@ -1,0 +1,20 @@
+// The device of the plugin that breaks one rule, and its kernels. It has one only where EPIPHYTE_FAULT is about it:
+// rules from 1201 on, "device", or "device_adopts", whose outputs are in buffers that the kernels bring.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "epiphyte/draft/ep_device.h"
+#include "tests/conformance/faulty/faulty.h"
+
+const EpDeviceApi* DeviceTable();
+
+void Submit(EpStream* stream, std::function<void()> work);
+EpBuffer* AllocateBuffer(uint64_t size);
+std::byte* AddressOf(EpBuffer* buffer);
+// All bytes of all buffers are zero.
+void WipeBuffers();
+
+EpStatus* EP_CALL DescribeKernel(EpKernel* kernel, EpKernelInfo* info);
+EpStatus* ExecuteOnDevice(EpKernel* kernel, EpRun* run);

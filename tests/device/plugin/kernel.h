@@ -1,0 +1,69 @@
+// Kernel: a program on one device. Execute looks at what the host hands it, works out the shapes, and submits; the
+// device's thread does the rest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "epiphyte/draft/ep_device.h"
+#include "tests/device/plugin/machine.h"
+#include "tests/device/plugin/options.h"
+#include "tests/device/plugin/program.h"
+
+namespace epiphyte::test::device {
+
+// For one Execute at a time, and the work that it submits.
+struct State {
+  std::atomic<int> users{0};   // Executes, and work that is under way
+  std::vector<float> scratch;  // values inside the program, with option `state`
+};
+
+class Kernel : public std::enable_shared_from_this<Kernel> {
+ public:
+  // `executing`: how many Executes of the provider there are.
+  Kernel(Machine& machine, const Options& options, std::shared_ptr<std::atomic<int>> executing, uint32_t device,
+         Program program);
+
+  const EpHostInfo& host() const { return machine_.host(); }
+  const Program& program() const { return program_; }
+  // Work of it is under way.
+  bool IsInUse() const { return users_ != 0; }
+  void Describe(EpKernelInfo* info) const;
+  // `state` may be null.
+  void Execute(const std::shared_ptr<State>& state, EpRun* run);
+
+ private:
+  struct Call;   // one Execute
+  struct InUse;  // what work holds
+
+  bool IsOnDevice() const { return options_.is_async || options_.memories != EP_MEMORIES_HOST; }
+  void GetStream(Call& call) const;
+  void TakeInputs(Call& call) const;
+  void MakeOutputs(Call& call) const;
+  Place MakeOutput(Call& call, uint32_t index, const Dims& dims) const;
+  Place Adopt(Call& call, uint32_t index, const Dims& dims) const;
+  Place Locate(Call& call, const EpTensorView& view, uint32_t memories, bool is_written, const std::string& what) const;
+  void LookForOverlap(const Call& call, uint32_t output, const Place& place) const;
+  void LookAtBinding(const Call& call);
+  std::unique_ptr<Work> MakeWork(Call& call, const std::shared_ptr<State>& state, bool is_state_free);
+
+  Machine& machine_;
+  const EpDeviceRunApi* const run_api_;  // null: the host has no devices
+  const Options options_;
+  const std::shared_ptr<std::atomic<int>> executing_;
+  const uint32_t device_;
+  const Program program_;
+  std::vector<uint32_t> input_memories_;
+  std::vector<uint32_t> output_memories_;
+  std::vector<int32_t> aliases_;
+  std::atomic<int> users_{0};
+
+  std::mutex mutex_;
+  std::map<uint64_t, std::vector<uint64_t>> bindings_;  // addresses and shapes by number
+};
+
+}  // namespace epiphyte::test::device

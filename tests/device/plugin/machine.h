@@ -1,0 +1,118 @@
+// Machine: the plugin's two devices with their memories, streams and threads. One for each Initialize.
+//
+//   machine.CreateStream(0);
+//   machine.Submit(*stream, std::move(work));
+//
+// Throws kit::Error with the status that the host gets. Thread-safe. What the host does wrong goes to Complain, and is
+// refused or put up with: the device goes on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "epiphyte/draft/ep_device.h"
+#include "epiphyte/kit/error.hpp"
+#include "tests/device/plugin/stream.h"
+
+namespace epiphyte::test::device {
+
+inline constexpr uint32_t kDeviceCount = 2;
+inline constexpr uint32_t kArena = 0;
+inline constexpr uint32_t kShared = 1;
+inline constexpr uint32_t kMemoryCount = 2;
+inline constexpr uint64_t kAlignment = 256;
+
+class Machine {
+ public:
+  // `number`: 0 or 1, which of the two plugins.
+  Machine(const EpHostInfo& host, int number, const char* fault);
+  // Complains about what the host has not given back.
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  const EpHostInfo& host() const { return host_; }
+  int number() const { return number_; }
+  // The device of that number. Throws INVALID_ARGUMENT.
+  Device& At(uint32_t device);
+
+  bool HasFault(std::string_view fault) const;
+  void SetFault(const char* fault) { fault_ = fault; }
+
+  // --- memory
+  EpMemoryUse MemoryUse(uint32_t device, uint32_t memory);
+  std::shared_ptr<Buffer> Allocate(uint32_t device, uint32_t memory, uint64_t size);
+  std::shared_ptr<Buffer> Import(uint32_t device, uint32_t memory, const EpExternalMemory& external);
+  EpExternalMemory Export(EpBuffer* handle, EpHandleType type);
+  void* Map(EpBuffer* handle);
+  void Free(EpBuffer* handle);
+  void Trim(uint32_t device);
+  // A buffer that the host may use, with whatever it gave as its end or tensor: `what` is for the complaint. Throws
+  // INVALID_ARGUMENT, and DEVICE_RESET for one from before a loss.
+  std::shared_ptr<Buffer> Find(EpBuffer* handle, std::string_view what);
+  // The newest one that the host has; null when there is none.
+  std::shared_ptr<Buffer> Newest();
+
+  // --- streams
+  // The stream behind a handle, of whichever plugin; a complaint and null when there is none.
+  static std::shared_ptr<Stream> FindStream(EpStream* handle, const char* function);
+  // What a call for no stream gives. It has no host that could make a status: any one will do.
+  static EpStatus* NoSuchStream();
+  // Throws the status of a stream that has failed.
+  void CheckStream(Stream& stream);
+  std::shared_ptr<Stream> CreateStream(uint32_t device);
+  std::shared_ptr<Stream> NewestStream(uint32_t device);
+  void DestroyStream(Stream& stream);
+  void Submit(Stream& stream, std::unique_ptr<Work> work);
+  // Does the work on the device's thread, beside its streams, and returns when it is done.
+  void SubmitAndWait(uint32_t device, std::unique_ptr<Work> work);
+  uint64_t Signal(Stream& stream);
+  void Wait(Stream& stream, const std::shared_ptr<Stream>& other, uint64_t point);
+  void Synchronize(Stream& stream, uint64_t point, uint64_t timeout_ns);
+  void OnReached(Stream& stream, uint64_t point, EpPointListener listener, void* user);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // All with the mutex.
+  void ThrowIfLost(Device& device);
+  [[noreturn]] void ThrowReset(Device& device);
+  void ThrowIfFailed(Stream& stream);
+  void CheckPoint(const Stream& stream, uint64_t point, const char* function) const;
+  void HandOut(const std::shared_ptr<Buffer>& buffer, Device& device, uint32_t memory);
+  std::shared_ptr<Stream> AddStream(Device& device);
+  void RemoveStream(Stream& stream);
+  void Push(Stream& stream, std::unique_ptr<Work> work);
+  uint64_t PushPoint(Stream& stream);
+  void LookForRaces(const Stream& stream, const Work& work) const;
+  void EndWork(const Stream& stream, Item& item);
+
+  // The device's thread, with the mutex but where work and listeners run.
+  void Serve(Device& device);
+  std::shared_ptr<Stream> NextStream(Device& device, bool* is_held);
+  void DoItem(Lock& lock, Device& device, Stream& stream);
+  void DoWork(Lock& lock, Device& device, Stream& stream, Item& item);
+  void Lose(Device& device, const std::string& during);
+  void Reach(Stream& stream, uint64_t point);
+  void Fail(Stream& stream, const Failure& failure);
+  void DropItems(Stream& stream);
+  void CallListeners(Lock& lock, Stream& stream);
+  EpStatus* ToStatus(const std::optional<Failure>& failure);
+
+  const EpHostInfo& host_;
+  const int number_;
+  std::atomic<const char*> fault_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // anything
+  bool is_stopping_ = false;
+  Device devices_[kDeviceCount];
+  std::map<uint64_t, std::shared_ptr<Buffer>> buffers_;  // that the host has, by id
+};
+
+}  // namespace epiphyte::test::device

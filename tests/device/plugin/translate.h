@@ -1,0 +1,17 @@
+// From nodes of the host's graphs to programs.
+#pragma once
+
+#include <string>
+
+#include "epiphyte/kit/graph.hpp"
+#include "tests/device/plugin/program.h"
+
+namespace epiphyte::test::device {
+
+// "" for a node that a program can have as a step, else why not.
+std::string WhyNot(const kit::NodeView& node);
+
+// All of its nodes are such.
+Program Translate(const kit::GraphView& graph, std::string name);
+
+}  // namespace epiphyte::test::device

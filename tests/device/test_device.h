@@ -1,0 +1,138 @@
+// The test device: a plugin whose memory isn't the host's. Buffers are handles that no host can follow; work is done
+// later, by a thread for each device; timelines, losses, failures and shortage of memory come when a test asks for
+// them; and everything is counted.
+//
+// The library `epiphyte_test_device.so` serves the manifests "test_device" and "test_device_b", which are two plugins
+// with two devices each ("test 0", "test 1"). Memories of a device: 0 "arena", LOCAL, exports and imports OPAQUE_FD;
+// 1 "shared", MAPPABLE, imports HOST_POINTER and OPAQUE_FD. Offsets are aligned to 256 bytes. What a kernel has between
+// its inputs and outputs is the plugin's own and counted nowhere.
+//
+//   TestDeviceControl& control = TestDevice();          // of the library in this process
+//   control.Reset();
+//   control.delay_us[0] = 20000;
+//   … run sessions with provider "test_device" …
+//   EXPECT_EQ(control.copied_bytes, 0u);
+//
+// Options of the provider
+//   claims: operators, with commas between them; default all that it has: Add, Sub, Mul, Neg, Relu, Identity, MatMul
+//           (of float), and TensorScatter (of float, along the second last axis: the cache of keys and values; writes
+//           over its first input when the host lets it)
+//   each:   1: every node is a partition of its own (default 0)
+//   second: operators, with commas between them: partitions whose first node is one of these run on the second of the
+//           provider's devices (option `device: "0,1"` of the host), all others on the first (default: none)
+//   memory: arena, shared, both, host: what kernels say of their inputs and outputs (default arena); host: none of
+//           them is on the device
+//   host_io: 1: besides that, host memory is fine (default 0); TensorScatter always takes its write indices and its
+//           update from there, too
+//   async:  0: done when Execute returns (default 1)
+//   aliases: 1: Add, Mul, Neg and Relu may write over their first input (default 0)
+//   adopt:  1: outputs are in buffers that the plugin allocates itself, by AdoptOutput
+//   state:  1: kernels keep values in their states, which notice being used twice at once, or while work that uses them
+//           is under way. With the manifest's parameter `states: "0"` kernels have none at all
+//   exclusive: 1: kernels say EP_KERNEL_EXCLUSIVE; two Executes of a provider at once are a violation then
+//   fault:  one way to misbehave, see kTestDeviceFaults
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace epiphyte::test {
+
+struct TestDeviceSpan {
+  int plugin = 0;  // 0 "test_device", 1 "test_device_b"
+  int device = 0;
+  std::string what;  // "Add", "copy"
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct TestDeviceControl {
+  static constexpr int kDevices = 4;  // plugin * 2 + device
+
+  // --- what tests ask for
+  std::atomic<uint64_t> delay_us[kDevices];  // that each kernel's work takes on the device's thread
+  std::atomic<uint64_t> capacity[kDevices];  // bytes of memory 0
+  // Submissions are Executes and calls of Copy. 0: the next one; < 0: none.
+  std::atomic<int64_t> fail_in[kDevices];      // so many submissions from now one fails with EP_FAIL
+  std::atomic<int64_t> lose_in[kDevices];      // so many submissions from now the device is lost
+  std::atomic<int64_t> hold[kDevices];         // 1: work waits until it is 0 again
+  std::atomic<uint32_t> return_on_new_stream;  // 1: a lost device comes back when a stream is created
+
+  // --- what the device counted since Reset; buffers that were adopted count, too
+  std::atomic<uint64_t> allocations, frees, imports, exports, maps, trims;
+  std::atomic<uint64_t> copies, copied_bytes, copy_calls;  // ends, bytes, calls of Copy
+  std::atomic<uint64_t> signals, waits, synchronizes, executes;
+  std::atomic<uint64_t> bindings_seen;    // Executes with a binding that was not 0
+  std::atomic<uint64_t> bindings_broken;  // … whose addresses had changed
+  std::atomic<uint64_t> violations;       // of the ABI by the host, described in `complaints`
+  std::atomic<int64_t> live_buffers, live_streams, live_states, live_bytes;  // not reset
+  std::mutex mutex;
+  std::vector<std::string> complaints;  // guarded by `mutex`
+  std::vector<TestDeviceSpan> spans;    // guarded by `mutex`; in the order in which work ended
+
+  // Only while no work is under way.
+  void Reset() {
+    for (int i = 0; i < kDevices; ++i) {
+      delay_us[i] = 0;
+      capacity[i] = uint64_t{1} << 30;
+      fail_in[i] = -1;
+      lose_in[i] = -1;
+      hold[i] = 0;
+    }
+    return_on_new_stream = 1;
+    for (std::atomic<uint64_t>* count :
+         {&allocations, &frees, &imports, &exports, &maps, &trims, &copies, &copied_bytes, &copy_calls, &signals,
+          &waits, &synchronizes, &executes, &bindings_seen, &bindings_broken, &violations}) {
+      *count = 0;
+    }
+    const std::lock_guard lock(mutex);
+    complaints.clear();
+    spans.clear();
+  }
+};
+
+// Ways to misbehave, option `fault`.
+inline constexpr const char* kTestDeviceFaults[] = {
+    "points_go_back",      // Signal gives a smaller point than before
+    "point_zero",          // Signal gives 0
+    "null_stream",         // CreateStream succeeds without a stream
+    "same_stream",         // CreateStream gives the same twice
+    "null_buffer",         // Allocate succeeds without a buffer
+    "same_buffer",         // Allocate gives the same twice
+    "adopt_foreign",       // AdoptOutput with a buffer that the host has
+    "adopt_null",          // AdoptOutput with null
+    "adopt_short",         // AdoptOutput with a buffer that is too small
+    "adopt_other_memory",  // AdoptOutput in a memory that the device doesn't have
+    "unknown_memory",      // DescribeKernel names memory 7
+    "unknown_device",      // DescribeKernel names device 9
+    "bad_alias",           // DescribeKernel names input 99
+    "other_type",          // AllocateOutput of the device's table with another type than the graph declares
+    "output_missing",      // Execute sets no output
+    "output_twice",        // Execute allocates an output twice
+    "map_null",            // Map succeeds without an address
+    "no_memories",         // GetMemories says 0
+    "many_memories",       // GetMemories says 4000
+    "bad_alignment",       // GetMemories says an alignment of 3
+    "throws",              // Copy throws a C++ exception
+    "status_of_other",     // Signal returns a status that it has released already
+};
+// "no_memories", "many_memories", "bad_alignment" come from the manifest's parameter `fault` instead of the option:
+// they are asked before there is a provider.
+
+#ifdef EPIPHYTE_TEST_DEVICE
+// The control of the library, which is opened if it isn't yet; EPIPHYTE_TEST_DEVICE is its path.
+inline TestDeviceControl& TestDevice() {
+  void* library = dlopen(EPIPHYTE_TEST_DEVICE, RTLD_NOW | RTLD_LOCAL);
+  void* control = library == nullptr ? nullptr : dlsym(library, "EpTestDeviceControl");
+  if (control == nullptr) throw std::runtime_error(dlerror());
+  return *reinterpret_cast<TestDeviceControl* (*)()>(control)();
+}
+#endif
+
+}  // namespace epiphyte::test
