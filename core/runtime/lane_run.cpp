@@ -9,11 +9,6 @@
 namespace epiphyte::core {
 namespace {
 
-EpCopyEnd EndOf(const Value& tensor) {
-  if (!tensor.IsOnDevice()) return {nullptr, const_cast<void*>(tensor.data()), 0};
-  return {tensor.storage()->buffer(), nullptr, tensor.storage()->offset()};
-}
-
 bool CanBeOnDevice(const Value& value) { return value.IsTensor() && value.type() != DataType::kString; }
 
 }  // namespace
@@ -226,7 +221,7 @@ LaneValue* LaneRun::BringInput(size_t index, uint32_t lane, size_t input, std::v
   copy.value = lanes_.Make(lane, place, from.type(), from.dims(), step.name);
   if (from.byte_size() != 0) {
     lanes_.Order(lane, *source);
-    batch->push_back({EndOf(from), EndOf(*copy.value), from.byte_size()});
+    batch->push_back({CopyEndOf(from), CopyEndOf(*copy.value), from.byte_size()});
   }
   lanes_.NoteUse(lane, *source);
   value.copies.push_back({lane, place.memory, std::move(copy)});

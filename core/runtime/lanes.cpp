@@ -14,12 +14,6 @@ constexpr uint32_t kNoLane = LaneValue::kNoLane;
 
 uint64_t Bit(uint32_t lane) { return uint64_t{1} << lane; }
 
-// One end of a copy; the host's is only written when it is the target.
-EpCopyEnd EndOf(const Value& tensor) {
-  if (!tensor.IsOnDevice()) return {nullptr, const_cast<void*>(tensor.data()), 0};
-  return {tensor.storage()->buffer(), nullptr, tensor.storage()->offset()};
-}
-
 }  // namespace
 
 uint64_t Lanes::Signal(uint32_t lane) {
@@ -145,7 +139,7 @@ void Lanes::BringToHost(std::span<LaneValue* const> values) {
       copy.value = Value::Tensor(source.type(), source.dims(), &run_);
       if (source.byte_size() != 0) {
         Order(lane, *value);
-        batches[lane].push_back({EndOf(source), EndOf(*copy.value), source.byte_size()});
+        batches[lane].push_back({CopyEndOf(source), CopyEndOf(*copy.value), source.byte_size()});
         copied.emplace_back(value, lane);
       }
     }

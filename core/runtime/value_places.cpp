@@ -32,6 +32,11 @@ bool IsWithin(const Value& tensor, const PluginDevice* device, uint32_t set) {
          Place{piece.memory()}.In(set);
 }
 
+EpCopyEnd CopyEndOf(const Value& tensor) {
+  if (!tensor.IsOnDevice()) return {nullptr, const_cast<void*>(tensor.data()), 0};
+  return {tensor.storage()->buffer(), nullptr, tensor.storage()->offset()};
+}
+
 bool IsSameMemory(const Value& a, const Value& b) {
   return a.IsTensor() && b.IsTensor() && IsOneSpace(a, b) && Begin(a).second == Begin(b).second &&
          a.byte_size() == b.byte_size();
