@@ -14,7 +14,9 @@ constexpr size_t kMaxLanes = 64;  // LaneValue::used_by has a bit for each
 LanePlan::LanePlan(const PlanTables& tables, const PlanTools& tools) : tables_(tables), tools_(tools) {
   readers_.resize(tables.slot_count);
   is_output_.resize(tables.slot_count, false);
+  is_constant_.resize(tables.slot_count, false);
   for (const uint32_t slot : tables.outputs) is_output_[slot] = true;
+  for (const auto& [slot, value] : tables.constants) is_constant_[slot] = true;
   for (size_t i = 0; i < tables.steps.size(); ++i) {
     const PlanStep& step = tables.steps[i];
     step_lanes_.push_back(step.on_device() ? AddLane(step, *tools.devices) : kHostLane);

@@ -51,9 +51,10 @@ class LanePlan {
   Place PlaceOf(size_t slot_place) const { return places_[slot_place]; }
   // Where an input that is elsewhere is copied to, for a kernel that named `set`.
   Place BestOf(uint32_t lane, uint32_t set) const;
-  // Whether a step from `step` on reads a slot, or it is an output.
+  // Whether a step from `step` on reads a slot, or it is an output, or a constant: frames keep those, and their copies,
+  // for later runs.
   bool IsReadFrom(uint32_t slot, size_t step) const {
-    return is_output_[slot] || (!readers_[slot].empty() && readers_[slot].back().step >= step);
+    return is_output_[slot] || is_constant_[slot] || (!readers_[slot].empty() && readers_[slot].back().step >= step);
   }
   bool IsOutput(uint32_t slot) const { return is_output_[slot]; }
 
@@ -88,6 +89,7 @@ class LanePlan {
   };
   std::vector<std::vector<Reader>> readers_;  // by slot
   std::vector<bool> is_output_;               // by slot
+  std::vector<bool> is_constant_;             // by slot
   mutable std::mutex frames_mutex_;
   mutable std::vector<std::unique_ptr<LaneFrame>> frames_;
 };

@@ -81,16 +81,14 @@ class LaneRun::StepOutputs : public OutputMaker {
     if (slot == kNoSlot || run_.plan_.IsReadFrom(slot, step_ + 1)) return nullptr;
     if (std::count(inputs.begin(), inputs.end(), slot) != 1) return nullptr;
     const LaneValue* given = run_.frame_.used[input];
-    if (given == nullptr || !given->value || !CanBeOnDevice(*given->value)) return nullptr;
+    if (given == nullptr || !given->value || !given->value->IsOnDevice()) return nullptr;
     const Value& value = *given->value;
-    // A frame keeps its constants, and applications their inputs; another output may be over the same input.
-    if (!value.IsUnique() || run_.lanes_.IsUsedElsewhere(*given, lane_)) return nullptr;
-    if (value.IsOnDevice() && value.storage().use_count() != 1) return nullptr;
-    if (!value.IsOnDevice() && value.byte_size() != 0 && !Fits(value, type, dims)) return nullptr;
+    // Applications keep their inputs; another output may be over the same input.
+    if (!value.IsUnique() || value.storage().use_count() != 1) return nullptr;
+    if (run_.lanes_.IsUsedElsewhere(*given, lane_)) return nullptr;
     if (DataTypeBytes(type, ElementCount(dims.data(), dims.size())) != value.byte_size()) return nullptr;
     const PluginDevice& device = run_.plan_.device(lane_);
     if (!IsWithin(value, &device, step().kernel->places().OfOutput(index))) return nullptr;
-    if (!value.IsOnDevice()) return nullptr;
     if (binding != nullptr && PieceOf(value)->home() != binding->memory) return nullptr;
     return Value::OnDevice(type, dims, value.storage());
   }
