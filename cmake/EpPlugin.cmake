@@ -9,7 +9,10 @@ function(add_ep_plugin name)
     message(FATAL_ERROR "add_ep_plugin(${name}): SOURCES is empty; list the plugin's source files")
   endif()
   add_library(${name} MODULE ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE Epiphyte::PluginApi ${ARG_LINK})
+  # The kit is C++; a plugin in C alone needs no C++ compiler.
+  set(cxx_sources ${ARG_SOURCES})
+  list(FILTER cxx_sources EXCLUDE REGEX "\\.c$")
+  target_link_libraries(${name} PRIVATE $<IF:$<BOOL:${cxx_sources}>,Epiphyte::Kit,Epiphyte::PluginApi> ${ARG_LINK})
   set_target_properties(${name} PROPERTIES
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   # A unique symbol has one definition in the process, whichever plugin brought it first.

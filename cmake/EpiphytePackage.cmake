@@ -1,7 +1,7 @@
 # Installation: two packages from one tree.
 #
 #   Epiphyte           for applications: library, headers, command line, bundled plugins with their manifests
-#   EpiphytePluginApi  for vendors: the C ABI, the kit and add_ep_plugin(); headers only, depends on nothing
+#   EpiphytePluginApi  for vendors: the C ABI, the kit and add_ep_plugin(); depends on nothing
 #
 # `cmake --install build/release` installs both; `--component plugin_api` what a vendor needs and no more.
 include(CMakePackageConfigHelpers)
@@ -33,8 +33,10 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfigVersion.cmake
   DESTINATION ${EPIPHYTE_CMAKE_DIR})
 
-install(TARGETS epiphyte_plugin_api EXPORT EpiphytePluginApiTargets COMPONENT plugin_api)
+install(TARGETS epiphyte_plugin_api epiphyte_kit EXPORT EpiphytePluginApiTargets COMPONENT plugin_api
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set_target_properties(epiphyte_plugin_api PROPERTIES EXPORT_NAME PluginApi)
+set_target_properties(epiphyte_kit PROPERTIES EXPORT_NAME Kit)
 install(DIRECTORY
   ${PROJECT_SOURCE_DIR}/plugin_api/include/epiphyte ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT plugin_api

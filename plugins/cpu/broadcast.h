@@ -18,8 +18,6 @@
 
 namespace epiphyte::cpu {
 
-inline std::string ShapeText(std::span<const int64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
-
 // The shape that all of `shapes` broadcast to; throws where they don't.
 inline Dims BroadcastShape(std::span<const Dims* const> shapes) {
   size_t rank = 0;

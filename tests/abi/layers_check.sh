@@ -22,7 +22,7 @@ begin() {
   plant core/base/text.cpp '#include "core/base/text.h"'
   plant core/graph/graph.h '#include "core/base/text.h"'
   plant plugins/cpu/tensor.h '#include "epiphyte/ep_host.h"'
-  plant plugin_api/kit/epiphyte/kit/error.hpp '#include "epiphyte/ep_host.h"'
+  plant plugin_api/kit/epiphyte/kit/abi/error.hpp '#include "epiphyte/ep_host.h"'
   plant plugin_api/include/epiphyte/ep_host.h '#include <stdint.h>'
 }
 
@@ -59,9 +59,9 @@ plant plugins/cpu/ops/add.h '#pragma once'
 refused "a floor of a plugin" 'plugins/cpu/tensor.h: a lower floor'
 
 begin
-plant plugin_api/kit/epiphyte/kit/error.hpp '#include "epiphyte/kit/plugin.hpp"'
-plant plugin_api/kit/epiphyte/kit/plugin.hpp '#pragma once'
-refused "a floor of the kit" 'kit/error.hpp: a lower floor'
+plant plugin_api/kit/epiphyte/kit/abi/error.hpp '#include "epiphyte/kit/plugin/plugin.hpp"'
+plant plugin_api/kit/epiphyte/kit/plugin/plugin.hpp '#pragma once'
+refused "a floor of the kit" 'kit/abi/error.hpp: a lower floor'
 
 begin
 plant core/graph/a.h '#include "core/graph/b.h"'

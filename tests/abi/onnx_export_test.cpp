@@ -5,7 +5,7 @@
 #include "core/abi/host_tables.h"
 #include "core/onnx/model_reader.h"
 #include "epiphyte/ep_onnx.h"
-#include "epiphyte/kit/onnx.hpp"
+#include "epiphyte/kit/abi/onnx.hpp"
 #include "tests/abi/witness_plugin.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "core/abi/host_tables.h"
-#include "epiphyte/kit/profile.hpp"
+#include "epiphyte/kit/abi/profile.hpp"
 #include "tests/abi/witness_plugin.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"

@@ -9,7 +9,7 @@
 
 #include "core/abi/host_tables.h"
 #include "core/onnx/model_writer.h"
-#include "epiphyte/kit/constant.hpp"
+#include "epiphyte/kit/abi/constant.hpp"
 #include "tests/abi/witness_plugin.h"
 #include "tests/framework/mappings.h"
 #include "tests/framework/temp_dir.h"

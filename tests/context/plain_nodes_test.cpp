@@ -7,7 +7,7 @@
 
 #include "core/context/merge.h"
 #include "core/registry/catalog.h"
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 
-#include "epiphyte/kit/context_container.hpp"
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/container/container.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "core/abi/host_tables.h"
 #include "epiphyte/draft/ep_device.h"
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace epiphyte::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::test {
 namespace {

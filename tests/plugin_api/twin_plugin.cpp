@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "epiphyte/kit/context_container.hpp"
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/container/container.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace {
 

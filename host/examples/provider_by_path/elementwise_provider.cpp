@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "epiphyte/kit/plugin.hpp"
-#include "epiphyte/kit/schema.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
+#include "epiphyte/kit/plugin/schema.hpp"
 
 namespace {
 

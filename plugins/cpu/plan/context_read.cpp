@@ -5,7 +5,7 @@
 #include "plan_generated.h"
 #include "plugins/cpu/plan/context.h"
 #include "plugins/cpu/plan/context_format.h"
-#include "plugins/cpu/plan/element_count.h"
+#include "epiphyte/kit/shape/dims.hpp"
 
 namespace epiphyte::cpu {
 namespace {

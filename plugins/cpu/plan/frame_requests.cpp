@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/onednn/layout.h"
-#include "plugins/cpu/plan/element_count.h"
+#include "epiphyte/kit/shape/dims.hpp"
 #include "plugins/cpu/plan/frame.h"
 #include "plugins/cpu/plan/heap.h"
 

@@ -1,7 +1,7 @@
 #include "plugins/cpu/plan/values.h"
 
 #include "plugins/cpu/kernel.h"
-#include "plugins/cpu/plan/element_count.h"
+#include "epiphyte/kit/shape/dims.hpp"
 
 namespace epiphyte::cpu {
 namespace {

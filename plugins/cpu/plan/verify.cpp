@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "plugins/cpu/elementwise_program.h"
-#include "plugins/cpu/plan/element_count.h"
+#include "epiphyte/kit/shape/dims.hpp"
 
 namespace epiphyte::cpu {
 namespace {

@@ -17,7 +17,7 @@ include=$work/prefix/include
 
 # Each header alone. Those of the ABI are the host's, too, but for ep_entry.h.
 headers=0
-for header in "$include"/epiphyte/*.h "$include"/epiphyte/draft/*.h "$include"/epiphyte/kit/*.hpp; do
+for header in "$include"/epiphyte/*.h "$include"/epiphyte/draft/*.h "$include"/epiphyte/kit/*/*.hpp; do
   name=${header#"$include/"}
   printf '#include "%s"\n' "$name" > "$work/unit.cpp"
   $target-g++ -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$include" -E -P "$work/unit.cpp" > "$work/unit.ii"

@@ -31,7 +31,7 @@
 
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_share.h"
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 #include "tests/context/plugin/payload.h"
 #include "tests/context/plugin/program.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "epiphyte/kit/plugin.hpp"
+#include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace epiphyte::clerk {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::test::device {
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "epiphyte/draft/ep_device.h"
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 #include "tests/device/plugin/stream.h"
 
 namespace epiphyte::test::device {

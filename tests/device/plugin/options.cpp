@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 #include "tests/device/plugin/control.h"
 #include "tests/device/plugin/program.h"
 

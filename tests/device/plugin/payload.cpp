@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::test::device {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::test::device {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 #include "tests/device/plugin/program.h"
 
 namespace epiphyte::test::device {

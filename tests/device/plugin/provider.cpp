@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/abi/graph_view.hpp"
 #include "tests/device/plugin/control.h"
 #include "tests/device/plugin/device_api.h"
 #include "tests/device/plugin/kernel.h"

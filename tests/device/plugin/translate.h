@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/abi/graph_view.hpp"
 #include "tests/device/plugin/program.h"
 
 namespace epiphyte::test::device {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::kit {
 

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::kit {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "epiphyte/ep_profile.h"
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::kit {
 

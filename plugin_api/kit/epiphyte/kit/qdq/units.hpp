@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/abi/graph_view.hpp"
 
 namespace epiphyte::kit {
 

@@ -1,10 +1,10 @@
-#include "plugins/cpu/tensor.h"
+#include "epiphyte/kit/shape/element_type.hpp"
 
 #include <iterator>
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 
-uint64_t ElementBytes(ElementType type, uint64_t count) {
+uint64_t ElementBytes(EpElementType type, uint64_t count) {
   switch (type) {
     case EP_TYPE_UINT8:
     case EP_TYPE_INT8:
@@ -35,14 +35,16 @@ uint64_t ElementBytes(ElementType type, uint64_t count) {
   }
 }
 
-std::string TypeName(ElementType type) {
+std::string TypeName(EpElementType type) {
   static constexpr const char* kNames[] = {
       "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
       "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
       "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
       "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
-  if (type < 0 || type >= static_cast<ElementType>(std::size(kNames))) return "type " + std::to_string(type);
+  if (type < 0 || type >= static_cast<EpElementType>(std::size(kNames))) return "type " + std::to_string(type);
   return kNames[type];
 }
 
-}  // namespace epiphyte::cpu
+bool IsElementType(EpElementType type) { return type > EP_TYPE_UNDEFINED && type <= EP_TYPE_INT2; }
+
+}  // namespace epiphyte::kit

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "epiphyte/ep_onnx.h"
-#include "epiphyte/kit/error.hpp"
-#include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/abi/graph_view.hpp"
 
 namespace epiphyte::kit {
 

@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "epiphyte/ep_share.h"
-#include "epiphyte/kit/error.hpp"
+#include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::kit {
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "epiphyte/ep_schema.h"
-#include "epiphyte/kit/error.hpp"
-#include "epiphyte/kit/graph.hpp"
+#include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/abi/graph_view.hpp"
 
 namespace epiphyte::kit {
 

@@ -36,12 +36,12 @@
 #include <vector>
 
 #include "epiphyte/ep_entry.h"
-#include "epiphyte/kit/context_origin.hpp"
-#include "epiphyte/kit/error.hpp"
-#include "epiphyte/kit/graph.hpp"
-#include "epiphyte/kit/schema.hpp"
-#include "epiphyte/kit/share.hpp"
-#include "epiphyte/kit/visibility.hpp"
+#include "epiphyte/kit/plugin/context_origin.hpp"
+#include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/abi/graph_view.hpp"
+#include "epiphyte/kit/plugin/schema.hpp"
+#include "epiphyte/kit/abi/share.hpp"
+#include "epiphyte/kit/abi/visibility.hpp"
 
 namespace epiphyte::kit {
 

@@ -1,0 +1,28 @@
+// Import: the host's graph as IR.
+//
+//   ir::Graph graph = ir::Import(host, partition.graph.handle(), partition.name);
+//   for (ir::Constant& constant : graph.constants) {
+//     if (IsRead(constant)) ir::Retain(host, task.handle(), constant);   // keeps the host's bytes without a copy
+//   }
+//
+// Numbers, pointers and types are checked as they are read; what makes no sense is INVALID_GRAPH.
+#pragma once
+
+#include <string>
+
+#include "epiphyte/ep_host.h"
+#include "epiphyte/kit/graph/ir.hpp"
+
+namespace epiphyte::kit::ir {
+
+// Attributes are copied, constants stay borrowed. Nodes and constants have their handles. Nodes with subgraphs are
+// imported without them: look at them through their handles.
+Graph Import(const EpHostInfo& host, const EpGraph* graph, std::string name);
+// One value, as Import describes it.
+Value ImportValue(const EpValueDefInfo& info);
+
+// Makes a borrowed constant of the host's an owned one by a reference to the host's bytes, not by a copy (see
+// EpTaskApi::RetainConstant). The reference ends with the last copy of `owner`, and before the provider.
+void Retain(const EpHostInfo& host, EpTask* task, Constant& constant);
+
+}  // namespace epiphyte::kit::ir

@@ -1,0 +1,21 @@
+// Element types: their sizes and names. Packed types (int4, uint4 and narrower) hold several elements a byte.
+//
+//   kit::ElementBytes(EP_TYPE_INT4, 5);  // 3
+//   kit::TypeName(EP_TYPE_FLOAT16);      // "float16"
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "epiphyte/ep_type.h"
+
+namespace epiphyte::kit {
+
+// Bytes of `count` elements; packed types round up. 0 for strings, which have no fixed size, and for what is no type.
+uint64_t ElementBytes(EpElementType type, uint64_t count);
+// As ONNX writes it; "type 99" for a number that is none.
+std::string TypeName(EpElementType type);
+// A type that ONNX defines, not UNDEFINED.
+bool IsElementType(EpElementType type);
+
+}  // namespace epiphyte::kit
