@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/exec/float_fallback.h"
+#include "plugins/cpu/exec/fuse.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
-#include "plugins/cpu/plan/float_fallback.h"
-#include "plugins/cpu/plan/fuse.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "epiphyte/ep_plugin.h"
-#include "plugins/cpu/plan/context.h"
-#include "plugins/cpu/plan/frame.h"
-#include "plugins/cpu/plan/plan.h"
+#include "plugins/cpu/exec/context.h"
+#include "plugins/cpu/exec/frame.h"
+#include "plugins/cpu/exec/plan.h"
 #include "plugins/cpu/share.h"
 
 namespace epiphyte::cpu {

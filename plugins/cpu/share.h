@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "epiphyte/ep_share.h"
-#include "plugins/cpu/plan/context.h"
-#include "plugins/cpu/plan/weight_pool.h"
+#include "plugins/cpu/exec/context.h"
+#include "plugins/cpu/exec/weight_pool.h"
 
 namespace epiphyte::cpu {
 

@@ -58,12 +58,11 @@ plugin_api    5  ^plugin_api/kit/epiphyte/kit/graph/
 plugin_api    6  ^plugin_api/kit/epiphyte/kit/(memory|fuse|qdq|container)/
 plugin_api    7  ^plugin_api/kit/epiphyte/kit/plugin/
 plugin_api    8  ^plugin_api/examples/
-plugins/cpu   1  ^plugins/cpu/plan/heap[.]|^plugins/cpu/onednn/omp_on_host/
+plugins/cpu   1  ^plugins/cpu/simd/|^plugins/cpu/onednn/omp_on_host/
+plugins/cpu   2  ^plugins/cpu/kernel/
+plugins/cpu   3  ^plugins/cpu/(onednn|text|ml)/
+plugins/cpu   4  ^plugins/cpu/(ops|exec)/
 plugins/cpu   5  ^plugins/cpu/(plugin|provider|share)[.]
-plugins/cpu   3  ^plugins/cpu/onednn/
-plugins/cpu   3  ^plugins/cpu/(binary[.]h|elementwise[.]cpp)$
-plugins/cpu   4  ^plugins/cpu/(ops|plan)/
-plugins/cpu   2  ^plugins/cpu/[^/]*$
 host          1  ^host/include/
 host          2  ^host/
 TABLE

@@ -21,7 +21,7 @@ begin() {
   plant core/base/text.h '#pragma once'
   plant core/base/text.cpp '#include "core/base/text.h"'
   plant core/graph/graph.h '#include "core/base/text.h"'
-  plant plugins/cpu/tensor.h '#include "epiphyte/ep_host.h"'
+  plant plugins/cpu/kernel/tensor.h '#include "epiphyte/ep_host.h"'
   plant plugin_api/kit/epiphyte/kit/abi/error.hpp '#include "epiphyte/ep_host.h"'
   plant plugin_api/include/epiphyte/ep_host.h '#include <stdint.h>'
 }
@@ -54,9 +54,9 @@ plant core/cache/lock.h '#pragma once'
 refused "a session that knows the cache" 'core/runtime/session.h: a lower floor'
 
 begin
-plant plugins/cpu/tensor.h '  #  include "plugins/cpu/ops/add.h"'
+plant plugins/cpu/kernel/tensor.h '  #  include "plugins/cpu/ops/add.h"'
 plant plugins/cpu/ops/add.h '#pragma once'
-refused "a floor of a plugin" 'plugins/cpu/tensor.h: a lower floor'
+refused "a floor of a plugin" 'plugins/cpu/kernel/tensor.h: a lower floor'
 
 begin
 plant plugin_api/kit/epiphyte/kit/abi/error.hpp '#include "epiphyte/kit/plugin/plugin.hpp"'
@@ -74,8 +74,8 @@ plant core/loose/thing.h '#pragma once'
 refused "a folder without a floor" 'core/loose/thing.h: belongs to no floor'
 
 begin
-plant plugins/cpu/tensor.h '#include "core/base/text.h"'
-refused "a plugin that includes the core" 'plugins/cpu/tensor.h'
+plant plugins/cpu/kernel/tensor.h '#include "core/base/text.h"'
+refused "a plugin that includes the core" 'plugins/cpu/kernel/tensor.h'
 
 begin
 plant host/cli/main.cpp '#include "core/base/text.h"'

@@ -21,8 +21,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "plugins/cpu/dispatch.h"
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/onednn/axis_order.h"
 
 namespace epiphyte::test {

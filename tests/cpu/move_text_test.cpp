@@ -1,7 +1,7 @@
 // Sequences, optionals and strings.
 #include "tests/cpu/move_testing.h"
 
-#include "plugins/cpu/regex.h"
+#include "plugins/cpu/text/regex.h"
 
 namespace epiphyte::test {
 namespace {

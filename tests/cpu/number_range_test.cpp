@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plugins/cpu/convert.h"
+#include "plugins/cpu/kernel/convert.h"
 #include "tests/cpu/move_testing.h"
 #include "tests/cpu/plan_host.h"
 

@@ -4,10 +4,10 @@
 
 #include <random>
 
-#include "plugins/cpu/plan/context.h"
-#include "plugins/cpu/plan/context_format.h"
-#include "plugins/cpu/plan/fuse.h"
-#include "plugins/cpu/plan/plan_editor.h"
+#include "plugins/cpu/exec/context.h"
+#include "plugins/cpu/exec/context_format.h"
+#include "plugins/cpu/exec/fuse.h"
+#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {

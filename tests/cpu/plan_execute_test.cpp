@@ -1,7 +1,7 @@
 // Running a plan: memory that is learned once, shapes that change, outputs straight into the host's memory, errors.
 #include <gmock/gmock.h>
 
-#include "plugins/cpu/plan/plan_editor.h"
+#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {

@@ -5,7 +5,7 @@
 
 #include "core/abi/host_tables.h"
 #include "core/onnx/inference.h"
-#include "plugins/cpu/plan/float_fallback.h"
+#include "plugins/cpu/exec/float_fallback.h"
 #include "tests/cpu/plan_host.h"
 #include "tests/framework/graph_text.h"
 

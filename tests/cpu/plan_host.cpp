@@ -1,6 +1,6 @@
 #include "tests/cpu/plan_host.h"
 
-#include "plugins/cpu/plan/fuse.h"
+#include "plugins/cpu/exec/fuse.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/lone_services.h"
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/cpu/plan/frame.h"
-#include "plugins/cpu/plan/plan.h"
+#include "plugins/cpu/exec/frame.h"
+#include "plugins/cpu/exec/plan.h"
 #include "tests/cpu/kernel_harness.h"
 
 namespace epiphyte::test {

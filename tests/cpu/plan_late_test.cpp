@@ -1,7 +1,7 @@
 // Values whose type nobody knows before the run, as after a custom operator: kernels are chosen by what arrives.
 #include <gmock/gmock.h>
 
-#include "plugins/cpu/plan/plan_editor.h"
+#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "plugins/cpu/plan/memory_plan.h"
+#include "plugins/cpu/exec/memory_plan.h"
 
 namespace epiphyte::test {
 namespace {

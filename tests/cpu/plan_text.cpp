@@ -10,7 +10,7 @@
 
 #include "core/abi/host_tables.h"
 #include "core/onnx/inference.h"
-#include "plugins/cpu/plan/fuse.h"
+#include "plugins/cpu/exec/fuse.h"
 #include "tests/cpu/plan_host.h"
 #include "tests/framework/graph_text.h"
 
@@ -58,9 +58,9 @@ std::string Print(const cpu::PlanDef& def) {
     for (const cpu::AttributeValue& attribute : node.attributes) attributes[attribute.name] = ValueText(attribute);
     std::vector<std::string> listed;
     for (const auto& [name, value] : attributes) listed.push_back(name + "=" + value);
-    text += fmt::format("{} = {}{}{}({})\n", Names(def, node.outputs), node.domain.empty() ? "" : node.domain + "::",
-                        node.op_type, listed.empty() ? "" : fmt::format("<{}>", fmt::join(listed, ", ")),
-                        Names(def, node.inputs));
+    text += fmt::format("{} = {}{}{}({})\n", Names(def, node.outputs),
+                        node.domain.empty() ? "" : node.domain + "::", node.op_type,
+                        listed.empty() ? "" : fmt::format("<{}>", fmt::join(listed, ", ")), Names(def, node.inputs));
   }
   return text;
 }

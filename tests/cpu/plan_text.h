@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "plugins/cpu/plan/plan_def.h"
+#include "plugins/cpu/exec/plan_def.h"
 
 namespace epiphyte::test {
 

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "plugins/cpu/plan/fuse.h"
-#include "plugins/cpu/plan/plan_editor.h"
+#include "plugins/cpu/exec/fuse.h"
+#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {

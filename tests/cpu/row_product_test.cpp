@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "plugins/cpu/plan/plan_def.h"
+#include "plugins/cpu/exec/plan_def.h"
 #include "tests/cpu/kernel_harness.h"
 
 namespace epiphyte::test {

@@ -1,5 +1,5 @@
 // The host's threads as kernels use them.
-#include "plugins/cpu/host.h"
+#include "plugins/cpu/kernel/host.h"
 
 #include <gtest/gtest.h>
 

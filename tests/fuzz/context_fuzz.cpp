@@ -7,7 +7,7 @@
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/model_writer.h"
-#include "plugins/cpu/plan/context_format.h"
+#include "plugins/cpu/exec/context_format.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"

@@ -9,8 +9,8 @@
 
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
-#include "plugins/cpu/plan/context.h"
-#include "plugins/cpu/plan/context_format.h"
+#include "plugins/cpu/exec/context.h"
+#include "plugins/cpu/exec/context_format.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "core/abi/context_check.h"
-#include "plugins/cpu/plan/context_format.h"
+#include "plugins/cpu/exec/context_format.h"
 #include "tests/plugin_api/provider_harness.h"
 
 namespace epiphyte::test {

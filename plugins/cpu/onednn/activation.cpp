@@ -1,6 +1,6 @@
 #include "plugins/cpu/onednn/activation.h"
 
-#include "plugins/cpu/elementwise_program.h"
+#include "plugins/cpu/kernel/elementwise_program.h"
 
 namespace epiphyte::cpu {
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <optional>
 
+#include "plugins/cpu/kernel/tensor.h"
 #include "plugins/cpu/onednn/compat.h"
-#include "plugins/cpu/tensor.h"
 
 namespace epiphyte::cpu {
 

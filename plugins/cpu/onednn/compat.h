@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
 

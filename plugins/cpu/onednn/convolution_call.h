@@ -10,7 +10,7 @@
 #include <memory>
 #include <string_view>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/onednn/primitive.h"
 #include "plugins/cpu/onednn/reorder_call.h"
 #include "plugins/cpu/onednn/weights.h"

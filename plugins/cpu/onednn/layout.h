@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
+#include "plugins/cpu/kernel/tensor.h"
 #include "plugins/cpu/onednn/axis_order.h"
 #include "plugins/cpu/onednn/compat.h"
-#include "plugins/cpu/tensor.h"
 
 namespace epiphyte::cpu {
 

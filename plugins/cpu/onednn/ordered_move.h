@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/axis_order.h"
-#include "plugins/cpu/strided.h"
 
 namespace epiphyte::cpu {
 

@@ -1,6 +1,6 @@
 #include "plugins/cpu/onednn/ordered_operand.h"
 
-#include "plugins/cpu/broadcast.h"
+#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_move.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/onednn/axis_order.h"
 
 namespace epiphyte::cpu {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "plugins/cpu/onednn/layout.h"
-#include "plugins/cpu/simd.h"
+#include "plugins/cpu/simd/simd.h"
 
 namespace epiphyte::cpu {
 namespace {

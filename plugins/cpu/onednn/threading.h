@@ -2,7 +2,7 @@
 // libgomp's as the host would give.
 #pragma once
 
-#include "plugins/cpu/host.h"
+#include "plugins/cpu/kernel/host.h"
 #include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
 
 namespace epiphyte::cpu {

@@ -1,6 +1,6 @@
 #include "plugins/cpu/onednn/weights.h"
 
-#include "plugins/cpu/plan/heap.h"
+#include "plugins/cpu/kernel/heap.h"
 
 namespace epiphyte::cpu {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "plugins/cpu/broadcast.h"
-#include "plugins/cpu/move.h"
+#include "plugins/cpu/kernel/broadcast.h"
+#include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
 

@@ -1,7 +1,7 @@
 // Window: the attributes that convolutions and pools share, resolved against a shape.
 #pragma once
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
 

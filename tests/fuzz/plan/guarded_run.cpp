@@ -4,7 +4,7 @@
 #include <deque>
 #include <memory>
 
-#include "plugins/cpu/plan/frame.h"
+#include "plugins/cpu/exec/frame.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/lone_services.h"
 

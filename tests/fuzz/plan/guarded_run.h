@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "plugins/cpu/plan/plan.h"
+#include "plugins/cpu/exec/plan.h"
 
 namespace epiphyte::fuzz {
 

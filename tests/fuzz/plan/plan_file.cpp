@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "plugins/cpu/plan/context_format.h"
+#include "plugins/cpu/exec/context_format.h"
 
 namespace epiphyte::fuzz {
 

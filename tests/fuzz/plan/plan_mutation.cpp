@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "plugins/cpu/kernel.h"
+#include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::fuzz {
 namespace {

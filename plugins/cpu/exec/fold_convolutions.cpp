@@ -1,0 +1,174 @@
+// Folds what follows a convolution, normalisation and arithmetic with constants, into its weights and bias.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "plugins/cpu/exec/plan_editor.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// The convolution whose only reader, `follower`, reads it as input `index`; or -1.
+int32_t FoldableConvolution(const PlanEditor& editor, int32_t follower, size_t index) {
+  const int32_t value = editor.node(follower).inputs[index];
+  if (value < 0 || editor.OnlyReader(value) != follower) return -1;
+  const int32_t conv = editor.ProducerOf(value, "Conv");
+  return conv >= 0 ? conv : editor.ProducerOf(value, "ConvTranspose");
+}
+
+// Weights and bias of a convolution, to be scaled and shifted for each output channel.
+class Weights {
+ public:
+  // nullopt: not constant, not float, or of shapes that don't fit together.
+  static std::optional<Weights> Of(const PlanEditor& editor, const NodeDef& conv) {
+    auto values = editor.Floats(conv.inputs[1]);
+    if (!values || values->empty()) return {};
+    const Dims& dims = editor.Constant(conv.inputs[1])->dims;
+    if (dims.size() < 3) return {};
+    Weights result;
+    result.dims_.assign(dims.begin(), dims.end());
+    result.values_ = std::move(*values);
+    result.transposed_ = conv.op_type == "ConvTranspose";
+    result.groups_ = conv.Int("group", 1);
+    if (result.groups_ < 1 || dims[0] % result.groups_ != 0) return {};
+    result.bias_.assign(static_cast<size_t>(result.transposed_ ? dims[1] * result.groups_ : dims[0]), 0.0);
+    if (conv.inputs.size() > 2 && conv.inputs[2] >= 0) {
+      const auto bias = editor.Floats(conv.inputs[2]);
+      if (!bias || bias->size() != result.bias_.size()) return {};
+      result.bias_.assign(bias->begin(), bias->end());
+    }
+    return result;
+  }
+
+  size_t channels() const { return bias_.size(); }
+  size_t rank() const { return dims_.size(); }
+
+  void Scale(const std::vector<double>& scale) {
+    const auto kernel = static_cast<int64_t>(values_.size()) / (dims_[0] * dims_[1]);
+    for (size_t i = 0; i < values_.size(); ++i)
+      values_[i] = static_cast<float>(values_[i] * scale[ChannelOf(static_cast<int64_t>(i) / kernel)]);
+    for (size_t c = 0; c < bias_.size(); ++c) bias_[c] *= scale[c];
+    scaled_ = true;
+  }
+
+  void Shift(const std::vector<double>& shift) {
+    for (size_t c = 0; c < bias_.size(); ++c) bias_[c] += shift[c];
+    shifted_ = true;
+  }
+
+  // Gives `conv` what has changed: weights that stay the same stay shared.
+  void Store(PlanEditor& editor, NodeDef& conv) const {
+    const std::string stem = editor.info(conv.inputs[1]).name;
+    if (scaled_) conv.inputs[1] = editor.AddConstant(stem + "_folded", dims_, values_);
+    const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] >= 0;
+    if (!shifted_ && !has_bias) return;
+    const std::vector<float> bias(bias_.begin(), bias_.end());
+    conv.inputs.resize(std::max<size_t>(conv.inputs.size(), 3), -1);
+    conv.inputs[2] = editor.AddConstant(stem + "_bias", {static_cast<int64_t>(bias.size())}, bias);
+  }
+
+ private:
+  // Conv has weights [out, in / groups, …], ConvTranspose [in, out / groups, …].
+  size_t ChannelOf(int64_t filter) const {
+    const int64_t first = filter / dims_[1];
+    if (!transposed_) return static_cast<size_t>(first);
+    return static_cast<size_t>(first / (dims_[0] / groups_) * dims_[1] + filter % dims_[1]);
+  }
+
+  std::vector<int64_t> dims_;
+  std::vector<float> values_;
+  std::vector<double> bias_;
+  int64_t groups_ = 1;
+  bool transposed_ = false;
+  bool scaled_ = false;
+  bool shifted_ = false;
+};
+
+// Puts the convolution with new weights in the place of `follower`.
+void Store(PlanEditor& editor, int32_t follower, int32_t conv, const Weights& weights) {
+  NodeDef folded = editor.node(conv);
+  weights.Store(editor, folded);
+  folded.outputs = {editor.node(follower).outputs[0]};
+  editor.Replace(follower, std::move(folded));
+}
+
+void FoldBatchNormalization(PlanEditor& editor, int32_t n) {
+  const NodeDef& node = editor.node(n);
+  const int32_t conv = FoldableConvolution(editor, n, 0);
+  if (conv < 0 || node.inputs.size() < 5 || node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) return;
+  const auto is_used = [&](int32_t value) {
+    return value >= 0 && (editor.IsOutput(value) || !editor.Readers(value).empty());
+  };
+  if (std::any_of(node.outputs.begin() + 1, node.outputs.end(), is_used)) return;
+  auto weights = Weights::Of(editor, editor.node(conv));
+  const auto gamma = editor.Floats(node.inputs[1]);
+  const auto beta = editor.Floats(node.inputs[2]);
+  const auto mean = editor.Floats(node.inputs[3]);
+  const auto variance = editor.Floats(node.inputs[4]);
+  if (!weights || !gamma || !beta || !mean || !variance) return;
+  for (const auto* parameter : {&*gamma, &*beta, &*mean, &*variance})
+    if (parameter->size() != weights->channels()) return;
+  const double epsilon = node.Float("epsilon", 1e-5f);
+  std::vector<double> scale(weights->channels());
+  std::vector<double> shift(weights->channels());
+  for (size_t c = 0; c < scale.size(); ++c) {
+    scale[c] = (*gamma)[c] / std::sqrt((*variance)[c] + epsilon);
+    if (!std::isfinite(scale[c])) return;
+    shift[c] = (*beta)[c] - (*mean)[c] * scale[c];
+  }
+  weights->Scale(scale);
+  weights->Shift(shift);
+  Store(editor, n, conv, *weights);
+}
+
+// A scalar, or one value for each channel of a tensor [batch, channel, …] of `rank` dimensions.
+std::optional<std::vector<double>> PerChannel(const PlanEditor& editor, int32_t value, size_t channels, size_t rank) {
+  const auto values = editor.Floats(value);
+  if (!values) return {};
+  const Dims& dims = editor.Constant(value)->dims;
+  if (dims.size() > rank) return {};
+  if (values->size() == 1) return std::vector<double>(channels, values->front());
+  if (values->size() != channels || dims.size() + 1 < rank) return {};
+  if (dims[dims.size() + 1 - rank] != static_cast<int64_t>(channels)) return {};
+  return std::vector<double>(values->begin(), values->end());
+}
+
+// Add, Sub, Mul or Div at `n` of a convolution, its input `data`, and a constant.
+bool FoldArithmetic(PlanEditor& editor, int32_t n, size_t data) {
+  const NodeDef& node = editor.node(n);
+  const int32_t conv = FoldableConvolution(editor, n, data);
+  // `axis` is the broadcasting of opset 6 and before.
+  if (conv < 0 || node.Has("axis")) return false;
+  auto weights = Weights::Of(editor, editor.node(conv));
+  if (!weights) return false;
+  auto operand = PerChannel(editor, node.inputs[1 - data], weights->channels(), weights->rank());
+  if (!operand) return false;
+  if (node.op_type == "Mul" || node.op_type == "Div") {
+    if (node.op_type == "Div") {
+      if (std::find(operand->begin(), operand->end(), 0.0) != operand->end()) return false;
+      std::transform(operand->begin(), operand->end(), operand->begin(), [](double x) { return 1 / x; });
+    }
+    weights->Scale(*operand);
+  } else {
+    if (node.op_type == "Sub") std::transform(operand->begin(), operand->end(), operand->begin(), std::negate<>());
+    weights->Shift(*operand);
+  }
+  Store(editor, n, conv, *weights);
+  return true;
+}
+
+}  // namespace
+
+void FoldIntoConvolutions(PlanEditor& editor) {
+  for (int32_t n = 0; n < editor.node_count(); ++n) {
+    if (editor.Is(n, "BatchNormalization")) {
+      FoldBatchNormalization(editor, n);
+    } else if (editor.Is(n, "Add") || editor.Is(n, "Mul")) {
+      if (!FoldArithmetic(editor, n, 0)) FoldArithmetic(editor, n, 1);
+    } else if (editor.Is(n, "Sub") || editor.Is(n, "Div")) {
+      FoldArithmetic(editor, n, 0);
+    }
+  }
+}
+
+}  // namespace epiphyte::cpu

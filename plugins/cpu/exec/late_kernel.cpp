@@ -1,0 +1,92 @@
+// Kernels of nodes whose types only the run tells: what follows a custom operator, say.
+#include <algorithm>
+
+#include "plugins/cpu/exec/plan.h"
+
+namespace epiphyte::cpu {
+
+struct Plan::MadeLate {
+  std::vector<ArgumentType> inputs;
+  std::vector<std::shared_ptr<void>> packed;
+  std::unique_ptr<Kernel> kernel;
+};
+
+// A node as it is known once its inputs have arrived. Its constants are the plan's, since nobody dropped them, and what
+// it packs is its own.
+class LateKernelInit final : public KernelInit {
+ public:
+  LateKernelInit(const Plan& plan, const NodeDef& node, std::span<const ArgumentType> inputs,
+                 std::vector<std::shared_ptr<void>>* packed)
+      : plan_(plan), node_(node), packed_(packed), inputs_(node.inputs.size()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (node.inputs[i] < 0) continue;
+      inputs_[i] = plan.def_.values[static_cast<size_t>(node.inputs[i])];
+      inputs_[i].kind = inputs[i].kind;
+      inputs_[i].type = inputs[i].type;
+    }
+  }
+
+  const NodeDef& node() const override { return node_; }
+  const ValueInfo& InputInfo(size_t i) const override { return i < inputs_.size() ? inputs_[i] : absent_; }
+  const ValueInfo& OutputInfo(size_t i) const override {
+    return i < node_.outputs.size() && node_.outputs[i] >= 0 ? plan_.def_.values[static_cast<size_t>(node_.outputs[i])]
+                                                             : absent_;
+  }
+  bool HasInput(size_t i) const override { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
+  const Tensor* Constant(size_t i) const override {
+    const ConstantDef* constant = HasInput(i) ? plan_.def_.FindConstant(node_.inputs[i]) : nullptr;
+    return constant == nullptr ? nullptr : &constant->tensor;
+  }
+  const void* Packed(std::string_view, std::string_view, uint64_t bytes,
+                     const std::function<void(void*)>& fill) const override {
+    packed_->push_back(AllocateShared(bytes));
+    fill(packed_->back().get());
+    return packed_->back().get();
+  }
+  bool AllowsBfloat16() const override { return plan_.bfloat16_; }
+  void Drop(size_t) const override {}
+  uint32_t thread_count() const override { return plan_.threads_.Count(); }
+  void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {
+    plan_.threads_.ParallelFor(count, grain, body);
+  }
+
+ private:
+  const Plan& plan_;
+  const NodeDef& node_;
+  std::vector<std::shared_ptr<void>>* packed_;
+  std::vector<ValueInfo> inputs_;
+  ValueInfo absent_;
+};
+
+Plan::Plan() = default;
+Plan::~Plan() = default;
+
+std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const ArgumentType> inputs) const {
+  // As many as memory plans: types that come and go don't fill the memory, with the weights that their kernels pack.
+  constexpr size_t kMost = 16;
+  const auto same = [&](const std::shared_ptr<const MadeLate>& made) {
+    return std::equal(inputs.begin(), inputs.end(), made->inputs.begin(), made->inputs.end());
+  };
+  const std::lock_guard lock(late_mutex_);
+  std::vector<std::shared_ptr<const MadeLate>>& known = late_[node];
+  if (const auto found = std::find_if(known.begin(), known.end(), same); found != known.end()) {
+    std::rotate(found, found + 1, known.end());
+    return {known.back(), known.back()->kernel.get()};
+  }
+
+  const NodeDef& def = def_.nodes[node];
+  std::vector<ArgumentType> outputs;
+  DescribeArguments(def.outputs, def_.values, &outputs);
+  std::string why;
+  const KernelRegistry::Choice choice =
+      registry_->Find(def.domain, def.op_type, def.since_version, inputs, outputs, &why);
+  if (choice.entry == nullptr) throw OpError(EP_STATUS_INVALID_ARGUMENT, why);
+  auto made = std::make_shared<MadeLate>();
+  made->inputs.assign(inputs.begin(), inputs.end());
+  made->kernel = choice.entry->factory(LateKernelInit(*this, def, inputs, &made->packed));
+  if (known.size() >= kMost) known.erase(known.begin());
+  known.push_back(made);
+  return {made, made->kernel.get()};
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,345 @@
+#include "plugins/cpu/exec/plan.h"
+
+#include <algorithm>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace epiphyte::cpu {
+
+std::shared_ptr<void> AllocateShared(uint64_t bytes) {
+#if defined(__linux__)
+  // Large pages for what is read from end to end: weights of many megabytes stream in noticeably faster.
+  constexpr uint64_t kLargePage = uint64_t{2} << 20;
+  if (bytes >= 2 * kLargePage) {
+    constexpr auto kAlignment = std::align_val_t(kLargePage);
+    void* const memory = ::operator new(bytes, kAlignment);
+    madvise(memory, bytes, MADV_HUGEPAGE);  // advice: a kernel without them refuses, and nothing is lost
+    return {memory, [](void* p) { ::operator delete(p, kAlignment); }};
+  }
+#endif
+  return {::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t(64)),
+          [](void* memory) { ::operator delete(memory, std::align_val_t(64)); }};
+}
+
+namespace {
+
+// What an operator makes of layouts.
+enum class LayoutUse {
+  kRowMajor,  // its kernel reads row-major data
+  kTakesAny,  // reads its inputs through AnyLayoutInput and chooses the layout of its output
+  kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
+};
+
+LayoutUse LayoutUseOf(const NodeDef& node) {
+  static constexpr std::string_view kTakesAny[] = {
+      "Conv",          "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
+      "GlobalMaxPool", "LRN",           "Transpose", "Shape",       "Size"};
+  static constexpr std::string_view kPassesOn[] = {"Abs",    "Add",         "BatchNormalization",
+                                                   "Ceil",   "Clip",        "Concat",
+                                                   "Div",    "Elementwise", "Elu",
+                                                   "Erf",    "Exp",         "Floor",
+                                                   "Gelu",   "HardSwish",   "LeakyRelu",
+                                                   "Log",    "HardSigmoid", "Mish",
+                                                   "Mul",    "Neg",         "PRelu",
+                                                   "Pad",    "Reciprocal",  "Relu",
+                                                   "Resize", "Selu",        "Sigmoid",
+                                                   "Slice",  "Softplus",    "Softsign",
+                                                   "Split",  "Sqrt",        "Sub",
+                                                   "Tanh",   "Upsample"};
+  if (!node.domain.empty() && node.domain != kFusedDomain) return LayoutUse::kRowMajor;
+  const auto in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), node.op_type) != std::end(list);
+  };
+  return in(kTakesAny) ? LayoutUse::kTakesAny : in(kPassesOn) ? LayoutUse::kPassesOn : LayoutUse::kRowMajor;
+}
+
+}  // namespace
+
+// The view of one node that its kernel's constructor gets.
+class PlanKernelInit final : public KernelInit {
+ public:
+  PlanKernelInit(Plan& plan, int32_t node) : plan_(plan), index_(node), node_(plan.def_.nodes[node]) {}
+
+  const NodeDef& node() const override { return node_; }
+  const ValueInfo& InputInfo(size_t i) const override { return Info(node_.inputs, i); }
+  const ValueInfo& OutputInfo(size_t i) const override { return Info(node_.outputs, i); }
+  bool HasInput(size_t i) const override { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
+
+  const Tensor* Constant(size_t i) const override {
+    ConstantDef* constant = FindConstant(i);
+    return constant == nullptr ? nullptr : &plan_.OwnConstant(*constant);
+  }
+  const Tensor* PeekConstant(size_t i) const override {
+    const ConstantDef* constant = FindConstant(i);
+    return constant == nullptr ? nullptr : &constant->tensor;
+  }
+
+  const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
+                     const std::function<void(void*)>& fill) const override {
+    auto position = First();
+    for (; position != plan_.packed_.end() && position->node == index_; ++position) {
+      if (position->key != key) continue;
+      if (position->format == format && position->bytes == bytes) return position->data;
+      // Another kind of CPU made the context: what it packed is replaced.
+      Fill(*position, format, bytes, fill);
+      plan_.repacked_ = true;
+      return position->data;
+    }
+    PackedData packed;
+    packed.node = index_;
+    packed.key = key;
+    Fill(packed, format, bytes, fill);
+    return plan_.packed_.insert(position, std::move(packed))->data;
+  }
+  const void* StoredPacked(std::string_view key, std::string* format, uint64_t* bytes) const override {
+    for (auto packed = First(); packed != plan_.packed_.end() && packed->node == index_; ++packed) {
+      if (packed->key != key) continue;
+      *format = packed->format;
+      *bytes = packed->bytes;
+      return packed->data;
+    }
+    return nullptr;
+  }
+
+  void Drop(size_t i) const override {
+    if (i < node_.inputs.size() && plan_.def_.FindConstant(node_.inputs[i]) != nullptr)
+      ++plan_.drops_[plan_.def_.constant_of_value[node_.inputs[i]]];
+  }
+  bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
+  bool AllowsBfloat16() const override { return plan_.bfloat16_; }
+  uint32_t thread_count() const override { return plan_.threads_.Count(); }
+  void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {
+    plan_.threads_.ParallelFor(count, grain, body);
+  }
+
+ private:
+  const ValueInfo& Info(const std::vector<int32_t>& values, size_t i) const {
+    return i < values.size() && values[i] >= 0 ? plan_.def_.values[values[i]] : absent_;
+  }
+  ConstantDef* FindConstant(size_t i) const {
+    if (!HasInput(i) || plan_.def_.FindConstant(node_.inputs[i]) == nullptr) return nullptr;
+    return &plan_.def_.constants[plan_.def_.constant_of_value[node_.inputs[i]]];
+  }
+  // The node's first entry; entries are sorted by node.
+  std::vector<PackedData>::iterator First() const {
+    return std::lower_bound(plan_.packed_.begin(), plan_.packed_.end(), index_,
+                            [](const PackedData& packed, int32_t node) { return packed.node < node; });
+  }
+  void Fill(PackedData& packed, std::string_view format, uint64_t bytes, const std::function<void(void*)>& fill) const {
+    std::shared_ptr<void> memory = AllocateShared(bytes);
+    fill(memory.get());
+    plan_.packed_unreported_ += bytes;
+    if (plan_.weights_ != nullptr) memory = plan_.weights_->Share(std::move(memory), bytes);
+    packed.format = format;
+    packed.bytes = bytes;
+    packed.data = memory.get();
+    packed.owner = std::move(memory);
+  }
+
+  Plan& plan_;
+  int32_t index_;
+  const NodeDef& node_;
+  ValueInfo absent_;
+};
+
+std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed) {
+  std::unique_ptr<Plan> plan(new Plan);
+  plan->def_ = std::move(def);
+  plan->threads_ = config.threads;
+  plan->bfloat16_ = config.bfloat16;
+  plan->packed_is_current_ = config.packed_is_current;
+  plan->weights_ = config.weights;
+  plan->retain_ = config.retain ? &config.retain : nullptr;
+  plan->registry_ = config.registry;
+  plan->packed_ = std::move(packed);
+  const std::vector<KernelRegistry::Choice> choices =
+      VerifyPlan(plan->def_, plan->packed_, *config.registry, config.origin);
+  plan->Analyse();
+  plan->BuildKernels(config, choices);
+  plan->KeepConstants();
+  plan->weights_ = nullptr;
+  plan->retain_ = nullptr;
+  return plan;
+}
+
+void Plan::Analyse() {
+  const size_t values = def_.values.size();
+  const size_t nodes = def_.nodes.size();
+  value_class_.assign(values, ValueClass::kComputed);
+  last_use_.assign(values, -1);
+  graph_output_.assign(values, -1);
+  wants_row_major_.assign(values, false);
+  drops_.assign(def_.constants.size(), 0);
+  uses_.assign(def_.constants.size(), 0);
+  for (int32_t input : def_.inputs) value_class_[input] = ValueClass::kInput;
+  for (const ConstantDef& constant : def_.constants) value_class_[constant.value] = ValueClass::kConstant;
+
+  for (size_t n = 0; n < nodes; ++n) {
+    const NodeDef& node = def_.nodes[n];
+    input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
+    output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
+    for (int32_t value : node.inputs) {
+      node_inputs_.push_back(value);
+      if (value < 0) continue;
+      last_use_[value] = static_cast<int32_t>(n);
+      if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
+    }
+    for (int32_t value : node.outputs) {
+      node_outputs_.push_back(value);
+      if (value >= 0) last_use_[value] = static_cast<int32_t>(n);
+    }
+  }
+  input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
+  output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
+  for (size_t i = 0; i < def_.outputs.size(); ++i) {
+    const int32_t value = def_.outputs[i];
+    last_use_[value] = kForever;
+    wants_row_major_[value] = true;
+    if (graph_output_[value] < 0) graph_output_[value] = static_cast<int32_t>(i);
+    if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
+  }
+  // From the readers back to the makers.
+  for (size_t n = nodes; n-- > 0;) {
+    const LayoutUse use = LayoutUseOf(def_.nodes[n]);
+    if (use == LayoutUse::kTakesAny) continue;
+    const std::span<const int32_t> outputs = node_outputs(n);
+    const bool wanted = use == LayoutUse::kRowMajor || std::any_of(outputs.begin(), outputs.end(), [&](int32_t value) {
+                          return value >= 0 && wants_row_major_[value];
+                        });
+    if (!wanted) continue;
+    for (int32_t value : node_inputs(n))
+      if (value >= 0) wants_row_major_[value] = true;
+  }
+
+  dying_begin_.assign(nodes + 1, 0);
+  const auto dies = [&](size_t value) {
+    return value_class_[value] == ValueClass::kComputed && last_use_[value] >= 0 && last_use_[value] != kForever;
+  };
+  for (size_t value = 0; value < values; ++value)
+    if (dies(value)) ++dying_begin_[last_use_[value] + 1];
+  for (size_t n = 0; n < nodes; ++n) dying_begin_[n + 1] += dying_begin_[n];
+  dying_.resize(dying_begin_[nodes]);
+  std::vector<uint32_t> next(dying_begin_.begin(), dying_begin_.end() - 1);
+  for (size_t value = 0; value < values; ++value)
+    if (dies(value)) dying_[next[last_use_[value]]++] = static_cast<int32_t>(value);
+}
+
+constexpr uint64_t kPackedBetweenReports = uint64_t{32} << 20;
+
+void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices) {
+  const size_t count = def_.nodes.size();
+  kernels_.reserve(count);
+  std::stable_sort(packed_.begin(), packed_.end(),
+                   [](const PackedData& a, const PackedData& b) { return a.node < b.node; });
+  for (size_t n = 0; n < count; ++n) {
+    const NodeDef& node = def_.nodes[n];
+    const auto fail = [&](EpStatusCode code, const char* what) {
+      throw OpError(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
+    };
+    has_late_kernels_ = has_late_kernels_ || !choices[n].certain;
+    try {
+      kernels_.push_back(choices[n].certain ? choices[n].entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n)))
+                                            : nullptr);
+    } catch (const OpError& error) {
+      fail(error.code(), error.what());
+    } catch (const std::bad_alloc&) {
+      fail(EP_STATUS_OUT_OF_MEMORY, "out of memory; free memory or use a smaller model");
+    } catch (const std::exception& error) {
+      fail(EP_STATUS_EP_FAIL, error.what());
+    }
+    for (int32_t value : node.inputs)
+      if (value >= 0 && def_.constant_of_value[value] >= 0) ForgetMadeConstant(def_.constant_of_value[value]);
+    // Often enough to be cancelled soon, and for the host to let go of the weights that have been read.
+    const bool report = n % 64 == 63 || n + 1 == count || packed_unreported_ > kPackedBetweenReports;
+    if (config.progress && report) {
+      packed_unreported_ = 0;
+      config.progress(n + 1, count);
+    }
+  }
+}
+
+namespace {
+
+// A reference keeps the model's file mapped, which small constants aren't worth; and kernels read weights in whole
+// cache lines, so those that a file has at odd addresses are better copied.
+bool IsWorthRetaining(const void* data, uint64_t bytes) {
+  constexpr uint64_t kWorthIt = uint64_t{64} << 10;
+  constexpr uintptr_t kCacheLine = 64;
+  return bytes >= kWorthIt && reinterpret_cast<uintptr_t>(data) % kCacheLine == 0;
+}
+
+}  // namespace
+
+const Tensor& Plan::OwnConstant(ConstantDef& constant) {
+  if (constant.dropped)
+    throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("the context holds no data for constant '{}'; compile the model "
+                                                       "again",
+                                                       def_.values[constant.value].name));
+  if (constant.borrowed && constant.tensor.data != nullptr) {
+    const uint64_t bytes = constant.tensor.Bytes();
+    if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
+      constant.owner = (*retain_)(constant.handle);
+    } else {
+      std::shared_ptr<void> memory = AllocateShared(bytes);
+      std::memcpy(memory.get(), constant.tensor.data, bytes);
+      if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
+      constant.tensor.data = memory.get();
+      constant.owner = std::move(memory);
+    }
+  }
+  constant.borrowed = false;
+  constant.handle = nullptr;
+  return constant.tensor;
+}
+
+// One that a fusion made goes as soon as the last kernel has packed it, or all of a network's weights would be there
+// twice before the first are gone.
+void Plan::ForgetMadeConstant(int32_t i) {
+  ConstantDef& constant = def_.constants[i];
+  if (!constant.borrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
+  constant.tensor.data = nullptr;
+  constant.owner.reset();
+}
+
+// The host's constants go away when Compile returns: what some kernel still reads is retained or copied, the rest
+// forgotten.
+void Plan::KeepConstants() {
+  for (size_t i = 0; i < def_.constants.size(); ++i) {
+    ConstantDef& constant = def_.constants[i];
+    if (drops_[i] < uses_[i]) {
+      OwnConstant(constant);
+    } else if (constant.borrowed || drops_[i] > 0) {
+      constant.dropped = true;
+      constant.borrowed = false;
+      constant.handle = nullptr;
+      constant.tensor.data = nullptr;
+      constant.tensor.strings.reset();
+      constant.owner.reset();
+    }
+  }
+}
+
+std::shared_ptr<const MemoryPlan> Plan::FindMemoryPlan(const ShapeSignature& signature) const {
+  const std::lock_guard lock(memory_plans_mutex_);
+  for (const auto& plan : memory_plans_)
+    if (plan->signature == signature) return plan;
+  return nullptr;
+}
+
+void Plan::AddMemoryPlan(std::shared_ptr<const MemoryPlan> plan) const {
+  constexpr size_t kMost = 16;
+  const std::lock_guard lock(memory_plans_mutex_);
+  for (auto& known : memory_plans_) {
+    if (known->signature == plan->signature) {
+      known = std::move(plan);
+      return;
+    }
+  }
+  if (memory_plans_.size() >= kMost) memory_plans_.erase(memory_plans_.begin());
+  memory_plans_.push_back(std::move(plan));
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,120 @@
+// Plan: a partition ready to run. Immutable once built, shared by all frames.
+//
+//   std::unique_ptr<Plan> plan = Plan::Build(std::move(def), {&registry, threads});
+//   Frame frame(*plan);
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/exec/memory_plan.h"
+#include "plugins/cpu/exec/plan_def.h"
+#include "plugins/cpu/exec/verify.h"
+#include "plugins/cpu/exec/weight_pool.h"
+#include "plugins/cpu/kernel/host.h"
+
+namespace epiphyte::cpu {
+
+struct PlanConfig {
+  const KernelRegistry* registry = nullptr;  // outlives the plan
+  Threads threads;
+  bool bfloat16 = false;
+  PlanOrigin origin = PlanOrigin::kMadeNow;
+  bool packed_is_current = false;  // see KernelInit::PackedIsCurrent
+  WeightPool* weights = nullptr;   // shares equal weights among plans; null: each plan has its own
+  std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
+  // A reference that keeps a borrowed constant's data where it is; empty: constants are copied.
+  std::function<std::shared_ptr<void>(const EpValueDef* constant)> retain;
+};
+
+class Plan {
+ public:
+  // `packed`: what a loaded context holds; empty for a fresh compile. The plan is verified first (verify.h). Throws
+  // OpError with the node's name in front.
+  static std::unique_ptr<Plan> Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed = {});
+  ~Plan();
+
+  const PlanDef& def() const { return def_; }
+  const std::vector<PackedData>& packed() const { return packed_; }
+  const Threads& threads() const { return threads_; }
+  // True when packed data had to be converted because the context was made for another kind of CPU.
+  bool repacked() const { return repacked_; }
+
+  size_t node_count() const { return kernels_.size(); }
+  // Null: an input's type isn't known before the run; ask LateKernel.
+  const Kernel* kernel(size_t node) const { return kernels_[node].get(); }
+  bool has_late_kernels() const { return has_late_kernels_; }
+  // The kernel of such a node for the inputs that arrived. The plan keeps the kernels that were asked for last, a few
+  // of each node; another is made when it is wanted. Throws OpError when no kernel takes the inputs. [any thread]
+  std::shared_ptr<const Kernel> LateKernel(size_t node, std::span<const ArgumentType> inputs) const;
+  std::span<const int32_t> node_inputs(size_t node) const {
+    return {node_inputs_.data() + input_begin_[node], input_begin_[node + 1] - input_begin_[node]};
+  }
+  std::span<const int32_t> node_outputs(size_t node) const {
+    return {node_outputs_.data() + output_begin_[node], output_begin_[node + 1] - output_begin_[node]};
+  }
+
+  enum class ValueClass : uint8_t { kComputed, kInput, kConstant };
+  ValueClass value_class(int32_t value) const { return value_class_[value]; }
+  // The node after which nobody reads the value; its producer when nobody does; kForever for graph outputs.
+  static constexpr int32_t kForever = INT32_MAX;
+  int32_t last_use(int32_t value) const { return last_use_[value]; }
+  // Values that die after a node.
+  std::span<const int32_t> dying(size_t node) const {
+    return {dying_.data() + dying_begin_[node], dying_begin_[node + 1] - dying_begin_[node]};
+  }
+  // The graph output that a value is first, or -1.
+  int32_t graph_output(int32_t value) const { return graph_output_[value]; }
+  bool wants_row_major(int32_t value) const { return wants_row_major_[value]; }
+
+  // Memory plans that frames learned, shared by frames with the same input shapes. [any thread]
+  std::shared_ptr<const MemoryPlan> FindMemoryPlan(const ShapeSignature& signature) const;
+  void AddMemoryPlan(std::shared_ptr<const MemoryPlan> plan) const;
+
+ private:
+  friend class PlanKernelInit;
+  friend class LateKernelInit;
+  struct MadeLate;
+  Plan();
+  void Analyse();
+  void BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices);
+  void KeepConstants();
+  const Tensor& OwnConstant(ConstantDef& constant);
+  void ForgetMadeConstant(int32_t i);
+
+  PlanDef def_;
+  Threads threads_;
+  bool bfloat16_ = false;
+  bool packed_is_current_ = false;
+  uint64_t packed_unreported_ = 0;  // bytes packed since progress was reported last
+  WeightPool* weights_ = nullptr;   // while building, as is retain_
+  const std::function<std::shared_ptr<void>(const EpValueDef*)>* retain_ = nullptr;
+  bool repacked_ = false;
+  std::vector<PackedData> packed_;
+  std::vector<uint32_t> drops_;  // per constant
+  std::vector<uint32_t> uses_;   // per constant
+
+  std::vector<uint32_t> input_begin_, output_begin_, dying_begin_;
+  std::vector<int32_t> node_inputs_, node_outputs_, dying_;
+  std::vector<ValueClass> value_class_;
+  std::vector<int32_t> last_use_, graph_output_;
+  std::vector<bool> wants_row_major_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+
+  bool has_late_kernels_ = false;
+  const KernelRegistry* registry_ = nullptr;  // outlives the plan
+  mutable std::mutex late_mutex_;
+  mutable std::map<size_t, std::vector<std::shared_ptr<const MadeLate>>> late_;  // by node; asked for last at the end
+
+  mutable std::mutex memory_plans_mutex_;
+  mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // most recent last
+};
+
+// Aligned memory that frees itself.
+std::shared_ptr<void> AllocateShared(uint64_t bytes);
+
+}  // namespace epiphyte::cpu

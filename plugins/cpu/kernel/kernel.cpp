@@ -1,0 +1,116 @@
+#include "plugins/cpu/kernel/kernel.h"
+
+#include <algorithm>
+
+namespace epiphyte::cpu {
+
+const AttributeValue* NodeDef::Find(std::string_view attribute) const {
+  for (const AttributeValue& value : attributes)
+    if (value.name == attribute) return &value;
+  return nullptr;
+}
+
+namespace {
+
+// An attribute of another type than the operator's schema says is an error of the model, not an absent attribute.
+const AttributeValue* FindTyped(const NodeDef& node, std::string_view name, int32_t type, const char* type_name) {
+  const AttributeValue* value = node.Find(name);
+  if (value != nullptr && value->type != type)
+    throw OpError(EP_STATUS_INVALID_GRAPH,
+                  fmt::format("attribute '{}' has type {}; {} expected", name, value->type, type_name));
+  return value;
+}
+
+}  // namespace
+
+int64_t NodeDef::Int(std::string_view attribute, int64_t fallback) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_INT, "an integer");
+  return value == nullptr || value->ints.empty() ? fallback : value->ints[0];
+}
+
+float NodeDef::Float(std::string_view attribute, float fallback) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_FLOAT, "a float");
+  return value == nullptr || value->floats.empty() ? fallback : value->floats[0];
+}
+
+std::string NodeDef::String(std::string_view attribute, std::string_view fallback) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_STRING, "a string");
+  return value == nullptr || value->strings.empty() ? std::string(fallback) : value->strings[0];
+}
+
+std::vector<int64_t> NodeDef::Ints(std::string_view attribute) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_INTS, "integers");
+  return value == nullptr ? std::vector<int64_t>() : value->ints;
+}
+
+std::vector<float> NodeDef::Floats(std::string_view attribute) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_FLOATS, "floats");
+  return value == nullptr ? std::vector<float>() : value->floats;
+}
+
+std::vector<std::string> NodeDef::Strings(std::string_view attribute) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_STRINGS, "strings");
+  return value == nullptr ? std::vector<std::string>() : value->strings;
+}
+
+const Tensor* NodeDef::TensorAttribute(std::string_view attribute) const {
+  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_TENSOR, "a tensor");
+  return value == nullptr || value->tensors.empty() ? nullptr : &value->tensors[0];
+}
+
+namespace {
+std::string_view CanonicalDomain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+}  // namespace
+
+void KernelRegistry::Add(std::string_view op_type, std::string_view domain, Entry entry) {
+  Operator& known = operators_[Key{std::string(CanonicalDomain(domain)), std::string(op_type)}];
+  known.signatures = FindSignatures(domain, op_type);
+  known.entries.push_back(std::move(entry));
+}
+
+KernelRegistry::Choice KernelRegistry::Find(std::string_view domain, std::string_view op_type, int64_t since_version,
+                                            std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs,
+                                            std::string* why) const {
+  const std::string_view canonical = CanonicalDomain(domain);
+  const auto complain = [&](bool operator_known, ElementType type) {
+    if (why == nullptr) return;
+    *why = fmt::format("no kernel for operator {}{}{}", canonical, canonical.empty() ? "" : ".", op_type);
+    if (operator_known) *why += fmt::format(" since version {}", since_version);
+    if (type != EP_TYPE_UNDEFINED) *why += fmt::format(" for {}", TypeName(type));
+  };
+  const auto found = operators_.find(Less::View(canonical, op_type));
+  if (found == operators_.end()) {
+    complain(false, EP_TYPE_UNDEFINED);
+    return {};
+  }
+  Choice choice;
+  for (const Signature& signature : found->second.signatures)
+    if (signature.since_version <= since_version) choice.signature = &signature;
+  const auto has_version = [&](const Entry& entry) {
+    return choice.signature != nullptr && since_version >= entry.first_version && since_version <= entry.last_version;
+  };
+  const std::vector<Entry>& entries = found->second.entries;
+  if (std::none_of(entries.begin(), entries.end(), has_version)) {
+    complain(true, EP_TYPE_UNDEFINED);
+    return {};
+  }
+  const SignatureMatch match = Match(*choice.signature, inputs, outputs, why);
+  if (!match.fits) return choice;
+  choice.certain = match.certain;
+  for (const Entry& entry : entries) {
+    if (!has_version(entry)) continue;
+    if (match.dispatch != EP_TYPE_UNDEFINED && !Contains(entry.types, match.dispatch)) continue;
+    choice.entry = &entry;
+    choice.certain = choice.certain && (match.dispatch != EP_TYPE_UNDEFINED || entry.types == kAnyType);
+    return choice;
+  }
+  complain(true, match.dispatch);
+  return choice;
+}
+
+void KernelRegistry::ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const {
+  for (const auto& [key, known] : operators_)
+    for (const Entry& entry : known.entries) visit(key.domain, key.op_type, entry);
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,169 @@
+#include "plugins/cpu/kernel/move.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace epiphyte::cpu {
+namespace {
+
+template <typename T>
+void Widen(const Tensor& tensor, int64_t count, int64_t* out) {
+  const T* from = tensor.as<T>();
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<T, uint64_t>)
+      out[i] = from[i] > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(from[i]);
+    else
+      out[i] = static_cast<int64_t>(from[i]);
+  }
+}
+
+void WidenIntegers(const Tensor& tensor, std::string_view name, int64_t count, int64_t* out) {
+  switch (tensor.type) {
+    case EP_TYPE_INT64: return Widen<int64_t>(tensor, count, out);
+    case EP_TYPE_INT32: return Widen<int32_t>(tensor, count, out);
+    case EP_TYPE_INT16: return Widen<int16_t>(tensor, count, out);
+    case EP_TYPE_INT8: return Widen<int8_t>(tensor, count, out);
+    case EP_TYPE_UINT64: return Widen<uint64_t>(tensor, count, out);
+    case EP_TYPE_UINT32: return Widen<uint32_t>(tensor, count, out);
+    case EP_TYPE_UINT16: return Widen<uint16_t>(tensor, count, out);
+    case EP_TYPE_UINT8: return Widen<uint8_t>(tensor, count, out);
+    default: FailOp("{} of type {} found, integers expected", name, TypeName(tensor.type));
+  }
+}
+
+}  // namespace
+
+uint32_t UnitBytes(ElementType type) {
+  switch (type) {
+    case EP_TYPE_COMPLEX128: return 16;
+    case EP_TYPE_DOUBLE:
+    case EP_TYPE_INT64:
+    case EP_TYPE_UINT64:
+    case EP_TYPE_COMPLEX64: return 8;
+    case EP_TYPE_FLOAT:
+    case EP_TYPE_INT32:
+    case EP_TYPE_UINT32: return 4;
+    case EP_TYPE_FLOAT16:
+    case EP_TYPE_BFLOAT16:
+    case EP_TYPE_INT16:
+    case EP_TYPE_UINT16: return 2;
+    case EP_TYPE_UINT8:
+    case EP_TYPE_INT8:
+    case EP_TYPE_BOOL:
+    case EP_TYPE_FLOAT8E4M3FN:
+    case EP_TYPE_FLOAT8E4M3FNUZ:
+    case EP_TYPE_FLOAT8E5M2:
+    case EP_TYPE_FLOAT8E5M2FNUZ:
+    case EP_TYPE_FLOAT8E8M0:
+    case EP_TYPE_UINT4:
+    case EP_TYPE_INT4:
+    case EP_TYPE_FLOAT4E2M1:
+    case EP_TYPE_UINT2:
+    case EP_TYPE_INT2: return 1;
+    default: NotImplemented("element type {} found, a type with elements of fixed size expected", TypeName(type));
+  }
+}
+
+void UnpackElements(ElementType type, const void* packed, int64_t count, uint8_t* elements) {
+  const auto* bytes = static_cast<const uint8_t*>(packed);
+  const bool quarter = type == EP_TYPE_UINT2 || type == EP_TYPE_INT2;
+  if (quarter) {
+    for (int64_t i = 0; i < count; ++i) elements[i] = (bytes[i >> 2] >> ((i & 3) * 2)) & 3;
+  } else {
+    for (int64_t i = 0; i < count; ++i) elements[i] = (bytes[i >> 1] >> ((i & 1) * 4)) & 15;
+  }
+}
+
+void PackElements(ElementType type, const uint8_t* elements, int64_t count, void* packed) {
+  auto* bytes = static_cast<uint8_t*>(packed);
+  const int64_t a_byte = type == EP_TYPE_UINT2 || type == EP_TYPE_INT2 ? 4 : 2;
+  const int bits = static_cast<int>(8 / a_byte);
+  const unsigned mask = (1u << bits) - 1;
+  for (int64_t i = 0; i < count; i += a_byte) {
+    unsigned byte = 0;
+    for (int64_t j = 0; j < std::min(a_byte, count - i); ++j) byte |= (elements[i + j] & mask) << (j * bits);
+    bytes[i / a_byte] = static_cast<uint8_t>(byte);
+  }
+}
+
+int64_t CheckedMultiply(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) FailOp("{} times {} found, a product below 2^63 expected", a, b);
+  return product;
+}
+
+int64_t CheckedAdd(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) FailOp("{} plus {} found, a sum below 2^63 expected", a, b);
+  return sum;
+}
+
+int64_t CheckedCount(std::span<const int64_t> dims) {
+  // A tensor with a dimension of 0 is empty however large the others are; their product must fit all the same,
+  // because kernels multiply parts of it.
+  constexpr int64_t kMost = INT64_MAX / 64;
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t dim : dims) {
+    if (dim < 0) FailOp("shape {} found, dimensions of at least 0 expected", DimsText(dims));
+    if (dim == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(count, dim, &count) || count > kMost) {
+      FailOp("shape {} found, fewer than 2^57 elements expected", DimsText(dims));
+    }
+  }
+  return empty ? 0 : count;
+}
+
+int64_t NormalizeAxis(int64_t axis, int64_t rank, std::string_view name) {
+  if (axis < -rank || axis >= rank) FailOp("{} {} found, a value in [{}, {}] expected", name, axis, -rank, rank - 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Dims NormalizeAxes(std::span<const int64_t> axes, int64_t rank, std::string_view name) {
+  Dims normalized;
+  for (int64_t axis : axes) {
+    const int64_t from_front = NormalizeAxis(axis, rank, name);
+    if (std::find(normalized.begin(), normalized.end(), from_front) != normalized.end())
+      FailOp("{} {} found, each axis once expected", name, DimsText(axes));
+    normalized.push_back(from_front);
+  }
+  return normalized;
+}
+
+Dims IntegersOf(const Tensor& tensor, std::string_view name) {
+  if (tensor.rank() > 1) FailOp("{} of shape {} found, a vector expected", name, DimsText(tensor.dims));
+  const int64_t count = tensor.Count();
+  Dims integers;
+  integers.resize(static_cast<size_t>(count));
+  WidenIntegers(tensor, name, count, integers.data());
+  return integers;
+}
+
+const int64_t* Int64Data(OpContext& context, const Tensor& tensor, std::string_view name) {
+  if (tensor.type == EP_TYPE_INT64) return tensor.as<int64_t>();
+  const int64_t count = tensor.Count();
+  auto* values = static_cast<int64_t*>(context.Scratch((static_cast<uint64_t>(count) + 1) * sizeof(int64_t)));
+  WidenIntegers(tensor, name, count, values);
+  return values;
+}
+
+const int64_t* IndicesOf(OpContext& context, const Tensor& tensor, int64_t limit, std::string_view name) {
+  const int64_t count = tensor.Count();
+  const int64_t* values = Int64Data(context, tensor, name);
+  bool negative = false;
+  for (int64_t i = 0; i < count; ++i) {
+    if (values[i] < -limit || values[i] >= limit)
+      FailOp("{}: index {} found, a value in [{}, {}] expected", name, values[i], -limit, limit - 1);
+    negative |= values[i] < 0;
+  }
+  if (!negative) return values;
+  auto* wrapped = static_cast<int64_t*>(context.Scratch((static_cast<uint64_t>(count) + 1) * sizeof(int64_t)));
+  for (int64_t i = 0; i < count; ++i) wrapped[i] = values[i] < 0 ? values[i] + limit : values[i];
+  return wrapped;
+}
+
+std::string DimsText(std::span<const int64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+
+}  // namespace epiphyte::cpu

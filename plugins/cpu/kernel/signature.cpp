@@ -1,0 +1,249 @@
+#include "plugins/cpu/kernel/signature.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace epiphyte::cpu {
+namespace {
+
+constexpr const char* KindName(EpTypeKind kind) {
+  switch (kind) {
+    case EP_KIND_TENSOR: return "a tensor";
+    case EP_KIND_SPARSE_TENSOR: return "a sparse tensor";
+    case EP_KIND_SEQUENCE: return "a sequence";
+    case EP_KIND_OPTIONAL: return "an optional";
+    case EP_KIND_MAP: return "a map";
+    default: return "of unknown kind";
+  }
+}
+
+constexpr EpTypeKind Expected(Signature::Kind kind) {
+  switch (kind) {
+    case Signature::Kind::kSequence: return EP_KIND_SEQUENCE;
+    case Signature::Kind::kOptional: return EP_KIND_OPTIONAL;
+    case Signature::Kind::kMap: return EP_KIND_MAP;
+    default: return EP_KIND_TENSOR;
+  }
+}
+
+// Checks the arguments of one node, inputs first: those bind the variables.
+class Matcher {
+ public:
+  Matcher(const Signature& signature, std::string* why) : signature_(signature), why_(why) {}
+
+  bool Inputs(std::span<const ArgumentType> arguments) {
+    if (!CheckCount("input", arguments.size(), signature_.inputs.data(), signature_.input_count)) return false;
+    for (size_t i = 0; i < signature_.input_count; ++i) {
+      const Signature::Parameter& parameter = signature_.inputs[i];
+      if (!parameter.optional && !parameter.repeated && (i >= arguments.size() || !arguments[i].present))
+        return Fail("input {} ('{}') is left out; the operator needs it", i, signature_.Name(parameter));
+    }
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (!Check("input", i, *signature_.Input(i), arguments[i], true)) return false;
+    return true;
+  }
+
+  bool Outputs(std::span<const ArgumentType> arguments) {
+    if (!CheckCount("output", arguments.size(), signature_.outputs.data(), signature_.output_count)) return false;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (!Check("output", i, *signature_.Output(i), arguments[i], false)) return false;
+    return true;
+  }
+
+  bool certain() const { return certain_; }
+  ElementType Dispatch(std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].present) return TypeOf(*signature_.Input(i), inputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].present) return TypeOf(*signature_.Output(i), outputs[i]);
+    return EP_TYPE_UNDEFINED;
+  }
+
+ private:
+  template <typename... Args>
+  bool Fail(fmt::format_string<Args...> format, Args&&... args) {
+    if (why_ != nullptr) *why_ = fmt::format(format, std::forward<Args>(args)...);
+    return false;
+  }
+
+  bool CheckCount(const char* what, size_t count, const Signature::Parameter* parameters, size_t most) {
+    if (count <= most || (most != 0 && parameters[most - 1].repeated)) return true;
+    return Fail("{} {}s found; {} at most expected", count, what, most);
+  }
+
+  bool Check(const char* what, size_t i, const Signature::Parameter& parameter, const ArgumentType& argument,
+             bool is_input) {
+    if (!argument.present || parameter.kind == Signature::Kind::kAny) return true;
+    const EpTypeKind kind = Expected(parameter.kind);
+    if (argument.kind == EP_KIND_UNKNOWN) {
+      certain_ = certain_ && !is_input;
+      return true;
+    }
+    if (argument.kind != kind)
+      return Fail("{} {} ('{}') is {}; {} expected", what, i, signature_.Name(parameter), KindName(argument.kind),
+                  KindName(kind));
+    if (kind != EP_KIND_TENSOR) return true;
+    if (argument.rank >= 0 &&
+        (argument.rank < parameter.min_rank || (parameter.max_rank != UINT8_MAX && argument.rank > parameter.max_rank)))
+      return Fail("{} {} ('{}') has rank {}; {} expected", what, i, signature_.Name(parameter), argument.rank,
+                  RankText(parameter));
+    if (argument.type == EP_TYPE_UNDEFINED) {
+      certain_ = certain_ && (!is_input || (parameter.variable < 0 && parameter.types == kAnyType));
+      return true;
+    }
+    if (!Contains(parameter.types, argument.type))
+      return Fail("{} {} ('{}') is of type {}; {} expected", what, i, signature_.Name(parameter),
+                  TypeName(argument.type), TypeNames(parameter.types));
+    if (parameter.variable < 0 || (parameter.repeated && !parameter.alike)) return true;
+    Binding& binding = bindings_[static_cast<size_t>(parameter.variable)];
+    if (binding.type == EP_TYPE_UNDEFINED) {
+      binding = {argument.type, what, i};
+    } else if (binding.type != argument.type) {
+      return Fail("{} {} ('{}') is of type {}; {} expected, as {} {} is", what, i, signature_.Name(parameter),
+                  TypeName(argument.type), TypeName(binding.type), binding.what, binding.index);
+    }
+    return true;
+  }
+
+  static std::string RankText(const Signature::Parameter& parameter) {
+    if (parameter.max_rank == parameter.min_rank) return fmt::format("{}", parameter.min_rank);
+    if (parameter.max_rank == UINT8_MAX) return fmt::format("{} or more", parameter.min_rank);
+    return fmt::format("{} to {}", parameter.min_rank, parameter.max_rank);
+  }
+
+  // An unknown type is that of the other arguments with the same variable.
+  ElementType TypeOf(const Signature::Parameter& parameter, const ArgumentType& argument) const {
+    if (argument.type != EP_TYPE_UNDEFINED || parameter.variable < 0) return argument.type;
+    return bindings_[static_cast<size_t>(parameter.variable)].type;
+  }
+
+  struct Binding {
+    ElementType type = EP_TYPE_UNDEFINED;
+    const char* what = "";
+    size_t index = 0;
+  };
+  const Signature& signature_;
+  std::string* why_;
+  std::array<Binding, Signature::kMostVariables> bindings_{};
+  bool certain_ = true;
+};
+
+}  // namespace
+
+std::string TypeNames(TypeSet types) {
+  if ((types & kAnyType) == kAnyType) return "any type";
+  std::string text;
+  for (ElementType type = 1; type < 64 && types != 0; ++type) {
+    if (!Contains(types, type)) continue;
+    types &= ~TypeBit(type);
+    if (!text.empty()) text += types == 0 ? " or " : ", ";
+    text += TypeName(type);
+  }
+  return text;
+}
+
+SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> inputs,
+                     std::span<const ArgumentType> outputs, std::string* why) {
+  Matcher matcher(signature, why);
+  SignatureMatch match;
+  match.fits = matcher.Inputs(inputs) && matcher.Outputs(outputs);
+  match.certain = matcher.certain();
+  if (match.fits) match.dispatch = matcher.Dispatch(inputs, outputs);  // else an argument may have no parameter
+  return match;
+}
+
+namespace {
+
+// An attribute type: its sign in signatures, its name, and what it holds.
+struct AttributeKind {
+  EpAttributeType type;
+  char sign;
+  const char* name;
+  enum { kNothing, kFloats, kInts, kStrings, kTensors } content;
+  uint64_t count;  // 0: any
+};
+constexpr AttributeKind kAttributeKinds[] = {
+    {EP_ATTRIBUTE_FLOAT, 'f', "a float", AttributeKind::kFloats, 1},
+    {EP_ATTRIBUTE_INT, 'i', "an integer", AttributeKind::kInts, 1},
+    {EP_ATTRIBUTE_STRING, 's', "a string", AttributeKind::kStrings, 1},
+    {EP_ATTRIBUTE_TENSOR, 't', "a tensor", AttributeKind::kTensors, 1},
+    {EP_ATTRIBUTE_FLOATS, 'F', "floats", AttributeKind::kFloats, 0},
+    {EP_ATTRIBUTE_INTS, 'I', "integers", AttributeKind::kInts, 0},
+    {EP_ATTRIBUTE_STRINGS, 'S', "strings", AttributeKind::kStrings, 0},
+    {EP_ATTRIBUTE_TENSORS, 'T', "tensors", AttributeKind::kTensors, 0},
+    {EP_ATTRIBUTE_SPARSE_TENSOR, 'x', "a sparse tensor", AttributeKind::kTensors, 2},
+    {EP_ATTRIBUTE_SPARSE_TENSORS, 'X', "sparse tensors", AttributeKind::kTensors, 0},
+    {EP_ATTRIBUTE_TYPE_PROTO, 'p', "a type", AttributeKind::kNothing, 0},
+    {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types", AttributeKind::kNothing, 0},
+};
+
+// Why an attribute doesn't fit, or "".
+std::string Complaint(const Signature& signature, const AttributeContent& attribute) {
+  const auto* kind = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
+                                  [&](const AttributeKind& known) { return known.type == attribute.type; });
+  if (kind == std::end(kAttributeKinds))
+    return fmt::format("attribute '{}' has type {}; nested graphs are run by the host", attribute.name, attribute.type);
+  const std::pair<decltype(kind->content), uint64_t> contents[] = {{AttributeKind::kFloats, attribute.float_count},
+                                                                   {AttributeKind::kInts, attribute.ints.size()},
+                                                                   {AttributeKind::kStrings, attribute.string_count},
+                                                                   {AttributeKind::kTensors, attribute.tensor_count}};
+  for (const auto& [content, count] : contents) {
+    const bool fits = content == kind->content ? kind->count == 0 || count == kind->count : count == 0;
+    if (!fits) return fmt::format("attribute '{}' doesn't hold {}, as its type says", attribute.name, kind->name);
+  }
+
+  const AttributeRule rule = FindAttribute(signature, attribute.name);
+  if (rule.type == 0) return {};  // no kernel looks at it
+  if (rule.type != kind->sign) {
+    const auto* expected = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
+                                        [&](const AttributeKind& known) { return known.sign == rule.type; });
+    return fmt::format("attribute '{}' is {}; {} expected", attribute.name, kind->name, expected->name);
+  }
+  for (int64_t number : attribute.ints) {
+    if (number >= rule.least && number <= rule.most) continue;
+    if (rule.most == INT64_MAX)
+      return fmt::format("attribute '{}' is {}; {} or more expected", attribute.name, number, rule.least);
+    return fmt::format("attribute '{}' is {}; {} to {} expected", attribute.name, number, rule.least, rule.most);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why) {
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    std::string complaint = Complaint(signature, attributes[i]);
+    const auto is_same = [&](const AttributeContent& other) { return other.name == attributes[i].name; };
+    if (complaint.empty() && std::any_of(attributes.begin(), attributes.begin() + static_cast<ptrdiff_t>(i), is_same))
+      complaint = fmt::format("attribute '{}' is there twice", attributes[i].name);
+    if (complaint.empty()) continue;
+    if (why != nullptr) *why = std::move(complaint);
+    return false;
+  }
+  return true;
+}
+
+AttributeRule FindAttribute(const Signature& signature, std::string_view name) {
+  const std::string_view list = signature.attributes;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(' ', at), list.size());
+    const std::string_view entry = list.substr(at, end - at);
+    at = end + 1;
+    if (entry.size() < name.size() + 2 || !entry.starts_with(name) || entry[name.size()] != ':') continue;
+    AttributeRule rule;
+    rule.type = entry[name.size() + 1];
+    const size_t open = entry.find('[');
+    if (open == std::string_view::npos) return rule;
+    const size_t dots = entry.find("..", open);
+    std::from_chars(entry.data() + open + 1, entry.data() + dots, rule.least);
+    std::from_chars(entry.data() + dots + 2, entry.data() + entry.size(), rule.most);
+    return rule;
+  }
+  return {};
+}
+
+}  // namespace epiphyte::cpu

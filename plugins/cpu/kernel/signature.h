@@ -1,0 +1,125 @@
+// Signature: what an operator takes and gives, from one version on. The one rule by which GetCapability claims nodes,
+// plans are verified, and kernels are chosen for what arrives at run time.
+//
+//     {"Conv", 1, "X:T[3..] W:T[3..] B:T?[1] -> Y:T", "auto_pad:s dilations:I[1..] group:i[1..]"}
+//
+// Parameters are name:type, and "?" may be left out, "*" repeats any number of times with one type, "**" with any
+// types. In brackets: the ranks allowed. A type is a set, "int32|int64" (words: signature_parser.h), or a variable:
+// a capital letter with an optional digit; parameters with the same variable have the same type. A variable's set
+// follows the arrow's right side after ";": "X:T Y:T -> Z:bool; T=floats". Without one it may be anything, and the
+// kernel's own set says what (KernelRegistry::Entry::types).
+// Instead of a type: "seq", "opt", "map" for values of that kind, "value" for one of any kind.
+//
+// Attributes are name:type, with the type i, f, s, t (tensor), x (sparse tensor), p (type) or I, F, S for lists; in
+// brackets the range of the numbers. What isn't listed is not looked at, as kernels don't.
+//
+// The texts are parsed while compiling (signature_parser.h): one that doesn't parse doesn't build.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "epiphyte/ep_graph.h"
+#include "plugins/cpu/kernel/type_set.h"
+
+namespace epiphyte::cpu {
+
+// What is known of one input or output of a node.
+struct ArgumentType {
+  bool present = false;  // else it is left out
+  EpTypeKind kind = EP_KIND_UNKNOWN;
+  ElementType type = EP_TYPE_UNDEFINED;
+  int32_t rank = -1;
+
+  bool operator==(const ArgumentType&) const = default;
+};
+
+struct Signature {
+  enum class Kind : uint8_t { kTensor, kSequence, kOptional, kMap, kAny };
+  struct Parameter {
+    TypeSet types = kAnyType;
+    uint16_t name_begin = 0;  // in `text`
+    uint8_t name_size = 0;
+    Kind kind = Kind::kTensor;
+    int8_t variable = -1;
+    bool optional = false;
+    bool repeated = false;
+    bool alike = true;  // repeated: all of one type
+    uint8_t min_rank = 0;
+    uint8_t max_rank = UINT8_MAX;
+  };
+  static constexpr size_t kMostInputs = 9;
+  static constexpr size_t kMostOutputs = 5;
+  static constexpr size_t kMostVariables = 5;
+
+  std::string_view op_type;
+  int32_t since_version = 1;
+  std::string_view text;
+  std::string_view attributes;
+  uint8_t input_count = 0;
+  uint8_t output_count = 0;
+  std::array<Parameter, kMostInputs> inputs{};
+  std::array<Parameter, kMostOutputs> outputs{};
+
+  consteval Signature(std::string_view op, int32_t version, std::string_view parameters,
+                      std::string_view attribute_list);
+
+  std::string_view Name(const Parameter& parameter) const {
+    return text.substr(parameter.name_begin, parameter.name_size);
+  }
+  // The parameter that argument i belongs to, or null when there are too many.
+  const Parameter* Input(size_t i) const { return Find(inputs.data(), input_count, i); }
+  const Parameter* Output(size_t i) const { return Find(outputs.data(), output_count, i); }
+
+ private:
+  static const Parameter* Find(const Parameter* list, size_t count, size_t i) {
+    if (i < count) return &list[i];
+    return count != 0 && list[count - 1].repeated ? &list[count - 1] : nullptr;
+  }
+};
+
+// How arguments fit a signature. `dispatch` is the type by which the kernel is chosen: of the first input, or of the
+// first output when there is none.
+struct SignatureMatch {
+  bool fits = false;
+  bool certain = false;  // the type of each input is known, where the signature asks for one
+  ElementType dispatch = EP_TYPE_UNDEFINED;
+};
+// When they don't fit, *why says what was found and what was expected.
+SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> inputs,
+                     std::span<const ArgumentType> outputs, std::string* why);
+
+// The signatures of an operator, oldest first; none for an operator that no kernel is for. Domain "" is ai.onnx.
+std::span<const Signature> FindSignatures(std::string_view domain, std::string_view op_type);
+
+// The tables, each sorted by operator and version.
+std::span<const Signature> OnnxSignatures();
+std::span<const Signature> MlSignatures();
+std::span<const Signature> TrainingSignatures();
+std::span<const Signature> FusedSignatures();  // of this plugin's own operators
+
+// An attribute's entry in Signature::attributes.
+struct AttributeRule {
+  char type = 0;  // 0: not listed
+  int64_t least = INT64_MIN;
+  int64_t most = INT64_MAX;
+};
+AttributeRule FindAttribute(const Signature& signature, std::string_view name);
+
+// What an attribute of a node holds.
+struct AttributeContent {
+  std::string_view name;
+  EpAttributeType type = 0;
+  uint64_t float_count = 0;
+  uint64_t string_count = 0;
+  uint64_t tensor_count = 0;
+  std::span<const int64_t> ints;
+};
+// Whether each attribute is there once, holds what its type says, and is of the type and in the range that the
+// operator expects. When not, *why says what was found and what was expected.
+bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why);
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,99 @@
+// The signatures of ai.onnx.ml, of training and of this plugin's fused operators. How to read them: signature.h.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/signature_parser.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// clang-format off
+constexpr Signature kMl[] = {
+    {"ArrayFeatureExtractor", 1, "X:T Y:int64 -> Z:T; T=double|float|int32|int64|string", ""},
+    {"Binarizer", 1, "X:T -> Y:T; T=double|float|int32|int64", "threshold:f"},
+    {"CastMap", 1, "X:map -> Y:float|int64|string", "cast_to:s map_form:s max_map:i"},
+    {"CategoryMapper", 1, "X:int64|string -> Y:int64|string",
+     "cats_int64s:I cats_strings:S default_int64:i default_string:s"},
+    {"DictVectorizer", 1, "X:map -> Y:double|float|int64|string", "int64_vocabulary:I string_vocabulary:S"},
+    {"FeatureVectorizer", 1, "X:double|float|int32|int64* -> Y:float", "inputdimensions:I"},
+    {"Imputer", 1, "X:T -> Y:T; T=double|float|int32|int64",
+     "imputed_value_floats:F imputed_value_int64s:I replaced_value_float:f replaced_value_int64:i"},
+    {"LabelEncoder", 1, "X:string|float|double|int16|int32|int64 -> Y:string|float|double|int16|int32|int64",
+     "classes_strings:S default_int64:i default_string:s default_float:f keys_floats:F keys_int64s:I keys_strings:S "
+     "values_floats:F values_int64s:I values_strings:S keys_tensor:t values_tensor:t default_tensor:t"},
+    {"LinearClassifier", 1, "X:double|float|int32|int64 -> Y:int64|string Z:float",
+     "classlabels_ints:I classlabels_strings:S coefficients:F intercepts:F multi_class:i post_transform:s"},
+    {"LinearRegressor", 1, "X:double|float|int32|int64 -> Y:float",
+     "coefficients:F intercepts:F post_transform:s targets:i"},
+    {"Normalizer", 1, "X:double|float|int32|int64 -> Y:float", "norm:s"},
+    {"OneHotEncoder", 1, "X:double|float|int32|int64|string -> Y:float", "cats_int64s:I cats_strings:S zeros:i"},
+    {"SVMClassifier", 1, "X:double|float|int32|int64 -> Y:int64|string Z:float",
+     "classlabels_ints:I classlabels_strings:S coefficients:F kernel_params:F kernel_type:s post_transform:s "
+     "prob_a:F prob_b:F rho:F support_vectors:F vectors_per_class:I"},
+    {"SVMRegressor", 1, "X:double|float|int32|int64 -> Y:float",
+     "coefficients:F kernel_params:F kernel_type:s n_supports:i one_class:i post_transform:s rho:F "
+     "support_vectors:F"},
+    {"Scaler", 1, "X:double|float|int32|int64 -> Y:float", "offset:F scale:F"},
+    {"TreeEnsemble", 5, "X:T -> Y:T; T=float|double|float16",
+     "aggregate_function:i leaf_targetids:I leaf_weights:t membership_values:t n_targets:i nodes_falseleafs:I "
+     "nodes_falsenodeids:I nodes_featureids:I nodes_hitrates:t nodes_missing_value_tracks_true:I nodes_modes:t "
+     "nodes_splits:t nodes_trueleafs:I nodes_truenodeids:I post_transform:i tree_roots:I"},
+    {"TreeEnsembleClassifier", 1, "X:double|float|int32|int64 -> Y:int64|string Z:float",
+     "base_values:F class_ids:I class_nodeids:I class_treeids:I class_weights:F classlabels_int64s:I "
+     "classlabels_strings:S nodes_falsenodeids:I nodes_featureids:I nodes_hitrates:F "
+     "nodes_missing_value_tracks_true:I nodes_modes:S nodes_nodeids:I nodes_treeids:I nodes_truenodeids:I "
+     "nodes_values:F post_transform:s base_values_as_tensor:t class_weights_as_tensor:t nodes_hitrates_as_tensor:t "
+     "nodes_values_as_tensor:t"},
+    {"TreeEnsembleRegressor", 1, "X:double|float|int32|int64 -> Y:float",
+     "aggregate_function:s base_values:F n_targets:i nodes_falsenodeids:I nodes_featureids:I nodes_hitrates:F "
+     "nodes_missing_value_tracks_true:I nodes_modes:S nodes_nodeids:I nodes_treeids:I nodes_truenodeids:I "
+     "nodes_values:F post_transform:s target_ids:I target_nodeids:I target_treeids:I target_weights:F "
+     "base_values_as_tensor:t nodes_hitrates_as_tensor:t nodes_values_as_tensor:t target_weights_as_tensor:t"},
+    {"ZipMap", 1, "X:float -> Z:seq", "classlabels_int64s:I classlabels_strings:S"},
+};
+
+constexpr Signature kTraining[] = {
+    {"Adagrad", 1, "R:float|double T:int64 inputs:float|double** -> outputs:float|double**",
+     "decay_factor:f epsilon:f norm_coefficient:f"},
+    {"Adam", 1, "R:float|double T:int64 inputs:float|double** -> outputs:float|double**",
+     "alpha:f beta:f epsilon:f norm_coefficient:f norm_coefficient_post:f"},
+    {"Momentum", 1, "R:float|double T:int64 inputs:float|double** -> outputs:float|double**",
+     "alpha:f beta:f mode:s norm_coefficient:f"},
+};
+
+constexpr Signature kFused[] = {
+    {"Attention", 1, "q:float[4] k:float[4] v:float[4] mask:float?[0..4] -> y:float",
+     "k_perm:I[0..3] q_perm:I[0..3] scale:f v_perm:I[0..3] y_perm:I[0..3]"},
+    {"Conv", 1, "X:float[3..5] W:float[3..5] B:float?[1] residual:float?[3..5] -> Y:float",
+     "activation:s activation_alpha:f activation_beta:f auto_pad:s dilations:I[1..] group:i[1..] "
+     "kernel_shape:I[1..] pads:I strides:I[1..]"},
+    {"Elementwise", 1, "x:float* -> y:float", "code:I parameters:F"},
+    {"Gemm", 1, "A:float[2] B:float[2] C:float? -> Y:float",
+     "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
+    {"MatMul", 1, "A:float[1..] B:float[1..] bias:float? residual:float? -> Y:float",
+     "activation:s activation_alpha:f activation_beta:f"},
+    {"Normalization", 1, "X:float[1..] scale:float bias:float? -> Y:float", "epsilon:f rms:i"},
+};
+// clang-format on
+static_assert(IsSorted(kMl) && IsSorted(kTraining) && IsSorted(kFused));
+
+}  // namespace
+
+std::span<const Signature> MlSignatures() { return kMl; }
+std::span<const Signature> TrainingSignatures() { return kTraining; }
+std::span<const Signature> FusedSignatures() { return kFused; }
+
+std::span<const Signature> FindSignatures(std::string_view domain, std::string_view op_type) {
+  const auto table = [&]() -> std::span<const Signature> {
+    if (domain.empty() || domain == "ai.onnx") return OnnxSignatures();
+    if (domain == "ai.onnx.ml") return MlSignatures();
+    if (domain == "ai.onnx.preview.training") return TrainingSignatures();
+    if (domain == "epiphyte.cpu") return FusedSignatures();
+    return {};
+  }();
+  const auto before = [](const Signature& row, std::string_view name) { return row.op_type < name; };
+  const auto after = [](std::string_view name, const Signature& row) { return name < row.op_type; };
+  const auto first = std::lower_bound(table.begin(), table.end(), op_type, before);
+  return {first, std::upper_bound(first, table.end(), op_type, after)};
+}
+
+}  // namespace epiphyte::cpu

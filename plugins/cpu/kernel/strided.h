@@ -1,0 +1,206 @@
+// StridedMove: copies an N-dimensional block between two arrangements of the same elements.
+//
+// Transpose, Slice, Concat, Split, Expand, DepthToSpace … are each one call with the right strides. Source strides may
+// be zero (repeat) or negative (reverse). Rows that are contiguous on both sides are copied whole; a block whose
+// contiguous axis differs between the sides, as in a transpose, goes through tiles that stay in the cache.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#include <xmmintrin.h>
+#endif
+
+#include "plugins/cpu/kernel/move.h"
+
+namespace epiphyte::cpu {
+
+// Strides, in elements, of a row-major tensor.
+inline Dims RowMajorStrides(std::span<const int64_t> dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+namespace strided {
+
+struct Plan {
+  Dims dims;
+  Dims from;  // strides
+  Dims to;
+};
+
+// Drops axes of one element and joins axes that are one axis in both arrangements.
+inline Plan Simplify(const Dims& dims, const Dims& from, const Dims& to) {
+  Plan plan;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    if (!plan.dims.empty() && plan.from.back() == from[i] * dims[i] && plan.to.back() == to[i] * dims[i]) {
+      plan.dims.back() *= dims[i];
+      plan.from.back() = from[i];
+      plan.to.back() = to[i];
+    } else {
+      plan.dims.push_back(dims[i]);
+      plan.from.push_back(from[i]);
+      plan.to.push_back(to[i]);
+    }
+  }
+  if (plan.dims.empty()) {
+    plan.dims.push_back(1);
+    plan.from.push_back(1);
+    plan.to.push_back(1);
+  }
+  return plan;
+}
+
+// Walks the first `rank` axes of a plan in row-major order, from any position on.
+class Odometer {
+ public:
+  Odometer(const Plan& plan, size_t rank, int64_t position) : plan_(plan), at_(rank, 0) {
+    for (size_t i = rank; i-- > 0;) {
+      at_[i] = position % plan.dims[i];
+      position /= plan.dims[i];
+      from_ += at_[i] * plan.from[i];
+      to_ += at_[i] * plan.to[i];
+    }
+  }
+  int64_t from() const { return from_; }
+  int64_t to() const { return to_; }
+  void Next() {
+    for (size_t i = at_.size(); i-- > 0;) {
+      from_ += plan_.from[i];
+      to_ += plan_.to[i];
+      if (++at_[i] < plan_.dims[i]) return;
+      from_ -= at_[i] * plan_.from[i];
+      to_ -= at_[i] * plan_.to[i];
+      at_[i] = 0;
+    }
+  }
+
+ private:
+  const Plan& plan_;
+  Dims at_;
+  int64_t from_ = 0;
+  int64_t to_ = 0;
+};
+
+template <typename T>
+void CopyRow(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t count) {
+  if (to_stride == 1 && from_stride == 1) {
+    std::copy_n(from, count, to);
+  } else if (to_stride == 1 && from_stride == 0) {
+    std::fill_n(to, count, *from);
+  } else if (to_stride == 1 && from_stride == 2) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+// to[r * to_stride + c] = from[c * from_stride + r]
+template <typename T>
+void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows, int64_t columns) {
+  int64_t r = 0;
+#if defined(__SSE2__)
+  if constexpr (sizeof(T) == 4 && std::is_trivially_copyable_v<T>) {
+    for (; r + 4 <= rows; r += 4) {
+      int64_t c = 0;
+      for (; c + 4 <= columns; c += 4) {
+        const T* source = from + c * from_stride + r;
+        __m128 a = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
+        __m128 b = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + from_stride)));
+        __m128 d = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 2 * from_stride)));
+        __m128 e = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 3 * from_stride)));
+        _MM_TRANSPOSE4_PS(a, b, d, e);
+        T* target = to + r * to_stride + c;
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(target), _mm_castps_si128(a));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + to_stride), _mm_castps_si128(b));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + 2 * to_stride), _mm_castps_si128(d));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + 3 * to_stride), _mm_castps_si128(e));
+      }
+      for (; c < columns; ++c)
+        for (int64_t k = 0; k < 4; ++k) to[(r + k) * to_stride + c] = from[c * from_stride + r + k];
+    }
+  }
+#endif
+  for (; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) to[r * to_stride + c] = from[c * from_stride + r];
+}
+
+// The plan's last axis is contiguous in the target, its axis `rows_axis` in the source.
+template <typename T>
+void MoveTiles(OpContext& context, Plan plan, size_t rows_axis, const T* from, T* to) {
+  constexpr int64_t kTile = sizeof(T) <= 2 ? 64 : 32;
+  const size_t last = plan.dims.size() - 1;
+  const int64_t rows = plan.dims[rows_axis], columns = plan.dims[last];
+  const int64_t to_stride = plan.to[rows_axis], from_stride = plan.from[last];
+  Plan outer;
+  for (size_t i = 0; i < last; ++i) {
+    if (i == rows_axis) continue;
+    outer.dims.push_back(plan.dims[i]);
+    outer.from.push_back(plan.from[i]);
+    outer.to.push_back(plan.to[i]);
+  }
+  // The innermost axis of the walk is the strip of rows.
+  const int64_t strips = (rows + kTile - 1) / kTile;
+  outer.dims.push_back(strips);
+  outer.from.push_back(kTile);
+  outer.to.push_back(kTile * to_stride);
+  const int64_t items = outer.dims.Count();
+  const int64_t strip_bytes = std::min(rows, kTile) * columns * static_cast<int64_t>(sizeof(T));
+  Parallel(context, items, MoveGrain(strip_bytes), [&](int64_t begin, int64_t end) {
+    Odometer at(outer, outer.dims.size(), begin);
+    for (int64_t item = begin; item < end; ++item, at.Next()) {
+      const int64_t height = std::min(kTile, rows - (item % strips) * kTile);
+      for (int64_t c = 0; c < columns; c += kTile)
+        TransposeTile(from + at.from() + c * from_stride, from_stride, to + at.to() + c, to_stride, height,
+                      std::min(kTile, columns - c));
+    }
+  });
+}
+
+}  // namespace strided
+
+// to[sum(i*to_strides)] = from[sum(i*from_strides)] for every index i below dims. The caller has checked that both
+// sides stay inside their memory, and that targets don't overlap.
+template <typename T>
+void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims& from_strides, T* to,
+                 const Dims& to_strides) {
+  if (dims.Count() == 0) return;
+  strided::Plan plan = strided::Simplify(dims, from_strides, to_strides);
+  const size_t last = plan.dims.size() - 1;
+  if (plan.to[last] == 1 && plan.from[last] != 1) {
+    for (size_t i = 0; i < last; ++i)
+      if (plan.from[i] == 1 && plan.dims[i] >= 4) return strided::MoveTiles(context, std::move(plan), i, from, to);
+  }
+  // Rows along the last axis; long ones are cut, so that a single row can be shared out as well.
+  constexpr int64_t kPieceBytes = 128 << 10;
+  constexpr int64_t kPiece = kPieceBytes / static_cast<int64_t>(sizeof(T));
+  const int64_t row = plan.dims[last];
+  const int64_t pieces = (row + kPiece - 1) / kPiece;
+  const int64_t items = plan.dims.Count(0, last) * pieces;
+  const int64_t item_bytes = std::min(row, kPiece) * static_cast<int64_t>(sizeof(T));
+  Parallel(context, items, MoveGrain(item_bytes), [&](int64_t begin, int64_t end) {
+    strided::Odometer at(plan, last, begin / pieces);
+    int64_t piece = begin % pieces;
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = piece * kPiece;
+      strided::CopyRow(from + at.from() + first * plan.from[last], plan.from[last],
+                       to + at.to() + first * plan.to[last], plan.to[last], std::min(kPiece, row - first));
+      if (++piece == pieces) {
+        piece = 0;
+        at.Next();
+      }
+    }
+  });
+}
+
+// Into a row-major target.
+template <typename T>
+void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims& from_strides, T* to) {
+  StridedMove(context, dims, from, from_strides, to, RowMajorStrides(dims));
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,184 @@
+// Activation functions: of one element, with parameters from attributes.
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/vector_math.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Both sides of each condition are computed, so that the loops vectorise.
+struct Relu {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return x < T(0) ? T(0) : x;  // keeps NaN
+  }
+};
+
+struct LeakyRelu {
+  explicit LeakyRelu(const NodeDef& node) : alpha(node.Float("alpha", 0.01f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T scaled = x * T(alpha);
+    return x < T(0) ? scaled : x;
+  }
+  float alpha;
+};
+
+struct Elu {
+  explicit Elu(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T negative = T(alpha) * vm::Expm1(x);
+    return x < T(0) ? negative : x;
+  }
+  float alpha;
+};
+
+struct Selu {
+  explicit Selu(const NodeDef& node)
+      : alpha(node.Float("alpha", node.since_version < 6 ? 1.6732f : 1.67326319217681884765625f)),
+        gamma(node.Float("gamma", node.since_version < 6 ? 1.0507f : 1.05070102214813232421875f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T negative = T(alpha) * vm::Expm1(x);
+    return T(gamma) * (x <= T(0) ? negative : x);
+  }
+  float alpha;
+  float gamma;
+};
+
+struct Celu {
+  explicit Celu(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T negative = T(alpha) * vm::Expm1(x / T(alpha));
+    return x < T(0) ? negative : x;
+  }
+  float alpha;
+};
+
+struct GeluExact {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return T(0.5) * x * (T(1) + vm::Erf(x * T(0.70710678118654752440)));
+  }
+};
+
+struct GeluTanh {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T inner = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
+    return T(0.5) * x * (T(1) + vm::Tanh(inner));
+  }
+};
+
+struct HardSigmoid {
+  explicit HardSigmoid(const NodeDef& node) : alpha(node.Float("alpha", 0.2f)), beta(node.Float("beta", 0.5f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T line = T(alpha) * x + T(beta);
+    const T above = line < T(0) ? T(0) : line;
+    return above > T(1) ? T(1) : above;
+  }
+  float alpha;
+  float beta;
+};
+
+struct HardSwish {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    const T line = x * T(1.0 / 6.0) + T(0.5);
+    const T above = line < T(0) ? T(0) : line;
+    return x * (above > T(1) ? T(1) : above);
+  }
+};
+
+struct Mish {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return x * vm::Tanh(vm::Softplus(x));
+  }
+};
+
+struct Sigmoid {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return vm::Sigmoid(x);
+  }
+};
+
+struct Softplus {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return vm::Softplus(x);
+  }
+};
+
+struct Softsign {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return x / (T(1) + std::fabs(x));
+  }
+};
+
+struct Swish {
+  explicit Swish(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return x * vm::Sigmoid(T(alpha) * x);
+  }
+  float alpha;
+};
+
+struct ThresholdedRelu {
+  explicit ThresholdedRelu(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return x > T(alpha) ? x : T(0);
+  }
+  float alpha;
+};
+
+struct Shrink {
+  explicit Shrink(const NodeDef& node) : bias(node.Float("bias", 0.0f)), lambda(node.Float("lambd", 0.5f)) {}
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    const C value = static_cast<C>(x);
+    const C above = value > C(lambda) ? value - C(bias) : C(0);
+    return NumberAs<T>(value < -C(lambda) ? value + C(bias) : above);
+  }
+  float bias;
+  float lambda;
+};
+
+std::unique_ptr<Kernel> MakeGelu(const KernelInit& init) {
+  const std::string approximate = init.node().String("approximate", "none");
+  if (approximate == "none") return std::make_unique<UnaryKernel<GeluExact, 16>>(init);
+  if (approximate == "tanh") return std::make_unique<UnaryKernel<GeluTanh, 16>>(init);
+  FailOp("approximate is '{}', expected none or tanh", approximate);
+}
+
+}  // namespace
+
+void Register_activations(KernelRegistry& registry) {
+  registry.Add<UnaryKernel<Relu, 1, float, double, Float16, BFloat16, int32_t, int64_t, int8_t, int16_t>>(
+      "Relu", 1, kFloats | kSigned);
+  registry.Add<UnaryKernel<LeakyRelu>>("LeakyRelu", 1, kFloats);
+  registry.Add<UnaryKernel<Elu, 8>>("Elu", 1, kFloats);
+  registry.Add<UnaryKernel<Selu, 8>>("Selu", 1, kFloats);
+  registry.Add<UnaryKernel<Celu, 8>>("Celu", 12, kFloats);
+  registry.Add("Gelu", "", {20, INT64_MAX, kFloats, MakeGelu});
+  registry.Add<UnaryKernel<HardSigmoid>>("HardSigmoid", 1, kFloats);
+  registry.Add<UnaryKernel<HardSwish>>("HardSwish", 14, kFloats);
+  registry.Add<UnaryKernel<Mish, 32>>("Mish", 18, kFloats);
+  registry.Add<UnaryKernel<Sigmoid, 8>>("Sigmoid", 1, kFloats);
+  registry.Add<UnaryKernel<Softplus, 16>>("Softplus", 1, kFloats);
+  registry.Add<UnaryKernel<Softsign, 2>>("Softsign", 1, kFloats);
+  registry.Add<UnaryKernel<Swish, 8>>("Swish", 24, kFloats);
+  registry.Add<UnaryKernel<ThresholdedRelu>>("ThresholdedRelu", 1, kFloats);
+  registry.Add<UnaryKernel<Shrink, 1, float, double, Float16, BFloat16, int32_t, int64_t, int8_t, int16_t, uint8_t,
+                           uint16_t, uint32_t, uint64_t>>("Shrink", 9, kNumbers);
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,205 @@
+// Element-wise functions of two tensors, with broadcasting: numpy's since opset 7, before that by the attributes
+// `broadcast` and `axis`.
+//
+//     struct Add { template <typename T> T operator()(T a, T b) const { return a + b; } };
+//     registry.Add<BinaryKernel<Add>>("Add", 1, kFloats);
+//
+// Both inputs have one type, which the result has too, unless the function returns bool.
+#pragma once
+
+#include <type_traits>
+
+#include "plugins/cpu/kernel/broadcast.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/ordered_operand.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+
+namespace epiphyte::cpu {
+
+// How the second shape lies over the first one before opset 7.
+class LegacyBroadcast {
+ public:
+  explicit LegacyBroadcast(const NodeDef& node, int64_t numpy_since = 7)
+      : active_(node.since_version < numpy_since),
+        broadcast_(active_ && node.Int("broadcast", 0) != 0),
+        has_axis_(active_ && node.Has("axis")),
+        axis_(has_axis_ ? node.Int("axis", 0) : 0) {}
+
+  bool active() const { return active_; }
+
+  // The second shape with the ones that make numpy's rules place it as `axis` says.
+  Dims Align(const Dims& a, const Dims& b) const {
+    if (!active_) return b;
+    if (!broadcast_) {
+      if (!(a == b)) FailOp("shapes {} and {} differ and broadcast is not set", ShapeText(a), ShapeText(b));
+      return b;
+    }
+    if (!has_axis_) return b;
+    const int64_t rank = static_cast<int64_t>(a.size());
+    const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
+    const int64_t trailing = rank - axis - static_cast<int64_t>(b.size());
+    if (axis < 0 || trailing < 0) {
+      FailOp("axis {} does not place shape {} inside {}", axis_, ShapeText(b), ShapeText(a));
+    }
+    Dims aligned = b;
+    for (int64_t i = 0; i < trailing; ++i) aligned.push_back(1);
+    return aligned;
+  }
+
+ private:
+  bool active_;
+  bool broadcast_;
+  bool has_axis_;
+  int64_t axis_;
+};
+
+template <typename Op, typename R>
+EPIPHYTE_MULTIVERSION void BinaryFloatRow(Op op, const float* a, int64_t a_stride, const float* b, int64_t b_stride,
+                                          R* y, int64_t n) {
+  if (a_stride != 0 && b_stride != 0) {
+    EPIPHYTE_IN_PLACE_LOOP
+    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], b[i]);
+  } else if (a_stride != 0) {
+    const float scalar = b[0];
+    EPIPHYTE_IN_PLACE_LOOP
+    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], scalar);
+  } else if (b_stride != 0) {
+    const float scalar = a[0];
+    EPIPHYTE_IN_PLACE_LOOP
+    for (int64_t i = 0; i < n; ++i) y[i] = op(scalar, b[i]);
+  } else {
+    const R value = op(a[0], b[0]);
+    for (int64_t i = 0; i < n; ++i) y[i] = value;
+  }
+}
+
+// A row of a broadcast operation; strides are 0 or 1.
+template <typename Op, typename T, typename R>
+void BinaryRow(const Op& op, const T* a, int64_t a_stride, const T* b, int64_t b_stride, R* y, int64_t n) {
+  if constexpr (std::is_same_v<T, float>) {
+    BinaryFloatRow(op, a, a_stride, b, b_stride, y, n);
+  } else {
+    const auto compute = [&](const T& left, const T& right) {
+      return static_cast<R>(op(static_cast<Compute<T>>(left), static_cast<Compute<T>>(right)));
+    };
+    if (a_stride != 0 && b_stride != 0) {
+      EPIPHYTE_IN_PLACE_LOOP
+      for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i], b[i]);
+    } else {
+      for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i * a_stride], b[i * b_stride]);
+    }
+  }
+}
+
+// y = op(a, b) for any shapes that broadcast to `out`.
+template <typename Op, typename T, typename R>
+void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims& out, const T* a, const Dims& a_dims,
+                     const T* b, const Dims& b_dims, R* y) {
+  const BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
+  ParallelLoop(context, loop.count(), cost, [&](int64_t begin, int64_t end) {
+    loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+      BinaryRow(op, a + in[0].offset, in[0].stride, b + in[1].offset, in[1].stride, y + offset, n);
+    });
+  });
+}
+
+// The same of float inputs 0 and 1 when one of them has the full shape and is not row-major: the result lies as that
+// one does. False when there is no such input.
+template <typename Op>
+bool BroadcastOrdered(OpContext& context, const Op& op, int64_t cost) {
+  if (context.AnyLayoutInput(0).layout == nullptr && context.AnyLayoutInput(1).layout == nullptr) return false;
+  const std::optional<size_t> lead = LeadingInput(context, 2);
+  if (!lead) return false;
+  const Tensor& full = context.AnyLayoutInput(*lead);
+  const AxisOrder order = *OrderOf(full);
+  const auto a = OperandInOrder(context, 0, order), b = OperandInOrder(context, 1, order);
+  if (!a || !b) return false;
+  Tensor* y = context.OutputInPlace(0, *lead, EP_TYPE_FLOAT, full.dims);
+  if (y == nullptr) y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, full.dims, full.layout, full.Bytes());
+  BroadcastBinary(context, op, cost, InMemory(full.dims, order), a->data, a->dims, b->data, b->dims, y->as<float>());
+  return true;
+}
+
+inline void RequireSameType(const Tensor& a, const Tensor& b) {
+  if (a.type != b.type) FailOp("inputs are {} and {}, expected one type", TypeName(a.type), TypeName(b.type));
+}
+
+template <typename Op, typename... Ts>
+class BinaryKernel : public Kernel {
+ public:
+  explicit BinaryKernel(const KernelInit& init)
+      : name_(init.node().op_type), legacy_(init.node()), op_(MakeOp<Op>(init.node())) {}
+
+  void Run(OpContext& context) const override {
+    if constexpr (kHasFloat) {
+      const Tensor& a = context.AnyLayoutInput(0);
+      const Tensor& b = context.AnyLayoutInput(1);
+      if (a.type == EP_TYPE_FLOAT && b.type == EP_TYPE_FLOAT && SameDense(a, b)) return RunEqualShapes(context, a, b);
+      if constexpr (std::is_same_v<Result<float>, float>)
+        if (!legacy_.active() && BroadcastOrdered(context, op_, kCost)) return;
+    }
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    RequireSameType(a, b);
+    const Dims b_dims = legacy_.Align(a.dims, b.dims);
+    const Dims out = BroadcastShape(a.dims, b_dims);
+    const auto run = [&]<typename T>() {
+      using R = Result<T>;
+      const T* left = a.as<T>();
+      const T* right = b.as<T>();
+      R* y = MakeOutput<T>(context, a, b, out).template as<R>();
+      BroadcastBinary(context, op_, kCost, out, left, a.dims, right, b_dims, y);
+    };
+    if constexpr (sizeof...(Ts) == 0) {
+      DispatchNumbers(a.type, name_, run);
+    } else {
+      Dispatch<Ts...>(a.type, name_, run);
+    }
+  }
+
+ private:
+  template <typename T>
+  using Result = std::conditional_t<std::is_same_v<std::invoke_result_t<Op, Compute<T>, Compute<T>>, bool>, bool, T>;
+  static constexpr bool kHasFloat = sizeof...(Ts) == 0 || (std::is_same_v<Ts, float> || ...);
+  static constexpr int64_t kCost = [] {
+    if constexpr (requires { Op::kCost; }) return int64_t{Op::kCost};
+    return int64_t{1};
+  }();
+
+  // Element i of the output depends on element i of an input with its shape, so that one's memory can take it.
+  template <typename T>
+  static Tensor& MakeOutput(OpContext& context, const Tensor& a, const Tensor& b, const Dims& out) {
+    if constexpr (sizeof(Result<T>) == sizeof(T)) {
+      Tensor* y = a.dims == out ? context.OutputInPlace(0, 0, kTypeOf<Result<T>>, out) : nullptr;
+      if (y == nullptr && b.dims == out) y = context.OutputInPlace(0, 1, kTypeOf<Result<T>>, out);
+      if (y != nullptr) return *y;
+    }
+    if (sizeof(Result<T>) == sizeof(T) && a.layout != nullptr) {
+      return context.OutputWithLayout(0, kTypeOf<Result<T>>, out, a.layout, a.Bytes());
+    }
+    return context.Output(0, kTypeOf<Result<T>>, out);
+  }
+
+  // Both can be walked as they lie in memory, and so can the result, which needs elements of the same size for that.
+  static bool SameDense(const Tensor& a, const Tensor& b) {
+    if (a.layout == nullptr && b.layout == nullptr) return a.dims == b.dims;
+    return sizeof(Result<float>) == sizeof(float) && SameLayout(a, b) && IsDense(a);
+  }
+
+  void RunEqualShapes(OpContext& context, const Tensor& a, const Tensor& b) const {
+    using R = Result<float>;
+    const float* left = a.as<float>();
+    const float* right = b.as<float>();
+    const int64_t count = a.Count();
+    R* y = MakeOutput<float>(context, a, b, a.dims).template as<R>();
+    ParallelLoop(context, count, kCost, [&](int64_t begin, int64_t end) {
+      BinaryFloatRow(op_, left + begin, 1, right + begin, 1, y + begin, end - begin);
+    });
+  }
+
+  std::string name_;
+  LegacyBroadcast legacy_;
+  Op op_;
+};
+
+}  // namespace epiphyte::cpu

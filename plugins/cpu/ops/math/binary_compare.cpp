@@ -1,0 +1,69 @@
+// Comparisons and logic: two tensors in, bool out; and the bitwise functions.
+#include "plugins/cpu/ops/math/binary.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+#define EPIPHYTE_BINARY(Name, Result, expression)       \
+  struct Name {                                         \
+    template <typename T>                               \
+    EPIPHYTE_INLINE Result operator()(T a, T b) const { \
+      return static_cast<Result>(expression);           \
+    }                                                   \
+  };
+EPIPHYTE_BINARY(Equal, bool, a == b)
+EPIPHYTE_BINARY(Greater, bool, a > b)
+EPIPHYTE_BINARY(GreaterOrEqual, bool, a >= b)
+EPIPHYTE_BINARY(Less, bool, a < b)
+EPIPHYTE_BINARY(LessOrEqual, bool, a <= b)
+EPIPHYTE_BINARY(And, bool, a&& b)
+EPIPHYTE_BINARY(Or, bool, a || b)
+EPIPHYTE_BINARY(Xor, bool, a != b)
+EPIPHYTE_BINARY(BitwiseAnd, T, a& b)
+EPIPHYTE_BINARY(BitwiseOr, T, a | b)
+EPIPHYTE_BINARY(BitwiseXor, T, a ^ b)
+#undef EPIPHYTE_BINARY
+
+class EqualStringsKernel : public Kernel {
+ public:
+  explicit EqualStringsKernel(const KernelInit&) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    RequireSameType(a, b);
+    const Dims out = BroadcastShape(a.dims, b.dims);
+    bool* y = context.Output(0, EP_TYPE_BOOL, out).as<bool>();
+    const BroadcastLoop<2> loop(out, {&a.dims, &b.dims});
+    loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+      for (int64_t i = 0; i < n; ++i) {
+        y[offset + i] = (*a.strings)[static_cast<size_t>(in[0].offset + i * in[0].stride)] ==
+                        (*b.strings)[static_cast<size_t>(in[1].offset + i * in[1].stride)];
+      }
+    });
+  }
+};
+
+template <typename Op>
+using BitwiseKernel = BinaryKernel<Op, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+
+}  // namespace
+
+void Register_binary_compare(KernelRegistry& registry) {
+  constexpr TypeSet kBool = Types(EP_TYPE_BOOL);
+  registry.Add<BinaryKernel<Equal>>("Equal", 1, kNumbers);
+  registry.Add<BinaryKernel<Equal, bool>>("Equal", 1, kBool);
+  registry.Add<EqualStringsKernel>("Equal", 19, Types(EP_TYPE_STRING));
+  registry.Add<BinaryKernel<Greater>>("Greater", 1, kNumbers);
+  registry.Add<BinaryKernel<GreaterOrEqual>>("GreaterOrEqual", 12, kNumbers);
+  registry.Add<BinaryKernel<Less>>("Less", 1, kNumbers);
+  registry.Add<BinaryKernel<LessOrEqual>>("LessOrEqual", 12, kNumbers);
+  registry.Add<BinaryKernel<And, bool>>("And", 1, kBool);
+  registry.Add<BinaryKernel<Or, bool>>("Or", 1, kBool);
+  registry.Add<BinaryKernel<Xor, bool>>("Xor", 1, kBool);
+  registry.Add<BitwiseKernel<BitwiseAnd>>("BitwiseAnd", 18, kIntegers);
+  registry.Add<BitwiseKernel<BitwiseOr>>("BitwiseOr", 18, kIntegers);
+  registry.Add<BitwiseKernel<BitwiseXor>>("BitwiseXor", 18, kIntegers);
+}
+
+}  // namespace epiphyte::cpu

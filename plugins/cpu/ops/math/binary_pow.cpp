@@ -1,0 +1,101 @@
+// Pow: the base decides the type of the result; the exponent may have another one.
+#include <cmath>
+
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/ops/math/binary.h"
+#include "plugins/cpu/simd/arithmetic.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+EPIPHYTE_MULTIVERSION void PowByConstant(const float* x, float exponent, float* y, int64_t n) {
+  if (exponent == 2.0f) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * x[i];
+  } else if (exponent == 3.0f) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * x[i] * x[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = std::sqrt(x[i]);
+  }
+}
+
+// The values of a tensor as numbers of type To, in scratch memory unless they have it already.
+template <typename To>
+const To* ConvertTo(OpContext& context, const Tensor& tensor) {
+  if (tensor.type == kTypeOf<To>) return tensor.as<To>();
+  const int64_t count = tensor.Count();
+  To* converted = static_cast<To*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(To)));
+  DispatchNumbers(tensor.type, "Pow", [&]<typename T>() {
+    const T* data = tensor.as<T>();
+    for (int64_t i = 0; i < count; ++i) converted[i] = NumberAs<To>(static_cast<Compute<T>>(data[i]));
+  });
+  return converted;
+}
+
+class PowKernel : public Kernel {
+ public:
+  explicit PowKernel(const KernelInit& init) : legacy_(init.node()) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& exponent = context.Input(1);
+    if (x.type == EP_TYPE_FLOAT && RunConstant(context, x, exponent)) return;
+    const Dims exponent_dims = legacy_.Align(x.dims, exponent.dims);
+    const Dims out = BroadcastShape(x.dims, exponent_dims);
+    const bool integer_exponent = exponent.type < 64 && (TypeBit(exponent.type) & kIntegers) != 0;
+    Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+             uint64_t>(x.type, "Pow", [&]<typename T>() {
+      if constexpr (std::is_integral_v<T>) {
+        if (integer_exponent) {
+          const auto power = [](T base, int64_t by) { return IntegerPower(base, by); };
+          RunLoop<T>(context, x, exponent_dims, out, ConvertTo<int64_t>(context, exponent), power);
+        } else {
+          const auto power = [](T base, double by) { return NumberAs<T>(std::pow(static_cast<double>(base), by)); };
+          RunLoop<T>(context, x, exponent_dims, out, ConvertTo<double>(context, exponent), power);
+        }
+      } else {
+        using C = Compute<T>;
+        const auto power = [](T base, C by) { return static_cast<T>(std::pow(static_cast<C>(base), by)); };
+        RunLoop<T>(context, x, exponent_dims, out, ConvertTo<C>(context, exponent), power);
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kCost = 32;
+
+  // Squares, cubes and roots, which is what models use.
+  static bool RunConstant(OpContext& context, const Tensor& x, const Tensor& exponent) {
+    if (exponent.type != EP_TYPE_FLOAT || exponent.Count() != 1 || exponent.rank() > x.rank()) return false;
+    const float power = *exponent.as<float>();
+    if (power != 2.0f && power != 3.0f && power != 0.5f) return false;
+    const float* data = x.as<float>();
+    Tensor& y = OutputLike(context, 0, x);
+    ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
+      PowByConstant(data + begin, power, y.as<float>() + begin, end - begin);
+    });
+    return true;
+  }
+
+  template <typename T, typename E, typename Power>
+  static void RunLoop(OpContext& context, const Tensor& x, const Dims& exponent_dims, const Dims& out,
+                      const E* exponents, const Power& power) {
+    const T* bases = x.as<T>();
+    T* y = context.Output(0, x.type, out).template as<T>();
+    const BroadcastLoop<2> loop(out, {&x.dims, &exponent_dims});
+    ParallelLoop(context, loop.count(), kCost, [&](int64_t begin, int64_t end) {
+      loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+        for (int64_t i = 0; i < n; ++i) {
+          y[offset + i] = power(bases[in[0].offset + i * in[0].stride], exponents[in[1].offset + i * in[1].stride]);
+        }
+      });
+    });
+  }
+
+  LegacyBroadcast legacy_;
+};
+
+}  // namespace
+
+void Register_binary_pow(KernelRegistry& registry) { registry.Add<PowKernel>("Pow", 1, kNumbers); }
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,70 @@
+// Clip: bounds from attributes before opset 11, from optional scalar inputs since.
+#include <limits>
+#include <optional>
+
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/parameter.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// NaN stays; where the bounds cross, the upper one wins.
+template <typename C>
+struct ClipTo {
+  C low;
+  C high;
+  EPIPHYTE_INLINE C operator()(C x) const {
+    const C above = x < low ? low : x;
+    return above > high ? high : above;
+  }
+};
+
+template <typename C>
+C Lowest() {
+  return std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+}
+template <typename C>
+C Highest() {
+  return std::is_floating_point_v<C> ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
+}
+
+class ClipKernel : public Kernel {
+ public:
+  explicit ClipKernel(const KernelInit& init) : from_attributes_(init.node().since_version < 11) {
+    if (!from_attributes_) return;
+    if (init.node().Has("min")) low_ = init.node().Float("min", 0);
+    if (init.node().Has("max")) high_ = init.node().Float("max", 0);
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = DenseInput(context, 0);
+    const void* data = x.data;
+    const TypeSet type = TypeBit(x.type);
+    const Tensor* low = from_attributes_ ? nullptr : OptionalParameter(context, 1, "min", type);
+    const Tensor* high = from_attributes_ ? nullptr : OptionalParameter(context, 2, "max", type);
+    Tensor& y = OutputLike(context, 0, x);
+    DispatchNumbers(y.type, "Clip", [&]<typename T>() {
+      using C = Compute<T>;
+      ClipTo<C> clip{Lowest<C>(), Highest<C>()};
+      if (low_) clip.low = SaturateTo<C>(*low_);
+      if (high_) clip.high = SaturateTo<C>(*high_);
+      if (low != nullptr) clip.low = static_cast<C>(*low->as<T>());
+      if (high != nullptr) clip.high = static_cast<C>(*high->as<T>());
+      ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
+        Apply(clip, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);
+      });
+    });
+  }
+
+ private:
+  bool from_attributes_;
+  std::optional<float> low_;
+  std::optional<float> high_;
+};
+
+}  // namespace
+
+void Register_clip(KernelRegistry& registry) { registry.Add<ClipKernel>("Clip", 1, kNumbers); }
+
+}  // namespace epiphyte::cpu

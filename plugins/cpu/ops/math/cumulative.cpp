@@ -1,0 +1,56 @@
+// CumSum and CumProd: sums and products of all elements up to each one along an axis.
+#include "plugins/cpu/kernel/axes.h"
+#include "plugins/cpu/kernel/parameter.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/arithmetic.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+template <typename Op, int kInitial>
+class CumulativeKernel : public Kernel {
+ public:
+  explicit CumulativeKernel(const KernelInit& init)
+      : name_(init.node().op_type),
+        exclusive_(init.node().Int("exclusive", 0) != 0),
+        reverse_(init.node().Int("reverse", 0) != 0) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const AxisView view(x.dims, NormalizeAxis(IntegerParameter(context, 1, "axis"), x.rank()));
+    Tensor& y = context.Output(0, x.type, x.dims);
+    Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, uint32_t, uint64_t>(
+        x.type, name_, [&]<typename T>() { Accumulate(context, view, x.as<T>(), y.as<T>()); });
+  }
+
+ private:
+  template <typename T>
+  void Accumulate(OpContext& context, const AxisView& view, const T* x, T* y) const {
+    ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t base = i / view.inner * view.size * view.inner + i % view.inner;
+        Compute<T> total = kInitial;
+        for (int64_t j = 0; j < view.size; ++j) {
+          const int64_t at = base + (reverse_ ? view.size - 1 - j : j) * view.inner;
+          const Compute<T> next = Op()(total, static_cast<Compute<T>>(x[at]));
+          y[at] = static_cast<T>(exclusive_ ? total : next);
+          total = next;
+        }
+      }
+    });
+  }
+
+  std::string name_;
+  bool exclusive_;
+  bool reverse_;
+};
+
+}  // namespace
+
+void Register_cumulative(KernelRegistry& registry) {
+  constexpr TypeSet kTypes = kFloats | Types(EP_TYPE_INT32, EP_TYPE_INT64, EP_TYPE_UINT32, EP_TYPE_UINT64);
+  registry.Add<CumulativeKernel<Add, 0>>("CumSum", 11, kTypes);
+  registry.Add<CumulativeKernel<Mul, 1>>("CumProd", 1, kTypes);
+}
+
+}  // namespace epiphyte::cpu

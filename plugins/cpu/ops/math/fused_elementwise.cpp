@@ -1,0 +1,292 @@
+// epiphyte.cpu.Elementwise: see elementwise_program.h.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "plugins/cpu/kernel/elementwise_program.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/ordered_operand.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+// How an input is walked when the output is: its dimensions joined where they can be.
+struct Walk {
+  std::array<int64_t, 8> sizes{};
+  std::array<int64_t, 8> strides{};
+  size_t rank = 0;
+  int64_t period = 1;  // elements of the innermost run
+  bool full = false;   // as the output itself
+};
+
+class ElementwiseKernel final : public Kernel {
+ public:
+  explicit ElementwiseKernel(const KernelInit& init) {
+    const ElementwiseProgram program = ReadElementwiseProgram(init.node());
+    inputs_ = init.node().inputs.size();
+    const size_t count = program.instructions.size();
+    std::vector<size_t> last_read(count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      const ElementwiseProgram::Instruction& from = program.instructions[i];
+      for (int32_t operand : {from.a, from.b})
+        if (operand >= 0 && operand % 2 == 1) last_read[static_cast<size_t>(operand / 2)] = i;
+      steps_.push_back({from.op, from.a, from.b, 0, from.p0, from.p1});
+    }
+    // Results share registers: one is free again after its last reader, which may write over it.
+    std::vector<int32_t> free;
+    for (size_t i = 0; i < count; ++i) {
+      Step& step = steps_[i];
+      for (int32_t operand : {step.a, step.b == step.a ? -1 : step.b})
+        if (operand >= 0 && operand % 2 == 1 && last_read[operand / 2] == i) free.push_back(steps_[operand / 2].to);
+      if (free.empty()) free.push_back(registers_++);
+      step.to = free.back();
+      free.pop_back();
+    }
+    // Operands name registers from here on.
+    for (Step& step : steps_)
+      for (int32_t* operand : {&step.a, &step.b})
+        if (*operand >= 0 && *operand % 2 == 1) *operand = steps_[*operand / 2].to * 2 + 1;
+  }
+
+  void Run(OpContext& context) const override {
+    State& state = context.State<State>();
+    const float* data[kMostElementwiseInputs];
+    const Tensor& first = context.AnyLayoutInput(0);
+    // All tensors in one layout: the memory is walked as it is.
+    const bool raw = first.layout != nullptr && GatherRaw(context, first, data);
+    const bool ordered = !raw && GatherOrdered(context, state, data);
+    if (!raw && !ordered) {
+      for (size_t i = 0; i < inputs_; ++i) {
+        const Tensor& input = context.Input(i);
+        if (input.type != EP_TYPE_FLOAT) FailOp("input {} is of type {}; float expected", i, TypeName(input.type));
+        data[i] = input.as<float>();
+        state.SetDims(i, input.dims);
+      }
+      if (!state.known) Prepare(state);
+    }
+    Tensor* y = nullptr;
+    int64_t count = 0;
+    if (raw) {
+      y = context.OutputInPlace(0, 0, EP_TYPE_FLOAT, first.dims);
+      if (y == nullptr) {
+        const uint64_t bytes = first.layout->desc.get_size();
+        y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, first.dims, first.layout, bytes);
+      }
+      count = static_cast<int64_t>(first.layout->desc.get_size() / sizeof(float));
+    } else if (ordered) {
+      const Tensor& lead = context.AnyLayoutInput(state.lead);
+      y = context.OutputInPlace(0, state.lead, EP_TYPE_FLOAT, lead.dims);
+      if (y == nullptr) y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, lead.dims, lead.layout, lead.Bytes());
+      count = state.count;
+    } else {
+      if (state.in_place >= 0)
+        y = context.OutputInPlace(0, static_cast<size_t>(state.in_place), EP_TYPE_FLOAT, state.y);
+      if (y == nullptr) y = &context.Output(0, EP_TYPE_FLOAT, state.y);
+      count = state.count;
+    }
+    float* to = y->as<float>();
+    const State* walks = raw ? nullptr : &state;
+    ParallelLoop(context, count, static_cast<int64_t>(steps_.size()) * 2,
+                 [&](int64_t begin, int64_t end) { RunRange(walks, data, to, begin, end); });
+  }
+
+ private:
+  struct Step {
+    ElementwiseOp op;
+    int32_t a, b;
+    int32_t to;
+    float p0, p1;
+  };
+  struct State {
+    bool known = false;
+    std::array<Dims, kMostElementwiseInputs> dims;  // as memory has them
+    size_t lead = 0;                                // the input that the output is like when it isn't row-major
+    std::array<Walk, kMostElementwiseInputs> walks;
+    Dims y;
+    int64_t count = 0;
+    int in_place = -1;
+    bool all_full = false;
+
+    void SetDims(size_t i, const Dims& to) {
+      if (dims[i] == to) return;
+      dims[i] = to;
+      known = false;
+    }
+  };
+
+  // The inputs' memory when all have the layout of the first, without padding.
+  bool GatherRaw(OpContext& context, const Tensor& first, const float** data) const {
+    if (first.type != EP_TYPE_FLOAT ||
+        first.layout->desc.get_size() != static_cast<uint64_t>(first.Count()) * sizeof(float))
+      return false;
+    for (size_t i = 0; i < inputs_; ++i) {
+      const Tensor& input = context.AnyLayoutInput(i);
+      if (input.layout == nullptr || (input.layout != first.layout && input.layout->desc != first.layout->desc))
+        return false;
+      data[i] = input.as<float>();
+    }
+    return true;
+  }
+
+  // The inputs as operands in the order of one that has the full shape and isn't row-major. False without such a one.
+  bool GatherOrdered(OpContext& context, State& state, const float** data) const {
+    bool laid_out = false;
+    for (size_t i = 0; i < inputs_; ++i) laid_out |= context.AnyLayoutInput(i).layout != nullptr;
+    const std::optional<size_t> lead = laid_out ? LeadingInput(context, inputs_) : std::nullopt;
+    if (!lead) return false;
+    const AxisOrder order = *OrderOf(context.AnyLayoutInput(*lead));
+    for (size_t i = 0; i < inputs_; ++i) {
+      const std::optional<OrderedOperand> operand = OperandInOrder(context, i, order);
+      if (!operand) return false;
+      data[i] = operand->data;
+      state.SetDims(i, operand->dims);
+    }
+    state.lead = *lead;
+    if (!state.known) Prepare(state);
+    return true;
+  }
+
+  // From state.dims.
+  void Prepare(State& state) const {
+    size_t rank = 0;
+    for (size_t i = 0; i < inputs_; ++i) rank = std::max(rank, state.dims[i].size());
+    state.y = Dims(rank, 1);
+    for (size_t i = 0; i < inputs_; ++i) {
+      const Dims& dims = state.dims[i];
+      for (size_t d = 0; d < dims.size(); ++d) {
+        int64_t& size = state.y[d + rank - dims.size()];
+        if (size == 1) {
+          size = dims[d];
+        } else if (dims[d] != 1 && dims[d] != size) {
+          FailOp("dimensions {} and {} don't broadcast", size, dims[d]);
+        }
+      }
+    }
+    state.count = state.y.Count();
+    state.in_place = -1;
+    state.all_full = true;
+    for (size_t i = 0; i < inputs_; ++i) {
+      state.walks[i] = MakeWalk(state.dims[i], state.y);
+      state.all_full = state.all_full && state.walks[i].full;
+      if (state.walks[i].full && state.in_place < 0) state.in_place = static_cast<int>(i);
+    }
+    state.known = true;
+  }
+
+  static Walk MakeWalk(const Dims& dims, const Dims& y) {
+    Walk walk;
+    walk.full = dims == y;
+    if (walk.full) return walk;
+    int64_t stride = 1;
+    // From the innermost dimension outwards; neighbours that step alike are joined.
+    for (size_t d = y.size(); d-- > 0;) {
+      const size_t lead = y.size() - dims.size();
+      const int64_t size = d < lead ? 1 : dims[d - lead];
+      const int64_t step = size == 1 ? 0 : stride;
+      stride *= size;
+      if (y[d] == 1) continue;
+      if (walk.rank > 0) {
+        const size_t top = walk.rank - 1;
+        const bool joins = walk.strides[top] == 0 ? step == 0 : step == walk.strides[top] * walk.sizes[top];
+        if (joins) {
+          walk.sizes[top] *= y[d];
+          continue;
+        }
+      }
+      if (walk.rank == walk.sizes.size()) NotImplemented("a broadcast over more than 8 alternating dimensions");
+      walk.sizes[walk.rank] = y[d];
+      walk.strides[walk.rank] = step;
+      ++walk.rank;
+    }
+    if (walk.rank == 0) {
+      walk.rank = 1;
+      walk.sizes[0] = 1;
+    }
+    return walk;
+  }
+
+  // `n` elements of an input from output position `begin`, in place if they lie together, else in `buffer`.
+  static const float* Load(const Walk& walk, const float* data, int64_t begin, int64_t n, float* buffer) {
+    if (walk.full) return data + begin;
+    std::array<int64_t, 8> at{};
+    int64_t rest = begin;
+    int64_t offset = 0;
+    for (size_t d = 0; d < walk.rank; ++d) {
+      at[d] = rest % walk.sizes[d];
+      rest /= walk.sizes[d];
+      offset += at[d] * walk.strides[d];
+    }
+    if (walk.strides[0] == 1 && at[0] + n <= walk.sizes[0]) return data + offset;
+    for (int64_t done = 0; done < n;) {
+      const int64_t run = std::min(walk.sizes[0] - at[0], n - done);
+      if (walk.strides[0] == 0) {
+        std::fill_n(buffer + done, run, data[offset]);
+      } else if (walk.strides[0] == 1) {
+        std::copy_n(data + offset, run, buffer + done);
+      } else {
+        for (int64_t i = 0; i < run; ++i) buffer[done + i] = data[offset + i * walk.strides[0]];
+      }
+      done += run;
+      offset += (run - 1) * walk.strides[0];
+      at[0] += run - 1;
+      // To the next element, with carries.
+      for (size_t d = 0; d < walk.rank; ++d) {
+        offset += walk.strides[d];
+        if (++at[d] < walk.sizes[d]) break;
+        offset -= at[d] * walk.strides[d];
+        at[d] = 0;
+      }
+    }
+    return buffer;
+  }
+
+  void RunRange(const State* state, const float* const* data, float* y, int64_t begin, int64_t end) const {
+    const bool all_full = state == nullptr || state->all_full;
+    const int64_t block = std::min(kBlock, end - begin);
+    // Registers, then room for inputs that must be spread out.
+    const size_t spread = all_full ? 0 : inputs_;
+    const size_t floats = static_cast<size_t>(block) * (static_cast<size_t>(registers_) + spread);
+    alignas(64) float small[2048];
+    std::unique_ptr<float[]> large;
+    float* memory = small;
+    if (floats > std::size(small)) {
+      large.reset(new float[floats]);
+      memory = large.get();
+    }
+    const float* operands[kMostElementwiseInputs];
+    for (int64_t at = begin; at < end; at += block) {
+      const int64_t n = std::min(block, end - at);
+      for (size_t i = 0; i < inputs_; ++i)
+        operands[i] = all_full ? data[i] + at
+                               : Load(state->walks[i], data[i], at, n,
+                                      memory + (static_cast<size_t>(registers_) + i) * static_cast<size_t>(block));
+      for (size_t s = 0; s < steps_.size(); ++s) {
+        const Step& step = steps_[s];
+        const auto resolve = [&](int32_t operand) -> const float* {
+          return operand < 0 ? nullptr : operand % 2 == 0 ? operands[operand / 2] : memory + operand / 2 * block;
+        };
+        float* to = s + 1 == steps_.size() ? y + at : memory + step.to * block;
+        if (IsBinary(step.op)) {
+          RunBinary(step.op, resolve(step.a), resolve(step.b), step.p0, to, n);
+        } else {
+          RunUnary(step.op, resolve(step.a), step.p0, step.p1, to, n);
+        }
+      }
+    }
+  }
+
+  size_t inputs_ = 0;
+  int32_t registers_ = 0;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+void Register_fused_elementwise(KernelRegistry& registry) {
+  registry.Add<ElementwiseKernel>("Elementwise", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,186 @@
+// Gemm: Y = alpha * op(A) * op(B) + beta * C.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/onednn/linear.h"
+#include "plugins/cpu/simd/arithmetic.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+struct GemmAttributes {
+  float alpha, beta;
+  bool transpose_a, transpose_b;
+  explicit GemmAttributes(const NodeDef& node)
+      : alpha(node.Float("alpha", 1)),
+        beta(node.Float("beta", 1)),
+        transpose_a(node.Int("transA", 0) != 0),
+        transpose_b(node.Int("transB", 0) != 0) {}
+};
+
+struct GemmShape {
+  int64_t m, k, n;
+  GemmShape(const GemmAttributes& attributes, const Dims& a, const Dims& b) {
+    if (a.size() != 2 || b.size() != 2) FailOp("operands of rank {} and {}; matrices expected", a.size(), b.size());
+    m = attributes.transpose_a ? a[1] : a[0];
+    k = attributes.transpose_a ? a[0] : a[1];
+    n = attributes.transpose_b ? b[0] : b[1];
+    const int64_t b_rows = attributes.transpose_b ? b[1] : b[0];
+    if (k != b_rows) FailOp("inner dimensions {} and {} differ", k, b_rows);
+  }
+};
+
+// C as [rows, columns] that broadcast to [m, n].
+struct Addend {
+  int64_t rows = 1, columns = 1;
+  Addend(const Dims& c, const GemmShape& shape) {
+    if (c.size() > 2) FailOp("C has rank {}; at most 2 expected", c.size());
+    columns = c.empty() ? 1 : c.back();
+    rows = c.size() == 2 ? c[0] : 1;
+    if ((rows != 1 && rows != shape.m) || (columns != 1 && columns != shape.n))
+      FailOp("C of {} x {} does not broadcast to {} x {}", rows, columns, shape.m, shape.n);
+  }
+};
+
+class GemmKernel final : public Kernel {
+ public:
+  explicit GemmKernel(const KernelInit& init)
+      : attributes_(init.node()),
+        plain_(attributes_.alpha == 1.0f && (attributes_.beta == 1.0f || !init.HasInput(2))),
+        activation_(Activation::Read(init.node())),
+        linear_(init, LinearOptions(init)) {
+    if (activation_ && !plain_) FailOp("a fused Gemm must not scale");
+  }
+
+  void Run(OpContext& context) const override {
+    State& state = context.State<State>();
+    const Tensor& a = context.Input(0);
+    const Tensor* b = linear_.packed() ? nullptr : &context.Input(1);
+    const GemmShape shape(attributes_, a.dims, b == nullptr ? linear_.b_dims() : b->dims);
+    Linear::Operands o;
+    o.a = a.data;
+    o.transposed_a = attributes_.transpose_a;
+    o.b = b == nullptr ? nullptr : b->data;
+    o.rows = shape.m;
+    o.k = shape.k;
+    o.n = shape.n;
+    const int64_t y_dims[] = {shape.m, shape.n};
+    Tensor& y = context.Output(0, EP_TYPE_FLOAT, y_dims);
+    o.y = y.data;
+    const Tensor* c = context.OptionalInput(2);
+    bool add_after = false;
+    if (c != nullptr) {
+      const Addend addend(c->dims, shape);
+      if (plain_ && addend.rows == 1 && addend.columns == shape.n && shape.k != 0) {
+        o.bias = c->data;
+      } else if (plain_ && addend.rows == shape.m && addend.columns == shape.n && shape.k != 0) {
+        o.residual = c->data;
+      } else {
+        if (activation_) FailOp("a fused Gemm must not broadcast C");
+        add_after = true;
+      }
+    }
+    linear_.Run(context, state.linear, o);
+    if (!add_after && attributes_.alpha == 1.0f) return;
+    const int64_t rows = c != nullptr ? Addend(c->dims, shape).rows : 1;
+    const int64_t columns = c != nullptr ? Addend(c->dims, shape).columns : 1;
+    context.ParallelFor(
+        shape.m, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.n)), [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row) {
+            float* to = y.as<float>() + row * shape.n;
+            const float* from = add_after ? c->as<float>() + (rows == 1 ? 0 : row * columns) : nullptr;
+            for (int64_t n = 0; n < shape.n; ++n)
+              to[n] =
+                  attributes_.alpha * to[n] + (from == nullptr ? 0.0f : attributes_.beta * from[columns == 1 ? 0 : n]);
+          }
+        });
+  }
+
+ private:
+  struct State {
+    Linear::State linear;
+  };
+
+  static Linear::Options LinearOptions(const KernelInit& init) {
+    const GemmAttributes attributes(init.node());
+    const ValueInfo& a = init.InputInfo(0);
+    const int64_t rows = a.rank == 2 ? a.dims[attributes.transpose_a ? 1 : 0] : -1;
+    return {1, attributes.transpose_b, rows > 0 ? rows : 128, Activation::Read(init.node()), init.AllowsBfloat16()};
+  }
+
+  GemmAttributes attributes_;
+  bool plain_;
+  Activation activation_;
+  Linear linear_;
+};
+
+template <typename T>
+class ReferenceGemmKernel final : public Kernel {
+ public:
+  explicit ReferenceGemmKernel(const KernelInit& init) : attributes_(init.node()) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    const Tensor* c = context.OptionalInput(2);
+    const GemmShape shape(attributes_, a.dims, b.dims);
+    if (b.type != a.type || (c != nullptr && c->type != a.type)) FailOp("operands of different types");
+    const int64_t y_dims[] = {shape.m, shape.n};
+    Tensor& y = context.Output(0, a.type, y_dims);
+    const Addend addend(c != nullptr ? c->dims : Dims(), shape);
+    const int64_t a_row = attributes_.transpose_a ? 1 : shape.k;
+    const int64_t a_step = attributes_.transpose_a ? shape.m : 1;
+    const int64_t b_row = attributes_.transpose_b ? 1 : shape.n;
+    const int64_t b_step = attributes_.transpose_b ? shape.k : 1;
+    context.ParallelFor(
+        shape.m, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t m = begin; m < end; ++m) {
+            for (int64_t n = 0; n < shape.n; ++n) {
+              using Sum = std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float, T>;
+              Sum sum = 0;
+              for (int64_t k = 0; k < shape.k; ++k)
+                sum = Add()(sum, Mul()(static_cast<Sum>(a.as<T>()[m * a_row + k * a_step]),
+                                       static_cast<Sum>(b.as<T>()[k * b_row + n * b_step])));
+              if constexpr (std::is_integral_v<T>) {
+                if (attributes_.alpha != 1.0f) sum = Scale(sum, attributes_.alpha);
+              } else {
+                sum *= static_cast<Sum>(attributes_.alpha);
+              }
+              if (c != nullptr) {
+                const T value = c->as<T>()[(addend.rows == 1 ? 0 : m * addend.columns) + (addend.columns == 1 ? 0 : n)];
+                if constexpr (std::is_integral_v<T>) {
+                  sum = Add()(sum, attributes_.beta == 1.0f ? value : Scale(value, attributes_.beta));
+                } else {
+                  sum += static_cast<Sum>(attributes_.beta) * static_cast<Sum>(value);
+                }
+              }
+              y.as<T>()[m * shape.n + n] = static_cast<T>(sum);
+            }
+          }
+        });
+  }
+
+ private:
+  // An integer times a float, cut off.
+  static T Scale(T value, float by) { return TruncateTo<T>(static_cast<double>(by) * static_cast<double>(value)); }
+
+  GemmAttributes attributes_;
+};
+
+}  // namespace
+
+void Register_gemm(KernelRegistry& registry) {
+  registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT));
+  registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<ReferenceGemmKernel<double>>("Gemm", 1, Types(EP_TYPE_DOUBLE));
+  registry.Add<ReferenceGemmKernel<Float16>>("Gemm", 1, Types(EP_TYPE_FLOAT16));
+  registry.Add<ReferenceGemmKernel<BFloat16>>("Gemm", 1, Types(EP_TYPE_BFLOAT16));
+  registry.Add<ReferenceGemmKernel<int32_t>>("Gemm", 9, Types(EP_TYPE_INT32));
+  registry.Add<ReferenceGemmKernel<uint32_t>>("Gemm", 9, Types(EP_TYPE_UINT32));
+  registry.Add<ReferenceGemmKernel<int64_t>>("Gemm", 9, Types(EP_TYPE_INT64));
+  registry.Add<ReferenceGemmKernel<uint64_t>>("Gemm", 9, Types(EP_TYPE_UINT64));
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,235 @@
+// MatMul, and the fused form of domain epiphyte.cpu: MatMul + bias (input 2) + residual (input 3) + activation.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/onednn/linear.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// The shape of a product, as numpy.matmul has it.
+struct ProductShape {
+  Dims batch, y;
+  int64_t m = 0, k = 0, n = 0;
+  Dims a_batch, b_batch;  // of the operands, with ones in front to the rank of `batch`
+};
+
+ProductShape Broadcast(const Dims& a, const Dims& b) {
+  if (a.empty() || b.empty()) FailOp("an operand is a scalar; matrices or vectors expected");
+  ProductShape shape;
+  const bool vector_a = a.size() == 1;
+  const bool vector_b = b.size() == 1;
+  shape.m = vector_a ? 1 : a[a.size() - 2];
+  shape.k = a.back();
+  const int64_t b_rows = vector_b ? b[0] : b[b.size() - 2];
+  shape.n = vector_b ? 1 : b.back();
+  if (shape.k != b_rows) FailOp("inner dimensions {} and {} differ", shape.k, b_rows);
+  const size_t a_rank = vector_a ? 0 : a.size() - 2;
+  const size_t b_rank = vector_b ? 0 : b.size() - 2;
+  const size_t rank = std::max(a_rank, b_rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t da = i + a_rank < rank ? 1 : a[i + a_rank - rank];
+    const int64_t db = i + b_rank < rank ? 1 : b[i + b_rank - rank];
+    if (da != db && da != 1 && db != 1) FailOp("batch dimensions {} and {} don't broadcast", da, db);
+    shape.a_batch.push_back(da);
+    shape.b_batch.push_back(db);
+    shape.batch.push_back(da == 1 ? db : da);
+  }
+  shape.y = shape.batch;
+  if (!vector_a) shape.y.push_back(shape.m);
+  if (!vector_b) shape.y.push_back(shape.n);
+  return shape;
+}
+
+// Which matrix of an operand belongs to batch `index`.
+int64_t BatchOffset(const Dims& batch, const Dims& own, int64_t index) {
+  int64_t offset = 0;
+  int64_t stride = 1;
+  for (size_t i = batch.size(); i-- > 0;) {
+    const int64_t at = index % batch[i];
+    index /= batch[i];
+    if (own[i] != 1) offset += at * stride;
+    stride *= own[i];
+  }
+  return offset;
+}
+
+int64_t TypicalRows(const ValueInfo& a) {
+  if (a.rank <= 1) return a.rank == 1 ? 1 : 128;
+  int64_t rows = 1;
+  for (int32_t i = 0; i + 1 < a.rank; ++i) {
+    if (a.dims[i] <= 0) return 128;
+    rows *= a.dims[i];
+  }
+  return rows;
+}
+
+class MatMulKernel final : public Kernel {
+ public:
+  explicit MatMulKernel(const KernelInit& init)
+      : linear_(init, {1, false, TypicalRows(init.InputInfo(0)), Activation::Read(init.node()), init.AllowsBfloat16()}),
+        fused_(init.HasInput(2) || init.HasInput(3) || Activation::Read(init.node())),
+        bfloat16_(init.AllowsBfloat16()) {}
+
+  void Run(OpContext& context) const override {
+    State& state = context.State<State>();
+    const Tensor& a = context.Input(0);
+    const Tensor* b = linear_.packed() ? nullptr : &context.Input(1);
+    if (b != nullptr && b->type != EP_TYPE_FLOAT)
+      FailOp("operands of type {} and {}", TypeName(a.type), TypeName(b->type));
+    const Dims& b_dims = b == nullptr ? linear_.b_dims() : b->dims;
+    if (!(state.a_dims == a.dims) || !(state.b_dims == b_dims) || !state.known) {
+      state.a_dims = a.dims;
+      state.b_dims = b_dims;
+      state.shape = Broadcast(a.dims, b_dims);
+      state.batch_call = PrimitiveCall();
+      state.known = true;
+    }
+    const ProductShape& shape = state.shape;
+    if (b_dims.size() <= 2 || shape.b_batch.Count() == 1) {
+      RunLinear(context, state, a, b);
+    } else if (fused_) {
+      FailOp("a fused product needs a matrix on the right");
+    } else {
+      RunBatched(context, state, a, *b);
+    }
+  }
+
+ private:
+  struct State {
+    bool known = false;
+    Dims a_dims, b_dims;
+    ProductShape shape;
+    Linear::State linear;
+    PrimitiveCall batch_call;
+  };
+
+  // One matrix on the right: all rows of A at once.
+  void RunLinear(OpContext& context, State& state, const Tensor& a, const Tensor* b) const {
+    const ProductShape& shape = state.shape;
+    Linear::Operands o;
+    o.rows = shape.batch.Count() * shape.m;
+    o.k = shape.k;
+    o.n = shape.n;
+    if (shape.b_batch.Count() == 1 && shape.a_batch.Count() != shape.batch.Count())
+      FailOp("batch dimensions don't broadcast");
+    o.a = a.data;
+    o.b = b == nullptr ? nullptr : b->data;
+    if (context.HasInput(2)) {
+      const Tensor& bias = context.Input(2);
+      if (bias.Count() != shape.n) FailOp("{} biases for {} columns", bias.Count(), shape.n);
+      o.bias = bias.data;
+    }
+    Tensor* y = nullptr;
+    if (context.HasInput(3)) {
+      const Tensor& residual = context.Input(3);
+      if (residual.Count() != o.rows * o.n) FailOp("a residual of another shape than the result");
+      y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, shape.y);
+      o.residual = residual.data;
+    }
+    if (y == nullptr) y = &context.Output(0, EP_TYPE_FLOAT, shape.y);
+    o.y = y->data;
+    linear_.Run(context, state.linear, o);
+  }
+
+  void RunBatched(OpContext& context, State& state, const Tensor& a, const Tensor& b) const {
+    const ProductShape& shape = state.shape;
+    Tensor& y = context.Output(0, EP_TYPE_FLOAT, shape.y);
+    const int64_t batches = shape.batch.Count();
+    if (y.Count() == 0) return;
+    if (shape.k == 0) {
+      std::fill_n(y.as<float>(), y.Count(), 0.0f);
+      return;
+    }
+    // With equal batches (or a broadcast operand) one primitive does all; else one call for each matrix.
+    const bool a_full = shape.a_batch.Count() == batches;
+    const bool b_full = shape.b_batch.Count() == batches;
+    const bool one_call = (a_full || shape.a_batch.Count() == 1) && b_full;
+    if (!state.batch_call) {
+      const int64_t depth = one_call ? batches : 1;
+      const MemoryDesc a_desc =
+          StridedDesc(EP_TYPE_FLOAT, {a_full ? depth : 1, shape.m, shape.k}, {shape.m * shape.k, shape.k, 1});
+      const MemoryDesc b_desc = StridedDesc(EP_TYPE_FLOAT, {depth, shape.k, shape.n}, {shape.k * shape.n, shape.n, 1});
+      const MemoryDesc y_desc = StridedDesc(EP_TYPE_FLOAT, {depth, shape.m, shape.n}, {shape.m * shape.n, shape.n, 1});
+      PrimitiveAttr attr = UserScratchpad();
+      if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+      try {
+        const auto pd = MatMulDesc(a_desc, b_desc, nullptr, y_desc, attr);
+        state.batch_call.Reset(dnnl::matmul(pd), pd.scratchpad_desc());
+        state.batch_call.Add(DNNL_ARG_SRC, a_desc);
+        state.batch_call.Add(DNNL_ARG_WEIGHTS, b_desc);
+        state.batch_call.Add(DNNL_ARG_DST, y_desc);
+      } catch (const dnnl::error& error) {
+        ThrowIfNoMemory(error);
+        throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for this shape: {}", error.what()));
+      }
+    }
+    const int64_t calls = one_call ? 1 : batches;
+    for (int64_t i = 0; i < calls; ++i) {
+      const int64_t a_index = one_call ? 0 : BatchOffset(shape.batch, shape.a_batch, i);
+      const int64_t b_index = one_call ? 0 : BatchOffset(shape.batch, shape.b_batch, i);
+      state.batch_call.Set(DNNL_ARG_SRC, a.as<float>() + a_index * shape.m * shape.k);
+      state.batch_call.Set(DNNL_ARG_WEIGHTS, b.as<float>() + b_index * shape.k * shape.n);
+      state.batch_call.Set(DNNL_ARG_DST, y.as<float>() + i * shape.m * shape.n);
+      state.batch_call.Run(context);
+    }
+  }
+
+  Linear linear_;
+  bool fused_;
+  bool bfloat16_;
+};
+
+// The types that oneDNN's matmul lacks. Integers wrap; halves are summed in float.
+template <typename T>
+class ReferenceMatMulKernel final : public Kernel {
+ public:
+  explicit ReferenceMatMulKernel(const KernelInit&) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    if (b.type != a.type) FailOp("operands of type {} and {}", TypeName(a.type), TypeName(b.type));
+    const ProductShape shape = Broadcast(a.dims, b.dims);
+    Tensor& y = context.Output(0, a.type, shape.y);
+    const int64_t rows = shape.batch.Count() * shape.m;
+    if (shape.n == 0) return;
+    using Sum = std::conditional_t<
+        std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float,
+        std::conditional_t<std::is_integral_v<T>,
+                           std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>>;
+    context.ParallelFor(
+        rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)), [&](int64_t begin, int64_t end) {
+          std::vector<Sum> sums(static_cast<size_t>(shape.n));
+          for (int64_t row = begin; row < end; ++row) {
+            const int64_t batch = row / shape.m;
+            const T* left =
+                a.as<T>() + (BatchOffset(shape.batch, shape.a_batch, batch) * shape.m + row % shape.m) * shape.k;
+            const T* right = b.as<T>() + BatchOffset(shape.batch, shape.b_batch, batch) * shape.k * shape.n;
+            std::fill(sums.begin(), sums.end(), Sum(0));
+            for (int64_t k = 0; k < shape.k; ++k) {
+              const Sum factor = static_cast<Sum>(left[k]);
+              for (int64_t n = 0; n < shape.n; ++n) sums[n] += factor * static_cast<Sum>(right[k * shape.n + n]);
+            }
+            T* to = y.as<T>() + row * shape.n;
+            for (int64_t n = 0; n < shape.n; ++n) to[n] = static_cast<T>(sums[n]);
+          }
+        });
+  }
+};
+
+}  // namespace
+
+void Register_matmul(KernelRegistry& registry) {
+  registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT));
+  registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<ReferenceMatMulKernel<double>>("MatMul", 1, Types(EP_TYPE_DOUBLE));
+  registry.Add<ReferenceMatMulKernel<Float16>>("MatMul", 1, Types(EP_TYPE_FLOAT16));
+  registry.Add<ReferenceMatMulKernel<BFloat16>>("MatMul", 1, Types(EP_TYPE_BFLOAT16));
+  registry.Add<ReferenceMatMulKernel<int32_t>>("MatMul", 9, Types(EP_TYPE_INT32));
+  registry.Add<ReferenceMatMulKernel<uint32_t>>("MatMul", 9, Types(EP_TYPE_UINT32));
+  registry.Add<ReferenceMatMulKernel<int64_t>>("MatMul", 9, Types(EP_TYPE_INT64));
+  registry.Add<ReferenceMatMulKernel<uint64_t>>("MatMul", 9, Types(EP_TYPE_UINT64));
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,183 @@
+// Reduction: loops over a tensor of which some dimensions are folded into one value.
+//
+// Neighbouring dimensions of one kind are joined first, so that most reductions come down to a few long loops. A
+// function object says what is computed:
+//
+//     struct Sum {
+//       template <typename T> using Acc = …;                   // what is accumulated for elements of type T
+//       template <typename A> A Initial() const;               // of an empty set
+//       template <typename A> A Load(A x, A shift) const;      // an element; shift: see below
+//       template <typename A> A Combine(A a, A b) const;
+//       template <typename A> A Finish(A a, int64_t n, A shift) const;
+//     };
+//
+// `shifts`, when given, has a value for each output: log-sum-exp takes the maximum off first.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+
+namespace epiphyte::cpu {
+
+class ReductionShape {
+ public:
+  ReductionShape(const Dims& dims, const std::vector<bool>& reduced) {
+    int64_t stride = 1;
+    bool last_reduced = false;
+    for (size_t i = dims.size(); i-- > 0;) {
+      if (dims[i] == 1) continue;
+      std::vector<Loop>& loops = reduced[i] ? reduced_ : kept_;
+      const bool joins =
+          !loops.empty() && stride == loops.back().stride * loops.back().size && last_reduced == reduced[i];
+      if (joins) {
+        loops.back().size *= dims[i];
+      } else {
+        loops.push_back({dims[i], stride});
+      }
+      stride *= dims[i];
+      last_reduced = reduced[i];
+    }
+    for (const Loop& loop : kept_) outputs_ *= loop.size;
+    for (const Loop& loop : reduced_) folded_ *= loop.size;
+    // A dimension of size 0 leaves strides of 0, which nothing is read with.
+    inner_kept_ = !kept_.empty() && (reduced_.empty() || kept_[0].stride < reduced_[0].stride);
+  }
+
+  int64_t outputs() const { return outputs_; }
+  int64_t folded() const { return folded_; }  // elements per output
+  // The innermost dimension is kept: rows of outputs are computed side by side.
+  bool inner_kept() const { return inner_kept_; }
+  int64_t inner_kept_size() const { return inner_kept_ ? kept_[0].size : 1; }
+
+  // Where the elements of output `index` begin.
+  int64_t Offset(int64_t index) const {
+    int64_t offset = 0;
+    for (const Loop& loop : kept_) {
+      offset += index % loop.size * loop.stride;
+      index /= loop.size;
+    }
+    return offset;
+  }
+
+  // Calls row(offset, n) for every run of reduced elements that lie side by side, relative to Offset. With inner_kept
+  // a run is one element.
+  template <typename Row>
+  void ForEachRun(const Row& row) const {
+    if (folded_ == 0) return;
+    if (reduced_.empty()) return row(int64_t{0}, int64_t{1});
+    const bool contiguous = !inner_kept_;
+    const size_t first = contiguous ? 1 : 0;
+    const int64_t n = contiguous ? reduced_[0].size : 1;
+    if (first == reduced_.size()) return row(int64_t{0}, n);
+    Dims index(reduced_.size(), 0);
+    for (int64_t offset = 0;;) {
+      row(offset, n);
+      size_t d = first;
+      for (; d < reduced_.size(); ++d) {
+        offset += reduced_[d].stride;
+        if (++index[d] < reduced_[d].size) break;
+        offset -= reduced_[d].size * reduced_[d].stride;
+        index[d] = 0;
+      }
+      if (d == reduced_.size()) return;
+    }
+  }
+
+ private:
+  struct Loop {
+    int64_t size;
+    int64_t stride;
+  };
+  std::vector<Loop> kept_;  // innermost first
+  std::vector<Loop> reduced_;
+  int64_t outputs_ = 1;
+  int64_t folded_ = 1;
+  bool inner_kept_ = false;
+};
+
+template <typename Op>
+EPIPHYTE_MULTIVERSION float ReduceFloatRun(Op op, const float* x, int64_t n, float shift) {
+  return ReduceLanes(
+      n, op.template Initial<float>(), [&](int64_t i) { return op.Load(x[i], shift); },
+      [&](float a, float b) { return op.Combine(a, b); });
+}
+
+template <typename Op>
+EPIPHYTE_MULTIVERSION void AccumulateFloatRow(Op op, const float* x, float* acc, int64_t n, const float* shifts) {
+  if (shifts == nullptr) {
+    for (int64_t i = 0; i < n; ++i) acc[i] = op.Combine(acc[i], op.Load(x[i], 0.0f));
+  } else {
+    for (int64_t i = 0; i < n; ++i) acc[i] = op.Combine(acc[i], op.Load(x[i], shifts[i]));
+  }
+}
+
+template <typename Op, typename T, typename A>
+A ReduceRun(const Op& op, const T* x, int64_t n, A shift) {
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
+    if (n > kShortRun) return ReduceFloatRun(op, x, n, shift);
+  }
+  A acc = op.template Initial<A>();
+  for (int64_t i = 0; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
+  return acc;
+}
+
+template <typename Op, typename T, typename A>
+void AccumulateRow(const Op& op, const T* x, A* acc, int64_t n, const A* shifts) {
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
+    AccumulateFloatRow(op, x, acc, n, shifts);
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
+    }
+  }
+}
+
+// y[i] = the reduction of the elements of output i.
+template <typename Op, typename T, typename R, typename A>
+void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
+  const int64_t folded = shape.folded();
+  const auto shift_of = [shifts](int64_t i) { return shifts == nullptr ? A(0) : shifts[i]; };
+  if (!shape.inner_kept()) {
+    ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* base = x + shape.Offset(i);
+        A acc = op.template Initial<A>();
+        shape.ForEachRun([&](int64_t offset, int64_t n) {
+          acc = op.Combine(acc, ReduceRun<Op, T, A>(op, base + offset, n, shift_of(i)));
+        });
+        y[i] = NumberAs<R>(op.Finish(acc, folded, shift_of(i)));
+      }
+    });
+    return;
+  }
+  constexpr int64_t kBlock = 256;
+  const int64_t row = shape.inner_kept_size();
+  ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
+    A acc[kBlock];
+    for (int64_t i = begin; i < end;) {
+      const int64_t n = std::min({kBlock, end - i, row - i % row});
+      std::fill_n(acc, n, op.template Initial<A>());
+      const T* base = x + shape.Offset(i);
+      shape.ForEachRun([&](int64_t offset, int64_t) {
+        AccumulateRow<Op, T, A>(op, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
+      });
+      for (int64_t j = 0; j < n; ++j) y[i + j] = NumberAs<R>(op.Finish(acc[j], folded, shift_of(i + j)));
+      i += n;
+    }
+  });
+}
+
+// The shape of the result: reduced dimensions become 1, or go.
+inline Dims ReducedDims(const Dims& dims, const std::vector<bool>& reduced, bool keep) {
+  Dims out;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!reduced[i]) out.push_back(dims[i]);
+    if (reduced[i] && keep) out.push_back(1);
+  }
+  return out;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,131 @@
+// Functions of one element, types of input and output equal: arithmetic, rounding, transcendental functions.
+#include <cmath>
+
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/vector_math.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Wraps instead of overflowing: the negative of the smallest integer is itself.
+template <typename T>
+EPIPHYTE_INLINE T Negate(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(std::make_unsigned_t<T>(0) - static_cast<std::make_unsigned_t<T>>(x));
+  } else {
+    return -x;
+  }
+}
+
+struct Abs {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fabs(x);
+    } else if constexpr (std::is_unsigned_v<T>) {
+      return x;
+    } else {
+      return x < 0 ? Negate(x) : x;
+    }
+  }
+};
+struct Neg {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return Negate(x);
+  }
+};
+struct Sign {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    if (std::is_floating_point_v<T> && x != x) return x;
+    return static_cast<T>((x > T(0) ? 1 : 0) - (x < T(0) ? 1 : 0));
+  }
+};
+struct BitwiseNot {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    return static_cast<T>(~x);
+  }
+};
+struct Erf {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T x) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(std::erf(static_cast<double>(x)));
+    } else {
+      return vm::Erf(x);
+    }
+  }
+};
+struct Not {
+  EPIPHYTE_INLINE bool operator()(bool x) const { return !x; }
+};
+
+#define EPIPHYTE_UNARY(Name, expression)      \
+  struct Name {                               \
+    template <typename T>                     \
+    EPIPHYTE_INLINE T operator()(T x) const { \
+      return expression;                      \
+    }                                         \
+  };
+EPIPHYTE_UNARY(Ceil, std::ceil(x))
+EPIPHYTE_UNARY(Floor, std::floor(x))
+EPIPHYTE_UNARY(Round, std::nearbyint(x))  // halves to even
+EPIPHYTE_UNARY(Sqrt, std::sqrt(x))
+EPIPHYTE_UNARY(Reciprocal, T(1) / x)
+EPIPHYTE_UNARY(Exp, vm::Exp(x))
+EPIPHYTE_UNARY(Log, vm::Log(x))
+EPIPHYTE_UNARY(Tanh, vm::Tanh(x))
+EPIPHYTE_UNARY(Sin, std::sin(x))
+EPIPHYTE_UNARY(Cos, std::cos(x))
+EPIPHYTE_UNARY(Tan, std::tan(x))
+EPIPHYTE_UNARY(Asin, std::asin(x))
+EPIPHYTE_UNARY(Acos, std::acos(x))
+EPIPHYTE_UNARY(Atan, std::atan(x))
+EPIPHYTE_UNARY(Sinh, std::sinh(x))
+EPIPHYTE_UNARY(Cosh, std::cosh(x))
+EPIPHYTE_UNARY(Asinh, std::asinh(x))
+EPIPHYTE_UNARY(Acosh, std::acosh(x))
+EPIPHYTE_UNARY(Atanh, std::atanh(x))
+#undef EPIPHYTE_UNARY
+
+template <typename Op>
+using SignedKernel = UnaryKernel<Op, 1, float, double, Float16, BFloat16, int32_t, int64_t, int8_t, int16_t>;
+template <typename Op, int kCost = 1>
+using NumberKernel = UnaryKernel<Op, kCost, float, double, Float16, BFloat16, int32_t, int64_t, int8_t, int16_t,
+                                 uint8_t, uint16_t, uint32_t, uint64_t>;
+template <typename Op>
+using IntegerKernel = UnaryKernel<Op, 1, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+
+}  // namespace
+
+void Register_unary_math(KernelRegistry& registry) {
+  registry.Add<NumberKernel<Abs>>("Abs", 1, kNumbers);
+  registry.Add<SignedKernel<Neg>>("Neg", 1, kFloats | kSigned);
+  registry.Add<NumberKernel<Sign>>("Sign", 9, kNumbers);
+  registry.Add<IntegerKernel<BitwiseNot>>("BitwiseNot", 18, kIntegers);
+  registry.Add<UnaryKernel<Not, 1, bool>>("Not", 1, Types(EP_TYPE_BOOL));
+  registry.Add<UnaryKernel<Ceil>>("Ceil", 1, kFloats);
+  registry.Add<UnaryKernel<Floor>>("Floor", 1, kFloats);
+  registry.Add<UnaryKernel<Round>>("Round", 11, kFloats);
+  registry.Add<UnaryKernel<Sqrt, 4>>("Sqrt", 1, kFloats);
+  registry.Add<UnaryKernel<Reciprocal, 2>>("Reciprocal", 1, kFloats);
+  registry.Add<UnaryKernel<Exp, 8>>("Exp", 1, kFloats);
+  registry.Add<UnaryKernel<Log, 8>>("Log", 1, kFloats);
+  registry.Add<UnaryKernel<Tanh, 8>>("Tanh", 1, kFloats);
+  registry.Add<NumberKernel<Erf, 16>>("Erf", 9, kNumbers);
+  registry.Add<UnaryKernel<Sin, 32>>("Sin", 7, kFloats);
+  registry.Add<UnaryKernel<Cos, 32>>("Cos", 7, kFloats);
+  registry.Add<UnaryKernel<Tan, 32>>("Tan", 7, kFloats);
+  registry.Add<UnaryKernel<Asin, 32>>("Asin", 7, kFloats);
+  registry.Add<UnaryKernel<Acos, 32>>("Acos", 7, kFloats);
+  registry.Add<UnaryKernel<Atan, 32>>("Atan", 7, kFloats);
+  registry.Add<UnaryKernel<Sinh, 32>>("Sinh", 9, kFloats);
+  registry.Add<UnaryKernel<Cosh, 32>>("Cosh", 9, kFloats);
+  registry.Add<UnaryKernel<Asinh, 32>>("Asinh", 9, kFloats);
+  registry.Add<UnaryKernel<Acosh, 32>>("Acosh", 9, kFloats);
+  registry.Add<UnaryKernel<Atanh, 32>>("Atanh", 9, kFloats);
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,278 @@
+// Attention: softmax(Q K^T * scale + mask) V, with a cache of past keys and values.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "plugins/cpu/kernel/attention_shape.h"
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/softmax_row.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/tile_matmul.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+constexpr int64_t kQueryBlock = 32;
+
+// What the fourth output shows.
+enum ScoreStage : int64_t { kRaw = 0, kCapped = 1, kMasked = 2, kSoftmaxed = 3 };
+
+// What is added to the scores: a mask that broadcasts to [batch, heads, queries, total] and may be short in the last
+// dimension, causality, and the number of keys that are no padding.
+class Bias {
+ public:
+  Bias(const AttentionShape& shape, const Tensor* mask, const Tensor* lengths, bool causal)
+      : shape_(shape), mask_(mask), lengths_(lengths), causal_(causal) {
+    if (lengths != nullptr && (lengths->type != EP_TYPE_INT64 || lengths->Count() != shape.batch)) {
+      FailOp("nonpad_kv_seqlen has shape {}, expected [{}] of int64", ShapeText(lengths->dims), shape.batch);
+    }
+    if (mask == nullptr) return;
+    const int64_t limits[] = {shape.batch, shape.heads, shape.queries, shape.total};
+    int64_t stride = 1;
+    for (size_t i = 0; i < 4; ++i) {
+      const size_t d = 3 - i;
+      const int64_t size = i < mask->rank() ? mask->dims[mask->rank() - 1 - i] : 1;
+      const bool fits = size == limits[d] || size == 1 || (d == 3 && size < limits[d]);
+      if (!fits || mask->rank() > 4) {
+        FailOp("mask has shape {}, expected one that broadcasts to [{},{},{},{}]", ShapeText(mask->dims), shape.batch,
+               shape.heads, shape.queries, shape.total);
+      }
+      strides_[d] = size == 1 ? 0 : stride;
+      stride *= size;
+      if (d == 3) masked_ = size == 1 && shape.total != 1 ? shape.total : size;
+    }
+    if (mask->type != EP_TYPE_BOOL && (mask->type <= 0 || mask->type >= 64 || !(kFloats & TypeBit(mask->type)))) {
+      FailOp("mask is {}, expected bool or a float type", TypeName(mask->type));
+    }
+  }
+
+  template <typename C>
+  void AddTo(C* scores, int64_t image, int64_t head, int64_t query) const {
+    constexpr C kNever = -std::numeric_limits<C>::infinity();
+    if (mask_ != nullptr) {
+      const int64_t base = image * strides_[0] + head * strides_[1] + query * strides_[2];
+      for (int64_t i = 0; i < masked_; ++i) {
+        const int64_t at = base + i * strides_[3];
+        if (mask_->type == EP_TYPE_BOOL) {
+          if (!mask_->as<bool>()[at]) scores[i] = kNever;
+        } else {
+          float value;
+          LoadFloats(*mask_, at, 1, &value);
+          scores[i] += static_cast<C>(value);
+        }
+      }
+      std::fill(scores + masked_, scores + shape_.total, kNever);
+    }
+    int64_t visible = shape_.total;
+    if (lengths_ != nullptr) visible = std::clamp<int64_t>(lengths_->as<int64_t>()[image], 0, visible);
+    if (causal_) {
+      const int64_t before =
+          lengths_ != nullptr && shape_.past == 0 ? lengths_->as<int64_t>()[image] - shape_.queries : shape_.past;
+      visible = std::clamp<int64_t>(std::min(visible, query + before + 1), 0, shape_.total);
+    }
+    std::fill(scores + visible, scores + shape_.total, kNever);
+  }
+
+ private:
+  const AttentionShape& shape_;
+  const Tensor* mask_;
+  const Tensor* lengths_;
+  bool causal_;
+  int64_t strides_[4] = {};
+  int64_t masked_ = 0;
+};
+
+// A row in which nothing is visible is 0 everywhere.
+template <typename C>
+void Softmax(C* row, int64_t n) {
+  if (n == 0) return;
+  if constexpr (std::is_same_v<C, float>) {
+    if (LargestOf(row, n) == -std::numeric_limits<float>::infinity()) {
+      std::fill_n(row, n, 0.0f);
+    } else {
+      SoftmaxRow(row, row, n);
+    }
+  } else {
+    const C largest = *std::max_element(row, row + n);
+    const bool visible = largest != -std::numeric_limits<C>::infinity();
+    C sum = visible ? C(0) : C(1);
+    for (int64_t i = 0; i < n; ++i) sum += row[i] = visible ? std::exp(row[i] - largest) : C(0);
+    for (int64_t i = 0; i < n; ++i) row[i] /= sum;
+  }
+}
+
+// The cache followed by the new keys or values, as [batch, kv_heads, total, width].
+void Concatenate(const AttentionShape& shape, const Tensor* past, const Tensor& fresh, int64_t width, Tensor& present) {
+  const uint64_t row = static_cast<uint64_t>(width) * ElementBytes(fresh.type, 1);
+  uint8_t* to = present.as<uint8_t>();
+  for (int64_t i = 0; i < shape.batch * shape.kv_heads; ++i) {
+    if (past != nullptr) {
+      const uint64_t bytes = static_cast<uint64_t>(shape.past) * row;
+      if (bytes != 0) std::memcpy(to, past->as<uint8_t>() + static_cast<uint64_t>(i) * bytes, bytes);
+      to += bytes;
+    }
+    for (int64_t j = 0; j < shape.fresh; ++j) {
+      const int64_t at = shape.Offset(i / shape.kv_heads, i % shape.kv_heads, j, shape.kv_heads, shape.fresh, 1);
+      if (row != 0) std::memcpy(to, fresh.as<uint8_t>() + static_cast<uint64_t>(at) * row, row);
+      to += row;
+    }
+  }
+}
+
+// The values as numbers of type C.
+template <typename C>
+const C* AsNumbers(OpContext& context, const Tensor& tensor) {
+  if (tensor.type == kTypeOf<C>) return tensor.as<C>();
+  const int64_t count = tensor.Count();
+  C* numbers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(C)));
+  DispatchFloats(tensor.type, "Attention", [&]<typename T>() {
+    for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<C>(static_cast<Compute<T>>(tensor.as<T>()[i]));
+  });
+  return numbers;
+}
+
+class AttentionKernel : public Kernel {
+ public:
+  explicit AttentionKernel(const KernelInit& init)
+      : causal_(init.node().Int("is_causal", 0) != 0),
+        q_heads_(init.node().Int("q_num_heads", 0)),
+        kv_heads_(init.node().Int("kv_num_heads", 0)),
+        softcap_(init.node().Float("softcap", 0.0f)),
+        stage_(init.node().Int("qk_matmul_output_mode", 0)) {
+    if (init.node().Has("scale")) scale_ = init.node().Float("scale", 1.0f);
+    if (stage_ < kRaw || stage_ > kSoftmaxed) FailOp("qk_matmul_output_mode is {}, expected 0 to 3", stage_);
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& q = context.Input(0);
+    const Tensor& k = context.Input(1);
+    const Tensor& v = context.Input(2);
+    const Tensor* past_key = context.OptionalInput(4);
+    const Tensor* past_value = context.OptionalInput(5);
+    const AttentionShape shape(q, k, v, past_key, past_value, q_heads_, kv_heads_);
+    if (k.type != q.type || (past_key != nullptr && (past_key->type != k.type || past_value->type != v.type))) {
+      FailOp("Q, K, V and the cache have different types");
+    }
+    const Bias bias(shape, context.OptionalInput(3), context.OptionalInput(6), causal_);
+    Tensor& keys = context.Output(1, k.type, Dims{shape.batch, shape.kv_heads, shape.total, shape.size});
+    Tensor& values = context.Output(2, v.type, Dims{shape.batch, shape.kv_heads, shape.total, shape.v_size});
+    Concatenate(shape, past_key, k, shape.size, keys);
+    Concatenate(shape, past_value, v, shape.v_size, values);
+    Dims out = q.dims;
+    out.back() = shape.heads_first ? shape.v_size : shape.heads * shape.v_size;
+    Tensor& y = context.Output(0, q.type, out);
+    Tensor* scores = nullptr;
+    if (context.HasOutput(3)) {
+      scores = &context.Output(3, q.type, Dims{shape.batch, shape.heads, shape.queries, shape.total});
+    }
+    DispatchFloats(q.type, "Attention",
+                   [&]<typename T>() { RunTyped<T>(context, shape, bias, q, keys, values, y, scores); });
+  }
+
+ private:
+  template <typename T>
+  void RunTyped(OpContext& context, const AttentionShape& shape, const Bias& bias, const Tensor& q, const Tensor& keys,
+                const Tensor& values, Tensor& y, Tensor* shown) const {
+    using C = Compute<T>;
+    const C* key_numbers = Transpose(context, shape, AsNumbers<C>(context, keys));
+    const C* value_numbers = AsNumbers<C>(context, values);
+    const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
+    const int64_t tasks = shape.batch * shape.heads * blocks;
+    // A share has buffers of its own, so their number is fixed here.
+    const int64_t shares = std::min<int64_t>(context.thread_count(), tasks);
+    const int64_t buffer = kQueryBlock * (shape.size + shape.total + shape.v_size);
+    C* buffers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(shares * buffer) * sizeof(C)));
+    const double work = static_cast<double>(tasks * kQueryBlock) * static_cast<double>(shape.total) *
+                        static_cast<double>(shape.size + shape.v_size) / 8;
+    const double cost = work / static_cast<double>(std::max<int64_t>(shares, 1));
+    ParallelLoop(context, shares, SaturateTo<int64_t>(cost), [&](int64_t first, int64_t last) {
+      for (int64_t share = first; share < last; ++share) {
+        for (int64_t task = share; task < tasks; task += shares) {
+          RunBlock<T>(shape, bias, q, key_numbers, value_numbers, y, shown, task / blocks, task % blocks * kQueryBlock,
+                      buffers + share * buffer);
+        }
+      }
+    });
+  }
+
+  // [batch, kv_heads, size, total], so that scores come from a plain matrix product.
+  template <typename C>
+  static const C* Transpose(OpContext& context, const AttentionShape& shape, const C* keys) {
+    const int64_t matrices = shape.batch * shape.kv_heads;
+    const int64_t count = shape.total * shape.size;
+    C* transposed = static_cast<C*>(context.Scratch(static_cast<uint64_t>(matrices * count) * sizeof(C)));
+    ParallelLoop(context, matrices, count * 2, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const C* from = keys + i * count;
+        C* to = transposed + i * count;
+        for (int64_t row = 0; row < shape.total; ++row) {
+          for (int64_t column = 0; column < shape.size; ++column) {
+            to[column * shape.total + row] = from[row * shape.size + column];
+          }
+        }
+      }
+    });
+    return transposed;
+  }
+
+  // Up to kQueryBlock queries of one head of one image.
+  template <typename T>
+  void RunBlock(const AttentionShape& shape, const Bias& bias, const Tensor& q, const Compute<T>* keys,
+                const Compute<T>* values, Tensor& y, Tensor* shown, int64_t item, int64_t first,
+                Compute<T>* buffer) const {
+    using C = Compute<T>;
+    const int64_t image = item / shape.heads, head = item % shape.heads;
+    const int64_t kv = image * shape.kv_heads + head / (shape.heads / shape.kv_heads);
+    const int64_t rows = std::min(kQueryBlock, shape.queries - first);
+    const int64_t total = shape.total;
+    C* queries = buffer;
+    C* scores = queries + kQueryBlock * shape.size;
+    C* results = scores + kQueryBlock * total;
+    const C scale = scale_ ? static_cast<C>(*scale_) : C(1) / std::sqrt(static_cast<C>(shape.size));
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* from = q.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.size);
+      for (int64_t j = 0; j < shape.size; ++j) queries[i * shape.size + j] = static_cast<C>(from[j]) * scale;
+    }
+    std::fill_n(scores, rows * total, C(0));
+    TileMatMul(queries, shape.size, keys + kv * shape.size * total, total, scores, total, rows, total, shape.size);
+    for (int64_t i = 0; i < rows; ++i) {
+      C* row = scores + i * total;
+      const auto show = [&](ScoreStage stage) {
+        if (shown == nullptr || stage != stage_) return;
+        T* to = shown->as<T>() + (item * shape.queries + first + i) * total;
+        for (int64_t j = 0; j < total; ++j) to[j] = static_cast<T>(row[j]);
+      };
+      show(kRaw);
+      if (softcap_ > 0) {
+        for (int64_t j = 0; j < total; ++j) row[j] = std::tanh(row[j] / C(softcap_)) * C(softcap_);
+      }
+      show(kCapped);
+      bias.AddTo(row, image, head, first + i);
+      show(kMasked);
+      Softmax(row, total);
+      show(kSoftmaxed);
+    }
+    std::fill_n(results, rows * shape.v_size, C(0));
+    TileMatMul(scores, total, values + kv * total * shape.v_size, shape.v_size, results, shape.v_size, rows,
+               shape.v_size, total);
+    for (int64_t i = 0; i < rows; ++i) {
+      T* to = y.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.v_size);
+      for (int64_t j = 0; j < shape.v_size; ++j) to[j] = static_cast<T>(results[i * shape.v_size + j]);
+    }
+  }
+
+  bool causal_;
+  int64_t q_heads_;
+  int64_t kv_heads_;
+  std::optional<float> scale_;
+  float softcap_;
+  int64_t stage_;
+};
+
+}  // namespace
+
+void Register_attention(KernelRegistry& registry) { registry.Add<AttentionKernel>("Attention", 23, kFloats); }
+
+}  // namespace epiphyte::cpu

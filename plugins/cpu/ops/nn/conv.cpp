@@ -1,0 +1,300 @@
+// Conv, and the fused form of domain epiphyte.cpu: Conv + residual (input 3) + activation.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/broadcast.h"
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/onednn/activation.h"
+#include "plugins/cpu/onednn/convolution_call.h"
+#include "plugins/cpu/onednn/window.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// [O, I/G, k…] as oneDNN has it: [G, O/G, I/G, k…] when there are groups.
+dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
+  dnnl::memory::dims result = ToDnnl(dims);
+  if (group > 1) {
+    result[0] /= group;
+    result.insert(result.begin(), group);
+  }
+  return result;
+}
+
+// Whether weights [O, I/G, k…] are for the channels of x; a product of I/G and G may be too large for its type.
+bool GroupsFit(const Dims& x, const Dims& w, int64_t group) {
+  return x[1] % group == 0 && x[1] / group == w[1] && w[0] % group == 0;
+}
+
+// The bias, or null when there is none.
+const Tensor* CheckedBias(OpContext& context, int64_t channels) {
+  const Tensor* bias = context.OptionalInput(2);
+  if (bias != nullptr && bias->Count() != channels) FailOp("{} biases for {} channels", bias->Count(), channels);
+  return bias;
+}
+
+class ConvKernel final : public Kernel {
+ public:
+  explicit ConvKernel(const KernelInit& init)
+      : attributes_(WindowAttributes::Read(init.node())),
+        group_(init.node().Int("group", 1)),
+        activation_(Activation::Read(init.node())),
+        bfloat16_(init.AllowsBfloat16()) {
+    if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
+    if (!attributes_.SuitsOneDnn()) NotImplemented("a fused convolution with strides, dilations or pads above 32767");
+    const Tensor* weights = init.PeekConstant(1);
+    if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
+    // The layout is chosen for the shape that is known, or for a typical one.
+    const size_t spatial = weights->rank() - 2;
+    const ValueInfo& x = init.InputInfo(0);
+    Dims input;
+    for (size_t i = 0; i < spatial + 2; ++i) {
+      const int64_t known = x.rank == static_cast<int32_t>(spatial + 2) ? x.dims[i] : -1;
+      const int64_t typical = i == 0 ? 1 : i == 1 ? weights->dims[1] * group_ : spatial == 1 ? 512 : 56;
+      input.push_back(SizeToPlanFor(known, typical));
+    }
+    try {
+      const Shape shape = Resolve(input, weights->dims);
+      const auto choose = [&] {
+        const MemoryDesc any(WeightDims(weights->dims, group_), dnnl::memory::data_type::f32,
+                             dnnl::memory::format_tag::any);
+        return MakeDesc(shape, any, init.HasInput(2), init.HasInput(3), nullptr).weights_desc();
+      };
+      const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
+      weight_dims_ = weights->dims;
+      packed_ = PackWeights(init, 1, "weights", plain, choose);
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
+      // Run reports it for the shape at hand.
+    }
+  }
+
+  void Run(OpContext& context) const override {
+    State& state = context.State<State>();
+    const Tensor& x = context.AnyLayoutInput(0);
+    const Tensor* w = packed_ ? nullptr : &context.Input(1);
+    const Dims& weight_dims = packed_ ? weight_dims_ : w->dims;
+    const bool residual = context.HasInput(3);
+    if (!state.known || !(state.x_dims == x.dims) || !(state.w_dims == weight_dims) ||
+        !SameLayout(state.x_layout.get(), x.layout.get()))
+      Prepare(state, x, weight_dims, context.HasInput(2), residual);
+
+    if (!state.call) return RunOverNothing(context, state.y_dims);
+    Tensor* y = nullptr;
+    if (residual) {
+      const Tensor& sum = context.AnyLayoutInput(3);
+      if (!(sum.dims == state.y_dims)) FailOp("a residual of another shape than the result");
+      if (SameLayout(sum.layout.get(), state.call.y_layout().get()))
+        y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
+      if (y == nullptr) {
+        y = &MakeOutput(context, state);
+        state.sum_call.Run(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.call.y_desc(),
+                           y->data);
+      }
+    } else {
+      y = &MakeOutput(context, state);
+    }
+    const Tensor* bias = CheckedBias(context, weight_dims[0]);
+    state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
+  }
+
+ private:
+  struct Shape {
+    Dims x, w, y;
+    Window window;
+  };
+  struct State {
+    bool known = false;
+    Dims x_dims, w_dims, y_dims;
+    std::shared_ptr<const Layout> x_layout;
+    ConvolutionCall call;  // none: the result is empty, or there is nothing to sum over
+    ReorderCall sum_call;  // a residual that lies otherwise than the result
+  };
+
+  static bool SameLayout(const Layout* a, const Layout* b) {
+    return a == b || (a != nullptr && b != nullptr && a->desc == b->desc);
+  }
+
+  Tensor& MakeOutput(OpContext& context, const State& state) const {
+    return context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.call.y_layout(),
+                                    state.call.y_desc().get_size());
+  }
+
+  Shape Resolve(const Dims& x, const Dims& w) const {
+    if (x.size() < 3 || w.size() != x.size())
+      FailOp("input of rank {} and weights of rank {}; equal ranks of at least 3 expected", x.size(), w.size());
+    if (x.size() > 5) NotImplemented("convolution over {} spatial dimensions", x.size() - 2);
+    if (!GroupsFit(x, w, group_))
+      FailOp("{} input channels, {} groups and weights for {} x {} channels don't fit together", x[1], group_, w[0],
+             w[1]);
+    Shape shape{x, w, {}, {}};
+    const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
+    shape.window = Window::OfKernel(attributes_, {w.data() + 2, w.size() - 2}, input);
+    shape.y = shape.window.OutputDims(x[0], w[0]);
+    return shape;
+  }
+
+  // Sums over no channels are zero.
+  void RunOverNothing(OpContext& context, const Dims& y_dims) const {
+    Tensor& y = context.Output(0, EP_TYPE_FLOAT, y_dims);
+    const Tensor* bias = CheckedBias(context, y_dims[1]);
+    const Tensor* sum = context.OptionalInput(3);
+    if (sum != nullptr && !(sum->dims == y_dims)) FailOp("a residual of another shape than the result");
+    const int64_t plane = y_dims.Count(2, y_dims.size());
+    auto* to = y.as<float>();
+    for (int64_t i = 0; i < y.Count(); ++i)
+      to[i] = (bias == nullptr ? 0.0f : bias->as<float>()[i / plane % y_dims[1]]) +
+              (sum == nullptr ? 0.0f : sum->as<float>()[i]);
+    if (activation_) activation_.Apply(to, y.Count());
+  }
+
+  // `x_desc`: the layout that the input has; null: whatever is best.
+  dnnl::convolution_forward::primitive_desc MakeDesc(const Shape& shape, const MemoryDesc& weights, bool bias,
+                                                     bool residual, const MemoryDesc* x_desc) const {
+    ConvolutionArgs args;
+    args.src = x_desc != nullptr ? *x_desc : AnyDesc(EP_TYPE_FLOAT, shape.x);
+    args.weights = weights;
+    args.dst = AnyDesc(EP_TYPE_FLOAT, shape.y);
+    args.has_bias = bias;
+    if (bias) args.bias = PlainDesc(EP_TYPE_FLOAT, {shape.w.data(), 1});
+    args.strides = ToDnnl(shape.window.strides);
+    for (int64_t dilation : shape.window.dilations) args.dilates.push_back(dilation - 1);
+    args.pads_begin = ToDnnl(shape.window.pads_begin);
+    args.pads_end = ToDnnl(shape.window.pads_end);
+    PrimitiveAttr attr = UserScratchpad();
+    dnnl::post_ops ops;
+    if (residual) ops.append_sum(1.0f);
+    activation_.AppendTo(ops);
+    attr.set_post_ops(ops);
+    if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+    return ConvolutionDesc(args, attr);
+  }
+
+  void Prepare(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual) const {
+    const Shape shape = Resolve(x.dims, weight_dims);
+    state.x_dims = x.dims;
+    state.w_dims = weight_dims;
+    state.y_dims = shape.y;
+    state.x_layout = x.layout;
+    state.call = ConvolutionCall();
+    state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
+    if (state.known) return;
+    const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
+    const MemoryDesc any(weights, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+    dnnl::convolution_forward::primitive_desc pd;
+    try {
+      pd = ChooseDesc(packed_, any,
+                      [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual, nullptr); });
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
+      NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
+    }
+    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    state.call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_, bias);
+    state.known = true;
+  }
+
+  WindowAttributes attributes_;
+  int64_t group_;
+  Activation activation_;
+  bool bfloat16_;
+  Dims weight_dims_;
+  PackedWeights packed_;
+};
+
+// Any number of spatial dimensions, and the types that oneDNN's convolution lacks. Sums in double.
+template <typename T>
+class ReferenceConvKernel final : public Kernel {
+ public:
+  explicit ReferenceConvKernel(const KernelInit& init)
+      : attributes_(WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {
+    if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& w = context.Input(1);
+    if (x.rank() < 3 || w.rank() != x.rank() || !GroupsFit(x.dims, w.dims, group_))
+      FailOp("input, weights and groups don't fit together");
+    const Tensor* b = CheckedBias(context, w.dims[0]);
+    const size_t spatial = x.rank() - 2;
+    const Window window = Window::OfKernel(attributes_, {w.dims.data() + 2, spatial}, {x.dims.data() + 2, spatial});
+    const Dims y_dims = window.OutputDims(x.dims[0], w.dims[0]);
+    Tensor& y = context.Output(0, x.type, y_dims);
+    const int64_t in_plane = x.dims.Count(2, x.rank());
+    const int64_t out_plane = y_dims.Count(2, y_dims.size());
+    const int64_t in_channels = w.dims[1];
+    const int64_t taps = in_channels == 0 ? 0 : w.dims.Count(2, w.rank());
+    const int64_t out_per_group = w.dims[0] / group_;
+    context.ParallelFor(x.dims[0] * w.dims[0], 1, [&](int64_t begin, int64_t end) {
+      std::vector<int64_t> at(spatial), tap(spatial);
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t n = plane / w.dims[0];
+        const int64_t o = plane % w.dims[0];
+        const T* source = x.as<T>() + (n * x.dims[1] + o / out_per_group * in_channels) * in_plane;
+        const T* weights = w.as<T>() + o * in_channels * taps;
+        T* target = y.as<T>() + plane * out_plane;
+        for (int64_t i = 0; i < out_plane; ++i) {
+          for (int64_t rest = i, d = static_cast<int64_t>(spatial) - 1; d >= 0; --d) {
+            at[d] = rest % window.output[d];
+            rest /= window.output[d];
+          }
+          double sum = b != nullptr ? static_cast<double>(static_cast<float>(b->as<T>()[o])) : 0.0;
+          if constexpr (std::is_same_v<T, double>) sum = b != nullptr ? b->as<T>()[o] : 0.0;
+          for (int64_t t = 0; t < taps; ++t) {
+            int64_t offset = 0;
+            bool inside = true;
+            for (int64_t rest = t, d = static_cast<int64_t>(spatial) - 1; d >= 0; --d) {
+              tap[d] = rest % window.kernel[d];
+              rest /= window.kernel[d];
+            }
+            for (size_t d = 0; d < spatial && inside; ++d) {
+              const int64_t position = at[d] * window.strides[d] - window.pads_begin[d] + tap[d] * window.dilations[d];
+              inside = position >= 0 && position < x.dims[d + 2];
+              offset = offset * x.dims[d + 2] + position;
+            }
+            if (!inside) continue;
+            for (int64_t c = 0; c < in_channels; ++c)
+              sum += static_cast<double>(ToNumber(source[c * in_plane + offset])) *
+                     static_cast<double>(ToNumber(weights[c * taps + t]));
+          }
+          target[i] = FromNumber(sum);
+        }
+      }
+    });
+  }
+
+ private:
+  static auto ToNumber(T value) {
+    if constexpr (std::is_same_v<T, double>) {
+      return value;
+    } else {
+      return static_cast<float>(value);
+    }
+  }
+  static T FromNumber(double value) {
+    if constexpr (std::is_same_v<T, double>) {
+      return value;
+    } else {
+      return T(static_cast<float>(value));
+    }
+  }
+
+  WindowAttributes attributes_;
+  int64_t group_;
+};
+
+}  // namespace
+
+void Register_conv(KernelRegistry& registry) {
+  registry.Add("Conv", "", {1, INT64_MAX, Types(EP_TYPE_FLOAT), [](const KernelInit& init) -> std::unique_ptr<Kernel> {
+                              if (init.InputInfo(0).rank > 5 || !WindowAttributes::Read(init.node()).SuitsOneDnn())
+                                return std::make_unique<ReferenceConvKernel<float>>(init);
+                              return std::make_unique<ConvKernel>(init);
+                            }});
+  registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<ReferenceConvKernel<double>>("Conv", 1, Types(EP_TYPE_DOUBLE));
+  registry.Add<ReferenceConvKernel<Float16>>("Conv", 1, Types(EP_TYPE_FLOAT16));
+  registry.Add<ReferenceConvKernel<BFloat16>>("Conv", 1, Types(EP_TYPE_BFLOAT16));
+}
+
+}  // namespace epiphyte::cpu

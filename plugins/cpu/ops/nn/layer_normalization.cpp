@@ -1,0 +1,96 @@
+// LayerNormalization and RMSNormalization: each row, that is everything from the axis on, is normalised by itself.
+#include "plugins/cpu/kernel/axes.h"
+#include "plugins/cpu/kernel/broadcast.h"
+#include "plugins/cpu/kernel/row_math.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Scale or bias with one element for each element of a row; smaller ones are broadcast into scratch memory.
+template <typename T>
+const T* RowParameters(OpContext& context, const Tensor& parameters, const Dims& row, ElementType type) {
+  if (parameters.type != type) {
+    FailOp("scale or bias is {}, expected {}", TypeName(parameters.type), TypeName(type));
+  }
+  if (parameters.Count() == row.Count()) return parameters.as<T>();
+  const Dims shape = BroadcastShape(parameters.dims, row);
+  if (shape.Count() != row.Count()) {
+    FailOp("scale or bias of shape {} does not broadcast to {}", ShapeText(parameters.dims), ShapeText(row));
+  }
+  T* expanded = static_cast<T*>(context.Scratch(static_cast<uint64_t>(row.Count()) * sizeof(T)));
+  const BroadcastLoop<1> loop(shape, {&parameters.dims});
+  loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const BroadcastLoop<1>::Operands& in) {
+    for (int64_t i = 0; i < n; ++i) expanded[offset + i] = parameters.as<T>()[in[0].offset + i * in[0].stride];
+  });
+  return expanded;
+}
+
+template <bool kCentred>
+class LayerNormalizationKernel : public Kernel {
+ public:
+  explicit LayerNormalizationKernel(const KernelInit& init)
+      : name_(init.node().op_type), axis_(init.node().Int("axis", -1)), epsilon_(init.node().Float("epsilon", 1e-5f)) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& scale = context.Input(1);
+    const Tensor* bias = kCentred ? context.OptionalInput(2) : nullptr;
+    const size_t axis = NormalizeAxis(axis_, x.rank());
+    const Dims row(std::span<const int64_t>(x.dims).subspan(axis));
+    Dims statistics = x.dims;
+    for (size_t i = axis; i < x.rank(); ++i) statistics[i] = 1;
+    const int64_t rows = statistics.Count();
+    const int64_t n = row.Count();
+    const void* data = x.data;
+
+    const auto run = [&]<typename T, typename S>() {
+      using C = Compute<T>;
+      const S* scales = RowParameters<S>(context, scale, row, kTypeOf<S>);
+      const S* biases = bias == nullptr ? nullptr : RowParameters<S>(context, *bias, row, kTypeOf<S>);
+      Tensor& y = std::is_same_v<T, S> ? OutputLike(context, 0, x) : context.Output(0, kTypeOf<S>, x.dims);
+      C* means = Statistics<C>(context, 1, statistics);
+      C* inverses = Statistics<C>(context, 2, statistics);
+      ParallelLoop(context, rows, n * 4, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* from = static_cast<const T*>(data) + i * n;
+          const C mean = kCentred ? RowSum(from, n) / static_cast<C>(n) : C(0);
+          const C variance = RowSquares(from, n, mean) / static_cast<C>(n);
+          const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon_));
+          RowNormalize(from, y.template as<S>() + i * n, n, mean, inverse, scales, biases);
+          if (means != nullptr) means[i] = mean;
+          if (inverses != nullptr) inverses[i] = inverse;
+        }
+      });
+    };
+    // RMSNormalization may have a scale of another type, which the result then has.
+    DispatchFloats(x.type, name_, [&]<typename T>() {
+      if constexpr (kCentred) {
+        run.template operator()<T, T>();
+      } else {
+        DispatchFloats(scale.type, name_, [&]<typename S>() { run.template operator()<T, S>(); });
+      }
+    });
+  }
+
+ private:
+  // Optional outputs Mean and InvStdDev, in the type that is computed in.
+  template <typename C>
+  static C* Statistics(OpContext& context, size_t i, const Dims& dims) {
+    if (!kCentred || !context.HasOutput(i)) return nullptr;
+    return context.Output(i, kTypeOf<C>, dims).template as<C>();
+  }
+
+  std::string name_;
+  int64_t axis_;
+  float epsilon_;
+};
+
+}  // namespace
+
+void Register_layer_normalization(KernelRegistry& registry) {
+  registry.Add<LayerNormalizationKernel<true>>("LayerNormalization", 17, kFloats);
+  registry.Add<LayerNormalizationKernel<false>>("RMSNormalization", 23, kFloats);
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,285 @@
+// MaxPool, AveragePool, LpPool and their global forms.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/primitive.h"
+#include "plugins/cpu/onednn/window.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+enum class PoolKind { kMax, kAverage, kLp };
+
+struct PoolAttributes {
+  WindowAttributes window;
+  bool global, ceil_mode, include_pad, column_major;
+  int64_t p;
+
+  PoolAttributes(const NodeDef& node, bool is_global)
+      : global(is_global),
+        ceil_mode(node.Int("ceil_mode", 0) != 0),
+        include_pad(node.Int("count_include_pad", 0) != 0),
+        column_major(node.Int("storage_order", 0) != 0),
+        p(PowerOf(node)) {
+    if (!global) {
+      window = WindowAttributes::Read(node);
+      if (window.kernel.empty()) FailOp("kernel_shape is missing");
+    }
+  }
+
+  // A float in the first version of LpPool.
+  static int64_t PowerOf(const NodeDef& node) {
+    const AttributeValue* p = node.Find("p");
+    if (p == nullptr) return 2;
+    return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
+  }
+
+  Window Resolve(const Dims& x) const {
+    if (x.size() < 3) FailOp("input of rank {}; at least 3 expected", x.size());
+    const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
+    return global ? Window::Resolve(window, input, input) : Window::Resolve(window, {}, input, ceil_mode);
+  }
+};
+
+// Max and average of floats, in whatever layout the input has.
+class OneDnnPool {
+ public:
+  OneDnnPool(PoolKind kind, const PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
+
+  // False when oneDNN has nothing for this shape.
+  bool Run(OpContext& context) const {
+    State& state = context.State<State>();
+    const Tensor& x = context.AnyLayoutInput(0);
+    const bool same_layout =
+        state.x_layout == x.layout || (state.x_layout && x.layout && state.x_layout->desc == x.layout->desc);
+    if (!state.known || !(state.x_dims == x.dims) || !same_layout) Prepare(state, x);
+    if (!state.call) return false;
+    Tensor& y = context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.y_layout, state.y_bytes);
+    state.call.Set(DNNL_ARG_SRC, x.data);
+    state.call.Set(DNNL_ARG_DST, y.data);
+    state.call.Run(context);
+    return true;
+  }
+
+ private:
+  struct State {
+    bool known = false;
+    Dims x_dims, y_dims;
+    std::shared_ptr<const Layout> x_layout, y_layout;
+    uint64_t y_bytes = 0;
+    PrimitiveCall call;
+  };
+
+  void Prepare(State& state, const Tensor& x) const {
+    state.known = true;
+    state.x_dims = x.dims;
+    state.x_layout = x.layout;
+    state.call = PrimitiveCall();
+    const Window window = attributes_.Resolve(x.dims);
+    state.y_dims = window.OutputDims(x.dims[0], x.dims[1]);
+    if (!attributes_.window.SuitsOneDnn() || x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
+    dnnl::memory::dims pads_end;
+    for (size_t i = 0; i < window.kernel.size(); ++i) {
+      if (window.dilations[i] != 1 || window.pads_begin[i] < 0) return;
+      // What a window of the last output needs, which differs from the attribute with ceil_mode.
+      const int64_t end =
+          (window.output[i] - 1) * window.strides[i] + window.kernel[i] - x.dims[i + 2] - window.pads_begin[i];
+      if (window.pads_begin[i] >= window.kernel[i] || end >= window.kernel[i]) return;
+      if (kind_ == PoolKind::kAverage && attributes_.include_pad && end > window.pads_end[i]) return;
+      pads_end.push_back(end);
+    }
+    const auto algorithm = kind_ == PoolKind::kMax   ? dnnl::algorithm::pooling_max
+                           : attributes_.include_pad ? dnnl::algorithm::pooling_avg_include_padding
+                                                     : dnnl::algorithm::pooling_avg_exclude_padding;
+    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    const auto list = [](const Dims& dims) { return dnnl::memory::dims(dims.begin(), dims.end()); };
+    try {
+      const auto pd = PoolingDesc(algorithm, x_desc, AnyDesc(EP_TYPE_FLOAT, state.y_dims), list(window.strides),
+                                  list(window.kernel), list(window.pads_begin), pads_end, UserScratchpad());
+      state.y_layout = MakeLayout(pd.dst_desc());
+      state.y_bytes = pd.dst_desc().get_size();
+      state.call.Reset(dnnl::pooling_forward(pd), pd.scratchpad_desc());
+      state.call.Add(DNNL_ARG_SRC, x_desc);
+      state.call.Add(DNNL_ARG_DST, pd.dst_desc());
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
+      state.call = PrimitiveCall();
+    }
+  }
+
+  PoolKind kind_;
+  const PoolAttributes& attributes_;
+};
+
+template <typename T>
+class PoolKernel final : public Kernel {
+ public:
+  PoolKernel(const KernelInit& init, PoolKind kind, bool global)
+      : kind_(kind), attributes_(init.node(), global), onednn_(kind, attributes_) {}
+
+  void Run(OpContext& context) const override {
+    const bool indices = kind_ == PoolKind::kMax && context.HasOutput(1);
+    if constexpr (std::is_same_v<T, float>) {
+      if (kind_ != PoolKind::kLp && !indices && onednn_.Run(context)) return;
+    }
+    RunReference(context, indices);
+  }
+
+ private:
+  using Number =
+      std::conditional_t<std::is_integral_v<T>, T, std::conditional_t<std::is_same_v<T, double>, double, float>>;
+
+  void RunReference(OpContext& context, bool indices) const {
+    const Tensor& x = context.Input(0);
+    const Window window = attributes_.Resolve(x.dims);
+    const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
+    Tensor& y = context.Output(0, x.type, y_dims);
+    int64_t* index_out = indices ? context.Output(1, EP_TYPE_INT64, y_dims).template as<int64_t>() : nullptr;
+    const size_t spatial = x.rank() - 2;
+    const int64_t in_plane = x.dims.Count(2, x.rank());
+    const int64_t out_plane = y_dims.Count(2, y_dims.size());
+    double taps = static_cast<double>(out_plane);  // that lie inside the input, at most
+    for (size_t d = 0; d < spatial; ++d) taps *= static_cast<double>(std::min(window.kernel[d], x.dims[d + 2]));
+    const int64_t grain =
+        taps < 16384 ? std::max<int64_t>(1, 16384 / std::max<int64_t>(1, static_cast<int64_t>(taps))) : 1;
+    context.ParallelFor(x.dims[0] * x.dims[1], grain, [&](int64_t begin, int64_t end) {
+      Dims at(spatial, 0);
+      Dims first(spatial, 0);  // where in the input the first tap that lies in it reads
+      Dims inside(spatial, 0);
+      Dims tap(spatial, 0);
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const T* source = x.as<T>() + plane * in_plane;
+        std::fill(at.begin(), at.end(), 0);
+        for (int64_t i = 0; i < out_plane; ++i) {
+          Accumulator sum;
+          double in_padding = 1;  // taps inside the padded input, for averages
+          int64_t count = 1;
+          for (size_t d = 0; d < spatial; ++d) {
+            const int64_t start = at[d] * window.strides[d] - window.pads_begin[d];
+            const int64_t step = window.dilations[d];
+            const int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
+            inside[d] = std::max<int64_t>(TapsBefore(x.dims[d + 2], start, step, window.kernel[d]) - skipped, 0);
+            first[d] = start + skipped * step;
+            in_padding *=
+                static_cast<double>(TapsBefore(x.dims[d + 2] + window.pads_end[d], start, step, window.kernel[d]));
+            count *= inside[d];
+          }
+          std::fill(tap.begin(), tap.end(), 0);
+          for (int64_t t = 0; t < count; ++t) {
+            int64_t offset = 0;
+            for (size_t d = 0; d < spatial; ++d)
+              offset = offset * x.dims[d + 2] + first[d] + tap[d] * window.dilations[d];
+            Accumulate(sum, static_cast<Number>(source[offset]), offset);
+            Advance(tap, inside);
+          }
+          y.as<T>()[plane * out_plane + i] = Finish(sum, in_padding);
+          if (index_out != nullptr)
+            index_out[plane * out_plane + i] = plane * in_plane + StoredIndex(sum.index, x.dims);
+          Advance(at, window.output);
+        }
+      }
+    });
+  }
+
+  // How many of `kernel` taps, `step` apart from `start` on, lie before `end`.
+  static int64_t TapsBefore(int64_t end, int64_t start, int64_t step, int64_t kernel) {
+    return start >= end ? 0 : std::min(kernel, (end - 1 - start) / step + 1);
+  }
+
+  struct Accumulator {
+    double sum = 0;
+    Number best{};
+    int64_t index = 0;
+    int64_t count = 0;
+  };
+
+  void Accumulate(Accumulator& a, Number value, int64_t offset) const {
+    if (kind_ == PoolKind::kMax) {
+      if (a.count == 0 || value > a.best) {
+        a.best = value;
+        a.index = offset;
+      }
+    } else if (kind_ == PoolKind::kAverage) {
+      a.sum += static_cast<double>(value);
+    } else {
+      a.sum += std::pow(std::fabs(static_cast<double>(value)), static_cast<double>(attributes_.p));
+    }
+    ++a.count;
+  }
+
+  T Finish(const Accumulator& a, double in_padding) const {
+    double result = a.sum;
+    if (kind_ == PoolKind::kMax) {
+      if (a.count != 0) return static_cast<T>(a.best);
+      return static_cast<T>(std::is_integral_v<T> ? std::numeric_limits<Number>::lowest()
+                                                  : -std::numeric_limits<Number>::infinity());
+    }
+    if (kind_ == PoolKind::kAverage) {
+      const double divisor = attributes_.include_pad ? in_padding : static_cast<double>(a.count);
+      result = divisor == 0 ? 0.0 : a.sum / divisor;
+    } else {
+      result = std::pow(a.sum, 1.0 / static_cast<double>(attributes_.p));
+    }
+    return static_cast<T>(NumberAs<Number>(result));
+  }
+
+  // An index inside a plane, in the order that storage_order asks for.
+  int64_t StoredIndex(int64_t offset, const Dims& x) const {
+    if (!attributes_.column_major) return offset;
+    int64_t result = 0;
+    for (size_t d = x.size() - 1; d >= 2; --d) {
+      int64_t stride = 1;
+      for (size_t before = 2; before < d; ++before) stride *= x[before];
+      result += offset % x[d] * stride;
+      offset /= x[d];
+    }
+    return result;
+  }
+
+  static void Advance(Dims& position, const Dims& bounds) {
+    for (size_t d = position.size(); d-- > 0;) {
+      if (++position[d] < bounds[d]) return;
+      position[d] = 0;
+    }
+  }
+
+  PoolKind kind_;
+  PoolAttributes attributes_;
+  OneDnnPool onednn_;
+};
+
+template <typename T>
+void AddPool(KernelRegistry& registry, std::string_view op_type, PoolKind kind, bool global) {
+  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), [kind, global](const KernelInit& init) {
+                               return std::make_unique<PoolKernel<T>>(init, kind, global);
+                             }});
+}
+
+}  // namespace
+
+void Register_pool(KernelRegistry& registry) {
+  const struct {
+    std::string_view op_type;
+    PoolKind kind;
+    bool global;
+  } kOperators[] = {{"MaxPool", PoolKind::kMax, false},
+                    {"AveragePool", PoolKind::kAverage, false},
+                    {"LpPool", PoolKind::kLp, false},
+                    {"GlobalMaxPool", PoolKind::kMax, true},
+                    {"GlobalAveragePool", PoolKind::kAverage, true},
+                    {"GlobalLpPool", PoolKind::kLp, true}};
+  for (const auto& op : kOperators) {
+    AddPool<float>(registry, op.op_type, op.kind, op.global);
+    AddPool<double>(registry, op.op_type, op.kind, op.global);
+    AddPool<Float16>(registry, op.op_type, op.kind, op.global);
+    AddPool<BFloat16>(registry, op.op_type, op.kind, op.global);
+  }
+  AddPool<int8_t>(registry, "MaxPool", PoolKind::kMax, false);
+  AddPool<uint8_t>(registry, "MaxPool", PoolKind::kMax, false);
+}
+
+}  // namespace epiphyte::cpu

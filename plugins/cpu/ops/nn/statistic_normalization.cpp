@@ -1,0 +1,121 @@
+// MeanVarianceNormalization and LpNormalization: statistics over any axes, with no parameters to learn.
+#include <cmath>
+
+#include "plugins/cpu/kernel/axes.h"
+#include "plugins/cpu/kernel/broadcast.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/ops/math/reduction.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+struct Mean {
+  template <typename A>
+  EPIPHYTE_INLINE A Initial() const {
+    return A(0);
+  }
+  template <typename A>
+  EPIPHYTE_INLINE A Load(A x, A) const {
+    return x;
+  }
+  template <typename A>
+  EPIPHYTE_INLINE A Combine(A a, A b) const {
+    return a + b;
+  }
+  template <typename A>
+  EPIPHYTE_INLINE A Finish(A a, int64_t n, A) const {
+    return a / static_cast<A>(n);
+  }
+};
+// The shift is the mean.
+struct Deviation : Mean {
+  template <typename A>
+  EPIPHYTE_INLINE A Load(A x, A shift) const {
+    return (x - shift) * (x - shift);
+  }
+  template <typename A>
+  EPIPHYTE_INLINE A Finish(A a, int64_t n, A) const {
+    return std::sqrt(a / static_cast<A>(n));
+  }
+};
+
+class MeanVarianceKernel : public Kernel {
+ public:
+  explicit MeanVarianceKernel(const KernelInit& init) : axes_(init.node().Ints("axes")) {
+    if (axes_.empty()) axes_ = {0, 2, 3};
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const std::vector<bool> mask = AxesMask(axes_, x.rank());
+    const ReductionShape shape(x.dims, mask);
+    const Dims statistics = ReducedDims(x.dims, mask, true);
+    Tensor& y = context.Output(0, x.type, x.dims);
+    DispatchFloats(x.type, "MeanVarianceNormalization", [&]<typename T>() {
+      using C = Compute<T>;
+      const uint64_t bytes = static_cast<uint64_t>(shape.outputs()) * sizeof(C);
+      C* means = static_cast<C*>(context.Scratch(bytes));
+      C* deviations = static_cast<C*>(context.Scratch(bytes));
+      Reduce<Mean, T, C, C>(context, Mean(), shape, x.as<T>(), nullptr, means);
+      Reduce<Deviation, T, C, C>(context, Deviation(), shape, x.as<T>(), means, deviations);
+      const BroadcastLoop<2> loop(x.dims, {&x.dims, &statistics});
+      ParallelLoop(context, loop.count(), 4, [&](int64_t begin, int64_t end) {
+        loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+          for (int64_t i = 0; i < n; ++i) {
+            const int64_t at = in[1].offset + i * in[1].stride;
+            const C centred = static_cast<C>(x.as<T>()[offset + i]) - means[at];
+            y.as<T>()[offset + i] = static_cast<T>(centred / (deviations[at] + C(1e-9)));
+          }
+        });
+      });
+    });
+  }
+
+ private:
+  std::vector<int64_t> axes_;
+};
+
+class LpNormalizationKernel : public Kernel {
+ public:
+  explicit LpNormalizationKernel(const KernelInit& init)
+      : axis_(init.node().Int("axis", -1)), p_(init.node().Int("p", 2)) {
+    if (p_ != 1 && p_ != 2) FailOp("p is {}, expected 1 or 2", p_);
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const AxisView view(x.dims, NormalizeAxis(axis_, x.rank()));
+    Tensor& y = context.Output(0, x.type, x.dims);
+    DispatchFloats(x.type, "LpNormalization", [&]<typename T>() {
+      using C = Compute<T>;
+      ParallelLoop(context, view.outer * view.inner, view.size * 4, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t base = i / view.inner * view.size * view.inner + i % view.inner;
+          C norm = 0;
+          for (int64_t j = 0; j < view.size; ++j) {
+            const C value = static_cast<C>(x.as<T>()[base + j * view.inner]);
+            norm += p_ == 1 ? std::fabs(value) : value * value;
+          }
+          if (p_ == 2) norm = std::sqrt(norm);
+          for (int64_t j = 0; j < view.size; ++j) {
+            const int64_t at = base + j * view.inner;
+            y.as<T>()[at] = norm == C(0) ? T(0.0f) : static_cast<T>(static_cast<C>(x.as<T>()[at]) / norm);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  int64_t axis_;
+  int64_t p_;
+};
+
+}  // namespace
+
+void Register_statistic_normalization(KernelRegistry& registry) {
+  registry.Add<MeanVarianceKernel>("MeanVarianceNormalization", 9, kFloats);
+  registry.Add<LpNormalizationKernel>("LpNormalization", 1, kFloats);
+}
+
+}  // namespace epiphyte::cpu

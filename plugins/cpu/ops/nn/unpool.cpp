@@ -1,0 +1,165 @@
+// Operators that put pieces back where a window took them from: MaxUnpool, Col2Im.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/kernel/strided.h"
+#include "plugins/cpu/simd/arithmetic.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// An attribute with a number for each of `count` axes.
+Dims PerAxis(const Dims& values, size_t count, int64_t fallback, int64_t least, std::string_view name) {
+  if (values.empty()) return Dims(count, fallback);
+  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, DimsText(values), count);
+  for (int64_t value : values)
+    if (value < least || value > INT32_MAX)
+      FailOp("{} {} found, numbers of at least {} expected", name, DimsText(values), least);
+  return values;
+}
+
+class MaxUnpoolKernel : public Kernel {
+ public:
+  explicit MaxUnpoolKernel(const KernelInit& init)
+      : kernel_(std::span<const int64_t>(init.node().Ints("kernel_shape"))),
+        pads_(std::span<const int64_t>(init.node().Ints("pads"))),
+        strides_(std::span<const int64_t>(init.node().Ints("strides"))) {}
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& indices = context.Input(1);
+    if (x.rank() < 3) FailOp("input of shape {} found, rank 3 or more expected", DimsText(x.dims));
+    if (!(indices.dims == x.dims))
+      FailOp("indices of shape {} found, {} expected", DimsText(indices.dims), DimsText(x.dims));
+    const size_t spatial = x.rank() - 2;
+    const Dims kernel = PerAxis(kernel_, spatial, 1, 1, "kernel_shape");
+    const Dims pads = PerAxis(pads_, 2 * spatial, 0, 0, "pads");
+    const Dims strides = PerAxis(strides_, spatial, 1, 1, "strides");
+    // The indices count elements of what was pooled; output_shape may add some at the end of each axis.
+    Dims pooled = x.dims;
+    for (size_t i = 0; i < spatial; ++i)
+      pooled[i + 2] =
+          CheckedAdd(CheckedMultiply(x.dims[i + 2] - 1, strides[i]), kernel[i] - pads[i] - pads[i + spatial]);
+    const int64_t pooled_count = CheckedCount(pooled);
+    Dims dims = pooled;
+    if (context.InputCount() > 2 && context.HasInput(2)) {
+      dims = IntegersOf(context.Input(2), "output_shape");
+      bool fits = dims.size() == pooled.size();
+      for (size_t i = 0; fits && i < dims.size(); ++i) fits = i < 2 ? dims[i] == pooled[i] : dims[i] >= pooled[i];
+      if (!fits) FailOp("output_shape {} found, at least {} expected", DimsText(dims), DimsText(pooled));
+    }
+    CheckedCount(dims);
+    const int64_t* at = Int64Data(context, indices, "indices");
+    const int64_t count = x.Count();
+    for (int64_t i = 0; i < count; ++i)
+      if (at[i] < 0 || at[i] >= pooled_count)
+        FailOp("index {} found, a value in [0, {}] expected", at[i], pooled_count - 1);
+    const Dims to_strides = RowMajorStrides(dims);
+    const bool same = dims == pooled;
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveSource<T> source(context, x);
+      MoveTarget<T> target(context, 0, x.type, dims);
+      T* to = target.data();
+      std::fill_n(to, dims.Count(), T{});
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t place = at[i];
+        if (!same) {
+          int64_t rest = place;
+          place = 0;
+          for (size_t k = dims.size(); k-- > 0; rest /= pooled[k]) place += rest % pooled[k] * to_strides[k];
+        }
+        to[place] = source.data()[i];
+      }
+    });
+  }
+
+ private:
+  Dims kernel_;
+  Dims pads_;
+  Dims strides_;
+};
+
+class Col2ImKernel : public Kernel {
+ public:
+  explicit Col2ImKernel(const KernelInit& init)
+      : dilations_(std::span<const int64_t>(init.node().Ints("dilations"))),
+        pads_(std::span<const int64_t>(init.node().Ints("pads"))),
+        strides_(std::span<const int64_t>(init.node().Ints("strides"))) {}
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    Window window;
+    window.image = IntegersOf(context.Input(1), "image_shape");
+    const size_t spatial = window.image.size();
+    CheckedCount(window.image);
+    window.block = IntegersOf(context.Input(2), "block_shape");
+    if (window.block.empty()) FailOp("an empty block_shape found, {} numbers expected", spatial);
+    window.block = PerAxis(window.block, spatial, 1, 1, "block_shape");
+    window.dilations = PerAxis(dilations_, spatial, 1, 1, "dilations");
+    window.pads = PerAxis(pads_, 2 * spatial, 0, 0, "pads");
+    window.strides = PerAxis(strides_, spatial, 1, 1, "strides");
+    const int64_t block = CheckedCount(window.block);
+    int64_t columns = 1;
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t extent = window.image[i] + window.pads[i] + window.pads[i + spatial] -
+                             CheckedMultiply(window.dilations[i], window.block[i] - 1) - 1;
+      window.places.push_back(extent < 0 ? 0 : extent / window.strides[i] + 1);
+      columns = CheckedMultiply(columns, window.places[i]);
+    }
+    if (x.rank() != 3 || x.dims[1] % block != 0 || x.dims[2] != columns)
+      FailOp("input of shape {} found, [N, multiple of {}, {}] expected", DimsText(x.dims), block, columns);
+    Dims dims{x.dims[0], x.dims[1] / block};
+    for (int64_t dim : window.image) dims.push_back(dim);
+    CheckedCount(dims);
+    DispatchNumbers(x.type, "Col2Im", [&]<typename T>() {
+      const int64_t pixels = window.image.Count();
+      const T* from = x.as<T>();
+      T* to = context.Output(0, x.type, dims).template as<T>();
+      Parallel(context, dims[0] * dims[1], 1, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c)
+          Sum(window, from + c * block * columns, block, columns, to + c * pixels, pixels);
+      });
+    });
+  }
+
+ private:
+  struct Window {
+    Dims image, block, dilations, pads, strides, places;
+  };
+
+  // One channel. Small floats are rounded after each addition, which keeps this free of a second buffer.
+  template <typename T>
+  static void Sum(const Window& window, const T* from, int64_t block, int64_t columns, T* to, int64_t pixels) {
+    using C = Compute<T>;
+    std::fill_n(to, pixels, static_cast<T>(C{0}));
+    const size_t spatial = window.image.size();
+    for (int64_t k = 0; k < block; ++k)
+      for (int64_t l = 0; l < columns; ++l) {
+        int64_t at = 0, step = 1, in_block = k, place = l;
+        bool inside = true;
+        for (size_t i = spatial; i-- > 0;) {
+          const int64_t coordinate = place % window.places[i] * window.strides[i] +
+                                     in_block % window.block[i] * window.dilations[i] - window.pads[i];
+          place /= window.places[i];
+          in_block /= window.block[i];
+          inside = coordinate >= 0 && coordinate < window.image[i];
+          if (!inside) break;
+          at += coordinate * step;
+          step *= window.image[i];
+        }
+        if (inside) to[at] = static_cast<T>(Add()(static_cast<C>(to[at]), static_cast<C>(from[k * columns + l])));
+      }
+  }
+
+  Dims dilations_;
+  Dims pads_;
+  Dims strides_;
+};
+
+}  // namespace
+
+void Register_unpool(KernelRegistry& registry) {
+  registry.Add<MaxUnpoolKernel>("MaxUnpool");
+  registry.Add<Col2ImKernel>("Col2Im", 1, kNumbers);
+}
+
+}  // namespace epiphyte::cpu

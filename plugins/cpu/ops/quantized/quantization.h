@@ -1,0 +1,103 @@
+// How scales and zero points lie over a tensor: one for all, one for each index of an axis, or one for each block of an
+// axis. ScaleRows cuts the tensor into rows in which the parameters are either one or run along with the elements.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "plugins/cpu/kernel/axes.h"
+#include "plugins/cpu/kernel/broadcast.h"
+#include "plugins/cpu/kernel/convert.h"
+
+namespace epiphyte::cpu {
+
+class ScaleRows {
+ public:
+  struct Row {
+    int64_t offset;     // of the first element
+    int64_t count;      // elements
+    int64_t parameter;  // of the first scale
+    int64_t stride;     // to the next element's scale: 0 or 1
+  };
+
+  // Throws when the scale's shape doesn't fit.
+  ScaleRows(const Dims& x, const Dims& scale, int64_t axis, int64_t block) {
+    if (block < 0) FailOp("block_size is {}, expected a positive number", block);
+    if (scale.size() == 0 || (scale.Count() == 1 && block == 0)) {
+      total_ = x.Count();
+      count_ = kPiece;
+      rows_ = (total_ + kPiece - 1) / kPiece;
+      return;
+    }
+    const size_t at = NormalizeAxis(axis, x.size());
+    const AxisView view(x, at);
+    size_ = view.size;
+    if (block == 0) {
+      if (scale.size() != 1 || scale[0] != view.size) {
+        FailOp("scale has shape {}, expected one or {} elements for input {}", ShapeText(scale), view.size,
+               ShapeText(x));
+      }
+      along_ = view.inner == 1;
+      rows_ = along_ ? view.outer : view.outer * view.size;
+      count_ = along_ ? view.size : view.inner;
+    } else {
+      blocks_ = view.size / block + (view.size % block != 0 ? 1 : 0);
+      Dims expected = x;
+      expected[at] = blocks_;
+      if (!(scale == expected)) {
+        FailOp("scale has shape {}, expected {} for blocks of {}", ShapeText(scale), ShapeText(expected), block);
+      }
+      block_ = block;
+      rows_ = view.outer * view.size;
+      count_ = view.inner;
+    }
+    total_ = x.Count();
+    if (total_ == 0) rows_ = 0;
+  }
+
+  int64_t rows() const { return rows_; }
+  int64_t row_size() const { return count_; }
+
+  Row Get(int64_t i) const {
+    const int64_t offset = i * count_;
+    const int64_t count = std::min(count_, total_ - offset);
+    if (block_ != 0) {
+      return {offset, count, (i / size_ * blocks_ + i % size_ / block_) * count_, 1};
+    }
+    if (along_) return {offset, count, 0, 1};
+    return {offset, count, size_ == 0 ? 0 : i % size_, 0};
+  }
+
+ private:
+  static constexpr int64_t kPiece = 4096;  // one scale for all: the tensor in pieces, for the sake of threads
+  int64_t total_ = 0;
+  int64_t rows_ = 0;
+  int64_t count_ = 1;
+  int64_t size_ = 0;  // of the axis
+  int64_t block_ = 0;
+  int64_t blocks_ = 0;
+  bool along_ = false;
+};
+
+// A scale that ScaleRows let through, as floats.
+inline const float* ScaleFloats(OpContext& context, const Tensor& scale) {
+  const int64_t count = scale.Count();
+  float* values = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
+  LoadFloats(scale, 0, count, values);
+  return values;
+}
+
+// The zero points that go with it, as floats: zeros when they are left out.
+inline const float* ZeroPointFloats(OpContext& context, const Tensor* zero, const Tensor& scale) {
+  const int64_t count = scale.Count();
+  if (zero != nullptr) {
+    if (!(zero->dims == scale.dims) && !(zero->Count() == 1 && count == 1))
+      FailOp("zero point has shape {}, expected that of the scale, {}", ShapeText(zero->dims), ShapeText(scale.dims));
+    return ScaleFloats(context, *zero);
+  }
+  float* values = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
+  std::fill_n(values, count, 0.0f);
+  return values;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,148 @@
+// QuantizeLinear and DynamicQuantizeLinear: y = saturate(round(x / scale) + zero point).
+#include <cmath>
+#include <limits>
+
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/ops/quantized/quantization.h"
+#include "plugins/cpu/simd/arithmetic.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+template <typename Q>
+EPIPHYTE_INLINE Q Quantize(float x, float scale, float zero) {
+  constexpr float kLow = std::numeric_limits<Q>::min();
+  constexpr float kHigh = std::numeric_limits<Q>::max();
+  const float value = std::nearbyint(x / scale) + zero;
+  const float above = value > kLow ? value : kLow;  // NaN: the lowest
+  return static_cast<Q>(static_cast<int32_t>(above < kHigh ? above : kHigh));
+}
+
+template <typename Q>
+EPIPHYTE_MULTIVERSION void QuantizeFloats(const float* x, Q* y, int64_t n, const float* scale, const float* zero,
+                                          int64_t stride) {
+  if (stride == 0) {
+    const float s = scale[0], z = zero[0];
+    for (int64_t i = 0; i < n; ++i) y[i] = Quantize<Q>(x[i], s, z);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = Quantize<Q>(x[i], scale[i], zero[i]);
+  }
+}
+
+class QuantizeLinearKernel : public Kernel {
+ public:
+  explicit QuantizeLinearKernel(const KernelInit& init)
+      : axis_(init.node().Int("axis", 1)),
+        block_(init.node().Int("block_size", 0)),
+        type_(static_cast<ElementType>(init.node().Int("output_dtype", EP_TYPE_UNDEFINED))) {
+    options_.saturate = init.node().Int("saturate", 1) != 0;
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& scale = context.Input(1);
+    const Tensor* zero = context.OptionalInput(2);
+    const ScaleRows rows(x.dims, scale.dims, axis_, block_);
+    const float* scales = ScaleFloats(context, scale);
+    const float* zeros = ZeroPointFloats(context, zero, scale);
+    ElementType type = zero != nullptr ? zero->type : type_;
+    if (type == EP_TYPE_UNDEFINED) type = EP_TYPE_UINT8;
+    Tensor& y = context.Output(0, type, x.dims);
+    switch (type) {
+      case EP_TYPE_UINT8: return ToIntegers<uint8_t>(context, rows, x, scales, zeros, y);
+      case EP_TYPE_INT8: return ToIntegers<int8_t>(context, rows, x, scales, zeros, y);
+      case EP_TYPE_UINT16: return ToIntegers<uint16_t>(context, rows, x, scales, zeros, y);
+      case EP_TYPE_INT16: return ToIntegers<int16_t>(context, rows, x, scales, zeros, y);
+      default: return ThroughFloats(context, rows, x, scales, zeros, y);
+    }
+  }
+
+ private:
+  // Calls body(x, offset, n, parameter, stride) with pieces of x as floats.
+  template <typename Body>
+  static void ForEachPiece(OpContext& context, const ScaleRows& rows, const Tensor& x, const Body& body) {
+    ParallelLoop(context, rows.rows(), rows.row_size() * 2, [&](int64_t begin, int64_t end) {
+      float buffer[kConvertChunk];
+      for (int64_t i = begin; i < end; ++i) {
+        const ScaleRows::Row row = rows.Get(i);
+        if (x.type == EP_TYPE_FLOAT) {
+          body(x.as<float>() + row.offset, row.offset, row.count, row.parameter, row.stride);
+          continue;
+        }
+        for (int64_t at = 0; at < row.count; at += kConvertChunk) {
+          const int64_t n = std::min(kConvertChunk, row.count - at);
+          LoadFloats(x, row.offset + at, n, buffer);
+          body(buffer, row.offset + at, n, row.parameter + at * row.stride, row.stride);
+        }
+      }
+    });
+  }
+
+  template <typename Q>
+  static void ToIntegers(OpContext& context, const ScaleRows& rows, const Tensor& x, const float* scales,
+                         const float* zeros, Tensor& y) {
+    ForEachPiece(context, rows, x, [&](const float* from, int64_t offset, int64_t n, int64_t p, int64_t stride) {
+      QuantizeFloats(from, y.as<Q>() + offset, n, scales + p, zeros + p, stride);
+    });
+  }
+
+  // Packed and 8-bit float types: the scaled values first, then the conversion, which rounds and saturates.
+  void ThroughFloats(OpContext& context, const ScaleRows& rows, const Tensor& x, const float* scales,
+                     const float* zeros, Tensor& y) const {
+    const int64_t count = x.Count();
+    const bool integer =
+        y.type == EP_TYPE_UINT4 || y.type == EP_TYPE_INT4 || y.type == EP_TYPE_UINT2 || y.type == EP_TYPE_INT2;
+    float* scaled = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
+    ForEachPiece(context, rows, x, [&](const float* from, int64_t offset, int64_t n, int64_t p, int64_t stride) {
+      for (int64_t i = 0; i < n; ++i) {
+        const float value = from[i] / scales[p + i * stride];
+        scaled[offset + i] = (integer ? std::nearbyint(value) : value) + zeros[p + i * stride];
+      }
+    });
+    for (int64_t at = 0; at < count; at += kConvertChunk) {
+      StoreFloats(scaled + at, at, std::min(kConvertChunk, count - at), y, options_);
+    }
+  }
+
+  int64_t axis_;
+  int64_t block_;
+  ElementType type_;
+  ConvertOptions options_;
+};
+
+EPIPHYTE_MULTIVERSION void FindRange(const float* x, int64_t n, float* low, float* high) {
+  *low = ReduceLanes(
+      n, 0.0f, [&](int64_t i) { return x[i]; }, [](float a, float b) { return Min()(a, b); });
+  *high = ReduceLanes(
+      n, 0.0f, [&](int64_t i) { return x[i]; }, [](float a, float b) { return Max()(a, b); });
+}
+
+class DynamicQuantizeLinearKernel : public Kernel {
+ public:
+  explicit DynamicQuantizeLinearKernel(const KernelInit&) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    Tensor& y = context.Output(0, EP_TYPE_UINT8, x.dims);
+    float& scale = *context.Output(1, EP_TYPE_FLOAT, {}).as<float>();
+    uint8_t& zero = *context.Output(2, EP_TYPE_UINT8, {}).as<uint8_t>();
+    float low = 0, high = 0;
+    FindRange(x.as<float>(), x.Count(), &low, &high);
+    // All zeros: any scale will do, but not zero.
+    scale = high == low ? 1.0f : (high - low) / 255.0f;
+    zero = Quantize<uint8_t>(-low, scale, 0.0f);
+    const float zero_value = zero;
+    ParallelLoop(context, x.Count(), 2, [&](int64_t begin, int64_t end) {
+      QuantizeFloats(x.as<float>() + begin, y.as<uint8_t>() + begin, end - begin, &scale, &zero_value, 0);
+    });
+  }
+};
+
+}  // namespace
+
+void Register_quantize_linear(KernelRegistry& registry) {
+  registry.Add<QuantizeLinearKernel>("QuantizeLinear", 10, kFloats | Types(EP_TYPE_INT32));
+  registry.Add<DynamicQuantizeLinearKernel>("DynamicQuantizeLinear", 11, Types(EP_TYPE_FLOAT));
+}
+
+}  // namespace epiphyte::cpu

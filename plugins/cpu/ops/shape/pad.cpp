@@ -1,0 +1,256 @@
+// Pad and CenterCropPad.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/kernel/parameter.h"
+#include "plugins/cpu/kernel/strided.h"
+#include "plugins/cpu/onednn/layout.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+enum class PadMode { kConstant, kReflect, kEdge, kWrap };
+
+PadMode ModeOf(const std::string& name) {
+  if (name == "constant") return PadMode::kConstant;
+  if (name == "reflect") return PadMode::kReflect;
+  if (name == "edge") return PadMode::kEdge;
+  if (name == "wrap") return PadMode::kWrap;
+  FailOp("mode '{}' found, constant, reflect, edge or wrap expected", name);
+}
+
+// Where in a dimension each of the `size` outputs comes from; -1: nowhere, it is the constant. Negative pads crop, and
+// the other modes see only what is left.
+std::vector<int64_t> SourceMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size) {
+  const int64_t first = std::max<int64_t>(0, -before);
+  const int64_t kept = std::max<int64_t>(0, dim - first - std::max<int64_t>(0, -after));
+  if (kept == 0 && mode != PadMode::kConstant && size > 0)
+    FailOp("an empty dimension found, something to pad with in this mode expected");
+  std::vector<int64_t> map(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t at = i - std::max<int64_t>(before, 0);
+    if (at < 0 || at >= kept) {
+      switch (mode) {
+        case PadMode::kConstant: at = -1 - first; break;
+        case PadMode::kEdge: at = std::clamp<int64_t>(at, 0, kept - 1); break;
+        case PadMode::kWrap: at = (at % kept + kept) % kept; break;
+        case PadMode::kReflect: {
+          const int64_t period = std::max<int64_t>(2 * (kept - 1), 1);
+          at = (at % period + period) % period;
+          if (at >= kept) at = period - at;
+          break;
+        }
+      }
+    }
+    map[static_cast<size_t>(i)] = at + first;
+  }
+  return map;
+}
+
+Dims PaddedDims(const Dims& x, const Dims& before, const Dims& after) {
+  Dims dims = x;
+  constexpr int64_t kMost = int64_t{1} << 57;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::max(before[i], after[i]) > kMost || std::min(before[i], after[i]) < -kMost)
+      FailOp("pads {} and {} found, numbers within 2^57 expected", before[i], after[i]);
+    dims[i] = CheckedAdd(CheckedAdd(x[i], before[i]), after[i]);
+    if (dims[i] < 0)
+      FailOp("pads {} and {} found for a dimension of {}, at least 0 left expected", before[i], after[i], x[i]);
+  }
+  CheckedCount(dims);
+  return dims;
+}
+
+// Shape and pads as the dimensions follow each other in memory.
+struct PadShape {
+  Dims x, before, after, y;
+};
+
+template <typename T>
+void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const T* from, T* to, const T& value) {
+  const Dims &x = shape.x, &before = shape.before, &after = shape.after, &dims = shape.y;
+  // Axes behind the last padded one move together with it.
+  size_t axes = 1;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (before[i] != 0 || after[i] != 0) axes = i + 1;
+  std::vector<std::vector<int64_t>> maps(axes);
+  for (size_t i = 0; i < axes; ++i) maps[i] = SourceMap(mode, x[i], before[i], after[i], dims[i]);
+  if (dims.Count() == 0) return;
+  const size_t last = axes - 1;
+  const int64_t run = dims.Count(axes, dims.size()), row = dims[last];
+  const Dims strides = RowMajorStrides(x);
+  // The stretch of a row that is a plain copy.
+  const int64_t lead = std::min(row, std::max<int64_t>(before[last], 0));
+  const int64_t first = std::max<int64_t>(0, -before[last]);
+  const int64_t body = std::max<int64_t>(0, std::min(row - lead, x[last] - first - std::max<int64_t>(0, -after[last])));
+  const std::vector<int64_t>& map = maps[last];
+  Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
+           [&](int64_t begin, int64_t end) {
+             for (int64_t r = begin; r < end; ++r) {
+               T* out = to + r * row * run;
+               int64_t base = 0, rest = r;
+               bool outside = false;
+               for (size_t i = last; i-- > 0;) {
+                 const int64_t at = maps[i][static_cast<size_t>(rest % dims[i])];
+                 rest /= dims[i];
+                 outside |= at < 0;
+                 base += at * strides[i];
+               }
+               if (outside) {
+                 std::fill_n(out, row * run, value);
+                 continue;
+               }
+               const auto border = [&](int64_t c) {
+                 const int64_t at = map[static_cast<size_t>(c)];
+                 if (at < 0)
+                   std::fill_n(out + c * run, run, value);
+                 else
+                   std::copy_n(from + base + at * run, run, out + c * run);
+               };
+               for (int64_t c = 0; c < lead; ++c) border(c);
+               if (body > 0) std::copy_n(from + base + first * run, body * run, out + lead * run);
+               for (int64_t c = lead + body; c < row; ++c) border(c);
+             }
+           });
+}
+
+// The order that input and output 0 share: the input's, unless blocks of channels would be cut, or it isn't float.
+std::optional<AxisOrder> PadOrder(const Tensor& x, const Dims& before, const Dims& after, const Dims& y) {
+  if (x.layout == nullptr || x.type != EP_TYPE_FLOAT || x.Count() == 0 || y.Count() == 0) return std::nullopt;
+  const std::optional<AxisOrder> order = OrderOf(x);
+  if (order && order->block > 1 && (before[1] != 0 || after[1] != 0)) return std::nullopt;
+  return order;
+}
+
+// Input 0, with pads by axis.
+template <typename T>
+void Pad(OpContext& context, PadMode mode, const Dims& before, const Dims& after, const T& value) {
+  const Tensor& any = context.AnyLayoutInput(0);
+  const Dims dims = PaddedDims(any.dims, before, after);
+  const auto none = [](const Dims& pads) {
+    return std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+  };
+  if (none(before) && none(after)) return context.OutputAlias(0, 0, dims);
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (const std::optional<AxisOrder> order = PadOrder(any, before, after, dims)) {
+      // Pads follow their axes; inside blocks there are none.
+      const auto pads = [&](const Dims& by_axis) {
+        Dims moved;
+        for (size_t i = 0; i < order->rank; ++i) moved.push_back(by_axis[order->axes[i]]);
+        if (order->block > 1) moved.push_back(0);
+        return moved;
+      };
+      const uint64_t bytes = ElementBytes(any.type, static_cast<uint64_t>(dims.Count()));
+      Tensor& y = context.OutputWithLayout(0, any.type, dims, MakeLayout(*order, any.type, dims), bytes);
+      const PadShape shape{InMemory(any.dims, *order), pads(before), pads(after), InMemory(dims, *order)};
+      return PadElements(context, mode, shape, any.as<T>(), y.as<T>(), value);
+    }
+  }
+  const Tensor& x = context.Input(0);
+  MoveSource<T> source(context, x);
+  MoveTarget<T> target(context, 0, x.type, dims);
+  PadElements(context, mode, {x.dims, before, after, dims}, source.data(), target.data(), value);
+}
+
+class PadKernel : public Kernel {
+ public:
+  explicit PadKernel(const KernelInit& init)
+      : version_(init.node().since_version),
+        mode_(ModeOf(init.node().String("mode", "constant"))),
+        value_(init.node().Float("value", 0.0f)) {
+    if (version_ < 11) pads_ = Dims(std::span<const int64_t>(init.node().Ints(version_ < 2 ? "paddings" : "pads")));
+  }
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.AnyLayoutInput(0);
+    const auto rank = static_cast<int64_t>(x.rank());
+    const Tensor* value = nullptr;
+    Dims pads = pads_;
+    Dims axes(x.rank(), 0);
+    for (int64_t i = 0; i < rank; ++i) axes[static_cast<size_t>(i)] = i;
+    if (version_ >= 11) {
+      pads = IntegersOf(context.Input(1), "pads");
+      value = OptionalParameter(context, 2, "constant_value", TypeBit(x.type));
+      if (context.InputCount() > 3 && context.HasInput(3))
+        axes = NormalizeAxes(IntegersOf(context.Input(3), "axes"), rank);
+    }
+    if (pads.size() != 2 * axes.size())
+      FailOp("{} pads found, two for each of {} axes expected", pads.size(), axes.size());
+    Dims before(x.rank(), 0), after(x.rank(), 0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      before[static_cast<size_t>(axes[i])] = pads[i];
+      after[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
+    }
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      T fill{};
+      if (value != nullptr)
+        fill = *MoveSource<T>(context, *value).data();
+      else if (value_ != 0.0f)
+        fill = AttributeValueAs<T>(x.type);
+      Pad<T>(context, mode_, before, after, fill);
+    });
+  }
+
+ private:
+  // The attribute of the old versions in the bits of the element type.
+  template <typename T>
+  T AttributeValueAs(ElementType type) const {
+    T bits{};
+    DispatchNumbers(type, "Pad with an attribute value", [&]<typename V>() {
+      if constexpr (sizeof(V) == sizeof(T) && std::is_trivially_copyable_v<T>) {
+        const V typed = NumberAs<V>(value_);
+        std::memcpy(&bits, &typed, sizeof(V));
+      }
+    });
+    return bits;
+  }
+
+  int64_t version_;
+  PadMode mode_;
+  float value_;
+  Dims pads_;
+};
+
+// Crops what is too long and pads what is too short, on both sides alike.
+class CenterCropPadKernel : public Kernel {
+ public:
+  explicit CenterCropPadKernel(const KernelInit& init) : given_(init.node().Has("axes")) {
+    axes_ = Dims(std::span<const int64_t>(init.node().Ints("axes")));
+  }
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.AnyLayoutInput(0);
+    const Dims wanted = IntegersOf(context.Input(1), "shape");
+    Dims axes(x.rank(), 0);
+    for (size_t i = 0; i < x.rank(); ++i) axes[i] = static_cast<int64_t>(i);
+    if (given_) axes = NormalizeAxes(axes_, static_cast<int64_t>(x.rank()));
+    if (wanted.size() != axes.size()) FailOp("shape {} found, {} dimensions expected", DimsText(wanted), axes.size());
+    Dims before(x.rank(), 0), after(x.rank(), 0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const auto axis = static_cast<size_t>(axes[i]);
+      if (wanted[i] < 0) FailOp("shape {} found, dimensions of at least 0 expected", DimsText(wanted));
+      const int64_t missing = wanted[i] - x.dims[axis];
+      // Halves round towards the front in both directions.
+      before[axis] = missing >= 0 ? missing / 2 : -(-missing / 2);
+      after[axis] = missing - before[axis];
+    }
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      Pad<T>(context, PadMode::kConstant, before, after, T{});
+    });
+  }
+
+ private:
+  bool given_;
+  Dims axes_;
+};
+
+}  // namespace
+
+void Register_pad(KernelRegistry& registry) {
+  registry.Add<PadKernel>("Pad");
+  registry.Add<CenterCropPadKernel>("CenterCropPad");
+}
+
+}  // namespace epiphyte::cpu

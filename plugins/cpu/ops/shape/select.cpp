@@ -1,0 +1,113 @@
+// Operators whose output has as many elements as a condition holds for: NonZero, Compress.
+#include <algorithm>
+
+#include "plugins/cpu/kernel/move.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Bits that make an element differ from zero: all but the sign, where there is a negative zero.
+uint64_t MagnitudeMask(ElementType type) {
+  switch (type) {
+    case EP_TYPE_FLOAT: return 0x7FFFFFFFu;
+    case EP_TYPE_DOUBLE: return INT64_MAX;
+    case EP_TYPE_FLOAT16:
+    case EP_TYPE_BFLOAT16: return 0x7FFFu;
+    case EP_TYPE_FLOAT8E4M3FN:
+    case EP_TYPE_FLOAT8E5M2: return 0x7Fu;
+    case EP_TYPE_FLOAT4E2M1: return 0x7u;
+    case EP_TYPE_COMPLEX64: return 0x7FFFFFFF7FFFFFFFu;
+    default: return UINT64_MAX;
+  }
+}
+
+template <typename T>
+bool IsNonZero(const T& element, uint64_t mask) {
+  if constexpr (std::is_same_v<T, std::string>)
+    return !element.empty();
+  else if constexpr (std::is_same_v<T, Unit16>)
+    return ((element.low | element.high) & static_cast<uint64_t>(INT64_MAX)) != 0;
+  else
+    return (element & mask) != 0;
+}
+
+class NonZeroKernel : public Kernel {
+ public:
+  explicit NonZeroKernel(const KernelInit&) {}
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    // A scalar counts as a vector of one element.
+    const Dims dims = x.rank() == 0 ? Dims{1} : x.dims;
+    const auto rank = static_cast<int64_t>(dims.size());
+    const int64_t count = x.Count();
+    const uint64_t mask = MagnitudeMask(x.type);
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveSource<T> source(context, x);
+      const T* from = source.data();
+      int64_t found = 0;
+      for (int64_t i = 0; i < count; ++i) found += IsNonZero(from[i], mask);
+      int64_t* out = context.Output(0, EP_TYPE_INT64, Dims{rank, found}).template as<int64_t>();
+      for (int64_t i = 0, at = 0; i < count; ++i) {
+        if (!IsNonZero(from[i], mask)) continue;
+        int64_t rest = i;
+        for (int64_t k = rank; k-- > 0;) {
+          out[k * found + at] = rest % dims[static_cast<size_t>(k)];
+          rest /= dims[static_cast<size_t>(k)];
+        }
+        ++at;
+      }
+    });
+  }
+};
+
+class CompressKernel : public Kernel {
+ public:
+  explicit CompressKernel(const KernelInit& init)
+      : has_axis_(init.node().Has("axis")), axis_(init.node().Int("axis", 0)) {}
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    const Tensor& condition = context.Input(1);
+    if (condition.type != EP_TYPE_BOOL || condition.rank() != 1)
+      FailOp("condition of type {} and shape {} found, a vector of bool expected", TypeName(condition.type),
+             DimsText(condition.dims));
+    const size_t axis = has_axis_ ? static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank()))) : 0;
+    const int64_t dim = has_axis_ ? x.dims[axis] : x.Count();
+    const int64_t outer = has_axis_ ? x.dims.Count(0, axis) : 1;
+    const int64_t inner = has_axis_ ? x.dims.Count(axis + 1, x.rank()) : 1;
+    if (condition.Count() > dim)
+      FailOp("a condition of {} elements found for a dimension of {}, at most that many expected", condition.Count(),
+             dim);
+    const auto* chosen = condition.as<uint8_t>();
+    std::vector<int64_t> places;
+    for (int64_t i = 0; i < condition.Count(); ++i)
+      if (chosen[i] != 0) places.push_back(i);
+    const auto kept = static_cast<int64_t>(places.size());
+    Dims dims{kept};
+    if (has_axis_) {
+      dims = x.dims;
+      dims[axis] = kept;
+    }
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveSource<T> source(context, x);
+      MoveTarget<T> target(context, 0, x.type, dims);
+      T* to = target.data();
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t place : places) to = std::copy_n(source.data() + (o * dim + place) * inner, inner, to);
+    });
+  }
+
+ private:
+  bool has_axis_;
+  int64_t axis_;
+};
+
+}  // namespace
+
+void Register_select(KernelRegistry& registry) {
+  registry.Add<NonZeroKernel>("NonZero");
+  registry.Add<CompressKernel>("Compress");
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,127 @@
+// Unique.
+#include <algorithm>
+#include <numeric>
+
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/kernel/move.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Order in which NaN is the largest value and equal to itself, as sorting needs.
+template <typename T>
+int Compare(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool a_nan = a != a, b_nan = b != b;
+    if (a_nan || b_nan) return static_cast<int>(a_nan) - static_cast<int>(b_nan);
+  }
+  return a < b ? -1 : static_cast<int>(b < a);
+}
+
+// Calls body(keys) with elements that can be compared; 16-bit floats are widened.
+template <typename Body>
+void WithKeys(OpContext& context, const Tensor& x, Body&& body) {
+  if (x.type == EP_TYPE_STRING) return body(x.strings->data());
+  if (x.type == EP_TYPE_BOOL) return body(x.as<uint8_t>());
+  DispatchNumbers(x.type, "Unique", [&]<typename T>() {
+    if constexpr (kIsSmallFloat<T>) {
+      const int64_t count = x.Count();
+      auto* wide = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count + 1) * sizeof(float)));
+      for (int64_t i = 0; i < count; ++i) wide[i] = static_cast<float>(x.as<T>()[i]);
+      body(static_cast<const float*>(wide));
+    } else {
+      body(x.as<T>());
+    }
+  });
+}
+
+class UniqueKernel : public Kernel {
+ public:
+  explicit UniqueKernel(const KernelInit& init)
+      : has_axis_(init.node().Has("axis")),
+        axis_(init.node().Int("axis", 0)),
+        sorted_(init.node().Int("sorted", 1) != 0) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& x = context.Input(0);
+    // Item i of `dim` is the block of outer x inner elements at position i of the axis.
+    const size_t axis = has_axis_ ? static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank()))) : 0;
+    const int64_t dim = has_axis_ ? x.dims[axis] : x.Count();
+    const int64_t outer = has_axis_ ? x.dims.Count(0, axis) : 1;
+    const int64_t inner = has_axis_ ? x.dims.Count(axis + 1, x.rank()) : 1;
+
+    std::vector<int64_t> order(static_cast<size_t>(dim));
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<int64_t> group(order.size());  // of each item, numbered in sorted order
+    std::vector<int64_t> first;                // item with which each group begins
+    std::vector<int64_t> counts;
+    WithKeys(context, x, [&](const auto* keys) {
+      const auto compare = [&](int64_t a, int64_t b) {
+        for (int64_t o = 0; o < outer; ++o)
+          for (int64_t i = 0; i < inner; ++i)
+            if (int c = Compare(keys[(o * dim + a) * inner + i], keys[(o * dim + b) * inner + i]); c != 0) return c;
+        return 0;
+      };
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
+      for (size_t i = 0; i < order.size(); ++i) {
+        if (i == 0 || compare(order[i - 1], order[i]) != 0) {
+          first.push_back(order[i]);
+          counts.push_back(0);
+        }
+        group[static_cast<size_t>(order[i])] = static_cast<int64_t>(first.size()) - 1;
+        ++counts.back();
+      }
+    });
+    if (!sorted_) {
+      // Groups in the order in which they first appear.
+      std::vector<int64_t> by_appearance(first.size());
+      std::iota(by_appearance.begin(), by_appearance.end(), 0);
+      std::sort(by_appearance.begin(), by_appearance.end(),
+                [&](int64_t a, int64_t b) { return first[static_cast<size_t>(a)] < first[static_cast<size_t>(b)]; });
+      std::vector<int64_t> number(first.size()), new_first, new_counts;
+      for (int64_t old : by_appearance) {
+        number[static_cast<size_t>(old)] = static_cast<int64_t>(new_first.size());
+        new_first.push_back(first[static_cast<size_t>(old)]);
+        new_counts.push_back(counts[static_cast<size_t>(old)]);
+      }
+      for (int64_t& g : group) g = number[static_cast<size_t>(g)];
+      first = std::move(new_first);
+      counts = std::move(new_counts);
+    }
+
+    const auto groups = static_cast<int64_t>(first.size());
+    Dims dims{groups};
+    if (has_axis_) {
+      dims = x.dims;
+      dims[axis] = groups;
+    }
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveSource<T> source(context, x);
+      MoveTarget<T> target(context, 0, x.type, dims);
+      T* to = target.data();
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t item : first) to = std::copy_n(source.data() + (o * dim + item) * inner, inner, to);
+    });
+    Emit(context, 1, first);
+    Emit(context, 2, group);
+    Emit(context, 3, counts);
+  }
+
+ private:
+  static void Emit(OpContext& context, size_t output, const std::vector<int64_t>& values) {
+    if (!context.HasOutput(output)) return;
+    Tensor& y = context.Output(output, EP_TYPE_INT64, Dims{static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), y.as<int64_t>());
+  }
+
+  bool has_axis_;
+  int64_t axis_;
+  bool sorted_;
+};
+
+}  // namespace
+
+void Register_unique(KernelRegistry& registry) { registry.Add<UniqueKernel>("Unique"); }
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,77 @@
+// Where: one of two tensors, element by element.
+#include "plugins/cpu/ops/math/binary.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Elements are moved, never computed with, so their size is all that matters.
+struct alignas(16) Bytes16 {
+  uint64_t halves[2];
+};
+
+// Conditions are read as bytes: those that come from a file may be neither 0 nor 1.
+template <typename T>
+EPIPHYTE_MULTIVERSION void Select(const uint8_t* condition, const T* x, const T* y, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = condition[i] != 0 ? x[i] : y[i];
+}
+
+class WhereKernel : public Kernel {
+ public:
+  explicit WhereKernel(const KernelInit&) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& condition = context.Input(0);
+    const Tensor& x = context.Input(1);
+    const Tensor& y = context.Input(2);
+    if (condition.type != EP_TYPE_BOOL) FailOp("condition is {}, expected bool", TypeName(condition.type));
+    RequireSameType(x, y);
+    const Dims* const shapes[] = {&condition.dims, &x.dims, &y.dims};
+    const Dims out = BroadcastShape(shapes);
+    Tensor& result = context.Output(0, x.type, out);
+    if (x.type == EP_TYPE_STRING) {
+      return Run(context, condition, x.dims, y.dims, x.strings->data(), y.strings->data(), result.strings->data(), out);
+    }
+    switch (ElementBytes(x.type, 8)) {
+      case 8: return RunBytes<uint8_t>(context, condition, x, y, result);
+      case 16: return RunBytes<uint16_t>(context, condition, x, y, result);
+      case 32: return RunBytes<uint32_t>(context, condition, x, y, result);
+      case 64: return RunBytes<uint64_t>(context, condition, x, y, result);
+      case 128: return RunBytes<Bytes16>(context, condition, x, y, result);
+      default: NotImplemented("Where has no kernel for {}", TypeName(x.type));
+    }
+  }
+
+ private:
+  template <typename T>
+  static void RunBytes(OpContext& context, const Tensor& condition, const Tensor& x, const Tensor& y, Tensor& result) {
+    Run(context, condition, x.dims, y.dims, x.as<T>(), y.as<T>(), result.as<T>(), result.dims);
+  }
+
+  template <typename T>
+  static void Run(OpContext& context, const Tensor& condition, const Dims& x_dims, const Dims& y_dims, const T* x,
+                  const T* y, T* result, const Dims& out) {
+    const uint8_t* conditions = condition.as<uint8_t>();
+    const BroadcastLoop<3> loop(out, {&condition.dims, &x_dims, &y_dims});
+    ParallelLoop(context, loop.count(), 1, [&](int64_t begin, int64_t end) {
+      loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<3>::Operands& in) {
+        const uint8_t* c = conditions + in[0].offset;
+        const T* from_x = x + in[1].offset;
+        const T* from_y = y + in[2].offset;
+        if constexpr (std::is_integral_v<T>) {
+          if (in[0].stride != 0 && in[1].stride != 0 && in[2].stride != 0) {
+            return Select(c, from_x, from_y, result + offset, n);
+          }
+        }
+        for (int64_t i = 0; i < n; ++i) {
+          result[offset + i] = c[i * in[0].stride] != 0 ? from_x[i * in[1].stride] : from_y[i * in[2].stride];
+        }
+      });
+    });
+  }
+};
+
+}  // namespace
+
+void Register_where(KernelRegistry& registry) { registry.Add<WhereKernel>("Where", 9); }
+
+}  // namespace epiphyte::cpu

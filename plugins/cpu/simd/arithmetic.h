@@ -1,0 +1,96 @@
+// Arithmetic that is defined for every value: integers wrap, and dividing one by zero gives zero, because the data
+// comes from files and undefined behaviour or a trap must not.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "plugins/cpu/simd/simd.h"
+
+namespace epiphyte::cpu {
+
+namespace arithmetic_internal {
+// Wide enough that integer promotion does not make it signed.
+template <typename T>
+using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+}  // namespace arithmetic_internal
+
+struct Add {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      using W = arithmetic_internal::Wrapping<T>;
+      return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+struct Sub {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      using W = arithmetic_internal::Wrapping<T>;
+      return static_cast<T>(static_cast<W>(a) - static_cast<W>(b));
+    } else {
+      return a - b;
+    }
+  }
+};
+struct Mul {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      using W = arithmetic_internal::Wrapping<T>;
+      return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+// Integers: towards zero.
+struct Div {
+  static constexpr int kCost = 2;
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return T(0);
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Sub()(T(0), a);
+      return static_cast<T>(a / b);
+    } else {
+      return a / b;
+    }
+  }
+};
+// The greater one; NaN if either is, as in numpy.
+struct Max {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T a, T b) const {
+    return a >= b || a != a ? a : b;
+  }
+};
+struct Min {
+  template <typename T>
+  EPIPHYTE_INLINE T operator()(T a, T b) const {
+    return a <= b || a != a ? a : b;
+  }
+};
+
+// base to the power of an integer, wrapping. A negative power is the reciprocal, rounded towards zero.
+template <typename T>
+T IntegerPower(T base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (std::is_signed_v<T> && base == static_cast<T>(-1)) return exponent % 2 == 0 ? T(1) : static_cast<T>(-1);
+    return 0;
+  }
+  T result = 1;
+  for (uint64_t rest = static_cast<uint64_t>(exponent); rest != 0; rest >>= 1) {
+    if (rest & 1) result = Mul()(result, base);
+    base = Mul()(base, base);
+  }
+  return result;
+}
+
+}  // namespace epiphyte::cpu
