@@ -11,6 +11,7 @@
 
 #include "core/base/file_trust.h"
 #include "core/registry/descriptor.h"
+#include "core/registry/platform.h"
 
 namespace epiphyte::core {
 namespace {
@@ -39,10 +40,16 @@ void CheckPlatform(PluginEntry* entry) {
     return;
   }
   std::string platforms;
-  for (const auto& [platform, path] : entry->manifest.library) platforms += (platforms.empty() ? "" : ", ") + platform;
+  std::string_view misspelled;
+  for (const auto& [platform, path] : entry->manifest.library) {
+    platforms += (platforms.empty() ? "" : ", ") + platform;
+    if (MeansPlatform(platform, CurrentPlatform())) misspelled = platform;
+  }
   Set(entry, PluginState::kWrongPlatform,
       fmt::format("the manifest has libraries for {}; this is {}", platforms, CurrentPlatform()),
-      "install the plugin for this platform");
+      misspelled.empty() ? "install the plugin for this platform"
+                         : fmt::format("if '{}' is meant to be this platform, spell it {} in the manifest", misspelled,
+                                       CurrentPlatform()));
 }
 
 void CheckAbi(PluginEntry* entry, const EpHostInfo& host) {

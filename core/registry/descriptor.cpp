@@ -138,6 +138,7 @@ void CompareWithManifest(const PluginFacts& facts, const Manifest& manifest) {
   if (found != expected) {
     Mismatch("sources are", fmt::format("{}", fmt::join(found, ", ")), fmt::format("{}", fmt::join(expected, ", ")));
   }
+  if (facts.version != manifest.version) Mismatch("version is", facts.version, manifest.version);
 }
 
 }  // namespace epiphyte::core

@@ -22,8 +22,8 @@ struct PluginFacts {
 // AbiTooNew or InitFailed.
 PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostInfo& host);
 
-// The manifest is a claim that decided about priority and sources; the binary must confirm it. Throws Refusal:
-// ManifestMismatch.
+// The manifest is a claim that decided about priority and sources, and its version is what people and caches know of
+// the plugin; the binary must confirm it. Throws Refusal: ManifestMismatch.
 void CompareWithManifest(const PluginFacts& facts, const Manifest& manifest);
 
 // A plugin's string: not null, ends within 256 bytes, UTF-8 text of one line. Throws Refusal (InitFailed) with `what`.

@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/registry/elf.h"
 #include "core/registry/module.h"
+#include "core/registry/platform.h"
 #include "core/registry/refusal.h"
 
 namespace epiphyte::core {

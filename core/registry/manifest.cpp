@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/strict_yaml.h"
 #include "core/base/text.h"
+#include "core/registry/platform.h"
 #include "core/registry/yaml_fields.h"
 #include "epiphyte/ep_abi.h"
 
@@ -164,28 +165,6 @@ std::string NameInManifest(std::string_view text) {
   } catch (const Error&) {
     return "";
   }
-}
-
-std::string_view CurrentPlatform() {
-#if defined(_WIN32)
-#define EPIPHYTE_OS "windows"
-#elif defined(__APPLE__)
-#define EPIPHYTE_OS "macos"
-#else
-#define EPIPHYTE_OS "linux"
-#endif
-#if defined(__x86_64__) || defined(_M_X64)
-#define EPIPHYTE_ARCHITECTURE "x86_64"
-#elif defined(__aarch64__) || defined(_M_ARM64)
-#define EPIPHYTE_ARCHITECTURE "aarch64"
-#elif defined(__riscv) && __riscv_xlen == 64
-#define EPIPHYTE_ARCHITECTURE "riscv64"
-#elif defined(__i386__)
-#define EPIPHYTE_ARCHITECTURE "x86"
-#else
-#error "name this architecture as manifests shall spell it"
-#endif
-  return EPIPHYTE_OS "-" EPIPHYTE_ARCHITECTURE;
 }
 
 }  // namespace epiphyte::core

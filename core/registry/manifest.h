@@ -32,7 +32,7 @@ struct Manifest {
   std::vector<std::string> depends;  // libraries, named in the error if missing
   std::map<std::string, std::string> options;
   std::map<std::string, std::string> parameters;  // the plugin's own; it gets them before anything else
-  std::vector<std::string> notes;  // unknown keys and the like
+  std::vector<std::string> notes;                 // unknown keys and the like
 };
 
 // Throws INVALID_ARGUMENT with "file:line:column: what was found, what was expected". The keys are described in
@@ -46,8 +46,5 @@ std::string NameInManifest(std::string_view text);
 bool NormalizeSha256(std::string* digest);
 
 constexpr size_t kMaxManifestBytes = 64 * 1024;
-
-// "linux-x86_64" and so on, for this build.
-std::string_view CurrentPlatform();
 
 }  // namespace epiphyte::core

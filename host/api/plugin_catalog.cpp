@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/registry/catalog.h"
-#include "epiphyte/ep_abi.h"
+#include "core/registry/exports.h"
+#include "epiphyte/ep_plugin.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
@@ -44,10 +45,18 @@ PluginInfo Describe(const core::PluginEntry& entry) {
   return info;
 }
 
-void AddDevices(const core::LoadedPlugin& plugin, PluginInfo* info) {
+// What only the opened library shows.
+void AddFindings(const core::LoadedPlugin& plugin, PluginInfo* info) {
   for (const core::Device& device : plugin.devices) {
     info->devices.push_back({std::string(DeviceKindName(device.kind)), device.name, device.vendor,
                              device.driver_version, device.architecture});
+  }
+  if (info->manifest.empty()) return;  // may be linked into the application, which exports what it likes
+  if (const std::string more = core::NeedlessExports(info->library); !more.empty()) {
+    info->notes.push_back(
+        fmt::format("the library exports {} beside {}, which may get mixed up with another plugin's; "
+                    "build it with add_ep_plugin(), or with -fvisibility=hidden and a version script",
+                    more, EP_PLUGIN_QUERY_SYMBOL));
   }
 }
 
@@ -88,7 +97,7 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
       throw Error(StatusCode::kNotFound, fmt::format("plugin '{}' is not in the list of plugins", name));
     }
     PluginInfo info = Describe(*found);
-    if (plugin != nullptr) AddDevices(*plugin, &info);
+    if (plugin != nullptr) AddFindings(*plugin, &info);
     return info;
   });
 }
@@ -98,7 +107,7 @@ PluginInfo PluginCatalog::Add(const std::filesystem::path& library, const Plugin
     core::Catalog& catalog = environment_->catalog();
     PluginInfo info = Describe(catalog.Add({library, expected.name, expected.sha256, expected.depends,
                                             expected.priority, expected.fallback, expected.options}));
-    if (const core::LoadedPlugin* plugin = catalog.TryLoad(info.name)) AddDevices(*plugin, &info);
+    if (const core::LoadedPlugin* plugin = catalog.TryLoad(info.name)) AddFindings(*plugin, &info);
     return info;
   });
 }
@@ -119,7 +128,8 @@ std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
     for (const core::PluginEntry& entry : catalog.entries()) {
       plugins.push_back(Describe(entry));
       if (entry.state != core::PluginState::kLoaded) continue;
-      if (const core::LoadedPlugin* plugin = catalog.TryLoad(entry.manifest.name)) AddDevices(*plugin, &plugins.back());
+      if (const core::LoadedPlugin* plugin = catalog.TryLoad(entry.manifest.name))
+        AddFindings(*plugin, &plugins.back());
     }
     return plugins;
   });

@@ -45,8 +45,11 @@ Json ToJson(const PluginInfo& plugin) {
 }
 
 Json Findings(const PluginInfo& probed) {
-  return {
-      {"state", probed.state}, {"message", probed.message}, {"hint", probed.hint}, {"devices", ToJson(probed.devices)}};
+  return {{"state", probed.state},
+          {"message", probed.message},
+          {"hint", probed.hint},
+          {"devices", ToJson(probed.devices)},
+          {"notes", probed.notes}};
 }
 
 bool AddFindings(const Json& findings, PluginInfo* plugin) {
@@ -62,6 +65,9 @@ bool AddFindings(const Json& findings, PluginInfo* plugin) {
       found.devices.push_back({text(device, "kind"), text(device, "name"), text(device, "vendor"),
                                text(device, "driver_version"), text(device, "architecture")});
     }
+    for (const Json& note : findings.at("notes")) {
+      found.notes.push_back(PrintableText(note.get<std::string>(), kMaxFoundText));
+    }
   } catch (const Json::exception&) {
     return false;
   }
@@ -69,6 +75,7 @@ bool AddFindings(const Json& findings, PluginInfo* plugin) {
   plugin->message = std::move(found.message);
   plugin->hint = std::move(found.hint);
   plugin->devices = std::move(found.devices);
+  plugin->notes = std::move(found.notes);
   return true;
 }
 

@@ -12,9 +12,10 @@ Json ToJson(const PluginInfo& plugin);
 // {"plugins": […], "folders": […]}
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders);
 
-// What probing finds out, {"state", "message", "hint", "devices"}.
+// What probing finds out, {"state", "message", "hint", "devices", "notes"}.
 Json Findings(const PluginInfo& probed);
-// And back. False, and nothing added, when `findings` aren't what Findings makes: a plugin may have had its hand in them.
+// And back. False, and nothing added, when `findings` aren't what Findings makes: a plugin may have had its hand in
+// them.
 bool AddFindings(const Json& findings, PluginInfo* plugin);
 
 }  // namespace epiphyte::cli

@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/registry/exports.h"
 #include "core/registry/manifest.h"
-#include "host/conformance/exports.h"
 
 namespace epiphyte::conformance {
 namespace {
@@ -83,11 +83,7 @@ PluginLibrary::PluginLibrary(DebugHost& host, const Target& target)
 }
 
 void PluginLibrary::CheckExports() const {
-  std::string more;
-  for (const std::string& name : ExportedSymbols(target_.library)) {
-    if (name != EP_PLUGIN_QUERY_SYMBOL) more += (more.empty() ? "" : ", ") + name;
-    if (more.size() > 200) break;
-  }
+  const std::string more = core::NeedlessExports(target_.library);
   Demand(host_, more.empty(), Rule::kExportsNothingElse, "it exports " + more);
   host_.journal().Pass(Rule::kExportsNothingElse);
 }
@@ -164,9 +160,10 @@ void PluginLibrary::CheckDescriptor(const EpPluginDescriptor& descriptor) const 
     if (rule != static_cast<int>(Rule::kNameIsTheManifests) && rule != static_cast<int>(Rule::kSourcesAreTheManifests))
       host_.journal().Pass(static_cast<Rule>(rule));
   }
+  constexpr Rule kOfTheManifest[] = {Rule::kNameIsTheManifests, Rule::kSourcesAreTheManifests,
+                                     Rule::kVersionIsTheManifests};
   if (target_.manifest.empty()) {
-    for (const Rule rule : {Rule::kNameIsTheManifests, Rule::kSourcesAreTheManifests})
-      host_.journal().NotApplicable(rule, "no manifest was given");
+    for (const Rule rule : kOfTheManifest) host_.journal().NotApplicable(rule, "no manifest was given");
     return;
   }
   Demand(host_, target_.name == descriptor.name, Rule::kNameIsTheManifests,
@@ -175,7 +172,9 @@ void PluginLibrary::CheckDescriptor(const EpPluginDescriptor& descriptor) const 
   std::sort(expected.begin(), expected.end());
   std::sort(sources.begin(), sources.end());
   Demand(host_, sources == expected, Rule::kSourcesAreTheManifests, "descriptor and manifest name other sources");
-  for (const Rule rule : {Rule::kNameIsTheManifests, Rule::kSourcesAreTheManifests}) host_.journal().Pass(rule);
+  Demand(host_, target_.version == descriptor.version, Rule::kVersionIsTheManifests,
+         std::string("the descriptor says '") + descriptor.version + "', the manifest '" + target_.version + "'");
+  for (const Rule rule : kOfTheManifest) host_.journal().Pass(rule);
 }
 
 }  // namespace epiphyte::conformance

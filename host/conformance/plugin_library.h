@@ -15,7 +15,8 @@ namespace epiphyte::conformance {
 struct Target {
   std::filesystem::path library;   // absolute
   std::filesystem::path manifest;  // absolute; empty when a library was given
-  std::string name;                // these three of the manifest
+  std::string name;                // this and what follows is of the manifest
+  std::string version;
   std::vector<std::string> sources;
   std::map<std::string, std::string> options;
   std::map<std::string, std::string> parameters;

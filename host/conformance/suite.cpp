@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/registry/manifest.h"
+#include "core/registry/platform.h"
 #include "host/conformance/checks.h"
 
 namespace epiphyte::conformance {
@@ -48,6 +49,7 @@ Target ReadTarget(const fs::path& path) {
   }
   target.library = fs::canonical(target.library);
   target.name = manifest.name;
+  target.version = manifest.version;
   target.sources = manifest.sources;
   target.options = manifest.options;
   target.parameters = manifest.parameters;

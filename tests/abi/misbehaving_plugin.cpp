@@ -476,7 +476,7 @@ const EpPluginDescriptor kDescriptor = {
     : kHow == kGarbageStrings ? "\xff\x01\x02"
                               : "misbehaving",
     "tests",
-    "1.0.0",
+    kHow == kLiesAboutVersion ? "1.0.1" : "1.0.0",
     kHow == kNullSources ? nullptr : kSources,
     kHow == kTooManySources ? 0xFFFFFFFFu : 1u,
     kHow == kReservedInDescriptor ? 7u : 0u,

@@ -70,6 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
         LoadCase{"kGarbageStrings", PluginState::kInitFailed, ""},
         LoadCase{"kLiesAboutName", PluginState::kManifestMismatch, "cpu"},
         LoadCase{"kLiesAboutSources", PluginState::kManifestMismatch, "EpiphyteCPU"},
+        LoadCase{"kLiesAboutVersion", PluginState::kManifestMismatch,
+                 "its version is '1.0.1', the manifest says '1.0.0'"},
         LoadCase{"kNullInitialize", PluginState::kInitFailed, "Initialize"},
         LoadCase{"kNullProviderTable", PluginState::kInitFailed, "provider"},
         LoadCase{"kNullCompile", PluginState::kInitFailed, "Compile"},

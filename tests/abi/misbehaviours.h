@@ -24,7 +24,7 @@
   X(kDeclinesAll) X(kDeclinesTwice) X(kDeclinesAndCompiles) X(kDeclinesUnknown) X(kStaleTask) X(kForeignTask)         \
   X(kThrowsInDescribeKernel) X(kExclusiveKernels) X(kReservedInDescriptor) X(kReservedInProviderTable)                \
   X(kReservedInDevice) X(kReservedInContextNode) X(kTellsOfItsRun) X(kDeviceElsewhere) X(kLostDevice)                  \
-  X(kClaimsFunctionInALostGroup) X(kFailsOnFunctions) X(kReportsOnFourThreads)
+  X(kClaimsFunctionInALostGroup) X(kFailsOnFunctions) X(kReportsOnFourThreads) X(kLiesAboutVersion)
 // clang-format on
 
 #define EPIPHYTE_ENUMERATOR(name) name,

@@ -60,8 +60,7 @@ class Doctor : public ::testing::Test {
 
 TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
   folder_.Write("nolib.so", "not a library");
-  folder_.Write("cpu.yaml",
-                "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.2\"\n");
+  folder_.Write("cpu.yaml", "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.2\"\n");
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1);
   std::vector<std::string> states;
@@ -71,8 +70,8 @@ TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
   }
   EXPECT_THAT(states, ::testing::UnorderedElementsAre("InitFailed", "Loaded"));
   folder_.Write("model.onnx", AddModel());
-  const ProgramResult run = RunEpiphyte({"run", "model.onnx"}, folder_.path(),
-                                        {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string()}});
+  const ProgramResult run =
+      RunEpiphyte({"run", "model.onnx"}, folder_.path(), {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string()}});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("is used in place of the one of '"));
 }
@@ -120,6 +119,22 @@ TEST_F(Doctor, APluginThatDamagesTheReportIsAFindingAndTheOthersAreListed) {
   EXPECT_THAT(Find(report, "close_devices")["message"].get<std::string>(), HasSubstr("the report can't be written"));
   for (const char* name : {"fine_devices", "cpu"}) EXPECT_EQ(Find(report, name)["state"], "Loaded") << name;
   EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+}
+
+// The test device exports what tests control it by.
+TEST_F(Doctor, NotesWhatALibraryExportsBesideTheOneSymbol) {
+  std::filesystem::copy_file(EPIPHYTE_TEST_DEVICE, folder_ / "device.so");
+  folder_.Write("device.yaml",
+                "manifest_version: 1\nname: test_device\nvendor: tests\nversion: 1.0.0\nlibrary: device.so\n"
+                "abi: \"0.2\"\nsources: [TestDevice]\n");
+  const ProgramResult result = Run({"--json"});
+  const Json report = Json::parse(result.out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << result.out << result.err;
+  const Json& device = Find(report, "test_device");
+  EXPECT_EQ(device["state"], "Loaded") << device["message"];
+  EXPECT_THAT(device["notes"].dump(),
+              AllOf(HasSubstr("exports EpTestDeviceControl beside EpPluginQuery"), HasSubstr("-fvisibility=hidden")));
+  EXPECT_THAT(Find(report, "cpu")["notes"].dump(), Not(HasSubstr("exports")));
 }
 
 TEST_F(Doctor, SaysItToPeopleToo) {

@@ -1,5 +1,6 @@
 // What the catalog tells of manifests before any library is opened.
 #include "core/registry/catalog.h"
+#include "core/registry/platform.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -155,6 +156,17 @@ TEST_F(CatalogTest, MessagesSayWhatWasFoundAndExpected) {
             fmt::format("the manifest has libraries for plan9-mips, templeos-x86_64; this is {}", CurrentPlatform()));
   Install("a.yaml", ManifestText("acme", "missing.so"));
   EXPECT_THAT(Only().message, HasSubstr((root_ / "p/missing.so").string()));
+}
+
+TEST_F(CatalogTest, AnotherNameOfThisPlatformIsGuessedAndNotTaken) {
+  const std::string platform(CurrentPlatform());
+  const size_t dash = platform.find('-');
+  const std::string other = platform.substr(0, dash) + (platform.ends_with("x86_64") ? "-X64" : "_") +
+                            (platform.ends_with("x86_64") ? "" : platform.substr(dash + 1));
+  Install("a.yaml", ManifestText("acme", fmt::format("{{plan9-mips: a.so, {}: b.so}}", other)));
+  EXPECT_EQ(Only().state, PluginState::kWrongPlatform);
+  EXPECT_EQ(Only().hint,
+            fmt::format("if '{}' is meant to be this platform, spell it {} in the manifest", other, CurrentPlatform()));
 }
 
 TEST_F(CatalogTest, TheLibraryForThisPlatformIsChosenElseTheOneForAll) {

@@ -1,4 +1,5 @@
 #include "core/registry/manifest.h"
+#include "core/registry/platform.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -60,7 +60,8 @@ struct PluginInfo {
   std::vector<std::string> device_kinds;       // as the manifest says
   std::vector<DeviceInfo> devices;             // as the plugin says; empty unless it is loaded
   std::map<std::string, std::string> options;  // defaults, the policy file applied
-  std::vector<std::string> notes;              // unknown keys in the manifest, others who could change the plugin
+  // Unknown keys in the manifest, others who could change the plugin, needless exports of its library (when probed).
+  std::vector<std::string> notes;
 
   bool usable() const { return state == "Ready" || state == "Loaded"; }
 };

@@ -62,7 +62,7 @@ typedef struct EpPluginDescriptor {
   uint32_t abi_version; /* the lowest ABI that this plugin can live with [R202]; what later ones have it looks for */
   const char* name;     /* provider name, as in the manifest [R203 R204 R207] */
   const char* vendor;
-  const char* version;
+  const char* version;  /* as in the manifest, letter for letter [R215] */
   const char* const* sources; /* EPContext `source` keys that it owns, `source_count` of them, may be none */
   uint32_t source_count; /* [R205 R208] */
   uint32_t reserved;

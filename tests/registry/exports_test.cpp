@@ -1,0 +1,67 @@
+#include "core/registry/exports.h"
+
+#include <elf.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/registry/real_library.h"
+
+namespace epiphyte::core {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+TEST(Exports, AreThoseThatTheLoaderGivesToOthers) {
+  const std::vector<std::string> names = ExportedSymbols(test::RealLibrary());
+  EXPECT_THAT(names, Contains("XXH_versionNumber"));
+  EXPECT_THAT(names, Not(Contains("memcpy"))) << "it needs that one from others";
+  EXPECT_TRUE(std::ranges::is_sorted(names));
+}
+
+TEST(Exports, MoreThanAFewAreCounted) {
+  const std::string text = NeedlessExports(test::RealLibrary());
+  EXPECT_THAT(text, HasSubstr(" more"));
+  EXPECT_EQ(std::ranges::count(text, ','), 4) << text;
+}
+
+TEST(Exports, OfAFileThatIsNoLibraryThereAreNone) {
+  const test::TempDir dir;
+  for (const std::string& bytes : {std::string(), std::string("text"), std::string("\177ELF"), std::string(64, '\0')}) {
+    EXPECT_THAT(ExportedSymbols(dir.Write("a.so", bytes)), IsEmpty());
+    EXPECT_EQ(NeedlessExports(dir.Write("a.so", bytes)), "");
+  }
+  EXPECT_THROW(ExportedSymbols(dir / "none.so"), Error);
+}
+
+// Wherever a length or an offset points, nothing is read outside of the file.
+TEST(Exports, OfADamagedLibraryAreReadWithinTheFile) {
+  const test::TempDir dir;
+  const std::string whole = test::ReadFile(test::RealLibrary());
+  for (size_t size = whole.size(); size > 0; size /= 2) ExportedSymbols(dir.Write("cut.so", whole.substr(0, size)));
+  Elf64_Ehdr header;
+  std::memcpy(&header, whole.data(), sizeof(header));
+  for (const uint64_t value : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 63}) {
+    std::string damaged = whole;
+    std::memcpy(damaged.data() + offsetof(Elf64_Ehdr, e_shoff), &value, sizeof(value));
+    ExportedSymbols(dir.Write("damaged.so", damaged));
+    for (uint64_t i = 0; i < header.e_shnum; ++i) {
+      damaged = whole;
+      for (const size_t field : {offsetof(Elf64_Shdr, sh_offset), offsetof(Elf64_Shdr, sh_size)}) {
+        const size_t at = header.e_shoff + i * sizeof(Elf64_Shdr) + field;
+        if (at + sizeof(value) <= damaged.size()) std::memcpy(damaged.data() + at, &value, sizeof(value));
+      }
+      ExportedSymbols(dir.Write("damaged.so", damaged));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::core
