@@ -12,6 +12,7 @@
 
 #include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_onnx.h"
+#include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run_limits.h"

@@ -8,6 +8,7 @@ trap 'rm -rf "$work"' EXIT
 cat > "$work/unit.c" <<'END'
 #include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_onnx.h"
+#include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run_limits.h"

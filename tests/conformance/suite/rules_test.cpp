@@ -167,7 +167,7 @@ TEST(FaultyPlugin, WithADeviceKeepsEveryRuleOfDevices) {
   passed.merge(PassedOnDevice("device_adopts"));
   for (const RuleText& rule : AllRules()) {
     const int number = static_cast<int>(rule.rule);
-    EXPECT_TRUE(number < 1200 || passed.contains(number)) << number << " " << rule.text;
+    EXPECT_TRUE(number / 100 != 12 || passed.contains(number)) << number << " " << rule.text;
   }
 }
 

@@ -20,9 +20,9 @@
 //
 // A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();`, which live as long as
 // the process; a session's option `device` chooses one or several. One that brings operators of its own declares
-// `static std::span<const kit::Operator> Operators();` (schema.hpp). One that has tables for other extensions, as that
-// of draft/ep_device.h, declares `static const void* Extension(std::string_view id);`, null for an id that it doesn't
-// know.
+// `static std::span<const kit::Operator> Operators();` (schema.hpp), one that takes options
+// `static std::span<const kit::Option> Options();` (options.hpp). One that has tables for other extensions, as that of
+// draft/ep_device.h, declares `static const void* Extension(std::string_view id);`, null for an id that it doesn't know.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +37,7 @@
 
 #include "epiphyte/ep_entry.h"
 #include "epiphyte/kit/plugin/context_origin.hpp"
+#include "epiphyte/kit/plugin/options.hpp"
 #include "epiphyte/kit/abi/error.hpp"
 #include "epiphyte/kit/abi/graph_view.hpp"
 #include "epiphyte/kit/plugin/schema.hpp"
@@ -504,7 +505,19 @@ struct EPIPHYTE_KIT_HIDDEN Trampolines {
       TheOperators().Infer(host, api, op, node, inference);
     });
   }
+  static const OptionTable& TheOptions() {
+    static const OptionTable* const table = new OptionTable(ProviderClass::Options());
+    return *table;
+  }
+  static EpStatus* EP_CALL GetOptions(EpPlugin* plugin, const EpOptionInfo** options, uint32_t capacity,
+                                      uint32_t* count) {
+    return Guard(*From(plugin).host, [&] { TheOptions().Get(options, capacity, count); });
+  }
   static const void* EP_CALL GetExtension(EpPlugin*, const char* id) {
+    if constexpr (requires { ProviderClass::Options(); }) {
+      static constexpr EpOptionsApi kOptionsApi = {sizeof(EpOptionsApi), 0, GetOptions};
+      if (std::strcmp(id, EP_OPTIONS_EXTENSION) == 0) return &kOptionsApi;
+    }
     if constexpr (requires { ProviderClass::Operators(); }) {
       static constexpr EpSchemaApi kSchemaApi = {sizeof(EpSchemaApi), 0, GetOperators, InferTypes};
       if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kSchemaApi;
