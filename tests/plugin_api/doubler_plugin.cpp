@@ -72,7 +72,7 @@ class DoublerProvider : public kit::Provider {
       all.swap(share_->factors);
     }
     for (size_t i = 0; i < partitions.size(); ++i) all[partitions[i]] = factors_[i];
-    kit::ContextContainerBuilder builder("DOUBLER", 1);
+    kit::ContextContainerBuilder builder({"DOUBLER", 1});
     for (const auto& [name, factor] : all) builder.Add(name, &factor, sizeof(float));
     builder.Write(writer);
   }
@@ -84,7 +84,7 @@ class DoublerProvider : public kit::Provider {
   std::string Hardware() const override { return "any"; }
 
   std::unique_ptr<kit::Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload) override {
-    std::span<const std::byte> section = kit::ContextContainer(payload, "DOUBLER", 1).Find(partition);
+    std::span<const std::byte> section = kit::ContextContainer(payload, {"DOUBLER", 1}).Find(partition);
     if (section.size() != sizeof(float)) throw kit::Error(EP_STATUS_INVALID_GRAPH, "a section of 4 bytes is expected");
     float factor = 0;
     std::memcpy(&factor, section.data(), sizeof(factor));

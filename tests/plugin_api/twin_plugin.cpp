@@ -52,12 +52,12 @@ class Provider : public kit::Provider {
     return std::make_unique<Kernel>();
   }
   void SaveContext(const std::vector<std::string>& partitions, kit::ContextWriter& writer) override {
-    kit::ContextContainerBuilder builder("TWIN", 1);
+    kit::ContextContainerBuilder builder({"TWIN", 1});
     for (const std::string& name : partitions) builder.Add(name, nullptr, 0);
     builder.Write(writer);
   }
   std::unique_ptr<kit::Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload) override {
-    kit::ContextContainer(payload, "TWIN", 1).Find(partition);
+    kit::ContextContainer(payload, {"TWIN", 1}).Find(partition);
     return std::make_unique<Kernel>();
   }
 };

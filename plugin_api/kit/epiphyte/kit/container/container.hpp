@@ -1,151 +1,138 @@
-// Context container: named, aligned sections in one payload, for providers that have no format of their own.
+// Context container: the payload of a plugin that has no format of its own. Numbered sections, some with names, and a
+// text that says what they were made for.
 //
-//   ContextContainerBuilder builder("MYEP", /*version=*/3);
-//   builder.Add("partition_0/weights", weights.data(), weights.size());
+//   constexpr kit::ContainerFormat kFormat = {"MYEP", 3, "the myep context"};
+//
+//   kit::ContextContainerBuilder builder(kFormat, key.ToText());            // key.hpp
+//   const uint32_t weights = builder.Add(weights.data(), size);             // equal bytes are stored once
+//   builder.Add("part_0/program", program.data(), program.size());
+//   kit::AddGraph(builder, graph);                                          // graph.hpp
 //   builder.Write(writer);
 //
-//   ContextContainer container(blob, "MYEP", 3);              // throws INVALID_GRAPH on anything that does not fit
-//   std::span<const std::byte> weights = container.Find("partition_0/weights");
+//   kit::ContextContainer container(blob, kFormat);                         // INVALID_GRAPH for what does not fit
+//   const kit::ContextVerdict verdict = key.Compare(container.key());
+//   std::span<const std::byte> program = container.Find("part_0/program");  // where it lies: a mapped file is not
+//   copied
 //
-// Layout, little endian: magic[8], version u32, section count u32, total size u64, then for each section offset u64,
-// size u64, name length u32, name; sections start at multiples of 64. The reader checks every number before it uses it;
-// the host has compared the payload's digest before.
+// Sections begin at multiples of 64 bytes. The same sections in the same order give the same bytes. Nothing that a file
+// says is trusted: sizes, numbers and names are checked, digests cover every byte (layout.hpp). Those of the header and
+// of small sections are always compared; those of large ones on demand, because the host compares the digest of the
+// whole payload before the plugin sees it, unless the user waives that, and reading gigabytes takes its time.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "epiphyte/kit/abi/error.hpp"
 
 namespace epiphyte::kit {
 
-static_assert(std::endian::native == std::endian::little,
-              "the container is written in native order, which must be little endian");
-
-constexpr uint64_t kContainerAlignment = 64;
+// Whose containers they are.
+struct ContainerFormat {
+  std::string_view magic;                  // 1 to 8 bytes with which each begins
+  uint32_t version = 1;                    // to be raised when what the sections say changes its meaning
+  std::string_view whose = "the context";  // in messages: "the myep context is damaged: …"
+};
 
 class ContextContainerBuilder {
  public:
-  ContextContainerBuilder(std::string_view magic, uint32_t version) : version_(version) {
-    std::memcpy(magic_, magic.data(), std::min(magic.size(), sizeof(magic_)));
-  }
+  // Throws INVALID_ARGUMENT for a magic that is empty or longer than 8 bytes.
+  explicit ContextContainerBuilder(const ContainerFormat& format, std::string key = "");
 
-  // `data` must stay valid until Write.
-  void Add(std::string name, const void* data, uint64_t size) { sections_.push_back({std::move(name), data, size}); }
+  // Adds a section, unless there is one of the same bytes, and gives its number. `data` stays valid and unchanged until
+  // the last Write.
+  uint32_t Add(const void* data, uint64_t size);
+  // As above, and gives it a name. Throws INVALID_ARGUMENT for a name that was given before.
+  uint32_t Add(std::string name, const void* data, uint64_t size);
+  // As above; the builder keeps the bytes.
+  uint32_t Add(std::string name, std::string bytes);
 
+  // Gives out the bytes front to back.
+  void Write(const std::function<void(const void* data, uint64_t size)>& write) const;
   // `writer` has Write(const void*, uint64_t).
   template <typename Writer>
+  requires requires(Writer& writer, const void* data, uint64_t size) { writer.Write(data, size); }
   void Write(Writer& writer) const {
-    uint64_t header = sizeof(magic_) + 16;
-    for (const Section& section : sections_) header += 20 + section.name.size();
-    std::vector<uint64_t> offsets;
-    uint64_t end = Align(header);
-    for (const Section& section : sections_) {
-      offsets.push_back(end);
-      end = Align(end + section.size);
-    }
-    std::string table(magic_, sizeof(magic_));
-    Append(table, version_);
-    Append(table, static_cast<uint32_t>(sections_.size()));
-    Append(table, end);
-    for (size_t i = 0; i < sections_.size(); ++i) {
-      Append(table, offsets[i]);
-      Append(table, sections_[i].size);
-      Append(table, static_cast<uint32_t>(sections_[i].name.size()));
-      table += sections_[i].name;
-    }
-    table.resize(Align(table.size()), '\0');
-    writer.Write(table.data(), table.size());
-    const char zeros[kContainerAlignment] = {};
-    for (const Section& section : sections_) {
-      writer.Write(section.data, section.size);
-      if (uint64_t padding = Align(section.size) - section.size; padding != 0) writer.Write(zeros, padding);
-    }
+    Write([&writer](const void* data, uint64_t size) { writer.Write(data, size); });
   }
 
  private:
   struct Section {
-    std::string name;
     const void* data;
     uint64_t size;
+    uint64_t digest;
   };
-  static uint64_t Align(uint64_t value) {
-    return (value + kContainerAlignment - 1) / kContainerAlignment * kContainerAlignment;
-  }
-  template <typename T>
-  static void Append(std::string& text, T value) {
-    text.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-
   char magic_[8] = {};
   uint32_t version_;
+  std::string key_;
   std::vector<Section> sections_;
+  std::map<std::string, uint32_t, std::less<>> names_;
+  std::map<std::pair<const void*, uint64_t>, uint32_t> by_address_;
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<uint32_t>> by_digest_;
+  std::deque<std::string> kept_;
 };
 
+enum class ContainerDigests {
+  kSmallSections,  // sections of up to 256 KiB
+  kAll,
+};
+
+// A view of the bytes that it was made from, which must outlive it and the sections it gives. [any thread]
 class ContextContainer {
  public:
-  ContextContainer(std::span<const std::byte> blob, std::string_view magic, uint32_t version) : blob_(blob) {
-    char expected[8] = {};
-    std::memcpy(expected, magic.data(), std::min(magic.size(), sizeof(expected)));
-    if (blob.size() < 24 || std::memcmp(blob.data(), expected, sizeof(expected)) != 0) {
-      Refuse("it does not begin with '" + std::string(magic) + "'");
-    }
-    uint64_t at = 8;
-    uint32_t found_version = Read<uint32_t>(&at);
-    uint32_t count = Read<uint32_t>(&at);
-    uint64_t total = Read<uint64_t>(&at);
-    if (found_version != version)
-      Refuse("it has format version " + std::to_string(found_version) + ", expected " + std::to_string(version));
-    if (total != blob.size())
-      Refuse("it has " + std::to_string(blob.size()) + " bytes, expected " + std::to_string(total));
-    for (uint32_t i = 0; i < count; ++i) {
-      uint64_t offset = Read<uint64_t>(&at);
-      uint64_t size = Read<uint64_t>(&at);
-      uint32_t name_size = Read<uint32_t>(&at);
-      if (name_size > blob.size() - at || offset > blob.size() || size > blob.size() - offset ||
-          offset % kContainerAlignment != 0) {
-        Refuse("its section table is damaged");
-      }
-      std::string name(reinterpret_cast<const char*>(blob.data() + at), name_size);
-      at += name_size;
-      if (!sections_.emplace(std::move(name), blob.subspan(static_cast<size_t>(offset), static_cast<size_t>(size)))
-               .second) {
-        Refuse("it has a section twice");
-      }
-    }
-  }
+  // Throws INVALID_GRAPH, with one line that says what is wrong and to compile again.
+  ContextContainer(std::span<const std::byte> blob, const ContainerFormat& format,
+                   ContainerDigests digests = ContainerDigests::kSmallSections);
 
-  bool Has(std::string_view name) const { return sections_.find(name) != sections_.end(); }
-  std::span<const std::byte> Find(std::string_view name) const {
-    auto found = sections_.find(name);
-    if (found == sections_.end()) Refuse("it has no section '" + std::string(name) + "'");
-    return found->second;
-  }
-  size_t section_count() const { return sections_.size(); }
+  // What the builder was given.
+  std::string_view key() const { return key_; }
+  uint32_t section_count() const { return static_cast<uint32_t>(sections_.size()); }
+
+  // Sections, at multiples of 64 bytes. Those that aren't there are INVALID_GRAPH.
+  std::span<const std::byte> section(uint32_t number) const;
+  std::span<const std::byte> Find(std::string_view name) const { return section(NumberOf(name)); }
+  uint32_t NumberOf(std::string_view name) const;
+  bool Has(std::string_view name) const { return Lookup(name) != nullptr; }
+  // Names and the sections' numbers, in ascending order of the names.
+  using Name = std::pair<std::string_view, uint32_t>;
+  const std::vector<Name>& names() const { return names_; }
+
+  // Compare the digest of a section, or of each, unless that was done when the container was opened. Throws
+  // INVALID_GRAPH.
+  void CompareDigest(uint32_t number) const;
+  void CompareDigests() const;
+
+  // Bytes that do not begin at a multiple of 64 were copied, and sections lie in the copy as long as somebody holds
+  // this; null when they lie where they were.
+  const std::shared_ptr<void>& owner() const { return owner_; }
+  // Throws INVALID_GRAPH: "<whose> is damaged: <what>; compile the model again".
+  [[noreturn]] void Damaged(const std::string& what) const;
 
  private:
-  template <typename T>
-  T Read(uint64_t* at) const {
-    if (blob_.size() - *at < sizeof(T)) Refuse("it ends inside its section table");
-    T value;
-    std::memcpy(&value, blob_.data() + *at, sizeof(T));
-    *at += sizeof(T);
-    return value;
-  }
-  [[noreturn]] static void Refuse(const std::string& why) {
-    throw Error(EP_STATUS_INVALID_GRAPH, "the context's payload can't be used: " + why + "; compile the model again");
-  }
+  struct Section {
+    const std::byte* data;
+    uint64_t size;
+    uint64_t digest;
+    bool compared;
+  };
+  const Name* Lookup(std::string_view name) const;
+  void ReadSections(std::span<const std::byte> entries, std::span<const std::byte> data);
+  void ReadNames(std::span<const std::byte> table, uint32_t count);
 
-  std::span<const std::byte> blob_;
-  std::map<std::string, std::span<const std::byte>, std::less<>> sections_;
+  std::string whose_;
+  std::shared_ptr<void> owner_;
+  std::string_view key_;
+  std::vector<Section> sections_;
+  std::vector<Name> names_;
 };
 
 }  // namespace epiphyte::kit

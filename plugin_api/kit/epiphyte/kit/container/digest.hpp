@@ -1,0 +1,12 @@
+// Digest: 64 bits that say whether bytes are the same: XXH3. They find damage, not deceit.
+//
+//   if (kit::Digest(data, size) != expected) …
+#pragma once
+
+#include <cstdint>
+
+namespace epiphyte::kit {
+
+uint64_t Digest(const void* data, uint64_t size);
+
+}  // namespace epiphyte::kit

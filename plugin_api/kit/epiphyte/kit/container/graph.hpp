@@ -1,0 +1,57 @@
+// Graphs in a context container: what a compiler made of a partition, with constants, attributes and packed data.
+//
+//   kit::AddGraph(builder, graph, packed);                                   // as the section "graph/<its name>"
+//   …
+//   kit::StoredGraph stored = kit::ReadGraph(container, partition_name);     // has passed ir::Check
+//
+// A graph's section is its description, in the order in which it is read; the bytes of constants, attributes' tensors
+// and packed data are sections of their own, which are used where they lie. So are those of equal constants of several
+// graphs: once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/kit/container/container.hpp"
+#include "epiphyte/kit/graph/ir.hpp"
+
+namespace epiphyte::kit {
+
+// Data that the plugin made of a node's constants, in a format of its own. A node's keys differ.
+struct PackedData {
+  int32_t node = 0;  // index into Graph::nodes
+  std::string key;
+  std::string format;
+  const void* data = nullptr;
+  uint64_t bytes = 0;
+  std::shared_ptr<void> owner;  // null when the bytes lie where the container's do
+};
+
+// Constants have Storage kOwned, or kDropped; no handles.
+struct StoredGraph {
+  ir::Graph graph;
+  std::vector<PackedData> packed;
+};
+
+// The bytes of constants and packed data stay valid until the builder's last Write. Throws INVALID_ARGUMENT when the
+// builder has a graph of that name.
+void AddGraph(ContextContainerBuilder& builder, const ir::Graph& graph, std::span<const PackedData> packed = {});
+
+// Names of the graphs in a container, in ascending order.
+std::vector<std::string_view> GraphNames(const ContextContainer& container);
+
+// Whose task it is to look at what a graph says, not only at how it is written.
+enum class GraphCheck {
+  kNow,    // ir::Check, and packed data belongs to a node and is there once
+  kLater,  // the caller's, before it uses an index or a size of the graph
+};
+
+// Reads a graph of the container. Throws INVALID_GRAPH when there is none of that name, or when it can't be read. The
+// bytes of large sections are believed: see ContainerDigests.
+StoredGraph ReadGraph(const ContextContainer& container, std::string_view name, GraphCheck check = GraphCheck::kNow);
+
+}  // namespace epiphyte::kit
