@@ -13,21 +13,8 @@ namespace {
 bool CpuHasBfloat16() { return EffectiveIsa() == "avx512_core_bf16" || EffectiveIsa() == "avx512_core_amx"; }
 
 AttributeContent ContentOf(const EpAttributeInfo& info) {
-  AttributeContent content{info.name, info.type};
-  switch (info.type) {
-    case EP_ATTRIBUTE_FLOAT:
-    case EP_ATTRIBUTE_FLOATS: content.float_count = info.count; break;
-    case EP_ATTRIBUTE_INT:
-    case EP_ATTRIBUTE_INTS: content.ints = {info.ints, info.count}; break;
-    case EP_ATTRIBUTE_STRING:
-    case EP_ATTRIBUTE_STRINGS: content.string_count = info.count; break;
-    case EP_ATTRIBUTE_TENSOR:
-    case EP_ATTRIBUTE_TENSORS: content.tensor_count = info.count; break;
-    case EP_ATTRIBUTE_SPARSE_TENSOR:
-    case EP_ATTRIBUTE_SPARSE_TENSORS: content.tensor_count = info.count * 2; break;
-    default: break;
-  }
-  return content;
+  const bool has_ints = info.type == EP_ATTRIBUTE_INT || info.type == EP_ATTRIBUTE_INTS;
+  return {info.name, info.type, has_ints ? std::span(info.ints, info.count) : std::span<const int64_t>()};
 }
 
 // Why this plugin can't run a node, or "": what VerifyPlan says of it later, too. Describes the node's arguments and

@@ -269,8 +269,11 @@ OpRunner& OpRunner::Attribute(const std::string& name, const std::vector<std::st
   return AddAttribute({.name = name, .type = EP_ATTRIBUTE_STRINGS, .strings = values});
 }
 OpRunner& OpRunner::Attribute(const std::string& name, const Datum& tensor) {
-  return AddAttribute(
-      {.name = name, .type = EP_ATTRIBUTE_TENSOR, .tensors = {tensor.tensor}, .tensor_owners = {tensor.owner}});
+  const cpu::Tensor& from = tensor.tensor;
+  return AddAttribute({.name = name,
+                       .type = EP_ATTRIBUTE_TENSOR,
+                       .tensors = {{from.type, from.dims, from.data, from.strings}},
+                       .tensor_data = {tensor.owner}});
 }
 
 OpRunner& OpRunner::InputDatum(Datum datum, bool constant) {

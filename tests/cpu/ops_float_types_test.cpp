@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/cpu/kernel/convert.h"
-#include "plugins/cpu/kernel/float_types.h"
 #include "tests/cpu/kernel_harness.h"
 
 namespace epiphyte::test {

@@ -150,7 +150,7 @@ TEST(Plan, PackedConstantsAreNotKeptTwice) {
   b.Output(b.Node("MatMul", 13, {x, b.Constant({64, 64}, std::vector<float>(64 * 64, 1))}, {2, 64}));
   PlanRunner runner(b.Take());
   ASSERT_EQ(runner.plan().packed().size(), 1u);
-  EXPECT_TRUE(runner.plan().def().constants[0].dropped);
+  EXPECT_EQ(runner.plan().def().constants[0].storage, cpu::ConstantDef::Storage::kDropped);
   EXPECT_EQ(runner.Run({std::vector<float>(128, 0.5f)})[0], 32.0f);
 }
 

@@ -113,7 +113,6 @@ int32_t PlanBuilder::Constant(std::vector<int64_t> dims, std::vector<float> data
   constant.tensor.dims.assign(dims.data(), dims.size());
   constant.tensor.data = memory.get();
   constant.owner = memory;
-  constant.borrowed = true;
   def_.constant_of_value[constant.value] = static_cast<int32_t>(def_.constants.size());
   def_.constants.push_back(constant);
   return constant.value;

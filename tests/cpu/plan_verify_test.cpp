@@ -77,7 +77,7 @@ cpu::PlanDef Build(const NodeCase& node) {
   b.Output(b.Node(node.op_type, node.version, inputs, node.output, node.attributes));
   cpu::PlanDef def = b.Take();
   def.nodes[0].domain = node.domain;
-  for (cpu::ConstantDef& constant : def.constants) constant.borrowed = false;
+  for (cpu::ConstantDef& constant : def.constants) constant.storage = cpu::ConstantDef::Storage::kOwned;
   return def;
 }
 
@@ -221,7 +221,7 @@ TEST(VerifyPlan, RefusesAShapeThatNobodyCanHavePacked) {
   cpu::PlanDef def = Build(NodesWithWeights()[1]);
   cpu::ConstantDef& weights = def.constants[0];
   const std::vector<int64_t> dims = {int64_t{3} << 32, 4};
-  weights.dropped = true;
+  weights.storage = cpu::ConstantDef::Storage::kDropped;
   weights.tensor.data = nullptr;
   weights.tensor.dims.assign(dims.data(), dims.size());
   def.values[static_cast<size_t>(weights.value)].dims = dims;

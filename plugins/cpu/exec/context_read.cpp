@@ -182,8 +182,8 @@ class PlanReader {
     return file_.sections[index];
   }
 
-  Tensor ReadTensor(const fb::Tensor& from, bool expect_data) {
-    Tensor tensor;
+  ir::Tensor ReadTensor(const fb::Tensor& from, bool expect_data) {
+    ir::Tensor tensor;
     tensor.type = from.type();
     std::vector<int64_t> dims;
     Numbers(from.dims(), dims);
@@ -194,7 +194,7 @@ class PlanReader {
     tensor.dims.assign(dims.data(), dims.size());
     if (!expect_data) return tensor;
     if (tensor.type == EP_TYPE_STRING) {
-      tensor.strings = std::make_shared<std::vector<std::string>>(Texts(from.text(), from.text_ends()));
+      tensor.strings = std::make_shared<const std::vector<std::string>>(Texts(from.text(), from.text_ends()));
       if (tensor.strings->size() != count) Damaged("{} strings found, {} expected", tensor.strings->size(), count);
     } else {
       const uint64_t bytes = ElementBytes(tensor.type, count);
@@ -202,7 +202,7 @@ class PlanReader {
       const Section& section = FindSection(from.section());
       if (section.bytes != bytes || (bytes == 0 && count != 0))
         Damaged("a tensor has {} bytes; {} expected", section.bytes, bytes);
-      tensor.data = const_cast<char*>(section.data);
+      tensor.data = section.data;
     }
     return tensor;
   }
@@ -212,7 +212,7 @@ class PlanReader {
       const fb::Constant& from = Table(fb_.constants(), i);
       ConstantDef constant;
       constant.value = from.value();
-      constant.dropped = from.dropped();
+      constant.storage = from.dropped() ? ConstantDef::Storage::kDropped : ConstantDef::Storage::kOwned;
       constant.tensor = ReadTensor(*from.tensor(), !from.dropped());
       constant.owner = file_.data_owner;
       if (constant.value < 0 || static_cast<size_t>(constant.value) >= def_.values.size())
@@ -242,7 +242,7 @@ class PlanReader {
         value.strings = Texts(attribute.text(), attribute.text_ends());
         for (uint32_t t = 0; t < Count(attribute.tensors()); ++t)
           value.tensors.push_back(ReadTensor(Table(attribute.tensors(), t), true));
-        if (file_.data_owner) value.tensor_owners.push_back(file_.data_owner);
+        if (file_.data_owner) value.tensor_data.push_back(file_.data_owner);
         node.attributes.push_back(std::move(value));
       }
       def_.nodes.push_back(std::move(node));

@@ -58,9 +58,10 @@ class Writer {
       values.push_back(fb::CreateValue(builder_, Text(value.name), value.type, value.kind, value.rank,
                                        builder_.CreateVector(value.dims)));
     std::vector<Offset<fb::Constant>> constants;
-    for (const ConstantDef& constant : def.constants)
-      constants.push_back(
-          fb::CreateConstant(builder_, constant.value, constant.dropped, Tensor(constant.tensor, !constant.dropped)));
+    for (const ConstantDef& constant : def.constants) {
+      const bool dropped = constant.storage == ConstantDef::Storage::kDropped;
+      constants.push_back(fb::CreateConstant(builder_, constant.value, dropped, Tensor(constant.tensor, !dropped)));
+    }
     std::vector<Offset<fb::Node>> nodes;
     for (const NodeDef& node : def.nodes) {
       std::vector<Offset<fb::Attribute>> attributes;
@@ -116,7 +117,7 @@ class Writer {
     return {Text(all), builder_.CreateVector(ends)};
   }
 
-  Offset<fb::Tensor> Tensor(const cpu::Tensor& tensor, bool with_data) {
+  Offset<fb::Tensor> Tensor(const ir::Tensor& tensor, bool with_data) {
     const std::vector<int64_t> dims(tensor.dims.begin(), tensor.dims.end());
     const TextList strings = with_data && tensor.strings ? Texts(*tensor.strings) : TextList();
     const bool has_data = with_data && tensor.type != EP_TYPE_STRING;
@@ -128,7 +129,7 @@ class Writer {
   Offset<fb::Attribute> Attribute(const AttributeValue& attribute) {
     const TextList strings = Texts(attribute.strings);
     std::vector<Offset<fb::Tensor>> tensors;
-    for (const cpu::Tensor& tensor : attribute.tensors) tensors.push_back(Tensor(tensor, true));
+    for (const ir::Tensor& tensor : attribute.tensors) tensors.push_back(Tensor(tensor, true));
     return fb::CreateAttribute(builder_, Text(attribute.name), attribute.type, builder_.CreateVector(attribute.floats),
                                builder_.CreateVector(attribute.ints), strings.text, strings.ends,
                                builder_.CreateVector(tensors));

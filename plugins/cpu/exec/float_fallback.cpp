@@ -117,22 +117,21 @@ class FloatFallback {
     return made;
   }
 
-  void AddConstant(int32_t value, const Tensor& from) {
-    ConstantDef constant;
+  void AddConstant(int32_t value, const ir::Tensor& from) {
+    ConstantDef constant;  // borrowed: most are packed and dropped
     constant.value = value;
     constant.tensor.type = EP_TYPE_FLOAT;
     constant.tensor.dims = from.dims;
     constant.owner = AllocateShared(constant.tensor.Bytes());
     constant.tensor.data = constant.owner.get();
-    constant.borrowed = true;  // most are packed and dropped
     if (from.data == nullptr) {
       constant.tensor.data = nullptr;  // refused when the plan is verified
     } else if (const int64_t count = from.Count(); count > 0) {
-      Tensor aligned = from;  // the host's bytes need not be
+      Tensor aligned = ViewOf(from);  // the host's bytes need not be
       const std::shared_ptr<void> bytes = AllocateShared(from.Bytes());
       std::memcpy(bytes.get(), from.data, from.Bytes());
       aligned.data = bytes.get();
-      LoadFloats(aligned, 0, count, constant.tensor.as<float>());
+      LoadFloats(aligned, 0, count, static_cast<float*>(constant.owner.get()));
     }
     plan_.constant_of_value[value] = static_cast<int32_t>(plan_.constants.size());
     plan_.constants.push_back(std::move(constant));

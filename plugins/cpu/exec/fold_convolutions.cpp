@@ -23,7 +23,7 @@ class Weights {
   static std::optional<Weights> Of(const PlanEditor& editor, const NodeDef& conv) {
     auto values = editor.Floats(conv.inputs[1]);
     if (!values || values->empty()) return {};
-    const Dims& dims = editor.Constant(conv.inputs[1])->dims;
+    const Dims& dims = editor.ConstantOf(conv.inputs[1])->dims;
     if (dims.size() < 3) return {};
     Weights result;
     result.dims_.assign(dims.begin(), dims.end());
@@ -125,7 +125,7 @@ void FoldBatchNormalization(PlanEditor& editor, int32_t n) {
 std::optional<std::vector<double>> PerChannel(const PlanEditor& editor, int32_t value, size_t channels, size_t rank) {
   const auto values = editor.Floats(value);
   if (!values) return {};
-  const Dims& dims = editor.Constant(value)->dims;
+  const Dims& dims = editor.ConstantOf(value)->dims;
   if (dims.size() > rank) return {};
   if (values->size() == 1) return std::vector<double>(channels, values->front());
   if (values->size() != channels || dims.size() + 1 < rank) return {};

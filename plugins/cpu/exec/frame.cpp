@@ -15,10 +15,10 @@ Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : 
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
   if (plan.has_late_kernels()) late_.resize(plan.node_count());
-  for (const ConstantDef& constant : def.constants) {
-    Datum& datum = slots_[constant.value].datum;
+  for (size_t i = 0; i < def.constants.size(); ++i) {
+    Datum& datum = slots_[def.constants[i].value].datum;
     datum.kind = Datum::Kind::kTensor;
-    datum.tensor = constant.tensor;
+    datum.tensor = plan.constant(i);
   }
   // Kernels were chosen for the declared types.
   for (size_t i = 0; i < def.inputs.size(); ++i) {

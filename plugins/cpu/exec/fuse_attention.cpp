@@ -16,7 +16,7 @@ struct View {
 bool HasRank4(const PlanEditor& editor, int32_t value) { return editor.IsFloat(value) && editor.info(value).rank == 4; }
 
 bool IntsOf(const PlanEditor& editor, int32_t value, std::vector<int64_t>* ints) {
-  const Tensor* constant = editor.Constant(value);
+  const ir::Tensor* constant = editor.ConstantOf(value);
   if (constant == nullptr || constant->type != EP_TYPE_INT64 || constant->data == nullptr) return false;
   ints->assign(constant->as<int64_t>(), constant->as<int64_t>() + constant->Count());
   return true;

@@ -51,7 +51,7 @@ struct Candidate {
 class ElementwiseFuser {
  public:
   explicit ElementwiseFuser(PlanEditor& editor)
-      : editor_(editor), may_have_layout_(editor.plan().values.size(), false) {}
+      : editor_(editor), may_have_layout_(editor.graph().values.size(), false) {}
 
   void Run() {
     const int32_t count = editor_.node_count();

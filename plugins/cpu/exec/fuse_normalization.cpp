@@ -47,7 +47,7 @@ Mean MeanOf(const PlanEditor& editor, int32_t value) {
   if (node.Int("keepdims", 1) != 1) return {};
   std::vector<int64_t> axes = node.Ints("axes");
   if (node.inputs.size() > 1 && node.inputs[1] >= 0) {
-    const Tensor* constant = editor.Constant(node.inputs[1]);
+    const ir::Tensor* constant = editor.ConstantOf(node.inputs[1]);
     if (constant == nullptr || constant->type != EP_TYPE_INT64 || constant->data == nullptr) return {};
     axes.assign(constant->as<int64_t>(), constant->as<int64_t>() + constant->Count());
   }

@@ -105,7 +105,7 @@ bool HasStaticLast(const ValueInfo& info) { return info.rank >= 1 && info.dims.b
 void FuseMatMul(PlanEditor& editor, int32_t n) {
   NodeDef fused = StartOf(editor.node(n));
   int32_t value = fused.outputs[0];
-  const Tensor* b = editor.Constant(fused.inputs[1]);
+  const ir::Tensor* b = editor.ConstantOf(fused.inputs[1]);
   if (!editor.IsFloat(fused.inputs[0]) || b == nullptr || b->rank() != 2 || editor.info(fused.inputs[0]).rank < 2)
     return;
   int32_t last = n;

@@ -34,8 +34,8 @@ class LateKernelInit final : public KernelInit {
   }
   bool HasInput(size_t i) const override { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
   const Tensor* Constant(size_t i) const override {
-    const ConstantDef* constant = HasInput(i) ? plan_.def_.FindConstant(node_.inputs[i]) : nullptr;
-    return constant == nullptr ? nullptr : &constant->tensor;
+    const int32_t constant = HasInput(i) ? plan_.def_.constant_of_value[static_cast<size_t>(node_.inputs[i])] : -1;
+    return constant < 0 ? nullptr : &plan_.constants_[static_cast<size_t>(constant)];
   }
   const void* Packed(std::string_view, std::string_view, uint64_t bytes,
                      const std::function<void(void*)>& fill) const override {

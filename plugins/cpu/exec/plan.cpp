@@ -69,12 +69,12 @@ class PlanKernelInit final : public KernelInit {
   bool HasInput(size_t i) const override { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
 
   const Tensor* Constant(size_t i) const override {
-    ConstantDef* constant = FindConstant(i);
-    return constant == nullptr ? nullptr : &plan_.OwnConstant(*constant);
+    const int32_t constant = FindConstant(i);
+    return constant < 0 ? nullptr : &plan_.OwnConstant(static_cast<size_t>(constant));
   }
   const Tensor* PeekConstant(size_t i) const override {
-    const ConstantDef* constant = FindConstant(i);
-    return constant == nullptr ? nullptr : &constant->tensor;
+    const int32_t constant = FindConstant(i);
+    return constant < 0 ? nullptr : &plan_.constants_[static_cast<size_t>(constant)];
   }
 
   const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
@@ -105,8 +105,7 @@ class PlanKernelInit final : public KernelInit {
   }
 
   void Drop(size_t i) const override {
-    if (i < node_.inputs.size() && plan_.def_.FindConstant(node_.inputs[i]) != nullptr)
-      ++plan_.drops_[plan_.def_.constant_of_value[node_.inputs[i]]];
+    if (const int32_t constant = FindConstant(i); constant >= 0) ++plan_.drops_[static_cast<size_t>(constant)];
   }
   bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
@@ -119,10 +118,8 @@ class PlanKernelInit final : public KernelInit {
   const ValueInfo& Info(const std::vector<int32_t>& values, size_t i) const {
     return i < values.size() && values[i] >= 0 ? plan_.def_.values[values[i]] : absent_;
   }
-  ConstantDef* FindConstant(size_t i) const {
-    if (!HasInput(i) || plan_.def_.FindConstant(node_.inputs[i]) == nullptr) return nullptr;
-    return &plan_.def_.constants[plan_.def_.constant_of_value[node_.inputs[i]]];
-  }
+  // The index of the constant that input i is, or -1.
+  int32_t FindConstant(size_t i) const { return HasInput(i) ? plan_.def_.constant_of_value[node_.inputs[i]] : -1; }
   // The node's first entry; entries are sorted by node.
   std::vector<PackedData>::iterator First() const {
     return std::lower_bound(plan_.packed_.begin(), plan_.packed_.end(), index_,
@@ -175,7 +172,11 @@ void Plan::Analyse() {
   drops_.assign(def_.constants.size(), 0);
   uses_.assign(def_.constants.size(), 0);
   for (int32_t input : def_.inputs) value_class_[input] = ValueClass::kInput;
-  for (const ConstantDef& constant : def_.constants) value_class_[constant.value] = ValueClass::kConstant;
+  constants_.reserve(def_.constants.size());
+  for (const ConstantDef& constant : def_.constants) {
+    value_class_[constant.value] = ValueClass::kConstant;
+    constants_.push_back(ViewOf(constant.tensor));
+  }
 
   for (size_t n = 0; n < nodes; ++n) {
     const NodeDef& node = def_.nodes[n];
@@ -273,12 +274,18 @@ bool IsWorthRetaining(const void* data, uint64_t bytes) {
 
 }  // namespace
 
-const Tensor& Plan::OwnConstant(ConstantDef& constant) {
-  if (constant.dropped)
+void Plan::SetData(size_t i, const void* data) {
+  def_.constants[i].tensor.data = data;
+  constants_[i].data = const_cast<void*>(data);
+}
+
+const Tensor& Plan::OwnConstant(size_t i) {
+  ConstantDef& constant = def_.constants[i];
+  if (constant.storage == ConstantDef::Storage::kDropped)
     throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("the context holds no data for constant '{}'; compile the model "
                                                        "again",
                                                        def_.values[constant.value].name));
-  if (constant.borrowed && constant.tensor.data != nullptr) {
+  if (constant.storage == ConstantDef::Storage::kBorrowed && constant.tensor.data != nullptr) {
     const uint64_t bytes = constant.tensor.Bytes();
     if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
       constant.owner = (*retain_)(constant.handle);
@@ -286,21 +293,21 @@ const Tensor& Plan::OwnConstant(ConstantDef& constant) {
       std::shared_ptr<void> memory = AllocateShared(bytes);
       std::memcpy(memory.get(), constant.tensor.data, bytes);
       if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
-      constant.tensor.data = memory.get();
+      SetData(i, memory.get());
       constant.owner = std::move(memory);
     }
   }
-  constant.borrowed = false;
+  constant.storage = ConstantDef::Storage::kOwned;
   constant.handle = nullptr;
-  return constant.tensor;
+  return constants_[i];
 }
 
 // One that a fusion made goes as soon as the last kernel has packed it, or all of a network's weights would be there
 // twice before the first are gone.
 void Plan::ForgetMadeConstant(int32_t i) {
   ConstantDef& constant = def_.constants[i];
-  if (!constant.borrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
-  constant.tensor.data = nullptr;
+  if (constant.storage != ConstantDef::Storage::kBorrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
+  SetData(static_cast<size_t>(i), nullptr);
   constant.owner.reset();
 }
 
@@ -310,13 +317,13 @@ void Plan::KeepConstants() {
   for (size_t i = 0; i < def_.constants.size(); ++i) {
     ConstantDef& constant = def_.constants[i];
     if (drops_[i] < uses_[i]) {
-      OwnConstant(constant);
-    } else if (constant.borrowed || drops_[i] > 0) {
-      constant.dropped = true;
-      constant.borrowed = false;
+      OwnConstant(i);
+    } else if (constant.storage == ConstantDef::Storage::kBorrowed || drops_[i] > 0) {
+      constant.storage = ConstantDef::Storage::kDropped;
       constant.handle = nullptr;
-      constant.tensor.data = nullptr;
+      SetData(i, nullptr);
       constant.tensor.strings.reset();
+      constants_[i].strings.reset();
       constant.owner.reset();
     }
   }

@@ -39,6 +39,8 @@ class Plan {
   ~Plan();
 
   const PlanDef& def() const { return def_; }
+  // What kernels see of the graph's constants, by their index.
+  const Tensor& constant(size_t i) const { return constants_[i]; }
   const std::vector<PackedData>& packed() const { return packed_; }
   const Threads& threads() const { return threads_; }
   // True when packed data had to be converted because the context was made for another kind of CPU.
@@ -83,7 +85,8 @@ class Plan {
   void Analyse();
   void BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices);
   void KeepConstants();
-  const Tensor& OwnConstant(ConstantDef& constant);
+  const Tensor& OwnConstant(size_t i);
+  void SetData(size_t i, const void* data);
   void ForgetMadeConstant(int32_t i);
 
   PlanDef def_;
@@ -95,6 +98,7 @@ class Plan {
   const std::function<std::shared_ptr<void>(const EpValueDef*)>* retain_ = nullptr;
   bool repacked_ = false;
   std::vector<PackedData> packed_;
+  std::vector<Tensor> constants_;
   std::vector<uint32_t> drops_;  // per constant
   std::vector<uint32_t> uses_;   // per constant
 

@@ -3,7 +3,7 @@
 //   - integers become narrower by dropping high bits; from floats they are truncated towards zero;
 //   - 4- and 2-bit integers from floats are rounded to nearest even and saturate;
 //   - bool is "not zero";
-//   - floats round to nearest even, see float_types.h for what is too large.
+//   - floats round to nearest even, see float_types.hpp for what is too large.
 //
 // What C++ leaves undefined (a float that no integer holds) gives the integer with only the sign bit set, as x86 does.
 #pragma once

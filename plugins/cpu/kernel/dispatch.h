@@ -10,10 +10,23 @@
 #include <string_view>
 #include <type_traits>
 
-#include "plugins/cpu/kernel/float_types.h"
+#include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
+
+using kit::BFloat16;
+using kit::Float16;
+using kit::Float4E2M1;
+using kit::Float8;
+using kit::Float8E4M3FN;
+using kit::Float8E4M3FNUZ;
+using kit::Float8E5M2;
+using kit::Float8E5M2FNUZ;
+using kit::Float8E8M0;
+using kit::LoadPacked;
+using kit::LoadPackedSigned;
+using kit::StorePacked;
 
 // EP_TYPE_* of a C++ type. Packed types have none: a byte holds several elements.
 template <typename T>

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "epiphyte/kit/graph/ir.hpp"
+
 namespace epiphyte::cpu {
 
 enum class ElementwiseOp : int32_t {
@@ -62,9 +64,8 @@ struct ElementwiseProgram {
   std::vector<Instruction> instructions;
 };
 
-struct NodeDef;
 // The program of a node, checked: each operand is there. Throws OpError(EP_STATUS_INVALID_GRAPH).
-ElementwiseProgram ReadElementwiseProgram(const NodeDef& node);
+ElementwiseProgram ReadElementwiseProgram(const kit::ir::Node& node);
 
 // One instruction over n elements; y may be an operand. `b` is null where it is parameter 0, and so is `a`.
 void RunBinary(ElementwiseOp op, const float* a, const float* b, float number, float* y, int64_t n);

@@ -4,60 +4,6 @@
 
 namespace epiphyte::cpu {
 
-const AttributeValue* NodeDef::Find(std::string_view attribute) const {
-  for (const AttributeValue& value : attributes)
-    if (value.name == attribute) return &value;
-  return nullptr;
-}
-
-namespace {
-
-// An attribute of another type than the operator's schema says is an error of the model, not an absent attribute.
-const AttributeValue* FindTyped(const NodeDef& node, std::string_view name, int32_t type, const char* type_name) {
-  const AttributeValue* value = node.Find(name);
-  if (value != nullptr && value->type != type)
-    throw OpError(EP_STATUS_INVALID_GRAPH,
-                  fmt::format("attribute '{}' has type {}; {} expected", name, value->type, type_name));
-  return value;
-}
-
-}  // namespace
-
-int64_t NodeDef::Int(std::string_view attribute, int64_t fallback) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_INT, "an integer");
-  return value == nullptr || value->ints.empty() ? fallback : value->ints[0];
-}
-
-float NodeDef::Float(std::string_view attribute, float fallback) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_FLOAT, "a float");
-  return value == nullptr || value->floats.empty() ? fallback : value->floats[0];
-}
-
-std::string NodeDef::String(std::string_view attribute, std::string_view fallback) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_STRING, "a string");
-  return value == nullptr || value->strings.empty() ? std::string(fallback) : value->strings[0];
-}
-
-std::vector<int64_t> NodeDef::Ints(std::string_view attribute) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_INTS, "integers");
-  return value == nullptr ? std::vector<int64_t>() : value->ints;
-}
-
-std::vector<float> NodeDef::Floats(std::string_view attribute) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_FLOATS, "floats");
-  return value == nullptr ? std::vector<float>() : value->floats;
-}
-
-std::vector<std::string> NodeDef::Strings(std::string_view attribute) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_STRINGS, "strings");
-  return value == nullptr ? std::vector<std::string>() : value->strings;
-}
-
-const Tensor* NodeDef::TensorAttribute(std::string_view attribute) const {
-  const AttributeValue* value = FindTyped(*this, attribute, EP_ATTRIBUTE_TENSOR, "a tensor");
-  return value == nullptr || value->tensors.empty() ? nullptr : &value->tensors[0];
-}
-
 namespace {
 std::string_view CanonicalDomain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 }  // namespace

@@ -47,21 +47,14 @@
 
 #include "epiphyte/ep_graph.h"
 #include "epiphyte/ep_status.h"
+#include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/graph/ir.hpp"
 #include "plugins/cpu/kernel/signature.h"
 #include "plugins/cpu/kernel/tensor.h"
 
 namespace epiphyte::cpu {
 
-class OpError : public std::exception {
- public:
-  OpError(EpStatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
-  EpStatusCode code() const { return code_; }
-
- private:
-  EpStatusCode code_;
-  std::string message_;
-};
+using OpError = kit::Error;
 
 // Message: what was found and what was expected; the executor adds the node's name and operator in front.
 template <typename... Args>
@@ -73,55 +66,12 @@ template <typename... Args>
   throw OpError(EP_STATUS_NOT_IMPLEMENTED, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// An attribute as a kernel or the plan's serialisation sees it.
-struct AttributeValue {
-  std::string name;
-  int32_t type = 0;  // EP_ATTRIBUTE_*
-  std::vector<float> floats;
-  std::vector<int64_t> ints;
-  std::vector<std::string> strings;
-  std::vector<Tensor> tensors;  // data owned by tensor_owners
-  std::vector<std::shared_ptr<void>> tensor_owners;
-};
-
-// What is known of a value before the run.
-struct ValueInfo {
-  std::string name;
-  ElementType type = EP_TYPE_UNDEFINED;
-  EpTypeKind kind = EP_KIND_UNKNOWN;
-  int32_t rank = -1;          // -1: unknown
-  std::vector<int64_t> dims;  // -1: not known before the run
-  bool IsStatic() const {
-    if (rank < 0) return false;
-    for (int64_t dim : dims)
-      if (dim < 0) return false;
-    return true;
-  }
-};
+using AttributeValue = ir::Attribute;
+using ValueInfo = ir::Value;
+using NodeDef = ir::Node;
 
 // The domain of this plugin's own operators, which its fusions make.
 inline constexpr std::string_view kFusedDomain = "epiphyte.cpu";
-
-// One node of a plan.
-struct NodeDef {
-  std::string op_type;
-  std::string domain;  // "" is ai.onnx
-  int64_t since_version = 1;
-  std::string name;
-  std::vector<int32_t> inputs;   // value indices; -1: left out
-  std::vector<int32_t> outputs;  // -1: left out
-  std::vector<AttributeValue> attributes;
-
-  const AttributeValue* Find(std::string_view name) const;
-  int64_t Int(std::string_view name, int64_t fallback) const;
-  float Float(std::string_view name, float fallback) const;
-  std::string String(std::string_view name, std::string_view fallback = "") const;
-  std::vector<int64_t> Ints(std::string_view name) const;  // empty when absent
-  std::vector<float> Floats(std::string_view name) const;
-  std::vector<std::string> Strings(std::string_view name) const;
-  const Tensor* TensorAttribute(std::string_view name) const;
-  bool Has(std::string_view name) const { return Find(name) != nullptr; }
-};
 
 // What a kernel's constructor gets. Valid during construction only.
 class KernelInit {

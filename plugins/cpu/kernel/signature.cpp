@@ -158,27 +158,25 @@ SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> i
 
 namespace {
 
-// An attribute type: its sign in signatures, its name, and what it holds.
+// An attribute type: its sign in signatures, and its name.
 struct AttributeKind {
   EpAttributeType type;
   char sign;
   const char* name;
-  enum { kNothing, kFloats, kInts, kStrings, kTensors } content;
-  uint64_t count;  // 0: any
 };
 constexpr AttributeKind kAttributeKinds[] = {
-    {EP_ATTRIBUTE_FLOAT, 'f', "a float", AttributeKind::kFloats, 1},
-    {EP_ATTRIBUTE_INT, 'i', "an integer", AttributeKind::kInts, 1},
-    {EP_ATTRIBUTE_STRING, 's', "a string", AttributeKind::kStrings, 1},
-    {EP_ATTRIBUTE_TENSOR, 't', "a tensor", AttributeKind::kTensors, 1},
-    {EP_ATTRIBUTE_FLOATS, 'F', "floats", AttributeKind::kFloats, 0},
-    {EP_ATTRIBUTE_INTS, 'I', "integers", AttributeKind::kInts, 0},
-    {EP_ATTRIBUTE_STRINGS, 'S', "strings", AttributeKind::kStrings, 0},
-    {EP_ATTRIBUTE_TENSORS, 'T', "tensors", AttributeKind::kTensors, 0},
-    {EP_ATTRIBUTE_SPARSE_TENSOR, 'x', "a sparse tensor", AttributeKind::kTensors, 2},
-    {EP_ATTRIBUTE_SPARSE_TENSORS, 'X', "sparse tensors", AttributeKind::kTensors, 0},
-    {EP_ATTRIBUTE_TYPE_PROTO, 'p', "a type", AttributeKind::kNothing, 0},
-    {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types", AttributeKind::kNothing, 0},
+    {EP_ATTRIBUTE_FLOAT, 'f', "a float"},
+    {EP_ATTRIBUTE_INT, 'i', "an integer"},
+    {EP_ATTRIBUTE_STRING, 's', "a string"},
+    {EP_ATTRIBUTE_TENSOR, 't', "a tensor"},
+    {EP_ATTRIBUTE_FLOATS, 'F', "floats"},
+    {EP_ATTRIBUTE_INTS, 'I', "integers"},
+    {EP_ATTRIBUTE_STRINGS, 'S', "strings"},
+    {EP_ATTRIBUTE_TENSORS, 'T', "tensors"},
+    {EP_ATTRIBUTE_SPARSE_TENSOR, 'x', "a sparse tensor"},
+    {EP_ATTRIBUTE_SPARSE_TENSORS, 'X', "sparse tensors"},
+    {EP_ATTRIBUTE_TYPE_PROTO, 'p', "a type"},
+    {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types"},
 };
 
 // Why an attribute doesn't fit, or "".
@@ -187,15 +185,6 @@ std::string Complaint(const Signature& signature, const AttributeContent& attrib
                                   [&](const AttributeKind& known) { return known.type == attribute.type; });
   if (kind == std::end(kAttributeKinds))
     return fmt::format("attribute '{}' has type {}; nested graphs are run by the host", attribute.name, attribute.type);
-  const std::pair<decltype(kind->content), uint64_t> contents[] = {{AttributeKind::kFloats, attribute.float_count},
-                                                                   {AttributeKind::kInts, attribute.ints.size()},
-                                                                   {AttributeKind::kStrings, attribute.string_count},
-                                                                   {AttributeKind::kTensors, attribute.tensor_count}};
-  for (const auto& [content, count] : contents) {
-    const bool fits = content == kind->content ? kind->count == 0 || count == kind->count : count == 0;
-    if (!fits) return fmt::format("attribute '{}' doesn't hold {}, as its type says", attribute.name, kind->name);
-  }
-
   const AttributeRule rule = FindAttribute(signature, attribute.name);
   if (rule.type == 0) return {};  // no kernel looks at it
   if (rule.type != kind->sign) {
@@ -215,11 +204,8 @@ std::string Complaint(const Signature& signature, const AttributeContent& attrib
 }  // namespace
 
 bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why) {
-  for (size_t i = 0; i < attributes.size(); ++i) {
-    std::string complaint = Complaint(signature, attributes[i]);
-    const auto is_same = [&](const AttributeContent& other) { return other.name == attributes[i].name; };
-    if (complaint.empty() && std::any_of(attributes.begin(), attributes.begin() + static_cast<ptrdiff_t>(i), is_same))
-      complaint = fmt::format("attribute '{}' is there twice", attributes[i].name);
+  for (const AttributeContent& attribute : attributes) {
+    std::string complaint = Complaint(signature, attribute);
     if (complaint.empty()) continue;
     if (why != nullptr) *why = std::move(complaint);
     return false;

@@ -109,17 +109,14 @@ struct AttributeRule {
 };
 AttributeRule FindAttribute(const Signature& signature, std::string_view name);
 
-// What an attribute of a node holds.
+// What signatures say something about.
 struct AttributeContent {
   std::string_view name;
   EpAttributeType type = 0;
-  uint64_t float_count = 0;
-  uint64_t string_count = 0;
-  uint64_t tensor_count = 0;
   std::span<const int64_t> ints;
 };
-// Whether each attribute is there once, holds what its type says, and is of the type and in the range that the
-// operator expects. When not, *why says what was found and what was expected.
+// Whether each attribute is of the type and in the range that the operator expects. When not, *why says what was found
+// and what was expected.
 bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why);
 
 }  // namespace epiphyte::cpu

@@ -11,10 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/kit/graph/ir.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
 
 namespace epiphyte::cpu {
+
+namespace ir = kit::ir;
 
 // The numbers of EP_TYPE_*; a plain enum so that tables can be written as kFloat.
 using ElementType = EpElementType;
@@ -47,6 +50,16 @@ struct Tensor {
     return static_cast<T*>(data);
   }
 };
+
+// A constant's or attribute's elements as kernels see them: in place, not to be written to.
+inline Tensor ViewOf(const ir::Tensor& elements) {
+  Tensor tensor;
+  tensor.type = elements.type;
+  tensor.dims = elements.dims;
+  tensor.data = const_cast<void*>(elements.data);
+  tensor.strings = std::const_pointer_cast<std::vector<std::string>>(elements.strings);
+  return tensor;
+}
 
 // Any ONNX value.
 struct Datum {

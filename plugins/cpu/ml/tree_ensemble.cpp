@@ -18,8 +18,8 @@ void ExpectSize(const std::vector<T>& list, size_t size, std::string_view name, 
 }
 
 std::vector<double> TensorOf(const NodeDef& node, std::string_view name, bool optional = false) {
-  const Tensor* tensor = node.TensorAttribute(name);
-  if (tensor != nullptr) return NumbersOf<double>(*tensor, name);
+  const ir::Tensor* tensor = node.TensorOf(name);
+  if (tensor != nullptr) return NumbersOf<double>(ViewOf(*tensor), name);
   if (!optional) FailOp("no {} found, a tensor expected", name);
   return {};
 }
@@ -27,7 +27,7 @@ std::vector<double> TensorOf(const NodeDef& node, std::string_view name, bool op
 }  // namespace
 
 std::vector<double> RealsOf(const NodeDef& node, const std::string& name) {
-  if (node.TensorAttribute(name + "_as_tensor") != nullptr) return TensorOf(node, name + "_as_tensor");
+  if (node.TensorOf(name + "_as_tensor") != nullptr) return TensorOf(node, name + "_as_tensor");
   const std::vector<float> floats = node.Floats(name);
   return std::vector<double>(floats.begin(), floats.end());
 }
@@ -163,7 +163,7 @@ TreeEnsemble TreeEnsemble::FromRoots(const NodeDef& node) {
   const int64_t aggregate = node.Int("aggregate_function", 1);
   if (aggregate < 0 || aggregate > 3) FailOp("aggregate_function {} found, a value in [0, 3] expected", aggregate);
   ensemble.aggregate_ = kAggregates[aggregate];
-  ensemble.single_ = node.TensorAttribute("leaf_weights")->type == EP_TYPE_FLOAT;
+  ensemble.single_ = node.TensorOf("leaf_weights")->type == EP_TYPE_FLOAT;
   for (size_t i = 0; i < leaf_weights.size(); ++i) {
     if (leaf_targets[i] < 0 || leaf_targets[i] >= ensemble.targets_)
       FailOp("target {} found, a value in [0, {}] expected", leaf_targets[i], ensemble.targets_ - 1);

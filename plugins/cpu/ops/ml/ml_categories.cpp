@@ -61,13 +61,13 @@ struct Column {
   size_t size() const { return type == EP_TYPE_STRING ? strings.size() : IsReal() ? reals.size() : integers.size(); }
   bool IsReal() const { return type == EP_TYPE_FLOAT || type == EP_TYPE_DOUBLE; }
 
-  bool FromTensor(const Tensor* tensor, std::string_view name) {
+  bool FromTensor(const ir::Tensor* tensor, std::string_view name) {
     if (tensor == nullptr) return false;
     type = tensor->type;
     if (type == EP_TYPE_STRING) {
       strings = *tensor->strings;
     } else if (IsReal()) {
-      reals = NumbersOf<double>(*tensor, name);
+      reals = NumbersOf<double>(ViewOf(*tensor), name);
     } else {
       Dispatch<int64_t, int32_t, int16_t>(
           type, name, [&]<typename T>() { integers.assign(tensor->as<T>(), tensor->as<T>() + tensor->Count()); });
@@ -138,7 +138,7 @@ class LabelEncoderKernel : public Kernel {
  private:
   static Column ColumnOf(const NodeDef& node, const std::string& prefix) {
     Column column;
-    if (column.FromTensor(node.TensorAttribute(prefix + "_tensor"), prefix)) return column;
+    if (column.FromTensor(node.TensorOf(prefix + "_tensor"), prefix)) return column;
     if (node.Has(prefix + "_strings")) {
       column.type = EP_TYPE_STRING;
       column.strings = node.Strings(prefix + "_strings");
@@ -157,7 +157,7 @@ class LabelEncoderKernel : public Kernel {
 
   Column FallbackOf(const NodeDef& node) const {
     Column fallback;
-    if (fallback.FromTensor(node.TensorAttribute("default_tensor"), "default_tensor")) {
+    if (fallback.FromTensor(node.TensorOf("default_tensor"), "default_tensor")) {
       if (fallback.type != values_.type || fallback.size() != 1)
         FailOp("a default_tensor of type {} found, one element of the values' type {} expected",
                TypeName(fallback.type), TypeName(values_.type));

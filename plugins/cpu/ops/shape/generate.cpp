@@ -37,8 +37,8 @@ class ConstantKernel : public Kernel {
  public:
   explicit ConstantKernel(const KernelInit& init) {
     const NodeDef& node = init.node();
-    if (const Tensor* value = node.TensorAttribute("value"); value != nullptr) {
-      value_.Assign(*value);
+    if (const ir::Tensor* value = node.TensorOf("value"); value != nullptr) {
+      value_.Assign(ViewOf(*value));
     } else if (const AttributeValue* sparse = node.Find("sparse_value"); sparse != nullptr) {
       AssignSparse(*sparse, init.OutputInfo(0));
     } else if (node.Has("value_float")) {
@@ -76,8 +76,8 @@ class ConstantKernel : public Kernel {
   void AssignSparse(const AttributeValue& sparse, const ValueInfo& output) {
     if (sparse.tensors.size() != 2 || !output.IsStatic())
       FailOp("a sparse value without values, indices and a known shape found, all three expected");
-    const Tensor& values = sparse.tensors[0];
-    const Tensor& indices = sparse.tensors[1];
+    const Tensor values = ViewOf(sparse.tensors[0]);
+    const Tensor indices = ViewOf(sparse.tensors[1]);
     value_.type = values.type;
     value_.dims = Dims(std::span<const int64_t>(output.dims));
     const int64_t count = CheckedCount(value_.dims), entries = values.Count();
@@ -117,9 +117,9 @@ class ConstantKernel : public Kernel {
 class ConstantOfShapeKernel : public Kernel {
  public:
   explicit ConstantOfShapeKernel(const KernelInit& init) {
-    if (const Tensor* value = init.node().TensorAttribute("value"); value != nullptr) {
+    if (const ir::Tensor* value = init.node().TensorOf("value"); value != nullptr) {
       if (value->Count() != 1) FailOp("a value of shape {} found, one element expected", DimsText(value->dims));
-      value_.Assign(*value);
+      value_.Assign(ViewOf(*value));
     } else {
       value_.Assign(EP_TYPE_FLOAT, std::vector<float>{0.0f}, true);
     }

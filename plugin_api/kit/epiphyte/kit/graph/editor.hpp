@@ -46,7 +46,7 @@ class Editor {
   bool Is(int32_t node, std::string_view op_type) const {
     return node >= 0 && !removed(node) && this->node(node).Is(op_type);
   }
-  // Nodes that read a value, one entry a use.
+  // Nodes that read a value, themselves or in their bodies, one entry a use.
   const std::vector<int32_t>& Readers(int32_t value) const { return readers_[static_cast<size_t>(value)]; }
   bool IsOutput(int32_t value) const { return is_output_[static_cast<size_t>(value)]; }
   // The only reader of a value that is no output, or -1.
@@ -73,7 +73,8 @@ class Editor {
   void Replace(int32_t node, Node replacement);
   // Adds a node that runs before `place`, and gives its number. Its outputs are values that nothing made before.
   int32_t InsertBefore(int32_t place, Node node);
-  // Whoever reads `from` (and the graph, if it gives it out) reads `to` from now on.
+  // Whoever reads `from` reads `to` from now on, and the graph gives that out instead; but the node that makes `to` may
+  // go on reading `from`. `to` is made before all of them. Nodes that nobody needs any more are removed.
   void ReplaceUses(int32_t from, int32_t to);
   // A value that nothing makes yet. References to values' infos end.
   int32_t AddValue(Value value);
@@ -85,7 +86,9 @@ class Editor {
   void Finish();
 
  private:
+  void AddReader(int32_t value, int32_t node);
   void RemoveReader(int32_t value, int32_t node);
+  void Place(int32_t index, Node node);
   bool IsDead(int32_t node) const;
   void RemoveDead(std::vector<int32_t> nodes);
   void PlaceInserted();
@@ -96,7 +99,7 @@ class Editor {
   std::vector<std::vector<int32_t>> readers_;
   std::vector<bool> is_output_;
   std::vector<bool> removed_;
-  std::vector<int32_t> inserted_before_;  // of nodes that were inserted: the place; by node number minus those imported
+  std::vector<int32_t> inserted_before_;  // of nodes that were inserted: the place; by node number, less the first of them
 };
 
 }  // namespace epiphyte::kit::ir

@@ -13,7 +13,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 
 struct Float16 {
   uint16_t bits;
@@ -179,4 +179,4 @@ void StorePacked(uint8_t* data, uint64_t i, unsigned value) {
   data[i / kPerByte] = static_cast<uint8_t>((data[i / kPerByte] & ~(kMask << shift)) | (value & kMask) << shift);
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit
