@@ -1,7 +1,7 @@
 # Installation: two packages from one tree.
 #
 #   Epiphyte           for applications: library, headers, command line, bundled plugins with their manifests
-#   EpiphytePluginApi  for vendors: the C ABI, the kit and add_ep_plugin(); depends on nothing
+#   EpiphytePluginApi  for vendors: the C ABI, the kit, add_ep_plugin() and the conformance suite
 #
 # `cmake --install build/release` installs both; `--component plugin_api` what a vendor needs and no more.
 include(CMakePackageConfigHelpers)
@@ -33,24 +33,35 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/EpiphyteConfigVersion.cmake
   DESTINATION ${EPIPHYTE_CMAKE_DIR})
 
-install(TARGETS epiphyte_plugin_api epiphyte_kit EXPORT EpiphytePluginApiTargets COMPONENT plugin_api
+# The kit as a library, and its sources for other compilers and platforms: EpiphytePluginApiConfig chooses.
+set(EPIPHYTE_KIT_SOURCE_DIR ${CMAKE_INSTALL_DATADIR}/epiphyte/kit)
+install(TARGETS epiphyte_plugin_api ep_conformance EXPORT EpiphytePluginApiTargets COMPONENT plugin_api
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS epiphyte_kit EXPORT EpiphyteKitTargets COMPONENT plugin_api
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set_target_properties(epiphyte_plugin_api PROPERTIES EXPORT_NAME PluginApi)
 set_target_properties(epiphyte_kit PROPERTIES EXPORT_NAME Kit)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte DESTINATION ${EPIPHYTE_KIT_SOURCE_DIR}
+  COMPONENT plugin_api FILES_MATCHING PATTERN "*.cpp")
+install(FILES ${EPIPHYTE_XXHASH_HEADER}/xxhash.h DESTINATION ${EPIPHYTE_KIT_SOURCE_DIR} COMPONENT plugin_api)
 install(DIRECTORY
   ${PROJECT_SOURCE_DIR}/plugin_api/include/epiphyte ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT plugin_api
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT EpiphytePluginApiTargets NAMESPACE Epiphyte:: DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR}
   COMPONENT plugin_api)
+install(EXPORT EpiphyteKitTargets NAMESPACE Epiphyte:: DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR}
+  COMPONENT plugin_api)
 
+ep_kit_compiler(EPIPHYTE_KIT_COMPILER)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/EpiphytePluginApiConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfig.cmake
-  INSTALL_DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR} PATH_VARS EPIPHYTE_PLUGIN_INSTALL_DIR)
+  INSTALL_DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR}
+  PATH_VARS EPIPHYTE_PLUGIN_INSTALL_DIR EPIPHYTE_KIT_SOURCE_DIR)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfigVersion.cmake
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/EpiphytePluginApiConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/EpPlugin.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/EpPlugin.cmake ${PROJECT_SOURCE_DIR}/cmake/EpPluginManifest.cmake
   DESTINATION ${EPIPHYTE_PLUGIN_API_CMAKE_DIR} COMPONENT plugin_api)

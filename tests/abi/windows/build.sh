@@ -44,6 +44,9 @@ cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_SYSTEM_NAME=Win
   -DC_PLUGIN=negate_plugin.c -DKIT_PLUGIN=doubler_plugin.cpp > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/vendor/build" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 
+# The package's library of the kit is for Linux: its sources were compiled instead, and nothing else of the package was.
+[ -f "$work/vendor/build/libepiphyte_kit.a" ] || { cat "$work/build.log"; echo "the kit was not compiled for Windows" >&2; exit 1; }
+
 libraries=0
 for library in "$work"/vendor/build/*.dll; do
   name=$(basename "$library")

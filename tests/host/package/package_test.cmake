@@ -75,9 +75,55 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/vendor --component plug
 file(GLOB_RECURSE libraries ${WORK}/vendor/*.so* ${WORK}/vendor/*.hpp)
 list(FILTER libraries EXCLUDE REGEX "/epiphyte/kit/")
 if(libraries)
-  message(FATAL_ERROR "the vendor's package holds more than headers: ${libraries}")
+  message(FATAL_ERROR "the vendor's package holds more than headers, the kit and the suite: ${libraries}")
 endif()
 build(plugin ${WORK}/vendor)
+
+# Installed, a plugin and its manifest are where a host of that prefix finds them, and the digest is the installed file's.
+run(${CMAKE_COMMAND} --install ${WORK}/plugin --prefix ${WORK}/vendor --strip)
+file(GLOB_RECURSE placed ${WORK}/vendor/libvendor_plugin.so)
+if(NOT placed MATCHES "/epiphyte/plugins/libvendor_plugin.so$")
+  message(FATAL_ERROR "the plugin was installed as '${placed}'")
+endif()
+foreach(library ${WORK}/plugin/plugins/libvendor_plugin.so ${placed})
+  file(SHA256 ${library} digest)
+  cmake_path(REPLACE_FILENAME library vendor.yaml OUTPUT_VARIABLE manifest)
+  file(READ ${manifest} text)
+  if(NOT text MATCHES "\nsha256: { [a-z]+-[a-z0-9_]+: \"${digest}\" }\n$")
+    message(FATAL_ERROR "the manifest beside ${library} doesn't have its digest ${digest}:\n${text}")
+  endif()
+endforeach()
+if(NOT text MATCHES "^manifest_version: 1\nname: vendor\n")
+  message(FATAL_ERROR "the installed manifest isn't the vendor's:\n${text}")
+endif()
+
+# What is wrong with a manifest is said when configuring, or at the latest when the library is there.
+function(refused what manifest text)
+  file(WRITE ${WORK}/refused/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(refused LANGUAGES C)\n"
+    "find_package(EpiphytePluginApi 0.2 REQUIRED)\nadd_ep_plugin(refused SOURCES plugin.c MANIFEST vendor.yaml ${ARGN})\n")
+  file(COPY ${SOURCE}/plugin/plugin.c DESTINATION ${WORK}/refused)
+  file(REMOVE_RECURSE ${WORK}/refused/build ${WORK}/refused/vendor.yaml)
+  if(manifest)
+    file(WRITE ${WORK}/refused/vendor.yaml "${manifest}")
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${WORK}/refused -B ${WORK}/refused/build
+    -DCMAKE_PREFIX_PATH=${WORK}/vendor -DCMAKE_C_COMPILER=${C_COMPILER} RESULT_VARIABLE result OUTPUT_VARIABLE output
+    ERROR_VARIABLE output)
+  if(what STREQUAL "built" AND result EQUAL 0)
+    execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/refused/build RESULT_VARIABLE result OUTPUT_VARIABLE output
+      ERROR_VARIABLE output)
+  endif()
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(result EQUAL 0 OR NOT output MATCHES "${text}")
+    message(FATAL_ERROR "when ${what}: '${text}' expected, exit code ${result} and this was found:\n${output}")
+  endif()
+endfunction()
+file(READ ${SOURCE}/plugin/vendor.yaml fine)
+refused(configured "" "there is no manifest '[^']*/vendor.yaml'; write it, or correct MANIFEST")
+refused(configured "name: vendor\n" "is no manifest: a line 'manifest_version: 1' is expected")
+refused(configured "${fine}sha256: 00\n" "has a sha256; take it out")
+refused(configured "${fine}" "'NODIGEST' is no argument; known are SOURCES" NODIGEST)
+refused(built "${fine}" "doesn't name the library 'librefused.so'")
 # The suite comes with it, and needs nothing else.
 file(GLOB_RECURSE manifest ${WORK}/moved/*/cpu.yaml)
 run(${WORK}/vendor/bin/ep_conformance ${manifest})
@@ -89,6 +135,11 @@ run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../plugin_api/examples/c
     -B ${WORK}/custom_operators -DCMAKE_PREFIX_PATH=${WORK}/vendor -DCMAKE_BUILD_TYPE=Release
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
 run(${CMAKE_COMMAND} --build ${WORK}/custom_operators)
+# The compiler is the package's: its library of the kit fits.
+file(GLOB_RECURSE own_kit ${WORK}/custom_operators/*epiphyte_kit*)
+if(own_kit)
+  message(FATAL_ERROR "the kit was compiled again: ${own_kit}")
+endif()
 run(${WORK}/vendor/bin/ep_conformance ${WORK}/custom_operators/custom_operators.yaml)
 if(NOT output MATCHES "[0-9]+ rules passed, 0 failed")
   message(FATAL_ERROR "the suite's report on the example of custom operators:\n${output}")
