@@ -51,7 +51,7 @@ core          9  ^core/context/
 core         10  ^core/runtime/
 core         11  ^core/cache/
 plugin_api    1  ^plugin_api/include/
-plugin_api    2  ^plugin_api/kit/epiphyte/kit/abi/(error|visibility)[.]
+plugin_api    2  ^plugin_api/kit/epiphyte/kit/abi/(cxx20|error|visibility)[.]
 plugin_api    3  ^plugin_api/kit/epiphyte/kit/abi/
 plugin_api    4  ^plugin_api/kit/epiphyte/kit/shape/
 plugin_api    5  ^plugin_api/kit/epiphyte/kit/graph/

@@ -6,6 +6,7 @@
 
 #include "core/abi/host_tables.h"
 #include "epiphyte/draft/ep_device.h"
+#include "epiphyte/kit/plugin/handles.hpp"
 #include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace epiphyte::test {
@@ -49,15 +50,33 @@ class PlainProvider : public kit::Provider {
   std::unique_ptr<kit::Kernel> Compile(const kit::Partition&) override { return nullptr; }
 };
 
-using OnDevice = kit::detail::Trampolines<DeviceProvider>;
-using Plain = kit::detail::Trampolines<PlainProvider>;
+constexpr EpPluginEnvironment kEnvironment = {sizeof(EpPluginEnvironment), 0, "", "", "", "", nullptr};
+
+// A plugin of this host's, as long as it lives.
+class InHost {
+ public:
+  explicit InHost(const EpPluginDescriptor* descriptor) : descriptor_(descriptor) {
+    EXPECT_EQ(descriptor->Initialize(core::HostInfo(), &kEnvironment, &plugin_), nullptr);
+  }
+  ~InHost() { descriptor_->Shutdown(plugin_); }
+  const void* Extension(const char* id) const { return descriptor_->GetExtension(plugin_, id); }
+
+ private:
+  const EpPluginDescriptor* descriptor_;
+  EpPlugin* plugin_ = nullptr;
+};
+
+const EpPluginDescriptor* OnDevice() {
+  return EPIPHYTE_KIT_DESCRIPTOR(DeviceProvider, "on_device", "tests", "1", "OnDevice");
+}
+const EpPluginDescriptor* Plain() { return EPIPHYTE_KIT_DESCRIPTOR(PlainProvider, "plain", "tests", "1"); }
 
 EpKernelInfo Described(std::unique_ptr<kit::Kernel> kernel, uint32_t room = sizeof(EpKernelInfo)) {
   EpKernelInfo info = {};
   info.struct_size = room;
-  EpKernel* handle = OnDevice::ToAbi(core::HostInfo(), std::move(kernel));
-  EXPECT_EQ(OnDevice::provider_api.DescribeKernel(handle, &info), nullptr);
-  OnDevice::ReleaseKernel(handle);
+  EpKernel* handle = kit::ToHandle(*core::HostInfo(), std::move(kernel));
+  EXPECT_EQ(OnDevice()->provider->DescribeKernel(handle, &info), nullptr);
+  OnDevice()->provider->ReleaseKernel(handle);
   return info;
 }
 
@@ -89,9 +108,9 @@ TEST(KitDevice, AHostWithLessRoomGetsLess) {
 }
 
 TEST(KitDevice, TablesAreFoundByTheirIds) {
-  EXPECT_EQ(OnDevice::GetExtension(nullptr, EP_DEVICE_EXTENSION), &kDeviceApi);
-  EXPECT_EQ(OnDevice::GetExtension(nullptr, "ep.device/draft0"), nullptr);
-  EXPECT_EQ(Plain::GetExtension(nullptr, EP_DEVICE_EXTENSION), nullptr);
+  EXPECT_EQ(InHost(OnDevice()).Extension(EP_DEVICE_EXTENSION), &kDeviceApi);
+  EXPECT_EQ(InHost(OnDevice()).Extension("ep.device/draft0"), nullptr);
+  EXPECT_EQ(InHost(Plain()).Extension(EP_DEVICE_EXTENSION), nullptr);
 }
 
 }  // namespace

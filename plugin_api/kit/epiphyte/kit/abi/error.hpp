@@ -1,14 +1,22 @@
 // Errors in a plugin: throw kit::Error inside, and let the trampolines turn it into an EpStatus at the boundary.
 //
-//   if (rank != 4) throw epiphyte::kit::Error(EP_STATUS_NOT_IMPLEMENTED, "rank " + std::to_string(rank) + " found, 4
-//   expected");
+//   if (rank != 4)
+//     throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, "rank " + std::to_string(rank) + " found, 4 expected");
 //
-// Header-only; needs C++20 and nothing but the C headers.
+//   // A call of the host's that fails goes on as an Error of the same code:
+//   kit::ThrowIfFailed(host, host.graph->GetNodeInfo(node, &info));
+//
+//   // A function that the host calls through a table of the plugin's own:
+//   EpStatus* EP_CALL Export(EpPlugin* plugin, …) {
+//     return kit::Guard(kit::HostOf(plugin), [&] { … });
+//   }
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <exception>
-#include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "epiphyte/ep_host.h"
@@ -26,17 +34,17 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Takes a status that the host gave: null is fine, anything else is released and thrown.
-inline void ThrowIfFailed(const EpHostInfo& host, EpStatus* status) {
-  if (status == nullptr) return;
-  // Copying the message may throw, and the status is released all the same.
-  struct Owned {
-    const EpHostInfo& host;
-    EpStatus* status;
-    ~Owned() { host.status->Release(status); }
-  } owned{host, status};
-  throw Error(host.status->GetCode(status), host.status->GetMessage(status));
+// Takes a status that the host gave: null is fine, anything else is released and thrown. `what`, if any, says what was
+// asked for: "a node can't be described".
+void ThrowStatus(const EpHostInfo& host, EpStatus* status, std::string_view what);
+inline void ThrowIfFailed(const EpHostInfo& host, EpStatus* status, std::string_view what = {}) {
+  if (status != nullptr) [[unlikely]]
+    ThrowStatus(host, status, what);
 }
+
+// What is being thrown, as a status: Errors keep their code, bad_alloc is OUT_OF_MEMORY, anything else EP_FAIL. Only
+// inside a catch block.
+EpStatus* StatusOfCurrentException(const EpHostInfo& host) noexcept;
 
 // Runs `body` and gives what it throws as a status: nothing may be thrown across the boundary.
 template <typename Body>
@@ -44,14 +52,8 @@ EpStatus* Guard(const EpHostInfo& host, Body&& body) noexcept {
   try {
     body();
     return nullptr;
-  } catch (const Error& error) {
-    return host.status->Create(error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    return host.status->Create(EP_STATUS_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& error) {
-    return host.status->Create(EP_STATUS_EP_FAIL, error.what());
   } catch (...) {
-    return host.status->Create(EP_STATUS_EP_FAIL, "an exception of unknown type");
+    return StatusOfCurrentException(host);
   }
 }
 

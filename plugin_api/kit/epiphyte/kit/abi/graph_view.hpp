@@ -6,8 +6,8 @@
 //   }
 #pragma once
 
-#include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -78,17 +78,22 @@ class NodeView {
   bool placed() const { return (info_.flags & EP_NODE_PLACED) != 0; }
   size_t input_count() const { return static_cast<size_t>(info_.input_count); }
   size_t output_count() const { return static_cast<size_t>(info_.output_count); }
+  size_t attribute_count() const { return static_cast<size_t>(info_.attribute_count); }
   bool has_subgraphs() const { return info_.subgraph_count != 0; }
   // An index past the end is like an optional one that is left out.
   ValueView input(size_t i) const { return ValueView(*host_, i < info_.input_count ? info_.inputs[i] : nullptr); }
   ValueView output(size_t i) const { return ValueView(*host_, i < info_.output_count ? info_.outputs[i] : nullptr); }
 
+  const EpNodeInfo& info() const { return info_; }
+
+  // Attribute number i, below attribute_count().
+  EpAttributeInfo attribute(size_t i) const { return Describe(info_.attributes[i]); }
+  bool HasAttribute(const char* name) const { return host_->graph->FindAttribute(handle_, name) != nullptr; }
+  // False when it isn't there. Throws INVALID_GRAPH when it is of another type.
   bool Attribute(const char* name, EpAttributeType type, EpAttributeInfo* info) const {
     const EpAttribute* attribute = host_->graph->FindAttribute(handle_, name);
     if (attribute == nullptr) return false;
-    *info = {};
-    info->struct_size = sizeof(*info);
-    ThrowIfFailed(*host_, host_->graph->GetAttributeInfo(attribute, info));
+    *info = Describe(attribute);
     if (info->type != type)
       throw Error(EP_STATUS_INVALID_GRAPH,
                   std::string("attribute '") + name + "' has another type than the operator's schema says");
@@ -112,8 +117,32 @@ class NodeView {
     return Attribute(name, EP_ATTRIBUTE_INTS, &info) ? std::span(info.ints, static_cast<size_t>(info.count))
                                                      : std::span<const int64_t>();
   }
+  std::span<const float> Floats(const char* name) const {
+    EpAttributeInfo info;
+    return Attribute(name, EP_ATTRIBUTE_FLOATS, &info) ? std::span(info.floats, static_cast<size_t>(info.count))
+                                                       : std::span<const float>();
+  }
+  std::vector<std::string_view> Strings(const char* name) const {
+    std::vector<std::string_view> strings;
+    EpAttributeInfo info;
+    if (!Attribute(name, EP_ATTRIBUTE_STRINGS, &info)) return strings;
+    for (uint64_t i = 0; i < info.count; ++i) strings.emplace_back(info.strings[i].data, info.strings[i].size);
+    return strings;
+  }
+  // Null when it isn't there.
+  const EpTensorView* Tensor(const char* name) const {
+    EpAttributeInfo info;
+    return Attribute(name, EP_ATTRIBUTE_TENSOR, &info) ? info.tensors[0] : nullptr;
+  }
 
  private:
+  EpAttributeInfo Describe(const EpAttribute* attribute) const {
+    EpAttributeInfo info = {};
+    info.struct_size = sizeof(info);
+    ThrowIfFailed(*host_, host_->graph->GetAttributeInfo(attribute, &info));
+    return info;
+  }
+
   const EpHostInfo* host_;
   const EpNode* handle_;
   EpNodeInfo info_ = {};

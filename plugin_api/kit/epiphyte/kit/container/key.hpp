@@ -9,8 +9,7 @@
 //   kit::ContextContainerBuilder builder(kFormat, key.ToText());        // "driver=2.1;chip=N4;cores=8"
 //   writer.SetCompatibilityInfo(key.ToText());
 //   …
-//   const kit::ContextVerdict found = key.Compare(container.key());
-//   if (found.verdict == EP_CONTEXT_UNSUPPORTED) throw kit::Error(EP_STATUS_INVALID_GRAPH, found.reason);
+//   key.Compare(container.key()).ThrowIfUnsupported();
 //
 // What is compared on an occasion is what the key has: without a session nobody knows the number of threads, so leave
 // it out then, and fields that only the other side has are not looked at.
@@ -22,14 +21,9 @@
 #include <vector>
 
 #include "epiphyte/ep_context.h"
+#include "epiphyte/kit/abi/verdict.hpp"
 
 namespace epiphyte::kit {
-
-// `reason` is one line, empty for OPTIMAL.
-struct ContextVerdict {
-  EpContextVerdict verdict = EP_CONTEXT_OPTIMAL;
-  std::string reason;
-};
 
 class CompatibilityKey {
  public:

@@ -5,6 +5,8 @@
 //   }
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -28,17 +30,8 @@ struct ContextOrigin {
 
 // Why a context can't be used by this SDK version, and what to do; "" when it can, or when one of the two says nothing:
 // a node's attributes are optional.
-inline std::string SdkMismatch(const ContextOrigin& origin, std::string_view expected) {
-  if (expected.empty() || origin.sdk_version.empty() || origin.sdk_version == expected) return {};
-  return "the context was written by SDK version '" + std::string(origin.sdk_version) + "', this is '" +
-         std::string(expected) + "'; compile the model again";
-}
-
+std::string SdkMismatch(const ContextOrigin& origin, std::string_view expected);
 // The same for the device that a session uses.
-inline std::string HardwareMismatch(const ContextOrigin& origin, std::string_view expected) {
-  if (expected.empty() || origin.hardware.empty() || origin.hardware == expected) return {};
-  return "the context was compiled for '" + std::string(origin.hardware) + "', the device in use is '" +
-         std::string(expected) + "'; choose the other device if it is here, or compile the model again";
-}
+std::string HardwareMismatch(const ContextOrigin& origin, std::string_view expected);
 
 }  // namespace epiphyte::kit

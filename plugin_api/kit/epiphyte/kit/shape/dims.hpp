@@ -8,6 +8,8 @@
 // Count is for those that have been checked.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>

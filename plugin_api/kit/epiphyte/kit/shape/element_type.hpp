@@ -4,6 +4,8 @@
 //   kit::TypeName(EP_TYPE_FLOAT16);      // "float16"
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstdint>
 #include <string>
 

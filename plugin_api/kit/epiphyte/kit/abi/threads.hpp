@@ -1,0 +1,54 @@
+// Threads: the host's thread pool, as one provider may use it.
+//
+//   const kit::Threads threads = config.threads();
+//   threads.ParallelFor(rows, /*grain=*/64, [&](int64_t begin, int64_t end) {
+//     for (int64_t row = begin; row < end; ++row) Sum(row);
+//   });
+//
+// What is thrown in a share of a loop comes out of ParallelFor: the first of several.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "epiphyte/kit/abi/error.hpp"
+
+namespace epiphyte::kit {
+
+// The host starts the threads when the first loop needs them. [any thread]
+struct Threads {
+  const EpServicesApi* services = nullptr;
+  EpThreadPool* pool = nullptr;
+  uint32_t wanted = 1;  // there can be fewer
+
+  // How many there are. Starts them: for what can't be done without knowing.
+  uint32_t Count() const { return wanted <= 1 ? 1 : std::clamp(services->GetThreadCount(pool), uint32_t{1}, wanted); }
+
+  // Runs body(begin, end) over [0, count) in shares of at least `grain`; nested calls run on the calling thread alone.
+  // A body that takes a third argument gets its worker, below the pool's number of threads, on which no other share
+  // runs at the same time.
+  template <typename Body>
+  void ParallelFor(int64_t count, int64_t grain, Body&& body) const {
+    using Called = std::remove_reference_t<Body>;
+    Run(
+        count, grain,
+        [](void* user, int64_t begin, int64_t end, uint32_t worker) {
+          auto& called = *static_cast<Called*>(user);
+          if constexpr (std::is_invocable_v<Called&, int64_t, int64_t, uint32_t>) {
+            called(begin, end, worker);
+          } else {
+            static_cast<void>(worker);
+            called(begin, end);
+          }
+        },
+        const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+  }
+
+ private:
+  using Share = void (*)(void* user, int64_t begin, int64_t end, uint32_t worker);
+  void Run(int64_t count, int64_t grain, Share share, void* user) const;
+};
+
+}  // namespace epiphyte::kit

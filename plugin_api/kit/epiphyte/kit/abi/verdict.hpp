@@ -1,0 +1,41 @@
+// ContextVerdict: whether a context can be used here, and why not.
+//
+//   if (made.isa != here.isa) return kit::ContextVerdict::Unsupported("made for " + made.isa + "; compile the model
+//   again"); return kit::ContextVerdict::Optimal();
+//
+//   verdict.Worsen(CompareDrivers(header));   // keeps the worse of two
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "epiphyte/ep_context.h"
+#include "epiphyte/kit/abi/error.hpp"
+
+namespace epiphyte::kit {
+
+struct ContextVerdict {
+  EpContextVerdict verdict = EP_CONTEXT_OPTIMAL;
+  std::string reason;  // one line; "" for OPTIMAL
+
+  static ContextVerdict Optimal() { return {EP_CONTEXT_OPTIMAL, {}}; }
+  // It works, but compiling again would be better.
+  static ContextVerdict PreferRecompilation(std::string reason) {
+    return {EP_CONTEXT_PREFER_RECOMPILATION, std::move(reason)};
+  }
+  static ContextVerdict Unsupported(std::string reason) { return {EP_CONTEXT_UNSUPPORTED, std::move(reason)}; }
+  // Another plugin's, or nothing can be said.
+  static ContextVerdict NotApplicable(std::string reason) { return {EP_CONTEXT_NOT_APPLICABLE, std::move(reason)}; }
+
+  // Takes the other's place when that is worse: from NOT_APPLICABLE over OPTIMAL and PREFER_RECOMPILATION to
+  // UNSUPPORTED.
+  void Worsen(ContextVerdict other) {
+    if (other.verdict > verdict) *this = std::move(other);
+  }
+  // Throws INVALID_GRAPH for UNSUPPORTED: what loading a context does with its verdict.
+  void ThrowIfUnsupported() const {
+    if (verdict == EP_CONTEXT_UNSUPPORTED) throw Error(EP_STATUS_INVALID_GRAPH, reason);
+  }
+};
+
+}  // namespace epiphyte::kit

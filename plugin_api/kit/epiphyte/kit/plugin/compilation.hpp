@@ -1,0 +1,68 @@
+// Compilation: the partitions that one Compile turns into kernels.
+//
+// Most providers compile partitions one by one and override Provider::Compile. One that must see all of them, to lay
+// out a memory that they share, say, overrides CompileAll:
+//
+//   void CompileAll(kit::Compilation& all) override {
+//     const Layout layout = PlanMemory(all.partitions());
+//     for (size_t i = 0; i < all.partitions().size(); ++i) {
+//       if (!layout.fits[i]) {
+//         all.Decline(i, "needs 9 MiB of the chip's 8");   // the host gives its nodes to somebody else
+//         continue;
+//       }
+//       all.SetKernel(i, Build(all.partitions()[i], layout));
+//     }
+//   }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/kit/abi/graph_view.hpp"
+#include "epiphyte/kit/abi/task.hpp"
+#include "epiphyte/kit/plugin/kernel.hpp"
+
+namespace epiphyte::kit {
+
+// One graph to turn into one kernel. Valid until Compile returns, the name as long as the provider.
+struct Partition {
+  std::string_view name;
+  GraphView graph;
+  Task task;           // of this partition alone: its reports count for its share of the whole
+  uint32_t index = 0;  // counted through all partitions of the provider; ContextSink::partitions() has it too
+};
+
+// Throw it in Compile: the host gives the partition to somebody else, and the session goes on.
+class Declined : public Error {
+ public:
+  explicit Declined(std::string reason) : Error(EP_STATUS_NOT_IMPLEMENTED, std::move(reason)) {}
+};
+
+class Compilation {
+ public:
+  Compilation(const EpHostInfo& host, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task,
+              EpKernel** kernels);
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  std::span<const Partition> partitions() const { return partitions_; }
+  // Each partition gets a kernel, or is declined, once.
+  void SetKernel(size_t i, std::unique_ptr<Kernel> kernel);
+  void Decline(size_t i, const std::string& reason);
+  const Task& task() const { return task_; }  // of the whole
+
+ private:
+  friend class Trampolines;
+  void ThrowUnlessComplete() const;
+
+  Task task_;
+  std::vector<Partition> partitions_;
+  std::vector<bool> done_;
+  EpKernel** kernels_;
+};
+
+}  // namespace epiphyte::kit
