@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "epiphyte/kit/shape/float_types.hpp"
+#include "epiphyte/kit/graph/elements.hpp"
 
 namespace epiphyte::kit::ir {
 namespace {
@@ -16,16 +16,6 @@ T Load(const void* data, size_t index = 0) {
   T element;
   std::memcpy(&element, static_cast<const char*>(data) + index * sizeof(T), sizeof(T));
   return element;
-}
-
-template <typename T>
-float LoadAsFloat(const void* data) {
-  return static_cast<float>(Load<T>(data));
-}
-
-bool IsThere(const Constant& constant) {
-  if (constant.storage == Constant::Storage::kDropped) return false;
-  return constant.tensor.data != nullptr || constant.tensor.strings != nullptr || constant.tensor.Count() == 0;
 }
 
 }  // namespace
@@ -54,10 +44,7 @@ bool Editor::SameStaticShape(int32_t a, int32_t b) const {
   return info(a).IsStatic() && info(b).IsStatic() && info(a).dims == info(b).dims;
 }
 
-const Tensor* Editor::ConstantOf(int32_t value) const {
-  const Constant* constant = graph_.FindConstant(value);
-  return constant == nullptr || !IsThere(*constant) ? nullptr : &constant->tensor;
-}
+const Tensor* Editor::ConstantOf(int32_t value) const { return ElementsOf(graph_, value); }
 
 std::optional<std::vector<float>> Editor::Floats(int32_t value) const {
   const Tensor* tensor = ConstantOf(value);
@@ -78,23 +65,10 @@ std::optional<std::vector<int64_t>> Editor::Ints(int32_t value) const {
 
 bool Editor::Scalar(int32_t value, float* number) const {
   const Tensor* tensor = ConstantOf(value);
-  if (tensor == nullptr || tensor->Count() != 1 || tensor->data == nullptr) return false;
-  const void* const data = tensor->data;
-  switch (tensor->type) {
-    case EP_TYPE_FLOAT: *number = Load<float>(data); return true;
-    case EP_TYPE_DOUBLE: *number = LoadAsFloat<double>(data); return true;
-    case EP_TYPE_FLOAT16: *number = LoadAsFloat<Float16>(data); return true;
-    case EP_TYPE_BFLOAT16: *number = LoadAsFloat<BFloat16>(data); return true;
-    case EP_TYPE_INT8: *number = LoadAsFloat<int8_t>(data); return true;
-    case EP_TYPE_INT16: *number = LoadAsFloat<int16_t>(data); return true;
-    case EP_TYPE_INT32: *number = LoadAsFloat<int32_t>(data); return true;
-    case EP_TYPE_INT64: *number = LoadAsFloat<int64_t>(data); return true;
-    case EP_TYPE_UINT8: *number = LoadAsFloat<uint8_t>(data); return true;
-    case EP_TYPE_UINT16: *number = LoadAsFloat<uint16_t>(data); return true;
-    case EP_TYPE_UINT32: *number = LoadAsFloat<uint32_t>(data); return true;
-    case EP_TYPE_UINT64: *number = LoadAsFloat<uint64_t>(data); return true;
-    default: return false;
-  }
+  double found = 0;
+  if (tensor == nullptr || tensor->Count() != 1 || !NumberAt(*tensor, 0, &found)) return false;
+  *number = static_cast<float>(found);
+  return true;
 }
 
 bool Editor::IsScalarNear(int32_t value, double number) const {

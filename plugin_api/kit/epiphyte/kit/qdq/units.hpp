@@ -1,58 +1,80 @@
 // QDQ node units: an operator together with the DequantizeLinear nodes in front of it and the QuantizeLinear nodes
-// behind it. Providers for integer hardware claim such units whole (EpCapabilityApi::Claim with EP_CLAIM_TOGETHER).
+// behind it, which integer hardware runs as one. Every node of a graph is in exactly one unit; what makes no such unit
+// with others is one by itself, and `reasons` says why.
 //
-//   for (const QdqUnit& unit : FindQdqUnits(host, graph)) {
-//     if (unit.target.Is("Conv")) Claim(unit.nodes);
+//   ir::Editor editor(graph);
+//   const qdq::Units found = qdq::FindUnits(editor, {.widest_bits = 8});
+//   for (const qdq::Unit& unit : found.units) {
+//     if (!unit.IsQdq()) continue;                                  // found.reasons[unit.target] says why
+//     const auto x = qdq::ReadQuantization(graph, editor.node(unit.dequantize[0]), &why);
+//     …
 //   }
+//
+// For GetCapability see host_units.hpp; while compiling, unshare.hpp gives every unit DequantizeLinear nodes of its
+// own. Operators and what they demand are in rules.hpp.
 #pragma once
 
-#include <unordered_map>
+#include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
-#include "epiphyte/kit/abi/graph_view.hpp"
+#include "epiphyte/kit/graph/editor.hpp"
+#include "epiphyte/kit/qdq/clamp.hpp"
 
-namespace epiphyte::kit {
+namespace epiphyte::kit::qdq {
 
-struct QdqUnit {
-  NodeView target;
-  std::vector<const EpNode*> dequantize;  // one for each input that has one, in input order
-  std::vector<const EpNode*> quantize;    // one for each output that has one
-  std::vector<const EpNode*> nodes;       // all of the above, in execution order
+struct Unit {
+  int32_t target = -1;
+  std::vector<int32_t> dequantize;  // by input of the target: the DequantizeLinear in front of it, or -1
+  std::vector<int32_t> quantize;    // by output of the target: the QuantizeLinear behind it, or -1
+  int32_t clamp = -1;               // Relu or Clip between the target and its QuantizeLinear
+  Clamp range;                      // what that does
+  std::vector<int32_t> bounds;      // DequantizeLinear nodes that give the Clip its bounds
+  std::vector<int32_t> nodes;       // those of this unit and of no other, in an order in which they can run
+  // DequantizeLinear nodes that this unit reads, but that are among the nodes of an earlier one.
+  std::vector<int32_t> shared;
+
+  // Not a single node, or a QuantizeLinear or DequantizeLinear that is left over.
+  bool IsQdq() const { return !dequantize.empty(); }
 };
 
-// Units of the graph in execution order. A DequantizeLinear belongs to a unit only if nothing else reads it, and so
-// does a QuantizeLinear only if it is the sole reader; a target whose every float input is dequantised and whose every
-// output is quantised makes a unit. No node is in two units.
-inline std::vector<QdqUnit> FindQdqUnits(const EpHostInfo& host, const GraphView& graph) {
-  std::unordered_map<const EpNode*, size_t> position;
-  for (size_t i = 0; i < graph.node_count(); ++i) position[graph.node(i).handle()] = i;
-  std::vector<QdqUnit> units;
-  for (size_t i = 0; i < graph.node_count(); ++i) {
-    NodeView node = graph.node(i);
-    if (node.Is("QuantizeLinear") || node.Is("DequantizeLinear") || node.has_subgraphs()) continue;
-    QdqUnit unit{node, {}, {}, {}};
-    bool complete = node.input_count() > 0;
-    for (size_t k = 0; complete && k < node.input_count(); ++k) {
-      ValueView input = node.input(k);
-      if (!input || input.element_type() != EP_TYPE_FLOAT) continue;
-      complete = input.producer() != nullptr && NodeView(host, input.producer()).Is("DequantizeLinear") &&
-                 input.consumers().size() == 1 && !input.IsGraphOutput();
-      if (complete) unit.dequantize.push_back(input.producer());
-    }
-    for (size_t k = 0; complete && k < node.output_count(); ++k) {
-      ValueView output = node.output(k);
-      if (!output) continue;
-      complete = output.consumers().size() == 1 && !output.IsGraphOutput() &&
-                 NodeView(host, output.consumers()[0]).Is("QuantizeLinear");
-      if (complete) unit.quantize.push_back(output.consumers()[0]);
-    }
-    if (!complete || unit.dequantize.empty() || unit.quantize.empty()) continue;
-    unit.nodes = unit.dequantize;
-    unit.nodes.push_back(node.handle());
-    unit.nodes.insert(unit.nodes.end(), unit.quantize.begin(), unit.quantize.end());
-    units.push_back(std::move(unit));
-  }
-  return units;
-}
+struct Options {
+  int narrowest_bits = 4;  // of quantised numbers and weights: 2 to 16
+  int widest_bits = 16;
+  // Relu and Clip that do something are part of the unit, too, and not only those that change no quantised number.
+  bool working_clamps = true;
+  // Products (MatMul, Gemm, Einsum) whose result stays float.
+  bool float_products = false;
+  // MatMul and Gemm of floats with dequantised weights.
+  bool weight_only_products = false;
+  // What a DequantizeLinear makes may also be read outside of units, or be an output of the graph. Where it isn't
+  // allowed, no float leaves a unit (but for float_products and weight_only_products).
+  bool dequantized_outputs = false;
+  // A bias whose scale isn't that of the input times that of the weights makes no unit. QuantizedBias (bias.hpp) brings
+  // any other to that scale.
+  bool exact_bias_scale = false;
+  // Why the provider can't run a unit; empty if it can. Asked before it's known whose its nodes are: `nodes` and
+  // `shared` are empty.
+  std::function<std::string(const ir::Editor&, const Unit&)> refuse;
+};
 
-}  // namespace epiphyte::kit
+// What isn't seen in the graph itself.
+struct Surroundings {
+  std::vector<bool> taken;  // by node, may be shorter: others have it, so that it's in no unit
+};
+
+struct Units {
+  std::vector<Unit> units;            // by target
+  std::vector<int32_t> unit_of_node;  // index into units
+  std::vector<std::string> reasons;   // by node: why it's in no QDQ unit, one line; empty for the others
+};
+
+// Linear in nodes and edges. Nothing has been changed through the editor yet; the graph has passed ir::Check. Throws
+// INVALID_GRAPH for attributes of another type than their operators have.
+Units FindUnits(const ir::Editor& editor, const Options& options = {}, const Surroundings& surroundings = {});
+
+// "Conv 'conv1'"; nodes without a name are called after their first output.
+std::string NodeText(const ir::Graph& graph, const ir::Node& node);
+
+}  // namespace epiphyte::kit::qdq
