@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "epiphyte/kit/qdq/units.hpp"
+#include "epiphyte/kit/qdq/unit.hpp"
 
 namespace epiphyte::kit::qdq {
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "epiphyte/kit/qdq/units.hpp"
+#include "epiphyte/kit/qdq/unit.hpp"
 
 namespace epiphyte::kit::qdq {
 

@@ -209,12 +209,4 @@ Units FindUnits(const ir::Editor& editor, const Options& options, const Surround
   return Finder(editor, options, surroundings).Find();
 }
 
-std::string NodeText(const ir::Graph& graph, const ir::Node& node) {
-  std::string name = node.name;
-  for (size_t i = 0; i < node.outputs.size() && name.empty(); ++i) {
-    if (node.HasOutput(i)) name = graph.values[static_cast<size_t>(node.outputs[i])].name;
-  }
-  return node.op_type + " '" + name + "'";
-}
-
 }  // namespace epiphyte::kit::qdq
