@@ -82,7 +82,7 @@ class Checker {
     const size_t rank = value.rank < 0 ? 0 : static_cast<size_t>(value.rank);
     uint64_t count = 0;
     if ((value.type != EP_TYPE_UNDEFINED && !IsElementType(value.type)) || value.kind > EP_KIND_MAP ||
-        value.rank < -1 || value.dims.size() != rank)
+        value.rank < -1 || value.rank > EP_MAX_RANK || value.dims.size() != rank)
       Refuse("the type of value '" + value.name + "' makes no sense");
     if (std::any_of(value.dims.begin(), value.dims.end(), [](int64_t dim) { return dim < -1; }) ||
         !CountElements(value.dims, &count))
@@ -147,8 +147,8 @@ class Checker {
 
 void CheckTensor(const Tensor& tensor, const std::string& whose) {
   uint64_t count = 0;
-  if (!IsElementType(tensor.type) || std::any_of(tensor.dims.begin(), tensor.dims.end(), IsNegative) ||
-      !CountElements(tensor.dims, &count))
+  if (!IsElementType(tensor.type) || tensor.rank() > EP_MAX_RANK ||
+      std::any_of(tensor.dims.begin(), tensor.dims.end(), IsNegative) || !CountElements(tensor.dims, &count))
     Refuse(whose + ": its type makes no sense");
   const bool there = tensor.type == EP_TYPE_STRING ? tensor.strings != nullptr && tensor.strings->size() == count
                                                    : count == 0 || tensor.data != nullptr;

@@ -75,8 +75,8 @@ struct Node {
   std::string domain;  // "" is ai.onnx
   int64_t since_version = 1;
   std::string name;
-  std::vector<int32_t> inputs;   // values; -1: left out
-  std::vector<int32_t> outputs;  // values; -1: left out
+  std::vector<int32_t> inputs;           // values; -1: left out
+  std::vector<int32_t> outputs;          // values; -1: left out
   std::vector<int32_t> implicit_inputs;  // values that the node's bodies read
   std::vector<Attribute> attributes;
   const EpNode* handle = nullptr;  // the host's, for imported nodes, until Compile returns

@@ -8,9 +8,14 @@
 //   y = epiphyte.kit::Elementwise<code=[6,0,-1]>(c) : float[1,8,224,224]
 //   out y
 //
-// One statement a line. Names that are no plain words are quoted. An input that is left out is `_`. A version is after
-// the @; types are those of ONNX, with -1 for a size that isn't known, no brackets where the rank isn't, `?` where
-// nothing is known. '#' begins a comment.
+// One statement a line. An input or output that is left out is `_`. A version is after the @, 1 without one; a node's
+// name may stand before it, as [conv_1]; `reads (a, b)` behind the inputs names what its bodies read. Names of other
+// than letters, digits and _./-$ are in quotes. '#' begins a comment.
+// Types are those of ONNX, with -1 for a size that isn't known, no brackets where the rank isn't, `?` where nothing is
+// known; seq(float), optional(float[2]), map(int64), sparse(float[4]).
+// Attributes: 3, 0.5 (floats have a point, an exponent or are inf or nan), "text", [1,2], [0.5,1.0], ["a","b"],
+// float[2]{0.5, 1}, sparse(float[1]{0.5}, int64[1]{3}), lists of those two, empty lists as ints[], floats[], strings[],
+// tensors[], sparses[]; and ?5 for one whose content isn't in the graph, of type 5.
 #pragma once
 
 #include <cstddef>
