@@ -1,0 +1,38 @@
+// Axes: from attributes and inputs, which come from files, to numbers in range.
+//
+//   const size_t axis = kit::NormalizeAxis(node.Int("axis", -1), x.size());
+//   const kit::AxisView view(x, axis);   // x as [outer, size, inner]
+//
+// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/kit/shape/dims.hpp"
+
+namespace epiphyte::kit {
+
+// `axis` counted from the front; throws unless it is in [-rank, rank-1].
+size_t NormalizeAxis(int64_t axis, size_t rank, std::string_view name = "axis");
+// Several axes, without repetitions.
+Dims NormalizeAxes(std::span<const int64_t> axes, size_t rank, std::string_view name = "axes");
+// For each dimension, whether it is among `axes`, which may repeat themselves.
+std::vector<bool> AxesMask(std::span<const int64_t> axes, size_t rank);
+// The axes of `perm`, which must be all of those of a tensor of dimensions `x`, in another order.
+Dims NormalizePermutation(std::span<const int64_t> perm, std::span<const int64_t> x);
+
+// A view of a tensor as [outer, size, inner].
+struct AxisView {
+  int64_t outer;
+  int64_t size;
+  int64_t inner;
+
+  AxisView(const Dims& dims, size_t axis)
+      : outer(dims.Count(0, axis)), size(dims[axis]), inner(dims.Count(axis + 1, dims.size())) {}
+};
+
+}  // namespace epiphyte::kit
