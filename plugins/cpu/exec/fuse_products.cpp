@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/exec/plan_editor.h"
-#include "plugins/cpu/onednn/window.h"
+#include "plugins/cpu/onednn/window_limits.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -148,7 +148,7 @@ void FuseGemm(PlanEditor& editor, int32_t n) {
 // kernel.
 bool SuitsOneDnn(const NodeDef& conv) {
   try {
-    return WindowAttributes::Read(conv).SuitsOneDnn();
+    return cpu::SuitsOneDnn(kit::WindowAttributes::Read(conv));
   } catch (const OpError&) {
     return false;
   }

@@ -54,6 +54,7 @@
 
 namespace epiphyte::cpu {
 
+// What the kit throws for shapes and attributes that make no sense is what kernels throw.
 using OpError = kit::Error;
 
 // Message: what was found and what was expected; the executor adds the node's name and operator in front.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace epiphyte::cpu {
 namespace {
 
@@ -87,53 +85,8 @@ void PackElements(ElementType type, const uint8_t* elements, int64_t count, void
   }
 }
 
-int64_t CheckedMultiply(int64_t a, int64_t b) {
-  int64_t product;
-  if (__builtin_mul_overflow(a, b, &product)) FailOp("{} times {} found, a product below 2^63 expected", a, b);
-  return product;
-}
-
-int64_t CheckedAdd(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) FailOp("{} plus {} found, a sum below 2^63 expected", a, b);
-  return sum;
-}
-
-int64_t CheckedCount(std::span<const int64_t> dims) {
-  // A tensor with a dimension of 0 is empty however large the others are; their product must fit all the same,
-  // because kernels multiply parts of it.
-  constexpr int64_t kMost = INT64_MAX / 64;
-  int64_t count = 1;
-  bool empty = false;
-  for (int64_t dim : dims) {
-    if (dim < 0) FailOp("shape {} found, dimensions of at least 0 expected", DimsText(dims));
-    if (dim == 0) {
-      empty = true;
-    } else if (__builtin_mul_overflow(count, dim, &count) || count > kMost) {
-      FailOp("shape {} found, fewer than 2^57 elements expected", DimsText(dims));
-    }
-  }
-  return empty ? 0 : count;
-}
-
-int64_t NormalizeAxis(int64_t axis, int64_t rank, std::string_view name) {
-  if (axis < -rank || axis >= rank) FailOp("{} {} found, a value in [{}, {}] expected", name, axis, -rank, rank - 1);
-  return axis < 0 ? axis + rank : axis;
-}
-
-Dims NormalizeAxes(std::span<const int64_t> axes, int64_t rank, std::string_view name) {
-  Dims normalized;
-  for (int64_t axis : axes) {
-    const int64_t from_front = NormalizeAxis(axis, rank, name);
-    if (std::find(normalized.begin(), normalized.end(), from_front) != normalized.end())
-      FailOp("{} {} found, each axis once expected", name, DimsText(axes));
-    normalized.push_back(from_front);
-  }
-  return normalized;
-}
-
 Dims IntegersOf(const Tensor& tensor, std::string_view name) {
-  if (tensor.rank() > 1) FailOp("{} of shape {} found, a vector expected", name, DimsText(tensor.dims));
+  if (tensor.rank() > 1) FailOp("{} of shape {} found, a vector expected", name, ShapeText(tensor.dims));
   const int64_t count = tensor.Count();
   Dims integers;
   integers.resize(static_cast<size_t>(count));
@@ -163,7 +116,5 @@ const int64_t* IndicesOf(OpContext& context, const Tensor& tensor, int64_t limit
   for (int64_t i = 0; i < count; ++i) wrapped[i] = values[i] < 0 ? values[i] + limit : values[i];
   return wrapped;
 }
-
-std::string DimsText(std::span<const int64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
 
 }  // namespace epiphyte::cpu

@@ -119,25 +119,11 @@ inline int64_t MoveGrain(int64_t bytes_an_item) {
   return bytes_an_item >= kShareBytes ? 1 : kShareBytes / (bytes_an_item > 0 ? bytes_an_item : 1);
 }
 
-// Product of dims; throws when one is negative or the tensor could not be addressed.
-int64_t CheckedCount(std::span<const int64_t> dims);
-// a * b or a + b; throws when it does not fit.
-int64_t CheckedMultiply(int64_t a, int64_t b);
-int64_t CheckedAdd(int64_t a, int64_t b);
-
-// `axis` counted from the front; throws unless it is in [-rank, rank-1].
-int64_t NormalizeAxis(int64_t axis, int64_t rank, std::string_view name = "axis");
-// Several axes, without repetitions.
-Dims NormalizeAxes(std::span<const int64_t> axes, int64_t rank, std::string_view name = "axes");
-
 // The integers of a tensor of any integer type and rank 0 or 1: shapes, axes, pads.
 Dims IntegersOf(const Tensor& tensor, std::string_view name);
 // The integers of a tensor of any rank; they live in `tensor` itself when it is int64, else in scratch memory.
 const int64_t* Int64Data(OpContext& context, const Tensor& tensor, std::string_view name);
 // The same, each in [-limit, limit-1], as numbers from the front.
 const int64_t* IndicesOf(OpContext& context, const Tensor& tensor, int64_t limit, std::string_view name);
-
-// "[2,3]", for messages.
-std::string DimsText(std::span<const int64_t> dims);
 
 }  // namespace epiphyte::cpu

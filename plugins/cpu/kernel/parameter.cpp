@@ -1,6 +1,5 @@
 #include "plugins/cpu/kernel/parameter.h"
 
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/kernel/dispatch.h"
 
 namespace epiphyte::cpu {

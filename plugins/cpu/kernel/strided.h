@@ -13,78 +13,12 @@
 #include <xmmintrin.h>
 #endif
 
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
 
-// Strides, in elements, of a row-major tensor.
-inline Dims RowMajorStrides(std::span<const int64_t> dims) {
-  Dims strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  return strides;
-}
-
 namespace strided {
-
-struct Plan {
-  Dims dims;
-  Dims from;  // strides
-  Dims to;
-};
-
-// Drops axes of one element and joins axes that are one axis in both arrangements.
-inline Plan Simplify(const Dims& dims, const Dims& from, const Dims& to) {
-  Plan plan;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == 1) continue;
-    if (!plan.dims.empty() && plan.from.back() == from[i] * dims[i] && plan.to.back() == to[i] * dims[i]) {
-      plan.dims.back() *= dims[i];
-      plan.from.back() = from[i];
-      plan.to.back() = to[i];
-    } else {
-      plan.dims.push_back(dims[i]);
-      plan.from.push_back(from[i]);
-      plan.to.push_back(to[i]);
-    }
-  }
-  if (plan.dims.empty()) {
-    plan.dims.push_back(1);
-    plan.from.push_back(1);
-    plan.to.push_back(1);
-  }
-  return plan;
-}
-
-// Walks the first `rank` axes of a plan in row-major order, from any position on.
-class Odometer {
- public:
-  Odometer(const Plan& plan, size_t rank, int64_t position) : plan_(plan), at_(rank, 0) {
-    for (size_t i = rank; i-- > 0;) {
-      at_[i] = position % plan.dims[i];
-      position /= plan.dims[i];
-      from_ += at_[i] * plan.from[i];
-      to_ += at_[i] * plan.to[i];
-    }
-  }
-  int64_t from() const { return from_; }
-  int64_t to() const { return to_; }
-  void Next() {
-    for (size_t i = at_.size(); i-- > 0;) {
-      from_ += plan_.from[i];
-      to_ += plan_.to[i];
-      if (++at_[i] < plan_.dims[i]) return;
-      from_ -= at_[i] * plan_.from[i];
-      to_ -= at_[i] * plan_.to[i];
-      at_[i] = 0;
-    }
-  }
-
- private:
-  const Plan& plan_;
-  Dims at_;
-  int64_t from_ = 0;
-  int64_t to_ = 0;
-};
 
 template <typename T>
 void CopyRow(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t count) {
@@ -131,12 +65,12 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
 
 // The plan's last axis is contiguous in the target, its axis `rows_axis` in the source.
 template <typename T>
-void MoveTiles(OpContext& context, Plan plan, size_t rows_axis, const T* from, T* to) {
+void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, const T* from, T* to) {
   constexpr int64_t kTile = sizeof(T) <= 2 ? 64 : 32;
   const size_t last = plan.dims.size() - 1;
   const int64_t rows = plan.dims[rows_axis], columns = plan.dims[last];
   const int64_t to_stride = plan.to[rows_axis], from_stride = plan.from[last];
-  Plan outer;
+  kit::StridedBlock outer;
   for (size_t i = 0; i < last; ++i) {
     if (i == rows_axis) continue;
     outer.dims.push_back(plan.dims[i]);
@@ -151,7 +85,7 @@ void MoveTiles(OpContext& context, Plan plan, size_t rows_axis, const T* from, T
   const int64_t items = outer.dims.Count();
   const int64_t strip_bytes = std::min(rows, kTile) * columns * static_cast<int64_t>(sizeof(T));
   Parallel(context, items, MoveGrain(strip_bytes), [&](int64_t begin, int64_t end) {
-    Odometer at(outer, outer.dims.size(), begin);
+    kit::Odometer at(outer, outer.dims.size(), begin);
     for (int64_t item = begin; item < end; ++item, at.Next()) {
       const int64_t height = std::min(kTile, rows - (item % strips) * kTile);
       for (int64_t c = 0; c < columns; c += kTile)
@@ -169,7 +103,7 @@ template <typename T>
 void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims& from_strides, T* to,
                  const Dims& to_strides) {
   if (dims.Count() == 0) return;
-  strided::Plan plan = strided::Simplify(dims, from_strides, to_strides);
+  kit::StridedBlock plan = kit::Simplify(dims, from_strides, to_strides);
   const size_t last = plan.dims.size() - 1;
   if (plan.to[last] == 1 && plan.from[last] != 1) {
     for (size_t i = 0; i < last; ++i)
@@ -183,7 +117,7 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   const int64_t items = plan.dims.Count(0, last) * pieces;
   const int64_t item_bytes = std::min(row, kPiece) * static_cast<int64_t>(sizeof(T));
   Parallel(context, items, MoveGrain(item_bytes), [&](int64_t begin, int64_t end) {
-    strided::Odometer at(plan, last, begin / pieces);
+    kit::Odometer at(plan, last, begin / pieces);
     int64_t piece = begin % pieces;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t first = piece * kPiece;
@@ -200,7 +134,7 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
 // Into a row-major target.
 template <typename T>
 void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims& from_strides, T* to) {
-  StridedMove(context, dims, from, from_strides, to, RowMajorStrides(dims));
+  StridedMove(context, dims, from, from_strides, to, kit::RowMajorStrides(dims));
 }
 
 }  // namespace epiphyte::cpu

@@ -41,7 +41,7 @@ template std::vector<double> NumbersOf(const Tensor& tensor, std::string_view wh
 
 Rows RowsOf(const Tensor& tensor) {
   if (tensor.rank() == 0 || tensor.rank() > 2)
-    FailOp("input of shape {} found, [C] or [N,C] expected", DimsText(tensor.dims));
+    FailOp("input of shape {} found, [C] or [N,C] expected", ShapeText(tensor.dims));
   return tensor.rank() == 1 ? Rows{1, tensor.dims[0]} : Rows{tensor.dims[0], tensor.dims[1]};
 }
 

@@ -1,6 +1,6 @@
 #include "plugins/cpu/onednn/ordered_operand.h"
 
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_move.h"
 
@@ -20,7 +20,7 @@ std::optional<size_t> LeadingInput(OpContext& context, size_t count) {
   const Dims& full = context.AnyLayoutInput(*lead).dims;
   for (size_t i = 0; i < count; ++i) {
     const Dims& dims = context.AnyLayoutInput(i).dims;
-    if (dims.size() > full.size() || !(BroadcastShape(full, dims) == full)) return std::nullopt;
+    if (dims.size() > full.size() || !(kit::BroadcastShape(full, dims) == full)) return std::nullopt;
   }
   return lead;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
@@ -64,12 +65,12 @@ class GridSampleKernel : public Kernel {
     if (spatial < 1 || spatial > kMostAxes || grid.rank() != x.rank() || grid.dims[0] != x.dims[0] ||
         grid.dims.back() != static_cast<int64_t>(spatial))
       FailOp("input of shape {} and grid of shape {} found, [N,C,D1..Dk] and [N,E1..Ek,k] with k from 1 to {} expected",
-             DimsText(x.dims), DimsText(grid.dims), kMostAxes);
+             ShapeText(x.dims), ShapeText(grid.dims), kMostAxes);
     Dims dims{x.dims[0], x.dims[1]};
     for (size_t i = 0; i < spatial; ++i) dims.push_back(grid.dims[i + 1]);
-    const int64_t count = CheckedCount(dims);
+    const int64_t count = kit::CheckedCount(dims);
     if (count != 0 && x.dims.Count(2, x.rank()) == 0)
-      FailOp("input of shape {} found, something to sample expected", DimsText(x.dims));
+      FailOp("input of shape {} found, something to sample expected", ShapeText(x.dims));
 
     auto* positions = static_cast<double*>(context.Scratch(static_cast<uint64_t>(grid.Count() + 1) * sizeof(double)));
     DispatchFloats(grid.type, "GridSample's grid", [&]<typename T>() {
@@ -216,16 +217,16 @@ class AffineGridKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& theta = context.Input(0);
     const Dims size = IntegersOf(context.Input(1), "size");
-    CheckedCount(size);
+    kit::CheckedCount(size);
     const size_t k = size.size() >= 2 ? size.size() - 2 : 0;
     const Dims expected{size.empty() ? 0 : size[0], static_cast<int64_t>(k), static_cast<int64_t>(k) + 1};
     if ((k != 2 && k != 3) || !(theta.dims == expected))
       FailOp("theta of shape {} and size {} found, [N,2,3] and [N,C,H,W] or [N,3,4] and [N,C,D,H,W] expected",
-             DimsText(theta.dims), DimsText(size));
+             ShapeText(theta.dims), ShapeText(size));
     Dims dims{size[0]};
     for (size_t i = 0; i < k; ++i) dims.push_back(size[i + 2]);
     dims.push_back(static_cast<int64_t>(k));
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     const int64_t points = size.Count(2, size.size());
     DispatchFloats(theta.type, "AffineGrid", [&]<typename T>() {
       const T* from = theta.as<T>();

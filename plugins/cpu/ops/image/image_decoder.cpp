@@ -166,7 +166,7 @@ class ImageDecoderKernel : public Kernel {
     const Tensor& stream = context.Input(0);
     if (stream.type != EP_TYPE_UINT8 || stream.rank() != 1)
       FailOp("input of type {} and shape {} found, a vector of uint8 expected", TypeName(stream.type),
-             DimsText(stream.dims));
+             ShapeText(stream.dims));
     const Image image = Decode(Bytes({stream.as<uint8_t>(), static_cast<size_t>(stream.Count())}));
     const int64_t channels = format_ == "Grayscale" ? 1 : 3;
     uint8_t* out = context.Output(0, EP_TYPE_UINT8, Dims{image.height, image.width, channels}).as<uint8_t>();

@@ -46,7 +46,7 @@ class NonMaxSuppressionKernel : public Kernel {
       FailOp(
           "boxes of type {} and shape {} and scores of type {} and shape {} found, float of [N,B,4] and [N,C,B] "
           "expected",
-          TypeName(boxes.type), DimsText(boxes.dims), TypeName(scores.type), DimsText(scores.dims));
+          TypeName(boxes.type), ShapeText(boxes.dims), TypeName(scores.type), ShapeText(scores.dims));
     const Tensor* most_input = Given(context, 2, "max_output_boxes_per_class", kIndexTypes);
     const Tensor* overlap_input = Given(context, 3, "iou_threshold", Types(EP_TYPE_FLOAT));
     const Tensor* least_input = Given(context, 4, "score_threshold", Types(EP_TYPE_FLOAT));

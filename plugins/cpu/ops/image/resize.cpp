@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
@@ -14,7 +17,7 @@ namespace {
 
 std::vector<double> Reals(const Tensor& tensor, std::string_view name) {
   std::vector<double> values(static_cast<size_t>(tensor.Count()));
-  if (tensor.rank() > 1) FailOp("{} of shape {} found, a vector expected", name, DimsText(tensor.dims));
+  if (tensor.rank() > 1) FailOp("{} of shape {} found, a vector expected", name, ShapeText(tensor.dims));
   DispatchFloats(tensor.type, name, [&]<typename T>() {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<double>(static_cast<Compute<T>>(tensor.as<T>()[i]));
@@ -31,7 +34,7 @@ void MoveNearest(OpContext& context, const Tensor& x, Tensor& y, const std::vect
   while (count > 1 && maps[count - 1].empty()) --count;
   const size_t last = count - 1;
   const int64_t run = dims.Count(count, dims.size()), row = dims[last];
-  const Dims strides = RowMajorStrides(x.dims);
+  const Dims strides = kit::RowMajorStrides(x.dims);
   const int64_t* map = maps[last].empty() ? nullptr : maps[last].data();
   bool doubles = map != nullptr && run == 1 && row == 2 * x.dims[last];
   for (int64_t i = 0; doubles && i < row; ++i) doubles = map[i] == i / 2;
@@ -168,12 +171,13 @@ class ResizeKernel : public Kernel {
       identity &= axes[i].IsIdentity(coordinates_);
     }
     if (identity) return context.OutputAlias(0, 0, dims);
-    if (CheckedCount(dims) == 0) {
+    if (kit::CheckedCount(dims) == 0) {
       context.Output(0, x.type, dims);
       return;
     }
     if (x.Count() == 0)
-      FailOp("input of shape {} found for an output of shape {}, elements expected", DimsText(x.dims), DimsText(dims));
+      FailOp("input of shape {} found for an output of shape {}, elements expected", ShapeText(x.dims),
+             ShapeText(dims));
     const std::optional<AxisOrder> order = x.type == EP_TYPE_FLOAT && x.layout != nullptr ? OrderOf(x) : std::nullopt;
     if (!order || (order->block > 1 && !axes[1].IsIdentity(coordinates_)))
       return ResizeInto(context.Output(0, x.type, dims), context, context.Input(0), axes, dims);
@@ -216,7 +220,7 @@ class ResizeKernel : public Kernel {
     }
     Dims which(rank, 0);
     for (size_t i = 0; i < rank; ++i) which[i] = static_cast<int64_t>(i);
-    if (has_axes_) which = NormalizeAxes(axes_, static_cast<int64_t>(rank));
+    if (has_axes_) which = kit::NormalizeAxes(axes_, rank);
 
     const auto input = [&](size_t i) -> const Tensor* {
       if (i >= context.InputCount() || !context.HasInput(i)) return nullptr;
@@ -261,7 +265,7 @@ class ResizeKernel : public Kernel {
     double common = -1;
     for (size_t i = 0; i < which.size(); ++i) {
       const ResizeAxis& axis = axes[static_cast<size_t>(which[i])];
-      if (sizes[i] < 0) FailOp("sizes {} found, numbers of at least 0 expected", DimsText(sizes));
+      if (sizes[i] < 0) FailOp("sizes {} found, numbers of at least 0 expected", ShapeText(sizes));
       const double scale = axis.in == 0 ? 1 : static_cast<double>(sizes[i]) / static_cast<double>(axis.in);
       if (common < 0 || (policy_ == "not_larger" ? scale < common : scale > common)) common = scale;
     }
@@ -274,7 +278,7 @@ class ResizeKernel : public Kernel {
       } else {
         axis.scale = common;
         axis.length = common * static_cast<double>(axis.in);
-        if (!(axis.length < 0x1p57)) FailOp("sizes {} found, a smaller common scale expected", DimsText(sizes));
+        if (!(axis.length < 0x1p57)) FailOp("sizes {} found, a smaller common scale expected", ShapeText(sizes));
         axis.out = static_cast<int64_t>(std::floor(axis.length + 0.5));
       }
     }
@@ -330,7 +334,7 @@ class ResizeKernel : public Kernel {
       if (std::is_same_v<T, C> && pass + 1 == order.size())
         to = y.as<C>();
       else
-        to = static_cast<C*>(context.Scratch(static_cast<uint64_t>(CheckedCount(shape)) * sizeof(C)));
+        to = static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(shape)) * sizeof(C)));
       FilterAxis(context, from, to, outer, axes[i], inner, taps[i]);
       from = to;
     }

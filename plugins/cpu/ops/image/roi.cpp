@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 
@@ -16,7 +17,7 @@ int64_t PositiveInt(const NodeDef& node, std::string_view name, int64_t fallback
 }
 
 void CheckImages(const Tensor& x) {
-  if (x.rank() != 4) FailOp("input of shape {} found, [N,C,H,W] expected", DimsText(x.dims));
+  if (x.rank() != 4) FailOp("input of shape {} found, [N,C,H,W] expected", ShapeText(x.dims));
 }
 
 // A position between four elements of an image, and what each of them counts.
@@ -66,11 +67,11 @@ class RoiAlignKernel : public Kernel {
     CheckImages(x);
     if (rois.rank() != 2 || rois.dims[1] != 4 || batches.Count() != rois.dims[0] || rois.type != x.type)
       FailOp("rois of type {} and shape {} and batch_indices of shape {} found, {} of shape [R,4] and [R] expected",
-             TypeName(rois.type), DimsText(rois.dims), DimsText(batches.dims), TypeName(x.type));
+             TypeName(rois.type), ShapeText(rois.dims), ShapeText(batches.dims), TypeName(x.type));
     const int64_t* batch = IndicesOf(context, batches, x.dims[0], "batch_indices");
     const Dims dims{rois.dims[0], x.dims[1], height_, width_};
-    if (CheckedCount(dims) != 0 && x.dims[2] * x.dims[3] == 0)
-      FailOp("input of shape {} found, images with elements expected", DimsText(x.dims));
+    if (kit::CheckedCount(dims) != 0 && x.dims[2] * x.dims[3] == 0)
+      FailOp("input of shape {} found, images with elements expected", ShapeText(x.dims));
     DispatchFloats(x.type, "RoiAlign", [&]<typename T>() {
       T* y = context.Output(0, x.type, dims).template as<T>();
       for (int64_t r = 0; r < dims[0]; ++r) CheckRoi(rois.as<T>() + r * 4);
@@ -180,7 +181,7 @@ class MaxRoiPoolKernel : public Kernel {
   explicit MaxRoiPoolKernel(const KernelInit& init) : scale_(init.node().Float("spatial_scale", 1.0f)) {
     const std::vector<int64_t> shape = init.node().Ints("pooled_shape");
     if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > INT32_MAX || shape[1] > INT32_MAX)
-      FailOp("pooled_shape {} found, two numbers of at least 1 expected", DimsText(shape));
+      FailOp("pooled_shape {} found, two numbers of at least 1 expected", ShapeText(shape));
     height_ = shape[0];
     width_ = shape[1];
   }
@@ -190,10 +191,10 @@ class MaxRoiPoolKernel : public Kernel {
     const Tensor& rois = context.Input(1);
     CheckImages(x);
     if (rois.rank() != 2 || rois.dims[1] != 5 || rois.type != x.type)
-      FailOp("rois of type {} and shape {} found, {} of shape [R,5] expected", TypeName(rois.type), DimsText(rois.dims),
-             TypeName(x.type));
+      FailOp("rois of type {} and shape {} found, {} of shape [R,5] expected", TypeName(rois.type),
+             ShapeText(rois.dims), TypeName(x.type));
     const Dims dims{rois.dims[0], x.dims[1], height_, width_};
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     DispatchFloats(x.type, "MaxRoiPool", [&]<typename T>() {
       T* y = context.Output(0, x.type, dims).template as<T>();
       for (int64_t r = 0; r < dims[0]; ++r) {

@@ -1,5 +1,5 @@
 // ArgMax and ArgMin: where along an axis the extreme element is.
-#include "plugins/cpu/kernel/axes.h"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
@@ -16,7 +16,7 @@ bool Replaces(T a, T b) {
 }
 
 template <bool kLargest, bool kLast, typename T>
-void FindAlong(OpContext& context, const AxisView& view, const T* x, int64_t* y) {
+void FindAlong(OpContext& context, const kit::AxisView& view, const T* x, int64_t* y) {
   using C = Compute<T>;
   ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -47,8 +47,8 @@ class ArgKernel : public Kernel {
       *context.Output(0, EP_TYPE_INT64, {}).as<int64_t>() = 0;
       return;
     }
-    const size_t axis = NormalizeAxis(axis_, x.rank());
-    const AxisView view(x.dims, axis);
+    const size_t axis = kit::NormalizeAxis(axis_, x.rank());
+    const kit::AxisView view(x.dims, axis);
     Dims out;
     for (size_t i = 0; i < x.rank(); ++i) {
       if (i != axis) out.push_back(x.dims[i]);

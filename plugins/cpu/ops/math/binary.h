@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"
@@ -95,9 +95,9 @@ void BinaryRow(const Op& op, const T* a, int64_t a_stride, const T* b, int64_t b
 template <typename Op, typename T, typename R>
 void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims& out, const T* a, const Dims& a_dims,
                      const T* b, const Dims& b_dims, R* y) {
-  const BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
+  const kit::BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
   ParallelLoop(context, loop.count(), cost, [&](int64_t begin, int64_t end) {
-    loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+    loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
       BinaryRow(op, a + in[0].offset, in[0].stride, b + in[1].offset, in[1].stride, y + offset, n);
     });
   });
@@ -142,7 +142,7 @@ class BinaryKernel : public Kernel {
     const Tensor& b = context.Input(1);
     RequireSameType(a, b);
     const Dims b_dims = legacy_.Align(a.dims, b.dims);
-    const Dims out = BroadcastShape(a.dims, b_dims);
+    const Dims out = kit::BroadcastShape(a.dims, b_dims);
     const auto run = [&]<typename T>() {
       using R = Result<T>;
       const T* left = a.as<T>();

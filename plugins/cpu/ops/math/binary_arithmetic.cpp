@@ -1,4 +1,5 @@
 // Add, Sub, Mul, Div, PRelu, Mod and BitShift.
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
@@ -58,7 +59,7 @@ class PReluKernel : public Kernel {
     if (per_channel_ && slope_dims.size() == 1 && slope_dims[0] != 1) {
       for (size_t i = 2; i < x_dims.size(); ++i) slope_dims.push_back(1);
     }
-    if (!(BroadcastShape(x_dims, slope_dims) == x_dims)) {
+    if (!(kit::BroadcastShape(x_dims, slope_dims) == x_dims)) {
       FailOp("slope of shape {} does not broadcast to {}", ShapeText(context.AnyLayoutInput(1).dims),
              ShapeText(x_dims));
     }

@@ -1,4 +1,5 @@
 // Comparisons and logic: two tensors in, bool out; and the bitwise functions.
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
 
 namespace epiphyte::cpu {
@@ -32,10 +33,10 @@ class EqualStringsKernel : public Kernel {
     const Tensor& a = context.Input(0);
     const Tensor& b = context.Input(1);
     RequireSameType(a, b);
-    const Dims out = BroadcastShape(a.dims, b.dims);
+    const Dims out = kit::BroadcastShape(a.dims, b.dims);
     bool* y = context.Output(0, EP_TYPE_BOOL, out).as<bool>();
-    const BroadcastLoop<2> loop(out, {&a.dims, &b.dims});
-    loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+    const kit::BroadcastLoop<2> loop(out, {&a.dims, &b.dims});
+    loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
       for (int64_t i = 0; i < n; ++i) {
         y[offset + i] = (*a.strings)[static_cast<size_t>(in[0].offset + i * in[0].stride)] ==
                         (*b.strings)[static_cast<size_t>(in[1].offset + i * in[1].stride)];

@@ -1,6 +1,7 @@
 // Pow: the base decides the type of the result; the exponent may have another one.
 #include <cmath>
 
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/arithmetic.h"
@@ -40,7 +41,7 @@ class PowKernel : public Kernel {
     const Tensor& exponent = context.Input(1);
     if (x.type == EP_TYPE_FLOAT && RunConstant(context, x, exponent)) return;
     const Dims exponent_dims = legacy_.Align(x.dims, exponent.dims);
-    const Dims out = BroadcastShape(x.dims, exponent_dims);
+    const Dims out = kit::BroadcastShape(x.dims, exponent_dims);
     const bool integer_exponent = exponent.type < 64 && (TypeBit(exponent.type) & kIntegers) != 0;
     Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
              uint64_t>(x.type, "Pow", [&]<typename T>() {
@@ -81,9 +82,9 @@ class PowKernel : public Kernel {
                       const E* exponents, const Power& power) {
     const T* bases = x.as<T>();
     T* y = context.Output(0, x.type, out).template as<T>();
-    const BroadcastLoop<2> loop(out, {&x.dims, &exponent_dims});
+    const kit::BroadcastLoop<2> loop(out, {&x.dims, &exponent_dims});
     ParallelLoop(context, loop.count(), kCost, [&](int64_t begin, int64_t end) {
-      loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+      loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
         for (int64_t i = 0; i < n; ++i) {
           y[offset + i] = power(bases[in[0].offset + i * in[0].stride], exponents[in[1].offset + i * in[1].stride]);
         }

@@ -1,5 +1,5 @@
 // CumSum and CumProd: sums and products of all elements up to each one along an axis.
-#include "plugins/cpu/kernel/axes.h"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arithmetic.h"
@@ -17,7 +17,7 @@ class CumulativeKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const AxisView view(x.dims, NormalizeAxis(IntegerParameter(context, 1, "axis"), x.rank()));
+    const kit::AxisView view(x.dims, kit::NormalizeAxis(IntegerParameter(context, 1, "axis"), x.rank()));
     Tensor& y = context.Output(0, x.type, x.dims);
     Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, uint32_t, uint64_t>(
         x.type, name_, [&]<typename T>() { Accumulate(context, view, x.as<T>(), y.as<T>()); });
@@ -25,7 +25,7 @@ class CumulativeKernel : public Kernel {
 
  private:
   template <typename T>
-  void Accumulate(OpContext& context, const AxisView& view, const T* x, T* y) const {
+  void Accumulate(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
     ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t base = i / view.inner * view.size * view.inner + i % view.inner;

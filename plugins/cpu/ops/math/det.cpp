@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {

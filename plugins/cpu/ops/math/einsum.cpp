@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "plugins/cpu/kernel/broadcast.h"
-#include "plugins/cpu/kernel/einsum_equation.h"
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/einsum.hpp"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arithmetic.h"
@@ -12,7 +12,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-using Labels = std::vector<int>;
+using Labels = kit::EinsumLabels;
 
 bool Contains(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
@@ -33,7 +33,7 @@ class Contraction {
 
   int64_t Count(const Labels& labels) const {
     int64_t count = 1;
-    for (int label : labels) count = CheckedMultiply(count, sizes_.at(label));
+    for (int label : labels) count = kit::CheckedMultiply(count, sizes_.at(label));
     return count;
   }
 
@@ -70,24 +70,25 @@ class Contraction {
     const std::vector<C> right = Arrange(b, Join({batch, inner, columns}));
     const int64_t m = Count(rows), n = Count(columns), k = Count(inner);
     Operand<C> result;
-    const int64_t lines = CheckedMultiply(Count(batch), m);
-    result.owned.resize(static_cast<size_t>(CheckedMultiply(lines, n)));
+    const int64_t lines = kit::CheckedMultiply(Count(batch), m);
+    result.owned.resize(static_cast<size_t>(kit::CheckedMultiply(lines, n)));
     // Shares are rows of all products, so that a single large one is divided too.
-    ParallelLoop(context, result.owned.empty() ? 0 : lines, CheckedMultiply(n, k), [&](int64_t begin, int64_t end) {
-      while (begin < end) {
-        const int64_t product = begin / m;
-        const int64_t count = std::min(end, (product + 1) * m) - begin;
-        TileMatMul(left.data() + begin * k, k, right.data() + product * k * n, n, result.owned.data() + begin * n, n,
-                   count, n, k);
-        begin += count;
-      }
-    });
+    ParallelLoop(context, result.owned.empty() ? 0 : lines, kit::CheckedMultiply(n, k),
+                 [&](int64_t begin, int64_t end) {
+                   while (begin < end) {
+                     const int64_t product = begin / m;
+                     const int64_t count = std::min(end, (product + 1) * m) - begin;
+                     TileMatMul(left.data() + begin * k, k, right.data() + product * k * n, n,
+                                result.owned.data() + begin * n, n, count, n, k);
+                     begin += count;
+                   }
+                 });
     result.data = result.owned.data();
     int64_t stride = 1;
     const Labels order = Join({batch, rows, columns});
     for (size_t i = order.size(); i-- > 0;) {
       result.strides[order[i]] = stride;
-      stride = CheckedMultiply(stride, sizes_.at(order[i]));
+      stride = kit::CheckedMultiply(stride, sizes_.at(order[i]));
     }
     return result;
   }
@@ -122,49 +123,34 @@ struct Computing<T, true> {
 
 class EinsumKernel : public Kernel {
  public:
-  explicit EinsumKernel(const KernelInit& init) : equation_(EinsumEquation::Parse(init.node().String("equation"))) {}
+  explicit EinsumKernel(const KernelInit& init)
+      : equation_(kit::EinsumEquation::Parse(init.node().String("equation"))) {}
 
   void Run(OpContext& context) const override {
-    if (context.InputCount() != equation_.inputs.size()) {
-      FailOp("the equation has {} operands, the node {}", equation_.inputs.size(), context.InputCount());
-    }
-    std::vector<Labels> labels;
-    std::map<int, int64_t> sizes;
+    std::vector<const Dims*> shapes;
     for (size_t i = 0; i < context.InputCount(); ++i) {
       const Tensor& input = context.Input(i);
       if (input.type != context.Input(0).type) FailOp("operands have different types");
-      labels.push_back(EinsumEquation::Labels(equation_.inputs[i], input.rank()));
-      for (size_t d = 0; d < input.rank(); ++d) MergeSize(sizes, labels.back()[d], input.dims[d]);
+      shapes.push_back(&input.dims);
     }
-    const Labels out_labels = equation_.OutputLabels(labels);
-    Dims out;
-    for (int label : out_labels) out.push_back(sizes.at(label));
-    Tensor& y = context.Output(0, context.Input(0).type, out);
-    DispatchNumbers(y.type, "Einsum",
-                    [&]<typename T>() { RunTyped<T>(context, labels, sizes, out_labels, y.as<T>()); });
+    const kit::EinsumShape shape(equation_, shapes);
+    Tensor& y = context.Output(0, context.Input(0).type, shape.y);
+    DispatchNumbers(y.type, "Einsum", [&]<typename T>() { RunTyped<T>(context, shape, y.as<T>()); });
   }
 
  private:
-  // Only what an ellipsis stands for is broadcast.
-  static void MergeSize(std::map<int, int64_t>& sizes, int label, int64_t size) {
-    const auto [found, added] = sizes.emplace(label, size);
-    if (added || found->second == size || size == 1) return;
-    if (found->second != 1) FailOp("a label stands for the sizes {} and {}", found->second, size);
-    found->second = size;
-  }
-
   template <typename T>
-  static void RunTyped(OpContext& context, const std::vector<Labels>& labels, const std::map<int, int64_t>& sizes,
-                       const Labels& out_labels, T* y) {
+  static void RunTyped(OpContext& context, const kit::EinsumShape& shape, T* y) {
     using C = typename Computing<T>::type;
-    const Contraction<C> contraction(sizes);
+    const std::vector<Labels>& labels = shape.operands;
+    const Contraction<C> contraction(shape.sizes);
     Operand<C> result = Load<T, C>(context.Input(0), labels[0]);
     for (size_t i = 1; i < labels.size(); ++i) {
-      Labels kept = out_labels;
+      Labels kept = shape.output;
       for (size_t j = i + 1; j < labels.size(); ++j) kept.insert(kept.end(), labels[j].begin(), labels[j].end());
       result = contraction.Multiply(context, result, Load<T, C>(context.Input(i), labels[i]), kept);
     }
-    const std::vector<C> arranged = contraction.Arrange(result, out_labels);
+    const std::vector<C> arranged = contraction.Arrange(result, shape.output);
     for (size_t i = 0; i < arranged.size(); ++i) y[i] = static_cast<T>(arranged[i]);
   }
 
@@ -188,7 +174,7 @@ class EinsumKernel : public Kernel {
     return operand;
   }
 
-  EinsumEquation equation_;
+  kit::EinsumEquation equation_;
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
 // DFT and STFT. Signals are [..., n, 1] (real) or [..., n, 2] (complex).
 #include <algorithm>
 
-#include "plugins/cpu/kernel/axes.h"
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/fft.h"
@@ -37,7 +36,7 @@ class DftKernel : public Kernel {
     const int64_t components = Components(x.dims);
     int64_t axis = axis_is_input_ ? -2 : axis_;
     if (axis_is_input_ && context.HasInput(2)) axis = IntegerParameter(context, 2, "axis");
-    const size_t at = NormalizeAxis(axis, x.rank());
+    const size_t at = kit::NormalizeAxis(axis, x.rank());
     if (at + 1 == x.rank()) FailOp("axis {} is that of the real and imaginary parts", axis);
     // From half a spectrum back to the real signal that it is of.
     const bool to_real = inverse_ && onesided_;
@@ -48,7 +47,7 @@ class DftKernel : public Kernel {
     out[at] = onesided_ && !inverse_ ? length / 2 + 1 : length;
     out.back() = to_real ? 1 : 2;
     Tensor& y = context.Output(0, x.type, out);
-    const AxisView from(Dims(std::span<const int64_t>(x.dims).first(x.rank() - 1)), at);
+    const kit::AxisView from(Dims(std::span<const int64_t>(x.dims).first(x.rank() - 1)), at);
     const Fft fft(length);
     DispatchFloats(x.type, "DFT", [&]<typename T>() {
       for (int64_t i = 0; i < from.outer * from.inner; ++i) {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {

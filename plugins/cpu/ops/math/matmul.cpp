@@ -1,58 +1,12 @@
 // MatMul, and the fused form of domain epiphyte.cpu: MatMul + bias (input 2) + residual (input 3) + activation.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-// The shape of a product, as numpy.matmul has it.
-struct ProductShape {
-  Dims batch, y;
-  int64_t m = 0, k = 0, n = 0;
-  Dims a_batch, b_batch;  // of the operands, with ones in front to the rank of `batch`
-};
-
-ProductShape Broadcast(const Dims& a, const Dims& b) {
-  if (a.empty() || b.empty()) FailOp("an operand is a scalar; matrices or vectors expected");
-  ProductShape shape;
-  const bool vector_a = a.size() == 1;
-  const bool vector_b = b.size() == 1;
-  shape.m = vector_a ? 1 : a[a.size() - 2];
-  shape.k = a.back();
-  const int64_t b_rows = vector_b ? b[0] : b[b.size() - 2];
-  shape.n = vector_b ? 1 : b.back();
-  if (shape.k != b_rows) FailOp("inner dimensions {} and {} differ", shape.k, b_rows);
-  const size_t a_rank = vector_a ? 0 : a.size() - 2;
-  const size_t b_rank = vector_b ? 0 : b.size() - 2;
-  const size_t rank = std::max(a_rank, b_rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const int64_t da = i + a_rank < rank ? 1 : a[i + a_rank - rank];
-    const int64_t db = i + b_rank < rank ? 1 : b[i + b_rank - rank];
-    if (da != db && da != 1 && db != 1) FailOp("batch dimensions {} and {} don't broadcast", da, db);
-    shape.a_batch.push_back(da);
-    shape.b_batch.push_back(db);
-    shape.batch.push_back(da == 1 ? db : da);
-  }
-  shape.y = shape.batch;
-  if (!vector_a) shape.y.push_back(shape.m);
-  if (!vector_b) shape.y.push_back(shape.n);
-  return shape;
-}
-
-// Which matrix of an operand belongs to batch `index`.
-int64_t BatchOffset(const Dims& batch, const Dims& own, int64_t index) {
-  int64_t offset = 0;
-  int64_t stride = 1;
-  for (size_t i = batch.size(); i-- > 0;) {
-    const int64_t at = index % batch[i];
-    index /= batch[i];
-    if (own[i] != 1) offset += at * stride;
-    stride *= own[i];
-  }
-  return offset;
-}
 
 int64_t TypicalRows(const ValueInfo& a) {
   if (a.rank <= 1) return a.rank == 1 ? 1 : 128;
@@ -81,11 +35,11 @@ class MatMulKernel final : public Kernel {
     if (!(state.a_dims == a.dims) || !(state.b_dims == b_dims) || !state.known) {
       state.a_dims = a.dims;
       state.b_dims = b_dims;
-      state.shape = Broadcast(a.dims, b_dims);
+      state.shape = kit::ProductShape(a.dims, b_dims);
       state.batch_call = PrimitiveCall();
       state.known = true;
     }
-    const ProductShape& shape = state.shape;
+    const kit::ProductShape& shape = state.shape;
     if (b_dims.size() <= 2 || shape.b_batch.Count() == 1) {
       RunLinear(context, state, a, b);
     } else if (fused_) {
@@ -99,14 +53,14 @@ class MatMulKernel final : public Kernel {
   struct State {
     bool known = false;
     Dims a_dims, b_dims;
-    ProductShape shape;
+    kit::ProductShape shape;
     Linear::State linear;
     PrimitiveCall batch_call;
   };
 
   // One matrix on the right: all rows of A at once.
   void RunLinear(OpContext& context, State& state, const Tensor& a, const Tensor* b) const {
-    const ProductShape& shape = state.shape;
+    const kit::ProductShape& shape = state.shape;
     Linear::Operands o;
     o.rows = shape.batch.Count() * shape.m;
     o.k = shape.k;
@@ -133,7 +87,7 @@ class MatMulKernel final : public Kernel {
   }
 
   void RunBatched(OpContext& context, State& state, const Tensor& a, const Tensor& b) const {
-    const ProductShape& shape = state.shape;
+    const kit::ProductShape& shape = state.shape;
     Tensor& y = context.Output(0, EP_TYPE_FLOAT, shape.y);
     const int64_t batches = shape.batch.Count();
     if (y.Count() == 0) return;
@@ -166,8 +120,8 @@ class MatMulKernel final : public Kernel {
     }
     const int64_t calls = one_call ? 1 : batches;
     for (int64_t i = 0; i < calls; ++i) {
-      const int64_t a_index = one_call ? 0 : BatchOffset(shape.batch, shape.a_batch, i);
-      const int64_t b_index = one_call ? 0 : BatchOffset(shape.batch, shape.b_batch, i);
+      const int64_t a_index = one_call ? 0 : shape.OffsetA(i);
+      const int64_t b_index = one_call ? 0 : shape.OffsetB(i);
       state.batch_call.Set(DNNL_ARG_SRC, a.as<float>() + a_index * shape.m * shape.k);
       state.batch_call.Set(DNNL_ARG_WEIGHTS, b.as<float>() + b_index * shape.k * shape.n);
       state.batch_call.Set(DNNL_ARG_DST, y.as<float>() + i * shape.m * shape.n);
@@ -190,7 +144,7 @@ class ReferenceMatMulKernel final : public Kernel {
     const Tensor& a = context.Input(0);
     const Tensor& b = context.Input(1);
     if (b.type != a.type) FailOp("operands of type {} and {}", TypeName(a.type), TypeName(b.type));
-    const ProductShape shape = Broadcast(a.dims, b.dims);
+    const kit::ProductShape shape(a.dims, b.dims);
     Tensor& y = context.Output(0, a.type, shape.y);
     const int64_t rows = shape.batch.Count() * shape.m;
     if (shape.n == 0) return;
@@ -198,23 +152,23 @@ class ReferenceMatMulKernel final : public Kernel {
         std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float,
         std::conditional_t<std::is_integral_v<T>,
                            std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>>;
-    context.ParallelFor(
-        rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)), [&](int64_t begin, int64_t end) {
-          std::vector<Sum> sums(static_cast<size_t>(shape.n));
-          for (int64_t row = begin; row < end; ++row) {
-            const int64_t batch = row / shape.m;
-            const T* left =
-                a.as<T>() + (BatchOffset(shape.batch, shape.a_batch, batch) * shape.m + row % shape.m) * shape.k;
-            const T* right = b.as<T>() + BatchOffset(shape.batch, shape.b_batch, batch) * shape.k * shape.n;
-            std::fill(sums.begin(), sums.end(), Sum(0));
-            for (int64_t k = 0; k < shape.k; ++k) {
-              const Sum factor = static_cast<Sum>(left[k]);
-              for (int64_t n = 0; n < shape.n; ++n) sums[n] += factor * static_cast<Sum>(right[k * shape.n + n]);
-            }
-            T* to = y.as<T>() + row * shape.n;
-            for (int64_t n = 0; n < shape.n; ++n) to[n] = static_cast<T>(sums[n]);
-          }
-        });
+    context.ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)),
+                        [&](int64_t begin, int64_t end) {
+                          std::vector<Sum> sums(static_cast<size_t>(shape.n));
+                          for (int64_t row = begin; row < end; ++row) {
+                            const int64_t batch = row / shape.m;
+                            const T* left = a.as<T>() + (shape.OffsetA(batch) * shape.m + row % shape.m) * shape.k;
+                            const T* right = b.as<T>() + shape.OffsetB(batch) * shape.k * shape.n;
+                            std::fill(sums.begin(), sums.end(), Sum(0));
+                            for (int64_t k = 0; k < shape.k; ++k) {
+                              const Sum factor = static_cast<Sum>(left[k]);
+                              for (int64_t n = 0; n < shape.n; ++n)
+                                sums[n] += factor * static_cast<Sum>(right[k * shape.n + n]);
+                            }
+                            T* to = y.as<T>() + row * shape.n;
+                            for (int64_t n = 0; n < shape.n; ++n) to[n] = static_cast<T>(sums[n]);
+                          }
+                        });
   }
 };
 

@@ -31,7 +31,7 @@ class OptimizerKernel : public Kernel {
         const Tensor& other = context.Input(2 + group * count + i);
         if (other.type != x.type || !(other.dims == x.dims))
           FailOp("input {} of type {} and shape {} found, {} of {} expected", 2 + group * count + i,
-                 TypeName(other.type), DimsText(other.dims), TypeName(x.type), DimsText(x.dims));
+                 TypeName(other.type), ShapeText(other.dims), TypeName(x.type), ShapeText(x.dims));
       }
       Dispatch<float, double>(x.type, "an optimizer", [&]<typename T>() {
         const T* gradient = context.Input(2 + count + i).template as<T>();

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "plugins/cpu/kernel/axes.h"
+#include "epiphyte/kit/shape/axes.hpp"
+#include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ops/math/reduction.h"
 #include "plugins/cpu/simd/arithmetic.h"
 #include "plugins/cpu/simd/vector_math.h"
@@ -125,17 +126,17 @@ class ReduceKernel : public Kernel {
  public:
   explicit ReduceKernel(const KernelInit& init)
       : name_(init.node().op_type),
-        axes_(init.node().Ints("axes")),
+        axes_(std::span<const int64_t>(init.node().Ints("axes"))),
         axes_are_input_(init.node().since_version >= (name_ == "ReduceSum" ? 13 : 18)),
         keep_(init.node().Int("keepdims", 1) != 0),
         noop_(init.node().Int("noop_with_empty_axes", 0) != 0) {}
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    std::vector<int64_t> axes = axes_;
-    if (axes_are_input_ && context.HasInput(1)) axes = ReadIntegers(context.Input(1), "axes");
+    Dims axes = axes_;
+    if (axes_are_input_ && context.HasInput(1)) axes = IntegersOf(context.Input(1), "axes");
     if (axes.empty() && noop_) return context.OutputAlias(0, 0, x.dims);
-    const std::vector<bool> mask = axes.empty() ? std::vector<bool>(x.rank(), true) : AxesMask(axes, x.rank());
+    const std::vector<bool> mask = axes.empty() ? std::vector<bool>(x.rank(), true) : kit::AxesMask(axes, x.rank());
     Tensor& y = context.Output(0, x.type, ReducedDims(x.dims, mask, keep_));
     const ReductionShape shape(x.dims, mask);
     const auto run = [&]<typename T>() { RunTyped<T>(context, shape, x, y); };
@@ -163,7 +164,7 @@ class ReduceKernel : public Kernel {
   }
 
   std::string name_;
-  std::vector<int64_t> axes_;
+  Dims axes_;
   bool axes_are_input_;
   bool keep_;
   bool noop_;

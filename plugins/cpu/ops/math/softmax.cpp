@@ -1,7 +1,7 @@
 // Softmax, LogSoftmax and Hardmax. Since opset 13 along one axis; before that over everything from the axis on.
 #include <cmath>
 
-#include "plugins/cpu/kernel/axes.h"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/softmax_row.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/vector_math.h"
@@ -50,7 +50,7 @@ class SoftmaxKernel : public Kernel {
     Dims dims = x.dims;
     // A scalar is a vector of one element; before opset 13 the axis may be the rank: then every element is alone.
     if (dims.empty() || (flattens_ && axis_ == static_cast<int64_t>(dims.size()))) dims.push_back(1);
-    AxisView view(dims, NormalizeAxis(axis_, dims.size()));
+    kit::AxisView view(dims, kit::NormalizeAxis(axis_, dims.size()));
     if (flattens_) {
       view.size *= view.inner;
       view.inner = 1;
@@ -69,7 +69,7 @@ class SoftmaxKernel : public Kernel {
 
  private:
   template <typename T>
-  static void RunRow(const T* x, T* y, const AxisView& view) {
+  static void RunRow(const T* x, T* y, const kit::AxisView& view) {
     if constexpr (std::is_same_v<T, float> && kMode != Mode::kHardmax) {
       if (view.inner == 1) {
         return kMode == Mode::kSoftmax ? SoftmaxRow(x, y, view.size) : LogSoftmaxRow(x, y, view.size);

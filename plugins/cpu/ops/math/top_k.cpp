@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/parameter.h"
@@ -53,7 +54,7 @@ class TopKKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank())));
+    const size_t axis = kit::NormalizeAxis(axis_, x.rank());
     const int64_t k = version_ < 10 ? k_ : IntegerParameter(context, 1, "K");
     const int64_t dim = x.dims[axis];
     if (k < 0 || k > dim) FailOp("K {} found for a dimension of {}, a value in [0, {}] expected", k, dim, dim);

@@ -1,6 +1,7 @@
 // Max, Min, Sum and Mean of any number of tensors, broadcast together (before opset 8 their shapes are equal).
 #include <cstring>
 
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
@@ -29,7 +30,7 @@ class VariadicKernel : public Kernel {
       RequireSameType(first, context.Input(i));
       shapes.push_back(&context.Input(i).dims);
     }
-    const Dims out = BroadcastShape(shapes);
+    const Dims out = kit::BroadcastShape(shapes);
     const auto run = [&]<typename T>() {
       const T* left = first.as<T>();
       Tensor* in_place = first.dims == out ? context.OutputInPlace(0, 0, first.type, out) : nullptr;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ml/ml_common.h"
@@ -212,7 +213,7 @@ class OneHotEncoderKernel : public Kernel {
     Dims dims = x.dims;
     const auto width = static_cast<int64_t>(categories_.size());
     dims.push_back(width);
-    const int64_t total = CheckedCount(dims), count = x.Count();
+    const int64_t total = kit::CheckedCount(dims), count = x.Count();
     if ((x.type == EP_TYPE_STRING) != categories_.are_strings())
       FailOp("input of type {} found, the type of the categories expected", TypeName(x.type));
     float* y = context.Output(0, EP_TYPE_FLOAT, dims).as<float>();

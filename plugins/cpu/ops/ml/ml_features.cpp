@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ml/ml_common.h"
@@ -28,7 +29,7 @@ class ArrayFeatureExtractorKernel : public Kernel {
     Dims dims = x.dims;
     dims.back() = count;
     if (x.rank() == 1) dims = Dims{1, count};
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     const int64_t rows = x.dims.Count(0, x.rank() - 1);
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
@@ -74,10 +75,10 @@ class FeatureVectorizerKernel : public Kernel {
       // A width that the attribute gives is kept to: longer rows are cut, shorter ones filled with zeros.
       taken[i] = widths_.empty() ? r.width : widths_[i];
       if (taken[i] < 0) FailOp("inputdimensions {} found, at least 0 expected", taken[i]);
-      width = CheckedAdd(width, taken[i]);
+      width = kit::CheckedAdd(width, taken[i]);
     }
     const Dims dims{std::max<int64_t>(rows, 0), width};
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     float* y = context.Output(0, EP_TYPE_FLOAT, dims).as<float>();
     int64_t column = 0;
     for (size_t i = 0; i < own.size(); ++i) {

@@ -35,7 +35,7 @@ struct LinearModel {
   }
   Rows Check(const Tensor& x) const {
     const Rows rows = RowsOf(x);
-    if (rows.width != width()) FailOp("input of shape {} found, {} columns expected", DimsText(x.dims), width());
+    if (rows.width != width()) FailOp("input of shape {} found, {} columns expected", ShapeText(x.dims), width());
     return rows;
   }
 };

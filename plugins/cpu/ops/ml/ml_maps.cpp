@@ -143,7 +143,7 @@ class ZipMapKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const Rows rows = RowsOf(x);
     if (x.type != EP_TYPE_FLOAT || rows.width != static_cast<int64_t>(labels_.size()))
-      FailOp("input of type {} and shape {} found, float with {} columns expected", TypeName(x.type), DimsText(x.dims),
+      FailOp("input of type {} and shape {} found, float with {} columns expected", TypeName(x.type), ShapeText(x.dims),
              labels_.size());
     const Dims dims{rows.width};
     // All maps share their keys.

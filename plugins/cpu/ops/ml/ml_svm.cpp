@@ -73,7 +73,7 @@ struct SvmModel {
   }
   Rows Check(const Tensor& x) const {
     const Rows rows = RowsOf(x);
-    if (rows.width != width) FailOp("input of shape {} found, {} columns expected", DimsText(x.dims), width);
+    if (rows.width != width) FailOp("input of shape {} found, {} columns expected", ShapeText(x.dims), width);
     return rows;
   }
 };
@@ -188,9 +188,9 @@ class SvmClassifierKernel : public Kernel {
  private:
   static int64_t CountVectors(const std::vector<int64_t>& per_class) {
     for (int64_t count : per_class)
-      if (count < 0) FailOp("vectors_per_class {} found, numbers of at least 0 expected", DimsText(per_class));
+      if (count < 0) FailOp("vectors_per_class {} found, numbers of at least 0 expected", ShapeText(per_class));
     if (!(Total(per_class) < 0x1p40))
-      FailOp("vectors_per_class {} found, smaller numbers expected", DimsText(per_class));
+      FailOp("vectors_per_class {} found, smaller numbers expected", ShapeText(per_class));
     return static_cast<int64_t>(Total(per_class));
   }
 

@@ -1,6 +1,7 @@
 // ai.onnx.ml: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ml/ml_common.h"
@@ -16,7 +17,7 @@ template <typename Body>
 void EvaluateRows(OpContext& context, const TreeEnsemble& trees, const Tensor& x, const Body& body) {
   const Rows rows = RowsOf(x);
   if (rows.count > 0 && rows.width < trees.features())
-    FailOp("input of shape {} found, at least {} columns expected", DimsText(x.dims), trees.features());
+    FailOp("input of shape {} found, at least {} columns expected", ShapeText(x.dims), trees.features());
   const std::vector<double> numbers = NumbersOf<double>(x, "a tree ensemble");
   Parallel(context, rows.count, 8, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -56,7 +57,7 @@ class TreeRegressorKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const int64_t targets = trees_.targets();
     const Dims dims{RowsOf(x).count, targets};
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     const ElementType type = keeps_type_ ? x.type : EP_TYPE_FLOAT;
     DispatchFloats(type, "TreeEnsemble", [&]<typename T>() {
       T* y = context.Output(0, type, dims).template as<T>();
@@ -107,7 +108,7 @@ class TreeClassifierKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const int64_t count = RowsOf(x).count, width = trees_.targets();
     LabelWriter label(context, labels_, count);
-    CheckedCount(Dims{count, width});
+    kit::CheckedCount(Dims{count, width});
     float* y = context.Output(1, EP_TYPE_FLOAT, Dims{count, width}).as<float>();
     std::vector<size_t> best(static_cast<size_t>(count));
     EvaluateRows(context, trees_, x, [&](int64_t r, const Scores& scores) {

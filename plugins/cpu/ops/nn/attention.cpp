@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "plugins/cpu/kernel/attention_shape.h"
+#include "epiphyte/kit/shape/attention.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/softmax_row.h"
 #include "plugins/cpu/ops/math/elementwise.h"
@@ -23,26 +23,13 @@ enum ScoreStage : int64_t { kRaw = 0, kCapped = 1, kMasked = 2, kSoftmaxed = 3 }
 // dimension, causality, and the number of keys that are no padding.
 class Bias {
  public:
-  Bias(const AttentionShape& shape, const Tensor* mask, const Tensor* lengths, bool causal)
+  Bias(const kit::AttentionShape& shape, const Tensor* mask, const Tensor* lengths, bool causal)
       : shape_(shape), mask_(mask), lengths_(lengths), causal_(causal) {
     if (lengths != nullptr && (lengths->type != EP_TYPE_INT64 || lengths->Count() != shape.batch)) {
       FailOp("nonpad_kv_seqlen has shape {}, expected [{}] of int64", ShapeText(lengths->dims), shape.batch);
     }
     if (mask == nullptr) return;
-    const int64_t limits[] = {shape.batch, shape.heads, shape.queries, shape.total};
-    int64_t stride = 1;
-    for (size_t i = 0; i < 4; ++i) {
-      const size_t d = 3 - i;
-      const int64_t size = i < mask->rank() ? mask->dims[mask->rank() - 1 - i] : 1;
-      const bool fits = size == limits[d] || size == 1 || (d == 3 && size < limits[d]);
-      if (!fits || mask->rank() > 4) {
-        FailOp("mask has shape {}, expected one that broadcasts to [{},{},{},{}]", ShapeText(mask->dims), shape.batch,
-               shape.heads, shape.queries, shape.total);
-      }
-      strides_[d] = size == 1 ? 0 : stride;
-      stride *= size;
-      if (d == 3) masked_ = size == 1 && shape.total != 1 ? shape.total : size;
-    }
+    lies_ = kit::AttentionMask(shape, mask->dims);
     if (mask->type != EP_TYPE_BOOL && (mask->type <= 0 || mask->type >= 64 || !(kFloats & TypeBit(mask->type)))) {
       FailOp("mask is {}, expected bool or a float type", TypeName(mask->type));
     }
@@ -52,9 +39,9 @@ class Bias {
   void AddTo(C* scores, int64_t image, int64_t head, int64_t query) const {
     constexpr C kNever = -std::numeric_limits<C>::infinity();
     if (mask_ != nullptr) {
-      const int64_t base = image * strides_[0] + head * strides_[1] + query * strides_[2];
-      for (int64_t i = 0; i < masked_; ++i) {
-        const int64_t at = base + i * strides_[3];
+      const int64_t base = image * lies_.strides[0] + head * lies_.strides[1] + query * lies_.strides[2];
+      for (int64_t i = 0; i < lies_.length; ++i) {
+        const int64_t at = base + i * lies_.strides[3];
         if (mask_->type == EP_TYPE_BOOL) {
           if (!mask_->as<bool>()[at]) scores[i] = kNever;
         } else {
@@ -63,7 +50,7 @@ class Bias {
           scores[i] += static_cast<C>(value);
         }
       }
-      std::fill(scores + masked_, scores + shape_.total, kNever);
+      std::fill(scores + lies_.length, scores + shape_.total, kNever);
     }
     int64_t visible = shape_.total;
     if (lengths_ != nullptr) visible = std::clamp<int64_t>(lengths_->as<int64_t>()[image], 0, visible);
@@ -76,12 +63,11 @@ class Bias {
   }
 
  private:
-  const AttentionShape& shape_;
+  const kit::AttentionShape& shape_;
   const Tensor* mask_;
   const Tensor* lengths_;
   bool causal_;
-  int64_t strides_[4] = {};
-  int64_t masked_ = 0;
+  kit::AttentionMask lies_;
 };
 
 // A row in which nothing is visible is 0 everywhere.
@@ -104,7 +90,8 @@ void Softmax(C* row, int64_t n) {
 }
 
 // The cache followed by the new keys or values, as [batch, kv_heads, total, width].
-void Concatenate(const AttentionShape& shape, const Tensor* past, const Tensor& fresh, int64_t width, Tensor& present) {
+void Concatenate(const kit::AttentionShape& shape, const Tensor* past, const Tensor& fresh, int64_t width,
+                 Tensor& present) {
   const uint64_t row = static_cast<uint64_t>(width) * ElementBytes(fresh.type, 1);
   uint8_t* to = present.as<uint8_t>();
   for (int64_t i = 0; i < shape.batch * shape.kv_heads; ++i) {
@@ -151,21 +138,20 @@ class AttentionKernel : public Kernel {
     const Tensor& v = context.Input(2);
     const Tensor* past_key = context.OptionalInput(4);
     const Tensor* past_value = context.OptionalInput(5);
-    const AttentionShape shape(q, k, v, past_key, past_value, q_heads_, kv_heads_);
+    const kit::AttentionShape shape(q.dims, k.dims, v.dims, past_key == nullptr ? nullptr : &past_key->dims,
+                                    past_value == nullptr ? nullptr : &past_value->dims, q_heads_, kv_heads_);
     if (k.type != q.type || (past_key != nullptr && (past_key->type != k.type || past_value->type != v.type))) {
       FailOp("Q, K, V and the cache have different types");
     }
     const Bias bias(shape, context.OptionalInput(3), context.OptionalInput(6), causal_);
-    Tensor& keys = context.Output(1, k.type, Dims{shape.batch, shape.kv_heads, shape.total, shape.size});
-    Tensor& values = context.Output(2, v.type, Dims{shape.batch, shape.kv_heads, shape.total, shape.v_size});
+    Tensor& keys = context.Output(1, k.type, shape.PresentKey());
+    Tensor& values = context.Output(2, v.type, shape.PresentValue());
     Concatenate(shape, past_key, k, shape.size, keys);
     Concatenate(shape, past_value, v, shape.v_size, values);
-    Dims out = q.dims;
-    out.back() = shape.heads_first ? shape.v_size : shape.heads * shape.v_size;
-    Tensor& y = context.Output(0, q.type, out);
+    Tensor& y = context.Output(0, q.type, shape.Output());
     Tensor* scores = nullptr;
     if (context.HasOutput(3)) {
-      scores = &context.Output(3, q.type, Dims{shape.batch, shape.heads, shape.queries, shape.total});
+      scores = &context.Output(3, q.type, shape.Scores());
     }
     DispatchFloats(q.type, "Attention",
                    [&]<typename T>() { RunTyped<T>(context, shape, bias, q, keys, values, y, scores); });
@@ -173,8 +159,8 @@ class AttentionKernel : public Kernel {
 
  private:
   template <typename T>
-  void RunTyped(OpContext& context, const AttentionShape& shape, const Bias& bias, const Tensor& q, const Tensor& keys,
-                const Tensor& values, Tensor& y, Tensor* shown) const {
+  void RunTyped(OpContext& context, const kit::AttentionShape& shape, const Bias& bias, const Tensor& q,
+                const Tensor& keys, const Tensor& values, Tensor& y, Tensor* shown) const {
     using C = Compute<T>;
     const C* key_numbers = Transpose(context, shape, AsNumbers<C>(context, keys));
     const C* value_numbers = AsNumbers<C>(context, values);
@@ -199,7 +185,7 @@ class AttentionKernel : public Kernel {
 
   // [batch, kv_heads, size, total], so that scores come from a plain matrix product.
   template <typename C>
-  static const C* Transpose(OpContext& context, const AttentionShape& shape, const C* keys) {
+  static const C* Transpose(OpContext& context, const kit::AttentionShape& shape, const C* keys) {
     const int64_t matrices = shape.batch * shape.kv_heads;
     const int64_t count = shape.total * shape.size;
     C* transposed = static_cast<C*>(context.Scratch(static_cast<uint64_t>(matrices * count) * sizeof(C)));
@@ -219,12 +205,12 @@ class AttentionKernel : public Kernel {
 
   // Up to kQueryBlock queries of one head of one image.
   template <typename T>
-  void RunBlock(const AttentionShape& shape, const Bias& bias, const Tensor& q, const Compute<T>* keys,
+  void RunBlock(const kit::AttentionShape& shape, const Bias& bias, const Tensor& q, const Compute<T>* keys,
                 const Compute<T>* values, Tensor& y, Tensor* shown, int64_t item, int64_t first,
                 Compute<T>* buffer) const {
     using C = Compute<T>;
     const int64_t image = item / shape.heads, head = item % shape.heads;
-    const int64_t kv = image * shape.kv_heads + head / (shape.heads / shape.kv_heads);
+    const int64_t kv = image * shape.kv_heads + shape.SharedHead(head);
     const int64_t rows = std::min(kQueryBlock, shape.queries - first);
     const int64_t total = shape.total;
     C* queries = buffer;

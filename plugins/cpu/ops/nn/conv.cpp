@@ -1,11 +1,11 @@
 // Conv, and the fused form of domain epiphyte.cpu: Conv + residual (input 3) + activation.
 #include <algorithm>
 
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
-#include "plugins/cpu/onednn/window.h"
+#include "plugins/cpu/onednn/window_limits.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -20,11 +20,6 @@ dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
   return result;
 }
 
-// Whether weights [O, I/G, k…] are for the channels of x; a product of I/G and G may be too large for its type.
-bool GroupsFit(const Dims& x, const Dims& w, int64_t group) {
-  return x[1] % group == 0 && x[1] / group == w[1] && w[0] % group == 0;
-}
-
 // The bias, or null when there is none.
 const Tensor* CheckedBias(OpContext& context, int64_t channels) {
   const Tensor* bias = context.OptionalInput(2);
@@ -35,12 +30,11 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 class ConvKernel final : public Kernel {
  public:
   explicit ConvKernel(const KernelInit& init)
-      : attributes_(WindowAttributes::Read(init.node())),
-        group_(init.node().Int("group", 1)),
+      : attributes_(kit::WindowAttributes::Read(init.node())),
+        group_(kit::CheckedGroup(init.node().Int("group", 1))),
         activation_(Activation::Read(init.node())),
         bfloat16_(init.AllowsBfloat16()) {
-    if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
-    if (!attributes_.SuitsOneDnn()) NotImplemented("a fused convolution with strides, dilations or pads above 32767");
+    if (!SuitsOneDnn(attributes_)) NotImplemented("a fused convolution with strides, dilations or pads above 32767");
     const Tensor* weights = init.PeekConstant(1);
     if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
     // The layout is chosen for the shape that is known, or for a typical one.
@@ -53,7 +47,7 @@ class ConvKernel final : public Kernel {
       input.push_back(SizeToPlanFor(known, typical));
     }
     try {
-      const Shape shape = Resolve(input, weights->dims);
+      const kit::ConvolutionShape shape = Resolve(input, weights->dims);
       const auto choose = [&] {
         const MemoryDesc any(WeightDims(weights->dims, group_), dnnl::memory::data_type::f32,
                              dnnl::memory::format_tag::any);
@@ -98,10 +92,6 @@ class ConvKernel final : public Kernel {
   }
 
  private:
-  struct Shape {
-    Dims x, w, y;
-    Window window;
-  };
   struct State {
     bool known = false;
     Dims x_dims, w_dims, y_dims;
@@ -119,17 +109,9 @@ class ConvKernel final : public Kernel {
                                     state.call.y_desc().get_size());
   }
 
-  Shape Resolve(const Dims& x, const Dims& w) const {
-    if (x.size() < 3 || w.size() != x.size())
-      FailOp("input of rank {} and weights of rank {}; equal ranks of at least 3 expected", x.size(), w.size());
-    if (x.size() > 5) NotImplemented("convolution over {} spatial dimensions", x.size() - 2);
-    if (!GroupsFit(x, w, group_))
-      FailOp("{} input channels, {} groups and weights for {} x {} channels don't fit together", x[1], group_, w[0],
-             w[1]);
-    Shape shape{x, w, {}, {}};
-    const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
-    shape.window = Window::OfKernel(attributes_, {w.data() + 2, w.size() - 2}, input);
-    shape.y = shape.window.OutputDims(x[0], w[0]);
+  kit::ConvolutionShape Resolve(const Dims& x, const Dims& w) const {
+    kit::ConvolutionShape shape(attributes_, x, w, group_);
+    if (shape.spatial() > 3) NotImplemented("convolution over {} spatial dimensions", shape.spatial());
     return shape;
   }
 
@@ -148,8 +130,8 @@ class ConvKernel final : public Kernel {
   }
 
   // `x_desc`: the layout that the input has; null: whatever is best.
-  dnnl::convolution_forward::primitive_desc MakeDesc(const Shape& shape, const MemoryDesc& weights, bool bias,
-                                                     bool residual, const MemoryDesc* x_desc) const {
+  dnnl::convolution_forward::primitive_desc MakeDesc(const kit::ConvolutionShape& shape, const MemoryDesc& weights,
+                                                     bool bias, bool residual, const MemoryDesc* x_desc) const {
     ConvolutionArgs args;
     args.src = x_desc != nullptr ? *x_desc : AnyDesc(EP_TYPE_FLOAT, shape.x);
     args.weights = weights;
@@ -170,7 +152,7 @@ class ConvKernel final : public Kernel {
   }
 
   void Prepare(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual) const {
-    const Shape shape = Resolve(x.dims, weight_dims);
+    const kit::ConvolutionShape shape = Resolve(x.dims, weight_dims);
     state.x_dims = x.dims;
     state.w_dims = weight_dims;
     state.y_dims = shape.y;
@@ -193,7 +175,7 @@ class ConvKernel final : public Kernel {
     state.known = true;
   }
 
-  WindowAttributes attributes_;
+  kit::WindowAttributes attributes_;
   int64_t group_;
   Activation activation_;
   bool bfloat16_;
@@ -206,25 +188,21 @@ template <typename T>
 class ReferenceConvKernel final : public Kernel {
  public:
   explicit ReferenceConvKernel(const KernelInit& init)
-      : attributes_(WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {
-    if (group_ < 1) FailOp("group is {}; at least 1 expected", group_);
-  }
+      : attributes_(kit::WindowAttributes::Read(init.node())), group_(kit::CheckedGroup(init.node().Int("group", 1))) {}
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& w = context.Input(1);
-    if (x.rank() < 3 || w.rank() != x.rank() || !GroupsFit(x.dims, w.dims, group_))
-      FailOp("input, weights and groups don't fit together");
-    const Tensor* b = CheckedBias(context, w.dims[0]);
-    const size_t spatial = x.rank() - 2;
-    const Window window = Window::OfKernel(attributes_, {w.dims.data() + 2, spatial}, {x.dims.data() + 2, spatial});
-    const Dims y_dims = window.OutputDims(x.dims[0], w.dims[0]);
-    Tensor& y = context.Output(0, x.type, y_dims);
-    const int64_t in_plane = x.dims.Count(2, x.rank());
-    const int64_t out_plane = y_dims.Count(2, y_dims.size());
-    const int64_t in_channels = w.dims[1];
-    const int64_t taps = in_channels == 0 ? 0 : w.dims.Count(2, w.rank());
-    const int64_t out_per_group = w.dims[0] / group_;
+    const kit::ConvolutionShape shape(attributes_, x.dims, w.dims, group_);
+    const kit::Window& window = shape.window;
+    const Tensor* b = CheckedBias(context, shape.filters());
+    const size_t spatial = shape.spatial();
+    Tensor& y = context.Output(0, x.type, shape.y);
+    const int64_t in_plane = shape.in_positions();
+    const int64_t out_plane = shape.positions();
+    const int64_t in_channels = shape.in_per_group();
+    const int64_t taps = in_channels == 0 ? 0 : shape.taps();
+    const int64_t out_per_group = shape.filters_per_group();
     context.ParallelFor(x.dims[0] * w.dims[0], 1, [&](int64_t begin, int64_t end) {
       std::vector<int64_t> at(spatial), tap(spatial);
       for (int64_t plane = begin; plane < end; ++plane) {
@@ -279,7 +257,7 @@ class ReferenceConvKernel final : public Kernel {
     }
   }
 
-  WindowAttributes attributes_;
+  kit::WindowAttributes attributes_;
   int64_t group_;
 };
 
@@ -287,7 +265,7 @@ class ReferenceConvKernel final : public Kernel {
 
 void Register_conv(KernelRegistry& registry) {
   registry.Add("Conv", "", {1, INT64_MAX, Types(EP_TYPE_FLOAT), [](const KernelInit& init) -> std::unique_ptr<Kernel> {
-                              if (init.InputInfo(0).rank > 5 || !WindowAttributes::Read(init.node()).SuitsOneDnn())
+                              if (init.InputInfo(0).rank > 5 || !SuitsOneDnn(kit::WindowAttributes::Read(init.node())))
                                 return std::make_unique<ReferenceConvKernel<float>>(init);
                               return std::make_unique<ConvKernel>(init);
                             }});

@@ -1,99 +1,17 @@
 // ConvTranspose: every input element adds its kernel to the output.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
-#include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/onednn/convolution_call.h"
-#include "plugins/cpu/onednn/window.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-// As in the model.
-struct TransposeAttributes {
-  explicit TransposeAttributes(const NodeDef& node)
-      : window(WindowAttributes::Read(node)),
-        output_padding(node.Ints("output_padding")),
-        output_shape(node.Ints("output_shape")),
-        group(node.Int("group", 1)) {
-    if (group < 1) FailOp("group is {}; at least 1 expected", group);
-  }
-  WindowAttributes window;
-  std::vector<int64_t> output_padding, output_shape;
-  int64_t group;
-};
-
-// For one pair of shapes: input [N, I, d…] and weights [I, O/group, k…].
-struct TransposeShape {
-  Dims x, w, y;
-  Dims strides, dilations, pads_begin, pads_end;  // pads_end: so that the sizes add up; below 0 where output is added
-
-  TransposeShape() = default;
-  TransposeShape(const TransposeAttributes& attributes, const Dims& x_dims, const Dims& w_dims) : x(x_dims), w(w_dims) {
-    if (x.size() < 3 || w.size() != x.size())
-      FailOp("input of rank {} and weights of rank {}; equal ranks of at least 3 expected", x.size(), w.size());
-    if (x[1] != w[0] || w[0] % attributes.group != 0)
-      FailOp("{} input channels, {} groups and weights for {} input channels don't fit together", x[1],
-             attributes.group, w[0]);
-    const size_t spatial = x.size() - 2;
-    const WindowAttributes& window = attributes.window;
-    CheckList(window.kernel, spatial, 1, "kernel_shape");
-    CheckList(window.strides, spatial, 1, "strides");
-    CheckList(window.dilations, spatial, 1, "dilations");
-    CheckList(window.pads, spatial * 2, -kMost, "pads");
-    CheckList(attributes.output_padding, spatial, 0, "output_padding");
-    // Some write the whole shape of the output, batch and channels included.
-    std::span<const int64_t> wanted = attributes.output_shape;
-    if (wanted.size() == spatial + 2) wanted = wanted.subspan(2);
-    CheckList(wanted, spatial, 0, "output_shape");
-    y = {x[0], CheckedMultiply(w[1], attributes.group)};
-    for (size_t i = 0; i < spatial; ++i) {
-      const int64_t stride = window.strides.empty() ? 1 : window.strides[i];
-      const int64_t dilation = window.dilations.empty() ? 1 : window.dilations[i];
-      const int64_t added = attributes.output_padding.empty() ? 0 : attributes.output_padding[i];
-      if (!window.kernel.empty() && window.kernel[i] != w[i + 2])
-        FailOp("kernel_shape differs from the weights' shape");
-      if (w[i + 2] < 1) FailOp("a kernel without elements");
-      const int64_t extent = CheckedAdd(CheckedMultiply(w[i + 2] - 1, dilation), 1);
-      // What all kernels together cover, and what is added behind.
-      const int64_t full = CheckedAdd(CheckedMultiply(x[i + 2] - 1, stride), CheckedAdd(extent, added));
-      int64_t begin = 0;
-      int64_t output = 0;
-      const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
-      if (!wanted.empty() || same) {
-        const int64_t goal = wanted.empty() ? CheckedMultiply(x[i + 2], stride) : wanted[i];
-        const int64_t total = std::max<int64_t>(full - goal, 0);
-        begin = window.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
-        output = wanted.empty() ? full - total : goal;
-      } else {
-        const bool padded = window.auto_pad == AutoPad::kNotSet && !window.pads.empty();
-        begin = padded ? window.pads[i] : 0;
-        output = CheckedAdd(full, -begin - (padded ? window.pads[i + spatial] : 0));
-      }
-      if (output < 0) FailOp("{} elements and a kernel of extent {} leave an output of {}", x[i + 2], extent, output);
-      strides.push_back(stride);
-      dilations.push_back(dilation);
-      pads_begin.push_back(begin);
-      pads_end.push_back(full - added - begin - output);
-      y.push_back(output);
-    }
-    CheckedCount(y);
-  }
-
- private:
-  static constexpr int64_t kMost = int64_t{1} << 31;
-  static void CheckList(std::span<const int64_t> list, size_t size, int64_t least, const char* name) {
-    if (list.empty()) return;
-    if (list.size() != size) FailOp("{} has {} entries; {} expected for this input", name, list.size(), size);
-    for (int64_t item : list)
-      if (item < least || item > kMost) FailOp("{} has an entry of {}; {} to {} expected", name, item, least, kMost);
-  }
-};
-
 // Any number of dimensions, any pads, any type. Sums in double.
 template <typename T>
-void ConvTransposeLoop(OpContext& context, const TransposeShape& shape, int64_t group, const T* x, const T* w,
-                       const T* bias, T* y) {
+void ConvTransposeLoop(OpContext& context, const kit::TransposedConvolutionShape& shape, int64_t group, const T* x,
+                       const T* w, const T* bias, T* y) {
   using Number = Compute<T>;
   const size_t rank = shape.x.size();
   const int64_t in_plane = shape.x.Count(2, rank);
@@ -157,13 +75,14 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 template <typename T>
 class ReferenceConvTransposeKernel final : public Kernel {
  public:
-  explicit ReferenceConvTransposeKernel(const KernelInit& init) : attributes_(init.node()) {}
+  explicit ReferenceConvTransposeKernel(const KernelInit& init)
+      : attributes_(kit::TransposedConvolutionAttributes::Read(init.node())) {}
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& w = context.Input(1);
     if (w.type != x.type) FailOp("input of type {} and weights of type {}", TypeName(x.type), TypeName(w.type));
-    const TransposeShape shape(attributes_, x.dims, w.dims);
+    const kit::TransposedConvolutionShape shape(attributes_, x.dims, w.dims);
     const Tensor* bias = CheckedBias(context, shape.y[1]);
     Tensor& y = context.Output(0, x.type, shape.y);
     ConvTransposeLoop<T>(context, shape, attributes_.group, x.as<T>(), w.as<T>(),
@@ -171,13 +90,14 @@ class ReferenceConvTransposeKernel final : public Kernel {
   }
 
  private:
-  TransposeAttributes attributes_;
+  kit::TransposedConvolutionAttributes attributes_;
 };
 
 // oneDNN's deconvolution.
 class ConvTransposeKernel final : public Kernel {
  public:
-  explicit ConvTransposeKernel(const KernelInit& init) : attributes_(init.node()), bfloat16_(init.AllowsBfloat16()) {
+  explicit ConvTransposeKernel(const KernelInit& init)
+      : attributes_(kit::TransposedConvolutionAttributes::Read(init.node())), bfloat16_(init.AllowsBfloat16()) {
     const Tensor* weights = init.PeekConstant(1);
     if (weights == nullptr || weights->rank() < 3 || weights->rank() > 5 || weights->Count() == 0 ||
         weights->type != EP_TYPE_FLOAT || weights->dims[0] % attributes_.group != 0)
@@ -191,7 +111,7 @@ class ConvTransposeKernel final : public Kernel {
       input.push_back(SizeToPlanFor(known, typical));
     }
     try {
-      const TransposeShape shape(attributes_, input, weights->dims);
+      const kit::TransposedConvolutionShape shape(attributes_, input, weights->dims);
       if (shape.y.Count() == 0) return;
       const auto choose = [&] { return MakeDesc(shape, AnyWeights(shape), init.HasInput(2)).weights_desc(); };
       packed_ = PackWeights(init, 1, "weights", PlainWeights(shape), choose);
@@ -232,7 +152,7 @@ class ConvTransposeKernel final : public Kernel {
  private:
   struct State {
     bool known = false;
-    TransposeShape shape;
+    kit::TransposedConvolutionShape shape;
     std::shared_ptr<const Layout> x_layout;
     ConvolutionCall call;            // none: the loop does it
     std::shared_ptr<void> unpacked;  // packed weights as in the model, for the loop
@@ -243,17 +163,17 @@ class ConvTransposeKernel final : public Kernel {
   }
 
   // oneDNN has output channels first, and the group before them when there are groups.
-  dnnl::memory::dims WeightDims(const TransposeShape& shape) const {
+  dnnl::memory::dims WeightDims(const kit::TransposedConvolutionShape& shape) const {
     dnnl::memory::dims dims = ToDnnl(shape.w);
     dims[0] = shape.w[1];
     dims[1] = shape.w[0] / attributes_.group;
     if (attributes_.group > 1) dims.insert(dims.begin(), attributes_.group);
     return dims;
   }
-  MemoryDesc AnyWeights(const TransposeShape& shape) const {
+  MemoryDesc AnyWeights(const kit::TransposedConvolutionShape& shape) const {
     return MemoryDesc(WeightDims(shape), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
   }
-  MemoryDesc PlainWeights(const TransposeShape& shape) const {
+  MemoryDesc PlainWeights(const kit::TransposedConvolutionShape& shape) const {
     dnnl::memory::dims strides(shape.w.size());
     int64_t stride = 1;
     for (size_t i = shape.w.size(); i-- > 0; stride *= shape.w[i]) strides[i] = stride;
@@ -263,8 +183,8 @@ class ConvTransposeKernel final : public Kernel {
     return StridedDesc(EP_TYPE_FLOAT, WeightDims(shape), strides);
   }
 
-  dnnl::deconvolution_forward::primitive_desc MakeDesc(const TransposeShape& shape, const MemoryDesc& weights,
-                                                       bool bias) const {
+  dnnl::deconvolution_forward::primitive_desc MakeDesc(const kit::TransposedConvolutionShape& shape,
+                                                       const MemoryDesc& weights, bool bias) const {
     ConvolutionArgs args;
     args.src = AnyDesc(EP_TYPE_FLOAT, shape.x);
     args.weights = weights;
@@ -281,7 +201,7 @@ class ConvTransposeKernel final : public Kernel {
   }
 
   // Pads of less than 0 at the front, or of more than the kernel, are no case that oneDNN is made for.
-  bool FitsOneDnn(const TransposeShape& shape) const {
+  bool FitsOneDnn(const kit::TransposedConvolutionShape& shape) const {
     if (shape.x.size() > 5 || shape.x.Count() == 0 || shape.y.Count() == 0) return false;
     for (size_t i = 0; i < shape.strides.size(); ++i) {
       const int64_t extent = (shape.w[i + 2] - 1) * shape.dilations[i] + 1;
@@ -294,9 +214,9 @@ class ConvTransposeKernel final : public Kernel {
 
   void Prepare(State& state, const Tensor& x, const Dims& weight_dims, bool bias) const {
     state = State();
-    state.shape = TransposeShape(attributes_, x.dims, weight_dims);
+    state.shape = kit::TransposedConvolutionShape(attributes_, x.dims, weight_dims);
     state.x_layout = x.layout;
-    const TransposeShape& shape = state.shape;
+    const kit::TransposedConvolutionShape& shape = state.shape;
     if (shape.y.Count() != 0 && shape.w.Count() != 0) {
       const MemoryDesc plain = PlainWeights(shape);
       const bool has_call = FitsOneDnn(shape) && PrepareCall(state, x, plain, bias);
@@ -307,7 +227,7 @@ class ConvTransposeKernel final : public Kernel {
 
   // False when oneDNN has nothing for this shape.
   bool PrepareCall(State& state, const Tensor& x, const MemoryDesc& plain, bool bias) const {
-    const TransposeShape& shape = state.shape;
+    const kit::TransposedConvolutionShape& shape = state.shape;
     dnnl::deconvolution_forward::primitive_desc pd;
     try {
       pd = ChooseDesc(packed_, AnyWeights(shape),
@@ -321,7 +241,7 @@ class ConvTransposeKernel final : public Kernel {
     return true;
   }
 
-  TransposeAttributes attributes_;
+  kit::TransposedConvolutionAttributes attributes_;
   bool bfloat16_;
   Dims weight_dims_;
   PackedWeights packed_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 
@@ -11,10 +12,10 @@ namespace {
 Dims PerAxis(const NodeDef& node, std::string_view name, size_t count, int64_t fallback, int64_t least) {
   const std::vector<int64_t> values = node.Ints(name);
   if (values.empty()) return Dims(count, fallback);
-  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, DimsText(values), count);
+  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, ShapeText(values), count);
   for (int64_t value : values)
     if (value < least || value > INT32_MAX)
-      FailOp("{} {} found, numbers of at least {} expected", name, DimsText(values), least);
+      FailOp("{} {} found, numbers of at least {} expected", name, ShapeText(values), least);
   return Dims(std::span<const int64_t>(values));
 }
 
@@ -48,7 +49,8 @@ class DeformConvKernel : public Kernel {
     const Tensor& offset = context.Input(2);
     const Tensor* bias = context.InputCount() > 3 ? context.OptionalInput(3) : nullptr;
     const Tensor* mask = context.InputCount() > 4 ? context.OptionalInput(4) : nullptr;
-    if (x.rank() != 4 || w.rank() != 4) NotImplemented("input of shape {} found, [N,C,H,W] expected", DimsText(x.dims));
+    if (x.rank() != 4 || w.rank() != 4)
+      NotImplemented("input of shape {} found, [N,C,H,W] expected", ShapeText(x.dims));
     Shape s;
     s.n = x.dims[0], s.c = x.dims[1], s.h = x.dims[2], s.w = x.dims[3];
     s.m = w.dims[0], s.kh = w.dims[2], s.kw = w.dims[3];
@@ -57,21 +59,22 @@ class DeformConvKernel : public Kernel {
       FailOp(
           "input of shape {} and weights of shape {} found with {} groups and {} offset groups, counts that divide "
           "expected",
-          DimsText(x.dims), DimsText(w.dims), groups_, offset_groups_);
+          ShapeText(x.dims), ShapeText(w.dims), groups_, offset_groups_);
     if (!kernel_shape_.empty() && !(kernel_shape_ == Dims{s.kh, s.kw}))
-      FailOp("kernel_shape {} found for weights of shape {}, the same expected", DimsText(kernel_shape_),
-             DimsText(w.dims));
+      FailOp("kernel_shape {} found for weights of shape {}, the same expected", ShapeText(kernel_shape_),
+             ShapeText(w.dims));
     const int64_t extent_h = s.h + pads_[0] + pads_[2] - dilations_[0] * (s.kh - 1) - 1;
     const int64_t extent_w = s.w + pads_[1] + pads_[3] - dilations_[1] * (s.kw - 1) - 1;
     s.oh = extent_h < 0 ? 0 : extent_h / strides_[0] + 1;
     s.ow = extent_w < 0 ? 0 : extent_w / strides_[1] + 1;
-    const int64_t taps = CheckedMultiply(s.kh, s.kw);
-    Expect(offset, x.type, Dims{s.n, CheckedMultiply(offset_groups_, 2 * taps), s.oh, s.ow}, "offset");
+    const int64_t taps = kit::CheckedMultiply(s.kh, s.kw);
+    Expect(offset, x.type, Dims{s.n, kit::CheckedMultiply(offset_groups_, 2 * taps), s.oh, s.ow}, "offset");
     if (bias != nullptr) Expect(*bias, x.type, Dims{s.m}, "B");
-    if (mask != nullptr) Expect(*mask, x.type, Dims{s.n, CheckedMultiply(offset_groups_, taps), s.oh, s.ow}, "mask");
+    if (mask != nullptr)
+      Expect(*mask, x.type, Dims{s.n, kit::CheckedMultiply(offset_groups_, taps), s.oh, s.ow}, "mask");
     if (w.type != x.type) FailOp("weights of type {} found, {} expected", TypeName(w.type), TypeName(x.type));
     const Dims dims{s.n, s.m, s.oh, s.ow};
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     DispatchFloats(x.type, "DeformConv",
                    [&]<typename T>() { Convolve<T>(context, s, x, w, offset, bias, mask, dims); });
   }
@@ -83,8 +86,8 @@ class DeformConvKernel : public Kernel {
 
   static void Expect(const Tensor& tensor, ElementType type, const Dims& dims, std::string_view name) {
     if (tensor.type != type || !(tensor.dims == dims))
-      FailOp("{} of type {} and shape {} found, {} of {} expected", name, TypeName(tensor.type), DimsText(tensor.dims),
-             TypeName(type), DimsText(dims));
+      FailOp("{} of type {} and shape {} found, {} of {} expected", name, TypeName(tensor.type), ShapeText(tensor.dims),
+             TypeName(type), ShapeText(dims));
   }
 
   template <typename T>
@@ -96,8 +99,9 @@ class DeformConvKernel : public Kernel {
     T* y = context.Output(0, x.type, dims).template as<T>();
     if (dims.Count() == 0) return;
     auto* columns =
-        static_cast<C*>(context.Scratch(static_cast<uint64_t>(CheckedCount(Dims{rows, pixels})) * sizeof(C)));
-    auto* sums = static_cast<C*>(context.Scratch(static_cast<uint64_t>(CheckedCount(Dims{s.m, pixels})) * sizeof(C)));
+        static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(Dims{rows, pixels})) * sizeof(C)));
+    auto* sums =
+        static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(Dims{s.m, pixels})) * sizeof(C)));
     for (int64_t n = 0; n < s.n; ++n) {
       Parallel(context, rows, std::max<int64_t>(1, 2048 / pixels), [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {

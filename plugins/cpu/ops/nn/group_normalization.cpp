@@ -1,6 +1,5 @@
 // GroupNormalization and InstanceNormalization: the channels of each image are normalised in groups; in the latter each
 // channel is a group.
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/kernel/row_math.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 

@@ -1,6 +1,6 @@
 // LayerNormalization and RMSNormalization: each row, that is everything from the axis on, is normalised by itself.
-#include "plugins/cpu/kernel/axes.h"
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/kernel/row_math.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
@@ -14,13 +14,13 @@ const T* RowParameters(OpContext& context, const Tensor& parameters, const Dims&
     FailOp("scale or bias is {}, expected {}", TypeName(parameters.type), TypeName(type));
   }
   if (parameters.Count() == row.Count()) return parameters.as<T>();
-  const Dims shape = BroadcastShape(parameters.dims, row);
+  const Dims shape = kit::BroadcastShape(parameters.dims, row);
   if (shape.Count() != row.Count()) {
     FailOp("scale or bias of shape {} does not broadcast to {}", ShapeText(parameters.dims), ShapeText(row));
   }
   T* expanded = static_cast<T*>(context.Scratch(static_cast<uint64_t>(row.Count()) * sizeof(T)));
-  const BroadcastLoop<1> loop(shape, {&parameters.dims});
-  loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const BroadcastLoop<1>::Operands& in) {
+  const kit::BroadcastLoop<1> loop(shape, {&parameters.dims});
+  loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const kit::BroadcastLoop<1>::Operands& in) {
     for (int64_t i = 0; i < n; ++i) expanded[offset + i] = parameters.as<T>()[in[0].offset + i * in[0].stride];
   });
   return expanded;
@@ -36,7 +36,7 @@ class LayerNormalizationKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const Tensor& scale = context.Input(1);
     const Tensor* bias = kCentred ? context.OptionalInput(2) : nullptr;
-    const size_t axis = NormalizeAxis(axis_, x.rank());
+    const size_t axis = kit::NormalizeAxis(axis_, x.rank());
     const Dims row(std::span<const int64_t>(x.dims).subspan(axis));
     Dims statistics = x.dims;
     for (size_t i = axis; i < x.rank(); ++i) statistics[i] = 1;

@@ -3,52 +3,29 @@
 #include <cmath>
 #include <limits>
 
+#include "epiphyte/kit/shape/pool.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
-#include "plugins/cpu/onednn/window.h"
+#include "plugins/cpu/onednn/window_limits.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 enum class PoolKind { kMax, kAverage, kLp };
 
-struct PoolAttributes {
-  WindowAttributes window;
-  bool global, ceil_mode, include_pad, column_major;
-  int64_t p;
-
-  PoolAttributes(const NodeDef& node, bool is_global)
-      : global(is_global),
-        ceil_mode(node.Int("ceil_mode", 0) != 0),
-        include_pad(node.Int("count_include_pad", 0) != 0),
-        column_major(node.Int("storage_order", 0) != 0),
-        p(PowerOf(node)) {
-    if (!global) {
-      window = WindowAttributes::Read(node);
-      if (window.kernel.empty()) FailOp("kernel_shape is missing");
-    }
-  }
-
-  // A float in the first version of LpPool.
-  static int64_t PowerOf(const NodeDef& node) {
-    const AttributeValue* p = node.Find("p");
-    if (p == nullptr) return 2;
-    return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
-  }
-
-  Window Resolve(const Dims& x) const {
-    if (x.size() < 3) FailOp("input of rank {}; at least 3 expected", x.size());
-    const std::span<const int64_t> input(x.data() + 2, x.size() - 2);
-    return global ? Window::Resolve(window, input, input) : Window::Resolve(window, {}, input, ceil_mode);
-  }
-};
+// A float in the first version of LpPool.
+int64_t PowerOf(const NodeDef& node) {
+  const AttributeValue* p = node.Find("p");
+  if (p == nullptr) return 2;
+  return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
+}
 
 // Max and average of floats, in whatever layout the input has.
 class OneDnnPool {
  public:
-  OneDnnPool(PoolKind kind, const PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
+  OneDnnPool(PoolKind kind, const kit::PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
 
   // False when oneDNN has nothing for this shape.
   bool Run(OpContext& context) const {
@@ -79,15 +56,13 @@ class OneDnnPool {
     state.x_dims = x.dims;
     state.x_layout = x.layout;
     state.call = PrimitiveCall();
-    const Window window = attributes_.Resolve(x.dims);
+    const kit::Window window = attributes_.Resolve(x.dims);
     state.y_dims = window.OutputDims(x.dims[0], x.dims[1]);
-    if (!attributes_.window.SuitsOneDnn() || x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
+    if (!SuitsOneDnn(attributes_.window) || x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
     dnnl::memory::dims pads_end;
     for (size_t i = 0; i < window.kernel.size(); ++i) {
       if (window.dilations[i] != 1 || window.pads_begin[i] < 0) return;
-      // What a window of the last output needs, which differs from the attribute with ceil_mode.
-      const int64_t end =
-          (window.output[i] - 1) * window.strides[i] + window.kernel[i] - x.dims[i + 2] - window.pads_begin[i];
+      const int64_t end = window.PadsEndRead(i, x.dims[i + 2]);
       if (window.pads_begin[i] >= window.kernel[i] || end >= window.kernel[i]) return;
       if (kind_ == PoolKind::kAverage && attributes_.include_pad && end > window.pads_end[i]) return;
       pads_end.push_back(end);
@@ -112,14 +87,17 @@ class OneDnnPool {
   }
 
   PoolKind kind_;
-  const PoolAttributes& attributes_;
+  const kit::PoolAttributes& attributes_;
 };
 
 template <typename T>
 class PoolKernel final : public Kernel {
  public:
   PoolKernel(const KernelInit& init, PoolKind kind, bool global)
-      : kind_(kind), attributes_(init.node(), global), onednn_(kind, attributes_) {}
+      : kind_(kind),
+        attributes_(kit::PoolAttributes::Read(init.node(), global)),
+        power_(static_cast<double>(PowerOf(init.node()))),
+        onednn_(kind, attributes_) {}
 
   void Run(OpContext& context) const override {
     const bool indices = kind_ == PoolKind::kMax && context.HasOutput(1);
@@ -135,7 +113,7 @@ class PoolKernel final : public Kernel {
 
   void RunReference(OpContext& context, bool indices) const {
     const Tensor& x = context.Input(0);
-    const Window window = attributes_.Resolve(x.dims);
+    const kit::Window window = attributes_.Resolve(x.dims);
     const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
     Tensor& y = context.Output(0, x.type, y_dims);
     int64_t* index_out = indices ? context.Output(1, EP_TYPE_INT64, y_dims).template as<int64_t>() : nullptr;
@@ -159,13 +137,10 @@ class PoolKernel final : public Kernel {
           double in_padding = 1;  // taps inside the padded input, for averages
           int64_t count = 1;
           for (size_t d = 0; d < spatial; ++d) {
-            const int64_t start = at[d] * window.strides[d] - window.pads_begin[d];
-            const int64_t step = window.dilations[d];
-            const int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
-            inside[d] = std::max<int64_t>(TapsBefore(x.dims[d + 2], start, step, window.kernel[d]) - skipped, 0);
-            first[d] = start + skipped * step;
-            in_padding *=
-                static_cast<double>(TapsBefore(x.dims[d + 2] + window.pads_end[d], start, step, window.kernel[d]));
+            const kit::Taps taps_inside = window.TapsInside(d, at[d], x.dims[d + 2]);
+            inside[d] = taps_inside.count;
+            first[d] = taps_inside.first;
+            in_padding *= static_cast<double>(window.TapsInPadded(d, at[d], x.dims[d + 2]));
             count *= inside[d];
           }
           std::fill(tap.begin(), tap.end(), 0);
@@ -178,16 +153,11 @@ class PoolKernel final : public Kernel {
           }
           y.as<T>()[plane * out_plane + i] = Finish(sum, in_padding);
           if (index_out != nullptr)
-            index_out[plane * out_plane + i] = plane * in_plane + StoredIndex(sum.index, x.dims);
+            index_out[plane * out_plane + i] = plane * in_plane + attributes_.StoredIndex(sum.index, x.dims);
           Advance(at, window.output);
         }
       }
     });
-  }
-
-  // How many of `kernel` taps, `step` apart from `start` on, lie before `end`.
-  static int64_t TapsBefore(int64_t end, int64_t start, int64_t step, int64_t kernel) {
-    return start >= end ? 0 : std::min(kernel, (end - 1 - start) / step + 1);
   }
 
   struct Accumulator {
@@ -206,7 +176,7 @@ class PoolKernel final : public Kernel {
     } else if (kind_ == PoolKind::kAverage) {
       a.sum += static_cast<double>(value);
     } else {
-      a.sum += std::pow(std::fabs(static_cast<double>(value)), static_cast<double>(attributes_.p));
+      a.sum += std::pow(std::fabs(static_cast<double>(value)), power_);
     }
     ++a.count;
   }
@@ -222,22 +192,9 @@ class PoolKernel final : public Kernel {
       const double divisor = attributes_.include_pad ? in_padding : static_cast<double>(a.count);
       result = divisor == 0 ? 0.0 : a.sum / divisor;
     } else {
-      result = std::pow(a.sum, 1.0 / static_cast<double>(attributes_.p));
+      result = std::pow(a.sum, 1.0 / power_);
     }
     return static_cast<T>(NumberAs<Number>(result));
-  }
-
-  // An index inside a plane, in the order that storage_order asks for.
-  int64_t StoredIndex(int64_t offset, const Dims& x) const {
-    if (!attributes_.column_major) return offset;
-    int64_t result = 0;
-    for (size_t d = x.size() - 1; d >= 2; --d) {
-      int64_t stride = 1;
-      for (size_t before = 2; before < d; ++before) stride *= x[before];
-      result += offset % x[d] * stride;
-      offset /= x[d];
-    }
-    return result;
   }
 
   static void Advance(Dims& position, const Dims& bounds) {
@@ -248,7 +205,8 @@ class PoolKernel final : public Kernel {
   }
 
   PoolKind kind_;
-  PoolAttributes attributes_;
+  kit::PoolAttributes attributes_;
+  double power_;  // of LpPool
   OneDnnPool onednn_;
 };
 

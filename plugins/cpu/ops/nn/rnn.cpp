@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/onednn/linear.h"
 #include "plugins/cpu/simd/panel_product.h"
@@ -165,7 +166,7 @@ class RecurrentKernel final : public Kernel {
                                      : Dims{sizes.steps, directions_, sizes.batch, sizes.hidden};
     const Dims last_dims =
         batch_first_ ? Dims{sizes.batch, directions_, sizes.hidden} : Dims{directions_, sizes.batch, sizes.hidden};
-    const int64_t states = CheckedCount(last_dims);
+    const int64_t states = kit::CheckedCount(last_dims);
     CheckOptional(context, 3, directions_ * 2 * width, "B");
     CheckOptional(context, 5, states, "initial_h");
     if (cell_ == Cell::kLstm) {
@@ -314,7 +315,7 @@ class RecurrentKernel final : public Kernel {
     };
 
     // The inputs' part of all gates, with the biases that don't depend on the reset gate.
-    float* projected = floats(CheckedCount(Dims{steps, batch, width}));
+    float* projected = floats(kit::CheckedCount(Dims{steps, batch, width}));
     float* bias = floats(width);
     float* recurrent_bias = floats(hidden);  // of the candidate, for linear_before_reset
     std::fill_n(bias, width, 0.0f);

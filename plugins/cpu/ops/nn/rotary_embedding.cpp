@@ -1,5 +1,4 @@
 // RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position.
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {

@@ -1,8 +1,8 @@
 // MeanVarianceNormalization and LpNormalization: statistics over any axes, with no parameters to learn.
 #include <cmath>
 
-#include "plugins/cpu/kernel/axes.h"
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/math/reduction.h"
 
@@ -47,7 +47,7 @@ class MeanVarianceKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const std::vector<bool> mask = AxesMask(axes_, x.rank());
+    const std::vector<bool> mask = kit::AxesMask(axes_, x.rank());
     const ReductionShape shape(x.dims, mask);
     const Dims statistics = ReducedDims(x.dims, mask, true);
     Tensor& y = context.Output(0, x.type, x.dims);
@@ -58,9 +58,9 @@ class MeanVarianceKernel : public Kernel {
       C* deviations = static_cast<C*>(context.Scratch(bytes));
       Reduce<Mean, T, C, C>(context, Mean(), shape, x.as<T>(), nullptr, means);
       Reduce<Deviation, T, C, C>(context, Deviation(), shape, x.as<T>(), means, deviations);
-      const BroadcastLoop<2> loop(x.dims, {&x.dims, &statistics});
+      const kit::BroadcastLoop<2> loop(x.dims, {&x.dims, &statistics});
       ParallelLoop(context, loop.count(), 4, [&](int64_t begin, int64_t end) {
-        loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<2>::Operands& in) {
+        loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
           for (int64_t i = 0; i < n; ++i) {
             const int64_t at = in[1].offset + i * in[1].stride;
             const C centred = static_cast<C>(x.as<T>()[offset + i]) - means[at];
@@ -84,7 +84,7 @@ class LpNormalizationKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const AxisView view(x.dims, NormalizeAxis(axis_, x.rank()));
+    const kit::AxisView view(x.dims, kit::NormalizeAxis(axis_, x.rank()));
     Tensor& y = context.Output(0, x.type, x.dims);
     DispatchFloats(x.type, "LpNormalization", [&]<typename T>() {
       using C = Compute<T>;

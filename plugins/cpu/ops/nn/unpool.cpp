@@ -1,6 +1,8 @@
 // Operators that put pieces back where a window took them from: MaxUnpool, Col2Im.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/simd/arithmetic.h"
@@ -11,10 +13,10 @@ namespace {
 // An attribute with a number for each of `count` axes.
 Dims PerAxis(const Dims& values, size_t count, int64_t fallback, int64_t least, std::string_view name) {
   if (values.empty()) return Dims(count, fallback);
-  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, DimsText(values), count);
+  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, ShapeText(values), count);
   for (int64_t value : values)
     if (value < least || value > INT32_MAX)
-      FailOp("{} {} found, numbers of at least {} expected", name, DimsText(values), least);
+      FailOp("{} {} found, numbers of at least {} expected", name, ShapeText(values), least);
   return values;
 }
 
@@ -27,9 +29,9 @@ class MaxUnpoolKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& indices = context.Input(1);
-    if (x.rank() < 3) FailOp("input of shape {} found, rank 3 or more expected", DimsText(x.dims));
+    if (x.rank() < 3) FailOp("input of shape {} found, rank 3 or more expected", ShapeText(x.dims));
     if (!(indices.dims == x.dims))
-      FailOp("indices of shape {} found, {} expected", DimsText(indices.dims), DimsText(x.dims));
+      FailOp("indices of shape {} found, {} expected", ShapeText(indices.dims), ShapeText(x.dims));
     const size_t spatial = x.rank() - 2;
     const Dims kernel = PerAxis(kernel_, spatial, 1, 1, "kernel_shape");
     const Dims pads = PerAxis(pads_, 2 * spatial, 0, 0, "pads");
@@ -38,22 +40,22 @@ class MaxUnpoolKernel : public Kernel {
     Dims pooled = x.dims;
     for (size_t i = 0; i < spatial; ++i)
       pooled[i + 2] =
-          CheckedAdd(CheckedMultiply(x.dims[i + 2] - 1, strides[i]), kernel[i] - pads[i] - pads[i + spatial]);
-    const int64_t pooled_count = CheckedCount(pooled);
+          kit::CheckedAdd(kit::CheckedMultiply(x.dims[i + 2] - 1, strides[i]), kernel[i] - pads[i] - pads[i + spatial]);
+    const int64_t pooled_count = kit::CheckedCount(pooled);
     Dims dims = pooled;
     if (context.InputCount() > 2 && context.HasInput(2)) {
       dims = IntegersOf(context.Input(2), "output_shape");
       bool fits = dims.size() == pooled.size();
       for (size_t i = 0; fits && i < dims.size(); ++i) fits = i < 2 ? dims[i] == pooled[i] : dims[i] >= pooled[i];
-      if (!fits) FailOp("output_shape {} found, at least {} expected", DimsText(dims), DimsText(pooled));
+      if (!fits) FailOp("output_shape {} found, at least {} expected", ShapeText(dims), ShapeText(pooled));
     }
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     const int64_t* at = Int64Data(context, indices, "indices");
     const int64_t count = x.Count();
     for (int64_t i = 0; i < count; ++i)
       if (at[i] < 0 || at[i] >= pooled_count)
         FailOp("index {} found, a value in [0, {}] expected", at[i], pooled_count - 1);
-    const Dims to_strides = RowMajorStrides(dims);
+    const Dims to_strides = kit::RowMajorStrides(dims);
     const bool same = dims == pooled;
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
@@ -90,26 +92,26 @@ class Col2ImKernel : public Kernel {
     Window window;
     window.image = IntegersOf(context.Input(1), "image_shape");
     const size_t spatial = window.image.size();
-    CheckedCount(window.image);
+    kit::CheckedCount(window.image);
     window.block = IntegersOf(context.Input(2), "block_shape");
     if (window.block.empty()) FailOp("an empty block_shape found, {} numbers expected", spatial);
     window.block = PerAxis(window.block, spatial, 1, 1, "block_shape");
     window.dilations = PerAxis(dilations_, spatial, 1, 1, "dilations");
     window.pads = PerAxis(pads_, 2 * spatial, 0, 0, "pads");
     window.strides = PerAxis(strides_, spatial, 1, 1, "strides");
-    const int64_t block = CheckedCount(window.block);
+    const int64_t block = kit::CheckedCount(window.block);
     int64_t columns = 1;
     for (size_t i = 0; i < spatial; ++i) {
       const int64_t extent = window.image[i] + window.pads[i] + window.pads[i + spatial] -
-                             CheckedMultiply(window.dilations[i], window.block[i] - 1) - 1;
+                             kit::CheckedMultiply(window.dilations[i], window.block[i] - 1) - 1;
       window.places.push_back(extent < 0 ? 0 : extent / window.strides[i] + 1);
-      columns = CheckedMultiply(columns, window.places[i]);
+      columns = kit::CheckedMultiply(columns, window.places[i]);
     }
     if (x.rank() != 3 || x.dims[1] % block != 0 || x.dims[2] != columns)
-      FailOp("input of shape {} found, [N, multiple of {}, {}] expected", DimsText(x.dims), block, columns);
+      FailOp("input of shape {} found, [N, multiple of {}, {}] expected", ShapeText(x.dims), block, columns);
     Dims dims{x.dims[0], x.dims[1] / block};
     for (int64_t dim : window.image) dims.push_back(dim);
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     DispatchNumbers(x.type, "Col2Im", [&]<typename T>() {
       const int64_t pixels = window.image.Count();
       const T* from = x.as<T>();

@@ -2,7 +2,7 @@
 // the input become columns of a matrix, without their zero point, so that padding is 0.
 #include <vector>
 
-#include "plugins/cpu/onednn/window.h"
+#include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/ops/quantized/integer_product.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
@@ -11,53 +11,16 @@ namespace {
 
 constexpr int64_t kPositions = 256;  // output positions that are computed together
 
-// A convolution of shapes that are known.
-struct ConvShape {
-  int64_t batch, channels, filters, groups;
-  int64_t positions;  // of the output, for one filter
-  int64_t taps;       // of the kernel, for one channel
-  Dims in, y;
-  Window window;
-
-  int64_t group_channels() const { return channels / groups; }
-  int64_t group_filters() const { return filters / groups; }
-};
-
-class ConvAttributes {
- public:
-  explicit ConvAttributes(const NodeDef& node) : window_(WindowAttributes::Read(node)), groups_(node.Int("group", 1)) {}
-
-  ConvShape Resolve(const Dims& x, const Dims& w) const {
-    if (x.size() < 3 || w.size() != x.size()) {
-      FailOp("input {} and weights {}, expected [N,C,...] and [M,C/group,...]", ShapeText(x), ShapeText(w));
-    }
-    if (groups_ <= 0 || x[1] % groups_ != 0 || w[0] % groups_ != 0 || w[1] != x[1] / groups_) {
-      FailOp("input {}, weights {} and group {} do not fit", ShapeText(x), ShapeText(w), groups_);
-    }
-    ConvShape shape;
-    shape.batch = x[0], shape.channels = x[1], shape.filters = w[0], shape.groups = groups_;
-    shape.in = Dims(std::span<const int64_t>(x).subspan(2));
-    shape.window = Window::OfKernel(window_, std::span<const int64_t>(w).subspan(2), shape.in);
-    shape.y = shape.window.OutputDims(x[0], w[0]);
-    shape.positions = shape.window.output.Count();
-    shape.taps = shape.window.kernel.Count();
-    return shape;
-  }
-
- private:
-  WindowAttributes window_;
-  int64_t groups_;
-};
-
 // Where tap `tap` of the kernel reads for output position `position`, or -1 in the padding.
-int64_t SourceIndex(const ConvShape& shape, int64_t position, int64_t tap) {
-  const Window& w = shape.window;
+int64_t SourceIndex(const kit::ConvolutionShape& shape, int64_t position, int64_t tap) {
+  const kit::Window& w = shape.window;
   int64_t index = 0, stride = 1;
-  for (size_t d = shape.in.size(); d-- > 0;) {
+  for (size_t d = shape.spatial(); d-- > 0;) {
+    const int64_t size = shape.x[d + 2];
     const int64_t at = position % w.output[d] * w.strides[d] - w.pads_begin[d] + tap % w.kernel[d] * w.dilations[d];
-    if (at < 0 || at >= shape.in[d]) return -1;
+    if (at < 0 || at >= size) return -1;
     index += at * stride;
-    stride *= shape.in[d];
+    stride *= size;
     position /= w.output[d];
     tap /= w.kernel[d];
   }
@@ -66,31 +29,32 @@ int64_t SourceIndex(const ConvShape& shape, int64_t position, int64_t tap) {
 
 // Calls store(filter, offset, n, sums) with sums for the output elements [offset, offset + n).
 template <typename Store>
-void Convolve(OpContext& context, const ConvShape& shape, const Tensor& x, int32_t x_zero, const Tensor& w,
+void Convolve(OpContext& context, const kit::ConvolutionShape& shape, const Tensor& x, int32_t x_zero, const Tensor& w,
               const Tensor* w_zero, const Store& store) {
-  const int64_t depth = shape.group_channels() * shape.taps;
-  const int64_t plane = shape.in.Count();
-  auto* weights = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(shape.filters * depth) * 4));
-  for (int64_t filter = 0; filter < shape.filters; ++filter) {
+  const int64_t taps = shape.taps();
+  const int64_t depth = shape.in_per_group() * taps;
+  const int64_t plane = shape.in_positions(), positions = shape.positions();
+  auto* weights = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(shape.filters() * depth) * 4));
+  for (int64_t filter = 0; filter < shape.filters(); ++filter) {
     const int32_t zero = w_zero == nullptr ? 0 : ByteAt(*w_zero, w_zero->Count() == 1 ? 0 : filter);
     SubtractZero(w, filter * depth, depth, zero, weights + filter * depth);
   }
-  const int64_t blocks = (shape.positions + kPositions - 1) / kPositions;
-  const int64_t filters = shape.group_filters();
+  const int64_t blocks = (positions + kPositions - 1) / kPositions;
+  const int64_t filters = shape.filters_per_group();
   // One set of buffers for each thread would do, but a share doesn't know its thread: one at a time, each in parallel.
   auto* columns = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(depth * kPositions) * 4));
   auto* sums = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(filters * kPositions) * 4));
-  for (int64_t item = 0; item < shape.batch * shape.groups * blocks; ++item) {
+  for (int64_t item = 0; item < shape.x[0] * shape.group * blocks; ++item) {
     const int64_t first = item % blocks * kPositions;
-    const int64_t n = std::min(kPositions, shape.positions - first);
-    const int64_t image = item / blocks / shape.groups;
-    const int64_t group = item / blocks % shape.groups;
-    const int64_t source = (image * shape.channels + group * shape.group_channels()) * plane;
+    const int64_t n = std::min(kPositions, positions - first);
+    const int64_t image = item / blocks / shape.group;
+    const int64_t group = item / blocks % shape.group;
+    const int64_t source = (image * shape.x[1] + group * shape.in_per_group()) * plane;
     ParallelLoop(context, depth, n * 16, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const int64_t channel = source + row / shape.taps * plane;
+        const int64_t channel = source + row / taps * plane;
         for (int64_t i = 0; i < n; ++i) {
-          const int64_t at = SourceIndex(shape, first + i, row % shape.taps);
+          const int64_t at = SourceIndex(shape, first + i, row % taps);
           columns[row * n + i] = at < 0 ? 0u : static_cast<uint32_t>(ByteAt(x, channel + at) - x_zero);
         }
       }
@@ -101,7 +65,7 @@ void Convolve(OpContext& context, const ConvShape& shape, const Tensor& x, int32
                  depth);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t filter = group * filters + i;
-        store(filter, (image * shape.filters + filter) * shape.positions + first, n,
+        store(filter, (image * shape.filters() + filter) * positions + first, n,
               reinterpret_cast<const int32_t*>(sums + i * n));
       }
     });
@@ -110,7 +74,8 @@ void Convolve(OpContext& context, const ConvShape& shape, const Tensor& x, int32
 
 class ConvIntegerKernel : public Kernel {
  public:
-  explicit ConvIntegerKernel(const KernelInit& init) : attributes_(init.node()) {}
+  explicit ConvIntegerKernel(const KernelInit& init)
+      : attributes_(kit::WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {}
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
@@ -118,22 +83,24 @@ class ConvIntegerKernel : public Kernel {
     RequireBytes(x, "x");
     RequireBytes(w, "w");
     const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
-    const ConvShape shape = attributes_.Resolve(x.dims, w.dims);
+    const kit::ConvolutionShape shape(attributes_, x.dims, w.dims, group_);
     const Tensor* w_zero = nullptr;
     if (context.HasInput(3))
-      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters, "filter", kByteTypes);
+      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters(), "filter", kByteTypes);
     int32_t* y = context.Output(0, EP_TYPE_INT32, shape.y).as<int32_t>();
     Convolve(context, shape, x, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w, w_zero,
              [&](int64_t, int64_t offset, int64_t n, const int32_t* sums) { std::copy_n(sums, n, y + offset); });
   }
 
  private:
-  ConvAttributes attributes_;
+  kit::WindowAttributes attributes_;
+  int64_t group_;
 };
 
 class QLinearConvKernel : public Kernel {
  public:
-  explicit QLinearConvKernel(const KernelInit& init) : attributes_(init.node()) {}
+  explicit QLinearConvKernel(const KernelInit& init)
+      : attributes_(kit::WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {}
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
@@ -145,12 +112,12 @@ class QLinearConvKernel : public Kernel {
     const Tensor* bias = context.OptionalInput(8);
     RequireBytes(x, "x");
     RequireBytes(w, "w");
-    const ConvShape shape = attributes_.Resolve(x.dims, w.dims);
-    const Tensor& w_scale = ParameterPerItem(context, 4, "w_scale", shape.filters, "filter", kFloats);
-    const Tensor& w_zero = ParameterPerItem(context, 5, "w_zero_point", shape.filters, "filter", kByteTypes);
-    if (bias != nullptr && (bias->type != EP_TYPE_INT32 || bias->Count() != shape.filters)) {
+    const kit::ConvolutionShape shape(attributes_, x.dims, w.dims, group_);
+    const Tensor& w_scale = ParameterPerItem(context, 4, "w_scale", shape.filters(), "filter", kFloats);
+    const Tensor& w_zero = ParameterPerItem(context, 5, "w_zero_point", shape.filters(), "filter", kByteTypes);
+    if (bias != nullptr && (bias->type != EP_TYPE_INT32 || bias->Count() != shape.filters())) {
       FailOp("bias has shape {} and type {}, expected [{}] of int32", ShapeText(bias->dims), TypeName(bias->type),
-             shape.filters);
+             shape.filters());
     }
     Tensor& y = context.Output(0, y_zero.type, shape.y);
     const float scale = x_scale / y_scale;
@@ -167,7 +134,8 @@ class QLinearConvKernel : public Kernel {
   }
 
  private:
-  ConvAttributes attributes_;
+  kit::WindowAttributes attributes_;
+  int64_t group_;
 };
 
 }  // namespace

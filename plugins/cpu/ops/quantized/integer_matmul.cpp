@@ -1,31 +1,12 @@
 // MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points.
 #include <vector>
 
+#include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/ops/quantized/integer_product.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-// Shapes of a batched product, vectors taken for matrices.
-struct ProductShape {
-  ProductShape(const Dims& a, const Dims& b) {
-    if (a.empty() || b.empty()) FailOp("shapes {} and {} can't be multiplied", ShapeText(a), ShapeText(b));
-    m = a.size() == 1 ? 1 : a[a.size() - 2];
-    k = a.back();
-    n = b.size() == 1 ? 1 : b.back();
-    const int64_t b_rows = b.size() == 1 ? b[0] : b[b.size() - 2];
-    if (b_rows != k) FailOp("shapes {} and {} can't be multiplied: {} and {}", ShapeText(a), ShapeText(b), k, b_rows);
-    a_batch = Dims(std::span<const int64_t>(a).first(a.size() < 2 ? 0 : a.size() - 2));
-    b_batch = Dims(std::span<const int64_t>(b).first(b.size() < 2 ? 0 : b.size() - 2));
-    batch = BroadcastShape(a_batch, b_batch);
-    out = batch;
-    if (a.size() > 1) out.push_back(m);
-    if (b.size() > 1) out.push_back(n);
-  }
-  int64_t m, n, k;
-  Dims a_batch, b_batch, batch, out;
-};
 
 // Zero points: one, one for each row or column, or that for each matrix of the batch.
 int32_t ZeroAt(const Tensor* zero, int64_t product, int64_t index, int64_t size) {
@@ -45,8 +26,8 @@ const Tensor* ZeroPoints(OpContext& context, size_t i, std::string_view name, in
 
 // Calls store(product, row, sums) for every row of the result.
 template <typename Store>
-void Multiply(OpContext& context, const ProductShape& shape, const Tensor& a, const Tensor* a_zero, const Tensor& b,
-              const Tensor* b_zero, const Store& store) {
+void Multiply(OpContext& context, const kit::ProductShape& shape, const Tensor& a, const Tensor* a_zero,
+              const Tensor& b, const Tensor* b_zero, const Store& store) {
   const int64_t m = shape.m, n = shape.n, k = shape.k;
   const int64_t a_count = shape.a_batch.Count(), b_count = shape.b_batch.Count();
   auto* left = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(a_count * m * k) * sizeof(uint32_t)));
@@ -60,22 +41,14 @@ void Multiply(OpContext& context, const ProductShape& shape, const Tensor& a, co
       right[row * n + column] = static_cast<uint32_t>(ByteAt(b, row * n + column) - ZeroAt(b_zero, row / k, column, n));
     }
   }
-  // Which matrices a product is of, by the rules of broadcasting.
-  std::vector<std::pair<int64_t, int64_t>> operands(static_cast<size_t>(shape.batch.Count()));
-  const BroadcastLoop<2> loop(shape.batch, {&shape.a_batch, &shape.b_batch});
-  loop.Run(0, loop.count(), [&](int64_t count, int64_t offset, const BroadcastLoop<2>::Operands& in) {
-    for (int64_t i = 0; i < count; ++i) {
-      operands[static_cast<size_t>(offset + i)] = {in[0].offset + i * in[0].stride, in[1].offset + i * in[1].stride};
-    }
-  });
   ParallelLoop(context, shape.batch.Count() * m, n * k, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t product = begin / m, row = begin % m;
       const int64_t rows = std::min(end, (product + 1) * m) - begin;
-      const auto [from_a, from_b] = operands[static_cast<size_t>(product)];
       uint32_t* out = sums + begin * n;
       std::fill_n(out, rows * n, 0u);
-      TileMatMul(left + (from_a * m + row) * k, k, right + from_b * k * n, n, out, n, rows, n, k);
+      TileMatMul(left + (shape.OffsetA(product) * m + row) * k, k, right + shape.OffsetB(product) * k * n, n, out, n,
+                 rows, n, k);
       for (int64_t i = 0; i < rows; ++i) store(begin + i, row + i, reinterpret_cast<const int32_t*>(out + i * n));
       begin += rows;
     }
@@ -91,8 +64,8 @@ class MatMulIntegerKernel : public Kernel {
     const Tensor& b = context.Input(1);
     RequireBytes(a, "A");
     RequireBytes(b, "B");
-    const ProductShape shape(a.dims, b.dims);
-    int32_t* y = context.Output(0, EP_TYPE_INT32, shape.out).as<int32_t>();
+    const kit::ProductShape shape(a.dims, b.dims);
+    int32_t* y = context.Output(0, EP_TYPE_INT32, shape.y).as<int32_t>();
     const Tensor* a_zero = ZeroPoints(context, 2, "a_zero_point", shape.a_batch.Count(), shape.m, "row");
     const Tensor* b_zero = ZeroPoints(context, 3, "b_zero_point", shape.b_batch.Count(), shape.n, "column");
     Multiply(context, shape, a, a_zero, b, b_zero,
@@ -109,14 +82,14 @@ class QLinearMatMulKernel : public Kernel {
     const Tensor& b = context.Input(3);
     RequireBytes(a, "a");
     RequireBytes(b, "b");
-    const ProductShape shape(a.dims, b.dims);
+    const kit::ProductShape shape(a.dims, b.dims);
     const Tensor& a_scale = ParameterPerItem(context, 1, "a_scale", shape.m, "row", kFloats);
     const Tensor* a_zero = ZeroPoints(context, 2, "a_zero_point", shape.a_batch.Count(), shape.m, "row");
     const Tensor& b_scale = ParameterPerItem(context, 4, "b_scale", shape.n, "column", kFloats);
     const Tensor* b_zero = ZeroPoints(context, 5, "b_zero_point", shape.b_batch.Count(), shape.n, "column");
     const Tensor& y_scale = ParameterPerItem(context, 6, "y_scale", shape.m, "row", kFloats);
     const Tensor& y_zero = ParameterPerItem(context, 7, "y_zero_point", shape.m, "row", kByteTypes);
-    Tensor& y = context.Output(0, y_zero.type, shape.out);
+    Tensor& y = context.Output(0, y_zero.type, shape.y);
     Multiply(context, shape, a, a_zero, b, b_zero, [&](int64_t line, int64_t row, const int32_t* sums) {
       const float factor = ParameterAt(a_scale, row) / ParameterAt(y_scale, row);
       const float zero = ParameterAt(y_zero, row);

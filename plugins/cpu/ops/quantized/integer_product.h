@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"

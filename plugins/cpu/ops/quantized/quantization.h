@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "plugins/cpu/kernel/axes.h"
-#include "plugins/cpu/kernel/broadcast.h"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/convert.h"
 
 namespace epiphyte::cpu {
@@ -29,8 +28,8 @@ class ScaleRows {
       rows_ = (total_ + kPiece - 1) / kPiece;
       return;
     }
-    const size_t at = NormalizeAxis(axis, x.size());
-    const AxisView view(x, at);
+    const size_t at = kit::NormalizeAxis(axis, x.size());
+    const kit::AxisView view(x, at);
     size_ = view.size;
     if (block == 0) {
       if (scale.size() != 1 || scale[0] != view.size) {

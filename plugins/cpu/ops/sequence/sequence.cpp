@@ -4,6 +4,8 @@
 // list of the same elements. The plan gives elements their own memory when they enter a sequence.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/kernel/strided.h"
 
@@ -35,7 +37,7 @@ Datum NewTensor(ElementType type, std::span<const int64_t> dims) {
   datum.kind = Datum::Kind::kTensor;
   datum.tensor.type = type;
   datum.tensor.dims = Dims(dims);
-  const auto count = static_cast<uint64_t>(CheckedCount(dims));
+  const auto count = static_cast<uint64_t>(kit::CheckedCount(dims));
   if (type == EP_TYPE_STRING) {
     datum.tensor.strings = std::make_shared<std::vector<std::string>>(count);
     return datum;
@@ -148,7 +150,7 @@ class SplitToSequenceKernel : public Kernel {
       : axis_(init.node().Int("axis", 0)), keep_dims_(init.node().Int("keepdims", 1) != 0) {}
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank())));
+    const size_t axis = kit::NormalizeAxis(axis_, x.rank());
     const int64_t dim = x.dims[axis];
     const bool given = context.InputCount() > 1 && context.HasInput(1);
     std::vector<int64_t> sizes;
@@ -162,10 +164,10 @@ class SplitToSequenceKernel : public Kernel {
       const Dims wanted = IntegersOf(split, "split");
       int64_t sum = 0;
       for (int64_t size : wanted) {
-        if (size < 0) FailOp("split {} found, sizes of at least 0 expected", DimsText(wanted));
-        sum = CheckedAdd(sum, size);
+        if (size < 0) FailOp("split {} found, sizes of at least 0 expected", ShapeText(wanted));
+        sum = kit::CheckedAdd(sum, size);
       }
-      if (sum != dim) FailOp("split {} found for a dimension of {}, that sum expected", DimsText(wanted), dim);
+      if (sum != dim) FailOp("split {} found for a dimension of {}, that sum expected", ShapeText(wanted), dim);
       sizes.assign(wanted.begin(), wanted.end());
     }
     const int64_t outer = x.dims.Count(0, axis), inner = x.dims.Count(axis + 1, x.rank());
@@ -210,7 +212,7 @@ class ConcatFromSequenceKernel : public Kernel {
       FailOp("a sequence without tensors found, something to concatenate expected");
     const Tensor& first = elements[0].tensor;
     const size_t rank = first.rank();
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank) + (new_axis_ ? 1 : 0)));
+    const size_t axis = kit::NormalizeAxis(axis_, rank + (new_axis_ ? 1 : 0));
     int64_t along = 0;
     for (const Datum& element : elements) {
       const Tensor& x = element.tensor;
@@ -218,13 +220,13 @@ class ConcatFromSequenceKernel : public Kernel {
       for (size_t i = 0; fits && i < rank; ++i) fits = x.dims[i] == first.dims[i] || (i == axis && !new_axis_);
       if (!fits)
         FailOp("an element of shape {} found beside one of {}, equal dimensions apart from axis {} expected",
-               DimsText(x.dims), DimsText(first.dims), axis);
-      along = CheckedAdd(along, new_axis_ ? 1 : x.dims[axis]);
+               ShapeText(x.dims), ShapeText(first.dims), axis);
+      along = kit::CheckedAdd(along, new_axis_ ? 1 : x.dims[axis]);
     }
     Dims dims;
     for (size_t i = 0; i < rank + (new_axis_ ? 1 : 0); ++i)
       dims.push_back(i == axis ? along : first.dims[new_axis_ && i > axis ? i - 1 : i]);
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     const int64_t outer = dims.Count(0, axis), inner = dims.Count(axis + 1, dims.size());
     WithUnit(first.type, [&](auto unit) {
       using T = typename decltype(unit)::type;

@@ -1,6 +1,8 @@
 // Concat and Split.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/join.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_move.h"
 
@@ -16,23 +18,18 @@ class ConcatKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& first = context.AnyLayoutInput(0);
     const size_t rank = first.rank();
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
-    Dims dims = first.dims;
+    kit::ConcatShape shape(first.dims, axis_);
     bool laid_out = first.layout != nullptr;
     for (size_t i = 1; i < context.InputCount(); ++i) {
       const Tensor& x = context.AnyLayoutInput(i);
       if (x.type != first.type)
         FailOp("input {} of type {} found, {} expected", i, TypeName(x.type), TypeName(first.type));
-      bool fits = x.rank() == rank;
-      for (size_t k = 0; fits && k < rank; ++k) fits = k == axis || x.dims[k] == first.dims[k];
-      if (!fits)
-        FailOp("input {} of shape {} found, {} apart from axis {} expected", i, DimsText(x.dims), DimsText(first.dims),
-               axis);
-      dims[axis] = CheckedAdd(dims[axis], x.dims[axis]);
+      shape.Add(x.dims);
       laid_out |= x.layout != nullptr;
     }
+    const Dims& dims = shape.Result();
+    const size_t axis = shape.axis();
     if (context.InputCount() == 1) return context.OutputAlias(0, 0, dims);
-    CheckedCount(dims);
     if (laid_out && first.type == EP_TYPE_FLOAT && dims.Count() != 0) return JoinOrdered(context, axis, dims);
     WithUnit(first.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
@@ -154,7 +151,7 @@ class SplitKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& any = context.AnyLayoutInput(0);
     const size_t rank = any.rank();
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
+    const size_t axis = kit::NormalizeAxis(axis_, rank);
     const Dims sizes = Sizes(context, any.dims[axis]);
     if (any.layout != nullptr && CutOrdered(context, any, axis, sizes)) return;
     const Tensor& x = context.Input(0);
@@ -179,31 +176,18 @@ class SplitKernel : public Kernel {
 
  private:
   Dims Sizes(OpContext& context, int64_t dim) const {
-    const auto outputs = static_cast<int64_t>(context.OutputCount());
+    const size_t outputs = context.OutputCount();
     Dims sizes;
     if (context.InputCount() > 1 && context.HasInput(1)) {
       sizes = IntegersOf(context.Input(1), "split");
     } else if (sizes_attribute_) {
       sizes = sizes_;
     } else {
-      if (parts_ != 0 && parts_ != outputs)
+      if (parts_ != 0 && parts_ != static_cast<int64_t>(outputs))
         FailOp("num_outputs {} found for {} outputs, the same number expected", parts_, outputs);
-      if (version_ < 18 && dim % outputs != 0)
-        FailOp("a dimension of {} found, a multiple of {} expected", dim, outputs);
-      const int64_t part = (dim + outputs - 1) / outputs;
-      sizes.resize(static_cast<size_t>(outputs));
-      for (int64_t i = 0, left = dim; i < outputs; ++i, left -= std::min(part, left))
-        sizes[static_cast<size_t>(i)] = std::min(part, left);
-      return sizes;
+      return kit::SplitEvenly(dim, outputs, version_ >= 18);
     }
-    if (static_cast<int64_t>(sizes.size()) != outputs)
-      FailOp("split {} found for {} outputs, as many sizes expected", DimsText(sizes), outputs);
-    int64_t sum = 0;
-    for (int64_t size : sizes) {
-      if (size < 0) FailOp("split {} found, sizes of at least 0 expected", DimsText(sizes));
-      sum = CheckedAdd(sum, size);
-    }
-    if (sum != dim) FailOp("split {} found for a dimension of {}, that sum expected", DimsText(sizes), dim);
+    kit::CheckSplit(sizes, outputs, dim);
     return sizes;
   }
 

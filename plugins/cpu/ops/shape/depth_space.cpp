@@ -1,4 +1,6 @@
 // DepthToSpace and SpaceToDepth: transposes of six axes, in which a block's rows and columns are axes of their own.
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/strided.h"
 
 namespace epiphyte::cpu {
@@ -12,7 +14,7 @@ int64_t BlockSize(const NodeDef& node) {
 
 // Moves x, seen with the dimensions `split`, into output 0 with axis order `order`.
 void Permute(OpContext& context, const Tensor& x, const Dims& split, const Dims& order, const Dims& output) {
-  const Dims strides = RowMajorStrides(split);
+  const Dims strides = kit::RowMajorStrides(split);
   Dims dims(order.size(), 0), from(order.size(), 0);
   for (size_t i = 0; i < order.size(); ++i) {
     dims[i] = split[static_cast<size_t>(order[i])];
@@ -35,12 +37,12 @@ class DepthToSpaceKernel : public Kernel {
   }
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    const int64_t square = CheckedMultiply(block_, block_);
+    const int64_t square = kit::CheckedMultiply(block_, block_);
     if (x.rank() != 4 || x.dims[1] % square != 0)
-      FailOp("input of shape {} found, rank 4 and a multiple of {} channels expected", DimsText(x.dims), square);
+      FailOp("input of shape {} found, rank 4 and a multiple of {} channels expected", ShapeText(x.dims), square);
     const int64_t n = x.dims[0], c = x.dims[1] / square, h = x.dims[2], w = x.dims[3];
-    const Dims output{n, c, CheckedMultiply(h, block_), CheckedMultiply(w, block_)};
-    CheckedCount(output);
+    const Dims output{n, c, kit::CheckedMultiply(h, block_), kit::CheckedMultiply(w, block_)};
+    kit::CheckedCount(output);
     if (depth_first_)
       Permute(context, x, Dims{n, block_, block_, c, h, w}, Dims{0, 3, 4, 1, 5, 2}, output);
     else
@@ -58,11 +60,11 @@ class SpaceToDepthKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     if (x.rank() != 4 || x.dims[2] % block_ != 0 || x.dims[3] % block_ != 0)
-      FailOp("input of shape {} found, rank 4 and height and width that are multiples of {} expected", DimsText(x.dims),
-             block_);
+      FailOp("input of shape {} found, rank 4 and height and width that are multiples of {} expected",
+             ShapeText(x.dims), block_);
     const int64_t n = x.dims[0], c = x.dims[1], h = x.dims[2] / block_, w = x.dims[3] / block_;
-    const Dims output{n, CheckedMultiply(c, CheckedMultiply(block_, block_)), h, w};
-    CheckedCount(output);
+    const Dims output{n, kit::CheckedMultiply(c, kit::CheckedMultiply(block_, block_)), h, w};
+    kit::CheckedCount(output);
     Permute(context, x, Dims{n, c, h, block_, w, block_}, Dims{0, 3, 5, 1, 2, 4}, output);
   }
 

@@ -1,6 +1,9 @@
 // Gather, GatherElements, GatherND.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/gather.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/strided.h"
 
 namespace epiphyte::cpu {
@@ -12,12 +15,8 @@ class GatherKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& indices = context.Input(1);
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank())));
-    Dims dims;
-    for (size_t i = 0; i < axis; ++i) dims.push_back(x.dims[i]);
-    for (int64_t dim : indices.dims) dims.push_back(dim);
-    for (size_t i = axis + 1; i < x.rank(); ++i) dims.push_back(x.dims[i]);
-    CheckedCount(dims);
+    const size_t axis = kit::NormalizeAxis(axis_, x.rank());
+    const Dims dims = kit::GatherDims(x.dims, indices.dims, axis);
     const int64_t dim = x.dims[axis];
     const int64_t* at = IndicesOf(context, indices, dim, "indices");
     const int64_t outer = x.dims.Count(0, axis), run = x.dims.Count(axis + 1, x.rank());
@@ -55,18 +54,14 @@ class GatherElementsKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const Tensor& indices = context.Input(1);
     const size_t rank = x.rank();
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
-    bool fits = indices.rank() == rank;
-    for (size_t i = 0; fits && i < rank; ++i) fits = i == axis || indices.dims[i] <= x.dims[i];
-    if (!fits)
-      FailOp("indices of shape {} found for data of shape {}, at most that apart from axis {} expected",
-             DimsText(indices.dims), DimsText(x.dims), axis);
+    const size_t axis = kit::NormalizeAxis(axis_, rank);
+    kit::CheckGatherElements(x.dims, indices.dims, axis);
     const int64_t* at = IndicesOf(context, indices, x.dims[axis], "indices");
 
-    strided::Plan rows;  // rows of the output along its last axis; `from` is their place in the data
+    kit::StridedBlock rows;  // rows of the output along its last axis; `from` is their place in the data
     rows.dims = indices.dims;
-    rows.from = RowMajorStrides(x.dims);
-    rows.to = RowMajorStrides(indices.dims);
+    rows.from = kit::RowMajorStrides(x.dims);
+    rows.to = kit::RowMajorStrides(indices.dims);
     const int64_t step = rows.from[axis];
     rows.from[axis] = 0;
     const size_t last = rank - 1;
@@ -79,7 +74,7 @@ class GatherElementsKernel : public Kernel {
       const T* from = source.data();
       T* to = target.data();
       Parallel(context, indices.dims.Count(0, last), MoveGrain(row * 8), [&](int64_t begin, int64_t end) {
-        strided::Odometer place(rows, last, begin);
+        kit::Odometer place(rows, last, begin);
         for (int64_t r = begin; r < end; ++r, place.Next()) {
           const T* base = from + place.from();
           const int64_t* index = at + r * row;
@@ -99,31 +94,15 @@ class GatherNdKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& indices = context.Input(1);
-    const auto least = static_cast<int64_t>(std::min(x.rank(), indices.rank()));
-    if (batch_dims_ < 0 || batch_dims_ >= std::max<int64_t>(least, 1) || least == 0)
-      FailOp("batch_dims {} found for data of shape {} and indices of shape {}, less than both ranks expected",
-             batch_dims_, DimsText(x.dims), DimsText(indices.dims));
-    const auto batch = static_cast<size_t>(batch_dims_);
-    const auto depth = static_cast<size_t>(indices.dims.back());
-    if (depth > x.rank() - batch || (depth == 0 && x.rank() < batch))
-      FailOp("indices of shape {} found, tuples of at most {} expected", DimsText(indices.dims), x.rank() - batch);
-    for (size_t i = 0; i < batch; ++i)
-      if (x.dims[i] != indices.dims[i])
-        FailOp("data of shape {} and indices of shape {} found, {} equal dimensions in front expected",
-               DimsText(x.dims), DimsText(indices.dims), batch);
-    Dims dims;
-    for (size_t i = 0; i + 1 < indices.rank(); ++i) dims.push_back(indices.dims[i]);
-    for (size_t i = batch + depth; i < x.rank(); ++i) dims.push_back(x.dims[i]);
-    CheckedCount(dims);
-
-    const int64_t run = x.dims.Count(batch + depth, x.rank());
-    const int64_t tuples = indices.dims.Count(0, indices.rank() - 1);
+    const kit::GatherNdShape shape(x.dims, indices.dims, batch_dims_);
+    const size_t batch = shape.batch, depth = shape.depth;
+    const int64_t run = shape.run, tuples = shape.tuples;
     const int64_t batches = x.dims.Count(0, batch);
     const int64_t per_batch = batches == 0 ? 0 : tuples / batches;
     const int64_t batch_size = x.dims.Count(batch, x.rank());
     const int64_t* index = Int64Data(context, indices, "indices");
     auto* offsets = static_cast<int64_t*>(context.Scratch(static_cast<uint64_t>(tuples + 1) * sizeof(int64_t)));
-    const Dims strides = RowMajorStrides(x.dims);
+    const Dims strides = kit::RowMajorStrides(x.dims);
     for (int64_t t = 0; t < tuples; ++t) {
       int64_t offset = t / per_batch * batch_size;
       for (size_t k = 0; k < depth; ++k) {
@@ -137,7 +116,7 @@ class GatherNdKernel : public Kernel {
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);
-      MoveTarget<T> target(context, 0, x.type, dims);
+      MoveTarget<T> target(context, 0, x.type, shape.dims);
       const T* from = source.data();
       T* to = target.data();
       Parallel(context, tuples, MoveGrain(run * static_cast<int64_t>(sizeof(T))), [=](int64_t begin, int64_t end) {

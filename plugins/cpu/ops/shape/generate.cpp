@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/kernel/strided.h"
@@ -80,16 +81,16 @@ class ConstantKernel : public Kernel {
     const Tensor indices = ViewOf(sparse.tensors[1]);
     value_.type = values.type;
     value_.dims = Dims(std::span<const int64_t>(output.dims));
-    const int64_t count = CheckedCount(value_.dims), entries = values.Count();
+    const int64_t count = kit::CheckedCount(value_.dims), entries = values.Count();
     const auto rank = static_cast<int64_t>(value_.dims.size());
     const bool flat = indices.rank() == 1;
     if (indices.type != EP_TYPE_INT64 || indices.Count() != entries * (flat ? 1 : rank) || IsPacked(values.type))
       FailOp("sparse indices of shape {} found for {} values of rank {}, one or a tuple for each expected",
-             DimsText(indices.dims), entries, rank);
+             ShapeText(indices.dims), entries, rank);
     const bool is_string = value_.type == EP_TYPE_STRING;
     const auto unit = static_cast<int64_t>(is_string ? 0 : UnitBytes(value_.type));
     if (is_string) value_.strings.resize(static_cast<size_t>(count));
-    value_.bytes.resize(static_cast<size_t>(CheckedMultiply(count, unit)));
+    value_.bytes.resize(static_cast<size_t>(kit::CheckedMultiply(count, unit)));
     const int64_t* index = indices.as<int64_t>();
     for (int64_t i = 0; i < entries; ++i) {
       int64_t at = 0;
@@ -118,7 +119,7 @@ class ConstantOfShapeKernel : public Kernel {
  public:
   explicit ConstantOfShapeKernel(const KernelInit& init) {
     if (const ir::Tensor* value = init.node().TensorOf("value"); value != nullptr) {
-      if (value->Count() != 1) FailOp("a value of shape {} found, one element expected", DimsText(value->dims));
+      if (value->Count() != 1) FailOp("a value of shape {} found, one element expected", ShapeText(value->dims));
       value_.Assign(ViewOf(*value));
     } else {
       value_.Assign(EP_TYPE_FLOAT, std::vector<float>{0.0f}, true);
@@ -127,7 +128,7 @@ class ConstantOfShapeKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Dims dims = IntegersOf(context.Input(0), "shape");
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     Tensor stored;
     stored.type = value_.type;
     stored.data = const_cast<uint8_t*>(value_.bytes.data());

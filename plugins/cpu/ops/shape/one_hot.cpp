@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/parameter.h"
@@ -34,12 +36,12 @@ class OneHotKernel : public Kernel {
     int64_t depth = 0;
     ToIntegers(depth_input, 1, &depth);
     if (depth < 0) FailOp("depth {} found, at least 0 expected", depth);
-    if (values.Count() != 2) FailOp("values of shape {} found, off and on expected", DimsText(values.dims));
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(indices.rank()) + 1));
+    if (values.Count() != 2) FailOp("values of shape {} found, off and on expected", ShapeText(values.dims));
+    const size_t axis = kit::NormalizeAxis(axis_, indices.rank() + 1);
 
     Dims dims;
     for (size_t i = 0; i <= indices.rank(); ++i) dims.push_back(i == axis ? depth : indices.dims[i < axis ? i : i - 1]);
-    const int64_t total = CheckedCount(dims);
+    const int64_t total = kit::CheckedCount(dims);
     const int64_t count = indices.Count(), inner = indices.dims.Count(axis, indices.rank());
     auto* hot = static_cast<int64_t*>(context.Scratch(static_cast<uint64_t>(count + 1) * sizeof(int64_t)));
     ToIntegers(indices, count, hot);

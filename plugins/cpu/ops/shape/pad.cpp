@@ -1,6 +1,10 @@
 // Pad and CenterCropPad.
 #include <algorithm>
+#include <tuple>
 
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/pad.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/parameter.h"
@@ -48,20 +52,6 @@ std::vector<int64_t> SourceMap(PadMode mode, int64_t dim, int64_t before, int64_
   return map;
 }
 
-Dims PaddedDims(const Dims& x, const Dims& before, const Dims& after) {
-  Dims dims = x;
-  constexpr int64_t kMost = int64_t{1} << 57;
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (std::max(before[i], after[i]) > kMost || std::min(before[i], after[i]) < -kMost)
-      FailOp("pads {} and {} found, numbers within 2^57 expected", before[i], after[i]);
-    dims[i] = CheckedAdd(CheckedAdd(x[i], before[i]), after[i]);
-    if (dims[i] < 0)
-      FailOp("pads {} and {} found for a dimension of {}, at least 0 left expected", before[i], after[i], x[i]);
-  }
-  CheckedCount(dims);
-  return dims;
-}
-
 // Shape and pads as the dimensions follow each other in memory.
 struct PadShape {
   Dims x, before, after, y;
@@ -79,7 +69,7 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
   if (dims.Count() == 0) return;
   const size_t last = axes - 1;
   const int64_t run = dims.Count(axes, dims.size()), row = dims[last];
-  const Dims strides = RowMajorStrides(x);
+  const Dims strides = kit::RowMajorStrides(x);
   // The stretch of a row that is a plain copy.
   const int64_t lead = std::min(row, std::max<int64_t>(before[last], 0));
   const int64_t first = std::max<int64_t>(0, -before[last]);
@@ -127,7 +117,7 @@ std::optional<AxisOrder> PadOrder(const Tensor& x, const Dims& before, const Dim
 template <typename T>
 void Pad(OpContext& context, PadMode mode, const Dims& before, const Dims& after, const T& value) {
   const Tensor& any = context.AnyLayoutInput(0);
-  const Dims dims = PaddedDims(any.dims, before, after);
+  const Dims dims = kit::PaddedDims(any.dims, before, after);
   const auto none = [](const Dims& pads) {
     return std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
   };
@@ -164,16 +154,15 @@ class PadKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.AnyLayoutInput(0);
-    const auto rank = static_cast<int64_t>(x.rank());
     const Tensor* value = nullptr;
     Dims pads = pads_;
     Dims axes(x.rank(), 0);
-    for (int64_t i = 0; i < rank; ++i) axes[static_cast<size_t>(i)] = i;
+    for (size_t i = 0; i < x.rank(); ++i) axes[i] = static_cast<int64_t>(i);
     if (version_ >= 11) {
       pads = IntegersOf(context.Input(1), "pads");
       value = OptionalParameter(context, 2, "constant_value", TypeBit(x.type));
       if (context.InputCount() > 3 && context.HasInput(3))
-        axes = NormalizeAxes(IntegersOf(context.Input(3), "axes"), rank);
+        axes = kit::NormalizeAxes(IntegersOf(context.Input(3), "axes"), x.rank());
     }
     if (pads.size() != 2 * axes.size())
       FailOp("{} pads found, two for each of {} axes expected", pads.size(), axes.size());
@@ -224,16 +213,13 @@ class CenterCropPadKernel : public Kernel {
     const Dims wanted = IntegersOf(context.Input(1), "shape");
     Dims axes(x.rank(), 0);
     for (size_t i = 0; i < x.rank(); ++i) axes[i] = static_cast<int64_t>(i);
-    if (given_) axes = NormalizeAxes(axes_, static_cast<int64_t>(x.rank()));
-    if (wanted.size() != axes.size()) FailOp("shape {} found, {} dimensions expected", DimsText(wanted), axes.size());
+    if (given_) axes = kit::NormalizeAxes(axes_, x.rank());
+    if (wanted.size() != axes.size()) FailOp("shape {} found, {} dimensions expected", ShapeText(wanted), axes.size());
     Dims before(x.rank(), 0), after(x.rank(), 0);
     for (size_t i = 0; i < axes.size(); ++i) {
       const auto axis = static_cast<size_t>(axes[i]);
-      if (wanted[i] < 0) FailOp("shape {} found, dimensions of at least 0 expected", DimsText(wanted));
-      const int64_t missing = wanted[i] - x.dims[axis];
-      // Halves round towards the front in both directions.
-      before[axis] = missing >= 0 ? missing / 2 : -(-missing / 2);
-      after[axis] = missing - before[axis];
+      if (wanted[i] < 0) FailOp("shape {} found, dimensions of at least 0 expected", ShapeText(wanted));
+      std::tie(before[axis], after[axis]) = kit::CenterPads(x.dims[axis], wanted[i]);
     }
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;

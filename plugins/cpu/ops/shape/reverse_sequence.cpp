@@ -1,6 +1,7 @@
 // ReverseSequence.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/strided.h"
 
 namespace epiphyte::cpu {
@@ -14,13 +15,13 @@ class ReverseSequenceKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const Tensor& lengths = context.Input(1);
     const auto rank = static_cast<int64_t>(x.rank());
-    const auto batch = static_cast<size_t>(NormalizeAxis(batch_axis_, rank, "batch_axis"));
-    const auto time = static_cast<size_t>(NormalizeAxis(time_axis_, rank, "time_axis"));
+    const size_t batch = kit::NormalizeAxis(batch_axis_, rank, "batch_axis");
+    const size_t time = kit::NormalizeAxis(time_axis_, rank, "time_axis");
     if (batch + time != 1)
       FailOp("batch_axis {} and time_axis {} found, 0 and 1 in either order expected", batch_axis_, time_axis_);
     const int64_t batches = x.dims[batch], steps = x.dims[time];
     if (lengths.rank() != 1 || lengths.Count() != batches)
-      FailOp("sequence_lens of shape {} found, {} numbers expected", DimsText(lengths.dims), batches);
+      FailOp("sequence_lens of shape {} found, {} numbers expected", ShapeText(lengths.dims), batches);
     const int64_t* length = Int64Data(context, lengths, "sequence_lens");
     for (int64_t b = 0; b < batches; ++b)
       if (length[b] < 0 || length[b] > steps)

@@ -2,6 +2,8 @@
 // with an update.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
 
@@ -104,7 +106,7 @@ class ScatterElementsKernel : public Kernel {
     const Tensor& indices = context.Input(1);
     const Tensor& updates = context.Input(2);
     const size_t rank = data.rank();
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
+    const size_t axis = kit::NormalizeAxis(axis_, rank);
     CheckUpdates(data, updates);
     bool fits = indices.rank() == rank && updates.dims == indices.dims;
     for (size_t i = 0; fits && i < rank; ++i) fits = i == axis || indices.dims[i] <= data.dims[i];
@@ -112,19 +114,19 @@ class ScatterElementsKernel : public Kernel {
       FailOp(
           "data of shape {}, indices of shape {} and updates of shape {} found, the last two equal and inside the "
           "first apart from axis {} expected",
-          DimsText(data.dims), DimsText(indices.dims), DimsText(updates.dims), axis);
+          ShapeText(data.dims), ShapeText(indices.dims), ShapeText(updates.dims), axis);
     const int64_t* at = IndicesOf(context, indices, data.dims[axis], "indices");
 
-    strided::Plan walk;
+    kit::StridedBlock walk;
     walk.dims = indices.dims;
-    walk.from = RowMajorStrides(data.dims);
-    walk.to = RowMajorStrides(indices.dims);
+    walk.from = kit::RowMajorStrides(data.dims);
+    walk.to = kit::RowMajorStrides(indices.dims);
     const int64_t step = walk.from[axis];
     walk.from[axis] = 0;
     const int64_t count = indices.Count();
     Scatter(context, reduction_, data, updates, [&](const auto& update) {
       if (count == 0) return;
-      strided::Odometer place(walk, rank, 0);
+      kit::Odometer place(walk, rank, 0);
       for (int64_t i = 0; i < count; ++i, place.Next()) update(place.from() + at[i] * step, i, 1);
     });
   }
@@ -145,17 +147,17 @@ class ScatterNdKernel : public Kernel {
     if (indices.rank() == 0) FailOp("indices without dimensions found, at least one expected");
     const auto depth = static_cast<size_t>(indices.dims.back());
     if (depth > data.rank())
-      FailOp("indices of shape {} found, tuples of at most {} expected", DimsText(indices.dims), data.rank());
+      FailOp("indices of shape {} found, tuples of at most {} expected", ShapeText(indices.dims), data.rank());
     Dims expected;
     for (size_t i = 0; i + 1 < indices.rank(); ++i) expected.push_back(indices.dims[i]);
     for (size_t i = depth; i < data.rank(); ++i) expected.push_back(data.dims[i]);
     if (!(updates.dims == expected))
-      FailOp("updates of shape {} found, {} expected", DimsText(updates.dims), DimsText(expected));
+      FailOp("updates of shape {} found, {} expected", ShapeText(updates.dims), ShapeText(expected));
 
     const int64_t tuples = indices.dims.Count(0, indices.rank() - 1);
     const int64_t run = data.dims.Count(depth, data.rank());
     const int64_t* index = Int64Data(context, indices, "indices");
-    const Dims strides = RowMajorStrides(data.dims);
+    const Dims strides = kit::RowMajorStrides(data.dims);
     for (int64_t t = 0; t < tuples; ++t)
       for (size_t k = 0; k < depth; ++k) {
         const int64_t at = index[t * static_cast<int64_t>(depth) + static_cast<int64_t>(k)], dim = data.dims[k];
@@ -186,7 +188,7 @@ class TensorScatterKernel : public Kernel {
     const Tensor& cache = context.Input(0);
     const Tensor& update = context.Input(1);
     const size_t rank = cache.rank();
-    const auto axis = static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(rank)));
+    const size_t axis = kit::NormalizeAxis(axis_, rank);
     if (axis == 0) FailOp("axis 0 found, another axis than that of the batch expected");
     CheckUpdates(cache, update);
     bool fits = update.rank() == rank;
@@ -195,13 +197,13 @@ class TensorScatterKernel : public Kernel {
     if (!fits)
       FailOp(
           "update of shape {} found for a cache of shape {}, at most that along axis {} and equal elsewhere expected",
-          DimsText(update.dims), DimsText(cache.dims), axis);
+          ShapeText(update.dims), ShapeText(cache.dims), axis);
     const int64_t batches = cache.dims[0], capacity = cache.dims[axis], length = update.dims[axis];
     const int64_t* starts = nullptr;
     if (context.InputCount() > 2 && context.HasInput(2)) {
       const Tensor& write = context.Input(2);
       if (write.Count() != batches)
-        FailOp("write_indices of shape {} found, {} numbers expected", DimsText(write.dims), batches);
+        FailOp("write_indices of shape {} found, {} numbers expected", ShapeText(write.dims), batches);
       starts = Int64Data(context, write, "write_indices");
       const bool circular = mode_ == "circular";
       for (int64_t b = 0; b < batches; ++b)

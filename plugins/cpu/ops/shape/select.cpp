@@ -1,6 +1,7 @@
 // Operators whose output has as many elements as a condition holds for: NonZero, Compress.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
@@ -70,8 +71,8 @@ class CompressKernel : public Kernel {
     const Tensor& condition = context.Input(1);
     if (condition.type != EP_TYPE_BOOL || condition.rank() != 1)
       FailOp("condition of type {} and shape {} found, a vector of bool expected", TypeName(condition.type),
-             DimsText(condition.dims));
-    const size_t axis = has_axis_ ? static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank()))) : 0;
+             ShapeText(condition.dims));
+    const size_t axis = has_axis_ ? kit::NormalizeAxis(axis_, x.rank()) : 0;
     const int64_t dim = has_axis_ ? x.dims[axis] : x.Count();
     const int64_t outer = has_axis_ ? x.dims.Count(0, axis) : 1;
     const int64_t inner = has_axis_ ? x.dims.Count(axis + 1, x.rank()) : 1;

@@ -1,6 +1,8 @@
 // Transpose.
 #include <algorithm>
 
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_move.h"
 
@@ -22,13 +24,9 @@ class TransposeKernel : public Kernel {
     const size_t rank = x.rank();
     Dims perm(rank, 0);
     for (size_t i = 0; i < rank; ++i) perm[i] = static_cast<int64_t>(rank - 1 - i);
-    if (given_) {
-      if (perm_.size() != rank)
-        FailOp("perm {} found for an input of shape {}, {} axes expected", DimsText(perm_), DimsText(x.dims), rank);
-      perm = NormalizeAxes(perm_, static_cast<int64_t>(rank), "perm");
-    }
+    if (given_) perm = kit::NormalizePermutation(perm_, x.dims);
 
-    const Dims strides = laid_out ? StridesOf(x.dims, *order).axes : RowMajorStrides(x.dims);
+    const Dims strides = laid_out ? StridesOf(x.dims, *order).axes : kit::RowMajorStrides(x.dims);
     Dims dims(rank, 0), from(rank, 0);
     bool same_order = true;  // nothing but axes of one element changes place
     int64_t last = -1;

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "plugins/cpu/kernel/broadcast.h"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"

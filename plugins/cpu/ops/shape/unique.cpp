@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 
@@ -45,7 +46,7 @@ class UniqueKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     // Item i of `dim` is the block of outer x inner elements at position i of the axis.
-    const size_t axis = has_axis_ ? static_cast<size_t>(NormalizeAxis(axis_, static_cast<int64_t>(x.rank()))) : 0;
+    const size_t axis = has_axis_ ? kit::NormalizeAxis(axis_, x.rank()) : 0;
     const int64_t dim = has_axis_ ? x.dims[axis] : x.Count();
     const int64_t outer = has_axis_ ? x.dims.Count(0, axis) : 1;
     const int64_t inner = has_axis_ ? x.dims.Count(axis + 1, x.rank()) : 1;

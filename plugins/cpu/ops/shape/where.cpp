@@ -1,4 +1,5 @@
 // Where: one of two tensors, element by element.
+#include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
 
 namespace epiphyte::cpu {
@@ -26,7 +27,7 @@ class WhereKernel : public Kernel {
     if (condition.type != EP_TYPE_BOOL) FailOp("condition is {}, expected bool", TypeName(condition.type));
     RequireSameType(x, y);
     const Dims* const shapes[] = {&condition.dims, &x.dims, &y.dims};
-    const Dims out = BroadcastShape(shapes);
+    const Dims out = kit::BroadcastShape(shapes);
     Tensor& result = context.Output(0, x.type, out);
     if (x.type == EP_TYPE_STRING) {
       return Run(context, condition, x.dims, y.dims, x.strings->data(), y.strings->data(), result.strings->data(), out);
@@ -51,9 +52,9 @@ class WhereKernel : public Kernel {
   static void Run(OpContext& context, const Tensor& condition, const Dims& x_dims, const Dims& y_dims, const T* x,
                   const T* y, T* result, const Dims& out) {
     const uint8_t* conditions = condition.as<uint8_t>();
-    const BroadcastLoop<3> loop(out, {&condition.dims, &x_dims, &y_dims});
+    const kit::BroadcastLoop<3> loop(out, {&condition.dims, &x_dims, &y_dims});
     ParallelLoop(context, loop.count(), 1, [&](int64_t begin, int64_t end) {
-      loop.Run(begin, end, [&](int64_t n, int64_t offset, const BroadcastLoop<3>::Operands& in) {
+      loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<3>::Operands& in) {
         const uint8_t* c = conditions + in[0].offset;
         const T* from_x = x + in[1].offset;
         const T* from_y = y + in[2].offset;

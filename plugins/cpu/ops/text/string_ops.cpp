@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/text/utf8.h"
 
@@ -26,7 +28,7 @@ class StringNormalizerKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = Strings(context, 0);
     if (x.rank() < 1 || x.rank() > 2 || (x.rank() == 2 && x.dims[0] != 1))
-      FailOp("input of shape {} found, [C] or [1,C] expected", DimsText(x.dims));
+      FailOp("input of shape {} found, [C] or [1,C] expected", ShapeText(x.dims));
     std::vector<std::string> kept;
     for (const std::string& word : *x.strings) {
       if (!stop_words_.empty() && stop_words_.contains(Key(word))) continue;
@@ -55,19 +57,20 @@ class StringConcatKernel : public Kernel {
     const Tensor& a = Strings(context, 0);
     const Tensor& b = Strings(context, 1);
     const size_t rank = std::max(a.rank(), b.rank());
-    strided::Plan walk;
+    kit::StridedBlock walk;
     walk.dims = Dims(rank, 1);
     walk.from = Steps(a, rank, walk.dims);
     walk.to = Steps(b, rank, walk.dims);
     for (size_t i = 0; i < rank; ++i) {
       const int64_t from = DimOf(a, rank, i), to = DimOf(b, rank, i);
       if (from != to && from != 1 && to != 1)
-        FailOp("inputs of shapes {} and {} found, shapes that broadcast expected", DimsText(a.dims), DimsText(b.dims));
+        FailOp("inputs of shapes {} and {} found, shapes that broadcast expected", ShapeText(a.dims),
+               ShapeText(b.dims));
     }
-    const int64_t count = CheckedCount(walk.dims);
+    const int64_t count = kit::CheckedCount(walk.dims);
     std::vector<std::string>& out = *context.Output(0, EP_TYPE_STRING, walk.dims).strings;
     if (count == 0) return;
-    strided::Odometer at(walk, rank, 0);
+    kit::Odometer at(walk, rank, 0);
     for (int64_t i = 0; i < count; ++i, at.Next())
       out[static_cast<size_t>(i)] =
           (*a.strings)[static_cast<size_t>(at.from())] + (*b.strings)[static_cast<size_t>(at.to())];
@@ -79,7 +82,7 @@ class StringConcatKernel : public Kernel {
   }
   // Strides of x in the broadcast shape; raises the dimensions of that shape to x's.
   static Dims Steps(const Tensor& x, size_t rank, Dims& shape) {
-    const Dims strides = RowMajorStrides(x.dims);
+    const Dims strides = kit::RowMajorStrides(x.dims);
     Dims steps(rank, 0);
     for (size_t i = rank - x.rank(); i < rank; ++i) {
       const int64_t dim = DimOf(x, rank, i);
@@ -107,7 +110,7 @@ class StringSplitKernel : public Kernel {
     }
     Dims dims = x.dims;
     dims.push_back(static_cast<int64_t>(widest));
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     std::vector<std::string>& out = *context.Output(0, EP_TYPE_STRING, dims).strings;
     int64_t* lengths = context.Output(1, EP_TYPE_INT64, x.dims).as<int64_t>();
     for (size_t i = 0; i < parts.size(); ++i) {

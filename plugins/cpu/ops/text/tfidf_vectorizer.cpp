@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
@@ -42,13 +43,13 @@ class TfIdfVectorizerKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    if (x.rank() > 2) FailOp("input of shape {} found, [C] or [B,C] expected", DimsText(x.dims));
+    if (x.rank() > 2) FailOp("input of shape {} found, [C] or [B,C] expected", ShapeText(x.dims));
     const bool batched = x.rank() == 2;
     const int64_t rows = batched ? x.dims[0] : 1;
     const int64_t columns = x.rank() == 0 ? 1 : x.dims[x.rank() - 1];
     const std::vector<int64_t> items = Items(context, x);
     const Dims dims = batched ? Dims{rows, width_} : Dims{width_};
-    CheckedCount(dims);
+    kit::CheckedCount(dims);
     float* out = context.Output(0, EP_TYPE_FLOAT, dims).as<float>();
     std::fill_n(out, rows * width_, 0.0f);
     for (int64_t r = 0; r < rows; ++r) {
@@ -80,7 +81,7 @@ class TfIdfVectorizerKernel : public Kernel {
       const int64_t end = length < starts.size() ? starts[length] : static_cast<int64_t>(pool.size());
       if (begin < 0 || end < begin || end > static_cast<int64_t>(pool.size()) ||
           (end - begin) % static_cast<int64_t>(length) != 0)
-        FailOp("ngram_counts {} found for a pool of {}, rising starts of whole n-grams expected", DimsText(starts),
+        FailOp("ngram_counts {} found for a pool of {}, rising starts of whole n-grams expected", ShapeText(starts),
                pool.size());
       const bool wanted = static_cast<int64_t>(length) >= least_ && static_cast<int64_t>(length) <= most_;
       for (int64_t at = begin; at < end; at += static_cast<int64_t>(length), ++id) {
