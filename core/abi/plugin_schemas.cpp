@@ -1,7 +1,6 @@
 #include "core/abi/plugin_schemas.h"
 
 #include <atomic>
-#include <cstring>
 #include <iterator>
 #include <optional>
 
@@ -16,15 +15,11 @@ constexpr size_t kMaxNameBytes = 256;
 
 // Throws INVALID_ARGUMENT.
 std::string CheckedName(const char* text, std::string_view what) {
-  if (text == nullptr || *text == '\0') Fail(StatusCode::kInvalidArgument, "{} is {}", what, text ? "empty" : "null");
-  const std::string_view view(text, strnlen(text, kMaxNameBytes));
-  if (view.size() == kMaxNameBytes) {
-    Fail(StatusCode::kInvalidArgument, "{} does not end within {} bytes", what, kMaxNameBytes);
+  if (const std::string problem = LineProblem(text, kMaxNameBytes); !problem.empty()) {
+    Fail(StatusCode::kInvalidArgument, "{} {}", what, problem);
   }
-  if (FindNonText(view) != view.size() || view.find_first_of("\t\r\n") != std::string_view::npos) {
-    Fail(StatusCode::kInvalidArgument, "{} is '{}', printable UTF-8 expected", what, PrintableLine(view));
-  }
-  return std::string(view);
+  if (*text == '\0') Fail(StatusCode::kInvalidArgument, "{} is empty", what);
+  return text;
 }
 
 // A table or struct of the plugin's, as far as it has to reach.

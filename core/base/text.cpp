@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 namespace epiphyte::core {
@@ -80,6 +81,16 @@ std::string PrintableLine(std::string_view text, size_t max_bytes) {
     offset += length;
   }
   return line;
+}
+
+std::string LineProblem(const char* text, size_t max_bytes) {
+  if (text == nullptr) return "is null, a string expected";
+  const std::string_view view(text, strnlen(text, max_bytes));
+  if (view.size() == max_bytes) return fmt::format("does not end within {} bytes", max_bytes);
+  if (FindNonText(view) != view.size() || view.find_first_of("\t\r\n") != std::string_view::npos) {
+    return fmt::format("is '{}', printable UTF-8 expected", PrintableLine(view));
+  }
+  return {};
 }
 
 std::string PrintableJson(std::string_view json) {

@@ -16,6 +16,11 @@ size_t FindNonText(std::string_view text);
 // character and ends in "...".
 std::string PrintableLine(std::string_view text, size_t max_bytes = 1024);
 
+// What keeps a string of somebody else's, zero-terminated by his word, from being one line of text: "is null, a string
+// expected", "does not end within 256 bytes" (`max_bytes` with the zero), "is 'a?b', printable UTF-8 expected"; "" when
+// nothing does. An empty string is a line.
+std::string LineProblem(const char* text, size_t max_bytes);
+
 // The same document, safe to print: what PrintableLine replaces is written as \u escapes, so nothing is lost.
 std::string PrintableJson(std::string_view json);
 

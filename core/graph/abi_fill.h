@@ -21,6 +21,7 @@
 
 #include "core/base/error.h"
 #include "epiphyte/draft/ep_device.h"
+#include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_share.h"
 
@@ -52,6 +53,8 @@ EPIPHYTE_ABI_STRUCT(EpMemoryUse, total_bytes)
 EPIPHYTE_ABI_STRUCT(EpExternalMemory, size)
 EPIPHYTE_ABI_STRUCT(EpProviderApi, DescribeKernel)
 EPIPHYTE_ABI_STRUCT(EpPluginDescriptor, GetExtension)
+EPIPHYTE_ABI_STRUCT(EpOptionInfo, reserved)
+EPIPHYTE_ABI_STRUCT(EpOptionsApi, GetOptions)
 #undef EPIPHYTE_ABI_STRUCT
 
 // What is wrong with a plugin's struct, "" when nothing is.

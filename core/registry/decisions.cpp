@@ -174,6 +174,7 @@ void ApplyPolicy(PluginEntry* entry, const Policy& policy) {
   if (provider == nullptr) return;
   entry->priority = provider->priority.value_or(entry->priority);
   for (const auto& [key, value] : provider->options) entry->options[key] = value;
+  if (!provider->options.empty()) entry->policy = policy.path;
 }
 
 void CheckPolicy(PluginEntry* entry, const Policy& policy) {

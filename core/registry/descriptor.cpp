@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <set>
 
 #include <fmt/format.h>
@@ -100,14 +99,10 @@ void RefuseAbi(uint32_t version, const EpHostInfo& host) {
 }
 
 std::string CheckedString(const char* text, std::string_view what) {
-  if (text == nullptr) Malformed(fmt::format("{} is null, a string expected", what));
-  const size_t length = strnlen(text, kMaxStringBytes);
-  if (length == kMaxStringBytes) Malformed(fmt::format("{} does not end within {} bytes", what, kMaxStringBytes));
-  const std::string_view view(text, length);
-  if (FindNonText(view) != length || view.find_first_of("\t\r\n") != std::string_view::npos) {
-    Malformed(fmt::format("{} is '{}', printable UTF-8 expected", what, PrintableLine(view)));
+  if (const std::string problem = LineProblem(text, kMaxStringBytes); !problem.empty()) {
+    Malformed(fmt::format("{} {}", what, problem));
   }
-  return std::string(view);
+  return text;
 }
 
 PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostInfo& host) {

@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/file_trust.h"
 #include "core/registry/manifest.h"
+#include "core/registry/option_declaration.h"
 #include "epiphyte/ep_plugin.h"
 
 namespace epiphyte::core {
@@ -44,6 +46,7 @@ struct PluginEntry {
   std::filesystem::path library;               // absolute; empty when unknown
   int64_t priority = 0;                        // after the policy
   std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
+  std::filesystem::path policy;                // the file that overrides some of them; empty when none does
   size_t found = 0;                            // place in the search order
 };
 
@@ -74,6 +77,7 @@ struct LoadedPlugin {
   std::vector<std::string> sources;
   std::map<std::string, std::string> parameters;  // the manifest's
   std::vector<Device> devices;
+  std::optional<std::vector<OptionDeclaration>> options;  // that it takes; none: it doesn't say
   std::filesystem::path library;
   std::filesystem::path manifest;
 };

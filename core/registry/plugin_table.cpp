@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -163,6 +164,58 @@ std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& ho
   return devices;
 }
 
+// Null when the plugin doesn't say which options it takes.
+const EpOptionsApi* FindOptionsTable(const LoadedPlugin& plugin, const StepObserver& observer) {
+  if (plugin.descriptor->GetExtension == nullptr) return nullptr;
+  Announce(observer, "calling GetExtension");
+  const auto* table = static_cast<const EpOptionsApi*>(
+      Guarded("GetExtension", [&] { return plugin.descriptor->GetExtension(plugin.plugin, EP_OPTIONS_EXTENSION); }));
+  if (table == nullptr) return nullptr;
+  std::string problem = AbiProblem(*table);
+  if (problem.empty() && table->GetOptions == nullptr) problem = "EpOptionsApi::GetOptions is null";
+  if (problem.empty()) return table;
+  throw Refusal(PluginState::kInitFailed,
+                fmt::format("the table of {} is malformed: {}", EP_OPTIONS_EXTENSION, problem),
+                "report this to the plugin's vendor");
+}
+
+std::optional<std::vector<OptionDeclaration>> AskForOptions(const LoadedPlugin& plugin, const EpHostInfo& host,
+                                                            const StepObserver& observer) {
+  const EpOptionsApi* table = FindOptionsTable(plugin, observer);
+  if (table == nullptr) return std::nullopt;
+  Announce(observer, "calling GetOptions");
+  std::vector<const EpOptionInfo*> infos(EP_MAX_OPTIONS, nullptr);
+  uint32_t count = 0;
+  EpStatus* status =
+      Guarded("GetOptions", [&] { return table->GetOptions(plugin.plugin, infos.data(), EP_MAX_OPTIONS, &count); });
+  RefuseOnStatus("GetOptions", status, host);
+  std::string problem;
+  if (count > EP_MAX_OPTIONS) {
+    problem = fmt::format("it reports {} options; at most {} are possible", count, EP_MAX_OPTIONS);
+  } else {
+    infos.resize(count);
+    try {
+      return ReadOptions(infos);
+    } catch (const BadOption& bad) {
+      problem = bad.message();
+    }
+  }
+  throw Refusal(PluginState::kInitFailed, fmt::format("GetOptions: {}", problem), "report this to the plugin's vendor");
+}
+
+// A manifest's options are a claim, too.
+void CheckManifestOptions(const LoadedPlugin& plugin, const Manifest& manifest) {
+  if (!plugin.options) return;
+  if (const auto wrong = FindWrong(*plugin.options, manifest.options)) {
+    throw Refusal(PluginState::kManifestMismatch,
+                  fmt::format("{} of {} {}", wrong->subject,
+                              manifest.path.empty() ? "those given with the library" : "the manifest", wrong->problem),
+                  manifest.path.empty() ? "give the options that the plugin has"
+                                        : "correct `options` in the manifest, or install manifest and library of the "
+                                          "same release");
+  }
+}
+
 void Shutdown(const LoadedPlugin& plugin) {
   try {
     plugin.descriptor->Shutdown(plugin.plugin);
@@ -206,7 +259,7 @@ PluginFacts FactsOf(const LoadedPlugin& plugin) { return {plugin.name, plugin.ve
 
 // `plugin` has library and manifest. Fills the rest, or throws and leaves nothing initialized.
 void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, PluginFacts facts, const EpHostInfo& host,
-                const EpPluginEnvironment& environment, const StepObserver& observer = {}) {
+                const EpPluginEnvironment& environment, const Manifest& manifest, const StepObserver& observer = {}) {
   plugin->descriptor = descriptor;
   plugin->plugin = nullptr;
   plugin->name = std::move(facts.name);
@@ -220,6 +273,8 @@ void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, Plug
   try {
     Announce(observer, "calling GetDevices");
     plugin->devices = ReadDevices(*plugin, host);
+    plugin->options = AskForOptions(*plugin, host, observer);
+    CheckManifestOptions(*plugin, manifest);
   } catch (...) {
     Shutdown(*plugin);
     throw;
@@ -251,6 +306,7 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
   CheckDigest(library, manifest);
   if (slot.users > 0) {
     CheckFacts(FactsOf(slot.plugin), manifest, check);
+    CheckManifestOptions(slot.plugin, manifest);
   } else {
     Announce(observer, "opening the library");
     const EpPluginQueryFunction query = OpenPluginLibrary(library, manifest.depends);
@@ -263,7 +319,7 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
     slot.plugin.library = library;
     slot.plugin.manifest = manifest.path;
     slot.plugin.parameters = manifest.parameters;
-    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment, observer);
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment, manifest, observer);
   }
   ++slot.users;
   return slot.plugin;
@@ -284,7 +340,7 @@ const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo&
     const EpPluginDescriptor* descriptor = Query(query, host, environment);
     PluginFacts facts = CheckDescriptor(descriptor, host);
     check(facts);
-    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment);
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment, Manifest());
   }
   ++slot.users;
   return slot.plugin;

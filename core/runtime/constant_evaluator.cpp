@@ -38,6 +38,7 @@ bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vect
     if (provider_ == nullptr) {
       ProviderConfig config;
       config.thread_pool = thread_pool_;
+      if (plugin_->options) Complete(*plugin_->options, &config.options);
       provider_ = Provider::Create(*plugin_, config);
     }
     if (provider_->GetCapability(*graph).units.empty()) return false;

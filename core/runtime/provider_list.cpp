@@ -42,6 +42,19 @@ std::vector<uint32_t> TakeDevices(const LoadedPlugin& plugin, std::map<std::stri
   }
 }
 
+// What the plugin gets of the options, which `from_session` gave or else the policy file: the manifest's are known to
+// fit.
+void FitOptions(const LoadedPlugin& plugin, const std::set<std::string>& from_session,
+                const std::filesystem::path& policy, std::map<std::string, std::string>* options) {
+  if (!plugin.options) return;
+  if (const auto wrong = FindWrong(*plugin.options, *options)) {
+    const bool is_policys = !from_session.contains(wrong->name) && !policy.empty();
+    Fail(StatusCode::kInvalidArgument, "provider '{}': {}{} {}", plugin.name, wrong->subject,
+         is_policys ? fmt::format(" of the policy file '{}'", policy.string()) : "", wrong->problem);
+  }
+  Complete(*plugin.options, options);
+}
+
 class Chooser {
  public:
   Chooser(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
@@ -59,7 +72,13 @@ class Chooser {
     for (const PluginEntry& entry : catalog_.entries()) {
       if (entry.state != PluginState::kLoaded || !MayJoin(entry)) continue;
       if (entry.manifest.fallback && std::exchange(has_fallback, true)) continue;
-      TryUnlisted(entry.manifest.name, [&] { Add(catalog_.Load(entry.manifest.name), nullptr); });
+      const auto add = [&] { Add(catalog_.Load(entry.manifest.name), nullptr); };
+      // What everything falls back on isn't left out because of its options.
+      if (entry.manifest.fallback) {
+        add();
+      } else {
+        TryUnlisted(entry.manifest.name, add);
+      }
     }
     CheckNames();
     if (chosen_.empty()) {
@@ -124,12 +143,17 @@ class Chooser {
       provider.has_options = true;
       provider.options.insert(given->second.begin(), given->second.end());
     }
+    std::set<std::string> from_session;
+    for (const auto& [key, value] : provider.options) from_session.insert(key);
+    std::filesystem::path policy;
     for (const PluginEntry& entry : catalog_.entries()) {
       if (entry.state != PluginState::kLoaded || entry.manifest.name != plugin.name) continue;
       provider.fallback = entry.manifest.fallback;
       provider.options.insert(entry.options.begin(), entry.options.end());
+      policy = entry.policy;
     }
     provider.devices = TakeDevices(plugin, &provider.options);
+    FitOptions(plugin, from_session, policy, &provider.options);
     chosen_.push_back(std::move(provider));
   }
 

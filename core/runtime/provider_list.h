@@ -22,23 +22,20 @@
 
 namespace epiphyte::core {
 
-// The option of every provider that is the host's: which of the plugin's devices to use, a number from 0, or several
-// with commas between them. It comes from where all options come from, and the plugin is given the devices instead of
-// the option.
-inline constexpr std::string_view kDeviceOption = "device";
-
 struct ChosenProvider {
   const LoadedPlugin* plugin = nullptr;
   bool listed = false;       // the user asked for it by name
   bool fallback = false;     // takes what nobody else does; its nodes stay plain in a context model unless it is listed
   bool has_options = false;  // the user gave it options
   std::vector<uint32_t> devices = {0};
-  // The plugin's: the session's own, then the policy's, then the manifest's.
+  // The plugin's: the session's own, then the policy's, then the manifest's, then, of one that declares its options,
+  // the defaults.
   std::map<std::string, std::string> options;
 };
 
 // Opens the libraries that are needed and makes no provider. Throws NOT_FOUND or EP_FAIL for one that was named and
-// can't be used, INVALID_ARGUMENT for options of one that the session doesn't use and for an impossible device.
+// can't be used, INVALID_ARGUMENT for options of one that the session doesn't use, for such as a plugin hasn't declared
+// or with values that don't fit, and for an impossible device.
 std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfig& config);
 
 struct ProviderSlot {

@@ -45,12 +45,26 @@ PluginInfo Describe(const core::PluginEntry& entry) {
   return info;
 }
 
+// What the policy file sets is held against them, too: sessions refuse what doesn't fit.
+void AddOptions(const std::vector<core::OptionDeclaration>& declared, const core::PluginEntry& entry,
+                PluginInfo* info) {
+  for (const core::OptionDeclaration& option : declared) {
+    info->declared_options.push_back({option.name, std::string(core::OptionTypeName(option.type)), option.default_value,
+                                      option.help, option.minimum, option.maximum, option.choices});
+  }
+  if (const auto wrong = core::FindWrong(declared, entry.options)) {
+    info->message = fmt::format("{} of the policy file '{}' {}", wrong->subject, entry.policy.string(), wrong->problem);
+    info->hint = fmt::format("correct providers.{}.options there", info->name);
+  }
+}
+
 // What only the opened library shows.
-void AddFindings(const core::LoadedPlugin& plugin, PluginInfo* info) {
+void AddFindings(const core::LoadedPlugin& plugin, const core::PluginEntry& entry, PluginInfo* info) {
   for (const core::Device& device : plugin.devices) {
     info->devices.push_back({std::string(DeviceKindName(device.kind)), device.name, device.vendor,
                              device.driver_version, device.architecture});
   }
+  if (plugin.options) AddOptions(*plugin.options, entry, info);
   if (info->manifest.empty()) return;  // may be linked into the application, which exports what it likes
   if (const std::string more = core::NeedlessExports(info->library); !more.empty()) {
     info->notes.push_back(
@@ -97,7 +111,7 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
       throw Error(StatusCode::kNotFound, fmt::format("plugin '{}' is not in the list of plugins", name));
     }
     PluginInfo info = Describe(*found);
-    if (plugin != nullptr) AddFindings(*plugin, &info);
+    if (plugin != nullptr) AddFindings(*plugin, *found, &info);
     return info;
   });
 }
@@ -105,9 +119,10 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
 PluginInfo PluginCatalog::Add(const std::filesystem::path& library, const PluginLibrary& expected) {
   return Translate([&] {
     core::Catalog& catalog = environment_->catalog();
-    PluginInfo info = Describe(catalog.Add({library, expected.name, expected.sha256, expected.depends,
-                                            expected.priority, expected.fallback, expected.options}));
-    if (const core::LoadedPlugin* plugin = catalog.TryLoad(info.name)) AddFindings(*plugin, &info);
+    const core::PluginEntry added = catalog.Add({library, expected.name, expected.sha256, expected.depends,
+                                                 expected.priority, expected.fallback, expected.options});
+    PluginInfo info = Describe(added);
+    if (const core::LoadedPlugin* plugin = catalog.TryLoad(info.name)) AddFindings(*plugin, added, &info);
     return info;
   });
 }
@@ -129,7 +144,7 @@ std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
       plugins.push_back(Describe(entry));
       if (entry.state != core::PluginState::kLoaded) continue;
       if (const core::LoadedPlugin* plugin = catalog.TryLoad(entry.manifest.name))
-        AddFindings(*plugin, &plugins.back());
+        AddFindings(*plugin, entry, &plugins.back());
     }
     return plugins;
   });

@@ -27,7 +27,18 @@ struct DoctorFlags {
 bool IsDefect(const PluginInfo& plugin) {
   constexpr std::string_view kFine[] = {"Ready",  "Loaded",        "Disabled", "Shadowed",
                                         "Denied", "WrongPlatform", "NoDevice"};
+  if (plugin.state == "Loaded" && !plugin.message.empty()) return true;
   return std::find(std::begin(kFine), std::end(kFine), plugin.state) == std::end(kFine);
+}
+
+// "precision = f32 (f32, bf16)", "tiles = 4 (1 to 8)", "name = \"\" (string)"
+std::string Summary(const OptionInfo& option) {
+  std::string fits = option.type;
+  if (!option.choices.empty()) fits = Join(option.choices, ", ");
+  if (!option.minimum.empty() && !option.maximum.empty()) fits = option.minimum + " to " + option.maximum;
+  if (!option.minimum.empty() && option.maximum.empty()) fits = "at least " + option.minimum;
+  if (option.minimum.empty() && !option.maximum.empty()) fits = "at most " + option.maximum;
+  return option.name + " = " + (option.default_value.empty() ? "\"\"" : option.default_value) + " (" + fits + ")";
 }
 
 void PrintField(std::string_view label, const std::string& text) {
@@ -43,6 +54,9 @@ void PrintPlugin(const PluginInfo& plugin) {
     if (!device.architecture.empty()) text += "  (" + device.architecture + ")";
     if (!device.driver_version.empty()) text += "  driver " + device.driver_version;
     PrintField("device    ", text);
+  }
+  for (const OptionInfo& option : plugin.declared_options) {
+    PrintField("option    ", Summary(option) + "  " + option.help);
   }
   PrintField("version   ",
              PrintableCell(plugin.version) + (plugin.vendor.empty() ? "" : " by " + PrintableCell(plugin.vendor)));
@@ -98,8 +112,8 @@ void CheckHealth(const std::vector<Probed>& plugins) {
     const PluginInfo& plugin = probed.plugin;
     any_loaded |= plugin.state == "Loaded";
     if (!IsDefect(plugin)) continue;
-    defects.push_back((plugin.name.empty() ? plugin.manifest.filename().string() : plugin.name) + " (" + plugin.state +
-                      ")");
+    defects.push_back((plugin.name.empty() ? plugin.manifest.filename().string() : plugin.name) + " (" +
+                      (plugin.state == "Loaded" ? "wrong options" : plugin.state) + ")");
   }
   if (!defects.empty()) {
     throw Error(StatusCode::kEpFail, std::to_string(defects.size()) + " of " + std::to_string(plugins.size()) +

@@ -19,6 +19,20 @@ Json ToJson(const std::vector<DeviceInfo>& devices) {
   return list;
 }
 
+Json ToJson(const std::vector<OptionInfo>& options) {
+  Json list = Json::array();
+  for (const OptionInfo& option : options) {
+    list.push_back({{"name", option.name},
+                    {"type", option.type},
+                    {"default", option.default_value},
+                    {"help", option.help},
+                    {"minimum", option.minimum},
+                    {"maximum", option.maximum},
+                    {"choices", option.choices}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Json ToJson(const PluginInfo& plugin) {
@@ -41,6 +55,7 @@ Json ToJson(const PluginInfo& plugin) {
   json["notes"] = plugin.notes;
   if (plugin.state != "Loaded") return json;
   json["found_devices"] = ToJson(plugin.devices);
+  json["found_options"] = ToJson(plugin.declared_options);
   return json;
 }
 
@@ -49,6 +64,7 @@ Json Findings(const PluginInfo& probed) {
           {"message", probed.message},
           {"hint", probed.hint},
           {"devices", ToJson(probed.devices)},
+          {"options", ToJson(probed.declared_options)},
           {"notes", probed.notes}};
 }
 
@@ -65,6 +81,18 @@ bool AddFindings(const Json& findings, PluginInfo* plugin) {
       found.devices.push_back({text(device, "kind"), text(device, "name"), text(device, "vendor"),
                                text(device, "driver_version"), text(device, "architecture")});
     }
+    for (const Json& option : findings.at("options")) {
+      found.declared_options.push_back({text(option, "name"),
+                                        text(option, "type"),
+                                        text(option, "default"),
+                                        text(option, "help"),
+                                        text(option, "minimum"),
+                                        text(option, "maximum"),
+                                        {}});
+      for (const Json& choice : option.at("choices")) {
+        found.declared_options.back().choices.push_back(PrintableText(choice.get<std::string>(), kMaxFoundText));
+      }
+    }
     for (const Json& note : findings.at("notes")) {
       found.notes.push_back(PrintableText(note.get<std::string>(), kMaxFoundText));
     }
@@ -75,6 +103,7 @@ bool AddFindings(const Json& findings, PluginInfo* plugin) {
   plugin->message = std::move(found.message);
   plugin->hint = std::move(found.hint);
   plugin->devices = std::move(found.devices);
+  plugin->declared_options = std::move(found.declared_options);
   plugin->notes = std::move(found.notes);
   return true;
 }

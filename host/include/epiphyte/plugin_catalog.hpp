@@ -40,6 +40,17 @@ struct DeviceInfo {
   std::string architecture;  // what a compiled context depends on
 };
 
+// An option that a plugin declares.
+struct OptionInfo {
+  std::string name;
+  std::string type;  // "string", "int", "float", "bool", "choice"
+  std::string default_value;
+  std::string help;
+  std::string minimum;  // of numbers; "": no bound
+  std::string maximum;
+  std::vector<std::string> choices;
+};
+
 struct PluginInfo {
   std::string name;
   std::string vendor;
@@ -50,7 +61,8 @@ struct PluginInfo {
   // "AbiTooNew", "BadManifest", "ManifestMismatch", "DigestMismatch", "LibraryMissing", "MissingDependency",
   // "SymbolMissing", "InitFailed", "NoDevice".
   std::string state;
-  std::string message;                         // one line; empty when the plugin can be used
+  // One line; empty when the plugin can be used. Of a loaded one: why sessions refuse what the policy file sets.
+  std::string message;
   std::string hint;                            // what to do about it; may be empty
   std::string abi;                             // lowest ABI version that it needs, "0.2"
   std::filesystem::path manifest;              // empty for a plugin that the application added
@@ -59,7 +71,8 @@ struct PluginInfo {
   std::vector<std::string> sources;            // EPContext `source` keys that it owns
   std::vector<std::string> device_kinds;       // as the manifest says
   std::vector<DeviceInfo> devices;             // as the plugin says; empty unless it is loaded
-  std::map<std::string, std::string> options;  // defaults, the policy file applied
+  std::map<std::string, std::string> options;  // the manifest's, the policy file applied
+  std::vector<OptionInfo> declared_options;    // as the plugin says; empty unless it is loaded, or when it doesn't say
   // Unknown keys in the manifest, others who could change the plugin, needless exports of its library (when probed).
   std::vector<std::string> notes;
 
