@@ -88,7 +88,7 @@ Provider::Provider(const Plugin& plugin, const EpProviderConfig& config) : plugi
   if (share_.workspace != nullptr) {
     weights_ = share_.workspace->weights();
   } else if (context_enabled_) {
-    weights_ = std::make_shared<WeightPool>();
+    weights_ = std::make_shared<kit::WeightPool>();
   }
   for (uint32_t i = 0; i < config.option_count; ++i) {
     const std::string_view key = config.options[i].key;

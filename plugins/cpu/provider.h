@@ -46,7 +46,7 @@ class Provider {
   bool bfloat16_ = false;
   bool context_enabled_ = false;
   ShareMembership share_;
-  std::shared_ptr<WeightPool> weights_;                // while a context may be asked for
+  std::shared_ptr<kit::WeightPool> weights_;           // while a context may be asked for
   std::vector<std::shared_ptr<const Plan>> compiled_;  // by partition index, while a context may be asked for
 };
 

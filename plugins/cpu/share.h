@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "epiphyte/ep_share.h"
+#include "epiphyte/kit/memory/weight_pool.hpp"
 #include "plugins/cpu/exec/context.h"
-#include "plugins/cpu/exec/weight_pool.h"
 
 namespace epiphyte::cpu {
 
 // The group's workspace. [any thread]
 class ShareWorkspace {
  public:
-  const std::shared_ptr<WeightPool>& weights() const { return weights_; }
+  const std::shared_ptr<kit::WeightPool>& weights() const { return weights_; }
 
   // Compiling: plans wait here, in the order of their sessions, until the last session writes them. Throws when two
   // have the same name: loading could not tell them apart.
@@ -31,7 +31,7 @@ class ShareWorkspace {
     uint64_t size;
     std::weak_ptr<const LoadedContext> context;
   };
-  const std::shared_ptr<WeightPool> weights_ = std::make_shared<WeightPool>();
+  const std::shared_ptr<kit::WeightPool> weights_ = std::make_shared<kit::WeightPool>();
   std::mutex mutex_;
   std::vector<std::shared_ptr<const Plan>> plans_;
   std::vector<Parsed> parsed_;

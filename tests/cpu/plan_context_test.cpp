@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/exec/context_format.h"
 #include "plugins/cpu/exec/fuse.h"
@@ -45,7 +46,7 @@ struct Blob {
 };
 
 Blob ToBlob(const std::string& bytes) {
-  Blob blob{cpu::AllocateShared(bytes.size()), bytes.size()};
+  Blob blob{kit::AllocateShared(bytes.size()), bytes.size()};
   std::memcpy(blob.data(), bytes.data(), bytes.size());
   return blob;
 }

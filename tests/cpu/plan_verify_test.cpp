@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/exec/fuse.h"
 #include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
@@ -37,7 +38,7 @@ void Retype(cpu::PlanDef& def, int32_t value, cpu::ElementType type) {
     constant.tensor.strings = std::make_shared<std::vector<std::string>>(count);
     constant.tensor.data = nullptr;
   } else {
-    constant.owner = cpu::AllocateShared(cpu::ElementBytes(type, count));
+    constant.owner = kit::AllocateShared(cpu::ElementBytes(type, count));
     std::memset(constant.owner.get(), 1, cpu::ElementBytes(type, count));
     constant.tensor.data = constant.owner.get();
   }

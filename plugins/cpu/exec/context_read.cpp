@@ -2,6 +2,7 @@
 #include <cstring>
 #include <set>
 
+#include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
 #include "plan_generated.h"
 #include "plugins/cpu/exec/context.h"
@@ -283,13 +284,13 @@ LoadedContext LoadedContext::Parse(const void* data, uint64_t size, ContextDiges
   // A table that is not aligned can't be read in place either; embedded payloads may lie anywhere.
   std::shared_ptr<void> table_copy;
   if (reinterpret_cast<uintptr_t>(file.table) % kDataAlignment != 0) {
-    table_copy = AllocateShared(file.header.table_bytes);
+    table_copy = kit::AllocateShared(file.header.table_bytes);
     std::memcpy(table_copy.get(), file.table, file.header.table_bytes);
     file.table = static_cast<const uint8_t*>(table_copy.get());
   }
   const fb::Context* context = VerifyTable(file);
   if (reinterpret_cast<uintptr_t>(file.data) % kDataAlignment != 0) {
-    file.data_owner = AllocateShared(file.header.data_bytes);
+    file.data_owner = kit::AllocateShared(file.header.data_bytes);
     std::memcpy(file.data_owner.get(), file.data, file.header.data_bytes);
     file.data = static_cast<const char*>(file.data_owner.get());
   }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <new>
 
+#include "epiphyte/kit/memory/heap.hpp"
+#include "epiphyte/kit/memory/intervals.hpp"
 #include "plugins/cpu/exec/values.h"
-#include "plugins/cpu/kernel/heap.h"
 #include "plugins/cpu/onednn/layout.h"
 
 namespace epiphyte::cpu {
@@ -42,7 +43,7 @@ Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : 
 
 Frame::~Frame() {
   EndRun();
-  if (scratch_ != nullptr) FreeHeap(scratch_);
+  if (scratch_ != nullptr) kit::FreeHeap(scratch_);
 }
 
 uint64_t Frame::memory_bytes() const { return (memory_plan_ ? memory_plan_->arena_bytes : 0) + scratch_size_; }
@@ -150,7 +151,7 @@ void Frame::Execute(EpRun* run, const EpRunInfo& info) {
       if (scratch_used_ != 0) {
         scratch_most_ = std::max(scratch_most_, scratch_used_);
         scratch_used_ = 0;
-        for (void* memory : scratch_overflow_) FreeHeap(memory);
+        for (void* memory : scratch_overflow_) kit::FreeHeap(memory);
         scratch_overflow_.clear();
       }
       if (watching_) EndWatchedNode();
@@ -222,14 +223,14 @@ void Frame::EndRun() noexcept {
     slot.datum = Datum();
   }
   managed_.clear();
-  for (void* memory : fallbacks_) FreeHeap(memory);
+  for (void* memory : fallbacks_) kit::FreeHeap(memory);
   fallbacks_.clear();
-  for (void* memory : scratch_overflow_) FreeHeap(memory);
+  for (void* memory : scratch_overflow_) kit::FreeHeap(memory);
   scratch_overflow_.clear();
   scratch_used_ = 0;
   if (!storages_.empty()) {  // a watched run that ended early
     for (Storage& storage : storages_)
-      if (storage.users != 0) FreeHeap(storage.memory);
+      if (storage.users != 0) kit::FreeHeap(storage.memory);
     storages_.clear();
     for (Slot& slot : slots_) {
       slot.storage = -1;
@@ -237,7 +238,7 @@ void Frame::EndRun() noexcept {
       if (slot.plain) slot.plain->storage = -1;
     }
   }
-  for (auto& [bytes, memory] : free_) FreeHeap(memory);
+  for (auto& [bytes, memory] : free_) kit::FreeHeap(memory);
   free_.clear();
   for (Slot& slot : discarded_) slot.datum = Datum();
 }
@@ -285,13 +286,13 @@ void Frame::Learn() {
     if (storage.users == 0) continue;
     storage.last = static_cast<int32_t>(plan_.node_count());
     storage.users = 0;
-    FreeHeap(storage.memory);
+    kit::FreeHeap(storage.memory);
   }
   auto learned = std::make_shared<MemoryPlan>();
   learned->signature = signature_;
   learned->values.resize(slots_.size());
   // How much of each storage is needed: reuse may have given a larger one.
-  std::vector<MemoryInterval> intervals(storages_.size());
+  std::vector<kit::MemoryInterval> intervals(storages_.size());
   for (size_t i = 0; i < storages_.size(); ++i) {
     intervals[i].first = storages_[i].first;
     intervals[i].last = storages_[i].last;
@@ -300,7 +301,7 @@ void Frame::Learn() {
     if (slot.storage >= 0 && slot.plan.origin == ValueOrigin::kFresh) intervals[slot.storage].bytes = slot.plan.bytes;
     if (slot.plain && slot.plain->storage >= 0) intervals[slot.plain->storage].bytes = slot.plan.plain_bytes;
   }
-  learned->arena_bytes = PlaceIntervals(intervals);
+  learned->arena_bytes = kit::PlaceIntervals(intervals);
   for (size_t value = 0; value < slots_.size(); ++value) {
     Slot& slot = slots_[value];
     MemoryPlan::Value& entry = learned->values[value];
@@ -324,7 +325,7 @@ void Frame::Learn() {
 }
 
 void Frame::Adopt(std::shared_ptr<const MemoryPlan> plan) {
-  arena_ = AllocateShared(plan->arena_bytes);
+  arena_ = kit::AllocateShared(plan->arena_bytes);
   char* const base = static_cast<char*>(arena_.get());
   for (size_t value = 0; value < slots_.size(); ++value) {
     Slot& slot = slots_[value];
@@ -343,10 +344,10 @@ void Frame::Adopt(std::shared_ptr<const MemoryPlan> plan) {
 
 void Frame::GrowScratch() {
   if (scratch_most_ <= scratch_size_) return;
-  if (scratch_ != nullptr) FreeHeap(scratch_);
+  if (scratch_ != nullptr) kit::FreeHeap(scratch_);
   scratch_ = nullptr;
   scratch_size_ = 0;
-  scratch_ = static_cast<char*>(AllocateHeap(scratch_most_));
+  scratch_ = static_cast<char*>(kit::AllocateHeap(scratch_most_));
   scratch_size_ = scratch_most_;
 }
 

@@ -1,9 +1,9 @@
 // What kernels ask of a frame while they run: inputs, outputs, scratch memory.
 #include <algorithm>
 
+#include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
 #include "plugins/cpu/exec/frame.h"
-#include "plugins/cpu/kernel/heap.h"
 #include "plugins/cpu/onednn/layout.h"
 
 namespace epiphyte::cpu {
@@ -103,7 +103,7 @@ std::shared_ptr<std::vector<std::string>> Frame::MakeStrings(int64_t count) {
 
 void* Frame::AllocateCounted(uint64_t bytes) {
   Count(bytes);
-  return AllocateHeap(bytes);
+  return kit::AllocateHeap(bytes);
 }
 
 void* Frame::Fallback(uint64_t bytes) {
@@ -292,7 +292,7 @@ void Frame::OwnElements(Datum& datum) {
     OwnElements(element);
     if (element.kind != Datum::Kind::kTensor || element.owner || element.tensor.data == nullptr) continue;
     Count(element.tensor.Bytes());
-    std::shared_ptr<void> memory = AllocateShared(element.tensor.Bytes());
+    std::shared_ptr<void> memory = kit::AllocateShared(element.tensor.Bytes());
     std::memcpy(memory.get(), element.tensor.data, element.tensor.Bytes());
     element.tensor.data = memory.get();
     element.owner = std::move(memory);

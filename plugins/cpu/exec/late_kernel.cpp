@@ -1,6 +1,7 @@
 // Kernels of nodes whose types only the run tells: what follows a custom operator, say.
 #include <algorithm>
 
+#include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/exec/plan.h"
 
 namespace epiphyte::cpu {
@@ -39,7 +40,7 @@ class LateKernelInit final : public KernelInit {
   }
   const void* Packed(std::string_view, std::string_view, uint64_t bytes,
                      const std::function<void(void*)>& fill) const override {
-    packed_->push_back(AllocateShared(bytes));
+    packed_->push_back(kit::AllocateShared(bytes));
     fill(packed_->back().get());
     return packed_->back().get();
   }

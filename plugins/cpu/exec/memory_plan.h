@@ -35,16 +35,4 @@ struct MemoryPlan {
   uint64_t scratch_bytes = 0;  // the most that one node asked for
 };
 
-// A piece of memory that is needed from the run of node `first` to that of node `last`, both included.
-struct MemoryInterval {
-  uint64_t bytes = 0;
-  int32_t first = 0;
-  int32_t last = 0;
-  uint64_t offset = 0;  // out
-};
-
-// Places intervals so that those alive at the same time don't overlap; largest first, each in the tightest gap that
-// takes it. Returns the total size. Offsets are multiples of 64.
-uint64_t PlaceIntervals(std::vector<MemoryInterval>& intervals);
-
 }  // namespace epiphyte::cpu

@@ -3,26 +3,9 @@
 #include <algorithm>
 #include <new>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::cpu {
-
-std::shared_ptr<void> AllocateShared(uint64_t bytes) {
-#if defined(__linux__)
-  // Large pages for what is read from end to end: weights of many megabytes stream in noticeably faster.
-  constexpr uint64_t kLargePage = uint64_t{2} << 20;
-  if (bytes >= 2 * kLargePage) {
-    constexpr auto kAlignment = std::align_val_t(kLargePage);
-    void* const memory = ::operator new(bytes, kAlignment);
-    madvise(memory, bytes, MADV_HUGEPAGE);  // advice: a kernel without them refuses, and nothing is lost
-    return {memory, [](void* p) { ::operator delete(p, kAlignment); }};
-  }
-#endif
-  return {::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t(64)),
-          [](void* memory) { ::operator delete(memory, std::align_val_t(64)); }};
-}
 
 namespace {
 
@@ -126,7 +109,7 @@ class PlanKernelInit final : public KernelInit {
                             [](const PackedData& packed, int32_t node) { return packed.node < node; });
   }
   void Fill(PackedData& packed, std::string_view format, uint64_t bytes, const std::function<void(void*)>& fill) const {
-    std::shared_ptr<void> memory = AllocateShared(bytes);
+    std::shared_ptr<void> memory = kit::AllocateShared(bytes);
     fill(memory.get());
     plan_.packed_unreported_ += bytes;
     if (plan_.weights_ != nullptr) memory = plan_.weights_->Share(std::move(memory), bytes);
@@ -290,7 +273,7 @@ const Tensor& Plan::OwnConstant(size_t i) {
     if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
       constant.owner = (*retain_)(constant.handle);
     } else {
-      std::shared_ptr<void> memory = AllocateShared(bytes);
+      std::shared_ptr<void> memory = kit::AllocateShared(bytes);
       std::memcpy(memory.get(), constant.tensor.data, bytes);
       if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
       SetData(i, memory.get());

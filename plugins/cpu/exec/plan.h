@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/kit/memory/weight_pool.hpp"
 #include "plugins/cpu/exec/memory_plan.h"
 #include "plugins/cpu/exec/plan_def.h"
 #include "plugins/cpu/exec/verify.h"
-#include "plugins/cpu/exec/weight_pool.h"
 #include "plugins/cpu/kernel/host.h"
 
 namespace epiphyte::cpu {
@@ -24,8 +24,8 @@ struct PlanConfig {
   Threads threads;
   bool bfloat16 = false;
   PlanOrigin origin = PlanOrigin::kMadeNow;
-  bool packed_is_current = false;  // see KernelInit::PackedIsCurrent
-  WeightPool* weights = nullptr;   // shares equal weights among plans; null: each plan has its own
+  bool packed_is_current = false;      // see KernelInit::PackedIsCurrent
+  kit::WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
   // A reference that keeps a borrowed constant's data where it is; empty: constants are copied.
   std::function<std::shared_ptr<void>(const EpValueDef* constant)> retain;
@@ -93,8 +93,8 @@ class Plan {
   Threads threads_;
   bool bfloat16_ = false;
   bool packed_is_current_ = false;
-  uint64_t packed_unreported_ = 0;  // bytes packed since progress was reported last
-  WeightPool* weights_ = nullptr;   // while building, as is retain_
+  uint64_t packed_unreported_ = 0;      // bytes packed since progress was reported last
+  kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
   const std::function<std::shared_ptr<void>(const EpValueDef*)>* retain_ = nullptr;
   bool repacked_ = false;
   std::vector<PackedData> packed_;
@@ -117,8 +117,5 @@ class Plan {
   mutable std::mutex memory_plans_mutex_;
   mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // most recent last
 };
-
-// Aligned memory that frees itself.
-std::shared_ptr<void> AllocateShared(uint64_t bytes);
 
 }  // namespace epiphyte::cpu

@@ -1,6 +1,6 @@
 #include "plugins/cpu/onednn/weights.h"
 
-#include "plugins/cpu/kernel/heap.h"
+#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::cpu {
 
@@ -43,7 +43,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
 }
 
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
-  const std::shared_ptr<void> copy(AllocateHeap(wanted.get_size()), FreeHeap);
+  const std::shared_ptr<void> copy(kit::AllocateHeap(wanted.get_size()), kit::FreeHeap);
   Reorder(packed.desc, packed.data, wanted, copy.get());
   return copy;
 }

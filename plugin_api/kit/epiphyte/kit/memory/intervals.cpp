@@ -1,18 +1,29 @@
-#include "plugins/cpu/exec/memory_plan.h"
+#include "epiphyte/kit/memory/intervals.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
+#include <vector>
 
-namespace epiphyte::cpu {
+#include "epiphyte/kit/abi/fail.hpp"
+
+namespace epiphyte::kit {
 namespace {
 
 // Searching all placed intervals is quadratic; beyond this many the sweep below, which is n log n, decides.
 constexpr size_t kExactLimit = 4096;
 
-uint64_t Rounded(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + 63) & ~uint64_t{63}; }
+// No sum of two offsets or sizes overflows below this.
+constexpr uint64_t kMost = uint64_t{1} << 56;
 
-uint64_t PlaceBestFit(std::vector<MemoryInterval>& intervals) {
+[[noreturn]] void FailTotal() { FailArgument("more than 2^56 bytes found, sizes that memory can hold expected"); }
+
+uint64_t Rounded(uint64_t bytes, uint64_t alignment) {
+  return (std::max<uint64_t>(bytes, 1) + alignment - 1) & ~(alignment - 1);
+}
+
+uint64_t PlaceBestFit(std::span<MemoryInterval> intervals, uint64_t alignment) {
   std::vector<uint32_t> order(intervals.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
@@ -21,7 +32,7 @@ uint64_t PlaceBestFit(std::vector<MemoryInterval>& intervals) {
   uint64_t total = 0;
   for (uint32_t index : order) {
     MemoryInterval& interval = intervals[index];
-    const uint64_t need = Rounded(interval.bytes);
+    const uint64_t need = Rounded(interval.bytes, alignment);
     uint64_t best = UINT64_MAX;
     uint64_t best_gap = UINT64_MAX;
     uint64_t end = 0;  // of the space taken so far
@@ -35,10 +46,11 @@ uint64_t PlaceBestFit(std::vector<MemoryInterval>& intervals) {
           best_gap = gap;
         }
       }
-      end = std::max(end, other.offset + Rounded(other.bytes));
+      end = std::max(end, other.offset + Rounded(other.bytes, alignment));
     }
     interval.offset = best == UINT64_MAX ? end : best;
     total = std::max(total, interval.offset + need);
+    if (total > kMost) FailTotal();
     placed.insert(std::upper_bound(placed.begin(), placed.end(), index,
                                    [&](uint32_t a, uint32_t b) { return intervals[a].offset < intervals[b].offset; }),
                   index);
@@ -47,12 +59,12 @@ uint64_t PlaceBestFit(std::vector<MemoryInterval>& intervals) {
 }
 
 // In order of time, from a list of free blocks by size.
-uint64_t PlaceSweep(std::vector<MemoryInterval>& intervals) {
+uint64_t PlaceSweep(std::span<MemoryInterval> intervals, uint64_t alignment) {
   std::vector<uint32_t> order(intervals.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return intervals[a].first < intervals[b].first; });
-  std::multimap<int32_t, uint32_t> alive;  // by last node
+  std::multimap<int32_t, uint32_t> alive;  // by last step
   std::multimap<uint64_t, uint64_t> free;  // size -> offset
   std::vector<uint64_t> block(intervals.size());
   uint64_t total = 0;
@@ -63,7 +75,7 @@ uint64_t PlaceSweep(std::vector<MemoryInterval>& intervals) {
       free.emplace(block[dead], intervals[dead].offset);
       alive.erase(alive.begin());
     }
-    const uint64_t need = Rounded(interval.bytes);
+    const uint64_t need = Rounded(interval.bytes, alignment);
     const auto fit = free.lower_bound(need);
     if (fit != free.end() && fit->first <= need * 2) {
       block[index] = fit->first;
@@ -73,6 +85,7 @@ uint64_t PlaceSweep(std::vector<MemoryInterval>& intervals) {
       block[index] = need;
       interval.offset = total;
       total += need;
+      if (total > kMost) FailTotal();
     }
     alive.emplace(interval.last, index);
   }
@@ -81,8 +94,12 @@ uint64_t PlaceSweep(std::vector<MemoryInterval>& intervals) {
 
 }  // namespace
 
-uint64_t PlaceIntervals(std::vector<MemoryInterval>& intervals) {
-  return intervals.size() <= kExactLimit ? PlaceBestFit(intervals) : PlaceSweep(intervals);
+uint64_t PlaceIntervals(std::span<MemoryInterval> intervals, uint64_t alignment) {
+  if (!std::has_single_bit(alignment) || alignment > kMost)
+    FailArgument("an alignment of ", alignment, " found, a power of two expected");
+  for (const MemoryInterval& interval : intervals)
+    if (interval.bytes > kMost) FailTotal();
+  return intervals.size() <= kExactLimit ? PlaceBestFit(intervals, alignment) : PlaceSweep(intervals, alignment);
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit

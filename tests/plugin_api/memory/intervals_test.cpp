@@ -1,23 +1,28 @@
 // Placing values in an arena: what lives at the same time must not overlap, and the arena must not grow without need.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
-#include "plugins/cpu/exec/memory_plan.h"
+#include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/memory/intervals.hpp"
 
 namespace epiphyte::test {
 namespace {
 
-using cpu::MemoryInterval;
-using cpu::PlaceIntervals;
+using kit::MemoryInterval;
+using kit::PlaceIntervals;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-void ExpectNoOverlap(const std::vector<MemoryInterval>& intervals, uint64_t total) {
+void ExpectNoOverlap(const std::vector<MemoryInterval>& intervals, uint64_t total, uint64_t alignment = 64) {
   for (size_t i = 0; i < intervals.size(); ++i) {
-    const MemoryInterval& a = intervals[i];
-    EXPECT_EQ(a.offset % 64, 0u);
+    const kit::MemoryInterval& a = intervals[i];
+    EXPECT_EQ(a.offset % alignment, 0u);
     EXPECT_LE(a.offset + a.bytes, total);
     for (size_t j = 0; j < i; ++j) {
-      const MemoryInterval& b = intervals[j];
+      const kit::MemoryInterval& b = intervals[j];
       const bool together = a.first <= b.last && b.first <= a.last;
       const bool overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
       ASSERT_FALSE(together && overlap) << i << " and " << j;
@@ -57,6 +62,28 @@ TEST(PlaceIntervals, RandomLifetimesNeverOverlap) {
     const uint64_t total = PlaceIntervals(intervals);
     ExpectNoOverlap(intervals, total);
   }
+}
+
+TEST(PlaceIntervals, OffsetsKeepToTheAlignmentThatADeviceAsksFor) {
+  std::vector<MemoryInterval> intervals = {{100, 0, 9}, {100, 0, 9}, {100, 0, 9}};
+  EXPECT_EQ(PlaceIntervals(intervals, 256), 768u);
+  ExpectNoOverlap(intervals, 768, 256);
+}
+
+TEST(PlaceIntervals, SizesThatNoMemoryCouldHoldAreRefused) {
+  for (const size_t count : {size_t{1}, size_t{5000}}) {  // by either method
+    std::vector<MemoryInterval> huge(count, {UINT64_MAX - 10, 0, 1});
+    EXPECT_THAT([&] { PlaceIntervals(huge); }, ThrowsMessage<kit::Error>(HasSubstr("more than 2^56 bytes")));
+    std::vector<MemoryInterval> sum(count + 1, {uint64_t{1} << 56, 0, 1});
+    EXPECT_THAT([&] { PlaceIntervals(sum); }, ThrowsMessage<kit::Error>(HasSubstr("more than 2^56 bytes")));
+  }
+}
+
+TEST(PlaceIntervals, AnAlignmentIsAPowerOfTwo) {
+  std::vector<MemoryInterval> one = {{100, 0, 9}};
+  for (const uint64_t alignment : {uint64_t{0}, uint64_t{48}, UINT64_MAX})
+    EXPECT_THAT([&] { PlaceIntervals(one, alignment); },
+                ThrowsMessage<kit::Error>(HasSubstr("a power of two expected")));
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// Memory from the heap, aligned for the widest vectors and for DMA: 64 bytes.
+//
+//   const std::shared_ptr<void> weights = kit::AllocateShared(bytes);
+//   void* scratch = kit::AllocateHeap(bytes);   // until FreeHeap
+//
+// They throw std::bad_alloc. No bytes give memory as well, which may not be touched.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace epiphyte::kit {
+
+inline constexpr uint64_t kHeapAlignment = 64;
+
+inline void* AllocateHeap(uint64_t bytes) {
+  return ::operator new (static_cast<size_t>(std::max<uint64_t>(bytes, 1)), std::align_val_t{kHeapAlignment});
+}
+inline void FreeHeap(void* memory) { ::operator delete (memory, std::align_val_t{kHeapAlignment}); }
+
+// Memory that frees itself, for what stays: weights, arenas. In large pages where it is large and the system has them.
+std::shared_ptr<void> AllocateShared(uint64_t bytes);
+
+}  // namespace epiphyte::kit
