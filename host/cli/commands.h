@@ -23,5 +23,6 @@ Command AddInspectCommand(CLI::App& app);
 Command AddVerifyCommand(CLI::App& app);
 Command AddMergeCommand(CLI::App& app);
 Command AddCacheCommand(CLI::App& app);
+Command AddNewPluginCommand(CLI::App& app);
 
 }  // namespace epiphyte::cli

@@ -55,10 +55,10 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
 int Main(int argc, char** argv) {
   CLI::App app("Runs ONNX models on execution providers that are found as plugins.", "epiphyte");
   app.set_version_flag("--version", "epiphyte " + std::string(Version()));
-  std::vector<Command> commands = {AddPluginsCommand(app), AddDoctorCommand(app), AddPlaceCommand(app),
-                                   AddCompileCommand(app), AddRunCommand(app),    AddBenchCommand(app),
-                                   AddInspectCommand(app), AddVerifyCommand(app), AddMergeCommand(app),
-                                   AddCacheCommand(app)};
+  std::vector<Command> commands = {AddPluginsCommand(app), AddDoctorCommand(app),   AddPlaceCommand(app),
+                                   AddCompileCommand(app), AddRunCommand(app),      AddBenchCommand(app),
+                                   AddInspectCommand(app), AddVerifyCommand(app),   AddMergeCommand(app),
+                                   AddCacheCommand(app),   AddNewPluginCommand(app)};
   std::vector<std::string> names = CommandNames(commands);
   if (argc < 2) {
     return ReportError(kProgram, kUsage,

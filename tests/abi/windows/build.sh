@@ -38,10 +38,11 @@ done
 [ "$headers" -ge 20 ] || { echo "only $headers headers were found in the package" >&2; exit 1; }
 
 mkdir "$work/vendor"
-cp "$tests/abi/windows/CMakeLists.txt" "$tests/abi/plain_c/negate_plugin.c" "$tests/plugin_api/doubler_plugin.cpp" "$work/vendor"
+examples=$tests/../plugin_api/examples
+cp "$tests/abi/windows/CMakeLists.txt" "$examples/plain_c/plain_c.c" "$examples/kit_minimal/kit_minimal.cpp" "$work/vendor"
 cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
   -DCMAKE_C_COMPILER=$target-gcc -DCMAKE_CXX_COMPILER=$target-g++ -DCMAKE_PREFIX_PATH="$work/prefix" \
-  -DC_PLUGIN=negate_plugin.c -DKIT_PLUGIN=doubler_plugin.cpp > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
+  -DC_PLUGIN=plain_c.c -DKIT_PLUGIN=kit_minimal.cpp > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/vendor/build" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 
 # The package's library of the kit is for Linux: its sources were compiled instead, and nothing else of the package was.

@@ -49,7 +49,7 @@ static void EP_CALL Shutdown(EpPlugin* plugin) { free(plugin); }
 static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity,
                                     uint32_t* count) {
   static const EpDeviceInfo device = {
-      sizeof(EpDeviceInfo), EP_DEVICE_OTHER, 0, 0, 0, 0, "negator", "Example", "1.0", "any", "", "", 0};
+      sizeof(EpDeviceInfo), EP_DEVICE_OTHER, 0, 0, 0, 0, "plain_c", "Example", "1.0", "any", "", "", 0};
   (void)plugin;
   *count = 1;
   if (capacity > 0) devices[0] = &device;
@@ -58,7 +58,7 @@ static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devic
 
 static EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
   if (config->option_count != 0) {
-    return Fail(plugin->host, EP_STATUS_INVALID_ARGUMENT, "negator got an option; it takes none, leave it out");
+    return Fail(plugin->host, EP_STATUS_INVALID_ARGUMENT, "plain_c got an option; it takes none, leave it out");
   }
   *provider = calloc(1, sizeof(EpProvider));
   if (*provider == NULL) return Fail(plugin->host, EP_STATUS_OUT_OF_MEMORY, "out of memory");
@@ -238,7 +238,7 @@ static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* co
     }
     if (status == NULL) status = AppendRecord(provider, partitions[i]->name, kernels[i]);
     if (status != NULL) return status;
-    if (host->task->ReportProgress(task, i + 1, count, "negator") != 0) {
+    if (host->task->ReportProgress(task, i + 1, count, "plain_c") != 0) {
       return Fail(host, EP_STATUS_MODEL_LOAD_CANCELED, "cancelled");
     }
   }
@@ -265,7 +265,7 @@ static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* 
     node.partition = i;
     node.main_context = i == 0;
     node.payload = i == 0 ? payload : NULL;
-    node.ep_sdk_version = "negator 1.0";
+    node.ep_sdk_version = "plain_c 1.0";
     status = host->context->AddNode(sink, &node);
   }
   return status;
@@ -279,8 +279,8 @@ static EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeIn
   (void)task;
   for (i = 0; i < node_count; ++i) {
     uint64_t k;
-    if (strcmp(nodes[i]->ep_sdk_version, "negator 1.0") != 0) {
-      return Fail(host, EP_STATUS_INVALID_GRAPH, "the node was not written by negator 1.0; compile the model again");
+    if (strcmp(nodes[i]->ep_sdk_version, "plain_c 1.0") != 0) {
+      return Fail(host, EP_STATUS_INVALID_GRAPH, "the node was not written by plain_c 1.0; compile the model again");
     }
     /* Without a payload of its own the partition is in any of them. */
     for (k = 0; kernels[i] == NULL && k < blob_count; ++k) {
@@ -346,11 +346,11 @@ static const EpProviderApi provider_api = {sizeof(EpProviderApi),
                                            Execute,
                                            NULL};
 
-static const char* const sources[] = {"ExampleNegator"};
+static const char* const sources[] = {"ExamplePlainC"};
 
 static const EpPluginDescriptor descriptor = {sizeof(EpPluginDescriptor),
                                               EP_MAKE_ABI_VERSION(0, 2),
-                                              "negator",
+                                              "plain_c",
                                               "Example",
                                               "1.0.0",
                                               sources,
