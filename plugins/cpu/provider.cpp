@@ -157,7 +157,7 @@ void Provider::Compile(std::span<const EpPartitionInfo* const> partitions, EpTas
   for (size_t i = 0; i < partitions.size(); ++i) {
     PlanDef def = ImportGraph(plugin_.host, partitions[i]->graph, partitions[i]->name);
     for (const std::string& told : RunInFloat(def, plugin_.registry)) LogWarning(plugin_.host, told);
-    Fuse(def);
+    Fuse(def, plugin_.registry);
     PlanConfig config = MakePlanConfig(task, partitions[i]->name);
     config.retain = Retainer(task);
     std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);

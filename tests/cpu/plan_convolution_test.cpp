@@ -180,7 +180,7 @@ TEST(FoldIntoConvolutions, ReluAndClipBecomeTheConvolutionsActivation) {
     out y
   )");
   EXPECT_EQ(plan.text,
-            "y = epiphyte.cpu::Conv<activation=\"Clip\", activation_alpha=0.0, activation_beta=6.0>(x, w, _, _)\n");
+            "y = epiphyte.kit::Conv<activation=\"Clip\", activation_alpha=0.0, activation_beta=6.0>(x, w, _, _)\n");
 }
 
 TEST(MergeReluIntoClip, KeepsABoundAboveZeroAndKnowsAttributes) {

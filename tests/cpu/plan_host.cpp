@@ -1,5 +1,6 @@
 #include "tests/cpu/plan_host.h"
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/exec/fuse.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/lone_services.h"
@@ -132,7 +133,7 @@ int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int3
 }
 
 PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData> packed, cpu::PlanOrigin origin) {
-  if (fused) cpu::Fuse(def);
+  if (fused) cpu::Fuse(def, AllKernels());
   cpu::PlanConfig config;
   config.registry = &AllKernels();
   config.threads = {&kLoneServices, nullptr, 1};
@@ -183,7 +184,7 @@ std::string Operators(const cpu::PlanDef& def) {
   for (const cpu::NodeDef& node : def.nodes) {
     if (!list.empty()) list += ' ';
     list += node.op_type;
-    if (node.domain == cpu::kFusedDomain) list += '*';
+    if (node.domain == kit::fuse::kDomain) list += '*';
   }
   return list;
 }

@@ -71,7 +71,7 @@ class PlanRunner {
   FakeRun run_;
 };
 
-// "Conv Relu …": the operators of a plan in order, those of the plugin's own domain with a "*".
+// "Conv Relu …": the operators of a plan in order, those of the plugin's kit with a "*".
 std::string Operators(const cpu::PlanDef& def);
 
 }  // namespace epiphyte::test

@@ -163,15 +163,15 @@ std::vector<float> Input() {
 
 TEST(FuseNormalizations, WithScaleAndBias) {
   const std::string text = kNormHead + kNormBody + "s = Mul@14(n, scale)\ny = Add@14(bias, s)";
-  EXPECT_EQ(Fused(text).text, "y = epiphyte.cpu::Normalization<epsilon=0.001, rms=0>(x, scale, bias)\n");
+  EXPECT_EQ(Fused(text).text, "y = LayerNormalization<axis=-1, epsilon=0.001>(x, scale, bias)\n");
   ExpectSameAsPlain(text, {Input()}, 1e-4f);
 }
 
 TEST(FuseNormalizations, WithoutBias) {
   const std::string text = kNormHead + kNormBody + "y = Mul@14(scale, n)";
-  EXPECT_EQ(Fused(text).text, "y = epiphyte.cpu::Normalization<epsilon=0.001, rms=0>(x, scale)\n");
+  EXPECT_EQ(Fused(text).text, "y = LayerNormalization<axis=-1, epsilon=0.001>(x, scale)\n");
   ExpectSameAsPlain(text, {Input()}, 1e-4f);
-  EXPECT_EQ(Fused(kNormHead + kNormBody + "s = Mul@14(scale, n)\ny = Add@14(s, x)").operators(), "Normalization* Add")
+  EXPECT_EQ(Fused(kNormHead + kNormBody + "s = Mul@14(scale, n)\ny = Add@14(s, x)").operators(), "LayerNormalization Add")
       << "an Add of something else stays";
 }
 
@@ -187,7 +187,7 @@ TEST(FuseNormalizations, OverSeveralLastAxes) {
 TEST(FuseNormalizations, StaysForWhatOnlyLooksLikeIt) {
   const auto fused = [](std::string body, std::string_view from, std::string_view to) {
     if (!from.empty()) body.replace(body.find(from), from.size(), to);
-    return Fused(kNormHead + body + "y = Mul@14(n, scale)").operators() == "Normalization*";
+    return Fused(kNormHead + body + "y = Mul@14(n, scale)").operators() == "LayerNormalization";
   };
   EXPECT_TRUE(fused(kNormBody, "", ""));
   EXPECT_FALSE(fused(kNormBody, "axes=[-1]", "axes=[1]"));
@@ -195,7 +195,7 @@ TEST(FuseNormalizations, StaysForWhatOnlyLooksLikeIt) {
   EXPECT_FALSE(fused(kNormBody, "Pow(d, two)", "Pow(d, epsilon)"));
   EXPECT_FALSE(fused(kNormBody, "Pow(d, two)", "Pow(x, two)"));
   EXPECT_FALSE(fused(kNormBody, "Sqrt", "Exp"));
-  EXPECT_NE(Fused(kNormHead + kNormBody + "out n\ny = Mul@14(n, scale)").operators(), "Normalization*")
+  EXPECT_NE(Fused(kNormHead + kNormBody + "out n\ny = Mul@14(n, scale)").operators(), "LayerNormalization")
       << "the unscaled values are needed too";
 }
 

@@ -43,7 +43,7 @@ FusedPlan Fused(std::string_view text) {
   FusedPlan plan;
   plan.graph = Parse(text);
   plan.def = Import(*plan.graph);
-  cpu::Fuse(plan.def);
+  cpu::Fuse(plan.def, AllKernels());
   plan.text = kit::ir::NodesToText(plan.def);
   return plan;
 }

@@ -1,7 +1,7 @@
 // Plans of graphs that a text describes (tests/framework/graph_text.h), as they are and after the plugin's fusions.
 //
 //   const FusedPlan plan = Fused("in x: float[2]\n…");
-//   EXPECT_EQ(plan.text, "y = epiphyte.cpu::Conv<activation=\"Relu\">(x, w)\n");
+//   EXPECT_EQ(plan.text, "y = epiphyte.kit::Conv<activation=\"Relu\">(x, w)\n");
 #pragma once
 
 #include <memory>

@@ -58,12 +58,12 @@ std::vector<NodeCase> NodesWithWeights() {
   return {
       {"LSTM", 14, "", {{2, 1, 3}, {1, 8, 3}, {1, 8, 2}, {1, 16}}, {2, 1, 1, 2}, {cpu::IntAttribute("hidden_size", 2)}},
       {"Gemm", 13, "", {{2, 3}, {3, 4}, {4}}, {2, 4}, {}},
-      {"Gemm", 1, "epiphyte.cpu", {{2, 3}, {3, 4}, {4}}, {2, 4}, {cpu::StringAttribute("activation", "Relu")}},
-      {"MatMul", 1, "epiphyte.cpu", {{2, 3}, {3, 4}, {4}, {2, 4}}, {2, 4}, {}},
+      {"Gemm", 1, "epiphyte.kit", {{2, 3}, {3, 4}, {4}}, {2, 4}, {cpu::StringAttribute("activation", "Relu")}},
+      {"MatMul", 1, "epiphyte.kit", {{2, 3}, {3, 4}, {4}, {2, 4}}, {2, 4}, {}},
       {"Conv", 11, "", {image, {3, 2, 3, 3}, {3}}, {1, 3, 2, 2}, {}},
-      {"Conv", 1, "epiphyte.cpu", {image, {3, 2, 3, 3}, {3}, {1, 3, 2, 2}}, {1, 3, 2, 2}, {}},
+      {"Conv", 1, "epiphyte.kit", {image, {3, 2, 3, 3}, {3}, {1, 3, 2, 2}}, {1, 3, 2, 2}, {}},
       {"ConvTranspose", 11, "", {image, {2, 3, 3, 3}, {3}}, {1, 3, 6, 6}, {}},
-      {"Normalization", 1, "epiphyte.cpu", {{2, 4}, {4}, {4}}, {2, 4}, {cpu::IntAttribute("rms", 0)}},
+      {"LayerNormalization", 17, "", {{2, 4}, {4}, {4}}, {2, 4}, {}},
       {"BatchNormalization", 9, "", {image, {2}, {2}, {2}, {2}}, image, {}}};
 }
 
@@ -240,7 +240,7 @@ std::string ProgramRefusal(const std::function<void(std::vector<int64_t>&)>& cha
   b.Output(b.Node("Elementwise", 1, {x}, {4},
                   {cpu::IntsAttribute("code", code), cpu::FloatsAttribute("parameters", {0, 0, 0, 0})}));
   cpu::PlanDef def = b.Take();
-  def.nodes[0].domain = "epiphyte.cpu";
+  def.nodes[0].domain = "epiphyte.kit";
   return Refusal(std::move(def));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/exec/plan_def.h"
 #include "tests/cpu/kernel_harness.h"
 
@@ -70,7 +71,7 @@ TEST(RowProduct, BiasResidualAndActivation) {
   };
   for (const auto& activation : kActivations) {
     for (const bool in_place : {false, true}) {
-      OpRunner runner("MatMul", 1, std::string(cpu::kFusedDomain));
+      OpRunner runner("MatMul", 1, std::string(kit::fuse::kDomain));
       runner.Attribute("activation", activation.name);
       runner.Attribute("activation_alpha", activation.alpha).Attribute("activation_beta", activation.beta);
       runner.Input<float>({1, k}, a).Constant<float>({k, n}, b).Constant<float>({n}, bias);

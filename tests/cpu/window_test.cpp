@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "tests/cpu/move_testing.h"
 #include "tests/cpu/plan_host.h"
 
@@ -188,7 +189,7 @@ TEST(Conv, WithoutInputChannelsThereIsNothingToSum) {
     ASSERT_EQ(y.Count(), 4) << conv.type;
     for (uint64_t i = 0; i < y.Bytes(); ++i) EXPECT_EQ(y.as<uint8_t>()[i], 0) << conv.type;
   }
-  OpRunner fused("Conv", 1, std::string(cpu::kFusedDomain));
+  OpRunner fused("Conv", 1, std::string(kit::fuse::kDomain));
   fused.Attribute("activation", "Relu").Input<float>({1, 0, 4}, {}).Input<float>({2, 0, 3}, {});
   fused.Input<float>({2}, {1, -2}).Input<float>({1, 2, 2}, {3, -4, 5, -6}).Run();
   EXPECT_THAT(fused.Output<float>(0), ElementsAre(4, 0, 3, 0));

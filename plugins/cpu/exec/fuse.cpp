@@ -1,20 +1,100 @@
 #include "plugins/cpu/exec/fuse.h"
 
-#include "plugins/cpu/exec/plan_editor.h"
+#include <algorithm>
+
+#include "epiphyte/kit/fuse/attention.hpp"
+#include "epiphyte/kit/fuse/channel_normalization.hpp"
+#include "epiphyte/kit/fuse/elementwise.hpp"
+#include "epiphyte/kit/fuse/fold.hpp"
+#include "epiphyte/kit/fuse/gelu.hpp"
+#include "epiphyte/kit/fuse/gemm.hpp"
+#include "epiphyte/kit/fuse/normalization.hpp"
+#include "epiphyte/kit/fuse/products.hpp"
+#include "epiphyte/kit/fuse/softmax.hpp"
+#include "plugins/cpu/onednn/activation.h"
+#include "plugins/cpu/onednn/window_limits.h"
 
 namespace epiphyte::cpu {
+namespace {
 
-void Fuse(PlanDef& plan) {
-  PlanEditor editor(plan);
-  MergeReluIntoClip(editor);
-  FoldIntoConvolutions(editor);
-  FuseGemms(editor);
-  FuseNormalizations(editor);
-  FuseGelu(editor);
-  FuseAttention(editor);
-  FuseProducts(editor);
-  FuseConvolutions(editor);
-  FuseElementwise(editor);
+namespace fuse = kit::fuse;
+
+// The weights are packed when the plan is made.
+bool TakesMatMul(const ir::Editor& editor, const ir::Node& node) {
+  const ir::Tensor* b = editor.ConstantOf(node.inputs[1]);
+  return b != nullptr && b->rank() == 2;
+}
+
+// Only a row can be added before an activation.
+bool TakesGemm(const ir::Editor& editor, const ir::Node& node) {
+  if (node.Float("alpha", 1) != 1.0f || node.Float("beta", 1) != 1.0f) return false;
+  if (!node.HasInput(2)) return true;
+  const ir::Value& c = editor.info(node.inputs[2]);
+  const ir::Value& y = editor.info(node.outputs[0]);
+  return c.rank == 1 && y.rank >= 1 && c.dims[0] > 0 && c.dims[0] == y.dims.back();
+}
+
+// The fused form is oneDNN's. Attributes that make no sense are told of by the kernel.
+bool TakesConv(const ir::Editor& editor, const ir::Node& node) {
+  try {
+    return editor.info(node.inputs[0]).rank <= 5 && SuitsOneDnn(kit::WindowAttributes::Read(node));
+  } catch (const OpError&) {
+    return false;
+  }
+}
+
+// Values that a kernel may leave in a layout of its own.
+std::vector<bool> FindLaidOut(const ir::Editor& editor, const KernelRegistry& registry) {
+  std::vector<bool> laid_out(editor.graph().values.size(), false);
+  for (int32_t n = 0; n < editor.node_count(); ++n) {
+    if (editor.removed(n)) continue;
+    const ir::Node& node = editor.node(n);
+    const LayoutUse use = registry.LayoutsOf(node.domain, node.op_type);
+    bool is_laid_out = use == LayoutUse::kMakes;
+    // An element-wise operator becomes a program, if it must.
+    if (use == LayoutUse::kPassesOn || fuse::ElementwiseStepOf(editor, n))
+      for (int32_t input : node.inputs)
+        is_laid_out = is_laid_out || (input >= 0 && laid_out[static_cast<size_t>(input)]);
+    for (int32_t output : node.outputs)
+      if (output >= 0) laid_out[static_cast<size_t>(output)] = is_laid_out;
+  }
+  return laid_out;
+}
+
+void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
+  const std::vector<bool> laid_out = FindLaidOut(editor, registry);
+  fuse::ElementwiseOptions options;
+  // A single operator has its own kernel, which is as fast on row-major data.
+  options.alone = [&](const ir::Editor& edited, int32_t node) {
+    const std::vector<int32_t>& inputs = edited.node(node).inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](int32_t input) { return input >= 0 && laid_out[static_cast<size_t>(input)]; });
+  };
+  fuse::FuseElementwise(editor, options);
+}
+
+}  // namespace
+
+void Fuse(ir::Graph& plan, const KernelRegistry& registry) {
+  ir::Editor editor(plan);
+  fuse::MergeReluIntoClip(editor);
+  fuse::FoldIntoConvolutions(editor);
+  fuse::FuseGemms(editor);
+  fuse::FuseNormalizations(editor);
+  fuse::FuseChannelNormalizations(editor);
+  fuse::FuseSoftmax(editor);
+  fuse::FuseGelu(editor);
+  fuse::FuseHardSwish(editor);
+  fuse::FuseAttention(editor);
+  fuse::ProductOptions products;
+  products.takes_activation = IsOneDnnActivation;
+  products.takes = [](const ir::Editor& edited, const ir::Node& node) {
+    return node.op_type == "Gemm" ? TakesGemm(edited, node) : TakesMatMul(edited, node);
+  };
+  fuse::FuseProducts(editor, products);
+  products.takes = TakesConv;
+  fuse::FuseConvolutions(editor, products);
+  FuseElementwise(editor, registry);
   editor.Finish();
 }
 

@@ -1,11 +1,12 @@
-// Fusions: rewrites of a PlanDef before its kernels are made. They rely on nothing but the graph, so the same graph
-// always gives the same plan.
+// Fusions: rewrites of a plan before its kernels are made, by the kit's recognisers (epiphyte/kit/fuse), for what this
+// plugin's kernels can do. They rely on nothing but the graph, so the same graph always gives the same plan.
 #pragma once
 
 #include "plugins/cpu/exec/plan_def.h"
 
 namespace epiphyte::cpu {
 
-void Fuse(PlanDef& plan);
+// `registry` says which operators leave their results in layouts of their own.
+void Fuse(ir::Graph& plan, const KernelRegistry& registry);
 
 }  // namespace epiphyte::cpu

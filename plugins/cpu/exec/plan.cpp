@@ -7,40 +7,6 @@
 
 namespace epiphyte::cpu {
 
-namespace {
-
-// What an operator makes of layouts.
-enum class LayoutUse {
-  kRowMajor,  // its kernel reads row-major data
-  kTakesAny,  // reads its inputs through AnyLayoutInput and chooses the layout of its output
-  kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
-};
-
-LayoutUse LayoutUseOf(const NodeDef& node) {
-  static constexpr std::string_view kTakesAny[] = {
-      "Conv",          "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
-      "GlobalMaxPool", "LRN",           "Transpose", "Shape",       "Size"};
-  static constexpr std::string_view kPassesOn[] = {"Abs",    "Add",         "BatchNormalization",
-                                                   "Ceil",   "Clip",        "Concat",
-                                                   "Div",    "Elementwise", "Elu",
-                                                   "Erf",    "Exp",         "Floor",
-                                                   "Gelu",   "HardSwish",   "LeakyRelu",
-                                                   "Log",    "HardSigmoid", "Mish",
-                                                   "Mul",    "Neg",         "PRelu",
-                                                   "Pad",    "Reciprocal",  "Relu",
-                                                   "Resize", "Selu",        "Sigmoid",
-                                                   "Slice",  "Softplus",    "Softsign",
-                                                   "Split",  "Sqrt",        "Sub",
-                                                   "Tanh",   "Upsample"};
-  if (!node.domain.empty() && node.domain != kFusedDomain) return LayoutUse::kRowMajor;
-  const auto in = [&](const auto& list) {
-    return std::find(std::begin(list), std::end(list), node.op_type) != std::end(list);
-  };
-  return in(kTakesAny) ? LayoutUse::kTakesAny : in(kPassesOn) ? LayoutUse::kPassesOn : LayoutUse::kRowMajor;
-}
-
-}  // namespace
-
 // The view of one node that its kernel's constructor gets.
 class PlanKernelInit final : public KernelInit {
  public:
@@ -137,7 +103,7 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   plan->packed_ = std::move(packed);
   const std::vector<KernelRegistry::Choice> choices =
       VerifyPlan(plan->def_, plan->packed_, *config.registry, config.origin);
-  plan->Analyse();
+  plan->Analyse(choices);
   plan->BuildKernels(config, choices);
   plan->KeepConstants();
   plan->weights_ = nullptr;
@@ -145,7 +111,7 @@ std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::ve
   return plan;
 }
 
-void Plan::Analyse() {
+void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
   const size_t values = def_.values.size();
   const size_t nodes = def_.nodes.size();
   value_class_.assign(values, ValueClass::kComputed);
@@ -187,8 +153,8 @@ void Plan::Analyse() {
   }
   // From the readers back to the makers.
   for (size_t n = nodes; n-- > 0;) {
-    const LayoutUse use = LayoutUseOf(def_.nodes[n]);
-    if (use == LayoutUse::kTakesAny) continue;
+    const LayoutUse use = choices[n].entry->layouts;
+    if (use == LayoutUse::kTakesAny || use == LayoutUse::kMakes) continue;
     const std::span<const int32_t> outputs = node_outputs(n);
     const bool wanted = use == LayoutUse::kRowMajor || std::any_of(outputs.begin(), outputs.end(), [&](int32_t value) {
                           return value >= 0 && wants_row_major_[value];

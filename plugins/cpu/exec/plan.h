@@ -82,7 +82,7 @@ class Plan {
   friend class LateKernelInit;
   struct MadeLate;
   Plan();
-  void Analyse();
+  void Analyse(const std::vector<KernelRegistry::Choice>& choices);
   void BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices);
   void KeepConstants();
   const Tensor& OwnConstant(size_t i);

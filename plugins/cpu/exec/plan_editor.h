@@ -25,15 +25,4 @@ inline AttributeValue StringAttribute(std::string name, std::string value) {
   return AttributeValue::String(std::move(name), std::move(value));
 }
 
-// The passes, in the order in which they run.
-void MergeReluIntoClip(PlanEditor& editor);
-void FoldIntoConvolutions(PlanEditor& editor);
-void FuseGemms(PlanEditor& editor);
-void FuseNormalizations(PlanEditor& editor);
-void FuseGelu(PlanEditor& editor);
-void FuseAttention(PlanEditor& editor);
-void FuseProducts(PlanEditor& editor);
-void FuseConvolutions(PlanEditor& editor);
-void FuseElementwise(PlanEditor& editor);
-
 }  // namespace epiphyte::cpu

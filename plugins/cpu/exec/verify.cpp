@@ -4,8 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "epiphyte/kit/fuse/elementwise_program.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/graph/check.hpp"
-#include "plugins/cpu/kernel/elementwise_program.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -43,7 +44,8 @@ class Verifier {
       for (const AttributeValue& attribute : node.attributes)
         attributes_.push_back({attribute.name, attribute.type, attribute.ints});
       if (!MatchAttributes(*choice.signature, attributes_, &why)) throw OpError(EP_STATUS_INVALID_GRAPH, why);
-      if (node.domain == kFusedDomain && node.op_type == "Elementwise") ReadElementwiseProgram(node);
+      if (node.domain == kit::fuse::kDomain && node.op_type == kit::fuse::kElementwise)
+        kit::fuse::ReadElementwiseProgram(node);
       return choice;
     } catch (const OpError& error) {
       throw OpError(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));

@@ -54,6 +54,14 @@ KernelRegistry::Choice KernelRegistry::Find(std::string_view domain, std::string
   return choice;
 }
 
+LayoutUse KernelRegistry::LayoutsOf(std::string_view domain, std::string_view op_type) const {
+  const auto found = operators_.find(Less::View(CanonicalDomain(domain), op_type));
+  if (found == operators_.end()) return LayoutUse::kRowMajor;
+  for (const Entry& entry : found->second.entries)
+    if (Contains(entry.types, EP_TYPE_FLOAT)) return entry.layouts;
+  return LayoutUse::kRowMajor;
+}
+
 void KernelRegistry::ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const {
   for (const auto& [key, known] : operators_)
     for (const Entry& entry : known.entries) visit(key.domain, key.op_type, entry);

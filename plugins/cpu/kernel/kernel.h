@@ -71,9 +71,6 @@ using AttributeValue = ir::Attribute;
 using ValueInfo = ir::Value;
 using NodeDef = ir::Node;
 
-// The domain of this plugin's own operators, which its fusions make.
-inline constexpr std::string_view kFusedDomain = "epiphyte.cpu";
-
 // What a kernel's constructor gets. Valid during construction only.
 class KernelInit {
  public:
@@ -180,8 +177,19 @@ class OpContext {
   virtual std::shared_ptr<void>& StateSlot() = 0;
 };
 
+// What an operator makes of layouts: how its kernel reads its inputs, and what its output may be.
+enum class LayoutUse : uint8_t {
+  kRowMajor,  // reads row-major data
+  kTakesAny,  // reads its inputs through AnyLayoutInput; its output is row-major
+  kMakes,     // the same, and it chooses the layout of its output
+  kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
+};
+
 class Kernel {
  public:
+  // A class that is registered with KernelRegistry::Add<K> says here what it does.
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kRowMajor;
+
   virtual ~Kernel() = default;
   virtual void Run(OpContext& context) const = 0;
 };
@@ -196,6 +204,7 @@ class KernelRegistry {
     int64_t last_version = INT64_MAX;
     TypeSet types = kAnyType;  // of input 0, or of output 0 when there is no input
     Factory factory;
+    LayoutUse layouts = LayoutUse::kRowMajor;
   };
 
   void Add(std::string_view op_type, std::string_view domain, Entry entry);
@@ -203,7 +212,8 @@ class KernelRegistry {
   void Add(std::string_view op_type, int64_t first_version = 1, TypeSet types = kAnyType,
            int64_t last_version = INT64_MAX, std::string_view domain = "") {
     Add(op_type, domain,
-        Entry{first_version, last_version, types, [](const KernelInit& init) { return std::make_unique<K>(init); }});
+        Entry{first_version, last_version, types, [](const KernelInit& init) { return std::make_unique<K>(init); },
+              K::kLayoutUse});
   }
 
   // The kernel for a node. Not `certain`: an input's type isn't known yet, so `entry` is no more than what may do, and
@@ -217,6 +227,8 @@ class KernelRegistry {
   // (then the signature is null too), or arguments that don't fit the signature or that no kernel takes.
   Choice Find(std::string_view domain, std::string_view op_type, int64_t since_version,
               std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs, std::string* why) const;
+  // What the operator's float kernels do, before one is chosen; kRowMajor for one that isn't known.
+  LayoutUse LayoutsOf(std::string_view domain, std::string_view op_type) const;
   // Calls visit(domain, op_type, entry) for every kernel.
   void ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const;
 

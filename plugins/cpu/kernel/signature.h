@@ -99,7 +99,7 @@ std::span<const Signature> FindSignatures(std::string_view domain, std::string_v
 std::span<const Signature> OnnxSignatures();
 std::span<const Signature> MlSignatures();
 std::span<const Signature> TrainingSignatures();
-std::span<const Signature> FusedSignatures();  // of this plugin's own operators
+std::span<const Signature> FusedSignatures();  // of the kit's operators that kernels are for
 
 // An attribute's entry in Signature::attributes.
 struct AttributeRule {

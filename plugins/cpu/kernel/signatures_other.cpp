@@ -1,6 +1,7 @@
-// The signatures of ai.onnx.ml, of training and of this plugin's fused operators. How to read them: signature.h.
+// The signatures of ai.onnx.ml, of training and of the kit's fused operators. How to read them: signature.h.
 #include <algorithm>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/signature_parser.h"
 
 namespace epiphyte::cpu {
@@ -71,7 +72,6 @@ constexpr Signature kFused[] = {
      "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
     {"MatMul", 1, "A:float[1..] B:float[1..] bias:float? residual:float? -> Y:float",
      "activation:s activation_alpha:f activation_beta:f"},
-    {"Normalization", 1, "X:float[1..] scale:float bias:float? -> Y:float", "epsilon:f rms:i"},
 };
 // clang-format on
 static_assert(IsSorted(kMl) && IsSorted(kTraining) && IsSorted(kFused));
@@ -87,7 +87,7 @@ std::span<const Signature> FindSignatures(std::string_view domain, std::string_v
     if (domain.empty() || domain == "ai.onnx") return OnnxSignatures();
     if (domain == "ai.onnx.ml") return MlSignatures();
     if (domain == "ai.onnx.preview.training") return TrainingSignatures();
-    if (domain == "epiphyte.cpu") return FusedSignatures();
+    if (domain == kit::fuse::kDomain) return FusedSignatures();
     return {};
   }();
   const auto before = [](const Signature& row, std::string_view name) { return row.op_type < name; };

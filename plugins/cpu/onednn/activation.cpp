@@ -1,34 +1,45 @@
 #include "plugins/cpu/onednn/activation.h"
 
-#include "plugins/cpu/kernel/elementwise_program.h"
+#include "plugins/cpu/kernel/elementwise_run.h"
 
 namespace epiphyte::cpu {
+namespace {
 
-void Activation::AppendTo(dnnl::post_ops& ops) const {
+// False where oneDNN has no such operation. `ops` may be null.
+bool Append(const Activation& activation, dnnl::post_ops* ops) {
   using dnnl::algorithm;
-  if (name.empty()) return;
-  if (name == "Relu") return AppendEltwise(ops, algorithm::eltwise_relu, 0, 0);
-  if (name == "LeakyRelu") return AppendEltwise(ops, algorithm::eltwise_relu, alpha, 0);
-  if (name == "Clip") return AppendEltwise(ops, algorithm::eltwise_clip, alpha, beta);
-  if (name == "Sigmoid") return AppendEltwise(ops, algorithm::eltwise_logistic, 0, 0);
-  if (name == "Tanh") return AppendEltwise(ops, algorithm::eltwise_tanh, 0, 0);
-  if (name == "Swish") return AppendEltwise(ops, algorithm::eltwise_swish, 1, 0);
-  if (name == "GeluErf") return AppendEltwise(ops, algorithm::eltwise_gelu_erf, 0, 0);
-  if (name == "GeluTanh") return AppendEltwise(ops, algorithm::eltwise_gelu_tanh, 0, 0);
-  if (name == "HardSwish") return AppendHardSwish(ops);
-  throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("unknown activation '{}'", name));
+  const auto eltwise = [&](algorithm kind, float alpha, float beta) {
+    if (ops != nullptr) AppendEltwise(*ops, kind, alpha, beta);
+    return true;
+  };
+  switch (activation.op) {
+    case ElementwiseOp::kRelu: return eltwise(algorithm::eltwise_relu, 0, 0);
+    case ElementwiseOp::kLeakyRelu: return eltwise(algorithm::eltwise_relu, activation.alpha, 0);
+    case ElementwiseOp::kClip: return eltwise(algorithm::eltwise_clip, activation.alpha, activation.beta);
+    case ElementwiseOp::kSigmoid: return eltwise(algorithm::eltwise_logistic, 0, 0);
+    case ElementwiseOp::kTanh: return eltwise(algorithm::eltwise_tanh, 0, 0);
+    case ElementwiseOp::kSwish: return eltwise(algorithm::eltwise_swish, 1, 0);
+    case ElementwiseOp::kGelu: return eltwise(algorithm::eltwise_gelu_erf, 0, 0);
+    case ElementwiseOp::kGeluTanh: return eltwise(algorithm::eltwise_gelu_tanh, 0, 0);
+    case ElementwiseOp::kHardSwish:
+      if (ops != nullptr) AppendHardSwish(*ops);
+      return true;
+    default: return false;
+  }
 }
 
-void Activation::Apply(float* x, int64_t n) const {
-  static constexpr std::pair<std::string_view, ElementwiseOp> kOps[] = {
-      {"Relu", ElementwiseOp::kRelu},          {"LeakyRelu", ElementwiseOp::kLeakyRelu},
-      {"Clip", ElementwiseOp::kClip},          {"Sigmoid", ElementwiseOp::kSigmoid},
-      {"Tanh", ElementwiseOp::kTanh},          {"Swish", ElementwiseOp::kSwish},
-      {"GeluErf", ElementwiseOp::kGelu},       {"GeluTanh", ElementwiseOp::kGeluTanh},
-      {"HardSwish", ElementwiseOp::kHardSwish}};
-  for (const auto& [known, op] : kOps)
-    if (name == known) return RunUnary(op, x, alpha, beta, x, n);
-  throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("unknown activation '{}'", name));
+}  // namespace
+
+bool IsOneDnnActivation(const Activation& activation) { return Append(activation, nullptr); }
+
+void AppendActivation(const Activation& activation, dnnl::post_ops& ops) {
+  if (activation && !Append(activation, &ops))
+    throw OpError(EP_STATUS_INVALID_GRAPH,
+                  fmt::format("activation '{}' can't follow a product", kit::fuse::NameOf(activation.op)));
+}
+
+void ApplyActivation(const Activation& activation, float* x, int64_t n) {
+  RunUnary(activation.op, x, activation.alpha, activation.beta, x, n);
 }
 
 }  // namespace epiphyte::cpu

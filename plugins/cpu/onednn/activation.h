@@ -1,24 +1,19 @@
-// Activations that a fused operator applies to its result: "activation", "activation_alpha", "activation_beta".
+// The activations that fused operators apply to their results (epiphyte/kit/fuse/activation.hpp), in oneDNN's operators
+// and beside them.
 #pragma once
 
+#include "epiphyte/kit/fuse/activation.hpp"
 #include "plugins/cpu/onednn/compat.h"
 
 namespace epiphyte::cpu {
 
-struct Activation {
-  std::string name;  // "" is none
-  float alpha = 0;
-  float beta = 0;
+using kit::fuse::Activation;
 
-  // None for a node that is no fused one: ONNX's operators have no such attributes, whatever a model says.
-  static Activation Read(const NodeDef& node) {
-    if (node.domain != kFusedDomain) return {};
-    return {node.String("activation"), node.Float("activation_alpha", 0), node.Float("activation_beta", 0)};
-  }
-  explicit operator bool() const { return !name.empty(); }
-  void AppendTo(dnnl::post_ops& ops) const;
-  // In place, for products that oneDNN doesn't make.
-  void Apply(float* x, int64_t n) const;
-};
+// What oneDNN takes behind a product or a convolution.
+bool IsOneDnnActivation(const Activation& activation);
+// Throws OpError for one that it doesn't take; nothing is appended for none.
+void AppendActivation(const Activation& activation, dnnl::post_ops& ops);
+// In place, for products that oneDNN doesn't make. Not for none.
+void ApplyActivation(const Activation& activation, float* x, int64_t n);
 
 }  // namespace epiphyte::cpu

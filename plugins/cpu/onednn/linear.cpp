@@ -48,7 +48,7 @@ dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, const MemoryDes
   dnnl::post_ops ops;
   if (residual == 1) ops.append_sum(1.0f);
   if (residual == 2) ops.append_binary(dnnl::algorithm::binary_add, y);
-  options_.activation.AppendTo(ops);
+  AppendActivation(options_.activation, ops);
   attr.set_post_ops(ops);
   if (options_.bfloat16) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
   return MatMulDesc(a, b, o.bias != nullptr ? &bias : nullptr, y, attr);

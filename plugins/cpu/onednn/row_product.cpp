@@ -82,7 +82,7 @@ void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands&
         for (int64_t c = 0; c < columns; ++c) sums[c] += o.bias[column + c];
       if (o.residual != nullptr)
         for (int64_t c = 0; c < columns; ++c) sums[c] += o.residual[column + c];
-      if (activation) activation.Apply(sums, columns);
+      if (activation) ApplyActivation(activation, sums, columns);
       std::copy_n(sums, columns, o.y + column);
     }
   });

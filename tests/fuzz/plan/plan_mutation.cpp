@@ -195,7 +195,7 @@ class Mutator {
     fb::NodeT& node = *Any(plan.nodes);
     switch (random_() % 5) {
       case 0: node.since_version = AnyNumber(); break;
-      case 1: node.domain = node.domain.empty() ? "epiphyte.cpu" : ""; break;
+      case 1: node.domain = node.domain.empty() ? "epiphyte.kit" : ""; break;
       case 2: std::swap(Any(plan.nodes), Any(plan.nodes)); break;
       case 3: {
         const fb::NodeT& other = *Any(plan.nodes);

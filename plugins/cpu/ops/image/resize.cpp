@@ -129,6 +129,7 @@ T FromFiltered(C value, bool round) {
 
 class ResizeKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit ResizeKernel(const KernelInit& init) {
     const NodeDef& node = init.node();
     version_ = node.since_version;

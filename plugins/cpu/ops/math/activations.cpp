@@ -168,7 +168,7 @@ void Register_activations(KernelRegistry& registry) {
   registry.Add<UnaryKernel<Elu, 8>>("Elu", 1, kFloats);
   registry.Add<UnaryKernel<Selu, 8>>("Selu", 1, kFloats);
   registry.Add<UnaryKernel<Celu, 8>>("Celu", 12, kFloats);
-  registry.Add("Gelu", "", {20, INT64_MAX, kFloats, MakeGelu});
+  registry.Add("Gelu", "", {20, INT64_MAX, kFloats, MakeGelu, LayoutUse::kPassesOn});
   registry.Add<UnaryKernel<HardSigmoid>>("HardSigmoid", 1, kFloats);
   registry.Add<UnaryKernel<HardSwish>>("HardSwish", 14, kFloats);
   registry.Add<UnaryKernel<Mish, 32>>("Mish", 18, kFloats);

@@ -126,7 +126,17 @@ inline void RequireSameType(const Tensor& a, const Tensor& b) {
 
 template <typename Op, typename... Ts>
 class BinaryKernel : public Kernel {
+  template <typename T>
+  using Result = std::conditional_t<std::is_same_v<std::invoke_result_t<Op, Compute<T>, Compute<T>>, bool>, bool, T>;
+  static constexpr bool kHasFloat = sizeof...(Ts) == 0 || (std::is_same_v<Ts, float> || ...);
+
  public:
+  static constexpr LayoutUse kLayoutUse = [] {
+    if constexpr (kHasFloat)
+      if constexpr (std::is_same_v<Result<float>, float>) return LayoutUse::kPassesOn;
+    return LayoutUse::kRowMajor;
+  }();
+
   explicit BinaryKernel(const KernelInit& init)
       : name_(init.node().op_type), legacy_(init.node()), op_(MakeOp<Op>(init.node())) {}
 
@@ -158,9 +168,6 @@ class BinaryKernel : public Kernel {
   }
 
  private:
-  template <typename T>
-  using Result = std::conditional_t<std::is_same_v<std::invoke_result_t<Op, Compute<T>, Compute<T>>, bool>, bool, T>;
-  static constexpr bool kHasFloat = sizeof...(Ts) == 0 || (std::is_same_v<Ts, float> || ...);
   static constexpr int64_t kCost = [] {
     if constexpr (requires { Op::kCost; }) return int64_t{Op::kCost};
     return int64_t{1};

@@ -50,6 +50,7 @@ struct BitShift {
 // The slope is broadcast to x since opset 7; before that it has one element or one for each channel.
 class PReluKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit PReluKernel(const KernelInit& init) : per_channel_(init.node().since_version < 7) {}
 
   void Run(OpContext& context) const override {

@@ -31,6 +31,7 @@ C Highest() {
 
 class ClipKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit ClipKernel(const KernelInit& init) : from_attributes_(init.node().since_version < 11) {
     if (!from_attributes_) return;
     if (init.node().Has("min")) low_ = init.node().Float("min", 0);

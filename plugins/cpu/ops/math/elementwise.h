@@ -76,6 +76,7 @@ Op MakeOp(const NodeDef& node) {
 template <typename Op, int kCost = 1, typename... Ts>
 class UnaryKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit UnaryKernel(const KernelInit& init) : name_(init.node().op_type), op_(MakeOp<Op>(init.node())) {}
 
   void Run(OpContext& context) const override {

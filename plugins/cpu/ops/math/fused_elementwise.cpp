@@ -1,15 +1,20 @@
-// epiphyte.cpu.Elementwise: see elementwise_program.h.
+// epiphyte.kit.Elementwise: see epiphyte/kit/fuse/elementwise_program.hpp.
 #include <algorithm>
 #include <array>
 #include <memory>
 
-#include "plugins/cpu/kernel/elementwise_program.h"
+#include "epiphyte/kit/fuse/elementwise_program.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
+#include "plugins/cpu/kernel/elementwise_run.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
 namespace {
+
+using kit::fuse::ElementwiseProgram;
+using kit::fuse::kMostElementwiseInputs;
 
 constexpr int64_t kBlock = 1024;
 
@@ -24,8 +29,9 @@ struct Walk {
 
 class ElementwiseKernel final : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit ElementwiseKernel(const KernelInit& init) {
-    const ElementwiseProgram program = ReadElementwiseProgram(init.node());
+    const ElementwiseProgram program = kit::fuse::ReadElementwiseProgram(init.node());
     inputs_ = init.node().inputs.size();
     const size_t count = program.instructions.size();
     std::vector<size_t> last_read(count, 0);
@@ -286,7 +292,7 @@ class ElementwiseKernel final : public Kernel {
 }  // namespace
 
 void Register_fused_elementwise(KernelRegistry& registry) {
-  registry.Add<ElementwiseKernel>("Elementwise", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<ElementwiseKernel>(kit::fuse::kElementwise, 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
 }
 
 }  // namespace epiphyte::cpu

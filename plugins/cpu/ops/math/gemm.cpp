@@ -1,6 +1,7 @@
 // Gemm: Y = alpha * op(A) * op(B) + beta * C.
 #include <algorithm>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
@@ -173,7 +174,7 @@ class ReferenceGemmKernel final : public Kernel {
 
 void Register_gemm(KernelRegistry& registry) {
   registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT));
-  registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
   registry.Add<ReferenceGemmKernel<double>>("Gemm", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceGemmKernel<Float16>>("Gemm", 1, Types(EP_TYPE_FLOAT16));
   registry.Add<ReferenceGemmKernel<BFloat16>>("Gemm", 1, Types(EP_TYPE_BFLOAT16));

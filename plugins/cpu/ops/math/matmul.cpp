@@ -1,6 +1,7 @@
-// MatMul, and the fused form of domain epiphyte.cpu: MatMul + bias (input 2) + residual (input 3) + activation.
+// MatMul, and the fused form of domain epiphyte.kit: MatMul + bias (input 2) + residual (input 3) + activation.
 #include <algorithm>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
@@ -176,7 +177,7 @@ class ReferenceMatMulKernel final : public Kernel {
 
 void Register_matmul(KernelRegistry& registry) {
   registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT));
-  registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
   registry.Add<ReferenceMatMulKernel<double>>("MatMul", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceMatMulKernel<Float16>>("MatMul", 1, Types(EP_TYPE_FLOAT16));
   registry.Add<ReferenceMatMulKernel<BFloat16>>("MatMul", 1, Types(EP_TYPE_BFLOAT16));

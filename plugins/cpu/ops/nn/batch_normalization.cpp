@@ -33,6 +33,7 @@ int64_t ChannelsTogether(const Tensor& x) {
 template <typename T>
 class BatchNormalizationKernel final : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit BatchNormalizationKernel(const KernelInit& init)
       : epsilon_(init.node().Float("epsilon", 1e-5f)),
         momentum_(init.node().Float("momentum", 0.9f)),

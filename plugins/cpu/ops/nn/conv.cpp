@@ -1,6 +1,7 @@
-// Conv, and the fused form of domain epiphyte.cpu: Conv + residual (input 3) + activation.
+// Conv, and the fused form of domain epiphyte.kit: Conv + residual (input 3) + activation.
 #include <algorithm>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
@@ -29,6 +30,7 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 
 class ConvKernel final : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
   explicit ConvKernel(const KernelInit& init)
       : attributes_(kit::WindowAttributes::Read(init.node())),
         group_(kit::CheckedGroup(init.node().Int("group", 1))),
@@ -126,7 +128,7 @@ class ConvKernel final : public Kernel {
     for (int64_t i = 0; i < y.Count(); ++i)
       to[i] = (bias == nullptr ? 0.0f : bias->as<float>()[i / plane % y_dims[1]]) +
               (sum == nullptr ? 0.0f : sum->as<float>()[i]);
-    if (activation_) activation_.Apply(to, y.Count());
+    if (activation_) ApplyActivation(activation_, to, y.Count());
   }
 
   // `x_desc`: the layout that the input has; null: whatever is best.
@@ -145,7 +147,7 @@ class ConvKernel final : public Kernel {
     PrimitiveAttr attr = UserScratchpad();
     dnnl::post_ops ops;
     if (residual) ops.append_sum(1.0f);
-    activation_.AppendTo(ops);
+    AppendActivation(activation_, ops);
     attr.set_post_ops(ops);
     if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
     return ConvolutionDesc(args, attr);
@@ -264,12 +266,15 @@ class ReferenceConvKernel final : public Kernel {
 }  // namespace
 
 void Register_conv(KernelRegistry& registry) {
-  registry.Add("Conv", "", {1, INT64_MAX, Types(EP_TYPE_FLOAT), [](const KernelInit& init) -> std::unique_ptr<Kernel> {
-                              if (init.InputInfo(0).rank > 5 || !SuitsOneDnn(kit::WindowAttributes::Read(init.node())))
-                                return std::make_unique<ReferenceConvKernel<float>>(init);
-                              return std::make_unique<ConvKernel>(init);
-                            }});
-  registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add("Conv", "",
+               {1, INT64_MAX, Types(EP_TYPE_FLOAT),
+                [](const KernelInit& init) -> std::unique_ptr<Kernel> {
+                  if (init.InputInfo(0).rank > 5 || !SuitsOneDnn(kit::WindowAttributes::Read(init.node())))
+                    return std::make_unique<ReferenceConvKernel<float>>(init);
+                  return std::make_unique<ConvKernel>(init);
+                },
+                LayoutUse::kMakes});
+  registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
   registry.Add<ReferenceConvKernel<double>>("Conv", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceConvKernel<Float16>>("Conv", 1, Types(EP_TYPE_FLOAT16));
   registry.Add<ReferenceConvKernel<BFloat16>>("Conv", 1, Types(EP_TYPE_BFLOAT16));

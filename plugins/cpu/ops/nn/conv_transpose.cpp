@@ -96,6 +96,8 @@ class ReferenceConvTransposeKernel final : public Kernel {
 // oneDNN's deconvolution.
 class ConvTransposeKernel final : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
+
   explicit ConvTransposeKernel(const KernelInit& init)
       : attributes_(kit::TransposedConvolutionAttributes::Read(init.node())), bfloat16_(init.AllowsBfloat16()) {
     const Tensor* weights = init.PeekConstant(1);

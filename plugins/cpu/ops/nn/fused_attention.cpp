@@ -1,11 +1,12 @@
-// epiphyte.cpu.Attention: softmax(q k * scale + mask) v over views of four dimensions, a tile of rows at a time, so
-// that scores never leave the cache. See plan/fuse_attention.cpp.
+// epiphyte.kit.Attention: softmax(q k * scale + mask) v over views of four dimensions, a tile of rows at a time, so
+// that scores never leave the cache. See epiphyte/kit/fuse/operators.hpp.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/simd/simd.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -232,7 +233,7 @@ class AttentionKernel final : public Kernel {
 }  // namespace
 
 void Register_fused_attention(KernelRegistry& registry) {
-  registry.Add<AttentionKernel>("Attention", 1, Types(EP_TYPE_FLOAT), INT64_MAX, "epiphyte.cpu");
+  registry.Add<AttentionKernel>(kit::fuse::kAttention, 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
 }
 
 }  // namespace epiphyte::cpu

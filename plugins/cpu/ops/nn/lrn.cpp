@@ -47,6 +47,7 @@ void ScaleByPower(const double* x, const double* squares, double* y, int64_t n, 
 template <typename T>
 class LrnKernel final : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kTakesAny;
   explicit LrnKernel(const KernelInit& init) : attributes_(init.node()) {}
 
   void Run(OpContext& context) const override {

@@ -212,9 +212,13 @@ class PoolKernel final : public Kernel {
 
 template <typename T>
 void AddPool(KernelRegistry& registry, std::string_view op_type, PoolKind kind, bool global) {
-  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), [kind, global](const KernelInit& init) {
-                               return std::make_unique<PoolKernel<T>>(init, kind, global);
-                             }});
+  const LayoutUse layouts = !std::is_same_v<T, float> || kind == PoolKind::kLp ? LayoutUse::kRowMajor
+                            : global                                           ? LayoutUse::kTakesAny
+                                                                               : LayoutUse::kMakes;
+  const auto make = [kind, global](const KernelInit& init) {
+    return std::make_unique<PoolKernel<T>>(init, kind, global);
+  };
+  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), make, layouts});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 class ConcatKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit ConcatKernel(const KernelInit& init) : axis_(init.node().Int("axis", 1)) {
     if (!init.node().Has("axis") && init.node().since_version >= 4) FailOp("no attribute axis found, one expected");
   }
@@ -140,6 +141,7 @@ class ConcatKernel : public Kernel {
 
 class SplitKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit SplitKernel(const KernelInit& init)
       : version_(init.node().since_version),
         axis_(init.node().Int("axis", 0)),

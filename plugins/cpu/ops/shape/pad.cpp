@@ -145,6 +145,7 @@ void Pad(OpContext& context, PadMode mode, const Dims& before, const Dims& after
 
 class PadKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit PadKernel(const KernelInit& init)
       : version_(init.node().since_version),
         mode_(ModeOf(init.node().String("mode", "constant"))),

@@ -8,6 +8,7 @@ namespace {
 
 class ShapeKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kTakesAny;
   explicit ShapeKernel(const KernelInit& init)
       : start_(init.node().Int("start", 0)), end_(init.node().Int("end", INT64_MAX)) {}
   void Run(OpContext& context) const override {
@@ -27,6 +28,7 @@ class ShapeKernel : public Kernel {
 
 class SizeKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kTakesAny;
   explicit SizeKernel(const KernelInit&) {}
   void Run(OpContext& context) const override {
     const int64_t count = context.AnyLayoutInput(0).Count();

@@ -9,6 +9,7 @@ namespace {
 
 class SliceKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit SliceKernel(const KernelInit& init) : by_attributes_(init.node().since_version < 10) {
     if (!by_attributes_) return;
     starts_ = Dims(std::span<const int64_t>(init.node().Ints("starts")));

@@ -11,6 +11,7 @@ namespace {
 
 class TransposeKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kTakesAny;
   explicit TransposeKernel(const KernelInit& init) : given_(init.node().Has("perm")) {
     for (int64_t axis : init.node().Ints("perm")) perm_.push_back(axis);
   }

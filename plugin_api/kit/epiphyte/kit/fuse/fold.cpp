@@ -1,26 +1,27 @@
-// Folds what follows a convolution, normalisation and arithmetic with constants, into its weights and bias.
+#include "epiphyte/kit/fuse/fold.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "plugins/cpu/exec/plan_editor.h"
+#include "epiphyte/kit/fuse/match.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit::fuse {
 namespace {
 
 // The convolution whose only reader, `follower`, reads it as input `index`; or -1.
-int32_t FoldableConvolution(const PlanEditor& editor, int32_t follower, size_t index) {
+int32_t FoldableConvolution(const ir::Editor& editor, int32_t follower, size_t index) {
   const int32_t value = editor.node(follower).inputs[index];
   if (value < 0 || editor.OnlyReader(value) != follower) return -1;
-  const int32_t conv = editor.ProducerOf(value, "Conv");
-  return conv >= 0 ? conv : editor.ProducerOf(value, "ConvTranspose");
+  const int32_t conv = Maker(editor, value, "Conv", 2);
+  return conv >= 0 ? conv : Maker(editor, value, "ConvTranspose", 2);
 }
 
 // Weights and bias of a convolution, to be scaled and shifted for each output channel.
 class Weights {
  public:
   // nullopt: not constant, not float, or of shapes that don't fit together.
-  static std::optional<Weights> Of(const PlanEditor& editor, const NodeDef& conv) {
+  static std::optional<Weights> Of(const ir::Editor& editor, const ir::Node& conv) {
     auto values = editor.Floats(conv.inputs[1]);
     if (!values || values->empty()) return {};
     const Dims& dims = editor.ConstantOf(conv.inputs[1])->dims;
@@ -32,7 +33,7 @@ class Weights {
     result.groups_ = conv.Int("group", 1);
     if (result.groups_ < 1 || dims[0] % result.groups_ != 0) return {};
     result.bias_.assign(static_cast<size_t>(result.transposed_ ? dims[1] * result.groups_ : dims[0]), 0.0);
-    if (conv.inputs.size() > 2 && conv.inputs[2] >= 0) {
+    if (conv.HasInput(2)) {
       const auto bias = editor.Floats(conv.inputs[2]);
       if (!bias || bias->size() != result.bias_.size()) return {};
       result.bias_.assign(bias->begin(), bias->end());
@@ -57,10 +58,10 @@ class Weights {
   }
 
   // Gives `conv` what has changed: weights that stay the same stay shared.
-  void Store(PlanEditor& editor, NodeDef& conv) const {
+  void Store(ir::Editor& editor, ir::Node& conv) const {
     const std::string stem = editor.info(conv.inputs[1]).name;
     if (scaled_) conv.inputs[1] = editor.AddConstant(stem + "_folded", dims_, values_);
-    const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] >= 0;
+    const bool has_bias = conv.HasInput(2);
     if (!shifted_ && !has_bias) return;
     const std::vector<float> bias(bias_.begin(), bias_.end());
     conv.inputs.resize(std::max<size_t>(conv.inputs.size(), 3), -1);
@@ -85,17 +86,17 @@ class Weights {
 };
 
 // Puts the convolution with new weights in the place of `follower`.
-void Store(PlanEditor& editor, int32_t follower, int32_t conv, const Weights& weights) {
-  NodeDef folded = editor.node(conv);
+void Store(ir::Editor& editor, int32_t follower, int32_t conv, const Weights& weights) {
+  ir::Node folded = editor.node(conv);
   weights.Store(editor, folded);
   folded.outputs = {editor.node(follower).outputs[0]};
   editor.Replace(follower, std::move(folded));
 }
 
-void FoldBatchNormalization(PlanEditor& editor, int32_t n) {
-  const NodeDef& node = editor.node(n);
+void FoldBatchNormalization(ir::Editor& editor, int32_t n) {
+  const ir::Node& node = editor.node(n);
   const int32_t conv = FoldableConvolution(editor, n, 0);
-  if (conv < 0 || node.inputs.size() < 5 || node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) return;
+  if (conv < 0 || node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) return;
   const auto is_used = [&](int32_t value) {
     return value >= 0 && (editor.IsOutput(value) || !editor.Readers(value).empty());
   };
@@ -121,24 +122,11 @@ void FoldBatchNormalization(PlanEditor& editor, int32_t n) {
   Store(editor, n, conv, *weights);
 }
 
-// A scalar, or one value for each channel of a tensor [batch, channel, …] of `rank` dimensions.
-std::optional<std::vector<double>> PerChannel(const PlanEditor& editor, int32_t value, size_t channels, size_t rank) {
-  const auto values = editor.Floats(value);
-  if (!values) return {};
-  const Dims& dims = editor.ConstantOf(value)->dims;
-  if (dims.size() > rank) return {};
-  if (values->size() == 1) return std::vector<double>(channels, values->front());
-  if (values->size() != channels || dims.size() + 1 < rank) return {};
-  if (dims[dims.size() + 1 - rank] != static_cast<int64_t>(channels)) return {};
-  return std::vector<double>(values->begin(), values->end());
-}
-
 // Add, Sub, Mul or Div at `n` of a convolution, its input `data`, and a constant.
-bool FoldArithmetic(PlanEditor& editor, int32_t n, size_t data) {
-  const NodeDef& node = editor.node(n);
+bool FoldArithmetic(ir::Editor& editor, int32_t n, size_t data) {
+  const ir::Node& node = editor.node(n);
   const int32_t conv = FoldableConvolution(editor, n, data);
-  // `axis` is the broadcasting of opset 6 and before.
-  if (conv < 0 || node.Has("axis")) return false;
+  if (conv < 0) return false;
   auto weights = Weights::Of(editor, editor.node(conv));
   if (!weights) return false;
   auto operand = PerChannel(editor, node.inputs[1 - data], weights->channels(), weights->rank());
@@ -159,16 +147,16 @@ bool FoldArithmetic(PlanEditor& editor, int32_t n, size_t data) {
 
 }  // namespace
 
-void FoldIntoConvolutions(PlanEditor& editor) {
+void FoldIntoConvolutions(ir::Editor& editor) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
-    if (editor.Is(n, "BatchNormalization")) {
+    if (IsNode(editor, n, "BatchNormalization", 5)) {
       FoldBatchNormalization(editor, n);
-    } else if (editor.Is(n, "Add") || editor.Is(n, "Mul")) {
+    } else if (IsArithmetic(editor, n, "Add") || IsArithmetic(editor, n, "Mul")) {
       if (!FoldArithmetic(editor, n, 0)) FoldArithmetic(editor, n, 1);
-    } else if (editor.Is(n, "Sub") || editor.Is(n, "Div")) {
+    } else if (IsArithmetic(editor, n, "Sub") || IsArithmetic(editor, n, "Div")) {
       FoldArithmetic(editor, n, 0);
     }
   }
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit::fuse

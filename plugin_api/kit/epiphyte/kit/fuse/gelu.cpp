@@ -1,11 +1,12 @@
-// Recognises Gelu that exporters wrote out as arithmetic, in the exact form with Erf or the approximation with Tanh.
+#include "epiphyte/kit/fuse/gelu.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "plugins/cpu/exec/plan_editor.h"
+#include "epiphyte/kit/fuse/match.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit::fuse {
 namespace {
 
 constexpr double kCubeWeight = 0.044715;
@@ -30,7 +31,7 @@ struct Product {
 enum class Through { kAll, kUnshared };
 
 // What `value` is a product of. `x` is a factor, whatever made it; -1: any may be taken apart.
-Product ProductOf(const PlanEditor& editor, int32_t value, int32_t x, Through through = Through::kAll) {
+Product ProductOf(const ir::Editor& editor, int32_t value, int32_t x, Through through = Through::kAll) {
   Product product;
   std::vector<int32_t> pending = {value};
   for (int step = 0; step < kMostSteps && !pending.empty(); ++step) {
@@ -44,9 +45,9 @@ Product ProductOf(const PlanEditor& editor, int32_t value, int32_t x, Through th
     }
     const bool is_inner =
         factor != x && (factor == value || through == Through::kAll || editor.OnlyReader(factor) >= 0);
-    const int32_t mul = is_inner ? editor.ProducerOf(factor, "Mul") : -1;
-    const int32_t div = is_inner ? editor.ProducerOf(factor, "Div") : -1;
-    const int32_t pow = is_inner ? editor.ProducerOf(factor, "Pow") : -1;
+    const int32_t mul = is_inner ? ArithmeticMaker(editor, factor, "Mul") : -1;
+    const int32_t div = is_inner ? ArithmeticMaker(editor, factor, "Div") : -1;
+    const int32_t pow = is_inner ? ArithmeticMaker(editor, factor, "Pow") : -1;
     if (mul >= 0) {
       pending.push_back(editor.node(mul).inputs[1]);
       pending.push_back(editor.node(mul).inputs[0]);
@@ -64,8 +65,8 @@ Product ProductOf(const PlanEditor& editor, int32_t value, int32_t x, Through th
 }
 
 // value = 1 + other: other, or -1.
-int32_t OneLess(const PlanEditor& editor, int32_t value) {
-  const int32_t add = editor.ProducerOf(value, "Add");
+int32_t OneLess(const ir::Editor& editor, int32_t value) {
+  const int32_t add = ArithmeticMaker(editor, value, "Add");
   if (add < 0) return -1;
   const std::vector<int32_t>& operands = editor.node(add).inputs;
   for (const size_t index : {size_t{0}, size_t{1}})
@@ -74,8 +75,8 @@ int32_t OneLess(const PlanEditor& editor, int32_t value) {
 }
 
 // x + 0.044715 x³
-bool IsCubicSum(const PlanEditor& editor, int32_t value, int32_t x) {
-  const int32_t add = editor.ProducerOf(value, "Add");
+bool IsCubicSum(const ir::Editor& editor, int32_t value, int32_t x) {
+  const int32_t add = ArithmeticMaker(editor, value, "Add");
   if (add < 0) return false;
   const std::vector<int32_t>& operands = editor.node(add).inputs;
   for (const size_t index : {size_t{0}, size_t{1}})
@@ -84,7 +85,7 @@ bool IsCubicSum(const PlanEditor& editor, int32_t value, int32_t x) {
 }
 
 // sqrt(2/π) (x + 0.044715 x³), or sqrt(2/π) x (1 + 0.044715 x²)
-bool IsTanhArgument(const PlanEditor& editor, int32_t value, int32_t x) {
+bool IsTanhArgument(const ir::Editor& editor, int32_t value, int32_t x) {
   const Product product = ProductOf(editor, value, x);
   if (!product.IsScaleNear(std::numbers::sqrt2 * std::numbers::inv_sqrtpi)) return false;
   const std::vector<int32_t>& factors = product.factors;
@@ -95,33 +96,33 @@ bool IsTanhArgument(const PlanEditor& editor, int32_t value, int32_t x) {
 }
 
 // The form of Gelu that `gate` (without its 1) makes of x: "none", "tanh" or null.
-const char* GeluForm(const PlanEditor& editor, int32_t gate, int32_t x) {
-  if (const int32_t erf = editor.ProducerOf(gate, "Erf"); erf >= 0) {
+const char* GeluForm(const ir::Editor& editor, int32_t gate, int32_t x) {
+  if (const int32_t erf = Maker(editor, gate, "Erf"); erf >= 0) {
     const Product argument = ProductOf(editor, editor.node(erf).inputs[0], x);
     return argument.IsPowerOf(x, 1, std::numbers::sqrt2 / 2) ? "none" : nullptr;
   }
-  if (const int32_t tanh = editor.ProducerOf(gate, "Tanh"); tanh >= 0)
+  if (const int32_t tanh = Maker(editor, gate, "Tanh"); tanh >= 0)
     return IsTanhArgument(editor, editor.node(tanh).inputs[0], x) ? "tanh" : nullptr;
   return nullptr;
 }
 
-bool FuseGeluAt(PlanEditor& editor, int32_t n, Through through) {
+bool FuseGeluAt(ir::Editor& editor, int32_t n, Through through) {
   const int32_t output = editor.node(n).outputs[0];
-  const ElementType type = editor.info(output).type;
-  if (!Contains(kFloats, type)) return false;
+  const EpElementType type = editor.info(output).type;
+  if (!IsFloatType(type)) return false;
   const Product product = ProductOf(editor, output, -1, through);
   if (product.factors.size() != 2 || !product.IsScaleNear(0.5)) return false;
   for (const size_t i : {size_t{0}, size_t{1}}) {
     const int32_t x = product.factors[i];
     const char* form = GeluForm(editor, OneLess(editor, product.factors[1 - i]), x);
     if (form == nullptr || editor.info(x).rank != editor.info(output).rank || editor.info(x).type != type) continue;
-    NodeDef gelu;
+    ir::Node gelu;
     gelu.op_type = "Gelu";
     gelu.since_version = 20;
     gelu.name = editor.node(n).name;
     gelu.inputs = {x};
     gelu.outputs = {output};
-    gelu.attributes.push_back(StringAttribute("approximate", form));
+    gelu.attributes.push_back(ir::Attribute::String("approximate", form));
     editor.Replace(n, std::move(gelu));
     return true;
   }
@@ -130,12 +131,12 @@ bool FuseGeluAt(PlanEditor& editor, int32_t n, Through through) {
 
 }  // namespace
 
-void FuseGelu(PlanEditor& editor) {
+void FuseGelu(ir::Editor& editor) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
-    if (!editor.Is(n, "Mul") && !editor.Is(n, "Div")) continue;
+    if (!IsArithmetic(editor, n, "Mul") && !IsArithmetic(editor, n, "Div")) continue;
     // x may be a product itself: then it is told by what else reads it.
     if (!FuseGeluAt(editor, n, Through::kAll)) FuseGeluAt(editor, n, Through::kUnshared);
   }
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit::fuse

@@ -1,6 +1,5 @@
-#include "plugins/cpu/kernel/elementwise_program.h"
+#include "plugins/cpu/kernel/elementwise_run.h"
 
-#include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/simd/simd.h"
 #include "plugins/cpu/simd/vector_math.h"
 
@@ -13,43 +12,7 @@ EPIPHYTE_INLINE void Each(const float* a, float* y, int64_t n, const F& f) {
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i]);
 }
 
-[[noreturn]] void RefuseProgram(const std::string& why) {
-  throw OpError(EP_STATUS_INVALID_GRAPH, "its element-wise program makes no sense: " + why);
-}
-
 }  // namespace
-
-ElementwiseProgram ReadElementwiseProgram(const NodeDef& node) {
-  const std::vector<int64_t> code = node.Ints("code");
-  const std::vector<float> parameters = node.Floats("parameters");
-  const size_t count = code.size() / 3;
-  const size_t inputs = node.inputs.size();
-  if (inputs == 0 || inputs > kMostElementwiseInputs)
-    RefuseProgram(fmt::format("it has {} inputs; 1 to {} expected", inputs, kMostElementwiseInputs));
-  if (count == 0 || count > kMostElementwiseInstructions || code.size() % 3 != 0 || parameters.size() != count * 2)
-    RefuseProgram(fmt::format("{} integers and {} parameters found; 3 and 2 for each of 1 to {} instructions expected",
-                              code.size(), parameters.size(), kMostElementwiseInstructions));
-  ElementwiseProgram program;
-  program.instructions.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t* item = code.data() + i * 3;
-    if (item[0] < 0 || item[0] >= static_cast<int64_t>(ElementwiseOp::kCount))
-      RefuseProgram(fmt::format("instruction {} has operation {}", i, item[0]));
-    const auto op = static_cast<ElementwiseOp>(item[0]);
-    for (int operand = 1; operand <= 2; ++operand) {
-      const int64_t reference = item[operand];
-      const bool input = reference >= 0 && reference % 2 == 0 && reference / 2 < static_cast<int64_t>(inputs);
-      const bool result = reference >= 0 && reference % 2 == 1 && reference / 2 < static_cast<int64_t>(i);
-      const bool parameter = reference == -1 && (IsBinary(op) ? item[3 - operand] != -1 : operand == 2);
-      const bool takes_value = IsBinary(op) || operand == 1;
-      if (!parameter && !(takes_value && (input || result)))
-        RefuseProgram(fmt::format("operand {} of instruction {} is {}", operand - 1, i, reference));
-    }
-    program.instructions.push_back(
-        {op, static_cast<int32_t>(item[1]), static_cast<int32_t>(item[2]), parameters[i * 2], parameters[i * 2 + 1]});
-  }
-  return program;
-}
 
 EPIPHYTE_MULTIVERSION void RunBinary(ElementwiseOp op, const float* a, const float* b, float number, float* y,
                                      int64_t n) {

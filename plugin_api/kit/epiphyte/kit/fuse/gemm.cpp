@@ -1,9 +1,10 @@
-// Makes Gemms of matrix products with what is added to them, and of Gemms without a C.
+#include "epiphyte/kit/fuse/gemm.hpp"
+
 #include <algorithm>
 
-#include "plugins/cpu/exec/plan_editor.h"
+#include "epiphyte/kit/fuse/match.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit::fuse {
 namespace {
 
 // The product as an operand of an Add that is its only reader, and what is added to it.
@@ -12,28 +13,28 @@ struct Sum {
   int32_t addend = -1;   // a value
 };
 
-Sum SumWith(const PlanEditor& editor, int32_t add, std::string_view op_type) {
+Sum SumWith(const ir::Editor& editor, int32_t add, std::string_view op_type) {
   const std::vector<int32_t>& operands = editor.node(add).inputs;
   for (const size_t index : {size_t{0}, size_t{1}}) {
-    const int32_t product = editor.ProducerOf(operands[index], op_type);
+    const int32_t product = Maker(editor, operands[index], op_type, 2);
     if (product >= 0 && editor.OnlyReader(operands[index]) == add) return {product, operands[1 - index]};
   }
   return {};
 }
 
 // Gemm's C is broadcast to [rows, columns] and may not be larger.
-bool FitsAsBias(const ValueInfo& addend, const ValueInfo& product) {
+bool FitsAsBias(const ir::Value& addend, const ir::Value& product) {
   if (!addend.IsStatic() || addend.rank > 2 || product.rank != 2) return false;
   for (int32_t i = 1; i <= addend.rank; ++i) {
-    const int64_t dim = addend.dims[addend.rank - i];
-    if (dim != 1 && dim != product.dims[2 - i]) return false;
+    const int64_t dim = addend.dims[static_cast<size_t>(addend.rank - i)];
+    if (dim != 1 && dim != product.dims[static_cast<size_t>(2 - i)]) return false;
   }
   return true;
 }
 
-void ReplaceSum(PlanEditor& editor, int32_t add, int32_t product, int32_t addend, int64_t version,
-                std::vector<AttributeValue> attributes) {
-  NodeDef gemm;
+void ReplaceSum(ir::Editor& editor, int32_t add, int32_t product, int32_t addend, int64_t version,
+                std::vector<ir::Attribute> attributes) {
+  ir::Node gemm;
   gemm.op_type = "Gemm";
   gemm.since_version = version;
   gemm.name = editor.node(product).name;
@@ -44,13 +45,13 @@ void ReplaceSum(PlanEditor& editor, int32_t add, int32_t product, int32_t addend
 }
 
 // MatMul of matrices plus a bias is Gemm.
-bool FuseMatMulAdd(PlanEditor& editor, int32_t add) {
+bool FuseMatMulAdd(ir::Editor& editor, int32_t add) {
   constexpr int64_t kGemmVersion = 13;
   const Sum sum = SumWith(editor, add, "MatMul");
   if (sum.product < 0) return false;
-  const ValueInfo& a = editor.info(editor.node(sum.product).inputs[0]);
-  const ValueInfo& b = editor.info(editor.node(sum.product).inputs[1]);
-  const ValueInfo& addend = editor.info(sum.addend);
+  const ir::Value& a = editor.info(editor.node(sum.product).inputs[0]);
+  const ir::Value& b = editor.info(editor.node(sum.product).inputs[1]);
+  const ir::Value& addend = editor.info(sum.addend);
   if (a.type != EP_TYPE_FLOAT && a.type != EP_TYPE_DOUBLE && a.type != EP_TYPE_FLOAT16) return false;
   if (a.rank != 2 || b.rank != 2 || addend.type != a.type) return false;
   if (!FitsAsBias(addend, editor.info(editor.node(sum.product).outputs[0]))) return false;
@@ -59,27 +60,27 @@ bool FuseMatMulAdd(PlanEditor& editor, int32_t add) {
 }
 
 // A Gemm without C takes what is added to it as its C.
-void FuseGemmBias(PlanEditor& editor, int32_t add) {
+void FuseGemmBias(ir::Editor& editor, int32_t add) {
   const Sum sum = SumWith(editor, add, "Gemm");
   if (sum.product < 0) return;
-  const NodeDef& gemm = editor.node(sum.product);
-  if (gemm.inputs.size() > 2 && gemm.inputs[2] >= 0) return;
-  const ElementType type = editor.info(gemm.inputs[0]).type;
+  const ir::Node& gemm = editor.node(sum.product);
+  if (gemm.HasInput(2)) return;
+  const EpElementType type = editor.info(gemm.inputs[0]).type;
   if (type == EP_TYPE_UNDEFINED || editor.info(sum.addend).type != type) return;
   if (!FitsAsBias(editor.info(sum.addend), editor.info(gemm.outputs[0]))) return;
-  std::vector<AttributeValue> attributes = gemm.attributes;
-  std::erase_if(attributes, [](const AttributeValue& attribute) { return attribute.name == "beta"; });
+  std::vector<ir::Attribute> attributes = gemm.attributes;
+  std::erase_if(attributes, [](const ir::Attribute& attribute) { return attribute.name == "beta"; });
   ReplaceSum(editor, add, sum.product, sum.addend, gemm.since_version, std::move(attributes));
 }
 
 }  // namespace
 
-void FuseGemms(PlanEditor& editor) {
+void FuseGemms(ir::Editor& editor) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
     // Before opset 7, Add broadcasts another way and Gemm only if told to.
-    if (!editor.Is(n, "Add") || editor.node(n).since_version < 7) continue;
+    if (!IsArithmetic(editor, n, "Add") || editor.node(n).since_version < 7) continue;
     if (!FuseMatMulAdd(editor, n)) FuseGemmBias(editor, n);
   }
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit::fuse

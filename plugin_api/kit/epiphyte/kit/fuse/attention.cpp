@@ -1,0 +1,207 @@
+#include "epiphyte/kit/fuse/attention.hpp"
+
+#include <algorithm>
+
+#include "epiphyte/kit/fuse/match.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
+
+namespace epiphyte::kit::fuse {
+namespace {
+
+using Perm = std::vector<int64_t>;
+
+// An operand as a view: `value`, whose dimension perm[i] is dimension i of what the product reads, times `scale`.
+struct View {
+  int32_t value = -1;
+  Perm perm = {0, 1, 2, 3};
+  float scale = 1;
+};
+
+bool HasRank4(const ir::Editor& editor, int32_t value) {
+  return editor.info(value).rank == 4 && IsFloatType(editor.info(value).type);
+}
+
+// A value divided by, or multiplied with, a number: the value, or -1.
+int32_t BeforeScale(const ir::Editor& editor, int32_t value, float* scale) {
+  float number = 0;
+  if (const int32_t div = ArithmeticMaker(editor, value, "Div"); div >= 0) {
+    if (!editor.Scalar(editor.node(div).inputs[1], &number) || number == 0) return -1;
+    *scale /= number;
+    return editor.node(div).inputs[0];
+  }
+  const int32_t mul = ArithmeticMaker(editor, value, "Mul");
+  if (mul < 0) return -1;
+  for (const size_t i : {size_t{1}, size_t{0}}) {
+    if (!editor.Scalar(editor.node(mul).inputs[i], &number)) continue;
+    *scale *= number;
+    return editor.node(mul).inputs[1 - i];
+  }
+  return -1;
+}
+
+// Whether `wide` is `x` with each of its heads repeated `times` times, in the dimension behind them.
+bool IsRepeated(const ir::Value& x, const ir::Value& wide, const ir::Value& result) {
+  const std::vector<int64_t>& from = x.dims;
+  const std::vector<int64_t>& to = result.dims;
+  if (x.rank != 4 || wide.rank != 5 || result.rank != 4) return false;
+  if (from[1] <= 0 || wide.dims[2] <= 0 || to[1] != from[1] * wide.dims[2]) return false;
+  return wide.dims[0] == from[0] && wide.dims[1] == from[1] && wide.dims[3] == from[2] && wide.dims[4] == from[3] &&
+         to[0] == from[0] && to[2] == from[2] && to[3] == from[3] && from[3] > 0;
+}
+
+// value = heads of `x` repeated, Reshape(Expand(Unsqueeze(x, 2))) or with Tile: x, or -1.
+int32_t RepeatedHeads(const ir::Editor& editor, int32_t value) {
+  const int32_t reshape = Maker(editor, value, "Reshape");
+  if (reshape < 0) return -1;
+  const int32_t repeated = editor.node(reshape).inputs[0];
+  int32_t repeat = Maker(editor, repeated, "Expand", 2);
+  if (repeat < 0) repeat = Maker(editor, repeated, "Tile", 2);
+  const int32_t unsqueeze = repeat < 0 ? -1 : Maker(editor, editor.node(repeat).inputs[0], "Unsqueeze");
+  if (unsqueeze < 0) return -1;
+  const ir::Node& node = editor.node(unsqueeze);
+  const auto axes = ListOf(editor, node, "axes", 1);
+  const int32_t x = node.inputs[0];
+  if (!axes || axes->size() != 1 || (axes->front() != 2 && axes->front() != -3) || !HasRank4(editor, x)) return -1;
+  return IsRepeated(editor.info(x), editor.info(repeated), editor.info(value)) ? x : -1;
+}
+
+// Takes Transposes and, where `scaled` says so, products with numbers off the value of a view.
+void LookThrough(const ir::Editor& editor, View& view, bool scaled) {
+  constexpr int kMost = 4;
+  for (int step = 0; step < kMost; ++step) {
+    if (const int32_t transpose = Maker(editor, view.value, "Transpose"); transpose >= 0) {
+      const Perm perm = editor.node(transpose).Ints("perm");
+      const int32_t x = editor.node(transpose).inputs[0];
+      constexpr int64_t kAxes[] = {0, 1, 2, 3};
+      if (!HasRank4(editor, x) || !std::is_permutation(perm.begin(), perm.end(), std::begin(kAxes), std::end(kAxes)))
+        return;
+      for (int64_t& axis : view.perm) axis = perm[static_cast<size_t>(axis)];
+      view.value = x;
+      continue;
+    }
+    float scale = view.scale;
+    const int32_t x = scaled ? BeforeScale(editor, view.value, &scale) : -1;
+    if (x < 0 || !SameDims(editor, x, view.value)) return;
+    view.value = x;
+    view.scale = scale;
+  }
+}
+
+View Trace(const ir::Editor& editor, int32_t value, bool heads, bool scaled) {
+  View view{value};
+  LookThrough(editor, view, scaled);
+  if (heads && view.perm[1] == 1) {
+    if (const int32_t x = RepeatedHeads(editor, view.value); x >= 0) view.value = x;
+  }
+  return view;
+}
+
+class AttentionMatcher {
+ public:
+  AttentionMatcher(ir::Editor& editor, int32_t product) : editor_(editor), product_(product) {}
+
+  void Fuse() {
+    const ir::Node& last = editor_.node(product_);
+    const int32_t weights = last.inputs[0];
+    const int32_t v = last.inputs[1];
+    const int32_t softmax = Maker(editor_, weights, "Softmax");
+    if (softmax < 0 || !HasRank4(editor_, weights) || !HasRank4(editor_, v) || editor_.OnlyReader(weights) != product_)
+      return;
+    const ir::Node& soft = editor_.node(softmax);
+    const int64_t axis = soft.Int("axis", soft.since_version >= 13 ? -1 : 1);
+    if ((axis != -1 && axis != 3) || !FindScores(soft.inputs[0], softmax)) return;
+    const ir::Node& scores = editor_.node(scores_);
+    if (!HasRank4(editor_, scores.inputs[0]) || !HasRank4(editor_, scores.inputs[1])) return;
+    const View q_view = Trace(editor_, scores.inputs[0], false, true);
+    const View k_view = Trace(editor_, scores.inputs[1], true, true);
+    const View v_view = Trace(editor_, v, true, false);
+    if (HeadsOf(k_view) != HeadsOf(v_view)) return;  // they must be repeated alike
+    Emit(q_view, k_view, v_view);
+  }
+
+ private:
+  int64_t HeadsOf(const View& view) const { return editor_.info(view.value).dims[static_cast<size_t>(view.perm[1])]; }
+
+  void Emit(const View& q, const View& k, const View& v) {
+    const ir::Node& last = editor_.node(product_);
+    ir::Node node;
+    node.op_type = kAttention;
+    node.domain = kDomain;
+    node.name = last.name;
+    node.inputs = {q.value, k.value, v.value, mask_};
+    node.outputs = {last.outputs[0]};
+    int32_t place = product_;
+    Perm y_perm = {0, 1, 2, 3};
+    const Perm heads_last = {0, 2, 1, 3};
+    const int32_t transpose = editor_.OnlyReader(last.outputs[0]);
+    if (IsNode(editor_, transpose, "Transpose") && editor_.node(transpose).Ints("perm") == heads_last) {
+      y_perm = heads_last;
+      node.outputs = {editor_.node(transpose).outputs[0]};
+      place = transpose;
+    }
+    node.attributes = {ir::Attribute::Ints("q_perm", q.perm), ir::Attribute::Ints("k_perm", k.perm),
+                       ir::Attribute::Ints("v_perm", v.perm), ir::Attribute::Ints("y_perm", y_perm),
+                       ir::Attribute::Float("scale", scale_ * q.scale * k.scale)};
+    editor_.Replace(place, std::move(node));
+  }
+
+  // From the softmax's argument down to the product of queries and keys.
+  bool FindScores(int32_t value, int32_t reader) {
+    constexpr int kMost = 4;
+    for (int step = 0; step < kMost; ++step) {
+      const int32_t producer = editor_.Producer(value);
+      if (producer < 0 || editor_.OnlyReader(value) != reader || !HasRank4(editor_, value)) return false;
+      if (IsNode(editor_, producer, "MatMul", 2)) {
+        scores_ = producer;
+        return true;
+      }
+      if (const int32_t scaled = BeforeScale(editor_, value, &scale_); scaled >= 0) {
+        value = scaled;
+      } else if (IsArithmetic(editor_, producer, "Add") && mask_ < 0 && scale_ == 1.0f) {
+        // The mask is the operand that spreads over the other.
+        const std::vector<int32_t>& operands = editor_.node(producer).inputs;
+        const bool second = IsMask(operands[1], operands[0]);
+        if (!second && !IsMask(operands[0], operands[1])) return false;
+        mask_ = operands[second ? 1 : 0];
+        value = operands[second ? 0 : 1];
+      } else {
+        return false;
+      }
+      reader = producer;
+    }
+    return false;
+  }
+
+  // True when adding `mask` to `scores` keeps the shape of the scores.
+  bool IsMask(int32_t mask, int32_t scores) const {
+    const int32_t below = editor_.Producer(scores);
+    if (!IsNode(editor_, below, "MatMul", 2) && !editor_.Is(below, "Div") && !editor_.Is(below, "Mul")) return false;
+    const ir::Value& m = editor_.info(mask);
+    const ir::Value& s = editor_.info(scores);
+    if (m.type != s.type || m.rank < 0 || m.rank > 4 || s.rank != 4) return false;
+    for (size_t i = 0; i < m.dims.size(); ++i) {
+      const int64_t dim = m.dims[m.dims.size() - 1 - i];
+      // Queries and keys of unknown number fit: a mask is made for them.
+      if (dim != 1 && dim != s.dims[3 - i] && (i > 1 || (dim > 0 && s.dims[3 - i] > 0))) return false;
+    }
+    return true;
+  }
+
+  ir::Editor& editor_;
+  int32_t product_;
+  int32_t scores_ = -1;
+  int32_t mask_ = -1;
+  float scale_ = 1.0f;
+};
+
+}  // namespace
+
+void FuseAttention(ir::Editor& editor, const AttentionOptions& options) {
+  for (int32_t n = 0; n < editor.node_count(); ++n) {
+    if (!IsNode(editor, n, "MatMul", 2)) continue;
+    const EpElementType type = editor.info(editor.node(n).outputs[0]).type;
+    if (options.takes_type ? options.takes_type(type) : type == EP_TYPE_FLOAT) AttentionMatcher(editor, n).Fuse();
+  }
+}
+
+}  // namespace epiphyte::kit::fuse

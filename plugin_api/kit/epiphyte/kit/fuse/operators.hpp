@@ -1,0 +1,46 @@
+// The kit's own operators: what recognisers make where ONNX has none that says the same. A provider that calls a
+// recogniser has kernels for what it makes; where ONNX has an operator (Gelu, LayerNormalization, Softmax, …), that one
+// is made.
+//
+//   for (const kit::ir::Node& node : graph.nodes)
+//     if (node.domain == kit::fuse::kDomain && node.op_type == kit::fuse::kElementwise) …
+//
+// All are of version 1. T is one float type in each node; "?" may be left out; broadcasting is ONNX's.
+//
+// Conv(X: T, W: T, B: T?, residual: T?) -> Y: T                                               (products.hpp)
+//   ONNX's Conv with its attributes, then + residual, which has Y's shape, then the activation.
+// MatMul(A: T, B: T, bias: T?, residual: T?) -> Y: T                                          (products.hpp)
+//   ONNX's MatMul, then + bias, whose last dimension is Y's and whose others are 1, then + residual, which has Y's
+//   shape, then the activation.
+// Gemm(A: T, B: T, C: T?) -> Y: T                                                             (products.hpp)
+//   ONNX's Gemm with its attributes, then the activation.
+//   The activation is three attributes: "activation" (string; none when it isn't there), "activation_alpha" and
+//   "activation_beta" (floats): activation.hpp.
+//
+// Elementwise(x: T, …) -> y: T                                                     (elementwise.hpp)
+//   A tree of element-wise operators on 1 to 32 inputs as a program: attributes "code" (ints), "parameters" (floats),
+//   see elementwise_program.hpp.
+//
+// Attention(q: T, k: T, v: T, mask: T?, past_key: T?, past_value: T?) -> y: T, present_key: T?, present_value: T?
+//   (attention.hpp) softmax(Q K * scale + mask) V, where Q [batch, heads, queries, depth], K [batch, heads, depth,
+//   keys] and V [batch, heads, keys, width] are views: dimension i of Q is dimension q_perm[i] of q. Attributes q_perm,
+//   k_perm, v_perm (ints, four each), and y_perm: dimension i of y is dimension y_perm[i] of the result [batch, heads,
+//   queries, width]. "scale" (float). A batch of 1 goes with any; K and V may have fewer heads than Q, each for a group
+//   of neighbours. The mask broadcasts to [batch, heads, queries, keys]. past_key and past_value [batch, kv_heads,
+//   past, depth or width] stand before the keys and values; the two together are present_key and present_value.
+//
+// SkipNormalization(x: T, skip: T, scale: T, bias: T?) -> y: T, sum: T?                       (skip_normalization.hpp)
+//   sum = x + skip, which have one shape, and y = its normalisation: LayerNormalization, or with attribute "rms" of 1
+//   RMSNormalization. Attributes "axis" (int), "epsilon" (float), "rms" (int).
+#pragma once
+
+#include <string_view>
+
+namespace epiphyte::kit::fuse {
+
+inline constexpr std::string_view kDomain = "epiphyte.kit";
+inline constexpr std::string_view kElementwise = "Elementwise";
+inline constexpr std::string_view kAttention = "Attention";
+inline constexpr std::string_view kSkipNormalization = "SkipNormalization";
+
+}  // namespace epiphyte::kit::fuse

@@ -1,0 +1,116 @@
+#include "epiphyte/kit/fuse/products.hpp"
+
+#include <algorithm>
+
+#include "epiphyte/kit/fuse/match.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
+
+namespace epiphyte::kit::fuse {
+namespace {
+
+bool Takes(const ProductOptions& options, EpElementType type) {
+  return options.takes_type ? options.takes_type(type) : type == EP_TYPE_FLOAT;
+}
+bool Takes(const ProductOptions& options, const ir::Editor& editor, const ir::Node& node) {
+  if (!Takes(options, editor.info(node.inputs[0]).type)) return false;
+  return !options.takes || options.takes(editor, node);
+}
+
+// The Add that alone reads `value`, if its other operand has the same shape: that operand, or -1.
+int32_t FindResidual(const ir::Editor& editor, int32_t value, int32_t* add) {
+  *add = editor.OnlyReader(value);
+  if (!IsArithmetic(editor, *add, "Add")) return -1;
+  const int32_t other = Other(editor.node(*add), value);
+  const bool same =
+      other != value && editor.info(other).type == editor.info(value).type && editor.SameStaticShape(value, other);
+  return same ? other : -1;
+}
+
+// Adds to `fused`, made of node `n`, the residual and the activation that follow `value`, the result of node `last`,
+// and puts it in the place of all of them; does nothing when that is node `n` alone.
+void FuseTail(ir::Editor& editor, const ProductOptions& options, int32_t n, int32_t last, int32_t value,
+              ir::Node fused) {
+  int32_t add = -1;
+  if (const int32_t residual = options.residual ? FindResidual(editor, value, &add) : -1; residual >= 0) {
+    fused.inputs[3] = residual;
+    last = add;
+    value = editor.node(add).outputs[0];
+  }
+  if (const FoundActivation found = FindActivation(editor, value, options.takes_activation)) {
+    found.activation.AddTo(fused);
+    last = found.node;
+    value = editor.node(last).outputs[0];
+  }
+  if (last == n) return;
+  fused.domain = kDomain;
+  fused.since_version = 1;
+  fused.outputs = {value};
+  editor.Replace(last, std::move(fused));
+}
+
+// The operand of the Add that alone reads `product`, if it is one row with a number for each of its columns; or -1.
+int32_t FindRow(const ir::Editor& editor, int32_t product, int64_t columns, int32_t add) {
+  if (!IsArithmetic(editor, add, "Add")) return -1;
+  const int32_t bias = Other(editor.node(add), product);
+  const ir::Value& info = editor.info(bias);
+  const bool is_row = bias != product && info.type == editor.info(product).type && info.rank >= 1 &&
+                      info.rank <= editor.info(product).rank && info.dims.back() == columns && columns > 0 &&
+                      std::all_of(info.dims.begin(), info.dims.end() - 1, [](int64_t dim) { return dim == 1; });
+  return is_row ? bias : -1;
+}
+
+void FuseMatMul(ir::Editor& editor, const ProductOptions& options, int32_t n) {
+  ir::Node fused = editor.node(n);
+  DropActivation(fused);
+  const ir::Value& a = editor.info(fused.inputs[0]);
+  const ir::Value& b = editor.info(fused.inputs[1]);
+  if (a.rank < 2 || b.rank < 2 || !Takes(options, editor, fused)) return;
+  int32_t value = fused.outputs[0];
+  int32_t last = n;
+  fused.inputs.resize(4, -1);
+  const int32_t add = editor.OnlyReader(value);
+  if (const int32_t bias = FindRow(editor, value, b.dims.back(), add); bias >= 0) {
+    fused.inputs[2] = bias;
+    last = add;
+    value = editor.node(add).outputs[0];
+  }
+  FuseTail(editor, options, n, last, value, std::move(fused));
+}
+
+void FuseGemm(ir::Editor& editor, const ProductOptions& options, int32_t n) {
+  ir::Node fused = editor.node(n);
+  DropActivation(fused);
+  if (!Takes(options, editor, fused)) return;
+  const FoundActivation found = FindActivation(editor, fused.outputs[0], options.takes_activation);
+  if (!found) return;
+  found.activation.AddTo(fused);
+  fused.domain = kDomain;
+  fused.since_version = 1;
+  fused.outputs = {editor.node(found.node).outputs[0]};
+  editor.Replace(found.node, std::move(fused));
+}
+
+void FuseConv(ir::Editor& editor, const ProductOptions& options, int32_t n) {
+  ir::Node fused = editor.node(n);
+  DropActivation(fused);
+  if (!Takes(options, editor, fused)) return;
+  fused.inputs.resize(4, -1);
+  const int32_t value = fused.outputs[0];
+  FuseTail(editor, options, n, n, value, std::move(fused));
+}
+
+}  // namespace
+
+void FuseProducts(ir::Editor& editor, const ProductOptions& options) {
+  for (int32_t n = 0; n < editor.node_count(); ++n) {
+    if (IsNode(editor, n, "MatMul", 2)) FuseMatMul(editor, options, n);
+    if (IsNode(editor, n, "Gemm", 2)) FuseGemm(editor, options, n);
+  }
+}
+
+void FuseConvolutions(ir::Editor& editor, const ProductOptions& options) {
+  for (int32_t n = 0; n < editor.node_count(); ++n)
+    if (IsNode(editor, n, "Conv", 2)) FuseConv(editor, options, n);
+}
+
+}  // namespace epiphyte::kit::fuse

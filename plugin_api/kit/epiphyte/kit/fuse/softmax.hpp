@@ -1,0 +1,17 @@
+// Softmax and LogSoftmax that exporters wrote out as arithmetic.
+//
+//   fuse::FuseSoftmax(editor);   // e = Exp(x - ReduceMax(x)), y = e / ReduceSum(e)  →  Softmax<axis>(x)
+//                                // z = x - ReduceMax(x), y = z - Log(ReduceSum(Exp(z)))  →  LogSoftmax<axis>(x)
+//
+// Along one axis; with the maximum taken off or not, sums as ReduceSum, ReduceLogSum or ReduceLogSumExp, quotients as
+// Div or a product with the reciprocal.
+#pragma once
+
+#include "epiphyte/kit/graph/editor.hpp"
+
+namespace epiphyte::kit::fuse {
+
+// Makes ONNX's Softmax and LogSoftmax of opset 13.
+void FuseSoftmax(ir::Editor& editor);
+
+}  // namespace epiphyte::kit::fuse
