@@ -33,6 +33,8 @@ struct OptionDeclaration {
   std::string minimum;  // of numbers; "": no bound
   std::string maximum;
   std::vector<std::string> choices;
+
+  bool operator==(const OptionDeclaration&) const = default;
 };
 
 // What of a declaration is wrong.

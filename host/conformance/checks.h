@@ -20,6 +20,7 @@ struct Check {
 
 // In the order in which they are run. One file for each area.
 std::span<const Check> LibraryChecks();
+std::span<const Check> OptionChecks();
 std::span<const Check> ProviderChecks();
 std::span<const Check> DeviceMemoryChecks();
 std::span<const Check> DeviceStreamChecks();

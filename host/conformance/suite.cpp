@@ -60,7 +60,7 @@ std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& optio
   Journal journal;
   // Each area stands on the one before it: what would fail there for the same reason is not reached.
   for (const std::span<const Check> checks :
-       {LibraryChecks(), DeviceMemoryChecks(), DeviceStreamChecks(), ProviderChecks(), ExecuteChecks(),
+       {LibraryChecks(), OptionChecks(), DeviceMemoryChecks(), DeviceStreamChecks(), ProviderChecks(), ExecuteChecks(),
         DeviceKernelChecks(), ContextChecks(), ShareChecks()}) {
     for (const Check& check : checks) {
       RunIsolated(journal, options.isolation, [&] { check.run(journal, target); });

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"
 #include "epiphyte/ep_share.h"
 
@@ -85,4 +86,8 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
                               const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task, EpKernel** kernels);
 EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
                                uint64_t reason_capacity);
+// The fault is one of options, which it else doesn't declare.
+bool DeclaresOptions();
+const EpOptionsApi* OptionsTable();
+EpStatus* CheckOptions(const EpHostInfo* host, const EpProviderConfig& config);
 EpStatus* JoinGroup(EpProvider* provider, EpShareGroup* group);

@@ -48,8 +48,11 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* confi
   static EpThreadPool* pool = nullptr;
   if (Has("1011_keeps_pool") && pool != nullptr) host->services->GetThreadCount(pool);
   pool = config->thread_pool;
-  if (config->option_count != 0 && !Has("404_accepts_any_option"))
+  if (DeclaresOptions()) {
+    if (EpStatus* status = CheckOptions(host, *config)) return status;
+  } else if (config->option_count != 0 && !Has("404_accepts_any_option")) {
     return Refuse(host, EP_STATUS_INVALID_ARGUMENT, "there are no options");
+  }
   if (Has("406_one_provider") && g_providers > 0) return Refuse(host, EP_STATUS_FAIL, "the device is in use");
   ++g_providers;
   auto* made = new EpProvider{plugin, config->thread_pool};
@@ -79,6 +82,7 @@ const void* EP_CALL GetExtension(EpPlugin*, const char* id) {
   static const int table = 0;
   const bool has_device = IsOnDevice() && !Has("1261_has_no_table");
   if (has_device && std::strcmp(id, EP_DEVICE_EXTENSION) == 0) return DeviceTable();
+  if (DeclaresOptions() && std::strcmp(id, EP_OPTIONS_EXTENSION) == 0) return OptionsTable();
   return Has("318_extension_for_all") ? &table : nullptr;
 }
 

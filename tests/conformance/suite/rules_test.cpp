@@ -136,7 +136,13 @@ INSTANTIATE_TEST_SUITE_P(
         "1244_forgets_the_last", "1245_copies_too_much", "1246_returns_early", "1247_goes_on", "1248_calls_twice",
         "1249_calls_late", "1261_has_no_table", "1262_device_nine", "1263_three_inputs", "1263_reserved",
         "1264_memory_seven", "1265_alias_99", "1266_arrays_change", "1267_wrong_in_shared",
-        "1268_works_after_its_point", "1269_overwrites_its_input", "1270_adopts_an_input", "1271_adopts_too_little"),
+        "1268_works_after_its_point", "1269_overwrites_its_input", "1270_adopts_an_input", "1271_adopts_too_little",
+        "1301_small_options_table", "1301_null_function", "1302_throws_in_options", "1303_a_million_options",
+        "1303_overfills_options", "1304_small_option", "1304_null_option", "1305_called_device",
+        "1305_name_with_a_space", "1306_one_name_twice", "1307_type_nine", "1308_no_help", "1309_no_default",
+        "1310_default_out_of_range", "1310_default_is_no_choice", "1311_turned_range", "1311_range_of_a_choice",
+        "1312_no_choices", "1312_a_choice_twice", "1313_forgets_an_option", "1314_fails_with_its_defaults",
+        "1315_fails_on_a_choice"),
     [](const auto& info) { return "R" + std::string(info.param); });
 
 TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
@@ -169,6 +175,43 @@ TEST(FaultyPlugin, WithADeviceKeepsEveryRuleOfDevices) {
     const int number = static_cast<int>(rule.rule);
     EXPECT_TRUE(number / 100 != 12 || passed.contains(number)) << number << " " << rule.text;
   }
+}
+
+class FaultyOptions : public testing::Test {
+ protected:
+  FaultyOptions() { setenv("EPIPHYTE_FAULT", "options", 1); }
+  ~FaultyOptions() override { unsetenv("EPIPHYTE_FAULT"); }
+  // The plugin with a manifest that sets `options`.
+  Target WithManifest(const std::string& options) {
+    return ReadTarget(dir_.Write(
+        "faulty.yaml", "manifest_version: 1\nname: faulty\nvendor: tests\nversion: 1.0.0\nlibrary: " EPIPHYTE_FAULTY_DIR
+                       "/faulty.so\nabi: \"0.2\"\nsources: [FaultySource]\noptions: { " +
+                           options + " }\n"));
+  }
+  const test::TempDir dir_;
+};
+
+TEST_F(FaultyOptions, ThatAreDeclaredAsTheyShouldKeepEveryRule) {
+  std::set<int> passed;
+  for (const RuleResult& result : RunSuite(WithManifest("tiles: 8, device: 0"), {})) {
+    EXPECT_NE(result.outcome, Outcome::kFail) << static_cast<int>(result.rule) << " " << result.message;
+    if (result.outcome == Outcome::kPass) passed.insert(static_cast<int>(result.rule));
+  }
+  for (const RuleText& rule : AllRules()) {
+    const int number = static_cast<int>(rule.rule);
+    EXPECT_TRUE(number / 100 != 13 || passed.contains(number)) << number << " " << rule.text;
+  }
+}
+
+TEST_F(FaultyOptions, AManifestThatSetsWhatDoesNotFitBreaksItsRule) {
+  EXPECT_THAT(Broken(WithManifest("tiles: 9")),
+              ElementsAre(testing::AllOf(testing::StartsWith("R1316 "), testing::HasSubstr("'tiles'"),
+                                         testing::HasSubstr("a whole number from 1 to 8 expected"))));
+}
+
+TEST_F(FaultyOptions, AWrongDeclarationIsSaidWithItsName) {
+  setenv("EPIPHYTE_FAULT", "1309_no_default", 1);
+  EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::HasSubstr("option 'label' has no default")));
 }
 
 // --- plugins that keep the rules
