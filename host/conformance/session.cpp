@@ -24,8 +24,8 @@ constexpr uint32_t kDevice = 0;  // of each provider
 class LentConfig {
  public:
   LentConfig(const std::map<std::string, std::string>& options, EpThreadPool* pool, const Session::Setup& setup)
-      : arena_(16 << 10, {"the provider's configuration", Rule::kConfigIsNotKept, Rule::kConfigIsNotKept,
-                          Rule::kConfigIsNotKept}) {
+      : arena_(RoomFor(options), {"the provider's configuration", Rule::kConfigIsNotKept, Rule::kConfigIsNotKept,
+                                  Rule::kConfigIsNotKept}) {
     auto* pairs = arena_.New<EpKeyValue>(options.size());
     size_t i = 0;
     for (const auto& [key, value] : options) pairs[i++] = {arena_.Copy(key), arena_.Copy(value)};
@@ -46,6 +46,12 @@ class LentConfig {
   const EpProviderConfig* get() const { return config_; }
 
  private:
+  static size_t RoomFor(const std::map<std::string, std::string>& options) {
+    size_t room = 16 << 10;
+    for (const auto& [key, value] : options) room += sizeof(EpKeyValue) + key.size() + value.size() + 2;
+    return room;
+  }
+
   Arena arena_;
   EpProviderConfig* config_;
 };

@@ -10,8 +10,10 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"
 
 namespace epiphyte::test {
@@ -23,6 +25,8 @@ struct FakePlugin {
   std::vector<EpDeviceInfo> devices;
   std::vector<const EpDeviceInfo*> device_pointers;  // what GetDevices hands out; filled from `devices` when empty
   uint32_t device_count;                             // what GetDevices says; UINT32_MAX: as many as there are
+  std::vector<EpOptionInfo> options;                 // that GetOptions gives, once `options_table` is set
+  const EpOptionsApi* options_table;                 // null: it declares no options
 
   bool answers = true;                                            // false: the query answers null
   std::string initialize_error;                                   // non-empty: Initialize fails with it
@@ -105,6 +109,18 @@ inline EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uin
   return nullptr;
 }
 
+inline EpStatus* EP_CALL GetOptions(EpPlugin*, const EpOptionInfo** options, uint32_t capacity, uint32_t* count) {
+  FakePlugin& fake = FakePlugin::Instance();
+  fake.on_call("GetOptions");
+  for (size_t i = 0; i < fake.options.size() && i < capacity; ++i) options[i] = &fake.options[i];
+  *count = static_cast<uint32_t>(fake.options.size());
+  return nullptr;
+}
+inline const void* EP_CALL GetExtension(EpPlugin*, const char* id) {
+  return std::string_view(id) == EP_OPTIONS_EXTENSION ? FakePlugin::Instance().options_table : nullptr;
+}
+inline constexpr EpOptionsApi kOptionsApi = {sizeof(EpOptionsApi), 0, GetOptions};
+
 inline EpStatus* EP_CALL CreateProvider(EpPlugin*, const EpProviderConfig*, EpProvider**) { return nullptr; }
 inline void EP_CALL DestroyProvider(EpProvider*) {}
 inline EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph*, EpCapabilitySink*) { return nullptr; }
@@ -118,6 +134,10 @@ inline EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun*) { return nul
 
 inline EpDeviceInfo FakeDevice(EpDeviceKind kind, const char* name) {
   return {sizeof(EpDeviceInfo), kind, 0, 0, 0, 0, name, "Acme", "4.2", "v1", "", "", 0};
+}
+
+inline EpOptionInfo FakeOption(EpOptionType type, const char* name, const char* default_value) {
+  return {sizeof(EpOptionInfo), type, name, default_value, "what it is for", nullptr, nullptr, nullptr, 0, 0};
 }
 
 inline FakePlugin& FakePlugin::Reset() {
@@ -146,6 +166,7 @@ inline FakePlugin& FakePlugin::Reset() {
   fake.descriptor.Shutdown = fake_calls::Shutdown;
   fake.descriptor.GetDevices = fake_calls::GetDevices;
   fake.descriptor.provider = &fake.provider;
+  fake.descriptor.GetExtension = fake_calls::GetExtension;
   return fake;
 }
 

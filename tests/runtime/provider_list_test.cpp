@@ -8,6 +8,7 @@
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
+#include "tests/registry/fake_plugin.h"
 
 namespace epiphyte::test {
 namespace {
@@ -139,6 +140,60 @@ TEST_F(ProviderList, AProvidersOwnErrorAboutAnOptionIsWhatIsSaid) {
     options.provider_options["notary"] = {{"clam", "Neg"}};
     EXPECT_THAT(Failure(options), AllOf(HasSubstr("option 'clam' is unknown"), Not(HasSubstr("doesn't use"))));
   }
+}
+
+// --- options that a plugin declares: its host holds what is given against them, and the plugin sees only what fits
+
+class DeclaringProvider : public ProviderList {
+ protected:
+  DeclaringProvider() : fake_(FakePlugin::Reset()) {
+    fake_.options = {FakeOption(EP_OPTION_INT, "tiles", "4"), FakeOption(EP_OPTION_BOOL, "quiet", "false")};
+    fake_.options_table = &fake_calls::kOptionsApi;
+  }
+  // What the plugin would get.
+  std::map<std::string, std::string> Given(const SessionOptions& options) {
+    if (!environment_) TheEnvironment().catalog().Register(FakePlugin::Query, 0);
+    return Choose(options)[0].options;
+  }
+  std::string Refused(const SessionOptions& options) {
+    return FailureOf([&] { Given(options); });
+  }
+
+  FakePlugin& fake_;
+};
+
+TEST_F(DeclaringProvider, GetsTheDefaultsOfWhatNobodyGave) {
+  SessionOptions options = OptionsFor({"fake"});
+  EXPECT_THAT(Given(options), ElementsAre(Pair("quiet", "0"), Pair("tiles", "4")));
+  options.providers[0].options = {{"quiet", "true"}, {"device", "0"}};
+  EXPECT_THAT(Given(options), ElementsAre(Pair("quiet", "1"), Pair("tiles", "4")));
+}
+
+TEST_F(DeclaringProvider, IsSparedWhatASessionGivesWrongly) {
+  SessionOptions options = OptionsFor({"fake"});
+  options.providers[0].options = {{"tile", "2"}};
+  EXPECT_EQ(Refused(options), "INVALID_ARGUMENT: provider 'fake': option 'tile' is unknown; did you mean 'tiles'?");
+  options.providers[0].options = {{"tiles", "many"}};
+  EXPECT_EQ(Refused(options), "INVALID_ARGUMENT: provider 'fake': option 'tiles' is 'many', a whole number expected");
+  options.providers[0].options = {};
+  options.provider_options["fake"] = {{"quiet", "loud"}};
+  EXPECT_THAT(Refused(options), HasSubstr("option 'quiet' is 'loud', true or false expected"));
+}
+
+TEST_F(DeclaringProvider, IsSparedWhatThePolicyFileSetsWronglyUnlessTheSessionSaysBetter) {
+  Policy("  fake: {options: {tiles: many}}");
+  SessionOptions options = OptionsFor({"fake"});
+  EXPECT_THAT(Refused(options),
+              AllOf(HasSubstr("INVALID_ARGUMENT: provider 'fake': option 'tiles' of the policy file '"),
+                    HasSubstr("policy.yaml' is 'many', a whole number expected")));
+  options.providers[0].options = {{"tiles", "7"}};
+  EXPECT_THAT(Given(options), Contains(Pair("tiles", "7")));
+}
+
+TEST_F(DeclaringProvider, IsLeftOutOfASessionThatDidNotNameIt) {
+  Policy("  fake: {options: {tiles: many}}");
+  TheEnvironment().catalog().Register(FakePlugin::Query, 0);
+  EXPECT_THAT(Names(OptionsFor({})), AllOf(Not(Contains("fake")), Contains("scribe")));
 }
 
 TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
