@@ -99,8 +99,7 @@ class Editor {
   std::vector<std::vector<int32_t>> readers_;
   std::vector<bool> is_output_;
   std::vector<bool> removed_;
-  std::vector<int32_t>
-      inserted_before_;  // of nodes that were inserted: the place; by node number, less the first of them
+  std::vector<int32_t> inserted_before_;  // the place of each inserted node, in the order in which they came
 };
 
 }  // namespace epiphyte::kit::ir

@@ -6,6 +6,7 @@
 #include <limits>
 #include <system_error>
 
+#include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/shape/float_types.hpp"
 
 namespace epiphyte::kit::ir {
@@ -85,41 +86,20 @@ EpElementType ComponentOf(EpElementType type) {
 }
 
 std::string ElementText(const Tensor& tensor, uint64_t i) {
-  const auto rounded = [&]<typename T>(T element) { return NumberText(static_cast<float>(element)); };
-  const auto* const packed = tensor.as<uint8_t>();
+  const auto pair = [](const std::string& real, const std::string& imaginary) {
+    return "(" + real + "," + imaginary + ")";
+  };
+  double number = 0;
   switch (tensor.type) {
-    case EP_TYPE_FLOAT: return NumberText(Load<float>(tensor, i));
-    case EP_TYPE_DOUBLE: return NumberText(Load<double>(tensor, i));
-    case EP_TYPE_FLOAT16: return rounded(Load<Float16>(tensor, i));
-    case EP_TYPE_BFLOAT16: return rounded(Load<BFloat16>(tensor, i));
-    case EP_TYPE_FLOAT8E4M3FN: return rounded(Load<Float8E4M3FN>(tensor, i));
-    case EP_TYPE_FLOAT8E4M3FNUZ: return rounded(Load<Float8E4M3FNUZ>(tensor, i));
-    case EP_TYPE_FLOAT8E5M2: return rounded(Load<Float8E5M2>(tensor, i));
-    case EP_TYPE_FLOAT8E5M2FNUZ: return rounded(Load<Float8E5M2FNUZ>(tensor, i));
-    case EP_TYPE_FLOAT8E8M0: return rounded(Load<Float8E8M0>(tensor, i));
-    case EP_TYPE_FLOAT4E2M1: {
-      Float4E2M1 element;
-      element.bits = LoadPacked<4>(packed, i);
-      return rounded(element);
-    }
-    case EP_TYPE_BOOL:
-    case EP_TYPE_UINT8: return std::to_string(Load<uint8_t>(tensor, i));
-    case EP_TYPE_INT8: return std::to_string(Load<int8_t>(tensor, i));
-    case EP_TYPE_UINT16: return std::to_string(Load<uint16_t>(tensor, i));
-    case EP_TYPE_INT16: return std::to_string(Load<int16_t>(tensor, i));
-    case EP_TYPE_UINT32: return std::to_string(Load<uint32_t>(tensor, i));
-    case EP_TYPE_INT32: return std::to_string(Load<int32_t>(tensor, i));
+    case EP_TYPE_BOOL: return std::to_string(Load<uint8_t>(tensor, i));
     case EP_TYPE_UINT64: return std::to_string(Load<uint64_t>(tensor, i));
     case EP_TYPE_INT64: return std::to_string(Load<int64_t>(tensor, i));
-    case EP_TYPE_UINT4: return std::to_string(LoadPacked<4>(packed, i));
-    case EP_TYPE_INT4: return std::to_string(LoadPackedSigned<4>(packed, i));
-    case EP_TYPE_UINT2: return std::to_string(LoadPacked<2>(packed, i));
-    case EP_TYPE_INT2: return std::to_string(LoadPackedSigned<2>(packed, i));
     case EP_TYPE_COMPLEX64:
-      return "(" + NumberText(Load<float>(tensor, i * 2)) + "," + NumberText(Load<float>(tensor, i * 2 + 1)) + ")";
+      return pair(NumberText(Load<float>(tensor, i * 2)), NumberText(Load<float>(tensor, i * 2 + 1)));
     case EP_TYPE_COMPLEX128:
-      return "(" + NumberText(Load<double>(tensor, i * 2)) + "," + NumberText(Load<double>(tensor, i * 2 + 1)) + ")";
-    default: return "?";
+      return pair(NumberText(Load<double>(tensor, i * 2)), NumberText(Load<double>(tensor, i * 2 + 1)));
+    case EP_TYPE_FLOAT: return NumberText(Load<float>(tensor, i));
+    default: return NumberAt(tensor, static_cast<size_t>(i), &number) ? NumberText(number) : "?";
   }
 }
 

@@ -83,7 +83,7 @@ bool IsSingle(EpAttributeType type) {
 Attribute ImportAttribute(const EpHostInfo& host, const EpAttribute* handle) {
   EpAttributeInfo info = {};
   info.struct_size = sizeof info;
-  ThrowIfFailed(host, host.graph->GetAttributeInfo(handle, &info));
+  ThrowIfFailed(host, host.graph->GetAttributeInfo(handle, &info), "an attribute can't be described");
   Attribute attribute;
   attribute.name = Text(info.name);
   attribute.type = info.type;
@@ -141,7 +141,7 @@ class Importer {
     if (!is_new) return known->second;
     EpValueDefInfo info = {};
     info.struct_size = sizeof info;
-    ThrowIfFailed(host_, host_.graph->GetValueDefInfo(handle, &info));
+    ThrowIfFailed(host_, host_.graph->GetValueDefInfo(handle, &info), "a value can't be described");
     const int32_t number = graph_.AddValue(ImportValue(info));
     if (!IsConstant(info)) return number;
     Constant constant;
@@ -174,7 +174,7 @@ class Importer {
     if (handle == nullptr) Refuse("a node is not there");
     EpNodeInfo info = {};
     info.struct_size = sizeof info;
-    ThrowIfFailed(host_, host_.graph->GetNodeInfo(handle, &info));
+    ThrowIfFailed(host_, host_.graph->GetNodeInfo(handle, &info), "a node can't be described");
     Node node;
     node.name = Text(info.name);
     node.op_type = Text(info.op_type);
@@ -245,7 +245,7 @@ Graph Import(const EpHostInfo& host, const EpGraph* handle, std::string name) {
   graph.name = std::move(name);
   EpGraphInfo info = {};
   info.struct_size = sizeof info;
-  ThrowIfFailed(host, host.graph->GetGraphInfo(handle, &info));
+  ThrowIfFailed(host, host.graph->GetGraphInfo(handle, &info), "a graph can't be described");
   const std::span<const EpNode* const> nodes = List(info.nodes, info.node_count, "nodes");
   Importer importer(host, graph, nodes.size() * 2);
   graph.inputs = importer.AllOf(info.inputs, info.input_count, "inputs of the graph");
@@ -260,7 +260,7 @@ void Retain(const EpHostInfo& host, EpTask* task, Constant& constant) {
   // Strings have been copied, and a rewrite's bytes have an owner.
   if (constant.handle != nullptr && constant.tensor.strings == nullptr) {
     EpConstant* reference = nullptr;
-    ThrowIfFailed(host, host.task->RetainConstant(task, constant.handle, &reference));
+    ThrowIfFailed(host, host.task->RetainConstant(task, constant.handle, &reference), "a constant can't be retained");
     const EpTaskApi* const api = host.task;
     constant.owner =
         std::shared_ptr<void>(reference, [api](void* held) { api->ReleaseConstant(static_cast<EpConstant*>(held)); });
