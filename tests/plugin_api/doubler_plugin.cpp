@@ -37,13 +37,15 @@ class DoublerProvider : public kit::Provider {
  public:
   static constexpr bool kMakesContexts = true;
 
-  explicit DoublerProvider(const kit::ProviderConfig& config) : share_(config.host, config.share_group) {
-    for (const auto& [key, value] : config.options) {
-      if (key != "decline")
-        throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown; known is 'decline'");
-      decline_ = value;
-    }
+  static std::span<const kit::Option> Options() {
+    static constexpr kit::Option kOptions[] = {
+        kit::Option::String("decline", "", "name of a node that is not claimed")};
+    return kOptions;
   }
+
+  explicit DoublerProvider(const kit::ProviderConfig& config)
+      : share_(config.host, config.share_group),
+        decline_(kit::OptionValues(Options(), config.options).Text("decline")) {}
 
   bool Supports(const kit::NodeView& node, std::string* why_not) override {
     if (node.name() == decline_ && !decline_.empty()) {

@@ -101,11 +101,17 @@ TEST_F(KitTest, AContextWhoseProviderIsNotListedSaysSo) {
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'doubler'"), HasSubstr("add it")));
 }
 
-TEST_F(KitTest, ProviderOptionsReachItAndUnknownOnesAreItsError) {
+TEST_F(KitTest, DeclaredOptionsReachItAndOthersAreRefusedByTheHost) {
   SessionOptions options = OptionsFor({});
   options.providers = {{"doubler", {{"declin", "x"}}}};
-  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model_, options); }),
-              HasSubstr("option 'declin' is unknown"));
+  EXPECT_EQ(FailureOf([&] { Session session(*environment_, model_, options); }),
+            "INVALID_ARGUMENT: provider 'doubler': option 'declin' is unknown; did you mean 'decline'?");
+  const std::string first = Session(*environment_, model_, OptionsFor({"doubler"})).placement().nodes[0].name;
+  ASSERT_NE(first, "");
+  options.providers = {{"doubler", {{"decline", first}}}};
+  Session session(*environment_, model_, options);
+  EXPECT_EQ(session.placement().nodes[0].provider, "cpu");
+  EXPECT_EQ(session.placement().nodes[1].provider, "doubler");
 }
 
 TEST_F(KitTest, NestedGraphsArePartitionedToo) {

@@ -98,8 +98,8 @@ TEST(KitOptions, WhatAHostLetsThroughIsCheckedAgain) {
             "option 'tile' is unknown; there are precision, tiles, seed, scale, quiet, label");
   EXPECT_EQ(Refused({{"tiles", "9"}}), "option 'tiles' is '9', a whole number from 1 to 8 expected");
   EXPECT_EQ(Refused({{"seed", "x"}}), "option 'seed' is 'x', a whole number expected");
-  EXPECT_EQ(Refused({{"scale", "-1"}}), "option 'scale' is '-1', a number, at least 0, expected");
-  EXPECT_EQ(Refused({{"scale", "nan"}}), "option 'scale' is 'nan', a number, at least 0, expected");
+  EXPECT_EQ(Refused({{"scale", "-1"}}), "option 'scale' is '-1', a number of at least 0 expected");
+  EXPECT_EQ(Refused({{"scale", "nan"}}), "option 'scale' is 'nan', a number of at least 0 expected");
   EXPECT_EQ(Refused({{"precision", "f8"}}), "option 'precision' is 'f8', one of f32, f16 expected");
   EXPECT_EQ(Refused({{"quiet", "maybe"}}), "option 'quiet' is 'maybe', 0 or 1 expected");
 }

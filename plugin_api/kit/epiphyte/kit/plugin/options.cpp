@@ -30,8 +30,8 @@ std::string Spell(Number number) {
 // "a whole number from 1 to 8"
 std::string Expectation(std::string what, const std::string& minimum, const std::string& maximum) {
   if (!minimum.empty() && !maximum.empty()) return what + " from " + minimum + " to " + maximum;
-  if (!minimum.empty()) return what + ", at least " + minimum + ",";
-  if (!maximum.empty()) return what + ", at most " + maximum + ",";
+  if (!minimum.empty()) return what + " of at least " + minimum;
+  if (!maximum.empty()) return what + " of at most " + maximum;
   return what;
 }
 
