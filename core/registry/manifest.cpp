@@ -147,7 +147,7 @@ Manifest ParseManifest(std::string_view text, const std::filesystem::path& path)
   if (const YamlNode* node = root.Find("enabled")) manifest.enabled = node->AsBool();
   if (const YamlNode* node = root.Find("fallback")) manifest.fallback = node->AsBool();
   if (const YamlNode* node = root.Find("depends")) manifest.depends = node->AsStringList();
-  if (const YamlNode* node = root.Find("options")) manifest.options = ReadOptions(*node);
+  if (const YamlNode* node = root.Find("options")) manifest.options = ReadDeclarations(*node);
   if (const YamlNode* node = root.Find("parameters")) manifest.parameters = ReadParameters(*node);
   if (const YamlNode* node = root.Find("sha256")) {
     const std::map<std::string, std::string> digests = ReadPerPlatform(*node, ReadSha256);

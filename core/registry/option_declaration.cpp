@@ -202,7 +202,7 @@ std::string ProblemOf(std::span<const OptionDeclaration> declared, std::string_v
 
 }  // namespace
 
-std::vector<OptionDeclaration> ReadOptions(std::span<const EpOptionInfo* const> infos) {
+std::vector<OptionDeclaration> ReadDeclarations(std::span<const EpOptionInfo* const> infos) {
   std::vector<OptionDeclaration> options;
   for (size_t i = 0; i < infos.size(); ++i) {
     OptionDeclaration option = ReadOption(infos[i], i);

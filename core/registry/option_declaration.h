@@ -1,6 +1,6 @@
 // OptionDeclaration: an option that a plugin says it takes (ep_options.h), and what is given for it held against that.
 //
-//   const std::vector<OptionDeclaration> declared = ReadOptions(infos);
+//   const std::vector<OptionDeclaration> declared = ReadDeclarations(infos);
 //   FindWrong(declared, {{"precison", "bf16"}});   // 'precison': "is unknown; did you mean 'precision'?"
 //   FindWrong(declared, {{"precision", "bf32"}});  // "is 'bf32', one of f32, bf16 expected; did you mean 'bf16'?"
 //   std::map<std::string, std::string> options = {{"tiles", "2"}};
@@ -52,7 +52,7 @@ class BadOption : public Error {
 };
 
 // What a plugin answered, believed in nothing. Throws BadOption for the first option that is wrong.
-std::vector<OptionDeclaration> ReadOptions(std::span<const EpOptionInfo* const> infos);
+std::vector<OptionDeclaration> ReadDeclarations(std::span<const EpOptionInfo* const> infos);
 
 using OptionMap = std::map<std::string, std::string>;
 

@@ -195,7 +195,7 @@ std::optional<std::vector<OptionDeclaration>> AskForOptions(const LoadedPlugin& 
   } else {
     infos.resize(count);
     try {
-      return ReadOptions(infos);
+      return ReadDeclarations(infos);
     } catch (const BadOption& bad) {
       problem = bad.message();
     }

@@ -32,7 +32,7 @@ ProviderPolicy ReadProvider(const YamlNode& node) {
   ProviderPolicy provider;
   if (const YamlNode* priority = node.Find("priority")) provider.priority = ReadPriority(*priority);
   if (const YamlNode* enabled = node.Find("enabled")) provider.enabled = enabled->AsBool();
-  if (const YamlNode* options = node.Find("options")) provider.options = ReadOptions(*options);
+  if (const YamlNode* options = node.Find("options")) provider.options = ReadDeclarations(*options);
   return provider;
 }
 

@@ -10,7 +10,7 @@
 
 namespace epiphyte::core {
 
-std::map<std::string, std::string> ReadOptions(const YamlNode& node) {
+std::map<std::string, std::string> ReadDeclarations(const YamlNode& node) {
   if (node.kind != YamlNode::Kind::kMap) node.Reject("a map of options expected, like {device: 0}");
   std::map<std::string, std::string> options;
   for (const auto& [key, value] : node.fields) options.emplace(key, value.AsString());

@@ -13,7 +13,7 @@
 namespace epiphyte::core {
 
 // Option values are single values of any look ("0", "true", "bf16"), kept as they are spelled.
-std::map<std::string, std::string> ReadOptions(const YamlNode& node);
+std::map<std::string, std::string> ReadDeclarations(const YamlNode& node);
 // Priorities are bounded so that arithmetic on them can't overflow.
 int64_t ReadPriority(const YamlNode& node);
 std::string ReadProviderName(const YamlNode& node);

@@ -80,7 +80,7 @@ std::optional<std::vector<OptionDeclaration>> Declared(Bench& bench) {
   const EpOptionsApi* table = FindTable(bench);
   if (table == nullptr) return std::nullopt;
   try {
-    return core::ReadOptions(Ask(bench, *table));
+    return core::ReadDeclarations(Ask(bench, *table));
   } catch (const core::BadOption& bad) {
     EndWith(bench.host(), RuleOf(bad.fault()), bad.message());
   }

@@ -43,7 +43,7 @@ EpOptionInfo Bounded(EpOptionType type, const char* name, const char* default_va
 std::vector<OptionDeclaration> Read(const std::vector<EpOptionInfo>& infos) {
   std::vector<const EpOptionInfo*> pointers;
   for (const EpOptionInfo& info : infos) pointers.push_back(&info);
-  return ReadOptions(pointers);
+  return ReadDeclarations(pointers);
 }
 
 // "name: message" of the fault that is found.
@@ -143,8 +143,9 @@ TEST(DeclaredOptions, ChoicesAreThereDifferAndBelongToChoices) {
 
 TEST(DeclaredOptions, AStructATypeAndAHelpAreThere) {
   EpOptionInfo info = FakeOption(EP_OPTION_INT, "tiles", "4");
-  EXPECT_THAT(ErrorOf(StatusCode::kInvalidArgument, [] { ReadOptions(std::vector<const EpOptionInfo*>{nullptr}); }),
-              HasSubstr("option 0 is malformed: it is null"));
+  EXPECT_THAT(
+      ErrorOf(StatusCode::kInvalidArgument, [] { ReadDeclarations(std::vector<const EpOptionInfo*>{nullptr}); }),
+      HasSubstr("option 0 is malformed: it is null"));
   info.struct_size = 8;
   EXPECT_THAT(Bad(OptionFault::kInfo, {info}), HasSubstr("EpOptionInfo::struct_size is 8"));
   info = FakeOption(EP_OPTION_INT, "tiles", "4");

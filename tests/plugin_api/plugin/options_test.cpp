@@ -49,7 +49,7 @@ std::vector<OptionDeclaration> AsTheHostReads(const OptionTable& table) {
   table.Get(infos.data(), count, &count);
   EXPECT_EQ(infos.back(), nullptr) << "no more than there is room for";
   infos.pop_back();
-  return core::ReadOptions(infos);
+  return core::ReadDeclarations(infos);
 }
 
 TEST(KitOptions, AreDeclaredAsTheHostReadsThem) {
