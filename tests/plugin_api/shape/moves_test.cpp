@@ -1,0 +1,163 @@
+// Results of operators that move elements: Expand, Tile, Concat, Split, Gather, Reshape and its relatives, Pad.
+#include <gmock/gmock.h>
+
+#include "epiphyte/kit/shape/gather.hpp"
+#include "epiphyte/kit/shape/join.hpp"
+#include "epiphyte/kit/shape/pad.hpp"
+#include "epiphyte/kit/shape/repeat.hpp"
+#include "epiphyte/kit/shape/reshape.hpp"
+#include "tests/plugin_api/shape/complaint.h"
+
+namespace epiphyte::test {
+namespace {
+
+using kit::Dims;
+using kit::ShapeText;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+TEST(ExpandShape, RepeatsWhatIsOne) {
+  const kit::ExpandShape expand(Dims{3, 1, 2}, Dims{5, 1, 4, 1});
+  EXPECT_EQ(ShapeText(expand.dims), "[5,3,4,2]");
+  EXPECT_EQ(ShapeText(expand.strides), "[0,2,0,1]");
+  EXPECT_EQ(ShapeText(kit::ExpandShape(Dims{3, 1}, Dims{0}).dims), "[3,0]");
+  EXPECT_EQ(Complaint([] {
+              kit::ExpandShape(Dims{3, 2}, Dims{4, 2});
+            }),
+            "shape [4,2] found for an input of shape [3,2], shapes that broadcast expected");
+  EXPECT_THAT(Complaint([] { kit::ExpandShape(Dims{1}, Dims{-1}); }), HasSubstr("shapes that broadcast expected"));
+  EXPECT_THAT(Complaint([] { kit::ExpandShape(Dims{1}, Dims{INT64_MAX}); }), HasSubstr("fewer than 2^57"));
+}
+
+TEST(TileShape, IsAMoveWithTwoAxesForEach) {
+  const kit::TileShape tile(Dims{2, 3}, Dims{4, 1});
+  EXPECT_EQ(ShapeText(tile.dims), "[8,3]");
+  EXPECT_EQ(ShapeText(tile.move), "[4,2,1,3]");
+  EXPECT_EQ(ShapeText(tile.strides), "[0,3,0,1]");
+  EXPECT_EQ(Complaint([] { kit::TileShape(Dims{2, 3}, Dims{4}); }), "repeats [4] found, 2 numbers expected");
+  EXPECT_EQ(Complaint([] { kit::TileShape(Dims{2}, Dims{-4}); }), "repeats [-4] found, numbers of at least 0 expected");
+  EXPECT_THAT(Complaint([] { kit::TileShape(Dims{4}, Dims{INT64_MAX}); }), HasSubstr("a product below 2^63"));
+}
+
+TEST(ConcatShape, AddsUpAlongTheAxis) {
+  const Dims first{2, 3};
+  kit::ConcatShape shape(first, -1);
+  shape.Add(Dims{2, 0});
+  shape.Add(Dims{2, 5});
+  EXPECT_EQ(shape.axis(), 1u);
+  EXPECT_EQ(ShapeText(shape.Result()), "[2,8]");
+  EXPECT_EQ(Complaint([&] {
+              shape.Add(Dims{3, 5});
+            }),
+            "input 3 of shape [3,5] found, [2,3] apart from axis 1 expected");
+  EXPECT_THAT(Complaint([&] { shape.Add(Dims{2, 5, 1}); }), HasSubstr("apart from axis 1"));
+  EXPECT_THAT(Complaint([&] { shape.Add(Dims{2, INT64_MAX}); }), HasSubstr("a sum below 2^63"));
+}
+
+TEST(Split, PartsSumUpToTheDimension) {
+  kit::CheckSplit(Dims{2, 0, 5}, 3, 7);
+  EXPECT_EQ(Complaint([] {
+              kit::CheckSplit(Dims{2, 5}, 3, 7);
+            }),
+            "split [2,5] found for 3 outputs, as many sizes expected");
+  EXPECT_EQ(Complaint([] {
+              kit::CheckSplit(Dims{2, 4}, 2, 7);
+            }),
+            "split [2,4] found for a dimension of 7, that sum expected");
+  EXPECT_EQ(Complaint([] { kit::CheckSplit(Dims{9, -2}, 2, 7); }), "split [9,-2] found, sizes of at least 0 expected");
+  EXPECT_THAT(Complaint([] { kit::CheckSplit(Dims{INT64_MAX, INT64_MAX}, 2, 7); }), HasSubstr("a sum below 2^63"));
+}
+
+TEST(Split, EqualPartsMayLeaveLessForTheLast) {
+  EXPECT_EQ(ShapeText(kit::SplitEvenly(7, 3, true)), "[3,3,1]");
+  EXPECT_EQ(ShapeText(kit::SplitEvenly(2, 4, true)), "[1,1,0,0]");
+  EXPECT_EQ(ShapeText(kit::SplitEvenly(6, 3, false)), "[2,2,2]");
+  EXPECT_EQ(Complaint([] { kit::SplitEvenly(7, 3, false); }), "a dimension of 7 found, a multiple of 3 expected");
+}
+
+TEST(Gather, IndicesTakeThePlaceOfTheAxis) {
+  EXPECT_EQ(ShapeText(kit::GatherDims(Dims{2, 3, 4}, Dims{5, 6}, 1)), "[2,5,6,4]");
+  EXPECT_EQ(ShapeText(kit::GatherDims(Dims{2, 3, 4}, Dims{}, 0)), "[3,4]");
+  EXPECT_THAT(Complaint([] { kit::GatherDims(Dims{2, 1 << 30}, Dims{1 << 30}, 0); }), HasSubstr("fewer than 2^57"));
+}
+
+TEST(Gather, ElementsLieInsideTheData) {
+  kit::CheckGatherElements(Dims{2, 3}, Dims{2, 9}, 1);
+  EXPECT_EQ(Complaint([] {
+              kit::CheckGatherElements(Dims{2, 3}, Dims{3, 3}, 1);
+            }),
+            "indices of shape [3,3] found for data of shape [2,3], at most that apart from axis 1 expected");
+  EXPECT_THAT(Complaint([] { kit::CheckGatherElements(Dims{2, 3}, Dims{3}, 1); }), HasSubstr("apart from axis 1"));
+}
+
+TEST(Gather, TuplesTakePartsBehindTheBatch) {
+  const kit::GatherNdShape shape(Dims{2, 3, 4, 5}, Dims{2, 7, 2}, 1);
+  EXPECT_EQ(shape.depth, 2u);
+  EXPECT_EQ(shape.tuples, 14);
+  EXPECT_EQ(shape.run, 5);
+  EXPECT_EQ(ShapeText(shape.dims), "[2,7,5]");
+  EXPECT_EQ(ShapeText(kit::GatherNdShape(Dims{3}, Dims{0}, 0).dims), "[3]");  // one tuple of no numbers
+}
+
+TEST(Gather, TuplesThatDoNotFitAreRefused) {
+  EXPECT_EQ(Complaint([] {
+              kit::GatherNdShape(Dims{2, 3}, Dims{2, 1}, 2);
+            }),
+            "batch_dims 2 found for data of shape [2,3] and indices of shape [2,1], less than both ranks expected");
+  EXPECT_THAT(Complaint([] { kit::GatherNdShape(Dims{}, Dims{1}, 0); }), HasSubstr("less than both ranks"));
+  EXPECT_EQ(Complaint([] {
+              kit::GatherNdShape(Dims{2, 3}, Dims{2, 2}, 1);
+            }),
+            "indices of shape [2,2] found, tuples of at most 1 expected");
+  EXPECT_EQ(Complaint([] {
+              kit::GatherNdShape(Dims{2, 3}, Dims{4, 1}, 1);
+            }),
+            "data of shape [2,3] and indices of shape [4,1] found, 1 equal dimensions in front expected");
+}
+
+TEST(Reshape, ResolvesZeroAndMinusOne) {
+  EXPECT_EQ(ShapeText(kit::ReshapeDims(Dims{2, 3, 4}, Dims{0, -1}, false)), "[2,12]");
+  EXPECT_EQ(ShapeText(kit::ReshapeDims(Dims{0, 4}, Dims{0, -1}, false)), "[0,4]");
+  EXPECT_EQ(ShapeText(kit::ReshapeDims(Dims{0, 4}, Dims{4, 0}, true)), "[4,0]");
+  EXPECT_EQ(ShapeText(kit::ReshapeDims(Dims{1}, Dims{}, false)), "[]");
+}
+
+TEST(Reshape, RefusesAnotherNumberOfElements) {
+  const auto complaint = [](Dims x, Dims wanted, bool zero = false) {
+    return Complaint([&] { kit::ReshapeDims(x, wanted, zero); });
+  };
+  EXPECT_EQ(complaint({2, 3}, {4}), "input of shape [2,3] found, a count of elements that fits shape [4] expected");
+  EXPECT_THAT(complaint({2, 3}, {4, -1}), HasSubstr("fits shape [4,-1]"));
+  EXPECT_THAT(complaint({2, 0}, {0, -1}, true), HasSubstr("fits shape [0,-1]"));
+  EXPECT_EQ(complaint({2, 3}, {-1, -1}), "shape [-1,-1] found, at most one -1 expected");
+  EXPECT_EQ(complaint({2, 3}, {-2}), "shape [-2] found, dimensions of at least -1 expected");
+  EXPECT_EQ(complaint({2}, {2, 0}), "shape [2,0] found for an input of rank 1: dimension 1 to copy expected");
+  EXPECT_THAT(complaint({2}, {INT64_MAX, INT64_MAX}), HasSubstr("a product below 2^63"));
+}
+
+TEST(Reshape, RelativesKeepTheElements) {
+  EXPECT_EQ(ShapeText(kit::FlattenDims(Dims{2, 3, 4}, -1)), "[6,4]");
+  EXPECT_EQ(ShapeText(kit::FlattenDims(Dims{2, 3, 4}, 3)), "[24,1]");
+  EXPECT_EQ(ShapeText(kit::FlattenDims(Dims{}, 0)), "[1,1]");
+  EXPECT_EQ(ShapeText(kit::SqueezeDims(Dims{1, 3, 1})), "[3]");
+  EXPECT_EQ(ShapeText(kit::SqueezeDims(Dims{1, 3, 1}, Dims{-1})), "[1,3]");
+  EXPECT_EQ(ShapeText(kit::SqueezeDims(Dims{1, 3, 1}, Dims{})), "[1,3,1]");
+  EXPECT_EQ(Complaint([] {
+              kit::SqueezeDims(Dims{1, 3}, Dims{1});
+            }),
+            "axis 1 of shape [1,3] found, a dimension of 1 expected");
+  EXPECT_EQ(ShapeText(kit::UnsqueezeDims(Dims{0, 3}, Dims{-1, 0})), "[1,0,3,1]");
+  EXPECT_THAT(Complaint([] { kit::UnsqueezeDims(Dims{3}, Dims{0, 0}); }), HasSubstr("each axis once"));
+}
+
+TEST(Pad, AddsAndCutsOnBothSides) {
+  EXPECT_EQ(ShapeText(kit::PaddedDims(Dims{4, 5}, Dims{1, -2}, Dims{0, 3})), "[5,6]");
+  EXPECT_EQ(Complaint([] { kit::PaddedDims(Dims{4}, Dims{-3}, Dims{-2}); }),
+            "pads -3 and -2 found for a dimension of 4, at least 0 left expected");
+  EXPECT_THAT(Complaint([] { kit::PaddedDims(Dims{4}, Dims{INT64_MAX}, Dims{1}); }), HasSubstr("within 2^57"));
+  EXPECT_THAT(kit::CenterPads(4, 7), Pair(1, 2));
+  EXPECT_THAT(kit::CenterPads(7, 4), Pair(-1, -2));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
