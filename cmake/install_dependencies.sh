@@ -10,7 +10,6 @@ packages=(
   libdnnl-dev ocl-icd-opencl-dev                                 # CPU kernels; oneDNN's CMake files ask for OpenCL
   libboost-dev libboost-filesystem-dev libboost-system-dev       # opening libraries
   libyaml-cpp-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-  libflatbuffers-dev flatbuffers-compiler                        # plans inside contexts
   libxxhash-dev libssl-dev                                       # digests
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata    # tests
   graphviz                                                       # pictures of placements

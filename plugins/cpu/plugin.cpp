@@ -42,11 +42,11 @@ EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uin
 EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
                                uint64_t reason_capacity) {
   return Guarded(ToPlugin(plugin)->host, [&] {
-    std::string why;
-    *verdict = CheckContextHeader(*header, kSource, ToPlugin(plugin)->registry, &why);
+    const kit::ContextVerdict found = CheckContextHeader(*header, kSource, ToPlugin(plugin)->registry);
+    *verdict = found.verdict;
     if (reason != nullptr && reason_capacity > 0) {
-      const size_t size = std::min<size_t>(why.size(), reason_capacity - 1);
-      std::memcpy(reason, why.data(), size);
+      const size_t size = std::min<size_t>(found.reason.size(), reason_capacity - 1);
+      std::memcpy(reason, found.reason.data(), size);
       reason[size] = '\0';
     }
   });

@@ -224,13 +224,13 @@ EpContextWriter* Provider::WritePayload(EpContextSink* sink, const ContextKey& k
   return writer;
 }
 
-std::shared_ptr<const LoadedContext> Provider::Parse(const EpContextBlob& blob) const {
-  std::shared_ptr<const LoadedContext> context =
-      share_.workspace != nullptr ? share_.workspace->Parse(blob.data, blob.size)
-                                  : std::make_shared<const LoadedContext>(LoadedContext::Parse(blob.data, blob.size));
-  std::string reason;
-  if (Compare(context->key, ContextKey::Here(threads_.wanted, bfloat16_), &reason) == EP_CONTEXT_UNSUPPORTED)
-    throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + reason);
+std::shared_ptr<const kit::ContextContainer> Provider::Open(const EpContextBlob& blob) const {
+  std::shared_ptr<const kit::ContextContainer> context = share_.workspace != nullptr
+                                                             ? share_.workspace->Open(blob.data, blob.size)
+                                                             : OpenContext(blob.data, blob.size);
+  const kit::ContextVerdict found = ContextKey::Here(threads_.wanted, bfloat16_).Compare(context->key());
+  if (found.verdict == EP_CONTEXT_UNSUPPORTED)
+    throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + found.reason);
   return context;
 }
 
@@ -238,22 +238,20 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
                            EpTask* task, EpKernel** kernels) {
   const EpHostInfo* host = plugin_.host;
   const OneDnnThreads scope(threads_);
-  std::vector<std::shared_ptr<const LoadedContext>> contexts;
-  for (const EpContextBlob* blob : blobs) contexts.push_back(Parse(*blob));
+  const ContextKey here = ContextKey::Here(threads_.wanted, bfloat16_);
+  std::vector<std::shared_ptr<const kit::ContextContainer>> contexts;
+  for (const EpContextBlob* blob : blobs) contexts.push_back(Open(*blob));
 
   for (size_t i = 0; i < nodes.size(); ++i) {
     const EpContextNodeInfo& node = *nodes[i];
-    const LoadedPlan* found = nullptr;
-    std::shared_ptr<const LoadedContext> owner;
+    std::string_view name = node.partition_name;
+    std::shared_ptr<const kit::ContextContainer> found;
     for (size_t b = 0; b < contexts.size() && found == nullptr; ++b) {
       if (node.blob >= 0 && static_cast<size_t>(node.blob) != b) continue;
-      const bool is_only = *node.partition_name == '\0' && contexts[b]->plans.size() == 1;
-      for (const LoadedPlan& plan : contexts[b]->plans) {
-        if (!is_only && plan.def.name != node.partition_name) continue;
-        found = &plan;
-        owner = contexts[b];
-        break;
-      }
+      // A node without a name means the only partition that there is.
+      if (*node.partition_name == '\0')
+        if (const auto names = kit::GraphNames(*contexts[b]); names.size() == 1) name = names[0];
+      if (kit::HasGraph(*contexts[b], name)) found = contexts[b];
     }
     if (found == nullptr && *node.partition_name == '\0')
       throw OpError(EP_STATUS_INVALID_GRAPH,
@@ -266,26 +264,25 @@ void Provider::LoadContext(std::span<const EpContextNodeInfo* const> nodes, std:
                                 node.partition_name));
     EpNodeInfo info = {sizeof info};
     ThrowIfFailed(host, host->graph->GetNodeInfo(node.node, &info));
-    if (info.input_count != found->def.inputs.size() || info.output_count != found->def.outputs.size())
+    kit::StoredGraph stored = kit::ReadGraph(*found, name, kit::GraphCheck::kLater);
+    if (info.input_count != stored.graph.inputs.size() || info.output_count != stored.graph.outputs.size())
       throw OpError(EP_STATUS_INVALID_GRAPH,
                     fmt::format("partition '{}' has {} inputs and {} outputs in the cpu context, its node has {} and "
                                 "{}; compile the model again",
-                                node.partition_name, found->def.inputs.size(), found->def.outputs.size(),
+                                node.partition_name, stored.graph.inputs.size(), stored.graph.outputs.size(),
                                 info.input_count, info.output_count));
     PlanConfig config = MakePlanConfig(task, node.partition_name);
     config.origin = PlanOrigin::kContext;
-    config.packed_is_current = owner->key == ContextKey::Here(threads_.wanted, bfloat16_);
-    // Copied, not moved: two nodes may name the same partition.
-    std::shared_ptr<const Plan> plan = Plan::Build(found->def, config, found->packed);
+    config.packed_is_current = found->key() == here.ToText();
+    std::shared_ptr<const Plan> plan = Plan::Build(std::move(stored.graph), config, std::move(stored.packed));
     if (plan->repacked()) {
-      std::string reason;
-      Compare(owner->key, ContextKey::Here(threads_.wanted, bfloat16_), &reason);
+      std::string reason = here.Compare(found->key()).reason;
       if (reason.empty()) reason = "its weights are in another layout than this session's kernels want";
       LogWarning(host, fmt::format("the context of partition '{}' was converted for this machine: {}",
                                    node.partition_name, reason));
     }
-    if (share_.workspace == nullptr) owner.reset();
-    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{host, std::move(plan), std::move(owner)});
+    if (share_.workspace == nullptr) found.reset();
+    kernels[i] = reinterpret_cast<EpKernel*>(new CompiledKernel{host, std::move(plan), std::move(found)});
   }
 }
 

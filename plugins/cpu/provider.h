@@ -39,7 +39,7 @@ class Provider {
   std::function<std::shared_ptr<void>(const EpValueDef*)> Retainer(EpTask* task) const;
   std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
   EpContextWriter* WritePayload(EpContextSink* sink, const ContextKey& key) const;
-  std::shared_ptr<const LoadedContext> Parse(const EpContextBlob& blob) const;
+  std::shared_ptr<const kit::ContextContainer> Open(const EpContextBlob& blob) const;
 
   const Plugin& plugin_;
   Threads threads_;
@@ -54,7 +54,7 @@ class Provider {
 struct CompiledKernel {
   const EpHostInfo* host;
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<const LoadedContext> context;  // of a share group, for the group's next session
+  std::shared_ptr<const kit::ContextContainer> context;  // of a share group, for the group's next session
 };
 
 // Frames for one Execute at a time, most recently used first; behind EpKernelState.

@@ -20,16 +20,16 @@ std::vector<std::shared_ptr<const Plan>> ShareWorkspace::TakePlans() {
   return std::exchange(plans_, {});
 }
 
-std::shared_ptr<const LoadedContext> ShareWorkspace::Parse(const void* data, uint64_t size) {
+std::shared_ptr<const kit::ContextContainer> ShareWorkspace::Open(const void* data, uint64_t size) {
   const std::lock_guard lock(mutex_);
   // An expired entry's bytes may be gone, and others may lie at their address.
-  std::erase_if(parsed_, [](const Parsed& entry) { return entry.context.expired(); });
-  for (const Parsed& entry : parsed_) {
+  std::erase_if(opened_, [](const Opened& entry) { return entry.context.expired(); });
+  for (const Opened& entry : opened_) {
     if (entry.data != data || entry.size != size) continue;
-    if (std::shared_ptr<const LoadedContext> context = entry.context.lock()) return context;
+    if (std::shared_ptr<const kit::ContextContainer> context = entry.context.lock()) return context;
   }
-  auto context = std::make_shared<const LoadedContext>(LoadedContext::Parse(data, size));
-  parsed_.push_back({data, size, context});
+  auto context = OpenContext(data, size);
+  opened_.push_back({data, size, context});
   return context;
 }
 

@@ -22,19 +22,19 @@ class ShareWorkspace {
   void AddPlans(const std::vector<std::shared_ptr<const Plan>>& plans);
   std::vector<std::shared_ptr<const Plan>> TakePlans();
 
-  // Loading: the blob's contents, parsed once as long as some kernel made from them is there.
-  std::shared_ptr<const LoadedContext> Parse(const void* data, uint64_t size);
+  // Loading: the blob's contents, looked at once as long as some kernel made from them is there.
+  std::shared_ptr<const kit::ContextContainer> Open(const void* data, uint64_t size);
 
  private:
-  struct Parsed {
+  struct Opened {
     const void* data;
     uint64_t size;
-    std::weak_ptr<const LoadedContext> context;
+    std::weak_ptr<const kit::ContextContainer> context;
   };
   const std::shared_ptr<kit::WeightPool> weights_ = std::make_shared<kit::WeightPool>();
   std::mutex mutex_;
   std::vector<std::shared_ptr<const Plan>> plans_;
-  std::vector<Parsed> parsed_;
+  std::vector<Opened> opened_;
 };
 
 // One provider's part in a group; by default none.

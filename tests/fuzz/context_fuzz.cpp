@@ -7,14 +7,11 @@
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/model_writer.h"
-#include "plugins/cpu/exec/context_format.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/sealed_container.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/fuzz/fuzz_target.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace {
 
@@ -46,23 +43,10 @@ core::Model ContextModel() {
   return core::ReadModelMemory(kBytes->data(), kBytes->size(), nullptr, {});
 }
 
-std::string WithFittingDigests(const uint8_t* data, size_t size) {
-  namespace cpu = epiphyte::cpu;
-  std::string bytes(reinterpret_cast<const char*>(data), size);
-  cpu::ContextFileHeader header;
-  if (size < sizeof header) return bytes;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.data_offset >= sizeof header && header.data_offset <= size)
-    header.table_digest = XXH3_64bits(bytes.data() + sizeof header, header.data_offset - sizeof header);
-  header.header_digest = XXH3_64bits(&header, cpu::kDigestedHeaderBytes);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  return bytes;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string payload = WithFittingDigests(data, size);
+  const std::string payload = test::Sealed(std::string(reinterpret_cast<const char*>(data), size));
   core::Model model = ContextModel();
   model.metadata.clear();  // without digests, as another tool's model
   core::Node* node = core::FindContextNodes(*model.graph).front();

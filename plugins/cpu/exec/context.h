@@ -1,65 +1,56 @@
-// The cpu provider's context: the plans of all partitions with their packed weights, used in place when mapped.
+// The cpu provider's contexts: the plans of all partitions with their packed weights, as graphs in a container of the
+// kit's. Weights are used in place when it is mapped.
 //
-//     64 bytes   magic, format version, sizes, digests
-//     table      a FlatBuffer (plan.fbs)
-//     data       constants and packed weights, each at a multiple of 64; equal ones once, whichever plan they are of
-//
-// Nothing in it is trusted: digests are compared, the FlatBuffer is verified, and every offset, count and size is
-// checked before use; what the plans in it say is verified before kernels are built of them (verify.h). The same plans
-// give the same bytes.
+// Nothing in it is trusted: the container compares digests and checks every offset, count and size; what the plans in
+// it say is verified before kernels are built of them (verify.h). The same plans give the same bytes.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "epiphyte/ep_context.h"
+#include "epiphyte/kit/container/container.hpp"
+#include "epiphyte/kit/container/graph.hpp"
+#include "epiphyte/kit/container/key.hpp"
 #include "plugins/cpu/exec/plan.h"
 
 namespace epiphyte::cpu {
 
+// The version is also that of every packed format and of the meaning of fused operators: whoever changes one of them
+// raises it.
+inline constexpr kit::ContainerFormat kContextFormat = {"\x01\xFF"
+                                                        "EPUCTX",
+                                                        3, "the cpu context"};
+
 // What packed weights depend on.
 struct ContextKey {
   std::string onednn;  // version and hash
-  std::string isa;     // that oneDNN generates code for
+  std::string isa;     // that oneDNN generates code for, after the machine's: "x86_64/avx2"
   uint32_t threads = 1;
   std::string precision;  // "f32" or "bf16"
   std::string plugin;     // version of this provider
 
-  bool operator==(const ContextKey&) const = default;
   static ContextKey Here(uint32_t threads, bool bfloat16);
   std::string ToText() const;
-  static bool FromText(std::string_view text, ContextKey* key);
+  // Whether a context made under the key of text `made` runs under this one.
+  kit::ContextVerdict Compare(std::string_view made) const;
 };
 
 std::string Architecture();  // of the machine: "x86_64"
-
-// Whether a context made under `made` runs under `here`; `reason` says what differs and what to do.
-EpContextVerdict Compare(const ContextKey& made, const ContextKey& here, std::string* reason);
 
 // Writes a context front to back through `write`.
 void WriteContext(const ContextKey& key, std::span<const Plan* const> plans,
                   const std::function<void(const void* data, uint64_t size)>& write);
 
-// One partition as a context holds it.
-struct LoadedPlan {
-  PlanDef def;
-  std::vector<PackedData> packed;
-};
+// A view of the bytes; they were compared with the host's digest, unless the user waived that.
+std::shared_ptr<const kit::ContextContainer> OpenContext(const void* data, uint64_t size);
 
-// Which digests Parse compares. Those of header and table always; of the data either all, or what is read in no time:
-// the host has compared the digest of the whole before, unless the user waived that.
-enum class ContextDigests { kSmallSections, kAll };
-
-// A parsed context, which views the bytes it was made from. Throws OpError(EP_STATUS_INVALID_GRAPH).
-struct LoadedContext {
-  ContextKey key;
-  std::vector<LoadedPlan> plans;
-
-  static LoadedContext Parse(const void* data, uint64_t size, ContextDigests digests = ContextDigests::kSmallSections);
-};
-
-// The verdict on a context that is known by its description, by its bytes, or by both. `reason` is one line.
-EpContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
-                                    const KernelRegistry& registry, std::string* reason);
+// The verdict on a context that is known by its description, by its bytes, or by both. Threads and precision are a
+// session's affair, so they are not compared.
+kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
+                                       const KernelRegistry& registry);
 
 }  // namespace epiphyte::cpu

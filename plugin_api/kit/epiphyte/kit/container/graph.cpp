@@ -12,6 +12,7 @@ namespace epiphyte::kit {
 namespace {
 
 constexpr std::string_view kPrefix = "graph/";
+std::string SectionOf(std::string_view name) { return std::string(kPrefix).append(name); }
 
 // --- writing
 
@@ -94,6 +95,7 @@ class GraphWriter {
     Number(node.since_version);
     Numbers(node.inputs);
     Numbers(node.outputs);
+    Numbers(node.implicit_inputs);
     Count(node.attributes.size());
     for (const ir::Attribute& attribute : node.attributes) {
       Text(attribute.name);
@@ -117,7 +119,7 @@ class GraphWriter {
 class GraphReader {
  public:
   GraphReader(const ContextContainer& container, std::string_view name) : container_(container), name_(name) {
-    const uint32_t section = container.NumberOf(std::string(kPrefix) + std::string(name));
+    const uint32_t section = container.NumberOf(SectionOf(name));
     container.CompareDigest(section);
     rest_ = container.section(section);
   }
@@ -142,7 +144,7 @@ class GraphReader {
   static constexpr size_t kTensorSize = 3 * 4;
   static constexpr size_t kConstantSize = 4 * 4;
   static constexpr size_t kAttributeSize = kTextSize + 5 * 4;
-  static constexpr size_t kNodeSize = 3 * kTextSize + 8 + 3 * 4;
+  static constexpr size_t kNodeSize = 3 * kTextSize + 8 + 4 * 4;
   static constexpr size_t kPackedSize = 2 * kTextSize + 2 * 4;
 
   const std::byte* Take(size_t size) {
@@ -242,6 +244,7 @@ class GraphReader {
       node.since_version = Number<int64_t>();
       Numbers(node.inputs);
       Numbers(node.outputs);
+      Numbers(node.implicit_inputs);
       node.attributes.resize(Count(kAttributeSize));
       for (ir::Attribute& attribute : node.attributes) ReadAttribute(attribute);
     }
@@ -300,7 +303,7 @@ void CheckPacked(const StoredGraph& stored) {
 
 void AddGraph(ContextContainerBuilder& builder, const ir::Graph& graph, std::span<const PackedData> packed) {
   std::string bytes = GraphWriter(builder).Write(graph, packed);
-  builder.Add(std::string(kPrefix) + graph.name, std::move(bytes));
+  builder.Add(SectionOf(graph.name), std::move(bytes));
 }
 
 std::vector<std::string_view> GraphNames(const ContextContainer& container) {
@@ -309,6 +312,8 @@ std::vector<std::string_view> GraphNames(const ContextContainer& container) {
     if (name.starts_with(kPrefix)) names.push_back(name.substr(kPrefix.size()));
   return names;
 }
+
+bool HasGraph(const ContextContainer& container, std::string_view name) { return container.Has(SectionOf(name)); }
 
 StoredGraph ReadGraph(const ContextContainer& container, std::string_view name, GraphCheck check) {
   StoredGraph stored = GraphReader(container, name).Read();

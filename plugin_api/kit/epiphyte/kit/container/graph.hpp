@@ -43,6 +43,7 @@ void AddGraph(ContextContainerBuilder& builder, const ir::Graph& graph, std::spa
 
 // Names of the graphs in a container, in ascending order.
 std::vector<std::string_view> GraphNames(const ContextContainer& container);
+bool HasGraph(const ContextContainer& container, std::string_view name);
 
 // Whose task it is to look at what a graph says, not only at how it is written.
 enum class GraphCheck {
