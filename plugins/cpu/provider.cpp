@@ -225,9 +225,8 @@ EpContextWriter* Provider::WritePayload(EpContextSink* sink, const ContextKey& k
 }
 
 std::shared_ptr<const kit::ContextContainer> Provider::Open(const EpContextBlob& blob) const {
-  std::shared_ptr<const kit::ContextContainer> context = share_.workspace != nullptr
-                                                             ? share_.workspace->Open(blob.data, blob.size)
-                                                             : OpenContext(blob.data, blob.size);
+  std::shared_ptr<const kit::ContextContainer> context =
+      share_.workspace != nullptr ? share_.workspace->Open(blob.data, blob.size) : OpenContext(blob.data, blob.size);
   const kit::ContextVerdict found = ContextKey::Here(threads_.wanted, bfloat16_).Compare(context->key());
   if (found.verdict == EP_CONTEXT_UNSUPPORTED)
     throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + found.reason);

@@ -9,8 +9,8 @@
 
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
+#include "epiphyte/kit/container/digest.hpp"
 #include "plugins/cpu/exec/context.h"
-#include "plugins/cpu/exec/context_format.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
@@ -27,6 +27,7 @@ namespace {
 namespace core = epiphyte::core;
 namespace cpu = epiphyte::cpu;
 namespace fuzz = epiphyte::fuzz;
+namespace kit = epiphyte::kit;
 namespace test = epiphyte::test;
 
 const cpu::KernelRegistry& Registry() {
@@ -39,14 +40,16 @@ const cpu::KernelRegistry& Registry() {
 }
 
 void LoadAndRun(const void* data, size_t size, std::mt19937& random) {
-  const cpu::LoadedContext context = cpu::LoadedContext::Parse(data, size, cpu::ContextDigests::kAll);
-  for (const cpu::LoadedPlan& loaded : context.plans) {
+  const kit::ContextContainer context({static_cast<const std::byte*>(data), size}, cpu::kContextFormat,
+                                      kit::ContainerDigests::kAll);
+  for (const std::string_view name : kit::GraphNames(context)) {
+    kit::StoredGraph loaded = kit::ReadGraph(context, name, kit::GraphCheck::kLater);
     cpu::PlanConfig config;
     config.registry = &Registry();
     config.threads = fuzz::OneThread();
     config.origin = cpu::PlanOrigin::kContext;
     config.packed_is_current = random() % 2 == 0;
-    const auto plan = cpu::Plan::Build(loaded.def, config, loaded.packed);
+    const auto plan = cpu::Plan::Build(std::move(loaded.graph), config, std::move(loaded.packed));
     for (int i = 0; i < 2; ++i) {
       try {
         fuzz::RunGuarded(*plan, random);
@@ -61,7 +64,7 @@ void LoadAndRun(const void* data, size_t size, std::mt19937& random) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::shared_ptr<void> payload = test::GuardedMemory(size);
   if (size != 0) std::memcpy(payload.get(), data, size);
-  std::mt19937 random(static_cast<uint32_t>(cpu::ContextDigest(payload.get(), size)));
+  std::mt19937 random(static_cast<uint32_t>(kit::Digest(payload.get(), size)));
   try {
     LoadAndRun(payload.get(), size, random);
   } catch (const cpu::OpError&) {
@@ -73,8 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 std::string Mutate(std::string input, std::mt19937& random) {
   std::optional<fuzz::PlanFile> file = fuzz::OpenPlanFile(input);
   if (!file) return input;
-  fuzz::MutatePlan(*file, random);
-  return fuzz::Seal(std::move(*file));
+  return fuzz::MutatePlan(std::move(*file), random);
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {

@@ -3,11 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "core/abi/context_check.h"
-#include "plugins/cpu/exec/context_format.h"
+#include "tests/framework/sealed_container.h"
 #include "tests/plugin_api/provider_harness.h"
 
 namespace epiphyte::test {
@@ -80,15 +77,17 @@ class ContextDamage : public testing::Test {
   std::vector<float> expected_;
 };
 
-// Makes the digests of header and table fit again, as somebody would who wants to deceive.
-std::string Resealed(std::string bytes) {
-  cpu::ContextFileHeader header;
+kit::container::Header HeaderOf(const std::string& bytes) {
+  kit::container::Header header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.data_offset >= sizeof header && header.data_offset <= bytes.size())
-    header.table_digest = XXH3_64bits(bytes.data() + sizeof header, header.data_offset - sizeof header);
-  header.header_digest = XXH3_64bits(&header, cpu::kDigestedHeaderBytes);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  return bytes;
+  return header;
+}
+// Where the descriptions of plans end: table, and the section that begins with the partition's name.
+std::vector<size_t> DescriptionBytes(const std::string& bytes, const std::string& partition) {
+  std::vector<size_t> places;
+  for (size_t at = 0; at < sizeof(kit::container::Header) + HeaderOf(bytes).table_size; ++at) places.push_back(at);
+  for (size_t at = bytes.rfind(partition) - sizeof(uint32_t); at < bytes.size(); ++at) places.push_back(at);
+  return places;
 }
 
 std::string Replaced(std::string text, std::string_view what, std::string_view by) {
@@ -124,42 +123,38 @@ TEST_F(ContextDamage, EveryFlipIsSeen) {
 
 // Digests keep damage out, not malice: with fitting ones every field of header and table is checked for itself.
 TEST_F(ContextDamage, FlipsWithFittingDigestsNeverCrash) {
-  cpu::ContextFileHeader header;
-  std::memcpy(&header, payload_.data(), sizeof header);
   int refused = 0;
-  for (size_t at = 0; at < header.data_offset; ++at) {
+  for (const size_t at : DescriptionBytes(payload_, model_.partitions[0].name)) {
     for (int flip : {0x01, 0x02, 0x10, 0x80, 0xFF}) {
       std::string changed = payload_;
       changed[at] = static_cast<char>(changed[at] ^ flip);
-      refused += Outcome(Resealed(changed), false) == "OK" ? 0 : 1;
+      refused += Outcome(Sealed(std::move(changed)), false) == "OK" ? 0 : 1;
     }
   }
   EXPECT_GT(refused, 1000);
 }
 
 TEST_F(ContextDamage, WordsWithFittingDigestsNeverCrash) {
-  cpu::ContextFileHeader header;
-  std::memcpy(&header, payload_.data(), sizeof header);
+  const std::vector<size_t> places = DescriptionBytes(payload_, model_.partitions[0].name);
   for (uint32_t word : {0u, 1u, 0x7FFFFFFFu, 0x80000000u, 0xFFFFFFFFu, 0x10000u}) {
-    for (size_t at = 0; at + sizeof word <= header.data_offset; at += sizeof word) {
+    for (size_t i = 0; i < places.size(); i += 2) {
+      if (places[i] + sizeof word > payload_.size()) continue;
       std::string changed = payload_;
-      std::memcpy(changed.data() + at, &word, sizeof word);
-      Outcome(Resealed(changed), false);
+      std::memcpy(changed.data() + places[i], &word, sizeof word);
+      Outcome(Sealed(std::move(changed)), false);
     }
   }
 }
 
 TEST_F(ContextDamage, ASizeThatOverflowsIsRefused) {
+  using kit::container::Header;
   for (uint64_t size : {uint64_t{0}, uint64_t{1} << 31, uint64_t{1} << 50, UINT64_MAX, UINT64_MAX - 63}) {
-    for (uint64_t cpu::ContextFileHeader::*field :
-         {&cpu::ContextFileHeader::table_bytes, &cpu::ContextFileHeader::data_offset,
-          &cpu::ContextFileHeader::data_bytes}) {
-      cpu::ContextFileHeader header;
-      std::memcpy(&header, payload_.data(), sizeof header);
+    for (uint64_t Header::*field : {&Header::size, &Header::table_size}) {
+      Header header = HeaderOf(payload_);
       header.*field = size;
       std::string changed = payload_;
       std::memcpy(changed.data(), &header, sizeof header);
-      EXPECT_THAT(Outcome(Resealed(changed)), StartsWith("INVALID_GRAPH"));
+      EXPECT_THAT(Outcome(Sealed(std::move(changed))), StartsWith("INVALID_GRAPH"));
     }
   }
 }
@@ -191,12 +186,13 @@ TEST_F(ContextDamage, WhatDiffersDecidesTheVerdict) {
     const char* what;
     std::function<void(core::ContextHeader&)> change;
     ContextVerdict verdict;
-    const char* reason;
+    std::string reason;
   };
   const std::string sdk = Header().ep_sdk_version;  // "oneDNN 2.6.3 …"
   const std::string version = sdk.substr(7);
   const std::string isa = Header().hardware_architecture;
   const std::string machine = isa.substr(0, isa.find('/'));
+  const std::string made_isa = "isa=" + isa.substr(isa.find('/') + 1);
   const Case cases[] = {
       {"another source", [](auto& h) { h.source = "QNN"; }, ContextVerdict::kNotApplicable, "'QNN'"},
       {"nothing said",
@@ -212,8 +208,11 @@ TEST_F(ContextDamage, WhatDiffersDecidesTheVerdict) {
        "oneDNN 1.0 x"},
       {"another SDK", [](auto& h) { h.ep_sdk_version = "QAIRT 2.31"; }, ContextVerdict::kUnsupported, "QAIRT 2.31"},
       {"another machine", [](auto& h) { h.hardware_architecture = "riscv64/isa0"; }, ContextVerdict::kUnsupported,
-       "riscv64/isa0"},
-      {"a lower ISA", [&](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, isa, machine + "/sse41"); },
+       "riscv64"},
+      {"another machine in the key",
+       [&](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, "machine=" + machine, "machine=riscv64"); },
+       ContextVerdict::kUnsupported, "machine riscv64, here it is machine " + machine},
+      {"a lower ISA", [&](auto& h) { h.compatibility_info = Replaced(h.compatibility_info, made_isa, "isa=sse41"); },
        ContextVerdict::kPreferRecompilation, "sse41"},
       {"a lower ISA in the node", [&](auto& h) { h.hardware_architecture = machine + "/sse41"; },
        ContextVerdict::kPreferRecompilation, "sse41"},

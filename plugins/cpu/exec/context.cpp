@@ -36,11 +36,6 @@ kit::CompatibilityKey WholeKey(const ContextKey& here) {
 
 std::string_view View(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
 
-// Keeps the worse verdict.
-void Worsen(kit::ContextVerdict other, kit::ContextVerdict* found) {
-  if (other.verdict > found->verdict) *found = std::move(other);
-}
-
 // What the node's own attributes say of how it was made.
 kit::ContextVerdict CheckAttributes(std::string_view sdk_version, std::string_view hardware, const ContextKey& here) {
   constexpr std::string_view kSdk = "oneDNN ";
@@ -49,18 +44,16 @@ kit::ContextVerdict CheckAttributes(std::string_view sdk_version, std::string_vi
     kit::CompatibilityKey made, key;
     AddOneDnn(std::string(sdk_version.substr(kSdk.size())), &made);
     AddOneDnn(here.onednn, &key);
-    Worsen(key.Compare(made.ToText()), &found);
+    found.Worsen(key.Compare(made.ToText()));
   } else if (!sdk_version.empty()) {
-    Worsen({EP_CONTEXT_UNSUPPORTED,
-            fmt::format("its ep_sdk_version is '{}', a version of oneDNN is expected; compile the model again",
-                        sdk_version)},
-           &found);
+    found.Worsen(kit::ContextVerdict::Unsupported(fmt::format(
+        "its ep_sdk_version is '{}', a version of oneDNN is expected; compile the model again", sdk_version)));
   }
   if (!hardware.empty()) {
     kit::CompatibilityKey made, key;
     AddIsa(hardware, &made);
     AddIsa(here.isa, &key);
-    Worsen(key.Compare(made.ToText()), &found);
+    found.Worsen(key.Compare(made.ToText()));
   }
   return found;
 }
@@ -76,7 +69,7 @@ kit::ContextVerdict CheckPayload(std::span<const std::byte> payload, const Conte
     }
     return found;
   } catch (const OpError& error) {
-    return {EP_CONTEXT_UNSUPPORTED, error.what()};
+    return kit::ContextVerdict::Unsupported(error.what());
   }
 }
 
@@ -116,20 +109,20 @@ std::shared_ptr<const kit::ContextContainer> OpenContext(const void* data, uint6
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
                                        const KernelRegistry& registry) {
   if (!View(header.source).empty() && header.source != source)
-    return {EP_CONTEXT_NOT_APPLICABLE,
-            fmt::format("its source is '{}', the cpu provider's is '{}'", header.source, source)};
+    return kit::ContextVerdict::NotApplicable(
+        fmt::format("its source is '{}', the cpu provider's is '{}'", header.source, source));
   const ContextKey here = ContextKey::Here(1, false);
-  kit::ContextVerdict found = {EP_CONTEXT_NOT_APPLICABLE,
-                               "nothing is said about how it was made; check it together with its binary"};
+  auto found =
+      kit::ContextVerdict::NotApplicable("nothing is said about how it was made; check it together with its binary");
   if (const std::string_view info = View(header.compatibility_info); !info.empty())
-    Worsen(KeyWithoutSession(here).Compare(info), &found);
+    found.Worsen(KeyWithoutSession(here).Compare(info));
   // The node's own attributes say less, but they are there when the metadata was lost, in a merged model say.
   const std::string_view sdk_version = View(header.ep_sdk_version);
   const std::string_view hardware = View(header.hardware_architecture);
-  if (!sdk_version.empty() || !hardware.empty()) Worsen(CheckAttributes(sdk_version, hardware, here), &found);
+  if (!sdk_version.empty() || !hardware.empty()) found.Worsen(CheckAttributes(sdk_version, hardware, here));
   if (header.blob != nullptr) {
     const std::span payload(static_cast<const std::byte*>(header.blob), static_cast<size_t>(header.blob_size));
-    Worsen(CheckPayload(payload, here, registry), &found);
+    found.Worsen(CheckPayload(payload, here, registry));
   }
   return found;
 }

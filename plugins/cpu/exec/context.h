@@ -21,9 +21,10 @@ namespace epiphyte::cpu {
 
 // The version is also that of every packed format and of the meaning of fused operators: whoever changes one of them
 // raises it.
-inline constexpr kit::ContainerFormat kContextFormat = {"\x01\xFF"
-                                                        "EPUCTX",
-                                                        3, "the cpu context"};
+inline constexpr kit::ContainerFormat kContextFormat = {
+    "\x01\xFF"
+    "EPUCTX",
+    3, "the cpu context"};
 
 // What packed weights depend on.
 struct ContextKey {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "epiphyte/ep_host.h"
+#include "epiphyte/kit/container/graph.hpp"
 #include "epiphyte/kit/graph/import.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 
@@ -16,15 +17,7 @@ namespace epiphyte::cpu {
 using ConstantDef = ir::Constant;
 using PlanDef = ir::Graph;
 
-// Packed data of one node; see KernelInit::Packed.
-struct PackedData {
-  int32_t node = 0;
-  std::string key;
-  std::string format;
-  const void* data = nullptr;
-  uint64_t bytes = 0;
-  std::shared_ptr<void> owner;  // null when the bytes lie in a mapped context
-};
+using kit::PackedData;  // see KernelInit::Packed
 
 inline PlanDef ImportGraph(const EpHostInfo* host, const EpGraph* graph, std::string name) {
   return ir::Import(*host, graph, std::move(name));

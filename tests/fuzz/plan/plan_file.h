@@ -1,28 +1,26 @@
-// PlanFile: a context of the cpu provider taken apart, so that anything in it can be changed, and sealed again: digests
-// and sizes fit, whatever it says.
+// PlanFile: a context of the cpu provider taken apart, so that anything in it can be changed, and put together again.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "plan_mutable_generated.h"
+#include "epiphyte/kit/container/graph.hpp"
 
 namespace epiphyte::fuzz {
 
 struct PlanFile {
-  fb::ContextT context;               // its sections are filled in by Seal
-  std::vector<std::string> sections;  // the bytes of each
-
-  uint32_t AddSection(std::string bytes) {
-    sections.push_back(std::move(bytes));
-    return static_cast<uint32_t>(sections.size() - 1);
-  }
+  std::string key;
+  std::vector<kit::StoredGraph> plans;
+  std::shared_ptr<const std::string> bytes;  // in which lies what nobody changed
 };
 
-// Nothing when the bytes are no context whose table can be read.
+// Nothing when the bytes are no context that can be read.
 std::optional<PlanFile> OpenPlanFile(std::string_view bytes);
-std::string Seal(PlanFile file);
+
+// What tensors that are there say of their sizes must hold.
+std::string BytesOf(const PlanFile& file);
 
 }  // namespace epiphyte::fuzz

@@ -3,18 +3,25 @@
 #include <algorithm>
 #include <limits>
 
+#include "epiphyte/kit/container/layout.hpp"
+#include "epiphyte/kit/shape/dims.hpp"
 #include "plugins/cpu/kernel/kernel.h"
+#include "tests/framework/sealed_container.h"
 
 namespace epiphyte::fuzz {
 namespace {
+
+namespace ir = kit::ir;
+using Storage = ir::Constant::Storage;
 
 class Mutator {
  public:
   Mutator(PlanFile& file, std::mt19937& random) : file_(file), random_(random) {}
 
   void Change() {
-    if (file_.context.plans.empty()) return;
-    fb::PlanT& plan = *Any(file_.context.plans);
+    if (file_.plans.empty()) return;
+    kit::StoredGraph& stored = Any(file_.plans);
+    ir::Graph& plan = stored.graph;
     switch (random_() % 12) {
       case 0: return ChangeValue(plan);
       case 1:
@@ -26,8 +33,8 @@ class Mutator {
       case 7: return ChangeOperator(plan);
       case 8:
       case 9: return ChangeAttribute(plan);
-      case 10: return ChangePacked(plan);
-      default: return ChangeSectionOrEnds(plan);
+      case 10: return ChangePacked(stored);
+      default: return ChangeBytesOrEnds(stored);
     }
   }
 
@@ -64,7 +71,7 @@ class Mutator {
                                          100};
     return kNumbers[random_() % std::size(kNumbers)];
   }
-  int32_t AnyValue(const fb::PlanT& plan) {
+  int32_t AnyValue(const ir::Graph& plan) {
     if (Sometimes() && Sometimes()) return static_cast<int32_t>(AnyNumber());
     return static_cast<int32_t>(random_() % (plan.values.size() + 1)) - 1;
   }
@@ -91,9 +98,9 @@ class Mutator {
     return dims;
   }
 
-  void ChangeValue(fb::PlanT& plan) {
+  void ChangeValue(ir::Graph& plan) {
     if (plan.values.empty()) return;
-    fb::ValueT& value = *Any(plan.values);
+    ir::Value& value = Any(plan.values);
     switch (random_() % 5) {
       case 0: value.kind = random_() % 7; break;
       case 1:
@@ -110,13 +117,6 @@ class Mutator {
     }
   }
 
-  static bool Count(const fb::TensorT& tensor, uint64_t* count) {
-    *count = 1;
-    for (int64_t dim : tensor.dims)
-      if (dim < 0 || __builtin_mul_overflow(*count, static_cast<uint64_t>(dim), count) || *count > 1 << 16)
-        return false;
-    return true;
-  }
   std::string AnyBytes(uint64_t size) {
     std::string bytes(size, '\0');
     switch (random_() % 3) {
@@ -130,58 +130,86 @@ class Mutator {
     }
     return bytes;
   }
-  // Gives a tensor as many elements as its type and shape ask for.
-  void Refill(fb::TensorT& tensor) {
-    uint64_t count = 0;
-    if (!Count(tensor, &count)) return;
-    tensor.text.clear();
-    tensor.text_ends.clear();
-    tensor.has_data = tensor.type != EP_TYPE_STRING;
-    if (tensor.has_data) {
-      tensor.section = file_.AddSection(AnyBytes(cpu::ElementBytes(tensor.type, count)));
-      return;
-    }
-    tensor.text = std::string(count, 'a');
-    for (uint64_t i = 0; i < count; ++i) tensor.text_ends.push_back(i + 1);
+  static std::shared_ptr<void> Own(std::string bytes, const void** data) {
+    const auto owner = std::make_shared<std::string>(std::move(bytes));
+    *data = owner->data();
+    return owner;
   }
-  fb::ValueT* ValueOf(fb::PlanT& plan, const fb::ConstantT& constant) {
+  // Gives a tensor as many elements as its type and shape ask for. False: too many, and it is as it was.
+  bool Refill(ir::Tensor& tensor, std::shared_ptr<void>* owner) {
+    uint64_t count = 0;
+    for (const int64_t dim : tensor.dims)
+      if (dim < 0) return false;
+    if (!kit::CountElements(tensor.dims, &count) || count > 1 << 16) return false;
+    tensor.data = nullptr;
+    tensor.strings.reset();
+    if (tensor.type == EP_TYPE_STRING) {
+      tensor.strings = std::make_shared<const std::vector<std::string>>(count, "a");
+    } else {
+      *owner = Own(AnyBytes(kit::ElementBytes(tensor.type, count)), &tensor.data);
+    }
+    return true;
+  }
+  static ir::Value* ValueOf(ir::Graph& plan, const ir::Constant& constant) {
     const auto index = static_cast<size_t>(constant.value);
-    return constant.value >= 0 && index < plan.values.size() ? plan.values[index].get() : nullptr;
+    return constant.value >= 0 && index < plan.values.size() ? &plan.values[index] : nullptr;
+  }
+  // Puts a changed constant in the place of the one that it was, if it can have elements.
+  bool Commit(ir::Constant changed, bool refill, ir::Constant& constant) {
+    if ((changed.storage != Storage::kDropped || refill) && !Refill(changed.tensor, &changed.owner)) return false;
+    constant = std::move(changed);
+    return true;
   }
 
   // Consistently: such a change gets past everything that only looks at constants.
-  void RetypeConstant(fb::PlanT& plan) {
+  void RetypeConstant(ir::Graph& plan) {
     if (plan.constants.empty()) return;
-    fb::ConstantT& constant = *Any(plan.constants);
-    fb::ValueT* const value = ValueOf(plan, constant);
+    ir::Constant& constant = Any(plan.constants);
+    ir::Value* const value = ValueOf(plan, constant);
     if (value == nullptr) return;
-    value->type = constant.tensor->type = AnyType();
-    if (!constant.dropped || Sometimes()) Refill(*constant.tensor);
+    ir::Constant changed = constant;
+    changed.tensor.type = AnyType();
+    if (Commit(std::move(changed), false, constant)) value->type = constant.tensor.type;
   }
-  void ReshapeConstant(fb::PlanT& plan) {
+  void ReshapeConstant(ir::Graph& plan) {
     if (plan.constants.empty()) return;
-    fb::ConstantT& constant = *Any(plan.constants);
-    fb::ValueT* const value = ValueOf(plan, constant);
+    ir::Constant& constant = Any(plan.constants);
+    ir::Value* const value = ValueOf(plan, constant);
     if (value == nullptr) return;
-    value->dims = constant.tensor->dims = AnyShape(value->dims);
-    value->rank = static_cast<int32_t>(value->dims.size());
-    if (!constant.dropped || Sometimes()) Refill(*constant.tensor);
+    const std::vector<int64_t> dims = AnyShape(value->dims);
+    ir::Constant changed = constant;
+    changed.tensor.dims.assign(dims.data(), dims.size());
+    if (!Commit(std::move(changed), false, constant)) return;
+    value->dims = dims;
+    value->rank = static_cast<int32_t>(dims.size());
   }
-  void ChangeConstant(fb::PlanT& plan) {
+  void ChangeConstant(ir::Graph& plan) {
     if (plan.constants.empty()) return;
-    fb::ConstantT& constant = *Any(plan.constants);
-    switch (random_() % 6) {
-      case 0: constant.dropped = !constant.dropped; break;
+    ir::Constant& constant = Any(plan.constants);
+    ir::Constant changed = constant;
+    switch (random_() % 5) {
+      case 0:
+        changed.storage = changed.storage == Storage::kDropped ? Storage::kOwned : Storage::kDropped;
+        changed.tensor.data = nullptr;
+        changed.tensor.strings.reset();
+        Commit(std::move(changed), false, constant);
+        break;
       case 1: constant.value = AnyValue(plan); break;
-      case 2: constant.tensor->section = static_cast<uint32_t>(random_() % (file_.sections.size() + 1)); break;
-      case 3: constant.tensor->has_data = !constant.tensor->has_data; break;
-      default: Refill(*constant.tensor);
+      case 2: {  // of another type or shape than its value
+        const ir::Constant& other = Any(plan.constants);
+        changed.tensor = other.tensor;
+        changed.owner = other.owner;
+        changed.storage = other.storage;
+        constant = std::move(changed);
+        break;
+      }
+      default: Commit(std::move(changed), true, constant);
     }
   }
 
-  void ChangeOperands(fb::PlanT& plan) {
+  void ChangeOperands(ir::Graph& plan) {
     if (plan.nodes.empty()) return;
-    fb::NodeT& node = *Any(plan.nodes);
+    ir::Node& node = Any(plan.nodes);
     const auto make = [&] { return AnyValue(plan); };
     if (random_() % 3 == 0) {
       ChangeList(node.outputs, make);
@@ -190,15 +218,15 @@ class Mutator {
     }
   }
 
-  void ChangeOperator(fb::PlanT& plan) {
+  void ChangeOperator(ir::Graph& plan) {
     if (plan.nodes.empty()) return;
-    fb::NodeT& node = *Any(plan.nodes);
+    ir::Node& node = Any(plan.nodes);
     switch (random_() % 5) {
       case 0: node.since_version = AnyNumber(); break;
       case 1: node.domain = node.domain.empty() ? "epiphyte.kit" : ""; break;
       case 2: std::swap(Any(plan.nodes), Any(plan.nodes)); break;
       case 3: {
-        const fb::NodeT& other = *Any(plan.nodes);
+        const ir::Node& other = Any(plan.nodes);
         node.op_type = other.op_type;
         node.domain = other.domain;
         node.since_version = other.since_version;
@@ -214,31 +242,43 @@ class Mutator {
     }
   }
 
-  void ChangeAttribute(fb::PlanT& plan) {
+  void ChangeAttribute(ir::Graph& plan) {
     if (plan.nodes.empty()) return;
-    fb::NodeT& node = *Any(plan.nodes);
+    ir::Node& node = Any(plan.nodes);
     if (node.attributes.empty() || Sometimes()) {
-      const fb::NodeT& other = *Any(plan.nodes);
-      if (!other.attributes.empty())
-        node.attributes.push_back(
-            std::make_unique<fb::AttributeT>(*other.attributes[random_() % other.attributes.size()]));
+      const ir::Node& other = Any(plan.nodes);
+      if (!other.attributes.empty()) {
+        const ir::Attribute copy = other.attributes[random_() % other.attributes.size()];
+        node.attributes.push_back(copy);
+      }
       if (node.attributes.empty()) return;
     }
-    fb::AttributeT& attribute = *Any(node.attributes);
+    ir::Attribute& attribute = Any(node.attributes);
     switch (random_() % 8) {
       case 0: attribute.type = static_cast<int32_t>(random_() % 16); break;
       case 1:
         node.attributes.erase(node.attributes.begin() + static_cast<ptrdiff_t>(random_() % node.attributes.size()));
         break;
       case 2:
-        if (!attribute.text.empty()) attribute.text[random_() % attribute.text.size()] = static_cast<char>(random_());
+        if (!attribute.strings.empty()) {
+          std::string& text = Any(attribute.strings);
+          if (!text.empty()) text[random_() % text.size()] = static_cast<char>(random_());
+          if (Sometimes()) ChangeList(attribute.strings, [] { return std::string("a"); });
+        }
         break;
       case 3:
         if (!attribute.tensors.empty()) {
-          fb::TensorT& tensor = *Any(attribute.tensors);
-          if (Sometimes()) tensor.type = AnyType();
-          if (Sometimes()) tensor.dims = AnyShape(tensor.dims);
-          Refill(tensor);
+          ir::Tensor& tensor = Any(attribute.tensors);
+          ir::Tensor changed = tensor;
+          std::shared_ptr<void> owner;
+          if (Sometimes()) changed.type = AnyType();
+          if (Sometimes()) {
+            const std::vector<int64_t> dims = AnyShape({changed.dims.begin(), changed.dims.end()});
+            changed.dims.assign(dims.data(), dims.size());
+          }
+          if (!Refill(changed, &owner)) break;
+          tensor = std::move(changed);
+          attribute.tensor_data.push_back(std::move(owner));
           break;
         }
         [[fallthrough]];
@@ -253,14 +293,20 @@ class Mutator {
     }
   }
 
-  void ChangePacked(fb::PlanT& plan) {
+  void ChangePacked(kit::StoredGraph& plan) {
     if (plan.packed.empty()) return;
-    fb::PackedT& packed = *Any(plan.packed);
+    kit::PackedData& packed = Any(plan.packed);
     switch (random_() % 7) {
       case 0: packed.node = static_cast<int32_t>(AnyNumber()); break;
-      case 1: packed.section = static_cast<uint32_t>(random_() % (file_.sections.size() + 1)); break;
-      case 2: packed.key = Any(plan.packed)->key; break;
-      case 3: packed.section = file_.AddSection(AnyBytes(random_() % 4096)); break;
+      case 1: {
+        const kit::PackedData& other = Any(plan.packed);
+        packed.data = other.data;
+        packed.bytes = other.bytes;
+        packed.owner = other.owner;
+        break;
+      }
+      case 2: packed.key = Any(plan.packed).key; break;
+      case 3: SetBytes(packed, AnyBytes(random_() % 4096)); break;
       case 4: plan.packed.erase(plan.packed.begin() + static_cast<ptrdiff_t>(random_() % plan.packed.size())); break;
       default:
         if (!packed.format.empty()) {
@@ -269,22 +315,37 @@ class Mutator {
         }
     }
   }
+  static void SetBytes(kit::PackedData& packed, std::string bytes) {
+    packed.bytes = bytes.size();
+    packed.owner = Own(std::move(bytes), &packed.data);
+  }
 
-  void ChangeSectionOrEnds(fb::PlanT& plan) {
-    const auto make = [&] { return AnyValue(plan); };
+  void ChangeBytesOrEnds(kit::StoredGraph& plan) {
+    const auto make = [&] { return AnyValue(plan.graph); };
     switch (random_() % 5) {
-      case 0: return ChangeList(plan.inputs, make);
-      case 1: return ChangeList(plan.outputs, make);
+      case 0: return ChangeList(plan.graph.inputs, make);
+      case 1: return ChangeList(plan.graph.outputs, make);
+      case 2: return ChangeNumbersOfConstant(plan.graph);
       default: break;
     }
-    if (file_.sections.empty()) return;
-    std::string& section = Any(file_.sections);
-    if (section.empty()) return;
+    if (plan.packed.empty()) return;
+    kit::PackedData& packed = Any(plan.packed);
+    std::string bytes(static_cast<const char*>(packed.data), packed.bytes);
+    if (bytes.empty()) return;
     switch (random_() % 4) {
-      case 0: section.resize(random_() % (section.size() * 2)); break;
-      case 1: section = AnyBytes(section.size()); break;
-      default: section[random_() % section.size()] = static_cast<char>(random_());
+      case 0: bytes.resize(random_() % (bytes.size() * 2)); break;
+      case 1: bytes = AnyBytes(bytes.size()); break;
+      default: bytes[random_() % bytes.size()] = static_cast<char>(random_());
     }
+    SetBytes(packed, std::move(bytes));
+  }
+  void ChangeNumbersOfConstant(ir::Graph& plan) {
+    if (plan.constants.empty()) return;
+    ir::Constant& constant = Any(plan.constants);
+    if (constant.tensor.data == nullptr || constant.tensor.Bytes() == 0) return;
+    std::string bytes(constant.tensor.as<char>(), constant.tensor.Bytes());
+    bytes[random_() % bytes.size()] = static_cast<char>(random_());
+    constant.owner = Own(std::move(bytes), &constant.tensor.data);
   }
 
   PlanFile& file_;
@@ -293,9 +354,15 @@ class Mutator {
 
 }  // namespace
 
-void MutatePlan(PlanFile& file, std::mt19937& random) {
+std::string MutatePlan(PlanFile file, std::mt19937& random) {
   Mutator mutator(file, random);
   for (uint32_t change = random() % 4 + 1; change-- > 0;) mutator.Change();
+  std::string bytes = BytesOf(file);
+  if (random() % 8 != 0) return bytes;
+  // Beyond what a writer would say: one byte of the table, of a graph's description or of what it refers to.
+  const size_t header = sizeof(kit::container::Header);
+  bytes[header + random() % (bytes.size() - header)] = static_cast<char>(random());
+  return test::Sealed(std::move(bytes));
 }
 
 }  // namespace epiphyte::fuzz

@@ -33,7 +33,7 @@ const b: bool[3] = [1, 0, 1]
 const i: int64[2] = [-1, 9000000000]
 const t: string[2] = ["a", "bc"]
 const e: float[0] = []
-y, _ = Conv@11<kernel_shape=[1,1], auto_pad="NOTSET", alpha=0.5, scales=[1.5,2.5], names=["p","q"]>(x, w, _) : float[1,2,-1,4]
+y, _ = Conv@11<kernel_shape=[1,1], auto_pad="NOTSET", alpha=0.5, scales=[1.5,2.5], names=["p","q"]>(x, w, _) : float[1,2,-1,4], ?
 z = epiphyte.kit::Tail<code=[6,0,-1]>(y, b, i, t, e, s) : float
 out z
 )";

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "epiphyte/kit/container/digest.hpp"
 #include "epiphyte/kit/container/layout.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::kit {
 
@@ -13,17 +13,6 @@ using container::Aligned;
 using container::Entry;
 using container::Header;
 using container::kAlignment;
-
-namespace {
-
-std::shared_ptr<void> AlignedCopy(std::span<const std::byte> bytes) {
-  const std::shared_ptr<void> copy(::operator new(bytes.size(), std::align_val_t(kAlignment)),
-                                   [](void* memory) { ::operator delete(memory, std::align_val_t(kAlignment)); });
-  std::memcpy(copy.get(), bytes.data(), bytes.size());
-  return copy;
-}
-
-}  // namespace
 
 ContextContainer::ContextContainer(std::span<const std::byte> blob, const ContainerFormat& format,
                                    ContainerDigests digests)
@@ -51,7 +40,8 @@ ContextContainer::ContextContainer(std::span<const std::byte> blob, const Contai
     Damaged("the sizes in its header make no sense");
 
   if (reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0) {
-    owner_ = AlignedCopy(blob);
+    owner_ = AllocateShared(blob.size());
+    std::memcpy(owner_.get(), blob.data(), blob.size());
     blob = {static_cast<const std::byte*>(owner_.get()), blob.size()};
   }
   const size_t data_begin = sizeof(header) + static_cast<size_t>(Aligned(header.table_size));
