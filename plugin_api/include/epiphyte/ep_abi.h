@@ -20,8 +20,8 @@
  * Calls. A count of 0 may come with a null pointer; otherwise a pointer is null only where its comment says so. What is
  * passed to a function (structs, arrays, strings, handles) lives until it returns, unless its comment says longer; what
  * is to be kept is copied. No call unwinds: neither side lets an exception or a longjmp pass the other. [R104
- * R301 R311 R401 R501 R601 R701 R731 R801 R813 R831 R1010 R1202 R1302] An out parameter is set only on success, unless a
- * comment says otherwise. Each function says on which threads it is called: [any thread] means also on several at once.
+ * R301 R311 R401 R501 R601 R701 R731 R801 R813 R831 R1010 R1202 R1302] An out parameter is set only on success, unless
+ * a comment says otherwise. Each function says on which threads it is called: [any thread] means also on several at once.
  *
  * Versions. While the major version is 0, a minor version may break the one before it, and a host speaks only its own.
  * From 1.0 on, a plugin built against 1.x loads in every host 1.y whose y is at least what the plugin says that it can

@@ -39,7 +39,7 @@ typedef struct EpShareGroup EpShareGroup; /* a workspace that sessions share; se
  * every provider. It says which of the plugin's devices to use, as an index or several with commas between them, and
  * arrives as the field `devices`, checked, never among the options. For a key that it doesn't know, or a value that it
  * can't use, CreateProvider fails with INVALID_ARGUMENT [R404] and a message that says what it takes; that message is
- * what the user gets.
+ * what the user gets. A plugin that declares its options (ep_options.h) gets each of them, with values that fit.
  *
  * Valid during CreateProvider only, except `thread_pool` and `share_group`: as long as the provider. */
 typedef struct EpProviderConfig {

@@ -1,5 +1,6 @@
 /* A plugin that is written without any macro of the headers, as one in another language would be: it sees what a
- * generator of bindings makes of them (make_bindings.sh), declarations and constants. Runs chains of Neg on float. */
+ * generator of bindings makes of them (make_bindings.sh), declarations and constants. Runs chains of Neg on float, unless
+ * its option `claim` is false. */
 #include "bindings.h"
 
 void* malloc(size_t size);
@@ -12,6 +13,7 @@ struct EpPlugin {
 };
 struct EpProvider {
   const EpHostInfo* host;
+  int claims;
 };
 struct EpKernel {
   const EpHostInfo* host;
@@ -44,11 +46,39 @@ static EpStatus* GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uint
   return 0;
 }
 
+static const EpOptionInfo claim_option = {
+    .struct_size = sizeof(EpOptionInfo),
+    .type = EP_OPTION_BOOL,
+    .name = "claim",
+    .default_value = "true",
+    .help = "false: no node is claimed",
+};
+
+static EpStatus* GetOptions(EpPlugin* plugin, const EpOptionInfo** options, uint32_t capacity, uint32_t* count) {
+  (void)plugin;
+  *count = 1;
+  if (capacity > 0) options[0] = &claim_option;
+  return 0;
+}
+
+static const EpOptionsApi options_api = {.struct_size = sizeof(EpOptionsApi), .GetOptions = GetOptions};
+
+static const void* GetExtension(EpPlugin* plugin, const char* id) {
+  (void)plugin;
+  return strcmp(id, EP_OPTIONS_EXTENSION) == 0 ? &options_api : 0;
+}
+
 static EpStatus* CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
-  if (config->option_count != 0) return Fail(plugin->host, EP_STATUS_INVALID_ARGUMENT, "bare takes no options");
+  int claims = 1;
+  uint32_t i;
+  for (i = 0; i < config->option_count; ++i) {
+    if (strcmp(config->options[i].key, "claim") != 0) return Fail(plugin->host, EP_STATUS_INVALID_ARGUMENT, "bare has the option 'claim'");
+    claims = strcmp(config->options[i].value, "1") == 0;
+  }
   *provider = malloc(sizeof(struct EpProvider));
   if (*provider == 0) return Fail(plugin->host, EP_STATUS_OUT_OF_MEMORY, "no memory for a provider");
   (*provider)->host = plugin->host;
+  (*provider)->claims = claims;
   return 0;
 }
 
@@ -61,7 +91,7 @@ static EpStatus* GetCapability(EpProvider* provider, const EpGraph* graph, EpCap
   uint64_t i;
   info.struct_size = sizeof(info);
   status = host->graph->GetGraphInfo(graph, &info);
-  for (i = 0; status == 0 && i < info.node_count; ++i) {
+  for (i = 0; provider->claims && status == 0 && i < info.node_count; ++i) {
     EpNodeInfo node = {0};
     EpValueDefInfo input = {0};
     node.struct_size = sizeof(node);
@@ -162,6 +192,7 @@ static const EpPluginDescriptor descriptor = {
     .Shutdown = Shutdown,
     .GetDevices = GetDevices,
     .provider = &provider_api,
+    .GetExtension = GetExtension,
 };
 
 const EpPluginDescriptor* EpPluginQuery(const EpHostInfo* host, const EpPluginEnvironment* environment) {

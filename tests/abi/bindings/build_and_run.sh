@@ -50,9 +50,22 @@ for compiler in gcc clang; do
   [ "$exported" = EpPluginQuery ] || { echo "the plugin exports:" $exported >&2; exit 1; }
   cp "$source/bare.yaml" "$work"
   "$build/tests_bin/write_onnx_text" "$work/model.onnx" '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { a = Neg(x) b = Sigmoid(a) y = Neg(b) }'
-  EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" place "$work/model.onnx" --ep bare --json > "$work/place.json"
-  placed=$(sed -n 's/^      "provider": "\(.*\)".*/\1/p' "$work/place.json" | tr '\n' ' ')
-  [ "$placed" = "bare cpu bare " ] || { cat "$work/place.json"; echo "Neg, Sigmoid and Neg went to: $placed" >&2; exit 1; }
+  # placed EXPECTED FLAG...
+  placed() {
+    expected=$1
+    shift
+    EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" place "$work/model.onnx" --ep bare --json "$@" > "$work/place.json"
+    found=$(sed -n 's/^      "provider": "\(.*\)".*/\1/p' "$work/place.json" | tr '\n' ' ')
+    [ "$found" = "$expected" ] || { cat "$work/place.json"; echo "Neg, Sigmoid and Neg went to: $found" >&2; exit 1; }
+  }
+  placed "bare cpu bare "
+  placed "cpu cpu cpu " --ep-option bare.claim=false
+  # What doesn't fit what it declares never reaches it.
+  ! EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" place "$work/model.onnx" --ep bare --ep-option bare.claim=maybe 2> "$work/refused" \
+    || { echo "the option claim=maybe was taken" >&2; exit 1; }
+  grep -q "option 'claim' is 'maybe', true or false expected" "$work/refused" || { cat "$work/refused" >&2; exit 1; }
+  EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" doctor > "$work/doctor" || :  # other plugins are others' business
+  grep -q "option    claim = true (bool)  false: no node is claimed" "$work/doctor" || { cat "$work/doctor" >&2; exit 1; }
   for ep in cpu bare; do
     EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" run "$work/model.onnx" --ep $ep --seed 7 --outputs "$work/$ep" > /dev/null
   done
