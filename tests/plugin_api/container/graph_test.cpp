@@ -141,9 +141,10 @@ TEST(StoredGraph, ADroppedConstantKeepsItsType) {
 
 TEST(StoredGraph, SeveralGraphsShareEqualConstants) {
   ContextContainerBuilder builder(kTestFormat);
+  const ir::Graph first = Graph();
   ir::Graph second = Graph();
   second.name = "a/b \"c\"";
-  kit::AddGraph(builder, Graph());
+  kit::AddGraph(builder, first);
   builder.Add("grapheme", std::string("none"));
   kit::AddGraph(builder, second);
   const Blob blob(BytesOf(builder));
@@ -209,6 +210,7 @@ TEST(StoredGraph, ChangedDescriptionsAreGraphsOrRefused) {
       changed[at] = static_cast<char>(changed[at] ^ flip);
       const std::string outcome = Read(Sealed(changed));
       ASSERT_THAT(outcome, testing::AnyOf(testing::Eq("OK"), EndsWith("compile the model again"))) << at;
+      ASSERT_EQ(outcome.find('\n'), std::string::npos) << outcome;
       refused += outcome == "OK" ? 0 : 1;
       ++tried;
       Read(Sealed(changed), "part_0", GraphCheck::kLater);

@@ -130,7 +130,10 @@ void ContextContainer::CompareDigest(uint32_t number) const {
     Damaged("the " + std::to_string(section.size) + " bytes of section " + std::to_string(number) + " were changed");
 }
 
-void ContextContainer::Damaged(const std::string& what) const {
+void ContextContainer::Damaged(std::string what) const {
+  // Names in it come from the file.
+  for (char& c : what)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   throw Error(EP_STATUS_INVALID_GRAPH, whose_ + " is damaged: " + what + "; compile the model again");
 }
 

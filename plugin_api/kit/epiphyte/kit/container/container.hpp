@@ -114,8 +114,8 @@ class ContextContainer {
   // Bytes that do not begin at a multiple of 64 were copied, and sections lie in the copy as long as somebody holds
   // this; null when they lie where they were.
   const std::shared_ptr<void>& owner() const { return owner_; }
-  // Throws INVALID_GRAPH: "<whose> is damaged: <what>; compile the model again".
-  [[noreturn]] void Damaged(const std::string& what) const;
+  // Throws INVALID_GRAPH: "<whose> is damaged: <what>; compile the model again", in one line.
+  [[noreturn]] void Damaged(std::string what) const;
 
  private:
   struct Section {
