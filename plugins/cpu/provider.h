@@ -1,11 +1,14 @@
-// Provider: the cpu plugin in one session. See ep_provider.h for when the host calls what.
+// Provider: the cpu plugin in one session.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "epiphyte/ep_plugin.h"
+#include "epiphyte/kit/plugin/provider.hpp"
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/exec/frame.h"
 #include "plugins/cpu/exec/plan.h"
@@ -13,59 +16,58 @@
 
 namespace epiphyte::cpu {
 
-inline constexpr const char* kSource = "EpiphyteCPU";
-
-struct Plugin {
-  const EpHostInfo* host = nullptr;
-  KernelRegistry registry;
-  std::string architecture;
-  EpDeviceInfo device{};
-};
-
-class Provider {
+class Provider final : public kit::Provider {
  public:
-  Provider(const Plugin& plugin, const EpProviderConfig& config);
+  // The registry outlives the provider.
+  Provider(const KernelRegistry& registry, const kit::ProviderConfig& config);
 
-  const EpHostInfo* host() const { return plugin_.host; }
-  void GetCapability(const EpGraph* graph, EpCapabilitySink* sink) const;
-  void Compile(std::span<const EpPartitionInfo* const> partitions, EpTask* task, EpKernel** kernels);
-  void GetEpContextNodes(EpContextSink* sink) const;
-  void LoadContext(std::span<const EpContextNodeInfo* const> nodes, std::span<const EpContextBlob* const> blobs,
-                   EpTask* task, EpKernel** kernels);
+  void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override;
+  std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override;
+  void SaveContexts(kit::ContextSink& sink) override;
+  void LoadContexts(kit::ContextLoading& loading) override;
 
  private:
-  PlanConfig MakePlanConfig(EpTask* task, const std::string& name) const;
-  // See PlanConfig::retain; empty where the weights may outlive this provider.
-  std::function<std::shared_ptr<void>(const EpValueDef*)> Retainer(EpTask* task) const;
-  std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
-  EpContextWriter* WritePayload(EpContextSink* sink, const ContextKey& key) const;
-  std::shared_ptr<const kit::ContextContainer> Open(const EpContextBlob& blob) const;
+  using Container = std::shared_ptr<const kit::ContextContainer>;
 
-  const Plugin& plugin_;
-  Threads threads_;
+  PlanConfig MakePlanConfig(const kit::Task& task, std::string_view name) const;
+  std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
+  kit::ContextWriter WritePayload(kit::ContextSink& sink, const ContextKey& key) const;
+  Container Open(std::span<const std::byte> payload) const;
+  std::unique_ptr<kit::Kernel> Load(const kit::ContextNodeView& node, const kit::Task& task,
+                                    std::span<const uint32_t> places, const std::vector<Container>& contexts) const;
+
+  const KernelRegistry& registry_;
+  const kit::Threads threads_;
+  const kit::Log log_;
+  const bool context_enabled_;
+  kit::ShareGroup<ShareWorkspace> share_;
   bool bfloat16_ = false;
-  bool context_enabled_ = false;
-  ShareMembership share_;
   std::shared_ptr<kit::WeightPool> weights_;           // while a context may be asked for
   std::vector<std::shared_ptr<const Plan>> compiled_;  // by partition index, while a context may be asked for
 };
 
-// A compiled partition, behind EpKernel.
-struct CompiledKernel {
-  const EpHostInfo* host;
-  std::shared_ptr<const Plan> plan;
-  std::shared_ptr<const kit::ContextContainer> context;  // of a share group, for the group's next session
-};
-
-// Frames for one Execute at a time, most recently used first; behind EpKernelState.
+// Frames for one Execute at a time, most recently used first.
 class FrameSet {
  public:
-  void Execute(const CompiledKernel& kernel, EpRun* run);
+  void Execute(const Plan& plan, const kit::Run& run);
 
  private:
   static constexpr size_t kMostFrames = 8;
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // beyond this only the frame in use is kept
   std::vector<std::unique_ptr<Frame>> frames_;
+};
+
+// A compiled partition.
+class CompiledKernel final : public kit::StatefulKernel<FrameSet> {
+ public:
+  // `context`: of a share group, for the group's next session; else null.
+  explicit CompiledKernel(std::shared_ptr<const Plan> plan, std::shared_ptr<const kit::ContextContainer> context = {})
+      : plan_(std::move(plan)), context_(std::move(context)) {}
+  void Execute(const kit::Run& run, FrameSet& frames) override { frames.Execute(*plan_, run); }
+
+ private:
+  const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const kit::ContextContainer> context_;
 };
 
 }  // namespace epiphyte::cpu

@@ -33,24 +33,4 @@ std::shared_ptr<const kit::ContextContainer> ShareWorkspace::Open(const void* da
   return context;
 }
 
-ShareMembership ShareMembership::Join(const EpHostInfo* host, EpShareGroup* group) {
-  ShareMembership membership;
-  if (group == nullptr) return membership;
-  const auto* api = static_cast<const EpShareApi*>(host->GetExtension(host, EP_SHARE_EXTENSION));
-  if (api == nullptr) return membership;
-  EpShareInfo info = {};
-  info.struct_size = sizeof info;
-  ThrowIfFailed(host, api->GetInfo(group, &info));
-  membership.compiling = info.compiling != 0;
-  membership.last = info.last != 0;
-  const EpMakeWorkspace make = [](void* user, void** workspace) {
-    return Guarded(static_cast<const EpHostInfo*>(user), [&] { *workspace = new ShareWorkspace; });
-  };
-  const EpFreeWorkspace release = [](void* workspace) { delete static_cast<ShareWorkspace*>(workspace); };
-  void* workspace = nullptr;
-  ThrowIfFailed(host, api->GetWorkspace(group, make, const_cast<EpHostInfo*>(host), release, &workspace));
-  membership.workspace = static_cast<ShareWorkspace*>(workspace);
-  return membership;
-}
-
 }  // namespace epiphyte::cpu

@@ -1,4 +1,4 @@
-// What the cpu providers of one share group have in common; see epiphyte/ep_share.h.
+// What the cpu providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
 #pragma once
 
 #include <memory>
@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "epiphyte/ep_share.h"
 #include "epiphyte/kit/memory/weight_pool.hpp"
 #include "plugins/cpu/exec/context.h"
 
 namespace epiphyte::cpu {
 
-// The group's workspace. [any thread]
+// The group's workspace; providers reach it through kit::ShareGroup. [any thread]
 class ShareWorkspace {
  public:
   const std::shared_ptr<kit::WeightPool>& weights() const { return weights_; }
@@ -35,16 +34,6 @@ class ShareWorkspace {
   std::mutex mutex_;
   std::vector<std::shared_ptr<const Plan>> plans_;
   std::vector<Opened> opened_;
-};
-
-// One provider's part in a group; by default none.
-struct ShareMembership {
-  ShareWorkspace* workspace = nullptr;
-  bool compiling = false;
-  bool last = false;
-
-  static ShareMembership Join(const EpHostInfo* host, EpShareGroup* group);
-  bool defers_payload() const { return compiling && !last; }
 };
 
 }  // namespace epiphyte::cpu

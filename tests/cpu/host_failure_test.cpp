@@ -172,10 +172,15 @@ const EpCapabilityApi kCapability = {sizeof kCapability,
                                        return nullptr;
                                      }};
 
+const char* const kPartitionNames[] = {"part"};
 const EpContextApi kContext = {
     sizeof kContext,
     0,
-    nullptr,
+    [](const EpContextSink*, EpContextSinkInfo* info) -> EpStatus* {
+      EPIPHYTE_CALL("GetSinkInfo");
+      *info = {sizeof *info, 0, "", kPartitionNames, 1};
+      return nullptr;
+    },
     [](EpContextSink*, EpContextWriter** writer) -> EpStatus* {
       EPIPHYTE_CALL("BeginPayload");
       *writer = reinterpret_cast<EpContextWriter*>(state);

@@ -164,16 +164,17 @@ std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::
     run_.views[i] = {sizeof(EpValueView), EP_KIND_TENSOR, &run_.tensors[i], nullptr, 0, 0, 0};
     run_.inputs.push_back(&run_.views[i]);
   }
-  EpRunInfo info = {sizeof info, static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(def.outputs.size()), 1,
-                    run_.inputs.data()};
+  const EpRunInfo info = {sizeof info, static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(def.outputs.size()),
+                          1, run_.inputs.data()};
+  const kit::Run run(kHost, reinterpret_cast<EpRun*>(&run_), info);
   cpu::Frame* frame = nullptr;
   for (const auto& known : frames_)
     if (known->Matches(info)) frame = known.get();
   if (frame == nullptr) {
-    frames_.push_back(std::make_unique<cpu::Frame>(*plan_, &kHost, info));
+    frames_.push_back(std::make_unique<cpu::Frame>(*plan_, run));
     frame = frames_.back().get();
   }
-  frame->Execute(reinterpret_cast<EpRun*>(&run_), info);
+  frame->Execute(run);
   for (FakeRun::Output& output : run_.outputs)
     if (!output.data.empty()) std::memcpy(output.data.data(), output.memory.get(), output.data.size() * sizeof(float));
   return run_.outputs.empty() ? std::vector<float>() : run_.outputs[0].data;

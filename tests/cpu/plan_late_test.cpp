@@ -57,14 +57,15 @@ class AnyRunner {
     }
     const EpRunInfo info = {sizeof info, static_cast<uint32_t>(inputs.size()),
                             static_cast<uint32_t>(run.outputs.size()), 1, run.inputs.data()};
+    const kit::Run seen(*FakeHost(), reinterpret_cast<EpRun*>(&run), info);
     cpu::Frame* frame = nullptr;
     for (const auto& known : frames_)
       if (known->Matches(info)) frame = known.get();
     if (frame == nullptr) {
-      frames_.push_back(std::make_unique<cpu::Frame>(runner_.plan(), FakeHost(), info));
+      frames_.push_back(std::make_unique<cpu::Frame>(runner_.plan(), seen));
       frame = frames_.back().get();
     }
-    frame->Execute(reinterpret_cast<EpRun*>(&run), info);
+    frame->Execute(seen);
     std::vector<T> values(run.outputs[0].bytes / sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), run.outputs[0].memory.get(), run.outputs[0].bytes);
     return values;

@@ -10,8 +10,8 @@
 
 namespace epiphyte::cpu {
 
-Frame::Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info) : plan_(plan), host_(host) {
-  limits_ = static_cast<const EpRunLimitsApi*>(host->GetExtension(host, EP_RUN_LIMITS_EXTENSION));
+Frame::Frame(const Plan& plan, const kit::Run& run) : plan_(plan), limits_(run.host()) {
+  const EpRunInfo& info = run.info();
   const PlanDef& def = plan.def();
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
@@ -127,8 +127,9 @@ void Frame::BindInputs(const EpRunInfo& info) {
   }
 }
 
-void Frame::Execute(EpRun* run, const EpRunInfo& info) {
-  run_ = run;
+void Frame::Execute(const kit::Run& run) {
+  const EpRunInfo& info = run.info();
+  run_ = &run;
   node_ = -1;
   try {
     // Small frames aren't worth a call in each run.
@@ -144,8 +145,7 @@ void Frame::Execute(EpRun* run, const EpRunInfo& info) {
       outputs_ = outputs.data();
       output_count_ = outputs.size();
       any_layout_inputs_ = 0;
-      if ((n & 15) == 0 && host_->run->IsCancelled(run_) != 0)
-        throw OpError(EP_STATUS_CANCELED, "the run was cancelled");
+      if ((n & 15) == 0) run.ThrowIfCancelled();
       const Kernel* const kernel = plan_.kernel(static_cast<size_t>(n));
       (kernel != nullptr ? *kernel : ChooseKernel(n)).Run(*this);
       if (scratch_used_ != 0) {
@@ -187,18 +187,12 @@ void Frame::EmitOutputs(const EpRunInfo& info) {
       const size_t input =
           static_cast<size_t>(std::find(def.inputs.begin(), def.inputs.end(), value) - def.inputs.begin());
       if (info.inputs[input] == nullptr) FailOp("output '{}' is an input that is absent", def.values[value].name);
-      EpValue* shared = nullptr;
-      ThrowIfFailed(host_, host_->run->ShareValue(run_, info.inputs[input], &shared));
-      EpStatus* status = host_->run->SetOutput(run_, index, shared);
-      host_->run->ReleaseValue(shared);
-      ThrowIfFailed(host_, status);
+      run_->SetOutput(index, run_->Share(*info.inputs[input]));
     } else if (slot.datum.kind == Datum::Kind::kTensor && slot.datum.tensor.type == EP_TYPE_STRING) {
-      ExportStrings(host_, run_, index, slot.datum.tensor);
+      ExportStrings(*run_, index, slot.datum.tensor);
     } else if (slot.datum.kind == Datum::Kind::kTensor) {
       const Tensor& tensor = slot.datum.tensor;
-      void* data = nullptr;
-      ThrowIfFailed(host_, host_->run->AllocateOutput(run_, index, tensor.type, tensor.dims.data(),
-                                                      static_cast<uint32_t>(tensor.rank()), &data));
+      void* const data = run_->Output<void>(index, tensor.type, tensor.dims);
       if (tensor.layout) {
         CopyRowMajor(slot, data);
       } else if (tensor.Bytes() != 0) {
@@ -207,10 +201,7 @@ void Frame::EmitOutputs(const EpRunInfo& info) {
     } else {
       if (slot.datum.kind == Datum::Kind::kAbsent)
         FailOp("output '{}' was not made by its node", def.values[value].name);
-      EpValue* exported = ExportValue(host_, run_, slot.datum);
-      EpStatus* status = host_->run->SetOutput(run_, index, exported);
-      host_->run->ReleaseValue(exported);
-      ThrowIfFailed(host_, status);
+      run_->SetOutput(index, ExportValue(*run_, slot.datum));
     }
   }
 }

@@ -10,17 +10,17 @@
 #include <memory>
 #include <vector>
 
-#include "epiphyte/ep_run_limits.h"
+#include "epiphyte/kit/abi/run.hpp"
 #include "plugins/cpu/exec/memory_plan.h"
 #include "plugins/cpu/exec/plan.h"
-#include "plugins/cpu/kernel/host.h"
 #include "plugins/cpu/onednn/reorder_call.h"
 
 namespace epiphyte::cpu {
 
 class Frame final : public OpContext {
  public:
-  Frame(const Plan& plan, const EpHostInfo* host, const EpRunInfo& info);
+  // For inputs like those of `run`.
+  Frame(const Plan& plan, const kit::Run& run);
   ~Frame() override;
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
@@ -29,7 +29,7 @@ class Frame final : public OpContext {
   bool Matches(const EpRunInfo& info) const;
   uint64_t memory_bytes() const;
 
-  void Execute(EpRun* run, const EpRunInfo& info);
+  void Execute(const kit::Run& run);
 
   size_t InputCount() const override { return input_count_; }
   size_t OutputCount() const override { return output_count_; }
@@ -131,8 +131,7 @@ class Frame final : public OpContext {
   };
 
   const Plan& plan_;
-  const EpHostInfo* host_;
-  const EpRunLimitsApi* limits_;  // null: none
+  const kit::RunLimits limits_;
   std::vector<LateChoice> late_;  // by node; empty when all types are known
   std::vector<ArgumentType> arrived_;
   ShapeSignature signature_;
@@ -142,7 +141,7 @@ class Frame final : public OpContext {
   std::vector<std::shared_ptr<void>> states_;
 
   // The running node.
-  EpRun* run_ = nullptr;
+  const kit::Run* run_ = nullptr;
   int32_t node_ = -1;
   const int32_t* inputs_ = nullptr;
   const int32_t* outputs_ = nullptr;

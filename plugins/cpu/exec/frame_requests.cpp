@@ -92,9 +92,7 @@ void Frame::CopyRowMajor(Slot& slot, void* to) {
   slot.plain->reorder.Run(tensor.layout->desc, tensor.data, PlainDesc(tensor.type, tensor.dims), to);
 }
 
-void Frame::Count(uint64_t bytes) {
-  if (limits_ != nullptr) ThrowIfFailed(host_, limits_->TakeMemory(run_, bytes));
-}
+void Frame::Count(uint64_t bytes) { limits_.Take(*run_, bytes); }
 
 std::shared_ptr<std::vector<std::string>> Frame::MakeStrings(int64_t count) {
   Count(static_cast<uint64_t>(count) * sizeof(std::string));
@@ -170,8 +168,7 @@ Tensor& Frame::MakeOutput(Slot& slot, int32_t value, ElementType type, std::span
     slot.managed = true;
     managed_.push_back(value);
   } else if (plan_.graph_output(value) >= 0 && !tensor.layout) {
-    ThrowIfFailed(host_, host_->run->AllocateOutput(run_, static_cast<uint32_t>(plan_.graph_output(value)), type,
-                                                    dims.data(), static_cast<uint32_t>(dims.size()), &tensor.data));
+    tensor.data = run_->Output<void>(static_cast<uint32_t>(plan_.graph_output(value)), type, dims);
     slot.emitted = true;
   } else {
     tensor.data = Provide(slot, bytes);

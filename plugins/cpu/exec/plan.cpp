@@ -237,7 +237,7 @@ const Tensor& Plan::OwnConstant(size_t i) {
   if (constant.storage == ConstantDef::Storage::kBorrowed && constant.tensor.data != nullptr) {
     const uint64_t bytes = constant.tensor.Bytes();
     if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
-      constant.owner = (*retain_)(constant.handle);
+      (*retain_)(constant);
     } else {
       std::shared_ptr<void> memory = kit::AllocateShared(bytes);
       std::memcpy(memory.get(), constant.tensor.data, bytes);

@@ -11,24 +11,24 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/kit/abi/threads.hpp"
 #include "epiphyte/kit/memory/weight_pool.hpp"
 #include "plugins/cpu/exec/memory_plan.h"
 #include "plugins/cpu/exec/plan_def.h"
 #include "plugins/cpu/exec/verify.h"
-#include "plugins/cpu/kernel/host.h"
 
 namespace epiphyte::cpu {
 
 struct PlanConfig {
   const KernelRegistry* registry = nullptr;  // outlives the plan
-  Threads threads;
+  kit::Threads threads;
   bool bfloat16 = false;
   PlanOrigin origin = PlanOrigin::kMadeNow;
   bool packed_is_current = false;      // see KernelInit::PackedIsCurrent
   kit::WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
-  // A reference that keeps a borrowed constant's data where it is; empty: constants are copied.
-  std::function<std::shared_ptr<void>(const EpValueDef* constant)> retain;
+  // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
+  std::function<void(ir::Constant& constant)> retain;
 };
 
 class Plan {
@@ -42,7 +42,7 @@ class Plan {
   // What kernels see of the graph's constants, by their index.
   const Tensor& constant(size_t i) const { return constants_[i]; }
   const std::vector<PackedData>& packed() const { return packed_; }
-  const Threads& threads() const { return threads_; }
+  const kit::Threads& threads() const { return threads_; }
   // True when packed data had to be converted because the context was made for another kind of CPU.
   bool repacked() const { return repacked_; }
 
@@ -90,12 +90,12 @@ class Plan {
   void ForgetMadeConstant(int32_t i);
 
   PlanDef def_;
-  Threads threads_;
+  kit::Threads threads_;
   bool bfloat16_ = false;
   bool packed_is_current_ = false;
   uint64_t packed_unreported_ = 0;      // bytes packed since progress was reported last
   kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
-  const std::function<std::shared_ptr<void>(const EpValueDef*)>* retain_ = nullptr;
+  const std::function<void(ir::Constant&)>* retain_ = nullptr;
   bool repacked_ = false;
   std::vector<PackedData> packed_;
   std::vector<Tensor> constants_;

@@ -1,5 +1,7 @@
 #include "plugins/cpu/exec/values.h"
 
+#include <cstring>
+
 #include "epiphyte/kit/shape/dims.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 
@@ -35,15 +37,6 @@ std::vector<EpString> StringViews(const Tensor& tensor) {
   return views;
 }
 
-// Releases the host values it holds.
-struct ValueList {
-  const EpHostInfo* host;
-  std::vector<EpValue*> values;
-  ~ValueList() {
-    for (EpValue* value : values) host->run->ReleaseValue(value);
-  }
-};
-
 }  // namespace
 
 Datum ImportValue(const EpValueView& view) {
@@ -73,47 +66,35 @@ Datum ImportValue(const EpValueView& view) {
   return datum;
 }
 
-void ExportStrings(const EpHostInfo* host, EpRun* run, uint32_t index, const Tensor& tensor) {
-  const std::vector<EpString> views = StringViews(tensor);
-  ThrowIfFailed(host, host->run->SetStringOutput(run, index, tensor.dims.data(), static_cast<uint32_t>(tensor.rank()),
-                                                 views.data()));
+void ExportStrings(const kit::Run& run, uint32_t index, const Tensor& tensor) {
+  run.SetStrings(index, tensor.dims, StringViews(tensor));
 }
 
-EpValue* ExportValue(const EpHostInfo* host, EpRun* run, const Datum& datum) {
-  EpValue* value = nullptr;
+kit::OwnedValue ExportValue(const kit::Run& run, const Datum& datum) {
   switch (datum.kind) {
     case Datum::Kind::kTensor: {
       const Tensor& tensor = datum.tensor;
-      const auto rank = static_cast<uint32_t>(tensor.rank());
-      if (tensor.type == EP_TYPE_STRING) {
-        const std::vector<EpString> views = StringViews(tensor);
-        ThrowIfFailed(host, host->run->CreateStringTensor(run, tensor.dims.data(), rank, views.data(), &value));
-      } else {
-        void* data = nullptr;
-        ThrowIfFailed(host, host->run->CreateTensor(run, tensor.type, tensor.dims.data(), rank, &value, &data));
-        if (tensor.Bytes() != 0) std::memcpy(data, tensor.data, tensor.Bytes());
-      }
-      break;
+      if (tensor.type == EP_TYPE_STRING) return run.MakeStrings(tensor.dims, StringViews(tensor));
+      void* data = nullptr;
+      kit::OwnedValue value = run.MakeTensor(tensor.type, tensor.dims, &data);
+      if (tensor.Bytes() != 0) std::memcpy(data, tensor.data, tensor.Bytes());
+      return value;
     }
     case Datum::Kind::kSequence:
     case Datum::Kind::kMap: {
-      ValueList list{host, {}};
-      if (datum.elements) list.values.reserve(datum.elements->size());
-      if (datum.elements)
-        for (const Datum& element : *datum.elements) list.values.push_back(ExportValue(host, run, element));
-      if (datum.kind == Datum::Kind::kSequence) {
-        ThrowIfFailed(
-            host, host->run->CreateSequence(run, datum.sequence_type, list.values.data(), list.values.size(), &value));
-      } else {
-        if (list.values.size() != 2) FailOp("a map has {} parts; keys and values expected", list.values.size());
-        ThrowIfFailed(host, host->run->CreateMap(run, list.values[0], list.values[1], &value));
+      std::vector<kit::OwnedValue> elements;
+      if (datum.elements) {
+        elements.reserve(datum.elements->size());
+        for (const Datum& element : *datum.elements) elements.push_back(ExportValue(run, element));
       }
-      break;
+      if (datum.kind == Datum::Kind::kSequence) return run.MakeSequence(datum.sequence_type, elements);
+      if (elements.size() != 2) FailOp("a map has {} parts; keys and values expected", elements.size());
+      return run.MakeMap(elements[0], elements[1]);
     }
-    case Datum::Kind::kEmptyOptional: ThrowIfFailed(host, host->run->CreateEmptyOptional(run, &value)); break;
-    case Datum::Kind::kAbsent: FailOp("a value that was never made can't be given out");
+    case Datum::Kind::kEmptyOptional: return run.MakeEmptyOptional();
+    case Datum::Kind::kAbsent: break;
   }
-  return value;
+  FailOp("a value that was never made can't be given out");
 }
 
 }  // namespace epiphyte::cpu

@@ -25,7 +25,7 @@ const char* BindOneDnnThreads() {
   return "this program has an OpenMP runtime of its own, so oneDNN uses its threads beside the host's";
 }
 
-OneDnnThreads::OneDnnThreads(const Threads& threads)
+OneDnnThreads::OneDnnThreads(const kit::Threads& threads)
     : before_(EpiphyteOmpSetTeam({threads.services, threads.pool, threads.wanted <= 1 ? 1u : 0u, 0})) {
   if (auto* set = set_gomp_threads.load(std::memory_order_relaxed)) set(static_cast<int>(threads.Count()));
 }

@@ -2,7 +2,7 @@
 // libgomp's as the host would give.
 #pragma once
 
-#include "plugins/cpu/kernel/host.h"
+#include "epiphyte/kit/abi/threads.hpp"
 #include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
 
 namespace epiphyte::cpu {
@@ -14,7 +14,7 @@ const char* BindOneDnnThreads();
 // While it lives, oneDNN calls of this thread use `threads`.
 class OneDnnThreads {
  public:
-  explicit OneDnnThreads(const Threads& threads);
+  explicit OneDnnThreads(const kit::Threads& threads);
   ~OneDnnThreads() { EpiphyteOmpSetTeam(before_); }
   OneDnnThreads(const OneDnnThreads&) = delete;
   OneDnnThreads& operator=(const OneDnnThreads&) = delete;

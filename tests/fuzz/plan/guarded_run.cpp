@@ -228,7 +228,7 @@ class Inputs {
 
 }  // namespace
 
-cpu::Threads OneThread() { return {&test::kLoneServices, nullptr, 1}; }
+kit::Threads OneThread() { return {&test::kLoneServices, nullptr, 1}; }
 
 void RunGuarded(const cpu::Plan& plan, std::mt19937& random) {
   const cpu::PlanDef& def = plan.def();
@@ -238,10 +238,10 @@ void RunGuarded(const cpu::Plan& plan, std::mt19937& random) {
   for (int32_t input : def.inputs) views.push_back(inputs.Make(def.values[static_cast<size_t>(input)]));
   const EpRunInfo info = {sizeof info, static_cast<uint32_t>(views.size()), static_cast<uint32_t>(def.outputs.size()),
                           1, views.data()};
-  cpu::Frame frame(plan, &kHost, info);
+  cpu::Frame frame(plan, kit::Run(kHost, nullptr, info));
   for (int i = 0; i < 2; ++i) {
     Run run;
-    frame.Execute(reinterpret_cast<EpRun*>(&run), info);
+    frame.Execute(kit::Run(kHost, reinterpret_cast<EpRun*>(&run), info));
   }
 }
 

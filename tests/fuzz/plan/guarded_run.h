@@ -9,7 +9,7 @@
 namespace epiphyte::fuzz {
 
 // The host's threads, for building plans: the caller's alone.
-cpu::Threads OneThread();
+kit::Threads OneThread();
 
 // Runs the plan twice: memory is planned after the first time. Throws OpError as the plan does, and when an input would
 // be too large to be made.

@@ -28,6 +28,8 @@ class Run {
     info_.struct_size = sizeof(info_);
     ThrowIfFailed(host, host.run->GetInfo(run, &info_));
   }
+  // For who has asked already.
+  Run(const EpHostInfo& host, EpRun* run, const EpRunInfo& info) : host_(host), run_(run), info_(info) {}
 
   size_t input_count() const { return info_.input_count; }
   size_t output_count() const { return info_.output_count; }
