@@ -46,9 +46,8 @@ TEST_F(KitClaims, SingleNodesStayUnitsOfTheirOwn) {
 }
 
 TEST_F(KitClaims, ASingleNodeCanHaveANameAndASize) {
-  const core::Capability capability = Claim([](const kit::GraphView& graph, kit::Claims& claims) {
-    claims.Support(graph.node(2), "as a table", 4096);
-  });
+  const core::Capability capability = Claim(
+      [](const kit::GraphView& graph, kit::Claims& claims) { claims.Support(graph.node(2), "as a table", 4096); });
   ASSERT_EQ(UnitsOf(capability), (std::vector<std::vector<std::string>>{{"three"}}));
   ASSERT_EQ(capability.notes.count(0), 1u);
   EXPECT_EQ(capability.notes.at(0).name, "as a table");

@@ -153,7 +153,9 @@ class KitRun : public KitKernel {
 };
 
 TEST_F(KitRun, WhatIsNoTensorOrNotThereIsSaidWithItsNumber) {
-  EXPECT_THAT(FailureOf([&] { Run(kOne, [](const kit::Run& run) { run.input(1); }, {Floats({2}, {1, 2})}); }),
+  EXPECT_THAT(FailureOf([&] {
+                Run(kOne, [](const kit::Run& run) { run.input(1); }, {Floats({2}, {1, 2})});
+              }),
               AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("input 1 of 1 is absent; a tensor expected")));
   constexpr std::string_view kSequence = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) })";
@@ -165,18 +167,17 @@ TEST_F(KitRun, WhatIsNoTensorOrNotThereIsSaidWithItsNumber) {
 TEST_F(KitRun, SequencesAreMadeFromTheInsideOut) {
   constexpr std::string_view kText = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x, float[2] z) => (seq(float[2]) y) { y = SequenceConstruct(x, z) })";
-  const auto results = Run(
-      kText,
-      [](const kit::Run& run) {
-        std::vector<kit::OwnedValue> elements;
-        elements.push_back(run.Share(run.value(0)));
-        void* data = nullptr;
-        elements.push_back(run.MakeTensor(EP_TYPE_FLOAT, std::vector<int64_t>{2}, &data));
-        static_cast<float*>(data)[0] = 7;
-        static_cast<float*>(data)[1] = 8;
-        run.SetOutput(0, run.MakeSequence(EP_TYPE_FLOAT, elements));
-      },
-      {Floats({2}, {1, 2}), Floats({2}, {3, 4})});
+  const auto results = Run(kText,
+                           [](const kit::Run& run) {
+                             std::vector<kit::OwnedValue> elements;
+                             elements.push_back(run.Share(run.value(0)));
+                             void* data = nullptr;
+                             elements.push_back(run.MakeTensor(EP_TYPE_FLOAT, std::vector<int64_t>{2}, &data));
+                             static_cast<float*>(data)[0] = 7;
+                             static_cast<float*>(data)[1] = 8;
+                             run.SetOutput(0, run.MakeSequence(EP_TYPE_FLOAT, elements));
+                           },
+                           {Floats({2}, {1, 2}), Floats({2}, {3, 4})});
   ASSERT_EQ(results[0]->elements().size(), 2u);
   EXPECT_THAT(FloatsOf(*results[0]->elements()[0]), ElementsAre(1, 2));
   EXPECT_THAT(FloatsOf(*results[0]->elements()[1]), ElementsAre(7, 8));

@@ -78,7 +78,9 @@ class Scripted {
 
   const core::LoadedPlugin& plugin() const { return harness_.plugin(); }
   const ProviderHarness& harness() const { return harness_; }
-  std::shared_ptr<core::Provider> Make(core::ShareMembership share = {}) const { return harness_.Make(std::move(share)); }
+  std::shared_ptr<core::Provider> Make(core::ShareMembership share = {}) const {
+    return harness_.Make(std::move(share));
+  }
   // What a provider claims of a model.
   core::Capability Claim(core::Provider& provider, std::string_view text) {
     const std::string bytes = OnnxFromText(text);
