@@ -36,10 +36,14 @@ size_t UnshareDequantize(ir::Editor& editor) {
     std::vector<int32_t> readers = editor.Readers(value);
     std::sort(readers.begin(), readers.end());
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-    const bool kept_by_graph = editor.IsOutput(value);
-    for (size_t i = kept_by_graph ? 0 : 1; i < readers.size(); ++i) {
-      const std::vector<int32_t>& inputs = editor.node(readers[i]).inputs;
-      if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) CopyFor(editor, n, readers[i], ++copies);
+    const auto reads_itself = [&](int32_t reader) {
+      const std::vector<int32_t>& inputs = editor.node(reader).inputs;
+      return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+    };
+    bool is_kept = editor.IsOutput(value) || !std::all_of(readers.begin(), readers.end(), reads_itself);
+    for (const int32_t reader : readers) {
+      if (is_kept && reads_itself(reader)) CopyFor(editor, n, reader, ++copies);
+      is_kept = true;
     }
   }
   return copies;

@@ -15,8 +15,8 @@
 
 namespace epiphyte::kit::qdq {
 
-// The first reader of a DequantizeLinear keeps it, as does the graph where it makes an output; each other reader gets a
-// copy before it, with the same handle. Nodes that read it in their bodies go on reading the first. Returns how many
+// Where a DequantizeLinear makes an output of the graph, or where nodes read it in their bodies, it stays theirs;
+// otherwise it's the first reader's. Each other reader gets a copy before it, with the same handle. Returns how many
 // copies there are.
 size_t UnshareDequantize(ir::Editor& editor);
 

@@ -1,0 +1,86 @@
+// The bias of a unit in the steps of its sums.
+#include "epiphyte/kit/qdq/bias.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/plugin_api/qdq/unit_text.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Found {
+  std::optional<std::vector<int32_t>> bias;
+  std::string why;
+};
+
+// Of y = Gemm(x, w, b), where x has the scale 0.5 and w `weights`.
+Found BiasOf(const std::string& bias, const std::string& weights = "(qw, s)") {
+  kit::ir::Graph graph = kit::ir::FromText(
+      Text("in q: uint8[3,3]\nconst qw: int8[3,3] = …\nx = DequantizeLinear@13(q, s, z) : float[3,3]\n"
+           "w = DequantizeLinear@13" +
+           weights + " : float[3,3]\n" + bias +
+           "\ny = Gemm@13(x, w, b) : float[3,3]\nr = QuantizeLinear@13(y, s, z) : uint8[3,3]\nout r"));
+  const kit::ir::Editor editor(graph);
+  const kit::qdq::Units units = kit::qdq::FindUnits(editor);
+  Found found;
+  for (const kit::qdq::Unit& unit : units.units) {
+    if (unit.IsQdq()) found.bias = kit::qdq::QuantizedBias(editor, unit, &found.why);
+  }
+  EXPECT_EQ(found.bias.has_value(), found.why.empty()) << found.why;
+  return found;
+}
+
+TEST(QdqBias, InStepsOfTheSumsStaysAsItIs) {
+  EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, -2, 2147483647]\nb = DequantizeLinear@13(qb, si) : float[3]").bias,
+              ElementsAre(1, -2, 2147483647));
+}
+
+TEST(QdqBias, InOtherStepsIsRounded) {
+  // 0.5 a step, and 0.25 is wanted.
+  EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, -2, 3]\nb = DequantizeLinear@13(qb, s) : float[3]").bias,
+              ElementsAre(2, -4, 6));
+  EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, -3, 2]\nconst tenth: float[] = [0.1]\n"
+                      "b = DequantizeLinear@13(qb, tenth) : float[3]")
+                   .bias,
+              ElementsAre(0, -1, 1));
+}
+
+TEST(QdqBias, OfFloatsIsQuantized) {
+  EXPECT_THAT(*BiasOf("const b: float[3] = [0.25, -1, 0.4]").bias, ElementsAre(1, -4, 2));
+  EXPECT_THAT(*BiasOf("const b: float16[3] = [0.25, -1, 0.4]").bias, ElementsAre(1, -4, 2));
+}
+
+TEST(QdqBias, HasTheStepsOfItsChannel) {
+  // Channels of 0.5 * {0.5, 1, 2}.
+  EXPECT_THAT(*BiasOf("const b: float[3] = [1, 1, 1]", "<axis=1>(qw, s3)").bias, ElementsAre(4, 2, 1));
+  EXPECT_THAT(*BiasOf("const b: float[1] = [2]", "<axis=1>(qw, s3)").bias, ElementsAre(8, 4, 2));
+  EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, 1, 1]\nconst sb: float[3] = [0.25, 0.5, 1]\n"
+                      "b = DequantizeLinear@13<axis=0>(qb, sb) : float[3]",
+                      "<axis=1>(qw, s3)")
+                   .bias,
+              ElementsAre(1, 1, 1));
+}
+
+TEST(QdqBias, ThatIsLeftOutIsEmpty) {
+  kit::ir::Graph graph = kit::ir::FromText(Text(
+      "in q: uint8[3]\nx = DequantizeLinear@13(q, s, z)\ny = Sigmoid@13(x)\nr = QuantizeLinear@13(y, s, z)\nout r"));
+  const kit::ir::Editor editor(graph);
+  std::string why;
+  EXPECT_THAT(*kit::qdq::QuantizedBias(editor, kit::qdq::FindUnits(editor).units[0], &why), IsEmpty());
+}
+
+TEST(QdqBias, ThatCannotBeBroughtToThemSaysWhy) {
+  EXPECT_THAT(BiasOf("const b: float[3] = [0, 1e12, 0]").why, HasSubstr("element 1 of its bias is 1000000000000"));
+  EXPECT_THAT(BiasOf("const b: float[3] = [0, nan, 0]").why, HasSubstr("element 1 of its bias is nan"));
+  EXPECT_THAT(BiasOf("const b: float[2] = [1, 2]", "<axis=1>(qw, s3)").why,
+              HasSubstr("its bias has 2 elements, and its weights 3 scales"));
+  EXPECT_THAT(BiasOf("const b: float[3] = …").why, HasSubstr("whose bytes are there"));
+  EXPECT_THAT(BiasOf("const b: bool[3] = [0, 1, 0]").why, HasSubstr("its bias is bool, expected numbers"));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

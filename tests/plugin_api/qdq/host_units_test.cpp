@@ -1,0 +1,194 @@
+// QDQ units of the host's graph, as claims that the host can make partitions of.
+#include "epiphyte/kit/qdq/host_units.hpp"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/abi/host_tables.h"
+#include "core/onnx/model_reader.h"
+#include "core/partition/partitioner.h"
+#include "tests/framework/onnx_text.h"
+#include "tests/plugin_api/qdq/unit_text.h"
+
+namespace epiphyte::test {
+namespace {
+
+using kit::qdq::Options;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A model with the parameters s, t (scales) and z (a zero point).
+class Model {
+ public:
+  explicit Model(const std::string& signature, const std::string& nodes)
+      : bytes_(OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17, \"mine\" : 1]> g " + signature +
+                            " <float[1] s = {0.5}, float[1] t = {0.25}, uint8[1] z = {128}> {" + nodes + "}")),
+        model_(core::ReadModelMemory(bytes_.data(), bytes_.size(), nullptr, {})) {
+    graph().Finalize();
+  }
+
+  core::Graph& graph() { return *model_.graph; }
+  kit::qdq::HostUnits Find(const Options& options = {}) {
+    kit::qdq::HostUnits units = kit::qdq::FindHostUnits(*core::HostInfo(), core::ToAbi(&graph()), options);
+    ExpectWhole(kit::ir::Editor(units.graph), units.found);
+    return units;
+  }
+
+ private:
+  std::string bytes_;
+  core::Model model_;
+};
+
+// "Sigmoid+Tanh: x a ra b rb", the groups with the values that their nodes make.
+std::vector<std::string> GroupsText(const kit::qdq::HostUnits& units) {
+  std::vector<std::string> texts;
+  for (const kit::qdq::Group& group : units.groups) {
+    std::string text = group.name + ":";
+    for (const EpNode* node : group.nodes) text += " " + core::FromAbi(node)->outputs()[0]->name();
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::string ReasonFor(const kit::qdq::HostUnits& units, const std::string& value) {
+  for (size_t n = 0; n < units.graph.nodes.size(); ++n) {
+    if (core::FromAbi(units.HandleOf(static_cast<int32_t>(n)))->outputs()[0]->name() == value)
+      return units.found.reasons[n];
+  }
+  return "nothing makes " + value;
+}
+
+// What the host makes of the groups: for each partition, how many nodes it has.
+std::vector<size_t> PartitionSizes(core::Graph& graph, const Options& options = {}) {
+  core::PartitionProvider provider{
+      "units", "", [&](core::Graph& asked) {
+        core::Capability capability;
+        const kit::qdq::HostUnits units = kit::qdq::FindHostUnits(*core::HostInfo(), core::ToAbi(&asked), options);
+        for (const kit::qdq::Group& group : units.groups) {
+          capability.units.emplace_back();
+          for (const EpNode* node : group.nodes)
+            capability.units.back().push_back(const_cast<core::Node*>(core::FromAbi(node)));
+        }
+        return capability;
+      }};
+  std::vector<size_t> sizes;
+  for (const core::Partition& partition : core::PartitionGraph(graph, {&provider, 1}, "").partitions)
+    sizes.push_back(partition.graph->node_count());
+  return sizes;
+}
+
+constexpr const char* kResidual = R"(
+  x = DequantizeLinear(q, s, z)
+  a = Sigmoid(x)
+  ra = QuantizeLinear(a, t, z)
+  da = DequantizeLinear(ra, t, z)
+  y = Add(x, da)
+  r = QuantizeLinear(y, t, z))";
+
+TEST(HostUnits, KeepHandlesAndReadTheHostsConstants) {
+  Model model("(uint8[4] q) => (uint8[4] r)", "x = DequantizeLinear(q, s, z) y = Relu(x) r = QuantizeLinear(y, t, z) ");
+  const kit::qdq::HostUnits units = model.Find();
+  EXPECT_THAT(GroupsText(units), ElementsAre("Relu: x y r"));
+  EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(3));
+}
+
+TEST(HostUnits, ThatShareADequantizeAreOneGroup) {
+  Model model("(uint8[4] q) => (uint8[4] r)", kResidual);
+  EXPECT_THAT(GroupsText(model.Find()), ElementsAre("Sigmoid+Add: x a ra da y r"));
+  EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(6));
+}
+
+TEST(HostUnits, ThatShareAcrossOthersNodesAreNone) {
+  // The path from a to y leads through a node that is in no unit.
+  const std::string nodes = R"(
+    x = DequantizeLinear(q, s, z)
+    a = Sigmoid(x)
+    ra = QuantizeLinear(a, t, z)
+    f = mine.Foo(ra)
+    df = DequantizeLinear(f, t, z)
+    y = Add(x, df)
+    r = QuantizeLinear(y, t, z)
+    dr = DequantizeLinear(r, t, z)
+    e = Tanh(dr)
+    re = QuantizeLinear(e, t, z))";
+  Model model("(uint8[4] q) => (uint8[4] re)", nodes);
+  const kit::qdq::HostUnits units = model.Find();
+  EXPECT_THAT(GroupsText(units), ElementsAre("Tanh: dr e re"));
+  EXPECT_THAT(ReasonFor(units, "y"), HasSubstr("a path leads from there to it through nodes outside of such units"));
+  EXPECT_THAT(ReasonFor(units, "a"), HasSubstr("which it reads, is read by Add"));
+  EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(3));
+
+  Model in_floats("(uint8[4] q) => (uint8[4] re)", nodes);
+  const Options options = {.dequantized_outputs = true};
+  EXPECT_THAT(GroupsText(in_floats.Find(options)), ElementsAre("Sigmoid: x a ra", "Tanh: dr e re"))
+      << "who may give x out as floats keeps the first";
+  EXPECT_THAT(PartitionSizes(in_floats.graph(), options), ElementsAre(3, 3));
+}
+
+TEST(HostUnits, AreEveryTimeWhatTheHostCanMakePartitionsOf) {
+  // Ladders of sharing, with an operator of no unit at every rung in turn.
+  constexpr int kRungs = 6;
+  for (int gap = 0; gap <= kRungs; ++gap) {
+    std::string nodes = "x0 = DequantizeLinear(q, s, z) ";
+    for (int i = 0; i < kRungs; ++i) {
+      const std::string n = std::to_string(i);
+      nodes += "y" + n + " = Sigmoid(x" + n + ") r" + n + " = QuantizeLinear(y" + n + ", t, z) ";
+      if (i == gap) nodes += "f" + n + " = mine.Foo(r" + n + ") ";
+      nodes += "d" + n + " = DequantizeLinear(" + (i == gap ? "f" : "r") + n + ", t, z) ";
+      nodes += "a" + n + " = Add(x" + n + ", d" + n + ") p" + n + " = QuantizeLinear(a" + n + ", t, z) ";
+      nodes += "x" + std::to_string(i + 1) + " = DequantizeLinear(p" + n + ", t, z) ";
+    }
+    nodes += "y = Sigmoid(x6) r = QuantizeLinear(y, t, z)";
+    Model model("(uint8[4] q) => (uint8[4] r)", nodes);
+    const kit::qdq::HostUnits units = model.Find();
+    size_t claimed = 0;
+    std::set<const EpNode*> distinct;
+    for (const kit::qdq::Group& group : units.groups) {
+      claimed += group.nodes.size();
+      distinct.insert(group.nodes.begin(), group.nodes.end());
+    }
+    EXPECT_EQ(distinct.size(), claimed) << "no node is claimed twice";
+    EXPECT_EQ(units.groups.size(), gap < kRungs ? static_cast<size_t>(kRungs) : static_cast<size_t>(kRungs) + 1);
+    size_t placed = 0;
+    for (const size_t nodes_in_partition : PartitionSizes(model.graph())) placed += nodes_in_partition;
+    EXPECT_EQ(placed, claimed) << "the host drops no group, gap " << gap;
+  }
+}
+
+TEST(HostUnits, LeaveOutWhatOthersHave) {
+  Model model("(uint8[4] q) => (uint8[4] r)", kResidual);
+  for (const std::unique_ptr<core::Node>& node : model.graph().nodes()) {
+    if (node != nullptr && node->Is("Sigmoid")) node->provider = 0;
+  }
+  const kit::qdq::HostUnits units = model.Find();
+  EXPECT_THAT(GroupsText(units), IsEmpty());
+  EXPECT_EQ(ReasonFor(units, "a"), "another provider has it");
+  EXPECT_THAT(ReasonFor(units, "y"), HasSubstr("which it reads, is read by Sigmoid"));
+}
+
+TEST(HostUnits, SeeWhatBodiesRead) {
+  Model model("(uint8[4] q, bool c) => (uint8[4] r, float[4] t2)", R"(
+    x = DequantizeLinear(q, s, z)
+    y = Sigmoid(x)
+    r = QuantizeLinear(y, t, z)
+    t2 = If (c) <then_branch = th () => (float[4] u) { u = Neg(y) }, else_branch = el () => (float[4] v) { v = Abs(y) }>)");
+  EXPECT_THAT(ReasonFor(model.Find(), "y"), HasSubstr("readers, expected one QuantizeLinear"));
+}
+
+TEST(HostUnits, AskTheProviderForEachUnit) {
+  Model model("(uint8[4] q) => (uint8[4] r)", kResidual);
+  const Options options = {.refuse = [](const kit::ir::Editor& editor, const kit::qdq::Unit& unit) -> std::string {
+    return editor.node(unit.target).Is("Add") ? "no adder is left" : "";
+  }};
+  const kit::qdq::HostUnits units = model.Find(options);
+  EXPECT_THAT(GroupsText(units), IsEmpty());
+  EXPECT_EQ(ReasonFor(units, "y"), "no adder is left");
+}
+
+}  // namespace
+}  // namespace epiphyte::test
