@@ -55,7 +55,9 @@ inline void ExpectWhole(const kit::ir::Editor& editor, const kit::qdq::Units& fo
   std::vector<int> times(static_cast<size_t>(editor.node_count()), 0);
   for (size_t u = 0; u < found.units.size(); ++u) {
     const kit::qdq::Unit& unit = found.units[u];
-    if (u > 0) EXPECT_LT(found.units[u - 1].target, unit.target);
+    if (u > 0) {
+      EXPECT_LT(found.units[u - 1].target, unit.target);
+    }
     EXPECT_TRUE(std::is_sorted(unit.nodes.begin(), unit.nodes.end()));
     for (const int32_t node : unit.nodes) {
       ++times[static_cast<size_t>(node)];
@@ -63,7 +65,9 @@ inline void ExpectWhole(const kit::ir::Editor& editor, const kit::qdq::Units& fo
     }
     for (const int32_t node : unit.shared)
       EXPECT_LT(found.unit_of_node[static_cast<size_t>(node)], static_cast<int32_t>(u));
-    if (!unit.IsQdq()) EXPECT_EQ(unit.nodes, std::vector<int32_t>{unit.target});
+    if (!unit.IsQdq()) {
+      EXPECT_EQ(unit.nodes, std::vector<int32_t>{unit.target});
+    }
   }
   for (int32_t n = 0; n < editor.node_count(); ++n) {
     const std::string& reason = found.reasons[static_cast<size_t>(n)];
