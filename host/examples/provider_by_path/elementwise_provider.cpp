@@ -60,10 +60,9 @@ bool FindOperator(const kit::NodeView& node, Operator* op) {
 
 class ElementwiseProvider : public kit::Provider {
  public:
-  explicit ElementwiseProvider(const kit::ProviderConfig& config) : host_(config.host) {
-    if (config.options.empty()) return;
-    throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + config.options.begin()->first + "' is unknown; none is");
-  }
+  static std::span<const kit::Option> Options() { return {}; }
+
+  explicit ElementwiseProvider(const kit::ProviderConfig& config) : host_(config.host) {}
 
   // The host groups what can run here, and shows the reason for what can't.
   bool Supports(const kit::NodeView& node, std::string* why_not) override {

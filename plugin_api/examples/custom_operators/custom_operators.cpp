@@ -193,11 +193,9 @@ class OperatorsProvider : public kit::Provider {
     return kOperators;
   }
 
-  explicit OperatorsProvider(const kit::ProviderConfig& config) {
-    for (const auto& [key, value] : config.options) {
-      throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown; there are none");
-    }
-  }
+  static std::span<const kit::Option> Options() { return {}; }
+
+  explicit OperatorsProvider(const kit::ProviderConfig&) {}
 
   bool Supports(const kit::NodeView& node, std::string* why_not) override {
     const bool blank = node.Is("Blank", kDomain);

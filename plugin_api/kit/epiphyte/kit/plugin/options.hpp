@@ -19,6 +19,9 @@
 //     …
 //   };
 //
+// What a session gives is checked before the provider is made, by the kit as well, so a table that is empty is a plugin
+// that takes no options: `static std::span<const kit::Option> Options() { return {}; }`.
+//
 // A default that doesn't fit is an error of the compiler, at the line of the option, as long as the table is constexpr;
 // otherwise, as a name that is there twice, it is an error when the plugin is loaded.
 #pragma once

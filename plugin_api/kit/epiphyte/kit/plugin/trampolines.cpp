@@ -99,6 +99,8 @@ class Trampolines {
                            PluginOf(plugin).info().name};
       for (uint32_t i = 0; i < config->option_count; ++i)
         asked.options[config->options[i].key] = config->options[i].value;
+      // A host that knows nothing of declarations hands over what was given.
+      if (const auto declared = PluginOf(plugin).Options()) OptionValues(*declared, asked.options);
       auto made = std::make_unique<ProviderHandle>();
       made->host = &host;
       made->provider = PluginOf(plugin).CreateProvider(asked);
