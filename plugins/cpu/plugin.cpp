@@ -23,6 +23,7 @@ class Plugin final : public kit::Plugin {
   }
 
   std::span<const EpDeviceInfo> Devices() override { return {&device_, 1}; }
+  std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
     return CheckContextHeader(header.info(), info().sources[0], registry_);
   }

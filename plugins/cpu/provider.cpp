@@ -69,6 +69,14 @@ class NodeCheck {
 
 }  // namespace
 
+std::span<const kit::Option> Provider::Options() {
+  static constexpr const char* kPrecisions[] = {"f32", "bf16"};
+  static constexpr kit::Option kOptions[] = {
+      kit::Option::Choice("precision", kPrecisions, "f32",
+                          "what products and convolutions are computed in; bf16 is faster where the CPU has it")};
+  return kOptions;
+}
+
 Provider::Provider(const KernelRegistry& registry, const kit::ProviderConfig& config)
     : registry_(registry),
       threads_(config.threads()),
@@ -80,13 +88,9 @@ Provider::Provider(const KernelRegistry& registry, const kit::ProviderConfig& co
   } else if (context_enabled_) {
     weights_ = std::make_shared<kit::WeightPool>();
   }
-  for (const auto& [key, value] : config.options) {
-    if (key != "precision") FailOp("option '{}' is not one of the cpu provider; it has 'precision' (f32 or bf16)", key);
-    if (value != "f32" && value != "bf16") FailOp("precision '{}' found; f32 or bf16 expected", value);
-    bfloat16_ = value == "bf16";
-    if (bfloat16_ && !CpuHasBfloat16())
-      FailOp("precision bf16 asked for, but this CPU ({}) has no bfloat16 products; use f32", EffectiveIsa());
-  }
+  bfloat16_ = kit::OptionValues(Options(), config.options).Text("precision") == "bf16";
+  if (bfloat16_ && !CpuHasBfloat16())
+    FailOp("precision bf16 asked for, but this CPU ({}) has no bfloat16 products; use f32", EffectiveIsa());
 }
 
 void Provider::GetCapability(const kit::GraphView& graph, kit::Claims& claims) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/kit/plugin/options.hpp"
 #include "epiphyte/kit/plugin/provider.hpp"
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/exec/frame.h"
@@ -18,6 +19,7 @@ namespace epiphyte::cpu {
 
 class Provider final : public kit::Provider {
  public:
+  static std::span<const kit::Option> Options();
   // The registry outlives the provider.
   Provider(const KernelRegistry& registry, const kit::ProviderConfig& config);
 

@@ -208,6 +208,10 @@ TEST(PluginCatalog, BundledCpuPluginWorks) {
   EXPECT_EQ(plugin.state, "Loaded") << plugin.message;
   ASSERT_FALSE(plugin.devices.empty());
   EXPECT_EQ(plugin.devices[0].kind, "cpu");
+  ASSERT_EQ(plugin.declared_options.size(), 1u);
+  EXPECT_EQ(plugin.declared_options[0].name, "precision");
+  EXPECT_EQ(plugin.declared_options[0].type, "choice");
+  EXPECT_EQ(plugin.declared_options[0].default_value, "f32");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/trouble/trouble.h"
@@ -148,6 +149,59 @@ TEST_F(Doctor, SaysItToPeopleToo) {
   EXPECT_THAT(result.out + result.err, Not(HasSubstr("\x1b")));
   EXPECT_THAT(result.out, Not(HasSubstr("a plugin may print"))) << "standard output is the doctor's";
   EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+}
+
+// --- options
+
+// The cpu plugin's manifest, for a folder of its own.
+std::string CpuManifestWith(std::string_view options) {
+  std::string text = ReadFile(std::filesystem::path(EPIPHYTE_PLUGIN_FOLDER) / "cpu.yaml");
+  const auto replace = [&](const std::string& from, std::string_view to) {
+    text = std::regex_replace(text, std::regex(from), std::string(to));
+  };
+  replace("libepiphyte_cpu\\.so", EPIPHYTE_PLUGIN_FOLDER "/libepiphyte_cpu.so");
+  replace("precision: f32", options);
+  return text;
+}
+
+TEST_F(Doctor, ShowsTheOptionsThatAPluginDeclares) {
+  const ProgramResult json = Run({"--json"});
+  EXPECT_EQ(json.code, 0) << json.err;
+  const Json report = Json::parse(json.out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << json.out;
+  const Json& options = Find(report, "cpu")["found_options"];
+  ASSERT_EQ(options.size(), 1u) << options;
+  EXPECT_EQ(options[0]["name"], "precision");
+  EXPECT_EQ(options[0]["type"], "choice");
+  EXPECT_EQ(options[0]["default"], "f32");
+  EXPECT_EQ(options[0]["choices"], Json({"f32", "bf16"}));
+  EXPECT_THAT(options[0]["help"].get<std::string>(), Not(IsEmpty()));
+  EXPECT_THAT(Run({}).out, HasSubstr("  option    precision = f32 (f32, bf16)  "));
+}
+
+TEST_F(Doctor, AManifestThatSetsWhatThePluginDoesNotDeclareIsAMismatch) {
+  for (const auto& [given, problem] : {std::pair("precison: f32", "did you mean 'precision'?"),
+                                       {"precision: bf61", "one of f32, bf16 expected; did you mean 'bf16'?"}}) {
+    folder_.Write("cpu.yaml", CpuManifestWith(given));
+    const ProgramResult result = Run({});
+    EXPECT_EQ(result.code, 1);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("cpu  ManifestMismatch"), HasSubstr("of the manifest is "),
+                                  HasSubstr(problem), HasSubstr("correct `options` in the manifest")));
+    EXPECT_THAT(result.err, HasSubstr("cpu (ManifestMismatch)"));
+  }
+}
+
+TEST_F(Doctor, APolicyFileThatSetsWhatThePluginDoesNotTakeIsADefect) {
+  folder_.Write("config/epiphyte/epiphyte.yaml",
+                "policy_version: 1\nproviders: { cpu: { options: { precision: bf61 } } }\n");
+  const ProgramResult result = RunEpiphyte(
+      {"doctor"}, folder_.path(),
+      {{"EPIPHYTE_PLUGIN_PATH", EPIPHYTE_PLUGIN_FOLDER}, {"XDG_CONFIG_HOME", (folder_ / "config").string()}});
+  EXPECT_EQ(result.code, 1) << result.out;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("cpu  Loaded"), HasSubstr("option 'precision' of the policy file '"),
+                                HasSubstr("is 'bf61', one of f32, bf16 expected; did you mean 'bf16'?"),
+                                HasSubstr("correct providers.cpu.options there")));
+  EXPECT_THAT(result.err, HasSubstr("cpu (wrong options)"));
 }
 
 TEST_F(Doctor, TheTimeHasBounds) {
