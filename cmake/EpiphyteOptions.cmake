@@ -3,6 +3,7 @@
 option(EPIPHYTE_BUILD_TESTS "Build tests, the model generator and benchmarks" ON)
 set(EPIPHYTE_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize= (address,undefined or thread)")
 option(EPIPHYTE_FUZZ "Build the fuzz targets (needs clang)" OFF)
+option(EPIPHYTE_COVERAGE "Count which lines of core and kit run (needs GCC; tests/coverage.sh)" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -49,3 +50,25 @@ if(EPIPHYTE_SANITIZE)
     target_compile_options(epiphyte_options INTERFACE -fno-sanitize-recover=undefined)
   endif()
 endif()
+
+# Lines are counted where they stand, hence without optimisation; what only links to them is compiled as ever.
+if(EPIPHYTE_COVERAGE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(FATAL_ERROR "EPIPHYTE_COVERAGE: ${CMAKE_CXX_COMPILER_ID} found, GCC expected; set CMAKE_CXX_COMPILER=g++")
+endif()
+set(EPIPHYTE_COVERAGE_FLAGS --coverage -fprofile-abs-path -fprofile-update=prefer-atomic -O0)
+
+# epiphyte_count_lines(LIBRARY): with EPIPHYTE_COVERAGE, of a static library.
+function(epiphyte_count_lines target)
+  if(EPIPHYTE_COVERAGE)
+    target_compile_options(${target} PRIVATE ${EPIPHYTE_COVERAGE_FLAGS})
+    target_link_options(${target} INTERFACE --coverage)
+  endif()
+endfunction()
+
+# epiphyte_count_lines_of_headers(): likewise, of the headers that this folder's targets include.
+macro(epiphyte_count_lines_of_headers)
+  if(EPIPHYTE_COVERAGE)
+    add_compile_options(${EPIPHYTE_COVERAGE_FLAGS})
+    add_link_options(--coverage)
+  endif()
+endmacro()
