@@ -34,6 +34,7 @@ class AddKernel : public kit::Kernel {
 
 // What is left out: every node is claimed, partitions get kernels that add nothing, contexts are one empty payload.
 struct Script {
+  std::function<void(const kit::ProviderConfig& config)> create;
   std::function<void(const kit::GraphView& graph, kit::Claims& claims)> claim;
   std::function<void(kit::Compilation& compilation)> compile;
   std::function<void(kit::ContextSink& sink)> save;
@@ -43,7 +44,9 @@ struct Script {
 
 class ScriptedProvider final : public kit::Provider {
  public:
-  ScriptedProvider(const Script& script, const kit::ProviderConfig&) : script_(script) {}
+  ScriptedProvider(const Script& script, const kit::ProviderConfig& config) : script_(script) {
+    if (script.create) script.create(config);
+  }
 
   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override {
     if (script_.claim) return script_.claim(graph, claims);

@@ -9,6 +9,8 @@
 // -fno-gnu-unique; do so in a build of your own.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #if defined(_WIN32)
 #define EPIPHYTE_KIT_HIDDEN
 #else

@@ -3,6 +3,8 @@
 //   if (kit::Digest(data, size) != expected) …
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstdint>
 
 namespace epiphyte::kit {

@@ -9,6 +9,8 @@
 // Digests are XXH3-64 and cover every byte of the file, zeros as well.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <bit>
 #include <cstdint>
 

@@ -34,6 +34,8 @@
 //   RMSNormalization. Attributes "axis" (int), "epsilon" (float), "rms" (int).
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <string_view>
 
 namespace epiphyte::kit::fuse {

@@ -7,6 +7,8 @@
 // What isn't there as expected is INVALID_GRAPH: "line 7: '(' found; '=' expected".
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

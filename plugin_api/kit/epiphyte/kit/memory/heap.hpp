@@ -6,6 +6,8 @@
 // They throw std::bad_alloc. No bytes give memory as well, which may not be touched.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

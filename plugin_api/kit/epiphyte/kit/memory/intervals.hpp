@@ -8,6 +8,8 @@
 // whose shapes are known.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstdint>
 #include <span>
 

@@ -6,6 +6,8 @@
 //   memory = pool.Share(std::move(memory), bytes);             // another program's, if it packed the same bytes
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -6,6 +6,8 @@
 // They throw Error(EP_STATUS_INVALID_ARGUMENT) with the numbers.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstdint>
 #include <span>
 

@@ -10,6 +10,8 @@
 // Conversions of the 16-bit formats have no branches, so loops over them vectorise.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <bit>
 #include <cstdint>
 
