@@ -55,9 +55,10 @@ plugin_api    2  ^plugin_api/kit/epiphyte/kit/abi/(cxx20|error|visibility)[.]
 plugin_api    3  ^plugin_api/kit/epiphyte/kit/abi/
 plugin_api    4  ^plugin_api/kit/epiphyte/kit/shape/
 plugin_api    5  ^plugin_api/kit/epiphyte/kit/graph/
-plugin_api    6  ^plugin_api/kit/epiphyte/kit/(memory|fuse|qdq|container)/
-plugin_api    7  ^plugin_api/kit/epiphyte/kit/plugin/
-plugin_api    8  ^plugin_api/examples/
+plugin_api    6  ^plugin_api/kit/epiphyte/kit/memory/
+plugin_api    7  ^plugin_api/kit/epiphyte/kit/(fuse|qdq|container)/
+plugin_api    8  ^plugin_api/kit/epiphyte/kit/plugin/
+plugin_api    9  ^plugin_api/examples/
 plugins/cpu   1  ^plugins/cpu/simd/|^plugins/cpu/onednn/omp_on_host/
 plugins/cpu   2  ^plugins/cpu/kernel/
 plugins/cpu   3  ^plugins/cpu/(onednn|text|ml)/

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <string>
 
-#include "epiphyte/kit/container/digest.hpp"
 #include "epiphyte/kit/container/layout.hpp"
+#include "epiphyte/kit/memory/digest.hpp"
 
 namespace epiphyte::test {
 

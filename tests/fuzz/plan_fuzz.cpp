@@ -9,7 +9,7 @@
 
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
-#include "epiphyte/kit/container/digest.hpp"
+#include "epiphyte/kit/memory/digest.hpp"
 #include "plugins/cpu/exec/context.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/onnx_text.h"

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "epiphyte/kit/container/container.hpp"
-#include "epiphyte/kit/container/digest.hpp"
 #include "epiphyte/kit/container/layout.hpp"
+#include "epiphyte/kit/memory/digest.hpp"
 
 namespace epiphyte::kit {
 
@@ -37,7 +37,7 @@ ContextContainerBuilder::ContextContainerBuilder(const ContainerFormat& format, 
 uint32_t ContextContainerBuilder::Add(const void* data, uint64_t size) {
   const auto [known, is_new] = by_address_.try_emplace({data, size}, 0);
   if (!is_new) return known->second;
-  const uint64_t digest = container::PaddedDigest(data, size);
+  const uint64_t digest = Digest(data, size, container::Aligned(size) - size);
   std::vector<uint32_t>& alike = by_digest_[{digest, size}];
   for (const uint32_t number : alike) {
     if (size == 0 || std::memcmp(sections_[number].data, data, static_cast<size_t>(size)) == 0)

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "epiphyte/kit/container/digest.hpp"
 #include "epiphyte/kit/container/layout.hpp"
+#include "epiphyte/kit/memory/digest.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::kit {

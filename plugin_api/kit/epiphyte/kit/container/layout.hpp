@@ -44,7 +44,4 @@ static_assert(sizeof(Entry) == 16);
 
 constexpr uint64_t Aligned(uint64_t size) { return (size + kAlignment - 1) & ~(kAlignment - 1); }
 
-// Of `size` bytes and the zeros that fill them up to a multiple of 64.
-uint64_t PaddedDigest(const void* data, uint64_t size);
-
 }  // namespace epiphyte::kit::container

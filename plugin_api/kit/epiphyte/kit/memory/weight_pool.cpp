@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "epiphyte/kit/container/digest.hpp"
+#include "epiphyte/kit/memory/digest.hpp"
 
 namespace epiphyte::kit {
 

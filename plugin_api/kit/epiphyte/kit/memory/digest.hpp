@@ -9,6 +9,7 @@
 
 namespace epiphyte::kit {
 
-uint64_t Digest(const void* data, uint64_t size);
+// Of `size` bytes, and of `zeros` zeros behind them, for bytes that will be filled up.
+uint64_t Digest(const void* data, uint64_t size, uint64_t zeros = 0);
 
 }  // namespace epiphyte::kit
