@@ -72,6 +72,11 @@ TEST(Axes, APermutationHasEachOfATensorsAxes) {
             "perm [0,1,1] found, each axis once expected");
 }
 
+TEST(Axes, ReducedOnesAreGoneOrOne) {
+  EXPECT_EQ(ShapeText(kit::ReducedDims(Dims{2, 3, 4}, {false, true, false}, false)), "[2,4]");
+  EXPECT_EQ(ShapeText(kit::ReducedDims(Dims{2, 3, 4}, {false, true, true}, true)), "[2,1,1]");
+}
+
 TEST(Axes, AViewCutsATensorAtOneOfThem) {
   const kit::AxisView view(Dims{2, 3, 4, 5}, 2);
   EXPECT_EQ(view.outer, 6);

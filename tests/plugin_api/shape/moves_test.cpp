@@ -1,6 +1,8 @@
-// Results of operators that move elements: Expand, Tile, Concat, Split, Gather, Reshape and its relatives, Pad.
+// Results of operators that move elements: Expand, Tile, Concat, Split, Gather, Reshape and its relatives, Pad,
+// DepthToSpace.
 #include <gmock/gmock.h>
 
+#include "epiphyte/kit/shape/depth_space.hpp"
 #include "epiphyte/kit/shape/gather.hpp"
 #include "epiphyte/kit/shape/join.hpp"
 #include "epiphyte/kit/shape/pad.hpp"
@@ -157,6 +159,25 @@ TEST(Pad, AddsAndCutsOnBothSides) {
   EXPECT_THAT(Complaint([] { kit::PaddedDims(Dims{4}, Dims{INT64_MAX}, Dims{1}); }), HasSubstr("within 2^57"));
   EXPECT_THAT(kit::CenterPads(4, 7), Pair(1, 2));
   EXPECT_THAT(kit::CenterPads(7, 4), Pair(-1, -2));
+}
+
+TEST(DepthToSpace, IsATransposeThatTheOtherTakesBack) {
+  for (const bool depth_first : {true, false}) {
+    const kit::BlockMove forth = kit::DepthToSpaceMove(Dims{2, 12, 3, 5}, 2, depth_first);
+    EXPECT_EQ(ShapeText(forth.dims), "[2,3,6,10]");
+    EXPECT_EQ(forth.split.Count(), forth.dims.Count());
+    EXPECT_EQ(ShapeText(kit::SpaceToDepthMove(forth.dims, 2).dims), "[2,12,3,5]");
+  }
+  EXPECT_EQ(ShapeText(kit::DepthToSpaceMove(Dims{1, 8, 1, 1}, 2, true).split), "[1,2,2,2,1,1]");
+  EXPECT_EQ(Complaint([] {
+              kit::DepthToSpaceMove(Dims{1, 8, 2, 3}, 3, true);
+            }),
+            "input of shape [1,8,2,3] found, rank 4 and a multiple of 9 channels expected");
+  EXPECT_EQ(Complaint([] {
+              kit::SpaceToDepthMove(Dims{1, 8, 2, 3}, 2);
+            }),
+            "input of shape [1,8,2,3] found, rank 4 and height and width that are multiples of 2 expected");
+  EXPECT_EQ(Complaint([] { kit::SpaceToDepthMove(Dims{1, 8, 2, 3}, 0); }), "blocksize 0 found, at least 1 expected");
 }
 
 }  // namespace

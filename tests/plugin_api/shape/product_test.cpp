@@ -38,5 +38,27 @@ TEST(ProductShape, ShapesThatCannotBeMultipliedAreRefused) {
   EXPECT_THAT(complaint({1 << 30, 1}, {1, 1 << 30}), HasSubstr("fewer than 2^57"));
 }
 
+TEST(GemmShape, EitherMatrixMayBeTransposed) {
+  const kit::GemmShape shape(Dims{3, 2}, Dims{4, 3}, true, true);
+  EXPECT_EQ(shape.m, 2);
+  EXPECT_EQ(shape.k, 3);
+  EXPECT_EQ(shape.n, 4);
+  EXPECT_EQ(Complaint([] { kit::GemmShape(Dims{3, 2}, Dims{4, 3}, false, true); }), "inner dimensions 2 and 3 differ");
+  EXPECT_EQ(Complaint([] {
+              kit::GemmShape(Dims{3}, Dims{4, 3}, false, true);
+            }),
+            "operands of rank 1 and 2; matrices expected");
+}
+
+TEST(GemmShape, TheAddendBroadcasts) {
+  const kit::GemmShape shape(Dims{2, 3}, Dims{3, 4}, false, false);
+  EXPECT_EQ(kit::GemmAddend(Dims{2, 4}, shape).Offset(1, 3), 7);
+  EXPECT_EQ(kit::GemmAddend(Dims{4}, shape).Offset(1, 3), 3);
+  EXPECT_EQ(kit::GemmAddend(Dims{2, 1}, shape).Offset(1, 3), 1);
+  EXPECT_EQ(kit::GemmAddend(Dims{}, shape).Offset(1, 3), 0);
+  EXPECT_EQ(Complaint([&] { kit::GemmAddend(Dims{3, 4}, shape); }), "C of 3 x 4 does not broadcast to 2 x 4");
+  EXPECT_EQ(Complaint([&] { kit::GemmAddend(Dims{1, 2, 4}, shape); }), "C has rank 3; at most 2 expected");
+}
+
 }  // namespace
 }  // namespace epiphyte::test

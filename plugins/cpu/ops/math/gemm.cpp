@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
@@ -20,30 +21,6 @@ struct GemmAttributes {
         transpose_b(node.Int("transB", 0) != 0) {}
 };
 
-struct GemmShape {
-  int64_t m, k, n;
-  GemmShape(const GemmAttributes& attributes, const Dims& a, const Dims& b) {
-    if (a.size() != 2 || b.size() != 2) FailOp("operands of rank {} and {}; matrices expected", a.size(), b.size());
-    m = attributes.transpose_a ? a[1] : a[0];
-    k = attributes.transpose_a ? a[0] : a[1];
-    n = attributes.transpose_b ? b[0] : b[1];
-    const int64_t b_rows = attributes.transpose_b ? b[1] : b[0];
-    if (k != b_rows) FailOp("inner dimensions {} and {} differ", k, b_rows);
-  }
-};
-
-// C as [rows, columns] that broadcast to [m, n].
-struct Addend {
-  int64_t rows = 1, columns = 1;
-  Addend(const Dims& c, const GemmShape& shape) {
-    if (c.size() > 2) FailOp("C has rank {}; at most 2 expected", c.size());
-    columns = c.empty() ? 1 : c.back();
-    rows = c.size() == 2 ? c[0] : 1;
-    if ((rows != 1 && rows != shape.m) || (columns != 1 && columns != shape.n))
-      FailOp("C of {} x {} does not broadcast to {} x {}", rows, columns, shape.m, shape.n);
-  }
-};
-
 class GemmKernel final : public Kernel {
  public:
   explicit GemmKernel(const KernelInit& init)
@@ -58,7 +35,8 @@ class GemmKernel final : public Kernel {
     State& state = context.State<State>();
     const Tensor& a = context.Input(0);
     const Tensor* b = linear_.packed() ? nullptr : &context.Input(1);
-    const GemmShape shape(attributes_, a.dims, b == nullptr ? linear_.b_dims() : b->dims);
+    const kit::GemmShape shape(a.dims, b == nullptr ? linear_.b_dims() : b->dims, attributes_.transpose_a,
+                               attributes_.transpose_b);
     Linear::Operands o;
     o.a = a.data;
     o.transposed_a = attributes_.transpose_a;
@@ -72,7 +50,7 @@ class GemmKernel final : public Kernel {
     const Tensor* c = context.OptionalInput(2);
     bool add_after = false;
     if (c != nullptr) {
-      const Addend addend(c->dims, shape);
+      const kit::GemmAddend addend(c->dims, shape);
       if (plain_ && addend.rows == 1 && addend.columns == shape.n && shape.k != 0) {
         o.bias = c->data;
       } else if (plain_ && addend.rows == shape.m && addend.columns == shape.n && shape.k != 0) {
@@ -84,8 +62,8 @@ class GemmKernel final : public Kernel {
     }
     linear_.Run(context, state.linear, o);
     if (!add_after && attributes_.alpha == 1.0f) return;
-    const int64_t rows = c != nullptr ? Addend(c->dims, shape).rows : 1;
-    const int64_t columns = c != nullptr ? Addend(c->dims, shape).columns : 1;
+    const int64_t rows = c != nullptr ? kit::GemmAddend(c->dims, shape).rows : 1;
+    const int64_t columns = c != nullptr ? kit::GemmAddend(c->dims, shape).columns : 1;
     context.ParallelFor(
         shape.m, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.n)), [&](int64_t begin, int64_t end) {
           for (int64_t row = begin; row < end; ++row) {
@@ -125,11 +103,11 @@ class ReferenceGemmKernel final : public Kernel {
     const Tensor& a = context.Input(0);
     const Tensor& b = context.Input(1);
     const Tensor* c = context.OptionalInput(2);
-    const GemmShape shape(attributes_, a.dims, b.dims);
+    const kit::GemmShape shape(a.dims, b.dims, attributes_.transpose_a, attributes_.transpose_b);
     if (b.type != a.type || (c != nullptr && c->type != a.type)) FailOp("operands of different types");
     const int64_t y_dims[] = {shape.m, shape.n};
     Tensor& y = context.Output(0, a.type, y_dims);
-    const Addend addend(c != nullptr ? c->dims : Dims(), shape);
+    const kit::GemmAddend addend(c != nullptr ? c->dims : Dims(), shape);
     const int64_t a_row = attributes_.transpose_a ? 1 : shape.k;
     const int64_t a_step = attributes_.transpose_a ? shape.m : 1;
     const int64_t b_row = attributes_.transpose_b ? 1 : shape.n;
@@ -150,7 +128,7 @@ class ReferenceGemmKernel final : public Kernel {
                 sum *= static_cast<Sum>(attributes_.alpha);
               }
               if (c != nullptr) {
-                const T value = c->as<T>()[(addend.rows == 1 ? 0 : m * addend.columns) + (addend.columns == 1 ? 0 : n)];
+                const T value = c->as<T>()[addend.Offset(m, n)];
                 if constexpr (std::is_integral_v<T>) {
                   sum = Add()(sum, attributes_.beta == 1.0f ? value : Scale(value, attributes_.beta));
                 } else {

@@ -137,7 +137,7 @@ class ReduceKernel : public Kernel {
     if (axes_are_input_ && context.HasInput(1)) axes = IntegersOf(context.Input(1), "axes");
     if (axes.empty() && noop_) return context.OutputAlias(0, 0, x.dims);
     const std::vector<bool> mask = axes.empty() ? std::vector<bool>(x.rank(), true) : kit::AxesMask(axes, x.rank());
-    Tensor& y = context.Output(0, x.type, ReducedDims(x.dims, mask, keep_));
+    Tensor& y = context.Output(0, x.type, kit::ReducedDims(x.dims, mask, keep_));
     const ReductionShape shape(x.dims, mask);
     const auto run = [&]<typename T>() { RunTyped<T>(context, shape, x, y); };
     if constexpr (kOrders<Op>) {

@@ -170,14 +170,4 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
   });
 }
 
-// The shape of the result: reduced dimensions become 1, or go.
-inline Dims ReducedDims(const Dims& dims, const std::vector<bool>& reduced, bool keep) {
-  Dims out;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (!reduced[i]) out.push_back(dims[i]);
-    if (reduced[i] && keep) out.push_back(1);
-  }
-  return out;
-}
-
 }  // namespace epiphyte::cpu

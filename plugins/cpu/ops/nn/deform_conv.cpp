@@ -3,21 +3,12 @@
 #include <cmath>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-Dims PerAxis(const NodeDef& node, std::string_view name, size_t count, int64_t fallback, int64_t least) {
-  const std::vector<int64_t> values = node.Ints(name);
-  if (values.empty()) return Dims(count, fallback);
-  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, ShapeText(values), count);
-  for (int64_t value : values)
-    if (value < least || value > INT32_MAX)
-      FailOp("{} {} found, numbers of at least {} expected", name, ShapeText(values), least);
-  return Dims(std::span<const int64_t>(values));
-}
 
 // The image between its elements; zero outside.
 template <typename C, typename T>
@@ -36,9 +27,9 @@ C Interpolate(const T* image, int64_t height, int64_t width, C y, C x) {
 class DeformConvKernel : public Kernel {
  public:
   explicit DeformConvKernel(const KernelInit& init)
-      : dilations_(PerAxis(init.node(), "dilations", 2, 1, 1)),
-        pads_(PerAxis(init.node(), "pads", 4, 0, 0)),
-        strides_(PerAxis(init.node(), "strides", 2, 1, 1)),
+      : dilations_(kit::WindowList(init.node().Ints("dilations"), 2, 1, 1, "dilations")),
+        pads_(kit::WindowList(init.node().Ints("pads"), 4, 0, 0, "pads")),
+        strides_(kit::WindowList(init.node().Ints("strides"), 2, 1, 1, "strides")),
         kernel_shape_(std::span<const int64_t>(init.node().Ints("kernel_shape"))),
         groups_(init.node().Int("group", 1)),
         offset_groups_(init.node().Int("offset_group", 1)) {}

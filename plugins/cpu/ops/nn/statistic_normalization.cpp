@@ -49,7 +49,7 @@ class MeanVarianceKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const std::vector<bool> mask = kit::AxesMask(axes_, x.rank());
     const ReductionShape shape(x.dims, mask);
-    const Dims statistics = ReducedDims(x.dims, mask, true);
+    const Dims statistics = kit::ReducedDims(x.dims, mask, true);
     Tensor& y = context.Output(0, x.type, x.dims);
     DispatchFloats(x.type, "MeanVarianceNormalization", [&]<typename T>() {
       using C = Compute<T>;

@@ -3,22 +3,13 @@
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
+#include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-// An attribute with a number for each of `count` axes.
-Dims PerAxis(const Dims& values, size_t count, int64_t fallback, int64_t least, std::string_view name) {
-  if (values.empty()) return Dims(count, fallback);
-  if (values.size() != count) FailOp("{} {} found, {} numbers expected", name, ShapeText(values), count);
-  for (int64_t value : values)
-    if (value < least || value > INT32_MAX)
-      FailOp("{} {} found, numbers of at least {} expected", name, ShapeText(values), least);
-  return values;
-}
 
 class MaxUnpoolKernel : public Kernel {
  public:
@@ -33,9 +24,9 @@ class MaxUnpoolKernel : public Kernel {
     if (!(indices.dims == x.dims))
       FailOp("indices of shape {} found, {} expected", ShapeText(indices.dims), ShapeText(x.dims));
     const size_t spatial = x.rank() - 2;
-    const Dims kernel = PerAxis(kernel_, spatial, 1, 1, "kernel_shape");
-    const Dims pads = PerAxis(pads_, 2 * spatial, 0, 0, "pads");
-    const Dims strides = PerAxis(strides_, spatial, 1, 1, "strides");
+    const Dims kernel = kit::WindowList(kernel_, spatial, 1, 1, "kernel_shape");
+    const Dims pads = kit::WindowList(pads_, 2 * spatial, 0, 0, "pads");
+    const Dims strides = kit::WindowList(strides_, spatial, 1, 1, "strides");
     // The indices count elements of what was pooled; output_shape may add some at the end of each axis.
     Dims pooled = x.dims;
     for (size_t i = 0; i < spatial; ++i)
@@ -95,10 +86,10 @@ class Col2ImKernel : public Kernel {
     kit::CheckedCount(window.image);
     window.block = IntegersOf(context.Input(2), "block_shape");
     if (window.block.empty()) FailOp("an empty block_shape found, {} numbers expected", spatial);
-    window.block = PerAxis(window.block, spatial, 1, 1, "block_shape");
-    window.dilations = PerAxis(dilations_, spatial, 1, 1, "dilations");
-    window.pads = PerAxis(pads_, 2 * spatial, 0, 0, "pads");
-    window.strides = PerAxis(strides_, spatial, 1, 1, "strides");
+    window.block = kit::WindowList(window.block, spatial, 1, 1, "block_shape");
+    window.dilations = kit::WindowList(dilations_, spatial, 1, 1, "dilations");
+    window.pads = kit::WindowList(pads_, 2 * spatial, 0, 0, "pads");
+    window.strides = kit::WindowList(strides_, spatial, 1, 1, "strides");
     const int64_t block = kit::CheckedCount(window.block);
     int64_t columns = 1;
     for (size_t i = 0; i < spatial; ++i) {

@@ -30,6 +30,15 @@ std::vector<bool> AxesMask(std::span<const int64_t> axes, size_t rank) {
   return mask;
 }
 
+Dims ReducedDims(const Dims& dims, const std::vector<bool>& reduced, bool keep) {
+  Dims out;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!reduced[i]) out.push_back(dims[i]);
+    if (reduced[i] && keep) out.push_back(1);
+  }
+  return out;
+}
+
 Dims NormalizePermutation(std::span<const int64_t> perm, std::span<const int64_t> x) {
   if (perm.size() != x.size())
     FailArgument("perm ", ShapeText(perm), " found for an input of shape ", ShapeText(x), ", ", x.size(),

@@ -38,4 +38,23 @@ ProductShape::ProductShape(const Dims& a, const Dims& b) {
   CheckedCount(y);
 }
 
+GemmShape::GemmShape(const Dims& a, const Dims& b, bool transpose_a, bool transpose_b) {
+  if (a.size() != 2 || b.size() != 2)
+    FailArgument("operands of rank ", a.size(), " and ", b.size(), "; matrices expected");
+  m = transpose_a ? a[1] : a[0];
+  k = transpose_a ? a[0] : a[1];
+  n = transpose_b ? b[0] : b[1];
+  const int64_t b_rows = transpose_b ? b[1] : b[0];
+  if (k != b_rows) FailArgument("inner dimensions ", k, " and ", b_rows, " differ");
+  CheckedCount(Dims{m, n});
+}
+
+GemmAddend::GemmAddend(const Dims& c, const GemmShape& shape) {
+  if (c.size() > 2) FailArgument("C has rank ", c.size(), "; at most 2 expected");
+  columns = c.empty() ? 1 : c.back();
+  rows = c.size() == 2 ? c[0] : 1;
+  if ((rows != 1 && rows != shape.m) || (columns != 1 && columns != shape.n))
+    FailArgument("C of ", rows, " x ", columns, " does not broadcast to ", shape.m, " x ", shape.n);
+}
+
 }  // namespace epiphyte::kit

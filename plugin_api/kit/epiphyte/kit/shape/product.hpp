@@ -1,5 +1,5 @@
-// The shape of a matrix product, as numpy.matmul has it: batches broadcast, vectors stand for matrices of one row or
-// one column.
+// The shapes of matrix products: as numpy.matmul has them, where batches broadcast and vectors stand for matrices of
+// one row or one column; and those of Gemm.
 //
 //   const kit::ProductShape shape(a, b);
 //   for (int64_t i = 0; i < shape.batch.Count(); ++i)
@@ -12,13 +12,13 @@
 
 namespace epiphyte::kit {
 
+// They throw Error(EP_STATUS_INVALID_ARGUMENT) for shapes that can't be multiplied.
 struct ProductShape {
   Dims batch, y;
   int64_t m = 0, k = 0, n = 0;
   Dims a_batch, b_batch;  // of the operands, with ones in front to the rank of `batch`
 
   ProductShape() = default;
-  // Throws Error(EP_STATUS_INVALID_ARGUMENT) for shapes that can't be multiplied.
   ProductShape(const Dims& a, const Dims& b);
 
   // Which matrix of an operand belongs to batch `index`.
@@ -36,6 +36,25 @@ struct ProductShape {
       stride *= own[i];
     }
     return offset;
+  }
+};
+
+// Two matrices, either of which may be transposed.
+struct GemmShape {
+  int64_t m = 0, k = 0, n = 0;
+
+  GemmShape() = default;
+  GemmShape(const Dims& a, const Dims& b, bool transpose_a, bool transpose_b);
+};
+
+// What Gemm adds, as [rows, columns] that broadcast to [m, n].
+struct GemmAddend {
+  int64_t rows = 1, columns = 1;
+
+  GemmAddend(const Dims& c, const GemmShape& shape);
+  // Where the element for `row` and `column` of the result lies.
+  int64_t Offset(int64_t row, int64_t column) const {
+    return (rows == 1 ? 0 : row * columns) + (columns == 1 ? 0 : column);
   }
 };
 

@@ -22,6 +22,11 @@ void CheckWindowList(std::span<const int64_t> list, size_t size, int64_t least, 
       FailArgument(name, " has an entry of ", item, "; ", least, " to ", kMost, " expected");
 }
 
+Dims WindowList(std::span<const int64_t> list, size_t size, int64_t fallback, int64_t least, std::string_view name) {
+  CheckWindowList(list, size, least, name);
+  return list.empty() ? Dims(size, fallback) : Dims(list);
+}
+
 Window Window::OfKernel(const WindowAttributes& attributes, std::span<const int64_t> kernel,
                         std::span<const int64_t> input) {
   if (!attributes.kernel.empty() &&

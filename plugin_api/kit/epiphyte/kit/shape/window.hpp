@@ -50,6 +50,9 @@ struct WindowAttributes {
 // What attributes of windows may be: `list` has `size` entries from `least` to 2^31, or none.
 void CheckWindowList(std::span<const int64_t> list, size_t size, int64_t least, std::string_view name);
 
+// Such a list, or where there is none `fallback` for each.
+Dims WindowList(std::span<const int64_t> list, size_t size, int64_t fallback, int64_t least, std::string_view name);
+
 // The taps of a kernel, along one dimension, that lie inside the input.
 struct Taps {
   int64_t skipped;  // taps that lie before the input
