@@ -10,10 +10,6 @@
 namespace epiphyte::test::device {
 namespace {
 
-const EpDeviceRunApi* RunApiOf(const EpHostInfo& host) {
-  return static_cast<const EpDeviceRunApi*>(host.GetExtension(&host, EP_DEVICE_EXTENSION));
-}
-
 // On a host without devices a kernel is like any other.
 Options Adapt(Options options, bool has_devices) {
   if (has_devices) return options;
@@ -75,8 +71,8 @@ struct Kernel::InUse {
 Kernel::Kernel(Machine& machine, const Options& options, std::shared_ptr<std::atomic<int>> executing, uint32_t device,
                Program program)
     : machine_(machine),
-      run_api_(RunApiOf(machine.host())),
-      options_(Adapt(options, run_api_ != nullptr)),
+      device_runs_(machine.host()),
+      options_(Adapt(options, static_cast<bool>(device_runs_))),
       executing_(std::move(executing)),
       device_(device),
       program_(std::move(program)) {
@@ -144,9 +140,7 @@ void Kernel::Execute(const std::shared_ptr<State>& state, EpRun* run) {
 }
 
 void Kernel::GetStream(Call& call) const {
-  EpStream* handle = nullptr;
-  kit::ThrowIfFailed(host(), run_api_->GetStream(call.run, &handle));
-  call.stream = Machine::FindStream(handle, "Execute");
+  call.stream = Machine::FindStream(device_runs_.Stream(call.run), "Execute");
   if (call.stream == nullptr) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "the run's stream is none");
   if (&call.stream->machine != &machine_ || call.stream->device.index != device_) {
     Complain("Execute with a stream of another device");
@@ -221,10 +215,10 @@ void Kernel::MakeOutputs(Call& call) const {
 }
 
 Place Kernel::MakeOutput(Call& call, uint32_t index, const Dims& dims) const {
-  const auto rank = static_cast<uint32_t>(dims.size());
   if (!IsOnDevice()) {
     void* data = nullptr;
-    kit::ThrowIfFailed(host(), host().run->AllocateOutput(call.run, index, EP_TYPE_FLOAT, dims.data(), rank, &data));
+    kit::ThrowIfFailed(host(), host().run->AllocateOutput(call.run, index, EP_TYPE_FLOAT, dims.data(),
+                                                          static_cast<uint32_t>(dims.size()), &data));
     return {static_cast<std::byte*>(data), {}};
   }
   for (const char* fault : {"adopt_null", "adopt_foreign", "adopt_short", "adopt_other_memory"}) {
@@ -232,11 +226,8 @@ Place Kernel::MakeOutput(Call& call, uint32_t index, const Dims& dims) const {
   }
   if (options_.adopts && (options_.memories & ~EP_MEMORIES_HOST) != 0) return Adopt(call, index, dims);
   const EpElementType type = machine_.HasFault("other_type") ? EP_TYPE_INT32 : EP_TYPE_FLOAT;
-  const EpTensorView* view = nullptr;
-  kit::ThrowIfFailed(host(), run_api_->AllocateOutput(call.run, index, type, dims.data(), rank, &view));
-  if (machine_.HasFault("output_twice")) {
-    kit::ThrowIfFailed(host(), run_api_->AllocateOutput(call.run, index, type, dims.data(), rank, &view));
-  }
+  const EpTensorView* view = &device_runs_.Output(call.run, index, type, dims);
+  if (machine_.HasFault("output_twice")) view = &device_runs_.Output(call.run, index, type, dims);
   const std::string what = "output " + std::to_string(index);
   if (DimsIn(*view) != dims) {
     Complain(what + " has another shape than was asked for");
@@ -259,11 +250,14 @@ Place Kernel::Adopt(Call& call, uint32_t index, const Dims& dims) const {
     const auto found = std::find_if(call.info.inputs, end, is_on_device);
     if (found != end) handle = (*found)->tensor->buffer;
   }
-  EpStatus* const status =
-      run_api_->AdoptOutput(call.run, index, EP_TYPE_FLOAT, dims.data(), static_cast<uint32_t>(dims.size()),
-                            machine_.HasFault("adopt_other_memory") ? 9 : memory, handle, size, offset);
-  if (status != nullptr || handle != buffer->handle()) machine_.Free(buffer->handle());
-  kit::ThrowIfFailed(host(), status);
+  try {
+    device_runs_.Adopt(call.run, index, EP_TYPE_FLOAT, dims, machine_.HasFault("adopt_other_memory") ? 9 : memory,
+                       handle, size, offset);
+  } catch (...) {
+    machine_.Free(buffer->handle());
+    throw;
+  }
+  if (handle != buffer->handle()) machine_.Free(buffer->handle());
   call.uses.push_back({buffer, offset, size - offset, true});
   return {buffer->data() + offset, {}};
 }

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "epiphyte/draft/ep_device.h"
+#include "epiphyte/kit/abi/device_runs.hpp"
 #include "tests/device/plugin/machine.h"
 #include "tests/device/plugin/options.h"
 #include "tests/device/plugin/program.h"
@@ -52,7 +52,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   std::unique_ptr<Work> MakeWork(Call& call, const std::shared_ptr<State>& state, bool is_state_free);
 
   Machine& machine_;
-  const EpDeviceRunApi* const run_api_;  // null: the host has no devices
+  const kit::DeviceRuns device_runs_;
   const Options options_;
   const std::shared_ptr<std::atomic<int>> executing_;
   const uint32_t device_;

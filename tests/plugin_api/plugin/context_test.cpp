@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 // Two nodes that are a partition each.
 constexpr std::string_view kTwo = R"(<ir_version: 8, opset_import: ["" : 17]>
-  g (float[1] x) => (float[1] a, float[1] b) { [one] a = Abs(x) [two] b = Neg(x) })";
+  g (float[1] x) => (float[1] a, float[1] b) { a = Abs(x) b = Neg(x) })";
 
 class KitContext : public testing::Test {
  protected:

@@ -91,10 +91,10 @@ class Scripted {
     models_.back().graph->Finalize();
     return provider.GetCapability(*models_.back().graph);
   }
-  // Its nodes by name.
+  // Its nodes by what they make first.
   static std::vector<std::string> NamesOf(const std::vector<core::Node*>& nodes) {
     std::vector<std::string> names;
-    for (const core::Node* node : nodes) names.push_back(node->name());
+    for (const core::Node* node : nodes) names.emplace_back(node->outputs()[0]->name());
     return names;
   }
 

@@ -15,6 +15,7 @@
 
 namespace epiphyte::kit {
 
+class GraphView;
 class NodeView;
 
 class ValueView {
@@ -80,6 +81,11 @@ class NodeView {
   size_t output_count() const { return static_cast<size_t>(info_.output_count); }
   size_t attribute_count() const { return static_cast<size_t>(info_.attribute_count); }
   bool has_subgraphs() const { return info_.subgraph_count != 0; }
+  size_t subgraph_count() const { return static_cast<size_t>(info_.subgraph_count); }
+  // A body of If, Loop or Scan, below subgraph_count().
+  GraphView subgraph(size_t i) const;
+  // Values of enclosing graphs that its bodies read.
+  std::vector<ValueView> implicit_inputs() const;
   // An index past the end is like an optional one that is left out.
   ValueView input(size_t i) const { return ValueView(*host_, i < info_.input_count ? info_.inputs[i] : nullptr); }
   ValueView output(size_t i) const { return ValueView(*host_, i < info_.output_count ? info_.outputs[i] : nullptr); }
@@ -157,6 +163,13 @@ class GraphView {
 
   const EpGraph* handle() const { return handle_; }
   std::string_view name() const { return info_.name; }
+  // Which opset of a domain the model imports; 0: none. What counts for a node is NodeView::since_version.
+  int64_t OpsetOf(std::string_view domain) const {
+    for (uint32_t i = 0; i < info_.opset_count; ++i) {
+      if (domain == info_.opset_domains[i]) return info_.opset_versions[i];
+    }
+    return 0;
+  }
   size_t node_count() const { return static_cast<size_t>(info_.node_count); }
   NodeView node(size_t i) const { return NodeView(*host_, info_.nodes[i]); }
   std::vector<NodeView> nodes() const { return All<NodeView>(info_.nodes, info_.node_count); }
@@ -178,5 +191,13 @@ class GraphView {
   const EpGraph* handle_;
   EpGraphInfo info_ = {};
 };
+
+inline GraphView NodeView::subgraph(size_t i) const { return GraphView(*host_, info_.subgraphs[i]); }
+
+inline std::vector<ValueView> NodeView::implicit_inputs() const {
+  std::vector<ValueView> values;
+  for (uint64_t i = 0; i < info_.implicit_input_count; ++i) values.emplace_back(*host_, info_.implicit_inputs[i]);
+  return values;
+}
 
 }  // namespace epiphyte::kit
