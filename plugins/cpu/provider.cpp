@@ -181,10 +181,10 @@ kit::ContextWriter Provider::WritePayload(kit::ContextSink& sink, const ContextK
   return payload;
 }
 
-Provider::Container Provider::Open(std::span<const std::byte> payload) const {
+Provider::Container Provider::Open(std::span<const std::byte> payload, const ContextKey& here) const {
   Container context =
       share_ ? share_->Open(payload.data(), payload.size()) : OpenContext(payload.data(), payload.size());
-  const kit::ContextVerdict found = ContextKey::Here(threads_.wanted, bfloat16_).Compare(context->key());
+  const kit::ContextVerdict found = here.Compare(context->key());
   if (found.verdict == EP_CONTEXT_UNSUPPORTED)
     throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + found.reason);
   return context;
@@ -192,25 +192,25 @@ Provider::Container Provider::Open(std::span<const std::byte> payload) const {
 
 void Provider::LoadContexts(kit::ContextLoading& loading) {
   const OneDnnThreads scope(threads_);
+  const ContextKey here = ContextKey::Here(threads_.wanted, bfloat16_);
   std::vector<Container> contexts;
-  for (const std::span<const std::byte> payload : loading.payloads()) contexts.push_back(Open(payload));
-  for (size_t i = 0; i < loading.size(); ++i)
-    loading.SetKernel(i,
-                      Load(loading.node(i), loading.task().Part(i, loading.size()), loading.PayloadsOf(i), contexts));
+  for (const std::span<const std::byte> payload : loading.payloads()) contexts.push_back(Open(payload, here));
+  for (size_t i = 0; i < loading.size(); ++i) loading.SetKernel(i, Load(loading, i, contexts, here));
 }
 
-std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextNodeView& node, const kit::Task& task,
-                                            std::span<const uint32_t> places,
-                                            const std::vector<Container>& contexts) const {
-  const std::string_view wanted = node.partition_name();
+std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, size_t node,
+                                            const std::vector<Container>& contexts, const ContextKey& here) const {
+  const std::string_view wanted = loading.node(node).partition_name();
   std::string_view name = wanted;
   Container found;
-  for (size_t k = 0; k < places.size() && found == nullptr; ++k) {
-    const Container& context = contexts[places[k]];
+  for (const uint32_t place : loading.PayloadsOf(node)) {
+    const Container& context = contexts[place];
     // A node without a name means the only partition that there is.
     if (wanted.empty())
       if (const auto names = kit::GraphNames(*context); names.size() == 1) name = names[0];
-    if (kit::HasGraph(*context, name)) found = context;
+    if (!kit::HasGraph(*context, name)) continue;
+    found = context;
+    break;
   }
   if (found == nullptr && wanted.empty())
     throw OpError(EP_STATUS_INVALID_GRAPH,
@@ -222,7 +222,7 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextNodeView& node, co
         fmt::format("the cpu context holds no partition '{}'; the model and its binary don't belong together: "
                     "compile the model again",
                     wanted));
-  const kit::NodeView view = node.node();
+  const kit::NodeView view = loading.node(node).node();
   kit::StoredGraph stored = kit::ReadGraph(*found, name, kit::GraphCheck::kLater);
   if (view.input_count() != stored.graph.inputs.size() || view.output_count() != stored.graph.outputs.size())
     throw OpError(EP_STATUS_INVALID_GRAPH,
@@ -230,8 +230,7 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextNodeView& node, co
                               "compile the model again",
                               wanted, stored.graph.inputs.size(), stored.graph.outputs.size(), view.input_count(),
                               view.output_count()));
-  const ContextKey here = ContextKey::Here(threads_.wanted, bfloat16_);
-  PlanConfig config = MakePlanConfig(task, wanted);
+  PlanConfig config = MakePlanConfig(loading.task().Part(node, loading.size()), wanted);
   config.origin = PlanOrigin::kContext;
   config.packed_is_current = found->key() == here.ToText();
   std::shared_ptr<const Plan> plan = Plan::Build(std::move(stored.graph), config, std::move(stored.packed));

@@ -34,9 +34,9 @@ class Provider final : public kit::Provider {
   PlanConfig MakePlanConfig(const kit::Task& task, std::string_view name) const;
   std::vector<std::shared_ptr<const Plan>> CompiledPlans() const;
   kit::ContextWriter WritePayload(kit::ContextSink& sink, const ContextKey& key) const;
-  Container Open(std::span<const std::byte> payload) const;
-  std::unique_ptr<kit::Kernel> Load(const kit::ContextNodeView& node, const kit::Task& task,
-                                    std::span<const uint32_t> places, const std::vector<Container>& contexts) const;
+  Container Open(std::span<const std::byte> payload, const ContextKey& here) const;
+  std::unique_ptr<kit::Kernel> Load(const kit::ContextLoading& loading, size_t node,
+                                    const std::vector<Container>& contexts, const ContextKey& here) const;
 
   const KernelRegistry& registry_;
   const kit::Threads threads_;

@@ -44,6 +44,7 @@ class Kernel {
 
   // Of kernels with states: see StatefulKernel. Null: it has none.
   virtual std::unique_ptr<KernelState> CreateState() const { return nullptr; }
+  // `state`: what CreateState made, null when it made none.
   virtual void ExecuteWithState(const Run& run, KernelState* state) {
     (void)state;
     Execute(run);
@@ -64,7 +65,9 @@ class StatefulKernel : public Kernel {
     Execute(run, *state);
   }
   std::unique_ptr<KernelState> CreateState() const final { return std::make_unique<Held>(MakeState()); }
-  void ExecuteWithState(const Run& run, KernelState* state) final { Execute(run, *static_cast<Held*>(state)->state); }
+  void ExecuteWithState(const Run& run, KernelState* state) final {
+    state == nullptr ? Execute(run) : Execute(run, *static_cast<Held*>(state)->state);
+  }
 
  private:
   struct Held final : KernelState {

@@ -167,7 +167,8 @@ class Trampolines {
 
   static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run) {
     const KernelHandle& mine = From(kernel);
-    return Guard(*mine.host, [&] { mine.kernel->ExecuteWithState(Run(*mine.host, run), From(state).state.get()); });
+    KernelState* const held = state == nullptr ? nullptr : From(state).state.get();
+    return Guard(*mine.host, [&] { mine.kernel->ExecuteWithState(Run(*mine.host, run), held); });
   }
 
   static EpStatus* EP_CALL DescribeKernel(EpKernel* kernel, EpKernelInfo* info) {
