@@ -39,7 +39,7 @@ class DoublerProvider : public kit::Provider {
 
   static std::span<const kit::Option> Options() {
     static constexpr kit::Option kOptions[] = {
-        kit::Option::String("decline", "", "name of a node that is not claimed")};
+        kit::Option::String("decline", "", "a value; the node that makes it is not claimed")};
     return kOptions;
   }
 
@@ -48,7 +48,7 @@ class DoublerProvider : public kit::Provider {
         decline_(kit::OptionValues(Options(), config.options).Text("decline")) {}
 
   bool Supports(const kit::NodeView& node, std::string* why_not) override {
-    if (node.name() == decline_ && !decline_.empty()) {
+    if (!decline_.empty() && node.output(0).name() == decline_) {
       *why_not = "declined by option";
       return false;
     }
