@@ -77,7 +77,7 @@ class ProviderHarness {
     const std::string bytes = OnnxFromText(text);
     CompiledModel compiled;
     compiled.model = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
-    core::PartitionProvider candidate{"cpu", "", [&](core::Graph& graph) { return provider.GetCapability(graph); }};
+    core::PartitionProvider candidate{plugin_.name, "", [&](core::Graph& graph) { return provider.GetCapability(graph); }};
     compiled.partitions = core::PartitionGraph(*compiled.model.graph, {&candidate, 1}, prefix).partitions;
     std::vector<const core::Partition*> pointers;
     for (const core::Partition& partition : compiled.partitions) {

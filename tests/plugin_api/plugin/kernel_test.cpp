@@ -193,8 +193,8 @@ TEST_F(KitRun, SequencesAreMadeFromTheInsideOut) {
 }
 
 TEST_F(KitRun, AsManyStringsAreGivenAsTheShapeHas) {
-  constexpr std::string_view kText = R"(<ir_version: 8, opset_import: ["" : 20]>
-    g (string[2] x) => (string[2] y) { y = StringConcat(x, x) })";
+  constexpr std::string_view kText = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (string[2] x) => (string[2] y) { y = Identity(x) })";
   const EpString strings[] = {{"a", 1}, {"bc", 2}, {"d", 1}};
   const auto input = core::Value::Strings(std::vector<int64_t>{2}, {"x", "y"});
   const auto execute = [&](size_t count) {
