@@ -24,7 +24,9 @@
 namespace epiphyte::kit::qdq {
 
 struct Units {
-  std::vector<Unit> units;            // by target
+  // By target, which is an order in which they can run; but with dequantized_outputs, single nodes may stand before the
+  // unit whose floats they read.
+  std::vector<Unit> units;
   std::vector<int32_t> unit_of_node;  // index into units
   std::vector<std::string> reasons;   // by node: why it's in no QDQ unit, one line; empty for the others
 };
