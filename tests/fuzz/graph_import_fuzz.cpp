@@ -1,0 +1,240 @@
+// Hosts' graphs: whatever a host says of its nodes, values and constants, Import gives a graph or an Error, and what
+// passes Check can be edited, written and read again. The bytes say what the host says; lists are as long as they
+// claim, or not there.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/graph/check.hpp"
+#include "epiphyte/kit/graph/editor.hpp"
+#include "epiphyte/kit/graph/import.hpp"
+#include "epiphyte/kit/graph/text.hpp"
+#include "tests/framework/info_graph.h"
+#include "tests/fuzz/fuzz_target.h"
+
+using namespace epiphyte;
+using namespace epiphyte::test;
+namespace ir = epiphyte::kit::ir;
+
+namespace {
+
+// Choices, from the input's bytes; 0 when they have run out.
+class Choices {
+ public:
+  Choices(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  uint8_t Byte() { return next_ < size_ ? data_[next_++] : 0; }
+  uint64_t Below(uint64_t end) { return end == 0 ? 0 : Byte() % end; }
+  // Rarely, and never when the bytes have run out.
+  bool Rarely() { return Byte() > 250; }
+  int64_t Number() {
+    constexpr int64_t kNumbers[] = {0,         1,        2, 3, 4, -1, -2, 64, 65, int64_t{1} << 31, int64_t{1} << 44,
+                                    INT64_MAX, INT64_MIN};
+    return kNumbers[Below(std::size(kNumbers))];
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+  size_t next_ = 0;
+};
+
+class HostileGraph : public InfoGraph {
+ public:
+  explicit HostileGraph(Choices& choices) : choices_(choices) {
+    const uint64_t values = 1 + choices_.Below(8);
+    for (uint64_t i = 0; i < values; ++i) values_.push_back(&AnyValue());
+    const uint64_t nodes = choices_.Below(6);
+    for (uint64_t i = 0; i < nodes; ++i) AnyNode();
+    EpGraphInfo& graph = Graph(SomeValues(), SomeValues());
+    if (choices_.Rarely()) graph.struct_size = 0;
+    Spoil(&graph.nodes, &graph.node_count);
+    Spoil(&graph.inputs, &graph.input_count);
+    Spoil(&graph.outputs, &graph.output_count);
+  }
+
+ private:
+  // A list may be missing, however long it is said to be.
+  template <typename T>
+  void Spoil(const T** list, uint64_t* count) {
+    if (!choices_.Rarely()) return;
+    *list = nullptr;
+    *count = static_cast<uint64_t>(choices_.Number());
+  }
+
+  const char* AnyName() {
+    constexpr const char* kNames[] = {"a", "b", "c", "", "x:0", "Relu", "\n", nullptr};
+    return kNames[choices_.Below(std::size(kNames))];
+  }
+
+  std::vector<int64_t> AnyDims() {
+    std::vector<int64_t> dims(choices_.Below(4));
+    for (int64_t& dim : dims) dim = choices_.Rarely() ? choices_.Number() : static_cast<int64_t>(choices_.Below(4));
+    return dims;
+  }
+
+  EpTypeInfo& AnyType(int depth) {
+    EpTypeInfo& type = Type(AnyDims());
+    type.kind = static_cast<EpTypeKind>(choices_.Below(8));
+    type.element_type = static_cast<EpElementType>(choices_.Below(30)) - 1;
+    if (choices_.Rarely()) {
+      type.rank = static_cast<int32_t>(choices_.Number());
+      type.dims = nullptr;
+    }
+    if (depth < 3 && choices_.Below(3) == 0) type.element = choices_.Rarely() ? &type : &AnyType(depth + 1);
+    return type;
+  }
+
+  // With as many bytes as the type and shape need, so that reading past them is noticed.
+  EpTensorView& AnyTensor() {
+    const std::vector<int64_t> dims = AnyDims();
+    const auto type = static_cast<EpElementType>(choices_.Below(30)) - 1;
+    uint64_t count = 0;
+    const bool can_be = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; }) &&
+                        kit::CountElements(dims, &count) && count < 10000;
+    if (!can_be) count = 0;
+    EpTensorView& view = type == EP_TYPE_STRING ? Tensor(type, dims, std::vector<EpString>(count, EpString{"ab", 2}))
+                                                : Tensor(type, dims, Bytes(kit::ElementBytes(type, count)));
+    view.element_count = count;
+    if (choices_.Rarely()) view.byte_size = static_cast<uint64_t>(choices_.Number());
+    if (choices_.Rarely()) view.element_count = static_cast<uint64_t>(choices_.Number());
+    if (choices_.Rarely()) view.data = nullptr;
+    if (choices_.Rarely()) {
+      view.dims = nullptr;
+      view.rank = static_cast<uint32_t>(choices_.Number());
+    }
+    return view;
+  }
+  std::vector<uint8_t> Bytes(uint64_t count) {
+    std::vector<uint8_t> bytes(count);
+    for (uint8_t& byte : bytes) byte = choices_.Byte();
+    return bytes;
+  }
+
+  EpValueDefInfo& AnyValue() {
+    EpValueDefInfo& value = Value(AnyName(), {});
+    value.type = choices_.Rarely() ? nullptr : &AnyType(0);
+    if (choices_.Below(3) == 0) {
+      value.flags = EP_VALUE_CONSTANT;
+      value.constant = choices_.Rarely() ? nullptr : &AnyTensor();
+    }
+    if (choices_.Rarely()) value.struct_size = 0;
+    return value;
+  }
+
+  std::vector<const EpValueDefInfo*> SomeValues() {
+    std::vector<const EpValueDefInfo*> some(choices_.Below(4));
+    for (auto& value : some) value = choices_.Rarely() ? nullptr : values_[choices_.Below(values_.size())];
+    return some;
+  }
+
+  void AnyNode() {
+    EpNodeInfo& node = Node("", SomeValues(), SomeValues());
+    node.name = AnyName();
+    node.op_type = AnyName();
+    node.domain = AnyName();
+    node.since_version = choices_.Number();
+    Spoil(&node.inputs, &node.input_count);
+    Spoil(&node.outputs, &node.output_count);
+    Spoil(&node.implicit_inputs, &node.implicit_input_count);
+    for (uint64_t i = choices_.Below(3); i > 0; --i) AnyAttribute(node);
+    Spoil(&node.attributes, &node.attribute_count);
+    if (choices_.Rarely()) node.struct_size = 0;
+  }
+
+  void AnyAttribute(EpNodeInfo& node) {
+    EpAttributeInfo& attribute = Attribute(node, AnyName(), static_cast<EpAttributeType>(choices_.Below(17)));
+    const uint64_t count = choices_.Below(3);
+    attribute.count = count;
+    attribute.ints = Keep({choices_.Number(), choices_.Number()});
+    attribute.floats = reinterpret_cast<const float*>(Keep({choices_.Number()}));
+    std::vector<EpString>& strings =
+        *strings_.emplace_back(std::make_unique<std::vector<EpString>>(2, EpString{"a", 1}));
+    if (choices_.Rarely()) strings[0] = {nullptr, static_cast<uint64_t>(choices_.Below(2))};
+    attribute.strings = strings.data();
+    std::vector<const EpTensorView*>& tensors =
+        *tensors_.emplace_back(std::make_unique<std::vector<const EpTensorView*>>());
+    for (uint64_t i = 0; i < 2 * count; ++i) tensors.push_back(choices_.Rarely() ? nullptr : &AnyTensor());
+    attribute.tensors = tensors.data();
+    if (choices_.Rarely()) {
+      attribute.ints = nullptr;
+      attribute.floats = nullptr;
+      attribute.strings = nullptr;
+      attribute.tensors = nullptr;
+      attribute.count = static_cast<uint64_t>(choices_.Number());
+    }
+  }
+
+  Choices& choices_;
+  std::vector<const EpValueDefInfo*> values_;
+  std::vector<std::unique_ptr<std::vector<EpString>>> strings_;
+  std::vector<std::unique_ptr<std::vector<const EpTensorView*>>> tensors_;
+};
+
+// Some replacements and insertions, each of which an editor may be asked for.
+void Edit(ir::Graph& graph, Choices& choices) {
+  ir::Editor editor(graph);
+  for (int32_t n = 0; n < editor.node_count() && n < 20; ++n) {
+    if (editor.removed(n)) continue;
+    if (choices.Below(2) == 0) {
+      ir::Node node = editor.node(n);
+      std::erase_if(node.inputs, [&](int32_t) { return choices.Below(2) == 0; });
+      editor.Replace(n, std::move(node));
+    } else if (!editor.node(n).inputs.empty() && editor.node(n).inputs[0] >= 0) {
+      const int32_t from = editor.node(n).inputs[0];
+      ir::Node node;
+      node.op_type = "Identity";
+      node.inputs = {from};
+      node.outputs = {editor.AddValue(editor.info(from))};
+      const int32_t to = node.outputs[0];
+      editor.InsertBefore(n, std::move(node));
+      ir::Node reader = editor.node(n);
+      reader.inputs[0] = to;
+      editor.Replace(n, std::move(reader));
+    }
+  }
+  editor.Finish();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Choices choices(data, size);
+  const HostileGraph from(choices);
+  ir::Graph graph;
+  try {
+    graph = ir::Import(InfoHost(), from.Handle(), "fuzzed");
+  } catch (const kit::Error& error) {
+    if (error.code() != EP_STATUS_INVALID_GRAPH && error.code() != EP_STATUS_FAIL) std::abort();
+    return 0;
+  }
+  ir::ToText(graph, SIZE_MAX);
+  try {
+    ir::SortNodes(graph);
+    ir::Check(graph);
+  } catch (const kit::Error&) {
+    return 0;
+  }
+  // From here on nothing may be refused.
+  const std::string text = ir::ToText(graph, SIZE_MAX);
+  if (ir::ToText(ir::FromText(text), SIZE_MAX) != text) {
+    std::fprintf(stderr, "%s", text.c_str());
+    std::abort();
+  }
+  Edit(graph, choices);
+  ir::Check(graph);
+  return 0;
+}
+
+std::vector<std::string> SeedInputs() {
+  // Nothing rare: every byte says what is said most often.
+  std::vector<std::string> seeds;
+  std::mt19937 random(20261122);
+  for (int seed = 0; seed < 6; ++seed) {
+    std::string bytes(600, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random() % 250);
+    seeds.push_back(std::move(bytes));
+  }
+  return seeds;
+}
