@@ -39,10 +39,10 @@ done
 
 mkdir "$work/vendor"
 examples=$tests/../plugin_api/examples
-cp "$tests/abi/windows/CMakeLists.txt" "$examples/plain_c/plain_c.c" "$examples/kit_minimal/kit_minimal.cpp" "$work/vendor"
+cp "$tests/abi/windows/CMakeLists.txt" "$examples/plain_c/plain_c.c" "$examples/kit_full/kit_full.cpp" "$work/vendor"
 cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
   -DCMAKE_C_COMPILER=$target-gcc -DCMAKE_CXX_COMPILER=$target-g++ -DCMAKE_PREFIX_PATH="$work/prefix" \
-  -DC_PLUGIN=plain_c.c -DKIT_PLUGIN=kit_minimal.cpp > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
+  -DC_PLUGIN=plain_c.c -DKIT_PLUGIN=kit_full.cpp > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/vendor/build" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 
 # The package's library of the kit is for Linux: its sources were compiled instead, and nothing else of the package was.
