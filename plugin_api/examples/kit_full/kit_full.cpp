@@ -275,9 +275,7 @@ struct Workspace {
 class ChipProvider : public kit::Provider {
  public:
   explicit ChipProvider(const kit::ProviderConfig& config)
-      : chip_(kChips[config.devices.empty() ? 0 : config.devices[0]]), share_(config.host, config.share_group) {
-    kit::OptionValues({}, config.options);  // there are none
-  }
+      : chip_(kChips[config.devices.empty() ? 0 : config.devices[0]]), share_(config.host, config.share_group) {}
 
   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override {
     qdq::HostUnits units = qdq::FindHostUnits(host(), graph.handle(), UnitOptions());
