@@ -1,7 +1,6 @@
 # For whoever builds plugins: the kit's library, and add_ep_plugin().
 
 # What POST_BUILD and installing run; found when functions are called, wherever this file was included.
-set(EP_PLUGIN_MANIFEST_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EpPluginManifest.cmake)
 
 # epiphyte_kit_library(TARGET FOLDER)
 #
@@ -106,7 +105,7 @@ function(_ep_plugin_manifest name manifest no_digest no_install)
   endif()
   set(arguments -DMANIFEST=${manifest} -DPLATFORM=${platform})
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM
-    COMMAND ${CMAKE_COMMAND} ${arguments} -DLIBRARY=$<TARGET_FILE:${name}> -P ${EP_PLUGIN_MANIFEST_SCRIPT})
+    COMMAND ${CMAKE_COMMAND} ${arguments} -DLIBRARY=$<TARGET_FILE:${name}> -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/EpPluginManifest.cmake)
   # A manifest that changed is placed anew, too.
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${manifest})
   if(no_install OR "${EP_PLUGIN_INSTALL_DIR}" STREQUAL "")
