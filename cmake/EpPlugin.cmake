@@ -1,7 +1,5 @@
 # For whoever builds plugins: the kit's library, and add_ep_plugin().
 
-# What POST_BUILD and installing run; found when functions are called, wherever this file was included.
-
 # epiphyte_kit_library(TARGET FOLDER)
 #
 # The kit's compiled part, from the sources below FOLDER. It becomes part of each plugin that uses it, which exports
@@ -121,6 +119,6 @@ function(_ep_plugin_manifest name manifest no_digest no_install)
     set(MANIFEST [==[${manifest}]==])
     set(PLATFORM \"${platform}\")
     set(LIBRARY \"\$ENV{DESTDIR}\${folder}/$<TARGET_FILE_NAME:${name}>\")
-    include([==[${EP_PLUGIN_MANIFEST_SCRIPT}]==])
+    include([==[${CMAKE_CURRENT_FUNCTION_LIST_DIR}/EpPluginManifest.cmake]==])
     endblock()")
 endfunction()
