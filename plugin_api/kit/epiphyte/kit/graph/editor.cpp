@@ -108,7 +108,8 @@ void Editor::RemoveDead(std::vector<int32_t> work) {
   }
 }
 
-void Editor::Place(int32_t index, Node node) {
+std::vector<int32_t> Editor::Place(int32_t index, Node node) {
+  std::vector<int32_t> replaced;
   Node& place = graph_.nodes[static_cast<size_t>(index)];
   place = std::move(node);
   for (const int32_t value : place.inputs) AddReader(value, index);
@@ -120,9 +121,11 @@ void Editor::Place(int32_t index, Node node) {
     if (before >= 0 && before != index) {
       std::vector<int32_t>& outputs = graph_.nodes[static_cast<size_t>(before)].outputs;
       std::replace(outputs.begin(), outputs.end(), value, -1);
+      replaced.push_back(before);
     }
     producer_[static_cast<size_t>(value)] = index;
   }
+  return replaced;
 }
 
 void Editor::Replace(int32_t node, Node replacement) {
@@ -136,7 +139,8 @@ void Editor::Replace(int32_t node, Node replacement) {
   }
   for (const int32_t value : place.outputs)
     if (value >= 0) producer_[static_cast<size_t>(value)] = -1;
-  Place(node, std::move(replacement));
+  const std::vector<int32_t> replaced = Place(node, std::move(replacement));
+  makers.insert(makers.end(), replaced.begin(), replaced.end());
   RemoveDead(std::move(makers));
 }
 
@@ -145,7 +149,7 @@ int32_t Editor::InsertBefore(int32_t place, Node node) {
   graph_.nodes.emplace_back();
   removed_.push_back(false);
   inserted_before_.push_back(place);
-  Place(index, std::move(node));
+  RemoveDead(Place(index, std::move(node)));
   return index;
 }
 
@@ -179,19 +183,39 @@ int32_t Editor::AddValue(Value value) {
   return graph_.AddValue(std::move(value));
 }
 
-int32_t Editor::AddConstant(std::string name, std::vector<int64_t> dims, std::span<const float> data) {
-  const std::shared_ptr<float[]> owner(new float[data.size()]);
-  std::copy(data.begin(), data.end(), owner.get());
-  Tensor tensor;
-  tensor.type = EP_TYPE_FLOAT;
-  tensor.dims.assign(dims.data(), dims.size());
-  tensor.data = owner.get();
+int32_t Editor::AddTensor(std::string name, Tensor tensor, std::shared_ptr<void> owner) {
   producer_.push_back(-1);
   readers_.emplace_back();
   is_output_.push_back(false);
   // Most are packed and dropped; one that is kept is copied to where kept ones are.
-  return graph_.AddConstant(std::move(name), std::move(tensor), Constant::Storage::kBorrowed,
-                            std::shared_ptr<void>(owner, owner.get()));
+  return graph_.AddConstant(std::move(name), std::move(tensor), Constant::Storage::kBorrowed, std::move(owner));
+}
+
+namespace {
+
+template <typename T>
+std::shared_ptr<void> CopyOf(std::span<const T> data, EpElementType type, const std::vector<int64_t>& dims,
+                             Tensor* tensor) {
+  const std::shared_ptr<T[]> owner(new T[data.size()]);
+  std::copy(data.begin(), data.end(), owner.get());
+  tensor->type = type;
+  tensor->dims.assign(dims.data(), dims.size());
+  tensor->data = owner.get();
+  return std::shared_ptr<void>(owner, owner.get());
+}
+
+}  // namespace
+
+int32_t Editor::AddConstant(std::string name, std::vector<int64_t> dims, std::span<const float> data) {
+  Tensor tensor;
+  std::shared_ptr<void> owner = CopyOf(data, EP_TYPE_FLOAT, dims, &tensor);
+  return AddTensor(std::move(name), std::move(tensor), std::move(owner));
+}
+
+int32_t Editor::AddInts(std::string name, std::vector<int64_t> dims, std::span<const int64_t> data) {
+  Tensor tensor;
+  std::shared_ptr<void> owner = CopyOf(data, EP_TYPE_INT64, dims, &tensor);
+  return AddTensor(std::move(name), std::move(tensor), std::move(owner));
 }
 
 void Editor::Finish() {
