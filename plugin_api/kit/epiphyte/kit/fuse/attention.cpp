@@ -1,6 +1,8 @@
 #include "epiphyte/kit/fuse/attention.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "epiphyte/kit/fuse/match.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
@@ -96,9 +98,29 @@ View Trace(const ir::Editor& editor, int32_t value, bool heads, bool scaled) {
   return view;
 }
 
+const Perm kIdentity = {0, 1, 2, 3};
+const Perm kLastSwapped = {0, 1, 3, 2};
+
+// Keys or values [batch, heads, keys, size] that stand behind those of earlier runs.
+struct Cached {
+  int32_t past = -1;
+  int32_t added = -1;
+  int32_t present = -1;  // the two together
+  explicit operator bool() const { return present >= 0; }
+};
+Cached CachedOf(const ir::Editor& editor, int32_t value) {
+  const int32_t concat = Maker(editor, value, "Concat", 2);
+  if (concat < 0 || editor.node(concat).inputs.size() != 2) return {};
+  const int64_t axis = editor.node(concat).Int("axis", 1);
+  if (axis != 2 && axis != -2) return {};
+  const Cached cached{editor.node(concat).inputs[0], editor.node(concat).inputs[1], value};
+  return HasRank4(editor, cached.past) && HasRank4(editor, cached.added) ? cached : Cached();
+}
+
 class AttentionMatcher {
  public:
-  AttentionMatcher(ir::Editor& editor, int32_t product) : editor_(editor), product_(product) {}
+  AttentionMatcher(ir::Editor& editor, const AttentionOptions& options, int32_t product)
+      : editor_(editor), options_(options), product_(product) {}
 
   void Fuse() {
     const ir::Node& last = editor_.node(product_);
@@ -112,37 +134,133 @@ class AttentionMatcher {
     if ((axis != -1 && axis != 3) || !FindScores(soft.inputs[0], softmax)) return;
     const ir::Node& scores = editor_.node(scores_);
     if (!HasRank4(editor_, scores.inputs[0]) || !HasRank4(editor_, scores.inputs[1])) return;
-    const View q_view = Trace(editor_, scores.inputs[0], false, true);
-    const View k_view = Trace(editor_, scores.inputs[1], true, true);
-    const View v_view = Trace(editor_, v, true, false);
-    if (HeadsOf(k_view) != HeadsOf(v_view)) return;  // they must be repeated alike
-    Emit(q_view, k_view, v_view);
+    q_ = Trace(editor_, scores.inputs[0], false, true);
+    k_ = Trace(editor_, scores.inputs[1], true, true);
+    v_ = Trace(editor_, v, true, false);
+    if (HeadsOf(k_) != HeadsOf(v_)) return;  // they must be repeated alike
+    if (options_.cache) TakeCaches();
+    if (options_.form == AttentionOptions::Form::kOnnx) {
+      EmitOnnx();
+    } else {
+      EmitPermuted();
+    }
   }
 
  private:
-  int64_t HeadsOf(const View& view) const { return editor_.info(view.value).dims[static_cast<size_t>(view.perm[1])]; }
+  int64_t HeadsOf(const View& view) const { return SizeOf(view, 1); }
+  int64_t SizeOf(const View& view, size_t i) const {
+    return editor_.info(view.value).dims[static_cast<size_t>(view.perm[i])];
+  }
 
-  void Emit(const View& q, const View& k, const View& v) {
-    const ir::Node& last = editor_.node(product_);
+  // Keys and values become those of this run, if both stand behind earlier ones.
+  void TakeCaches() {
+    if (k_.perm != kLastSwapped || v_.perm != kIdentity) return;
+    const Cached keys = CachedOf(editor_, k_.value);
+    const Cached values = CachedOf(editor_, v_.value);
+    if (!keys || !values || keys.present == values.present) return;
+    const std::set<int32_t> needed = {q_.value, mask_, keys.past, keys.added, values.past, values.added};
+    if (!FeedsThisAlone(keys.present, needed) || !FeedsThisAlone(values.present, needed)) return;
+    keys_ = keys;
+    values_ = values;
+    k_.value = keys.added;
+    v_.value = values.added;
+    if (options_.form == AttentionOptions::Form::kOnnx) return;
+    LookThrough(editor_, k_, false);
+    LookThrough(editor_, v_, false);
+  }
+
+  // Whether all that reads `present`, directly or not, is part of this attention and needed for nothing that the
+  // attention reads: the operator makes it where the last of its parts stands.
+  bool FeedsThisAlone(int32_t present, const std::set<int32_t>& needed) const {
+    constexpr size_t kMost = 64;
+    std::set<int32_t> seen;
+    std::vector<int32_t> work = editor_.Readers(present);
+    while (!work.empty()) {
+      const int32_t n = work.back();
+      work.pop_back();
+      if (n == scores_ || n == product_ || !seen.insert(n).second) continue;
+      if (seen.size() > kMost) return false;
+      for (const int32_t output : editor_.node(n).outputs) {
+        if (output < 0) continue;
+        if (editor_.IsOutput(output) || needed.contains(output)) return false;
+        work.insert(work.end(), editor_.Readers(output).begin(), editor_.Readers(output).end());
+      }
+    }
+    return true;
+  }
+
+  ir::Node NewNode() const {
     ir::Node node;
     node.op_type = kAttention;
+    node.name = editor_.node(product_).name;
+    node.outputs = {editor_.node(product_).outputs[0]};
+    if (keys_) node.outputs.insert(node.outputs.end(), {keys_.present, values_.present});
+    return node;
+  }
+
+  std::vector<int32_t> Inputs(int32_t q, int32_t k, int32_t v) const {
+    std::vector<int32_t> inputs = {q, k, v, mask_};
+    if (keys_) inputs.insert(inputs.end(), {keys_.past, values_.past});
+    return inputs;
+  }
+
+  void EmitPermuted() {
+    ir::Node node = NewNode();
     node.domain = kDomain;
-    node.name = last.name;
-    node.inputs = {q.value, k.value, v.value, mask_};
-    node.outputs = {last.outputs[0]};
+    node.inputs = Inputs(q_.value, k_.value, v_.value);
     int32_t place = product_;
-    Perm y_perm = {0, 1, 2, 3};
+    Perm y_perm = kIdentity;
     const Perm heads_last = {0, 2, 1, 3};
-    const int32_t transpose = editor_.OnlyReader(last.outputs[0]);
+    const int32_t transpose = editor_.OnlyReader(node.outputs[0]);
     if (IsNode(editor_, transpose, "Transpose") && editor_.node(transpose).Ints("perm") == heads_last) {
       y_perm = heads_last;
-      node.outputs = {editor_.node(transpose).outputs[0]};
+      node.outputs[0] = editor_.node(transpose).outputs[0];
       place = transpose;
     }
-    node.attributes = {ir::Attribute::Ints("q_perm", q.perm), ir::Attribute::Ints("k_perm", k.perm),
-                       ir::Attribute::Ints("v_perm", v.perm), ir::Attribute::Ints("y_perm", y_perm),
-                       ir::Attribute::Float("scale", scale_ * q.scale * k.scale)};
+    node.attributes = {ir::Attribute::Ints("q_perm", q_.perm), ir::Attribute::Ints("k_perm", k_.perm),
+                       ir::Attribute::Ints("v_perm", v_.perm), ir::Attribute::Ints("y_perm", y_perm),
+                       ir::Attribute::Float("scale", scale_ * q_.scale * k_.scale)};
     editor_.Replace(place, std::move(node));
+  }
+
+  // ONNX's operator has one batch for all, and a mask of two dimensions at least.
+  bool IsOnnx() const {
+    const int64_t batch = SizeOf(q_, 0);
+    if (SizeOf(k_, 0) != batch || SizeOf(v_, 0) != batch) return false;
+    if (mask_ >= 0 && editor_.info(mask_).rank < 2) return false;
+    const int64_t heads = HeadsOf(q_);
+    const int64_t groups = HeadsOf(k_);
+    return heads == groups || (heads > 0 && groups > 0 && heads % groups == 0);
+  }
+
+  void EmitOnnx() {
+    if (!IsOnnx()) return;
+    ir::Node node = NewNode();
+    node.since_version = 23;
+    // The operator's keys are [batch, heads, keys, size], those of the product have the last two swapped.
+    std::swap(k_.perm[2], k_.perm[3]);
+    node.inputs = Inputs(InOrder(q_), InOrder(k_), InOrder(v_));
+    while (node.inputs.back() < 0) node.inputs.pop_back();
+    node.attributes = {ir::Attribute::Float("scale", scale_ * q_.scale * k_.scale)};
+    editor_.Replace(product_, std::move(node));
+  }
+
+  // The value in the order of the view, by a Transpose if need be.
+  int32_t InOrder(const View& view) {
+    if (view.perm == kIdentity) return view.value;
+    ir::Value value = editor_.info(view.value);
+    for (size_t i = 0; i < 4; ++i) value.dims[i] = SizeOf(view, i);
+    value.name = editor_.info(editor_.node(product_).outputs[0]).name + "/" + value.name;
+    ir::Node transpose;
+    transpose.op_type = "Transpose";
+    transpose.since_version = 13;
+    transpose.name = value.name;
+    transpose.inputs = {view.value};
+    transpose.outputs = {editor_.AddValue(std::move(value))};
+    transpose.attributes = {ir::Attribute::Ints("perm", view.perm)};
+    const int32_t made = transpose.outputs[0];
+    editor_.InsertBefore(product_, std::move(transpose));
+    return made;
   }
 
   // From the softmax's argument down to the product of queries and keys.
@@ -188,7 +306,10 @@ class AttentionMatcher {
   }
 
   ir::Editor& editor_;
+  const AttentionOptions& options_;
   int32_t product_;
+  View q_, k_, v_;
+  Cached keys_, values_;
   int32_t scores_ = -1;
   int32_t mask_ = -1;
   float scale_ = 1.0f;
@@ -200,7 +321,8 @@ void FuseAttention(ir::Editor& editor, const AttentionOptions& options) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
     if (!IsNode(editor, n, "MatMul", 2)) continue;
     const EpElementType type = editor.info(editor.node(n).outputs[0]).type;
-    if (options.takes_type ? options.takes_type(type) : type == EP_TYPE_FLOAT) AttentionMatcher(editor, n).Fuse();
+    if (options.takes_type ? options.takes_type(type) : type == EP_TYPE_FLOAT)
+      AttentionMatcher(editor, options, n).Fuse();
   }
 }
 
