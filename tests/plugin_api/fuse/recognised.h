@@ -1,0 +1,44 @@
+// What recognisers make of a graph that a text describes (epiphyte/kit/graph/text.hpp).
+//
+//   EXPECT_EQ(Recognised("in x: float[2]\n…", [](kit::ir::Editor& editor) { kit::fuse::FuseGelu(editor); }),
+//             "y = Gelu<approximate=\"none\">(x)\n");
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "epiphyte/kit/graph/check.hpp"
+#include "epiphyte/kit/graph/editor.hpp"
+#include "epiphyte/kit/graph/text.hpp"
+
+namespace epiphyte::test {
+
+using Recogniser = std::function<void(kit::ir::Editor& editor)>;
+
+// The graph behind it, which has passed Check: each value is made before it is read.
+inline kit::ir::Graph RecognisedGraph(std::string_view text, const Recogniser& recogniser) {
+  kit::ir::Graph graph = kit::ir::FromText(text);
+  kit::ir::Editor editor(graph);
+  recogniser(editor);
+  editor.Finish();
+  kit::ir::Check(graph);
+  return graph;
+}
+// Its nodes, one a line.
+inline std::string Recognised(std::string_view text, const Recogniser& recogniser) {
+  return kit::ir::NodesToText(RecognisedGraph(text, recogniser));
+}
+// Its operators in order, "Conv Relu".
+inline std::string RecognisedOperators(std::string_view text, const Recogniser& recogniser) {
+  std::string list;
+  for (const kit::ir::Node& node : RecognisedGraph(text, recogniser).nodes)
+    list += (list.empty() ? "" : " ") + node.op_type;
+  return list;
+}
+// `text` with the first `from` replaced.
+inline std::string With(std::string text, std::string_view from, std::string_view to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace epiphyte::test

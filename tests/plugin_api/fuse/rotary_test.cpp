@@ -1,0 +1,152 @@
+// Rotary embeddings in the spellings of exporters.
+#include "epiphyte/kit/fuse/rotary.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/plugin_api/fuse/recognised.h"
+
+namespace epiphyte::test {
+namespace {
+
+const Recogniser kFuse = [](kit::ir::Editor& editor) { kit::fuse::FuseRotaryEmbedding(editor); };
+
+// As Llama's exporters write it: angles twice beside each other.
+const std::string kHead = R"(
+in x: float[1,2,3,8]
+in z: float[1,4,3,8]
+in angle: float[3,4]
+const front: int64[2] = [0, 1]
+const zero: int64[1] = [0]
+const four: int64[1] = [4]
+const most: int64[1] = [9223372036854775807]
+const last: int64[1] = [3]
+const one: int64[1] = [1]
+a = Concat@13<axis=-1>(angle, angle) : float[3,8]
+b = Unsqueeze@13(a, front) : float[1,1,3,8]
+cos = Cos(b) : float[1,1,3,8]
+sin = Sin(b) : float[1,1,3,8]
+)";
+std::string Turn(const std::string& x, const std::string& y, const std::string& type) {
+  std::string text = R"(Xf = Slice@13(X, zero, four, last, one) : float[1,2,3,4]
+Xs = Slice@13(X, four, most, last, one) : float[1,2,3,4]
+Xn = Neg@13(Xs) : float[1,2,3,4]
+Xt = Concat@13<axis=-1>(Xn, Xf) : TYPE
+Xc = Mul@14(X, cos) : TYPE
+Xd = Mul@14(Xt, sin) : TYPE
+Y = Add@14(Xc, Xd) : TYPE
+out Y
+)";
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"TYPE", type}, {"X", x}, {"Y", y}})
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(FuseRotaryEmbedding, HalvesThatAreTurnedTogether) {
+  EXPECT_EQ(Recognised(kHead + Turn("x", "y", "float[1,2,3,8]"), kFuse),
+            "a = Concat<axis=-1>(angle, angle)\nb = Unsqueeze(a, front)\ncos = Cos(b)\nsin = Sin(b)\n"
+            "cos/half = Slice(cos, cos/begin, cos/end, cos/axis)\ncos/cache = Squeeze(cos/half, cos/axes)\n"
+            "sin/half = Slice(sin, sin/begin, sin/end, sin/axis)\nsin/cache = Squeeze(sin/half, sin/axes)\n"
+            "y = RotaryEmbedding(x, cos/cache, sin/cache)\n");
+}
+
+TEST(FuseRotaryEmbedding, ManyShareTheirAngles) {
+  EXPECT_EQ(RecognisedOperators(kHead + Turn("x", "y", "float[1,2,3,8]") + Turn("z", "w", "float[1,4,3,8]"), kFuse),
+            "Concat Unsqueeze Cos Sin Slice Squeeze Slice Squeeze RotaryEmbedding RotaryEmbedding");
+}
+
+TEST(FuseRotaryEmbedding, OfSplitsAndOfConstantAngles) {
+  std::string text = R"(
+in x: float[1,2,1,4]
+const cos: float[1,4] = [1, 2, 1, 2]
+const sin: float[1,4] = [3, 4, 3, 4]
+f, s = Split@18<axis=3, num_outputs=2>(x) : float[1,2,1,2], float[1,2,1,2]
+n = Neg@13(s) : float[1,2,1,2]
+t = Concat@13<axis=3>(n, f) : float[1,2,1,4]
+c = Mul@14(cos, x) : float[1,2,1,4]
+d = Mul@14(sin, t) : float[1,2,1,4]
+y = Add@14(d, c) : float[1,2,1,4]
+out y
+)";
+  EXPECT_EQ(RecognisedOperators(text, kFuse), "Slice Unsqueeze Slice Unsqueeze RotaryEmbedding");
+  EXPECT_EQ(RecognisedOperators(With(text, "[3, 4, 3, 4]", "[3, 4, 3, 5]"), kFuse).find("Rotary"), std::string::npos)
+      << "halves that differ";
+  EXPECT_EQ(RecognisedOperators(With(text, "Concat@13<axis=3>(n, f)", "Concat@13<axis=3>(f, n)"), kFuse).find("Rotary"),
+            std::string::npos);
+}
+
+TEST(FuseRotaryEmbedding, AnglesOfAnotherShapeStay) {
+  const std::string text = kHead + Turn("x", "y", "float[1,2,3,8]");
+  std::string batch = With(text, "in x: float[1,2,3,8]", "in x: float[2,2,3,8]");
+  EXPECT_EQ(RecognisedOperators(batch, kFuse).find("Rotary"), std::string::npos) << "one batch of angles for two";
+  EXPECT_EQ(RecognisedOperators(With(text, "Concat@13<axis=-1>(angle, angle)", "Concat@13<axis=-1>(angle, other)")
+                                    .insert(1, "in other: float[3,4]\n"),
+                                kFuse)
+                .find("Rotary"),
+            std::string::npos);
+}
+
+const std::string kHalves = R"(
+in x: float[2,2,3,8]
+in c: float[2,1,3,4]
+in s: float[2,1,3,4]
+f, g = Split@13<axis=-1>(x) : float[2,2,3,4], float[2,2,3,4]
+fc = Mul@14(f, c)
+gs = Mul@14(g, s)
+gc = Mul@14(c, g)
+fs = Mul@14(f, s)
+a = Sub@14(fc, gs)
+b = Add@14(fs, gc)
+y = Concat@13<axis=-1>(a, b) : float[2,2,3,8]
+out y
+)";
+
+TEST(FuseRotaryEmbedding, HalvesThatAreTurnedApart) {
+  EXPECT_EQ(Recognised(kHalves, kFuse),
+            "c/cache = Squeeze(c, c/axes)\ns/cache = Squeeze(s, s/axes)\ny = RotaryEmbedding(x, c/cache, s/cache)\n");
+  EXPECT_EQ(RecognisedOperators(With(kHalves, "Add@14(fs, gc)", "Add@14(fs, fc)"), kFuse).find("Rotary"),
+            std::string::npos);
+}
+
+TEST(FuseRotaryEmbedding, Interleaved) {
+  EXPECT_EQ(RecognisedOperators(R"(
+in x: float[2,2,3,8]
+in c: float[2,1,3,4]
+in s: float[2,1,3,4]
+const zero: int64[1] = [0]
+const one: int64[1] = [1]
+const two: int64[1] = [2]
+const most: int64[1] = [9223372036854775807]
+const last: int64[1] = [-1]
+const shape: int64[4] = [2, 2, 3, 8]
+f = Slice@13(x, zero, most, last, two) : float[2,2,3,4]
+g = Slice@13(x, one, most, last, two) : float[2,2,3,4]
+fc = Mul@14(f, c)
+gs = Mul@14(g, s)
+gc = Mul@14(g, c)
+fs = Mul@14(f, s)
+a = Sub@14(fc, gs)
+b = Add@14(gc, fs)
+au = Unsqueeze@13(a, last) : float[2,2,3,4,1]
+bu = Unsqueeze@13(b, last) : float[2,2,3,4,1]
+j = Concat@13<axis=-1>(au, bu) : float[2,2,3,4,2]
+y = Reshape@14(j, shape) : float[2,2,3,8]
+out y
+)",
+                                kFuse),
+            "Squeeze Squeeze RotaryEmbedding");
+}
+
+TEST(FuseRotaryEmbedding, OfAPartOfEachHead) {
+  std::string text = With(kHalves, "in x: float[2,2,3,8]",
+                          "in whole: float[2,2,3,12]\nconst sizes: int64[2] = [8, 4]\n"
+                          "x, rest = Split@13<axis=3>(whole, sizes) : float[2,2,3,8], float[2,2,3,4]");
+  text = With(text, "y = Concat", "t = Concat");
+  text = With(text, "out y", "y = Concat@13<axis=3>(t, rest) : float[2,2,3,12]\nout y");
+  EXPECT_EQ(Recognised(text, kFuse),
+            "c/cache = Squeeze(c, c/axes)\ns/cache = Squeeze(s, s/axes)\n"
+            "y = RotaryEmbedding<rotary_embedding_dim=8>(whole, c/cache, s/cache)\n");
+}
+
+}  // namespace
+}  // namespace epiphyte::test
