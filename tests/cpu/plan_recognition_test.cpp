@@ -1,5 +1,7 @@
 // Operators that exporters write out as arithmetic.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
 
 #include "tests/cpu/plan_text.h"
 
@@ -171,7 +173,8 @@ TEST(FuseNormalizations, WithoutBias) {
   const std::string text = kNormHead + kNormBody + "y = Mul@14(scale, n)";
   EXPECT_EQ(Fused(text).text, "y = LayerNormalization<axis=-1, epsilon=0.001>(x, scale)\n");
   ExpectSameAsPlain(text, {Input()}, 1e-4f);
-  EXPECT_EQ(Fused(kNormHead + kNormBody + "s = Mul@14(scale, n)\ny = Add@14(s, x)").operators(), "LayerNormalization Add")
+  EXPECT_EQ(Fused(kNormHead + kNormBody + "s = Mul@14(scale, n)\ny = Add@14(s, x)").operators(),
+            "LayerNormalization Add")
       << "an Add of something else stays";
 }
 
@@ -197,6 +200,131 @@ TEST(FuseNormalizations, StaysForWhatOnlyLooksLikeIt) {
   EXPECT_FALSE(fused(kNormBody, "Sqrt", "Exp"));
   EXPECT_NE(Fused(kNormHead + kNormBody + "out n\ny = Mul@14(n, scale)").operators(), "LayerNormalization")
       << "the unscaled values are needed too";
+}
+
+// What the kit's recognisers make (tests/plugin_api/fuse) runs here, and gives what the model's own operators give.
+
+std::vector<float> Waves(size_t count) {
+  std::vector<float> x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = 3.0f * std::sin(0.7f * static_cast<float>(i));
+  return x;
+}
+
+TEST(Recognised, SoftmaxComputesTheSame) {
+  const std::string text = R"(
+    opset 13
+    in x: float[2,3,4]
+    const axis: int64[1] = 1
+    m = ReduceMax@13<axes=[1]>(x)
+    z = Sub@14(x, m)
+    e = Exp(z)
+    s = ReduceSum@13(e, axis)
+    y = Div@14(e, s)
+    out y
+  )";
+  EXPECT_EQ(Fused(text).text, "y = Softmax<axis=1>(x)\n");
+  ExpectSameAsPlain(text, {Waves(24)});
+}
+
+TEST(Recognised, InstanceAndGroupNormalizationComputeTheSame) {
+  const std::string instance = R"(
+    opset 13
+    in x: float[2,4,3,2]
+    const epsilon: float = 0.01
+    const w: float[4,1,1] = 1 2 -3 4
+    const b: float[4,1,1] = 5 6 7 -8
+    m = ReduceMean@13<axes=[2,3]>(x)
+    d = Sub@14(x, m)
+    q = Mul@14(d, d)
+    v = ReduceMean@13<axes=[2,3]>(q)
+    e = Add@14(v, epsilon)
+    r = Sqrt(e)
+    n = Div@14(d, r)
+    s = Mul@14(n, w)
+    y = Add@14(s, b)
+    out y
+  )";
+  EXPECT_EQ(Fused(instance).operators(), "InstanceNormalization");
+  ExpectSameAsPlain(instance, {Waves(48)}, 1e-4f);
+  const std::string group = R"(
+    opset 13
+    in x: float[2,4,3,2]
+    const shape: int64[3] = 0 2 -1
+    const back: int64[4] = 2 4 3 2
+    const ones: float[2] = 1 1
+    const zeros: float[2] = 0 0
+    const w: float[4,1,1] = 1 2 -3 4
+    const b: float[4,1,1] = 5 6 7 -8
+    g = Reshape@13(x, shape)
+    n = InstanceNormalization@6<epsilon=0.01>(g, ones, zeros)
+    i = Reshape@13(n, back)
+    s = Mul@14(i, w)
+    y = Add@14(s, b)
+    out y
+  )";
+  EXPECT_EQ(Fused(group).operators(), "GroupNormalization");
+  ExpectSameAsPlain(group, {Waves(48)}, 1e-4f);
+}
+
+TEST(Recognised, RotaryEmbeddingComputesTheSame) {
+  const std::string text = R"(
+    opset 13
+    in x: float[1,2,3,4]
+    const c: float[3,2] = 1 0.5 0.25 -1 0 2
+    const s: float[3,2] = 0.5 1 -0.25 1 3 2
+    const zero: int64[1] = 0
+    const two: int64[1] = 2
+    const four: int64[1] = 4
+    const last: int64[1] = 3
+    cos = Concat@13<axis=-1>(c, c)
+    sin = Concat@13<axis=-1>(s, s)
+    f = Slice@13(x, zero, two, last)
+    g = Slice@13(x, two, four, last)
+    n = Neg(g)
+    t = Concat@13<axis=-1>(n, f)
+    a = Mul@14(x, cos)
+    b = Mul@14(t, sin)
+    y = Add@14(a, b)
+    out y
+  )";
+  EXPECT_THAT(Fused(text).operators(), testing::EndsWith("RotaryEmbedding"));
+  ExpectSameAsPlain(text, {Waves(24)});
+}
+
+TEST(Recognised, AttentionWithScaledQueriesAndKeysComputesTheSame) {
+  const std::string text = R"(
+    opset 13
+    in q: float[1,2,3,4]
+    in k: float[1,2,5,4]
+    in v: float[1,2,5,4]
+    const root: float = 0.7
+    t = Transpose@13<perm=[0,1,3,2]>(k)
+    a = Mul@14(q, root)
+    b = Mul@14(t, root)
+    s = MatMul@13(a, b)
+    p = Softmax@13<axis=-1>(s)
+    y = MatMul@13(p, v)
+    out y
+  )";
+  EXPECT_EQ(Fused(text).operators(), "Attention*");
+  ExpectSameAsPlain(text, {Waves(24), Waves(40), Waves(40)});
+}
+
+TEST(Recognised, HardSwishComputesTheSame) {
+  const std::string text = R"(
+    opset 13
+    in x: float[2,12]
+    const zero: float = 0
+    const three: float = 3
+    const six: float = 6
+    a = Add@14(x, three)
+    c = Clip@13(a, zero, six)
+    m = Mul@14(x, c)
+    y = Div@14(m, six)
+    out y
+  )";
+  EXPECT_EQ(Fused(text).text, "y = HardSwish(x)\n");
+  ExpectSameAsPlain(text, {Waves(24)});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "epiphyte/kit/fuse/gemm.hpp"
 #include "epiphyte/kit/fuse/normalization.hpp"
 #include "epiphyte/kit/fuse/products.hpp"
+#include "epiphyte/kit/fuse/rotary.hpp"
 #include "epiphyte/kit/fuse/softmax.hpp"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/window_limits.h"
@@ -85,6 +86,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry) {
   fuse::FuseSoftmax(editor);
   fuse::FuseGelu(editor);
   fuse::FuseHardSwish(editor);
+  fuse::FuseRotaryEmbedding(editor);
   fuse::FuseAttention(editor);
   fuse::ProductOptions products;
   products.takes_activation = IsOneDnnActivation;
