@@ -60,7 +60,8 @@ TEST(BroadcastLoop, ReadsEachElementWhereTheDefinitionDoes) {
       {{2, 0, 3}, {1, 3}},
       {{1, 2, 1, 2, 1}, {2, 1}},
   };
-  for (const auto& [a, b] : cases) {
+  for (const auto& shapes : cases) {
+    const Dims &a = shapes.first, &b = shapes.second;
     SCOPED_TRACE(ShapeText(a) + " with " + ShapeText(b));
     const Dims out = BroadcastShape(a, b);
     const BroadcastLoop<2> loop(out, {&a, &b});

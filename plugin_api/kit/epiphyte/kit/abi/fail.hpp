@@ -9,7 +9,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 
 #include "epiphyte/kit/abi/error.hpp"
 

@@ -1,7 +1,6 @@
 // DepthToSpace and SpaceToDepth: transposes of six axes, in which a block's rows and columns are axes of their own.
 //
-//   const kit::BlockMove move = kit::DepthToSpaceMove(x, kit::CheckedBlockSize(node.Int("blocksize", 0)), mode ==
-//   "DCR");
+//   const kit::BlockMove move = kit::DepthToSpaceMove(x, node.Int("blocksize", 0), mode == "DCR");
 //   // x, seen as move.split, with its axes in the order move.order, is the result: move.dims
 //
 // They throw Error(EP_STATUS_INVALID_ARGUMENT).

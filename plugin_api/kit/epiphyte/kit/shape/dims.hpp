@@ -61,7 +61,6 @@ class Dims {
     }
     size_ = rank;
   }
-  operator std::span<const int64_t>() const { return {data(), size_}; }
 
   int64_t Count() const {  // product; 1 for a scalar
     int64_t count = 1;
