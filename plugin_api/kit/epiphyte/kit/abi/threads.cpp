@@ -12,7 +12,7 @@ void Threads::Run(int64_t count, int64_t grain, Share share, void* user) const {
     Share share;
     void* user;
     std::atomic<bool> failed{false};
-    std::exception_ptr error;
+    std::exception_ptr error{};
   } job{share, user};
   services->ParallelFor(
       pool, static_cast<uint64_t>(count), static_cast<uint64_t>(std::max<int64_t>(grain, 1)),
