@@ -164,8 +164,9 @@ TEST_F(CompatibilityTest, ASessionRefusesWhatThePluginCallsUnsupported) {
 TEST_F(CompatibilityTest, ASessionTakesASuboptimalContextUnlessToldNotTo) {
   const auto path = Compile();
   std::string info = core::ReadModelFile(path, {}).metadata.at("ep_compatibility_info.cpu");
-  const size_t isa = info.find('/', info.find("isa="));
-  info.replace(isa, info.find(';', isa) - isa, "/another");
+  const size_t isa = info.find(";isa=");
+  ASSERT_NE(isa, std::string::npos) << info;
+  info.replace(isa, info.find(';', isa + 1) - isa, ";isa=another");
   EXPECT_EQ(Require(path, info, false), "OK");
   EXPECT_THAT(Require(path, info, true), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("another"),
                                                HasSubstr("session.fail_on_suboptimal_compiled_model")));
