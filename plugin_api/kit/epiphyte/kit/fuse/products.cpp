@@ -16,6 +16,11 @@ bool Takes(const ProductOptions& options, const ir::Editor& editor, const ir::No
   return !options.takes || options.takes(editor, node);
 }
 
+// With no more inputs than ONNX gives it: others would mean something afterwards.
+bool IsProduct(const ir::Editor& editor, int32_t n, std::string_view op_type, size_t most_inputs) {
+  return IsNode(editor, n, op_type, 2) && editor.node(n).inputs.size() <= most_inputs;
+}
+
 // The Add that alone reads `value`, if its other operand has the same shape: that operand, or -1.
 int32_t FindResidual(const ir::Editor& editor, int32_t value, int32_t* add) {
   *add = editor.OnlyReader(value);
@@ -103,14 +108,14 @@ void FuseConv(ir::Editor& editor, const ProductOptions& options, int32_t n) {
 
 void FuseProducts(ir::Editor& editor, const ProductOptions& options) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
-    if (IsNode(editor, n, "MatMul", 2)) FuseMatMul(editor, options, n);
-    if (IsNode(editor, n, "Gemm", 2)) FuseGemm(editor, options, n);
+    if (IsProduct(editor, n, "MatMul", 2)) FuseMatMul(editor, options, n);
+    if (IsProduct(editor, n, "Gemm", 3)) FuseGemm(editor, options, n);
   }
 }
 
 void FuseConvolutions(ir::Editor& editor, const ProductOptions& options) {
   for (int32_t n = 0; n < editor.node_count(); ++n)
-    if (IsNode(editor, n, "Conv", 2)) FuseConv(editor, options, n);
+    if (IsProduct(editor, n, "Conv", 3)) FuseConv(editor, options, n);
 }
 
 }  // namespace epiphyte::kit::fuse

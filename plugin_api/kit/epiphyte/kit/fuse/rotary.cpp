@@ -282,6 +282,7 @@ class RotaryFuser {
     ir::Node node = editor_.node(rotary);
     node.inputs[0] = turned.of;
     node.outputs = {editor_.node(n).outputs[0]};
+    std::erase_if(node.attributes, [](const ir::Attribute& a) { return a.name == "rotary_embedding_dim"; });
     node.attributes.push_back(ir::Attribute::Int("rotary_embedding_dim", turned.end));
     editor_.Replace(n, std::move(node));
   }

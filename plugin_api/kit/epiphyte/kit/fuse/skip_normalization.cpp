@@ -10,6 +10,7 @@ void FuseAt(ir::Editor& editor, int32_t n, bool rms) {
   const ir::Node& norm = editor.node(n);
   for (size_t i = 1; i < norm.outputs.size(); ++i)
     if (norm.outputs[i] >= 0) return;
+  if (norm.inputs.size() > (rms ? 2 : 3) || norm.Int("stash_type", 1) != 1) return;
   const int32_t sum = norm.inputs[0];
   const int32_t add = ArithmeticMaker(editor, sum, "Add");
   if (add < 0) return;
