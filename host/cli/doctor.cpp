@@ -31,14 +31,19 @@ bool IsDefect(const PluginInfo& plugin) {
   return std::find(std::begin(kFine), std::end(kFine), plugin.state) == std::end(kFine);
 }
 
-// "precision = f32 (f32, bf16)", "tiles = 4 (1 to 8)", "name = \"\" (string)"
+// "precision = f32 (f32, bf16)", "tiles = 4 (1 to 8)", "quiet = false (true, false)", "name = \"\" (string)"
 std::string Summary(const OptionInfo& option) {
   std::string fits = option.type;
   if (!option.choices.empty()) fits = Join(option.choices, ", ");
   if (!option.minimum.empty() && !option.maximum.empty()) fits = option.minimum + " to " + option.maximum;
   if (!option.minimum.empty() && option.maximum.empty()) fits = "at least " + option.minimum;
   if (option.minimum.empty() && !option.maximum.empty()) fits = "at most " + option.maximum;
-  return option.name + " = " + (option.default_value.empty() ? "\"\"" : option.default_value) + " (" + fits + ")";
+  std::string given = option.default_value.empty() ? "\"\"" : option.default_value;
+  if (option.type == "bool") {
+    fits = "true, false";
+    given = given == "1" || given == "true" ? "true" : "false";
+  }
+  return option.name + " = " + given + " (" + fits + ")";
 }
 
 void PrintField(std::string_view label, const std::string& text) {

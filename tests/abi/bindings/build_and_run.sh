@@ -65,7 +65,7 @@ for compiler in gcc clang; do
     || { echo "the option claim=maybe was taken" >&2; exit 1; }
   grep -q "option 'claim' is 'maybe', true or false expected" "$work/refused" || { cat "$work/refused" >&2; exit 1; }
   EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" doctor > "$work/doctor" || :  # other plugins are others' business
-  grep -q "option    claim = true (bool)  false: no node is claimed" "$work/doctor" || { cat "$work/doctor" >&2; exit 1; }
+  grep -q "option    claim = true (true, false)  false: no node is claimed" "$work/doctor" || { cat "$work/doctor" >&2; exit 1; }
   for ep in cpu bare; do
     EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" run "$work/model.onnx" --ep $ep --seed 7 --outputs "$work/$ep" > /dev/null
   done
