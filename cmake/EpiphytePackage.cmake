@@ -43,6 +43,10 @@ set_target_properties(epiphyte_plugin_api PROPERTIES EXPORT_NAME PluginApi)
 set_target_properties(epiphyte_kit PROPERTIES EXPORT_NAME Kit)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte DESTINATION ${EPIPHYTE_KIT_SOURCE_DIR}
   COMPONENT plugin_api FILES_MATCHING PATTERN "*.cpp")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin_api/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/plugin_api
+  COMPONENT plugin_api)
+install(FILES ${PROJECT_SOURCE_DIR}/plugin_api/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/plugin_api
+  COMPONENT plugin_api)
 install(FILES ${EPIPHYTE_XXHASH_HEADER}/xxhash.h DESTINATION ${EPIPHYTE_KIT_SOURCE_DIR} COMPONENT plugin_api)
 install(DIRECTORY
   ${PROJECT_SOURCE_DIR}/plugin_api/include/epiphyte ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte
