@@ -45,20 +45,26 @@ TEST(Exports, OfAFileThatIsNoLibraryThereAreNone) {
 TEST(Exports, OfADamagedLibraryAreReadWithinTheFile) {
   const test::TempDir dir;
   const std::string whole = test::ReadFile(test::RealLibrary());
-  for (size_t size = whole.size(); size > 0; size /= 2) ExportedSymbols(dir.Write("cut.so", whole.substr(0, size)));
+  const auto read = [&](const std::string& bytes) { ExportedSymbols(dir.Write("damaged.so", bytes)); };
+  for (const size_t size : {whole.size() - 1, whole.size() / 2, sizeof(Elf64_Ehdr), sizeof(Elf64_Ehdr) - 1}) {
+    read(whole.substr(0, size));
+  }
   Elf64_Ehdr header;
   std::memcpy(&header, whole.data(), sizeof(header));
-  for (const uint64_t value : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 63}) {
-    std::string damaged = whole;
-    std::memcpy(damaged.data() + offsetof(Elf64_Ehdr, e_shoff), &value, sizeof(value));
-    ExportedSymbols(dir.Write("damaged.so", damaged));
+  for (const uint64_t value : {uint64_t{1} << 40, UINT64_MAX - 63}) {
+    const auto with = [&](size_t at) {
+      std::string damaged = whole;
+      std::memcpy(damaged.data() + at, &value, sizeof(value));
+      return damaged;
+    };
+    read(with(offsetof(Elf64_Ehdr, e_shoff)));
     for (uint64_t i = 0; i < header.e_shnum; ++i) {
-      damaged = whole;
-      for (const size_t field : {offsetof(Elf64_Shdr, sh_offset), offsetof(Elf64_Shdr, sh_size)}) {
-        const size_t at = header.e_shoff + i * sizeof(Elf64_Shdr) + field;
-        if (at + sizeof(value) <= damaged.size()) std::memcpy(damaged.data() + at, &value, sizeof(value));
-      }
-      ExportedSymbols(dir.Write("damaged.so", damaged));
+      const size_t at = header.e_shoff + i * sizeof(Elf64_Shdr);
+      Elf64_Shdr section;
+      std::memcpy(&section, whole.data() + at, sizeof(section));
+      if (section.sh_type != SHT_DYNSYM && section.sh_type != SHT_STRTAB) continue;
+      read(with(at + offsetof(Elf64_Shdr, sh_offset)));
+      read(with(at + offsetof(Elf64_Shdr, sh_size)));
     }
   }
 }
