@@ -31,6 +31,7 @@ AttentionShape::AttentionShape(const Dims& q, const Dims& k, const Dims& v, cons
       (past_key != nullptr &&
        (!(*past_key == Dims{batch, kv_heads, past, size}) || !(*past_value == Dims{batch, kv_heads, past, v_size}))))
     FailArgument("past_key and past_value must both be there, as [", batch, ",", kv_heads, ",past,size]");
+  if (past_key != nullptr) CheckedCount(*past_key);
   total = CheckedAdd(past, fresh);
   CheckedCount(Output());
   CheckedCount(PresentKey());
@@ -44,6 +45,7 @@ Dims AttentionShape::Output() const {
 }
 
 AttentionMask::AttentionMask(const AttentionShape& shape, const Dims& mask) {
+  CheckedCount(mask);
   const Dims limits = shape.Scores();
   int64_t stride = 1;
   for (size_t i = 0; i < 4; ++i) {

@@ -77,6 +77,7 @@ TransposedConvolutionShape::TransposedConvolutionShape(const TransposedConvoluti
       output = CheckedAdd(full, -begin - (padded ? window.pads[i + spatial] : 0));
     }
     if (output < 0) FailArgument(x[i + 2], " elements and a kernel of extent ", extent, " leave an output of ", output);
+    CheckedCount(Dims{output});  // from here on nothing is so large that a sum overflows
     strides.push_back(stride);
     dilations.push_back(dilation);
     pads_begin.push_back(begin);

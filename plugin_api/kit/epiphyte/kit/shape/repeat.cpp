@@ -9,6 +9,7 @@
 namespace epiphyte::kit {
 
 ExpandShape::ExpandShape(const Dims& x, const Dims& wanted) {
+  CheckedCount(x);
   const size_t rank = std::max(x.size(), wanted.size());
   dims = Dims(rank, 1);
   strides = Dims(rank, 0);
@@ -26,6 +27,7 @@ ExpandShape::ExpandShape(const Dims& x, const Dims& wanted) {
 }
 
 TileShape::TileShape(const Dims& x, const Dims& repeats) {
+  CheckedCount(x);
   const size_t rank = x.size();
   if (repeats.size() != rank) FailArgument("repeats ", ShapeText(repeats), " found, ", rank, " numbers expected");
   dims = Dims(rank, 0);

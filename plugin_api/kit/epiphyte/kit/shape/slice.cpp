@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 
 namespace epiphyte::kit {
@@ -29,6 +30,7 @@ SliceRange ResolveSlice(int64_t start, int64_t end, int64_t step, int64_t dim) {
 SliceShape::SliceShape(const Dims& x, std::span<const int64_t> starts, std::span<const int64_t> ends, const Dims* axes,
                        const Dims* steps)
     : dims(x), ranges(x.size()) {
+  CheckedCount(x);
   const size_t rank = x.size();
   const size_t count = starts.size();
   if (ends.size() != count || (axes != nullptr && axes->size() != count) ||

@@ -60,6 +60,7 @@ Window Window::Resolve(const WindowAttributes& attributes, std::span<const int64
   Window window;
   for (size_t i = 0; i < spatial; ++i) {
     if (input[i] < 0) FailArgument("an input of ", ShapeText(input), "; dimensions of at least 0 expected");
+    if (kernel[i] < 0) FailArgument("a kernel of ", ShapeText(kernel), "; sizes of at least 0 expected");
     const int64_t stride = attributes.strides.empty() ? 1 : attributes.strides[i];
     const int64_t dilation = attributes.dilations.empty() ? 1 : attributes.dilations[i];
     const int64_t extent = CheckedAdd(CheckedMultiply(kernel[i] - 1, dilation), 1);
