@@ -64,7 +64,7 @@ TEST(RowProduct, BiasResidualAndActivation) {
       {"Sigmoid", 0, 0, [](double x) { return 1 / (1 + std::exp(-x)); }},
       {"Tanh", 0, 0, [](double x) { return std::tanh(x); }},
       {"Swish", 0, 0, [](double x) { return x / (1 + std::exp(-x)); }},
-      {"GeluErf", 0, 0, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {"Gelu", 0, 0, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
       {"GeluTanh", 0, 0,
        [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
       {"HardSwish", 0, 0, [](double x) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); }},
