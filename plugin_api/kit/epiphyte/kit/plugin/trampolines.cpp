@@ -214,6 +214,8 @@ EpStatus* Initialize(const EpHostInfo* host, const EpPluginEnvironment* environm
     auto made = std::make_unique<PluginHandle>();
     made->host = host;
     made->plugin = make({*host, *environment, info});
+    made->operators = OperatorTable(made->plugin->Operators());
+    if (const auto options = made->plugin->Options()) made->options = std::make_unique<OptionTable>(*options);
     *plugin = reinterpret_cast<EpPlugin*>(made.release());
   });
 }
