@@ -47,7 +47,7 @@ class KitCompile : public testing::Test {
     }
     return provider_->Compile(pointers);
   }
-  static float Run(core::Kernel& kernel) { return RunKernel(kernel, {Floats({1}, {10})}).at(0); }
+  static float Run(core::Kernel& kernel) { return RunKernel(kernel, {Floats({2}, {10, 10})}).at(0); }
 
   Scripted scripted_;
   std::shared_ptr<core::Provider> provider_;

@@ -139,6 +139,33 @@ TEST(KitDescriptor, ATableOfOptionsIsThereWhenTheyAreDeclared) {
   EXPECT_EQ(OfPlain()->GetExtension(plain.handle(), EP_SCHEMA_EXTENSION), nullptr);
 }
 
+// Brings an operator, and has tables of its own.
+class Bringing : public Plain {
+ public:
+  using Plain::Plain;
+  static std::span<const kit::Operator> Operators() {
+    static constexpr kit::Operator kOperators[] = {{.domain = "acme", .name = "Mix"}};
+    return kOperators;
+  }
+  static const void* Extension(std::string_view id) { return id == "acme.table/1" ? &kTable : nullptr; }
+  static constexpr int kTable = 7;
+};
+const EpPluginDescriptor* OfBringing() { return EPIPHYTE_KIT_DESCRIPTOR(Bringing, "bringing", "tests", "1"); }
+
+TEST(KitDescriptor, OperatorsAndTablesOfItsOwnAreFound) {
+  const InHost bringing(OfBringing(), *core::HostInfo());
+  EXPECT_EQ(OfBringing()->GetExtension(bringing.handle(), "acme.table/1"), &Bringing::kTable);
+  EXPECT_EQ(OfBringing()->GetExtension(bringing.handle(), "acme.table/2"), nullptr);
+  const auto* schema =
+      static_cast<const EpSchemaApi*>(OfBringing()->GetExtension(bringing.handle(), EP_SCHEMA_EXTENSION));
+  ASSERT_NE(schema, nullptr);
+  const EpOperatorInfo* operators[2] = {};
+  uint32_t count = 0;
+  ASSERT_EQ(schema->GetOperators(bringing.handle(), operators, 2, &count), nullptr);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(operators[0]->name, "Mix");
+}
+
 TEST(KitDescriptor, APluginWithoutDevicesStandsForOne) {
   const InHost plain(OfPlain(), *core::HostInfo());
   EXPECT_STREQ(plain.Device()->name, "plain");
