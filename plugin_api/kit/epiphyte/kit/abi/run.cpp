@@ -20,9 +20,9 @@ void CheckCount(std::span<const int64_t> dims, std::span<const EpString> strings
 }  // namespace
 
 void Run::FailInput(size_t i, const char* expected) const {
-  throw Error(EP_STATUS_INVALID_ARGUMENT, "input " + std::to_string(i) + " of " + std::to_string(input_count()) +
-                                              (HasInput(i) ? " is no tensor" : " is absent") + "; " + expected +
-                                              " expected");
+  throw Error(
+      EP_STATUS_INVALID_ARGUMENT,
+      "input " + std::to_string(i) + (HasInput(i) ? " is no tensor" : " is absent") + "; " + expected + " expected");
 }
 
 void Run::SetStrings(uint32_t i, std::span<const int64_t> dims, std::span<const EpString> strings) const {
