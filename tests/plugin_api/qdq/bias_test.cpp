@@ -20,7 +20,8 @@ struct Found {
 // Of y = Gemm(x, w, b), where x has the scale 0.5 and w `weights`.
 Found BiasOf(const std::string& bias, const std::string& weights = "(qw, s)") {
   kit::ir::Graph graph = kit::ir::FromText(
-      Text("in q: uint8[3,3]\nconst qw: int8[3,3] = …\nx = DequantizeLinear@13(q, s, z) : float[3,3]\n"
+      Text("in q: uint8[3,3]\nconst qw: int8[3,3] = …\nconst s23: float[2,3] = [1, 1, 1, 2, 2, 2]\nx = "
+           "DequantizeLinear@13(q, s, z) : float[3,3]\n"
            "w = DequantizeLinear@13" +
            weights + " : float[3,3]\n" + bias +
            "\ny = Gemm@13(x, w, b) : float[3,3]\nr = QuantizeLinear@13(y, s, z) : uint8[3,3]\nout r"));
@@ -78,8 +79,29 @@ TEST(QdqBias, ThatCannotBeBroughtToThemSaysWhy) {
   EXPECT_THAT(BiasOf("const b: float[3] = [0, nan, 0]").why, HasSubstr("element 1 of its bias is nan"));
   EXPECT_THAT(BiasOf("const b: float[2] = [1, 2]", "<axis=1>(qw, s3)").why,
               HasSubstr("its bias has 2 elements, and its weights 3 scales"));
+  EXPECT_THAT(BiasOf("const qb: int32[2] = [1, 2]\nconst sb: float[3] = [1, 2, 4]\n"
+                     "b = DequantizeLinear@13<axis=0>(qb, sb)")
+                  .why,
+              HasSubstr("its bias has 2 elements and 3 scales"));
   EXPECT_THAT(BiasOf("const b: float[3] = …").why, HasSubstr("whose bytes are there"));
   EXPECT_THAT(BiasOf("const b: bool[3] = [0, 1, 0]").why, HasSubstr("its bias is bool, expected numbers"));
+}
+
+TEST(QdqBias, OfProductsOfFloatsHasNoSteps) {
+  kit::ir::Graph graph =
+      kit::ir::FromText(Text("in x: float[3,3]\nconst qw: int8[3,3] = …\nconst b: float[3] = [1, 2, 3]\n"
+                             "w = DequantizeLinear@13(qw, s)\ny = Gemm@13(x, w, b)\nout y"));
+  const kit::ir::Editor editor(graph);
+  const kit::qdq::Units units = kit::qdq::FindUnits(editor, {.weight_only_products = true});
+  ASSERT_TRUE(units.units[0].IsQdq());
+  std::string why;
+  EXPECT_FALSE(kit::qdq::QuantizedBias(editor, units.units[0], &why));
+  EXPECT_EQ(why, "its input or its weights aren't dequantised");
+}
+
+TEST(QdqBias, OfWeightsInBlocksHasNoSteps) {
+  EXPECT_THAT(BiasOf("const b: float[3] = [1, 2, 3]", "<axis=0, block_size=2>(qw, s23)").why,
+              HasSubstr("its bias has 3 elements, and its weights 6 scales of blocks"));
 }
 
 }  // namespace

@@ -160,6 +160,28 @@ TEST(HostUnits, AreEveryTimeWhatTheHostCanMakePartitionsOf) {
   }
 }
 
+TEST(HostUnits, OfManyThatShareOnlyThoseAreLostThatCannot) {
+  // x is read by all, and a path leads from the first through f to the last.
+  std::string nodes = "x = DequantizeLinear(q, s, z) ";
+  std::string signature = "(uint8[4] q) => (";
+  constexpr int kReaders = 70;
+  for (int i = 0; i < kReaders; ++i) {
+    const std::string n = std::to_string(i);
+    nodes += "y" + n + " = Sigmoid(x) r" + n + " = QuantizeLinear(y" + n + ", t, z) ";
+    signature += "uint8[4] r" + n + ", ";
+  }
+  nodes += "f = mine.Foo(r0) d = DequantizeLinear(f, t, z) y = Add(x, d) r = QuantizeLinear(y, t, z)";
+  Model model(signature + "uint8[4] r)", nodes);
+  EXPECT_THAT(GroupsText(model.Find()), IsEmpty());
+  const Options options = {.dequantized_outputs = true};
+  const kit::qdq::HostUnits units = model.Find(options);
+  ASSERT_EQ(units.groups.size(), 1u);
+  EXPECT_EQ(units.groups[0].nodes.size(), 1u + 2u * kReaders);
+  size_t placed = 0;
+  for (const size_t size : PartitionSizes(model.graph(), options)) placed += size;
+  EXPECT_EQ(placed, 1u + 2u * kReaders);
+}
+
 TEST(HostUnits, LeaveOutWhatOthersHave) {
   Model model("(uint8[4] q) => (uint8[4] r)", kResidual);
   for (const std::unique_ptr<core::Node>& node : model.graph().nodes()) {
