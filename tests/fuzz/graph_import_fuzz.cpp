@@ -43,11 +43,12 @@ class Choices {
 class HostileGraph : public InfoGraph {
  public:
   explicit HostileGraph(Choices& choices) : choices_(choices) {
-    const uint64_t values = 1 + choices_.Below(8);
+    const uint64_t values = 4 + choices_.Below(8);
     for (uint64_t i = 0; i < values; ++i) values_.push_back(&AnyValue());
+    const std::vector<const EpValueDefInfo*> inputs = NewValues();
     const uint64_t nodes = choices_.Below(6);
     for (uint64_t i = 0; i < nodes; ++i) AnyNode();
-    EpGraphInfo& graph = Graph(SomeValues(), SomeValues());
+    EpGraphInfo& graph = Graph(inputs, KnownValues());
     if (choices_.Rarely()) graph.struct_size = 0;
     Spoil(&graph.nodes, &graph.node_count);
     Spoil(&graph.inputs, &graph.input_count);
@@ -64,7 +65,7 @@ class HostileGraph : public InfoGraph {
   }
 
   const char* AnyName() {
-    constexpr const char* kNames[] = {"a", "b", "c", "", "x:0", "Relu", "\n", nullptr};
+    constexpr const char* kNames[] = {"a", "b", "c", "d", "x:0", "Relu", "\n", nullptr};
     return kNames[choices_.Below(std::size(kNames))];
   }
 
@@ -74,10 +75,17 @@ class HostileGraph : public InfoGraph {
     return dims;
   }
 
+  // One of ONNX's, most often.
+  EpElementType AnyElementType() {
+    constexpr EpElementType kOthers[] = {EP_TYPE_UNDEFINED, EP_TYPE_INT2 + 1, -1, 99};
+    if (choices_.Rarely()) return kOthers[choices_.Below(std::size(kOthers))];
+    return static_cast<EpElementType>(1 + choices_.Below(EP_TYPE_INT2));
+  }
+
   EpTypeInfo& AnyType(int depth) {
     EpTypeInfo& type = Type(AnyDims());
     type.kind = static_cast<EpTypeKind>(choices_.Below(8));
-    type.element_type = static_cast<EpElementType>(choices_.Below(30)) - 1;
+    type.element_type = AnyElementType();
     if (choices_.Rarely()) {
       type.rank = static_cast<int32_t>(choices_.Number());
       type.dims = nullptr;
@@ -89,13 +97,13 @@ class HostileGraph : public InfoGraph {
   // With as many bytes as the type and shape need, so that reading past them is noticed.
   EpTensorView& AnyTensor() {
     const std::vector<int64_t> dims = AnyDims();
-    const auto type = static_cast<EpElementType>(choices_.Below(30)) - 1;
+    const EpElementType type = AnyElementType();
     uint64_t count = 0;
     const bool can_be = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; }) &&
                         kit::CountElements(dims, &count) && count < 10000;
     if (!can_be) count = 0;
     EpTensorView& view = type == EP_TYPE_STRING ? Tensor(type, dims, std::vector<EpString>(count, EpString{"ab", 2}))
-                                                : Tensor(type, dims, Bytes(kit::ElementBytes(type, count)));
+                                                : Tensor(type, dims, Bytes(type, kit::ElementBytes(type, count)));
     view.element_count = count;
     if (choices_.Rarely()) view.byte_size = static_cast<uint64_t>(choices_.Number());
     if (choices_.Rarely()) view.element_count = static_cast<uint64_t>(choices_.Number());
@@ -106,9 +114,10 @@ class HostileGraph : public InfoGraph {
     }
     return view;
   }
-  std::vector<uint8_t> Bytes(uint64_t count) {
+  std::vector<uint8_t> Bytes(EpElementType type, uint64_t count) {
     std::vector<uint8_t> bytes(count);
-    for (uint8_t& byte : bytes) byte = choices_.Byte();
+    const bool is_bool = type == EP_TYPE_BOOL && !choices_.Rarely();
+    for (uint8_t& byte : bytes) byte = is_bool ? choices_.Byte() % 2 : choices_.Byte();
     return bytes;
   }
 
@@ -118,34 +127,56 @@ class HostileGraph : public InfoGraph {
     if (choices_.Below(3) == 0) {
       value.flags = EP_VALUE_CONSTANT;
       value.constant = choices_.Rarely() ? nullptr : &AnyTensor();
+      known_.push_back(&value);
+    } else {
+      unmade_.push_back(&value);
     }
     if (choices_.Rarely()) value.struct_size = 0;
     return value;
   }
 
-  std::vector<const EpValueDefInfo*> SomeValues() {
-    std::vector<const EpValueDefInfo*> some(choices_.Below(4));
-    for (auto& value : some) value = choices_.Rarely() ? nullptr : values_[choices_.Below(values_.size())];
+  // Some of `values`; rarely one that is left out, or any at all.
+  std::vector<const EpValueDefInfo*> Some(const std::vector<const EpValueDefInfo*>& values) {
+    std::vector<const EpValueDefInfo*> some;
+    if (values.empty()) return some;
+    for (uint64_t i = choices_.Below(4); i > 0; --i) {
+      const auto& from = choices_.Rarely() ? values_ : values;
+      some.push_back(choices_.Rarely() ? nullptr : from[choices_.Below(from.size())]);
+    }
     return some;
+  }
+  std::vector<const EpValueDefInfo*> KnownValues() { return Some(known_); }
+  // Values that nobody made so far, which are made from now on.
+  std::vector<const EpValueDefInfo*> NewValues() {
+    std::vector<const EpValueDefInfo*> made;
+    for (uint64_t i = choices_.Below(3); i > 0 && !unmade_.empty(); --i) {
+      made.push_back(unmade_.back());
+      known_.push_back(unmade_.back());
+      if (!choices_.Rarely()) unmade_.pop_back();
+    }
+    return made;
   }
 
   void AnyNode() {
-    EpNodeInfo& node = Node("", SomeValues(), SomeValues());
+    const std::vector<const EpValueDefInfo*> inputs = KnownValues();
+    EpNodeInfo& node = Node("", inputs, NewValues());
     node.name = AnyName();
-    node.op_type = AnyName();
+    node.op_type = choices_.Rarely() ? AnyName() : "Add";
     node.domain = AnyName();
     node.since_version = choices_.Number();
     Spoil(&node.inputs, &node.input_count);
     Spoil(&node.outputs, &node.output_count);
     Spoil(&node.implicit_inputs, &node.implicit_input_count);
-    for (uint64_t i = choices_.Below(3); i > 0; --i) AnyAttribute(node);
+    for (uint64_t i = choices_.Below(3); i > 0; --i) AnyAttribute(node, i == 1 ? "first" : "second");
     Spoil(&node.attributes, &node.attribute_count);
     if (choices_.Rarely()) node.struct_size = 0;
   }
 
-  void AnyAttribute(EpNodeInfo& node) {
-    EpAttributeInfo& attribute = Attribute(node, AnyName(), static_cast<EpAttributeType>(choices_.Below(17)));
-    const uint64_t count = choices_.Below(3);
+  void AnyAttribute(EpNodeInfo& node, const char* name) {
+    EpAttributeInfo& attribute =
+        Attribute(node, choices_.Rarely() ? AnyName() : name, static_cast<EpAttributeType>(choices_.Below(17)));
+    const bool is_single = attribute.type <= EP_ATTRIBUTE_GRAPH || attribute.type == EP_ATTRIBUTE_SPARSE_TENSOR;
+    const uint64_t count = is_single && !choices_.Rarely() ? 1 : choices_.Below(3);
     attribute.count = count;
     attribute.ints = Keep({choices_.Number(), choices_.Number()});
     attribute.floats = reinterpret_cast<const float*>(Keep({choices_.Number()}));
@@ -168,6 +199,8 @@ class HostileGraph : public InfoGraph {
 
   Choices& choices_;
   std::vector<const EpValueDefInfo*> values_;
+  std::vector<const EpValueDefInfo*> known_;   // constants, and what has been made so far
+  std::vector<const EpValueDefInfo*> unmade_;  // the others
   std::vector<std::unique_ptr<std::vector<EpString>>> strings_;
   std::vector<std::unique_ptr<std::vector<const EpTensorView*>>> tensors_;
 };
