@@ -136,8 +136,16 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   const OneDnnThreads scope(threads_);
   PlanDef def = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
   for (const std::string& told : RunInFloat(def, registry_)) log_.Warning(told);
-  Fuse(def, registry_);
   PlanConfig config = MakePlanConfig(partition.task, partition.name);
+  // The host lets go of the model's weights that have been read when it hears of progress.
+  constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
+  uint64_t made = 0;
+  Fuse(def, registry_, [&](uint64_t bytes) {
+    made += bytes;
+    if (made < kMadeBetweenReports) return;
+    made = 0;
+    config.progress(0, def.nodes.size());
+  });
   // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
   // copied.
   if (!share_) config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };

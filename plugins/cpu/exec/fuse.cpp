@@ -76,10 +76,10 @@ void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
 
 }  // namespace
 
-void Fuse(ir::Graph& plan, const KernelRegistry& registry) {
+void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made) {
   ir::Editor editor(plan);
   fuse::MergeReluIntoClip(editor);
-  fuse::FoldIntoConvolutions(editor);
+  fuse::FoldIntoConvolutions(editor, made);
   fuse::FuseGemms(editor);
   fuse::FuseNormalizations(editor);
   fuse::FuseChannelNormalizations(editor);

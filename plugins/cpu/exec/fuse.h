@@ -2,11 +2,15 @@
 // plugin's kernels can do. They rely on nothing but the graph, so the same graph always gives the same plan.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "plugins/cpu/exec/plan_def.h"
 
 namespace epiphyte::cpu {
 
-// `registry` says which operators leave their results in layouts of their own.
-void Fuse(ir::Graph& plan, const KernelRegistry& registry);
+// `registry` says which operators leave their results in layouts of their own. `made`: see
+// kit::fuse::FoldIntoConvolutions.
+void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made = {});
 
 }  // namespace epiphyte::cpu

@@ -159,5 +159,26 @@ TEST(FoldIntoConvolutions, StaysWhereTheResultIsNeededAsItIs) {
       << "a factor that isn't finite";
 }
 
+// Who reports progress with them lets the host drop the weights that they replace.
+TEST(FoldIntoConvolutions, TellsHowManyBytesEachFoldMade) {
+  std::vector<uint64_t> made;
+  EXPECT_EQ(RecognisedOperators(R"(
+in x: float[1,2,4,4]
+const w: float[3,2,1,1] = [1, 2, 3, 4, 5, 6]
+const factor: float[3,1,1] = [2, 2, 2]
+const shift: float[3,1,1] = [1, 1, 1]
+c = Conv@11(x, w) : float[1,3,4,4]
+m = Mul@14(c, factor) : float[1,3,4,4]
+y = Add@14(m, shift) : float[1,3,4,4]
+out y
+)",
+                                [&](kit::ir::Editor& editor) {
+                                  kit::fuse::FoldIntoConvolutions(editor,
+                                                                  [&](uint64_t bytes) { made.push_back(bytes); });
+                                }),
+            "Conv");
+  EXPECT_THAT(made, ElementsAre(6 * sizeof(float), 3 * sizeof(float))) << "weights, then a bias";
+}
+
 }  // namespace
 }  // namespace epiphyte::test

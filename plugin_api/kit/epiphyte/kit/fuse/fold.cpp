@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "epiphyte/kit/fuse/match.hpp"
 
@@ -58,14 +59,17 @@ class Weights {
   }
 
   // Gives `conv` what has changed: weights that stay the same stay shared.
-  void Store(ir::Editor& editor, ir::Node& conv) const {
+  // Returns how many bytes of them there are.
+  uint64_t Store(ir::Editor& editor, ir::Node& conv) const {
     const std::string stem = editor.info(conv.inputs[1]).name;
     if (scaled_) conv.inputs[1] = editor.AddConstant(stem + "_folded", dims_, values_);
+    const uint64_t made = scaled_ ? values_.size() * sizeof(float) : 0;
     const bool has_bias = conv.HasInput(2);
-    if (!shifted_ && !has_bias) return;
+    if (!shifted_ && !has_bias) return made;
     const std::vector<float> bias(bias_.begin(), bias_.end());
     conv.inputs.resize(std::max<size_t>(conv.inputs.size(), 3), -1);
     conv.inputs[2] = editor.AddConstant(stem + "_bias", {static_cast<int64_t>(bias.size())}, bias);
+    return made + bias.size() * sizeof(float);
   }
 
  private:
@@ -86,54 +90,55 @@ class Weights {
 };
 
 // Puts the convolution with new weights in the place of `follower`.
-void Store(ir::Editor& editor, int32_t follower, int32_t conv, const Weights& weights) {
+uint64_t Store(ir::Editor& editor, int32_t follower, int32_t conv, const Weights& weights) {
   ir::Node folded = editor.node(conv);
-  weights.Store(editor, folded);
+  const uint64_t made = weights.Store(editor, folded);
   folded.outputs = {editor.node(follower).outputs[0]};
   editor.Replace(follower, std::move(folded));
+  return made;
 }
 
-void FoldBatchNormalization(ir::Editor& editor, int32_t n) {
+std::optional<uint64_t> FoldBatchNormalization(ir::Editor& editor, int32_t n) {
   const ir::Node& node = editor.node(n);
   const int32_t conv = FoldableConvolution(editor, n, 0);
-  if (conv < 0 || node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) return;
+  if (conv < 0 || node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) return {};
   const auto is_used = [&](int32_t value) {
     return value >= 0 && (editor.IsOutput(value) || !editor.Readers(value).empty());
   };
-  if (std::any_of(node.outputs.begin() + 1, node.outputs.end(), is_used)) return;
+  if (std::any_of(node.outputs.begin() + 1, node.outputs.end(), is_used)) return {};
   auto weights = Weights::Of(editor, editor.node(conv));
   const auto gamma = editor.Floats(node.inputs[1]);
   const auto beta = editor.Floats(node.inputs[2]);
   const auto mean = editor.Floats(node.inputs[3]);
   const auto variance = editor.Floats(node.inputs[4]);
-  if (!weights || !gamma || !beta || !mean || !variance) return;
+  if (!weights || !gamma || !beta || !mean || !variance) return {};
   for (const auto* parameter : {&*gamma, &*beta, &*mean, &*variance})
-    if (parameter->size() != weights->channels()) return;
+    if (parameter->size() != weights->channels()) return {};
   const double epsilon = node.Float("epsilon", 1e-5f);
   std::vector<double> scale(weights->channels());
   std::vector<double> shift(weights->channels());
   for (size_t c = 0; c < scale.size(); ++c) {
     scale[c] = (*gamma)[c] / std::sqrt((*variance)[c] + epsilon);
-    if (!std::isfinite(scale[c])) return;
+    if (!std::isfinite(scale[c])) return {};
     shift[c] = (*beta)[c] - (*mean)[c] * scale[c];
   }
   weights->Scale(scale);
   weights->Shift(shift);
-  Store(editor, n, conv, *weights);
+  return Store(editor, n, conv, *weights);
 }
 
 // Add, Sub, Mul or Div at `n` of a convolution, its input `data`, and a constant.
-bool FoldArithmetic(ir::Editor& editor, int32_t n, size_t data) {
+std::optional<uint64_t> FoldArithmetic(ir::Editor& editor, int32_t n, size_t data) {
   const ir::Node& node = editor.node(n);
   const int32_t conv = FoldableConvolution(editor, n, data);
-  if (conv < 0) return false;
+  if (conv < 0) return {};
   auto weights = Weights::Of(editor, editor.node(conv));
-  if (!weights) return false;
+  if (!weights) return {};
   auto operand = PerChannel(editor, node.inputs[1 - data], weights->channels(), weights->rank());
-  if (!operand) return false;
+  if (!operand) return {};
   if (node.op_type == "Mul" || node.op_type == "Div") {
     if (node.op_type == "Div") {
-      if (std::find(operand->begin(), operand->end(), 0.0) != operand->end()) return false;
+      if (std::find(operand->begin(), operand->end(), 0.0) != operand->end()) return {};
       std::transform(operand->begin(), operand->end(), operand->begin(), [](double x) { return 1 / x; });
     }
     weights->Scale(*operand);
@@ -141,21 +146,23 @@ bool FoldArithmetic(ir::Editor& editor, int32_t n, size_t data) {
     if (node.op_type == "Sub") std::transform(operand->begin(), operand->end(), operand->begin(), std::negate<>());
     weights->Shift(*operand);
   }
-  Store(editor, n, conv, *weights);
-  return true;
+  return Store(editor, n, conv, *weights);
 }
 
 }  // namespace
 
-void FoldIntoConvolutions(ir::Editor& editor) {
+void FoldIntoConvolutions(ir::Editor& editor, const std::function<void(uint64_t bytes)>& made) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
+    std::optional<uint64_t> bytes;
     if (IsNode(editor, n, "BatchNormalization", 5)) {
-      FoldBatchNormalization(editor, n);
+      bytes = FoldBatchNormalization(editor, n);
     } else if (IsArithmetic(editor, n, "Add") || IsArithmetic(editor, n, "Mul")) {
-      if (!FoldArithmetic(editor, n, 0)) FoldArithmetic(editor, n, 1);
+      bytes = FoldArithmetic(editor, n, 0);
+      if (!bytes) bytes = FoldArithmetic(editor, n, 1);
     } else if (IsArithmetic(editor, n, "Sub") || IsArithmetic(editor, n, "Div")) {
-      FoldArithmetic(editor, n, 0);
+      bytes = FoldArithmetic(editor, n, 0);
     }
+    if (bytes && made) made(*bytes);
   }
 }
 
