@@ -68,7 +68,11 @@ d = Mul@14(sin, t) : float[1,2,1,4]
 y = Add@14(d, c) : float[1,2,1,4]
 out y
 )";
-  EXPECT_EQ(RecognisedOperators(text, kFuse), "Slice Unsqueeze Slice Unsqueeze RotaryEmbedding");
+  const kit::ir::Graph graph = RecognisedGraph(text, kFuse);
+  ASSERT_EQ(NodesToText(graph), "y = RotaryEmbedding(x, cos/cache, sin/cache)\n");
+  const kit::ir::Tensor& cos = graph.FindConstant(graph.nodes[0].inputs[1])->tensor;
+  EXPECT_EQ(cos.dims, (kit::Dims{1, 1, 2}));
+  EXPECT_EQ(std::vector<float>(cos.as<float>(), cos.as<float>() + 2), (std::vector<float>{1, 2}));
   EXPECT_EQ(RecognisedOperators(With(text, "[3, 4, 3, 4]", "[3, 4, 3, 5]"), kFuse).find("Rotary"), std::string::npos)
       << "halves that differ";
   EXPECT_EQ(RecognisedOperators(With(text, "Concat@13<axis=3>(n, f)", "Concat@13<axis=3>(f, n)"), kFuse).find("Rotary"),

@@ -119,6 +119,10 @@ class RotaryFuser {
   int32_t CacheOf(int32_t angles, int64_t half, int32_t place) {
     const auto [known, is_new] = caches_.try_emplace({angles, half}, -1);
     if (!is_new) return known->second;
+    if (const auto numbers = editor_.Floats(angles)) {
+      known->second = AddConstantCache(angles, *numbers, half);
+      return known->second;
+    }
     int32_t value = angles;
     if (editor_.info(angles).dims.back() != half) {
       ir::Node slice;
@@ -142,6 +146,15 @@ class RotaryFuser {
     }
     known->second = value;
     return value;
+  }
+  int32_t AddConstantCache(int32_t angles, const std::vector<float>& numbers, int64_t half) {
+    const std::vector<int64_t> dims = editor_.info(angles).dims;
+    const auto row = static_cast<size_t>(dims.back());
+    std::vector<float> halves;
+    for (size_t at = 0; at < numbers.size(); at += row)
+      halves.insert(halves.end(), numbers.data() + at, numbers.data() + at + half);
+    const int64_t batch = dims.size() == 2 ? 1 : dims[0];
+    return editor_.AddConstant(editor_.info(angles).name + "/cache", {batch, dims[dims.size() - 2], half}, halves);
   }
   int32_t AddNumber(std::string name, int64_t number) { return editor_.AddInts(std::move(name), {1}, {&number, 1}); }
   int32_t Insert(int32_t place, ir::Node node, int32_t like, const char* suffix, std::vector<int64_t> dims) {
