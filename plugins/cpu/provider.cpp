@@ -64,7 +64,7 @@ class NodeCheck {
     const EpTypeInfo* const type = value.info().type;
     if (type != nullptr && type->kind == EP_KIND_SPARSE_TENSOR)
       return fmt::format("value '{}' is a sparse tensor", value.name());
-    argument = ToArgument(value.info());
+    argument = ToArgument(ir::ImportValue(value.info()));
     // A type that only a later host knows is read as one that isn't known before the run, which fits many kernels.
     if (argument.type == EP_TYPE_UNDEFINED && InnermostType(type) != EP_TYPE_UNDEFINED)
       return fmt::format("value '{}' has element type {}, which is none of ONNX's", value.name(), InnermostType(type));
@@ -134,7 +134,7 @@ PlanConfig Provider::MakePlanConfig(const kit::Task& task, std::string_view name
 
 std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) {
   const OneDnnThreads scope(threads_);
-  PlanDef def = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
+  ir::Graph def = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
   for (const std::string& told : RunInFloat(def, registry_)) log_.Warning(told);
   PlanConfig config = MakePlanConfig(partition.task, partition.name);
   // The host lets go of the model's weights that have been read when it hears of progress.
@@ -205,7 +205,7 @@ Provider::Container Provider::Open(std::span<const std::byte> payload, const Con
       share_ ? share_->Open(payload.data(), payload.size()) : OpenContext(payload.data(), payload.size());
   const kit::ContextVerdict found = here.Compare(context->key());
   if (found.verdict == EP_CONTEXT_UNSUPPORTED)
-    throw OpError(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + found.reason);
+    throw kit::Error(EP_STATUS_INVALID_GRAPH, "the cpu context can't be used here: " + found.reason);
   return context;
 }
 
@@ -232,11 +232,11 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
     break;
   }
   if (found == nullptr && wanted.empty())
-    throw OpError(EP_STATUS_INVALID_GRAPH,
-                  "a node has neither partition_name nor a name, and the cpu context holds more than one partition; "
-                  "compile the model again");
+    throw kit::Error(EP_STATUS_INVALID_GRAPH,
+                     "a node has neither partition_name nor a name, and the cpu context holds more than one partition; "
+                     "compile the model again");
   if (found == nullptr)
-    throw OpError(
+    throw kit::Error(
         EP_STATUS_INVALID_GRAPH,
         fmt::format("the cpu context holds no partition '{}'; the model and its binary don't belong together: "
                     "compile the model again",
@@ -244,11 +244,12 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
   const kit::NodeView view = loading.node(node).node();
   kit::StoredGraph stored = kit::ReadGraph(*found, name, kit::GraphCheck::kLater);
   if (view.input_count() != stored.graph.inputs.size() || view.output_count() != stored.graph.outputs.size())
-    throw OpError(EP_STATUS_INVALID_GRAPH,
-                  fmt::format("partition '{}' has {} inputs and {} outputs in the cpu context, its node has {} and {}; "
-                              "compile the model again",
-                              wanted, stored.graph.inputs.size(), stored.graph.outputs.size(), view.input_count(),
-                              view.output_count()));
+    throw kit::Error(
+        EP_STATUS_INVALID_GRAPH,
+        fmt::format("partition '{}' has {} inputs and {} outputs in the cpu context, its node has {} and {}; "
+                    "compile the model again",
+                    wanted, stored.graph.inputs.size(), stored.graph.outputs.size(), view.input_count(),
+                    view.output_count()));
   PlanConfig config = MakePlanConfig(loading.task().Part(node, loading.size()), wanted);
   config.origin = PlanOrigin::kContext;
   config.packed_is_current = found->key() == here.ToText();

@@ -270,8 +270,7 @@ TEST(AxisOrder, APlanKeepsTheOrderBetweenConvolutions) {
     const Shape w1 = {16, 3, 1, 1}, w2 = {channels, 3, 3, 3}, w3 = {4, 16 + channels, 3, 3};
     PlanBuilder b;
     const auto pads = [](int64_t pad) {
-      return std::vector<cpu::AttributeValue>{
-          {.name = "pads", .type = EP_ATTRIBUTE_INTS, .ints = {pad, pad, pad, pad}}};
+      return std::vector<kit::ir::Attribute>{{.name = "pads", .type = EP_ATTRIBUTE_INTS, .ints = {pad, pad, pad, pad}}};
     };
     const int32_t x = b.Input(x_dims);
     const int32_t one = b.Node("Conv", 11, {x, b.Constant(w1, Weights(Count(w1), 1))}, {2, 16, 12, 13}, pads(0));

@@ -14,7 +14,6 @@ namespace {
 using cpu::Datum;
 using cpu::ElementType;
 using cpu::Tensor;
-using cpu::ValueInfo;
 
 // Scratch memory and packed data are promised to be aligned; tensors only as their elements are.
 constexpr uint64_t kAlignment = 64;
@@ -105,16 +104,16 @@ class OpRunner::Init : public cpu::KernelInit {
  public:
   explicit Init(OpRunner& runner) : runner_(runner), inputs_(runner.InputInfos()) {
     for (ElementType type : runner.output_types_) {
-      ValueInfo info;
+      kit::ir::Value info;
       info.kind = EP_KIND_TENSOR;
       info.type = type;
       outputs_.push_back(info);
     }
   }
 
-  const cpu::NodeDef& node() const override { return runner_.node_; }
-  const ValueInfo& InputInfo(size_t i) const override { return i < inputs_.size() ? inputs_[i] : unknown_; }
-  const ValueInfo& OutputInfo(size_t i) const override { return i < outputs_.size() ? outputs_[i] : unknown_; }
+  const kit::ir::Node& node() const override { return runner_.node_; }
+  const kit::ir::Value& InputInfo(size_t i) const override { return i < inputs_.size() ? inputs_[i] : unknown_; }
+  const kit::ir::Value& OutputInfo(size_t i) const override { return i < outputs_.size() ? outputs_[i] : unknown_; }
   bool HasInput(size_t i) const override {
     return i < runner_.inputs_.size() && runner_.inputs_[i].kind != Datum::Kind::kAbsent;
   }
@@ -136,9 +135,9 @@ class OpRunner::Init : public cpu::KernelInit {
 
  private:
   OpRunner& runner_;
-  std::vector<ValueInfo> inputs_;
-  std::vector<ValueInfo> outputs_;
-  ValueInfo unknown_;
+  std::vector<kit::ir::Value> inputs_;
+  std::vector<kit::ir::Value> outputs_;
+  kit::ir::Value unknown_;
 };
 
 class OpRunner::Context : public cpu::OpContext {
@@ -246,7 +245,7 @@ OpRunner::OpRunner(std::string op_type, int64_t since_version, std::string domai
   node_.outputs = {0};
 }
 
-OpRunner& OpRunner::AddAttribute(cpu::AttributeValue attribute) {
+OpRunner& OpRunner::AddAttribute(kit::ir::Attribute attribute) {
   node_.attributes.push_back(std::move(attribute));
   return *this;
 }
@@ -313,10 +312,10 @@ OpRunner& OpRunner::SetRegistry(const cpu::KernelRegistry* registry) {
   return *this;
 }
 
-std::vector<ValueInfo> OpRunner::InputInfos() const {
-  std::vector<ValueInfo> infos;
+std::vector<kit::ir::Value> OpRunner::InputInfos() const {
+  std::vector<kit::ir::Value> infos;
   for (const Datum& input : inputs_) {
-    ValueInfo info;
+    kit::ir::Value info;
     if (input.kind == Datum::Kind::kTensor) {
       info.kind = EP_KIND_TENSOR;
       info.type = input.tensor.type;
@@ -335,7 +334,7 @@ std::vector<ValueInfo> OpRunner::InputInfos() const {
 void OpRunner::Run() {
   // By the first input alone, so that what the kernel itself checks is tested; plans are verified elsewhere.
   std::vector<cpu::ArgumentType> inputs;
-  for (const ValueInfo& info : InputInfos())
+  for (const kit::ir::Value& info : InputInfos())
     inputs.push_back({true, EP_KIND_UNKNOWN, inputs.empty() ? info.type : EP_TYPE_UNDEFINED, -1});
   std::vector<cpu::ArgumentType> outputs;
   if (!output_types_.empty()) outputs.push_back({true, EP_KIND_UNKNOWN, output_types_[0], -1});
@@ -343,7 +342,7 @@ void OpRunner::Run() {
   std::string why;
   const cpu::KernelRegistry::Entry* const entry =
       registry.Find(node_.domain, node_.op_type, node_.since_version, inputs, outputs, &why).entry;
-  if (entry == nullptr) throw cpu::OpError(EP_STATUS_NOT_IMPLEMENTED, why);
+  if (entry == nullptr) throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, why);
   state_.reset();
   packed_.clear();
   kernel_ = entry->factory(Init(*this));

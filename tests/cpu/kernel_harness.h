@@ -7,7 +7,7 @@
 //     EXPECT_EQ(relu.Dims(0), (Shape{2, 2}));
 //
 // The kernel comes from the registry that RegisterAllKernels fills (or another one given to SetRegistry), so version
-// and type selection are tested too. Errors come out as OpError. Parallel loops are cut into the smallest shares that
+// and type selection are tested too. Errors come out as Error. Parallel loops are cut into the smallest shares that
 // the kernel allows and run last share first, which finds kernels whose shares depend on each other. All memory that a
 // kernel gets ends before a forbidden page (tests/framework/guarded_memory.h): one that reads or writes past the end of
 // an input, an output, scratch memory or packed data stops the test.
@@ -75,7 +75,7 @@ class OpRunner {
   OpRunner& Attribute(const std::string& name, const std::vector<float>& values);
   OpRunner& Attribute(const std::string& name, const std::vector<std::string>& values);
   OpRunner& Attribute(const std::string& name, const cpu::Datum& tensor);
-  OpRunner& AddAttribute(cpu::AttributeValue attribute);
+  OpRunner& AddAttribute(kit::ir::Attribute attribute);
 
   // Inputs in order. A constant one is visible to the kernel's constructor.
   template <typename T>
@@ -121,9 +121,9 @@ class OpRunner {
   class Init;
   class Context;
 
-  std::vector<cpu::ValueInfo> InputInfos() const;
+  std::vector<kit::ir::Value> InputInfos() const;
 
-  cpu::NodeDef node_;
+  kit::ir::Node node_;
   std::vector<cpu::Datum> inputs_;
   std::vector<bool> constant_;
   std::vector<bool> output_present_ = {true};

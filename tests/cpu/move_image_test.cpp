@@ -77,7 +77,7 @@ TEST(ImageDecoder, NamesTheFormatsItLacks) {
     try {
       decoder.Run();
       FAIL() << name;
-    } catch (const cpu::OpError& error) {
+    } catch (const kit::Error& error) {
       EXPECT_EQ(error.code(), EP_STATUS_NOT_IMPLEMENTED);
       EXPECT_THAT(error.what(), HasSubstr(name));
     }

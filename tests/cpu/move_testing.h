@@ -24,7 +24,7 @@ std::vector<T> Counting(int64_t count) {
 inline std::string Failure(OpRunner& runner) {
   try {
     runner.Run();
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     return error.what();
   }
   return "";

@@ -153,9 +153,9 @@ TEST(Regex, HostileExpressionsStayCheap) {
   EXPECT_TRUE(Matches("(()*|a?)*", "aaa"));
   for (const std::string pattern :
        {"(", ")", "[a", "a{1001}", "(?<", "\\", "*a", "[b-a]", "\\x{110000}", "(?q)", "[[:no:]]"})
-    EXPECT_THROW(cpu::Regex regex(pattern), cpu::OpError) << pattern;
-  EXPECT_THROW(cpu::Regex regex("((((a{1000}){1000}){1000}){1000})"), cpu::OpError);
-  EXPECT_THROW(cpu::Regex regex(std::string(100'000, '(')), cpu::OpError);
+    EXPECT_THROW(cpu::Regex regex(pattern), kit::Error) << pattern;
+  EXPECT_THROW(cpu::Regex regex("((((a{1000}){1000}){1000}){1000})"), kit::Error);
+  EXPECT_THROW(cpu::Regex regex(std::string(100'000, '(')), kit::Error);
   EXPECT_TRUE(Matches(std::string(50'000, 'a') + "|b", "b"));
 }
 

@@ -282,7 +282,7 @@ std::string FailureOfAdd(const Shape& a, const Shape& b) {
   PlanRunner runner(builder.Take());
   try {
     runner.Run({{}, {}}, {a, b});
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     return error.what();
   }
   return "";

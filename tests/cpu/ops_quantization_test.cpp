@@ -62,13 +62,13 @@ TEST(QuantizeLinear, BlocksMayEndShort) {
 TEST(QuantizeLinear, ScalesThatDoNotFitAreErrors) {
   OpRunner per_axis("QuantizeLinear", 13);
   per_axis.Input<float>({1, 2}, {0, 0}).Input<float>({3}, {1, 1, 1});
-  EXPECT_THAT([&] { per_axis.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("scale has shape [3]")));
+  EXPECT_THAT([&] { per_axis.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("scale has shape [3]")));
   OpRunner blocked("QuantizeLinear", 21);
   blocked.Attribute("block_size", 2).Input<float>({1, 4}, {0, 0, 0, 0}).Input<float>({1, 3}, {1, 1, 1});
-  EXPECT_THROW(blocked.Run(), cpu::OpError);
+  EXPECT_THROW(blocked.Run(), kit::Error);
   OpRunner axis("QuantizeLinear", 13);
   axis.Attribute("axis", 7).Input<float>({1, 2}, {0, 0}).Input<float>({2}, {1, 1});
-  EXPECT_THAT([&] { axis.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("axis 7 found")));
+  EXPECT_THAT([&] { axis.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("axis 7 found")));
 }
 
 // There and back for every type that can be quantised to.
@@ -105,13 +105,13 @@ TEST(DequantizeLinear, TheScaleOrTheAttributeGivesTheType) {
   EXPECT_THAT(attribute.Output<float>(0), ElementsAre(1.5f));
   OpRunner wrong("DequantizeLinear", 23);
   wrong.Attribute("output_dtype", int64_t{EP_TYPE_STRING}).Input<int8_t>({1}, {3}).Input<float>({}, {1});
-  EXPECT_THROW(wrong.Run(), cpu::OpError);
+  EXPECT_THROW(wrong.Run(), kit::Error);
 }
 
 TEST(DequantizeLinear, TheZeroPointHasTheTypeOfTheInput) {
   OpRunner dequantize("DequantizeLinear", 13);
   dequantize.Input<int8_t>({1}, {3}).Input<float>({}, {1}).Input<uint8_t>({}, {1});
-  EXPECT_THAT([&] { dequantize.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("uint8")));
+  EXPECT_THAT([&] { dequantize.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("uint8")));
 }
 
 TEST(DynamicQuantizeLinear, OfZerosIsZeros) {
@@ -168,7 +168,7 @@ TEST(MatMulInteger, BatchesBroadcastAndVectorsLoseTheirDimension) {
 TEST(MatMulInteger, InnerDimensionsMustAgree) {
   OpRunner product("MatMulInteger", 10);
   product.Input<uint8_t>({2, 3}, {0, 0, 0, 0, 0, 0}).Input<uint8_t>({2, 2}, {0, 0, 0, 0});
-  EXPECT_THAT([&] { product.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("[2,3] and [2,2]")));
+  EXPECT_THAT([&] { product.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("[2,3] and [2,2]")));
 }
 
 TEST(ConvInteger, GroupsStridesDilationsAndPaddingOfTheZeroPoint) {
@@ -197,7 +197,8 @@ TEST(QLinearConv, ScalesPerFilterAndBias) {
 TEST(ConvInteger, AKernelLargerThanTheInputIsAnError) {
   OpRunner conv("ConvInteger", 10);
   conv.Input<uint8_t>({1, 1, 2}, {0, 0}).Input<uint8_t>({1, 1, 3}, {0, 0, 0});
-  EXPECT_THAT([&] { conv.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("a kernel of extent 3 does not fit into 2 elements")));
+  EXPECT_THAT([&] { conv.Run(); },
+              ThrowsMessage<kit::Error>(HasSubstr("a kernel of extent 3 does not fit into 2 elements")));
 }
 
 }  // namespace

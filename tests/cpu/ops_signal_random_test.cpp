@@ -71,14 +71,14 @@ TEST(Dft, TheLengthCutsOrPads) {
   for (int64_t length : {int64_t{0}, int64_t{-4}, INT64_MAX}) {
     OpRunner bad("DFT", 17);
     bad.Input<float>({1, 3, 1}, {1, 1, 1}).Input<int64_t>({}, {length});
-    EXPECT_THAT([&] { bad.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("length")));
+    EXPECT_THAT([&] { bad.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("length")));
   }
 }
 
 TEST(Stft, FramesThatAreLongerThanTheSignalAreAnError) {
   OpRunner stft("STFT", 17);
   stft.Input<float>({1, 3, 1}, {1, 1, 1}).Input<int64_t>({}, {1}).NoInput().Input<int64_t>({}, {4});
-  EXPECT_THAT([&] { stft.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("longer")));
+  EXPECT_THAT([&] { stft.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("longer")));
 }
 
 TEST(Windows, SymmetricOnesEndAsTheyBegin) {
@@ -96,7 +96,7 @@ TEST(Windows, SizesFromHostileModelsAreErrors) {
   for (int64_t size : {int64_t{-1}, INT64_MAX}) {
     OpRunner window("HannWindow", 17);
     window.Input<int64_t>({}, {size});
-    EXPECT_THROW(window.Run(), cpu::OpError);
+    EXPECT_THROW(window.Run(), kit::Error);
   }
 }
 
@@ -157,13 +157,13 @@ TEST(Dropout, TrainingScalesWhatItKeeps) {
 TEST(Dropout, ARatioOfOneIsAnError) {
   OpRunner dropout("Dropout", 13);
   dropout.Input<float>({1}, {1}).Input<float>({}, {1.0f}).Input<bool>({}, {true});
-  EXPECT_THAT([&] { dropout.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("ratio")));
+  EXPECT_THAT([&] { dropout.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("ratio")));
 }
 
 TEST(Losses, LabelsOutsideOfTheClassesAreErrorsUnlessIgnored) {
   OpRunner loss("NegativeLogLikelihoodLoss", 22);
   loss.Input<float>({2, 2}, {-1, -2, -3, -4}).Input<int64_t>({2}, {1, 5});
-  EXPECT_THAT([&] { loss.Run(); }, ThrowsMessage<cpu::OpError>(HasSubstr("label 5")));
+  EXPECT_THAT([&] { loss.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("label 5")));
   OpRunner ignoring("NegativeLogLikelihoodLoss", 22);
   ignoring.Attribute("ignore_index", 5).Input<float>({2, 2}, {-1, -2, -3, -4}).Input<int64_t>({2}, {1, 5});
   ignoring.Run();

@@ -20,7 +20,7 @@ struct ParameterCase {
   std::vector<Datum> inputs;
   size_t input;
   std::string name;
-  std::vector<cpu::AttributeValue> attributes = {};
+  std::vector<kit::ir::Attribute> attributes = {};
   std::string domain = "";
   size_t outputs = 1;
   std::string says = "";           // what the error says when it isn't "input 2 (name)"
@@ -29,7 +29,7 @@ struct ParameterCase {
   std::string Failure(const Datum& parameter, bool constant) const {
     OpRunner runner(op_type, version, domain);
     runner.Outputs(outputs);
-    for (const cpu::AttributeValue& attribute : attributes) runner.AddAttribute(attribute);
+    for (const kit::ir::Attribute& attribute : attributes) runner.AddAttribute(attribute);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Datum& datum = i == input ? parameter : inputs[i];
       if (datum.kind == Datum::Kind::kAbsent)
@@ -147,7 +147,7 @@ std::vector<ParameterCase> Cases() {
   add({"SequenceAt", 11, {sequence, One<int64_t>(1)}, 0, ""}, {{1, "position"}});
   add({"SequenceErase", 11, {sequence, One<int64_t>(1)}, 0, ""}, {{1, "position"}});
   add({"SequenceInsert", 11, {sequence, x, One<int64_t>(1)}, 0, ""}, {{2, "position"}});
-  const cpu::AttributeValue norm = {.name = "norm_coefficient", .type = EP_ATTRIBUTE_FLOAT, .floats = {0.1f}};
+  const kit::ir::Attribute norm = {.name = "norm_coefficient", .type = EP_ATTRIBUTE_FLOAT, .floats = {0.1f}};
   add({"Adagrad", 1, {One<float>(1), One<int64_t>(0), x, x, x}, 0, "", {norm}, "ai.onnx.preview.training", 2},
       {{0, "R"}, {1, "T"}});
   return cases;

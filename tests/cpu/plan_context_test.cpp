@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kWidth = 48;
 
-cpu::PlanDef SmallModel() {
+kit::ir::Graph SmallModel() {
   PlanBuilder b;
   const int32_t x = b.Input({1, 16, 6, 6});
   const int32_t w = b.Constant({32, 16, 3, 3}, std::vector<float>(32 * 16 * 9, 0.01f));
@@ -31,7 +31,7 @@ cpu::PlanDef SmallModel() {
   b.Output(b.Node("Softmax", 13,
                   {b.Node("Add", 14, {y, b.Constant({kWidth}, std::vector<float>(kWidth, 1))}, {1, kWidth})},
                   {1, kWidth}));
-  cpu::PlanDef def = b.Take();
+  kit::ir::Graph def = b.Take();
   def.name = "partition";
   return def;
 }
@@ -87,7 +87,7 @@ TEST(Context, WeightsAreUsedInPlace) {
   const Blob blob = ToBlob(SmallContext());
   const kit::StoredGraph stored = ReadFrom(blob);
   ASSERT_FALSE(stored.packed.empty());
-  for (const cpu::PackedData& packed : stored.packed) {
+  for (const kit::PackedData& packed : stored.packed) {
     EXPECT_GE(static_cast<const char*>(packed.data), blob.data());
     EXPECT_LE(static_cast<const char*>(packed.data) + packed.bytes, blob.data() + blob.size);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(packed.data) % 64, 0u);
@@ -126,9 +126,9 @@ TEST(Context, PackedDataWhoseLayoutReachesBeyondItsBytesIsRefused) {
                              "blocked;32,48,;32,48,;48,1,;16,;7,;", "blocked;32,48", "", "opaque"}) {
     const Blob blob = ToBlob(SmallContext());
     kit::StoredGraph stored = ReadFrom(blob);
-    for (cpu::PackedData& packed : stored.packed)
+    for (kit::PackedData& packed : stored.packed)
       if (packed.key == "b") packed.format = format;
-    EXPECT_THROW(PlanRunner(std::move(stored.graph), false, std::move(stored.packed)), cpu::OpError) << format;
+    EXPECT_THROW(PlanRunner(std::move(stored.graph), false, std::move(stored.packed)), kit::Error) << format;
   }
 }
 
@@ -139,7 +139,7 @@ TEST(Context, TruncatedAnywhereItIsRefused) {
     try {
       Open(blob.data(), size);
       FAIL() << size << " of " << bytes.size() << " bytes were accepted";
-    } catch (const cpu::OpError& error) {
+    } catch (const kit::Error& error) {
       EXPECT_EQ(error.code(), EP_STATUS_INVALID_GRAPH);
       EXPECT_THAT(error.what(), HasSubstr("compile the model again"));
     }
@@ -153,7 +153,7 @@ TEST(Context, ThatOfAnOlderVersionIsRefused) {
   try {
     Open(bytes.data(), bytes.size());
     FAIL() << "it was accepted";
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     EXPECT_EQ(error.code(), EP_STATUS_INVALID_GRAPH);
     EXPECT_STREQ(error.what(),
                  "the cpu context has format 2, format 3 expected; compile the model again with this version");
@@ -182,7 +182,7 @@ TEST(Context, FlippedBytesNeverCrash) {
         PlanRunner runner(std::move(stored.graph), false, std::move(stored.packed));
         if (runner.plan().def().inputs.size() == 1) runner.Run({SmallInput()}, {{1, 16, 6, 6}});
       }
-    } catch (const cpu::OpError&) {
+    } catch (const kit::Error&) {
       ++refused;
     }
   }

@@ -220,7 +220,7 @@ TEST(MergeReluIntoClip, StaysForOtherUsesAndUnknownBounds) {
     out b, g
   )");
   size_t relus = 0;
-  for (const cpu::NodeDef& node : plan.def.nodes) relus += node.op_type == "Relu" ? 1 : 0;
+  for (const kit::ir::Node& node : plan.def.nodes) relus += node.op_type == "Relu" ? 1 : 0;
   EXPECT_EQ(relus, 2u) << "read by others, and in front of a bound of the run: " << plan.text;
   EXPECT_NE(plan.text.find("Elementwise"), std::string::npos) << "the third is joined as it is";
 }

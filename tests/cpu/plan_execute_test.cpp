@@ -1,7 +1,6 @@
 // Running a plan: memory that is learned once, shapes that change, outputs straight into the host's memory, errors.
 #include <gmock/gmock.h>
 
-#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {
@@ -15,10 +14,10 @@ TEST(Frame, RunsAgainAndAgainWithOtherData) {
   const int32_t x = b.Input({4});
   const int32_t y = b.Node("Softmax", 13, {b.Node("Neg", 13, {x}, {4})}, {4});
   b.Output(b.Node("CumSum", 14, {y, b.Constant({}, {0})}, {4}));
-  cpu::PlanDef def = b.Take();
+  kit::ir::Graph def = b.Take();
   // CumSum's axis is an integer; the builder makes floats.
   static const int32_t kAxis = 0;
-  cpu::ConstantDef& axis = def.constants[0];
+  kit::ir::Constant& axis = def.constants[0];
   axis.tensor.type = EP_TYPE_INT32;
   axis.tensor.data = const_cast<int32_t*>(&kAxis);
   def.values[axis.value].type = EP_TYPE_INT32;
@@ -46,7 +45,7 @@ TEST(Frame, ValuesWhoseShapeDependsOnDataMayGrowAfterTheWatchedRun) {
   PlanBuilder b;
   const int32_t x = b.Input({6});
   // Compress keeps what is positive: first two elements, then six.
-  cpu::PlanDef def;
+  kit::ir::Graph def;
   const int32_t condition = b.Node("Greater", 13, {x, b.Constant({}, {0})}, {6});
   const int32_t kept = b.Node("Compress", 11, {x, condition}, {-1});
   b.Output(b.Node("Neg", 13, {b.Node("Softsign", 1, {kept}, {-1})}, {-1}));
@@ -67,9 +66,9 @@ TEST(Frame, AnOutputIsAllocatedOnceAndWrittenByItsKernel) {
   b.Output(b.Node("Reshape", 14, {y, b.Constant({2}, {})}, {3, 1}));
   b.Output(x);
   b.Output(y);
-  cpu::PlanDef def = b.Take();
+  kit::ir::Graph def = b.Take();
   static const int64_t kShape[] = {3, 1};
-  cpu::ConstantDef& shape = def.constants[0];
+  kit::ir::Constant& shape = def.constants[0];
   shape.tensor.type = EP_TYPE_INT64;
   shape.tensor.data = const_cast<int64_t*>(kShape);
   def.values[shape.value].type = EP_TYPE_INT64;
@@ -94,7 +93,7 @@ TEST(Frame, AnErrorNamesTheNodeAndLeavesTheFrameUsable) {
   try {
     runner.Run({{1, 2}, {1, 2, 3}}, {{1, 2}, {3, 1}});
     FAIL() << "inner dimensions 2 and 3 were multiplied";
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     EXPECT_EQ(error.code(), EP_STATUS_INVALID_ARGUMENT);
     EXPECT_THAT(error.what(), HasSubstr("node 'MatMul"));
     EXPECT_THAT(error.what(), HasSubstr("2 and 3"));
@@ -105,11 +104,11 @@ TEST(Frame, AnErrorNamesTheNodeAndLeavesTheFrameUsable) {
 TEST(Frame, AnInputOfAnotherTypeThanDeclaredIsRefused) {
   PlanBuilder b;
   b.Output(b.Node("Softmax", 13, {b.Input({2})}, {2}));
-  cpu::PlanDef def = b.Take();
+  kit::ir::Graph def = b.Take();
   def.values[def.inputs[0]].type = EP_TYPE_DOUBLE;
   def.values[def.outputs[0]].type = EP_TYPE_DOUBLE;
   PlanRunner runner(std::move(def), false);
-  EXPECT_THROW(runner.Run({{1, 2}}), cpu::OpError);
+  EXPECT_THROW(runner.Run({{1, 2}}), kit::Error);
 }
 
 TEST(Plan, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
@@ -118,7 +117,7 @@ TEST(Plan, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
   try {
     PlanRunner runner(b.Take());
     FAIL() << "a kernel was found";
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     EXPECT_EQ(error.code(), EP_STATUS_NOT_IMPLEMENTED);
     EXPECT_THAT(error.what(), HasSubstr("no kernel for operator Frobnicate"));
   }
@@ -150,7 +149,7 @@ TEST(Plan, PackedConstantsAreNotKeptTwice) {
   b.Output(b.Node("MatMul", 13, {x, b.Constant({64, 64}, std::vector<float>(64 * 64, 1))}, {2, 64}));
   PlanRunner runner(b.Take());
   ASSERT_EQ(runner.plan().packed().size(), 1u);
-  EXPECT_EQ(runner.plan().def().constants[0].storage, cpu::ConstantDef::Storage::kDropped);
+  EXPECT_EQ(runner.plan().def().constants[0].storage, kit::ir::Constant::Storage::kDropped);
   EXPECT_EQ(runner.Run({std::vector<float>(128, 0.5f)})[0], 32.0f);
 }
 

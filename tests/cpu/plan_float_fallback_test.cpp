@@ -5,6 +5,7 @@
 
 #include "core/abi/host_tables.h"
 #include "core/onnx/inference.h"
+#include "epiphyte/kit/graph/import.hpp"
 #include "plugins/cpu/exec/float_fallback.h"
 #include "tests/cpu/plan_host.h"
 #include "tests/framework/graph_text.h"
@@ -23,10 +24,10 @@ struct Imported {
   explicit Imported(std::string_view text) : graph(ParseGraph(text)) {
     core::InferTypes(*graph);
     graph->Finalize();
-    def = cpu::ImportGraph(core::HostInfo(), core::ToAbi(graph.get()), "test");
+    def = kit::ir::Import(*core::HostInfo(), core::ToAbi(graph.get()), "test");
   }
   std::unique_ptr<core::Graph> graph;
-  cpu::PlanDef def;
+  kit::ir::Graph def;
 };
 
 // A recurrent network of `type`, fed with floats.
@@ -42,7 +43,7 @@ TEST(RunInFloat, ANodeWithoutAKernelForItsTypeComputesBetweenCasts) {
   const std::vector<std::string> told = cpu::RunInFloat(model.def, AllKernels());
   EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("computed in float"), HasSubstr("RNN 'y'")), HasSubstr("RNN 'again'")));
   EXPECT_EQ(Operators(model.def), "Cast Cast RNN Cast RNN Cast Cast Cast") << "the input is cast once for both";
-  for (const cpu::NodeDef& node : model.def.nodes) {
+  for (const kit::ir::Node& node : model.def.nodes) {
     if (node.op_type != "RNN") continue;
     for (const int32_t input : node.inputs) EXPECT_EQ(model.def.values[input].type, EP_TYPE_FLOAT);
   }

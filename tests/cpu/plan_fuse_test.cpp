@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "plugins/cpu/exec/fuse.h"
-#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {
@@ -13,7 +12,7 @@ namespace {
 using testing::FloatNear;
 using testing::Pointwise;
 
-cpu::PlanDef Fused(cpu::PlanDef def) {
+kit::ir::Graph Fused(kit::ir::Graph def) {
   cpu::Fuse(def, AllKernels());
   return def;
 }
@@ -25,7 +24,7 @@ std::vector<float> Ramp(size_t count, float scale = 0.1f) {
 }
 
 // The plan as it is and after fusion, on the same inputs.
-void ExpectSameResult(const std::function<cpu::PlanDef()>& make, const std::vector<std::vector<float>>& inputs,
+void ExpectSameResult(const std::function<kit::ir::Graph()>& make, const std::vector<std::vector<float>>& inputs,
                       float tolerance = 1e-5f) {
   PlanRunner plain(make(), false);
   PlanRunner fused(make(), true);
@@ -54,9 +53,9 @@ TEST(FuseElementwise, ALongChainIsCutWhereItNeedsTooManyInputs) {
     b.Output(x);
     return b.Take();
   };
-  const cpu::PlanDef fused = Fused(make());
+  const kit::ir::Graph fused = Fused(make());
   EXPECT_LE(fused.nodes.size(), 8u);
-  for (const cpu::NodeDef& node : fused.nodes) EXPECT_LE(node.inputs.size(), 32u);
+  for (const kit::ir::Node& node : fused.nodes) EXPECT_LE(node.inputs.size(), 32u);
   ExpectSameResult(make, {{0, 1, 2, 3}});
 }
 
@@ -93,7 +92,7 @@ TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
     PlanBuilder b;
     const int32_t x = b.Input({1, 16, 8, 8});
     const int32_t w = b.Constant({16, 16, 3, 3}, Ramp(16 * 16 * 9, 0.01f));
-    const std::vector<cpu::AttributeValue> pads = {cpu::IntsAttribute("pads", {1, 1, 1, 1})};
+    const std::vector<kit::ir::Attribute> pads = {kit::ir::Attribute::Ints("pads", {1, 1, 1, 1})};
     const int32_t first = b.Node("Relu", 14, {b.Node("Conv", 11, {x, w}, {1, 16, 8, 8}, pads)}, {1, 16, 8, 8});
     const int32_t second = b.Node("Conv", 11, {first, w}, {1, 16, 8, 8}, pads);
     b.Output(b.Node("Relu", 14, {b.Node("Add", 14, {second, first}, {1, 16, 8, 8})}, {1, 16, 8, 8}));
@@ -135,18 +134,18 @@ TEST(FuseMatMul, BiasResidualAndGeluJoinTheProduct) {
 
 // A model may give ONNX's operators any attributes; what this plugin's own ones obey means nothing there.
 TEST(Fuse, AttributesThatOnlyFusedOperatorsHaveAreNotObeyedElsewhere) {
-  const std::vector<cpu::AttributeValue> stray = {cpu::IntAttribute("transpose_b", 1),
-                                                  cpu::StringAttribute("activation", "Relu"),
-                                                  cpu::FloatAttribute("activation_alpha", 3)};
+  const std::vector<kit::ir::Attribute> stray = {kit::ir::Attribute::Int("transpose_b", 1),
+                                                 kit::ir::Attribute::String("activation", "Relu"),
+                                                 kit::ir::Attribute::Float("activation_alpha", 3)};
   for (const bool tail : {false, true}) {
-    const auto product = [&](const std::vector<cpu::AttributeValue>& attributes) {
+    const auto product = [&](const std::vector<kit::ir::Attribute>& attributes) {
       PlanBuilder b;
       int32_t y = b.Node("MatMul", 13, {b.Input({2, 2}), b.Constant({2, 2}, {1, -2, 3, -4})}, {2, 2}, attributes);
       if (tail) y = b.Node("Tanh", 13, {b.Node("Add", 14, {y, b.Constant({2}, {0.5f, 0.25f})}, {2, 2})}, {2, 2});
       b.Output(y);
       return b.Take();
     };
-    const auto convolution = [&](const std::vector<cpu::AttributeValue>& attributes) {
+    const auto convolution = [&](const std::vector<kit::ir::Attribute>& attributes) {
       PlanBuilder b;
       int32_t y =
           b.Node("Conv", 11, {b.Input({1, 1, 4}), b.Constant({1, 1, 3}, {0.1f, -0.2f, 0.3f})}, {1, 1, 2}, attributes);
@@ -154,7 +153,7 @@ TEST(Fuse, AttributesThatOnlyFusedOperatorsHaveAreNotObeyedElsewhere) {
       b.Output(y);
       return b.Take();
     };
-    const auto gemm = [&](const std::vector<cpu::AttributeValue>& attributes) {
+    const auto gemm = [&](const std::vector<kit::ir::Attribute>& attributes) {
       PlanBuilder b;
       int32_t y = b.Node("Gemm", 13, {b.Input({2, 2}), b.Constant({2, 2}, {1, -2, 3, -4})}, {2, 2}, attributes);
       if (tail) y = b.Node("Tanh", 13, {y}, {2, 2});
@@ -176,7 +175,7 @@ TEST(FuseNormalization, AWrittenOutLayerNormalizationBecomesOneNode) {
   const auto make = [] {
     PlanBuilder b;
     const int32_t x = b.Input({2, 5, 16});
-    const std::vector<cpu::AttributeValue> last = {cpu::IntsAttribute("axes", {-1})};
+    const std::vector<kit::ir::Attribute> last = {kit::ir::Attribute::Ints("axes", {-1})};
     const int32_t mean = b.Node("ReduceMean", 13, {x}, {2, 5, 1}, last);
     const int32_t centred = b.Node("Sub", 14, {x, mean}, {2, 5, 16});
     const int32_t square = b.Node("Pow", 13, {centred, b.Constant({}, {2})}, {2, 5, 16});
@@ -199,7 +198,7 @@ TEST(FuseAttention, ScoresSoftmaxAndValuesBecomeOneNode) {
     const int32_t v = b.Input({1, 7, 2, 8});
     const int32_t mask = b.Input({1, 1, 1, 7});
     const auto perm = [](std::vector<int64_t> order) {
-      return std::vector<cpu::AttributeValue>{cpu::IntsAttribute("perm", std::move(order))};
+      return std::vector<kit::ir::Attribute>{kit::ir::Attribute::Ints("perm", std::move(order))};
     };
     const int32_t queries = b.Node("Transpose", 13, {q}, {1, 2, 6, 8}, perm({0, 2, 1, 3}));
     const int32_t keys = b.Node("Transpose", 13, {k}, {1, 2, 8, 7}, perm({0, 2, 3, 1}));
@@ -226,11 +225,11 @@ TEST(Fuse, NodesThatNobodyNeedsAreDropped) {
 TEST(FuseAttention, ATransposeThatIsNoPermutationIsLeftToItsKernel) {
   PlanBuilder b;
   const int32_t q = b.Input({1, 1, 2, 2}), k = b.Input({1, 1, 2, 2}), v = b.Input({1, 1, 2, 2});
-  const cpu::AttributeValue perm = cpu::IntsAttribute("perm", {0, int64_t{1} << 40, 3, 2});
+  const kit::ir::Attribute perm = kit::ir::Attribute::Ints("perm", {0, int64_t{1} << 40, 3, 2});
   const int32_t keys = b.Node("Transpose", 13, {k}, {1, 1, 2, 2}, {perm});
   const int32_t scores = b.Node("Softmax", 13, {b.Node("MatMul", 13, {q, keys}, {1, 1, 2, 2})}, {1, 1, 2, 2});
   b.Output(b.Node("MatMul", 13, {scores, v}, {1, 1, 2, 2}));
-  const cpu::PlanDef fused = Fused(b.Take());
+  const kit::ir::Graph fused = Fused(b.Take());
   EXPECT_EQ(fused.nodes[0].op_type, "Transpose");
 }
 

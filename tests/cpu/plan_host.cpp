@@ -92,7 +92,7 @@ const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,    
 const EpHostInfo* FakeHost() { return &kHost; }
 
 int32_t PlanBuilder::Value(std::vector<int64_t> dims) {
-  cpu::ValueInfo info;
+  kit::ir::Value info;
   info.name = "v" + std::to_string(def_.values.size());
   info.type = EP_TYPE_FLOAT;
   info.kind = EP_KIND_TENSOR;
@@ -108,7 +108,7 @@ int32_t PlanBuilder::Input(std::vector<int64_t> dims) {
 
 int32_t PlanBuilder::Constant(std::vector<int64_t> dims, std::vector<float> data) {
   std::shared_ptr<void> memory = Guarded(data);
-  cpu::ConstantDef constant;
+  kit::ir::Constant constant;
   constant.value = Value(dims);
   constant.tensor.type = EP_TYPE_FLOAT;
   constant.tensor.dims.assign(dims.data(), dims.size());
@@ -120,8 +120,8 @@ int32_t PlanBuilder::Constant(std::vector<int64_t> dims, std::vector<float> data
 }
 
 int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int32_t> inputs,
-                          std::vector<int64_t> output_dims, std::vector<cpu::AttributeValue> attributes) {
-  cpu::NodeDef node;
+                          std::vector<int64_t> output_dims, std::vector<kit::ir::Attribute> attributes) {
+  kit::ir::Node node;
   node.name = op_type + std::to_string(def_.nodes.size());
   node.op_type = std::move(op_type);
   node.since_version = version;
@@ -132,7 +132,7 @@ int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int3
   return node.outputs[0];
 }
 
-PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData> packed, cpu::PlanOrigin origin) {
+PlanRunner::PlanRunner(kit::ir::Graph def, bool fused, std::vector<kit::PackedData> packed, cpu::PlanOrigin origin) {
   if (fused) cpu::Fuse(def, AllKernels());
   cpu::PlanConfig config;
   config.registry = &AllKernels();
@@ -142,7 +142,7 @@ PlanRunner::PlanRunner(cpu::PlanDef def, bool fused, std::vector<cpu::PackedData
 }
 
 std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims) {
-  const cpu::PlanDef& def = plan_->def();
+  const kit::ir::Graph& def = plan_->def();
   if (dims.empty())
     for (int32_t input : def.inputs) dims.push_back(def.values[input].dims);
   run_ = FakeRun();
@@ -180,9 +180,9 @@ std::vector<float> PlanRunner::Run(std::vector<std::vector<float>> inputs, std::
   return run_.outputs.empty() ? std::vector<float>() : run_.outputs[0].data;
 }
 
-std::string Operators(const cpu::PlanDef& def) {
+std::string Operators(const kit::ir::Graph& def) {
   std::string list;
-  for (const cpu::NodeDef& node : def.nodes) {
+  for (const kit::ir::Node& node : def.nodes) {
     if (!list.empty()) list += ' ';
     list += node.op_type;
     if (node.domain == kit::fuse::kDomain) list += '*';

@@ -43,20 +43,20 @@ class PlanBuilder {
   int32_t Constant(std::vector<int64_t> dims, std::vector<float> data);
   // One float output of the given shape.
   int32_t Node(std::string op_type, int64_t version, std::vector<int32_t> inputs, std::vector<int64_t> output_dims,
-               std::vector<cpu::AttributeValue> attributes = {});
+               std::vector<kit::ir::Attribute> attributes = {});
   void Output(int32_t value) { def_.outputs.push_back(value); }
-  cpu::ValueInfo& Info(int32_t value) { return def_.values[static_cast<size_t>(value)]; }
+  kit::ir::Value& Info(int32_t value) { return def_.values[static_cast<size_t>(value)]; }
   // Constants stay in the builder's memory, as a host's would: borrowed until the plan is built.
-  cpu::PlanDef Take() { return std::move(def_); }
+  kit::ir::Graph Take() { return std::move(def_); }
 
  private:
-  cpu::PlanDef def_;
+  kit::ir::Graph def_;
 };
 
 class PlanRunner {
  public:
   // `fused`: after the plugin's fusions.
-  explicit PlanRunner(cpu::PlanDef def, bool fused = true, std::vector<cpu::PackedData> packed = {},
+  explicit PlanRunner(kit::ir::Graph def, bool fused = true, std::vector<kit::PackedData> packed = {},
                       cpu::PlanOrigin origin = cpu::PlanOrigin::kMadeNow);
 
   // Inputs take the shapes they were declared with, unless others are given. The first output.
@@ -72,6 +72,6 @@ class PlanRunner {
 };
 
 // "Conv Relu …": the operators of a plan in order, those of the plugin's kit with a "*".
-std::string Operators(const cpu::PlanDef& def);
+std::string Operators(const kit::ir::Graph& def);
 
 }  // namespace epiphyte::test

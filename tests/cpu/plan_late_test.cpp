@@ -1,7 +1,6 @@
 // Values whose type nobody knows before the run, as after a custom operator: kernels are chosen by what arrives.
 #include <gmock/gmock.h>
 
-#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {
@@ -30,7 +29,7 @@ struct Given {
 // Runs plans with inputs of any type. Frames are kept, as the provider keeps them.
 class AnyRunner {
  public:
-  explicit AnyRunner(cpu::PlanDef def) : runner_(std::move(def)) {}
+  explicit AnyRunner(kit::ir::Graph def) : runner_(std::move(def)) {}
 
   // The first output's elements.
   template <typename T>
@@ -85,8 +84,8 @@ void Forget(PlanBuilder& b, int32_t value) {
 }
 
 // op(x, constants) where nothing is known of x and the result.
-cpu::PlanDef Unknown(const std::string& op_type, int64_t version, std::vector<std::vector<float>> constants = {},
-                     std::vector<cpu::AttributeValue> attributes = {}) {
+kit::ir::Graph Unknown(const std::string& op_type, int64_t version, std::vector<std::vector<float>> constants = {},
+                       std::vector<kit::ir::Attribute> attributes = {}) {
   PlanBuilder b;
   std::vector<int32_t> inputs = {b.Input({})};
   for (std::vector<float>& constant : constants) {
@@ -104,11 +103,11 @@ cpu::PlanDef Unknown(const std::string& op_type, int64_t version, std::vector<st
 template <typename T>
 std::vector<double> Known(const std::string& op_type, int64_t version, const std::vector<int64_t>& dims,
                           const std::vector<T>& x, const std::vector<std::vector<float>>& constants = {},
-                          const std::vector<cpu::AttributeValue>& attributes = {}) {
+                          const std::vector<kit::ir::Attribute>& attributes = {}) {
   OpRunner runner(op_type, version);
   runner.Input<T>(dims, x);
   for (const auto& constant : constants) runner.Input<float>({static_cast<int64_t>(constant.size())}, constant);
-  for (const cpu::AttributeValue& attribute : attributes) runner.AddAttribute(attribute);
+  for (const kit::ir::Attribute& attribute : attributes) runner.AddAttribute(attribute);
   runner.Run();
   std::vector<double> values;
   for (T value : runner.template Output<T>(0)) values.push_back(static_cast<double>(static_cast<float>(value)));
@@ -125,7 +124,7 @@ std::vector<T> Ramp(size_t count) {
 template <typename T>
 void ExpectTheNumbersOfTheKnownType(const std::string& op_type, int64_t version,
                                     const std::vector<std::vector<float>>& constants = {},
-                                    const std::vector<cpu::AttributeValue>& attributes = {}) {
+                                    const std::vector<kit::ir::Attribute>& attributes = {}) {
   SCOPED_TRACE(op_type + " of " + cpu::TypeName(cpu::kTypeOf<T>));
   const std::vector<int64_t> dims = {1, 3, 2, 2};
   AnyRunner runner(Unknown(op_type, version, constants, attributes));
@@ -142,12 +141,12 @@ template <typename T>
 void ExpectTheNumbersOfTheKnownTypeForAllOperators() {
   const std::vector<std::vector<float>> statistics = {{1, 2, 3}, {0, 1, 0}, {0.5f, 0, 0}, {1, 1, 4}};
   ExpectTheNumbersOfTheKnownType<T>("BatchNormalization", 15, statistics);
-  ExpectTheNumbersOfTheKnownType<T>("LRN", 13, {}, {cpu::IntAttribute("size", 3)});
-  ExpectTheNumbersOfTheKnownType<T>("MaxPool", 12, {}, {cpu::IntsAttribute("kernel_shape", {2, 2})});
-  ExpectTheNumbersOfTheKnownType<T>("AveragePool", 11, {}, {cpu::IntsAttribute("kernel_shape", {2, 2})});
+  ExpectTheNumbersOfTheKnownType<T>("LRN", 13, {}, {kit::ir::Attribute::Int("size", 3)});
+  ExpectTheNumbersOfTheKnownType<T>("MaxPool", 12, {}, {kit::ir::Attribute::Ints("kernel_shape", {2, 2})});
+  ExpectTheNumbersOfTheKnownType<T>("AveragePool", 11, {}, {kit::ir::Attribute::Ints("kernel_shape", {2, 2})});
   ExpectTheNumbersOfTheKnownType<T>("GlobalAveragePool", 1);
   ExpectTheNumbersOfTheKnownType<T>("GlobalMaxPool", 1);
-  ExpectTheNumbersOfTheKnownType<T>("LpPool", 11, {}, {cpu::IntsAttribute("kernel_shape", {2, 2})});
+  ExpectTheNumbersOfTheKnownType<T>("LpPool", 11, {}, {kit::ir::Attribute::Ints("kernel_shape", {2, 2})});
   ExpectTheNumbersOfTheKnownType<T>("Softmax", 13);
   ExpectTheNumbersOfTheKnownType<T>("Relu", 14);
 }
@@ -159,13 +158,13 @@ TEST(LateKernel, TakesHalfFloatsAfterAValueOfUnknownType) {
 TEST(LateKernel, TakesFloatsAfterAValueOfUnknownType) { ExpectTheNumbersOfTheKnownTypeForAllOperators<float>(); }
 
 TEST(LateKernel, ServesEachTypeThatArrives) {
-  AnyRunner runner(Unknown("LRN", 13, {}, {cpu::IntAttribute("size", 3)}));
+  AnyRunner runner(Unknown("LRN", 13, {}, {kit::ir::Attribute::Int("size", 3)}));
   const std::vector<int64_t> dims = {1, 3, 2, 2};
   for (int round = 0; round < 2; ++round) {
     const std::vector<double> doubles = runner.Run<double>({Given::Of<double>(dims, Ramp<double>(12))});
     const std::vector<float> floats = runner.Run<float>({Given::Of<float>(dims, Ramp<float>(12))});
     const std::vector<double> expected =
-        Known<double>("LRN", 13, dims, Ramp<double>(12), {}, {cpu::IntAttribute("size", 3)});
+        Known<double>("LRN", 13, dims, Ramp<double>(12), {}, {kit::ir::Attribute::Int("size", 3)});
     EXPECT_THAT(doubles, Pointwise(DoubleNear(1e-6), expected));
     EXPECT_THAT(std::vector<double>(floats.begin(), floats.end()), Pointwise(DoubleNear(1e-6), expected));
   }
@@ -210,11 +209,11 @@ TEST(LateKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
 }
 
 // What runs a plan says when nothing takes what arrived.
-std::string Complaint(cpu::PlanDef def, const std::vector<Given>& inputs) {
+std::string Complaint(kit::ir::Graph def, const std::vector<Given>& inputs) {
   AnyRunner runner(std::move(def));
   try {
     runner.Run<float>(inputs);
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     return error.what();
   }
   return "";
@@ -231,9 +230,9 @@ TEST(LateKernel, NamesNodeInputAndTypesWhenNothingFits) {
   EXPECT_THAT(Complaint(b.Take(), {Given::Of<double>({1, 2}, {1, 10})}),
               AllOf(HasSubstr("node 'MatMul0' (MatMul)"),
                     HasSubstr("input 1 ('B') is of type float; double expected, as input 0 is")));
-  EXPECT_THAT(
-      Complaint(Unknown("LRN", 13, {}, {cpu::IntAttribute("size", 3)}), {Given::Of<int8_t>({1, 3, 1, 1}, {1, 2, 3})}),
-      AllOf(HasSubstr("node 'LRN0' (LRN)"), HasSubstr("int8")));
+  EXPECT_THAT(Complaint(Unknown("LRN", 13, {}, {kit::ir::Attribute::Int("size", 3)}),
+                        {Given::Of<int8_t>({1, 3, 1, 1}, {1, 2, 3})}),
+              AllOf(HasSubstr("node 'LRN0' (LRN)"), HasSubstr("int8")));
 }
 
 TEST(LateKernel, AnOutputOfAnotherTypeThanDeclaredIsAnError) {

@@ -7,6 +7,7 @@
 
 #include "core/abi/host_tables.h"
 #include "core/onnx/inference.h"
+#include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/graph/text.hpp"
 #include "plugins/cpu/exec/fuse.h"
 #include "tests/cpu/plan_host.h"
@@ -22,8 +23,8 @@ std::unique_ptr<core::Graph> Parse(std::string_view text) {
   return graph;
 }
 
-cpu::PlanDef Import(const core::Graph& graph) {
-  return cpu::ImportGraph(core::HostInfo(), core::ToAbi(&graph), "test");
+kit::ir::Graph Import(const core::Graph& graph) {
+  return kit::ir::Import(*core::HostInfo(), core::ToAbi(&graph), "test");
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ cpu::PlanDef Import(const core::Graph& graph) {
 std::string FusedPlan::operators() const { return Operators(def); }
 
 std::vector<float> FusedPlan::Floats(std::string_view value) const {
-  for (const cpu::ConstantDef& constant : def.constants) {
+  for (const kit::ir::Constant& constant : def.constants) {
     if (def.values[static_cast<size_t>(constant.value)].name != value) continue;
     const auto* data = constant.tensor.as<float>();
     return {data, data + constant.tensor.Count()};

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "plugins/cpu/exec/plan_def.h"
+#include "epiphyte/kit/graph/ir.hpp"
 
 namespace epiphyte::test {
 
 struct FusedPlan {
   std::unique_ptr<core::Graph> graph;  // has the constants' data
-  cpu::PlanDef def;
+  kit::ir::Graph def;
   std::string text;  // the nodes in order, one a line, attributes by name
 
   // "Conv Relu …", see plan_host.h.

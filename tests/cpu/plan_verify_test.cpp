@@ -6,7 +6,6 @@
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/exec/fuse.h"
-#include "plugins/cpu/exec/plan_editor.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {
@@ -16,10 +15,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // The message that building a plan fails with; "" when it doesn't.
-std::string Refusal(cpu::PlanDef def, std::vector<cpu::PackedData> packed = {}) {
+std::string Refusal(kit::ir::Graph def, std::vector<kit::PackedData> packed = {}) {
   try {
     PlanRunner runner(std::move(def), false, std::move(packed), cpu::PlanOrigin::kContext);
-  } catch (const cpu::OpError& error) {
+  } catch (const kit::Error& error) {
     EXPECT_EQ(error.code(), EP_STATUS_INVALID_GRAPH) << error.what();
     EXPECT_THAT(error.what(), AllOf(HasSubstr("the cpu context is damaged"), HasSubstr("compile the model again")));
     return error.what();
@@ -28,10 +27,10 @@ std::string Refusal(cpu::PlanDef def, std::vector<cpu::PackedData> packed = {}) 
 }
 
 // Constant `value` is of another type from now on, with bytes for as many elements: a reseal can do that.
-void Retype(cpu::PlanDef& def, int32_t value, cpu::ElementType type) {
+void Retype(kit::ir::Graph& def, int32_t value, cpu::ElementType type) {
   def.values[static_cast<size_t>(value)].type = type;
   if (def.FindConstant(value) == nullptr) return;
-  cpu::ConstantDef& constant = def.constants[static_cast<size_t>(def.constant_of_value[static_cast<size_t>(value)])];
+  kit::ir::Constant& constant = def.constants[static_cast<size_t>(def.constant_of_value[static_cast<size_t>(value)])];
   constant.tensor.type = type;
   const auto count = static_cast<size_t>(constant.tensor.Count());
   if (type == EP_TYPE_STRING) {
@@ -50,15 +49,20 @@ struct NodeCase {
   std::string domain;
   std::vector<std::vector<int64_t>> inputs;  // the first is the plan's input, the others are constants
   std::vector<int64_t> output;
-  std::vector<cpu::AttributeValue> attributes;
+  std::vector<kit::ir::Attribute> attributes;
 };
 
 std::vector<NodeCase> NodesWithWeights() {
   const std::vector<int64_t> image = {1, 2, 4, 4};
   return {
-      {"LSTM", 14, "", {{2, 1, 3}, {1, 8, 3}, {1, 8, 2}, {1, 16}}, {2, 1, 1, 2}, {cpu::IntAttribute("hidden_size", 2)}},
+      {"LSTM",
+       14,
+       "",
+       {{2, 1, 3}, {1, 8, 3}, {1, 8, 2}, {1, 16}},
+       {2, 1, 1, 2},
+       {kit::ir::Attribute::Int("hidden_size", 2)}},
       {"Gemm", 13, "", {{2, 3}, {3, 4}, {4}}, {2, 4}, {}},
-      {"Gemm", 1, "epiphyte.kit", {{2, 3}, {3, 4}, {4}}, {2, 4}, {cpu::StringAttribute("activation", "Relu")}},
+      {"Gemm", 1, "epiphyte.kit", {{2, 3}, {3, 4}, {4}}, {2, 4}, {kit::ir::Attribute::String("activation", "Relu")}},
       {"MatMul", 1, "epiphyte.kit", {{2, 3}, {3, 4}, {4}, {2, 4}}, {2, 4}, {}},
       {"Conv", 11, "", {image, {3, 2, 3, 3}, {3}}, {1, 3, 2, 2}, {}},
       {"Conv", 1, "epiphyte.kit", {image, {3, 2, 3, 3}, {3}, {1, 3, 2, 2}}, {1, 3, 2, 2}, {}},
@@ -67,7 +71,7 @@ std::vector<NodeCase> NodesWithWeights() {
       {"BatchNormalization", 9, "", {image, {2}, {2}, {2}, {2}}, image, {}}};
 }
 
-cpu::PlanDef Build(const NodeCase& node) {
+kit::ir::Graph Build(const NodeCase& node) {
   PlanBuilder b;
   std::vector<int32_t> inputs = {b.Input(node.inputs[0])};
   for (size_t i = 1; i < node.inputs.size(); ++i) {
@@ -76,9 +80,9 @@ cpu::PlanDef Build(const NodeCase& node) {
     inputs.push_back(b.Constant(node.inputs[i], std::vector<float>(count, 0.5f)));
   }
   b.Output(b.Node(node.op_type, node.version, inputs, node.output, node.attributes));
-  cpu::PlanDef def = b.Take();
+  kit::ir::Graph def = b.Take();
   def.nodes[0].domain = node.domain;
-  for (cpu::ConstantDef& constant : def.constants) constant.storage = cpu::ConstantDef::Storage::kOwned;
+  for (kit::ir::Constant& constant : def.constants) constant.storage = kit::ir::Constant::Storage::kOwned;
   return def;
 }
 
@@ -92,7 +96,7 @@ TEST(VerifyPlan, RefusesWeightsOfATypeThatTheKernelDoesNotRead) {
       for (cpu::ElementType type : {EP_TYPE_STRING, EP_TYPE_INT8, EP_TYPE_DOUBLE}) {
         if (node.op_type == "BatchNormalization" && type == EP_TYPE_DOUBLE && input > 2) continue;
         SCOPED_TRACE(fmt::format("{} {} input {} of {}", node.domain, node.op_type, input, cpu::TypeName(type)));
-        cpu::PlanDef def = Build(node);
+        kit::ir::Graph def = Build(node);
         Retype(def, def.nodes[0].inputs[input], type);
         EXPECT_THAT(Refusal(std::move(def)),
                     AllOf(HasSubstr(fmt::format("input {} (", input)),
@@ -105,7 +109,7 @@ TEST(VerifyPlan, RefusesWeightsOfATypeThatTheKernelDoesNotRead) {
 TEST(VerifyPlan, RefusesConstantsWithoutAType) {
   for (const NodeCase& node : NodesWithWeights()) {
     for (size_t input = 1; input < node.inputs.size(); ++input) {
-      cpu::PlanDef def = Build(node);
+      kit::ir::Graph def = Build(node);
       Retype(def, def.nodes[0].inputs[input], EP_TYPE_UNDEFINED);
       EXPECT_THAT(Refusal(std::move(def)), HasSubstr("its type makes no sense")) << node.op_type << input;
     }
@@ -121,7 +125,7 @@ TEST(VerifyPlan, RefusesQuantisedWeightsOfATypeThatTheKernelDoesNotRead) {
     const int32_t y = b.Node("ConvInteger", 10, {x, w}, {1, 1, 2, 2});
     b.Info(y).type = EP_TYPE_INT32;
     b.Output(y);
-    cpu::PlanDef def = b.Take();
+    kit::ir::Graph def = b.Take();
     Retype(def, w, type);
     EXPECT_THAT(Refusal(std::move(def)), HasSubstr("input 1 ('w') is of type " + cpu::TypeName(type)));
   }
@@ -129,7 +133,7 @@ TEST(VerifyPlan, RefusesQuantisedWeightsOfATypeThatTheKernelDoesNotRead) {
 
 TEST(VerifyPlan, RefusesWhatIsLeftOutAndWhatIsTooMuch) {
   NodeCase gemm = NodesWithWeights()[1];
-  cpu::PlanDef def = Build(gemm);
+  kit::ir::Graph def = Build(gemm);
   def.nodes[0].inputs[1] = -1;
   EXPECT_THAT(Refusal(std::move(def)), HasSubstr("input 1 ('B') is left out; the operator needs it"));
   def = Build(gemm);
@@ -145,7 +149,7 @@ TEST(VerifyPlan, RefusesWhatIsLeftOutAndWhatIsTooMuch) {
 
 TEST(VerifyPlan, RefusesOtherKindsRanksAndOperators) {
   const NodeCase lstm = NodesWithWeights()[0];
-  cpu::PlanDef def = Build(lstm);
+  kit::ir::Graph def = Build(lstm);
   def.values[0].kind = EP_KIND_SEQUENCE;
   EXPECT_THAT(Refusal(std::move(def)), HasSubstr("input 0 ('X') is a sequence; a tensor expected"));
   def = Build(lstm);
@@ -167,26 +171,26 @@ TEST(VerifyPlan, RefusesOtherKindsRanksAndOperators) {
 }
 
 TEST(VerifyPlan, RefusesAttributesOfAnotherTypeOrOutOfRange) {
-  cpu::PlanDef def = Build(NodesWithWeights()[4]);
-  def.nodes[0].attributes = {cpu::FloatAttribute("group", 1)};
+  kit::ir::Graph def = Build(NodesWithWeights()[4]);
+  def.nodes[0].attributes = {kit::ir::Attribute::Float("group", 1)};
   EXPECT_THAT(Refusal(def), HasSubstr("attribute 'group' is a float; an integer expected"));
-  def.nodes[0].attributes = {cpu::IntAttribute("group", 0)};
+  def.nodes[0].attributes = {kit::ir::Attribute::Int("group", 0)};
   EXPECT_THAT(Refusal(def), HasSubstr("attribute 'group' is 0; 1 or more expected"));
-  def.nodes[0].attributes = {cpu::IntsAttribute("strides", {1, 0})};
+  def.nodes[0].attributes = {kit::ir::Attribute::Ints("strides", {1, 0})};
   EXPECT_THAT(Refusal(def), HasSubstr("attribute 'strides' is 0; 1 or more expected"));
-  def.nodes[0].attributes = {cpu::IntAttribute("group", 1), cpu::IntAttribute("group", 2)};
+  def.nodes[0].attributes = {kit::ir::Attribute::Int("group", 1), kit::ir::Attribute::Int("group", 2)};
   EXPECT_THAT(Refusal(def), HasSubstr("attribute 'group' is there twice"));
-  def.nodes[0].attributes = {cpu::IntAttribute("group", 1)};
+  def.nodes[0].attributes = {kit::ir::Attribute::Int("group", 1)};
   def.nodes[0].attributes[0].ints.clear();
   EXPECT_THAT(Refusal(def), HasSubstr("attribute 'group' doesn't hold an integer"));
-  def.nodes[0].attributes = {cpu::IntAttribute("anything", 1)};
+  def.nodes[0].attributes = {kit::ir::Attribute::Int("anything", 1)};
   def.nodes[0].attributes[0].type = EP_ATTRIBUTE_GRAPH;
   EXPECT_THAT(Refusal(def), HasSubstr("nested graphs are run by the host"));
 }
 
 TEST(VerifyPlan, RefusesValuesOutOfOrder) {
   const NodeCase gemm = NodesWithWeights()[1];
-  cpu::PlanDef def = Build(gemm);
+  kit::ir::Graph def = Build(gemm);
   def.nodes[0].inputs[2] = def.nodes[0].outputs[0];
   EXPECT_THAT(Refusal(std::move(def)), HasSubstr("which nothing made before"));
   for (int32_t index : {-2, 1000, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
@@ -210,19 +214,19 @@ TEST(VerifyPlan, RefusesValuesOutOfOrder) {
 
 TEST(VerifyPlan, RefusesPackedDataOfNoNodeAndTwiceTheSame) {
   const float bytes[16] = {};
-  const cpu::PackedData packed{1, "b", "nothing", bytes, sizeof bytes, nullptr};
+  const kit::PackedData packed{1, "b", "nothing", bytes, sizeof bytes, nullptr};
   EXPECT_THAT(Refusal(Build(NodesWithWeights()[1]), {packed}), HasSubstr("packed data belongs to node 1 of 1"));
-  cpu::PackedData own = packed;
+  kit::PackedData own = packed;
   own.node = 0;
   EXPECT_THAT(Refusal(Build(NodesWithWeights()[1]), {own, own}), HasSubstr("is there twice"));
 }
 
 // Of a constant whose bytes are gone only the shape is left, for which a layout is then chosen.
 TEST(VerifyPlan, RefusesAShapeThatNobodyCanHavePacked) {
-  cpu::PlanDef def = Build(NodesWithWeights()[1]);
-  cpu::ConstantDef& weights = def.constants[0];
+  kit::ir::Graph def = Build(NodesWithWeights()[1]);
+  kit::ir::Constant& weights = def.constants[0];
   const std::vector<int64_t> dims = {int64_t{3} << 32, 4};
-  weights.storage = cpu::ConstantDef::Storage::kDropped;
+  weights.storage = kit::ir::Constant::Storage::kDropped;
   weights.tensor.data = nullptr;
   weights.tensor.dims.assign(dims.data(), dims.size());
   def.values[static_cast<size_t>(weights.value)].dims = dims;
@@ -238,8 +242,8 @@ std::string ProgramRefusal(const std::function<void(std::vector<int64_t>&)>& cha
   PlanBuilder b;
   const int32_t x = b.Input({4});
   b.Output(b.Node("Elementwise", 1, {x}, {4},
-                  {cpu::IntsAttribute("code", code), cpu::FloatsAttribute("parameters", {0, 0, 0, 0})}));
-  cpu::PlanDef def = b.Take();
+                  {kit::ir::Attribute::Ints("code", code), kit::ir::Attribute::Floats("parameters", {0, 0, 0, 0})}));
+  kit::ir::Graph def = b.Take();
   def.nodes[0].domain = "epiphyte.kit";
   return Refusal(std::move(def));
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "epiphyte/kit/fuse/operators.hpp"
-#include "plugins/cpu/exec/plan_def.h"
 #include "tests/cpu/kernel_harness.h"
 
 namespace epiphyte::test {

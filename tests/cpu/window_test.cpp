@@ -112,8 +112,8 @@ TEST(Conv, AHugeWindowBeforeAnActivationGivesTheSameNumbers) {
   const auto make = [] {
     PlanBuilder b;
     const int32_t x = b.Input({1, 1, 4});
-    const cpu::AttributeValue pads = {.name = "pads", .type = EP_ATTRIBUTE_INTS, .ints = {kHuge, kHuge}};
-    const cpu::AttributeValue strides = {.name = "strides", .type = EP_ATTRIBUTE_INTS, .ints = {kHuge}};
+    const kit::ir::Attribute pads = {.name = "pads", .type = EP_ATTRIBUTE_INTS, .ints = {kHuge, kHuge}};
+    const kit::ir::Attribute strides = {.name = "strides", .type = EP_ATTRIBUTE_INTS, .ints = {kHuge}};
     const int32_t conv = b.Node("Conv", 11, {x, b.Constant({1, 1, 3}, {1, 10, -100})}, {1, 1, 3}, {pads, strides});
     b.Output(b.Node("LeakyRelu", 16, {conv}, {1, 1, 3}));
     return b.Take();

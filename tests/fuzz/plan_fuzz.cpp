@@ -53,7 +53,7 @@ void LoadAndRun(const void* data, size_t size, std::mt19937& random) {
     for (int i = 0; i < 2; ++i) {
       try {
         fuzz::RunGuarded(*plan, random);
-      } catch (const cpu::OpError&) {
+      } catch (const kit::Error&) {
       }
     }
   }
@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::mt19937 random(static_cast<uint32_t>(kit::Digest(payload.get(), size)));
   try {
     LoadAndRun(payload.get(), size, random);
-  } catch (const cpu::OpError&) {
+  } catch (const kit::Error&) {
   } catch (const std::bad_alloc&) {
   }
   return 0;

@@ -68,7 +68,7 @@ kit::ContextVerdict CheckPayload(std::span<const std::byte> payload, const Conte
       VerifyPlan(stored.graph, stored.packed, registry, PlanOrigin::kContext);
     }
     return found;
-  } catch (const OpError& error) {
+  } catch (const kit::Error& error) {
     return kit::ContextVerdict::Unsupported(error.what());
   }
 }

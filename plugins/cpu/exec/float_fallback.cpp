@@ -7,7 +7,6 @@
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/exec/plan.h"
-#include "plugins/cpu/exec/plan_editor.h"
 #include "plugins/cpu/kernel/convert.h"
 
 namespace epiphyte::cpu {
@@ -39,13 +38,13 @@ bool NamesATypeByAttribute(const Signature& signature) {
 
 class FloatFallback {
  public:
-  FloatFallback(PlanDef& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
+  FloatFallback(ir::Graph& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
 
   std::vector<std::string> Run() {
-    std::vector<NodeDef> nodes;
+    std::vector<ir::Node> nodes;
     nodes.reserve(plan_.nodes.size());
     nodes_ = &nodes;
-    for (NodeDef& node : plan_.nodes) {
+    for (ir::Node& node : plan_.nodes) {
       if (HasKernelAsFloatOnly(node)) {
         told_.push_back(DescribeFloatFallback(node.op_type, node.name));
         AddBetweenCasts(std::move(node));
@@ -58,7 +57,7 @@ class FloatFallback {
   }
 
  private:
-  bool HasKernelAsFloatOnly(const NodeDef& node) {
+  bool HasKernelAsFloatOnly(const ir::Node& node) {
     if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](int32_t input) { return IsCast(input); }))
       return false;
     DescribeArguments(node.inputs, plan_.values, &inputs_);
@@ -68,10 +67,10 @@ class FloatFallback {
     return FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_).entry != nullptr;
   }
 
-  void AddBetweenCasts(NodeDef node) {
+  void AddBetweenCasts(ir::Node node) {
     for (int32_t& input : node.inputs)
       if (IsCast(input)) input = AsFloat(input);
-    std::vector<NodeDef> behind;
+    std::vector<ir::Node> behind;
     for (int32_t& output : node.outputs) {
       if (!IsCast(output)) continue;
       const int32_t computed = AddFloat(output, "/float");
@@ -88,20 +87,20 @@ class FloatFallback {
 
   // A value like `value`, but of type float.
   int32_t AddFloat(int32_t value, const char* suffix) {
-    ValueInfo info = plan_.values[value];
+    ir::Value info = plan_.values[value];
     info.name += suffix;
     info.type = EP_TYPE_FLOAT;
     return plan_.AddValue(std::move(info));
   }
 
-  NodeDef MakeCast(int32_t from, int32_t to) const {
-    NodeDef cast;
+  ir::Node MakeCast(int32_t from, int32_t to) const {
+    ir::Node cast;
     cast.op_type = "Cast";
     cast.since_version = 13;
     cast.name = plan_.values[from].name + "/cast";
     cast.inputs = {from};
     cast.outputs = {to};
-    cast.attributes.push_back(IntAttribute("to", plan_.values[to].type));
+    cast.attributes.push_back(ir::Attribute::Int("to", plan_.values[to].type));
     return cast;
   }
 
@@ -119,7 +118,7 @@ class FloatFallback {
   }
 
   void AddConstant(int32_t value, const ir::Tensor& from) {
-    ConstantDef constant;  // borrowed: most are packed and dropped
+    ir::Constant constant;  // borrowed: most are packed and dropped
     constant.value = value;
     constant.tensor.type = EP_TYPE_FLOAT;
     constant.tensor.dims = from.dims;
@@ -138,9 +137,9 @@ class FloatFallback {
     plan_.constants.push_back(std::move(constant));
   }
 
-  PlanDef& plan_;
+  ir::Graph& plan_;
   const KernelRegistry& registry_;
-  std::vector<NodeDef>* nodes_ = nullptr;
+  std::vector<ir::Node>* nodes_ = nullptr;
   std::vector<std::string> told_;
   std::unordered_map<int32_t, int32_t> as_float_;  // values and what they are as float
   std::vector<ArgumentType> inputs_;
@@ -163,7 +162,7 @@ std::string DescribeFloatFallback(std::string_view op_type, std::string_view nam
   return fmt::format("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
 }
 
-std::vector<std::string> RunInFloat(PlanDef& plan, const KernelRegistry& registry) {
+std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry) {
   return FloatFallback(plan, registry).Run();
 }
 

@@ -1,7 +1,7 @@
 // Float fallback: a node of float16, bfloat16 or double whose operator has kernels for float but none for its own type
 // (an LSTM of double) runs in float, between casts.
 //
-//   PlanDef plan = ImportGraph(host, graph, name);
+//   ir::Graph plan = ir::Import(host, graph, name);
 //   RunInFloat(plan, registry);  // before the fusions
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/cpu/exec/plan_def.h"
+#include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
 
@@ -23,6 +23,6 @@ std::string DescribeFloatFallback(std::string_view op_type, std::string_view nam
 
 // Puts casts around the nodes of `plan` that run only as float, and gives what is to be said of each. Constants are
 // cast here and now.
-std::vector<std::string> RunInFloat(PlanDef& plan, const KernelRegistry& registry);
+std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry);
 
 }  // namespace epiphyte::cpu

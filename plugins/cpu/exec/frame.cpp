@@ -12,7 +12,7 @@ namespace epiphyte::cpu {
 
 Frame::Frame(const Plan& plan, const kit::Run& run) : plan_(plan), limits_(run.host()) {
   const EpRunInfo& info = run.info();
-  const PlanDef& def = plan.def();
+  const ir::Graph& def = plan.def();
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
   if (plan.has_late_kernels()) late_.resize(plan.node_count());
@@ -23,7 +23,7 @@ Frame::Frame(const Plan& plan, const kit::Run& run) : plan_(plan), limits_(run.h
   }
   // Kernels were chosen for the declared types.
   for (size_t i = 0; i < def.inputs.size(); ++i) {
-    const ValueInfo& declared = def.values[def.inputs[i]];
+    const ir::Value& declared = def.values[def.inputs[i]];
     const EpValueView* view = info.inputs[i];
     if (view != nullptr && view->kind == EP_KIND_TENSOR)
       CheckType(def.inputs[i], view->tensor->element_type);
@@ -49,7 +49,7 @@ Frame::~Frame() {
 uint64_t Frame::memory_bytes() const { return (memory_plan_ ? memory_plan_->arena_bytes : 0) + scratch_size_; }
 
 void Frame::FailType(int32_t value, ElementType type) const {
-  const ValueInfo& declared = plan_.def().values[static_cast<size_t>(value)];
+  const ir::Value& declared = plan_.def().values[static_cast<size_t>(value)];
   FailOp("value '{}' is of type {}; {} expected", declared.name, TypeName(type), TypeName(declared.type));
 }
 
@@ -160,24 +160,24 @@ void Frame::Execute(const kit::Run& run) {
     if (watching_) Learn();
     EndRun();
     GrowScratch();
-  } catch (const OpError& error) {
+  } catch (const kit::Error& error) {
     EndRun();
     if (node_ < 0) throw;
-    const NodeDef& node = plan_.def().nodes[node_];
-    throw OpError(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+    const ir::Node& node = plan_.def().nodes[node_];
+    throw kit::Error(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
   } catch (const std::bad_alloc&) {
     EndRun();
     throw;
   } catch (const std::exception& error) {
     EndRun();
     if (node_ < 0) throw;
-    const NodeDef& node = plan_.def().nodes[node_];
-    throw OpError(EP_STATUS_EP_FAIL, fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+    const ir::Node& node = plan_.def().nodes[node_];
+    throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
   }
 }
 
 void Frame::EmitOutputs(const EpRunInfo& info) {
-  const PlanDef& def = plan_.def();
+  const ir::Graph& def = plan_.def();
   for (size_t i = 0; i < def.outputs.size(); ++i) {
     const int32_t value = def.outputs[i];
     Slot& slot = slots_[value];

@@ -39,7 +39,7 @@ bool TakesGemm(const ir::Editor& editor, const ir::Node& node) {
 bool TakesConv(const ir::Editor& editor, const ir::Node& node) {
   try {
     return editor.info(node.inputs[0]).rank <= 5 && SuitsOneDnn(kit::WindowAttributes::Read(node));
-  } catch (const OpError&) {
+  } catch (const kit::Error&) {
     return false;
   }
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "plugins/cpu/exec/plan_def.h"
+#include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
 

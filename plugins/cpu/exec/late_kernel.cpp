@@ -16,7 +16,7 @@ struct Plan::MadeLate {
 // it packs is its own.
 class LateKernelInit final : public KernelInit {
  public:
-  LateKernelInit(const Plan& plan, const NodeDef& node, std::span<const ArgumentType> inputs,
+  LateKernelInit(const Plan& plan, const ir::Node& node, std::span<const ArgumentType> inputs,
                  std::vector<std::shared_ptr<void>>* packed)
       : plan_(plan), node_(node), packed_(packed), inputs_(node.inputs.size()) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -27,9 +27,9 @@ class LateKernelInit final : public KernelInit {
     }
   }
 
-  const NodeDef& node() const override { return node_; }
-  const ValueInfo& InputInfo(size_t i) const override { return i < inputs_.size() ? inputs_[i] : absent_; }
-  const ValueInfo& OutputInfo(size_t i) const override {
+  const ir::Node& node() const override { return node_; }
+  const ir::Value& InputInfo(size_t i) const override { return i < inputs_.size() ? inputs_[i] : absent_; }
+  const ir::Value& OutputInfo(size_t i) const override {
     return i < node_.outputs.size() && node_.outputs[i] >= 0 ? plan_.def_.values[static_cast<size_t>(node_.outputs[i])]
                                                              : absent_;
   }
@@ -53,10 +53,10 @@ class LateKernelInit final : public KernelInit {
 
  private:
   const Plan& plan_;
-  const NodeDef& node_;
+  const ir::Node& node_;
   std::vector<std::shared_ptr<void>>* packed_;
-  std::vector<ValueInfo> inputs_;
-  ValueInfo absent_;
+  std::vector<ir::Value> inputs_;
+  ir::Value absent_;
 };
 
 Plan::Plan() = default;
@@ -75,13 +75,13 @@ std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const Argu
     return {known.back(), known.back()->kernel.get()};
   }
 
-  const NodeDef& def = def_.nodes[node];
+  const ir::Node& def = def_.nodes[node];
   std::vector<ArgumentType> outputs;
   DescribeArguments(def.outputs, def_.values, &outputs);
   std::string why;
   const KernelRegistry::Choice choice =
       registry_->Find(def.domain, def.op_type, def.since_version, inputs, outputs, &why);
-  if (choice.entry == nullptr) throw OpError(EP_STATUS_INVALID_ARGUMENT, why);
+  if (choice.entry == nullptr) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, why);
   auto made = std::make_shared<MadeLate>();
   made->inputs.assign(inputs.begin(), inputs.end());
   made->kernel = choice.entry->factory(LateKernelInit(*this, def, inputs, &made->packed));

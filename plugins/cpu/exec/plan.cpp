@@ -12,9 +12,9 @@ class PlanKernelInit final : public KernelInit {
  public:
   PlanKernelInit(Plan& plan, int32_t node) : plan_(plan), index_(node), node_(plan.def_.nodes[node]) {}
 
-  const NodeDef& node() const override { return node_; }
-  const ValueInfo& InputInfo(size_t i) const override { return Info(node_.inputs, i); }
-  const ValueInfo& OutputInfo(size_t i) const override { return Info(node_.outputs, i); }
+  const ir::Node& node() const override { return node_; }
+  const ir::Value& InputInfo(size_t i) const override { return Info(node_.inputs, i); }
+  const ir::Value& OutputInfo(size_t i) const override { return Info(node_.outputs, i); }
   bool HasInput(size_t i) const override { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
 
   const Tensor* Constant(size_t i) const override {
@@ -37,7 +37,7 @@ class PlanKernelInit final : public KernelInit {
       plan_.repacked_ = true;
       return position->data;
     }
-    PackedData packed;
+    kit::PackedData packed;
     packed.node = index_;
     packed.key = key;
     Fill(packed, format, bytes, fill);
@@ -64,17 +64,18 @@ class PlanKernelInit final : public KernelInit {
   }
 
  private:
-  const ValueInfo& Info(const std::vector<int32_t>& values, size_t i) const {
+  const ir::Value& Info(const std::vector<int32_t>& values, size_t i) const {
     return i < values.size() && values[i] >= 0 ? plan_.def_.values[values[i]] : absent_;
   }
   // The index of the constant that input i is, or -1.
   int32_t FindConstant(size_t i) const { return HasInput(i) ? plan_.def_.constant_of_value[node_.inputs[i]] : -1; }
   // The node's first entry; entries are sorted by node.
-  std::vector<PackedData>::iterator First() const {
+  std::vector<kit::PackedData>::iterator First() const {
     return std::lower_bound(plan_.packed_.begin(), plan_.packed_.end(), index_,
-                            [](const PackedData& packed, int32_t node) { return packed.node < node; });
+                            [](const kit::PackedData& packed, int32_t node) { return packed.node < node; });
   }
-  void Fill(PackedData& packed, std::string_view format, uint64_t bytes, const std::function<void(void*)>& fill) const {
+  void Fill(kit::PackedData& packed, std::string_view format, uint64_t bytes,
+            const std::function<void(void*)>& fill) const {
     std::shared_ptr<void> memory = kit::AllocateShared(bytes);
     fill(memory.get());
     plan_.packed_unreported_ += bytes;
@@ -87,11 +88,11 @@ class PlanKernelInit final : public KernelInit {
 
   Plan& plan_;
   int32_t index_;
-  const NodeDef& node_;
-  ValueInfo absent_;
+  const ir::Node& node_;
+  ir::Value absent_;
 };
 
-std::unique_ptr<Plan> Plan::Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed) {
+std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::vector<kit::PackedData> packed) {
   std::unique_ptr<Plan> plan(new Plan);
   plan->def_ = std::move(def);
   plan->threads_ = config.threads;
@@ -122,13 +123,13 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
   uses_.assign(def_.constants.size(), 0);
   for (int32_t input : def_.inputs) value_class_[input] = ValueClass::kInput;
   constants_.reserve(def_.constants.size());
-  for (const ConstantDef& constant : def_.constants) {
+  for (const ir::Constant& constant : def_.constants) {
     value_class_[constant.value] = ValueClass::kConstant;
     constants_.push_back(ViewOf(constant.tensor));
   }
 
   for (size_t n = 0; n < nodes; ++n) {
-    const NodeDef& node = def_.nodes[n];
+    const ir::Node& node = def_.nodes[n];
     input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
     output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
     for (int32_t value : node.inputs) {
@@ -183,17 +184,17 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
   const size_t count = def_.nodes.size();
   kernels_.reserve(count);
   std::stable_sort(packed_.begin(), packed_.end(),
-                   [](const PackedData& a, const PackedData& b) { return a.node < b.node; });
+                   [](const kit::PackedData& a, const kit::PackedData& b) { return a.node < b.node; });
   for (size_t n = 0; n < count; ++n) {
-    const NodeDef& node = def_.nodes[n];
+    const ir::Node& node = def_.nodes[n];
     const auto fail = [&](EpStatusCode code, const char* what) {
-      throw OpError(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
+      throw kit::Error(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
     };
     has_late_kernels_ = has_late_kernels_ || !choices[n].certain;
     try {
       kernels_.push_back(choices[n].certain ? choices[n].entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n)))
                                             : nullptr);
-    } catch (const OpError& error) {
+    } catch (const kit::Error& error) {
       fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {
       fail(EP_STATUS_OUT_OF_MEMORY, "out of memory; free memory or use a smaller model");
@@ -229,12 +230,13 @@ void Plan::SetData(size_t i, const void* data) {
 }
 
 const Tensor& Plan::OwnConstant(size_t i) {
-  ConstantDef& constant = def_.constants[i];
-  if (constant.storage == ConstantDef::Storage::kDropped)
-    throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format("the context holds no data for constant '{}'; compile the model "
-                                                       "again",
-                                                       def_.values[constant.value].name));
-  if (constant.storage == ConstantDef::Storage::kBorrowed && constant.tensor.data != nullptr) {
+  ir::Constant& constant = def_.constants[i];
+  if (constant.storage == ir::Constant::Storage::kDropped)
+    throw kit::Error(EP_STATUS_INVALID_GRAPH,
+                     fmt::format("the context holds no data for constant '{}'; compile the model "
+                                 "again",
+                                 def_.values[constant.value].name));
+  if (constant.storage == ir::Constant::Storage::kBorrowed && constant.tensor.data != nullptr) {
     const uint64_t bytes = constant.tensor.Bytes();
     if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
       (*retain_)(constant);
@@ -246,7 +248,7 @@ const Tensor& Plan::OwnConstant(size_t i) {
       constant.owner = std::move(memory);
     }
   }
-  constant.storage = ConstantDef::Storage::kOwned;
+  constant.storage = ir::Constant::Storage::kOwned;
   constant.handle = nullptr;
   return constants_[i];
 }
@@ -254,8 +256,8 @@ const Tensor& Plan::OwnConstant(size_t i) {
 // One that a fusion made goes as soon as the last kernel has packed it, or all of a network's weights would be there
 // twice before the first are gone.
 void Plan::ForgetMadeConstant(int32_t i) {
-  ConstantDef& constant = def_.constants[i];
-  if (constant.storage != ConstantDef::Storage::kBorrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
+  ir::Constant& constant = def_.constants[i];
+  if (constant.storage != ir::Constant::Storage::kBorrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
   SetData(static_cast<size_t>(i), nullptr);
   constant.owner.reset();
 }
@@ -264,11 +266,11 @@ void Plan::ForgetMadeConstant(int32_t i) {
 // forgotten.
 void Plan::KeepConstants() {
   for (size_t i = 0; i < def_.constants.size(); ++i) {
-    ConstantDef& constant = def_.constants[i];
+    ir::Constant& constant = def_.constants[i];
     if (drops_[i] < uses_[i]) {
       OwnConstant(i);
-    } else if (constant.storage == ConstantDef::Storage::kBorrowed || drops_[i] > 0) {
-      constant.storage = ConstantDef::Storage::kDropped;
+    } else if (constant.storage == ir::Constant::Storage::kBorrowed || drops_[i] > 0) {
+      constant.storage = ir::Constant::Storage::kDropped;
       constant.handle = nullptr;
       SetData(i, nullptr);
       constant.tensor.strings.reset();

@@ -14,7 +14,6 @@
 #include "epiphyte/kit/abi/threads.hpp"
 #include "epiphyte/kit/memory/weight_pool.hpp"
 #include "plugins/cpu/exec/memory_plan.h"
-#include "plugins/cpu/exec/plan_def.h"
 #include "plugins/cpu/exec/verify.h"
 
 namespace epiphyte::cpu {
@@ -34,14 +33,14 @@ struct PlanConfig {
 class Plan {
  public:
   // `packed`: what a loaded context holds; empty for a fresh compile. The plan is verified first (verify.h). Throws
-  // OpError with the node's name in front.
-  static std::unique_ptr<Plan> Build(PlanDef def, const PlanConfig& config, std::vector<PackedData> packed = {});
+  // kit::Error with the node's name in front.
+  static std::unique_ptr<Plan> Build(ir::Graph def, const PlanConfig& config, std::vector<kit::PackedData> packed = {});
   ~Plan();
 
-  const PlanDef& def() const { return def_; }
+  const ir::Graph& def() const { return def_; }
   // What kernels see of the graph's constants, by their index.
   const Tensor& constant(size_t i) const { return constants_[i]; }
-  const std::vector<PackedData>& packed() const { return packed_; }
+  const std::vector<kit::PackedData>& packed() const { return packed_; }
   const kit::Threads& threads() const { return threads_; }
   // True when packed data had to be converted because the context was made for another kind of CPU.
   bool repacked() const { return repacked_; }
@@ -51,7 +50,7 @@ class Plan {
   const Kernel* kernel(size_t node) const { return kernels_[node].get(); }
   bool has_late_kernels() const { return has_late_kernels_; }
   // The kernel of such a node for the inputs that arrived. The plan keeps the kernels that were asked for last, a few
-  // of each node; another is made when it is wanted. Throws OpError when no kernel takes the inputs. [any thread]
+  // of each node; another is made when it is wanted. Throws kit::Error when no kernel takes the inputs. [any thread]
   std::shared_ptr<const Kernel> LateKernel(size_t node, std::span<const ArgumentType> inputs) const;
   std::span<const int32_t> node_inputs(size_t node) const {
     return {node_inputs_.data() + input_begin_[node], input_begin_[node + 1] - input_begin_[node]};
@@ -89,7 +88,7 @@ class Plan {
   void SetData(size_t i, const void* data);
   void ForgetMadeConstant(int32_t i);
 
-  PlanDef def_;
+  ir::Graph def_;
   kit::Threads threads_;
   bool bfloat16_ = false;
   bool packed_is_current_ = false;
@@ -97,7 +96,7 @@ class Plan {
   kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
   const std::function<void(ir::Constant&)>* retain_ = nullptr;
   bool repacked_ = false;
-  std::vector<PackedData> packed_;
+  std::vector<kit::PackedData> packed_;
   std::vector<Tensor> constants_;
   std::vector<uint32_t> drops_;  // per constant
   std::vector<uint32_t> uses_;   // per constant

@@ -13,25 +13,25 @@ namespace {
 
 template <typename... Args>
 [[noreturn]] void Refuse(fmt::format_string<Args...> format, Args&&... args) {
-  throw OpError(EP_STATUS_INVALID_GRAPH, fmt::format(format, std::forward<Args>(args)...));
+  throw kit::Error(EP_STATUS_INVALID_GRAPH, fmt::format(format, std::forward<Args>(args)...));
 }
 
 class Verifier {
  public:
-  Verifier(const PlanDef& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
+  Verifier(const ir::Graph& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
 
-  std::vector<KernelRegistry::Choice> Run(std::span<const PackedData> packed) {
+  std::vector<KernelRegistry::Choice> Run(std::span<const kit::PackedData> packed) {
     ir::Check(plan_);
     std::vector<KernelRegistry::Choice> choices;
     choices.reserve(plan_.nodes.size());
-    for (const NodeDef& node : plan_.nodes) choices.push_back(CheckNode(node));
+    for (const ir::Node& node : plan_.nodes) choices.push_back(CheckNode(node));
     CheckPacked(packed);
     CheckDropped(packed);
     return choices;
   }
 
  private:
-  KernelRegistry::Choice CheckNode(const NodeDef& node) {
+  KernelRegistry::Choice CheckNode(const ir::Node& node) {
     try {
       DescribeArguments(node.inputs, plan_.values, &inputs_);
       DescribeArguments(node.outputs, plan_.values, &outputs_);
@@ -39,22 +39,22 @@ class Verifier {
       const KernelRegistry::Choice choice =
           registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, &why);
       if (choice.entry == nullptr)
-        throw OpError(choice.signature == nullptr ? EP_STATUS_NOT_IMPLEMENTED : EP_STATUS_INVALID_GRAPH, why);
+        throw kit::Error(choice.signature == nullptr ? EP_STATUS_NOT_IMPLEMENTED : EP_STATUS_INVALID_GRAPH, why);
       attributes_.clear();
-      for (const AttributeValue& attribute : node.attributes)
+      for (const ir::Attribute& attribute : node.attributes)
         attributes_.push_back({attribute.name, attribute.type, attribute.ints});
-      if (!MatchAttributes(*choice.signature, attributes_, &why)) throw OpError(EP_STATUS_INVALID_GRAPH, why);
+      if (!MatchAttributes(*choice.signature, attributes_, &why)) throw kit::Error(EP_STATUS_INVALID_GRAPH, why);
       if (node.domain == kit::fuse::kDomain && node.op_type == kit::fuse::kElementwise)
         kit::fuse::ReadElementwiseProgram(node);
       return choice;
-    } catch (const OpError& error) {
-      throw OpError(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+    } catch (const kit::Error& error) {
+      throw kit::Error(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
     }
   }
 
-  void CheckPacked(std::span<const PackedData> packed) const {
+  void CheckPacked(std::span<const kit::PackedData> packed) const {
     std::set<std::pair<int32_t, std::string_view>> known;
-    for (const PackedData& entry : packed) {
+    for (const kit::PackedData& entry : packed) {
       if (entry.node < 0 || static_cast<size_t>(entry.node) >= plan_.nodes.size())
         Refuse("packed data belongs to node {} of {}", entry.node, plan_.nodes.size());
       if (entry.data == nullptr && entry.bytes != 0) Refuse("packed data '{}' is not there", entry.key);
@@ -66,9 +66,9 @@ class Verifier {
 
   // A constant without bytes was packed by those who read it, so its shape can't be far beyond what they packed.
   // (Packed numbers may be narrower than plain ones.)
-  void CheckDropped(std::span<const PackedData> packed) const {
+  void CheckDropped(std::span<const kit::PackedData> packed) const {
     std::vector<uint64_t> packed_by_node(plan_.nodes.size(), 0);
-    for (const PackedData& entry : packed) packed_by_node[static_cast<size_t>(entry.node)] += entry.bytes;
+    for (const kit::PackedData& entry : packed) packed_by_node[static_cast<size_t>(entry.node)] += entry.bytes;
     std::vector<uint64_t> packed_of_constant(plan_.constants.size(), 0);
     std::vector<bool> is_read(plan_.constants.size(), false);
     for (size_t n = 0; n < plan_.nodes.size(); ++n) {
@@ -80,8 +80,8 @@ class Verifier {
       }
     }
     for (size_t i = 0; i < plan_.constants.size(); ++i) {
-      const ConstantDef& constant = plan_.constants[i];
-      if (constant.storage != ConstantDef::Storage::kDropped || !is_read[i] ||
+      const ir::Constant& constant = plan_.constants[i];
+      if (constant.storage != ir::Constant::Storage::kDropped || !is_read[i] ||
           constant.tensor.Bytes() / 8 <= packed_of_constant[i])
         continue;
       Refuse("constant '{}' has {} bytes, of which its readers packed no more than {}",
@@ -89,7 +89,7 @@ class Verifier {
     }
   }
 
-  const PlanDef& plan_;
+  const ir::Graph& plan_;
   const KernelRegistry& registry_;
   std::vector<ArgumentType> inputs_;
   std::vector<ArgumentType> outputs_;
@@ -98,11 +98,11 @@ class Verifier {
 
 }  // namespace
 
-std::vector<KernelRegistry::Choice> VerifyPlan(const PlanDef& plan, std::span<const PackedData> packed,
+std::vector<KernelRegistry::Choice> VerifyPlan(const ir::Graph& plan, std::span<const kit::PackedData> packed,
                                                const KernelRegistry& registry, PlanOrigin origin) {
   try {
     return Verifier(plan, registry).Run(packed);
-  } catch (const OpError& error) {
+  } catch (const kit::Error& error) {
     if (origin == PlanOrigin::kMadeNow) throw;
     Refuse("the cpu context is damaged: partition '{}': {}; compile the model again", plan.name, error.what());
   }

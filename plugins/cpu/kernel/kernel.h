@@ -24,7 +24,7 @@
 // and a row in signatures_onnx.cpp: {"Relu", 1, "X:T -> Y:T", ""}. The build collects the Register_<stem> functions by
 // itself. What arrives in Run has the types of the signature, and the type of the entry that the kernel was made for.
 //
-// Errors: throw OpError. Shapes and data are checked by the kernel: they come from files.
+// Errors: throw kit::Error. Shapes and data are checked by the kernel: they come from files.
 #pragma once
 
 #include <cstdint>
@@ -54,31 +54,25 @@
 
 namespace epiphyte::cpu {
 
-// What the kit throws for shapes and attributes that make no sense is what kernels throw.
-using OpError = kit::Error;
-
+// What the kit throws for shapes and attributes that make no sense is what kernels throw, too.
 // Message: what was found and what was expected; the executor adds the node's name and operator in front.
 template <typename... Args>
 [[noreturn]] void FailOp(fmt::format_string<Args...> format, Args&&... args) {
-  throw OpError(EP_STATUS_INVALID_ARGUMENT, fmt::format(format, std::forward<Args>(args)...));
+  throw kit::Error(EP_STATUS_INVALID_ARGUMENT, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 [[noreturn]] void NotImplemented(fmt::format_string<Args...> format, Args&&... args) {
-  throw OpError(EP_STATUS_NOT_IMPLEMENTED, fmt::format(format, std::forward<Args>(args)...));
+  throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, fmt::format(format, std::forward<Args>(args)...));
 }
-
-using AttributeValue = ir::Attribute;
-using ValueInfo = ir::Value;
-using NodeDef = ir::Node;
 
 // What a kernel's constructor gets. Valid during construction only.
 class KernelInit {
  public:
   virtual ~KernelInit() = default;
-  virtual const NodeDef& node() const = 0;
+  virtual const ir::Node& node() const = 0;
   // What is known of input and output i; kind UNKNOWN for one that is left out.
-  virtual const ValueInfo& InputInfo(size_t i) const = 0;
-  virtual const ValueInfo& OutputInfo(size_t i) const = 0;
+  virtual const ir::Value& InputInfo(size_t i) const = 0;
+  virtual const ir::Value& OutputInfo(size_t i) const = 0;
   virtual bool HasInput(size_t i) const = 0;
   // The constant that input i is, or null. Its memory outlives the kernel. When a context is loaded and the constant
   // was dropped (see Drop), data is null but type and dims are there.
@@ -86,7 +80,7 @@ class KernelInit {
   // Packed data that goes into the context: `fill` makes it, unless a context was loaded that holds it already. `key`
   // names it within the node; `format` says exactly how the bytes are laid out: data of another format or size is made
   // anew. 64-byte aligned, outlives the kernel, never null. A `fill` that needs a constant which was dropped throws
-  // OpError(EP_STATUS_INVALID_GRAPH).
+  // kit::Error(EP_STATUS_INVALID_GRAPH).
   virtual const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
                              const std::function<void(void*)>& fill) const = 0;
   // As Constant, but its data is valid during construction only: for kernels that pack a constant and drop it, so that

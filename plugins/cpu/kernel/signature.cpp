@@ -8,6 +8,14 @@
 #include <fmt/format.h>
 
 namespace epiphyte::cpu {
+
+void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ir::Value>& values,
+                       std::vector<ArgumentType>* described) {
+  described->clear();
+  for (int32_t value : arguments)
+    described->push_back(value < 0 ? ArgumentType() : ToArgument(values[static_cast<size_t>(value)]));
+}
+
 namespace {
 
 constexpr const char* KindName(EpTypeKind kind) {

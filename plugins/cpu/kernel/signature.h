@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "epiphyte/ep_graph.h"
 #include "plugins/cpu/kernel/type_set.h"
@@ -36,6 +37,12 @@ struct ArgumentType {
 
   bool operator==(const ArgumentType&) const = default;
 };
+
+// What a plan knows of a value, as an argument.
+inline ArgumentType ToArgument(const ir::Value& value) { return {true, value.kind, value.type, value.rank}; }
+// The same for the values of a node's inputs or outputs.
+void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ir::Value>& values,
+                       std::vector<ArgumentType>* described);
 
 struct Signature {
   enum class Kind : uint8_t { kTensor, kSequence, kOptional, kMap, kAny };

@@ -45,7 +45,7 @@ Rows RowsOf(const Tensor& tensor) {
   return tensor.rank() == 1 ? Rows{1, tensor.dims[0]} : Rows{tensor.dims[0], tensor.dims[1]};
 }
 
-PostTransform PostTransformOf(const NodeDef& node) {
+PostTransform PostTransformOf(const ir::Node& node) {
   const std::string name = node.String("post_transform", "NONE");
   if (name == "NONE") return PostTransform::kNone;
   if (name == "SOFTMAX") return PostTransform::kSoftmax;
@@ -103,7 +103,7 @@ std::vector<T> FinishScores(PostTransform transform, SecondClass second, std::ve
 template std::vector<float> FinishScores(PostTransform, SecondClass, std::vector<float>);
 template std::vector<double> FinishScores(PostTransform, SecondClass, std::vector<double>);
 
-Labels::Labels(const NodeDef& node, std::string_view integers_name, std::string_view strings_name)
+Labels::Labels(const ir::Node& node, std::string_view integers_name, std::string_view strings_name)
     : integers(node.Ints(integers_name)), strings(node.Strings(strings_name)) {}
 
 LabelWriter::LabelWriter(OpContext& context, const Labels& labels, int64_t rows)

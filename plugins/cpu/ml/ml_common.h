@@ -25,7 +25,7 @@ struct Rows {
 Rows RowsOf(const Tensor& tensor);
 
 enum class PostTransform { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
-PostTransform PostTransformOf(const NodeDef& node);
+PostTransform PostTransformOf(const ir::Node& node);
 
 // Applies the transform to the scores of one row.
 template <typename T>
@@ -46,7 +46,7 @@ std::vector<T> FinishScores(PostTransform transform, SecondClass second, std::ve
 struct Labels {
   std::vector<int64_t> integers;
   std::vector<std::string> strings;
-  Labels(const NodeDef& node, std::string_view integers_name, std::string_view strings_name);
+  Labels(const ir::Node& node, std::string_view integers_name, std::string_view strings_name);
   bool are_strings() const { return !strings.empty(); }
   size_t size() const { return are_strings() ? strings.size() : integers.size(); }
 };

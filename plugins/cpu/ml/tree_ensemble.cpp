@@ -17,7 +17,7 @@ void ExpectSize(const std::vector<T>& list, size_t size, std::string_view name, 
     FailOp("{} with {} entries found, {} expected", name, list.size(), size);
 }
 
-std::vector<double> TensorOf(const NodeDef& node, std::string_view name, bool optional = false) {
+std::vector<double> TensorOf(const ir::Node& node, std::string_view name, bool optional = false) {
   const ir::Tensor* tensor = node.TensorOf(name);
   if (tensor != nullptr) return NumbersOf<double>(ViewOf(*tensor), name);
   if (!optional) FailOp("no {} found, a tensor expected", name);
@@ -26,7 +26,7 @@ std::vector<double> TensorOf(const NodeDef& node, std::string_view name, bool op
 
 }  // namespace
 
-std::vector<double> RealsOf(const NodeDef& node, const std::string& name) {
+std::vector<double> RealsOf(const ir::Node& node, const std::string& name) {
   if (node.TensorOf(name + "_as_tensor") != nullptr) return TensorOf(node, name + "_as_tensor");
   const std::vector<float> floats = node.Floats(name);
   return std::vector<double>(floats.begin(), floats.end());
@@ -40,7 +40,7 @@ Aggregate AggregateOf(const std::string& name) {
   FailOp("aggregate_function '{}' found, SUM, AVERAGE, MIN or MAX expected", name);
 }
 
-TreeEnsemble TreeEnsemble::FromNodes(const NodeDef& node, const std::string& kind, int64_t targets,
+TreeEnsemble TreeEnsemble::FromNodes(const ir::Node& node, const std::string& kind, int64_t targets,
                                      Aggregate aggregate) {
   const std::vector<int64_t> trees = node.Ints("nodes_treeids"), ids = node.Ints("nodes_nodeids");
   const std::vector<int64_t> on_true = node.Ints("nodes_truenodeids"), on_false = node.Ints("nodes_falsenodeids");
@@ -135,7 +135,7 @@ TreeEnsemble TreeEnsemble::FromNodes(const NodeDef& node, const std::string& kin
   return ensemble;
 }
 
-TreeEnsemble TreeEnsemble::FromRoots(const NodeDef& node) {
+TreeEnsemble TreeEnsemble::FromRoots(const ir::Node& node) {
   const std::vector<int64_t> features = node.Ints("nodes_featureids"), roots = node.Ints("tree_roots");
   const std::vector<int64_t> on_true = node.Ints("nodes_truenodeids"), on_false = node.Ints("nodes_falsenodeids");
   const std::vector<int64_t> true_leafs = node.Ints("nodes_trueleafs"), false_leafs = node.Ints("nodes_falseleafs");

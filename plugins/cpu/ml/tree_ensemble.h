@@ -27,9 +27,9 @@ class TreeEnsemble {
   };
 
   // The two older forms: nodes are named by tree and number, weights by `weights` ("target" or "class").
-  static TreeEnsemble FromNodes(const NodeDef& node, const std::string& weights, int64_t targets, Aggregate aggregate);
+  static TreeEnsemble FromNodes(const ir::Node& node, const std::string& weights, int64_t targets, Aggregate aggregate);
   // TreeEnsemble, since version 5 of ai.onnx.ml.
-  static TreeEnsemble FromRoots(const NodeDef& node);
+  static TreeEnsemble FromRoots(const ir::Node& node);
 
   // Scores of one row; `scores` has a place for each target.
   void Evaluate(const double* row, std::span<Score> scores) const;
@@ -73,6 +73,6 @@ class TreeEnsemble {
 Aggregate AggregateOf(const std::string& name);
 
 // An attribute of numbers that is a list of floats or, under `name`_as_tensor, a tensor.
-std::vector<double> RealsOf(const NodeDef& node, const std::string& name);
+std::vector<double> RealsOf(const ir::Node& node, const std::string& name);
 
 }  // namespace epiphyte::cpu

@@ -34,8 +34,8 @@ bool IsOneDnnActivation(const Activation& activation) { return Append(activation
 
 void AppendActivation(const Activation& activation, dnnl::post_ops& ops) {
   if (activation && !Append(activation, &ops))
-    throw OpError(EP_STATUS_INVALID_GRAPH,
-                  fmt::format("activation '{}' can't follow a product", kit::fuse::NameOf(activation.op)));
+    throw kit::Error(EP_STATUS_INVALID_GRAPH,
+                     fmt::format("activation '{}' can't follow a product", kit::fuse::NameOf(activation.op)));
 }
 
 void ApplyActivation(const Activation& activation, float* x, int64_t n) {

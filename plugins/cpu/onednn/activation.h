@@ -11,7 +11,7 @@ using kit::fuse::Activation;
 
 // What oneDNN takes behind a product or a convolution.
 bool IsOneDnnActivation(const Activation& activation);
-// Throws OpError for one that it doesn't take; nothing is appended for none.
+// Throws kit::Error for one that it doesn't take; nothing is appended for none.
 void AppendActivation(const Activation& activation, dnnl::post_ops& ops);
 // In place, for products that oneDNN doesn't make. Not for none.
 void ApplyActivation(const Activation& activation, float* x, int64_t n);

@@ -31,7 +31,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
     ThrowIfNoMemory(error);
-    throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for {} x {}: {}", k, n, error.what()));
+    throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for {} x {}: {}", k, n, error.what()));
   }
 }
 
@@ -110,8 +110,8 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
       Prepare(state, o, residual);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
-      throw OpError(EP_STATUS_EP_FAIL,
-                    fmt::format("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
+      throw kit::Error(EP_STATUS_EP_FAIL,
+                       fmt::format("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
     }
   }
   state.call.Set(DNNL_ARG_SRC, o.a);

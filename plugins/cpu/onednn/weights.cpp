@@ -35,7 +35,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
     MemoryDesc stored_desc;
     const auto dims = DimsOf(plain);
     if (stored == nullptr || !ParseDesc(stored_format, constant->type, dims, stored_bytes, &stored_desc))
-      throw OpError(EP_STATUS_INVALID_GRAPH, "the context's packed weights can't be read; compile the model again");
+      throw kit::Error(EP_STATUS_INVALID_GRAPH, "the context's packed weights can't be read; compile the model again");
     Reorder(stored_desc, stored, wanted, to);
   });
   if (drop) init.Drop(input);

@@ -1,6 +1,6 @@
 // Regular expressions in RE2's syntax, matched against a whole string in time linear in its length.
 //
-//     Regex regex("[a-z]+@[a-z]+\\.(com|org)");   // throws OpError when it is no expression
+//     Regex regex("[a-z]+@[a-z]+\\.(com|org)");   // throws kit::Error when it is no expression
 //     regex.FullMatch("mail@example.org");          // true
 //
 // An expression comes from a model and may be hostile: nesting and the size of the compiled program are bounded, and

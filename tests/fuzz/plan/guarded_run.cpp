@@ -112,7 +112,7 @@ class Inputs {
  public:
   Inputs(Memory& memory, std::mt19937& random) : memory_(memory), random_(random) {}
 
-  const EpValueView* Make(const cpu::ValueInfo& info) {
+  const EpValueView* Make(const kit::ir::Value& info) {
     switch (info.kind) {
       case EP_KIND_SEQUENCE: return MakeSequence(info);
       case EP_KIND_MAP: return MakeMap();
@@ -127,7 +127,7 @@ class Inputs {
     return &views_.back();
   }
 
-  const EpValueView* MakeTensor(const cpu::ValueInfo& info) {
+  const EpValueView* MakeTensor(const kit::ir::Value& info) {
     static constexpr ElementType kCommon[] = {EP_TYPE_FLOAT, EP_TYPE_DOUBLE,  EP_TYPE_INT64,  EP_TYPE_INT8,
                                               EP_TYPE_BOOL,  EP_TYPE_FLOAT16, EP_TYPE_STRING, EP_TYPE_INT32};
     const ElementType type = info.type != EP_TYPE_UNDEFINED ? info.type : kCommon[random_() % std::size(kCommon)];
@@ -193,9 +193,9 @@ class Inputs {
     return data;
   }
 
-  const EpValueView* MakeSequence(const cpu::ValueInfo& info) {
+  const EpValueView* MakeSequence(const kit::ir::Value& info) {
     auto& elements = lists_.emplace_back();
-    cpu::ValueInfo element;
+    kit::ir::Value element;
     element.type = info.type != EP_TYPE_UNDEFINED ? info.type : EP_TYPE_FLOAT;
     element.rank = 2;
     element.dims = {2, 3};
@@ -231,7 +231,7 @@ class Inputs {
 kit::Threads OneThread() { return {&test::kLoneServices, nullptr, 1}; }
 
 void RunGuarded(const cpu::Plan& plan, std::mt19937& random) {
-  const cpu::PlanDef& def = plan.def();
+  const kit::ir::Graph& def = plan.def();
   Memory memory;
   Inputs inputs(memory, random);
   std::vector<const EpValueView*> views;

@@ -11,7 +11,7 @@ namespace epiphyte::fuzz {
 // The host's threads, for building plans: the caller's alone.
 kit::Threads OneThread();
 
-// Runs the plan twice: memory is planned after the first time. Throws OpError as the plan does, and when an input would
+// Runs the plan twice: memory is planned after the first time. Throws Error as the plan does, and when an input would
 // be too large to be made.
 void RunGuarded(const cpu::Plan& plan, std::mt19937& random);
 

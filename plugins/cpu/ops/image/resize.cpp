@@ -131,7 +131,7 @@ class ResizeKernel : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit ResizeKernel(const KernelInit& init) {
-    const NodeDef& node = init.node();
+    const ir::Node& node = init.node();
     version_ = node.since_version;
     upsample_ = node.op_type == "Upsample";
     const std::string mode = node.String("mode", "nearest");

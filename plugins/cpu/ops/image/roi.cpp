@@ -10,7 +10,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-int64_t PositiveInt(const NodeDef& node, std::string_view name, int64_t fallback) {
+int64_t PositiveInt(const ir::Node& node, std::string_view name, int64_t fallback) {
   const int64_t value = node.Int(name, fallback);
   if (value < 1 || value > INT32_MAX) FailOp("{} {} found, at least 1 expected", name, value);
   return value;
@@ -43,7 +43,7 @@ Sample SampleAt(double y, double x, int64_t height, int64_t width) {
 class RoiAlignKernel : public Kernel {
  public:
   explicit RoiAlignKernel(const KernelInit& init) {
-    const NodeDef& node = init.node();
+    const ir::Node& node = init.node();
     const std::string mode = node.String("mode", "avg");
     if (mode != "avg" && mode != "max") FailOp("mode '{}' found, avg or max expected", mode);
     average_ = mode == "avg";

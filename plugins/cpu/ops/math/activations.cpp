@@ -15,7 +15,7 @@ struct Relu {
 };
 
 struct LeakyRelu {
-  explicit LeakyRelu(const NodeDef& node) : alpha(node.Float("alpha", 0.01f)) {}
+  explicit LeakyRelu(const ir::Node& node) : alpha(node.Float("alpha", 0.01f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     const T scaled = x * T(alpha);
@@ -25,7 +25,7 @@ struct LeakyRelu {
 };
 
 struct Elu {
-  explicit Elu(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  explicit Elu(const ir::Node& node) : alpha(node.Float("alpha", 1.0f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     const T negative = T(alpha) * vm::Expm1(x);
@@ -35,7 +35,7 @@ struct Elu {
 };
 
 struct Selu {
-  explicit Selu(const NodeDef& node)
+  explicit Selu(const ir::Node& node)
       : alpha(node.Float("alpha", node.since_version < 6 ? 1.6732f : 1.67326319217681884765625f)),
         gamma(node.Float("gamma", node.since_version < 6 ? 1.0507f : 1.05070102214813232421875f)) {}
   template <typename T>
@@ -48,7 +48,7 @@ struct Selu {
 };
 
 struct Celu {
-  explicit Celu(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  explicit Celu(const ir::Node& node) : alpha(node.Float("alpha", 1.0f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     const T negative = T(alpha) * vm::Expm1(x / T(alpha));
@@ -73,7 +73,7 @@ struct GeluTanh {
 };
 
 struct HardSigmoid {
-  explicit HardSigmoid(const NodeDef& node) : alpha(node.Float("alpha", 0.2f)), beta(node.Float("beta", 0.5f)) {}
+  explicit HardSigmoid(const ir::Node& node) : alpha(node.Float("alpha", 0.2f)), beta(node.Float("beta", 0.5f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     const T line = T(alpha) * x + T(beta);
@@ -122,7 +122,7 @@ struct Softsign {
 };
 
 struct Swish {
-  explicit Swish(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  explicit Swish(const ir::Node& node) : alpha(node.Float("alpha", 1.0f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     return x * vm::Sigmoid(T(alpha) * x);
@@ -131,7 +131,7 @@ struct Swish {
 };
 
 struct ThresholdedRelu {
-  explicit ThresholdedRelu(const NodeDef& node) : alpha(node.Float("alpha", 1.0f)) {}
+  explicit ThresholdedRelu(const ir::Node& node) : alpha(node.Float("alpha", 1.0f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     return x > T(alpha) ? x : T(0);
@@ -140,7 +140,7 @@ struct ThresholdedRelu {
 };
 
 struct Shrink {
-  explicit Shrink(const NodeDef& node) : bias(node.Float("bias", 0.0f)), lambda(node.Float("lambd", 0.5f)) {}
+  explicit Shrink(const ir::Node& node) : bias(node.Float("bias", 0.0f)), lambda(node.Float("lambd", 0.5f)) {}
   template <typename T>
   EPIPHYTE_INLINE T operator()(T x) const {
     using C = std::conditional_t<std::is_same_v<T, float>, float, double>;

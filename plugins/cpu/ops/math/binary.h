@@ -19,7 +19,7 @@ namespace epiphyte::cpu {
 // How the second shape lies over the first one before opset 7.
 class LegacyBroadcast {
  public:
-  explicit LegacyBroadcast(const NodeDef& node, int64_t numpy_since = 7)
+  explicit LegacyBroadcast(const ir::Node& node, int64_t numpy_since = 7)
       : active_(node.since_version < numpy_since),
         broadcast_(active_ && node.Int("broadcast", 0) != 0),
         has_axis_(active_ && node.Has("axis")),

@@ -16,7 +16,7 @@ struct PRelu {
 // The remainder with the sign of the divisor, or of the dividend with fmod.
 struct Mod {
   static constexpr int kCost = 16;
-  explicit Mod(const NodeDef& node) : fmod(node.Int("fmod", 0) != 0) {}
+  explicit Mod(const ir::Node& node) : fmod(node.Int("fmod", 0) != 0) {}
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -32,7 +32,7 @@ struct Mod {
 };
 
 struct BitShift {
-  explicit BitShift(const NodeDef& node) {
+  explicit BitShift(const ir::Node& node) {
     const std::string direction = node.String("direction");
     if (direction != "LEFT" && direction != "RIGHT") {
       FailOp("direction is '{}', expected LEFT or RIGHT", direction);

@@ -171,7 +171,7 @@ void CastTo(OpContext& context, ElementType type, const ConvertOptions& options)
   Caster(context, options).Convert(x, y);
 }
 
-ConvertOptions ReadOptions(const NodeDef& node) {
+ConvertOptions ReadOptions(const ir::Node& node) {
   ConvertOptions options;
   options.saturate = node.Int("saturate", 1) != 0;
   const std::string mode = node.String("round_mode", "up");
@@ -186,8 +186,8 @@ ConvertOptions ReadOptions(const NodeDef& node) {
 }
 
 // Before opset 6 the type is the name that TensorProto's enum has for it.
-ElementType ReadType(const NodeDef& node) {
-  const AttributeValue* to = node.Find("to");
+ElementType ReadType(const ir::Node& node) {
+  const ir::Attribute* to = node.Find("to");
   if (to == nullptr) FailOp("attribute 'to' is missing");
   if (to->type != EP_ATTRIBUTE_STRING) {
     const int64_t type = node.Int("to", 0);

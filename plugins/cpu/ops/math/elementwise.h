@@ -64,8 +64,8 @@ void Apply(const Op& op, const T* x, T* y, int64_t n) {
 
 // Makes an Op from a node: from its attributes when there is such a constructor.
 template <typename Op>
-Op MakeOp(const NodeDef& node) {
-  if constexpr (std::is_constructible_v<Op, const NodeDef&>) {
+Op MakeOp(const ir::Node& node) {
+  if constexpr (std::is_constructible_v<Op, const ir::Node&>) {
     return Op(node);
   } else {
     return Op();

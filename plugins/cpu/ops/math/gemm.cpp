@@ -14,7 +14,7 @@ namespace {
 struct GemmAttributes {
   float alpha, beta;
   bool transpose_a, transpose_b;
-  explicit GemmAttributes(const NodeDef& node)
+  explicit GemmAttributes(const ir::Node& node)
       : alpha(node.Float("alpha", 1)),
         beta(node.Float("beta", 1)),
         transpose_a(node.Int("transA", 0) != 0),
@@ -83,7 +83,7 @@ class GemmKernel final : public Kernel {
 
   static Linear::Options LinearOptions(const KernelInit& init) {
     const GemmAttributes attributes(init.node());
-    const ValueInfo& a = init.InputInfo(0);
+    const ir::Value& a = init.InputInfo(0);
     const int64_t rows = a.rank == 2 ? a.dims[attributes.transpose_a ? 1 : 0] : -1;
     return {1, attributes.transpose_b, rows > 0 ? rows : 128, Activation::Read(init.node()), init.AllowsBfloat16()};
   }

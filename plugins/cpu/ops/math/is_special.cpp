@@ -13,7 +13,7 @@ struct IsNaN {
   }
 };
 struct IsInf {
-  explicit IsInf(const NodeDef& node)
+  explicit IsInf(const ir::Node& node)
       : positive(node.Int("detect_positive", 1) != 0), negative(node.Int("detect_negative", 1) != 0) {}
   template <typename T>
   bool operator()(T x) const {

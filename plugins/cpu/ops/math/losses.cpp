@@ -11,7 +11,7 @@ namespace {
 
 enum class Reduction { kNone, kSum, kMean };
 
-Reduction ReadReduction(const NodeDef& node) {
+Reduction ReadReduction(const ir::Node& node) {
   const std::string reduction = node.String("reduction", "mean");
   if (reduction == "none") return Reduction::kNone;
   if (reduction == "sum") return Reduction::kSum;

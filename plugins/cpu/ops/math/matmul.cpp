@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-int64_t TypicalRows(const ValueInfo& a) {
+int64_t TypicalRows(const ir::Value& a) {
   if (a.rank <= 1) return a.rank == 1 ? 1 : 128;
   int64_t rows = 1;
   for (int32_t i = 0; i + 1 < a.rank; ++i) {
@@ -116,7 +116,7 @@ class MatMulKernel final : public Kernel {
         state.batch_call.Add(DNNL_ARG_DST, y_desc);
       } catch (const dnnl::error& error) {
         ThrowIfNoMemory(error);
-        throw OpError(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for this shape: {}", error.what()));
+        throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for this shape: {}", error.what()));
       }
     }
     const int64_t calls = one_call ? 1 : batches;

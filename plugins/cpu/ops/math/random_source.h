@@ -49,8 +49,8 @@ class RandomSource {
 // The seed of a node. Old models have it as a float, Dropout as an integer.
 class Seed {
  public:
-  explicit Seed(const NodeDef& node) {
-    const AttributeValue* attribute = node.Find("seed");
+  explicit Seed(const ir::Node& node) {
+    const ir::Attribute* attribute = node.Find("seed");
     fixed_ = attribute != nullptr;
     if (!fixed_) {
       value_ = std::random_device()();

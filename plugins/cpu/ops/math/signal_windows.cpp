@@ -23,7 +23,7 @@ void StoreDoubles(const std::vector<double>& values, Tensor& y) {
   StoreFloats(floats.data(), 0, static_cast<int64_t>(floats.size()), y);
 }
 
-ElementType OutputType(const NodeDef& node) {
+ElementType OutputType(const ir::Node& node) {
   const int64_t type = node.Int("output_datatype", EP_TYPE_FLOAT);
   if (type <= 0 || type >= 64 || (kNumbers & TypeBit(static_cast<ElementType>(type))) == 0) {
     FailOp("output_datatype is {}, expected a numeric type", type);

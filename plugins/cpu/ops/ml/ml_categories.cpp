@@ -80,7 +80,7 @@ struct Column {
 class LabelEncoderKernel : public Kernel {
  public:
   explicit LabelEncoderKernel(const KernelInit& init) {
-    const NodeDef& node = init.node();
+    const ir::Node& node = init.node();
     if (node.since_version < 2) {
       const std::vector<std::string> classes = node.Strings("classes_strings");
       Column strings, numbers;
@@ -137,7 +137,7 @@ class LabelEncoderKernel : public Kernel {
   }
 
  private:
-  static Column ColumnOf(const NodeDef& node, const std::string& prefix) {
+  static Column ColumnOf(const ir::Node& node, const std::string& prefix) {
     Column column;
     if (column.FromTensor(node.TensorOf(prefix + "_tensor"), prefix)) return column;
     if (node.Has(prefix + "_strings")) {
@@ -156,7 +156,7 @@ class LabelEncoderKernel : public Kernel {
     return column;
   }
 
-  Column FallbackOf(const NodeDef& node) const {
+  Column FallbackOf(const ir::Node& node) const {
     Column fallback;
     if (fallback.FromTensor(node.TensorOf("default_tensor"), "default_tensor")) {
       if (fallback.type != values_.type || fallback.size() != 1)

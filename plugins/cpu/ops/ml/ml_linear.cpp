@@ -14,7 +14,7 @@ struct LinearModel {
   std::vector<float> intercepts;
   int64_t outputs = 1;
 
-  LinearModel(const NodeDef& node, int64_t output_count)
+  LinearModel(const ir::Node& node, int64_t output_count)
       : coefficients(node.Floats("coefficients")), intercepts(node.Floats("intercepts")), outputs(output_count) {
     if (outputs < 1 || coefficients.empty() || coefficients.size() % static_cast<size_t>(outputs) != 0 ||
         (!intercepts.empty() && intercepts.size() != static_cast<size_t>(outputs)))
@@ -98,7 +98,7 @@ class LinearClassifierKernel : public Kernel {
 
  private:
   // Coefficients of two classes may be those of the second alone; the intercepts tell.
-  static int64_t OutputCount(const NodeDef& node, const Labels& labels) {
+  static int64_t OutputCount(const ir::Node& node, const Labels& labels) {
     if (labels.size() == 0) FailOp("no class labels found, classlabels_ints or classlabels_strings expected");
     const size_t intercepts = node.Floats("intercepts").size();
     return static_cast<int64_t>(intercepts == 0 ? labels.size() : intercepts);

@@ -22,7 +22,7 @@ struct SvmModel {
   int64_t width = 0;
 
   // Without support vectors the coefficients are `linear_rows` rows.
-  SvmModel(const NodeDef& node, int64_t support_vectors, int64_t linear_rows)
+  SvmModel(const ir::Node& node, int64_t support_vectors, int64_t linear_rows)
       : coefficients(node.Floats("coefficients")),
         vectors(node.Floats("support_vectors")),
         rho(node.Floats("rho")),

@@ -28,7 +28,7 @@ void EvaluateRows(OpContext& context, const TreeEnsemble& trees, const Tensor& x
   });
 }
 
-int64_t TargetCount(const NodeDef& node) {
+int64_t TargetCount(const ir::Node& node) {
   const int64_t count = node.Int("n_targets", 1);
   if (count < 1 || count > INT32_MAX) FailOp("n_targets {} found, at least 1 expected", count);
   return count;
@@ -72,7 +72,7 @@ class TreeRegressorKernel : public Kernel {
   }
 
  private:
-  static TreeEnsemble TreesOf(const NodeDef& node) {
+  static TreeEnsemble TreesOf(const ir::Node& node) {
     if (node.op_type == "TreeEnsemble") return TreeEnsemble::FromRoots(node);
     return TreeEnsemble::FromNodes(node, "target", TargetCount(node),
                                    AggregateOf(node.String("aggregate_function", "SUM")));

@@ -41,7 +41,7 @@ class ConvKernel final : public Kernel {
     if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
     // The layout is chosen for the shape that is known, or for a typical one.
     const size_t spatial = weights->rank() - 2;
-    const ValueInfo& x = init.InputInfo(0);
+    const ir::Value& x = init.InputInfo(0);
     Dims input;
     for (size_t i = 0; i < spatial + 2; ++i) {
       const int64_t known = x.rank == static_cast<int32_t>(spatial + 2) ? x.dims[i] : -1;

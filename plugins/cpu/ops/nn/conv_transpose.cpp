@@ -105,7 +105,7 @@ class ConvTransposeKernel final : public Kernel {
         weights->type != EP_TYPE_FLOAT || weights->dims[0] % attributes_.group != 0)
       return;
     // The layout is chosen for the shape that is known, or for a typical one.
-    const ValueInfo& x = init.InputInfo(0);
+    const ir::Value& x = init.InputInfo(0);
     Dims input;
     for (size_t i = 0; i < weights->rank(); ++i) {
       const int64_t known = x.rank == static_cast<int32_t>(weights->rank()) ? x.dims[i] : -1;

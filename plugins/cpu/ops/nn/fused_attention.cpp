@@ -67,13 +67,13 @@ struct Strided {
   }
 };
 
-std::array<int64_t, 4> ReadPerm(const NodeDef& node, std::string_view name) {
+std::array<int64_t, 4> ReadPerm(const ir::Node& node, std::string_view name) {
   const std::vector<int64_t> list = node.Ints(name);
   std::array<int64_t, 4> perm{};
   std::array<bool, 4> seen{};
-  if (list.size() != 4) throw OpError(EP_STATUS_INVALID_GRAPH, "a permutation of 4 expected");
+  if (list.size() != 4) throw kit::Error(EP_STATUS_INVALID_GRAPH, "a permutation of 4 expected");
   for (size_t i = 0; i < 4; ++i) {
-    if (list[i] < 0 || list[i] > 3 || seen[list[i]]) throw OpError(EP_STATUS_INVALID_GRAPH, "not a permutation");
+    if (list[i] < 0 || list[i] > 3 || seen[list[i]]) throw kit::Error(EP_STATUS_INVALID_GRAPH, "not a permutation");
     seen[list[i]] = true;
     perm[i] = list[i];
   }

@@ -11,7 +11,7 @@ namespace epiphyte::cpu {
 namespace {
 
 struct LrnAttributes {
-  explicit LrnAttributes(const NodeDef& node)
+  explicit LrnAttributes(const ir::Node& node)
       : alpha(node.Float("alpha", 0.0001f)),
         beta(node.Float("beta", 0.75f)),
         bias(node.Float("bias", 1.0f)),

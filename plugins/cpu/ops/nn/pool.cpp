@@ -16,8 +16,8 @@ namespace {
 enum class PoolKind { kMax, kAverage, kLp };
 
 // A float in the first version of LpPool.
-int64_t PowerOf(const NodeDef& node) {
-  const AttributeValue* p = node.Find("p");
+int64_t PowerOf(const ir::Node& node) {
+  const ir::Attribute* p = node.Find("p");
   if (p == nullptr) return 2;
   return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
 }

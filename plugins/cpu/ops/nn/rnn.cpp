@@ -136,7 +136,7 @@ class RecurrentKernel final : public Kernel {
         linear_before_reset_(init.node().Int("linear_before_reset", 0) != 0),
         input_forget_(init.node().Int("input_forget", 0) != 0),
         clip_(init.node().Float("clip", 0)) {
-    const NodeDef& node = init.node();
+    const ir::Node& node = init.node();
     const std::string direction = node.String("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
       FailOp("direction is '{}'; forward, reverse or bidirectional expected", direction);
@@ -228,7 +228,7 @@ class RecurrentKernel final : public Kernel {
     float *h = nullptr, *c = nullptr, *gates = nullptr, *product = nullptr, *reset = nullptr;
   };
 
-  void ReadActivations(const NodeDef& node) {
+  void ReadActivations(const ir::Node& node) {
     const size_t per_direction = cell_ == Cell::kLstm ? 3 : cell_ == Cell::kGru ? 2 : 1;
     static const char* const kDefaults[3][3] = {{"Tanh", "", ""}, {"Sigmoid", "Tanh", ""}, {"Sigmoid", "Tanh", "Tanh"}};
     std::vector<std::string> names = node.Strings("activations");
@@ -254,7 +254,7 @@ class RecurrentKernel final : public Kernel {
     const int64_t input = w != nullptr && w->rank() == 3 ? w->dims[2] : 0;
     if (w != nullptr) w_dims_ = w->dims;
     if (r != nullptr) r_dims_ = r->dims;
-    const ValueInfo& x = init.InputInfo(0);
+    const ir::Value& x = init.InputInfo(0);
     const int64_t batch = x.rank == 3 && x.dims[batch_first_ ? 0 : 1] > 0 ? x.dims[batch_first_ ? 0 : 1] : 1;
     const bool w_fits = w != nullptr && w->dims == Dims{directions_, gates_ * hidden, input};
     const bool r_fits = r != nullptr && r->dims == Dims{directions_, gates_ * hidden, hidden};
@@ -287,8 +287,8 @@ class RecurrentKernel final : public Kernel {
         const uint64_t bytes = static_cast<uint64_t>(PanelCount<float>(n, hidden)) * sizeof(float);
         return static_cast<const float*>(init.Packed(key, format, bytes, [&](void* to) {
           if (r->data == nullptr)
-            throw OpError(EP_STATUS_INVALID_GRAPH,
-                          "the context's packed weights can't be read; compile the model again");
+            throw kit::Error(EP_STATUS_INVALID_GRAPH,
+                             "the context's packed weights can't be read; compile the model again");
           PackPanels(r->as<float>() + offset, n, hidden, static_cast<float*>(to));
         }));
       };

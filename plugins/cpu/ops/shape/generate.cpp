@@ -37,10 +37,10 @@ struct Stored {
 class ConstantKernel : public Kernel {
  public:
   explicit ConstantKernel(const KernelInit& init) {
-    const NodeDef& node = init.node();
+    const ir::Node& node = init.node();
     if (const ir::Tensor* value = node.TensorOf("value"); value != nullptr) {
       value_.Assign(ViewOf(*value));
-    } else if (const AttributeValue* sparse = node.Find("sparse_value"); sparse != nullptr) {
+    } else if (const ir::Attribute* sparse = node.Find("sparse_value"); sparse != nullptr) {
       AssignSparse(*sparse, init.OutputInfo(0));
     } else if (node.Has("value_float")) {
       value_.Assign(EP_TYPE_FLOAT, std::vector<float>{node.Float("value_float", 0)}, true);
@@ -74,7 +74,7 @@ class ConstantKernel : public Kernel {
 
  private:
   // The dense shape isn't part of the attribute as plugins see it, but of the output's type.
-  void AssignSparse(const AttributeValue& sparse, const ValueInfo& output) {
+  void AssignSparse(const ir::Attribute& sparse, const ir::Value& output) {
     if (sparse.tensors.size() != 2 || !output.IsStatic())
       FailOp("a sparse value without values, indices and a known shape found, all three expected");
     const Tensor values = ViewOf(sparse.tensors[0]);

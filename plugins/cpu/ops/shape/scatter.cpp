@@ -12,7 +12,7 @@ namespace {
 
 enum class Reduction { kNone, kAdd, kMultiply, kMaximum, kMinimum };
 
-Reduction ReductionOf(const NodeDef& node) {
+Reduction ReductionOf(const ir::Node& node) {
   const std::string name = node.String("reduction", "none");
   if (name == "none") return Reduction::kNone;
   if (name == "add") return Reduction::kAdd;

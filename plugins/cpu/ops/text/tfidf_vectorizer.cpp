@@ -17,7 +17,7 @@ struct Gram {
 class TfIdfVectorizerKernel : public Kernel {
  public:
   explicit TfIdfVectorizerKernel(const KernelInit& init) {
-    const NodeDef& node = init.node();
+    const ir::Node& node = init.node();
     mode_ = node.String("mode", "");
     if (mode_ != "TF" && mode_ != "IDF" && mode_ != "TFIDF")
       FailOp("mode '{}' found, TF, IDF or TFIDF expected", mode_);
@@ -68,7 +68,7 @@ class TfIdfVectorizerKernel : public Kernel {
   static constexpr int64_t kLongestGram =
       1024;  // levels of the tree, which is walked down by recursion when it is freed
 
-  void Build(const NodeDef& node) {
+  void Build(const ir::Node& node) {
     std::vector<int64_t> pool = node.Ints("pool_int64s");
     strings_ = pool.empty() && node.Has("pool_strings");
     if (strings_)
