@@ -79,10 +79,10 @@ TEST(QdqBias, ThatCannotBeBroughtToThemSaysWhy) {
   EXPECT_THAT(BiasOf("const b: float[3] = [0, nan, 0]").why, HasSubstr("element 1 of its bias is nan"));
   EXPECT_THAT(BiasOf("const b: float[2] = [1, 2]", "<axis=1>(qw, s3)").why,
               HasSubstr("its bias has 2 elements, and its weights 3 scales"));
-  EXPECT_THAT(BiasOf("const qb: int32[2] = [1, 2]\nconst sb: float[3] = [1, 2, 4]\n"
-                     "b = DequantizeLinear@13<axis=0>(qb, sb)")
+  EXPECT_THAT(BiasOf("const qb: int32[2,3] = [1, 2, 3, 4, 5, 6]\nconst sb: float[3] = [1, 2, 4]\n"
+                     "b = DequantizeLinear@13<axis=1>(qb, sb)")
                   .why,
-              HasSubstr("its bias has 2 elements and 3 scales"));
+              HasSubstr("its bias has 6 elements and 3 scales"));
   EXPECT_THAT(BiasOf("const b: float[3] = …").why, HasSubstr("whose bytes are there"));
   EXPECT_THAT(BiasOf("const b: bool[3] = [0, 1, 0]").why, HasSubstr("its bias is bool, expected numbers"));
 }
