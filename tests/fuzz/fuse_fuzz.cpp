@@ -32,7 +32,7 @@ std::vector<Recogniser> Recognisers() {
   const auto any_type = [](EpElementType) { return true; };
   std::vector<Recogniser> list = {
       fuse::MergeReluIntoClip,
-      fuse::FoldIntoConvolutions,
+      [](ir::Editor& editor) { fuse::FoldIntoConvolutions(editor); },
       fuse::FuseGemms,
       fuse::FuseNormalizations,
       fuse::FuseChannelNormalizations,
