@@ -107,7 +107,7 @@ TEST(ImportGraph, KnowsWhatBodiesReadAndLeavesThemWithTheHost) {
   EXPECT_THAT(kit::ir::Import(InfoHost(), from.Handle(), "").nodes[0].implicit_inputs, ElementsAre(1));
 }
 
-TEST(ImportGraph, OfAnElementTypeThatCameLaterKnowsNoMoreThanTheShape) {
+TEST(ImportGraph, OfAnElementTypeThatCameLaterKnowsItsNumberAndTheShape) {
   SmallGraph from;
   EpTypeInfo& type = from.Type({4});
   type.element_type = 99;
@@ -116,8 +116,8 @@ TEST(ImportGraph, OfAnElementTypeThatCameLaterKnowsNoMoreThanTheShape) {
   from.w.constant = &later;
   const Graph graph = kit::ir::Import(InfoHost(), from.Handle(), "");
   EXPECT_EQ(kit::ir::ToText(graph),
-            "graph \"\"\nin x: float[1,3,-1,8]\nconst w: undefined[2,3] = …\n"
-            "[Conv] y = Conv<pads=[1,-2]>(x, w, _) : undefined[4]\nout y\n");
+            "graph \"\"\nin x: float[1,3,-1,8]\nconst w: type 99[2,3] = …\n"
+            "[Conv] y = Conv<pads=[1,-2]>(x, w, _) : type 99[4]\nout y\n");
   EXPECT_THROW(Check(graph), kit::Error) << "nobody can compile it";
 }
 

@@ -40,8 +40,8 @@ Tensor ImportTensor(const EpTensorView& view, const std::string& whose) {
   if (view.buffer != nullptr) Refuse(whose + " is in a device's memory; constants are the host's");
   Tensor tensor;
   tensor.dims.assign(dims.data(), dims.size());
-  if (!IsElementType(view.element_type)) return tensor;
   tensor.type = view.element_type;
+  if (!IsElementType(view.element_type)) return tensor;
   const bool is_text = view.element_type == EP_TYPE_STRING;
   const uint64_t bytes = is_text ? count * sizeof(EpString) : ElementBytes(view.element_type, count);
   if (view.element_count != count || view.byte_size != bytes)
@@ -147,7 +147,7 @@ class Importer {
     Constant constant;
     constant.value = number;
     constant.tensor = ImportTensor(*info.constant, "constant '" + Text(info.name) + "'");
-    if (constant.tensor.type == EP_TYPE_UNDEFINED) constant.storage = Constant::Storage::kDropped;
+    if (!IsElementType(constant.tensor.type)) constant.storage = Constant::Storage::kDropped;
     constant.handle = handle;
     graph_.constant_of_value.back() = static_cast<int32_t>(graph_.constants.size());
     graph_.constants.push_back(std::move(constant));
@@ -211,7 +211,7 @@ Value ImportValue(const EpValueDefInfo& info) {
     if (!CanBeRank(view.rank))
       Refuse("constant '" + value.name + "' has rank " + std::to_string(view.rank) + "; 64 at most expected");
     value.kind = EP_KIND_TENSOR;
-    value.type = IsElementType(view.element_type) ? view.element_type : EP_TYPE_UNDEFINED;
+    value.type = view.element_type;
     value.rank = static_cast<int32_t>(view.rank);
     const std::span<const int64_t> dims = List(view.dims, view.rank, "dimensions");
     value.dims.assign(dims.begin(), dims.end());
@@ -236,7 +236,7 @@ Value ImportValue(const EpValueDefInfo& info) {
     if (depth == kDeepest) Refuse("the type of value '" + value.name + "' is nested deeper than 64");
     type = type->element;
   }
-  if (IsElementType(type->element_type)) value.type = type->element_type;
+  value.type = type->element_type;
   return value;
 }
 

@@ -15,6 +15,8 @@
 
 namespace epiphyte::kit::ir {
 
+// A value of an element type that a later host knows keeps its number, and constants of such a type have no bytes: no
+// kernel is for them, and Check refuses them.
 // Attributes are copied, constants stay borrowed. Nodes and constants have their handles. Nodes with subgraphs are
 // imported without them: look at them through their handles.
 Graph Import(const EpHostInfo& host, const EpGraph* graph, std::string name);
