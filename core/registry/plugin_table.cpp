@@ -336,11 +336,11 @@ const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo&
     check(FactsOf(slot.plugin));
   } else {
     slot.plugin.library = ModuleOf(address);
-    const EpPluginEnvironment& environment = EnvironmentOf(key, slot.plugin.library, {}, "", {}, &table);
-    const EpPluginDescriptor* descriptor = Query(query, host, environment);
+    const EpPluginEnvironment* const environment = &EnvironmentOf(key, slot.plugin.library, {}, "", {}, &table);
+    const EpPluginDescriptor* descriptor = Query(query, host, *environment);
     PluginFacts facts = CheckDescriptor(descriptor, host);
     check(facts);
-    Initialize(&slot.plugin, descriptor, std::move(facts), host, environment, Manifest());
+    Initialize(&slot.plugin, descriptor, std::move(facts), host, *environment, Manifest());
   }
   ++slot.users;
   return slot.plugin;
