@@ -47,32 +47,37 @@ class Paths {
  public:
   explicit Paths(const ir::Editor& editor) : editor_(editor), mark_(static_cast<size_t>(editor.node_count()), 0) {}
 
-  // No path leads from `nodes` through others back to one of them. `nodes` is sorted.
-  bool IsConvex(const std::vector<int32_t>& nodes) {
-    // Two marks a question, above those of the questions before.
-    const uint64_t inside = mark_of_last_ += 2;
-    const uint64_t reached = inside + 1;
+  // Those of `nodes`, which are sorted, that a path reaches from one of them through others.
+  std::vector<int32_t> Reentered(const std::vector<int32_t>& nodes) {
+    // Three marks a question, above those of the questions before.
+    const uint64_t inside = mark_of_last_ + 1;
+    const uint64_t reentered = inside + 1;
+    const uint64_t outside = inside + 2;
+    mark_of_last_ = outside;
     for (const int32_t n : nodes) mark(n) = inside;
+    std::vector<int32_t> found;
     std::vector<int32_t> work;
     const auto visit = [&](int32_t n, bool from_inside) {
       for (const int32_t value : editor_.node(n).outputs) {
         if (value < 0) continue;
         for (const int32_t reader : editor_.Readers(value)) {
-          if (mark(reader) == inside && !from_inside) return false;
-          if (mark(reader) >= inside || reader > nodes.back()) continue;
-          mark(reader) = reached;
-          work.push_back(reader);
+          if (mark(reader) == inside && !from_inside) {
+            mark(reader) = reentered;
+            found.push_back(reader);
+          } else if (mark(reader) < inside && reader < nodes.back()) {
+            mark(reader) = outside;
+            work.push_back(reader);
+          }
         }
       }
-      return true;
     };
     for (const int32_t n : nodes) visit(n, true);
     while (!work.empty()) {
       const int32_t n = work.back();
       work.pop_back();
-      if (!visit(n, false)) return false;
+      visit(n, false);
     }
-    return true;
+    return found;
   }
 
  private:
@@ -104,25 +109,9 @@ Group GroupOf(const ir::Editor& editor, const Units& found, std::vector<int32_t>
   return group;
 }
 
-// The units of a set that can't be one with those before them.
-std::vector<int32_t> Misfits(const Units& found, const std::vector<int32_t>& set, Paths* paths) {
-  constexpr size_t kMostToTry = 64;  // so that time stays linear
-  if (paths->IsConvex(NodesOf(found, set))) return {};
-  std::vector<int32_t> fitting;
-  std::vector<int32_t> misfits;
-  for (const int32_t unit : set) {
-    fitting.push_back(unit);
-    if (fitting.size() <= kMostToTry && paths->IsConvex(NodesOf(found, fitting))) continue;
-    fitting.pop_back();
-    misfits.push_back(unit);
-  }
-  return misfits;
-}
-
 constexpr const char* kMisfit =
     "a DequantizeLinear that it reads is read elsewhere, too, and a path leads from there to it through nodes outside "
-    "of "
-    "such units: give each reader one of its own";
+    "of such units: give each reader one of its own";
 
 }  // namespace
 
@@ -141,11 +130,14 @@ std::vector<Group> FindGroups(const ir::Editor& editor, const Options& options, 
     std::vector<std::vector<int32_t>> sets = SetsThatShare(*found);
     bool all_fit = true;
     for (const std::vector<int32_t>& set : sets) {
-      std::vector<int32_t> misfits = Misfits(*found, set, &paths);
-      if (round >= kMostRounds && !misfits.empty()) misfits = set;
-      for (const int32_t unit : misfits)
-        misfit[static_cast<size_t>(found->units[static_cast<size_t>(unit)].target)] = true;
-      all_fit = all_fit && misfits.empty();
+      const std::vector<int32_t> nodes = NodesOf(*found, set);
+      const std::vector<int32_t> reentered = paths.Reentered(nodes);
+      all_fit = all_fit && reentered.empty();
+      if (reentered.empty()) continue;
+      for (const int32_t node : round < kMostRounds ? reentered : nodes) {
+        const Unit& unit = found->units[static_cast<size_t>(found->unit_of_node[static_cast<size_t>(node)])];
+        misfit[static_cast<size_t>(unit.target)] = true;
+      }
     }
     if (!all_fit) continue;
     std::vector<Group> groups;
