@@ -33,34 +33,9 @@ void WidenIntegers(const Tensor& tensor, std::string_view name, int64_t count, i
 }  // namespace
 
 uint32_t UnitBytes(ElementType type) {
-  switch (type) {
-    case EP_TYPE_COMPLEX128: return 16;
-    case EP_TYPE_DOUBLE:
-    case EP_TYPE_INT64:
-    case EP_TYPE_UINT64:
-    case EP_TYPE_COMPLEX64: return 8;
-    case EP_TYPE_FLOAT:
-    case EP_TYPE_INT32:
-    case EP_TYPE_UINT32: return 4;
-    case EP_TYPE_FLOAT16:
-    case EP_TYPE_BFLOAT16:
-    case EP_TYPE_INT16:
-    case EP_TYPE_UINT16: return 2;
-    case EP_TYPE_UINT8:
-    case EP_TYPE_INT8:
-    case EP_TYPE_BOOL:
-    case EP_TYPE_FLOAT8E4M3FN:
-    case EP_TYPE_FLOAT8E4M3FNUZ:
-    case EP_TYPE_FLOAT8E5M2:
-    case EP_TYPE_FLOAT8E5M2FNUZ:
-    case EP_TYPE_FLOAT8E8M0:
-    case EP_TYPE_UINT4:
-    case EP_TYPE_INT4:
-    case EP_TYPE_FLOAT4E2M1:
-    case EP_TYPE_UINT2:
-    case EP_TYPE_INT2: return 1;
-    default: NotImplemented("element type {} found, a type with elements of fixed size expected", TypeName(type));
-  }
+  const uint64_t bytes = ElementBytes(type, 1);  // a packed one alone takes a whole byte
+  if (bytes == 0) NotImplemented("element type {} found, a type with elements of fixed size expected", TypeName(type));
+  return static_cast<uint32_t>(bytes);
 }
 
 void UnpackElements(ElementType type, const void* packed, int64_t count, uint8_t* elements) {
