@@ -8,6 +8,7 @@ packages=(
   g++-mingw-w64-x86-64-posix                                     # … and plugins for Windows
   libprotobuf-dev protobuf-compiler libonnx-dev                  # ONNX
   libdnnl-dev ocl-icd-opencl-dev                                 # CPU kernels; oneDNN's CMake files ask for OpenCL
+  libhwy-dev                                                     # vector loops of our own
   libboost-dev libboost-filesystem-dev libboost-system-dev       # opening libraries
   libyaml-cpp-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libxxhash-dev libssl-dev                                       # digests

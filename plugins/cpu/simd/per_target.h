@@ -1,0 +1,43 @@
+// Which instruction sets the loops of this folder are compiled for; included before anything of Highway.
+//
+// A file of loops is compiled once for each of them, and the first call through HWY_DYNAMIC_DISPATCH picks the best
+// that the CPU has:
+//
+//     #undef HWY_TARGET_INCLUDE
+//     #define HWY_TARGET_INCLUDE "plugins/cpu/simd/scale.cpp"   // this file
+//     #include "plugins/cpu/simd/per_target.h"
+//     #include <hwy/foreach_target.h>
+//     #include <hwy/highway.h>
+//
+//     HWY_BEFORE_NAMESPACE();
+//     namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+//     namespace hn = hwy::HWY_NAMESPACE;
+//     void Scale(float* x, float by, int64_t n) { … }
+//     }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+//     HWY_AFTER_NAMESPACE();
+//
+//     #if HWY_ONCE
+//     namespace epiphyte::cpu::simd {
+//     HWY_EXPORT(Scale);
+//     void Scale(float* x, float by, int64_t n) { HWY_DYNAMIC_DISPATCH(Scale)(x, by, n); }
+//     }  // namespace epiphyte::cpu::simd
+//     #endif
+//
+// x86: SSSE3, which every x86-64-v2 has (Highway's SSE4 asks for AES too, which the first of these lack); AVX2 with
+// FMA, F16C and BMI; and AVX3, Highway's name for AVX-512 F, BW, DQ and VL. Elsewhere the one the compiler is set to,
+// NEON on aarch64. More of them would cost time to build and size, and none of the loops gains by them.
+#pragma once
+
+#if defined(HIGHWAY_HWY_DETECT_TARGETS_H_) || defined(HWY_HIGHWAY_INCLUDED)
+#error "per_target.h must come before Highway's headers, which read what it defines"
+#endif
+
+#if defined(__x86_64__)
+// The lowest is also what is compiled when nothing better is supported; without this Highway 1.0 would add a variant
+// without vectors for it.
+#define HWY_BASELINE_TARGETS HWY_SSSE3
+// Bits 0 to 14 are x86's, whether this version of Highway has a name for them or not.
+#define HWY_DISABLED_TARGETS (0x7FFF & ~(HWY_SSSE3 | HWY_AVX2 | HWY_AVX3))
+#else
+#define HWY_COMPILE_ONLY_STATIC
+#endif
