@@ -57,13 +57,19 @@ plugin_api    4  ^plugin_api/kit/epiphyte/kit/shape/
 plugin_api    5  ^plugin_api/kit/epiphyte/kit/graph/
 plugin_api    6  ^plugin_api/kit/epiphyte/kit/memory/
 plugin_api    7  ^plugin_api/kit/epiphyte/kit/(fuse|qdq|container)/
-plugin_api    8  ^plugin_api/kit/epiphyte/kit/plugin/
-plugin_api    9  ^plugin_api/examples/
+plugin_api    8  ^plugin_api/kit/epiphyte/kit/signature/
+plugin_api    9  ^plugin_api/kit/epiphyte/kit/plugin/
+plugin_api   10  ^plugin_api/examples/
 plugins/cpu   1  ^plugins/cpu/simd/|^plugins/cpu/onednn/omp_on_host/
 plugins/cpu   2  ^plugins/cpu/kernel/
 plugins/cpu   3  ^plugins/cpu/(onednn|text|ml)/
 plugins/cpu   4  ^plugins/cpu/(ops|exec)/
 plugins/cpu   5  ^plugins/cpu/(plugin|provider|share)[.]
+plugins/vulkan 1  ^plugins/vulkan/device/
+plugins/vulkan 2  ^plugins/vulkan/program/
+plugins/vulkan 3  ^plugins/vulkan/ops/
+plugins/vulkan 4  ^plugins/vulkan/exec/
+plugins/vulkan 5  ^plugins/vulkan/(plugin|provider)[.]
 host          1  ^host/include/
 host          2  ^host/
 TABLE

@@ -267,7 +267,7 @@ TEST(Signatures, AreThereForEveryKernel) {
   size_t kernels = 0;
   AllKernels().ForEach([&](std::string_view domain, std::string_view op_type, const cpu::KernelRegistry::Entry& entry) {
     ++kernels;
-    const auto signatures = cpu::FindSignatures(domain, op_type);
+    const auto signatures = kit::FindSignatures(domain, op_type);
     EXPECT_FALSE(signatures.empty()) << domain << "." << op_type;
     if (!signatures.empty()) {
       EXPECT_LE(signatures.front().since_version, entry.last_version) << domain << "." << op_type;
@@ -280,9 +280,9 @@ TEST(Signatures, RefuseAnArgumentThatHasNoParameterWhateverIsKnownOfIt) {
   const std::vector<cpu::ArgumentType> left_out_then_unknown = {{}, {true}};
   const cpu::ArgumentType unknown = {true};
   std::string why;
-  EXPECT_FALSE(cpu::Match(cpu::FindSignatures("", "Relu").front(), left_out_then_unknown, {}, &why).fits);
+  EXPECT_FALSE(kit::Match(kit::FindSignatures("", "Relu").front(), left_out_then_unknown, {}, &why).fits);
   EXPECT_EQ(why, "2 inputs found; 1 at most expected");
-  EXPECT_FALSE(cpu::Match(cpu::FindSignatures("", "Constant").front(), {&unknown, 1}, {}, &why).fits);
+  EXPECT_FALSE(kit::Match(kit::FindSignatures("", "Constant").front(), {&unknown, 1}, {}, &why).fits);
   EXPECT_EQ(why, "1 inputs found; 0 at most expected");
 }
 

@@ -10,7 +10,7 @@ std::string_view CanonicalDomain(std::string_view domain) { return domain == "ai
 
 void KernelRegistry::Add(std::string_view op_type, std::string_view domain, Entry entry) {
   Operator& known = operators_[Key{std::string(CanonicalDomain(domain)), std::string(op_type)}];
-  known.signatures = FindSignatures(domain, op_type);
+  known.signatures = kit::FindSignatures(domain, op_type);
   known.entries.push_back(std::move(entry));
 }
 
@@ -40,7 +40,7 @@ KernelRegistry::Choice KernelRegistry::Find(std::string_view domain, std::string
     complain(true, EP_TYPE_UNDEFINED);
     return {};
   }
-  const SignatureMatch match = Match(*choice.signature, inputs, outputs, why);
+  const kit::SignatureMatch match = kit::Match(*choice.signature, inputs, outputs, why);
   if (!match.fits) return choice;
   choice.certain = match.certain;
   for (const Entry& entry : entries) {

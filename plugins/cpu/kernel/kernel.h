@@ -49,10 +49,17 @@
 #include "epiphyte/ep_status.h"
 #include "epiphyte/kit/abi/error.hpp"
 #include "epiphyte/kit/graph/ir.hpp"
-#include "plugins/cpu/kernel/signature.h"
+#include "epiphyte/kit/signature/signature.hpp"
 #include "plugins/cpu/kernel/tensor.h"
+#include "plugins/cpu/kernel/type_set.h"
 
 namespace epiphyte::cpu {
+
+using kit::ArgumentType;
+using kit::AttributeContent;
+using kit::DescribeArguments;
+using kit::Signature;
+using kit::ToArgument;
 
 // What the kit throws for shapes and attributes that make no sense is what kernels throw, too.
 // Message: what was found and what was expected; the executor adds the node's name and operator in front.

@@ -1,32 +1,21 @@
-// TypeSet: a set of element types as bits.
-//
-//     constexpr TypeSet kIndices = Types(EP_TYPE_INT32, EP_TYPE_INT64);
-//     if (Contains(kIndices, x.type)) …
+// The kit's sets of element types, by the names that kernels use.
 #pragma once
 
-#include <cstdint>
-
+#include "epiphyte/kit/signature/type_set.hpp"
 #include "plugins/cpu/kernel/tensor.h"
 
 namespace epiphyte::cpu {
 
-using TypeSet = uint64_t;
-constexpr TypeSet TypeBit(ElementType type) { return TypeSet{1} << type; }
-template <typename... T>
-constexpr TypeSet Types(T... types) {
-  return (TypeBit(types) | ... | 0);
-}
-constexpr bool Contains(TypeSet types, ElementType type) { return type > 0 && type < 64 && (types >> type & 1) != 0; }
-
-inline constexpr TypeSet kFloats = Types(EP_TYPE_FLOAT, EP_TYPE_DOUBLE, EP_TYPE_FLOAT16, EP_TYPE_BFLOAT16);
-inline constexpr TypeSet kSigned = Types(EP_TYPE_INT8, EP_TYPE_INT16, EP_TYPE_INT32, EP_TYPE_INT64);
-inline constexpr TypeSet kUnsigned = Types(EP_TYPE_UINT8, EP_TYPE_UINT16, EP_TYPE_UINT32, EP_TYPE_UINT64);
-inline constexpr TypeSet kIntegers = kSigned | kUnsigned;
-inline constexpr TypeSet kNumbers = kFloats | kIntegers;
-// Every type that there is; UNDEFINED, which is no type, is none of them.
-inline constexpr TypeSet kAnyType = (TypeBit(EP_TYPE_INT2) << 1) - 2;
-
-// "float, double or float16".
-std::string TypeNames(TypeSet types);
+using kit::Contains;
+using kit::kAnyType;
+using kit::kFloats;
+using kit::kIntegers;
+using kit::kNumbers;
+using kit::kSigned;
+using kit::kUnsigned;
+using kit::TypeBit;
+using kit::TypeNames;
+using kit::Types;
+using kit::TypeSet;
 
 }  // namespace epiphyte::cpu

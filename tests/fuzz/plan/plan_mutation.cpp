@@ -233,7 +233,7 @@ class Mutator {
         break;
       }
       default: {
-        const auto signatures = cpu::OnnxSignatures();
+        const auto signatures = kit::OnnxSignatures();
         const cpu::Signature& signature = signatures[random_() % signatures.size()];
         node.op_type = signature.op_type;
         node.domain.clear();

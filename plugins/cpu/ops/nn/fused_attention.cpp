@@ -87,7 +87,12 @@ class AttentionKernel final : public Kernel {
         k_perm_(ReadPerm(init.node(), "k_perm")),
         v_perm_(ReadPerm(init.node(), "v_perm")),
         y_perm_(ReadPerm(init.node(), "y_perm")),
-        scale_(init.node().Float("scale", 1)) {}
+        scale_(init.node().Float("scale", 1)) {
+    const ir::Node& node = init.node();
+    if (node.inputs.size() > 4 || node.outputs.size() > 1)
+      NotImplemented("{} inputs and {} outputs found; queries, keys, values and a mask expected, and one result",
+                     node.inputs.size(), node.outputs.size());
+  }
 
   void Run(OpContext& context) const override {
     const Strided q(context.Input(0), q_perm_);

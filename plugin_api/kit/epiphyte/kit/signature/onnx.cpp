@@ -1,10 +1,10 @@
-// The signatures of ai.onnx: operator, version, parameters, attributes. How to read them: signature.h.
+// The signatures of ai.onnx: operator, version, parameters, attributes. How to read them: signature.hpp.
 //
 // A row holds until the next one of its operator. Element types are what kernels take, which may be more than the
 // version's schema allows; a first input without a set takes what its kernels are registered for.
-#include "plugins/cpu/kernel/signature_parser.h"
+#include "epiphyte/kit/signature/parser.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 namespace {
 
 // clang-format off
@@ -298,4 +298,4 @@ static_assert(IsSorted(kSignatures));
 
 std::span<const Signature> OnnxSignatures() { return kSignatures; }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit

@@ -1,13 +1,14 @@
-#include "plugins/cpu/kernel/signature.h"
+#include "epiphyte/kit/signature/signature.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
+#include "epiphyte/kit/shape/element_type.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 
 void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ir::Value>& values,
                        std::vector<ArgumentType>* described) {
@@ -17,6 +18,19 @@ void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<
 }
 
 namespace {
+
+void Append(std::string& text, std::string_view piece) { text += piece; }
+template <std::integral Number>
+void Append(std::string& text, Number number) {
+  text += std::to_string(number);
+}
+// The pieces, one after another.
+template <typename... Pieces>
+std::string Text(const Pieces&... pieces) {
+  std::string text;
+  (Append(text, pieces), ...);
+  return text;
+}
 
 constexpr const char* KindName(EpTypeKind kind) {
   switch (kind) {
@@ -48,7 +62,7 @@ class Matcher {
     for (size_t i = 0; i < signature_.input_count; ++i) {
       const Signature::Parameter& parameter = signature_.inputs[i];
       if (!parameter.optional && !parameter.repeated && (i >= arguments.size() || !arguments[i].present))
-        return Fail("input {} ('{}') is left out; the operator needs it", i, signature_.Name(parameter));
+        return Fail("input ", i, " ('", signature_.Name(parameter), "') is left out; the operator needs it");
     }
     for (size_t i = 0; i < arguments.size(); ++i)
       if (!Check("input", i, *signature_.Input(i), arguments[i], true)) return false;
@@ -63,7 +77,7 @@ class Matcher {
   }
 
   bool certain() const { return certain_; }
-  ElementType Dispatch(std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs) const {
+  EpElementType Dispatch(std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs) const {
     for (size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].present) return TypeOf(*signature_.Input(i), inputs[i]);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -72,15 +86,15 @@ class Matcher {
   }
 
  private:
-  template <typename... Args>
-  bool Fail(fmt::format_string<Args...> format, Args&&... args) {
-    if (why_ != nullptr) *why_ = fmt::format(format, std::forward<Args>(args)...);
+  template <typename... Pieces>
+  bool Fail(const Pieces&... pieces) {
+    if (why_ != nullptr) *why_ = Text(pieces...);
     return false;
   }
 
   bool CheckCount(const char* what, size_t count, const Signature::Parameter* parameters, size_t most) {
     if (count <= most || (most != 0 && parameters[most - 1].repeated)) return true;
-    return Fail("{} {}s found; {} at most expected", count, what, most);
+    return Fail(count, " ", what, "s found; ", most, " at most expected");
   }
 
   bool Check(const char* what, size_t i, const Signature::Parameter& parameter, const ArgumentType& argument,
@@ -92,45 +106,41 @@ class Matcher {
       return true;
     }
     if (argument.kind != kind)
-      return Fail("{} {} ('{}') is {}; {} expected", what, i, signature_.Name(parameter), KindName(argument.kind),
-                  KindName(kind));
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is ", KindName(argument.kind), "; ", KindName(kind), " expected");
     if (kind != EP_KIND_TENSOR) return true;
     if (argument.rank >= 0 &&
         (argument.rank < parameter.min_rank || (parameter.max_rank != UINT8_MAX && argument.rank > parameter.max_rank)))
-      return Fail("{} {} ('{}') has rank {}; {} expected", what, i, signature_.Name(parameter), argument.rank,
-                  RankText(parameter));
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') has rank ", argument.rank, "; ", RankText(parameter), " expected");
     if (argument.type == EP_TYPE_UNDEFINED) {
       certain_ = certain_ && (!is_input || (parameter.variable < 0 && parameter.types == kAnyType));
       return true;
     }
     if (!Contains(parameter.types, argument.type))
-      return Fail("{} {} ('{}') is of type {}; {} expected", what, i, signature_.Name(parameter),
-                  TypeName(argument.type), TypeNames(parameter.types));
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is of type ", TypeName(argument.type), "; ", TypeNames(parameter.types), " expected");
     if (parameter.variable < 0 || (parameter.repeated && !parameter.alike)) return true;
     Binding& binding = bindings_[static_cast<size_t>(parameter.variable)];
     if (binding.type == EP_TYPE_UNDEFINED) {
       binding = {argument.type, what, i};
     } else if (binding.type != argument.type) {
-      return Fail("{} {} ('{}') is of type {}; {} expected, as {} {} is", what, i, signature_.Name(parameter),
-                  TypeName(argument.type), TypeName(binding.type), binding.what, binding.index);
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is of type ", TypeName(argument.type), "; ", TypeName(binding.type), " expected, as ", binding.what, " ", binding.index, " is");
     }
     return true;
   }
 
   static std::string RankText(const Signature::Parameter& parameter) {
-    if (parameter.max_rank == parameter.min_rank) return fmt::format("{}", parameter.min_rank);
-    if (parameter.max_rank == UINT8_MAX) return fmt::format("{} or more", parameter.min_rank);
-    return fmt::format("{} to {}", parameter.min_rank, parameter.max_rank);
+    if (parameter.max_rank == parameter.min_rank) return Text(parameter.min_rank);
+    if (parameter.max_rank == UINT8_MAX) return Text(parameter.min_rank, " or more");
+    return Text(parameter.min_rank, " to ", parameter.max_rank);
   }
 
   // An unknown type is that of the other arguments with the same variable.
-  ElementType TypeOf(const Signature::Parameter& parameter, const ArgumentType& argument) const {
+  EpElementType TypeOf(const Signature::Parameter& parameter, const ArgumentType& argument) const {
     if (argument.type != EP_TYPE_UNDEFINED || parameter.variable < 0) return argument.type;
     return bindings_[static_cast<size_t>(parameter.variable)].type;
   }
 
   struct Binding {
-    ElementType type = EP_TYPE_UNDEFINED;
+    EpElementType type = EP_TYPE_UNDEFINED;
     const char* what = "";
     size_t index = 0;
   };
@@ -145,7 +155,7 @@ class Matcher {
 std::string TypeNames(TypeSet types) {
   if ((types & kAnyType) == kAnyType) return "any type";
   std::string text;
-  for (ElementType type = 1; type < 64 && types != 0; ++type) {
+  for (EpElementType type = 1; type < 64 && types != 0; ++type) {
     if (!Contains(types, type)) continue;
     types &= ~TypeBit(type);
     if (!text.empty()) text += types == 0 ? " or " : ", ";
@@ -192,19 +202,19 @@ std::string Complaint(const Signature& signature, const AttributeContent& attrib
   const auto* kind = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
                                   [&](const AttributeKind& known) { return known.type == attribute.type; });
   if (kind == std::end(kAttributeKinds))
-    return fmt::format("attribute '{}' has type {}; nested graphs are run by the host", attribute.name, attribute.type);
+    return Text("attribute '", attribute.name, "' has type ", attribute.type, "; nested graphs are run by the host");
   const AttributeRule rule = FindAttribute(signature, attribute.name);
   if (rule.type == 0) return {};  // no kernel looks at it
   if (rule.type != kind->sign) {
     const auto* expected = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
                                         [&](const AttributeKind& known) { return known.sign == rule.type; });
-    return fmt::format("attribute '{}' is {}; {} expected", attribute.name, kind->name, expected->name);
+    return Text("attribute '", attribute.name, "' is ", kind->name, "; ", expected->name, " expected");
   }
   for (int64_t number : attribute.ints) {
     if (number >= rule.least && number <= rule.most) continue;
     if (rule.most == INT64_MAX)
-      return fmt::format("attribute '{}' is {}; {} or more expected", attribute.name, number, rule.least);
-    return fmt::format("attribute '{}' is {}; {} to {} expected", attribute.name, number, rule.least, rule.most);
+      return Text("attribute '", attribute.name, "' is ", number, "; ", rule.least, " or more expected");
+    return Text("attribute '", attribute.name, "' is ", number, "; ", rule.least, " to ", rule.most, " expected");
   }
   return {};
 }
@@ -240,4 +250,4 @@ AttributeRule FindAttribute(const Signature& signature, std::string_view name) {
   return {};
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit

@@ -1,10 +1,10 @@
-// The signatures of ai.onnx.ml, of training and of the kit's fused operators. How to read them: signature.h.
+// The signatures of ai.onnx.ml, of training and of the kit's fused operators. How to read them: signature.hpp.
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
-#include "plugins/cpu/kernel/signature_parser.h"
+#include "epiphyte/kit/signature/parser.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 namespace {
 
 // clang-format off
@@ -62,16 +62,19 @@ constexpr Signature kTraining[] = {
 };
 
 constexpr Signature kFused[] = {
-    {"Attention", 1, "q:float[4] k:float[4] v:float[4] mask:float?[0..4] -> y:float",
+    {"Attention", 1, "q:T[4] k:T[4] v:T[4] mask:T?[0..4] past_key:T?[4] past_value:T?[4] -> y:T present_key:T?[4] "
+     "present_value:T?[4]; T=floats",
      "k_perm:I[0..3] q_perm:I[0..3] scale:f v_perm:I[0..3] y_perm:I[0..3]"},
-    {"Conv", 1, "X:float[3..5] W:float[3..5] B:float?[1] residual:float?[3..5] -> Y:float",
+    {"Conv", 1, "X:T[3..5] W:T[3..5] B:T?[1] residual:T?[3..5] -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f auto_pad:s dilations:I[1..] group:i[1..] "
      "kernel_shape:I[1..] pads:I strides:I[1..]"},
-    {"Elementwise", 1, "x:float* -> y:float", "code:I parameters:F"},
-    {"Gemm", 1, "A:float[2] B:float[2] C:float? -> Y:float",
+    {"Elementwise", 1, "x:T* -> y:T; T=floats", "code:I parameters:F"},
+    {"Gemm", 1, "A:T[2] B:T[2] C:T? -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
-    {"MatMul", 1, "A:float[1..] B:float[1..] bias:float? residual:float? -> Y:float",
+    {"MatMul", 1, "A:T[1..] B:T[1..] bias:T? residual:T? -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f"},
+    {"SkipNormalization", 1, "x:T[1..] skip:T[1..] scale:T bias:T? -> y:T sum:T?; T=floats",
+     "axis:i epsilon:f rms:i[0..1]"},
 };
 // clang-format on
 static_assert(IsSorted(kMl) && IsSorted(kTraining) && IsSorted(kFused));
@@ -87,7 +90,7 @@ std::span<const Signature> FindSignatures(std::string_view domain, std::string_v
     if (domain.empty() || domain == "ai.onnx") return OnnxSignatures();
     if (domain == "ai.onnx.ml") return MlSignatures();
     if (domain == "ai.onnx.preview.training") return TrainingSignatures();
-    if (domain == kit::fuse::kDomain) return FusedSignatures();
+    if (domain == fuse::kDomain) return FusedSignatures();
     return {};
   }();
   const auto before = [](const Signature& row, std::string_view name) { return row.op_type < name; };
@@ -96,4 +99,4 @@ std::span<const Signature> FindSignatures(std::string_view domain, std::string_v
   return {first, std::upper_bound(first, table.end(), op_type, after)};
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit

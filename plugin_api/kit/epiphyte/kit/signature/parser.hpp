@@ -1,11 +1,14 @@
 // Parses the texts of signatures while compiling; for the tables of signatures only.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
+#include <array>
 #include <iterator>
 
-#include "plugins/cpu/kernel/signature.h"
+#include "epiphyte/kit/signature/signature.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 namespace signature_parser {
 
 // Not constexpr: calling it while parsing stops the compiler, which then shows the text.
@@ -193,4 +196,4 @@ consteval Signature::Signature(std::string_view op, int32_t version, std::string
   for (size_t i = 0; i + 1 < input_count; ++i) parser::Check(!inputs[i].repeated);
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit

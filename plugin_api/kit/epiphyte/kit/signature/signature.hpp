@@ -1,19 +1,24 @@
-// Signature: what an operator takes and gives, from one version on. The one rule by which GetCapability claims nodes,
-// plans are verified, and kernels are chosen for what arrives at run time.
+// Signature: what an operator takes and gives, from one version on. The one rule by which a plugin claims nodes, verifies
+// what a context says, and chooses kernels for what arrives at run time.
+//
+//     for (const kit::Signature& signature : kit::FindSignatures(domain, op_type)) …   // the row of the version
+//     if (!kit::Match(signature, inputs, outputs, &why).fits) return why;              // "input 1 ('W') has rank 2; …"
+//
+// The tables (onnx.cpp, other.cpp) have rows of this form:
 //
 //     {"Conv", 1, "X:T[3..] W:T[3..] B:T?[1] -> Y:T", "auto_pad:s dilations:I[1..] group:i[1..]"}
 //
 // Parameters are name:type, and "?" may be left out, "*" repeats any number of times with one type, "**" with any
-// types. In brackets: the ranks allowed. A type is a set, "int32|int64" (words: signature_parser.h), or a variable:
+// types. In brackets: the ranks allowed. A type is a set, "int32|int64" (words: parser.hpp), or a variable:
 // a capital letter with an optional digit; parameters with the same variable have the same type. A variable's set
 // follows the arrow's right side after ";": "X:T Y:T -> Z:bool; T=floats". Without one it may be anything, and the
-// kernel's own set says what (KernelRegistry::Entry::types).
+// plugin's kernel says what.
 // Instead of a type: "seq", "opt", "map" for values of that kind, "value" for one of any kind.
 //
 // Attributes are name:type, with the type i, f, s, t (tensor), x (sparse tensor), p (type) or I, F, S for lists; in
 // brackets the range of the numbers. What isn't listed is not looked at, as kernels don't.
 //
-// The texts are parsed while compiling (signature_parser.h): one that doesn't parse doesn't build.
+// The texts are parsed while compiling (parser.hpp): one that doesn't parse doesn't build.
 #pragma once
 
 #include <array>
@@ -24,15 +29,16 @@
 #include <vector>
 
 #include "epiphyte/ep_graph.h"
-#include "plugins/cpu/kernel/type_set.h"
+#include "epiphyte/kit/graph/ir.hpp"
+#include "epiphyte/kit/signature/type_set.hpp"
 
-namespace epiphyte::cpu {
+namespace epiphyte::kit {
 
 // What is known of one input or output of a node.
 struct ArgumentType {
   bool present = false;  // else it is left out
   EpTypeKind kind = EP_KIND_UNKNOWN;
-  ElementType type = EP_TYPE_UNDEFINED;
+  EpElementType type = EP_TYPE_UNDEFINED;
   int32_t rank = -1;
 
   bool operator==(const ArgumentType&) const = default;
@@ -93,20 +99,20 @@ struct Signature {
 struct SignatureMatch {
   bool fits = false;
   bool certain = false;  // the type of each input is known, where the signature asks for one
-  ElementType dispatch = EP_TYPE_UNDEFINED;
+  EpElementType dispatch = EP_TYPE_UNDEFINED;
 };
 // When they don't fit, *why says what was found and what was expected.
 SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> inputs,
                      std::span<const ArgumentType> outputs, std::string* why);
 
-// The signatures of an operator, oldest first; none for an operator that no kernel is for. Domain "" is ai.onnx.
+// The signatures of an operator, oldest first; none for an operator that isn't known. Domain "" is ai.onnx.
 std::span<const Signature> FindSignatures(std::string_view domain, std::string_view op_type);
 
 // The tables, each sorted by operator and version.
 std::span<const Signature> OnnxSignatures();
 std::span<const Signature> MlSignatures();
 std::span<const Signature> TrainingSignatures();
-std::span<const Signature> FusedSignatures();  // of the kit's operators that kernels are for
+std::span<const Signature> FusedSignatures();  // of the kit's own operators (fuse/operators.hpp)
 
 // An attribute's entry in Signature::attributes.
 struct AttributeRule {
@@ -126,4 +132,4 @@ struct AttributeContent {
 // and what was expected.
 bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why);
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::kit
