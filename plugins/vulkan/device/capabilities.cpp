@@ -1,0 +1,28 @@
+#include "plugins/vulkan/device/capabilities.h"
+
+#include <iterator>
+
+namespace epiphyte::vulkan {
+namespace {
+
+constexpr std::string_view kNames[] = {"storage16", "storage8",      "int64",  "fp16",    "int8",
+                                       "dot_product", "subgroup", "shared_memory", "coopmat"};
+static_assert(std::size(kNames) == static_cast<size_t>(Capability::kCount));
+
+}  // namespace
+
+std::string_view NameOf(Capability capability) { return kNames[static_cast<size_t>(capability)]; }
+
+std::optional<Capability> CapabilityOf(std::string_view name) {
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (kNames[i] == name) return static_cast<Capability>(i);
+  return std::nullopt;
+}
+
+std::string Capabilities::WhyNot(Capability capability) const {
+  const std::string name(NameOf(capability));
+  return disabled[static_cast<size_t>(capability)] ? name + " is turned off by option 'disable'"
+                                                   : "the device has no " + name;
+}
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,55 @@
+// Capabilities: what a device can do and how much of it, as plain data. Kernels are chosen by this table and by nothing
+// else, so every choice can be forced by turning a capability off (provider option `disable`), and be tested on a device
+// that has it.
+//
+//     if (capabilities.Has(Capability::kFp16) && k % 4 == 0) …
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace epiphyte::vulkan {
+
+enum class Capability : uint8_t {
+  kStorage16,     // 16-bit elements in storage buffers: float16 tensors
+  kStorage8,      // 8-bit elements in storage buffers: bool, int8 and uint8 tensors
+  kInt64,         // 64-bit integers in shaders: arithmetic on int64 tensors
+  kFp16,          // float16 arithmetic
+  kInt8,          // 8-bit integer arithmetic
+  kDotProduct,    // packed 4x8-bit dot products, in hardware
+  kSubgroup,      // subgroup arithmetic and shuffles in compute shaders
+  kSharedMemory,  // workgroup memory and barriers are fast: off on devices that emulate them, a software device say
+  kCoopMatrix,    // cooperative matrices
+  kCount,
+};
+
+// "storage16", "fp16", …: as in the provider option `disable`, in doctor and in reports.
+std::string_view NameOf(Capability capability);
+std::optional<Capability> CapabilityOf(std::string_view name);
+
+struct Capabilities {
+  bool has[static_cast<size_t>(Capability::kCount)] = {};
+  // The device has it, but an option turned it off: said in reasons.
+  bool disabled[static_cast<size_t>(Capability::kCount)] = {};
+
+  uint32_t subgroup_size = 1;
+  uint32_t max_workgroup_invocations = 128;
+  uint32_t max_workgroup_count[3] = {65535, 65535, 65535};
+  uint32_t max_shared_memory = 16384;        // bytes of a workgroup
+  uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
+  uint64_t buffer_offset_alignment = 256;    // of bindings
+
+  bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }
+  // Turns capabilities off. Those that a device hasn't are ignored.
+  void Disable(Capability capability) {
+    disabled[static_cast<size_t>(capability)] = Has(capability) || disabled[static_cast<size_t>(capability)];
+    has[static_cast<size_t>(capability)] = false;
+  }
+  // "the device has no fp16" or "fp16 is turned off by option": for reasons.
+  std::string WhyNot(Capability capability) const;
+};
+
+}  // namespace epiphyte::vulkan

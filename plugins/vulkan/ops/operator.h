@@ -1,0 +1,111 @@
+// Operator: what the plugin knows of one ONNX operator (or one of the kit's own), in one table: whether a node can run,
+// what of its constants is packed when it is compiled, and which dispatches compute it.
+//
+//     std::string CheckGemm(const NodeCheck& check) {
+//       return check.Float("alpha", 1) == 0 ? "alpha is 0" : "";
+//     }
+//     void RecordGemm(Recording& r) { … }
+//
+//     void Register_gemm(OperatorTable& table) {
+//       table.Add({.op_type = "Gemm", .types = kDeviceFloats, .check = CheckGemm, .record = RecordGemm});
+//     }
+//
+// Every ops/<family>/<stem>.cpp defines Register_<stem>(OperatorTable&); the build generates the list. What an operator's
+// inputs, outputs and attributes are (number, types, ranks, ranges) is the kit's signature, which is matched first, for
+// claims and for what contexts say alike: `types` is the set of the first input's type (the output's when there is
+// none), and `check` adds what only this plugin wants.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/kit/graph/ir.hpp"
+#include "epiphyte/kit/signature/signature.hpp"
+#include "plugins/vulkan/device/capabilities.h"
+#include "plugins/vulkan/program/host_tensor.h"
+
+namespace epiphyte::vulkan {
+
+namespace ir = kit::ir;
+
+inline constexpr kit::TypeSet kDeviceFloats = kit::Types(EP_TYPE_FLOAT, EP_TYPE_FLOAT16);
+inline constexpr kit::TypeSet kDeviceIntegers =
+    kit::Types(EP_TYPE_INT32, EP_TYPE_INT64, EP_TYPE_INT8, EP_TYPE_UINT8, EP_TYPE_UINT32);
+// Types that operators which only move elements take: any of 1, 2, 4 or 8 bytes.
+inline constexpr kit::TypeSet kMovableTypes = kit::kFloats | kit::kIntegers | kit::Types(EP_TYPE_BOOL);
+
+class Recording;
+class Packing;
+
+// A node that may be claimed, or that a context holds, with what is known before the run.
+class NodeCheck {
+ public:
+  // `on_host`: by value of the graph, whether its elements will be known to the host when a program is made.
+  NodeCheck(const ir::Graph& graph, const ir::Node& node, const Capabilities& capabilities,
+            const std::vector<bool>& on_host)
+      : graph_(graph), node_(node), capabilities_(capabilities), on_host_(on_host) {}
+
+  const ir::Node& node() const { return node_; }
+  const Capabilities& capabilities() const { return capabilities_; }
+  bool HasInput(size_t i) const { return node_.HasInput(i); }
+  bool HasOutput(size_t i) const { return node_.HasOutput(i); }
+  // Of input or output i, which is there.
+  const ir::Value& Input(size_t i) const { return graph_.values[static_cast<size_t>(node_.inputs[i])]; }
+  const ir::Value& Output(size_t i) const { return graph_.values[static_cast<size_t>(node_.outputs[i])]; }
+  EpElementType InputType(size_t i) const { return HasInput(i) ? Input(i).type : EP_TYPE_UNDEFINED; }
+  // The bytes of a constant input; null when it is none, or its bytes are gone because they were packed.
+  const ir::Tensor* Constant(size_t i) const;
+  bool IsConstant(size_t i) const { return HasInput(i) && graph_.FindConstant(node_.inputs[i]) != nullptr; }
+  // Input i is left out, or the host will know its elements: a constant, or computed of shapes.
+  bool OnHost(size_t i) const { return !HasInput(i) || on_host_[static_cast<size_t>(node_.inputs[i])]; }
+  // "" when OnHost, else the reason that reports show: "input 1 is computed on the device, and a shape depends on it".
+  std::string NeedsHost(size_t i) const;
+
+ private:
+  const ir::Graph& graph_;
+  const ir::Node& node_;
+  const Capabilities& capabilities_;
+  const std::vector<bool>& on_host_;
+};
+
+struct Operator {
+  std::string_view op_type;
+  std::string_view domain = "";
+  int64_t first_version = 1;
+  int64_t last_version = INT64_MAX;
+  kit::TypeSet types = kDeviceFloats;
+  // Why the node can't run here, or "". Null: whatever the signature lets through can.
+  std::string (*check)(const NodeCheck& check) = nullptr;
+  // Once, when a partition is compiled: makes packed data of constants (packing.h). Null: nothing is packed.
+  void (*pack)(Packing& packing) = nullptr;
+  // For each combination of shapes: declares outputs and adds dispatches (recording.h).
+  void (*record)(Recording& recording) = nullptr;
+  // Inputs whose elements record needs on the host, as bits: 1u << 1 for input 1.
+  uint32_t host_inputs = 0;
+  // It computes the same on the host, if the host knows all of its inputs and they are small: see host_compute in
+  // ops/host/. Null: never. Throws kit::Error for what makes no sense.
+  std::vector<HostTensor> (*on_host)(const ir::Node& node, std::span<const HostTensor* const> inputs) = nullptr;
+};
+
+class OperatorTable {
+ public:
+  // Throws for two that overlap.
+  void Add(const Operator& op);
+  // The operator of a node, or null with the reason.
+  const Operator* Find(std::string_view domain, std::string_view op_type, int64_t since_version) const;
+  void ForEach(const std::function<void(const Operator&)>& visit) const;
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::vector<Operator>, std::less<>> operators_;
+};
+
+// Every Register_<stem> of ops/; the build generates it.
+void RegisterAllOperators(OperatorTable& table);
+
+}  // namespace epiphyte::vulkan

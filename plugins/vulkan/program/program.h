@@ -1,0 +1,73 @@
+// Program: what a device is to do for inputs of given shapes, as plain data: tensors and the dispatches that compute
+// them. Operators write it (ops/recording.h), the planner gives its tensors places (memory_plan.h), exec/ records it into
+// a command buffer. Nothing here knows Vulkan, so programs can be looked at, compared and tested without a device.
+//
+//     for (const Dispatch& dispatch : program.dispatches)
+//       for (const Binding& binding : dispatch.bindings) program.tensors[binding.tensor]…
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "epiphyte/kit/shape/dims.hpp"
+#include "epiphyte/kit/shape/element_type.hpp"
+
+namespace epiphyte::vulkan {
+
+using kit::Dims;
+
+// Where the bytes of a tensor are.
+enum class Place : uint8_t {
+  kArena,     // memory of the program, shared with tensors that are needed at other times
+  kInput,     // input `index` of the partition
+  kConstant,  // constant or packed data `index` of the compiled graph, in the device's memory since the session began
+  kLiteral,   // Program::literals from `index` on: values that are known when the program is made
+};
+
+// Elements lie row-major and dense, each as ONNX and the host have it (bool one byte, int64 eight).
+struct DeviceTensor {
+  EpElementType type = EP_TYPE_UNDEFINED;
+  Dims dims;
+  uint64_t bytes = 0;
+  Place place = Place::kArena;
+  uint64_t index = 0;
+  int32_t same_as = -1;  // another tensor whose memory this one is, with other dimensions (Reshape); -1: its own
+};
+
+enum class Access : uint8_t { kRead, kWrite, kReadWrite };
+
+struct Binding {
+  int32_t tensor = -1;
+  Access access = Access::kRead;
+};
+
+// One run of a shader. Its bindings are storage buffers 1, 2, …; buffer 0 holds `parameters`.
+struct Dispatch {
+  std::string shader;                    // of the kernel set: "elementwise.f32"
+  std::vector<uint32_t> specialization;  // constants 0, 1, …
+  std::vector<uint32_t> parameters;      // what shaders/common.glsl calls p[]
+  std::vector<Binding> bindings;
+  std::array<uint32_t, 3> groups = {1, 1, 1};
+  int32_t node = -1;           // of the compiled graph: for profiles and reports
+  uint64_t work = 0;           // multiply-adds or elements, whichever is more: by this long runs are divided
+};
+
+struct Program {
+  std::vector<DeviceTensor> tensors;
+  std::vector<Dispatch> dispatches;
+  std::vector<std::byte> literals;  // each begins at a multiple of 256
+
+  struct Output {
+    int32_t tensor = -1;               // on the device; or
+    std::vector<std::byte> host_data;  // known already, with
+    EpElementType type = EP_TYPE_UNDEFINED;
+    Dims dims;
+  };
+  std::vector<Output> outputs;  // of the partition, in order
+  // Why a faster kernel was not chosen, by node: "matmul: shared_memory is turned off by option 'disable'".
+  std::vector<std::pair<int32_t, std::string>> notes;
+};
+
+}  // namespace epiphyte::vulkan

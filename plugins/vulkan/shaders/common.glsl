@@ -1,0 +1,59 @@
+// What all shaders share: the parameters, the linear index, and elements of each type.
+//
+// A shader's first lines name its variants, which the build compiles:
+//     //! variant NAME.f32 T_F32
+//     //! variant NAME.f16 T_F16
+// Each word after the name becomes a macro, WORD or WORD=VALUE. An element type is one of the T_… words below; it
+// defines T, the type of elements in buffers, and C, the type that is computed in, with C(x[i]) and T(value) between them.
+#extension GL_GOOGLE_include_directive : enable
+
+#if defined(T_F16) || defined(U_F16)
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+#if defined(T_U8) || defined(T_I8) || defined(T_BOOL) || defined(T_B1) || defined(USES_8)
+#extension GL_EXT_shader_8bit_storage : require
+#endif
+#if defined(T_B2) || defined(USES_16)
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+#if defined(T_I64) || defined(USES_I64)
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
+
+#if defined(T_F32)
+#define T float
+#define C float
+#elif defined(T_F16)
+#define T float16_t
+#define C float
+#elif defined(T_I32)
+#define T int
+#define C int
+#elif defined(T_U32)
+#define T uint
+#define C uint
+#elif defined(T_I64)
+#define T int64_t
+#define C int64_t
+#elif defined(T_U8) || defined(T_BOOL)
+#define T uint8_t
+#define C uint
+#elif defined(T_I8)
+#define T int8_t
+#define C int
+#elif defined(T_B1)
+#define T uint8_t
+#elif defined(T_B2)
+#define T uint16_t
+#elif defined(T_B4)
+#define T uint
+#elif defined(T_B8)
+#define T uvec2
+#endif
+
+// Words that the operator gives (Dispatch::parameters).
+layout(std430, set = 0, binding = 0) readonly buffer Parameters { uint p[]; };
+
+// Of an invocation among all of a dispatch with local_size_x only; GroupsFor lays more groups than one dimension takes
+// into rows. Indices at or beyond the count are nobody's: return.
+uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * gl_WorkGroupSize.x); }
