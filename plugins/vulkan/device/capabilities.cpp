@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "epiphyte/kit/abi/fail.hpp"
+
 namespace epiphyte::vulkan {
 namespace {
 
@@ -17,6 +19,18 @@ std::optional<Capability> CapabilityOf(std::string_view name) {
   for (size_t i = 0; i < std::size(kNames); ++i)
     if (kNames[i] == name) return static_cast<Capability>(i);
   return std::nullopt;
+}
+
+void Capabilities::Disable(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    const std::optional<Capability> capability = CapabilityOf(name);
+    if (!capability) {
+      std::string known;
+      for (const std::string_view each : kNames) known += (known.empty() ? "" : ", ") + std::string(each);
+      kit::FailArgument("option 'disable': '", name, "' is no capability; known are ", known);
+    }
+    Disable(*capability);
+  }
 }
 
 std::string Capabilities::WhyNot(Capability capability) const {

@@ -41,6 +41,7 @@ struct Capabilities {
   uint32_t max_shared_memory = 16384;        // bytes of a workgroup
   uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
   uint64_t buffer_offset_alignment = 256;    // of bindings
+  uint32_t max_bindings = 3;                 // of a dispatch, its parameters not counted
 
   bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }
   // Turns capabilities off. Those that a device hasn't are ignored.
@@ -48,6 +49,8 @@ struct Capabilities {
     disabled[static_cast<size_t>(capability)] = Has(capability) || disabled[static_cast<size_t>(capability)];
     has[static_cast<size_t>(capability)] = false;
   }
+  // Names as in the option `disable`. Throws INVALID_ARGUMENT, with those that there are, for one that is none.
+  void Disable(std::span<const std::string> names);
   // "the device has no fp16" or "fp16 is turned off by option": for reasons.
   std::string WhyNot(Capability capability) const;
 };

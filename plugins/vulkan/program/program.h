@@ -13,6 +13,7 @@
 
 #include "epiphyte/kit/shape/dims.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
+#include "plugins/vulkan/device/access.h"
 
 namespace epiphyte::vulkan {
 
@@ -35,8 +36,6 @@ struct DeviceTensor {
   uint64_t index = 0;
   int32_t same_as = -1;  // another tensor whose memory this one is, with other dimensions (Reshape); -1: its own
 };
-
-enum class Access : uint8_t { kRead, kWrite, kReadWrite };
 
 struct Binding {
   int32_t tensor = -1;

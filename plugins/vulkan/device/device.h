@@ -1,0 +1,137 @@
+// Device: a Vulkan device that was opened, with its memory, its pipelines and its queue.
+//
+//     const std::shared_ptr<Device> device = Device::Open(instance, instance->devices()[0], {.kernels = &BuiltInKernels()});
+//     const std::shared_ptr<Buffer> weights = device->Allocate(bytes, "weights");
+//     device->Upload(std::vector<HostToDevice>{{{weights, 0, bytes}, data}});
+//     CompiledProgram program(device, commands);      // compiled_program.h
+//     program.Run(inputs, outputs);
+//
+// Errors are kit::Error: OUT_OF_MEMORY with sizes, DEVICE_RESET when the device is lost (then every later call fails so, and
+// only a Device that is opened anew can help), ENGINE_ERROR with the call's name and its VkResult for anything else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/vulkan/device/capabilities.h"
+#include "plugins/vulkan/device/device_info.h"
+#include "plugins/vulkan/device/instance.h"
+#include "plugins/vulkan/device/kernel_set.h"
+
+namespace epiphyte::vulkan {
+
+struct DeviceHandles;  // vk_device.h
+struct MemoryBlock;    // vk_memory.h
+
+// A piece of the device's memory. It belongs to whoever holds it, and keeps the device open.
+class Buffer {
+ public:
+  Buffer(std::shared_ptr<MemoryBlock> block, uint64_t offset, uint64_t size, std::byte* mapped);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  uint64_t size() const { return size_; }
+  // Where the host has it; null where it can't be mapped.
+  std::byte* mapped() const { return mapped_; }
+
+  MemoryBlock& block() const { return *block_; }
+  uint64_t offset_in_block() const { return offset_; }
+
+ private:
+  std::shared_ptr<MemoryBlock> block_;
+  uint64_t offset_;
+  uint64_t size_;
+  std::byte* mapped_;
+};
+
+struct BufferRange {
+  std::shared_ptr<Buffer> buffer;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+struct HostToDevice {
+  BufferRange to;
+  const void* data = nullptr;  // to.size bytes
+};
+struct DeviceToHost {
+  BufferRange from;
+  void* data = nullptr;  // from.size bytes
+};
+
+// Objects made so far: a steady run makes none.
+struct DeviceCounters {
+  uint64_t vulkan_objects = 0;   // of every kind, memory included
+  uint64_t pipelines = 0;
+  uint64_t command_buffers = 0;  // recorded
+  uint64_t submissions = 0;
+  uint64_t allocations = 0;      // of VkDeviceMemory that are alive
+  uint64_t allocated_bytes = 0;  // … and their bytes
+  uint64_t used_bytes = 0;       // of them, in Buffers
+};
+
+enum class MemoryUse : uint8_t {
+  kDevice,    // the device's own; mapped where that costs nothing (DeviceInfo::unified_memory)
+  kUpload,    // mapped; the host writes, the device reads
+  kDownload,  // mapped; the device writes, the host reads
+};
+
+struct DeviceOptions {
+  const KernelSet* kernels = nullptr;  // outlives the device; must be given
+  // Bytes of kDevice memory that may be allocated; 0: what the device has.
+  uint64_t memory_limit = 0;
+};
+
+// [any thread]
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  static std::shared_ptr<Device> Open(std::shared_ptr<Instance> instance, const DeviceInfo& info,
+                                      const DeviceOptions& options);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const DeviceInfo& info() const { return info_; }
+  Instance& instance() const { return *instance_; }
+  const KernelSet& kernels() const { return *options_.kernels; }
+  DeviceCounters counters() const;
+  bool lost() const { return lost_.load(); }
+
+  // Memory, aligned for bindings, from few large allocations; not initialised. `what` is named in errors. Throws
+  // OUT_OF_MEMORY. No bytes give a buffer as well.
+  std::shared_ptr<Buffer> Allocate(uint64_t bytes, std::string_view what, MemoryUse use = MemoryUse::kDevice);
+  // Gives memory that is kept for later back to the driver.
+  void Trim();
+  // Copies from and to the host, done when they return. The device does not use the ranges meanwhile.
+  void Upload(std::span<const HostToDevice> copies);
+  void Download(std::span<const DeviceToHost> copies);
+
+  // Pipelines are compiled at their first use and kept. What the driver can reuse for that in another process, with a
+  // header of our own; empty when it has nothing to give.
+  std::vector<std::byte> PipelineCacheData();
+  // Takes such data, from a file say. Nothing of it reaches the driver unless header, size and digest are right and it was
+  // made by this driver for this device. Gives why it was not taken, or "".
+  std::string UsePipelineCacheData(std::span<const std::byte> data);
+
+  DeviceHandles& handles() const { return *handles_; }
+  void MarkLost() { lost_ = true; }
+
+ private:
+  Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const DeviceOptions& options);
+
+  const std::shared_ptr<Instance> instance_;
+  const DeviceInfo info_;
+  const DeviceOptions options_;
+  std::unique_ptr<DeviceHandles> handles_;
+  std::atomic<bool> lost_ = false;
+};
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,70 @@
+// DeviceInfo: what there is to know of a Vulkan device before it is opened, as plain data: for lists, for doctor, for the
+// keys of contexts, and to choose one by.
+//
+//     for (const DeviceInfo& device : instance.devices()) Print(device.name, device.TypeName());
+//     const DeviceInfo& chosen = ChooseDevice(instance.devices(), {.device = "nvidia"});
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "plugins/vulkan/device/capabilities.h"
+
+namespace epiphyte::vulkan {
+
+using Uuid = std::array<uint8_t, 16>;
+std::string TextOf(const Uuid& uuid);  // "6d657361-3232-…"
+
+enum class DeviceType : uint8_t { kOther, kIntegrated, kDiscrete, kVirtual, kSoftware };
+std::string_view NameOf(DeviceType type);  // "other", "integrated", "discrete", "virtual", "software"
+
+struct DeviceInfo {
+  uint32_t index = 0;  // among the instance's devices
+  std::string name;
+  DeviceType type = DeviceType::kOther;
+  uint32_t vendor_id = 0;
+  uint32_t device_id = 0;
+  uint32_t api_version = 0;  // as Vulkan packs versions; VersionText says it
+  uint32_t driver_version = 0;
+  uint32_t driver_id = 0;
+  std::string driver_name;
+  std::string driver_info;
+  Uuid device_uuid = {};
+  Uuid driver_uuid = {};
+  Uuid pipeline_cache_uuid = {};
+
+  uint32_t subgroup_size = 1;
+  uint32_t subgroup_size_min = 1;
+  uint32_t subgroup_size_max = 1;
+  uint32_t subgroup_operations = 0;  // VkSubgroupFeatureFlags
+  std::string coop_matrix_shapes;    // "16x16x16 f16 f16 f32; …" in ascending order; "" when there are none
+
+  uint64_t local_memory = 0;   // bytes of all heaps of the device's own
+  uint64_t shared_memory = 0;  // bytes of all other heaps
+  bool unified_memory = false;  // what the device has as its own the host can map: no copies
+  uint64_t max_allocation = 0;  // bytes
+  bool timeline_semaphores = false;
+  bool timestamps = false;
+
+  // With nothing disabled.
+  Capabilities capabilities;
+};
+
+std::string VersionText(uint32_t version);  // "1.3.230"
+
+// What the user asks for. All that is given must fit.
+struct DeviceChoice {
+  // "" (the best that there is: discrete before integrated before virtual before other), an index ("1"), a UUID, a type
+  // ("discrete", "integrated", "virtual", "software"), or part of the name, in any case.
+  std::string device;
+  // Whether a software device may be chosen by "" or by a part of its name. By index, UUID or type it always may.
+  bool allow_software = false;
+};
+
+// Throws NOT_FOUND, with the devices that there are, when none fits.
+const DeviceInfo& ChooseDevice(std::span<const DeviceInfo> devices, const DeviceChoice& choice);
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,89 @@
+// Instance: the Vulkan loader and the devices that it finds, opened at run time: nothing links to libvulkan.
+//
+//     const OpenedInstance opened = OpenInstance();
+//     if (opened.instance == nullptr) Report(opened.why_not);   // "libvulkan.so.1 can't be loaded; install libvulkan1 …"
+//     const std::shared_ptr<Device> device = Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), choice));
+//
+// Opening one takes up to a third of a second and some threads of the drivers': share it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/vulkan/device/device_info.h"
+
+namespace epiphyte::vulkan {
+
+// Which checks of the Khronos validation layer are on: for tests.
+struct Validation {
+  bool core = false;
+  bool synchronization = false;
+  bool gpu_assisted = false;  // devices are opened without robust buffer access, which would hide what it looks for
+  bool best_practices = false;
+
+  bool Any() const { return core || synchronization || gpu_assisted || best_practices; }
+};
+
+// Of the environment variable EPIPHYTE_VULKAN_VALIDATION: a list such as "core,sync,gpu,best". Throws INVALID_ARGUMENT for
+// other words.
+Validation ValidationOfEnvironment();
+
+struct InstanceOptions {
+  Validation validation;
+  // What drivers and the validation layer say. [any thread]
+  std::function<void(const std::string& message)> log;
+};
+
+struct InstanceHandles;  // vk_instance.h
+class Instance;
+
+struct OpenedInstance {
+  std::shared_ptr<Instance> instance;  // null: there is no loader, or no driver
+  std::string why_not;                 // also when there is an instance without devices; says what to install
+};
+// Throws nothing but bad_alloc.
+OpenedInstance OpenInstance(InstanceOptions options = {});
+
+// [any thread]
+class Instance {
+ public:
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const std::vector<DeviceInfo>& devices() const { return devices_; }
+  const Validation& validation() const { return options_.validation; }
+  // Why devices that drivers list are not among devices(): "llvmpipe: Vulkan 1.0, 1.1 is needed".
+  const std::vector<std::string>& refused() const { return refused_; }
+
+  // What the validation layer reported so far: errors, and warnings where best practices are looked at.
+  uint64_t validation_errors() const { return errors_.load(); }
+  std::vector<std::string> TakeValidationMessages();
+  // Throws EP_FAIL with the first message when there were any errors since the last call.
+  void ThrowIfInvalid();
+  // Of the layer's messenger.
+  void Report(bool error, std::string message);
+
+  InstanceHandles& handles() const { return *handles_; }
+
+ private:
+  friend OpenedInstance OpenInstance(InstanceOptions options);
+  explicit Instance(InstanceOptions options);
+
+  InstanceOptions options_;
+  std::unique_ptr<InstanceHandles> handles_;
+  std::vector<DeviceInfo> devices_;
+  std::vector<std::string> refused_;
+  std::atomic<uint64_t> errors_ = 0;
+  std::mutex mutex_;
+  uint64_t thrown_ = 0;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace epiphyte::vulkan

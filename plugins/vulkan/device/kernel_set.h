@@ -1,0 +1,35 @@
+// KernelSet: shaders by name, as SPIR-V. The build compiles those of plugins/vulkan/shaders/ into one; tests make their own.
+//
+//     const Shader* shader = BuiltInKernels().Find("elementwise.f32");
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace epiphyte::vulkan {
+
+struct Shader {
+  std::string_view name;  // "elementwise.f32"
+  std::span<const uint32_t> words;
+};
+
+class KernelSet {
+ public:
+  // `shaders` are in ascending order of their names and outlive the set.
+  explicit KernelSet(std::span<const Shader> shaders);
+
+  const Shader* Find(std::string_view name) const;  // null: there is none
+  std::span<const Shader> shaders() const { return shaders_; }
+  // Over all names and words: what was compiled with one set of kernels can't be run with another.
+  uint64_t digest() const { return digest_; }
+
+ private:
+  std::span<const Shader> shaders_;
+  uint64_t digest_;
+};
+
+// The plugin's own.
+const KernelSet& BuiltInKernels();
+
+}  // namespace epiphyte::vulkan
