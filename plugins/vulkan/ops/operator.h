@@ -88,8 +88,9 @@ struct Operator {
   void (*record)(Recording& recording) = nullptr;
   // Inputs whose elements record needs on the host, as bits: 1u << 1 for input 1.
   uint32_t host_inputs = 0;
-  // It computes the same on the host, if the host knows all of its inputs and they are small: see host_compute in
-  // ops/host/. Null: never. Throws kit::Error for what makes no sense.
+  // It computes the same on the host, if the host knows all of its inputs and they are small: ops/host/host_compute.h.
+  // Null: never. Throws kit::Error for what makes no sense. Nothing is returned when the result has more than
+  // kMostHostElements: then record does it on the device.
   std::vector<HostTensor> (*on_host)(const ir::Node& node, std::span<const HostTensor* const> inputs) = nullptr;
 };
 

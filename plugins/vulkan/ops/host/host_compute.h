@@ -1,0 +1,102 @@
+// What Operator::on_host functions are made of: computing with tensors of a few elements on the host, while a program is
+// made. As on the device, integers wrap around their type and floats are rounded to theirs.
+//
+//     std::vector<HostTensor> AddOnHost(const ir::Node&, HostInputs inputs) {
+//       return HostBinary(inputs[0]->type, *inputs[0], *inputs[1], [](auto a, auto b) { return a + b; });
+//     }
+//
+// A result of more than kMostHostElements isn't computed: on_host then returns nothing, and record does it on the device.
+// Everything throws kit::Error(INVALID_ARGUMENT) for what makes no sense.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "epiphyte/kit/shape/broadcast.hpp"
+#include "plugins/vulkan/program/host_tensor.h"
+
+namespace epiphyte::vulkan {
+
+using kit::Dims;
+
+// As on_host gets them: null is left out.
+using HostInputs = std::span<const HostTensor* const>;
+inline const HostTensor* HostInput(HostInputs inputs, size_t i) { return i < inputs.size() ? inputs[i] : nullptr; }
+
+// Few enough for the host.
+bool FitsHost(const Dims& dims);
+
+// What an element of the type holds when it is given a value: integers lose their upper bits, bool is 0 or 1, floats
+// are rounded.
+int64_t HoldInteger(EpElementType type, int64_t value);
+double HoldFloat(EpElementType type, double value);
+
+// --- Making
+HostTensor HostZeros(EpElementType type, const Dims& dims);
+HostTensor HostVector(std::span<const int64_t> values);  // int64, of one dimension
+HostTensor HostScalar(EpElementType type, int64_t value);
+
+// --- Reading
+// A scalar or a vector of integers, as ONNX gives shapes, axes and pads.
+Dims HostDims(const HostTensor& tensor, std::string_view name);
+// The one element of a tensor, of integers.
+int64_t HostInteger(const HostTensor& tensor, std::string_view name);
+// All elements as double, whatever they are.
+std::vector<double> HostNumbers(const HostTensor& tensor);
+
+// --- Moving
+// For each element of `dims`, in order, sum(i * stride) + offset.
+std::vector<int64_t> StridedPositions(const Dims& dims, const Dims& strides, int64_t offset = 0);
+// For each element of `out`, in order, which of `shape` is broadcast to it.
+std::vector<int64_t> BroadcastPositions(const Dims& shape, const Dims& out);
+// The elements of x at `positions`, one for each of `dims`; 0 where a position is negative.
+HostTensor HostTake(const HostTensor& x, const Dims& dims, std::span<const int64_t> positions);
+// The same elements with other dimensions, as many.
+HostTensor HostReshape(const HostTensor& x, const Dims& dims);
+
+// --- Elementwise. `op` takes int64 or double, as the inputs hold, and its result is held as `type`.
+template <typename Op>
+HostTensor HostUnary(EpElementType type, const HostTensor& x, const Op& op);
+// With broadcasting; the inputs hold the same, both integers or both floats. Nothing when the result is too large.
+template <typename Op>
+std::vector<HostTensor> HostBinary(EpElementType type, const HostTensor& a, const HostTensor& b, const Op& op);
+
+// Appends to the tensor, whose `dims` say how many elements it gets in the end.
+template <typename Value>
+void HostAppend(HostTensor& tensor, Value value) {
+  if (tensor.IsFloat())
+    tensor.floats.push_back(HoldFloat(tensor.type, static_cast<double>(value)));
+  else
+    tensor.ints.push_back(HoldInteger(tensor.type, static_cast<int64_t>(value)));
+}
+
+template <typename Op>
+HostTensor HostUnary(EpElementType type, const HostTensor& x, const Op& op) {
+  HostTensor y{.type = type, .dims = x.dims, .ints = {}, .floats = {}};
+  if (x.IsFloat())
+    for (double value : x.floats) HostAppend(y, op(value));
+  else
+    for (int64_t value : x.ints) HostAppend(y, op(value));
+  return y;
+}
+
+template <typename Op>
+std::vector<HostTensor> HostBinary(EpElementType type, const HostTensor& a, const HostTensor& b, const Op& op) {
+  HostTensor y{.type = type, .dims = kit::BroadcastShape(a.dims, b.dims), .ints = {}, .floats = {}};
+  if (!FitsHost(y.dims)) return {};
+  const std::vector<int64_t> in_a = BroadcastPositions(a.dims, y.dims), in_b = BroadcastPositions(b.dims, y.dims);
+  for (size_t i = 0; i < in_a.size(); ++i) {
+    const auto at_a = static_cast<size_t>(in_a[i]), at_b = static_cast<size_t>(in_b[i]);
+    if (a.IsFloat())
+      HostAppend(y, op(a.floats.at(at_a), b.floats.at(at_b)));
+    else
+      HostAppend(y, op(a.ints.at(at_a), b.ints.at(at_b)));
+  }
+  return {std::move(y)};
+}
+
+}  // namespace epiphyte::vulkan
