@@ -88,22 +88,29 @@ struct Operator {
   void (*record)(Recording& recording) = nullptr;
   // Inputs whose elements record needs on the host, as bits: 1u << 1 for input 1.
   uint32_t host_inputs = 0;
-  // It computes the same on the host, if the host knows all of its inputs and they are small: ops/host/host_compute.h.
-  // Null: never. Throws kit::Error for what makes no sense. Nothing is returned when the result has more than
-  // kMostHostElements: then record does it on the device.
+  // It computes the same on the host, if the host knows all of its inputs (null: left out) and they are small:
+  // ops/host/host_compute.h. Null: never. Throws kit::Error for what makes no sense. Nothing is returned when a result
+  // has more than kMostHostElements: then record does it on the device.
   std::vector<HostTensor> (*on_host)(const ir::Node& node, std::span<const HostTensor* const> inputs) = nullptr;
+  // What it makes depends on its inputs' shapes alone, and record gives all of it by OutputOnHost: Shape, Size.
+  bool of_shapes = false;
 };
 
 class OperatorTable {
  public:
   // Throws for two that overlap.
   void Add(const Operator& op);
-  // The operator of a node, or null with the reason.
-  const Operator* Find(std::string_view domain, std::string_view op_type, int64_t since_version) const;
+  // The operator of a node, or null. There may be several for different types of the first input.
+  const Operator* Find(std::string_view domain, std::string_view op_type, int64_t since_version,
+                       EpElementType type) const;
+  // The only way from a node to its operator, for claims, compilation and contexts alike: the kit's signature, the types
+  // that the device can hold and compute with, sizes within its limits, Operator::check. Null with the reason.
+  const Operator* Choose(const ir::Graph& graph, const ir::Node& node, const Capabilities& capabilities,
+                         const std::vector<bool>& on_host, std::string* why) const;
   void ForEach(const std::function<void(const Operator&)>& visit) const;
 
  private:
-  std::map<std::pair<std::string, std::string>, std::vector<Operator>, std::less<>> operators_;
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<Operator>> operators_;  // by domain and type
 };
 
 // Every Register_<stem> of ops/; the build generates it.

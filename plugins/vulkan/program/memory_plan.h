@@ -1,0 +1,28 @@
+// Memory plan: where the tensors of a program lie in its one piece of device memory. Those that are needed at different
+// times share it.
+//
+//     const MemoryPlan plan = PlanMemory(program);
+//     plan.offsets[tensor];   // in an arena of plan.arena_bytes
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/vulkan/program/program.h"
+
+namespace epiphyte::vulkan {
+
+struct MemoryPlan {
+  std::vector<uint64_t> offsets;  // by tensor; those that aren't in the arena have 0
+  uint64_t arena_bytes = 0;
+};
+
+// At what multiples tensors and literals begin: no device asks for more of a binding.
+inline constexpr uint64_t kTensorAlignment = 256;
+
+// The tensor whose memory this one is: itself, or what same_as leads to.
+int32_t RootOf(const Program& program, int32_t tensor);
+// Outputs stay until the end.
+MemoryPlan PlanMemory(const Program& program);
+
+}  // namespace epiphyte::vulkan
