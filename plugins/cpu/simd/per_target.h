@@ -19,7 +19,7 @@
 //     #if HWY_ONCE
 //     namespace epiphyte::cpu::simd {
 //     HWY_EXPORT(Scale);
-//     void Scale(float* x, float by, int64_t n) { HWY_DYNAMIC_DISPATCH(Scale)(x, by, n); }
+//     void Scale(float* x, float by, int64_t n) { EPIPHYTE_DISPATCH(Scale)(x, by, n); }   // dispatch.h
 //     }  // namespace epiphyte::cpu::simd
 //     #endif
 //
@@ -40,4 +40,5 @@
 #define HWY_DISABLED_TARGETS (0x7FFF & ~(HWY_SSSE3 | HWY_AVX2 | HWY_AVX3))
 #else
 #define HWY_COMPILE_ONLY_STATIC
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif

@@ -12,54 +12,92 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The first n elements from p, 0 < n <= lanes; the other lanes are zero.
+// Masks where the target has them for this size of lane, otherwise halves, quarters … of vectors.
+#if HWY_CAP_GE512
+template <typename T>
+inline constexpr bool kLoadsByMask = true;
+inline constexpr bool kStoresByMask = true;
+#else
+template <typename T>
+inline constexpr bool kLoadsByMask = HWY_CAP_GE256 && sizeof(T) >= 4;
+inline constexpr bool kStoresByMask = false;  // AVX2 has them, but some CPUs take dozens of cycles
+#endif
+
+// The first n elements from p, 0 < n < lanes; the other lanes are zero.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadPart(D d, const T* p, size_t n) {
-#if HWY_MEM_OPS_MIGHT_FAULT && !HWY_CAP_GE256
-  HWY_ALIGN T lanes[hn::MaxLanes(d)] = {};
-  std::memcpy(lanes, p, n * sizeof(T));
-  return hn::Load(d, lanes);
-#else
-  return hn::MaskedLoad(hn::FirstN(d, n), d, p);
-#endif
+  if constexpr (kLoadsByMask<T> && hn::MaxLanes(D()) * sizeof(T) >= 16) {
+    return hn::MaskedLoad(hn::FirstN(d, n), d, p);
+  } else if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::Zero(d);
+  } else {
+    const hn::Half<D> half;
+    constexpr size_t kHalf = hn::MaxLanes(hn::Half<D>());
+    if ((n & kHalf) == 0) return hn::ZeroExtendVector(d, LoadPart(half, p, n));
+    return hn::Combine(d, LoadPart(half, p + kHalf, n - kHalf), hn::LoadU(half, p));
+  }
 }
 
-// The first n lanes to p, 0 < n <= lanes.
+// The first n lanes to p, 0 < n < lanes.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void StorePart(D d, hn::Vec<D> v, T* p, size_t n) {
-#if HWY_CAP_GE512 || !HWY_MEM_OPS_MIGHT_FAULT
-  hn::BlendedStore(v, hn::FirstN(d, n), d, p);
-#else
-  HWY_ALIGN T lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  std::memcpy(p, lanes, n * sizeof(T));
+  if constexpr (kStoresByMask && hn::MaxLanes(D()) * sizeof(T) >= 16) {
+    hn::BlendedStore(v, hn::FirstN(d, n), d, p);
+  } else if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::Half<D> half;
+    constexpr size_t kHalf = hn::MaxLanes(hn::Half<D>());
+    if ((n & kHalf) == 0) return StorePart(half, hn::LowerHalf(half, v), p, n);
+    hn::StoreU(hn::LowerHalf(half, v), half, p);
+    StorePart(half, hn::UpperHalf(half, v), p + kHalf, n - kHalf);
+  }
+}
+
+// The same vector, which is in a register from here on: where it is used more than once, GCC would rather read it from
+// memory each time, and reads that cross cache lines are what short functions wait for.
+template <class V>
+HWY_INLINE V InRegister(V v) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
+  asm("" : "+v"(v.raw));
 #endif
+  return v;
 }
 
 template <class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* x, T* y, int64_t n, const F& f) {
-  const auto step = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + step <= n; i += step) hn::StoreU(f(hn::LoadU(d, x + i)), d, y + i);
-  if (i == n) return;
-  const auto rest = static_cast<size_t>(n - i);
-  StorePart(d, f(LoadPart(d, x + i, rest)), y + i, rest);
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  const int64_t whole = n & -kStep;
+  for (int64_t i = 0; i < whole; i += kStep) hn::StoreU(f(hn::LoadU(d, x + i)), d, y + i);
+  const auto rest = static_cast<size_t>(n & (kStep - 1));
+  if (rest == 0) return;
+  StorePart(d, f(LoadPart(d, x + whole, rest)), y + whole, rest);
 }
 
 template <class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* a, const T* b, T* y, int64_t n, const F& f) {
-  const auto step = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + step <= n; i += step) hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
-  if (i == n) return;
-  const auto rest = static_cast<size_t>(n - i);
-  StorePart(d, f(LoadPart(d, a + i, rest), LoadPart(d, b + i, rest)), y + i, rest);
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  const int64_t whole = n & -kStep;
+  for (int64_t i = 0; i < whole; i += kStep) hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
+  const auto rest = static_cast<size_t>(n & (kStep - 1));
+  if (rest == 0) return;
+  StorePart(d, f(LoadPart(d, a + whole, rest), LoadPart(d, b + whole, rest)), y + whole, rest);
+}
+
+template <class D, typename T = hn::TFromD<D>, class F>
+HWY_INLINE void Map(D d, const T* a, const T* b, const T* c, T* y, int64_t n, const F& f) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  const int64_t whole = n & -kStep;
+  for (int64_t i = 0; i < whole; i += kStep) {
+    hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i), hn::LoadU(d, c + i)), d, y + i);
+  }
+  const auto rest = static_cast<size_t>(n & (kStep - 1));
+  if (rest == 0) return;
+  const auto last = f(LoadPart(d, a + whole, rest), LoadPart(d, b + whole, rest), LoadPart(d, c + whole, rest));
+  StorePart(d, last, y + whole, rest);
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE

@@ -1,0 +1,117 @@
+#include "plugins/cpu/simd/normalize.h"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/normalize.cpp"
+#include "plugins/cpu/simd/per_target.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
+#include "plugins/cpu/simd/reduce-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+struct Same {
+  HWY_INLINE V operator()(V x) const { return x; }
+};
+struct SquaredDistance {
+  V from;
+  HWY_INLINE V operator()(V x) const {
+    const V distance = hn::Sub(x, from);
+    return hn::Mul(distance, distance);
+  }
+};
+struct ExpOfDistance {
+  V from;
+  HWY_INLINE V operator()(V x) const { return Exp(D(), hn::Sub(x, from)); }
+};
+
+float Sum(const float* x, int64_t n) { return Reduce(D(), x, n, 0.0f, Same(), Plus()); }
+
+float SumOfSquaredDistances(const float* x, int64_t n, float from) {
+  return Reduce(D(), x, n, 0.0f, SquaredDistance{hn::Set(D(), from)}, Plus());
+}
+
+void Affine(const float* x, float* y, int64_t n, float factor, float offset) {
+  const V factors = hn::Set(D(), factor), offsets = hn::Set(D(), offset);
+  Map(D(), x, y, n, [=](V v) { return hn::MulAdd(v, factors, offsets); });
+}
+
+void Normalize(const float* x, float* y, int64_t n, float mean, float inverse, const float* scale, const float* bias) {
+  const V means = hn::Set(D(), mean), inverses = hn::Set(D(), inverse);
+  const auto normalized = [=](V v, V scales) { return hn::Mul(hn::Mul(hn::Sub(v, means), inverses), scales); };
+  if (bias == nullptr) return Map(D(), x, scale, y, n, normalized);
+  Map(D(), x, scale, bias, y, n,
+      [=](V v, V scales, V biases) { return hn::MulAdd(hn::Mul(hn::Sub(v, means), inverses), scales, biases); });
+}
+
+float Largest(const float* x, int64_t n) {
+  return Reduce(D(), x, n, -std::numeric_limits<float>::infinity(), Same(), Greater());
+}
+
+// A row that fits into a vector.
+HWY_INLINE void ShortSoftmax(const float* x, float* y, size_t n) {
+  const D d;
+  const auto counts = hn::FirstN(d, n);
+  const V v = LoadPart(d, x, n);
+  const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const float largest = JoinLanes(d, hn::IfThenElse(counts, v, lowest), Greater());
+  const V exponentials = Exp(d, hn::Sub(v, hn::Set(d, largest)));
+  const float sum = JoinLanes(d, hn::IfThenElseZero(counts, exponentials), Plus());
+  StorePart(d, hn::Mul(exponentials, hn::Set(d, 1.0f / sum)), y, n);
+}
+
+void Softmax(const float* x, float* y, int64_t n) {
+  const D d;
+  if (n > 0 && n < static_cast<int64_t>(hn::MaxLanes(d))) return ShortSoftmax(x, y, static_cast<size_t>(n));
+  const ExpOfDistance exponential{hn::Set(d, Largest(x, n))};
+  const float sum = ReduceBy(
+      d, n, 0.0f,
+      [=](int64_t i) {
+        const V v = exponential(hn::LoadU(d, x + i));
+        hn::StoreU(v, d, y + i);
+        return v;
+      },
+      [=](int64_t i, size_t rest) {
+        const V v = exponential(LoadPart(d, x + i, rest));
+        StorePart(d, v, y + i, rest);
+        return v;
+      },
+      Plus());
+  const V factor = hn::Set(d, 1.0f / sum);
+  Map(d, y, y, n, [=](V v) { return hn::Mul(v, factor); });
+}
+
+void LogSoftmax(const float* x, float* y, int64_t n) {
+  const D d;
+  const V largest = hn::Set(d, Largest(x, n));
+  const V log = hn::Set(d, std::log(Reduce(d, x, n, 0.0f, ExpOfDistance{largest}, Plus())));
+  Map(d, x, y, n, [=](V v) { return hn::Sub(hn::Sub(v, largest), log); });
+}
+
+const NormalizeLoops& Loops() {
+  static constexpr NormalizeLoops kLoops = {&Sum, &SumOfSquaredDistances, &Affine, &Normalize, &Softmax, &LogSoftmax};
+  return kLoops;
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+HWY_EXPORT(Loops);
+const NormalizeLoops& ChosenNormalizeLoops() { return EPIPHYTE_DISPATCH(Loops)(); }
+
+}  // namespace epiphyte::cpu::simd
+#endif

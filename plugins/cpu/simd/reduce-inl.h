@@ -1,0 +1,131 @@
+// One value of many: sums, extremes. The order in which values are combined is the same for every target: kReduceLanes
+// side by side, then those by halves; and in runs of kReduceRun, which keep the rounding errors of long sums small.
+//
+//     const float sum = Reduce(d, x, n, 0.0f, [](auto v) { return v; }, Plus());
+//     const float dot = Reduce(d, a, b, n, 0.0f, [](auto p, auto q) { return hn::Mul(p, q); }, Plus());
+//
+// The first function is of whole vectors of elements; the second one combines vectors of any length, and `initial` with
+// any value gives that value.
+#if defined(EPIPHYTE_SIMD_REDUCE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EPIPHYTE_SIMD_REDUCE_INL_H
+#undef EPIPHYTE_SIMD_REDUCE_INL_H
+#else
+#define EPIPHYTE_SIMD_REDUCE_INL_H
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+struct Plus {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+struct Times {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Mul(a, b);
+  }
+};
+// The greater and the smaller one, the first of equals; NaN if either is.
+struct Greater {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+#if HWY_ARCH_X86
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // the second one of equals, and of a NaN and a number
+#else
+    return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b);
+#endif
+  }
+};
+struct Smaller {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+#if HWY_ARCH_X86
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Min(b, a));
+#else
+    return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::IsNaN(a)), a, b);
+#endif
+  }
+};
+
+inline constexpr int64_t kReduceLanes = 32;
+inline constexpr int64_t kReduceRun = 4096;
+
+// The lanes of one vector, by halves.
+template <class D, class Combine>
+HWY_INLINE float JoinLanes(D, hn::Vec<D> v, const Combine& combine) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(v);
+  } else {
+    const hn::Half<D> half;
+    return JoinLanes(half, combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), combine);
+  }
+}
+
+// load(i) gives a vector of the values from i on, part(i, rest) one of which the first `rest` count. Each is asked for
+// once, in this order.
+template <class D, class Load, class Part, class Combine>
+HWY_INLINE float ReduceBy(D d, int64_t n, float initial, const Load& load, const Part& part, const Combine& combine) {
+  using V = hn::Vec<D>;
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr int64_t kVectors = kReduceLanes / kStep;
+  const V start = hn::Set(d, initial);
+  if (n < kStep) {
+    if (n <= 0) return initial;
+    const auto rest = static_cast<size_t>(n);
+    return JoinLanes(d, hn::IfThenElse(hn::FirstN(d, rest), part(0, rest), start), combine);
+  }
+  float total = initial;
+  for (int64_t i = 0; i < n;) {
+    const int64_t end = std::min(n, i + kReduceRun);
+    V lanes[kVectors];
+    for (int64_t v = 0; v < kVectors; ++v) lanes[v] = start;
+    for (; i + kReduceLanes <= end; i += kReduceLanes) {
+      for (int64_t v = 0; v < kVectors; ++v) lanes[v] = combine(lanes[v], load(i + v * kStep));
+    }
+    for (int64_t v = 0; v < kVectors && i < end; ++v, i += kStep) {
+      if (i + kStep <= end) {
+        lanes[v] = combine(lanes[v], load(i));
+      } else {
+        const auto rest = static_cast<size_t>(end - i);
+        lanes[v] = hn::IfThenElse(hn::FirstN(d, rest), combine(lanes[v], part(i, rest)), lanes[v]);
+      }
+    }
+    i = end;
+    for (int64_t width = kVectors / 2; width > 0; width /= 2) {
+      for (int64_t v = 0; v < width; ++v) lanes[v] = combine(lanes[v], lanes[v + width]);
+    }
+    const float run = JoinLanes(d, lanes[0], combine);
+    total = hn::GetLane(combine(hn::Set(d, total), hn::Set(d, run)));
+  }
+  return total;
+}
+
+template <class D, class F, class Combine>
+HWY_INLINE float Reduce(D d, const float* x, int64_t n, float initial, const F& f, const Combine& combine) {
+  return ReduceBy(
+      d, n, initial, [=](int64_t i) { return f(hn::LoadU(d, x + i)); },
+      [=](int64_t i, size_t rest) { return f(LoadPart(d, x + i, rest)); }, combine);
+}
+
+template <class D, class F, class Combine>
+HWY_INLINE float Reduce(D d, const float* a, const float* b, int64_t n, float initial, const F& f,
+                        const Combine& combine) {
+  return ReduceBy(
+      d, n, initial, [=](int64_t i) { return f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
+      [=](int64_t i, size_t rest) { return f(LoadPart(d, a + i, rest), LoadPart(d, b + i, rest)); }, combine);
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

@@ -1,0 +1,136 @@
+#include "plugins/cpu/simd/unary.h"
+
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/unary.cpp"
+#include "plugins/cpu/simd/per_target.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// Both limits keep NaN; the upper one wins where they cross.
+HWY_INLINE V Between(V x, float low, float high) { return AtMost(D(), AtLeast(D(), x, low), high); }
+
+HWY_INLINE V Sign(V x) {
+  const D d;
+  const V sign = hn::IfThenElseZero(hn::Ne(x, hn::Zero(d)), hn::CopySignToAbs(hn::Set(d, 1.0f), x));
+  return hn::IfThenElse(hn::IsNaN(x), x, sign);
+}
+
+HWY_INLINE V Gelu(V x) {
+  const D d;
+  const V half = hn::Mul(x, hn::Set(d, 0.5f));
+  return hn::MulAdd(half, Erf(d, hn::Mul(x, hn::Set(d, 0.707106781f))), half);
+}
+
+// (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u))
+HWY_INLINE V GeluTanh(V x) {
+  const D d;
+  const V cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, -2 * 0.797884561f * 0.044715f), hn::Set(d, -2 * 0.797884561f));
+  return hn::Div(x, hn::Add(hn::Set(d, 1.0f), Exp(d, hn::Mul(x, cubic))));
+}
+
+// With e = exp(x) and w = (1 + e)^2 - 1, tanh(log(1 + e)) = w / (w + 2), which is 1 for all x above 20.
+HWY_INLINE V Mish(V x) {
+  const D d;
+  const V two = hn::Set(d, 2.0f);
+  const V e = Exp(d, AtMost(d, x, 20.0f));
+  const V w = hn::Mul(e, hn::Add(e, two));
+  return hn::Mul(x, hn::Div(w, hn::Add(w, two)));
+}
+
+HWY_INLINE V Shrink(V x, float bias, float lambda) {
+  const D d;
+  const V above = hn::IfThenElseZero(hn::Gt(x, hn::Set(d, lambda)), hn::Sub(x, hn::Set(d, bias)));
+  return hn::IfThenElse(hn::Lt(x, hn::Set(d, -lambda)), hn::Add(x, hn::Set(d, bias)), above);
+}
+
+template <Unary kFunction>
+struct Function {
+  // Of those that are short.
+  static constexpr bool kUsesTwice = kFunction == Unary::kSign || kFunction == Unary::kLeakyRelu ||
+                                     kFunction == Unary::kHardSwish || kFunction == Unary::kSoftsign ||
+                                     kFunction == Unary::kThresholdedRelu || kFunction == Unary::kShrink;
+  float a, b;
+
+  HWY_INLINE V operator()(V value) const {
+    const D d;
+    const V x = kUsesTwice ? InRegister(value) : value;
+    const V zero = hn::Zero(d);
+    const V one = hn::Set(d, 1.0f);
+    const V va = hn::Set(d, a);
+    const V vb = hn::Set(d, b);
+    switch (kFunction) {
+      case Unary::kAbs: return hn::Abs(x);
+      case Unary::kNeg: return hn::Neg(x);
+      case Unary::kSign: return Sign(x);
+      case Unary::kCeil: return hn::Ceil(x);
+      case Unary::kFloor: return hn::Floor(x);
+      case Unary::kRound: return hn::Round(x);
+      case Unary::kSqrt: return hn::Sqrt(x);
+      case Unary::kReciprocal: return hn::Div(one, x);
+      case Unary::kSquare: return hn::Mul(x, x);
+      case Unary::kCube: return hn::Mul(hn::Mul(x, x), x);
+      case Unary::kExp: return Exp(d, x);
+      case Unary::kLog: return Log(d, x);
+      case Unary::kTanh: return Tanh(d, x);
+      case Unary::kErf: return Erf(d, x);
+      case Unary::kSigmoid: return Sigmoid(d, x);
+      case Unary::kSoftplus: return Softplus(d, x);
+      case Unary::kRelu: return AtLeast(d, x, 0.0f);
+      case Unary::kLeakyRelu: return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(x, va), x);
+      case Unary::kElu: return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(va, Expm1(d, x)), x);
+      case Unary::kSelu: return hn::Mul(vb, hn::IfThenElse(hn::Le(x, zero), hn::Mul(va, Expm1(d, x)), x));
+      case Unary::kCelu: return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(va, Expm1(d, hn::Div(x, va))), x);
+      case Unary::kGelu: return Gelu(x);
+      case Unary::kGeluTanh: return GeluTanh(x);
+      case Unary::kHardSigmoid: return Between(hn::MulAdd(x, va, vb), 0.0f, 1.0f);
+      case Unary::kHardSwish:
+        return hn::Mul(x, Between(hn::MulAdd(x, hn::Set(d, 1.0f / 6.0f), hn::Set(d, 0.5f)), 0.0f, 1.0f));
+      case Unary::kMish: return Mish(x);
+      case Unary::kSoftsign: return hn::Div(x, hn::Add(one, hn::Abs(x)));
+      case Unary::kSwish: return hn::Mul(x, Sigmoid(d, hn::Mul(va, x)));
+      case Unary::kThresholdedRelu: return hn::IfThenElseZero(hn::Gt(x, va), x);
+      case Unary::kShrink: return Shrink(x, a, b);
+      case Unary::kClip: return Between(x, a, b);
+      case Unary::kAffine: return hn::MulAdd(x, va, vb);
+    }
+  }
+};
+
+template <Unary kFunction>
+void Row(const float* x, float* y, int64_t n, float a, float b) {
+  Map(D(), x, y, n, Function<kFunction>{a, b});
+}
+
+using RowPointer = void (*)(const float*, float*, int64_t, float, float);
+
+template <int... kFunctions>
+RowPointer Pick(Unary function, std::integer_sequence<int, kFunctions...>) {
+  static constexpr RowPointer kRows[] = {&Row<static_cast<Unary>(kFunctions)>...};
+  return kRows[static_cast<int>(function)];
+}
+RowPointer RowOf(Unary function) { return Pick(function, std::make_integer_sequence<int, kUnaryCount>()); }
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+HWY_EXPORT(RowOf);
+UnaryLoop::UnaryLoop(Unary function, float a, float b) : row_(EPIPHYTE_DISPATCH(RowOf)(function)), a_(a), b_(b) {}
+
+}  // namespace epiphyte::cpu::simd
+#endif
