@@ -75,8 +75,8 @@ class CompiledProgram {
   CompiledProgram(const CompiledProgram&) = delete;
   CompiledProgram& operator=(const CompiledProgram&) = delete;
 
-  // One piece of memory for each of the list's inputs and outputs, of exactly its size; inputs are only read. A null
-  // pointer leaves an input's range as it is, and an output uncopied. Returns when all is done; sleeps while it waits.
+  // One piece of memory for each of the list's inputs and outputs, of exactly its size; inputs are only read. An output
+  // whose pointer is null isn't copied. Returns when all is done; sleeps while it waits.
   void Run(std::span<const void* const> inputs, std::span<void* const> outputs, const RunOptions& options = {});
 
   size_t submission_count() const;

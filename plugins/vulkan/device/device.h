@@ -108,8 +108,6 @@ class Device : public std::enable_shared_from_this<Device> {
   // Memory, aligned for bindings, from few large allocations; not initialised. `what` is named in errors. Throws
   // OUT_OF_MEMORY. No bytes give a buffer as well.
   std::shared_ptr<Buffer> Allocate(uint64_t bytes, std::string_view what, MemoryUse use = MemoryUse::kDevice);
-  // Gives memory that is kept for later back to the driver.
-  void Trim();
   // Copies from and to the host, done when they return. The device does not use the ranges meanwhile.
   void Upload(std::span<const HostToDevice> copies);
   void Download(std::span<const DeviceToHost> copies);

@@ -82,7 +82,7 @@ class Instance {
   std::vector<std::string> refused_;
   std::atomic<uint64_t> errors_ = 0;
   std::mutex mutex_;
-  uint64_t thrown_ = 0;
+  std::string first_error_;  // since the last ThrowIfInvalid
   std::vector<std::string> messages_;
 };
 

@@ -1,0 +1,87 @@
+// The Vulkan functions that are used, by instance and by device, and what becomes of their results. Of device/ only.
+#pragma once
+
+#include <volk.h>
+
+#include <string>
+#include <string_view>
+
+namespace epiphyte::vulkan {
+
+#define EPIPHYTE_VK_INSTANCE_FUNCTIONS(F) \
+  F(vkDestroyInstance) \
+  F(vkEnumeratePhysicalDevices) \
+  F(vkEnumerateDeviceExtensionProperties) \
+  F(vkGetPhysicalDeviceProperties) \
+  F(vkGetPhysicalDeviceProperties2) \
+  F(vkGetPhysicalDeviceFeatures2) \
+  F(vkGetPhysicalDeviceMemoryProperties) \
+  F(vkGetPhysicalDeviceQueueFamilyProperties) \
+  F(vkCreateDevice) \
+  F(vkGetDeviceProcAddr)
+
+#define EPIPHYTE_VK_DEVICE_FUNCTIONS(F) \
+  F(vkDestroyDevice) \
+  F(vkGetDeviceQueue) \
+  F(vkDeviceWaitIdle) \
+  F(vkQueueSubmit) \
+  F(vkAllocateMemory) \
+  F(vkFreeMemory) \
+  F(vkMapMemory) \
+  F(vkCreateBuffer) \
+  F(vkDestroyBuffer) \
+  F(vkGetBufferMemoryRequirements) \
+  F(vkBindBufferMemory) \
+  F(vkCreateFence) \
+  F(vkDestroyFence) \
+  F(vkResetFences) \
+  F(vkWaitForFences) \
+  F(vkCreateQueryPool) \
+  F(vkDestroyQueryPool) \
+  F(vkGetQueryPoolResults) \
+  F(vkCreateShaderModule) \
+  F(vkDestroyShaderModule) \
+  F(vkCreatePipelineCache) \
+  F(vkDestroyPipelineCache) \
+  F(vkGetPipelineCacheData) \
+  F(vkMergePipelineCaches) \
+  F(vkCreateComputePipelines) \
+  F(vkDestroyPipeline) \
+  F(vkCreatePipelineLayout) \
+  F(vkDestroyPipelineLayout) \
+  F(vkCreateDescriptorSetLayout) \
+  F(vkDestroyDescriptorSetLayout) \
+  F(vkCreateDescriptorPool) \
+  F(vkDestroyDescriptorPool) \
+  F(vkAllocateDescriptorSets) \
+  F(vkUpdateDescriptorSets) \
+  F(vkCreateCommandPool) \
+  F(vkDestroyCommandPool) \
+  F(vkResetCommandPool) \
+  F(vkAllocateCommandBuffers) \
+  F(vkBeginCommandBuffer) \
+  F(vkEndCommandBuffer) \
+  F(vkCmdBindPipeline) \
+  F(vkCmdBindDescriptorSets) \
+  F(vkCmdDispatch) \
+  F(vkCmdPipelineBarrier) \
+  F(vkCmdCopyBuffer) \
+  F(vkCmdResetQueryPool) \
+  F(vkCmdWriteTimestamp)
+
+struct InstanceFunctions {
+#define EPIPHYTE_VK_MEMBER(name) PFN_##name name = nullptr;
+  EPIPHYTE_VK_INSTANCE_FUNCTIONS(EPIPHYTE_VK_MEMBER)
+};
+struct DeviceFunctions {
+  EPIPHYTE_VK_DEVICE_FUNCTIONS(EPIPHYTE_VK_MEMBER)
+#undef EPIPHYTE_VK_MEMBER
+};
+
+// "VK_ERROR_DEVICE_LOST"; its number for what is newer than this.
+std::string NameOf(VkResult result);
+
+// "vkQueueSubmit failed with VK_ERROR_…", as a kit::Error: OUT_OF_MEMORY, DEVICE_RESET or ENGINE_ERROR. `detail` follows.
+[[noreturn]] void FailCall(std::string_view call, VkResult result, std::string_view detail = {});
+
+}  // namespace epiphyte::vulkan

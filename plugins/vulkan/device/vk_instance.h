@@ -1,0 +1,48 @@
+// What an Instance holds of Vulkan. Of device/ only.
+#pragma once
+
+#include <vector>
+
+#include "plugins/vulkan/device/device_info.h"
+#include "plugins/vulkan/device/vk_functions.h"
+
+namespace epiphyte::vulkan {
+
+struct InstanceHandles {
+  VkInstance instance = VK_NULL_HANDLE;
+  InstanceFunctions vk;
+  PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger = nullptr;
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  std::vector<VkPhysicalDevice> physical;  // by DeviceInfo::index
+
+  InstanceHandles() = default;
+  InstanceHandles(const InstanceHandles&) = delete;
+  InstanceHandles& operator=(const InstanceHandles&) = delete;
+  ~InstanceHandles();
+};
+
+// Features that may be used, with the structures and extensions that turn them on: what vkCreateDevice gets is what
+// capabilities are made of.
+struct DeviceFeatures {
+  VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDevice16BitStorageFeatures storage16 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+  VkPhysicalDevice8BitStorageFeatures storage8 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+  VkPhysicalDeviceShaderFloat16Int8Features float16_int8 = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot_product = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+  std::vector<const char*> extensions;  // that carry them, where the device's version of Vulkan doesn't
+
+  // Asks the device; only what it has and we use is on.
+  DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice device);
+  DeviceFeatures(const DeviceFeatures&) = delete;
+  DeviceFeatures& operator=(const DeviceFeatures&) = delete;
+};
+
+// All of a DeviceInfo but its index. The device has Vulkan 1.1.
+DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device);
+// The queue family that is used; -1: none computes.
+int32_t ComputeFamily(const InstanceFunctions& vk, VkPhysicalDevice device);
+
+}  // namespace epiphyte::vulkan

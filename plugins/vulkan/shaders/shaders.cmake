@@ -1,0 +1,77 @@
+# epiphyte_add_kernel_set(VARIABLE FOLDER folder FUNCTION name)
+#
+# Compiles the variants of every *.comp in FOLDER to SPIR-V, and writes a source file, whose path VARIABLE gets, that
+# defines `const KernelSet& epiphyte::vulkan::FUNCTION()`. The variants are the lines of a shader's head:
+#     //! variant NAME [WORD | WORD=VALUE]...
+# A shader is compiled again when it or a file that it includes changes. Includes are looked for in FOLDER and here.
+find_program(EPIPHYTE_GLSLC glslc)
+if(NOT EPIPHYTE_GLSLC)
+  message(FATAL_ERROR "glslc was not found; the Vulkan plugin's shaders are compiled with it: install the package glslc")
+endif()
+set(EPIPHYTE_SHADERS_FOLDER ${CMAKE_CURRENT_LIST_DIR})
+
+function(epiphyte_add_kernel_set variable)
+  cmake_parse_arguments(ARG "" "FOLDER;FUNCTION" "" ${ARGN})
+  file(GLOB shaders CONFIGURE_DEPENDS ${ARG_FOLDER}/*.comp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shaders})  # their lines are read below
+  set(work ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION})
+  file(MAKE_DIRECTORY ${work})
+
+  set(names "")
+  set(modules "")
+  foreach(shader IN LISTS shaders)
+    file(STRINGS ${shader} lines REGEX "^//! variant ")
+    if(NOT lines)
+      message(FATAL_ERROR "${shader}: a line '//! variant NAME MACRO...' is expected, for each module that is to be made of it")
+    endif()
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^//! variant +" "" line "${line}")
+      string(REGEX REPLACE " +$" "" line "${line}")
+      string(REGEX REPLACE " +" ";" words "${line}")
+      list(POP_FRONT words name)
+      if(NOT name MATCHES "^[a-z0-9_.]+$")
+        message(FATAL_ERROR "${shader}: variant '${name}': small letters, digits, '_' and '.' are expected in its name")
+      endif()
+      if(name IN_LIST names)
+        message(FATAL_ERROR "${shader}: there are two variants '${name}'")
+      endif()
+      list(TRANSFORM words PREPEND "-D")
+      add_custom_command(OUTPUT ${work}/${name}.inc VERBATIM
+        COMMAND ${EPIPHYTE_GLSLC} --target-env=vulkan1.1 -O -I ${EPIPHYTE_SHADERS_FOLDER} ${words} -mfmt=num
+                -MD -MF ${work}/${name}.d -MT ${work}/${name}.inc -o ${work}/${name}.inc ${shader}
+        DEPENDS ${shader} DEPFILE ${work}/${name}.d
+        COMMENT "Compiling shader ${name}")
+      list(APPEND names ${name})
+      list(APPEND modules ${work}/${name}.inc)
+    endforeach()
+  endforeach()
+
+  list(SORT names)
+  list(LENGTH names count)
+  set(arrays "")
+  set(rows "")
+  set(number 0)
+  foreach(name IN LISTS names)
+    string(APPEND arrays "constexpr uint32_t kWords${number}[] = {\n#include \"${ARG_FUNCTION}/${name}.inc\"\n};\n")
+    string(APPEND rows "    {\"${name}\", kWords${number}},\n")
+    math(EXPR number "${number} + 1")
+  endforeach()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+"#include <array>\n
+#include \"plugins/vulkan/device/kernel_set.h\"\n
+namespace epiphyte::vulkan {\n
+const KernelSet& ${ARG_FUNCTION}();\n
+namespace {\n
+${arrays}
+constexpr std::array<Shader, ${count}> kShaders = {{
+${rows}}};\n
+}  // namespace\n
+const KernelSet& ${ARG_FUNCTION}() {
+  static const KernelSet set(kShaders);
+  return set;
+}\n
+}  // namespace epiphyte::vulkan\n")
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${modules}" INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR})
+  set(${variable} ${source} PARENT_SCOPE)
+endfunction()
