@@ -1,108 +1,151 @@
-// Functions of floats, to a few units in the last place on every driver: what GLSL has built in may be far off (exp of
-// large numbers), overflow in between (tanh) or not be there (erf). NaN and infinities come out as IEEE and numpy have
-// them. float, whatever the elements' type.
+// Elementary functions of floats, written out: those of GLSL are allowed errors of hundreds of ulp, overflow early or
+// know no NaN on some drivers. Within a few ulp of the true value; infinities and NaN as in the C library.
+//
+//     #include "math.glsl"
+//     y[i] = T(Sigmoid(C(x[i])));
+//
+// Coefficients: Chebyshev fits of our own, rounded to float. `precise` stands where a compiler that reorders sums would
+// undo what the order is for.
+#ifndef MATH_GLSL
+#define MATH_GLSL
 
 // Not isnan and isinf: drivers may assume that there are none.
-bool IsNan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
-bool IsInf(float x) { return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u; }
-float Infinity() { return uintBitsToFloat(0x7f800000u); }
-float Nan() { return uintBitsToFloat(0x7fc00000u); }
+bool IsNan(float x) { return (floatBitsToUint(x) & 0x7FFFFFFFu) > 0x7F800000u; }
+bool IsInf(float x) { return (floatBitsToUint(x) & 0x7FFFFFFFu) == 0x7F800000u; }
+float Infinity() { return uintBitsToFloat(0x7F800000u); }
+float Nan() { return uintBitsToFloat(0x7FC00000u); }
 
-// x * 2^n for n within -250 and 250.
+float WithSignOf(float magnitude, float x) {
+  return uintBitsToFloat((floatBitsToUint(magnitude) & 0x7FFFFFFFu) | (floatBitsToUint(x) & 0x80000000u));
+}
+float Magnitude(float x) { return uintBitsToFloat(floatBitsToUint(x) & 0x7FFFFFFFu); }
+
+// NaN on either side is the result.
+float Larger(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a >= b ? a : b)); }
+float Smaller(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a <= b ? a : b)); }
+// NaN stays; where the bounds cross, the upper one wins.
+float Within(float x, float low, float high) {
+  const float above = x < low ? low : x;
+  const float within = above > high ? high : above;
+  return IsNan(x) ? x : within;
+}
+
+// x * 2^n for n within -250 and 250: in two steps, since 2^n alone may be out of range where the result is not.
 float ScaleByPower(float x, int n) {
-  const int half_n = n / 2;
-  return x * intBitsToFloat((half_n + 127) << 23) * intBitsToFloat((n - half_n + 127) << 23);
+  const int part = n >> 1;
+  precise const float first = x * uintBitsToFloat(uint(part + 127) << 23);
+  precise const float result = first * uintBitsToFloat(uint(n - part + 127) << 23);
+  return result;
 }
 
-// exp(r) - 1 for |r| <= ln(2) / 2.
-float SmallExpm1(float r) {
-  float q = 1.0 / 5040.0;
-  q = q * r + 1.0 / 720.0;
-  q = q * r + 1.0 / 120.0;
-  q = q * r + 1.0 / 24.0;
-  q = q * r + 1.0 / 6.0;
-  q = q * r + 0.5;
-  return q * r * r + r;
-}
-
+// exp(x) = 2^n exp(r), |r| <= ln(2)/2; exp(r) = 1 + r + r^2 P(r).
 float Exp(float x) {
-  if (IsNan(x)) return x;
-  if (x > 88.73) return Infinity();
-  if (x < -103.98) return 0.0;
-  const float n = roundEven(x * 1.44269504);
-  const float r = (x - n * 0.693359375) + n * 2.12194440e-4;
-  return ScaleByPower(1.0 + SmallExpm1(r), int(n));
+  const float clamped = clamp(x, -104.0, 89.0);
+  const float n = roundEven(clamped * 1.44269504);
+  precise const float r = (clamped - n * 0.693145752) - n * 1.42860677e-6;  // the first part times n is exact
+  float p = 0.00139262508;
+  p = p * r + 0.00836323288;
+  p = p * r + 0.0416665542;
+  p = p * r + 0.166665767;
+  p = p * r + 0.5;
+  p = p * (r * r) + r + 1.0;
+  const float result = ScaleByPower(p, int(n));
+  return IsNan(x) ? x : (x > 88.8 ? Infinity() : (x < -103.98 ? 0.0 : result));
 }
 
-float Expm1(float x) {
-  if (abs(x) < 0.34) return SmallExpm1(x);
-  return Exp(x) - 1.0;
-}
-
+// log(x) = e ln(2) + log(1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + f^3 P(f).
 float Log(float x) {
-  if (IsNan(x) || x < 0.0) return Nan();
-  if (x == 0.0) return -Infinity();
-  if (IsInf(x)) return x;
-  int e = 0;
-  if (x < 1.17549435e-38) {
-    x *= 8388608.0;
-    e = -23;
-  }
-  const uint bits = floatBitsToUint(x);
-  e += int(bits >> 23) - 127;
-  float m = uintBitsToFloat((bits & 0x007fffffu) | 0x3f800000u);
-  if (m > 1.41421356) {
-    m *= 0.5;
-    ++e;
-  }
-  const float f = m - 1.0;
-  const float s = f / (2.0 + f);
-  const float z = s * s;
-  // 2 atanh(s) = 2 s + 2 s^3 / 3 + …
-  const float tail = z * (0.66666667 + z * (0.4 + z * (0.28571429 + z * (0.22222222 + z * 0.18181818))));
-  return (s * (2.0 + tail) + float(e) * -2.12194440e-4) + float(e) * 0.693359375;
+  const bool tiny = x < 1.17549435e-38;
+  const float scaled = tiny ? x * 8388608.0 : x;
+  const uint shifted = floatBitsToUint(scaled) - 0x3F3504F3u;  // of sqrt(1/2)
+  const float e = float((int(shifted) >> 23) - (tiny ? 23 : 0));
+  precise const float f = uintBitsToFloat((shifted & 0x7FFFFFu) + 0x3F3504F3u) - 1.0;
+  float p = 0.0697161147;
+  p = p * f - 0.114797338;
+  p = p * f + 0.116854199;
+  p = p * f - 0.124256873;
+  p = p * f + 0.142490576;
+  p = p * f - 0.166678023;
+  p = p * f + 0.200007157;
+  p = p * f - 0.249999970;
+  p = p * f + 0.333333312;
+  const float square = f * f;
+  precise float result = p * f * square + e * -2.12194440e-4;
+  result = result - 0.5 * square;
+  result = f + result;
+  result = result + e * 0.693359375;
+  result = x == Infinity() ? Infinity() : result;
+  result = x == 0.0 ? -Infinity() : (x < 0.0 ? Nan() : result);
+  return IsNan(x) ? x : result;
 }
 
+// log(1 + x): what the sum loses of x, the quotient puts back.
 float Log1p(float x) {
-  if (abs(x) < 0.3) {
-    const float s = x / (2.0 + x);
-    const float z = s * s;
-    return s * (2.0 + z * (0.66666667 + z * (0.4 + z * (0.28571429 + z * (0.22222222 + z * 0.18181818)))));
-  }
-  return Log(1.0 + x);
+  precise const float u = 1.0 + x;
+  precise const float kept = u - 1.0;
+  const float log = Log(u);
+  return u == 1.0 ? x : (IsInf(u) || u <= 0.0 ? log : log * (x / kept));
 }
 
+// Near zero x + x^3 P(x^2), elsewhere 1 - 2 / (exp(2x) + 1).
 float Tanh(float x) {
-  const float a = abs(x);
-  if (a < 0.3) {
-    const float z = x * x;
-    return x * (1.0 + z * (-0.33333333 + z * (0.13333333 + z * (-0.053968254 + z * (0.021869488 + z * -0.0088632355)))));
-  }
-  const float t = Exp(-2.0 * a);
-  const float y = (1.0 - t) / (1.0 + t);
-  return x < 0.0 ? -y : y;
+  const float magnitude = Magnitude(x);
+  const float z = magnitude * magnitude;
+  float p = -0.00609671416;
+  p = p * z + 0.0209971790;
+  p = p * z - 0.0538509096;
+  p = p * z + 0.133327697;
+  p = p * z - 0.333333289;
+  const float near = p * z * magnitude + magnitude;
+  const float far = 1.0 - 2.0 / (Exp(min(2.0 * magnitude, 40.0)) + 1.0);
+  return IsNan(x) ? x : WithSignOf(magnitude < 0.625 ? near : far, x);
 }
 
-float Sigmoid(float x) {
-  const float t = Exp(-abs(x));
-  return x < 0.0 ? t / (1.0 + t) : 1.0 / (1.0 + t);
+// exp(x) - 1 = tanh(x/2) (exp(x) + 1), which has no cancellation near zero.
+float Expm1(float x) {
+  const float e = Exp(x);
+  return x > -1.0 && x < 1.0 ? Tanh(0.5 * x) * (e + 1.0) : e - 1.0;
 }
 
-float Softplus(float x) { return max(x, 0.0) + Log1p(Exp(-abs(x))) + (IsNan(x) ? x : 0.0); }
-
-// The series up to x^13 near 0; beyond, 1 - erfc by the rational Chebyshev fit of Numerical Recipes (1.2e-7).
+// Near zero x P(x^2), elsewhere 1 - exp(-Q(|x|)), Q fitted to -log(erfc).
 float Erf(float x) {
-  const float a = abs(x);
-  if (a < 0.6) {
-    const float z = x * x;
-    return x * (1.128379167 +
-                z * (-0.376126389 + z * (0.112837917 + z * (-0.0268661706 + z * (5.22397762e-3 +
-                z * (-8.54832702e-4 + z * 1.20553330e-4))))));
-  }
-  const float t = 1.0 / (1.0 + 0.5 * a);
-  const float series =
-      -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 + t * (0.27886807 +
-      t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))));
-  const float y = 1.0 - t * Exp(-a * a + series);
-  return x < 0.0 ? -y : y;
+  const float magnitude = Magnitude(x);
+  const float t = min(magnitude, 4.0);
+  const float z = t * t;
+  float p = 8.38707456e-5;
+  p = p * z - 8.14708112e-4;
+  p = p * z + 0.00520145633;
+  p = p * z - 0.0268595881;
+  p = p * z + 0.112836994;
+  p = p * z - 0.376126340;
+  p = p * z + 0.128379167;
+  const float near = p * t + t;
+  float q = -1.64306366e-6;
+  q = q * t + 4.61638586e-5;
+  q = q * t - 5.97585770e-4;
+  q = q * t + 0.00476262583;
+  q = q * t - 0.0264276371;
+  q = q * t + 0.110087166;
+  q = q * t + 0.631823918;
+  q = q * t + 1.13023106;
+  q = q * t - 3.18539662e-4;
+  return IsNan(x) ? x : WithSignOf(magnitude < 0.92 ? near : 1.0 - Exp(-q), x);
 }
+
+// Only numbers that aren't positive are exponentiated, so nothing overflows.
+float Sigmoid(float x) {
+  const float e = Exp(-Magnitude(x));
+  const float result = (x < 0.0 ? e : 1.0) / (1.0 + e);
+  return IsNan(x) ? x : result;
+}
+float Softplus(float x) {
+  const float tail = Log1p(Exp(-Magnitude(x)));
+  return IsNan(x) ? x : (x > 0.0 ? x : 0.0) + tail;
+}
+
+float Relu(float x) { return IsNan(x) ? x : (x > 0.0 ? x : 0.0); }
+float HardSigmoid(float x, float alpha, float beta) { return Within(alpha * x + beta, 0.0, 1.0); }
+float Gelu(float x) { return 0.5 * x * (1.0 + Erf(x * 0.707106781)); }
+float GeluTanh(float x) { return 0.5 * x * (1.0 + Tanh(0.797884561 * (x + 0.044715 * x * x * x))); }
+
+#endif  // MATH_GLSL
