@@ -35,6 +35,7 @@ void Kernel::Describe(size_t input_count) {
 
 Kernel::~Kernel() {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
+  if (EpKernelState* state = spare_state_.Take()) free_states_.push_back(state);
   for (EpKernelState* state : free_states_) {
     OwnedHandles::States().Remove(provider_->plugin_.descriptor, state);
     CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
@@ -42,6 +43,7 @@ Kernel::~Kernel() {
 }
 
 EpKernelState* Kernel::TakeState() {
+  if (EpKernelState* state = spare_state_.Take()) return state;
   {
     std::lock_guard lock(states_mutex_);
     if (!free_states_.empty()) {
@@ -82,6 +84,8 @@ EpKernelState* Kernel::NewState() {
 }
 
 void Kernel::GiveState(EpKernelState* state) {
+  state = spare_state_.Give(state);
+  if (state == nullptr) return;
   std::lock_guard lock(states_mutex_);
   free_states_.push_back(state);
 }

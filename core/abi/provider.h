@@ -23,6 +23,7 @@
 #include "core/abi/share_workspaces.h"
 #include "core/abi/submission.h"
 #include "core/abi/task.h"
+#include "core/base/spare.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/context_node.h"
 #include "core/graph/graph.h"
@@ -75,6 +76,7 @@ class Kernel {
   KernelPlaces places_;
   const ThreadPool* thread_pool_ = nullptr;
   EpProfile* profile_ = nullptr;
+  Spare<EpKernelState> spare_state_;  // else they are in
   std::mutex states_mutex_;
   std::vector<EpKernelState*> free_states_;  // has room for all
   size_t states_made_ = 0;

@@ -150,14 +150,7 @@ void LanePlan::RequireNoLoss() const {
 
 std::unique_ptr<LaneFrame> LanePlan::TakeFrame() const {
   RequireNoLoss();
-  {
-    const std::lock_guard lock(frames_mutex_);
-    if (!frames_.empty()) {
-      std::unique_ptr<LaneFrame> frame = std::move(frames_.back());
-      frames_.pop_back();
-      return frame;
-    }
-  }
+  if (std::unique_ptr<LaneFrame> frame = frames_.Take()) return frame;
   auto frame = std::make_unique<LaneFrame>();
   frame->slots.resize(tables_.slot_count);
   frame->arguments.resize(tables_.widest_input);
@@ -177,8 +170,7 @@ std::unique_ptr<LaneFrame> LanePlan::TakeFrame() const {
 }
 
 void LanePlan::GiveFrame(std::unique_ptr<LaneFrame> frame) const {
-  const std::lock_guard lock(frames_mutex_);
-  frames_.push_back(std::move(frame));
+  frames_.Give(std::move(frame));
 }
 
 }  // namespace epiphyte::core

@@ -11,9 +11,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "core/base/spare.h"
 #include "core/device/device_stream.h"
 #include "core/device/devices.h"
 #include "core/runtime/lane_frame.h"
@@ -90,8 +90,7 @@ class LanePlan {
   std::vector<std::vector<Reader>> readers_;  // by slot
   std::vector<bool> is_output_;               // by slot
   std::vector<bool> is_constant_;             // by slot
-  mutable std::mutex frames_mutex_;
-  mutable std::vector<std::unique_ptr<LaneFrame>> frames_;
+  mutable Spares<LaneFrame> frames_;
 };
 
 }  // namespace epiphyte::core

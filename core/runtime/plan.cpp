@@ -77,25 +77,13 @@ Plan::Plan(const Graph& graph, const PlanTools& tools) : tools_(tools) {
 Plan::~Plan() = default;
 
 std::unique_ptr<Plan::Frame> Plan::TakeFrame() const {
-  {
-    std::lock_guard lock(frames_mutex_);
-    if (!frames_.empty()) {
-      std::unique_ptr<Frame> frame = std::move(frames_.back());
-      frames_.pop_back();
-      return frame;
-    }
-  }
+  if (std::unique_ptr<Frame> frame = frames_.Take()) return frame;
   auto frame = std::make_unique<Frame>();
   frame->slots.resize(tables_.slot_count);
   frame->arguments.resize(tables_.widest_input);
   frame->results.resize(tables_.widest_output);
   for (const auto& [slot, value] : tables_.constants) frame->slots[slot] = value;
   return frame;
-}
-
-void Plan::GiveFrame(std::unique_ptr<Frame> frame) const {
-  std::lock_guard lock(frames_mutex_);
-  frames_.push_back(std::move(frame));
 }
 
 void Plan::RunStep(const PlanStep& step, Frame& frame, RunState& run) const {
@@ -140,7 +128,7 @@ void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, st
   for (const auto& [slot, value] : tables_.constants) {
     if (!frame->slots[slot]) frame->slots[slot] = value;
   }
-  GiveFrame(std::move(frame));
+  frames_.Give(std::move(frame));
 }
 
 void Plan::RunOnLanes(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/spare.h"
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
@@ -51,7 +52,6 @@ class Plan {
   };
 
   std::unique_ptr<Frame> TakeFrame() const;
-  void GiveFrame(std::unique_ptr<Frame> frame) const;
   void RunStep(const PlanStep& step, Frame& frame, RunState& run) const;
   void RunOnLanes(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
                   RunState& run, const RunBindings* bindings) const;
@@ -62,8 +62,7 @@ class Plan {
   bool on_devices_ = false;
   mutable std::once_flag lanes_made_;
   mutable std::unique_ptr<LanePlan> lanes_;  // made with the plan when a kernel is on a device, else when first needed
-  mutable std::mutex frames_mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> frames_;
+  mutable Spares<Frame> frames_;
 };
 
 }  // namespace epiphyte::core

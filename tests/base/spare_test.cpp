@@ -1,0 +1,70 @@
+// What is kept for the next user: each object has one user at a time, and none is lost.
+#include "core/base/spare.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace epiphyte::core {
+namespace {
+
+std::atomic<int> g_alive{0};
+struct Object {
+  Object() { ++g_alive; }
+  ~Object() { --g_alive; }
+  std::atomic<int> users{0};
+};
+
+TEST(Spares, GiveBackWhatWasGiven) {
+  Spares<Object> spares;
+  EXPECT_EQ(spares.Take(), nullptr);
+  auto first = std::make_unique<Object>();
+  auto second = std::make_unique<Object>();
+  const Object* const addresses[] = {first.get(), second.get()};
+  spares.Give(std::move(first));
+  spares.Give(std::move(second));
+  const auto a = spares.Take(), b = spares.Take();
+  EXPECT_TRUE((a.get() == addresses[0] && b.get() == addresses[1]) ||
+              (a.get() == addresses[1] && b.get() == addresses[0]));
+  EXPECT_EQ(spares.Take(), nullptr);
+}
+
+TEST(Spares, AreDestroyedWithTheirOwner) {
+  g_alive = 0;
+  {
+    Spares<Object> spares;
+    for (int i = 0; i < 3; ++i) spares.Give(std::make_unique<Object>());
+    EXPECT_EQ(g_alive, 3);
+  }
+  EXPECT_EQ(g_alive, 0);
+}
+
+TEST(Spares, HaveOneUserAtATime) {
+  g_alive = 0;
+  constexpr int kThreads = 8;
+  {
+    Spares<Object> spares;
+    std::atomic<bool> shared{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20000; ++i) {
+          std::unique_ptr<Object> object = spares.Take();
+          if (object == nullptr) object = std::make_unique<Object>();
+          if (object->users.fetch_add(1) != 0) shared = true;
+          if (i % 64 == 0) std::this_thread::yield();
+          object->users.fetch_sub(1);
+          spares.Give(std::move(object));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_FALSE(shared);
+  }
+  EXPECT_EQ(g_alive, 0);
+}
+
+}  // namespace
+}  // namespace epiphyte::core
