@@ -1,0 +1,64 @@
+// What the kernels of matrix products share: parameters, where elements lie, and what is done to a sum.
+//
+// y = activation(alpha * sum + beta * c + residual) for `batches` products of [m, k] by [k, n]. An element of an operand
+// lies at the offset of its matrix plus index times stride; offsets are batch times a stride, or, with FLAG_TABLE, three
+// words of p[] a batch: of a, b and y. The residual lies as y does.
+#include "activation.glsl"
+
+#if defined(T_F16)
+#define T4 f16vec4
+#else
+#define T4 vec4
+#endif
+
+#define FLAG_C 1u
+#define FLAG_RESIDUAL 2u
+#define FLAG_TABLE 4u
+layout(constant_id = 0) const uint kFlags = 0u;
+layout(constant_id = 1) const uint kActivation = ACTIVATION_NONE;
+
+#define P_M p[0]
+#define P_N p[1]
+#define P_K p[2]
+#define P_BATCHES p[3]
+#define P_A_ROW p[4]
+#define P_A_K p[5]
+#define P_B_K p[6]
+#define P_B_N p[7]
+#define P_Y_ROW p[8]
+#define P_Y_N p[9]
+#define P_C_ROW p[10]
+#define P_C_N p[11]
+#define P_C_BATCH p[12]
+#define P_A_BATCH p[13]
+#define P_B_BATCH p[14]
+#define P_Y_BATCH p[15]
+#define P_ALPHA uintBitsToFloat(p[16])
+#define P_BETA uintBitsToFloat(p[17])
+#define P_P0 uintBitsToFloat(p[18])
+#define P_P1 uintBitsToFloat(p[19])
+#define P_TABLE 20u
+
+layout(std430, set = 0, binding = 3) readonly buffer Addend { T c_data[]; };
+layout(std430, set = 0, binding = 4) readonly buffer Residual { T r_data[]; };
+layout(std430, set = 0, binding = 5) writeonly buffer Result { T y_data[]; };
+
+struct Offsets {
+  uint a, b, y;
+};
+Offsets OffsetsOf(uint batch) {
+  if ((kFlags & FLAG_TABLE) != 0u) {
+    const uint at = P_TABLE + batch * 3u;
+    return Offsets(p[at], p[at + 1u], p[at + 2u]);
+  }
+  return Offsets(batch * P_A_BATCH, batch * P_B_BATCH, batch * P_Y_BATCH);
+}
+
+// What the sum for an element of the result becomes before the activation. Row and column are within the result.
+float Complete(uint at, uint batch, uint row, uint column, float sum) {
+  float value = P_ALPHA * sum;
+  if ((kFlags & FLAG_C) != 0u)
+    value += P_BETA * float(c_data[batch * P_C_BATCH + row * P_C_ROW + column * P_C_N]);
+  if ((kFlags & FLAG_RESIDUAL) != 0u) value += float(r_data[at]);
+  return value;
+}
