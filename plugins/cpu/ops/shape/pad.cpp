@@ -14,43 +14,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-enum class PadMode { kConstant, kReflect, kEdge, kWrap };
-
-PadMode ModeOf(const std::string& name) {
-  if (name == "constant") return PadMode::kConstant;
-  if (name == "reflect") return PadMode::kReflect;
-  if (name == "edge") return PadMode::kEdge;
-  if (name == "wrap") return PadMode::kWrap;
-  FailOp("mode '{}' found, constant, reflect, edge or wrap expected", name);
-}
-
-// Where in a dimension each of the `size` outputs comes from; -1: nowhere, it is the constant. Negative pads crop, and
-// the other modes see only what is left.
-std::vector<int64_t> SourceMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size) {
-  const int64_t first = std::max<int64_t>(0, -before);
-  const int64_t kept = std::max<int64_t>(0, dim - first - std::max<int64_t>(0, -after));
-  if (kept == 0 && mode != PadMode::kConstant && size > 0)
-    FailOp("an empty dimension found, something to pad with in this mode expected");
-  std::vector<int64_t> map(static_cast<size_t>(size));
-  for (int64_t i = 0; i < size; ++i) {
-    int64_t at = i - std::max<int64_t>(before, 0);
-    if (at < 0 || at >= kept) {
-      switch (mode) {
-        case PadMode::kConstant: at = -1 - first; break;
-        case PadMode::kEdge: at = std::clamp<int64_t>(at, 0, kept - 1); break;
-        case PadMode::kWrap: at = (at % kept + kept) % kept; break;
-        case PadMode::kReflect: {
-          const int64_t period = std::max<int64_t>(2 * (kept - 1), 1);
-          at = (at % period + period) % period;
-          if (at >= kept) at = period - at;
-          break;
-        }
-      }
-    }
-    map[static_cast<size_t>(i)] = at + first;
-  }
-  return map;
-}
+using kit::PadMode;
 
 // Shape and pads as the dimensions follow each other in memory.
 struct PadShape {
@@ -65,7 +29,7 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
   for (size_t i = 0; i < dims.size(); ++i)
     if (before[i] != 0 || after[i] != 0) axes = i + 1;
   std::vector<std::vector<int64_t>> maps(axes);
-  for (size_t i = 0; i < axes; ++i) maps[i] = SourceMap(mode, x[i], before[i], after[i], dims[i]);
+  for (size_t i = 0; i < axes; ++i) maps[i] = kit::PadMap(mode, x[i], before[i], after[i], dims[i]);
   if (dims.Count() == 0) return;
   const size_t last = axes - 1;
   const int64_t run = dims.Count(axes, dims.size()), row = dims[last];
@@ -148,7 +112,7 @@ class PadKernel : public Kernel {
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit PadKernel(const KernelInit& init)
       : version_(init.node().since_version),
-        mode_(ModeOf(init.node().String("mode", "constant"))),
+        mode_(kit::PadModeOf(init.node().String("mode", "constant"))),
         value_(init.node().Float("value", 0.0f)) {
     if (version_ < 11) pads_ = Dims(std::span<const int64_t>(init.node().Ints(version_ < 2 ? "paddings" : "pads")));
   }
@@ -157,21 +121,13 @@ class PadKernel : public Kernel {
     const Tensor& x = context.AnyLayoutInput(0);
     const Tensor* value = nullptr;
     Dims pads = pads_;
-    Dims axes(x.rank(), 0);
-    for (size_t i = 0; i < x.rank(); ++i) axes[i] = static_cast<int64_t>(i);
+    const bool has_axes = version_ >= 11 && context.InputCount() > 3 && context.HasInput(3);
     if (version_ >= 11) {
       pads = IntegersOf(context.Input(1), "pads");
       value = OptionalParameter(context, 2, "constant_value", TypeBit(x.type));
-      if (context.InputCount() > 3 && context.HasInput(3))
-        axes = kit::NormalizeAxes(IntegersOf(context.Input(3), "axes"), x.rank());
     }
-    if (pads.size() != 2 * axes.size())
-      FailOp("{} pads found, two for each of {} axes expected", pads.size(), axes.size());
-    Dims before(x.rank(), 0), after(x.rank(), 0);
-    for (size_t i = 0; i < axes.size(); ++i) {
-      before[static_cast<size_t>(axes[i])] = pads[i];
-      after[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
-    }
+    const kit::Pads by_axis =
+        has_axes ? kit::Pads(x.rank(), pads, IntegersOf(context.Input(3), "axes")) : kit::Pads(x.rank(), pads);
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       T fill{};
@@ -179,7 +135,7 @@ class PadKernel : public Kernel {
         fill = *MoveSource<T>(context, *value).data();
       else if (value_ != 0.0f)
         fill = AttributeValueAs<T>(x.type);
-      Pad<T>(context, mode_, before, after, fill);
+      Pad<T>(context, mode_, by_axis.before, by_axis.after, fill);
     });
   }
 

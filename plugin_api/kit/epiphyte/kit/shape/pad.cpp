@@ -4,8 +4,62 @@
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/axes.hpp"
 
 namespace epiphyte::kit {
+
+PadMode PadModeOf(std::string_view name) {
+  if (name == "constant") return PadMode::kConstant;
+  if (name == "reflect") return PadMode::kReflect;
+  if (name == "edge") return PadMode::kEdge;
+  if (name == "wrap") return PadMode::kWrap;
+  FailArgument("mode '", name, "' found, constant, reflect, edge or wrap expected");
+}
+
+Pads::Pads(size_t rank, std::span<const int64_t> pads, std::span<const int64_t> axes)
+    : before(rank, 0), after(rank, 0) {
+  const Dims which = NormalizeAxes(axes, rank);
+  if (pads.size() != 2 * which.size())
+    FailArgument(pads.size(), " pads found, two for each of ", which.size(), " axes expected");
+  for (size_t i = 0; i < which.size(); ++i) {
+    before[static_cast<size_t>(which[i])] = pads[i];
+    after[static_cast<size_t>(which[i])] = pads[i + which.size()];
+  }
+}
+
+Pads::Pads(size_t rank, std::span<const int64_t> pads) : before(rank, 0), after(rank, 0) {
+  if (pads.size() != 2 * rank) FailArgument(pads.size(), " pads found, two for each of ", rank, " axes expected");
+  for (size_t i = 0; i < rank; ++i) {
+    before[i] = pads[i];
+    after[i] = pads[i + rank];
+  }
+}
+
+std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size) {
+  const int64_t first = std::max<int64_t>(0, -before);
+  const int64_t kept = std::max<int64_t>(0, dim - first - std::max<int64_t>(0, -after));
+  if (kept == 0 && mode != PadMode::kConstant && size > 0)
+    FailArgument("an empty dimension found, something to pad with in this mode expected");
+  std::vector<int64_t> map(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t at = i - std::max<int64_t>(before, 0);
+    if (at < 0 || at >= kept) {
+      switch (mode) {
+        case PadMode::kConstant: at = -1 - first; break;
+        case PadMode::kEdge: at = std::clamp<int64_t>(at, 0, kept - 1); break;
+        case PadMode::kWrap: at = (at % kept + kept) % kept; break;
+        case PadMode::kReflect: {
+          const int64_t period = std::max<int64_t>(2 * (kept - 1), 1);
+          at = (at % period + period) % period;
+          if (at >= kept) at = period - at;
+          break;
+        }
+      }
+    }
+    map[static_cast<size_t>(i)] = at + first;
+  }
+  return map;
+}
 
 Dims PaddedDims(const Dims& x, const Dims& before, const Dims& after) {
   Dims dims = x;
