@@ -5,6 +5,8 @@
 //     //! variant NAME.f16 T_F16
 // Each word after the name becomes a macro, WORD or WORD=VALUE. An element type is one of the T_… words below; it
 // defines T, the type of elements in buffers, and C, the type that is computed in, with C(x[i]) and T(value) between them.
+// T_B1 to T_B16 are elements of so many bytes that are only moved: for them M, instead of C, is what they are outside of
+// buffers, where not every device has the small ones.
 #extension GL_GOOGLE_include_directive : enable
 
 #if defined(T_F16) || defined(U_F16)
@@ -43,12 +45,19 @@
 #define C int
 #elif defined(T_B1)
 #define T uint8_t
+#define M uint
 #elif defined(T_B2)
 #define T uint16_t
+#define M uint
 #elif defined(T_B4)
 #define T uint
+#define M uint
 #elif defined(T_B8)
 #define T uvec2
+#define M uvec2
+#elif defined(T_B16)
+#define T uvec4
+#define M uvec4
 #endif
 
 // Words that the operator gives (Dispatch::parameters).

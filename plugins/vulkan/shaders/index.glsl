@@ -1,0 +1,15 @@
+// Indices that tensors hold, of int32 or int64, read as 32-bit words so that no device needs 64-bit integers for them.
+// Include after common.glsl, and declare the tensor as `ix`, of uint.
+
+const uint kNowhere = 0xffffffffu;
+
+// What index i means in a dimension: from its end when negative, kNowhere when it is outside. `words` of each index.
+uint ReadIndex(uint i, uint words, uint dim) {
+  const uint low = ix[i * words];
+  const uint high = words == 2 ? ix[i * words + 1] : uint(int(low) >> 31);
+  if (int(high) < 0) {
+    const uint back = 0u - low;
+    return high == 0xffffffffu && back != 0u && back <= dim ? dim - back : kNowhere;
+  }
+  return high == 0u && low < dim ? low : kNowhere;
+}
