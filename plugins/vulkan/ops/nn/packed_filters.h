@@ -1,0 +1,39 @@
+// PackedFilters: the weights of a convolution in the order that its kernels read: [group][block of 8 filters][tap]
+// [channel][8], with zeros for filters that a group's last block hasn't.
+//
+//     PackedFilters::OfConv(w, group).Pack(packing, 1);                     // when a partition is compiled
+//     const int32_t weights = PackedFilters::OfConv(w, group).Tensor(r, 1);  // when a program is made
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vulkan/ops/recording.h"
+
+namespace epiphyte::vulkan {
+
+struct PackedFilters {
+  static constexpr int64_t kBlock = 8;
+
+  int64_t groups = 1;
+  int64_t filters = 0;   // of a group
+  int64_t channels = 0;  // that a filter reads
+  int64_t taps = 0;
+  // In the model's tensor, whose taps lie side by side.
+  int64_t group_stride = 0;
+  int64_t filter_stride = 0;
+  int64_t channel_stride = 0;
+
+  // Of weights [filters of all groups, channels, k…]: the dimensions fit the number of groups.
+  static PackedFilters OfConv(const Dims& w, int64_t groups);
+  // Of weights [channels of all groups, filters, k…].
+  static PackedFilters OfConvTranspose(const Dims& w, int64_t groups);
+
+  int64_t blocks() const { return (filters + kBlock - 1) / kBlock; }  // of a group
+  Dims dims() const { return {groups * blocks(), taps * channels, kBlock}; }
+  // Packs the constant that an input is, and releases it. Does nothing when it is none.
+  void Pack(Packing& packing, size_t input) const;
+  // What was packed or, when the weights are computed, a tensor that dispatches make of them.
+  int32_t Tensor(Recording& r, size_t input) const;
+};
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,102 @@
+#include "plugins/vulkan/ops/reduce/reduction.h"
+
+#include <algorithm>
+#include <string>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
+
+namespace epiphyte::vulkan {
+namespace {
+
+struct Group {
+  int64_t size;
+  int64_t stride;
+};
+
+// The dimensions that are reduced, or those that are not, with neighbours joined; at least one group.
+std::vector<Group> GroupsOf(const Dims& dims, const std::vector<bool>& reduced, bool wanted) {
+  const Dims strides = kit::RowMajorStrides(dims);
+  std::vector<Group> groups;
+  bool joins = false;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    if (reduced[i] != wanted) {
+      joins = false;
+    } else if (joins) {
+      groups.back() = {groups.back().size * dims[i], strides[i]};
+    } else {
+      groups.push_back({dims[i], strides[i]});
+      joins = true;
+    }
+  }
+  if (groups.empty()) groups.push_back({1, 0});
+  return groups;
+}
+
+int64_t CountOf(const std::vector<Group>& groups) {
+  int64_t count = 1;
+  for (const Group& group : groups) count *= group.size;
+  return count;
+}
+
+// How many invocations share a reduction: when there are few, so that the device has enough to do.
+int64_t PartsFor(int64_t outputs, int64_t reduced) {
+  constexpr int64_t kEnough = 4096;    // invocations
+  constexpr int64_t kWorthwhile = 32;  // elements for each
+  constexpr int64_t kMost = 64;
+  if (outputs >= kEnough) return 1;
+  return std::clamp<int64_t>(std::min(kEnough / std::max<int64_t>(outputs, 1), reduced / kWorthwhile), 1, kMost);
+}
+
+std::string ShaderOf(EpElementType from, EpElementType to) {
+  if (from == to) return Recording::ShaderFor("reduce", from);
+  if (from == EP_TYPE_FLOAT16 && to == EP_TYPE_FLOAT) return "reduce_to_float.f16";
+  if (from == EP_TYPE_FLOAT && to == EP_TYPE_FLOAT16) return "reduce_from_float.f16";
+  kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "no reduction from ", kit::TypeName(from), " to ", kit::TypeName(to));
+}
+
+void AddPass(Recording& r, const Reduction& reduction, int32_t x, const std::vector<Group>& kept,
+             const std::vector<Group>& reduced, int64_t parts, float divisor, int32_t y, int32_t shift) {
+  const int64_t outputs = CountOf(kept);
+  std::vector<uint32_t> words = {Word(outputs),
+                                 Word(parts),
+                                 Word(CountOf(reduced)),
+                                 Word(static_cast<int64_t>(kept.size())),
+                                 Word(static_cast<int64_t>(reduced.size())),
+                                 Word(divisor)};
+  for (const auto* groups : {&kept, &reduced})
+    for (const Group& group : *groups) words.insert(words.end(), {Word(group.size), Word(group.stride)});
+  r.Add({.shader = ShaderOf(r.tensor(x).type, r.tensor(y).type),
+         .specialization = {static_cast<uint32_t>(reduction.combine), static_cast<uint32_t>(reduction.load),
+                            static_cast<uint32_t>(reduction.finish)},
+         .parameters = std::move(words),
+         .bindings = {Recording::ReadTensor(x), Recording::ReadTensor(shift >= 0 ? shift : x), Recording::Write(y)},
+         .groups = r.GroupsFor(outputs * parts),
+         .work = static_cast<uint64_t>(outputs) * static_cast<uint64_t>(CountOf(reduced))});
+}
+
+}  // namespace
+
+void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const std::vector<bool>& reduced, int32_t y,
+                  int32_t shift) {
+  const Dims dims = r.tensor(x).dims;
+  const std::vector<Group> kept = GroupsOf(dims, reduced, false);
+  const std::vector<Group> gone = GroupsOf(dims, reduced, true);
+  const int64_t outputs = CountOf(kept);
+  const int64_t count = CountOf(gone);
+  const auto divisor = static_cast<float>(count);
+  const int64_t parts = PartsFor(outputs, count);
+  if (parts == 1) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift);
+
+  Reduction first = reduction;
+  first.finish = Reduction::Finish::kNothing;
+  Reduction second = reduction;
+  second.load = Reduction::Load::kPlain;
+  const EpElementType type = r.tensor(x).type;
+  const int32_t between = r.Scratch(type == EP_TYPE_FLOAT16 ? EP_TYPE_FLOAT : type, {outputs, parts});
+  AddPass(r, first, x, kept, gone, parts, divisor, between, shift);
+  AddPass(r, second, between, {{outputs, parts}}, {{parts, 1}}, 1, divisor, y, shift);
+}
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,45 @@
+// Reduction: the elements of some dimensions made into one, for the reductions of ONNX, global pools and statistics.
+//
+//     const int32_t mean = r.Scratch(EP_TYPE_FLOAT, kit::ReducedDims(x, mask, true));
+//     AddReduction(r, {.finish = Reduction::Finish::kMean}, r.InputTensor(0), mask, mean);
+//
+// Few long reductions are divided into parts, which a second dispatch reduces.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/vulkan/ops/recording.h"
+
+namespace epiphyte::vulkan {
+
+// The enumerators' numbers are specialization constants of shaders/reduce.comp.
+struct Reduction {
+  enum class Combine : uint32_t { kSum, kProduct, kMaximum, kMinimum };
+  enum class Load : uint32_t {
+    kPlain,
+    kMagnitude,
+    kSquare,
+    kExpShifted,     // exp(x - shift)
+    kSquareShifted,  // (x - shift)^2
+  };
+  enum class Finish : uint32_t {
+    kNothing,
+    kMean,
+    kRoot,
+    kLog,
+    kLogShifted,  // log(y) + shift
+    kRootMean,
+    kFinite,      // 0 for what isn't finite
+  };
+  Combine combine = Combine::kSum;
+  Load load = Load::kPlain;
+  Finish finish = Finish::kNothing;
+};
+
+// From a tensor to one without the dimensions that `reduced` marks: of the same type or, from float16, to float. `shift`
+// is a float tensor as the result is; -1: none is needed.
+void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const std::vector<bool>& reduced, int32_t y,
+                  int32_t shift = -1);
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,83 @@
+//! variant conv.f32 T_F32
+//! variant conv.f16 T_F16
+// Convolution, without barriers: an invocation computes 8 filters at 8 positions. Weights lie as [block of 8 filters]
+// [tap][channel][8], so that each element of x that is loaded serves 8 products, and each weight too.
+#version 450
+#include "common.glsl"
+#include "conv.glsl"
+layout(local_size_x = 64) in;
+
+layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
+layout(std430, set = 0, binding = 2) readonly buffer W { T4 w[]; };
+layout(std430, set = 0, binding = 3) readonly buffer B { T b[]; };
+layout(std430, set = 0, binding = 4) readonly buffer R { T residual[]; };
+layout(std430, set = 0, binding = 5) buffer Y { T y[]; };
+
+const uint kPositions = 8;
+
+void main() {
+  uint index = Index();
+  const uint first = index % BLOCKS * kPositions;
+  index /= BLOCKS;
+  const uint block = index % (GROUPS * FILTER_BLOCKS);
+  const uint image = index / (GROUPS * FILTER_BLOCKS);
+  if (image >= IMAGES) return;
+  const uint group = block / FILTER_BLOCKS;
+
+  // Positions beyond the last are computed as the last, and not stored.
+  uint start[kPositions];
+  const uint base = image * IMAGE + group * CHANNELS * PLANE;
+  Place place = PlaceOf(first);
+  for (uint j = 0; j < kPositions; ++j) {
+    start[j] = base + Start(place);
+    if (first + j + 1 < POSITIONS) place = Next(place);
+  }
+
+  vec4 low[kPositions];
+  vec4 high[kPositions];
+  for (uint j = 0; j < kPositions; ++j) {
+    low[j] = vec4(0);
+    high[j] = vec4(0);
+  }
+  uint weight = block * KERNEL(0) * KERNEL(1) * KERNEL(2) * CHANNELS * 2;
+  for (uint kz = 0; kz < KERNEL(0); ++kz) {
+    for (uint ky = 0; ky < KERNEL(1); ++ky) {
+      for (uint kx = 0; kx < KERNEL(2); ++kx) {
+        uint tap = kz * TAP(0) + ky * TAP(1) + kx * TAP(2);
+        for (uint c = 0; c < CHANNELS; ++c) {
+          const vec4 w_low = vec4(w[weight]);
+          const vec4 w_high = vec4(w[weight + 1]);
+          for (uint j = 0; j < kPositions; ++j) {
+            const float value = float(x[start[j] + tap]);
+            low[j] += w_low * value;
+            high[j] += w_high * value;
+          }
+          weight += 2;
+          tap += PLANE;
+        }
+      }
+    }
+  }
+
+  const uint first_filter = (block - group * FILTER_BLOCKS) * 8;
+  const uint filters = min(FILTERS - first_filter, 8);
+  for (uint i = 0; i < 8; ++i) {
+    if (i >= filters) break;
+    const uint filter_index = group * FILTERS + first_filter + i;
+    const uint row = (image * GROUPS * FILTERS + filter_index) * POSITIONS;
+    const float bias = kHasBias != 0 ? float(b[filter_index]) : 0.0;
+    for (uint j = 0; j < kPositions; ++j) {
+      if (first + j >= POSITIONS) break;
+      float sum = (i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias;
+      if (kHasResidual != 0) sum += float(residual[row + first + j]);
+      y[row + first + j] = T(IsLong(kActivation) ? sum : Activate(kActivation, sum, ALPHA, BETA));
+    }
+  }
+  if (!IsLong(kActivation)) return;
+  const uint count = min(POSITIONS - first, kPositions);
+  for (uint i = 0; i < filters * count; ++i) {
+    const uint row = (image * GROUPS + group) * FILTERS + first_filter + i / count;
+    const uint at = row * POSITIONS + first + i % count;
+    y[at] = T(Activate(kActivation, float(y[at]), ALPHA, BETA));
+  }
+}

@@ -1,0 +1,71 @@
+// What the kernels of convolutions share: the geometry, in words of p[] (ConvGeometry in ops/nn/conv_kernels.cpp), and
+// what is done to a sum before it is stored.
+//
+// The input has its padding already (conv_border.comp), so that a tap of an output position is a fixed distance away:
+// x[first element that the position reads + distance of the tap].
+#include "activation.glsl"
+
+layout(constant_id = 0) const uint kActivation = ACTIVATION_NONE;
+layout(constant_id = 1) const uint kHasBias = 0;
+layout(constant_id = 2) const uint kHasResidual = 0;
+
+#define IMAGES p[0]
+#define GROUPS p[1]
+#define FILTERS p[2]         // of a group
+#define CHANNELS p[3]        // of the input that a filter reads
+#define POSITIONS p[4]       // of the output, for one filter
+#define BLOCKS p[5]          // of positions
+#define FILTER_BLOCKS p[6]   // of a group
+#define PLANE p[7]           // elements from one channel of the input to the next
+#define IMAGE p[8]           // and from one image to the next
+#define KERNEL(d) p[9 + (d)]
+#define TAP(d) p[12 + (d)]   // elements from one tap to the next
+#define STEP(d) p[15 + (d)]  // and from one output position to the next
+#define OUT_HEIGHT p[18]
+#define OUT_WIDTH p[19]
+#define ALPHA uintBitsToFloat(p[20])
+#define BETA uintBitsToFloat(p[21])
+
+#if defined(T_F16)
+#define T4 f16vec4
+#else
+#define T4 vec4
+#endif
+
+// Those that are many instructions are applied in a loop of their own: the loops around sums are unrolled.
+bool IsLong(uint activation) {
+  switch (activation) {
+    case 7u:   // Sigmoid
+    case 8u:   // Tanh
+    case 12u:  // Exp
+    case 13u:  // Log
+    case 14u:  // Erf
+    case 16u:  // Softplus
+    case 18u:  // Gelu
+    case 19u:  // GeluTanh
+    case 22u:  // Swish
+    case 24u:  // Elu
+      return true;
+    default: return false;
+  }
+}
+
+// Where in the input a position of the output begins to read.
+struct Place {
+  uint z, y, x;
+};
+Place PlaceOf(uint position) {
+  const uint row = position / OUT_WIDTH;
+  return Place(row / OUT_HEIGHT, row % OUT_HEIGHT, position % OUT_WIDTH);
+}
+uint Start(Place at) { return at.z * STEP(0) + at.y * STEP(1) + at.x * STEP(2); }
+Place Next(Place at) {
+  if (++at.x == OUT_WIDTH) {
+    at.x = 0;
+    if (++at.y == OUT_HEIGHT) {
+      at.y = 0;
+      ++at.z;
+    }
+  }
+  return at;
+}

@@ -1,0 +1,55 @@
+//! variant conv_depthwise.f32 T_F32
+//! variant conv_depthwise.f16 T_F16
+// Convolution whose filters read one channel each: an invocation computes 8 positions of one filter. Weights are the
+// model's, [filter][tap].
+#version 450
+#include "common.glsl"
+#include "conv.glsl"
+layout(local_size_x = 64) in;
+
+layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
+layout(std430, set = 0, binding = 2) readonly buffer W { T w[]; };
+layout(std430, set = 0, binding = 3) readonly buffer B { T b[]; };
+layout(std430, set = 0, binding = 4) readonly buffer R { T residual[]; };
+layout(std430, set = 0, binding = 5) writeonly buffer Y { T y[]; };
+
+const uint kPositions = 8;
+
+void main() {
+  uint index = Index();
+  const uint first = index % BLOCKS * kPositions;
+  index /= BLOCKS;
+  const uint filter_index = index % (GROUPS * FILTERS);
+  const uint image = index / (GROUPS * FILTERS);
+  if (image >= IMAGES) return;
+
+  uint start[kPositions];
+  float sums[kPositions];
+  const uint base = image * IMAGE + filter_index / FILTERS * PLANE;
+  Place place = PlaceOf(first);
+  for (uint j = 0; j < kPositions; ++j) {
+    start[j] = base + Start(place);
+    sums[j] = 0.0;
+    if (first + j + 1 < POSITIONS) place = Next(place);
+  }
+  uint weight = filter_index * KERNEL(0) * KERNEL(1) * KERNEL(2);
+  for (uint kz = 0; kz < KERNEL(0); ++kz) {
+    for (uint ky = 0; ky < KERNEL(1); ++ky) {
+      uint tap = kz * TAP(0) + ky * TAP(1);
+      for (uint kx = 0; kx < KERNEL(2); ++kx) {
+        const float weight_value = float(w[weight]);
+        for (uint j = 0; j < kPositions; ++j) sums[j] += weight_value * float(x[start[j] + tap]);
+        ++weight;
+        tap += TAP(2);
+      }
+    }
+  }
+  const float bias = kHasBias != 0 ? float(b[filter_index]) : 0.0;
+  const uint row = (image * GROUPS * FILTERS + filter_index) * POSITIONS + first;
+  for (uint j = 0; j < kPositions; ++j) {
+    if (first + j >= POSITIONS) break;
+    float sum = sums[j] + bias;
+    if (kHasResidual != 0) sum += float(residual[row + j]);
+    y[row + j] = T(Activate(kActivation, sum, ALPHA, BETA));
+  }
+}

@@ -1,0 +1,110 @@
+//! variant conv_transpose.f32 T_F32
+//! variant conv_transpose.f16 T_F16
+// Transposed convolution, gathered: an invocation computes 8 filters at up to 4 positions of a row that are a stride
+// apart, which read the same taps. Weights lie as for conv.comp; the geometry is TransposeGeometry's in
+// ops/nn/conv_transpose.cpp.
+#version 450
+#include "common.glsl"
+layout(local_size_x = 64) in;
+
+layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
+#if defined(T_F16)
+layout(std430, set = 0, binding = 2) readonly buffer W { f16vec4 w[]; };
+#else
+layout(std430, set = 0, binding = 2) readonly buffer W { vec4 w[]; };
+#endif
+layout(std430, set = 0, binding = 3) readonly buffer B { T b[]; };
+layout(std430, set = 0, binding = 4) writeonly buffer Y { T y[]; };
+
+layout(constant_id = 0) const uint kHasBias = 0;
+
+#define IMAGES p[0]
+#define GROUPS p[1]
+#define FILTERS p[2]
+#define CHANNELS p[3]
+#define FILTER_BLOCKS p[4]
+#define PIECES p[5]  // of a row of the output: PHASES for each run of 4 * stride elements
+#define IN(d) int(p[6 + (d)])
+#define OUT(d) int(p[9 + (d)])
+#define KERNEL(d) int(p[12 + (d)])
+#define STRIDE(d) int(p[15 + (d)])
+#define DILATION(d) int(p[18 + (d)])
+#define BEFORE(d) int(p[21 + (d)])
+
+const uint kPositions = 4;
+
+void main() {
+  uint index = Index();
+  const uint piece = index % PIECES;
+  index /= PIECES;
+  const int at_y = int(index % p[10]);
+  index /= p[10];
+  const int at_z = int(index % p[9]);
+  index /= p[9];
+  const uint block = index % (GROUPS * FILTER_BLOCKS);
+  const uint image = index / (GROUPS * FILTER_BLOCKS);
+  if (image >= IMAGES) return;
+  const int step = STRIDE(2);
+  const int first = int(piece) / step * step * int(kPositions) + int(piece) % step;
+  if (first >= OUT(2)) return;
+  const uint group = block / FILTER_BLOCKS;
+  const uint plane = uint(IN(0) * IN(1) * IN(2));
+  const uint base = (image * GROUPS + group) * CHANNELS * plane;
+
+  vec4 low[kPositions];
+  vec4 high[kPositions];
+  for (uint j = 0; j < kPositions; ++j) {
+    low[j] = vec4(0);
+    high[j] = vec4(0);
+  }
+  uint tap = 0;
+  for (int kz = 0; kz < KERNEL(0); ++kz) {
+    const int from_z = at_z + BEFORE(0) - kz * DILATION(0);
+    for (int ky = 0; ky < KERNEL(1); ++ky) {
+      const int from_y = at_y + BEFORE(1) - ky * DILATION(1);
+      for (int kx = 0; kx < KERNEL(2); ++kx, ++tap) {
+        const int from_x = first + BEFORE(2) - kx * DILATION(2);
+        // Exact division: where it leaves a rest, or is negative, the tap reaches none of these positions from this row.
+        const int z = from_z / STRIDE(0);
+        const int y_row = from_y / STRIDE(1);
+        if (from_z < 0 || z * STRIDE(0) != from_z || z >= IN(0)) continue;
+        if (from_y < 0 || y_row * STRIDE(1) != from_y || y_row >= IN(1)) continue;
+        // Positions j read element x_first + j, which may lie before the row for the first of them.
+        const int shifted = from_x + step * IN(2);
+        const int x_first = shifted / step - IN(2);
+        if (shifted < 0 || shifted % step != 0 || x_first >= IN(2)) continue;
+        uint at[kPositions];
+        bool inside[kPositions];
+        const uint row = base + uint((z * IN(1) + y_row) * IN(2));
+        for (uint j = 0; j < kPositions; ++j) {
+          inside[j] = x_first + int(j) >= 0 && x_first + int(j) < IN(2);
+          at[j] = row + uint(clamp(x_first + int(j), 0, IN(2) - 1));
+        }
+        uint weight = (block * uint(KERNEL(0) * KERNEL(1) * KERNEL(2)) + tap) * CHANNELS * 2;
+        for (uint c = 0; c < CHANNELS; ++c) {
+          const vec4 w_low = vec4(w[weight]);
+          const vec4 w_high = vec4(w[weight + 1]);
+          for (uint j = 0; j < kPositions; ++j) {
+            const float value = inside[j] ? float(x[at[j] + c * plane]) : 0.0;
+            low[j] += w_low * value;
+            high[j] += w_high * value;
+          }
+          weight += 2;
+        }
+      }
+    }
+  }
+
+  const uint first_filter = (block - group * FILTER_BLOCKS) * 8;
+  for (uint i = 0; i < 8; ++i) {
+    if (first_filter + i >= FILTERS) return;
+    const uint filter_index = group * FILTERS + first_filter + i;
+    const float bias = kHasBias != 0 ? float(b[filter_index]) : 0.0;
+    const uint row = ((image * GROUPS * FILTERS + filter_index) * p[9] + uint(at_z)) * p[10] + uint(at_y);
+    for (uint j = 0; j < kPositions; ++j) {
+      const int at_x = first + int(j) * step;
+      if (at_x >= OUT(2)) break;
+      y[row * p[11] + uint(at_x)] = T((i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias);
+    }
+  }
+}

@@ -1,0 +1,14 @@
+// The order that TopK puts elements in, for kernels whose T has a comparison. NaN is the largest value; of equal elements the
+// one with the lower index comes first.
+layout(constant_id = 0) const uint kLargest = 1;
+
+bool Before(C a, uint at_a, C b, uint at_b) {
+#if defined(T_F32) || defined(T_F16)
+  const bool a_nan = IsNan(a);
+  const bool b_nan = IsNan(b);
+  if (a_nan && b_nan) return at_a < at_b;
+  if (a_nan != b_nan) return a_nan == (kLargest != 0);
+#endif
+  if (a == b) return at_a < at_b;
+  return kLargest != 0 ? a > b : a < b;
+}
