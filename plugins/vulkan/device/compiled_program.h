@@ -64,7 +64,7 @@ struct RunOptions {
   std::vector<CommandTime>* times = nullptr;
 };
 
-struct ProgramRecords;  // vk_program.h
+struct ProgramRecords;
 
 // Its memory is one: of several runs at once each waits for its turn. For more, compile several with buffers of their own.
 // [any thread]

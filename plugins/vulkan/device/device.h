@@ -104,6 +104,7 @@ class Device : public std::enable_shared_from_this<Device> {
   const KernelSet& kernels() const { return *options_.kernels; }
   DeviceCounters counters() const;
   bool lost() const { return lost_.load(); }
+  uint64_t memory_limit() const { return options_.memory_limit; }
 
   // Memory, aligned for bindings, from few large allocations; not initialised. `what` is named in errors. Throws
   // OUT_OF_MEMORY. No bytes give a buffer as well.

@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/device/vk_instance.h"
+#include "plugins/vulkan/device/vk_memory.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+constexpr uint64_t kFirstBlock = uint64_t{4} << 20;  // each further one is twice as large, up to
+constexpr uint64_t kLargestBlock = uint64_t{64} << 20;
+
+uint64_t RoundUp(uint64_t bytes, uint64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+Buffer::Buffer(std::shared_ptr<MemoryBlock> block, uint64_t offset, uint64_t size, std::byte* mapped)
+    : block_(std::move(block)), offset_(offset), size_(size), mapped_(mapped) {}
+
+Buffer::~Buffer() { block_->memory_of.Free(*block_, offset_, size_); }
+
+MemoryBlock::~MemoryBlock() {
+  if (accounted > 0) memory_of.Forget(*this);
+}
+
+Memory::Memory(DeviceHandles& device) : device_(device) {
+  const InstanceHandles& instance = device.owner.instance().handles();
+  instance.vk.vkGetPhysicalDeviceMemoryProperties(device.physical, &properties_);
+  alignment_ = std::max<uint64_t>(alignment_, device.owner.info().capabilities.buffer_offset_alignment);
+  std::ranges::fill(next_block_, kFirstBlock);
+}
+
+int32_t Memory::TypeFor(MemoryUse use, uint32_t allowed) const {
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  constexpr VkMemoryPropertyFlags kMapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  // What it must have, and what is rather had or rather not.
+  VkMemoryPropertyFlags must = kMapped;
+  VkMemoryPropertyFlags wanted = 0;
+  VkMemoryPropertyFlags unwanted = kLocal;
+  if (use == MemoryUse::kDownload) wanted = kCached;
+  if (use == MemoryUse::kDevice) {
+    const bool unified = device_.owner.info().unified_memory;
+    must = unified ? kLocal | kMapped | kCached : kLocal;
+    unwanted = unified ? 0 : kMapped;
+  }
+  int32_t best = -1;
+  int best_score = 0;
+  for (uint32_t i = 0; i < properties_.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags flags = properties_.memoryTypes[i].propertyFlags;
+    if ((allowed >> i & 1) == 0 || (flags & must) != must) continue;
+    if ((flags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT)) != 0) continue;
+    const int score = 1 + 2 * ((flags & wanted) == wanted) + ((flags & unwanted) == 0);
+    if (score > best_score) {
+      best = static_cast<int32_t>(i);
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+void Memory::FailMemory(uint64_t bytes, std::string_view what, std::string_view why) const {
+  const DeviceInfo& info = device_.owner.info();
+  uint64_t allocated = 0;
+  uint64_t allocations = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    allocated = allocated_bytes_;
+    allocations = allocations_;
+  }
+  kit::FailWith(EP_STATUS_OUT_OF_MEMORY, what, ": ", bytes, " bytes of memory of ", info.name, " were asked for: ", why,
+                "; ", allocated, " bytes are in use, in ", allocations, " allocations; the device has ", info.local_memory);
+}
+
+std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes,
+                                               std::string_view what, MemoryUse use) {
+  DeviceHandles& device = device_;
+  const DeviceInfo& info = device.owner.info();
+  if (info.max_allocation > 0 && bytes > info.max_allocation)
+    FailMemory(bytes, what, kit::TextOf("one allocation has at most ", info.max_allocation, " bytes"));
+  if (use == MemoryUse::kDevice && bytes > info.local_memory) FailMemory(bytes, what, "it hasn't as many");
+
+  const auto block = std::make_shared<MemoryBlock>(*this, owner);
+  {
+    const std::lock_guard lock(mutex_);
+    const uint64_t limit = device.owner.memory_limit();
+    if (limit == 0 || use != MemoryUse::kDevice || (bytes <= limit && allocated_bytes_ <= limit - bytes)) {
+      block->accounted = bytes;
+      allocated_bytes_ += bytes;
+      ++allocations_;
+    }
+  }
+  if (block->accounted == 0)
+    FailMemory(bytes, what, kit::TextOf("the limit is ", device.owner.memory_limit(), " bytes"));
+
+  VkBufferCreateInfo buffer = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  buffer.size = bytes;
+  buffer.usage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  block->buffer = Make<VkBuffer>(device, device.vk.vkCreateBuffer, device.vk.vkDestroyBuffer, buffer, "vkCreateBuffer");
+  VkMemoryRequirements requirements;
+  device.vk.vkGetBufferMemoryRequirements(device.device, block->buffer.get(), &requirements);
+  const int32_t type = TypeFor(use, requirements.memoryTypeBits);
+  if (type < 0) FailMemory(bytes, what, "it has no memory that buffers can be in");
+
+  VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  allocate.allocationSize = requirements.size;
+  allocate.memoryTypeIndex = static_cast<uint32_t>(type);
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  const VkResult result = device.vk.vkAllocateMemory(device.device, &allocate, nullptr, &memory);
+  if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
+    FailMemory(bytes, what, "vkAllocateMemory failed with " + NameOf(result));
+  device.Check(result, "vkAllocateMemory");
+  ++device.objects;
+  block->memory = Owned<VkDeviceMemory>(device.device, memory, device.vk.vkFreeMemory);
+  device.Check(device.vk.vkBindBufferMemory(device.device, block->buffer.get(), memory, 0), "vkBindBufferMemory");
+  if (use != MemoryUse::kDevice || info.unified_memory) {
+    void* mapped = nullptr;
+    device.Check(device.vk.vkMapMemory(device.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory");
+    block->mapped = static_cast<std::byte*>(mapped);
+  }
+  block->free[0] = bytes;
+  return block;
+}
+
+std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
+                                         MemoryUse use) {
+  device_.ThrowIfLost();
+  if (bytes > UINT64_MAX - alignment_) FailMemory(bytes, what, "no memory holds as many");
+  const uint64_t room = RoundUp(std::max<uint64_t>(bytes, 1), alignment_);
+  const size_t pool = static_cast<size_t>(use);
+  const auto take = [&](const std::shared_ptr<MemoryBlock>& block) -> std::shared_ptr<Buffer> {
+    for (auto gap = block->free.begin(); gap != block->free.end(); ++gap) {
+      if (gap->second < room) continue;
+      const auto [offset, size] = *gap;
+      block->free.erase(gap);
+      if (size > room) block->free[offset + room] = size - room;
+      used_bytes_ += room;
+      return std::make_shared<Buffer>(block, offset, bytes, block->mapped == nullptr ? nullptr : block->mapped + offset);
+    }
+    return nullptr;
+  };
+
+  uint64_t block_bytes = room;
+  bool divided = false;
+  {
+    // Blocks that are held only here must go after the lock does.
+    std::vector<std::shared_ptr<MemoryBlock>> held;
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < shared_[pool].size() && owner != nullptr; ++i) {
+      held.push_back(shared_[pool][i].lock());
+      if (held.back() == nullptr) continue;
+      if (auto buffer = take(held.back())) return buffer;
+    }
+    std::erase_if(shared_[pool], [](const auto& block) { return block.expired(); });
+    divided = owner != nullptr && room <= next_block_[pool] / 4;
+    if (divided) {
+      block_bytes = next_block_[pool];
+      next_block_[pool] = std::min(2 * next_block_[pool], kLargestBlock);
+    }
+  }
+
+  const std::shared_ptr<MemoryBlock> block = MakeBlock(owner, block_bytes, what, use);
+  const std::lock_guard lock(mutex_);
+  if (divided) shared_[pool].push_back(block);
+  return take(block);
+}
+
+void Memory::Free(MemoryBlock& block, uint64_t offset, uint64_t bytes) {
+  const uint64_t room = RoundUp(std::max<uint64_t>(bytes, 1), alignment_);
+  const std::lock_guard lock(mutex_);
+  used_bytes_ -= room;
+  auto [gap, added] = block.free.emplace(offset, room);
+  if (const auto next = std::next(gap); next != block.free.end() && gap->first + gap->second == next->first) {
+    gap->second += next->second;
+    block.free.erase(next);
+  }
+  if (gap != block.free.begin()) {
+    const auto previous = std::prev(gap);
+    if (previous->first + previous->second == gap->first) {
+      previous->second += gap->second;
+      block.free.erase(gap);
+    }
+  }
+}
+
+void Memory::Forget(const MemoryBlock& block) {
+  const std::lock_guard lock(mutex_);
+  allocated_bytes_ -= block.accounted;
+  --allocations_;
+}
+
+void Memory::Count(DeviceCounters& counters) const {
+  const std::lock_guard lock(mutex_);
+  counters.allocations = allocations_;
+  counters.allocated_bytes = allocated_bytes_;
+  counters.used_bytes = used_bytes_;
+}
+
+}  // namespace epiphyte::vulkan

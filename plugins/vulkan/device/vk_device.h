@@ -1,0 +1,107 @@
+// What a Device holds of Vulkan. Of device/ only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "plugins/vulkan/device/device.h"
+#include "plugins/vulkan/device/vk_functions.h"
+
+namespace epiphyte::vulkan {
+
+class Memory;     // vk_memory.h
+class Pipelines;  // vk_pipelines.h
+class Transfer;   // vk_transfer.h
+
+struct DeviceHandles {
+  explicit DeviceHandles(Device& device);
+  DeviceHandles(const DeviceHandles&) = delete;
+  DeviceHandles& operator=(const DeviceHandles&) = delete;
+  ~DeviceHandles();
+
+  // Throws as FailCall does, and marks the device as lost when it is.
+  void Check(VkResult result, std::string_view call, std::string_view detail = {}) {
+    if (result < 0) [[unlikely]]
+      Fail(result, call, detail);
+  }
+  [[noreturn]] void Fail(VkResult result, std::string_view call, std::string_view detail);
+  // Throws DEVICE_RESET when the device was lost.
+  void ThrowIfLost() const;
+
+  void Submit(VkCommandBuffer commands, VkFence fence);
+  // Sleeps until it is signalled. Whatever becomes of it: when this returns or throws, the device does nothing for it.
+  void Wait(VkFence fence);
+
+  Device& owner;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  uint32_t family = 0;
+  float timestamp_period = 1;  // nanoseconds
+  uint32_t timestamp_bits = 0;
+  DeviceFunctions vk;
+  std::mutex queue_mutex;
+
+  std::atomic<uint64_t> objects = 0;
+  std::atomic<uint64_t> command_buffers = 0;
+  std::atomic<uint64_t> submissions = 0;
+
+  std::unique_ptr<Memory> memory;
+  std::unique_ptr<Pipelines> pipelines;
+  std::unique_ptr<Transfer> transfer;
+};
+
+// A Vulkan object of a device's, which it outlives not.
+template <typename Handle>
+class Owned {
+ public:
+  using Destroy = void(VKAPI_PTR*)(VkDevice, Handle, const VkAllocationCallbacks*);
+
+  Owned() = default;
+  Owned(VkDevice device, Handle handle, Destroy destroy) : device_(device), handle_(handle), destroy_(destroy) {}
+  Owned(Owned&& other) noexcept { *this = std::move(other); }
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+    std::swap(destroy_, other.destroy_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ != VK_NULL_HANDLE) destroy_(device_, handle_, nullptr);
+  }
+
+  Handle get() const { return handle_; }
+
+ private:
+  VkDevice device_ = VK_NULL_HANDLE;
+  Handle handle_ = VK_NULL_HANDLE;
+  Destroy destroy_ = nullptr;
+};
+
+// The object that `create` makes, counted.
+template <typename Handle, typename Info>
+Owned<Handle> Make(DeviceHandles& device,
+                   VkResult(VKAPI_PTR* create)(VkDevice, const Info*, const VkAllocationCallbacks*, Handle*),
+                   typename Owned<Handle>::Destroy destroy, const std::type_identity_t<Info>& info,
+                   std::string_view call) {
+  Handle handle = VK_NULL_HANDLE;
+  device.Check(create(device.device, &info, nullptr, &handle), call);
+  ++device.objects;
+  return Owned<Handle>(device.device, handle, destroy);
+}
+
+Owned<VkFence> MakeFence(DeviceHandles& device);
+Owned<VkCommandPool> MakeCommandPool(DeviceHandles& device);
+std::vector<VkCommandBuffer> MakeCommandBuffers(DeviceHandles& device, VkCommandPool pool, size_t count);
+void BeginCommands(DeviceHandles& device, VkCommandBuffer commands, VkCommandBufferUsageFlags usage);
+void EndCommands(DeviceHandles& device, VkCommandBuffer commands);
+// Everything of the first stages before everything of the second.
+void RecordBarrier(DeviceHandles& device, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags from_access,
+                   VkPipelineStageFlags to, VkAccessFlags to_access);
+
+}  // namespace epiphyte::vulkan
