@@ -30,7 +30,7 @@ void RecordReduce(Recording& r) {
   if (!ReadAxes(r, &reduced)) return r.OutputAs(0, 0, x);
   const bool keep = r.node().Int("keepdims", 1) != 0;
   const int32_t y = r.Output(0, r.InputType(0), kit::ReducedDims(x, reduced, keep));
-  AddReduction(r, {kCombine, kLoad, kFinish}, r.InputTensor(0), reduced, y);
+  AddReduction(r, {kCombine, kLoad, kFinish}, r.InputTensor(0), x, reduced, y);
 }
 
 // With the maximum as shift, so that nothing overflows.
@@ -42,8 +42,8 @@ void RecordLogSumExp(Recording& r) {
   const Dims dims = kit::ReducedDims(x, reduced, keep);
   const int32_t y = r.Output(0, r.InputType(0), dims);
   const int32_t shift = r.Scratch(EP_TYPE_FLOAT, dims);
-  AddReduction(r, {.combine = Combine::kMaximum, .finish = Finish::kFinite}, r.InputTensor(0), reduced, shift);
-  AddReduction(r, {.load = Load::kExpShifted, .finish = Finish::kLogShifted}, r.InputTensor(0), reduced, y, shift);
+  AddReduction(r, {.combine = Combine::kMaximum, .finish = Finish::kFinite}, r.InputTensor(0), x, reduced, shift);
+  AddReduction(r, {.load = Load::kExpShifted, .finish = Finish::kLogShifted}, r.InputTensor(0), x, reduced, y, shift);
 }
 
 }  // namespace

@@ -78,9 +78,8 @@ void AddPass(Recording& r, const Reduction& reduction, int32_t x, const std::vec
 
 }  // namespace
 
-void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const std::vector<bool>& reduced, int32_t y,
-                  int32_t shift) {
-  const Dims dims = r.tensor(x).dims;
+void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dims& dims,
+                  const std::vector<bool>& reduced, int32_t y, int32_t shift) {
   const std::vector<Group> kept = GroupsOf(dims, reduced, false);
   const std::vector<Group> gone = GroupsOf(dims, reduced, true);
   const int64_t outputs = CountOf(kept);

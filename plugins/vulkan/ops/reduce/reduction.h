@@ -1,7 +1,7 @@
 // Reduction: the elements of some dimensions made into one, for the reductions of ONNX, global pools and statistics.
 //
 //     const int32_t mean = r.Scratch(EP_TYPE_FLOAT, kit::ReducedDims(x, mask, true));
-//     AddReduction(r, {.finish = Reduction::Finish::kMean}, r.InputTensor(0), mask, mean);
+//     AddReduction(r, {.finish = Reduction::Finish::kMean}, r.InputTensor(0), x, mask, mean);
 //
 // Few long reductions are divided into parts, which a second dispatch reduces.
 #pragma once
@@ -37,9 +37,9 @@ struct Reduction {
   Finish finish = Finish::kNothing;
 };
 
-// From a tensor to one without the dimensions that `reduced` marks: of the same type or, from float16, to float. `shift`
-// is a float tensor as the result is; -1: none is needed.
-void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const std::vector<bool>& reduced, int32_t y,
-                  int32_t shift = -1);
+// From tensor x, seen as one of shape `dims`, to one without the dimensions that `reduced` marks: of the same type or,
+// from float16, to float. `shift` is a float tensor with as many elements as the result; -1: none is needed.
+void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dims& dims,
+                  const std::vector<bool>& reduced, int32_t y, int32_t shift = -1);
 
 }  // namespace epiphyte::vulkan

@@ -1,0 +1,33 @@
+// Normalisation by statistics that other dispatches made: of any dimensions, or of rows.
+//
+//     AddNormalize(r, NormalizeForm::kDivide, {}, {.x = x, .a = norms, .y = y}, dims, kept);
+#pragma once
+
+#include <vector>
+
+#include "plugins/vulkan/ops/nn/row_norm.h"
+
+namespace epiphyte::vulkan {
+
+enum class NormalizeForm : uint32_t {  // as in shaders/normalize.comp
+  kDivide,   // x / a, or 0 where a is 0
+  kCentred,  // (x - a) / (b + epsilon)
+  kRows,     // (x - a) / sqrt(b^2 + epsilon) * scale + bias, as a RowNorm says
+};
+
+// Statistics are of floats. -1: the form needs none.
+struct NormalizeTensors {
+  int32_t x = -1;
+  int32_t a = -1, b = -1;
+  int32_t scale = -1, bias = -1;
+  int32_t y = -1;
+};
+
+// The statistics have an element for each index of the dimensions of x that `kept` marks.
+void AddNormalize(Recording& r, NormalizeForm form, const RowNorm& norm, const NormalizeTensors& tensors,
+                  const Dims& dims, const std::vector<bool>& kept);
+
+// Buffers of its dispatch.
+inline constexpr uint32_t kNormalizeBindings = 6;
+
+}  // namespace epiphyte::vulkan

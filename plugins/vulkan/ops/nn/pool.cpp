@@ -1,0 +1,109 @@
+// MaxPool, AveragePool and LpPool of one to three dimensions, and their global forms.
+#include <algorithm>
+
+#include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/pool.hpp"
+#include "plugins/vulkan/ops/nn/spatial.h"
+#include "plugins/vulkan/ops/recording.h"
+#include "plugins/vulkan/ops/reduce/reduction.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+enum class Pool : uint32_t { kMaximum, kAverage, kNorm };  // as in shaders/pool.comp
+
+std::string CheckPool(const NodeCheck& check) { return CheckSpatial(check); }
+
+// The shader counts in 32 bits with a sign.
+void CheckRange(const kit::Window& window, const Dims& x) {
+  constexpr int64_t kMost = 1 << 29;
+  for (size_t d = 0; d < window.kernel.size(); ++d) {
+    const int64_t reach = std::max({x[d + 2], window.kernel[d] * window.dilations[d], window.strides[d],
+                                    window.pads_begin[d], -window.pads_begin[d], window.pads_end[d],
+                                    -window.pads_end[d]});
+    if (reach > kMost)
+      kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "a window that reaches ", reach, " elements; at most ", kMost,
+                    " can be counted by this provider");
+  }
+}
+
+void AddPool(Recording& r, Pool pool, bool global, float exponent) {
+  const ir::Node& node = r.node();
+  const Dims x = r.InputDims(0);
+  CheckRank(x);
+  const auto attributes = kit::PoolAttributes::Read(node, global);
+  const kit::Window window = attributes.Resolve(x);
+  CheckRange(window, x);
+  const Dims dims = window.OutputDims(x[0], x[1]);
+  const EpElementType type = r.InputType(0);
+  const int32_t y = r.Output(0, type, dims);
+  const bool with_indices = r.HasOutput(1);
+  const int32_t indices = with_indices ? r.Output(1, EP_TYPE_INT64, dims) : -1;
+
+  Dims end;
+  for (size_t d = 0; d < window.kernel.size(); ++d) end.push_back(x[d + 2] + window.pads_end[d]);
+  std::vector<uint32_t> words = {Word(x[0] * x[1])};
+  const auto add = [&](std::span<const int64_t> numbers, int64_t fallback) {
+    for (const int64_t number : Spatial3(numbers, fallback)) words.push_back(Word(number));
+  };
+  add(std::span<const int64_t>(x).subspan(2), 1);
+  add(window.output, 1);
+  add(window.kernel, 1);
+  add(window.strides, 1);
+  add(window.dilations, 1);
+  add(window.pads_begin, 0);
+  add(end, 1);
+  words.push_back(Word(exponent));
+  std::vector<Binding> bindings = {r.Read(0), Recording::Write(y)};
+  if (with_indices) bindings.push_back(Recording::Write(indices));
+  r.Add({.shader = Recording::ShaderFor(with_indices ? "pool_indices" : "pool", type),
+         .specialization = {static_cast<uint32_t>(pool), attributes.column_major ? 1u : 0u,
+                            attributes.include_pad ? 1u : 0u},
+         .parameters = std::move(words),
+         .bindings = std::move(bindings),
+         .groups = r.GroupsFor(dims.Count()),
+         .work = static_cast<uint64_t>(dims.Count()) * static_cast<uint64_t>(window.kernel.Count())});
+}
+
+// An exponent that was a float once.
+float ExponentOf(const ir::Node& node) {
+  return node.since_version < 2 ? node.Float("p", 2) : static_cast<float>(node.Int("p", 2));
+}
+
+void RecordMaxPool(Recording& r) { AddPool(r, Pool::kMaximum, false, 0); }
+void RecordAveragePool(Recording& r) { AddPool(r, Pool::kAverage, false, 0); }
+void RecordLpPool(Recording& r) { AddPool(r, Pool::kNorm, false, ExponentOf(r.node())); }
+void RecordGlobalLpPool(Recording& r) { AddPool(r, Pool::kNorm, true, ExponentOf(r.node())); }
+
+// Over all dimensions behind batch and channels.
+template <Reduction::Combine kCombine, Reduction::Finish kFinish>
+void RecordGlobalPool(Recording& r) {
+  const Dims x = r.InputDims(0);
+  if (x.size() < 3) kit::FailArgument("input of rank ", x.size(), "; at least 3 expected");
+  std::vector<bool> reduced(x.size(), true);
+  reduced[0] = reduced[1] = false;
+  const int32_t y = r.Output(0, r.InputType(0), kit::ReducedDims(x, reduced, true));
+  AddReduction(r, {.combine = kCombine, .finish = kFinish}, r.InputTensor(0), x, reduced, y);
+}
+
+}  // namespace
+
+void Register_pool(OperatorTable& table) {
+  using Combine = Reduction::Combine;
+  using Finish = Reduction::Finish;
+  const auto add = [&](std::string_view op_type, kit::TypeSet types, void (*record)(Recording&)) {
+    table.Add({.op_type = op_type, .types = types, .check = CheckPool, .record = record});
+  };
+  add("MaxPool", kDeviceFloats | kit::Types(EP_TYPE_INT8, EP_TYPE_UINT8), RecordMaxPool);
+  add("AveragePool", kDeviceFloats, RecordAveragePool);
+  add("LpPool", kDeviceFloats, RecordLpPool);
+  add("GlobalLpPool", kDeviceFloats, RecordGlobalLpPool);
+  table.Add({.op_type = "GlobalMaxPool",
+             .types = kDeviceFloats,
+             .record = RecordGlobalPool<Combine::kMaximum, Finish::kNothing>});
+  table.Add({.op_type = "GlobalAveragePool",
+             .types = kDeviceFloats,
+             .record = RecordGlobalPool<Combine::kSum, Finish::kMean>});
+}
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,105 @@
+#include "plugins/vulkan/ops/nn/row_norm.h"
+
+#include <algorithm>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/ops/nn/normalize.h"
+#include "plugins/vulkan/ops/reduce/reduction.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+// Few rows, each with enough to do for several invocations.
+bool AreFewAndLong(const RowNorm& norm) { return norm.rows < 512 && norm.size >= 4096; }
+
+// Statistics first, by as many invocations as the device likes.
+void AddInPasses(Recording& r, const RowNorm& norm, const RowNormTensors& tensors) {
+  const Dims dims = {norm.rows, norm.size};
+  const std::vector<bool> reduced = {false, true};
+  const int32_t deviation = r.Scratch(EP_TYPE_FLOAT, {norm.rows});
+  int32_t mean = deviation;
+  if (norm.centred) {
+    mean = r.Scratch(EP_TYPE_FLOAT, {norm.rows});
+    AddReduction(r, {.finish = Reduction::Finish::kMean}, tensors.x, dims, reduced, mean);
+    AddReduction(r, {.load = Reduction::Load::kSquareShifted, .finish = Reduction::Finish::kRootMean}, tensors.x, dims,
+                 reduced, deviation, mean);
+  } else {
+    AddReduction(r, {.load = Reduction::Load::kSquare, .finish = Reduction::Finish::kRootMean}, tensors.x, dims,
+                 reduced, deviation);
+  }
+  AddNormalize(r, NormalizeForm::kRows, norm,
+               {.x = tensors.x, .a = mean, .b = deviation, .scale = tensors.scale, .bias = tensors.bias,
+                .y = tensors.y},
+               dims, {true, false});
+}
+
+}  // namespace
+
+std::vector<uint32_t> RowNorm::Words() const {
+  return {Word(rows),
+          Word(size),
+          Word(epsilon),
+          Word(parameters.row_period),
+          Word(parameters.row_parameters),
+          Word(parameters.repeated),
+          Word(parameters.period)};
+}
+
+ParameterPlace ParameterPlace::OfRow(const Dims& parameters, const Dims& row) {
+  if (parameters.size() > row.size())
+    kit::FailArgument("scale or bias of shape ", kit::ShapeText(parameters), " does not broadcast to ",
+                      kit::ShapeText(row));
+  Dims own(row.size(), 1);
+  std::copy(parameters.begin(), parameters.end(), own.end() - parameters.size());
+  // Dimensions of 1, then those of the row, then dimensions of 1.
+  ParameterPlace place;
+  size_t first = 0;
+  while (first < row.size() && own[first] == 1) ++first;
+  size_t last = row.size();
+  while (last > first && own[last - 1] == 1) --last;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const bool inside = i >= first && i < last;
+    if (own[i] != 1 && own[i] != row[i])
+      kit::FailArgument("scale or bias of shape ", kit::ShapeText(parameters), " does not broadcast to ",
+                        kit::ShapeText(row));
+    if (inside && own[i] != row[i])
+      kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "scale or bias of shape ", kit::ShapeText(parameters), " for rows of ",
+                    kit::ShapeText(row), " is not supported by this provider");
+  }
+  place.period = std::max<int64_t>(row.Count(first, last), 1);
+  place.repeated = std::max<int64_t>(row.Count(last, row.size()), 1);
+  return place;
+}
+
+void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors) {
+  const bool skips = tensors.skip >= 0;
+  const bool statistics = tensors.mean >= 0;
+  const bool tiled = r.capabilities().Has(Capability::kSharedMemory);
+  if (!tiled && !skips && !statistics && AreFewAndLong(norm)) return AddInPasses(r, norm, tensors);
+
+  const EpElementType type = r.tensor(tensors.x).type;
+  std::string name = skips ? "row_norm_skip" : statistics ? "row_norm_stats" : "row_norm";
+  if (tiled) name += "_tiled";
+  Dispatch dispatch;
+  dispatch.shader = Recording::ShaderFor(name, type);
+  dispatch.specialization = {norm.centred ? 1u : 0u, tensors.bias >= 0 ? 1u : 0u};
+  dispatch.parameters = norm.Words();
+  dispatch.bindings = {Recording::ReadTensor(tensors.x), Recording::ReadTensor(tensors.scale),
+                       Recording::ReadTensor(tensors.bias >= 0 ? tensors.bias : tensors.scale),
+                       Recording::Write(tensors.y)};
+  if (skips) {
+    dispatch.specialization.push_back(tensors.sum >= 0 ? 1 : 0);
+    dispatch.bindings.push_back(Recording::ReadTensor(tensors.skip));
+    dispatch.bindings.push_back(Recording::Write(tensors.sum >= 0 ? tensors.sum : tensors.y));
+  } else if (statistics) {
+    dispatch.bindings.push_back(Recording::Write(tensors.mean));
+    dispatch.bindings.push_back(Recording::Write(tensors.inverse));
+  }
+  // A workgroup or an invocation for each row.
+  dispatch.groups = r.GroupsFor(tiled ? norm.rows * kLinearGroup : norm.rows);
+  dispatch.work = static_cast<uint64_t>(norm.rows) * static_cast<uint64_t>(norm.size);
+  r.Note(tiled ? name : name + "; not tiled: " + r.capabilities().WhyNot(Capability::kSharedMemory));
+  r.Add(std::move(dispatch));
+}
+
+}  // namespace epiphyte::vulkan

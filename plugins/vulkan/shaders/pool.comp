@@ -1,0 +1,121 @@
+//! variant pool.f32 T_F32
+//! variant pool.f16 T_F16
+//! variant pool.i8 T_I8
+//! variant pool.u8 T_U8
+//! variant pool_indices.f32 T_F32 INDICES
+//! variant pool_indices.f16 T_F16 INDICES
+//! variant pool_indices.i8 T_I8 INDICES
+//! variant pool_indices.u8 T_U8 INDICES
+// Pools: an invocation computes one element of the output. Words: planes; then three numbers each (depth, height, width) of
+// the input, the output, the kernel, strides, dilations, the padding before, and where the padding behind ends; then
+// the exponent p.
+#version 450
+#include "common.glsl"
+#if defined(T_F32) || defined(T_F16)
+#define FLOATS
+#include "math.glsl"
+#endif
+layout(local_size_x = 64) in;
+
+layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
+layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
+#if defined(INDICES)
+layout(std430, set = 0, binding = 3) writeonly buffer Indices { uvec2 indices[]; };  // int64
+#endif
+
+const uint kMaximum = 0, kAverage = 1, kNorm = 2;
+layout(constant_id = 0) const uint kPool = kMaximum;
+layout(constant_id = 1) const uint kColumnMajor = 0;    // indices
+layout(constant_id = 2) const uint kPaddingCounts = 0;  // in averages
+
+#define IN(d) int(p[1 + (d)])
+#define OUT(d) p[4 + (d)]
+#define KERNEL(d) int(p[7 + (d)])
+#define STRIDE(d) int(p[10 + (d)])
+#define DILATION(d) int(p[13 + (d)])
+#define BEFORE(d) int(p[16 + (d)])
+#define END(d) int(p[19 + (d)])
+#define EXPONENT uintBitsToFloat(p[22])
+
+// The taps of one dimension that lie inside the input: the first element, and how many.
+struct Taps {
+  int first;
+  int count;
+};
+int TapsBefore(uint d, int start, int end) {
+  return start >= end ? 0 : min(KERNEL(d), (end - 1 - start) / DILATION(d) + 1);
+}
+Taps Inside(uint d, int start) {
+  const int skipped = start < 0 ? (DILATION(d) - 1 - start) / DILATION(d) : 0;
+  return Taps(start + skipped * DILATION(d), max(TapsBefore(d, start, IN(d)) - skipped, 0));
+}
+
+void main() {
+  const uint index = Index();
+  uint rest = index;
+  const int start_x = int(rest % OUT(2)) * STRIDE(2) - BEFORE(2);
+  rest /= OUT(2);
+  const int start_y = int(rest % OUT(1)) * STRIDE(1) - BEFORE(1);
+  rest /= OUT(1);
+  const int start_z = int(rest % OUT(0)) * STRIDE(0) - BEFORE(0);
+  const uint plane = rest / OUT(0);
+  if (plane >= p[0]) return;
+  const Taps taps_z = Inside(0, start_z);
+  const Taps taps_y = Inside(1, start_y);
+  const Taps taps_x = Inside(2, start_x);
+  const uint plane_size = uint(IN(0) * IN(1) * IN(2));
+
+#if defined(FLOATS)
+  C value = kPool == kMaximum ? -Infinity() : 0.0;
+#else
+  C value = C(0);
+#endif
+  bool any = false;
+  uint found = 0;
+  for (int kz = 0; kz < taps_z.count; ++kz) {
+    const int at_z = taps_z.first + kz * DILATION(0);
+    for (int ky = 0; ky < taps_y.count; ++ky) {
+      const int at_y = taps_y.first + ky * DILATION(1);
+      uint at = uint((at_z * IN(1) + at_y) * IN(2) + taps_x.first);
+      for (int kx = 0; kx < taps_x.count; ++kx) {
+        const C element = C(x[plane * plane_size + at]);
+#if defined(FLOATS)
+        if (kPool == kAverage) value += element;
+        if (kPool == kNorm) {
+          const float magnitude = abs(element);
+          value += EXPONENT == 2.0 ? magnitude * magnitude
+                                   : EXPONENT == 1.0 ? magnitude : Exp(EXPONENT * Log(magnitude));
+        }
+        const bool wins = element > value || IsNan(element);
+#else
+        const bool wins = element > value;
+#endif
+        if (kPool == kMaximum && (!any || wins)) {
+          value = element;
+          found = at;
+        }
+        any = true;
+        at += uint(DILATION(2));
+      }
+    }
+  }
+#if defined(FLOATS)
+  if (kPool == kAverage) {
+    const int inside = taps_z.count * taps_y.count * taps_x.count;
+    const int padded =
+        TapsBefore(0, start_z, END(0)) * TapsBefore(1, start_y, END(1)) * TapsBefore(2, start_x, END(2));
+    value /= float(max(kPaddingCounts != 0 ? padded : inside, 1));
+  }
+  if (kPool == kNorm) value = EXPONENT == 2.0 ? sqrt(value) : EXPONENT == 1.0 ? value : Exp(Log(value) / EXPONENT);
+#endif
+  y[index] = T(value);
+#if defined(INDICES)
+  if (kColumnMajor != 0) {
+    const uint at_x = found % uint(IN(2));
+    const uint at_y = found / uint(IN(2)) % uint(IN(1));
+    const uint at_z = found / uint(IN(2) * IN(1));
+    found = (at_x * uint(IN(1)) + at_y) * uint(IN(0)) + at_z;
+  }
+  indices[index] = uvec2(plane * plane_size + found, 0);
+#endif
+}
