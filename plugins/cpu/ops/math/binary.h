@@ -10,48 +10,14 @@
 #include <type_traits>
 
 #include "epiphyte/kit/shape/broadcast.hpp"
+#include "epiphyte/kit/shape/legacy_broadcast.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
 
-// How the second shape lies over the first one before opset 7.
-class LegacyBroadcast {
- public:
-  explicit LegacyBroadcast(const ir::Node& node, int64_t numpy_since = 7)
-      : active_(node.since_version < numpy_since),
-        broadcast_(active_ && node.Int("broadcast", 0) != 0),
-        has_axis_(active_ && node.Has("axis")),
-        axis_(has_axis_ ? node.Int("axis", 0) : 0) {}
-
-  bool active() const { return active_; }
-
-  // The second shape with the ones that make numpy's rules place it as `axis` says.
-  Dims Align(const Dims& a, const Dims& b) const {
-    if (!active_) return b;
-    if (!broadcast_) {
-      if (!(a == b)) FailOp("shapes {} and {} differ and broadcast is not set", ShapeText(a), ShapeText(b));
-      return b;
-    }
-    if (!has_axis_) return b;
-    const int64_t rank = static_cast<int64_t>(a.size());
-    const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-    const int64_t trailing = rank - axis - static_cast<int64_t>(b.size());
-    if (axis < 0 || trailing < 0) {
-      FailOp("axis {} does not place shape {} inside {}", axis_, ShapeText(b), ShapeText(a));
-    }
-    Dims aligned = b;
-    for (int64_t i = 0; i < trailing; ++i) aligned.push_back(1);
-    return aligned;
-  }
-
- private:
-  bool active_;
-  bool broadcast_;
-  bool has_axis_;
-  int64_t axis_;
-};
+using kit::LegacyBroadcast;
 
 template <typename Op, typename R>
 EPIPHYTE_MULTIVERSION void BinaryFloatRow(Op op, const float* a, int64_t a_stride, const float* b, int64_t b_stride,

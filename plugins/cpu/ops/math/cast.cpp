@@ -1,8 +1,8 @@
 // Cast and CastLike. Pairs of plain types have a loop of their own; the 8-bit floats and packed types go through float,
 // or through integers where that is exact; strings are parsed and formatted.
 #include <algorithm>
-#include <cctype>
 
+#include "epiphyte/kit/shape/cast_type.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
@@ -185,28 +185,9 @@ ConvertOptions ReadOptions(const ir::Node& node) {
   return options;
 }
 
-// Before opset 6 the type is the name that TensorProto's enum has for it.
-ElementType ReadType(const ir::Node& node) {
-  const ir::Attribute* to = node.Find("to");
-  if (to == nullptr) FailOp("attribute 'to' is missing");
-  if (to->type != EP_ATTRIBUTE_STRING) {
-    const int64_t type = node.Int("to", 0);
-    if (type <= EP_TYPE_UNDEFINED || type > EP_TYPE_INT2 || type == EP_TYPE_COMPLEX64 || type == EP_TYPE_COMPLEX128) {
-      FailOp("attribute 'to' is {}, which is no type to cast to", type);
-    }
-    return static_cast<ElementType>(type);
-  }
-  std::string name = node.String("to");
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (ElementType type = EP_TYPE_FLOAT; type <= EP_TYPE_BFLOAT16; ++type) {
-    if (TypeName(type) == name) return type;
-  }
-  FailOp("attribute 'to' is '{}', which is no type", name);
-}
-
 class CastKernel : public Kernel {
  public:
-  explicit CastKernel(const KernelInit& init) : type_(ReadType(init.node())), options_(ReadOptions(init.node())) {}
+  explicit CastKernel(const KernelInit& init) : type_(kit::CastType(init.node())), options_(ReadOptions(init.node())) {}
   void Run(OpContext& context) const override { CastTo(context, type_, options_); }
 
  private:

@@ -55,6 +55,9 @@ class BroadcastLoop {
   }
 
   int64_t count() const { return count_; }
+  // The joined dimensions, innermost first; at least one. And by how much operand k moves along one of them.
+  std::span<const int64_t> sizes() const { return {sizes_.data(), sizes_.size()}; }
+  int64_t Stride(size_t dimension, size_t k) const { return strides_[dimension][k]; }
 
   // Calls row(n, out, operands) for the elements [begin, end) of the output, in order, row by row.
   template <typename Row>
