@@ -1,0 +1,25 @@
+// Element-wise operators on what the host knows, for Operator::on_host: chosen by the node's operator.
+//
+//     table.Add({.op_type = "Add", …, .on_host = BinaryOnHost});
+#pragma once
+
+#include <vector>
+
+#include "plugins/vulkan/ops/host/host_compute.h"
+#include "plugins/vulkan/ops/operator.h"
+
+namespace epiphyte::vulkan {
+
+// Each returns nothing for an operator, or attributes, that it doesn't know: the device computes it.
+// Of one operand, types equal: Abs, Neg, Sign, Floor, Ceil, Round, Sqrt, Reciprocal, Not, BitwiseNot, Relu.
+std::vector<HostTensor> UnaryOnHost(const ir::Node& node, HostInputs inputs);
+// Arithmetic, comparisons, logic and bits of two operands, with their legacy broadcasting.
+std::vector<HostTensor> BinaryOnHost(const ir::Node& node, HostInputs inputs);
+// Max, Min, Sum and Mean of any number.
+std::vector<HostTensor> VariadicOnHost(const ir::Node& node, HostInputs inputs);
+std::vector<HostTensor> ClipOnHost(const ir::Node& node, HostInputs inputs);
+std::vector<HostTensor> WhereOnHost(const ir::Node& node, HostInputs inputs);
+// Cast and CastLike.
+std::vector<HostTensor> CastOnHost(const ir::Node& node, HostInputs inputs);
+
+}  // namespace epiphyte::vulkan

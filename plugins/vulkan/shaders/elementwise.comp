@@ -1,0 +1,241 @@
+// Elementwise operations: a program of one step or several on one or several operands, all of one type. Code of a step:
+// operation (ops/math/map_op.h), register of operand a, of operand b, in 8, 8 and 16 bits. Registers: operands, the
+// results of steps, and last the step's first parameter. The last step makes the result.
+//! variant elementwise1.f32 T_F32 INPUTS=1 STEPS=1
+//! variant elementwise2.f32 T_F32 INPUTS=2 STEPS=1
+//! variant elementwise1.f16 T_F16 INPUTS=1 STEPS=1
+//! variant elementwise2.f16 T_F16 INPUTS=2 STEPS=1
+//! variant elementwise1.i32 T_I32 INPUTS=1 STEPS=1
+//! variant elementwise2.i32 T_I32 INPUTS=2 STEPS=1
+//! variant elementwise1.u32 T_U32 INPUTS=1 STEPS=1
+//! variant elementwise2.u32 T_U32 INPUTS=2 STEPS=1
+//! variant elementwise1.i64 T_I64 INPUTS=1 STEPS=1
+//! variant elementwise2.i64 T_I64 INPUTS=2 STEPS=1
+//! variant elementwise1.u8 T_U8 INPUTS=1 STEPS=1
+//! variant elementwise2.u8 T_U8 INPUTS=2 STEPS=1
+//! variant elementwise1.i8 T_I8 INPUTS=1 STEPS=1
+//! variant elementwise2.i8 T_I8 INPUTS=2 STEPS=1
+//! variant elementwise1.bool T_BOOL INPUTS=1 STEPS=1
+//! variant elementwise2.bool T_BOOL INPUTS=2 STEPS=1
+//! variant elementwise_chain.f32 T_F32 INPUTS=8 STEPS=16
+//! variant elementwise_chain.f16 T_F16 INPUTS=8 STEPS=16
+//! variant compare1.f32 T_F32 INPUTS=1 STEPS=1 COMPARES USES_8
+//! variant compare1.f16 T_F16 INPUTS=1 STEPS=1 COMPARES USES_8
+//! variant compare2.f32 T_F32 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.f16 T_F16 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.i32 T_I32 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.u32 T_U32 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.i64 T_I64 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.u8 T_U8 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.i8 T_I8 INPUTS=2 STEPS=1 COMPARES USES_8
+//! variant compare2.bool T_BOOL INPUTS=2 STEPS=1 COMPARES USES_8
+#version 450
+#include "common.glsl"
+
+// Words: two parameters a step, two words each.
+#define PARAMETERS (4u * STEPS)
+#include "map.glsl"
+
+layout(constant_id = 3) const uint kSteps = 1u;
+layout(constant_id = 4) const uint kOperands = INPUTS;
+layout(constant_id = 5) const uint kCode0 = 0u;
+
+#ifdef T4
+#define OPERAND(k)                                                                 \
+  layout(std430, set = 0, binding = k + 1) readonly buffer Ones##k { T x##k[]; };  \
+  layout(std430, set = 0, binding = k + 1) readonly buffer Fours##k { T4 q##k[]; };
+#else
+#define OPERAND(k) layout(std430, set = 0, binding = k + 1) readonly buffer Ones##k { T x##k[]; };
+#endif
+OPERAND(0)
+#if INPUTS > 1
+OPERAND(1)
+#endif
+#if INPUTS > 2
+OPERAND(2)
+OPERAND(3)
+OPERAND(4)
+OPERAND(5)
+OPERAND(6)
+OPERAND(7)
+layout(constant_id = 6) const uint kCode1 = 0u;
+layout(constant_id = 7) const uint kCode2 = 0u;
+layout(constant_id = 8) const uint kCode3 = 0u;
+layout(constant_id = 9) const uint kCode4 = 0u;
+layout(constant_id = 10) const uint kCode5 = 0u;
+layout(constant_id = 11) const uint kCode6 = 0u;
+layout(constant_id = 12) const uint kCode7 = 0u;
+layout(constant_id = 13) const uint kCode8 = 0u;
+layout(constant_id = 14) const uint kCode9 = 0u;
+layout(constant_id = 15) const uint kCode10 = 0u;
+layout(constant_id = 16) const uint kCode11 = 0u;
+layout(constant_id = 17) const uint kCode12 = 0u;
+layout(constant_id = 18) const uint kCode13 = 0u;
+layout(constant_id = 19) const uint kCode14 = 0u;
+layout(constant_id = 20) const uint kCode15 = 0u;
+#endif
+
+#ifdef COMPARES
+#define R uint
+#define R4 uvec4
+#define S uint8_t
+#define S4 u8vec4
+#else
+#define R C
+#define R4 C4
+#define S T
+#define S4 T4
+#endif
+layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer Result { S y[]; };
+#ifdef T4
+layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer ResultFours { S4 yq[]; };
+#endif
+
+#if defined(T_F32) || defined(T_F16)
+#include "activation.glsl"
+#if STEPS == 1
+#include "more_math.glsl"
+#endif
+#else
+#include "integer_math.glsl"
+#endif
+
+C Parameter(uint i) {
+#if defined(T_F32) || defined(T_F16)
+  return uintBitsToFloat(p[2u + 2u * i]);
+#elif defined(T_I64)
+  return C(p[2u + 2u * i]) | C(p[3u + 2u * i]) << 32;
+#else
+  return C(p[2u + 2u * i]);
+#endif
+}
+
+#if defined(COMPARES)
+R Compute(uint op, C a, C b, C p0, C p1) {
+  switch (op) {
+    case 96u: return uint(a == b);
+    case 97u: return uint(a < b);
+    case 98u: return uint(a <= b);
+    case 99u: return uint(a > b);
+    case 100u: return uint(a >= b);
+#if defined(T_F32) || defined(T_F16)
+    case 101u: return uint(IsNan(a));
+    case 102u: return uint(IsInf(a) && (a > 0.0 ? p0 : p1) != 0.0);
+#endif
+    case 103u: return uint(a != b);
+    case 104u: return uint(a != C(0) && b != C(0));
+    case 105u: return uint(a != C(0) || b != C(0));
+  }
+  return 0u;
+}
+#elif defined(T_F32) || defined(T_F16)
+R Compute(uint op, C a, C b, C p0, C p1) {
+  switch (op) {
+    case 0u: return a + b;
+    case 1u: return a - b;
+    case 2u: return a * b;
+    case 3u: return a / b;
+    case 4u: return Larger(a, b);
+    case 5u: return Smaller(a, b);
+#if STEPS == 1
+    case 32u: return floor(a);
+    case 33u: return ceil(a);
+    case 34u: return roundEven(a);
+    case 35u: return Sign(a);
+    case 36u: return Sin(a);
+    case 37u: return Cos(a);
+    case 38u: return Tan(a);
+    case 39u: return Asin(a);
+    case 40u: return Acos(a);
+    case 41u: return Atan(a);
+    case 42u: return Sinh(a);
+    case 43u: return Cosh(a);
+    case 44u: return Asinh(a);
+    case 45u: return Acosh(a);
+    case 46u: return Atanh(a);
+    case 47u: return p1 * (a <= 0.0 ? p0 * Expm1(a) : a);
+    case 48u: return a < 0.0 ? p0 * Expm1(a / p0) : a;
+    case 49u: return a / (1.0 + Magnitude(a));
+    case 50u: return a * Tanh(Softplus(a));
+    case 51u: return a * Sigmoid(p0 * a);
+    case 52u: return a > p0 ? a : 0.0;
+    case 53u: return a < -p1 ? a + p0 : (a > p1 ? a - p0 : 0.0);
+    case 64u: return Pow(a, b);
+    case 65u: return FlooredRemainder(a, b);
+    case 66u: return TruncatedRemainder(a, b);
+    case 67u: return a < 0.0 ? a * b : a;
+#endif
+  }
+  return Activate(op, a, p0, p1);
+}
+#else
+R Compute(uint op, C a, C b, C p0, C p1) { return Apply(op, a, b, p0, p1); }
+#endif
+
+#ifdef T_BOOL
+#define HELD(value) min(value, 1u)  // what a file brings may be neither 0 nor 1
+#else
+#define HELD(value) (value)
+#endif
+
+// Operand k into register k.
+#ifdef T4
+#define LOAD(k)                                                                            \
+  if (k < kOperands) {                                                                     \
+    if (kWidth == 4u && !IsSplat(k)) {                                                     \
+      const C4 four = C4(q##k[at[k]]);                                                     \
+      r[k] = C[4](HELD(four.x), HELD(four.y), HELD(four.z), HELD(four.w));                 \
+    } else {                                                                               \
+      const C one = HELD(C(x##k[at[k]]));                                                  \
+      r[k] = C[4](one, one, one, one);                                                     \
+    }                                                                                      \
+  }
+#else
+#define LOAD(k)                                         \
+  {                                                     \
+    const C one = C(x##k[at[k]]);                       \
+    r[k] = C[4](one, one, one, one);                    \
+  }
+#endif
+
+#define STEP(s)                                                                                                 \
+  if (s < kSteps) {                                                                                             \
+    const C p0 = Parameter(2u * s), p1 = Parameter(2u * s + 1u);                                                \
+    r[INPUTS + STEPS] = C[4](p0, p0, p0, p0);                                                                   \
+    [[unroll]] for (uint e = 0u; e < kWidth; ++e)                                                               \
+      r[INPUTS + s][e] =                                                                                        \
+          Compute(kCode##s & 255u, r[kCode##s >> 8 & 255u][e], r[kCode##s >> 16][e], p0, p1);                   \
+  }
+
+void main() {
+  const uint i = Index();
+  if (i >= p[0]) return;
+  uint at[INPUTS];
+  Locate(i, at);
+  C r[INPUTS + STEPS + 1][4];
+  LOAD(0)
+#if INPUTS > 1
+  LOAD(1)
+#endif
+#if INPUTS > 2
+  LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
+#endif
+#if STEPS == 1
+  const C p0 = Parameter(0u), p1 = Parameter(1u);
+  r[INPUTS + STEPS] = C[4](p0, p0, p0, p0);
+  R result[4];
+  [[unroll]] for (uint e = 0u; e < kWidth; ++e)
+    result[e] = Compute(kCode0 & 255u, r[kCode0 >> 8 & 255u][e], r[kCode0 >> 16][e], p0, p1);
+#else
+  STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
+  STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15)
+  const R result[4] = r[INPUTS + kSteps - 1u];
+#endif
+#ifdef T4
+  if (kWidth == 4u) {
+    yq[i] = S4(R4(result[0], result[1], result[2], result[3]));
+    return;
+  }
+#endif
+  y[i] = S(result[0]);
+}

@@ -1,0 +1,69 @@
+// What shaders share that compute each element of their result of one element of each operand, with broadcasting. An
+// invocation computes kWidth neighbours. Before it is included, INPUTS is the number of operands, and PARAMETERS that of
+// the words the operation itself takes.
+//
+//     p[0]                     invocations
+//     p[1]                     axes: 0 when the operands are walked as the result is (or, splat, not walked at all)
+//     p[2 … 2 + PARAMETERS)    the operation's own
+//     then for each axis, innermost first: its size in invocations, by which multiplier and shift divide (see Quotient),
+//     and for each operand its stride: in units of kWidth elements, for splat ones in elements
+//
+// ops/math/map.h writes them.
+#extension GL_EXT_control_flow_attributes : enable
+
+layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint kWidth = 1u;  // 1 or 4
+layout(constant_id = 1) const bool kFlat = false;  // p[1] is 0
+layout(constant_id = 2) const uint kSplat = 0u;    // bit k: all of an invocation's elements meet one of operand k
+
+bool IsSplat(uint k) { return (kSplat >> k & 1u) != 0u; }
+
+// n / d for n below 2^31, where multiplier = 2^32 (2^shift - d) / d + 1 and 2^shift is the power of two not below d.
+uint Quotient(uint n, uint multiplier, uint shift) {
+  uint high, low;
+  umulExtended(n, multiplier, high, low);
+  return (high + n) >> shift;
+}
+
+// Where invocation i finds its elements.
+void Locate(uint i, out uint at[INPUTS]) {
+  if (kFlat) {
+    [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] = IsSplat(k) ? 0u : i;
+    return;
+  }
+  [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] = 0u;
+  uint row = 2u + PARAMETERS;
+  uint rest = i;
+  for (uint axis = 1u; axis < p[1]; ++axis) {
+    const uint quotient = Quotient(rest, p[row + 1u], p[row + 2u]);
+    const uint index = rest - quotient * p[row];
+    [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] += index * p[row + 3u + k];
+    rest = quotient;
+    row += 3u + INPUTS;
+  }
+  [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] += rest * p[row + 3u + k];
+}
+
+// Four elements: T4 in buffers and C4 computed in. Elements of 64 bits go one by one.
+#if defined(T_F32)
+#define T4 vec4
+#define C4 vec4
+#elif defined(T_F16)
+#define T4 f16vec4
+#define C4 vec4
+#elif defined(T_I32)
+#define T4 ivec4
+#define C4 ivec4
+#elif defined(T_U32) || defined(T_B4)
+#define T4 uvec4
+#define C4 uvec4
+#elif defined(T_U8) || defined(T_BOOL) || defined(T_B1)
+#define T4 u8vec4
+#define C4 uvec4
+#elif defined(T_I8)
+#define T4 i8vec4
+#define C4 ivec4
+#elif defined(T_B2)
+#define T4 u16vec4
+#define C4 uvec4
+#endif
