@@ -23,8 +23,8 @@
 // Matrix products without workgroup memory: each invocation has a block of MR rows and 4 * NV columns in registers.
 //
 // B_ROWS: four columns of b lie side by side and aligned, B_COLUMNS: four rows do (the second operand is transposed),
-// B_PACKED: b is [n / 4, k, 4] (PackProductOperand). In these three, k is a multiple of 4, and a's rows are dense and
-// aligned. B_ANY: any strides.
+// B_PACKED: b is [n / 4, k, 4] (PackSecondOperand). In these three, a's rows are dense, aligned and filled up to a multiple
+// of 4; for B_COLUMNS, k is one. B_ANY: any strides.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -107,6 +107,24 @@ void main() {
 #endif
     }
   }
+#ifndef B_COLUMNS
+  if (steps * 4u < P_K) {
+    vec4 left[MR];
+    [[unroll]] for (uint i = 0u; i < MR; ++i) left[i] = vec4(a_data[a_at[i] + steps]);
+    [[unroll]] for (uint rest = 0u; rest < 3u; ++rest) {
+      const uint k = steps * 4u + rest;
+      if (k >= P_K) break;
+      [[unroll]] for (uint j = 0u; j < NV; ++j) {
+#ifdef B_ROWS
+        const vec4 right = vec4(b_data[b_at[j] + k * b_step]);
+#else
+        const vec4 right = vec4(b_data[b_at[j] + k]);
+#endif
+        [[unroll]] for (uint i = 0u; i < MR; ++i) sums[i][j] += left[i][rest] * right;
+      }
+    }
+  }
+#endif
 #endif
 
 #include "product_store.glsl"

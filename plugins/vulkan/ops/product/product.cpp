@@ -31,7 +31,8 @@ constexpr std::string_view kReadingNames[] = {"rows", "columns", "packed", "any"
 Reading ReadingOf(const Product& product) {
   const MatrixView& a = product.a;
   const MatrixView& b = product.b;
-  bool a_aligned = a.column == 1 && IsAligned(product.k) && IsAligned(a.row) && IsAligned(a.batch);
+  bool a_aligned = a.column == 1 && IsAligned(a.row) && IsAligned(a.batch) &&
+                   (IsAligned(product.k) || a.row >= product.k);  // then it is filled up
   bool b_aligned = IsAligned(b.batch);
   for (size_t i = 0; i + 2 < product.offsets.size(); i += 3) {
     a_aligned = a_aligned && IsAligned(product.offsets[i]);
@@ -40,7 +41,7 @@ Reading ReadingOf(const Product& product) {
   if (product.b_packed) return Reading::kPacked;
   if (!a_aligned || !b_aligned) return Reading::kAny;
   if (b.column == 1 && IsAligned(b.row) && IsAligned(product.n)) return Reading::kRows;
-  if (b.row == 1 && IsAligned(b.column)) return Reading::kColumns;
+  if (b.row == 1 && IsAligned(b.column) && IsAligned(product.k)) return Reading::kColumns;
   return Reading::kAny;
 }
 

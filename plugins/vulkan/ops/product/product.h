@@ -25,6 +25,9 @@ struct MatrixView {
   int64_t batch = 0;
 };
 
+// Rows of a whose elements lie side by side (column is 1) and whose stride is a multiple of 4 that is more than k are
+// read up to that: there stand numbers, of any value.
+//
 // y = activation(alpha * a b + beta * c + residual). a is [m, k], b [k, n], y, c and residual are [m, n]; the strides of
 // c are 0 where it is broadcast, and the residual lies as y.
 struct Product {

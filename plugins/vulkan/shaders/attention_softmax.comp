@@ -1,0 +1,128 @@
+//! variant attention_softmax.f32 T_F32 MASK=float
+//! variant attention_softmax_bool.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL
+//! variant attention_softmax_wide.f32 T_F32 MASK=float WIDE
+//! variant attention_softmax_bool_wide.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL WIDE
+//! variant attention_softmax.f16 T_F16 MASK=float16_t
+//! variant attention_softmax_bool.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL
+//! variant attention_softmax_wide.f16 T_F16 MASK=float16_t WIDE
+//! variant attention_softmax_bool_wide.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL WIDE
+// Scores [batch, heads, queries, total], whose rows are filled up to a pitch, become weights in place: softcap, mask,
+// causality, softmax. The filling becomes 0, and so does a row in which nothing is visible.
+//
+// An invocation has a row; WIDE: a workgroup has one.
+#version 450
+#include "common.glsl"
+#include "math.glsl"
+
+layout(local_size_x = 64) in;
+#define FLAG_MASK 1u
+#define FLAG_CAUSAL 2u
+#define FLAG_SOFTCAP 4u
+#define FLAG_LENGTHS 8u
+layout(constant_id = 0) const uint kFlags = 0u;
+layout(constant_id = 1) const uint kShown = 4u;  // which stage is shown: raw, capped, masked, softmaxed; 4: none
+layout(std430, set = 0, binding = 1) buffer Scores { T scores[]; };
+layout(std430, set = 0, binding = 2) readonly buffer Mask { MASK mask[]; };
+layout(std430, set = 0, binding = 3) readonly buffer Lengths { uvec2 lengths[]; };  // int64
+layout(std430, set = 0, binding = 4) writeonly buffer Shown { T shown[]; };
+
+#define P_ROWS p[0]
+#define P_TOTAL p[1]
+#define P_PITCH p[2]
+#define P_HEADS p[3]
+#define P_QUERIES p[4]
+#define P_MASK_BATCH p[5]
+#define P_MASK_HEAD p[6]
+#define P_MASK_QUERY p[7]
+#define P_MASK_KEY p[8]
+#define P_MASK_LENGTH p[9]
+#define P_BEFORE p[10]
+#define P_SOFTCAP uintBitsToFloat(p[11])
+
+#ifdef WIDE
+shared float lanes[64];
+#define FIRST gl_LocalInvocationID.x
+#define STEP 64u
+#else
+#define FIRST 0u
+#define STEP 1u
+#endif
+
+// Keys that the row may see at all.
+uint VisibleKeys(uint image, uint query) {
+  int visible = int(P_TOTAL);
+  int before = int(P_BEFORE);
+  if ((kFlags & FLAG_LENGTHS) != 0u) {
+    const uvec2 given = lengths[image];
+    const int length = given.y == 0u ? int(min(given.x, 0x7FFFFFFFu)) : (int(given.y) < 0 ? 0 : 0x7FFFFFFF);
+    visible = min(visible, length);
+    if (before < 0) before = length - int(P_QUERIES);
+  }
+  if ((kFlags & FLAG_CAUSAL) != 0u && before < int(P_TOTAL)) visible = min(visible, int(query) + before + 1);
+  return uint(max(visible, 0));
+}
+
+void main() {
+#ifdef WIDE
+  const uint row = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+#else
+  const uint row = Index();
+#endif
+  if (row >= P_ROWS) return;
+  const uint query = row % P_QUERIES;
+  const uint head = row / P_QUERIES % P_HEADS;
+  const uint image = row / (P_QUERIES * P_HEADS);
+  const uint at = row * P_PITCH;
+  const uint mask_at = image * P_MASK_BATCH + head * P_MASK_HEAD + query * P_MASK_QUERY;
+  const uint visible = VisibleKeys(image, query);
+
+  float largest = -Infinity();
+  for (uint i = FIRST; i < P_TOTAL; i += STEP) {
+    float value = float(scores[at + i]);
+    if (kShown == 0u) shown[row * P_TOTAL + i] = T(value);
+    if ((kFlags & FLAG_SOFTCAP) != 0u) value = Tanh(value / P_SOFTCAP) * P_SOFTCAP;
+    if (kShown == 1u) shown[row * P_TOTAL + i] = T(value);
+    if ((kFlags & FLAG_MASK) != 0u) {
+      if (i >= P_MASK_LENGTH) {
+        value = -Infinity();
+      } else {
+#ifdef MASK_IS_BOOL
+        if (uint(mask[mask_at + i * P_MASK_KEY]) == 0u) value = -Infinity();
+#else
+        value += float(mask[mask_at + i * P_MASK_KEY]);
+#endif
+      }
+    }
+    if (i >= visible) value = -Infinity();
+    if (kShown == 2u) shown[row * P_TOTAL + i] = T(value);
+    if (kFlags != 0u) scores[at + i] = T(value);
+    largest = Larger(largest, value);
+  }
+#ifdef WIDE
+  lanes[FIRST] = largest;
+  barrier();
+  for (uint i = 0u; i < 64u; ++i) largest = Larger(largest, lanes[i]);
+  barrier();
+#endif
+  const bool blind = largest == -Infinity();
+
+  float sum = 0.0;
+  for (uint i = FIRST; i < P_TOTAL; i += STEP) {
+    const float value = blind ? 0.0 : Exp(float(scores[at + i]) - largest);
+    sum += value;
+    scores[at + i] = T(value);
+  }
+#ifdef WIDE
+  lanes[FIRST] = sum;
+  barrier();
+  sum = 0.0;
+  for (uint i = 0u; i < 64u; ++i) sum += lanes[i];
+#endif
+  const float factor = blind ? 0.0 : 1.0 / sum;
+  for (uint i = FIRST; i < P_TOTAL; i += STEP) {
+    const float value = float(scores[at + i]) * factor;
+    scores[at + i] = T(value);
+    if (kShown == 3u) shown[row * P_TOTAL + i] = T(value);
+  }
+  for (uint i = P_TOTAL + FIRST; i < P_PITCH; i += STEP) scores[at + i] = T(0.0);
+}

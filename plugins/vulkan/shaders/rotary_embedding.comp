@@ -1,0 +1,55 @@
+//! variant rotary_embedding.f32 T_F32
+//! variant rotary_embedding.f16 T_F16
+// Pairs of elements of each head's vector are turned by the angle of the token's position. A position outside of the
+// caches takes their last row.
+#version 450
+#include "common.glsl"
+
+layout(local_size_x = 64) in;
+#define FLAG_POSITIONS 1u
+#define FLAG_INTERLEAVED 2u
+#define FLAG_HEADS_FIRST 4u
+layout(constant_id = 0) const uint kFlags = 0u;
+layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
+layout(std430, set = 0, binding = 2) readonly buffer Cosines { T cosines[]; };
+layout(std430, set = 0, binding = 3) readonly buffer Sines { T sines[]; };
+layout(std430, set = 0, binding = 4) readonly buffer Positions { uvec2 positions[]; };  // int64
+layout(std430, set = 0, binding = 5) writeonly buffer Y { T y[]; };
+
+#define P_COUNT p[0]
+#define P_SIZE p[1]     // of a head
+#define P_ROTATED p[2]  // of that
+#define P_HEADS p[3]
+#define P_LENGTH p[4]
+#define P_ROWS p[5]     // of the caches
+
+void main() {
+  const uint index = Index();
+  if (index >= P_COUNT) return;
+  const uint element = index % P_SIZE;
+  if (element >= P_ROTATED) {
+    y[index] = x[index];
+    return;
+  }
+  const uint vector = index / P_SIZE;
+  uint token;
+  if ((kFlags & FLAG_HEADS_FIRST) != 0u) {
+    token = vector / (P_LENGTH * P_HEADS) * P_LENGTH + vector % P_LENGTH;
+  } else {
+    token = vector / P_HEADS;
+  }
+  uint row = token;
+  if ((kFlags & FLAG_POSITIONS) != 0u) row = positions[token].y == 0u ? positions[token].x : P_ROWS;
+  row = min(row, P_ROWS - 1u);
+
+  const uint half_size = P_ROTATED / 2u;
+  const bool interleaved = (kFlags & FLAG_INTERLEAVED) != 0u;
+  const uint pair = interleaved ? element / 2u : element % half_size;
+  const bool second = interleaved ? element % 2u == 1u : element >= half_size;
+  const uint first_at = vector * P_SIZE + (interleaved ? pair * 2u : pair);
+  const float a = float(x[first_at]);
+  const float b = float(x[first_at + (interleaved ? 1u : half_size)]);
+  const float c = float(cosines[row * half_size + pair]);
+  const float s = float(sines[row * half_size + pair]);
+  y[index] = T(second ? s * a + c * b : c * a - s * b);
+}
