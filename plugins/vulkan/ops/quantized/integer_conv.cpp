@@ -1,0 +1,116 @@
+// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in up to three dimensions.
+#include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/vulkan/ops/quantized/quantization.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+// As in shaders/conv_integer.comp.
+constexpr uint32_t kFlagXSigned = 1, kFlagWSigned = 2, kFlagYSigned = 4, kFlagXZero = 8, kFlagWZero = 16,
+                   kFlagBias = 32;
+// Positions are computed in 32 bits.
+constexpr int64_t kMostOfWindow = int64_t{1} << 29;
+
+struct Operands {
+  size_t x, w, x_zero, w_zero;
+};
+
+kit::ConvolutionShape ShapeOf(const Recording& r, const Operands& inputs) {
+  const ir::Node& node = r.node();
+  return kit::ConvolutionShape(kit::WindowAttributes::Read(node), r.InputDims(inputs.x), r.InputDims(inputs.w),
+                               kit::CheckedGroup(node.Int("group", 1)));
+}
+
+Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const Operands& inputs) {
+  const auto flag = [&](bool set, uint32_t bit) { return set ? bit : 0; };
+  Dispatch dispatch;
+  dispatch.specialization = {flag(r.InputType(inputs.x) == EP_TYPE_INT8, kFlagXSigned) |
+                             flag(r.InputType(inputs.w) == EP_TYPE_INT8, kFlagWSigned) |
+                             flag(r.HasInput(inputs.x_zero), kFlagXZero) |
+                             flag(r.HasInput(inputs.w_zero), kFlagWZero)};
+  if (r.HasInput(inputs.x_zero) && r.InputDims(inputs.x_zero).Count() != 1)
+    kit::FailArgument("x_zero_point has ", r.InputDims(inputs.x_zero).Count(), " elements, expected one");
+  const int64_t w_zero_stride =
+      r.HasInput(inputs.w_zero) ? ParameterStride(r, inputs.w_zero, shape.filters(), "w_zero_point", "filter") : 0;
+  dispatch.parameters = {Word(shape.y.Count()),       Word(shape.x[1]),
+                         Word(shape.filters()),       Word(shape.in_per_group()),
+                         Word(shape.filters_per_group()), Word(w_zero_stride),
+                         0};
+  // Dimensions that aren't there are the first ones, of one element.
+  const size_t missing = 3 - shape.spatial();
+  const auto add = [&](int64_t absent, const auto& of) {
+    for (size_t d = 0; d < 3; ++d) {
+      const int64_t value = d < missing ? absent : of(d - missing);
+      if (value > kMostOfWindow) kit::FailArgument("a window's attribute is ", value, "; at most ", kMostOfWindow);
+      dispatch.parameters.push_back(Word(value));
+    }
+  };
+  const kit::Window& window = shape.window;
+  add(1, [&](size_t d) { return shape.x[d + 2]; });
+  add(1, [&](size_t d) { return window.output[d]; });
+  add(1, [&](size_t d) { return window.kernel[d]; });
+  add(1, [&](size_t d) { return window.output[d] == 1 ? 1 : window.strides[d]; });
+  add(1, [&](size_t d) { return window.kernel[d] == 1 ? 1 : window.dilations[d]; });
+  add(0, [&](size_t d) { return window.pads_begin[d]; });
+  dispatch.bindings = {r.Read(inputs.x), r.Read(inputs.w),
+                       r.Read(r.HasInput(inputs.x_zero) ? inputs.x_zero : inputs.x),
+                       r.Read(r.HasInput(inputs.w_zero) ? inputs.w_zero : inputs.w)};
+  dispatch.groups = r.GroupsFor(shape.y.Count());
+  dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.in_per_group() * shape.taps());
+  return dispatch;
+}
+
+std::string CheckRank(const NodeCheck& check) {
+  const int32_t rank = check.Input(0).rank;
+  return rank >= 3 && rank <= 5 ? "" : "convolutions of one to three dimensions are possible";
+}
+
+void RecordConvInteger(Recording& r) {
+  const Operands inputs = {0, 1, 2, 3};
+  const kit::ConvolutionShape shape = ShapeOf(r, inputs);
+  const int32_t y = r.Output(0, EP_TYPE_INT32, shape.y);
+  if (shape.y.Count() == 0) return;
+  Dispatch dispatch = MakeConvolution(r, shape, inputs);
+  dispatch.shader = "conv_integer.i32";
+  dispatch.bindings.push_back(Recording::Write(y));
+  r.Add(std::move(dispatch));
+}
+
+void RecordQLinearConv(Recording& r) {
+  const Operands inputs = {0, 3, 2, 5};
+  const kit::ConvolutionShape shape = ShapeOf(r, inputs);
+  const EpElementType type = r.InputType(7);
+  for (const size_t i : {size_t{1}, size_t{6}, size_t{7}})
+    if (r.InputDims(i).Count() != 1) kit::FailArgument("input ", i, " has ", r.InputDims(i).Count(), " elements, expected one");
+  const bool has_bias = r.HasInput(8);
+  if (has_bias && r.InputDims(8).Count() != shape.filters())
+    kit::FailArgument("bias has ", r.InputDims(8).Count(), " elements, expected ", shape.filters());
+  const int32_t y = r.Output(0, type, shape.y);
+  if (shape.y.Count() == 0) return;
+  Dispatch dispatch = MakeConvolution(r, shape, inputs);
+  dispatch.shader = "conv_integer_requantized";
+  dispatch.specialization[0] |= (type == EP_TYPE_INT8 ? kFlagYSigned : 0) | (has_bias ? kFlagBias : 0);
+  dispatch.parameters[6] = Word(ParameterStride(r, 4, shape.filters(), "w_scale", "filter"));
+  dispatch.bindings.insert(dispatch.bindings.end(), {r.Read(1), r.Read(4), r.Read(6), r.Read(7),
+                                                     r.Read(has_bias ? 8 : 1), Recording::Write(y)});
+  r.Add(std::move(dispatch));
+}
+
+}  // namespace
+
+void Register_integer_conv(OperatorTable& table) {
+  table.Add({.op_type = "ConvInteger",
+             .first_version = 10,
+             .types = kDeviceBytes,
+             .check = CheckRank,
+             .record = RecordConvInteger});
+  table.Add({.op_type = "QLinearConv",
+             .first_version = 10,
+             .types = kDeviceBytes,
+             .check = CheckRank,
+             .record = RecordQLinearConv});
+}
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,31 @@
+// How scales and zero points lie over a tensor, one for all, one for each index of an axis or one for each block of an
+// axis, and the parameters by which shaders find them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugins/vulkan/ops/recording.h"
+
+namespace epiphyte::vulkan {
+
+inline constexpr kit::TypeSet kDeviceBytes = kit::Types(EP_TYPE_INT8, EP_TYPE_UINT8);
+
+// Of shaders that include scale_index.glsl: its first specialization constant, and its words of p[].
+struct ScaleIndex {
+  uint32_t mode = 0;
+  std::vector<uint32_t> parameters;
+
+  // Throws when the scale's shape doesn't fit x, as `axis` and `block` of QuantizeLinear have it.
+  ScaleIndex(const Dims& x, const Dims& scale, int64_t axis, int64_t block);
+};
+
+// Whether input i, if it is there, is of type `type`; else the reason.
+std::string ExpectType(const NodeCheck& check, size_t i, EpElementType type, std::string_view name);
+
+// The number of elements of parameter `i`, which has one for all or one for each of `items`: the stride by which a shader
+// goes through it, 0 or 1. `name` and `item` are for the message: "a_scale", "row".
+int64_t ParameterStride(const Recording& r, size_t i, int64_t items, std::string_view name, std::string_view item);
+
+}  // namespace epiphyte::vulkan

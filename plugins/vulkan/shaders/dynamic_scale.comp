@@ -1,0 +1,22 @@
+//! variant dynamic_scale.f32 T_F32 USES_8
+// Scale and zero point of uint8 for numbers of a range, of which there are P_PARTS parts (value_range.comp).
+#version 450
+#include "common.glsl"
+
+layout(local_size_x = 1) in;
+#include "quantization.glsl"
+layout(std430, set = 0, binding = 1) readonly buffer Parts { vec2 parts[]; };
+layout(std430, set = 0, binding = 2) writeonly buffer Scale { float scale[]; };
+layout(std430, set = 0, binding = 3) writeonly buffer Zero { uint8_t zero[]; };
+#define P_PARTS p[0]
+
+void main() {
+  float low = 0.0, high = 0.0;
+  for (uint i = 0u; i < P_PARTS; ++i) {
+    low = min(low, parts[i].x);
+    high = max(high, parts[i].y);
+  }
+  const float step = high == low ? 1.0 : (high - low) / 255.0;  // all zeros: any scale will do, but not zero
+  scale[0] = step;
+  zero[0] = uint8_t(Saturate(-low / step, 0.0, false));
+}

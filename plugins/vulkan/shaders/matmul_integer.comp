@@ -1,0 +1,106 @@
+//! variant matmul_integer.i32 USES_8
+//! variant matmul_integer_requantized USES_8 REQUANTIZED
+// Products of 8-bit matrices with zero points, as int32, which wraps, or quantised again. Each invocation has a block of
+// 4 x 4.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#include "common.glsl"
+
+layout(local_size_x = 64) in;
+#include "quantization.glsl"
+#define FLAG_A_SIGNED 1u
+#define FLAG_B_SIGNED 2u
+#define FLAG_Y_SIGNED 4u
+#define FLAG_A_ZERO 8u
+#define FLAG_B_ZERO 16u
+#define FLAG_TABLE 32u
+layout(constant_id = 0) const uint kFlags = 0u;
+layout(std430, set = 0, binding = 1) readonly buffer Left { uint8_t a_data[]; };
+layout(std430, set = 0, binding = 2) readonly buffer Right { uint8_t b_data[]; };
+layout(std430, set = 0, binding = 3) readonly buffer LeftZero { uint8_t a_zero[]; };
+layout(std430, set = 0, binding = 4) readonly buffer RightZero { uint8_t b_zero[]; };
+#ifdef REQUANTIZED
+layout(std430, set = 0, binding = 5) readonly buffer LeftScale { float a_scale[]; };
+layout(std430, set = 0, binding = 6) readonly buffer RightScale { float b_scale[]; };
+layout(std430, set = 0, binding = 7) readonly buffer ResultScale { float y_scale[]; };
+layout(std430, set = 0, binding = 8) readonly buffer ResultZero { uint8_t y_zero[]; };
+layout(std430, set = 0, binding = 9) writeonly buffer Result { uint8_t y_data[]; };
+#else
+layout(std430, set = 0, binding = 5) writeonly buffer Result { int y_data[]; };
+#endif
+
+#define P_M p[0]
+#define P_N p[1]
+#define P_K p[2]
+#define P_BATCHES p[3]
+#define P_A_MATRIX p[4]  // which matrix belongs to a batch: a stride, 0 or 1, or two words a batch of the table
+#define P_B_MATRIX p[5]
+#define P_A_ZERO_MATRIX p[6]  // strides of zero points, by matrix and by row or column
+#define P_A_ZERO_ROW p[7]
+#define P_B_ZERO_MATRIX p[8]
+#define P_B_ZERO_COLUMN p[9]
+#define P_A_SCALE_ROW p[10]
+#define P_B_SCALE_COLUMN p[11]
+#define P_Y_SCALE_ROW p[12]
+#define P_Y_ZERO_ROW p[13]
+#define P_TABLE 14u
+
+void main() {
+  const uint across = (P_N + 3u) / 4u;
+  const uint down = (P_M + 3u) / 4u;
+  const uint index = Index();
+  if (index >= across * down * P_BATCHES) return;
+  const uint column = index % across * 4u;
+  const uint row = index / across % down * 4u;
+  const uint batch = index / (across * down);
+  uint a_matrix = batch * P_A_MATRIX, b_matrix = batch * P_B_MATRIX;
+  if ((kFlags & FLAG_TABLE) != 0u) {
+    a_matrix = p[P_TABLE + batch * 2u];
+    b_matrix = p[P_TABLE + batch * 2u + 1u];
+  }
+  const bool a_signed = (kFlags & FLAG_A_SIGNED) != 0u;
+  const bool b_signed = (kFlags & FLAG_B_SIGNED) != 0u;
+
+  uint a_at[4];
+  int a_less[4];
+  uint b_at[4];
+  int b_less[4];
+  int sums[4][4];
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    const uint r = min(row + i, P_M - 1u), c = min(column + i, P_N - 1u);
+    a_at[i] = (a_matrix * P_M + r) * P_K;
+    b_at[i] = b_matrix * P_K * P_N + c;
+    a_less[i] = (kFlags & FLAG_A_ZERO) == 0u
+                    ? 0
+                    : ByteValue(uint(a_zero[a_matrix * P_A_ZERO_MATRIX + r * P_A_ZERO_ROW]), a_signed);
+    b_less[i] = (kFlags & FLAG_B_ZERO) == 0u
+                    ? 0
+                    : ByteValue(uint(b_zero[b_matrix * P_B_ZERO_MATRIX + c * P_B_ZERO_COLUMN]), b_signed);
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) sums[i][j] = 0;
+  }
+  for (uint k = 0u; k < P_K; ++k) {
+    int right[4];
+    [[unroll]] for (uint j = 0u; j < 4u; ++j)
+      right[j] = ByteValue(uint(b_data[b_at[j] + k * P_N]), b_signed) - b_less[j];
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+      const int left = ByteValue(uint(a_data[a_at[i] + k]), a_signed) - a_less[i];
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) sums[i][j] += left * right[j];
+    }
+  }
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    if (row + i >= P_M) return;
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) {
+      if (column + j >= P_N) break;
+      const uint at = (batch * P_M + row + i) * P_N + column + j;
+#ifdef REQUANTIZED
+      const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
+      const float factor = a_scale[(row + i) * P_A_SCALE_ROW] / y_scale[(row + i) * P_Y_SCALE_ROW] *
+                           b_scale[(column + j) * P_B_SCALE_COLUMN];
+      const float zero = float(ByteValue(uint(y_zero[(row + i) * P_Y_ZERO_ROW]), y_signed));
+      y_data[at] = uint8_t(Saturate(float(sums[i][j]) * factor, zero, y_signed));
+#else
+      y_data[at] = sums[i][j];
+#endif
+    }
+  }
+}

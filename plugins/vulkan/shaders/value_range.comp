@@ -1,0 +1,21 @@
+//! variant value_range.f32 T_F32
+// The least and the largest of 0 and every P_PARTS-th element from each invocation's own on.
+#version 450
+#include "common.glsl"
+
+layout(local_size_x = 64) in;
+layout(std430, set = 0, binding = 1) readonly buffer X { float x[]; };
+layout(std430, set = 0, binding = 2) writeonly buffer Parts { vec2 parts[]; };
+#define P_COUNT p[0]
+#define P_PARTS p[1]
+
+void main() {
+  const uint own = Index();
+  if (own >= P_PARTS) return;
+  float low = 0.0, high = 0.0;
+  for (uint i = own; i < P_COUNT; i += P_PARTS) {
+    low = min(low, x[i]);
+    high = max(high, x[i]);
+  }
+  parts[own] = vec2(low, high);
+}
