@@ -1,8 +1,8 @@
 // Operators that make a tensor out of parameters: Constant, ConstantOfShape, Range.
 #include <algorithm>
-#include <cmath>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
+#include "epiphyte/kit/shape/range.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/kernel/strided.h"
@@ -165,25 +165,9 @@ class RangeKernel : public Kernel {
     const C start = static_cast<C>(*context.Input(0).as<T>());
     const C limit = static_cast<C>(*context.Input(1).as<T>());
     const C delta = static_cast<C>(*context.Input(2).as<T>());
-    if (delta == C{0}) FailOp("a delta of 0 found, another number expected");
-    int64_t count = 0;
-    if constexpr (std::is_integral_v<T>) {
-      // Distances of 64-bit numbers need all 64 bits of an unsigned one.
-      const bool up = delta > 0;
-      if (up ? limit > start : limit < start) {
-        const uint64_t low = static_cast<uint64_t>(up ? start : limit),
-                       high = static_cast<uint64_t>(up ? limit : start);
-        const uint64_t step = up ? static_cast<uint64_t>(delta) : 0 - static_cast<uint64_t>(delta);
-        const uint64_t steps = (high - low - 1) / step;
-        if (steps >= uint64_t{1} << 57) FailOp("a range of {} steps found, fewer than 2^57 expected", steps);
-        count = static_cast<int64_t>(steps) + 1;
-      }
-    } else {
-      const double steps =
-          std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-      if (!(steps < 0x1p57)) FailOp("a range of {} steps found, fewer than 2^57 expected", steps);
-      count = std::max<int64_t>(0, static_cast<int64_t>(std::max(steps, 0.0)));
-    }
+    using Wide = std::conditional_t<!std::is_integral_v<T>, double,
+                                    std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>;
+    const int64_t count = kit::RangeCount(static_cast<Wide>(start), static_cast<Wide>(limit), static_cast<Wide>(delta));
     T* out = context.Output(0, kTypeOf<T>, Dims{count}).template as<T>();
     for (int64_t i = 0; i < count; ++i) {
       if constexpr (std::is_integral_v<T>)

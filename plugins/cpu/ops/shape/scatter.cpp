@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/scatter.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
@@ -10,17 +11,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-enum class Reduction { kNone, kAdd, kMultiply, kMaximum, kMinimum };
-
-Reduction ReductionOf(const ir::Node& node) {
-  const std::string name = node.String("reduction", "none");
-  if (name == "none") return Reduction::kNone;
-  if (name == "add") return Reduction::kAdd;
-  if (name == "mul") return Reduction::kMultiply;
-  if (name == "max") return Reduction::kMaximum;
-  if (name == "min") return Reduction::kMinimum;
-  FailOp("reduction '{}' found, none, add, mul, max or min expected", name);
-}
+using Reduction = kit::ScatterReduction;
 
 template <typename T>
 T Combine(Reduction reduction, T a, T b) {
@@ -100,7 +91,8 @@ void Scatter(OpContext& context, Reduction reduction, const Tensor& data, const 
 class ScatterElementsKernel : public Kernel {
  public:
   explicit ScatterElementsKernel(const KernelInit& init)
-      : axis_(init.node().Int("axis", 0)), reduction_(ReductionOf(init.node())) {}
+      : axis_(init.node().Int("axis", 0)),
+        reduction_(kit::ScatterReductionOf(init.node().String("reduction", "none"))) {}
   void Run(OpContext& context) const override {
     const Tensor& data = context.Input(0);
     const Tensor& indices = context.Input(1);
@@ -108,13 +100,7 @@ class ScatterElementsKernel : public Kernel {
     const size_t rank = data.rank();
     const size_t axis = kit::NormalizeAxis(axis_, rank);
     CheckUpdates(data, updates);
-    bool fits = indices.rank() == rank && updates.dims == indices.dims;
-    for (size_t i = 0; fits && i < rank; ++i) fits = i == axis || indices.dims[i] <= data.dims[i];
-    if (!fits)
-      FailOp(
-          "data of shape {}, indices of shape {} and updates of shape {} found, the last two equal and inside the "
-          "first apart from axis {} expected",
-          ShapeText(data.dims), ShapeText(indices.dims), ShapeText(updates.dims), axis);
+    kit::CheckScatterElements(data.dims, indices.dims, updates.dims, axis);
     const int64_t* at = IndicesOf(context, indices, data.dims[axis], "indices");
 
     kit::StridedBlock walk;
@@ -138,24 +124,16 @@ class ScatterElementsKernel : public Kernel {
 
 class ScatterNdKernel : public Kernel {
  public:
-  explicit ScatterNdKernel(const KernelInit& init) : reduction_(ReductionOf(init.node())) {}
+  explicit ScatterNdKernel(const KernelInit& init)
+      : reduction_(kit::ScatterReductionOf(init.node().String("reduction", "none"))) {}
   void Run(OpContext& context) const override {
     const Tensor& data = context.Input(0);
     const Tensor& indices = context.Input(1);
     const Tensor& updates = context.Input(2);
     CheckUpdates(data, updates);
-    if (indices.rank() == 0) FailOp("indices without dimensions found, at least one expected");
-    const auto depth = static_cast<size_t>(indices.dims.back());
-    if (depth > data.rank())
-      FailOp("indices of shape {} found, tuples of at most {} expected", ShapeText(indices.dims), data.rank());
-    Dims expected;
-    for (size_t i = 0; i + 1 < indices.rank(); ++i) expected.push_back(indices.dims[i]);
-    for (size_t i = depth; i < data.rank(); ++i) expected.push_back(data.dims[i]);
-    if (!(updates.dims == expected))
-      FailOp("updates of shape {} found, {} expected", ShapeText(updates.dims), ShapeText(expected));
-
-    const int64_t tuples = indices.dims.Count(0, indices.rank() - 1);
-    const int64_t run = data.dims.Count(depth, data.rank());
+    const kit::ScatterNdShape shape(data.dims, indices.dims, updates.dims);
+    const size_t depth = shape.depth;
+    const int64_t tuples = shape.tuples, run = shape.run;
     const int64_t* index = Int64Data(context, indices, "indices");
     const Dims strides = kit::RowMajorStrides(data.dims);
     for (int64_t t = 0; t < tuples; ++t)

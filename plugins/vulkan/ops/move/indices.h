@@ -1,0 +1,44 @@
+// What operators with indices on the device share. Indices are int32 or int64; negative ones count from the end. What
+// an index means is seen on the device only, where nothing can be thrown: one that is out of range never leads outside
+// of a tensor; what it should have read is 0, and what it should have changed stays as it is. (The CPU plugin makes it
+// an error. Indices that the host knows are checked.)
+#pragma once
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/ops/host/host_compute.h"
+#include "plugins/vulkan/ops/recording.h"
+
+namespace epiphyte::vulkan {
+
+// 32-bit words of an index, as shaders read them.
+inline uint32_t IndexWords(EpElementType type) { return type == EP_TYPE_INT64 ? 2 : 1; }
+
+inline void CheckIndex(int64_t at, int64_t dim) {
+  if (at < -dim || at >= dim)
+    kit::FailArgument("index ", at, " found, a value in [", -dim, ", ", dim - 1, "] expected");
+}
+
+// Of indices that the host may know, into one axis.
+inline void CheckIndices(const HostTensor* indices, int64_t dim) {
+  if (indices == nullptr) return;
+  for (int64_t at : indices->ints) CheckIndex(at, dim);
+}
+
+// There is something that indices can name.
+inline void CheckIndexed(const Dims& x, const Dims& result) {
+  if (x.Count() == 0 && result.Count() != 0)
+    kit::FailArgument("indices into an input of shape ", kit::ShapeText(x), " found, elements expected");
+}
+
+// Neighbouring elements that are moved together, as larger ones: how many bytes these have, and how many there are in a
+// run. `bytes` of an element now, `most` that the shader moves at once.
+struct RunUnits {
+  uint64_t bytes;
+  int64_t run;
+
+  RunUnits(EpElementType type, int64_t elements, uint64_t most) : bytes(kit::ElementBytes(type, 1)), run(elements) {
+    for (; bytes < most && run % 2 == 0 && run != 0; bytes *= 2) run /= 2;
+  }
+};
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,61 @@
+// Operators that report shapes, and what is where on the host: Shape, Size, NonZero.
+#include <algorithm>
+#include <array>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
+#include "plugins/vulkan/ops/host/host_compute.h"
+#include "plugins/vulkan/ops/recording.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+void RecordShape(Recording& r) {
+  const Dims dims = r.InputDims(0);
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto place = [rank](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t begin = place(r.node().Int("start", 0)), end = place(r.node().Int("end", INT64_MAX));
+  r.OutputOnHost(0, HostVector({dims.begin() + begin, dims.begin() + std::max(begin, end)}));
+}
+
+void RecordSize(Recording& r) { r.OutputOnHost(0, HostScalar(EP_TYPE_INT64, r.InputDims(0).Count())); }
+
+// How many there are depends on the data, so only what the host knows is looked through.
+std::vector<HostTensor> NonZeroOnHost(const ir::Node&, HostInputs inputs) {
+  const HostTensor& x = *inputs[0];
+  const size_t rank = x.dims.size();
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < static_cast<size_t>(x.Count()); ++i)
+    if (x.IsFloat() ? x.floats[i] != 0 : x.ints[i] != 0) places.push_back(static_cast<int64_t>(i));
+  HostTensor y{.type = EP_TYPE_INT64,
+               .dims = {static_cast<int64_t>(rank), static_cast<int64_t>(places.size())},
+               .ints = {},
+               .floats = {}};
+  if (!FitsHost(y.dims)) return {};
+  const Dims strides = kit::RowMajorStrides(x.dims);
+  for (size_t axis = 0; axis < rank; ++axis)
+    for (int64_t place : places) y.ints.push_back(place / strides[axis] % x.dims[axis]);
+  return {std::move(y)};
+}
+
+void RecordNonZero(Recording& r) {
+  std::vector<HostTensor> result = NonZeroOnHost(r.node(), std::array{&r.RequireHost(0)});
+  if (result.empty())
+    kit::FailArgument("input of shape ", kit::ShapeText(r.InputDims(0)),
+                      " has more elements that aren't 0 than the host", " lists");
+  r.OutputOnHost(0, std::move(result[0]));
+}
+
+}  // namespace
+
+void Register_shape_query(OperatorTable& table) {
+  table.Add({.op_type = "Shape", .types = kit::kAnyType, .record = RecordShape, .of_shapes = true});
+  table.Add({.op_type = "Size", .types = kit::kAnyType, .record = RecordSize, .of_shapes = true});
+  table.Add({.op_type = "NonZero",
+             .types = kMovableTypes,
+             .record = RecordNonZero,
+             .host_inputs = 1u << 0,
+             .on_host = NonZeroOnHost});
+}
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,100 @@
+#include "plugins/vulkan/ops/move/strided_copy.h"
+
+#include <algorithm>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
+
+namespace epiphyte::vulkan {
+namespace {
+
+// Elements that one invocation copies.
+constexpr int64_t kEach = 4;
+// Bytes of the largest unit that shaders move at once.
+constexpr uint64_t kMostBytes = 16;
+
+// The first and the last of the positions that strides lead to.
+void CheckInside(const Dims& dims, const Dims& strides, int64_t offset, const DeviceTensor& tensor,
+                 std::string_view side) {
+  int64_t first = offset, last = offset;
+  for (size_t i = 0; i < dims.size(); ++i) (strides[i] < 0 ? first : last) += (dims[i] - 1) * strides[i];
+  if (first < 0 || last >= tensor.dims.Count())
+    kit::FailWith(EP_STATUS_FAIL, "a copy ", side, " elements ", first, " to ", last, " of a tensor of shape ",
+                  kit::ShapeText(tensor.dims));
+}
+
+bool AllEven(const StridedCopy& copy) {
+  const size_t last = copy.dims.size() - 1;
+  bool even = copy.from_offset % 2 == 0 && copy.to_offset % 2 == 0 && copy.dims[last] % 2 == 0;
+  for (size_t i = 0; i < last; ++i) even = even && copy.from[i] % 2 == 0 && copy.to[i] % 2 == 0;
+  return even && copy.from[last] == 1 && copy.to[last] == 1;
+}
+
+// The same copy of pairs of elements.
+void Halve(StridedCopy& copy) {
+  const size_t last = copy.dims.size() - 1;
+  copy.from_offset /= 2;
+  copy.to_offset /= 2;
+  copy.dims[last] /= 2;
+  for (size_t i = 0; i < last; ++i) {
+    copy.from[i] /= 2;
+    copy.to[i] /= 2;
+  }
+}
+
+void Join(StridedCopy& copy) {
+  kit::StridedBlock block = kit::Simplify(copy.dims, copy.from, copy.to);
+  copy.dims = std::move(block.dims);
+  copy.from = std::move(block.from);
+  copy.to = std::move(block.to);
+}
+
+}  // namespace
+
+void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& copy) {
+  for (int64_t dim : copy.dims)
+    if (dim == 0) return;
+  CheckInside(copy.dims, copy.from, copy.from_offset, r.tensor(from), "of");
+  CheckInside(copy.dims, copy.to, copy.to_offset, r.tensor(to), "to");
+  StridedCopy units = copy;
+  Join(units);
+  uint64_t bytes = kit::ElementBytes(r.tensor(from).type, 1);
+  for (; bytes < kMostBytes && AllEven(units); bytes *= 2) Halve(units);
+  Join(units);
+
+  const size_t last = units.dims.size() - 1;
+  const int64_t columns = (units.dims[last] + kEach - 1) / kEach;
+  const int64_t invocations = units.dims.Count(0, last) * columns;
+  std::vector<uint32_t> parameters = {Word(invocations),      Word(units.from_offset),    Word(units.to_offset),
+                                      Word(units.dims[last]), Word(units.from[last]),     Word(units.to[last]),
+                                      Word(columns),          static_cast<uint32_t>(last)};
+  for (size_t i = last; i-- > 0;) {
+    parameters.push_back(Word(units.dims[i]));
+    parameters.push_back(Word(units.from[i]));
+    parameters.push_back(Word(units.to[i]));
+  }
+  r.Add({.shader = kit::TextOf("strided_copy.b", bytes),
+         .specialization = {},
+         .parameters = std::move(parameters),
+         .bindings = {Recording::ReadTensor(from), Recording::Write(to)},
+         .groups = r.GroupsFor(invocations),
+         .node = -1,
+         .work = static_cast<uint64_t>(units.dims.Count())});
+}
+
+void OutputView(Recording& r, size_t i, int32_t from, const Dims& dims, const Dims& from_strides, int64_t from_offset) {
+  const int32_t to = r.Output(i, r.tensor(from).type, dims);
+  AddStridedCopy(r, from, to,
+                 {.dims = dims,
+                  .from = from_strides,
+                  .to = kit::RowMajorStrides(dims),
+                  .from_offset = from_offset,
+                  .to_offset = 0});
+}
+
+void AddFill(Recording& r, int32_t value, int32_t to) {
+  const Dims dims{r.tensor(to).dims.Count()};
+  AddStridedCopy(r, value, to, {.dims = dims, .from = {0}, .to = {1}, .from_offset = 0, .to_offset = 0});
+}
+
+}  // namespace epiphyte::vulkan
