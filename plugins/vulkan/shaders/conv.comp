@@ -70,10 +70,11 @@ void main() {
       if (first + j >= POSITIONS) break;
       float sum = (i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias;
       if (kHasResidual != 0) sum += float(residual[row + first + j]);
-      y[row + first + j] = T(IsLong(kActivation) ? sum : Activate(kActivation, sum, ALPHA, BETA));
+      y[row + first + j] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
     }
   }
   if (!IsLong(kActivation)) return;
+  // Once in the code, not for each sum.
   const uint count = min(POSITIONS - first, kPositions);
   for (uint i = 0; i < filters * count; ++i) {
     const uint row = (image * GROUPS + group) * FILTERS + first_filter + i / count;

@@ -32,24 +32,6 @@ layout(constant_id = 2) const uint kHasResidual = 0;
 #define T4 vec4
 #endif
 
-// Those that are many instructions are applied in a loop of their own: the loops around sums are unrolled.
-bool IsLong(uint activation) {
-  switch (activation) {
-    case 7u:   // Sigmoid
-    case 8u:   // Tanh
-    case 12u:  // Exp
-    case 13u:  // Log
-    case 14u:  // Erf
-    case 16u:  // Softplus
-    case 18u:  // Gelu
-    case 19u:  // GeluTanh
-    case 22u:  // Swish
-    case 24u:  // Elu
-      return true;
-    default: return false;
-  }
-}
-
 // Where in the input a position of the output begins to read.
 struct Place {
   uint z, y, x;

@@ -32,10 +32,8 @@ void main() {
   const uint end = min(first + kElements, uint(out_size.z));
   for (uint i = first; i < end; ++i) {
     const int at_x = int(i) - before.z;
-    if (inside && at_x >= 0 && at_x < in_size.z) {
-      y[to + i] = x[in_row * uint(in_size.z) + uint(at_x)];
-    } else {
-      y[to + i] = T(0);
-    }
+    M value = 0u;
+    if (inside && at_x >= 0 && at_x < in_size.z) value = M(x[in_row * uint(in_size.z) + uint(at_x)]);
+    y[to + i] = T(value);
   }
 }

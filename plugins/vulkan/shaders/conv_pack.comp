@@ -24,5 +24,7 @@ void main() {
   const uint group = index / blocks;
   if (group >= p[0]) return;
   const uint filter_index = block * 8 + lane;
-  y[at] = filter_index < p[1] ? x[group * p[4] + filter_index * p[5] + channel * p[6] + tap] : T(0);
+  M value = 0u;
+  if (filter_index < p[1]) value = M(x[group * p[4] + filter_index * p[5] + channel * p[6] + tap]);
+  y[at] = T(value);
 }

@@ -101,10 +101,11 @@ void main() {
       const uint at = row + first_position + j;
       float sum = sums[i][j / 4][j % 4] + bias;
       if (kHasResidual != 0) sum += float(residual[at]);
-      y[at] = T(IsLong(kActivation) ? sum : Activate(kActivation, sum, ALPHA, BETA));
+      y[at] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
     }
   }
   if (!IsLong(kActivation)) return;
+  // Once in the code, not for each sum.
   for (uint i = 0; i < filters * count; ++i) {
     const uint filter_index = group * FILTERS + first_filter + i / count;
     const uint at = (image * GROUPS * FILTERS + filter_index) * POSITIONS + first_position + i % count;
