@@ -1,0 +1,40 @@
+//! variant einsum_arrange.f32 T_F32
+//! variant einsum_arrange.f16 T_F16
+// Elements of a tensor in another order, each the sum over some of its axes: strides may be of a diagonal, or 0.
+// p[]: how many results there are, their rank, the rank of the sums and how many addends each has; then dimensions and
+// strides of the results' axes, and of the sums'.
+#version 450
+#include "common.glsl"
+
+layout(local_size_x = 64) in;
+layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
+layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
+#define P_COUNT p[0]
+#define P_RANK p[1]
+#define P_SUM_RANK p[2]
+#define P_SUM_COUNT p[3]
+#define P_AXES 4u
+
+// Where the element of a row-major index over the axes from `first` on lies.
+uint OffsetOf(uint index, uint first, uint rank) {
+  uint offset = 0u;
+  for (uint d = rank; d > 0u; --d) {
+    const uint axis = first + (d - 1u) * 2u;
+    offset += index % p[axis] * p[axis + 1u];
+    index /= p[axis];
+  }
+  return offset;
+}
+
+void main() {
+  const uint index = Index();
+  if (index >= P_COUNT) return;
+  const uint base = OffsetOf(index, P_AXES, P_RANK);
+  if (P_SUM_RANK == 0u) {
+    y[index] = x[base];
+    return;
+  }
+  float sum = 0.0;
+  for (uint i = 0u; i < P_SUM_COUNT; ++i) sum += float(x[base + OffsetOf(i, P_AXES + P_RANK * 2u, P_SUM_RANK)]);
+  y[index] = T(sum);
+}
