@@ -65,6 +65,7 @@ struct Device {
   bool compile_only = false;  // not here: contexts can be compiled for it
   bool integrated = false;
   bool lost = false;
+  bool software = false;  // the CPU stands in for it: for those who ask for it
 };
 
 // A plugin that answered. Lives as long as the process: the address never changes.

@@ -159,6 +159,7 @@ std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& ho
     device.compile_only = (info->flags & EP_DEVICE_COMPILE_ONLY) != 0;
     device.integrated = (info->flags & EP_DEVICE_INTEGRATED) != 0;
     device.lost = (info->flags & EP_DEVICE_LOST) != 0;
+    device.software = (info->flags & EP_DEVICE_SOFTWARE) != 0;
     devices.push_back(std::move(device));
   }
   return devices;

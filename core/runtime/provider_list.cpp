@@ -19,9 +19,12 @@ bool IsUsable(const PluginEntry& entry) {
 std::vector<uint32_t> TakeDevices(const LoadedPlugin& plugin, std::map<std::string, std::string>* options) {
   const auto option = options->find(std::string(kDeviceOption));
   if (option == options->end()) {
-    const auto usable = std::find_if(plugin.devices.begin(), plugin.devices.end(),
-                                     [](const Device& device) { return !device.compile_only && !device.lost; });
-    return {usable == plugin.devices.end() ? 0 : static_cast<uint32_t>(usable - plugin.devices.begin())};
+    const std::vector<Device>& known = plugin.devices;
+    const auto is_here = [](const Device& device) { return !device.compile_only && !device.lost; };
+    auto usable = std::find_if(known.begin(), known.end(),
+                               [&](const Device& device) { return is_here(device) && !device.software; });
+    if (usable == known.end()) usable = std::find_if(known.begin(), known.end(), is_here);
+    return {usable == known.end() ? 0 : static_cast<uint32_t>(usable - known.begin())};
   }
   const std::string text = option->second;
   options->erase(option);
@@ -40,6 +43,10 @@ std::vector<uint32_t> TakeDevices(const LoadedPlugin& plugin, std::map<std::stri
     if (parsed.ptr == end) return devices;
     at = parsed.ptr + 1;
   }
+}
+
+bool IsSoftware(const LoadedPlugin& plugin, uint32_t device) {
+  return device < plugin.devices.size() && plugin.devices[device].software;
 }
 
 // What the plugin gets of the options, which `from_session` gave or else the policy file: the manifest's are known to
@@ -152,7 +159,13 @@ class Chooser {
       provider.options.insert(entry.options.begin(), entry.options.end());
       policy = entry.policy;
     }
+    const bool asked = provider.listed || provider.has_options || provider.options.contains(std::string(kDeviceOption));
     provider.devices = TakeDevices(plugin, &provider.options);
+    if (!asked && IsSoftware(plugin, provider.devices[0])) {
+      Log(LogLevel::kInfo, "session", "provider '{}' is left out: its device '{}' is emulated by the CPU; list it to use it",
+          plugin.name, plugin.devices[provider.devices[0]].name);
+      return;
+    }
     FitOptions(plugin, from_session, policy, &provider.options);
     chosen_.push_back(std::move(provider));
   }

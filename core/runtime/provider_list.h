@@ -2,7 +2,8 @@
 //
 // With a list in the session options: exactly these, in that order; the fallback provider (a manifest says
 // `fallback: true`) is added last if it isn't there already, unless session.disable_cpu_ep_fallback is 1. Without a
-// list: every usable plugin in the catalog's order, the fallback provider in its place among them by its priority.
+// list: every usable plugin in the catalog's order, the fallback provider in its place among them by its priority, but
+// for plugins whose only devices are emulated by the CPU.
 //
 // A plugin that was named, in the list or by options given for it, must load and take its options; of the others those
 // that don't are left out with a warning in the log.

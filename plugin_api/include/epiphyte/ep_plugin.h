@@ -37,6 +37,8 @@ typedef uint32_t EpDeviceKind; /* one that the host doesn't know counts as OTHER
 #define EP_DEVICE_COMPILE_ONLY 1u /* not here: contexts can be compiled for it, but nothing runs */
 #define EP_DEVICE_INTEGRATED 2u   /* shares its memory with the CPU */
 #define EP_DEVICE_LOST 4u         /* was here, and is of no use before the process ends */
+#define EP_DEVICE_SOFTWARE 8u     /* the CPU stands in for it: a session gets it when it asks for the plugin or the
+                                   * device, and by itself no session does */
 
 /* One device a plugin can use. Strings are valid as long as the plugin, never null, at most 255 bytes of one line;
  * [R316] "" where there is nothing to say. */

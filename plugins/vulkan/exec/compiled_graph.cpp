@@ -1,0 +1,235 @@
+#include "plugins/vulkan/exec/compiled_graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/graph/check.hpp"
+#include "epiphyte/kit/graph/elements.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
+
+namespace epiphyte::vulkan {
+namespace {
+
+constexpr size_t kMostPrograms = 16;
+// Constants that are loaded together share buffers of up to this size.
+constexpr uint64_t kConstantBuffer = uint64_t{64} << 20;
+
+uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
+
+// Keeps what operators pack of one node.
+class PackedSink final : public Packing::Sink {
+ public:
+  PackedSink(int32_t node, std::vector<kit::PackedData>& packed, std::vector<uint32_t>& releases)
+      : node_(node), packed_(packed), releases_(releases) {}
+
+  void Put(std::string key, std::vector<std::byte> data) override {
+    auto owner = std::make_shared<std::vector<std::byte>>(std::move(data));
+    kit::PackedData entry;
+    entry.node = node_;
+    entry.key = std::move(key);
+    entry.data = owner->data();
+    entry.bytes = owner->size();
+    entry.owner = std::move(owner);
+    packed_.push_back(std::move(entry));
+  }
+  void Release(int32_t value) override { ++releases_[static_cast<size_t>(value)]; }
+
+ private:
+  const int32_t node_;
+  std::vector<kit::PackedData>& packed_;
+  std::vector<uint32_t>& releases_;
+};
+
+void Append(std::string* text, const void* data, size_t size) { text->append(static_cast<const char*>(data), size); }
+
+}  // namespace
+
+std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const CompileConfig& config,
+                                                    std::vector<kit::PackedData> packed, bool from_context) {
+  auto compiled = std::shared_ptr<CompiledGraph>(new CompiledGraph);
+  compiled->graph_ = std::move(graph);
+  compiled->packed_ = std::move(packed);
+  compiled->device_ = config.device;
+  compiled->capabilities_ = config.capabilities;
+  compiled->has_shader_ = [kernels = &config.device->kernels()](std::string_view name) {
+    return kernels->Find(name) != nullptr;
+  };
+  ir::Check(compiled->graph_);
+  compiled->ChooseOperators(config);
+  if (!from_context) compiled->Pack(config);
+  compiled->KeepConstants(config);
+  compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
+  return compiled;
+}
+
+void CompiledGraph::ChooseOperators(const CompileConfig& config) {
+  const HostValues values = FindHostValues(graph_, *config.operators);
+  reads_inputs_ = values.reads_inputs;
+  for (const ir::Node& node : graph_.nodes) {
+    std::string why;
+    operators_.push_back(config.operators->Choose(graph_, node, capabilities_, values.known, &why));
+    if (operators_.back() == nullptr)
+      kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "node '", node.name, "' (", node.op_type, "): ", why);
+  }
+}
+
+void CompiledGraph::Pack(const CompileConfig& config) {
+  std::vector<uint32_t> releases(graph_.values.size(), 0);
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (config.progress) config.progress(n, graph_.nodes.size());
+    if (operators_[n]->pack == nullptr) continue;
+    PackedSink sink(static_cast<int32_t>(n), packed_, releases);
+    Packing packing(graph_, graph_.nodes[n], capabilities_, sink);
+    try {
+      operators_[n]->pack(packing);
+    } catch (const kit::Error& error) {
+      const ir::Node& node = graph_.nodes[n];
+      throw kit::Error(error.code(), kit::TextOf("node '", node.name, "' (", node.op_type, "): ", error.what()));
+    }
+  }
+  std::vector<uint32_t> uses(graph_.values.size(), 0);
+  for (const ir::Node& node : graph_.nodes)
+    for (const int32_t input : node.inputs)
+      if (input >= 0) ++uses[static_cast<size_t>(input)];
+  for (const int32_t output : graph_.outputs) ++uses[static_cast<size_t>(output)];
+  for (ir::Constant& constant : graph_.constants) {
+    const auto value = static_cast<size_t>(constant.value);
+    if (uses[value] == 0 || releases[value] < uses[value]) continue;
+    constant.storage = ir::Constant::Storage::kDropped;
+    constant.tensor.data = nullptr;
+    constant.tensor.strings = nullptr;
+    constant.owner = nullptr;
+    constant.handle = nullptr;
+  }
+}
+
+void CompiledGraph::KeepConstants(const CompileConfig& config) {
+  for (ir::Constant& constant : graph_.constants) {
+    if (constant.storage != ir::Constant::Storage::kBorrowed) continue;
+    if (constant.handle != nullptr && config.retain) {
+      config.retain(constant);
+      continue;
+    }
+    if (constant.owner == nullptr) {
+      const uint64_t bytes = constant.tensor.Bytes();
+      constant.owner = kit::AllocateShared(bytes);
+      if (bytes != 0) std::memcpy(constant.owner.get(), constant.tensor.data, static_cast<size_t>(bytes));
+      constant.tensor.data = constant.owner.get();
+    }
+    constant.storage = ir::Constant::Storage::kOwned;
+    constant.handle = nullptr;
+  }
+}
+
+void CompiledGraph::SignatureOf(std::span<const ArrivedInput> inputs, std::string* signature) const {
+  signature->clear();
+  if (inputs.size() != graph_.inputs.size())
+    kit::FailArgument(inputs.size(), " inputs given, ", graph_.inputs.size(), " expected");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ArrivedInput& input = inputs[i];
+    const uint32_t head[] = {static_cast<uint32_t>(input.type), static_cast<uint32_t>(input.dims.size())};
+    Append(signature, head, sizeof head);
+    Append(signature, input.dims.data(), input.dims.size_bytes());
+    if (!reads_inputs_[i]) continue;
+    uint64_t count = 0;
+    if (!kit::CountElements(input.dims, &count) || count > uint64_t{kMostHostElements})
+      kit::FailArgument("input '", graph_.values[static_cast<size_t>(graph_.inputs[i])].name, "' has shape ",
+                        kit::ShapeText(input.dims), "; shapes depend on its elements, and at most ", kMostHostElements,
+                        " are possible");
+    const uint64_t bytes = kit::ElementBytes(input.type, count);
+    if (bytes != 0) Append(signature, input.data, static_cast<size_t>(bytes));
+  }
+}
+
+std::shared_ptr<const LoadedProgram> CompiledGraph::ProgramFor(const std::string& signature,
+                                                               std::span<const ArrivedInput> inputs) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(programs_.begin(), programs_.end(),
+                                  [&](const auto& known) { return known->signature == signature; });
+  if (found != programs_.end()) {
+    std::rotate(found, found + 1, programs_.end());
+    return programs_.back();
+  }
+  std::shared_ptr<const LoadedProgram> made = Make(signature, inputs);
+  if (programs_.size() >= kMostPrograms) programs_.erase(programs_.begin());
+  programs_.push_back(made);
+  ++programs_made_;
+  return made;
+}
+
+uint64_t CompiledGraph::programs_made() const {
+  const std::lock_guard lock(mutex_);
+  return programs_made_;
+}
+
+std::shared_ptr<LoadedProgram> CompiledGraph::Make(const std::string& signature,
+                                                   std::span<const ArrivedInput> inputs) {
+  std::vector<ProgramInput> known;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ProgramInput& input = known.emplace_back();
+    input.type = inputs[i].type;
+    input.dims = Dims(inputs[i].dims);
+    if (reads_inputs_[i])
+      input.host = std::make_shared<HostTensor>(ReadHostTensor(input.type, input.dims, inputs[i].data));
+  }
+  auto loaded = std::make_shared<LoadedProgram>();
+  loaded->signature = signature;
+  loaded->program = ProgramBuilder(graph_, operators_, capabilities_, packed_, has_shader_).Build(known);
+  loaded->memory = PlanMemory(loaded->program);
+  if (const std::vector<std::byte>& literals = loaded->program.literals; !literals.empty()) {
+    loaded->literals = device_->Allocate(literals.size(), "literals");
+    device_->Upload(std::vector<HostToDevice>{{{loaded->literals, 0, literals.size()}, literals.data()}});
+  }
+  LoadConstants(*loaded);
+  std::set<uint32_t> used;
+  for (const DeviceTensor& tensor : loaded->program.tensors)
+    if (tensor.place == Place::kInput) used.insert(static_cast<uint32_t>(tensor.index));
+  loaded->inputs.assign(used.begin(), used.end());
+  return loaded;
+}
+
+std::span<const std::byte> CompiledGraph::BytesOfConstant(uint64_t index) const {
+  if (index >= graph_.constants.size()) {
+    const kit::PackedData& packed = packed_[static_cast<size_t>(index) - graph_.constants.size()];
+    return {static_cast<const std::byte*>(packed.data), static_cast<size_t>(packed.bytes)};
+  }
+  const ir::Tensor& tensor = graph_.constants[static_cast<size_t>(index)].tensor;
+  return {static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.Bytes())};
+}
+
+void CompiledGraph::LoadConstants(LoadedProgram& loaded) {
+  std::vector<uint64_t> missing;
+  for (const DeviceTensor& tensor : loaded.program.tensors)
+    if (tensor.place == Place::kConstant && on_device_[static_cast<size_t>(tensor.index)].buffer == nullptr)
+      missing.push_back(tensor.index);
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  for (size_t begin = 0; begin < missing.size();) {
+    uint64_t bytes = 0;
+    size_t end = begin;
+    for (; end < missing.size(); ++end) {
+      const uint64_t next = Aligned(BytesOfConstant(missing[end]).size());
+      if (end != begin && bytes + next > kConstantBuffer) break;
+      bytes += next;
+    }
+    const std::shared_ptr<Buffer> buffer = device_->Allocate(bytes, "constants");
+    std::vector<HostToDevice> copies;
+    uint64_t offset = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const std::span<const std::byte> data = BytesOfConstant(missing[i]);
+      copies.push_back({{buffer, offset, data.size()}, data.data()});
+      offset += Aligned(data.size());
+    }
+    device_->Upload(copies);
+    for (size_t i = begin; i < end; ++i) on_device_[static_cast<size_t>(missing[i])] = copies[i - begin].to;
+    begin = end;
+  }
+  loaded.constants.resize(loaded.program.tensors.size());
+  for (size_t i = 0; i < loaded.constants.size(); ++i)
+    if (const DeviceTensor& tensor = loaded.program.tensors[i]; tensor.place == Place::kConstant)
+      loaded.constants[i] = on_device_[static_cast<size_t>(tensor.index)];
+}
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,96 @@
+// CompiledGraph: a partition that was compiled: its graph with packed constants, an operator for each node, constants in
+// the device's memory, and a program for each combination of inputs that was met lately. Shared by all runs.
+//
+//     const auto compiled = CompiledGraph::Build(std::move(graph), {&operators, device, capabilities});
+//     const std::shared_ptr<const LoadedProgram> program = compiled->ProgramFor(inputs);
+//
+// [any thread]
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "epiphyte/kit/container/graph.hpp"
+#include "plugins/vulkan/device/device.h"
+#include "plugins/vulkan/exec/host_values.h"
+#include "plugins/vulkan/ops/program_builder.h"
+#include "plugins/vulkan/program/memory_plan.h"
+
+namespace epiphyte::vulkan {
+
+struct CompileConfig {
+  const OperatorTable* operators = nullptr;  // outlives the graph
+  std::shared_ptr<Device> device;
+  Capabilities capabilities;  // the device's, without those that are turned off
+  std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
+  // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
+  std::function<void(ir::Constant& constant)> retain;
+};
+
+// What an input of a run is to a program.
+struct ArrivedInput {
+  EpElementType type = EP_TYPE_UNDEFINED;
+  std::span<const int64_t> dims;
+  const void* data = nullptr;  // in host memory
+};
+
+// A program with what it needs of the device that runs can share.
+struct LoadedProgram {
+  std::string signature;
+  Program program;
+  MemoryPlan memory;
+  std::shared_ptr<Buffer> literals;                // null: there are none
+  std::vector<BufferRange> constants;              // by tensor; empty for those that are none
+  std::vector<uint32_t> inputs;                    // those that the device reads, in ascending order
+};
+
+class CompiledGraph {
+ public:
+  // Verifies the graph, chooses operators, packs constants (unless `packed` has what a context held), and puts what all
+  // programs will need on the device. Throws kit::Error.
+  static std::shared_ptr<CompiledGraph> Build(ir::Graph graph, const CompileConfig& config,
+                                              std::vector<kit::PackedData> packed = {}, bool from_context = false);
+
+  const ir::Graph& graph() const { return graph_; }
+  const std::vector<kit::PackedData>& packed() const { return packed_; }
+  const std::shared_ptr<Device>& device() const { return device_; }
+  const std::vector<bool>& reads_inputs() const { return reads_inputs_; }
+
+  // The same text for inputs that run the same program: types, shapes, and the elements that the host reads. Throws
+  // when an input doesn't fit the graph.
+  void SignatureOf(std::span<const ArrivedInput> inputs, std::string* signature) const;
+  // The program for inputs, made if it is none of those that were asked for last.
+  std::shared_ptr<const LoadedProgram> ProgramFor(const std::string& signature, std::span<const ArrivedInput> inputs);
+  // Programs made so far, for tests.
+  uint64_t programs_made() const;
+
+ private:
+  CompiledGraph() = default;
+  void ChooseOperators(const CompileConfig& config);
+  void Pack(const CompileConfig& config);
+  void KeepConstants(const CompileConfig& config);
+  std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);
+  void LoadConstants(LoadedProgram& loaded);
+  std::span<const std::byte> BytesOfConstant(uint64_t index) const;
+
+  ir::Graph graph_;
+  std::vector<kit::PackedData> packed_;
+  std::vector<const Operator*> operators_;
+  std::shared_ptr<Device> device_;
+  Capabilities capabilities_;
+  std::vector<bool> reads_inputs_;
+  std::function<bool(std::string_view)> has_shader_;
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const LoadedProgram>> programs_;  // asked for last at the end
+  uint64_t programs_made_ = 0;
+  std::vector<BufferRange> on_device_;  // by number of constant or packed data; empty: not yet
+};
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,54 @@
+// Replay: a program recorded into commands, with memory of its own: what one Execute at a time uses.
+//
+//     ReplaySet replays;                  // of one kernel's state
+//     replays.Execute(*compiled, run, threads);    // records what it has not recorded yet
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "epiphyte/kit/abi/run.hpp"
+#include "epiphyte/kit/abi/threads.hpp"
+#include "plugins/vulkan/device/compiled_program.h"
+#include "plugins/vulkan/exec/compiled_graph.h"
+
+namespace epiphyte::vulkan {
+
+class Replay {
+ public:
+  Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Device> device, const kit::Threads& threads);
+
+  const LoadedProgram& loaded() const { return *loaded_; }
+  uint64_t memory_bytes() const { return memory_bytes_; }
+  // `inputs` are those that SignatureOf was asked about.
+  void Run(const kit::Run& run, std::span<const ArrivedInput> inputs);
+
+ private:
+  BufferRange RangeOf(int32_t tensor) const;
+
+  const std::shared_ptr<const LoadedProgram> loaded_;
+  std::shared_ptr<Buffer> arena_;
+  std::shared_ptr<Buffer> input_memory_;
+  std::vector<BufferRange> input_ranges_;  // by input of the graph; empty for those that the device doesn't read
+  uint64_t memory_bytes_ = 0;
+  std::unique_ptr<CompiledProgram> compiled_;  // null: nothing is done on the device
+  std::vector<const void*> sources_;           // for Run: kept, so that a steady run allocates nothing
+  std::vector<void*> targets_;
+};
+
+class ReplaySet {
+ public:
+  // `threads`: to compile pipelines with.
+  void Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads);
+
+ private:
+  static constexpr size_t kMost = 8;
+  static constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // beyond this only the one in use is kept
+
+  std::vector<std::unique_ptr<Replay>> replays_;  // most recently used first
+  std::vector<ArrivedInput> inputs_;
+  std::string signature_;
+};
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,73 @@
+// The vulkan plugin: what its providers have in common, and the library's one exported symbol.
+#include "epiphyte/kit/plugin/plugin.hpp"
+
+#include <deque>
+
+#include "plugins/vulkan/provider.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+EpDeviceKind KindOf(DeviceType type) {
+  return type == DeviceType::kOther || type == DeviceType::kSoftware ? EP_DEVICE_OTHER : EP_DEVICE_GPU;
+}
+
+std::string HexOf(const Uuid& uuid) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : uuid) text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  return text;
+}
+
+class Plugin final : public kit::Plugin {
+ public:
+  explicit Plugin(const kit::PluginConfig& config) : kit::Plugin(config) {
+    InstanceOptions options;
+    options.validation = ValidationOfEnvironment();
+    options.log = [log = log()](const std::string& message) { log.Warning(message); };
+    OpenedInstance opened = OpenInstance(std::move(options));
+    why_not_ = std::move(opened.why_not);
+    instance_ = std::move(opened.instance);
+    RegisterAllOperators(operators_);
+    if (instance_ == nullptr) return;
+    pool_.emplace(instance_);
+    for (const DeviceInfo& device : instance_->devices()) Describe(device);
+  }
+
+  std::span<const EpDeviceInfo> Devices() override {
+    if (devices_.empty()) log().Info("no device: " + why_not_);
+    return devices_;
+  }
+  std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
+  std::unique_ptr<kit::Provider> CreateProvider(const kit::ProviderConfig& config) override {
+    return std::make_unique<Provider>(operators_, *instance_, *pool_, config);
+  }
+
+ private:
+  const char* Keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
+
+  void Describe(const DeviceInfo& info) {
+    EpDeviceInfo device =
+        kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name), Keep(info.driver_info),
+                        Keep("vulkan " + VersionText(info.api_version)));
+    device.vendor_id = info.vendor_id;
+    device.device_id = info.device_id;
+    device.uuid = Keep(HexOf(info.device_uuid));
+    device.memory_bytes = info.local_memory;
+    if (info.unified_memory) device.flags |= EP_DEVICE_INTEGRATED;
+    if (info.type == DeviceType::kSoftware) device.flags |= EP_DEVICE_SOFTWARE;
+    devices_.push_back(device);
+  }
+
+  OperatorTable operators_;
+  std::string why_not_;
+  std::shared_ptr<Instance> instance_;  // null: see why_not_
+  std::optional<DevicePool> pool_;
+  std::deque<std::string> texts_;
+  std::vector<EpDeviceInfo> devices_;
+};
+
+}  // namespace
+}  // namespace epiphyte::vulkan
+
+EPIPHYTE_KIT_PLUGIN(epiphyte::vulkan::Plugin, "vulkan", "Epiphyte", EPIPHYTE_VULKAN_VERSION, "EpiphyteVulkan")
