@@ -139,6 +139,18 @@ fs::path CompileModel(core::Environment& environment, const fs::path& model, con
   return context_model;
 }
 
+// The first node that none of the listed providers has, and why; "" when they have all. Nodes without any, because
+// everything was computed before, count as somebody else's.
+std::string FindUnclaimed(const core::Placement& placement, const std::vector<std::string>& providers) {
+  for (const core::NodePlacement& node : placement.nodes) {
+    if (std::find(providers.begin(), providers.end(), node.provider) != providers.end()) continue;
+    std::string why = fmt::format("{} '{}'", node.op_type, node.name);
+    for (const core::Decline& decline : node.declines) why += fmt::format(": {}: {}", decline.provider, decline.reason);
+    return why;
+  }
+  return placement.nodes.empty() ? "no node is left to run" : "";
+}
+
 }  // namespace
 
 std::vector<BackendCase> FindBackendCases(const fs::path& root) {
@@ -166,9 +178,14 @@ std::string RunBackendCase(core::Environment& environment, const BackendCase& te
     fs::path model = CorrectedModel(test, proto, temp);
     if (options.via_context) model = CompileModel(environment, model, options, temp);
     core::Session session(environment, model, MakeOptions(options));
-    for (const fs::path& set : DataSets(test.folder)) {
-      std::string failure = RunDataSet(session, set, options.tolerance, random);
-      if (!failure.empty()) return failure;
+    if (options.claimed_only)
+      if (const std::string unclaimed = FindUnclaimed(session.placement(), options.providers); !unclaimed.empty())
+        return std::string(kNotClaimed) + unclaimed;
+    for (int run = 1; run <= options.runs; ++run) {
+      for (const fs::path& set : DataSets(test.folder)) {
+        std::string failure = RunDataSet(session, set, options.tolerance, random);
+        if (!failure.empty()) return run == 1 ? failure : fmt::format("run {}: {}", run, failure);
+      }
     }
     return "";
   } catch (const core::Error& error) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/runtime/session.h"
@@ -22,8 +23,14 @@ std::vector<BackendCase> FindBackendCases(const std::filesystem::path& root);
 struct BackendRunOptions {
   std::vector<std::string> providers;  // in order of priority; empty: the catalog's order
   bool via_context = false;            // compile to a context model first and run that
+  bool claimed_only = false;           // see kNotClaimed
+  int runs = 1;                        // of each data set in one session
   conformance::Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};
 };
+
+// With BackendRunOptions::claimed_only, what answers for a case begin with that have nodes of other providers than
+// those that were listed: behind it stands which one, and why. Such a case isn't run.
+inline constexpr std::string_view kNotClaimed = "not claimed: ";
 
 // "" when every data set gives the expected outputs; else one line that says why not. Outputs of operators that draw
 // random numbers are compared by type and shape.
