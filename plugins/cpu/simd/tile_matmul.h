@@ -2,47 +2,32 @@
 // of floats have oneDNN.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
-#include "plugins/cpu/simd/simd.h"
+namespace epiphyte::cpu::simd {
 
-namespace epiphyte::cpu {
-
-// y[m,n] += a[m,k] b[k,n], row-major with the given distances between rows. T: float, double, or an unsigned integer
-// (which wraps, as sums of integers must be allowed to).
+// T: float, double, uint32_t or uint64_t.
 template <typename T>
-EPIPHYTE_MULTIVERSION void TileMatMul(const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* y,
-                                      int64_t y_stride, int64_t m, int64_t n, int64_t k) {
-  constexpr int64_t kRows = 4;
-  constexpr int64_t kColumns = 128 / sizeof(T);
-  for (int64_t column = 0; column < n; column += kColumns) {
-    const int64_t columns = std::min(kColumns, n - column);
-    for (int64_t row = 0; row < m; row += kRows) {
-      const int64_t rows = std::min(kRows, m - row);
-      const T* left = a + row * a_stride;
-      const T* right = b + column;
-      if (rows == kRows && columns == kColumns) {
-        T sums[kRows][kColumns] = {};
-        for (int64_t i = 0; i < k; ++i) {
-          for (int64_t r = 0; r < kRows; ++r) {
-            for (int64_t c = 0; c < kColumns; ++c) sums[r][c] += left[r * a_stride + i] * right[i * b_stride + c];
-          }
-        }
-        for (int64_t r = 0; r < kRows; ++r) {
-          for (int64_t c = 0; c < kColumns; ++c) y[(row + r) * y_stride + column + c] += sums[r][c];
-        }
-        continue;
-      }
-      for (int64_t r = 0; r < rows; ++r) {
-        T* out = y + (row + r) * y_stride + column;
-        for (int64_t i = 0; i < k; ++i) {
-          const T factor = left[r * a_stride + i];
-          for (int64_t c = 0; c < columns; ++c) out[c] += factor * right[i * b_stride + c];
-        }
-      }
-    }
-  }
+struct TileOperands {
+  const T* a;
+  int64_t a_stride;
+  const T* b;
+  int64_t b_stride;
+  T* y;
+  int64_t y_stride;
+  int64_t m, n, k;
+};
+void TileMatMul(const TileOperands<float>& operands);
+void TileMatMul(const TileOperands<double>& operands);
+void TileMatMul(const TileOperands<uint32_t>& operands);
+void TileMatMul(const TileOperands<uint64_t>& operands);
+
+// y[m,n] += a[m,k] b[k,n], row-major with the given distances between rows. Unsigned integers wrap, as sums of integers
+// must be allowed to. Of floats every element is one sum in the order of k, with fused steps where the CPU has them.
+template <typename T>
+void TileMatMul(const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* y, int64_t y_stride, int64_t m,
+                int64_t n, int64_t k) {
+  TileMatMul(TileOperands<T>{a, a_stride, b, b_stride, y, y_stride, m, n, k});
 }
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::cpu::simd

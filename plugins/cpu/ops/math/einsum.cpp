@@ -78,8 +78,8 @@ class Contraction {
                    while (begin < end) {
                      const int64_t product = begin / m;
                      const int64_t count = std::min(end, (product + 1) * m) - begin;
-                     TileMatMul(left.data() + begin * k, k, right.data() + product * k * n, n,
-                                result.owned.data() + begin * n, n, count, n, k);
+                     simd::TileMatMul(left.data() + begin * k, k, right.data() + product * k * n, n,
+                                      result.owned.data() + begin * n, n, count, n, k);
                      begin += count;
                    }
                  });

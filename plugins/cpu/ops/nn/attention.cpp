@@ -222,7 +222,8 @@ class AttentionKernel : public Kernel {
       for (int64_t j = 0; j < shape.size; ++j) queries[i * shape.size + j] = static_cast<C>(from[j]) * scale;
     }
     std::fill_n(scores, rows * total, C(0));
-    TileMatMul(queries, shape.size, keys + kv * shape.size * total, total, scores, total, rows, total, shape.size);
+    simd::TileMatMul(queries, shape.size, keys + kv * shape.size * total, total, scores, total, rows, total,
+                     shape.size);
     for (int64_t i = 0; i < rows; ++i) {
       C* row = scores + i * total;
       const auto show = [&](ScoreStage stage) {
@@ -241,8 +242,8 @@ class AttentionKernel : public Kernel {
       show(kSoftmaxed);
     }
     std::fill_n(results, rows * shape.v_size, C(0));
-    TileMatMul(scores, total, values + kv * total * shape.v_size, shape.v_size, results, shape.v_size, rows,
-               shape.v_size, total);
+    simd::TileMatMul(scores, total, values + kv * total * shape.v_size, shape.v_size, results, shape.v_size, rows,
+                     shape.v_size, total);
     for (int64_t i = 0; i < rows; ++i) {
       T* to = y.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.v_size);
       for (int64_t j = 0; j < shape.v_size; ++j) to[j] = static_cast<T>(results[i * shape.v_size + j]);

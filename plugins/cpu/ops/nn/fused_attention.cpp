@@ -214,7 +214,7 @@ class AttentionKernel final : public Kernel {
         if (packed == scratch.k) scratch.packed_k = key_matrix;
       }
       std::fill_n(scratch.scores, rows * keys, 0.0f);
-      TileMatMul(queries, q_row, packed, k_row, scratch.scores, keys, rows, keys, depth);
+      simd::TileMatMul(queries, q_row, packed, k_row, scratch.scores, keys, rows, keys, depth);
     }
     for (int64_t r = 0; r < rows; ++r)
       SoftmaxRow(scratch.scores + r * keys, mask == nullptr ? nullptr : mask + r * mask_strides[2], mask_strides[3],
@@ -225,7 +225,7 @@ class AttentionKernel final : public Kernel {
     float* to = direct ? y : scratch.y;
     const int64_t to_row = direct ? y_row : width;
     for (int64_t r = 0; r < rows; ++r) std::fill_n(to + r * to_row, width, 0.0f);
-    TileMatMul(static_cast<const float*>(scratch.scores), keys, values, v_row, to, to_row, rows, width, keys);
+    simd::TileMatMul(static_cast<const float*>(scratch.scores), keys, values, v_row, to, to_row, rows, width, keys);
     if (!direct)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < width; ++c) y[r * y_row + c * y_column] = to[r * width + c];

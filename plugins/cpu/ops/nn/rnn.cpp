@@ -283,13 +283,13 @@ class RecurrentKernel final : public Kernel {
     for (int64_t d = 0; d < directions_; ++d) {
       const int64_t own = RecurrenceGates() * hidden;
       const auto pack = [&](const std::string& key, int64_t n, int64_t offset) {
-        const std::string format = fmt::format("panels{} f32 {}x{}", kPanel<float>, n, hidden);
-        const uint64_t bytes = static_cast<uint64_t>(PanelCount<float>(n, hidden)) * sizeof(float);
+        const std::string format = fmt::format("panels{} f32 {}x{}", simd::kPanelWidth, n, hidden);
+        const uint64_t bytes = static_cast<uint64_t>(simd::PanelFloats(n, hidden)) * sizeof(float);
         return static_cast<const float*>(init.Packed(key, format, bytes, [&](void* to) {
           if (r->data == nullptr)
             throw kit::Error(EP_STATUS_INVALID_GRAPH,
                              "the context's packed weights can't be read; compile the model again");
-          PackPanels(r->as<float>() + offset, n, hidden, static_cast<float*>(to));
+          simd::PackPanels(r->as<float>() + offset, n, hidden, static_cast<float*>(to));
         }));
       };
       Panels& panels = panels_[static_cast<size_t>(d)];
@@ -378,12 +378,12 @@ class RecurrentKernel final : public Kernel {
     if (direction.panels.gates == nullptr) {
       const int64_t own = RecurrenceGates() * hidden;
       const float* r = context.Input(2).as<float>() + d * width * hidden;
-      float* gates = floats(PanelCount<float>(own, hidden));
-      PackPanels(r, own, hidden, gates);
+      float* gates = floats(simd::PanelFloats(own, hidden));
+      simd::PackPanels(r, own, hidden, gates);
       direction.panels.gates = gates;
       if (cell_ == Cell::kGru) {
-        float* candidate = floats(PanelCount<float>(hidden, hidden));
-        PackPanels(r + own * hidden, hidden, hidden, candidate);
+        float* candidate = floats(simd::PanelFloats(hidden, hidden));
+        simd::PackPanels(r + own * hidden, hidden, hidden, candidate);
         direction.panels.candidate = candidate;
       }
     }
@@ -404,8 +404,8 @@ class RecurrentKernel final : public Kernel {
       for (int64_t b = first; b < end; ++b)
         if (s < lengths[b])
           std::copy_n(direction.projected + row(position(b), b) * width, width, direction.gates + b * width);
-      PanelProduct(direction.h + first * hidden, hidden, direction.panels.gates, direction.gates + first * width, width,
-                   end - first, RecurrenceGates() * hidden, hidden, s % 2 != 0);
+      simd::PanelProduct(direction.h + first * hidden, hidden, direction.panels.gates, direction.gates + first * width,
+                         width, end - first, RecurrenceGates() * hidden, hidden, s % 2 != 0);
       if (cell_ == Cell::kGru) StepCandidate(d, sizes, lengths, s, direction, first, end);
       for (int64_t b = first; b < end; ++b) {
         if (s >= lengths[b]) continue;
@@ -451,8 +451,8 @@ class RecurrentKernel final : public Kernel {
       Squash(activations_[d][0], gates, 2 * n);
       if (!linear_before_reset_) Multiply(gates + n, direction.h + b * n, direction.reset + b * n, n);
     }
-    PanelProduct((linear_before_reset_ ? direction.h : direction.reset) + first * n, n, direction.panels.candidate,
-                 direction.product + first * n, n, end - first, n, n, step % 2 != 0);
+    simd::PanelProduct((linear_before_reset_ ? direction.h : direction.reset) + first * n, n,
+                       direction.panels.candidate, direction.product + first * n, n, end - first, n, n, step % 2 != 0);
   }
 
   void Squash(const RnnActivation& activation, float* x, int64_t n) const {

@@ -61,8 +61,8 @@ void Convolve(OpContext& context, const kit::ConvolutionShape& shape, const Tens
     });
     ParallelLoop(context, filters, depth * n, [&](int64_t begin, int64_t end) {
       std::fill_n(sums + begin * n, (end - begin) * n, 0u);
-      TileMatMul(weights + (group * filters + begin) * depth, depth, columns, n, sums + begin * n, n, end - begin, n,
-                 depth);
+      simd::TileMatMul(weights + (group * filters + begin) * depth, depth, columns, n, sums + begin * n, n, end - begin,
+                       n, depth);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t filter = group * filters + i;
         store(filter, (image * shape.filters() + filter) * positions + first, n,

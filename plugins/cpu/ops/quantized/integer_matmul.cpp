@@ -47,8 +47,8 @@ void Multiply(OpContext& context, const kit::ProductShape& shape, const Tensor& 
       const int64_t rows = std::min(end, (product + 1) * m) - begin;
       uint32_t* out = sums + begin * n;
       std::fill_n(out, rows * n, 0u);
-      TileMatMul(left + (shape.OffsetA(product) * m + row) * k, k, right + shape.OffsetB(product) * k * n, n, out, n,
-                 rows, n, k);
+      simd::TileMatMul(left + (shape.OffsetA(product) * m + row) * k, k, right + shape.OffsetB(product) * k * n, n, out,
+                       n, rows, n, k);
       for (int64_t i = 0; i < rows; ++i) store(begin + i, row + i, reinterpret_cast<const int32_t*>(out + i * n));
       begin += rows;
     }

@@ -1,0 +1,194 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/tile_matmul.cpp"
+#include "plugins/cpu/simd/tile_matmul.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/rows-inl.h"
+
+namespace epiphyte::cpu::simd {
+// For vectors of two: they don't make up for a product that is made of three.
+void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands);
+}  // namespace epiphyte::cpu::simd
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// a b + sum
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V AddProduct(D d, V a, V b, V sum) {
+  using T = hn::TFromD<D>;
+  if constexpr (std::is_floating_point_v<T>) {
+    return hn::MulAdd(a, b, sum);
+  } else if constexpr (sizeof(T) == 4 || HWY_CAP_GE512) {
+    return hn::Add(hn::Mul(a, b), sum);
+  } else {
+    // Of four products of halves one is beyond 64 bits.
+    const hn::Repartition<uint32_t, D> halves;
+    const auto even = [&](V x, V z) HWY_ATTR { return hn::MulEven(hn::BitCast(halves, x), hn::BitCast(halves, z)); };
+    const V crossed = hn::Add(even(hn::ShiftRight<32>(a), b), even(a, hn::ShiftRight<32>(b)));
+    return hn::Add(sum, hn::Add(even(a, b), hn::ShiftLeft<32>(hn::BitCast(d, crossed))));
+  }
+}
+
+// All of a vector's columns, or the first few of them.
+struct Whole {
+  template <class D>
+  HWY_INLINE hn::Vec<D> Load(D d, const hn::TFromD<D>* p) const {
+    return hn::LoadU(d, p);
+  }
+  template <class D>
+  HWY_INLINE void Store(hn::Vec<D> v, D d, hn::TFromD<D>* p) const {
+    hn::StoreU(v, d, p);
+  }
+};
+struct First {
+  size_t count;
+  template <class D>
+  HWY_INLINE hn::Vec<D> Load(D d, const hn::TFromD<D>* p) const {
+    return LoadPart(d, p, count);
+  }
+  template <class D>
+  HWY_INLINE void Store(hn::Vec<D> v, D d, hn::TFromD<D>* p) const {
+    StorePart(d, v, p, count);
+  }
+};
+
+// Some rows times some vectors of columns.
+template <int kRows, int kVectors, class D, class T, class Access>
+HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column, const Access& access) {
+  using V = hn::Vec<D>;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  const T* const left = o.a + row * o.a_stride;
+  const T* right = o.b + column;
+  const int64_t a_stride = o.a_stride, b_stride = o.b_stride, k = o.k;
+  V sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  for (int64_t i = 0; i < k; ++i, right += b_stride) {
+    V values[kVectors];
+    for (int v = 0; v < kVectors; ++v) values[v] = access.Load(d, right + v * kLanes);
+    for (int r = 0; r < kRows; ++r) {
+      const V factor = hn::Set(d, left[r * a_stride + i]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = AddProduct(d, values[v], factor, sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    T* const out = o.y + (row + r) * o.y_stride + column;
+    for (int v = 0; v < kVectors; ++v)
+      access.Store(hn::Add(access.Load(d, out + v * kLanes), sums[r][v]), d, out + v * kLanes);
+  }
+}
+
+template <int kVectors, class D, class T, class Access>
+HWY_INLINE void AllRows(D d, const TileOperands<T>& o, int64_t column, const Access& access) {
+  int64_t row = 0;
+  for (; row + 4 <= o.m; row += 4) Block<4, kVectors>(d, o, row, column, access);
+  switch (o.m - row) {
+    case 3: return Block<3, kVectors>(d, o, row, column, access);
+    case 2: return Block<2, kVectors>(d, o, row, column, access);
+    case 1: return Block<1, kVectors>(d, o, row, column, access);
+    default: return;
+  }
+}
+
+// The last columns, fewer than fill a vector twice as long as `d`.
+template <class D, class T>
+HWY_INLINE void LastColumns(D d, const TileOperands<T>& o, int64_t column) {
+  if (o.n - column >= static_cast<int64_t>(hn::MaxLanes(D()))) {
+    AllRows<1>(d, o, column, Whole());
+    column += static_cast<int64_t>(hn::MaxLanes(D()));
+  }
+  if constexpr (hn::MaxLanes(D()) > 1) LastColumns(hn::Half<D>(), o, column);
+}
+
+template <class T>
+HWY_INLINE void Multiply(const TileOperands<T>& o) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  // Beside four rows; more don't fit into the registers. A single row has room for sums enough to keep the CPU busy.
+  constexpr int kVectors = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
+  constexpr int kRowVectors = 8;
+  int64_t column = 0;
+  if (o.m == 1)
+    for (; column + kRowVectors * kLanes <= o.n; column += kRowVectors * kLanes)
+      Block<1, kRowVectors>(d, o, 0, column, Whole());
+  for (; column + kVectors * kLanes <= o.n; column += kVectors * kLanes) AllRows<kVectors>(d, o, column, Whole());
+  if constexpr (kVectors > 2)
+    for (; column + 2 * kLanes <= o.n; column += 2 * kLanes) AllRows<2>(d, o, column, Whole());
+  for (; column + kLanes <= o.n; column += kLanes) AllRows<1>(d, o, column, Whole());
+  if (column == o.n) return;
+#if HWY_CAP_GE256
+  AllRows<1>(d, o, column, First{static_cast<size_t>(o.n - column)});
+#else
+  if constexpr (kLanes > 1) LastColumns(hn::Half<hn::ScalableTag<T>>(), o, column);
+#endif
+}
+
+void MultiplyFloats(const TileOperands<float>& o) { Multiply(o); }
+void MultiplyDoubles(const TileOperands<double>& o) { Multiply(o); }
+void MultiplyWords(const TileOperands<uint32_t>& o) { Multiply(o); }
+#if HWY_CAP_GE256
+void MultiplyLongs(const TileOperands<uint64_t>& o) { Multiply(o); }
+#else
+void MultiplyLongs(const TileOperands<uint64_t>& o) { MultiplyLongsOneByOne(o); }
+#endif
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands) {
+  const TileOperands<uint64_t> o = operands;  // which y can't overlap
+  constexpr int64_t kRows = 4, kColumns = 16;
+  for (int64_t column = 0; column < o.n; column += kColumns) {
+    const int64_t columns = std::min(kColumns, o.n - column);
+    const uint64_t* const right = o.b + column;
+    for (int64_t row = 0; row < o.m; row += kRows) {
+      const int64_t rows = std::min(kRows, o.m - row);
+      const uint64_t* const left = o.a + row * o.a_stride;
+      uint64_t* const out = o.y + row * o.y_stride + column;
+      if (rows == kRows && columns == kColumns) {
+        uint64_t sums[kRows][kColumns] = {};
+        for (int64_t i = 0; i < o.k; ++i) {
+          for (int64_t r = 0; r < kRows; ++r) {
+            for (int64_t c = 0; c < kColumns; ++c) sums[r][c] += left[r * o.a_stride + i] * right[i * o.b_stride + c];
+          }
+        }
+        for (int64_t r = 0; r < kRows; ++r) {
+          for (int64_t c = 0; c < kColumns; ++c) out[r * o.y_stride + c] += sums[r][c];
+        }
+        continue;
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < o.k; ++i) {
+          const uint64_t factor = left[r * o.a_stride + i];
+          for (int64_t c = 0; c < columns; ++c) out[r * o.y_stride + c] += factor * right[i * o.b_stride + c];
+        }
+      }
+    }
+  }
+}
+
+HWY_EXPORT(MultiplyFloats);
+HWY_EXPORT(MultiplyDoubles);
+HWY_EXPORT(MultiplyWords);
+HWY_EXPORT(MultiplyLongs);
+void TileMatMul(const TileOperands<float>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyFloats)(operands); }
+void TileMatMul(const TileOperands<double>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyDoubles)(operands); }
+void TileMatMul(const TileOperands<uint32_t>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyWords)(operands); }
+void TileMatMul(const TileOperands<uint64_t>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyLongs)(operands); }
+
+}  // namespace epiphyte::cpu::simd
+#endif

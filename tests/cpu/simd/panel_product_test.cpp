@@ -1,0 +1,76 @@
+#include "plugins/cpu/simd/panel_product.h"
+
+#include "tests/cpu/simd/simd_testing.h"
+
+namespace epiphyte::cpu::simd {
+namespace {
+
+using PanelProducts = EachTarget;
+EPIPHYTE_EACH_TARGET(PanelProducts);
+
+// y + a W^T, where each element may be off by the roundings of k steps.
+void ExpectProduct(int64_t rows, int64_t n, int64_t k, bool last_first) {
+  SCOPED_TRACE(::testing::Message() << "rows " << rows << ", n " << n << ", k " << k << ", last first " << last_first);
+  const int64_t a_stride = k + 3, y_stride = n + 5;
+  const std::vector<float> w = RandomFloats(n * k, -1, 1, 1);
+  GuardedRow<float> a(RandomFloats((rows - 1) * a_stride + k, -1, 1, 2));
+  const std::vector<float> before = RandomFloats((rows - 1) * y_stride + n, -1, 1, 3);
+  GuardedRow<float> y(before);
+  GuardedRow<float> panels(PanelFloats(n, k));
+  PackPanels(w.data(), n, k, panels.data());
+  PanelProduct(a.data(), a_stride, panels.data(), y.data(), y_stride, rows, n, k, last_first);
+  const double bound = 0x1p-24 * static_cast<double>(k + 2) * static_cast<double>(k + 1);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < y_stride && r * y_stride + c < (rows - 1) * y_stride + n; ++c) {
+      double expected = before[static_cast<size_t>(r * y_stride + c)];
+      if (c >= n) {
+        ASSERT_EQ(y[r * y_stride + c], static_cast<float>(expected)) << "between the rows";
+        continue;
+      }
+      for (int64_t i = 0; i < k; ++i)
+        expected += static_cast<double>(a[r * a_stride + i]) * w[static_cast<size_t>(c * k + i)];
+      ASSERT_NEAR(y[r * y_stride + c], expected, bound) << "row " << r << ", column " << c;
+    }
+  }
+}
+
+TEST_P(PanelProducts, AddTheProductOfEveryShape) {
+  for (int64_t rows = 1; rows <= 9; ++rows)
+    for (int64_t n : {1, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 130, 200})
+      ExpectProduct(rows, n, 13, n % 2 != 0);
+}
+
+TEST_P(PanelProducts, AddNothingWithoutColumnsOfA) { ExpectProduct(3, 70, 0, false); }
+
+TEST_P(PanelProducts, TakeWeightsOfRealSize) { ExpectProduct(1, 512, 128, true); }
+
+TEST_P(PanelProducts, AreTheSameInEitherOrderOfPanels) {
+  const int64_t n = 300, k = 40, rows = 6;
+  const std::vector<float> w = RandomFloats(n * k, -1, 1), a = RandomFloats(rows * k, -1, 1, 2);
+  std::vector<float> panels(static_cast<size_t>(PanelFloats(n, k))), y(rows * n), z(rows * n);
+  PackPanels(w.data(), n, k, panels.data());
+  PanelProduct(a.data(), k, panels.data(), y.data(), n, rows, n, k, false);
+  PanelProduct(a.data(), k, panels.data(), z.data(), n, rows, n, k, true);
+  EXPECT_EQ(y, z);
+}
+
+TEST_P(PanelProducts, LeaveNanAndInfinityWhereTheyBelong) {
+  const int64_t n = 66, k = 3;
+  std::vector<float> w(n * k, 1.0f);
+  w[65 * k + 1] = std::numeric_limits<float>::infinity();
+  w[2 * k] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> a = {1, -2, 3};
+  std::vector<float> panels(static_cast<size_t>(PanelFloats(n, k))), y(n);
+  PackPanels(w.data(), n, k, panels.data());
+  PanelProduct(a.data(), k, panels.data(), y.data(), n, 1, n, k);
+  for (int64_t c = 0; c < n; ++c) {
+    if (c == 2) {
+      EXPECT_TRUE(std::isnan(y[2]));
+    } else {
+      EXPECT_EQ(y[static_cast<size_t>(c)], c == 65 ? -std::numeric_limits<float>::infinity() : 2.0f) << c;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::cpu::simd
