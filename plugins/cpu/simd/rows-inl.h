@@ -17,16 +17,11 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Masks where the target has them for this size of lane, otherwise halves, quarters … of vectors.
-#if HWY_CAP_GE512
+// By masks where the target has them for this size of lane, otherwise halves, quarters … of vectors. Stores are never
+// masked: a load of what lies beside the masked lanes, which is the next row, waits until the store has left for the
+// cache, and some CPUs take dozens of cycles for AVX2's.
 template <typename T>
-inline constexpr bool kLoadsByMask = true;
-inline constexpr bool kStoresByMask = true;
-#else
-template <typename T>
-inline constexpr bool kLoadsByMask = HWY_CAP_GE256 && sizeof(T) >= 4;
-inline constexpr bool kStoresByMask = false;  // AVX2 has them, but some CPUs take dozens of cycles
-#endif
+inline constexpr bool kLoadsByMask = HWY_CAP_GE512 || (HWY_CAP_GE256 && sizeof(T) >= 4);
 
 // The first n elements from p, 0 < n < lanes; the other lanes are zero.
 template <class D, typename T = hn::TFromD<D>>
@@ -45,10 +40,8 @@ HWY_INLINE hn::Vec<D> LoadPart(D d, const T* p, size_t n) {
 
 // The first n lanes to p, 0 < n < lanes.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void StorePart(D d, hn::Vec<D> v, T* p, size_t n) {
-  if constexpr (kStoresByMask && hn::MaxLanes(D()) * sizeof(T) >= 16) {
-    hn::BlendedStore(v, hn::FirstN(d, n), d, p);
-  } else if constexpr (hn::MaxLanes(D()) > 1) {
+HWY_INLINE void StorePart([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D> v, T* p, size_t n) {
+  if constexpr (hn::MaxLanes(D()) > 1) {
     const hn::Half<D> half;
     constexpr size_t kHalf = hn::MaxLanes(hn::Half<D>());
     if ((n & kHalf) == 0) return StorePart(half, hn::LowerHalf(half, v), p, n);
