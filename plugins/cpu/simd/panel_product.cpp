@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "plugins/cpu/simd/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -102,7 +104,7 @@ void PackPanels(const float* w, int64_t n, int64_t k, float* panels) {
 HWY_EXPORT(PanelProduct);
 void PanelProduct(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows,
                   int64_t n, int64_t k, bool last_first) {
-  HWY_DYNAMIC_DISPATCH(PanelProduct)(a, a_stride, panels, y, y_stride, rows, n, k, last_first);
+  EPIPHYTE_DISPATCH(PanelProduct)(a, a_stride, panels, y, y_stride, rows, n, k, last_first);
 }
 
 }  // namespace epiphyte::cpu::simd

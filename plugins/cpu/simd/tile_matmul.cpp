@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "plugins/cpu/simd/dispatch.h"
 #include "plugins/cpu/simd/rows-inl.h"
 
 namespace epiphyte::cpu::simd {
@@ -185,10 +186,10 @@ HWY_EXPORT(MultiplyFloats);
 HWY_EXPORT(MultiplyDoubles);
 HWY_EXPORT(MultiplyWords);
 HWY_EXPORT(MultiplyLongs);
-void TileMatMul(const TileOperands<float>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyFloats)(operands); }
-void TileMatMul(const TileOperands<double>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyDoubles)(operands); }
-void TileMatMul(const TileOperands<uint32_t>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyWords)(operands); }
-void TileMatMul(const TileOperands<uint64_t>& operands) { HWY_DYNAMIC_DISPATCH(MultiplyLongs)(operands); }
+void TileMatMul(const TileOperands<float>& operands) { EPIPHYTE_DISPATCH(MultiplyFloats)(operands); }
+void TileMatMul(const TileOperands<double>& operands) { EPIPHYTE_DISPATCH(MultiplyDoubles)(operands); }
+void TileMatMul(const TileOperands<uint32_t>& operands) { EPIPHYTE_DISPATCH(MultiplyWords)(operands); }
+void TileMatMul(const TileOperands<uint64_t>& operands) { EPIPHYTE_DISPATCH(MultiplyLongs)(operands); }
 
 }  // namespace epiphyte::cpu::simd
 #endif

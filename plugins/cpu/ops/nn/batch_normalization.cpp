@@ -5,22 +5,11 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/channel_scale.h"
+#include "plugins/cpu/simd/normalize.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-EPIPHYTE_MULTIVERSION void ScalePlane(const float* x, float scale, float shift, float* y, int64_t n) {
-#pragma GCC ivdep  // y may be x itself
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
-}
-// `width` channels lie side by side.
-EPIPHYTE_MULTIVERSION void ScaleBlock(const float* x, const float* scale, const float* shift, float* y, int64_t points,
-                                      int64_t width) {
-  for (int64_t p = 0; p < points; ++p) {
-#pragma GCC ivdep
-    for (int64_t c = 0; c < width; ++c) y[p * width + c] = x[p * width + c] * scale[c] + shift[c];
-  }
-}
 
 // How many channels lie side by side in a layout: a block of them, or all of them. 0: none do.
 int64_t ChannelsTogether(const Tensor& x) {
@@ -96,7 +85,7 @@ class BatchNormalizationKernel final : public Kernel {
         if (block == channels) {
           ParallelLoop(context, x.dims[0] * plane, channels, [&](int64_t begin, int64_t end) {
             const int64_t at = begin * channels;
-            ScaleBlock(from + at, scales.data(), shifts.data(), to + at, end - begin, channels);
+            simd::ScaleChannels(from + at, scales.data(), shifts.data(), to + at, end - begin, channels);
           });
           return;
         }
@@ -104,19 +93,20 @@ class BatchNormalizationKernel final : public Kernel {
         ParallelLoop(context, x.dims[0] * blocks, plane * block, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t c = i % blocks * block;
-            ScaleBlock(from + i * plane * block, scales.data() + c, shifts.data() + c, to + i * plane * block, plane,
-                       block);
+            simd::ScaleChannels(from + i * plane * block, scales.data() + c, shifts.data() + c, to + i * plane * block,
+                                plane, block);
           }
         });
       }
       return;
     }
+    [[maybe_unused]] const auto affine = simd::ChosenNormalizeLoops().affine;
     ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const double a = scale[i % channels];
         const double b = shift[i % channels];
         if constexpr (std::is_same_v<T, float>) {
-          ScalePlane(from + i * plane, static_cast<float>(a), static_cast<float>(b), to + i * plane, plane);
+          affine(from + i * plane, to + i * plane, plane, static_cast<float>(a), static_cast<float>(b));
         } else {
           for (int64_t p = i * plane; p < (i + 1) * plane; ++p) to[p] = FromDouble(ToDouble(from[p]) * a + b);
         }

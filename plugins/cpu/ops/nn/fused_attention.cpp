@@ -2,43 +2,15 @@
 // that scores never leave the cache. See epiphyte/kit/fuse/operators.hpp.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <memory>
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/simd.h"
+#include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/tile_matmul.h"
-#include "plugins/cpu/simd/vector_math.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-EPIPHYTE_MULTIVERSION float Dot(const float* a, const float* b, int64_t n) {
-  return ReduceLanes(
-      n, 0.0f, [&](int64_t i) { return a[i] * b[i]; }, [](float x, float y) { return x + y; });
-}
-
-EPIPHYTE_MULTIVERSION void SoftmaxRow(float* scores, const float* mask, int64_t mask_step, float scale, int64_t n) {
-  if (mask == nullptr) {
-    for (int64_t i = 0; i < n; ++i) scores[i] *= scale;
-  } else if (mask_step == 0) {
-    const float shift = mask[0];
-    for (int64_t i = 0; i < n; ++i) scores[i] = scores[i] * scale + shift;
-  } else {
-    for (int64_t i = 0; i < n; ++i) scores[i] = scores[i] * scale + mask[i];
-  }
-  const float most = ReduceLanes(
-      n, -std::numeric_limits<float>::infinity(), [&](int64_t i) { return scores[i]; },
-      [](float x, float y) { return y > x ? y : x; });
-  const float base = most == -std::numeric_limits<float>::infinity() ? 0.0f : most;
-  for (int64_t i = 0; i < n; ++i) scores[i] = vm::Exp(scores[i] - base);
-  const float sum = ReduceLanes(
-      n, 0.0f, [&](int64_t i) { return scores[i]; }, [](float x, float y) { return x + y; });
-  const float factor = 1.0f / sum;
-  for (int64_t i = 0; i < n; ++i) scores[i] *= factor;
-}
 
 // One of q, k, v: element (b, h, i, j) lies at the sum of index times stride.
 struct Strided {
@@ -201,8 +173,7 @@ class AttentionKernel final : public Kernel {
     if (rows < 4 && k.strides[2] == 1) {
       // For few queries the keys are read once, as they are.
       for (int64_t r = 0; r < rows; ++r)
-        for (int64_t t = 0; t < keys; ++t)
-          scratch.scores[r * keys + t] = Dot(queries + r * q_row, key_matrix + t * k.strides[3], depth);
+        simd::RowDots(queries + r * q_row, key_matrix, k.strides[3], keys, depth, scratch.scores + r * keys);
     } else {
       int64_t k_row = 0;
       const float* packed = nullptr;
@@ -217,8 +188,8 @@ class AttentionKernel final : public Kernel {
       simd::TileMatMul(queries, q_row, packed, k_row, scratch.scores, keys, rows, keys, depth);
     }
     for (int64_t r = 0; r < rows; ++r)
-      SoftmaxRow(scratch.scores + r * keys, mask == nullptr ? nullptr : mask + r * mask_strides[2], mask_strides[3],
-                 scale_, keys);
+      simd::MaskedSoftmax(scratch.scores + r * keys, mask == nullptr ? nullptr : mask + r * mask_strides[2],
+                          mask_strides[3], scale_, keys);
     int64_t v_row = 0;
     const float* values = Dense(v.Matrix(b, h, heads), v.strides[2], v.strides[3], keys, width, scratch.v, &v_row);
     const bool direct = y_column == 1;

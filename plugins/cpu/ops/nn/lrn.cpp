@@ -1,11 +1,12 @@
 // LRN: every element is divided by a power of the squares of its neighbours in other channels.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
-#include "plugins/cpu/simd/vector_math.h"
+#include "plugins/cpu/simd/local_response.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -26,19 +27,7 @@ struct LrnAttributes {
 constexpr int64_t kTile = 64;
 
 // y = x * (bias + factor * squares) ^ -beta
-EPIPHYTE_MULTIVERSION void ScaleByPower(const float* x, const float* squares, float* y, int64_t n, float bias,
-                                        float factor, float beta) {
-  if (beta == 0.75f) {
-    EPIPHYTE_IN_PLACE_LOOP
-    for (int64_t i = 0; i < n; ++i) {
-      const float root = std::sqrt(bias + factor * squares[i]);
-      y[i] = x[i] / (root * std::sqrt(root));
-    }
-  } else {
-    EPIPHYTE_IN_PLACE_LOOP
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * vm::Exp(-beta * vm::Log(bias + factor * squares[i]));
-  }
-}
+using simd::ScaleByPower;
 void ScaleByPower(const double* x, const double* squares, double* y, int64_t n, double bias, double factor,
                   double beta) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * std::pow(bias + factor * squares[i], -beta);

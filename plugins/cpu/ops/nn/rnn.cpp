@@ -5,13 +5,14 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/onednn/linear.h"
 #include "plugins/cpu/simd/panel_product.h"
-#include "plugins/cpu/simd/simd.h"
-#include "plugins/cpu/simd/vector_math.h"
+#include "plugins/cpu/simd/recurrent.h"
+#include "plugins/cpu/simd/unary.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -19,26 +20,32 @@ namespace {
 enum class Cell { kRnn, kGru, kLstm };
 
 // One of ONNX's activation functions over a row.
-struct RnnActivation {
-  enum class Kind {
-    kSigmoid,
-    kTanh,
-    kRelu,
-    kAffine,
-    kLeakyRelu,
-    kThresholdedRelu,
-    kScaledTanh,
-    kHardSigmoid,
-    kElu,
-    kSoftsign,
-    kSoftplus
-  };
-  Kind kind = Kind::kTanh;
-  float alpha = 0;
-  float beta = 0;
+class RnnActivation {
+ public:
+  RnnActivation() : RnnActivation(simd::Unary::kTanh, 0, 0) {}
+  RnnActivation(simd::Unary function, float alpha, float beta) : function_(function), loop_(function, alpha, beta) {}
+  // alpha tanh(beta x)
+  static RnnActivation ScaledTanh(float alpha, float beta) {
+    RnnActivation activation;
+    constexpr float kNothing = -0.0f;  // which leaves signs of zeros
+    activation.before_.emplace(simd::Unary::kAffine, beta, kNothing);
+    activation.after_.emplace(simd::Unary::kAffine, alpha, kNothing);
+    return activation;
+  }
+
+  void operator()(float* x, int64_t n) const {
+    if (before_) (*before_)(x, x, n);
+    loop_(x, x, n);
+    if (after_) (*after_)(x, x, n);
+  }
+  bool Is(simd::Unary function) const { return function_ == function && !before_; }
+
+ private:
+  simd::Unary function_;
+  simd::UnaryLoop loop_;
+  std::optional<simd::UnaryLoop> before_, after_;
 };
 
-// `alphas` and `betas` lose their first entry to a function that has such a parameter.
 // Parameters of all activations of a node are listed together: each takes those it has, in order.
 class ActivationReader {
  public:
@@ -47,83 +54,39 @@ class ActivationReader {
 
   RnnActivation Read(std::string name) {
     std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-    using Kind = RnnActivation::Kind;
+    using simd::Unary;
     static constexpr struct {
       std::string_view name;
-      Kind kind;
+      Unary function;
       int parameters;
       float alpha, beta;
-    } kKnown[] = {{"sigmoid", Kind::kSigmoid, 0, 0, 0},
-                  {"tanh", Kind::kTanh, 0, 0, 0},
-                  {"relu", Kind::kRelu, 0, 0, 0},
-                  {"affine", Kind::kAffine, 2, 1, 0},
-                  {"leakyrelu", Kind::kLeakyRelu, 1, 0.01f, 0},
-                  {"thresholdedrelu", Kind::kThresholdedRelu, 1, 1, 0},
-                  {"scaledtanh", Kind::kScaledTanh, 2, 1, 1},
-                  {"hardsigmoid", Kind::kHardSigmoid, 2, 0.2f, 0.5f},
-                  {"elu", Kind::kElu, 1, 1, 0},
-                  {"softsign", Kind::kSoftsign, 0, 0, 0},
-                  {"softplus", Kind::kSoftplus, 0, 0, 0}};
+    } kKnown[] = {{"sigmoid", Unary::kSigmoid, 0, 0, 0},
+                  {"tanh", Unary::kTanh, 0, 0, 0},
+                  {"relu", Unary::kRelu, 0, 0, 0},
+                  {"affine", Unary::kAffine, 2, 1, 0},
+                  {"leakyrelu", Unary::kLeakyRelu, 1, 0.01f, 0},
+                  {"thresholdedrelu", Unary::kThresholdedRelu, 1, 1, 0},
+                  {kScaledTanh, Unary::kTanh, 2, 1, 1},
+                  {"hardsigmoid", Unary::kHardSigmoid, 2, 0.2f, 0.5f},
+                  {"elu", Unary::kElu, 1, 1, 0},
+                  {"softsign", Unary::kSoftsign, 0, 0, 0},
+                  {"softplus", Unary::kSoftplus, 0, 0, 0}};
     for (const auto& known : kKnown) {
       if (name != known.name) continue;
-      RnnActivation activation{known.kind, known.alpha, known.beta};
-      if (known.parameters >= 1 && next_alpha_ < alpha_.size()) activation.alpha = alpha_[next_alpha_++];
-      if (known.parameters >= 2 && next_beta_ < beta_.size()) activation.beta = beta_[next_beta_++];
-      return activation;
+      float alpha = known.alpha, beta = known.beta;
+      if (known.parameters >= 1 && next_alpha_ < alpha_.size()) alpha = alpha_[next_alpha_++];
+      if (known.parameters >= 2 && next_beta_ < beta_.size()) beta = beta_[next_beta_++];
+      if (name == kScaledTanh) return RnnActivation::ScaledTanh(alpha, beta);
+      return RnnActivation(known.function, alpha, beta);
     }
     FailOp("unknown activation '{}'", name);
   }
 
  private:
   std::vector<float> alpha_, beta_;
+  static constexpr std::string_view kScaledTanh = "scaledtanh";
   size_t next_alpha_ = 0, next_beta_ = 0;
 };
-
-template <typename F>
-EPIPHYTE_INLINE void Each(float* x, int64_t n, const F& f) {
-  for (int64_t i = 0; i < n; ++i) x[i] = f(x[i]);
-}
-
-EPIPHYTE_MULTIVERSION void Activate(const RnnActivation& activation, float* x, int64_t n) {
-  const float a = activation.alpha;
-  const float b = activation.beta;
-  using Kind = RnnActivation::Kind;
-  switch (activation.kind) {
-    case Kind::kSigmoid: return Each(x, n, [](float v) { return vm::Sigmoid(v); });
-    case Kind::kTanh: return Each(x, n, [](float v) { return vm::Tanh(v); });
-    case Kind::kRelu: return Each(x, n, [](float v) { return v < 0.0f ? 0.0f : v; });
-    case Kind::kAffine: return Each(x, n, [a, b](float v) { return a * v + b; });
-    case Kind::kLeakyRelu: return Each(x, n, [a](float v) { return v < 0.0f ? a * v : v; });
-    case Kind::kThresholdedRelu: return Each(x, n, [a](float v) { return v > a ? v : 0.0f; });
-    case Kind::kScaledTanh: return Each(x, n, [a, b](float v) { return a * vm::Tanh(b * v); });
-    case Kind::kHardSigmoid:
-      return Each(x, n, [a, b](float v) {
-        const float t = a * v + b;
-        return t < 0.0f ? 0.0f : t > 1.0f ? 1.0f : t;
-      });
-    case Kind::kElu: return Each(x, n, [a](float v) { return v < 0.0f ? a * vm::Expm1(v) : v; });
-    case Kind::kSoftsign: return Each(x, n, [](float v) { return v / (1.0f + vm::Bits(vm::Bits(v) & 0x7FFFFFFFu)); });
-    case Kind::kSoftplus: return Each(x, n, [](float v) { return vm::Softplus(v); });
-  }
-}
-
-EPIPHYTE_MULTIVERSION void Clamp(float* x, float limit, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = x[i] < -limit ? -limit : x[i] > limit ? limit : x[i];
-}
-EPIPHYTE_MULTIVERSION void MultiplyAdd(const float* a, const float* b, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] += a[i] * b[i];
-}
-EPIPHYTE_MULTIVERSION void UpdateCell(const float* input, const float* forget, const float* candidate, float* cell,
-                                      int64_t n) {
-  for (int64_t i = 0; i < n; ++i) cell[i] = forget[i] * cell[i] + input[i] * candidate[i];
-}
-EPIPHYTE_MULTIVERSION void Multiply(const float* a, const float* b, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = a[i] * b[i];
-}
-// y = (1 - z) candidate + z y
-EPIPHYTE_MULTIVERSION void Blend(const float* z, const float* candidate, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = (1.0f - z[i]) * candidate[i] + z[i] * y[i];
-}
 
 class RecurrentKernel final : public Kernel {
  public:
@@ -135,7 +98,7 @@ class RecurrentKernel final : public Kernel {
         batch_first_(init.node().Int("layout", 0) != 0),
         linear_before_reset_(init.node().Int("linear_before_reset", 0) != 0),
         input_forget_(init.node().Int("input_forget", 0) != 0),
-        clip_(init.node().Float("clip", 0)) {
+        clip_(ClipOf(init.node().Float("clip", 0))) {
     const ir::Node& node = init.node();
     const std::string direction = node.String("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
@@ -449,15 +412,19 @@ class RecurrentKernel final : public Kernel {
       }
       if (step >= lengths[b]) continue;
       Squash(activations_[d][0], gates, 2 * n);
-      if (!linear_before_reset_) Multiply(gates + n, direction.h + b * n, direction.reset + b * n, n);
+      if (!linear_before_reset_) simd::Multiply(gates + n, direction.h + b * n, direction.reset + b * n, n);
     }
     simd::PanelProduct((linear_before_reset_ ? direction.h : direction.reset) + first * n, n,
                        direction.panels.candidate, direction.product + first * n, n, end - first, n, n, step % 2 != 0);
   }
 
+  static std::optional<simd::UnaryLoop> ClipOf(float limit) {
+    if (limit > 0) return simd::UnaryLoop(simd::Unary::kClip, -limit, limit);
+    return std::nullopt;
+  }
   void Squash(const RnnActivation& activation, float* x, int64_t n) const {
-    if (clip_ > 0) Clamp(x, clip_, n);
-    Activate(activation, x, n);
+    if (clip_) (*clip_)(x, x, n);
+    activation(x, n);
   }
   static void Add(const float* from, float* to, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] += from[i];
@@ -477,23 +444,27 @@ class RecurrentKernel final : public Kernel {
     if (cell_ == Cell::kGru) {
       const float* const product = direction.product + b * n;
       float* const candidate = gates + 2 * n;
-      if (linear_before_reset_) {
-        MultiplyAdd(gates + n, product, candidate, n);
+      const float* const reset = linear_before_reset_ ? gates + n : nullptr;
+      if (f[1].Is(simd::Unary::kTanh) && !clip_) return simd::GruStep(gates, candidate, product, reset, h, n);
+      if (reset != nullptr) {
+        simd::MultiplyAdd(reset, product, candidate, n);
       } else {
         Add(product, candidate, n);
       }
       Squash(f[1], candidate, n);
-      Blend(gates, candidate, h, n);
+      simd::Blend(gates, candidate, h, n);
       return;
     }
     const float* const peepholes = direction.peepholes;
+    const bool usual = f[0].Is(simd::Unary::kSigmoid) && f[1].Is(simd::Unary::kTanh) && f[2].Is(simd::Unary::kTanh);
+    if (usual && !clip_ && peepholes == nullptr && !input_forget_) return simd::LstmStep(gates, c, h, n);
     float* const input = gates;
     float* const output = gates + n;
     float* const forget = gates + 2 * n;
     float* const candidate = gates + 3 * n;
     if (peepholes != nullptr) {
-      MultiplyAdd(peepholes, c, input, n);
-      MultiplyAdd(peepholes + 2 * n, c, forget, n);
+      simd::MultiplyAdd(peepholes, c, input, n);
+      simd::MultiplyAdd(peepholes + 2 * n, c, forget, n);
     }
     Squash(f[0], input, n);
     if (input_forget_) {
@@ -502,18 +473,18 @@ class RecurrentKernel final : public Kernel {
       Squash(f[0], forget, n);
     }
     Squash(f[1], candidate, n);
-    UpdateCell(input, forget, candidate, c, n);
-    if (peepholes != nullptr) MultiplyAdd(peepholes + n, c, output, n);
+    simd::UpdateCell(input, forget, candidate, c, n);
+    if (peepholes != nullptr) simd::MultiplyAdd(peepholes + n, c, output, n);
     Squash(f[0], output, n);
     std::copy_n(c, n, candidate);
-    Activate(f[2], candidate, n);
-    Multiply(output, candidate, h, n);
+    f[2](candidate, n);
+    simd::Multiply(output, candidate, h, n);
   }
 
   Cell cell_;
   int64_t gates_;
   bool batch_first_, linear_before_reset_, input_forget_;
-  float clip_;
+  std::optional<simd::UnaryLoop> clip_;
   int64_t directions_ = 1;
   bool first_reversed_ = false;
   std::array<std::array<RnnActivation, 3>, 2> activations_;

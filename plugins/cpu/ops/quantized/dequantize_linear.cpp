@@ -1,20 +1,10 @@
 // DequantizeLinear: y = (x - zero point) * scale.
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/quantized/quantization.h"
+#include "plugins/cpu/simd/quantize.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-template <typename Q>
-EPIPHYTE_MULTIVERSION void Dequantize(const Q* x, float* y, int64_t n, const float* scale, const float* zero,
-                                      int64_t stride) {
-  if (stride == 0) {
-    const float s = scale[0], z = zero[0];
-    for (int64_t i = 0; i < n; ++i) y[i] = (static_cast<float>(x[i]) - z) * s;
-  } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = (static_cast<float>(x[i]) - zero[i]) * scale[i];
-  }
-}
 
 class DequantizeLinearKernel : public Kernel {
  public:
@@ -49,7 +39,7 @@ class DequantizeLinearKernel : public Kernel {
           const int64_t n = std::min(kConvertChunk, row.count - at);
           const int64_t p = row.parameter + at * row.stride;
           LoadFloats(x, row.offset + at, n, from);
-          Dequantize(from, to, n, scales + p, zeros + p, row.stride);
+          simd::DequantizeRow(from, to, n, {scales + p, zeros + p, row.stride});
           StoreFloats(to, row.offset + at, n, y);
         }
       }
@@ -63,8 +53,8 @@ class DequantizeLinearKernel : public Kernel {
     ParallelLoop(context, rows.rows(), rows.row_size(), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const ScaleRows::Row row = rows.Get(i);
-        Dequantize(x.as<Q>() + row.offset, y.as<float>() + row.offset, row.count, scales + row.parameter,
-                   zeros + row.parameter, row.stride);
+        simd::DequantizeRow(x.as<Q>() + row.offset, y.as<float>() + row.offset, row.count,
+                            {scales + row.parameter, zeros + row.parameter, row.stride});
       }
     });
   }

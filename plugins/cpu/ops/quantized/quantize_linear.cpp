@@ -1,33 +1,12 @@
 // QuantizeLinear and DynamicQuantizeLinear: y = saturate(round(x / scale) + zero point).
 #include <cmath>
-#include <limits>
 
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/quantized/quantization.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/quantize.h"
 
 namespace epiphyte::cpu {
 namespace {
-
-template <typename Q>
-EPIPHYTE_INLINE Q Quantize(float x, float scale, float zero) {
-  constexpr float kLow = std::numeric_limits<Q>::min();
-  constexpr float kHigh = std::numeric_limits<Q>::max();
-  const float value = std::nearbyint(x / scale) + zero;
-  const float above = value > kLow ? value : kLow;  // NaN: the lowest
-  return static_cast<Q>(static_cast<int32_t>(above < kHigh ? above : kHigh));
-}
-
-template <typename Q>
-EPIPHYTE_MULTIVERSION void QuantizeFloats(const float* x, Q* y, int64_t n, const float* scale, const float* zero,
-                                          int64_t stride) {
-  if (stride == 0) {
-    const float s = scale[0], z = zero[0];
-    for (int64_t i = 0; i < n; ++i) y[i] = Quantize<Q>(x[i], s, z);
-  } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = Quantize<Q>(x[i], scale[i], zero[i]);
-  }
-}
 
 class QuantizeLinearKernel : public Kernel {
  public:
@@ -82,7 +61,7 @@ class QuantizeLinearKernel : public Kernel {
   static void ToIntegers(OpContext& context, const ScaleRows& rows, const Tensor& x, const float* scales,
                          const float* zeros, Tensor& y) {
     ForEachPiece(context, rows, x, [&](const float* from, int64_t offset, int64_t n, int64_t p, int64_t stride) {
-      QuantizeFloats(from, y.as<Q>() + offset, n, scales + p, zeros + p, stride);
+      simd::QuantizeRow(from, y.as<Q>() + offset, n, {scales + p, zeros + p, stride});
     });
   }
 
@@ -110,13 +89,6 @@ class QuantizeLinearKernel : public Kernel {
   ConvertOptions options_;
 };
 
-EPIPHYTE_MULTIVERSION void FindRange(const float* x, int64_t n, float* low, float* high) {
-  *low = ReduceLanes(
-      n, 0.0f, [&](int64_t i) { return x[i]; }, [](float a, float b) { return Min()(a, b); });
-  *high = ReduceLanes(
-      n, 0.0f, [&](int64_t i) { return x[i]; }, [](float a, float b) { return Max()(a, b); });
-}
-
 class DynamicQuantizeLinearKernel : public Kernel {
  public:
   explicit DynamicQuantizeLinearKernel(const KernelInit&) {}
@@ -126,14 +98,15 @@ class DynamicQuantizeLinearKernel : public Kernel {
     Tensor& y = context.Output(0, EP_TYPE_UINT8, x.dims);
     float& scale = *context.Output(1, EP_TYPE_FLOAT, {}).as<float>();
     uint8_t& zero = *context.Output(2, EP_TYPE_UINT8, {}).as<uint8_t>();
-    float low = 0, high = 0;
-    FindRange(x.as<float>(), x.Count(), &low, &high);
+    const auto [low, high] = simd::RangeWithZero(x.as<float>(), x.Count());
     // All zeros: any scale will do, but not zero.
     scale = high == low ? 1.0f : (high - low) / 255.0f;
-    zero = Quantize<uint8_t>(-low, scale, 0.0f);
+    constexpr float kNoZero = 0;
+    const float lowest = -low;
+    simd::QuantizeRow(&lowest, &zero, 1, {&scale, &kNoZero, 0});
     const float zero_value = zero;
     ParallelLoop(context, x.Count(), 2, [&](int64_t begin, int64_t end) {
-      QuantizeFloats(x.as<float>() + begin, y.as<uint8_t>() + begin, end - begin, &scale, &zero_value, 0);
+      simd::QuantizeRow(x.as<float>() + begin, y.as<uint8_t>() + begin, end - begin, {&scale, &zero_value, 0});
     });
   }
 };

@@ -1,0 +1,195 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/attention_rows.cpp"
+#include "plugins/cpu/simd/attention_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::ScalableTag<float>;
+using Vector = hn::Vec<Tag>;
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
+constexpr int kTogether = 4;
+using Quad = hn::CappedTag<float, kTogether>;
+
+// The sum of lanes that are 4, 8 … apart.
+template <class D>
+HWY_INLINE hn::Vec<Quad> Fold(D /*d*/, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) <= kTogether) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return Fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sums of four vectors, in order.
+HWY_INLINE hn::Vec<Quad> FourSums(const Vector* sums) {
+  const Tag d;
+  const Quad q;
+  const auto pair = [&](int i) HWY_ATTR {
+    const auto a = Fold(d, sums[i]), b = Fold(d, sums[i + 1]);
+    return hn::Add(hn::InterleaveLower(q, a, b), hn::InterleaveUpper(q, a, b));
+  };
+  const auto first = pair(0), second = pair(2);
+  return hn::Add(hn::ConcatLowerLower(q, second, first), hn::ConcatUpperUpper(q, second, first));
+}
+
+void RowDots(const float* a, const float* rows, int64_t stride, int64_t count, int64_t depth, float* y) {
+  const Tag d;
+  const Quad q;
+  if (depth <= 8) {  // which takes less time than adding lanes up
+    for (int64_t i = 0; i < count; ++i) {
+      float sum = 0;
+      for (int64_t at = 0; at < depth; ++at) sum += a[at] * rows[i * stride + at];
+      y[i] = sum;
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; i += kTogether) {
+    // Rows behind the last are the last one again.
+    const float* row[kTogether];
+    for (int r = 0; r < kTogether; ++r) row[r] = rows + std::min<int64_t>(i + r, count - 1) * stride;
+    Vector sums[kTogether], more[kTogether];
+    for (int r = 0; r < kTogether; ++r) sums[r] = more[r] = hn::Zero(d);
+    int64_t at = 0;
+    for (; at + 2 * kLanes <= depth; at += 2 * kLanes) {
+      const Vector first = hn::LoadU(d, a + at), second = hn::LoadU(d, a + at + kLanes);
+      for (int r = 0; r < kTogether; ++r) {
+        sums[r] = hn::MulAdd(first, hn::LoadU(d, row[r] + at), sums[r]);
+        more[r] = hn::MulAdd(second, hn::LoadU(d, row[r] + at + kLanes), more[r]);
+      }
+    }
+    if (at + kLanes <= depth) {
+      const Vector next = hn::LoadU(d, a + at);
+      for (int r = 0; r < kTogether; ++r) sums[r] = hn::MulAdd(next, hn::LoadU(d, row[r] + at), sums[r]);
+      at += kLanes;
+    }
+    if (at < depth) {
+      const auto rest = static_cast<size_t>(depth - at);
+      const Vector last = LoadPart(d, a + at, rest);
+      for (int r = 0; r < kTogether; ++r) more[r] = hn::MulAdd(last, LoadPart(d, row[r] + at, rest), more[r]);
+    }
+    for (int r = 0; r < kTogether; ++r) sums[r] = hn::Add(sums[r], more[r]);
+    const auto four = FourSums(sums);
+    if (i + kTogether <= count) {
+      hn::StoreU(four, q, y + i);
+    } else {
+      StorePart(q, four, y + i, static_cast<size_t>(count - i));
+    }
+  }
+}
+
+// What is left of a row behind its whole vectors; it stays in a register from one pass to the next.
+template <class D>
+struct Rest {
+  hn::Vec<D> vector;
+  int64_t at;
+  size_t count;
+};
+
+// scores = weigh(scores, where they are), apart from the rest, which it returns instead; `most` becomes the largest.
+template <class D, class Weigh>
+HWY_INLINE Rest<D> WeighScores(D d, float* scores, int64_t n, const Weigh& weigh, float* most) {
+  using Vector = hn::Vec<D>;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  const Vector lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  Vector largest = lowest;
+  Rest<D> rest{lowest, n / kLanes * kLanes, static_cast<size_t>(n % kLanes)};
+  for (int64_t i = 0; i < rest.at; i += kLanes) {
+    const Vector score = weigh(hn::LoadU(d, scores + i), i, 0);
+    hn::StoreU(score, d, scores + i);
+    largest = hn::Max(largest, score);
+  }
+  if (rest.count != 0) {
+    const Vector score = weigh(LoadPart(d, scores + rest.at, rest.count), rest.at, rest.count);
+    rest.vector = hn::IfThenElse(hn::FirstN(d, rest.count), score, lowest);
+    largest = hn::Max(largest, rest.vector);
+  }
+  *most = hn::GetLane(hn::MaxOfLanes(d, largest));
+  return rest;
+}
+
+template <class D>
+HWY_INLINE void SoftmaxBy(D d, float* scores, const float* mask, int64_t mask_step, float scale, int64_t n) {
+  using Vector = hn::Vec<D>;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  const Vector by = hn::Set(d, scale);
+  Rest<D> rest{hn::Zero(d), 0, 0};
+  float most;
+  if (mask == nullptr) {
+    const auto weigh = [&](Vector score, int64_t, size_t) HWY_ATTR { return hn::Mul(score, by); };
+    rest = WeighScores(d, scores, n, weigh, &most);
+  } else if (mask_step == 0) {
+    const Vector shift = hn::Set(d, mask[0]);
+    const auto weigh = [&](Vector score, int64_t, size_t) HWY_ATTR { return hn::MulAdd(score, by, shift); };
+    rest = WeighScores(d, scores, n, weigh, &most);
+  } else {
+    const auto weigh = [&](Vector score, int64_t at, size_t count) HWY_ATTR {
+      return hn::MulAdd(score, by, count == 0 ? hn::LoadU(d, mask + at) : LoadPart(d, mask + at, count));
+    };
+    rest = WeighScores(d, scores, n, weigh, &most);
+  }
+  const Vector base = hn::Set(d, most == -std::numeric_limits<float>::infinity() ? 0.0f : most);
+  const auto counts = hn::FirstN(d, rest.count);
+  if (rest.count != 0) rest.vector = Exp(d, hn::IfThenElseZero(counts, hn::Sub(rest.vector, base)));
+  // Sums of runs, which keep the rounding errors of long ones small.
+  constexpr int64_t kRun = 4096;
+  Vector total = hn::IfThenElseZero(counts, rest.vector);
+  for (int64_t i = 0; i < rest.at;) {
+    const int64_t end = std::min(rest.at, i + kRun);
+    Vector sum = hn::Zero(d);
+    for (; i < end; i += kLanes) {
+      const Vector e = Exp(d, hn::Sub(hn::LoadU(d, scores + i), base));
+      hn::StoreU(e, d, scores + i);
+      sum = hn::Add(sum, e);
+    }
+    total = hn::Add(total, sum);
+  }
+  const Vector factor = hn::Set(d, 1.0f / hn::GetLane(hn::SumOfLanes(d, total)));
+  for (int64_t i = 0; i < rest.at; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(d, scores + i), factor), d, scores + i);
+  if (rest.count != 0) StorePart(d, hn::Mul(rest.vector, factor), scores + rest.at, rest.count);
+}
+
+void MaskedSoftmax(float* scores, const float* mask, int64_t mask_step, float scale, int64_t n) {
+  if (n == 1) {
+    const float score = scores[0] * scale + (mask == nullptr ? 0.0f : mask[0]);
+    scores[0] = score - score + 1.0f;  // NaN for what isn't finite
+    return;
+  }
+  // Of a vector that a few elements were just written to, the CPU waits for all of it to reach the cache.
+  constexpr int64_t kShort = 4;
+  if (n <= kShort) return SoftmaxBy(hn::CappedTag<float, kShort>(), scores, mask, mask_step, scale, n);
+  SoftmaxBy(Tag(), scores, mask, mask_step, scale, n);
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+HWY_EXPORT(RowDots);
+HWY_EXPORT(MaskedSoftmax);
+void RowDots(const float* a, const float* rows, int64_t stride, int64_t count, int64_t depth, float* y) {
+  EPIPHYTE_DISPATCH(RowDots)(a, rows, stride, count, depth, y);
+}
+void MaskedSoftmax(float* scores, const float* mask, int64_t mask_step, float scale, int64_t n) {
+  EPIPHYTE_DISPATCH(MaskedSoftmax)(scores, mask, mask_step, scale, n);
+}
+
+}  // namespace epiphyte::cpu::simd
+#endif

@@ -1,0 +1,11 @@
+// Tensors whose channels lie side by side, times a factor for each channel: batch normalisation behind a convolution.
+#pragma once
+
+#include <cstdint>
+
+namespace epiphyte::cpu::simd {
+
+// y[p, c] = x[p, c] * scale[c] + shift[c], for `points` rows of `width` channels; y may be x.
+void ScaleChannels(const float* x, const float* scale, const float* shift, float* y, int64_t points, int64_t width);
+
+}  // namespace epiphyte::cpu::simd

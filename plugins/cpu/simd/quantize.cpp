@@ -1,0 +1,191 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/quantize.cpp"
+#include "plugins/cpu/simd/quantize.h"
+
+#include <cstdint>
+#include <limits>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+
+// Calls step(d, i) until all elements from 0 to n are in [i, i + lanes) for one of the calls: the last vector reaches
+// back, and rows shorter than one are done by halves of it. What is written must not be what is read.
+template <class D, class Step>
+HWY_INLINE void Cover(D d, int64_t n, const Step& step) {
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (n >= kLanes) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) step(d, i);
+    if (i < n) step(d, n - kLanes);
+  } else if constexpr (kLanes > 1) {
+    Cover(hn::Half<D>(), n, step);
+  }
+}
+
+// round(x / scale) + zero, saturated.
+template <typename Q, class D, class V = hn::Vec<D>>
+HWY_INLINE void QuantizeVector(D d, V x, V scale, V zero, Q* y) {
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<Q, D> dq;
+  constexpr float kBeyond = 0x1p20f;
+  // So is NaN the lowest.
+  const V lowest = hn::Set(d, -kBeyond);
+  const V quotient = hn::Div(x, scale);
+#if HWY_ARCH_X86
+  const V above = hn::Max(quotient, lowest);  // of which x86 gives the second one when there is a NaN
+#else
+  const V above = hn::IfThenElse(hn::Gt(quotient, lowest), quotient, lowest);
+#endif
+  // Adding it leaves the nearest integer in the low bits, where zero is added exactly.
+  const V round = hn::Set(d, 0x1.8p23f);
+  const V sum = hn::Add(hn::Add(hn::Min(above, hn::Set(d, kBeyond)), round), zero);
+  hn::StoreU(hn::DemoteTo(dq, hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, round))), dq, y);
+}
+
+template <typename Q>
+HWY_INLINE void Quantize(const float* x, Q* y, int64_t n, const Scales& scales) {
+  const float *const scale = scales.scale, *const zero = scales.zero;
+  if (scales.stride == 0) {
+    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
+      QuantizeVector(d, hn::LoadU(d, x + i), hn::Set(d, scale[0]), hn::Set(d, zero[0]), y + i);
+    });
+  } else {
+    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
+      QuantizeVector(d, hn::LoadU(d, x + i), hn::LoadU(d, scale + i), hn::LoadU(d, zero + i), y + i);
+    });
+  }
+}
+void QuantizeU8(const float* x, uint8_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
+void QuantizeI8(const float* x, int8_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
+void QuantizeU16(const float* x, uint16_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
+void QuantizeI16(const float* x, int16_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
+
+template <class D, typename Q, class V = hn::Vec<D>>
+HWY_INLINE V Widened(D d, const Q* x) {
+  const hn::RebindToSigned<D> di;
+  return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(hn::Rebind<Q, D>(), x)));
+}
+
+template <typename Q>
+HWY_INLINE void Dequantize(const Q* x, float* y, int64_t n, const Scales& scales) {
+  const float *const scale = scales.scale, *const zero = scales.zero;
+  if (scales.stride == 0) {
+    const float by = scale[0], from = zero[0];
+    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(hn::Sub(Widened(d, x + i), hn::Set(d, from)), hn::Set(d, by)), d, y + i);
+    });
+  } else {
+    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(hn::Sub(Widened(d, x + i), hn::LoadU(d, zero + i)), hn::LoadU(d, scale + i)), d, y + i);
+    });
+  }
+}
+void DequantizeU8(const uint8_t* x, float* y, int64_t n, const Scales& scales) { Dequantize(x, y, n, scales); }
+void DequantizeI8(const int8_t* x, float* y, int64_t n, const Scales& scales) { Dequantize(x, y, n, scales); }
+
+void DequantizeFloat(const float* x, float* y, int64_t n, const Scales& scales) {
+  const Floats d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  using V = hn::Vec<Floats>;
+  const auto dequantize = [](V value, V zero, V scale) HWY_ATTR { return hn::Mul(hn::Sub(value, zero), scale); };
+  if (scales.stride == 0) {
+    const V scale = hn::Set(d, scales.scale[0]), zero = hn::Set(d, scales.zero[0]);
+    Map(d, x, y, n, [&](V value) HWY_ATTR { return dequantize(value, zero, scale); });
+    return;
+  }
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(dequantize(hn::LoadU(d, x + i), hn::LoadU(d, scales.zero + i), hn::LoadU(d, scales.scale + i)), d,
+               y + i);
+  if (i == n) return;
+  const auto rest = static_cast<size_t>(n - i);
+  const V zero = LoadPart(d, scales.zero + i, rest), scale = LoadPart(d, scales.scale + i, rest);
+  StorePart(d, dequantize(LoadPart(d, x + i, rest), zero, scale), y + i, rest);
+}
+
+struct Extremes {
+  using Vector = hn::Vec<Floats>;
+  Vector low, high, poison;
+
+  HWY_INLINE void Add(Vector x) {
+    low = hn::Min(low, x);
+    high = hn::Max(high, x);
+    poison = hn::IfThenElse(hn::IsNaN(x), x, poison);  // which of two numbers Min and Max keep differs then
+  }
+};
+
+Range RangeWithZero(const float* x, int64_t n) {
+  const Floats d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
+  const auto zero = hn::Zero(d);
+  Extremes even{zero, zero, zero}, odd = even;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    even.Add(hn::LoadU(d, x + i));
+    odd.Add(hn::LoadU(d, x + i + kLanes));
+  }
+  if (i + kLanes <= n) {
+    even.Add(hn::LoadU(d, x + i));
+    i += kLanes;
+  }
+  if (i < n) odd.Add(LoadPart(d, x + i, static_cast<size_t>(n - i)));
+  if (!hn::AllFalse(d, hn::IsNaN(hn::Add(even.poison, odd.poison)))) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    return {nan, nan};
+  }
+  return {hn::GetLane(hn::MinOfLanes(d, hn::Min(even.low, odd.low))),
+          hn::GetLane(hn::MaxOfLanes(d, hn::Max(even.high, odd.high)))};
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+HWY_EXPORT(QuantizeU8);
+HWY_EXPORT(QuantizeI8);
+HWY_EXPORT(QuantizeU16);
+HWY_EXPORT(QuantizeI16);
+HWY_EXPORT(DequantizeU8);
+HWY_EXPORT(DequantizeI8);
+HWY_EXPORT(DequantizeFloat);
+HWY_EXPORT(RangeWithZero);
+
+void QuantizeRow(const float* x, uint8_t* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(QuantizeU8)(x, y, n, scales);
+}
+void QuantizeRow(const float* x, int8_t* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(QuantizeI8)(x, y, n, scales);
+}
+void QuantizeRow(const float* x, uint16_t* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(QuantizeU16)(x, y, n, scales);
+}
+void QuantizeRow(const float* x, int16_t* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(QuantizeI16)(x, y, n, scales);
+}
+void DequantizeRow(const uint8_t* x, float* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(DequantizeU8)(x, y, n, scales);
+}
+void DequantizeRow(const int8_t* x, float* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(DequantizeI8)(x, y, n, scales);
+}
+void DequantizeRow(const float* x, float* y, int64_t n, const Scales& scales) {
+  EPIPHYTE_DISPATCH(DequantizeFloat)(x, y, n, scales);
+}
+Range RangeWithZero(const float* x, int64_t n) { return EPIPHYTE_DISPATCH(RangeWithZero)(x, n); }
+
+}  // namespace epiphyte::cpu::simd
+#endif

@@ -1,0 +1,113 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/recurrent.cpp"
+#include "plugins/cpu/simd/recurrent.h"
+
+#include <cstdint>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::ScalableTag<float>;
+using Vector = hn::Vec<Tag>;
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
+
+// All of a vector's elements, or the first few of them.
+struct Whole {
+  HWY_INLINE Vector Load(const float* p) const { return hn::LoadU(Tag(), p); }
+  HWY_INLINE void Store(Vector v, float* p) const { hn::StoreU(v, Tag(), p); }
+};
+struct First {
+  size_t count;
+  HWY_INLINE Vector Load(const float* p) const { return LoadPart(Tag(), p, count); }
+  HWY_INLINE void Store(Vector v, float* p) const { StorePart(Tag(), v, p, count); }
+};
+// Calls step(i, access) for the vectors of a row, of which the last may be a part.
+template <class Step>
+HWY_INLINE void ForEachVector(int64_t n, const Step& step) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) step(i, Whole());
+  if (i < n) step(i, First{static_cast<size_t>(n - i)});
+}
+
+HWY_INLINE Vector Blended(Vector z, Vector candidate, Vector h) {
+  return hn::MulAdd(z, h, hn::Mul(hn::Sub(hn::Set(Tag(), 1.0f), z), candidate));
+}
+
+void LstmStep(const float* gates, float* c, float* h, int64_t n) {
+  const Tag d;
+  ForEachVector(n, [=](int64_t i, auto access) HWY_ATTR {
+    const Vector input = Sigmoid(d, access.Load(gates + i));
+    const Vector candidate = Tanh(d, access.Load(gates + 3 * n + i));
+    const Vector forget = Sigmoid(d, access.Load(gates + 2 * n + i));
+    const Vector cell = hn::MulAdd(forget, access.Load(c + i), hn::Mul(input, candidate));
+    access.Store(cell, c + i);
+    access.Store(hn::Mul(Sigmoid(d, access.Load(gates + n + i)), Tanh(d, cell)), h + i);
+  });
+}
+
+void GruStep(const float* z, const float* candidate, const float* product, const float* reset, float* h, int64_t n) {
+  const Tag d;
+  ForEachVector(n, [=](int64_t i, auto access) HWY_ATTR {
+    const Vector term = access.Load(product + i), sum = access.Load(candidate + i);
+    const Vector before = reset == nullptr ? hn::Add(sum, term) : hn::MulAdd(access.Load(reset + i), term, sum);
+    access.Store(Blended(access.Load(z + i), Tanh(d, before), access.Load(h + i)), h + i);
+  });
+}
+
+void Multiply(const float* a, const float* b, float* y, int64_t n) {
+  Map(Tag(), a, b, y, n, [](Vector left, Vector right) HWY_ATTR { return hn::Mul(left, right); });
+}
+
+void MultiplyAdd(const float* a, const float* b, float* y, int64_t n) {
+  Map(Tag(), a, b, y, y, n,
+      [](Vector left, Vector right, Vector sum) HWY_ATTR { return hn::MulAdd(left, right, sum); });
+}
+
+void UpdateCell(const float* input, const float* forget, const float* candidate, float* c, int64_t n) {
+  ForEachVector(n, [=](int64_t i, auto access) HWY_ATTR {
+    const Vector added = hn::Mul(access.Load(input + i), access.Load(candidate + i));
+    access.Store(hn::MulAdd(access.Load(forget + i), access.Load(c + i), added), c + i);
+  });
+}
+
+void Blend(const float* z, const float* candidate, float* h, int64_t n) {
+  Map(Tag(), z, candidate, h, h, n, [](Vector by, Vector to, Vector from) HWY_ATTR { return Blended(by, to, from); });
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+HWY_EXPORT(LstmStep);
+HWY_EXPORT(GruStep);
+HWY_EXPORT(Multiply);
+HWY_EXPORT(MultiplyAdd);
+HWY_EXPORT(UpdateCell);
+HWY_EXPORT(Blend);
+void LstmStep(const float* gates, float* c, float* h, int64_t n) { EPIPHYTE_DISPATCH(LstmStep)(gates, c, h, n); }
+void GruStep(const float* z, const float* candidate, const float* product, const float* reset, float* h, int64_t n) {
+  EPIPHYTE_DISPATCH(GruStep)(z, candidate, product, reset, h, n);
+}
+void Multiply(const float* a, const float* b, float* y, int64_t n) { EPIPHYTE_DISPATCH(Multiply)(a, b, y, n); }
+void MultiplyAdd(const float* a, const float* b, float* y, int64_t n) { EPIPHYTE_DISPATCH(MultiplyAdd)(a, b, y, n); }
+void UpdateCell(const float* input, const float* forget, const float* candidate, float* c, int64_t n) {
+  EPIPHYTE_DISPATCH(UpdateCell)(input, forget, candidate, c, n);
+}
+void Blend(const float* z, const float* candidate, float* h, int64_t n) {
+  EPIPHYTE_DISPATCH(Blend)(z, candidate, h, n);
+}
+
+}  // namespace epiphyte::cpu::simd
+#endif

@@ -1,0 +1,13 @@
+// A single row times a panel of columns that is read once, from memory: what generating language is made of.
+#pragma once
+
+#include <cstdint>
+
+namespace epiphyte::cpu::simd {
+
+constexpr bool IsPanelWidth(int64_t width) { return width == 16 || width == 32 || width == 48 || width == 64; }
+
+// y[width] = a[k] panel[k, width], for an IsPanelWidth.
+void RowTimesPanel(const float* a, const float* panel, int64_t width, int64_t k, float* y);
+
+}  // namespace epiphyte::cpu::simd

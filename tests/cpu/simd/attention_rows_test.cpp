@@ -1,0 +1,94 @@
+#include "plugins/cpu/simd/attention_rows.h"
+
+#include "tests/cpu/simd/simd_testing.h"
+
+namespace epiphyte::cpu::simd {
+namespace {
+
+using RowDotProducts = EachTarget;
+EPIPHYTE_EACH_TARGET(RowDotProducts);
+using MaskedSoftmaxes = EachTarget;
+EPIPHYTE_EACH_TARGET(MaskedSoftmaxes);
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+void ExpectDots(int64_t count, int64_t depth, int64_t gap) {
+  SCOPED_TRACE(::testing::Message() << count << " rows of " << depth << ", " << gap << " apart");
+  const int64_t stride = depth + gap;
+  GuardedRow<float> a(RandomFloats(depth, -1, 1, 1)), y(count);
+  GuardedRow<float> rows(RandomFloats(count == 0 ? 0 : (count - 1) * stride + depth, -1, 1, 2));
+  RowDots(a.data(), rows.data(), stride, count, depth, y.data());
+  for (int64_t r = 0; r < count; ++r) {
+    double expected = 0, magnitude = 0;
+    for (int64_t i = 0; i < depth; ++i) {
+      const double product = static_cast<double>(a[i]) * rows[r * stride + i];
+      expected += product;
+      magnitude += std::fabs(product);
+    }
+    ASSERT_NEAR(y[r], expected, 0x1p-24 * static_cast<double>(depth + 1) * magnitude) << "row " << r;
+  }
+}
+
+TEST_P(RowDotProducts, AreRightForEveryDepth) {
+  for (int64_t depth : Lengths()) ExpectDots(5, depth, 3);
+}
+TEST_P(RowDotProducts, AreRightForEveryNumberOfRows) {
+  for (int64_t count = 0; count <= 20; ++count) ExpectDots(count, 64, 0);
+}
+
+// Softmax in double; the bound is that of exp (1.1 units), of the sum and of the products, and what the rounding of the
+// weighed score, of magnitude 20 at most, does to exp.
+void ExpectSoftmax(int64_t n, int64_t mask_step, bool masked) {
+  SCOPED_TRACE(::testing::Message() << n << " scores, mask step " << mask_step << ", masked " << masked);
+  const std::vector<float> before = RandomFloats(n, -60, 60, 1), mask = RandomFloats(n, -8, 8, 2);
+  GuardedRow<float> scores(before), guarded_mask(mask);
+  const float scale = 0.2f;
+  MaskedSoftmax(scores.data(), masked ? guarded_mask.data() : nullptr, mask_step, scale, n);
+  std::vector<double> expected(static_cast<size_t>(n));
+  double most = -INFINITY, sum = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double shift = !masked ? 0 : mask[mask_step == 0 ? 0 : i];
+    most = std::max(most, expected[i] = static_cast<double>(before[i]) * scale + shift);
+  }
+  for (double& value : expected) sum += value = std::exp(value - most);
+  for (int64_t i = 0; i < n; ++i) {
+    const double value = expected[static_cast<size_t>(i)] / sum;
+    ASSERT_NEAR(scores[i], value, value * 0x1p-24 * (100 + std::sqrt(static_cast<double>(n)))) << i;
+  }
+}
+
+TEST_P(MaskedSoftmaxes, AreRightForEveryLengthAndMask) {
+  for (int64_t n : Lengths()) {
+    if (n == 0) continue;
+    ExpectSoftmax(n, 0, false);
+    ExpectSoftmax(n, 0, true);
+    ExpectSoftmax(n, 1, true);
+  }
+}
+
+TEST_P(MaskedSoftmaxes, GiveMaskedKeysNothing) {
+  for (int64_t n : {2, 3, 7, 16, 17, 40}) {
+    std::vector<float> scores(static_cast<size_t>(n), 3.0f), mask(static_cast<size_t>(n), -kInfinity);
+    mask[1] = 0;
+    MaskedSoftmax(scores.data(), mask.data(), 1, 2, n);
+    for (size_t i = 0; i < scores.size(); ++i) EXPECT_EQ(scores[i], i == 1 ? 1.0f : 0.0f) << n << ", " << i;
+  }
+}
+
+TEST_P(MaskedSoftmaxes, AreNanWhereNothingIsLeftOrNothingIsANumber) {
+  for (int64_t n : {1, 2, 5, 16, 33}) {
+    for (float value : {-kInfinity, kInfinity, std::nanf("")}) {
+      std::vector<float> scores(static_cast<size_t>(n), value == kInfinity ? 0.0f : value);
+      scores[static_cast<size_t>(n / 2)] = value;
+      MaskedSoftmax(scores.data(), nullptr, 0, 1, n);
+      if (value == kInfinity) {
+        EXPECT_TRUE(std::isnan(scores[static_cast<size_t>(n / 2)])) << n;
+      } else {
+        for (float score : scores) EXPECT_TRUE(std::isnan(score)) << n << " of " << value;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::cpu::simd
