@@ -6,6 +6,7 @@ packages=(
   cmake ninja-build g++ ccache                                   # build
   clang                                                          # the plugin headers are tested with two compilers
   g++-mingw-w64-x86-64-posix                                     # … and plugins for Windows
+  qemu-user g++-aarch64-linux-gnu                                # vector loops on CPUs that are not at hand
   libprotobuf-dev protobuf-compiler libonnx-dev                  # ONNX
   libdnnl-dev ocl-icd-opencl-dev                                 # CPU kernels; oneDNN's CMake files ask for OpenCL
   libhwy-dev                                                     # vector loops of our own

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Compiles the vector loops and their tests for aarch64 and runs them with an emulator. Highway's headers are enough: for a
+# single instruction set nothing of its library is called. What was compiled before is taken from ccache, if installed.
+#
+#   aarch64.sh SOURCE_FOLDER WORK_FOLDER GOOGLETEST_FOLDER COMPILER EMULATOR ARGUMENT...
+set -eu
+source=$1 work=$2 googletest=$3 compiler=$4
+shift 4
+rm -rf "$work"
+mkdir -p "$work"
+cd "$source"
+launcher=$(command -v ccache || true)
+flags="-O1 -std=c++20 -Wall -Wextra -Werror -I. -Iplugin_api/include -Iplugin_api/kit -isystem $googletest/include"
+for file in plugins/cpu/simd/*.cpp tests/cpu/simd/*_test.cpp; do
+  echo "$launcher $compiler $flags -c $file -o $work/$(basename "$file" .cpp).o"
+done > "$work/commands"
+for file in gtest-all gtest_main; do
+  echo "$launcher $compiler -O1 -I$googletest -I$googletest/include -c $googletest/src/$file.cc -o $work/$file.o"
+done >> "$work/commands"
+tr '\n' '\0' < "$work/commands" | xargs -0 -n 1 -P "$(nproc)" sh -c
+"$compiler" "$work"/*.o -o "$work/simd_tests"
+"$@" "$work/simd_tests" --gtest_brief=1
