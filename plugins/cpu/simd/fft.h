@@ -1,7 +1,7 @@
 // The discrete Fourier transform of any length, in double: powers of two directly, other lengths by Bluestein's method,
 // which expresses them as a convolution of a power of two.
 //
-//     const Fft fft(n);
+//     const simd::Fft fft(n);
 //     fft.Transform(values, inverse);   // in place; the inverse is not divided by n
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace epiphyte::cpu {
+namespace epiphyte::cpu::simd {
 
 class Fft {
  public:
@@ -25,9 +25,9 @@ class Fft {
 
   int64_t length_;
   int64_t padded_;               // the power of two that is computed with
-  std::vector<Complex> roots_;   // exp(-2 pi i k / padded), k < padded / 2
+  std::vector<Complex> roots_;   // exp(-pi i k / half), k < half, for half = 1, 2, 4 … padded / 2, one after another
   std::vector<Complex> chirp_;   // Bluestein: exp(-pi i k^2 / length)
   std::vector<Complex> filter_;  // Bluestein: the transformed conjugate chirp
 };
 
-}  // namespace epiphyte::cpu
+}  // namespace epiphyte::cpu::simd

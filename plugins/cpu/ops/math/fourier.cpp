@@ -48,11 +48,11 @@ class DftKernel : public Kernel {
     out.back() = to_real ? 1 : 2;
     Tensor& y = context.Output(0, x.type, out);
     const kit::AxisView from(Dims(std::span<const int64_t>(x.dims).first(x.rank() - 1)), at);
-    const Fft fft(length);
+    const simd::Fft fft(length);
     DispatchFloats(x.type, "DFT", [&]<typename T>() {
       for (int64_t i = 0; i < from.outer * from.inner; ++i) {
         const int64_t outer = i / from.inner, inner = i % from.inner;
-        std::vector<Fft::Complex> values(static_cast<size_t>(length));
+        std::vector<simd::Fft::Complex> values(static_cast<size_t>(length));
         for (int64_t k = 0; k < std::min(length, from.size); ++k) {
           const T* element = x.as<T>() + ((outer * from.size + k) * from.inner + inner) * components;
           const double real = static_cast<double>(static_cast<Compute<T>>(element[0]));
@@ -106,9 +106,9 @@ class StftKernel : public Kernel {
     const int64_t frames = (x.dims[1] - length) / step + 1;
     const int64_t bins = onesided_ ? length / 2 + 1 : length;
     Tensor& y = context.Output(0, x.type, Dims{x.dims[0], frames, bins, 2});
-    const Fft fft(length);
+    const simd::Fft fft(length);
     DispatchFloats(x.type, "STFT", [&]<typename T>() {
-      std::vector<Fft::Complex> values(static_cast<size_t>(length));
+      std::vector<simd::Fft::Complex> values(static_cast<size_t>(length));
       for (int64_t i = 0; i < x.dims[0] * frames; ++i) {
         const T* frame = x.as<T>() + (i / frames * x.dims[1] + i % frames * step) * components;
         for (int64_t k = 0; k < length; ++k) {

@@ -1,0 +1,59 @@
+#include "plugins/cpu/simd/fft.h"
+
+#include "tests/cpu/simd/simd_testing.h"
+
+namespace epiphyte::cpu::simd {
+namespace {
+
+using Transforms = EachTarget;
+EPIPHYTE_EACH_TARGET(Transforms);
+
+using Complex = Fft::Complex;
+
+std::vector<Complex> RandomComplex(int64_t n) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> distribution(-1, 1);
+  std::vector<Complex> values(static_cast<size_t>(n));
+  for (Complex& value : values) value = {distribution(random), distribution(random)};
+  return values;
+}
+
+// The sum that the transform is.
+Complex Plain(const std::vector<Complex>& values, int64_t k, bool inverse) {
+  const auto n = static_cast<int64_t>(values.size());
+  std::complex<long double> sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const long double angle = 2 * 3.14159265358979323846264L * static_cast<long double>(i * k % n) / n;
+    sum += std::complex<long double>(values[static_cast<size_t>(i)]) * std::polar(1.0L, inverse ? angle : -angle);
+  }
+  return Complex(sum);
+}
+
+// Errors grow with the logarithm of the length, of numbers whose magnitude grows with its root; by Bluestein's method
+// there are three transforms.
+void ExpectTransform(int64_t n, bool inverse, int64_t step) {
+  SCOPED_TRACE(::testing::Message() << n << " numbers, inverse " << inverse);
+  const std::vector<Complex> before = RandomComplex(n);
+  std::vector<Complex> values = before;
+  Fft(n).Transform(values, inverse);
+  const double size = static_cast<double>(n);
+  const double bound = 16 * std::numeric_limits<double>::epsilon() * std::sqrt(size) * (1 + std::log2(size));
+  for (int64_t k = 0; k < n; k += step) {
+    const Complex expected = Plain(before, k, inverse);
+    ASSERT_NEAR(values[static_cast<size_t>(k)].real(), expected.real(), bound) << k;
+    ASSERT_NEAR(values[static_cast<size_t>(k)].imag(), expected.imag(), bound) << k;
+  }
+}
+
+TEST_P(Transforms, OfEveryLengthBothWays) {
+  for (int64_t n = 1; n <= 70; ++n) {
+    ExpectTransform(n, false, 1);
+    ExpectTransform(n, true, 1);
+  }
+}
+TEST_P(Transforms, OfLongRows) {
+  for (int64_t n : {256, 400, 1000, 4096}) ExpectTransform(n, n % 3 == 0, 97);
+}
+
+}  // namespace
+}  // namespace epiphyte::cpu::simd
