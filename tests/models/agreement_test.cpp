@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,14 +27,6 @@ namespace fs = std::filesystem;
 
 enum class Route { kPlain, kContext, kEmbeddedContext };
 
-// Models stay in the build tree: the large ones are made once for all tests. Of a build tree that is somebody else's,
-// each test makes its own.
-fs::path ModelsFolder(const TempDir& dir) {
-  const fs::path shared = fs::path(EPIPHYTE_BINARY_DIR) / "models";
-  std::error_code ignored;
-  fs::create_directories(shared, ignored);
-  return access(shared.c_str(), W_OK) == 0 ? shared : dir / "models";
-}
 fs::path ExpectedFolder() { return fs::path(EPIPHYTE_SOURCE_DIR) / "tests/models/expected"; }
 
 // The small models have no long sums in which rounding could add up.
@@ -82,7 +73,7 @@ TEST_P(Agreement, IsWithinTheTolerance) {
   const auto& [name, route] = GetParam();
   const TempDir dir;
   const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
-  fs::path model = WriteModel(name, ModelsFolder(dir));
+  fs::path model = WriteModel(name, SharedModels(EPIPHYTE_BINARY_DIR, dir / "models"));
   if (route != Route::kPlain) model = CompileContext(*environment, model, route == Route::kEmbeddedContext, dir);
 
   core::Session session(*environment, model, Options());

@@ -112,4 +112,11 @@ fs::path WriteModel(std::string_view name, const fs::path& folder) {
   return path;
 }
 
+fs::path SharedModels(const fs::path& build_tree, const fs::path& own) {
+  const fs::path shared = build_tree / "models";
+  std::error_code ignored;
+  fs::create_directories(shared, ignored);
+  return access(shared.c_str(), W_OK) == 0 ? shared : own;
+}
+
 }  // namespace epiphyte::test

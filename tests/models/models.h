@@ -21,4 +21,8 @@ std::span<const std::string_view> ModelNames();
 // std::runtime_error when a file can't be written.
 std::filesystem::path WriteModel(std::string_view name, const std::filesystem::path& folder);
 
+// Where tests share models, below a build tree: the large ones are made once for all tests. Of a build tree that is
+// somebody else's it is `own`, where each test makes its own.
+std::filesystem::path SharedModels(const std::filesystem::path& build_tree, const std::filesystem::path& own);
+
 }  // namespace epiphyte::test

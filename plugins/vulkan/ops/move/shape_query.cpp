@@ -1,6 +1,5 @@
 // Operators that report shapes, and what is where on the host: Shape, Size, NonZero.
 #include <algorithm>
-#include <array>
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
@@ -38,12 +37,13 @@ std::vector<HostTensor> NonZeroOnHost(const ir::Node&, HostInputs inputs) {
   return {std::move(y)};
 }
 
+std::string CheckNonZero(const NodeCheck& check) {
+  return check.OnHost(0) ? "" : "how many elements aren't 0 depends on the data";
+}
+
 void RecordNonZero(Recording& r) {
-  std::vector<HostTensor> result = NonZeroOnHost(r.node(), std::array{&r.RequireHost(0)});
-  if (result.empty())
-    kit::FailArgument("input of shape ", kit::ShapeText(r.InputDims(0)),
-                      " has more elements that aren't 0 than the host", " lists");
-  r.OutputOnHost(0, std::move(result[0]));
+  kit::FailArgument("input of shape ", kit::ShapeText(r.InputDims(0)), " has more elements that aren't 0 than the host",
+                    " lists, or is on the device");
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ void Register_shape_query(OperatorTable& table) {
   table.Add({.op_type = "Size", .types = kit::kAnyType, .record = RecordSize, .of_shapes = true});
   table.Add({.op_type = "NonZero",
              .types = kMovableTypes,
+             .check = CheckNonZero,
              .record = RecordNonZero,
-             .host_inputs = 1u << 0,
              .on_host = NonZeroOnHost});
 }
 
