@@ -156,10 +156,10 @@ void RegisterQuantization() {
   for (const int64_t stride : {0, 1}) {
     const std::string suffix = stride == 0 ? "" : "_by_element";
     RegisterRow("quantize" + suffix, [=](Rows& rows, int64_t n) {
-      QuantizeRow(rows.a.data(), rows.bytes.data(), n, {rows.b.data(), rows.c.data(), stride});
+      QuantizeRow(rows.a.data(), rows.bytes.data(), n, rows.b.data(), rows.c.data(), stride);
     });
     RegisterRow("dequantize" + suffix, [=](Rows& rows, int64_t n) {
-      DequantizeRow(rows.bytes.data(), rows.y.data(), n, {rows.b.data(), rows.c.data(), stride});
+      DequantizeRow(rows.bytes.data(), rows.y.data(), n, rows.b.data(), rows.c.data(), stride);
     });
   }
   RegisterRow("range", [](Rows& rows, int64_t n) { benchmark::DoNotOptimize(RangeWithZero(rows.a.data(), n)); });

@@ -143,7 +143,7 @@ HWY_INLINE void SoftmaxBy(D d, float* scores, const float* mask, int64_t mask_st
     };
     rest = WeighScores(d, scores, n, weigh, &most);
   }
-  const Vector base = hn::Set(d, most == -std::numeric_limits<float>::infinity() ? 0.0f : most);
+  const Vector base = hn::Set(d, most);
   const auto counts = hn::FirstN(d, rest.count);
   if (rest.count != 0) rest.vector = Exp(d, hn::IfThenElseZero(counts, hn::Sub(rest.vector, base)));
   // Sums of runs, which keep the rounding errors of long ones small.

@@ -55,9 +55,8 @@ HWY_INLINE void QuantizeVector(D d, V x, V scale, V zero, Q* y) {
 }
 
 template <typename Q>
-HWY_INLINE void Quantize(const float* x, Q* y, int64_t n, const Scales& scales) {
-  const float *const scale = scales.scale, *const zero = scales.zero;
-  if (scales.stride == 0) {
+HWY_INLINE void Quantize(const float* x, Q* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  if (stride == 0) {
     Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
       QuantizeVector(d, hn::LoadU(d, x + i), hn::Set(d, scale[0]), hn::Set(d, zero[0]), y + i);
     });
@@ -67,10 +66,18 @@ HWY_INLINE void Quantize(const float* x, Q* y, int64_t n, const Scales& scales) 
     });
   }
 }
-void QuantizeU8(const float* x, uint8_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
-void QuantizeI8(const float* x, int8_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
-void QuantizeU16(const float* x, uint16_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
-void QuantizeI16(const float* x, int16_t* y, int64_t n, const Scales& scales) { Quantize(x, y, n, scales); }
+void QuantizeU8(const float* x, uint8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  Quantize(x, y, n, scale, zero, stride);
+}
+void QuantizeI8(const float* x, int8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  Quantize(x, y, n, scale, zero, stride);
+}
+void QuantizeU16(const float* x, uint16_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  Quantize(x, y, n, scale, zero, stride);
+}
+void QuantizeI16(const float* x, int16_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  Quantize(x, y, n, scale, zero, stride);
+}
 
 template <class D, typename Q, class V = hn::Vec<D>>
 HWY_INLINE V Widened(D d, const Q* x) {
@@ -79,9 +86,8 @@ HWY_INLINE V Widened(D d, const Q* x) {
 }
 
 template <typename Q>
-HWY_INLINE void Dequantize(const Q* x, float* y, int64_t n, const Scales& scales) {
-  const float *const scale = scales.scale, *const zero = scales.zero;
-  if (scales.stride == 0) {
+HWY_INLINE void Dequantize(const Q* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  if (stride == 0) {
     const float by = scale[0], from = zero[0];
     Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
       hn::StoreU(hn::Mul(hn::Sub(Widened(d, x + i), hn::Set(d, from)), hn::Set(d, by)), d, y + i);
@@ -92,27 +98,30 @@ HWY_INLINE void Dequantize(const Q* x, float* y, int64_t n, const Scales& scales
     });
   }
 }
-void DequantizeU8(const uint8_t* x, float* y, int64_t n, const Scales& scales) { Dequantize(x, y, n, scales); }
-void DequantizeI8(const int8_t* x, float* y, int64_t n, const Scales& scales) { Dequantize(x, y, n, scales); }
+void DequantizeU8(const uint8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  Dequantize(x, y, n, scale, zero, stride);
+}
+void DequantizeI8(const int8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  Dequantize(x, y, n, scale, zero, stride);
+}
 
-void DequantizeFloat(const float* x, float* y, int64_t n, const Scales& scales) {
+void DequantizeFloat(const float* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   using V = hn::Vec<Floats>;
-  const auto dequantize = [](V value, V zero, V scale) HWY_ATTR { return hn::Mul(hn::Sub(value, zero), scale); };
-  if (scales.stride == 0) {
-    const V scale = hn::Set(d, scales.scale[0]), zero = hn::Set(d, scales.zero[0]);
-    Map(d, x, y, n, [&](V value) HWY_ATTR { return dequantize(value, zero, scale); });
+  const auto dequantize = [](V value, V from, V by) HWY_ATTR { return hn::Mul(hn::Sub(value, from), by); };
+  if (stride == 0) {
+    const V by = hn::Set(d, scale[0]), from = hn::Set(d, zero[0]);
+    Map(d, x, y, n, [&](V value) HWY_ATTR { return dequantize(value, from, by); });
     return;
   }
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
-    hn::StoreU(dequantize(hn::LoadU(d, x + i), hn::LoadU(d, scales.zero + i), hn::LoadU(d, scales.scale + i)), d,
-               y + i);
+    hn::StoreU(dequantize(hn::LoadU(d, x + i), hn::LoadU(d, zero + i), hn::LoadU(d, scale + i)), d, y + i);
   if (i == n) return;
   const auto rest = static_cast<size_t>(n - i);
-  const V zero = LoadPart(d, scales.zero + i, rest), scale = LoadPart(d, scales.scale + i, rest);
-  StorePart(d, dequantize(LoadPart(d, x + i, rest), zero, scale), y + i, rest);
+  const V from = LoadPart(d, zero + i, rest), by = LoadPart(d, scale + i, rest);
+  StorePart(d, dequantize(LoadPart(d, x + i, rest), from, by), y + i, rest);
 }
 
 struct Extremes {
@@ -164,26 +173,26 @@ HWY_EXPORT(DequantizeI8);
 HWY_EXPORT(DequantizeFloat);
 HWY_EXPORT(RangeWithZero);
 
-void QuantizeRow(const float* x, uint8_t* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(QuantizeU8)(x, y, n, scales);
+void QuantizeRow(const float* x, uint8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(QuantizeU8)(x, y, n, scale, zero, stride);
 }
-void QuantizeRow(const float* x, int8_t* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(QuantizeI8)(x, y, n, scales);
+void QuantizeRow(const float* x, int8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(QuantizeI8)(x, y, n, scale, zero, stride);
 }
-void QuantizeRow(const float* x, uint16_t* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(QuantizeU16)(x, y, n, scales);
+void QuantizeRow(const float* x, uint16_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(QuantizeU16)(x, y, n, scale, zero, stride);
 }
-void QuantizeRow(const float* x, int16_t* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(QuantizeI16)(x, y, n, scales);
+void QuantizeRow(const float* x, int16_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(QuantizeI16)(x, y, n, scale, zero, stride);
 }
-void DequantizeRow(const uint8_t* x, float* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(DequantizeU8)(x, y, n, scales);
+void DequantizeRow(const uint8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(DequantizeU8)(x, y, n, scale, zero, stride);
 }
-void DequantizeRow(const int8_t* x, float* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(DequantizeI8)(x, y, n, scales);
+void DequantizeRow(const int8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(DequantizeI8)(x, y, n, scale, zero, stride);
 }
-void DequantizeRow(const float* x, float* y, int64_t n, const Scales& scales) {
-  EPIPHYTE_DISPATCH(DequantizeFloat)(x, y, n, scales);
+void DequantizeRow(const float* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  EPIPHYTE_DISPATCH(DequantizeFloat)(x, y, n, scale, zero, stride);
 }
 Range RangeWithZero(const float* x, int64_t n) { return EPIPHYTE_DISPATCH(RangeWithZero)(x, n); }
 

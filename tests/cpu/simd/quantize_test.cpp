@@ -36,7 +36,7 @@ void ExpectQuantized(const std::vector<float>& x, int64_t stride) {
   GuardedRow<float> from(x), scale(RandomFloats(stride == 0 ? 1 : n, 0.01f, 2, 3));
   GuardedRow<float> zero(Zeros<Q>(stride == 0 ? 1 : n));
   GuardedRow<Q> y(n);
-  QuantizeRow(from.data(), y.data(), n, {scale.data(), zero.data(), stride});
+  QuantizeRow(from.data(), y.data(), n, scale.data(), zero.data(), stride);
   for (int64_t i = 0; i < n; ++i)
     ASSERT_EQ(y[i], Plain<Q>(from[i], scale[i * stride], zero[i * stride])) << from[i] << " at " << i;
 }
@@ -66,7 +66,7 @@ void ExpectEdges() {
   for (float zero : {0.0f, 1.0f, 7.0f, kHigh, kLow}) {
     for (float scale : {1.0f, 0.1f, -1.0f, 1e-30f, 1e30f, 0.0f, kInfinity}) {
       std::vector<Q> y(x.size());
-      QuantizeRow(x.data(), y.data(), static_cast<int64_t>(x.size()), {&scale, &zero, 0});
+      QuantizeRow(x.data(), y.data(), static_cast<int64_t>(x.size()), &scale, &zero, 0);
       for (size_t i = 0; i < x.size(); ++i)
         EXPECT_EQ(y[i], Plain<Q>(x[i], scale, zero)) << x[i] << " / " << scale << " + " << zero;
     }
@@ -92,7 +92,7 @@ void ExpectDequantized(bool in_place) {
       float* to = y.data();
       if constexpr (std::is_same_v<Q, float>)
         if (in_place) to = x.data();
-      DequantizeRow(x.data(), to, n, {scale.data(), zero.data(), stride});
+      DequantizeRow(x.data(), to, n, scale.data(), zero.data(), stride);
       for (int64_t i = 0; i < n; ++i)
         ASSERT_EQ(to[i], (static_cast<float>(numbers[static_cast<size_t>(i)]) - zero[i * stride]) * scale[i * stride]);
     }

@@ -39,7 +39,7 @@ class DequantizeLinearKernel : public Kernel {
           const int64_t n = std::min(kConvertChunk, row.count - at);
           const int64_t p = row.parameter + at * row.stride;
           LoadFloats(x, row.offset + at, n, from);
-          simd::DequantizeRow(from, to, n, {scales + p, zeros + p, row.stride});
+          simd::DequantizeRow(from, to, n, scales + p, zeros + p, row.stride);
           StoreFloats(to, row.offset + at, n, y);
         }
       }
@@ -53,8 +53,8 @@ class DequantizeLinearKernel : public Kernel {
     ParallelLoop(context, rows.rows(), rows.row_size(), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const ScaleRows::Row row = rows.Get(i);
-        simd::DequantizeRow(x.as<Q>() + row.offset, y.as<float>() + row.offset, row.count,
-                            {scales + row.parameter, zeros + row.parameter, row.stride});
+        simd::DequantizeRow(x.as<Q>() + row.offset, y.as<float>() + row.offset, row.count, scales + row.parameter,
+                            zeros + row.parameter, row.stride);
       }
     });
   }

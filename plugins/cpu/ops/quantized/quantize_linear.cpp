@@ -61,7 +61,7 @@ class QuantizeLinearKernel : public Kernel {
   static void ToIntegers(OpContext& context, const ScaleRows& rows, const Tensor& x, const float* scales,
                          const float* zeros, Tensor& y) {
     ForEachPiece(context, rows, x, [&](const float* from, int64_t offset, int64_t n, int64_t p, int64_t stride) {
-      simd::QuantizeRow(from, y.as<Q>() + offset, n, {scales + p, zeros + p, stride});
+      simd::QuantizeRow(from, y.as<Q>() + offset, n, scales + p, zeros + p, stride);
     });
   }
 
@@ -103,10 +103,10 @@ class DynamicQuantizeLinearKernel : public Kernel {
     scale = high == low ? 1.0f : (high - low) / 255.0f;
     constexpr float kNoZero = 0;
     const float lowest = -low;
-    simd::QuantizeRow(&lowest, &zero, 1, {&scale, &kNoZero, 0});
+    simd::QuantizeRow(&lowest, &zero, 1, &scale, &kNoZero, 0);
     const float zero_value = zero;
     ParallelLoop(context, x.Count(), 2, [&](int64_t begin, int64_t end) {
-      simd::QuantizeRow(x.as<float>() + begin, y.as<uint8_t>() + begin, end - begin, {&scale, &zero_value, 0});
+      simd::QuantizeRow(x.as<float>() + begin, y.as<uint8_t>() + begin, end - begin, &scale, &zero_value, 0);
     });
   }
 };
