@@ -188,14 +188,39 @@ float Pow(float x, float y) {
   return y == 0.0 || x == 1.0 ? 1.0 : result;
 }
 
-// The remainder with the sign of the dividend, as fmod of the C library: exact while the quotient is below 2^24.
+// x - n * y where |n| < 2^24, exact when the result is a float: the product as the sum of two floats, whether the device
+// fuses multiplications with additions or not (Dekker).
+float MinusProduct(float x, float n, float y) {
+  precise const float n_split = n * 4097.0;
+  precise const float n_high = n_split - (n_split - n);
+  precise const float n_low = n - n_high;
+  precise const float y_split = y * 4097.0;
+  precise const float y_high = y_split - (y_split - y);
+  precise const float y_low = y - y_high;
+  precise const float product = n * y;
+  precise const float error = ((n_high * y_high - product) + n_high * y_low + n_low * y_high) + n_low * y_low;
+  precise const float result = (x - product) - error;
+  return result;
+}
+
+// The remainder with the sign of the dividend, exact as fmod of the C library: 22 bits of the quotient at a time.
 float TruncatedRemainder(float a, float b) {
-  const float x = Magnitude(a), y = Magnitude(b);
-  const float count = trunc(x / y);
-  precise float rest = fma(-count, y, x);
-  rest = rest < 0.0 ? rest + y : (rest >= y ? rest - y : rest);
-  rest = IsInf(y) ? x : rest;
-  return IsNan(a) || IsNan(b) || IsInf(a) || y == 0.0 ? Nan() : WithSignOf(rest, a);
+  const float divisor = Magnitude(b);
+  float rest = Magnitude(a);
+  const bool none = IsNan(a) || IsNan(b) || IsInf(a) || b == 0.0;
+  // Large numbers are scaled down, so that splitting them does not overflow.
+  const float scale = rest > 1e30 ? 5.9604645e-8 : 1.0;
+  const float y = divisor * scale;
+  rest *= scale;
+  const int divisor_exponent = int(floatBitsToUint(y) >> 23);
+  for (int i = 0; i < 16; ++i) {
+    if (none || !(rest >= y)) break;
+    const int excess = int(floatBitsToUint(rest) >> 23) - divisor_exponent - 22;
+    const float step = excess > 0 ? ScaleByPower(y, excess) : y;
+    rest = MinusProduct(rest, trunc(rest / step), step);
+    rest = rest < 0.0 ? rest + step : rest;
+  }
+  return none ? Nan() : WithSignOf(rest / scale, a);
 }
 // With the sign of the divisor.
 float FlooredRemainder(float a, float b) {

@@ -5,7 +5,7 @@
 
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/vulkan/ops/host/host_compute.h"
-#include "tests/vulkan/ops/op_run.h"
+#include "tests/vulkan/ops/math/op_run.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::string Shape(const std::string& type, const Dims& dims) {
@@ -84,7 +85,7 @@ TEST_F(Broadcast, FourElementsAnInvocationWhereTheInnermostRunAllows) {
 
 TEST_F(Broadcast, ShapesThatDoNotBroadcastAreToldOf) {
   EXPECT_THAT(ReasonOf([&] {
-                Run("in a: float[?]\nin b: float[?]\ny = Add@14(a, b) : float[?]\nout y\n",
+                Run("in a: float[-1]\nin b: float[-1]\ny = Add@14(a, b) : float[-1]\nout y\n",
                     {Of<float>({2}, {1, 2}), Of<float>({3}, {1, 2, 3})});
               }),
               HasSubstr("do not broadcast"));
@@ -196,10 +197,18 @@ TEST_F(Broadcast, PowersOfMixedTypes) {
               ElementsAre(1000000000000000000, 2));
 }
 
-TEST_F(Broadcast, RemaindersOfFloats) {
-  const OpTensor a = Of<float>({4}, {5.5f, -5.5f, 1e6f, 4}), b = Of<float>({4}, {2, 2, 0.1f, -3});
-  EXPECT_THAT(Binary("Mod@13<fmod=1>", "float", a, b, {4}).As<float>(),
-              ElementsAre(1.5f, -1.5f, testing::FloatNear(std::fmod(1e6f, 0.1f), 1e-6f), 1));
+TEST_F(Broadcast, RemaindersOfFloatsAreExact) {
+  const std::vector<float> a = {5.5f, -5.5f, 1e6f, 4, 3e38f, 1e30f, 7, kNaN, 1e-3f, 7, 1e9f, -1e20f};
+  const std::vector<float> b = {2, 2, 0.1f, -3, 0.7f, 1e-20f, kInfinity, 1, 5, 0, 3, 7};
+  const auto n = static_cast<int64_t>(a.size());
+  std::vector<float> y = Binary("Mod@13<fmod=1>", "float", Of<float>({n}, a), Of<float>({n}, b), {n}).As<float>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float exact = std::fmod(a[i], b[i]);
+    EXPECT_TRUE(y[i] == exact || (std::isnan(y[i]) && std::isnan(exact))) << a[i] << " mod " << b[i] << ": " << y[i];
+  }
+  // Without fmod it has the divisor's sign.
+  y = Binary("Mod@13", "float", Of<float>({3}, {5.5f, -5.5f, 4}), Of<float>({3}, {2, 2, -3}), {3}).As<float>();
+  EXPECT_THAT(y, ElementsAre(1.5f, 0.5f, -2));
 }
 
 TEST_F(Broadcast, SlopesOfPRelu) {

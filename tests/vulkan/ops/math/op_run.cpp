@@ -1,4 +1,4 @@
-#include "tests/vulkan/ops/op_run.h"
+#include "tests/vulkan/ops/math/op_run.h"
 
 #include <algorithm>
 

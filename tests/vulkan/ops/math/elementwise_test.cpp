@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/vulkan/ops/op_run.h"
+#include "tests/vulkan/ops/math/op_run.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(Elementwise, FunctionsAreWithinAFewUnitsOfTheLastPlace) {
       {"Celu@12<alpha=2.0>", [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, -80, 80},
       {"Mish@18", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, -60, 60, 8},
       {"Gelu@20", [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, -4, 4, 6, 3e-7},
-      {"Swish@24<alpha=1.5>", [](double x) { return x / (1 + std::exp(-1.5 * x)); }, -40, 40, 8},
+      {"Swish@24<alpha=1.5>", [](double x) { return x / (1 + std::exp(-1.5 * x)); }, -8, 8, 8},
       {"Softsign", [](double x) { return x / (1 + std::fabs(x)); }, -1e30f, 1e30f},
   };
   for (const Function& function : functions) {
@@ -88,8 +88,6 @@ TEST_F(Elementwise, FunctionsAreWithinAFewUnitsOfTheLastPlace) {
     }
     EXPECT_LT(worst, function.ulps) << function.node << " of " << worst_at;
     RecordProperty(function.node, std::to_string(worst));
-    if (std::getenv("EPIPHYTE_SHOW_ERRORS") != nullptr)
-      printf("%-20s %8.3f at %g\n", function.node, worst, double(worst_at));
   }
 }
 
@@ -141,7 +139,7 @@ TEST_F(Elementwise, RoundGoesToTheEvenOfTwoHalves) {
 TEST_F(Elementwise, ParametersAreAttributes) {
   const std::vector<float> x = {-2, -0.25f, 0.25f, 2};
   EXPECT_THAT(Unary("LeakyRelu<alpha=0.5>", x), ElementsAre(-1, -0.125f, 0.25f, 2));
-  EXPECT_THAT(Unary("ThresholdedRelu<alpha=0.5>", x), ElementsAre(0, 0, 0, 2));
+  EXPECT_THAT(Unary("ThresholdedRelu@10<alpha=0.5>", x), ElementsAre(0, 0, 0, 2));
   EXPECT_THAT(Unary("Shrink@9<bias=0.5,lambd=1.0>", x), ElementsAre(-1.5f, 0, 0, 1.5f));
   EXPECT_THAT(Unary("HardSigmoid<alpha=0.5,beta=0.5>", x), ElementsAre(0, 0.375f, 0.625f, 1));
   EXPECT_THAT(Unary("HardSwish@14", {-4, 0, 3, 4}), ElementsAre(0, 0, 3, 4));
