@@ -67,6 +67,7 @@ struct ProgramRecords {
   std::vector<HostCopy> outputs;
   // Everything that the recorded commands use.
   std::vector<std::shared_ptr<Buffer>> buffers;
+  std::vector<Owned<VkBuffer>> views;
   std::shared_ptr<Buffer> parameters;  // with the placeholder at its end
   std::shared_ptr<Buffer> upload;
   std::shared_ptr<Buffer> download;
@@ -224,9 +225,14 @@ class Recorder {
     ranges.reserve(size.descriptorCount);
     std::vector<VkWriteDescriptorSet> writes;
     const auto bind = [&](const BufferRange& range) {
+      const uint64_t offset = range.buffer->offset_in_block() + range.offset;
       // In whole words, which every buffer has room for: shaders may read small elements by words.
-      ranges.push_back({range.buffer->block().buffer.get(), range.buffer->offset_in_block() + range.offset,
-                        RoundUp(range.size, 4)});
+      const uint64_t bytes = RoundUp(range.size, 4);
+      if (device_.instance().validation().gpu_assisted) {
+        ranges.push_back({MakeView(range.buffer->block(), offset, bytes), 0, bytes});
+      } else {
+        ranges.push_back({range.buffer->block().buffer.get(), offset, bytes});
+      }
     };
     for (size_t i = 0; i < count; ++i) {
       const Command& command = list_.commands[i];
@@ -243,6 +249,21 @@ class Recorder {
       writes.push_back(write);
     }
     vk_.vk.vkUpdateDescriptorSets(vk_.device, static_cast<uint32_t>(writes.size()), writes.data(), 0, nullptr);
+  }
+
+  // A VkBuffer of exactly these bytes: GPU-assisted validation compares with the end of the buffer, not with that of the
+  // range that is bound.
+  VkBuffer MakeView(MemoryBlock& block, uint64_t offset, uint64_t bytes) {
+    VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+    info.size = bytes;
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    records_.views.push_back(
+        Make<VkBuffer>(vk_, vk_.vk.vkCreateBuffer, vk_.vk.vkDestroyBuffer, info, "vkCreateBuffer"));
+    const VkBuffer view = records_.views.back().get();
+    VkMemoryRequirements requirements;
+    vk_.vk.vkGetBufferMemoryRequirements(vk_.device, view, &requirements);
+    vk_.Check(vk_.vk.vkBindBufferMemory(vk_.device, view, block.memory.get(), offset), "vkBindBufferMemory");
+    return view;
   }
 
   void MakeQueries() {

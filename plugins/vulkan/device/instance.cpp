@@ -1,5 +1,6 @@
 #include "plugins/vulkan/device/instance.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -17,6 +18,18 @@ constexpr size_t kMostMessages = 64;
 VkResult OpenLoader() {
   static const VkResult result = volkInitialize();
   return result;
+}
+
+// Advice that doesn't fit what we do.
+constexpr std::string_view kIgnoredAdvice[] = {
+    // Shaders are SPIR-V 1.3, for Vulkan 1.1, where it is the way to say it.
+    "SpirvDeprecated_WorkgroupSize",
+    // Debug messages are asked for by the tests that count them.
+    "specialuse-extension-debugging",
+};
+
+bool IsIgnored(std::string_view id) {
+  return std::ranges::any_of(kIgnoredAdvice, [id](std::string_view each) { return id.find(each) != id.npos; });
 }
 
 bool HasLayer(const char* name) {
@@ -37,6 +50,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT 
                                     VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT)) != 0;
   const bool error = (severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) != 0;
   const std::string name = data->pMessageIdName == nullptr ? "" : data->pMessageIdName;
+  if (IsIgnored(name)) return VK_FALSE;
   const bool advice = instance.validation().best_practices && name.find("BestPractices") != std::string::npos;
   instance.Report(from_layer && (error || advice), name + ": " + (data->pMessage == nullptr ? "" : data->pMessage));
   return VK_FALSE;

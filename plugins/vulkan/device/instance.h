@@ -51,7 +51,7 @@ struct OpenedInstance {
 OpenedInstance OpenInstance(InstanceOptions options = {});
 
 // [any thread]
-class Instance {
+class Instance : public std::enable_shared_from_this<Instance> {
  public:
   ~Instance();
   Instance(const Instance&) = delete;

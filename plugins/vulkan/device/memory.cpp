@@ -72,13 +72,13 @@ void Memory::FailMemory(uint64_t bytes, std::string_view what, std::string_view 
                 "; ", allocated, " bytes are in use, in ", allocations, " allocations; the device has ", info.local_memory);
 }
 
-std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes,
+std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes, uint64_t asked,
                                                std::string_view what, MemoryUse use) {
   DeviceHandles& device = device_;
   const DeviceInfo& info = device.owner.info();
   if (info.max_allocation > 0 && bytes > info.max_allocation)
-    FailMemory(bytes, what, kit::TextOf("one allocation has at most ", info.max_allocation, " bytes"));
-  if (use == MemoryUse::kDevice && bytes > info.local_memory) FailMemory(bytes, what, "it hasn't as many");
+    FailMemory(asked, what, kit::TextOf("one allocation has at most ", info.max_allocation, " bytes"));
+  if (use == MemoryUse::kDevice && bytes > info.local_memory) FailMemory(asked, what, "it hasn't as many");
 
   const auto block = std::make_shared<MemoryBlock>(*this, owner);
   {
@@ -91,7 +91,7 @@ std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& ow
     }
   }
   if (block->accounted == 0)
-    FailMemory(bytes, what, kit::TextOf("the limit is ", device.owner.memory_limit(), " bytes"));
+    FailMemory(asked, what, kit::TextOf("the limit is ", device.owner.memory_limit(), " bytes"));
 
   VkBufferCreateInfo buffer = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   buffer.size = bytes;
@@ -101,7 +101,7 @@ std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& ow
   VkMemoryRequirements requirements;
   device.vk.vkGetBufferMemoryRequirements(device.device, block->buffer.get(), &requirements);
   const int32_t type = TypeFor(use, requirements.memoryTypeBits);
-  if (type < 0) FailMemory(bytes, what, "it has no memory that buffers can be in");
+  if (type < 0) FailMemory(asked, what, "it has no memory that buffers can be in");
 
   VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   allocate.allocationSize = requirements.size;
@@ -109,7 +109,7 @@ std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& ow
   VkDeviceMemory memory = VK_NULL_HANDLE;
   const VkResult result = device.vk.vkAllocateMemory(device.device, &allocate, nullptr, &memory);
   if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
-    FailMemory(bytes, what, "vkAllocateMemory failed with " + NameOf(result));
+    FailMemory(asked, what, "vkAllocateMemory failed with " + NameOf(result));
   device.Check(result, "vkAllocateMemory");
   ++device.objects;
   block->memory = Owned<VkDeviceMemory>(device.device, memory, device.vk.vkFreeMemory);
@@ -160,7 +160,7 @@ std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, u
     }
   }
 
-  const std::shared_ptr<MemoryBlock> block = MakeBlock(owner, block_bytes, what, use);
+  const std::shared_ptr<MemoryBlock> block = MakeBlock(owner, block_bytes, bytes, what, use);
   const std::lock_guard lock(mutex_);
   if (divided) shared_[pool].push_back(block);
   return take(block);

@@ -42,8 +42,9 @@ class Memory {
   void Count(DeviceCounters& counters) const;
 
  private:
-  std::shared_ptr<MemoryBlock> MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
-                                         MemoryUse use);
+  // For `asked` bytes, of which errors speak.
+  std::shared_ptr<MemoryBlock> MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes, uint64_t asked,
+                                         std::string_view what, MemoryUse use);
   int32_t TypeFor(MemoryUse use, uint32_t allowed) const;
   [[noreturn]] void FailMemory(uint64_t bytes, std::string_view what, std::string_view why) const;
 

@@ -1,0 +1,278 @@
+#include "plugins/vulkan/device/compiled_program.h"
+
+#include <numeric>
+#include <thread>
+
+#include "tests/vulkan/device/test_device.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+class CompiledProgramTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (!IsSkipped()) device_ = Open();
+  }
+  BufferRange Numbers(uint32_t count = 1000) { return DeviceTest::Numbers(*device_, count); }
+
+  std::shared_ptr<Device> device_;
+};
+
+std::vector<uint32_t> Counting(uint32_t count = 1000) {
+  std::vector<uint32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  return numbers;
+}
+
+TEST_F(CompiledProgramTest, ACommandSeesWhatTheOneBeforeItWrote) {
+  const BufferRange a = Numbers();
+  const BufferRange b = Numbers();
+  const BufferRange c = Numbers();
+  CommandList list;
+  list.commands = {Add(a, b, 1), Add(b, c, 10, 2)};
+  list.inputs = {a};
+  list.outputs = {c};
+  CompiledProgram program(device_, list);
+  EXPECT_EQ(program.barrier_count(), 1u);
+  std::vector<uint32_t> expected = Counting();
+  for (uint32_t& value : expected) value = (value + 1) * 2 + 10;
+  EXPECT_EQ(Run(program, Counting()), expected);
+  EXPECT_EQ(Run(program, Counting()), expected);
+}
+
+TEST_F(CompiledProgramTest, OnlyCommandsThatMeetInMemoryWait) {
+  const BufferRange a = Numbers();
+  const BufferRange b = Numbers();
+  const BufferRange c = Numbers();
+  CommandList list;
+  list.commands = {Add(a, b, 1), Add(a, c, 2)};  // one input, two outputs
+  EXPECT_EQ(CompiledProgram(device_, list).barrier_count(), 0u);
+  list.commands.push_back(Double(b));
+  list.commands.push_back(Double(c));
+  EXPECT_EQ(CompiledProgram(device_, list).barrier_count(), 1u) << "one for both";
+  list.commands.push_back(Add(c, a, 0));  // a was read before
+  EXPECT_EQ(CompiledProgram(device_, list).barrier_count(), 2u);
+}
+
+TEST_F(CompiledProgramTest, AliasesInOneBufferAreSeen) {
+  const std::shared_ptr<Buffer> arena = device_->Allocate(4096, "arena");
+  const BufferRange a = {arena, 0, 1024};
+  const BufferRange b = {arena, 1024, 1024};
+  const BufferRange middle = {arena, 512, 1024};
+  CommandList list;
+  list.commands = {Add(a, b, 1), Double(middle)};
+  EXPECT_EQ(CompiledProgram(device_, list).barrier_count(), 1u);
+}
+
+TEST_F(CompiledProgramTest, ASteadyRunMakesNoVulkanObjectAndRecordsNothing) {
+  const BufferRange a = Numbers();
+  const BufferRange b = Numbers();
+  CommandList list;
+  list.commands = {Add(a, b, 1), Double(b)};
+  list.inputs = {a};
+  list.outputs = {b};
+  CompiledProgram program(device_, list);
+  Run(program, Counting());
+  const DeviceCounters before = device_->counters();
+  for (int i = 0; i < 50; ++i) Run(program, Counting());
+  const DeviceCounters after = device_->counters();
+  EXPECT_EQ(after.vulkan_objects, before.vulkan_objects);
+  EXPECT_EQ(after.command_buffers, before.command_buffers);
+  EXPECT_EQ(after.allocated_bytes, before.allocated_bytes);
+  EXPECT_EQ(after.submissions, before.submissions + 50);
+}
+
+TEST_F(CompiledProgramTest, EqualPipelinesAreMadeOnce) {
+  const BufferRange a = Numbers();
+  CommandList list;
+  list.commands = {Add(a, a, 1), Add(a, a, 2), Add(a, a, 2, 3)};
+  list.commands[0].bindings[0].access = Access::kReadWrite;
+  CompiledProgram first(device_, list);
+  EXPECT_EQ(device_->counters().pipelines, 2u) << "two factors";
+  CompiledProgram second(device_, list);
+  EXPECT_EQ(device_->counters().pipelines, 2u);
+}
+
+TEST_F(CompiledProgramTest, PipelinesAreCompiledByTheCallersThreads) {
+  const BufferRange a = Numbers();
+  const BufferRange b = Numbers();
+  CommandList list;
+  for (uint32_t factor = 1; factor <= 8; ++factor) list.commands.push_back(Add(a, b, 0, factor));
+  size_t asked = 0;
+  CompileOptions options;
+  options.parallel_for = [&asked](size_t count, const std::function<void(size_t)>& body) {
+    asked = count;
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < count; ++i) threads.emplace_back(body, i);
+    for (std::thread& thread : threads) thread.join();
+  };
+  CompiledProgram program(device_, list, options);
+  EXPECT_EQ(asked, 8u);
+  EXPECT_EQ(device_->counters().pipelines, 8u);
+}
+
+TEST_F(CompiledProgramTest, LongRunsAreDividedByWork) {
+  const BufferRange a = Numbers();
+  CommandList list;
+  for (int i = 0; i < 10; ++i) list.commands.push_back(Double(a));  // 1000 each
+  list.inputs = {a};
+  list.outputs = {a};
+  CompileOptions options;
+  options.submission_work = 3000;
+  CompiledProgram program(device_, list, options);
+  EXPECT_EQ(program.submission_count(), 4u);
+  std::vector<uint32_t> expected = Counting();
+  for (uint32_t& value : expected) value <<= 10;
+  EXPECT_EQ(Run(program, Counting()), expected);
+  EXPECT_EQ(Run(program, Counting()), expected);
+  options.submission_work = 1;
+  EXPECT_EQ(CompiledProgram(device_, list, options).submission_count(), 10u);
+}
+
+TEST_F(CompiledProgramTest, ACancelledRunEndsBetweenSubmissionsAndTheNextOneIsRight) {
+  const BufferRange a = Numbers();
+  CommandList list;
+  for (int i = 0; i < 10; ++i) list.commands.push_back(Double(a));
+  list.inputs = {a};
+  list.outputs = {a};
+  CompileOptions options;
+  options.submission_work = 1;
+  CompiledProgram program(device_, list, options);
+  const uint64_t before = device_->counters().submissions;
+  int asked = 0;
+  EXPECT_THAT(ErrorOf([&] { Run(program, Counting(), {.cancelled = [&asked] { return ++asked == 4; }}); }),
+              IsError(EP_STATUS_CANCELED, "cancelled"));
+  EXPECT_EQ(device_->counters().submissions, before + 3);
+  std::vector<uint32_t> expected = Counting();
+  for (uint32_t& value : expected) value <<= 10;
+  EXPECT_EQ(Run(program, Counting()), expected);
+}
+
+TEST_F(CompiledProgramTest, TimesAreOfEachCommand) {
+  const BufferRange a = Numbers(100000);
+  CommandList list;
+  list.commands = {Double(a, 1), Double(a, 20000), Double(a, 1)};
+  list.inputs = {a};
+  list.outputs = {a};
+  CompileOptions options;
+  options.profile = true;
+  CompiledProgram program(device_, list, options);
+  std::vector<CommandTime> times;
+  Run(program, Counting(100000));
+  Run(program, Counting(100000), {.times = &times});
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_GT(times[1].duration_ns, 2 * times[0].duration_ns);
+  EXPECT_GT(times[1].duration_ns, 2 * times[2].duration_ns);
+  EXPECT_GE(times[2].start_ns, times[1].start_ns + times[1].duration_ns);
+}
+
+TEST_F(CompiledProgramTest, RangesAndCommandsOfNothingAreAllowed) {
+  const BufferRange a = Numbers();
+  const BufferRange none = {a.buffer, 0, 0};
+  CommandList list;
+  list.commands = {Add(none, none, 1), Add(a, a, 1), Add(a, a, 1)};
+  list.commands[1].parameters.clear();  // as if they were 0
+  list.commands[1].groups = {0, 1, 1};
+  list.inputs = {a, none};
+  list.outputs = {a, none};
+  CompiledProgram program(device_, list);
+  std::vector<uint32_t> data = Counting();
+  const void* in[] = {data.data(), nullptr};
+  void* out[] = {data.data(), nullptr};
+  program.Run(in, out);
+  EXPECT_EQ(data[10], 11u);
+
+  CompiledProgram empty(device_, {});
+  empty.Run({}, {});
+}
+
+TEST_F(CompiledProgramTest, AnOutputWithoutMemoryIsNotCopied) {
+  const BufferRange a = Numbers();
+  CommandList list;
+  list.commands = {Double(a)};
+  list.outputs = {a};
+  CompiledProgram program(device_, list);
+  void* out = nullptr;
+  EXPECT_NO_THROW(program.Run({}, {&out, 1}));
+}
+
+TEST_F(CompiledProgramTest, WhatADeviceCantDoIsRefusedWithItsLimit) {
+  const BufferRange a = Numbers();
+  const Capabilities& can = device_->info().capabilities;
+  const auto refusal = [&](const Command& command) {
+    CommandList list;
+    list.commands = {command};
+    return ErrorOf([&] { CompiledProgram(device_, list); });
+  };
+  Command command = Add(a, a, 1);
+  command.shader = "nonsense.f32";
+  EXPECT_THAT(refusal(command), IsError(EP_STATUS_EP_FAIL, "there is no shader 'nonsense.f32'"));
+
+  command = Add(a, a, 1);
+  command.groups[1] = can.max_workgroup_count[1] + 1;
+  EXPECT_THAT(refusal(command), IsError(EP_STATUS_NOT_IMPLEMENTED, "65536 workgroups"));
+
+  command = Add(a, a, 1);
+  command.bindings.resize(can.max_bindings + 1, command.bindings[0]);
+  EXPECT_THAT(refusal(command), IsError(EP_STATUS_NOT_IMPLEMENTED, "bindings, llvmpipe"));
+
+  command = Add(a, a, 1);
+  command.bindings[0].range.offset = 4;
+  command.bindings[0].range.size = 4;
+  EXPECT_THAT(refusal(command), IsError(EP_STATUS_EP_FAIL, "begins at 4"));
+
+  command.bindings[0].range = {a.buffer, 256, a.size};
+  EXPECT_THAT(refusal(command), IsError(EP_STATUS_EP_FAIL, "is not in its buffer"));
+
+  const uint64_t large = can.max_buffer_range + 256;
+  command.bindings[0].range = {device_->Allocate(large, "a large tensor"), 0, large};
+  EXPECT_THAT(refusal(command), IsError(EP_STATUS_NOT_IMPLEMENTED, "a tensor of " + std::to_string(large) + " bytes"));
+}
+
+TEST_F(CompiledProgramTest, SeveralProgramsRunAtOnceAndOneWaitsForItsTurn) {
+  constexpr int kThreads = 4;
+  const BufferRange shared_in = Numbers();
+  const BufferRange shared_out = Numbers();
+  CommandList list;
+  list.commands = {Add(shared_in, shared_out, 100)};
+  list.inputs = {shared_in};
+  list.outputs = {shared_out};
+  CompiledProgram shared(device_, list);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      const BufferRange a = Numbers();
+      CommandList own;
+      own.commands = {Add(a, a, static_cast<uint32_t>(t)), Double(a)};
+      own.inputs = {a};
+      own.outputs = {a};
+      CompiledProgram program(device_, own);
+      for (uint32_t i = 0; i < 30; ++i) {
+        const std::vector<uint32_t> in(1000, i);
+        if (Run(program, in) != std::vector<uint32_t>(1000, (i + static_cast<uint32_t>(t)) * 2)) ++wrong;
+        if (Run(shared, in) != std::vector<uint32_t>(1000, i + 100)) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST_F(CompiledProgramTest, TenThousandRunsTakeNoMemory) {
+  const BufferRange a = Numbers(64);
+  CommandList list;
+  list.commands = {Add(a, a, 1)};
+  list.inputs = {a};
+  list.outputs = {a};
+  CompiledProgram program(device_, list);
+  const auto used = [this] { return device_->counters().used_bytes; };
+  const uint64_t before = used();
+  for (int i = 0; i < 10000; ++i) Run(program, Counting(64));
+  EXPECT_EQ(used(), before);
+  for (int i = 0; i < 100; ++i) CompiledProgram again(device_, list);
+  EXPECT_EQ(used(), before);
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan

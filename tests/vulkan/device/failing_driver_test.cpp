@@ -1,0 +1,94 @@
+// Drivers that fail: what fails is named, nothing is left behind, and the device works on, unless it is lost.
+#include <functional>
+
+#include "plugins/vulkan/device/vk_device.h"
+#include "tests/vulkan/device/test_device.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+class FailingDriverTest : public DeviceTest {
+ protected:
+  // Everything that a session does with a device.
+  void UseDevice(const std::shared_ptr<Device>& device) {
+    const BufferRange a = Numbers(*device, 100);
+    CommandList list;
+    list.commands = {Add(a, a, 1, ++factor_), Double(a)};
+    list.inputs = {a};
+    list.outputs = {a};
+    CompileOptions options;
+    options.profile = true;
+    options.submission_work = 1;
+    CompiledProgram program(device, list, options);
+    std::vector<CommandTime> times;
+    Run(program, std::vector<uint32_t>(100, 7), {.times = &times});
+    device->UsePipelineCacheData(device->PipelineCacheData());
+  }
+
+  uint32_t factor_ = 0;  // so that there is a pipeline to make each time
+};
+
+template <VkResult kResult, typename... Args>
+void FailWith(VkResult(VKAPI_PTR*& function)(Args...)) {
+  function = [](Args...) -> VkResult { return kResult; };
+}
+
+struct Call {
+  const char* name;
+  void (*fail)(DeviceFunctions& vk);
+  void (*lose)(DeviceFunctions& vk);
+};
+#define EPIPHYTE_CALL(name)                                                             \
+  Call {                                                                                \
+    #name, [](DeviceFunctions& vk) { FailWith<VK_ERROR_UNKNOWN>(vk.name); },            \
+        [](DeviceFunctions& vk) { FailWith<VK_ERROR_DEVICE_LOST>(vk.name); }            \
+  }
+const Call kCalls[] = {
+    EPIPHYTE_CALL(vkAllocateMemory),         EPIPHYTE_CALL(vkMapMemory),
+    EPIPHYTE_CALL(vkCreateBuffer),           EPIPHYTE_CALL(vkBindBufferMemory),
+    EPIPHYTE_CALL(vkCreateFence),            EPIPHYTE_CALL(vkResetFences),
+    EPIPHYTE_CALL(vkCreateQueryPool),        EPIPHYTE_CALL(vkGetQueryPoolResults),
+    EPIPHYTE_CALL(vkCreateComputePipelines), EPIPHYTE_CALL(vkCreateDescriptorPool),
+    EPIPHYTE_CALL(vkAllocateDescriptorSets), EPIPHYTE_CALL(vkCreateCommandPool),
+    EPIPHYTE_CALL(vkAllocateCommandBuffers), EPIPHYTE_CALL(vkBeginCommandBuffer),
+    EPIPHYTE_CALL(vkEndCommandBuffer),       EPIPHYTE_CALL(vkQueueSubmit),
+    EPIPHYTE_CALL(vkWaitForFences),          EPIPHYTE_CALL(vkGetPipelineCacheData),
+    EPIPHYTE_CALL(vkCreatePipelineCache),    EPIPHYTE_CALL(vkMergePipelineCaches),
+    EPIPHYTE_CALL(vkCreateShaderModule),     EPIPHYTE_CALL(vkCreateDescriptorSetLayout),
+    EPIPHYTE_CALL(vkCreatePipelineLayout),
+};
+#undef EPIPHYTE_CALL
+
+TEST_F(FailingDriverTest, ACallThatFailsIsNamedAndTheDeviceWorksOn) {
+  for (const Call& call : kCalls) {
+    const auto device = Open();  // with nothing made yet
+    DeviceFunctions& vk = device->handles().vk;
+    const DeviceFunctions good = vk;
+    call.fail(vk);
+    EXPECT_THAT(ErrorOf([&] { UseDevice(device); }),
+                IsError(EP_STATUS_ENGINE_ERROR, std::string(call.name) + " failed with VK_ERROR_UNKNOWN: llvmpipe"));
+    vk = good;
+    EXPECT_EQ(device->counters().allocations, 0u) << call.name;
+    EXPECT_FALSE(device->lost()) << call.name;
+    EXPECT_THAT(ErrorOf([&] { UseDevice(device); }), IsError(EP_STATUS_OK, "")) << call.name;
+  }
+}
+
+TEST_F(FailingDriverTest, ALostDeviceStaysLostAndANewOneWorks) {
+  for (const Call& call : kCalls) {
+    const auto device = Open();
+    DeviceFunctions& vk = device->handles().vk;
+    const DeviceFunctions good = vk;
+    call.lose(vk);
+    EXPECT_THAT(ErrorOf([&] { UseDevice(device); }),
+                IsError(EP_STATUS_DEVICE_RESET, std::string(call.name) + " failed with VK_ERROR_DEVICE_LOST"));
+    vk = good;
+    EXPECT_TRUE(device->lost());
+    EXPECT_THAT(ErrorOf([&] { UseDevice(device); }), IsError(EP_STATUS_DEVICE_RESET, "make a new session"));
+    const auto again = Device::Open(device->instance().shared_from_this(), device->info(), {&TestKernels()});
+    EXPECT_THAT(ErrorOf([&] { UseDevice(again); }), IsError(EP_STATUS_OK, ""));
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,94 @@
+#include <cstring>
+
+#include "plugins/vulkan/device/vk_device.h"
+#include "tests/vulkan/device/test_device.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+class PipelineCacheTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped()) return;
+    device_ = Open();
+    data_ = device_->PipelineCacheData();
+    // From here on the driver is given nothing that isn't as it made it.
+    given_ = 0;
+    real_ = device_->handles().vk.vkCreatePipelineCache;
+    device_->handles().vk.vkCreatePipelineCache = [](VkDevice device, const VkPipelineCacheCreateInfo* info,
+                                                     const VkAllocationCallbacks* callbacks, VkPipelineCache* cache) {
+      if (info->initialDataSize > 0) ++given_;
+      return real_(device, info, callbacks, cache);
+    };
+  }
+
+  std::shared_ptr<Device> device_;
+  std::vector<std::byte> data_;
+  static inline int given_ = 0;
+  static inline PFN_vkCreatePipelineCache real_ = nullptr;
+};
+
+TEST_F(PipelineCacheTest, WhatADriverMadeItTakes) {
+  ASSERT_GT(data_.size(), 32u);
+  EXPECT_EQ(device_->UsePipelineCacheData(data_), "");
+  EXPECT_EQ(given_, 1);
+  const auto another = Open();
+  EXPECT_EQ(another->UsePipelineCacheData(data_), "");
+}
+
+TEST_F(PipelineCacheTest, EqualCachesAreEqualBytes) { EXPECT_EQ(Open()->PipelineCacheData(), Open()->PipelineCacheData()); }
+
+TEST_F(PipelineCacheTest, NoBitMayDiffer) {
+  for (size_t i = 0; i < data_.size(); ++i)
+    for (const uint8_t flip : {0x01, 0x80}) {
+      std::vector<std::byte> changed = data_;
+      changed[i] ^= std::byte{flip};
+      EXPECT_NE(device_->UsePipelineCacheData(changed), "") << "byte " << i;
+    }
+  EXPECT_EQ(given_, 0);
+}
+
+TEST_F(PipelineCacheTest, NoByteMayBeMissingOrTooMuch) {
+  for (size_t size = 0; size < data_.size(); ++size)
+    EXPECT_NE(device_->UsePipelineCacheData(std::span(data_).first(size)), "") << size;
+  data_.push_back(std::byte{0});
+  EXPECT_NE(device_->UsePipelineCacheData(data_), "");
+  EXPECT_EQ(given_, 0);
+}
+
+TEST_F(PipelineCacheTest, AnotherDeviceDriverOrKernelSetIsNamed) {
+  const auto reason = [&](const std::function<void(DeviceInfo&)>& change, const KernelSet& kernels) {
+    const OpenedInstance opened = OpenInstance();
+    DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = "software"});
+    change(info);
+    return Device::Open(opened.instance, info, {&kernels})->UsePipelineCacheData(data_);
+  };
+  const std::string device = "the pipeline cache is of another device";
+  const std::string driver = "the pipeline cache is of another driver, or of another version of it";
+  EXPECT_EQ(reason([](DeviceInfo&) {}, TestKernels()), "");
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.vendor_id; }, TestKernels()), device);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.device_id; }, TestKernels()), device);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.device_uuid[3]; }, TestKernels()), device);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.api_version; }, TestKernels()), driver);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.driver_version; }, TestKernels()), driver);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.driver_id; }, TestKernels()), driver);
+  EXPECT_EQ(reason([](DeviceInfo& info) { info.driver_info += "!"; }, TestKernels()), driver);
+  EXPECT_EQ(reason([](DeviceInfo& info) { info.driver_name += "!"; }, TestKernels()), driver);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.driver_uuid[15]; }, TestKernels()), driver);
+  EXPECT_EQ(reason([](DeviceInfo& info) { ++info.pipeline_cache_uuid[0]; }, TestKernels()), driver);
+  const KernelSet fewer(TestKernels().shaders().first(1));
+  EXPECT_EQ(reason([](DeviceInfo&) {}, fewer), "the pipeline cache is of another version of the kernels");
+}
+
+TEST_F(PipelineCacheTest, ADriverThatGivesWhatIsNotItsOwnGivesNothing) {
+  device_->handles().vk.vkGetPipelineCacheData = [](VkDevice, VkPipelineCache, size_t* size, void* data) {
+    *size = 32;
+    if (data != nullptr) std::memset(data, 0, 32);
+    return VK_SUCCESS;
+  };
+  EXPECT_TRUE(device_->PipelineCacheData().empty());
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,7 @@
+#version 450
+//! variant unchecked.u32
+// y[p[0]] = 1, wherever that is: what no kernel may do.
+#include "common.glsl"
+layout(local_size_x = 1) in;
+layout(std430, binding = 1) writeonly buffer Y { uint y[]; };
+void main() { y[p[0]] = 1; }

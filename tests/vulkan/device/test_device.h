@@ -1,0 +1,49 @@
+// What the tests of devices share: an open device with the tests' kernels, and lists of commands for it.
+//
+//     class X : public DeviceTest {};
+//     TEST_F(X, …) { const auto a = Numbers(1000); … Add(a, b, 7); … }
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "epiphyte/kit/abi/error.hpp"
+#include "plugins/vulkan/device/compiled_program.h"
+
+namespace epiphyte::vulkan {
+
+const KernelSet& TestKernels();
+
+// Skips when there is no software device.
+class DeviceTest : public testing::Test {
+ protected:
+  void SetUp() override;
+
+  // A device of an instance with these checks.
+  std::shared_ptr<Device> Open(const Validation& validation = {}, const DeviceOptions& options = {&TestKernels()});
+
+  // Memory for `count` numbers.
+  static BufferRange Numbers(Device& device, uint32_t count);
+  // to = from * factor + summand
+  static Command Add(const BufferRange& from, const BufferRange& to, uint32_t summand, uint32_t factor = 1);
+  // x = x * 2 ^ turns
+  static Command Double(const BufferRange& x, uint32_t turns = 1);
+  // What the only output is for the only input.
+  static std::vector<uint32_t> Run(CompiledProgram& program, const std::vector<uint32_t>& input,
+                                   const RunOptions& options = {});
+};
+
+// The Error that it throws; one of code OK when it throws none.
+kit::Error ErrorOf(const std::function<void()>& body);
+
+MATCHER_P2(IsError, code, words, "") {
+  *result_listener << "code " << arg.code() << ": " << arg.what();
+  return arg.code() == code && std::string(arg.what()).find(words) != std::string::npos;
+}
+
+}  // namespace epiphyte::vulkan

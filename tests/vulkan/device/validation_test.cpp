@@ -1,0 +1,102 @@
+// The four lanes of the validation layer: what programs do is clean in each, and each reports a defect that was planted.
+#include "plugins/vulkan/device/vk_device.h"
+#include "tests/vulkan/device/test_device.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+struct Lane {
+  const char* name;
+  Validation validation;
+};
+void PrintTo(const Lane& lane, std::ostream* out) { *out << lane.name; }
+
+constexpr Lane kCore = {"core", {.core = true}};
+constexpr Lane kSynchronization = {"sync", {.synchronization = true}};
+constexpr Lane kGpuAssisted = {"gpu", {.gpu_assisted = true}};
+constexpr Lane kBestPractices = {"best", {.best_practices = true}};
+
+class ValidationTest : public DeviceTest {};
+
+class LaneTest : public DeviceTest, public testing::WithParamInterface<Lane> {};
+
+TEST_P(LaneTest, ProgramsAreClean) {
+  const auto device = Open(GetParam().validation);
+  const BufferRange a = Numbers(*device, 1000);
+  const BufferRange b = Numbers(*device, 1000);
+  const BufferRange none = {a.buffer, 0, 0};
+  CommandList list;
+  list.commands = {Add(a, b, 1), Double(b), Add(none, none, 1), Add(none, none, 1), Add(b, a, 1)};
+  list.inputs = {a};
+  list.outputs = {a};
+  CompileOptions options;
+  options.profile = true;
+  options.submission_work = 2000;
+  CompiledProgram program(device, list, options);
+  std::vector<CommandTime> times;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(Run(program, std::vector<uint32_t>(1000, 4), {.times = &times}), std::vector<uint32_t>(1000, 11));
+  EXPECT_EQ(device->UsePipelineCacheData(device->PipelineCacheData()), "");
+  EXPECT_EQ(device->instance().validation_errors(), 0u);
+  EXPECT_THAT(device->instance().TakeValidationMessages(), testing::IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, LaneTest, testing::Values(kCore, kSynchronization, kGpuAssisted, kBestPractices),
+                         [](const auto& lane) { return std::string(lane.param.name); });
+
+TEST_F(ValidationTest, CoreReportsABindingThatIsNotAligned) {
+  const OpenedInstance opened = OpenInstance({.validation = kCore.validation});
+  DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = "software"});
+  info.capabilities.buffer_offset_alignment = 4;  // which it isn't
+  const auto device = Device::Open(opened.instance, info, {&TestKernels()});
+  BufferRange a = Numbers(*device, 100);
+  a.offset = 4;
+  a.size = 4;
+  CommandList list;
+  list.commands = {Double(a)};
+  EXPECT_THAT(ErrorOf([&] { CompiledProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "VUID-VkWriteDescriptorSet"));
+}
+
+TEST_F(ValidationTest, SynchronizationReportsAWriteThatWasNotSaid) {
+  const auto device = Open(kSynchronization.validation);
+  const BufferRange a = Numbers(*device, 1000);
+  const BufferRange b = Numbers(*device, 1000);
+  CommandList list;
+  list.commands = {Add(a, b, 1), Add(b, a, 1)};
+  for (Command& command : list.commands) command.bindings[1].access = Access::kRead;  // hence no barrier
+  EXPECT_THAT(ErrorOf([&] { CompiledProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "SYNC-HAZARD"));
+}
+
+TEST_F(ValidationTest, GpuAssistedReportsAnElementOutOfBoundsOfItsRange) {
+  const auto device = Open(kGpuAssisted.validation);
+  BufferRange a = Numbers(*device, 1000);
+  a.size = 400;
+  CommandList list;
+  list.commands = {
+      {.shader = "unchecked.u32", .parameters = {100}, .bindings = {{a, Access::kWrite}}, .groups = {1, 1, 1}}};
+  CompiledProgram program(device, list);
+  EXPECT_THAT(ErrorOf([&] { program.Run({}, {}); }), IsError(EP_STATUS_EP_FAIL, "out of bounds"));
+}
+
+TEST_F(ValidationTest, BestPracticesReportsACommandPoolForResettingEachBuffer) {
+  const auto device = Open(kBestPractices.validation);
+  DeviceHandles& vk = device->handles();
+  VkCommandPoolCreateInfo info = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  info.queueFamilyIndex = vk.family;
+  const Owned<VkCommandPool> pool =
+      Make<VkCommandPool>(vk, vk.vk.vkCreateCommandPool, vk.vk.vkDestroyCommandPool, info, "vkCreateCommandPool");
+  EXPECT_THAT(ErrorOf([&] { device->instance().ThrowIfInvalid(); }), IsError(EP_STATUS_EP_FAIL, "BestPractices"));
+}
+
+TEST_F(ValidationTest, AnErrorIsThrownOnceAndCountedForEver) {
+  const auto device = Open(kCore.validation);
+  device->instance().Report(true, "something is wrong");
+  EXPECT_THAT(ErrorOf([&] { device->instance().ThrowIfInvalid(); }),
+              IsError(EP_STATUS_EP_FAIL, "something is wrong"));
+  EXPECT_NO_THROW(device->instance().ThrowIfInvalid());
+  EXPECT_EQ(device->instance().validation_errors(), 1u);
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan
