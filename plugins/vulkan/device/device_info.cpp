@@ -18,6 +18,11 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+std::string WithoutDashes(std::string text) {
+  std::erase(text, '-');
+  return text;
+}
+
 // The higher, the sooner it is taken when the user doesn't care.
 int Rank(DeviceType type) {
   switch (type) {
@@ -77,7 +82,7 @@ const DeviceInfo& ChooseDevice(std::span<const DeviceInfo> devices, const Device
   bool software = false;
   for (const DeviceInfo& device : devices) {
     const bool by_name = Lower(device.name).find(wanted) != std::string::npos;  // all when nothing is wanted
-    const bool exact = (by_type && NameOf(device.type) == wanted) || TextOf(device.device_uuid) == wanted;
+    const bool exact = (by_type && NameOf(device.type) == wanted) || WithoutDashes(TextOf(device.device_uuid)) == WithoutDashes(wanted);
     if (!exact && (by_type || !by_name)) continue;
     if (!exact && device.type == DeviceType::kSoftware && !choice.allow_software) {
       software = true;

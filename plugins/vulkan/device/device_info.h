@@ -57,7 +57,7 @@ std::string VersionText(uint32_t version);  // "1.3.230"
 
 // What the user asks for. All that is given must fit.
 struct DeviceChoice {
-  // "" (the best that there is: discrete before integrated before virtual before other), an index ("1"), a UUID, a type
+  // "" (the best that there is: discrete before integrated before virtual before other), an index ("1"), a UUID (with dashes or without), a type
   // ("discrete", "integrated", "virtual", "software"), or part of the name, in any case.
   std::string device;
   // Whether a software device may be chosen by "" or by a part of its name. By index, UUID or type it always may.

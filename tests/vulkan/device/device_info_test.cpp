@@ -34,6 +34,7 @@ TEST(ChooseDeviceTest, ByIndexNameTypeAndUuid) {
   EXPECT_EQ(Chosen(Devices(), "big graphics"), 2u);
   EXPECT_EQ(Chosen(Devices(), "Integrated"), 1u);
   EXPECT_EQ(Chosen(Devices(), "a1000000-0000-0000-0000-000000000000"), 1u);
+  EXPECT_EQ(Chosen(Devices(), "A1000000000000000000000000000000"), 1u);
 }
 
 TEST(ChooseDeviceTest, ASoftwareDeviceIsTakenOnlyWhenItIsAskedFor) {
