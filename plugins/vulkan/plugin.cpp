@@ -21,6 +21,8 @@ std::string HexOf(const Uuid& uuid) {
 
 class Plugin final : public kit::Plugin {
  public:
+  static constexpr bool kMakesContexts = true;
+
   explicit Plugin(const kit::PluginConfig& config) : kit::Plugin(config) {
     InstanceOptions options;
     options.validation = ValidationOfEnvironment();
@@ -39,6 +41,15 @@ class Plugin final : public kit::Plugin {
     return devices_;
   }
   std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
+  kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
+    if (devices_.empty()) return kit::ContextVerdict::Unsupported("there is no device: " + why_not_);
+    const size_t index = header.devices().empty() ? 0 : header.devices()[0];
+    const DeviceInfo& device = instance_->devices().at(index);
+    Capabilities capabilities = device.capabilities;
+    Disable(header.Option("disable").value_or(""), &capabilities);
+    return CheckContextHeader(header.info(), info().sources[0], device, capabilities, BuiltInKernels().digest(),
+                              operators_);
+  }
   std::unique_ptr<kit::Provider> CreateProvider(const kit::ProviderConfig& config) override {
     return std::make_unique<Provider>(operators_, *instance_, *pool_, config);
   }

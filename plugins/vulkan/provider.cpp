@@ -1,10 +1,13 @@
 #include "plugins/vulkan/provider.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/graph/import.hpp"
 #include "plugins/vulkan/exec/claims.h"
+#include "plugins/vulkan/exec/fuse.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -16,7 +19,13 @@ std::string AllCapabilities() {
   return names;
 }
 
-// Of the option `disable`: names with commas or spaces between them, in brackets if one likes.
+uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config, const std::string& wanted) {
+  if (wanted.empty()) return config.devices.at(0);
+  return ChooseDevice(instance.devices(), {.device = wanted, .allow_software = true}).index;
+}
+
+}  // namespace
+
 void Disable(std::string_view list, Capabilities* capabilities) {
   constexpr std::string_view kBetween = ", []";
   while (true) {
@@ -36,13 +45,6 @@ void Disable(std::string_view list, Capabilities* capabilities) {
   }
 }
 
-uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config, const std::string& wanted) {
-  if (wanted.empty()) return config.devices.at(0);
-  return ChooseDevice(instance.devices(), {.device = wanted, .allow_software = true}).index;
-}
-
-}  // namespace
-
 std::span<const kit::Option> Provider::Options() {
   static constexpr kit::Option kOptions[] = {
       kit::Option::String("use", "",
@@ -59,7 +61,11 @@ std::span<const kit::Option> Provider::Options() {
 
 Provider::Provider(const OperatorTable& operators, Instance& instance, DevicePool& devices,
                    const kit::ProviderConfig& config)
-    : operators_(operators), threads_(config.threads()) {
+    : operators_(operators),
+      threads_(config.threads()),
+      log_(config.log()),
+      context_enabled_(config.context_enabled),
+      share_(config.host, config.share_group) {
   const kit::OptionValues options(Options(), config.options);
   const uint32_t index = ChooseIndex(instance, config, options.Text("use"));
   capabilities_ = instance.devices().at(index).capabilities;
@@ -92,6 +98,7 @@ CompileConfig Provider::MakeConfig(const kit::Task& task, std::string_view name)
   config.operators = &operators_;
   config.device = device_;
   config.capabilities = capabilities_;
+  if (share_) config.constants = share_->constants();
   config.progress = [task, name = std::string(name)](uint64_t done, uint64_t total) {
     task.Report(done, total, name.c_str());
   };
@@ -101,8 +108,129 @@ CompileConfig Provider::MakeConfig(const kit::Task& task, std::string_view name)
 std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) {
   ir::Graph graph = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
   CompileConfig config = MakeConfig(partition.task, partition.name);
-  config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
-  return std::make_unique<CompiledKernel>(CompiledGraph::Build(std::move(graph), config), threads_);
+  // The host lets go of the model's weights that have been read when it hears of progress.
+  constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
+  uint64_t made = 0;
+  Fuse(graph, operators_, capabilities_, [&](uint64_t bytes) {
+    made += bytes;
+    if (made < kMadeBetweenReports) return;
+    made = 0;
+    config.progress(0, graph.nodes.size());
+  });
+  // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
+  // copied.
+  if (!share_)
+    config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
+  std::shared_ptr<CompiledGraph> compiled;
+  try {
+    compiled = CompiledGraph::Build(std::move(graph), config);
+  } catch (const kit::Error& error) {
+    if (error.code() == EP_STATUS_NOT_IMPLEMENTED) throw kit::Declined(error.what());
+    throw;
+  }
+  if (context_enabled_) {
+    compiled_.resize(std::max<size_t>(compiled_.size(), partition.index + size_t{1}));
+    compiled_[partition.index] = compiled;
+  }
+  return std::make_unique<CompiledKernel>(std::move(compiled), threads_);
+}
+
+kit::CompatibilityKey Provider::Key() const {
+  return ContextKey(device_->info(), capabilities_, device_->kernels().digest());
+}
+
+std::vector<std::shared_ptr<CompiledGraph>> Provider::CompiledGraphs() const {
+  std::vector<std::shared_ptr<CompiledGraph>> graphs;
+  for (const auto& graph : compiled_)
+    if (graph != nullptr) graphs.push_back(graph);
+  return graphs;
+}
+
+void Provider::SaveContexts(kit::ContextSink& sink) {
+  const kit::ShareMembership& membership = share_.membership();
+  const bool writes_group = membership.compiling && membership.last;
+  if (compiled_.empty() && !writes_group) return;
+  kit::ContextNode node;
+  std::optional<kit::ContextWriter> payload;
+  if (sink.defers_payload()) {
+    share_->AddGraphs(CompiledGraphs());
+  } else {
+    payload = WritePayload(sink);
+    node.payload = &*payload;
+  }
+  node.sdk_version = "Vulkan " + VersionText(device_->info().api_version);
+  node.hardware = device_->info().name;
+  for (const kit::SavedPartition& partition : sink.partitions()) {
+    node.partition = partition.index;
+    sink.AddNode(node);
+  }
+  sink.SetCompatibilityInfo(Key().ToText());
+}
+
+kit::ContextWriter Provider::WritePayload(kit::ContextSink& sink) const {
+  std::vector<std::shared_ptr<CompiledGraph>> graphs = CompiledGraphs();
+  if (share_.membership().compiling) {
+    share_->AddGraphs(graphs);
+    graphs = share_->TakeGraphs();
+  }
+  std::vector<const CompiledGraph*> pointers;
+  for (const auto& graph : graphs) pointers.push_back(graph.get());
+  kit::ContextWriter payload = sink.BeginPayload();
+  WriteContext(Key(), pointers, device_->PipelineCacheData(),
+               [&](const void* data, uint64_t size) { payload.Write(data, size); });
+  payload.End();
+  return payload;
+}
+
+Provider::Container Provider::Open(std::span<const std::byte> payload) const {
+  Container context = OpenContext(payload);
+  const kit::ContextVerdict found = Key().Compare(context->key());
+  if (found.verdict == EP_CONTEXT_UNSUPPORTED)
+    throw kit::Error(EP_STATUS_INVALID_GRAPH, "the vulkan context can't be used here: " + found.reason);
+  std::string why_not = found.reason;
+  const std::span<const std::byte> pipelines = PipelinesOf(*context);
+  if (why_not.empty() && !pipelines.empty()) why_not = device_->UsePipelineCacheData(pipelines);
+  if (!why_not.empty()) log_.Info("the pipelines of the vulkan context are built again: " + why_not);
+  return context;
+}
+
+void Provider::LoadContexts(kit::ContextLoading& loading) {
+  std::vector<Container> contexts;
+  for (const std::span<const std::byte> payload : loading.payloads()) contexts.push_back(Open(payload));
+  for (size_t i = 0; i < loading.size(); ++i) loading.SetKernel(i, Load(loading, i, contexts));
+}
+
+std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, size_t node,
+                                            const std::vector<Container>& contexts) const {
+  const std::string_view wanted = loading.node(node).partition_name();
+  std::string_view name = wanted;
+  Container found;
+  for (const uint32_t place : loading.PayloadsOf(node)) {
+    const Container& context = contexts[place];
+    // A node without a name means the only partition that there is.
+    if (wanted.empty())
+      if (const auto names = kit::GraphNames(*context); names.size() == 1) name = names[0];
+    if (!kit::HasGraph(*context, name)) continue;
+    found = context;
+    break;
+  }
+  if (found == nullptr && wanted.empty())
+    kit::FailWith(EP_STATUS_INVALID_GRAPH,
+                  "a node has neither partition_name nor a name, and the vulkan context holds more than one partition; "
+                  "compile the model again");
+  if (found == nullptr)
+    kit::FailWith(EP_STATUS_INVALID_GRAPH, "the vulkan context holds no partition '", wanted,
+                  "'; the model and its binary don't belong together: compile the model again");
+  const kit::NodeView view = loading.node(node).node();
+  kit::StoredGraph stored = kit::ReadGraph(*found, name, kit::GraphCheck::kLater);
+  if (view.input_count() != stored.graph.inputs.size() || view.output_count() != stored.graph.outputs.size())
+    kit::FailWith(EP_STATUS_INVALID_GRAPH, "partition '", wanted, "' has ", stored.graph.inputs.size(), " inputs and ",
+                  stored.graph.outputs.size(), " outputs in the vulkan context, its node has ", view.input_count(),
+                  " and ", view.output_count(), "; compile the model again");
+  const CompileConfig config = MakeConfig(loading.task().Part(node, loading.size()), wanted);
+  std::shared_ptr<CompiledGraph> compiled =
+      CompiledGraph::Build(std::move(stored.graph), config, GraphOrigin::kContext, std::move(stored.packed));
+  return std::make_unique<CompiledKernel>(std::move(compiled), threads_, std::move(found));
 }
 
 }  // namespace epiphyte::vulkan

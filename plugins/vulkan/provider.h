@@ -7,10 +7,16 @@
 
 #include "epiphyte/kit/plugin/options.hpp"
 #include "epiphyte/kit/plugin/provider.hpp"
+#include "plugins/vulkan/exec/context.h"
 #include "plugins/vulkan/exec/device_pool.h"
 #include "plugins/vulkan/exec/replay.h"
+#include "plugins/vulkan/share.h"
 
 namespace epiphyte::vulkan {
+
+// Turns off the capabilities that the option `disable` names: with commas or spaces between them, in brackets if one
+// likes. Throws INVALID_ARGUMENT for others.
+void Disable(std::string_view list, Capabilities* capabilities);
 
 class Provider final : public kit::Provider {
  public:
@@ -20,24 +26,41 @@ class Provider final : public kit::Provider {
 
   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override;
   std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override;
+  void SaveContexts(kit::ContextSink& sink) override;
+  void LoadContexts(kit::ContextLoading& loading) override;
 
  private:
+  using Container = std::shared_ptr<const kit::ContextContainer>;
+
+  kit::CompatibilityKey Key() const;
   CompileConfig MakeConfig(const kit::Task& task, std::string_view name) const;
+  std::vector<std::shared_ptr<CompiledGraph>> CompiledGraphs() const;
+  kit::ContextWriter WritePayload(kit::ContextSink& sink) const;
+  Container Open(std::span<const std::byte> payload) const;
+  std::unique_ptr<kit::Kernel> Load(const kit::ContextLoading& loading, size_t node,
+                                    const std::vector<Container>& contexts) const;
 
   const OperatorTable& operators_;
   const kit::Threads threads_;
+  const kit::Log log_;
+  const bool context_enabled_;
+  kit::ShareGroup<ShareWorkspace> share_;
   std::shared_ptr<Device> device_;
   Capabilities capabilities_;  // the device's, without those that options turn off
+  std::vector<std::shared_ptr<CompiledGraph>> compiled_;  // by partition index, while a context may be asked for
 };
 
 // A compiled partition.
 class CompiledKernel final : public kit::StatefulKernel<ReplaySet> {
  public:
-  CompiledKernel(std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads)
-      : graph_(std::move(graph)), threads_(threads) {}
+  // `context`: in which constants of the graph lie; null when they don't.
+  CompiledKernel(std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads,
+                 std::shared_ptr<const kit::ContextContainer> context = {})
+      : context_(std::move(context)), graph_(std::move(graph)), threads_(threads) {}
   void Execute(const kit::Run& run, ReplaySet& replays) override { replays.Execute(*graph_, run, threads_); }
 
  private:
+  const std::shared_ptr<const kit::ContextContainer> context_;
   const std::shared_ptr<CompiledGraph> graph_;
   const kit::Threads threads_;
 };

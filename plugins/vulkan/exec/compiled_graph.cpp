@@ -5,18 +5,12 @@
 #include <set>
 
 #include "epiphyte/kit/abi/fail.hpp"
-#include "epiphyte/kit/graph/check.hpp"
-#include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::vulkan {
 namespace {
 
 constexpr size_t kMostPrograms = 16;
-// Constants that are loaded together share buffers of up to this size.
-constexpr uint64_t kConstantBuffer = uint64_t{64} << 20;
-
-uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
 
 // Keeps what operators pack of one node.
 class PackedSink final : public Packing::Sink {
@@ -46,33 +40,38 @@ void Append(std::string* text, const void* data, size_t size) { text->append(sta
 
 }  // namespace
 
-std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const CompileConfig& config,
-                                                    std::vector<kit::PackedData> packed, bool from_context) {
+std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const CompileConfig& config, GraphOrigin origin,
+                                                    std::vector<kit::PackedData> packed) {
   auto compiled = std::shared_ptr<CompiledGraph>(new CompiledGraph);
+  VerifiedGraph verified = VerifyGraph(graph, packed, *config.operators, config.capabilities, origin);
   compiled->graph_ = std::move(graph);
   compiled->packed_ = std::move(packed);
+  compiled->operators_ = std::move(verified.operators);
+  compiled->reads_inputs_ = std::move(verified.host_values.reads_inputs);
   compiled->device_ = config.device;
+  compiled->store_ = config.constants;
   compiled->capabilities_ = config.capabilities;
   compiled->has_shader_ = [kernels = &config.device->kernels()](std::string_view name) {
     return kernels->Find(name) != nullptr;
   };
-  ir::Check(compiled->graph_);
-  compiled->ChooseOperators(config);
-  if (!from_context) compiled->Pack(config);
+  if (origin == GraphOrigin::kMadeNow) compiled->Pack(config);
   compiled->KeepConstants(config);
   compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
+  compiled->MakeStaticProgram();
   return compiled;
 }
 
-void CompiledGraph::ChooseOperators(const CompileConfig& config) {
-  const HostValues values = FindHostValues(graph_, *config.operators);
-  reads_inputs_ = values.reads_inputs;
-  for (const ir::Node& node : graph_.nodes) {
-    std::string why;
-    operators_.push_back(config.operators->Choose(graph_, node, capabilities_, values.known, &why));
-    if (operators_.back() == nullptr)
-      kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "node '", node.name, "' (", node.op_type, "): ", why);
+// What is wrong with the graph is seen now, and the first run finds its weights on the device.
+void CompiledGraph::MakeStaticProgram() {
+  std::vector<ArrivedInput> inputs;
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const ir::Value& info = graph_.values[static_cast<size_t>(graph_.inputs[i])];
+    if (reads_inputs_[i] || !info.IsStatic() || info.type == EP_TYPE_UNDEFINED) return;
+    inputs.push_back({info.type, info.dims, nullptr});
   }
+  std::string signature;
+  SignatureOf(inputs, &signature);
+  ProgramFor(signature, inputs);
 }
 
 void CompiledGraph::Pack(const CompileConfig& config) {
@@ -206,26 +205,11 @@ void CompiledGraph::LoadConstants(LoadedProgram& loaded) {
       missing.push_back(tensor.index);
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  for (size_t begin = 0; begin < missing.size();) {
-    uint64_t bytes = 0;
-    size_t end = begin;
-    for (; end < missing.size(); ++end) {
-      const uint64_t next = Aligned(BytesOfConstant(missing[end]).size());
-      if (end != begin && bytes + next > kConstantBuffer) break;
-      bytes += next;
-    }
-    const std::shared_ptr<Buffer> buffer = device_->Allocate(bytes, "constants");
-    std::vector<HostToDevice> copies;
-    uint64_t offset = 0;
-    for (size_t i = begin; i < end; ++i) {
-      const std::span<const std::byte> data = BytesOfConstant(missing[i]);
-      copies.push_back({{buffer, offset, data.size()}, data.data()});
-      offset += Aligned(data.size());
-    }
-    device_->Upload(copies);
-    for (size_t i = begin; i < end; ++i) on_device_[static_cast<size_t>(missing[i])] = copies[i - begin].to;
-    begin = end;
-  }
+  std::vector<std::span<const std::byte>> data;
+  for (const uint64_t index : missing) data.push_back(BytesOfConstant(index));
+  const std::vector<BufferRange> places =
+      store_ != nullptr ? store_->Load(device_, data) : vulkan::LoadConstants(device_, data);
+  for (size_t i = 0; i < missing.size(); ++i) on_device_[static_cast<size_t>(missing[i])] = places[i];
   loaded.constants.resize(loaded.program.tensors.size());
   for (size_t i = 0; i < loaded.constants.size(); ++i)
     if (const DeviceTensor& tensor = loaded.program.tensors[i]; tensor.place == Place::kConstant)

@@ -18,7 +18,8 @@
 
 #include "epiphyte/kit/container/graph.hpp"
 #include "plugins/vulkan/device/device.h"
-#include "plugins/vulkan/exec/host_values.h"
+#include "plugins/vulkan/exec/constant_store.h"
+#include "plugins/vulkan/exec/verify.h"
 #include "plugins/vulkan/ops/program_builder.h"
 #include "plugins/vulkan/program/memory_plan.h"
 
@@ -28,6 +29,7 @@ struct CompileConfig {
   const OperatorTable* operators = nullptr;  // outlives the graph
   std::shared_ptr<Device> device;
   Capabilities capabilities;  // the device's, without those that are turned off
+  std::shared_ptr<ConstantStore> constants;  // shares constants with other graphs; null: it has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
   // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
   std::function<void(ir::Constant& constant)> retain;
@@ -52,10 +54,11 @@ struct LoadedProgram {
 
 class CompiledGraph {
  public:
-  // Verifies the graph, chooses operators, packs constants (unless `packed` has what a context held), and puts what all
-  // programs will need on the device. Throws kit::Error.
+  // Verifies the graph (verify.h) and packs constants; `packed` is what a context held instead. Where shapes are known
+  // the program is made at once. Throws kit::Error.
   static std::shared_ptr<CompiledGraph> Build(ir::Graph graph, const CompileConfig& config,
-                                              std::vector<kit::PackedData> packed = {}, bool from_context = false);
+                                              GraphOrigin origin = GraphOrigin::kMadeNow,
+                                              std::vector<kit::PackedData> packed = {});
 
   const ir::Graph& graph() const { return graph_; }
   const std::vector<kit::PackedData>& packed() const { return packed_; }
@@ -72,7 +75,7 @@ class CompiledGraph {
 
  private:
   CompiledGraph() = default;
-  void ChooseOperators(const CompileConfig& config);
+  void MakeStaticProgram();
   void Pack(const CompileConfig& config);
   void KeepConstants(const CompileConfig& config);
   std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);
@@ -83,6 +86,7 @@ class CompiledGraph {
   std::vector<kit::PackedData> packed_;
   std::vector<const Operator*> operators_;
   std::shared_ptr<Device> device_;
+  std::shared_ptr<ConstantStore> store_;
   Capabilities capabilities_;
   std::vector<bool> reads_inputs_;
   std::function<bool(std::string_view)> has_shader_;

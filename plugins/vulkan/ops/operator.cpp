@@ -50,6 +50,10 @@ class Chooser {
 
   std::string WhyNot(const Operator& op, EpElementType dispatch) const {
     if (!node_.implicit_inputs.empty()) return "control flow is run by the host";
+    for (const std::vector<int32_t>* values : {&node_.inputs, &node_.outputs})
+      for (const int32_t value : *values)
+        if (value >= 0 && graph_.values[static_cast<size_t>(value)].kind != EP_KIND_TENSOR)
+          return kit::TextOf("value '", graph_.values[static_cast<size_t>(value)].name, "' is no tensor");
     std::string why = WhyNotOnDevice(op, dispatch);
     const NodeCheck check(graph_, node_, capabilities_, on_host_);
     for (size_t i = 0; i < node_.inputs.size() && why.empty(); ++i)

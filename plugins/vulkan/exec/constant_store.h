@@ -1,0 +1,42 @@
+// ConstantStore: constants and packed data in a device's memory, in few large buffers. Of those that go through one store
+// equal ones are there once: the weights that sessions of a share group have in common.
+//
+//     const std::vector<BufferRange> places = store.Load(device, data);   // data: where the bytes are on the host
+//
+// [any thread]
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "plugins/vulkan/device/device.h"
+
+namespace epiphyte::vulkan {
+
+class ConstantStore {
+ public:
+  // One place for each. What is not there yet is put there, together. Places begin at multiples of kTensorAlignment.
+  std::vector<BufferRange> Load(const std::shared_ptr<Device>& device,
+                                std::span<const std::span<const std::byte>> data);
+
+ private:
+  using Key = std::tuple<const Device*, uint64_t, uint64_t>;  // device, digest, size
+  struct Known {
+    std::weak_ptr<Buffer> buffer;
+    uint64_t offset = 0;
+  };
+  std::mutex mutex_;
+  std::map<Key, Known> known_;
+};
+
+// Puts all of them there, as they are.
+std::vector<BufferRange> LoadConstants(const std::shared_ptr<Device>& device,
+                                       std::span<const std::span<const std::byte>> data);
+
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,30 @@
+// VerifyGraph: the only way from a graph to programs. A graph from a file may say anything, so everything that programs
+// and replays rely on is checked here, before anything is built; a graph that was made just now goes the same way.
+//
+// What holds afterwards:
+// - the graph is one (ir::Check)
+// - each node has an operator of the table, by the rule by which GetCapability claims nodes
+// - packed data belongs to a node whose operator packs, once; constants without bytes were packed by all who read them
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "epiphyte/kit/container/graph.hpp"
+#include "plugins/vulkan/exec/host_values.h"
+
+namespace epiphyte::vulkan {
+
+enum class GraphOrigin { kMadeNow, kContext };
+
+struct VerifiedGraph {
+  std::vector<const Operator*> operators;  // by node
+  HostValues host_values;
+};
+
+// Throws kit::Error(EP_STATUS_INVALID_GRAPH) for what a context holds, one line that names the node; NOT_IMPLEMENTED for
+// a node without operator in a graph that was made now.
+VerifiedGraph VerifyGraph(const ir::Graph& graph, std::span<const kit::PackedData> packed,
+                          const OperatorTable& operators, const Capabilities& capabilities, GraphOrigin origin);
+
+}  // namespace epiphyte::vulkan

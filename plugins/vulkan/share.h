@@ -1,0 +1,31 @@
+// What the vulkan providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "epiphyte/kit/container/container.hpp"
+#include "plugins/vulkan/exec/compiled_graph.h"
+
+namespace epiphyte::vulkan {
+
+// The group's workspace; providers reach it through kit::ShareGroup. [any thread]
+class ShareWorkspace {
+ public:
+  // Compiling: graphs wait here, in the order of their sessions, until the last session writes them. Throws when two
+  // have the same name: loading could not tell them apart.
+  void AddGraphs(std::span<const std::shared_ptr<CompiledGraph>> graphs);
+  std::vector<std::shared_ptr<CompiledGraph>> TakeGraphs();
+
+  // Constants of the group's sessions, of which equal ones are on a device once.
+  const std::shared_ptr<ConstantStore>& constants() const { return constants_; }
+
+ private:
+  const std::shared_ptr<ConstantStore> constants_ = std::make_shared<ConstantStore>();
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<CompiledGraph>> graphs_;
+};
+
+}  // namespace epiphyte::vulkan
