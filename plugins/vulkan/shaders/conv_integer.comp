@@ -1,8 +1,9 @@
 //! variant conv_integer.i32 USES_8
 //! variant conv_integer_requantized USES_8 REQUANTIZED
 // Convolutions of 8-bit tensors with zero points in up to three dimensions, as int32, which wraps, or quantised again. Each
-// invocation has one element.
+// invocation has one position of four filters of a group, so that what it reads of the input serves all of them.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 
 layout(local_size_x = 64) in;
@@ -29,7 +30,7 @@ layout(std430, set = 0, binding = 10) writeonly buffer Y { uint8_t y[]; };
 layout(std430, set = 0, binding = 5) writeonly buffer Y { int y[]; };
 #endif
 
-#define P_COUNT p[0]
+#define P_COUNT p[0]             // of invocations
 #define P_CHANNELS p[1]          // of the input
 #define P_FILTERS p[2]
 #define P_CHANNELS_PER_GROUP p[3]
@@ -54,38 +55,57 @@ void main() {
   rest /= P_OUT(1u);
   start.x = int(rest % P_OUT(0u)) * P_STRIDE(0u) - P_PAD(0u);
   rest /= P_OUT(0u);
-  const uint filter_index = rest % P_FILTERS;
-  const uint image = rest / P_FILTERS;
-  const uint group = filter_index / P_FILTERS_PER_GROUP;
+  const uint positions = P_OUT(0u) * P_OUT(1u) * P_OUT(2u);
+  const uint blocks = (P_FILTERS_PER_GROUP + 3u) / 4u;
+  const uint first = rest % blocks * 4u;  // of the group's filters
+  const uint group = rest / blocks % (P_FILTERS / P_FILTERS_PER_GROUP);
+  const uint image = rest / (blocks * (P_FILTERS / P_FILTERS_PER_GROUP));
   const bool x_signed = (kFlags & FLAG_X_SIGNED) != 0u;
   const bool w_signed = (kFlags & FLAG_W_SIGNED) != 0u;
   const int x_less = (kFlags & FLAG_X_ZERO) == 0u ? 0 : ByteValue(uint(x_zero[0]), x_signed);
-  const int w_less = (kFlags & FLAG_W_ZERO) == 0u ? 0 : ByteValue(uint(w_zero[filter_index * P_W_ZERO_STRIDE]), w_signed);
 
-  int sum = 0;
-  uint w_at = filter_index * P_CHANNELS_PER_GROUP * uint(P_KERNEL(0u) * P_KERNEL(1u) * P_KERNEL(2u));
+  const uint depth = P_CHANNELS_PER_GROUP * uint(P_KERNEL(0u) * P_KERNEL(1u) * P_KERNEL(2u));
+  uint w_at[4];
+  int w_less[4];
+  int sums[4];
+  [[unroll]] for (uint f = 0u; f < 4u; ++f) {
+    const uint filter_index = group * P_FILTERS_PER_GROUP + min(first + f, P_FILTERS_PER_GROUP - 1u);
+    w_at[f] = filter_index * depth;
+    w_less[f] =
+        (kFlags & FLAG_W_ZERO) == 0u ? 0 : ByteValue(uint(w_zero[filter_index * P_W_ZERO_STRIDE]), w_signed);
+    sums[f] = 0;
+  }
+  uint tap = 0u;
   for (uint channel = 0u; channel < P_CHANNELS_PER_GROUP; ++channel) {
     const uint plane = image * P_CHANNELS + group * P_CHANNELS_PER_GROUP + channel;
     for (int i = 0; i < P_KERNEL(0u); ++i) {
       const int a = start.x + i * P_DILATION(0u);
       for (int j = 0; j < P_KERNEL(1u); ++j) {
         const int b = start.y + j * P_DILATION(1u);
-        for (int k = 0; k < P_KERNEL(2u); ++k, ++w_at) {
+        for (int k = 0; k < P_KERNEL(2u); ++k, ++tap) {
           const int c = start.z + k * P_DILATION(2u);
           if (a < 0 || a >= P_IN(0u) || b < 0 || b >= P_IN(1u) || c < 0 || c >= P_IN(2u)) continue;
           const uint x_at = ((plane * uint(P_IN(0u)) + uint(a)) * uint(P_IN(1u)) + uint(b)) * uint(P_IN(2u)) + uint(c);
-          sum += (ByteValue(uint(x[x_at]), x_signed) - x_less) * (ByteValue(uint(w[w_at]), w_signed) - w_less);
+          const int value = ByteValue(uint(x[x_at]), x_signed) - x_less;
+          [[unroll]] for (uint f = 0u; f < 4u; ++f)
+            sums[f] += value * (ByteValue(uint(w[w_at[f] + tap]), w_signed) - w_less[f]);
         }
       }
     }
   }
+  [[unroll]] for (uint f = 0u; f < 4u; ++f) {
+    if (first + f >= P_FILTERS_PER_GROUP) return;
+    const uint filter_index = group * P_FILTERS_PER_GROUP + first + f;
+    const uint at = (image * P_FILTERS + filter_index) * positions + index % positions;
 #ifdef REQUANTIZED
-  const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
-  if ((kFlags & FLAG_BIAS) != 0u) sum += bias[filter_index];
-  const float factor = x_scale[0] / y_scale[0] * w_scale[filter_index * P_W_SCALE_STRIDE];
-  const float zero = float(ByteValue(uint(y_zero[0]), y_signed));
-  y[index] = uint8_t(Saturate(float(sum) * factor, zero, y_signed));
+    const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
+    int sum = sums[f];
+    if ((kFlags & FLAG_BIAS) != 0u) sum += bias[filter_index];
+    const float factor = x_scale[0] / y_scale[0] * w_scale[filter_index * P_W_SCALE_STRIDE];
+    const float zero = float(ByteValue(uint(y_zero[0]), y_signed));
+    y[at] = uint8_t(Saturate(float(sum) * factor, zero, y_signed));
 #else
-  y[index] = sum;
+    y[at] = sums[f];
 #endif
+  }
 }

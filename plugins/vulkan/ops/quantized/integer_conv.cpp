@@ -34,7 +34,10 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
     kit::FailArgument("x_zero_point has ", r.InputDims(inputs.x_zero).Count(), " elements, expected one");
   const int64_t w_zero_stride =
       r.HasInput(inputs.w_zero) ? ParameterStride(r, inputs.w_zero, shape.filters(), "w_zero_point", "filter") : 0;
-  dispatch.parameters = {Word(shape.y.Count()),       Word(shape.x[1]),
+  // An invocation has four filters.
+  const int64_t invocations =
+      shape.positions() * ((shape.filters_per_group() + 3) / 4) * shape.group * shape.x[0];
+  dispatch.parameters = {Word(invocations),       Word(shape.x[1]),
                          Word(shape.filters()),       Word(shape.in_per_group()),
                          Word(shape.filters_per_group()), Word(w_zero_stride),
                          0};
@@ -57,7 +60,7 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
   dispatch.bindings = {r.Read(inputs.x), r.Read(inputs.w),
                        r.Read(r.HasInput(inputs.x_zero) ? inputs.x_zero : inputs.x),
                        r.Read(r.HasInput(inputs.w_zero) ? inputs.w_zero : inputs.w)};
-  dispatch.groups = r.GroupsFor(shape.y.Count());
+  dispatch.groups = r.GroupsFor(invocations);
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.in_per_group() * shape.taps());
   return dispatch;
 }
