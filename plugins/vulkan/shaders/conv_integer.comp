@@ -101,7 +101,7 @@ void main() {
     const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
     int sum = sums[f];
     if ((kFlags & FLAG_BIAS) != 0u) sum += bias[filter_index];
-    const float factor = x_scale[0] / y_scale[0] * w_scale[filter_index * P_W_SCALE_STRIDE];
+    const float factor = Quotient(x_scale[0], y_scale[0]) * w_scale[filter_index * P_W_SCALE_STRIDE];
     const float zero = float(ByteValue(uint(y_zero[0]), y_signed));
     y[at] = uint8_t(Saturate(float(sum) * factor, zero, y_signed));
 #else

@@ -16,7 +16,7 @@ void main() {
     low = min(low, parts[i].x);
     high = max(high, parts[i].y);
   }
-  const float step = high == low ? 1.0 : (high - low) / 255.0;  // all zeros: any scale will do, but not zero
+  const float step = high == low ? 1.0 : Quotient(high - low, 255.0);  // all zeros: any scale will do, but not zero
   scale[0] = step;
-  zero[0] = uint8_t(Saturate(-low / step, 0.0, false));
+  zero[0] = uint8_t(Saturate(Quotient(-low, step), 0.0, false));
 }

@@ -94,7 +94,7 @@ void main() {
       const uint at = (batch * P_M + row + i) * P_N + column + j;
 #ifdef REQUANTIZED
       const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
-      const float factor = a_scale[(row + i) * P_A_SCALE_ROW] / y_scale[(row + i) * P_Y_SCALE_ROW] *
+      const float factor = Quotient(a_scale[(row + i) * P_A_SCALE_ROW], y_scale[(row + i) * P_Y_SCALE_ROW]) *
                            b_scale[(column + j) * P_B_SCALE_COLUMN];
       const float zero = float(ByteValue(uint(y_zero[(row + i) * P_Y_ZERO_ROW]), y_signed));
       y_data[at] = uint8_t(Saturate(float(sums[i][j]) * factor, zero, y_signed));

@@ -18,5 +18,5 @@ void main() {
   if (index >= P_COUNT) return;
   const uint at = ParameterIndex(index);
   const float zero = kHasZero != 0u ? float(ByteValue(uint(zeros[at]), kSigned != 0u)) : 0.0;
-  y[index] = uint8_t(Saturate(float(x[index]) / float(scales[at]), zero, kSigned != 0u));
+  y[index] = uint8_t(Saturate(Quotient(float(x[index]), float(scales[at])), zero, kSigned != 0u));
 }

@@ -9,8 +9,9 @@
 
 namespace epiphyte::test {
 
-// "[2,3]"
+// "[2,3]"; "" for no dimensions.
 inline std::string ShapeName(const std::vector<int64_t>& dims) {
+  if (dims.empty()) return "";
   std::string name = "[";
   for (size_t i = 0; i < dims.size(); ++i) name += (i == 0 ? "" : ",") + std::to_string(dims[i]);
   return name + "]";

@@ -12,7 +12,7 @@ class MatMul : public OperatorTest {
     OperatorRun run;
     if (type == DataType::kFloat16) run.tolerance = {.relative = 2e-3, .absolute = 1e-2};
     const std::string name = type == DataType::kFloat ? "float" : "float16";
-    ExpectLikeCpu("g (" + name + ShapeName(a) + " a, " + name + ShapeName(b) + " b) => (" + name + " y) { y = MatMul(a, b) }",
+    ExpectLikeCpu("g (" + name + ShapeName(a) + " a, " + name + ShapeName(b) + " b) => (" + name + "[] y) { y = MatMul(a, b) }",
                   {Random(type, a, 1), Random(type, b, 2)}, run);
   }
 };
@@ -60,7 +60,7 @@ TEST_F(MatMul, WithConstantWeights) {
     for (const int64_t k : {6, 8, 64}) {
       for (const int64_t m : {1, 5, 70}) {
         SCOPED_TRACE(ShapeName({m, k, n}));
-        ExpectLikeCpu("g (float" + ShapeName({m, k}) + " a) => (float y) <" + Initializer("b", {k, n}) +
+        ExpectLikeCpu("g (float" + ShapeName({m, k}) + " a) => (float[] y) <" + Initializer("b", {k, n}) +
                           "> { y = MatMul(a, b) }",
                       {Random(DataType::kFloat, {m, k})});
       }
@@ -69,7 +69,7 @@ TEST_F(MatMul, WithConstantWeights) {
 }
 
 TEST_F(MatMul, ThenBiasResidualAndActivation) {
-  const std::string head = "g (float[2,9,16] a, float[2,9,20] r) => (float y) <" + Initializer("b", {16, 20}) + ", " +
+  const std::string head = "g (float[2,9,16] a, float[2,9,20] r) => (float[] y) <" + Initializer("b", {16, 20}) + ", " +
                            Initializer("bias", {20}) + "> { p = MatMul(a, b) s = Add(p, bias) ";
   const std::vector<ValuePtr> inputs = {Scaled({2, 9, 16}, 1), Scaled({2, 9, 20}, 2)};
   ExpectLikeCpu(head + "y = Add(s, r) }", inputs);
@@ -89,10 +89,10 @@ TEST_F(Gemm, TransposesEither) {
       const std::vector<int64_t> b = transpose_b ? std::vector<int64_t>{20, 16} : std::vector<int64_t>{16, 20};
       const std::string attributes = std::string("<transA = ") + (transpose_a ? "1" : "0") + ", transB = " +
                                      (transpose_b ? "1" : "0") + ", alpha = 0.5, beta = 2.0>";
-      ExpectLikeCpu("g (float" + ShapeName(a) + " a, float" + ShapeName(b) + " b, float[20] c) => (float y) { y = Gemm " +
+      ExpectLikeCpu("g (float" + ShapeName(a) + " a, float" + ShapeName(b) + " b, float[20] c) => (float[] y) { y = Gemm " +
                         attributes + " (a, b, c) }",
                     {Random(DataType::kFloat, a, 1), Random(DataType::kFloat, b, 2), Random(DataType::kFloat, {20}, 3)});
-      ExpectLikeCpu("g (float" + ShapeName(a) + " a) => (float y) <" + Initializer("b", b) + "> { y = Gemm " +
+      ExpectLikeCpu("g (float" + ShapeName(a) + " a) => (float[] y) <" + Initializer("b", b) + "> { y = Gemm " +
                         attributes + " (a, b) }",
                     {Random(DataType::kFloat, a, 1)});
     }
@@ -103,7 +103,7 @@ TEST_F(Gemm, BroadcastsWhatIsAdded) {
   for (const std::vector<int64_t>& c :
        {std::vector<int64_t>{}, {1}, {8}, {1, 8}, {6, 1}, {6, 8}, {1, 1}}) {
     SCOPED_TRACE(ShapeName(c));
-    ExpectLikeCpu("g (float[6,4] a, float[4,8] b, float" + ShapeName(c) + " c) => (float y) { y = Gemm(a, b, c) }",
+    ExpectLikeCpu("g (float[6,4] a, float[4,8] b, float" + ShapeName(c) + " c) => (float[] y) { y = Gemm(a, b, c) }",
                   {Random(DataType::kFloat, {6, 4}, 1), Random(DataType::kFloat, {4, 8}, 2),
                    Random(DataType::kFloat, c, 3)});
   }
@@ -121,7 +121,7 @@ class Einsum : public OperatorTest {
       names += (i == 0 ? "" : ", ") + name;
       values.push_back(Random(DataType::kFloat, shapes[i], static_cast<uint32_t>(i + 1)));
     }
-    ExpectLikeCpu("g (" + inputs + ") => (float y) { y = Einsum <equation = \"" + equation + "\"> (" + names + ") }",
+    ExpectLikeCpu("g (" + inputs + ") => (float[] y) { y = Einsum <equation = \"" + equation + "\"> (" + names + ") }",
                   values);
   }
 };

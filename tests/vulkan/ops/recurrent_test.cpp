@@ -52,7 +52,7 @@ class Recurrent : public OperatorTest {
       add("p", {d, 3 * kHidden}, n.peepholes);
     }
     const std::string outputs = is_lstm ? "y, yh, yc" : "y, yh";
-    ExpectLikeCpu("g (" + inputs + ") => (float y, float yh" + (is_lstm ? ", float yc" : "") + ") { " + outputs + " = " +
+    ExpectLikeCpu("g (" + inputs + ") => (float[] y, float[] yh" + (is_lstm ? ", float[] yc" : "") + ") { " + outputs + " = " +
                       n.op + " <hidden_size = 4" + (n.attributes.empty() ? "" : ", ") + n.attributes + "> (" + names +
                       ") }",
                   values, {.opset = 14});
