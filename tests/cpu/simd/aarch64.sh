@@ -10,12 +10,13 @@ rm -rf "$work"
 mkdir -p "$work"
 cd "$source"
 launcher=$(command -v ccache || true)
-flags="-O1 -std=c++20 -Wall -Wextra -Werror -I. -Iplugin_api/include -Iplugin_api/kit -isystem $googletest/include"
+flags="-O1 -std=c++20 -Wall -Wextra -Werror -I. -Iplugin_api/include -Iplugin_api/kit"
+tests="-isystem $googletest/googletest/include -isystem $googletest/googlemock/include"
 for file in plugins/cpu/simd/*.cpp tests/cpu/simd/*_test.cpp; do
-  echo "$launcher $compiler $flags -c $file -o $work/$(basename "$file" .cpp).o"
+  echo "$launcher $compiler $flags $tests -c $file -o $work/$(basename "$file" .cpp).o"
 done > "$work/commands"
-for file in gtest-all gtest_main; do
-  echo "$launcher $compiler -O1 -I$googletest -I$googletest/include -c $googletest/src/$file.cc -o $work/$file.o"
+for file in googletest/src/gtest-all googlemock/src/gmock-all googlemock/src/gmock_main; do
+  echo "$launcher $compiler -O1 $tests -I$googletest/${file%%/*} -c $googletest/$file.cc -o $work/$(basename $file).o"
 done >> "$work/commands"
 tr '\n' '\0' < "$work/commands" | xargs -0 -n 1 -P "$(nproc)" sh -c
 "$compiler" "$work"/*.o -o "$work/simd_tests"
