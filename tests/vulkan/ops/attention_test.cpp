@@ -27,6 +27,17 @@ TEST_F(Attention, TakesHeadsSideBySide) {
                 {Scaled({2, 5, 32}, 1), Scaled({2, 7, 16}, 2), Scaled({2, 7, 24}, 3)}, Opset23());
 }
 
+TEST_F(Attention, OfLongRows) {
+  ExpectLikeCpu("g (float[B,H,Q,S] q, float[B,K,T,S] k, float[B,K,T,V] v) => (float[] y) "
+                "{ y = Attention <is_causal = 1> (q, k, v) }",
+                FourDimensions(70, 70), Opset23());
+  std::vector<ValuePtr> inputs = FourDimensions(1, 131);
+  inputs.push_back(Random(DataType::kBool, {131}, 5));
+  ExpectLikeCpu("g (float[B,H,Q,S] q, float[B,K,T,S] k, float[B,K,T,V] v, bool[T] m) => (float[] y) "
+                "{ y = Attention(q, k, v, m) }",
+                inputs, Opset23());
+}
+
 TEST_F(Attention, IsCausalAndCapped) {
   ExpectLikeCpu("g (float[B,H,Q,S] q, float[B,K,T,S] k, float[B,K,T,V] v) => (float[] y) "
                 "{ y = Attention <is_causal = 1, softcap = 0.5> (q, k, v) }",

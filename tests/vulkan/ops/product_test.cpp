@@ -51,6 +51,7 @@ TEST_F(MatMul, OfNothing) {
 TEST_F(MatMul, OfHalfFloats) {
   Check({33, 20}, {20, 36}, DataType::kFloat16);
   Check({5, 7}, {7, 3}, DataType::kFloat16);
+  Check({70, 64}, {64, 64}, DataType::kFloat16);
   Check({1, 64}, {64, 12}, DataType::kFloat16);
   Check({2, 1, 9, 8}, {1, 3, 8, 12}, DataType::kFloat16);
 }
