@@ -19,6 +19,8 @@ constexpr int64_t kLeastLargeBlocks = 256;
 // The side of the tiles that a workgroup shares (shaders/matmul_tiled.comp), and the least product that is worth one.
 constexpr int64_t kTile = 64;
 constexpr int64_t kLeastTiled = 32;
+// So long a sum is worth being divided among the invocations of a workgroup (shaders/matmul_row.comp).
+constexpr int64_t kLeastShared = 64;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -45,10 +47,13 @@ Reading ReadingOf(const Product& product) {
   return Reading::kAny;
 }
 
+// What a workgroup has in common: nothing, a tile of the result, or a few columns of one row.
+enum class Sharing { kNothing, kTile, kColumns };
+
 struct Choice {
   std::string kernel;
-  int64_t rows = 1, columns = 4;  // of an invocation's block
-  bool tiled = false;
+  int64_t rows = 1, columns = 4;  // of the block of an invocation, or of a workgroup that shares one
+  Sharing sharing = Sharing::kNothing;
 };
 
 Choice Choose(Recording& r, const Product& product, Reading reading, EpElementType type) {
@@ -65,10 +70,16 @@ Choice Choose(Recording& r, const Product& product, Reading reading, EpElementTy
       const bool half = type == EP_TYPE_FLOAT16 && capabilities.Has(Capability::kFp16);
       if (type == EP_TYPE_FLOAT16 && !half)
         r.Note("matmul: arithmetic in float, " + capabilities.WhyNot(Capability::kFp16));
-      return {"matmul_tiled_" + name + (half ? "_half" : ""), kTile, kTile, true};
+      return {"matmul_tiled_" + name + (half ? "_half" : ""), kTile, kTile, Sharing::kTile};
     }
   }
-  if (product.m == 1) return {"matmul_" + name + "_1", 1, 4};
+  if (product.m == 1) {
+    if (reading != Reading::kPacked || product.batches != 1 || product.k < kLeastShared)
+      return {"matmul_" + name + "_1", 1, 4};
+    if (capabilities.Has(Capability::kSharedMemory)) return {"matmul_packed_row", 1, 4, Sharing::kColumns};
+    r.Note("matmul: a column's sum is one invocation's, " + capabilities.WhyNot(Capability::kSharedMemory));
+    return {"matmul_packed_1", 1, 4};
+  }
   if (reading != Reading::kAny &&
       CeilDiv(product.m, 8) * CeilDiv(product.n, 8) >= CeilDiv(kLeastLargeBlocks, product.batches))
     return {"matmul_" + name + "_8", 8, 8};
@@ -111,11 +122,13 @@ void RecordProduct(Recording& r, const Product& product) {
   dispatch.bindings = {a, b, product.c.tensor >= 0 ? or_a(product.c.tensor) : a,
                        product.residual >= 0 ? or_a(product.residual) : a, Recording::Write(product.y.tensor)};
   const int64_t across = CeilDiv(product.n, choice.columns), down = CeilDiv(product.m, choice.rows);
-  if (choice.tiled) {
-    dispatch.groups = {static_cast<uint32_t>(across), static_cast<uint32_t>(down),
-                       static_cast<uint32_t>(product.batches)};
-  } else {
-    dispatch.groups = r.GroupsFor(across * down * product.batches);
+  switch (choice.sharing) {
+    case Sharing::kNothing: dispatch.groups = r.GroupsFor(across * down * product.batches); break;
+    case Sharing::kTile:
+      dispatch.groups = {static_cast<uint32_t>(across), static_cast<uint32_t>(down),
+                         static_cast<uint32_t>(product.batches)};
+      break;
+    case Sharing::kColumns: dispatch.groups = r.GroupsFor(across * kLinearGroup); break;
   }
   dispatch.work = static_cast<uint64_t>(elements) * static_cast<uint64_t>(product.k);
   r.Add(std::move(dispatch));
