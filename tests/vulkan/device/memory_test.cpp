@@ -32,12 +32,18 @@ TEST_F(MemoryTest, WhatIsFreedIsUsedAgainAndGivenBackWithTheLastBuffer) {
   auto third = device->Allocate(kMiB, "third");
   EXPECT_EQ(device->counters().used_bytes, 3 * kMiB);
   const std::byte* place = first->mapped();
-  first.reset();
-  second.reset();  // the gaps become one
-  first = device->Allocate(2 * kMiB, "both");
-  EXPECT_EQ(first->mapped(), place);
+  for (const bool forwards : {true, false}) {  // the gaps become one
+    (forwards ? first : second).reset();
+    (forwards ? second : first).reset();
+    auto both = device->Allocate(2 * kMiB, "both");
+    EXPECT_EQ(both->mapped(), place);
+    both.reset();
+    first = device->Allocate(kMiB, "first");
+    second = device->Allocate(kMiB, "second");
+  }
   EXPECT_EQ(device->counters().vulkan_objects, objects + 2) << "one allocation and its VkBuffer";
   first.reset();
+  second.reset();
   third.reset();
   EXPECT_EQ(device->counters().used_bytes, 0u);
   EXPECT_EQ(device->counters().allocated_bytes, 0u);
