@@ -4,23 +4,28 @@
 #include <cmath>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
+
+#include "plugins/cpu/simd/convert.h"
 
 namespace epiphyte::cpu {
 namespace {
 
+// Types that simd/convert.h has loops for.
+template <typename T>
+constexpr bool kHasLoop = std::is_arithmetic_v<T> ? !std::is_same_v<T, float> : kIsSmallFloat<T>;
+
 template <typename T>
 void LoadAs(const T* from, int64_t n, float* to) {
+  if constexpr (kHasLoop<T>) return simd::ConvertLoop<T, float>()(from, to, n);
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
 template <typename T>
 void StoreAs(const float* from, int64_t n, T* to, const ConvertOptions& options) {
+  if constexpr (kHasLoop<T>) return simd::ConvertLoop<float, T>()(from, to, n);
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<T, bool>) {
-      to[i] = from[i] != 0;
-    } else if constexpr (std::is_integral_v<T>) {
-      to[i] = TruncateTo<T>(from[i]);
-    } else if constexpr (std::is_same_v<T, Float8E8M0>) {
+    if constexpr (std::is_same_v<T, Float8E8M0>) {
       to[i] = Float8E8M0(from[i], options.saturate, options.rounding);
     } else if constexpr (std::is_constructible_v<T, float, bool>) {
       to[i] = T(from[i], options.saturate);

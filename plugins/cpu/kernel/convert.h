@@ -15,7 +15,6 @@
 
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/simd.h"
 
 namespace epiphyte::cpu {
 
@@ -54,7 +53,7 @@ inline float RoundToOdd(double value) {
 
 // A float truncated to an integer of at most 32 bits, through int32; or of more, through int64.
 template <typename T, typename F>
-EPIPHYTE_INLINE T TruncateTo(F value) {
+T TruncateTo(F value) {
   if constexpr (std::is_same_v<T, uint64_t>) {
     if (value >= F(0x1p63)) return value < F(0x1p64) ? static_cast<uint64_t>(value) : uint64_t{1} << 63;
   }
@@ -66,7 +65,7 @@ EPIPHYTE_INLINE T TruncateTo(F value) {
 
 // A number as one of another type: what static_cast gives, and of a float that no integer holds what TruncateTo does.
 template <typename To, typename From>
-EPIPHYTE_INLINE To NumberAs(From value) {
+To NumberAs(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return TruncateTo<To>(value);
   } else {
@@ -76,7 +75,7 @@ EPIPHYTE_INLINE To NumberAs(From value) {
 
 // The same for results that keep to the range of an integer type; NaN is the lowest.
 template <typename To, typename From>
-EPIPHYTE_INLINE To SaturateTo(From value) {
+To SaturateTo(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // The highest of a wide type rounds up to a power of two, which is out of range already.
     constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());

@@ -39,7 +39,7 @@ void AppendActivation(const Activation& activation, dnnl::post_ops& ops) {
 }
 
 void ApplyActivation(const Activation& activation, float* x, int64_t n) {
-  RunUnary(activation.op, x, activation.alpha, activation.beta, x, n);
+  ElementwiseLoop(activation.op, activation.alpha, activation.beta)(x, nullptr, x, n);
 }
 
 }  // namespace epiphyte::cpu

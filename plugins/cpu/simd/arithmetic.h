@@ -1,12 +1,12 @@
 // Arithmetic that is defined for every value: integers wrap, and dividing one by zero gives zero, because the data
-// comes from files and undefined behaviour or a trap must not.
+// comes from files and undefined behaviour or a trap must not. kFloats names the loop over rows of floats (binary.h).
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
-#include "plugins/cpu/simd/simd.h"
+#include "plugins/cpu/simd/binary.h"
 
 namespace epiphyte::cpu {
 
@@ -17,8 +17,9 @@ using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 }  // namespace arithmetic_internal
 
 struct Add {
+  static constexpr simd::Binary kFloats = simd::Binary::kAdd;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T a, T b) const {
+  T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       using W = arithmetic_internal::Wrapping<T>;
       return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
@@ -28,8 +29,9 @@ struct Add {
   }
 };
 struct Sub {
+  static constexpr simd::Binary kFloats = simd::Binary::kSub;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T a, T b) const {
+  T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       using W = arithmetic_internal::Wrapping<T>;
       return static_cast<T>(static_cast<W>(a) - static_cast<W>(b));
@@ -39,8 +41,9 @@ struct Sub {
   }
 };
 struct Mul {
+  static constexpr simd::Binary kFloats = simd::Binary::kMul;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T a, T b) const {
+  T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       using W = arithmetic_internal::Wrapping<T>;
       return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
@@ -51,9 +54,10 @@ struct Mul {
 };
 // Integers: towards zero.
 struct Div {
+  static constexpr simd::Binary kFloats = simd::Binary::kDiv;
   static constexpr int kCost = 2;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T a, T b) const {
+  T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return T(0);
       if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Sub()(T(0), a);
@@ -65,14 +69,16 @@ struct Div {
 };
 // The greater one; NaN if either is, as in numpy.
 struct Max {
+  static constexpr simd::Binary kFloats = simd::Binary::kMax;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T a, T b) const {
+  T operator()(T a, T b) const {
     return a >= b || a != a ? a : b;
   }
 };
 struct Min {
+  static constexpr simd::Binary kFloats = simd::Binary::kMin;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T a, T b) const {
+  T operator()(T a, T b) const {
     return a <= b || a != a ? a : b;
   }
 };

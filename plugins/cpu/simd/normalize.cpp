@@ -38,6 +38,10 @@ struct ExpOfDistance {
 
 float Sum(const float* x, int64_t n) { return Reduce(D(), x, n, 0.0f, Same(), Plus()); }
 
+float Largest(const float* x, int64_t n) {
+  return Reduce(D(), x, n, -std::numeric_limits<float>::infinity(), Same(), Greater());
+}
+
 float SumOfSquaredDistances(const float* x, int64_t n, float from) {
   return Reduce(D(), x, n, 0.0f, SquaredDistance{hn::Set(D(), from)}, Plus());
 }
@@ -53,10 +57,6 @@ void Normalize(const float* x, float* y, int64_t n, float mean, float inverse, c
   if (bias == nullptr) return Map(D(), x, scale, y, n, normalized);
   Map(D(), x, scale, bias, y, n,
       [=](V v, V scales, V biases) { return hn::MulAdd(hn::Mul(hn::Sub(v, means), inverses), scales, biases); });
-}
-
-float Largest(const float* x, int64_t n) {
-  return Reduce(D(), x, n, -std::numeric_limits<float>::infinity(), Same(), Greater());
 }
 
 // A row that fits into a vector.
@@ -100,7 +100,8 @@ void LogSoftmax(const float* x, float* y, int64_t n) {
 }
 
 const NormalizeLoops& Loops() {
-  static constexpr NormalizeLoops kLoops = {&Sum, &SumOfSquaredDistances, &Affine, &Normalize, &Softmax, &LogSoftmax};
+  static constexpr NormalizeLoops kLoops = {&Sum,     &Largest,   &SumOfSquaredDistances, &Affine, &Normalize,
+                                            &Softmax, &LogSoftmax};
   return kLoops;
 }
 

@@ -10,6 +10,7 @@ namespace epiphyte::cpu::simd {
 
 struct NormalizeLoops {
   float (*sum)(const float* x, int64_t n);
+  float (*largest)(const float* x, int64_t n);  // NaN if there is one
   float (*sum_of_squared_distances)(const float* x, int64_t n, float from);
   // y = x factor + offset
   void (*affine)(const float* x, float* y, int64_t n, float factor, float offset);

@@ -3,6 +3,8 @@
 //
 //     Map(d, x, y, n, [d](auto v) { return Exp(d, v); });                      // y[i] = exp(x[i]); y may be x
 //     Map(d, a, b, y, n, [](auto p, auto q) { return hn::Add(p, q); });        // y[i] = a[i] + b[i]; y may be a or b
+//
+// Loops over other types than the result's are made of Make, LoadPart and StorePart.
 #if defined(EPIPHYTE_SIMD_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_ROWS_INL_H
 #undef EPIPHYTE_SIMD_ROWS_INL_H
@@ -60,37 +62,51 @@ HWY_INLINE V InRegister(V v) {
   return v;
 }
 
-template <class D, typename T = hn::TFromD<D>, class F>
-HWY_INLINE void Map(D d, const T* x, T* y, int64_t n, const F& f) {
+// Bytes that are 1 where the mask is true, otherwise 0.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint8_t, D>> OnesOf(D, hn::Mask<D> mask) {
+  static_assert(sizeof(hn::TFromD<D>) == 4);
+  const hn::Rebind<uint8_t, D> bytes;
+#if HWY_CAP_GE512
+  return hn::IfThenElseZero(hn::Mask<decltype(bytes)>{mask.raw}, hn::Set(bytes, 1));  // a mask is a bit for each lane
+#else
+  const hn::RebindToSigned<D> di;
+  return hn::DemoteTo(bytes, hn::IfThenElseZero(hn::RebindMask(di, mask), hn::Set(di, 1)));
+#endif
+}
+
+// A row made of vectors: values(i) gives that of the elements from i on, last(i, count) the final one if only `count`
+// of its lanes are part of the row.
+template <class D, typename T = hn::TFromD<D>, class Values, class Last>
+HWY_INLINE void Make(D d, T* y, int64_t n, const Values& values, const Last& last) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
   const int64_t whole = n & -kStep;
-  for (int64_t i = 0; i < whole; i += kStep) hn::StoreU(f(hn::LoadU(d, x + i)), d, y + i);
-  const auto rest = static_cast<size_t>(n & (kStep - 1));
-  if (rest == 0) return;
-  StorePart(d, f(LoadPart(d, x + whole, rest)), y + whole, rest);
+  for (int64_t i = 0; i < whole; i += kStep) hn::StoreU(values(i), d, y + i);
+  const auto count = static_cast<size_t>(n & (kStep - 1));
+  if (count != 0) StorePart(d, last(whole, count), y + whole, count);
+}
+
+template <class D, typename T = hn::TFromD<D>, class F>
+HWY_INLINE void Map(D d, const T* x, T* y, int64_t n, const F& f) {
+  Make(
+      d, y, n, [=](int64_t i) { return f(hn::LoadU(d, x + i)); },
+      [=](int64_t i, size_t count) { return f(LoadPart(d, x + i, count)); });
 }
 
 template <class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* a, const T* b, T* y, int64_t n, const F& f) {
-  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
-  const int64_t whole = n & -kStep;
-  for (int64_t i = 0; i < whole; i += kStep) hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
-  const auto rest = static_cast<size_t>(n & (kStep - 1));
-  if (rest == 0) return;
-  StorePart(d, f(LoadPart(d, a + whole, rest), LoadPart(d, b + whole, rest)), y + whole, rest);
+  Make(
+      d, y, n, [=](int64_t i) { return f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
+      [=](int64_t i, size_t count) { return f(LoadPart(d, a + i, count), LoadPart(d, b + i, count)); });
 }
 
 template <class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* a, const T* b, const T* c, T* y, int64_t n, const F& f) {
-  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
-  const int64_t whole = n & -kStep;
-  for (int64_t i = 0; i < whole; i += kStep) {
-    hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i), hn::LoadU(d, c + i)), d, y + i);
-  }
-  const auto rest = static_cast<size_t>(n & (kStep - 1));
-  if (rest == 0) return;
-  const auto last = f(LoadPart(d, a + whole, rest), LoadPart(d, b + whole, rest), LoadPart(d, c + whole, rest));
-  StorePart(d, last, y + whole, rest);
+  Make(
+      d, y, n, [=](int64_t i) { return f(hn::LoadU(d, a + i), hn::LoadU(d, b + i), hn::LoadU(d, c + i)); },
+      [=](int64_t i, size_t count) {
+        return f(LoadPart(d, a + i, count), LoadPart(d, b + i, count), LoadPart(d, c + i, count));
+      });
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE

@@ -104,6 +104,7 @@ struct Function {
       case Unary::kThresholdedRelu: return hn::IfThenElseZero(hn::Gt(x, va), x);
       case Unary::kShrink: return Shrink(x, a, b);
       case Unary::kClip: return Between(x, a, b);
+      case Unary::kScale: return hn::Mul(x, va);
       case Unary::kAffine: return hn::MulAdd(x, va, vb);
     }
   }

@@ -44,6 +44,7 @@ enum class Unary : int32_t {
   kThresholdedRelu,  // x above a, otherwise 0
   kShrink,           // x - a above b, x + a below -b, otherwise 0
   kClip,             // within a and b, of which b wins where they cross
+  kScale,            // a x
   kAffine,           // a x + b; 1
 };
 inline constexpr int kUnaryCount = static_cast<int>(Unary::kAffine) + 1;

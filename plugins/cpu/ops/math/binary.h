@@ -14,46 +14,52 @@
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/binary.h"
 
 namespace epiphyte::cpu {
 
 using kit::LegacyBroadcast;
 
-template <typename Op, typename R>
-EPIPHYTE_MULTIVERSION void BinaryFloatRow(Op op, const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                                          R* y, int64_t n) {
-  if (a_stride != 0 && b_stride != 0) {
-    EPIPHYTE_IN_PLACE_LOOP
-    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], b[i]);
-  } else if (a_stride != 0) {
-    const float scalar = b[0];
-    EPIPHYTE_IN_PLACE_LOOP
-    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], scalar);
-  } else if (b_stride != 0) {
-    const float scalar = a[0];
-    EPIPHYTE_IN_PLACE_LOOP
-    for (int64_t i = 0; i < n; ++i) y[i] = op(scalar, b[i]);
+// The loop over rows of floats of an Op that names one (simd/binary.h) as `kFloats`; of any other it is the Op itself.
+template <typename Op>
+auto FloatLoopOf(const Op& op) {
+  if constexpr (requires { simd::BinaryLoop(Op::kFloats); }) {
+    return simd::BinaryLoop(Op::kFloats);
+  } else if constexpr (requires { simd::CompareLoop(Op::kFloats); }) {
+    return simd::CompareLoop(Op::kFloats);
   } else {
-    const R value = op(a[0], b[0]);
-    for (int64_t i = 0; i < n; ++i) y[i] = value;
+    return op;
   }
 }
+template <typename Op>
+using FloatLoop = decltype(FloatLoopOf(std::declval<const Op&>()));
 
-// A row of a broadcast operation; strides are 0 or 1.
+// A row of a broadcast operation; strides are 0 or 1. `loop`: FloatLoopOf(op).
 template <typename Op, typename T, typename R>
-void BinaryRow(const Op& op, const T* a, int64_t a_stride, const T* b, int64_t b_stride, R* y, int64_t n) {
-  if constexpr (std::is_same_v<T, float>) {
-    BinaryFloatRow(op, a, a_stride, b, b_stride, y, n);
+void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_stride, const T* b, int64_t b_stride,
+               R* y, int64_t n) {
+  if constexpr (std::is_same_v<T, float> && !std::is_same_v<FloatLoop<Op>, Op>) {
+    loop(a, a_stride, b, b_stride, y, n);
   } else {
     const auto compute = [&](const T& left, const T& right) {
       return static_cast<R>(op(static_cast<Compute<T>>(left), static_cast<Compute<T>>(right)));
     };
-    if (a_stride != 0 && b_stride != 0) {
-      EPIPHYTE_IN_PLACE_LOOP
-      for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i], b[i]);
-    } else {
+    if (a_stride == 0 || b_stride == 0) {
       for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i * a_stride], b[i * b_stride]);
+      return;
     }
+    if constexpr (std::is_same_v<T, R>) {
+      // In place by itself, so that the compiler sees which rows may overlap; otherwise it wouldn't vectorise.
+      if (a == y) {
+        for (int64_t i = 0; i < n; ++i) y[i] = compute(y[i], b[i]);
+        return;
+      }
+      if (b == y) {
+        for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i], y[i]);
+        return;
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i], b[i]);
   }
 }
 
@@ -62,9 +68,10 @@ template <typename Op, typename T, typename R>
 void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims& out, const T* a, const Dims& a_dims,
                      const T* b, const Dims& b_dims, R* y) {
   const kit::BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
+  const FloatLoop<Op> floats = FloatLoopOf(op);
   ParallelLoop(context, loop.count(), cost, [&](int64_t begin, int64_t end) {
     loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
-      BinaryRow(op, a + in[0].offset, in[0].stride, b + in[1].offset, in[1].stride, y + offset, n);
+      BinaryRow(op, floats, a + in[0].offset, in[0].stride, b + in[1].offset, in[1].stride, y + offset, n);
     });
   });
 }
@@ -165,8 +172,9 @@ class BinaryKernel : public Kernel {
     const float* right = b.as<float>();
     const int64_t count = a.Count();
     R* y = MakeOutput<float>(context, a, b, a.dims).template as<R>();
+    const FloatLoop<Op> floats = FloatLoopOf(op_);
     ParallelLoop(context, count, kCost, [&](int64_t begin, int64_t end) {
-      BinaryFloatRow(op_, left + begin, 1, right + begin, 1, y + begin, end - begin);
+      BinaryRow(op_, floats, left + begin, 1, right + begin, 1, y + begin, end - begin);
     });
   }
 

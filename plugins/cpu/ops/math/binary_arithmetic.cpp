@@ -7,8 +7,9 @@ namespace epiphyte::cpu {
 namespace {
 
 struct PRelu {
+  static constexpr simd::Binary kFloats = simd::Binary::kPRelu;
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T x, T slope) const {
+  T operator()(T x, T slope) const {
     return x < T(0) ? Mul()(x, slope) : x;
   }
 };

@@ -5,24 +5,33 @@
 namespace epiphyte::cpu {
 namespace {
 
-#define EPIPHYTE_BINARY(Name, Result, expression)       \
-  struct Name {                                         \
-    template <typename T>                               \
-    EPIPHYTE_INLINE Result operator()(T a, T b) const { \
-      return static_cast<Result>(expression);           \
-    }                                                   \
+#define EPIPHYTE_COMPARISON(Name, expression)                              \
+  struct Name {                                                            \
+    static constexpr simd::Comparison kFloats = simd::Comparison::k##Name; \
+    template <typename T>                                                  \
+    bool operator()(T a, T b) const {                                      \
+      return expression;                                                   \
+    }                                                                      \
   };
-EPIPHYTE_BINARY(Equal, bool, a == b)
-EPIPHYTE_BINARY(Greater, bool, a > b)
-EPIPHYTE_BINARY(GreaterOrEqual, bool, a >= b)
-EPIPHYTE_BINARY(Less, bool, a < b)
-EPIPHYTE_BINARY(LessOrEqual, bool, a <= b)
+#define EPIPHYTE_BINARY(Name, Result, expression) \
+  struct Name {                                   \
+    template <typename T>                         \
+    Result operator()(T a, T b) const {           \
+      return static_cast<Result>(expression);     \
+    }                                             \
+  };
+EPIPHYTE_COMPARISON(Equal, a == b)
+EPIPHYTE_COMPARISON(Greater, a > b)
+EPIPHYTE_COMPARISON(GreaterOrEqual, a >= b)
+EPIPHYTE_COMPARISON(Less, a < b)
+EPIPHYTE_COMPARISON(LessOrEqual, a <= b)
 EPIPHYTE_BINARY(And, bool, a&& b)
 EPIPHYTE_BINARY(Or, bool, a || b)
 EPIPHYTE_BINARY(Xor, bool, a != b)
 EPIPHYTE_BINARY(BitwiseAnd, T, a& b)
 EPIPHYTE_BINARY(BitwiseOr, T, a | b)
 EPIPHYTE_BINARY(BitwiseXor, T, a ^ b)
+#undef EPIPHYTE_COMPARISON
 #undef EPIPHYTE_BINARY
 
 class EqualStringsKernel : public Kernel {

@@ -9,16 +9,6 @@
 namespace epiphyte::cpu {
 namespace {
 
-EPIPHYTE_MULTIVERSION void PowByConstant(const float* x, float exponent, float* y, int64_t n) {
-  if (exponent == 2.0f) {
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * x[i];
-  } else if (exponent == 3.0f) {
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * x[i] * x[i];
-  } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = std::sqrt(x[i]);
-  }
-}
-
 // The values of a tensor as numbers of type To, in scratch memory unless they have it already.
 template <typename To>
 const To* ConvertTo(OpContext& context, const Tensor& tensor) {
@@ -69,11 +59,13 @@ class PowKernel : public Kernel {
     if (exponent.type != EP_TYPE_FLOAT || exponent.Count() != 1 || exponent.rank() > x.rank()) return false;
     const float power = *exponent.as<float>();
     if (power != 2.0f && power != 3.0f && power != 0.5f) return false;
+    const simd::UnaryLoop loop(power == 2.0f   ? simd::Unary::kSquare
+                               : power == 3.0f ? simd::Unary::kCube
+                                               : simd::Unary::kSqrt);
     const float* data = x.as<float>();
     Tensor& y = OutputLike(context, 0, x);
-    ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
-      PowByConstant(data + begin, power, y.as<float>() + begin, end - begin);
-    });
+    ParallelLoop(context, y.Count(), 1,
+                 [&](int64_t begin, int64_t end) { loop(data + begin, y.as<float>() + begin, end - begin); });
     return true;
   }
 

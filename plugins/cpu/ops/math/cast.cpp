@@ -5,6 +5,7 @@
 #include "epiphyte/kit/shape/cast_type.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/convert.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -21,7 +22,7 @@ void DispatchPlain(ElementType type, Body&& body) {
 }
 
 template <typename To, typename From>
-EPIPHYTE_INLINE To ConvertOne(From value) {
+To ConvertOne(From value) {
   if constexpr (kIsSmallFloat<From>) {
     return ConvertOne<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
@@ -38,14 +39,9 @@ EPIPHYTE_INLINE To ConvertOne(From value) {
 }
 
 template <typename From, typename To>
-EPIPHYTE_MULTIVERSION void ConvertFast(const From* from, To* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = ConvertOne<To>(from[i]);
-}
-
-template <typename From, typename To>
 void ConvertPlain(const From* from, To* to, int64_t n) {
-  if constexpr (std::is_same_v<From, float> || std::is_same_v<To, float>) {
-    ConvertFast(from, to, n);
+  if constexpr (std::is_same_v<From, float> != std::is_same_v<To, float>) {
+    simd::ConvertLoop<From, To>()(from, to, n);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i] = ConvertOne<To>(from[i]);
   }

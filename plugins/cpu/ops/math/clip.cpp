@@ -14,10 +14,14 @@ template <typename C>
 struct ClipTo {
   C low;
   C high;
-  EPIPHYTE_INLINE C operator()(C x) const {
+  C operator()(C x) const {
     const C above = x < low ? low : x;
     return above > high ? high : above;
   }
+};
+// The same of floats.
+struct ClipFloats {
+  simd::UnaryLoop floats;
 };
 
 template <typename C>
@@ -52,9 +56,16 @@ class ClipKernel : public Kernel {
       if (high_) clip.high = SaturateTo<C>(*high_);
       if (low != nullptr) clip.low = static_cast<C>(*low->as<T>());
       if (high != nullptr) clip.high = static_cast<C>(*high->as<T>());
-      ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
-        Apply(clip, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);
-      });
+      const auto run = [&](const auto& op) {
+        ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
+          Apply(op, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);
+        });
+      };
+      if constexpr (std::is_same_v<C, float>) {
+        run(ClipFloats{simd::UnaryLoop(simd::Unary::kClip, clip.low, clip.high)});
+      } else {
+        run(clip);
+      }
     });
   }
 

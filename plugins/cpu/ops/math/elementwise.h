@@ -1,15 +1,21 @@
 // What element-wise kernels share: when to use more than one thread, output in place, and the kernel for functions of
 // one element.
 //
-//     struct Neg { template <typename T> T operator()(T x) const { return -x; } };
+//     struct Neg {
+//       simd::UnaryLoop floats{simd::Unary::kNeg};   // if there is one
+//       template <typename T> T operator()(T x) const { return -x; }   // of any other type
+//     };
 //     void Register_neg(KernelRegistry& registry) { registry.Add<UnaryKernel<Neg>>("Neg", 1, kFloats); }
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <functional>
 
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/simd.h"
+#include "plugins/cpu/simd/convert.h"
+#include "plugins/cpu/simd/unary.h"
 
 namespace epiphyte::cpu {
 
@@ -46,19 +52,41 @@ inline Tensor& OutputLike(OpContext& context, size_t j, const Tensor& input) {
   return context.OutputWithLayout(0, input.type, input.dims, input.layout, input.Bytes());
 }
 
+// An Op that has a loop over floats (simd/unary.h), as a member `floats`.
 template <typename Op>
-EPIPHYTE_MULTIVERSION void ApplyToFloats(Op op, const float* x, float* y, int64_t n) {
-  EPIPHYTE_IN_PLACE_LOOP
-  for (int64_t i = 0; i < n; ++i) y[i] = op(x[i]);
+concept HasFloatLoop = requires(const Op& op) {
+  { op.floats } -> std::convertible_to<const simd::UnaryLoop&>;
+};
+
+// y[i] = function(x[i]); y may be x, of which the compiler is told, because it wouldn't vectorise a loop that might
+// overlap.
+template <typename T, typename F>
+void ApplyEach(const T* x, T* y, int64_t n, const F& function) {
+  if (x == y) {
+    for (int64_t i = 0; i < n; ++i) y[i] = function(y[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = function(x[i]);
+  }
 }
 
+// The 16-bit formats go through floats.
 template <typename Op, typename T>
 void Apply(const Op& op, const T* x, T* y, int64_t n) {
-  if constexpr (std::is_same_v<T, float>) {
-    ApplyToFloats(op, x, y, n);
+  if constexpr (HasFloatLoop<Op> && std::is_same_v<T, float>) {
+    op.floats(x, y, n);
+  } else if constexpr (HasFloatLoop<Op> && kIsSmallFloat<T>) {
+    constexpr int64_t kBlock = 512;
+    const simd::ConvertLoop<T, float> load;
+    const simd::ConvertLoop<float, T> store;
+    float block[kBlock];
+    for (int64_t i = 0; i < n; i += kBlock) {
+      const int64_t count = std::min(kBlock, n - i);
+      load(x + i, block, count);
+      op.floats(block, block, count);
+      store(block, y + i, count);
+    }
   } else {
-    EPIPHYTE_IN_PLACE_LOOP
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(op(static_cast<Compute<T>>(x[i])));
+    ApplyEach(x, y, n, [&op](T value) { return static_cast<T>(op(static_cast<Compute<T>>(value))); });
   }
 }
 

@@ -39,7 +39,7 @@ class ElementwiseKernel final : public Kernel {
       const ElementwiseProgram::Instruction& from = program.instructions[i];
       for (int32_t operand : {from.a, from.b})
         if (operand >= 0 && operand % 2 == 1) last_read[static_cast<size_t>(operand / 2)] = i;
-      steps_.push_back({from.op, from.a, from.b, 0, from.p0, from.p1});
+      steps_.push_back({ElementwiseLoop(from.op, from.p0, from.p1), from.a, from.b, 0});
     }
     // Results share registers: one is free again after its last reader, which may write over it.
     std::vector<int32_t> free;
@@ -101,10 +101,9 @@ class ElementwiseKernel final : public Kernel {
 
  private:
   struct Step {
-    ElementwiseOp op;
+    ElementwiseLoop loop;
     int32_t a, b;
     int32_t to;
-    float p0, p1;
   };
   struct State {
     bool known = false;
@@ -275,11 +274,7 @@ class ElementwiseKernel final : public Kernel {
           return operand < 0 ? nullptr : operand % 2 == 0 ? operands[operand / 2] : memory + operand / 2 * block;
         };
         float* to = s + 1 == steps_.size() ? y + at : memory + step.to * block;
-        if (IsBinary(step.op)) {
-          RunBinary(step.op, resolve(step.a), resolve(step.b), step.p0, to, n);
-        } else {
-          RunUnary(step.op, resolve(step.a), step.p0, step.p1, to, n);
-        }
+        step.loop(resolve(step.a), resolve(step.b), to, n);
       }
     }
   }

@@ -4,6 +4,7 @@
 // function object says what is computed:
 //
 //     struct Sum {
+//       static constexpr simd::Reduction kFloats = …;          // the same of floats (simd/reduce.h), apart from Finish
 //       template <typename T> using Acc = …;                   // what is accumulated for elements of type T
 //       template <typename A> A Initial() const;               // of an empty set
 //       template <typename A> A Load(A x, A shift) const;      // an element; shift: see below
@@ -19,6 +20,7 @@
 
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/reduce.h"
 
 namespace epiphyte::cpu {
 
@@ -98,26 +100,17 @@ class ReductionShape {
   bool inner_kept_ = false;
 };
 
+// Below it a plain loop takes less time than a call, where elements are only added or compared.
+inline constexpr int64_t kShortRun = 8;
 template <typename Op>
-EPIPHYTE_MULTIVERSION float ReduceFloatRun(Op op, const float* x, int64_t n, float shift) {
-  return ReduceLanes(
-      n, op.template Initial<float>(), [&](int64_t i) { return op.Load(x[i], shift); },
-      [&](float a, float b) { return op.Combine(a, b); });
-}
-
-template <typename Op>
-EPIPHYTE_MULTIVERSION void AccumulateFloatRow(Op op, const float* x, float* acc, int64_t n, const float* shifts) {
-  if (shifts == nullptr) {
-    for (int64_t i = 0; i < n; ++i) acc[i] = op.Combine(acc[i], op.Load(x[i], 0.0f));
-  } else {
-    for (int64_t i = 0; i < n; ++i) acc[i] = op.Combine(acc[i], op.Load(x[i], shifts[i]));
-  }
+bool GoesByVectors(int64_t n) {
+  return n > kShortRun || Op::kFloats == simd::Reduction::kSumOfExponentials;
 }
 
 template <typename Op, typename T, typename A>
-A ReduceRun(const Op& op, const T* x, int64_t n, A shift) {
+A ReduceRun(const Op& op, const simd::ReduceLoop& floats, const T* x, int64_t n, A shift) {
   if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-    if (n > kShortRun) return ReduceFloatRun(op, x, n, shift);
+    if (GoesByVectors<Op>(n)) return floats(x, n, shift);
   }
   A acc = op.template Initial<A>();
   for (int64_t i = 0; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
@@ -125,13 +118,12 @@ A ReduceRun(const Op& op, const T* x, int64_t n, A shift) {
 }
 
 template <typename Op, typename T, typename A>
-void AccumulateRow(const Op& op, const T* x, A* acc, int64_t n, const A* shifts) {
+void AccumulateRow(const Op& op, const simd::ReduceLoop& floats, const T* x, A* acc, int64_t n, const A* shifts) {
   if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-    AccumulateFloatRow(op, x, acc, n, shifts);
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
-    }
+    if (GoesByVectors<Op>(n)) return floats.Accumulate(x, acc, n, shifts);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
   }
 }
 
@@ -139,6 +131,7 @@ void AccumulateRow(const Op& op, const T* x, A* acc, int64_t n, const A* shifts)
 template <typename Op, typename T, typename R, typename A>
 void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
   const int64_t folded = shape.folded();
+  const simd::ReduceLoop floats(Op::kFloats);
   const auto shift_of = [shifts](int64_t i) { return shifts == nullptr ? A(0) : shifts[i]; };
   if (!shape.inner_kept()) {
     ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
@@ -146,7 +139,7 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
         const T* base = x + shape.Offset(i);
         A acc = op.template Initial<A>();
         shape.ForEachRun([&](int64_t offset, int64_t n) {
-          acc = op.Combine(acc, ReduceRun<Op, T, A>(op, base + offset, n, shift_of(i)));
+          acc = op.Combine(acc, ReduceRun<Op, T, A>(op, floats, base + offset, n, shift_of(i)));
         });
         y[i] = NumberAs<R>(op.Finish(acc, folded, shift_of(i)));
       }
@@ -162,7 +155,7 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
       std::fill_n(acc, n, op.template Initial<A>());
       const T* base = x + shape.Offset(i);
       shape.ForEachRun([&](int64_t offset, int64_t) {
-        AccumulateRow<Op, T, A>(op, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
+        AccumulateRow<Op, T, A>(op, floats, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
       });
       for (int64_t j = 0; j < n; ++j) y[i + j] = NumberAs<R>(op.Finish(acc[j], folded, shift_of(i + j)));
       i += n;

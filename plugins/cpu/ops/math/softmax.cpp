@@ -1,10 +1,11 @@
 // Softmax, LogSoftmax and Hardmax. Since opset 13 along one axis; before that over everything from the axis on.
 #include <cmath>
+#include <vector>
 
 #include "epiphyte/kit/shape/axes.hpp"
-#include "plugins/cpu/kernel/softmax_row.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/vector_math.h"
+#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/normalize.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -13,9 +14,9 @@ enum class Mode { kSoftmax, kLogSoftmax, kHardmax };
 
 constexpr int64_t kCost = 16;
 
-// Any type and stride; x and y may be the same.
+// 1 where the largest element is first, or the first NaN; x and y may be the same.
 template <typename T>
-void StridedRow(Mode mode, const T* x, T* y, int64_t n, int64_t stride) {
+void HardmaxRow(const T* x, T* y, int64_t n, int64_t stride) {
   using C = Compute<T>;
   C largest = static_cast<C>(x[0]);
   int64_t where = 0;
@@ -23,17 +24,20 @@ void StridedRow(Mode mode, const T* x, T* y, int64_t n, int64_t stride) {
     const C value = static_cast<C>(x[i * stride]);
     if (value > largest || (value != value && largest == largest)) largest = value, where = i;
   }
-  if (mode == Mode::kHardmax) {
-    for (int64_t i = 0; i < n; ++i) y[i * stride] = T(i == where ? 1.0f : 0.0f);
-    return;
-  }
-  C sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += vm::Exp(static_cast<C>(x[i * stride]) - largest);
-  const C log = std::log(sum);
-  for (int64_t i = 0; i < n; ++i) {
-    const C shifted = static_cast<C>(x[i * stride]) - largest;
-    y[i * stride] = static_cast<T>(mode == Mode::kSoftmax ? vm::Exp(shifted) / sum : shifted - log);
-  }
+  for (int64_t i = 0; i < n; ++i) y[i * stride] = T(i == where ? 1.0f : 0.0f);
+}
+
+void SoftmaxRow(const double* x, double* y, int64_t n, bool logarithm) {
+  double largest = x[0];
+  for (int64_t i = 1; i < n; ++i) largest = Max()(largest, x[i]);
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i] - largest);
+  const double log = std::log(sum);
+  for (int64_t i = 0; i < n; ++i) y[i] = logarithm ? x[i] - largest - log : std::exp(x[i] - largest) / sum;
+}
+void SoftmaxRow(const float* x, float* y, int64_t n, bool logarithm) {
+  const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
+  logarithm ? loops.log_softmax(x, y, n) : loops.softmax(x, y, n);
 }
 
 template <Mode kMode>
@@ -59,23 +63,31 @@ class SoftmaxKernel : public Kernel {
     if (y.Count() == 0) return;
     DispatchFloats(y.type, name_, [&]<typename T>() {
       ParallelLoop(context, view.outer * view.inner, view.size * kCost, [&](int64_t begin, int64_t end) {
+        std::vector<Compute<T>> row;
         for (int64_t i = begin; i < end; ++i) {
           const int64_t offset = i / view.inner * view.size * view.inner + i % view.inner;
-          RunRow(static_cast<const T*>(data) + offset, y.as<T>() + offset, view);
+          RunRow(static_cast<const T*>(data) + offset, y.as<T>() + offset, view.size, view.inner, row);
         }
       });
     });
   }
 
  private:
+  // `row` is scratch: rows that don't lie together, or aren't of the type that is computed in, are gathered there.
   template <typename T>
-  static void RunRow(const T* x, T* y, const kit::AxisView& view) {
-    if constexpr (std::is_same_v<T, float> && kMode != Mode::kHardmax) {
-      if (view.inner == 1) {
-        return kMode == Mode::kSoftmax ? SoftmaxRow(x, y, view.size) : LogSoftmaxRow(x, y, view.size);
+  static void RunRow(const T* x, T* y, int64_t n, int64_t stride, std::vector<Compute<T>>& row) {
+    if constexpr (kMode == Mode::kHardmax) {
+      HardmaxRow(x, y, n, stride);
+    } else {
+      constexpr bool kLogarithm = kMode == Mode::kLogSoftmax;
+      if constexpr (std::is_same_v<T, Compute<T>>) {
+        if (stride == 1) return SoftmaxRow(x, y, n, kLogarithm);
       }
+      row.resize(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) row[static_cast<size_t>(i)] = static_cast<Compute<T>>(x[i * stride]);
+      SoftmaxRow(row.data(), row.data(), n, kLogarithm);
+      for (int64_t i = 0; i < n; ++i) y[i * stride] = static_cast<T>(row[static_cast<size_t>(i)]);
     }
-    StridedRow(kMode, x, y, view.size, view.inner);
   }
 
   std::string name_;

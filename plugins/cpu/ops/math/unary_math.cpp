@@ -2,14 +2,13 @@
 #include <cmath>
 
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/vector_math.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 // Wraps instead of overflowing: the negative of the smallest integer is itself.
 template <typename T>
-EPIPHYTE_INLINE T Negate(T x) {
+T Negate(T x) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(std::make_unsigned_t<T>(0) - static_cast<std::make_unsigned_t<T>>(x));
   } else {
@@ -18,8 +17,9 @@ EPIPHYTE_INLINE T Negate(T x) {
 }
 
 struct Abs {
+  simd::UnaryLoop floats{simd::Unary::kAbs};
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T x) const {
+  T operator()(T x) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::fabs(x);
     } else if constexpr (std::is_unsigned_v<T>) {
@@ -30,53 +30,60 @@ struct Abs {
   }
 };
 struct Neg {
+  simd::UnaryLoop floats{simd::Unary::kNeg};
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T x) const {
+  T operator()(T x) const {
     return Negate(x);
   }
 };
 struct Sign {
+  simd::UnaryLoop floats{simd::Unary::kSign};
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T x) const {
+  T operator()(T x) const {
     if (std::is_floating_point_v<T> && x != x) return x;
     return static_cast<T>((x > T(0) ? 1 : 0) - (x < T(0) ? 1 : 0));
   }
 };
 struct BitwiseNot {
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T x) const {
+  T operator()(T x) const {
     return static_cast<T>(~x);
   }
 };
 struct Erf {
+  simd::UnaryLoop floats{simd::Unary::kErf};
   template <typename T>
-  EPIPHYTE_INLINE T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(std::erf(static_cast<double>(x)));
-    } else {
-      return vm::Erf(x);
-    }
+  T operator()(T x) const {
+    return static_cast<T>(std::erf(static_cast<double>(x)));
   }
 };
 struct Not {
-  EPIPHYTE_INLINE bool operator()(bool x) const { return !x; }
+  bool operator()(bool x) const { return !x; }
 };
 
-#define EPIPHYTE_UNARY(Name, expression)      \
-  struct Name {                               \
-    template <typename T>                     \
-    EPIPHYTE_INLINE T operator()(T x) const { \
-      return expression;                      \
-    }                                         \
+#define EPIPHYTE_UNARY(Name, expression) \
+  struct Name {                          \
+    template <typename T>                \
+    T operator()(T x) const {            \
+      return expression;                 \
+    }                                    \
   };
-EPIPHYTE_UNARY(Ceil, std::ceil(x))
-EPIPHYTE_UNARY(Floor, std::floor(x))
-EPIPHYTE_UNARY(Round, std::nearbyint(x))  // halves to even
-EPIPHYTE_UNARY(Sqrt, std::sqrt(x))
-EPIPHYTE_UNARY(Reciprocal, T(1) / x)
-EPIPHYTE_UNARY(Exp, vm::Exp(x))
-EPIPHYTE_UNARY(Log, vm::Log(x))
-EPIPHYTE_UNARY(Tanh, vm::Tanh(x))
+#define EPIPHYTE_VECTOR_UNARY(Name, expression)   \
+  struct Name {                                   \
+    simd::UnaryLoop floats{simd::Unary::k##Name}; \
+    template <typename T>                         \
+    T operator()(T x) const {                     \
+      return expression;                          \
+    }                                             \
+  };
+EPIPHYTE_VECTOR_UNARY(Ceil, std::ceil(x))
+EPIPHYTE_VECTOR_UNARY(Floor, std::floor(x))
+EPIPHYTE_VECTOR_UNARY(Round, std::nearbyint(x))  // halves to even
+EPIPHYTE_VECTOR_UNARY(Sqrt, std::sqrt(x))
+EPIPHYTE_VECTOR_UNARY(Reciprocal, T(1) / x)
+EPIPHYTE_VECTOR_UNARY(Exp, std::exp(x))
+EPIPHYTE_VECTOR_UNARY(Log, std::log(x))
+EPIPHYTE_VECTOR_UNARY(Tanh, std::tanh(x))
 EPIPHYTE_UNARY(Sin, std::sin(x))
 EPIPHYTE_UNARY(Cos, std::cos(x))
 EPIPHYTE_UNARY(Tan, std::tan(x))
@@ -88,6 +95,7 @@ EPIPHYTE_UNARY(Cosh, std::cosh(x))
 EPIPHYTE_UNARY(Asinh, std::asinh(x))
 EPIPHYTE_UNARY(Acosh, std::acosh(x))
 EPIPHYTE_UNARY(Atanh, std::atanh(x))
+#undef EPIPHYTE_VECTOR_UNARY
 #undef EPIPHYTE_UNARY
 
 template <typename Op>

@@ -9,11 +9,10 @@ namespace epiphyte::cpu {
 namespace {
 
 struct ScaleBy {
-  template <typename T>
-  EPIPHYTE_INLINE T operator()(T x) const {
-    return x * static_cast<T>(factor);
-  }
+  explicit ScaleBy(double by) : factor(by), floats(simd::Unary::kScale, static_cast<float>(by)) {}
+  double operator()(double x) const { return x * factor; }
   double factor;
+  simd::UnaryLoop floats;
 };
 
 template <typename Op, bool kMean, typename... Ts>
@@ -41,7 +40,7 @@ class VariadicKernel : public Kernel {
         BroadcastBinary(context, Op(), 1, out, static_cast<const T*>(y), out, next.as<T>(), next.dims, y);
       }
       if constexpr (kMean) {
-        const ScaleBy scale{1.0 / static_cast<double>(count)};
+        const ScaleBy scale(1.0 / static_cast<double>(count));
         ParallelLoop(context, out.Count(), 1, [&](int64_t begin, int64_t end) {
           Apply(scale, static_cast<const T*>(y) + begin, y + begin, end - begin);
         });

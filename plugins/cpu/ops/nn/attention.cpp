@@ -7,8 +7,8 @@
 
 #include "epiphyte/kit/shape/attention.hpp"
 #include "plugins/cpu/kernel/convert.h"
-#include "plugins/cpu/kernel/softmax_row.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/normalize.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
@@ -75,10 +75,11 @@ template <typename C>
 void Softmax(C* row, int64_t n) {
   if (n == 0) return;
   if constexpr (std::is_same_v<C, float>) {
-    if (LargestOf(row, n) == -std::numeric_limits<float>::infinity()) {
+    const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
+    if (loops.largest(row, n) == -std::numeric_limits<float>::infinity()) {
       std::fill_n(row, n, 0.0f);
     } else {
-      SoftmaxRow(row, row, n);
+      loops.softmax(row, row, n);
     }
   } else {
     const C largest = *std::max_element(row, row + n);

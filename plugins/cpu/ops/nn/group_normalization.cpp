@@ -1,5 +1,7 @@
 // GroupNormalization and InstanceNormalization: the channels of each image are normalised in groups; in the latter each
 // channel is a group.
+#include <cmath>
+
 #include "plugins/cpu/kernel/row_math.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
@@ -39,18 +41,19 @@ class GroupNormalizationKernel : public Kernel {
     const int64_t group_channels = channels / groups;
     DispatchFloats(y.type, name_, [&]<typename T>() {
       using C = Compute<T>;
+      const RowMath math;
       const int64_t n = group_channels * plane;
       ParallelLoop(context, batch * groups, n * 4, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const T* from = static_cast<const T*>(data) + i * n;
-          const C mean = RowSum(from, n) / static_cast<C>(n);
-          const C variance = RowSquares(from, n, mean) / static_cast<C>(n);
+          const C mean = math.Sum(from, n) / static_cast<C>(n);
+          const C variance = math.Squares(from, n, mean) / static_cast<C>(n);
           const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon_));
           for (int64_t j = 0; j < group_channels; ++j) {
             const int64_t at = per_group_ ? i % groups : i % groups * group_channels + j;
             const C factor = inverse * static_cast<C>(scale.as<T>()[at]);
             const C offset = static_cast<C>(bias.as<T>()[at]) - mean * factor;
-            RowAffine(from + j * plane, y.as<T>() + i * n + j * plane, plane, factor, offset);
+            math.Affine(from + j * plane, y.as<T>() + i * n + j * plane, plane, factor, offset);
           }
         }
       });

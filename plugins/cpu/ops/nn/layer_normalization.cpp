@@ -1,4 +1,6 @@
 // LayerNormalization and RMSNormalization: each row, that is everything from the axis on, is normalised by itself.
+#include <cmath>
+
 #include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/kernel/row_math.h"
@@ -46,6 +48,7 @@ class LayerNormalizationKernel : public Kernel {
 
     const auto run = [&]<typename T, typename S>() {
       using C = Compute<T>;
+      const RowMath math;
       const S* scales = RowParameters<S>(context, scale, row, kTypeOf<S>);
       const S* biases = bias == nullptr ? nullptr : RowParameters<S>(context, *bias, row, kTypeOf<S>);
       Tensor& y = std::is_same_v<T, S> ? OutputLike(context, 0, x) : context.Output(0, kTypeOf<S>, x.dims);
@@ -54,10 +57,10 @@ class LayerNormalizationKernel : public Kernel {
       ParallelLoop(context, rows, n * 4, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const T* from = static_cast<const T*>(data) + i * n;
-          const C mean = kCentred ? RowSum(from, n) / static_cast<C>(n) : C(0);
-          const C variance = RowSquares(from, n, mean) / static_cast<C>(n);
+          const C mean = kCentred ? math.Sum(from, n) / static_cast<C>(n) : C(0);
+          const C variance = math.Squares(from, n, mean) / static_cast<C>(n);
           const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon_));
-          RowNormalize(from, y.template as<S>() + i * n, n, mean, inverse, scales, biases);
+          math.Normalize(from, y.template as<S>() + i * n, n, mean, inverse, scales, biases);
           if (means != nullptr) means[i] = mean;
           if (inverses != nullptr) inverses[i] = inverse;
         }

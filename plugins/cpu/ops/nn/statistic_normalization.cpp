@@ -10,31 +10,33 @@ namespace epiphyte::cpu {
 namespace {
 
 struct Mean {
+  static constexpr simd::Reduction kFloats = simd::Reduction::kSum;
   template <typename A>
-  EPIPHYTE_INLINE A Initial() const {
+  A Initial() const {
     return A(0);
   }
   template <typename A>
-  EPIPHYTE_INLINE A Load(A x, A) const {
+  A Load(A x, A) const {
     return x;
   }
   template <typename A>
-  EPIPHYTE_INLINE A Combine(A a, A b) const {
+  A Combine(A a, A b) const {
     return a + b;
   }
   template <typename A>
-  EPIPHYTE_INLINE A Finish(A a, int64_t n, A) const {
+  A Finish(A a, int64_t n, A) const {
     return a / static_cast<A>(n);
   }
 };
 // The shift is the mean.
 struct Deviation : Mean {
+  static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfSquaredDistances;
   template <typename A>
-  EPIPHYTE_INLINE A Load(A x, A shift) const {
+  A Load(A x, A shift) const {
     return (x - shift) * (x - shift);
   }
   template <typename A>
-  EPIPHYTE_INLINE A Finish(A a, int64_t n, A) const {
+  A Finish(A a, int64_t n, A) const {
     return std::sqrt(a / static_cast<A>(n));
   }
 };

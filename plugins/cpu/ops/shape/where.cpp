@@ -1,6 +1,7 @@
 // Where: one of two tensors, element by element.
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
+#include "plugins/cpu/simd/select.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -9,12 +10,6 @@ namespace {
 struct alignas(16) Bytes16 {
   uint64_t halves[2];
 };
-
-// Conditions are read as bytes: those that come from a file may be neither 0 nor 1.
-template <typename T>
-EPIPHYTE_MULTIVERSION void Select(const uint8_t* condition, const T* x, const T* y, T* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = condition[i] != 0 ? x[i] : y[i];
-}
 
 class WhereKernel : public Kernel {
  public:
@@ -48,26 +43,34 @@ class WhereKernel : public Kernel {
     Run(context, condition, x.dims, y.dims, x.as<T>(), y.as<T>(), result.as<T>(), result.dims);
   }
 
+  // Conditions are read as bytes: those that come from a file may be neither 0 nor 1.
   template <typename T>
   static void Run(OpContext& context, const Tensor& condition, const Dims& x_dims, const Dims& y_dims, const T* x,
                   const T* y, T* result, const Dims& out) {
     const uint8_t* conditions = condition.as<uint8_t>();
     const kit::BroadcastLoop<3> loop(out, {&condition.dims, &x_dims, &y_dims});
-    ParallelLoop(context, loop.count(), 1, [&](int64_t begin, int64_t end) {
-      loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<3>::Operands& in) {
-        const uint8_t* c = conditions + in[0].offset;
-        const T* from_x = x + in[1].offset;
-        const T* from_y = y + in[2].offset;
-        if constexpr (std::is_integral_v<T>) {
+    const auto run = [&](const auto& select) {
+      ParallelLoop(context, loop.count(), 1, [&](int64_t begin, int64_t end) {
+        loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<3>::Operands& in) {
+          const uint8_t* c = conditions + in[0].offset;
+          const T* from_x = x + in[1].offset;
+          const T* from_y = y + in[2].offset;
           if (in[0].stride != 0 && in[1].stride != 0 && in[2].stride != 0) {
-            return Select(c, from_x, from_y, result + offset, n);
+            return select(c, from_x, from_y, result + offset, n);
           }
-        }
-        for (int64_t i = 0; i < n; ++i) {
-          result[offset + i] = c[i * in[0].stride] != 0 ? from_x[i * in[1].stride] : from_y[i * in[2].stride];
-        }
+          for (int64_t i = 0; i < n; ++i) {
+            result[offset + i] = c[i * in[0].stride] != 0 ? from_x[i * in[1].stride] : from_y[i * in[2].stride];
+          }
+        });
       });
-    });
+    };
+    if constexpr (std::is_integral_v<T>) {
+      run(simd::SelectLoop<T>());
+    } else {
+      run([](const uint8_t* c, const T* from_x, const T* from_y, T* to, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? from_x[i] : from_y[i];
+      });
+    }
   }
 };
 

@@ -1,0 +1,119 @@
+#include "plugins/cpu/simd/binary.h"
+
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/binary.cpp"
+#include "plugins/cpu/simd/per_target.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/reduce-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+using Bytes = hn::Rebind<uint8_t, D>;
+static_assert(sizeof(bool) == 1);
+
+template <Binary kFunction>
+struct Function {
+  using Result = float;
+  using Tag = D;
+  HWY_INLINE V operator()(V a, V b) const {
+    switch (kFunction) {
+      case Binary::kAdd: return hn::Add(a, b);
+      case Binary::kSub: return hn::Sub(a, b);
+      case Binary::kMul: return hn::Mul(a, b);
+      case Binary::kDiv: return hn::Div(a, b);
+      case Binary::kMax: return Greater()(a, b);
+      case Binary::kMin: return Smaller()(a, b);
+      case Binary::kPRelu: {
+        const V x = InRegister(a);
+        return hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Mul(x, b), x);
+      }
+    }
+  }
+};
+
+template <Comparison kComparison>
+HWY_INLINE hn::Mask<D> Compared(V a, V b) {
+  switch (kComparison) {
+    case Comparison::kEqual: return hn::Eq(a, b);
+    case Comparison::kGreater: return hn::Gt(a, b);
+    case Comparison::kGreaterOrEqual: return hn::Ge(a, b);
+    case Comparison::kLess: return hn::Lt(a, b);
+    case Comparison::kLessOrEqual: return hn::Le(a, b);
+  }
+}
+template <Comparison kComparison>
+struct Compare {
+  using Result = bool;
+  using Tag = Bytes;
+  HWY_INLINE hn::Vec<Bytes> operator()(V a, V b) const { return OnesOf(D(), Compared<kComparison>(a, b)); }
+};
+
+template <class F>
+struct RowsOf {
+  using Result = typename F::Result;
+  using Stored = hn::TFromD<typename F::Tag>;
+
+  static void Both(const float* a, const float* b, Result* y, int64_t n) {
+    const D d;
+    Make(
+        typename F::Tag(), reinterpret_cast<Stored*>(y), n,
+        [=](int64_t i) { return F()(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
+        [=](int64_t i, size_t count) { return F()(LoadPart(d, a + i, count), LoadPart(d, b + i, count)); });
+  }
+  static void First(const float* a, const float* b, Result* y, int64_t n) {
+    const D d;
+    const V number = hn::Set(d, *b);
+    Make(
+        typename F::Tag(), reinterpret_cast<Stored*>(y), n, [=](int64_t i) { return F()(hn::LoadU(d, a + i), number); },
+        [=](int64_t i, size_t count) { return F()(LoadPart(d, a + i, count), number); });
+  }
+  static void Second(const float* a, const float* b, Result* y, int64_t n) {
+    const D d;
+    const V number = hn::Set(d, *a);
+    Make(
+        typename F::Tag(), reinterpret_cast<Stored*>(y), n, [=](int64_t i) { return F()(number, hn::LoadU(d, b + i)); },
+        [=](int64_t i, size_t count) { return F()(number, LoadPart(d, b + i, count)); });
+  }
+  static constexpr BinaryRows<Result> kRows = {&Both, &First, &Second};
+};
+
+template <int... kFunctions>
+const BinaryRows<float>& Pick(Binary function, std::integer_sequence<int, kFunctions...>) {
+  static constexpr const BinaryRows<float>* kRows[] = {&RowsOf<Function<static_cast<Binary>(kFunctions)>>::kRows...};
+  return *kRows[static_cast<int>(function)];
+}
+template <int... kComparisons>
+const BinaryRows<bool>& Pick(Comparison comparison, std::integer_sequence<int, kComparisons...>) {
+  static constexpr const BinaryRows<bool>* kRows[] = {
+      &RowsOf<Compare<static_cast<Comparison>(kComparisons)>>::kRows...};
+  return *kRows[static_cast<int>(comparison)];
+}
+const BinaryRows<float>& BinaryRowsOf(Binary function) {
+  return Pick(function, std::make_integer_sequence<int, kBinaryCount>());
+}
+const BinaryRows<bool>& CompareRowsOf(Comparison comparison) {
+  return Pick(comparison, std::make_integer_sequence<int, kComparisonCount>());
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+HWY_EXPORT(BinaryRowsOf);
+HWY_EXPORT(CompareRowsOf);
+BinaryLoop::BinaryLoop(Binary function) : BinaryRows(EPIPHYTE_DISPATCH(BinaryRowsOf)(function)) {}
+CompareLoop::CompareLoop(Comparison comparison) : BinaryRows(EPIPHYTE_DISPATCH(CompareRowsOf)(comparison)) {}
+
+}  // namespace epiphyte::cpu::simd
+#endif

@@ -1,0 +1,252 @@
+#include "plugins/cpu/simd/convert.h"
+
+#include <cstddef>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/convert.cpp"
+#include "plugins/cpu/simd/per_target.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+
+// A vector of floats, and vectors of as many lanes of other types.
+using F32 = hn::ScalableTag<float>;
+using I32 = hn::RebindToSigned<F32>;
+using U32 = hn::RebindToUnsigned<F32>;
+using U16 = hn::Rebind<uint16_t, F32>;
+using U8 = hn::Rebind<uint8_t, F32>;
+using Floats = hn::Vec<F32>;
+
+// y[i] = f(x[i]), of types that differ.
+template <class From, class To, class F>
+HWY_INLINE void MapTo(From from, const hn::TFromD<From>* x, To to, hn::TFromD<To>* y, int64_t n, const F& f) {
+  static_assert(hn::MaxLanes(From()) == hn::MaxLanes(To()));
+  Make(
+      to, y, n, [=](int64_t i) { return f(hn::LoadU(from, x + i)); },
+      [=](int64_t i, size_t count) { return f(LoadPart(from, x + i, count)); });
+}
+
+template <typename T>
+HWY_INLINE void IntegersToFloats(const T* from, float* to, int64_t n) {
+  MapTo(hn::Rebind<T, F32>(), from, F32(), to, n, [](auto v) {
+    if constexpr (sizeof(T) < 4) {
+      return hn::ConvertTo(F32(), hn::PromoteTo(I32(), v));
+    } else {
+      return hn::ConvertTo(F32(), v);
+    }
+  });
+}
+
+void I8ToFloats(const int8_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
+void I16ToFloats(const int16_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
+void I32ToFloats(const int32_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
+void U8ToFloats(const uint8_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
+void U16ToFloats(const uint16_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
+void U32ToFloats(const uint32_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
+
+// What int32 doesn't hold, and NaN, gives the lowest: what x86's instruction does, but not Highway's function.
+HWY_INLINE hn::Vec<I32> Truncated(Floats v) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return hn::Vec<I32>{_mm512_cvttps_epi32(v.raw)};
+#elif HWY_ARCH_X86 && HWY_CAP_GE256
+  return hn::Vec<I32>{_mm256_cvttps_epi32(v.raw)};
+#elif HWY_ARCH_X86
+  return hn::Vec<I32>{_mm_cvttps_epi32(v.raw)};
+#else
+  const auto fits = hn::Lt(v, hn::Set(F32(), 0x1p31f));  // too low ones give the lowest anyway
+  return hn::IfThenElse(hn::RebindMask(I32(), fits), hn::ConvertTo(I32(), v),
+                        hn::Set(I32(), std::numeric_limits<int32_t>::min()));
+#endif
+}
+void FloatsToI32(const float* from, int32_t* to, int64_t n) {
+  MapTo(F32(), from, I32(), to, n, [](Floats v) { return Truncated(v); });
+}
+template <typename T>
+HWY_INLINE void FloatsToLowBits(const float* from, T* to, int64_t n) {
+  const hn::Rebind<hwy::MakeUnsigned<T>, F32> unsigned_tag;
+  const hn::Rebind<T, F32> tag;
+  MapTo(F32(), from, tag, to, n,
+        [=](Floats v) { return hn::BitCast(tag, hn::TruncateTo(unsigned_tag, hn::BitCast(U32(), Truncated(v)))); });
+}
+
+void FloatsToI8(const float* from, int8_t* to, int64_t n) { FloatsToLowBits(from, to, n); }
+void FloatsToI16(const float* from, int16_t* to, int64_t n) { FloatsToLowBits(from, to, n); }
+void FloatsToU8(const float* from, uint8_t* to, int64_t n) { FloatsToLowBits(from, to, n); }
+void FloatsToU16(const float* from, uint16_t* to, int64_t n) { FloatsToLowBits(from, to, n); }
+
+void BoolsToFloats(const bool* from, float* to, int64_t n) {
+  const U8 bytes;
+  MapTo(bytes, reinterpret_cast<const uint8_t*>(from), F32(), to, n,
+        [=](auto v) { return hn::ConvertTo(F32(), hn::PromoteTo(I32(), hn::Min(v, hn::Set(bytes, 1)))); });
+}
+void FloatsToBools(const float* from, bool* to, int64_t n) {
+  MapTo(F32(), from, U8(), reinterpret_cast<uint8_t*>(to), n,
+        [](Floats v) { return hn::Xor(OnesOf(F32(), hn::Eq(v, hn::Zero(F32()))), hn::Set(U8(), 1)); });
+}
+
+void DoublesToFloats(const double* from, float* to, int64_t n) {
+  const hn::ScalableTag<double> doubles;
+  const hn::Rebind<float, decltype(doubles)> floats;
+  MapTo(doubles, from, floats, to, n, [=](auto v) { return hn::DemoteTo(floats, v); });
+}
+void FloatsToDoubles(const float* from, double* to, int64_t n) {
+  const hn::ScalableTag<double> doubles;
+  const hn::Rebind<float, decltype(doubles)> floats;
+  MapTo(floats, from, doubles, to, n, [=](auto v) { return hn::PromoteTo(doubles, v); });
+}
+
+void BFloat16sToFloats(const kit::BFloat16* from, float* to, int64_t n) {
+  MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n,
+        [](auto v) { return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), v))); });
+}
+void FloatsToBFloat16s(const float* from, kit::BFloat16* to, int64_t n) {
+  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) {
+    const U32 u;
+    const auto all = hn::BitCast(u, v);
+    const auto high = hn::ShiftRight<16>(all);
+    const auto even = hn::And(high, hn::Set(u, 1));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(all, hn::Add(even, hn::Set(u, 0x7FFF))));
+    const auto nan = hn::RebindMask(u, hn::IsNaN(v));
+    return hn::TruncateTo(U16(), hn::IfThenElse(nan, hn::Or(high, hn::Set(u, 0x40)), rounded));
+  });
+}
+
+void Float16sToFloats(const kit::Float16* from, float* to, int64_t n) {
+  MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n, [](auto v) {
+#if HWY_CAP_GE256 || HWY_ARCH_ARM_A64
+    return hn::PromoteTo(F32(), hn::BitCast(hn::Rebind<hwy::float16_t, F32>(), v));
+#else
+    const U32 u;
+    const auto wide = hn::PromoteTo(u, v);
+    const auto magnitude = hn::ShiftLeft<13>(hn::And(wide, hn::Set(u, 0x7FFF)));
+    // Right for subnormals too: they are subnormal floats before the multiplication.
+    const Floats scaled = hn::Mul(hn::BitCast(F32(), magnitude), hn::Set(F32(), 0x1p112f));
+    const auto finite = hn::Lt(hn::BitCast(F32(), magnitude), hn::BitCast(F32(), hn::Set(u, 0x0F800000)));
+    const auto infinite = hn::Or(magnitude, hn::Set(u, 0x7F800000));
+    const auto sign = hn::ShiftLeft<16>(hn::And(wide, hn::Set(u, 0x8000)));
+    return hn::Or(hn::IfThenElse(finite, scaled, hn::BitCast(F32(), infinite)), hn::BitCast(F32(), sign));
+#endif
+  });
+}
+void FloatsToFloat16s(const float* from, kit::Float16* to, int64_t n) {
+  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) {
+    const U32 u;
+    const auto all = hn::BitCast(u, v);
+    const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(u, 0x8000));
+#if HWY_CAP_GE256 || HWY_ARCH_ARM_A64
+    // Every NaN gives the same one, of either sign.
+    const auto code = hn::BitCast(U16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, F32>(), v));
+    const auto nan = hn::TruncateTo(U16(), hn::Or(sign, hn::Set(u, 0x7E00)));
+    const auto is_nan = hn::TruncateTo(U16(), hn::BitCast(u, hn::VecFromMask(F32(), hn::IsNaN(v))));
+    return hn::IfThenElse(hn::MaskFromVec(is_nan), nan, code);
+#else
+    const auto magnitude = hn::And(all, hn::Set(u, 0x7FFFFFFF));
+    const Floats size = hn::BitCast(F32(), magnitude);
+    const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(u, 1));
+    const auto rounded = hn::Add(magnitude, hn::Add(odd, hn::Set(u, 0xFFF - (112u << 23))));
+    // Adding 0.5 leaves the subnormal's bits, rounded, at the end of the mantissa.
+    const auto subnormal = hn::Sub(hn::BitCast(u, hn::Add(size, hn::Set(F32(), 0.5f))), hn::Set(u, 0x3F000000));
+    const auto small = hn::RebindMask(u, hn::Lt(size, hn::Set(F32(), 0x1p-14f)));
+    const auto in_range = hn::RebindMask(u, hn::Lt(size, hn::Set(F32(), 0x1p16f)));
+    const auto is_nan = hn::RebindMask(u, hn::IsNaN(v));
+    const auto special = hn::IfThenElse(is_nan, hn::Set(u, 0x7E00), hn::Set(u, 0x7C00));
+    const auto finite = hn::IfThenElse(small, subnormal, hn::ShiftRight<13>(rounded));
+    return hn::TruncateTo(U16(), hn::Or(hn::IfThenElse(in_range, finite, special), sign));
+#endif
+  });
+}
+
+// Integers of 64 bits, and of 32 without sign, which go by int64: AVX-512 has instructions, which Highway 1.0 doesn't
+// know; for the others there is nothing better than one element after the other.
+template <typename T>
+HWY_INLINE T WideFromFloat(float value) {
+  if constexpr (std::numeric_limits<T>::digits == 64) {
+    if (value >= 0x1p63f) return value < 0x1p64f ? static_cast<T>(value) : T{1} << 63;
+  }
+  const bool fits = value < 0x1p63f && value >= -0x1p63f;
+  return static_cast<T>(fits ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::min());
+}
+
+#if HWY_CAP_GE512
+using I64 = hn::ScalableTag<int64_t>;
+using U64 = hn::ScalableTag<uint64_t>;
+using HalfF32 = hn::Rebind<float, I64>;
+
+void I64ToFloats(const int64_t* from, float* to, int64_t n) {
+  MapTo(I64(), from, HalfF32(), to, n, [](auto v) { return hn::Vec<HalfF32>{_mm512_cvtepi64_ps(v.raw)}; });
+}
+void U64ToFloats(const uint64_t* from, float* to, int64_t n) {
+  MapTo(U64(), from, HalfF32(), to, n, [](auto v) { return hn::Vec<HalfF32>{_mm512_cvtepu64_ps(v.raw)}; });
+}
+// What int64 doesn't hold gives the lowest.
+HWY_INLINE hn::Vec<I64> TruncatedWide(hn::Vec<HalfF32> v) { return hn::Vec<I64>{_mm512_cvttps_epi64(v.raw)}; }
+void FloatsToI64(const float* from, int64_t* to, int64_t n) {
+  MapTo(HalfF32(), from, I64(), to, n, [](auto v) { return TruncatedWide(v); });
+}
+void FloatsToU32(const float* from, uint32_t* to, int64_t n) {
+  const hn::Rebind<uint32_t, I64> half;
+  MapTo(HalfF32(), from, half, to, n,
+        [=](auto v) { return hn::TruncateTo(half, hn::BitCast(U64(), TruncatedWide(v))); });
+}
+void FloatsToU64(const float* from, uint64_t* to, int64_t n) {
+  MapTo(HalfF32(), from, U64(), to, n, [](auto v) {
+    const __mmask8 high = _mm256_cmp_ps_mask(v.raw, _mm256_set1_ps(0x1p63f), _CMP_GE_OQ) &
+                          _mm256_cmp_ps_mask(v.raw, _mm256_set1_ps(0x1p64f), _CMP_LT_OQ);
+    return hn::Vec<U64>{_mm512_mask_cvttps_epu64(TruncatedWide(v).raw, high, v.raw)};
+  });
+}
+#else
+void I64ToFloats(const int64_t* from, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
+void U64ToFloats(const uint64_t* from, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
+void FloatsToI64(const float* from, int64_t* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = WideFromFloat<int64_t>(from[i]);
+}
+void FloatsToU32(const float* from, uint32_t* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = WideFromFloat<uint32_t>(from[i]);
+}
+void FloatsToU64(const float* from, uint64_t* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = WideFromFloat<uint64_t>(from[i]);
+}
+#endif
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+// Both directions of a type.
+#define EPIPHYTE_CONVERSIONS(Type, Name)                                                \
+  HWY_EXPORT(Name##ToFloats);                                                           \
+  HWY_EXPORT(FloatsTo##Name);                                                           \
+  template <>                                                                           \
+  ConvertLoop<Type, float>::ConvertLoop() : row_(&EPIPHYTE_DISPATCH(Name##ToFloats)) {} \
+  template <>                                                                           \
+  ConvertLoop<float, Type>::ConvertLoop() : row_(&EPIPHYTE_DISPATCH(FloatsTo##Name)) {}
+EPIPHYTE_CONVERSIONS(double, Doubles)
+EPIPHYTE_CONVERSIONS(kit::Float16, Float16s)
+EPIPHYTE_CONVERSIONS(kit::BFloat16, BFloat16s)
+EPIPHYTE_CONVERSIONS(bool, Bools)
+EPIPHYTE_CONVERSIONS(int8_t, I8)
+EPIPHYTE_CONVERSIONS(int16_t, I16)
+EPIPHYTE_CONVERSIONS(int32_t, I32)
+EPIPHYTE_CONVERSIONS(uint8_t, U8)
+EPIPHYTE_CONVERSIONS(uint16_t, U16)
+EPIPHYTE_CONVERSIONS(uint32_t, U32)
+EPIPHYTE_CONVERSIONS(int64_t, I64)
+EPIPHYTE_CONVERSIONS(uint64_t, U64)
+#undef EPIPHYTE_CONVERSIONS
+
+}  // namespace epiphyte::cpu::simd
+#endif
