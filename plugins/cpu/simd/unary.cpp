@@ -22,6 +22,15 @@ using V = hn::Vec<D>;
 // Both limits keep NaN; the upper one wins where they cross.
 HWY_INLINE V Between(V x, float low, float high) { return AtMost(D(), AtLeast(D(), x, low), high); }
 
+// x rounded in some way. It has the sign of x, which Highway loses of zeros where SSE4.1 is missing.
+HWY_INLINE V Signed([[maybe_unused]] V x, V rounded) {
+#if HWY_ARCH_X86 && !HWY_CAP_GE256
+  return hn::CopySign(rounded, x);
+#else
+  return rounded;
+#endif
+}
+
 HWY_INLINE V Sign(V x) {
   const D d;
   const V sign = hn::IfThenElseZero(hn::Ne(x, hn::Zero(d)), hn::CopySignToAbs(hn::Set(d, 1.0f), x));
@@ -31,7 +40,7 @@ HWY_INLINE V Sign(V x) {
 HWY_INLINE V Gelu(V x) {
   const D d;
   const V half = hn::Mul(x, hn::Set(d, 0.5f));
-  return hn::MulAdd(half, Erf(d, hn::Mul(x, hn::Set(d, 0.707106781f))), half);
+  return hn::Mul(half, hn::Add(hn::Set(d, 1.0f), Erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));
 }
 
 // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u))
@@ -75,9 +84,9 @@ struct Function {
       case Unary::kAbs: return hn::Abs(x);
       case Unary::kNeg: return hn::Neg(x);
       case Unary::kSign: return Sign(x);
-      case Unary::kCeil: return hn::Ceil(x);
-      case Unary::kFloor: return hn::Floor(x);
-      case Unary::kRound: return hn::Round(x);
+      case Unary::kCeil: return Signed(x, hn::Ceil(x));
+      case Unary::kFloor: return Signed(x, hn::Floor(x));
+      case Unary::kRound: return Signed(x, hn::Round(x));
       case Unary::kSqrt: return hn::Sqrt(x);
       case Unary::kReciprocal: return hn::Div(one, x);
       case Unary::kSquare: return hn::Mul(x, x);
