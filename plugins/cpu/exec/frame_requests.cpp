@@ -1,5 +1,6 @@
 // What kernels ask of a frame while they run: inputs, outputs, scratch memory.
 #include <algorithm>
+#include <cstring>
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"

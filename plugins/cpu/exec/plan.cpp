@@ -1,6 +1,7 @@
 #include "plugins/cpu/exec/plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "epiphyte/kit/memory/heap.hpp"

@@ -1,5 +1,6 @@
-// The instruction sets that this folder's loops are compiled for, by Highway's names: "AVX3", "AVX2" and "SSSE3" on
-// x86, "NEON" on aarch64. The best that the CPU supports is chosen on the first call; tests and benchmarks choose each:
+// The instruction sets that this folder's loops are compiled for, by Highway's names: "AVX3", "AVX2" and "SSSE3" on x86,
+// "NEON" on aarch64. The best that the CPU supports is chosen on the first call; tests and benchmarks choose each. Loops
+// that are objects (UnaryLoop, NormalizeLoops, …) stay what was chosen when they were made.
 //
 //     for (const std::string& target : simd::SupportedTargets()) {
 //       const simd::TargetChoice choice(target);

@@ -2,6 +2,7 @@
 // because all of ONNX's are separable.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/resize.hpp"

@@ -1,4 +1,6 @@
 // Add, Sub, Mul, Div, PRelu, Mod and BitShift.
+#include <cmath>
+
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/arithmetic.h"

@@ -1,5 +1,6 @@
 // Pad and CenterCropPad.
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 #include "epiphyte/kit/shape/axes.hpp"
