@@ -43,10 +43,16 @@ std::vector<HostTensor> OnHost(const ir::Node& node, HostInputs inputs) {
   return {HostReshape(*inputs[0], kRule(node, inputs[0]->dims, HostInput(inputs, 1)))};
 }
 
+// Identity passes values of any kind on.
+std::string CheckTensor(const NodeCheck& check) {
+  return check.Input(0).kind == EP_KIND_TENSOR ? "" : "input 0 is no tensor";
+}
+
 template <DimsRule kRule>
 void Add(OperatorTable& table, std::string_view op_type) {
   table.Add({.op_type = op_type,
              .types = kMovableTypes,
+             .check = CheckTensor,
              .record = Record<kRule>,
              .host_inputs = 1u << 1,
              .on_host = OnHost<kRule>});
