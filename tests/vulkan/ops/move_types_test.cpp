@@ -18,17 +18,16 @@ class MoveTypes : public OperatorTest, public ::testing::WithParamInterface<Type
     for (char letter : model) text += letter == 'T' ? std::string(GetParam().text) : std::string(1, letter);
     return text;
   }
-  static ValuePtr Of(std::vector<int64_t> dims, uint32_t seed = 1) {
+  static ValuePtr Some(std::vector<int64_t> dims, uint32_t seed = 1) {
     return Random(GetParam().type, std::move(dims), seed);
   }
 };
 
 INSTANTIATE_TEST_SUITE_P(Elements, MoveTypes,
                          ::testing::Values(TypeName{DataType::kBool, "bool"}, TypeName{DataType::kInt8, "int8"},
-                                           TypeName{DataType::kFloat16, "float16"},
-                                           TypeName{DataType::kInt16, "int16"}, TypeName{DataType::kFloat, "float"},
-                                           TypeName{DataType::kInt32, "int32"}, TypeName{DataType::kInt64, "int64"},
-                                           TypeName{DataType::kDouble, "double"}),
+                                           TypeName{DataType::kFloat16, "float16"}, TypeName{DataType::kInt16, "int16"},
+                                           TypeName{DataType::kFloat, "float"}, TypeName{DataType::kInt32, "int32"},
+                                           TypeName{DataType::kInt64, "int64"}, TypeName{DataType::kDouble, "double"}),
                          [](const auto& info) { return std::string(info.param.text); });
 
 // The letter T stands for the type, so operators with one in their names have it written by the test.
@@ -38,16 +37,16 @@ std::string Named(std::string text, std::string_view op) {
 }
 
 TEST_P(MoveTypes, TransposeOfRankEight) {
-  ExpectLikeCpu(Named(Of("g (T[A,B,C,D,E,F,G,H] x) => (T[I,J,K,L,M,N,O,P] y) { y = #<perm=[7,0,5,2,3,4,1,6]>(x) }"),
-                      "Transpose"),
-                {Of({2, 1, 3, 2, 1, 2, 3, 5})});
+  ExpectLikeCpu(
+      Named(Of("g (T[A,B,C,D,E,F,G,H] x) => (T[I,J,K,L,M,N,O,P] y) { y = #<perm=[7,0,5,2,3,4,1,6]>(x) }"), "Transpose"),
+      {Some({2, 1, 3, 2, 1, 2, 3, 5})});
 }
 
 // Wide enough that elements are moved in units of 16 bytes, and odd, so that they can't be.
 TEST_P(MoveTypes, TransposeKeepsRuns) {
   for (int64_t run : {64, 7})
     ExpectLikeCpu(Named(Of("g (T[A,B,C,D] x) => (T[E,F,G,H] y) { y = #<perm=[0,2,1,3]>(x) }"), "Transpose"),
-                  {Of({2, 3, 5, run})});
+                  {Some({2, 3, 5, run})});
 }
 
 TEST_P(MoveTypes, SliceBackwardsAndInSteps) {
@@ -55,18 +54,18 @@ TEST_P(MoveTypes, SliceBackwardsAndInSteps) {
                        starts = Constant<value_ints=[-1,1,-100]>() ends = Constant<value_ints=[-100,4,100]>()
                        axes = Constant<value_ints=[0,1,2]>() steps = Constant<value_ints=[-2,1,3]>()
                        y = Slice(x, starts, ends, axes, steps) })"),
-                {Of({5, 6, 10})});
+                {Some({5, 6, 10})});
 }
 
 TEST_P(MoveTypes, ConcatOfUnequalAndEmptyParts) {
   ExpectLikeCpu(Of("g (T[A,B,C] x, T[A,D,C] y, T[A,E,C] z) => (T[F,G,H] w) { w = Concat<axis=-2>(x, y, z) }"),
-                {Of({3, 4, 2}, 1), Of({3, 0, 2}, 2), Of({3, 1, 2}, 3)});
+                {Some({3, 4, 2}, 1), Some({3, 0, 2}, 2), Some({3, 1, 2}, 3)});
 }
 
 TEST_P(MoveTypes, SplitOfUnequalParts) {
   ExpectLikeCpu(Of(R"(g (T[A,B,C] x) => (T[D,E,F] y, T[G,H,I] z) {
                        sizes = Constant<value_ints=[1,5]>() y, z = Split<axis=1>(x, sizes) })"),
-                {Of({2, 6, 3})});
+                {Some({2, 6, 3})});
 }
 
 TEST_P(MoveTypes, ExpandAndTile) {
@@ -74,44 +73,43 @@ TEST_P(MoveTypes, ExpandAndTile) {
                              shape = Constant<value_ints=[2,1,4,5]>() y = Expand(x, shape)
                              repeats = Constant<value_ints=[2,3,1]>() z = #(x, repeats) })"),
                       "Tile"),
-                {Of({3, 1, 5})});
+                {Some({3, 1, 5})});
 }
 
 TEST_P(MoveTypes, GatherByIndicesOfBothTypesFromBothEnds) {
   ExpectLikeCpu(Of(R"(g (T[A,B,C] x, int64[D,E] i, int32[F] j) => (T[G,H,I,J] y, T[K,L,M] z) {
                        y = Gather<axis=1>(x, i) z = Gather<axis=2>(x, j) })"),
-                {Of({2, 5, 4}), Int64s({2, 3}, {0, -1, 4, -5, 2, 2}), Numbers(DataType::kInt32, {3}, {-4, 3, 0})});
+                {Some({2, 5, 4}), Int64s({2, 3}, {0, -1, 4, -5, 2, 2}), Numbers(DataType::kInt32, {3}, {-4, 3, 0})});
 }
 
 TEST_P(MoveTypes, GatherElementsAndTuples) {
   ExpectLikeCpu(Of(R"(g (T[A,B,C] x, int64[D,E,F] i, int64[G,H,I] j) => (T[J,K,L] y, T[M,N,O] z) {
                        y = GatherElements<axis=1>(x, i) z = GatherND<batch_dims=1>(x, j) })"),
-                {Of({2, 5, 3}), Int64s({2, 1, 3}, {0, -1, 4, -5, 2, 2}), Int64s({2, 2, 1}, {1, -1, 0, 3})});
+                {Some({2, 5, 3}), Int64s({2, 1, 3}, {0, -1, 4, -5, 2, 2}), Int64s({2, 2, 1}, {1, -1, 0, 3})});
 }
 
 TEST_P(MoveTypes, ScatterReplaces) {
   ExpectLikeCpu(Of(R"(g (T[A,B] x, int64[C,D] i, T[C,D] u, int64[E,F] j, T[G,H] v) => (T[I,J] y, T[K,L] z) {
                        y = ScatterElements<axis=0>(x, i, u) z = ScatterND(x, j, v) })"),
-                {Of({4, 3}, 1), Int64s({2, 3}, {0, -1, 2, 1, 0, -2}), Of({2, 3}, 2), Int64s({2, 1}, {-1, 1}),
-                 Of({2, 3}, 3)});
+                {Some({4, 3}, 1), Int64s({2, 3}, {0, -1, 2, 1, 0, -2}), Some({2, 3}, 2), Int64s({2, 1}, {-1, 1}),
+                 Some({2, 3}, 3)});
 }
 
 TEST_P(MoveTypes, PadInEveryMode) {
   for (const char* mode : {"constant", "edge", "reflect", "wrap"})
     ExpectLikeCpu(Of("g (T[A,B,C] x) => (T[D,E,F] y) { pads = Constant<value_ints=[1,0,2,0,-1,3]>() y = Pad<mode=\"") +
                       mode + "\">(x, pads) }",
-                  {Of({3, 4, 5})}, {.opset = 19});
+                  {Some({3, 4, 5})}, {.opset = 19});
 }
 
 TEST_P(MoveTypes, BlocksOfDepth) {
-  ExpectLikeCpu(
-      Named(Named(Named(Of(R"(g (T[A,B,C,D] x) => (T[E,F,G,H] y, T[I,J,K,L] z, T[M,N,O,P] w) {
+  ExpectLikeCpu(Named(Named(Named(Of(R"(g (T[A,B,C,D] x) => (T[E,F,G,H] y, T[I,J,K,L] z, T[M,N,O,P] w) {
                                y = #<blocksize=2, mode="DCR">(x) z = #<blocksize=2, mode="CRD">(x)
                                w = #<blocksize=3>(x) })"),
-                        "DepthToSpace"),
-                  "DepthToSpace"),
-            "SpaceToDepth"),
-      {Of({2, 8, 3, 6})});
+                                  "DepthToSpace"),
+                            "DepthToSpace"),
+                      "SpaceToDepth"),
+                {Some({2, 8, 3, 6})});
 }
 
 TEST_P(MoveTypes, Triangles) {
@@ -119,32 +117,46 @@ TEST_P(MoveTypes, Triangles) {
                                    k = Constant<value_int=-1>() y = #<upper=1>(x, k) z = #<upper=0>(x) })"),
                             "Trilu"),
                       "Trilu"),
-                {Of({2, 4, 5})});
+                {Some({2, 4, 5})});
 }
 
 TEST_P(MoveTypes, OneHotValues) {
   ExpectLikeCpu(Of(R"(g (int64[A,B] i, T[C] values) => (T[D,E,F] y) {
                        depth = Constant<value_int=4>() y = OneHot<axis=1>(i, depth, values) })"),
-                {Int64s({2, 3}, {0, -1, 9, 3, -5, 2}), Of({2})});
+                {Int64s({2, 3}, {0, -1, 9, 3, -5, 2}), Some({2})});
 }
 
 TEST_P(MoveTypes, ReversedSequences) {
-  ExpectLikeCpu(Of("g (T[A,B,C] x, int64[A] n) => (T[A,B,C] y) { y = ReverseSequence<batch_axis=0, time_axis=1>(x, n) }"),
-                {Of({3, 4, 2}), Int64s({3}, {4, 1, 3})});
+  ExpectLikeCpu(
+      Of("g (T[A,B,C] x, int64[A] n) => (T[A,B,C] y) { y = ReverseSequence<batch_axis=0, time_axis=1>(x, n) }"),
+      {Some({3, 4, 2}), Int64s({3}, {4, 1, 3})});
 }
 
 TEST_P(MoveTypes, NearestNeighbours) {
   ExpectLikeCpu(Of(R"(g (T[A,B,C,D] x) => (T[E,F,G,H] y) {
                        none = Constant<value_floats=[0.0]>() scales = Constant<value_floats=[1.0,1.0,2.0,0.6]>()
                        y = Resize<mode="nearest">(x, , scales) })"),
-                {Of({1, 2, 3, 5})});
+                {Some({1, 2, 3, 5})});
 }
 
 TEST_P(MoveTypes, OfNoElements) {
-  ExpectLikeCpu(Named(Of(R"(g (T[A,B,C] x) => (T[C,B,A] y, T[D,E,F] z) {
-                             y = #(x) none = Constant<value_ints=[0,0,0]>() z = Expand(x, none) })"),
+  ExpectLikeCpu(Named(Of(R"(g (T[A,B,C] x) => (T[C,B,A] y, T[D,E,F,G] z, T[A,H,C] w) {
+                             y = #(x) shape = Constant<value_ints=[2,3,0,2]>() z = Expand(x, shape)
+                             w = Concat<axis=1>(x, x) })"),
                       "Transpose"),
-                {Of({3, 0, 2})});
+                {Some({3, 0, 2})});
+}
+
+TEST_P(MoveTypes, OutOfNothing) {
+  ExpectLikeCpu(Of(R"(g (T[A,B] x) => (T[C,D] y) { pads = Constant<value_ints=[1,2,0,0]>() y = Pad(x, pads) })"),
+                {Some({2, 0})});
+}
+
+TEST_P(MoveTypes, PartsWithoutElements) {
+  ExpectLikeCpu(Of(R"(g (T[A,B] x, int64[C] i, int64[D,B] j, T[D,B] u) => (T[E,B] y, T[F,B] z, T[A,B] w, T[G,B] v) {
+                       sizes = Constant<value_ints=[0,3]>() y, z = Split<axis=0>(x, sizes) none = Gather(x, i)
+                       v = Concat<axis=0>(none, x) w = ScatterElements(x, j, u) })"),
+                {Some({3, 2}), Int64s({0}, {}), Int64s({0, 2}, {}), Some({0, 2})});
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ void Fill(core::Value& value, const std::vector<double>& numbers) {
 }
 
 bool IsUnsigned(DataType type) {
-  return type == DataType::kUint8 || type == DataType::kUint16 || type == DataType::kUint32 || type == DataType::kUint64;
+  return type == DataType::kUint8 || type == DataType::kUint16 || type == DataType::kUint32 ||
+         type == DataType::kUint64;
 }
 
 std::string Model(std::string_view text, int opset) {

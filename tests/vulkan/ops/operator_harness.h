@@ -2,7 +2,8 @@
 //
 //     class Shapes : public OperatorTest {};
 //     TEST_F(Shapes, OfRankEight) {
-//       ExpectLikeCpu(R"(g (float[A,B] x) => (float[B,A] y) { y = Transpose(x) })", {Random(DataType::kFloat, {3, 5})});
+//       ExpectLikeCpu(R"(g (float[A,B] x) => (float[B,A] y) { y = Transpose(x) })", {Random(DataType::kFloat, {3,
+//       5})});
 //     }
 //
 // Models are ONNX's text without the header, which OperatorTest adds.
