@@ -1,6 +1,8 @@
 #include "plugins/vulkan/ops/move/strided_copy.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
@@ -42,11 +44,69 @@ void Halve(StridedCopy& copy) {
   }
 }
 
+// A matrix whose rows are the other side's columns: `near` is the axis of neighbours in the source, `far` that in the
+// result. Worth tiles when both are long.
+constexpr int64_t kTile = 32;
+constexpr int64_t kTileRows = 8;
+constexpr int64_t kShortestTiled = 16;
+struct Transposition {
+  size_t near;
+  size_t far;
+};
+std::optional<Transposition> FindTransposition(const StridedCopy& copy) {
+  std::optional<size_t> near, far;
+  for (size_t i = 0; i < copy.dims.size(); ++i) {
+    if (copy.from[i] == 1 && copy.to[i] != 1) near = i;
+    if (copy.to[i] == 1 && copy.from[i] != 1) far = i;
+  }
+  if (!near || !far || std::min(copy.dims[*near], copy.dims[*far]) < kShortestTiled) return std::nullopt;
+  return Transposition{*near, *far};
+}
+
+// Why the device doesn't move it in tiles, or "".
+std::string WhyNotTiled(const Capabilities& capabilities) {
+  if (!capabilities.Has(Capability::kSharedMemory)) return capabilities.WhyNot(Capability::kSharedMemory);
+  if (capabilities.max_workgroup_invocations < kTile * kTileRows) return "workgroups of the device are too small";
+  if (capabilities.max_shared_memory < kTile * (kTile + 1) * 8) return "the device has too little workgroup memory";
+  return {};
+}
+
 void Join(StridedCopy& copy) {
   kit::StridedBlock block = kit::Simplify(copy.dims, copy.from, copy.to);
   copy.dims = std::move(block.dims);
   copy.from = std::move(block.from);
   copy.to = std::move(block.to);
+}
+
+void AddTiles(Recording& r, int32_t from, int32_t to, const StridedCopy& units, uint64_t bytes,
+              const Transposition& axes) {
+  const int64_t near_tiles = (units.dims[axes.near] + kTile - 1) / kTile;
+  const int64_t far_tiles = (units.dims[axes.far] + kTile - 1) / kTile;
+  const int64_t outer = units.dims.Count() / (units.dims[axes.near] * units.dims[axes.far]);
+  const int64_t tiles = near_tiles * far_tiles * outer;
+  std::vector<uint32_t> parameters = {Word(tiles),
+                                      Word(units.from_offset),
+                                      Word(units.to_offset),
+                                      Word(units.dims[axes.near]),
+                                      Word(units.dims[axes.far]),
+                                      Word(units.to[axes.near]),
+                                      Word(units.from[axes.far]),
+                                      Word(near_tiles),
+                                      Word(far_tiles),
+                                      static_cast<uint32_t>(units.dims.size() - 2)};
+  for (size_t i = units.dims.size(); i-- > 0;) {
+    if (i == axes.near || i == axes.far) continue;
+    parameters.push_back(Word(units.dims[i]));
+    parameters.push_back(Word(units.from[i]));
+    parameters.push_back(Word(units.to[i]));
+  }
+  r.Add({.shader = kit::TextOf("tiled_transpose.b", bytes),
+         .specialization = {},
+         .parameters = std::move(parameters),
+         .bindings = {Recording::ReadTensor(from), Recording::Write(to)},
+         .groups = r.GroupsFor(tiles * kLinearGroup),
+         .node = -1,
+         .work = static_cast<uint64_t>(units.dims.Count())});
 }
 
 }  // namespace
@@ -61,6 +121,12 @@ void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& c
   uint64_t bytes = kit::ElementBytes(r.tensor(from).type, 1);
   for (; bytes < kMostBytes && AllEven(units); bytes *= 2) Halve(units);
   Join(units);
+
+  if (const std::optional<Transposition> axes = FindTransposition(units)) {
+    const std::string why = WhyNotTiled(r.capabilities());
+    if (why.empty()) return AddTiles(r, from, to, units, bytes, *axes);
+    r.Note("strided_copy; not tiled_transpose: " + why);
+  }
 
   const size_t last = units.dims.size() - 1;
   const int64_t columns = (units.dims[last] + kEach - 1) / kEach;

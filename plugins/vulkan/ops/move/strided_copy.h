@@ -21,8 +21,9 @@ struct StridedCopy {
   int64_t to_offset = 0;
 };
 
-// Adds the copy between two tensors of the same type. Nothing for a block without elements. What would lie outside of
-// either tensor is an error.
+// Adds the copy between two tensors of the same type. Elements that stay neighbours are moved in units of up to 16
+// bytes; transposed matrices go through a workgroup's memory in tiles, on devices where that is fast. Nothing is added
+// for a block without elements. What would lie outside of either tensor is an error.
 void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& copy);
 
 // Output i, of `dims`, row-major, as a view of tensor `from`.
