@@ -5,11 +5,12 @@
 //     p[0]                     invocations
 //     p[1]                     axes: 0 when the operands are walked as the result is (or, splat, not walked at all)
 //     p[2 … 2 + PARAMETERS)    the operation's own
-//     then for each axis, innermost first: its size in invocations, by which multiplier and shift divide (see Quotient),
+//     then for each axis, innermost first: its size in invocations, by which multiplier and shift divide (divide.glsl),
 //     and for each operand its stride: in units of kWidth elements, for splat ones in elements
 //
 // ops/math/map.h writes them.
 #extension GL_EXT_control_flow_attributes : enable
+#include "divide.glsl"
 
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint kWidth = 1u;  // 1 or 4
@@ -17,13 +18,6 @@ layout(constant_id = 1) const bool kFlat = false;  // p[1] is 0
 layout(constant_id = 2) const uint kSplat = 0u;    // bit k: all of an invocation's elements meet one of operand k
 
 bool IsSplat(uint k) { return (kSplat >> k & 1u) != 0u; }
-
-// n / d for n below 2^31, where multiplier = 2^32 (2^shift - d) / d + 1 and 2^shift is the power of two not below d.
-uint Quotient(uint n, uint multiplier, uint shift) {
-  uint high, low;
-  umulExtended(n, multiplier, high, low);
-  return (high + n) >> shift;
-}
 
 // Where invocation i finds its elements.
 void Locate(uint i, out uint at[INPUTS]) {

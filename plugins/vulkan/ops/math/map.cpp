@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"
+#include "plugins/vulkan/ops/divisor.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -14,11 +14,10 @@ using kit::fuse::ElementwiseProgram;
 
 constexpr uint32_t kFours = 4;
 
-// What a division by `size` takes: Quotient of map.glsl.
+// What a division by `size` takes: Quotient of divide.glsl.
 void AppendDivision(std::vector<uint32_t>& rows, uint32_t size) {
-  const auto shift = static_cast<uint32_t>(std::bit_width(size - 1));
-  const uint64_t multiplier = ((uint64_t{1} << 32) * ((uint64_t{1} << shift) - size)) / size + 1;
-  rows.insert(rows.end(), {size, static_cast<uint32_t>(multiplier), shift});
+  const Divisor by(size);
+  rows.insert(rows.end(), {size, by.multiplier, by.shift});
 }
 
 // Elements that map.glsl has vectors of four for.

@@ -6,6 +6,7 @@
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
+#include "plugins/vulkan/ops/divisor.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -131,13 +132,15 @@ void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& c
   const size_t last = units.dims.size() - 1;
   const int64_t columns = (units.dims[last] + kEach - 1) / kEach;
   const int64_t invocations = units.dims.Count(0, last) * columns;
-  std::vector<uint32_t> parameters = {Word(invocations),      Word(units.from_offset),    Word(units.to_offset),
-                                      Word(units.dims[last]), Word(units.from[last]),     Word(units.to[last]),
-                                      Word(columns),          static_cast<uint32_t>(last)};
+  const Divisor by_columns(columns);
+  std::vector<uint32_t> parameters = {Word(invocations),      Word(units.from_offset),     Word(units.to_offset),
+                                      Word(units.dims[last]), Word(units.from[last]),      Word(units.to[last]),
+                                      Word(columns),          static_cast<uint32_t>(last), by_columns.multiplier,
+                                      by_columns.shift};
   for (size_t i = last; i-- > 0;) {
-    parameters.push_back(Word(units.dims[i]));
-    parameters.push_back(Word(units.from[i]));
-    parameters.push_back(Word(units.to[i]));
+    const Divisor by_dim(units.dims[i]);
+    for (uint32_t word : {Word(units.dims[i]), by_dim.multiplier, by_dim.shift, Word(units.from[i]), Word(units.to[i])})
+      parameters.push_back(word);
   }
   r.Add({.shader = kit::TextOf("strided_copy.b", bytes),
          .specialization = {},

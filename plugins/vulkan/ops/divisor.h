@@ -1,0 +1,25 @@
+// Divisors of shaders/divide.glsl: a number as the two words by which shaders divide by it.
+//
+//     const Divisor by(columns);
+//     parameters.push_back(by.multiplier);
+//     parameters.push_back(by.shift);
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace epiphyte::vulkan {
+
+// n / divisor is (high word of n * multiplier + n) >> shift, for n and the divisor below 2^31; the divisor is above 0.
+struct Divisor {
+  uint32_t multiplier;
+  uint32_t shift;
+
+  explicit constexpr Divisor(int64_t divisor) : multiplier(0), shift(0) {
+    const auto d = static_cast<uint64_t>(divisor);
+    shift = static_cast<uint32_t>(std::bit_width(d - 1));
+    multiplier = static_cast<uint32_t>((((uint64_t{1} << shift) - d) << 32) / d + 1);
+  }
+};
+
+}  // namespace epiphyte::vulkan
