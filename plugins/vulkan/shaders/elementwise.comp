@@ -198,15 +198,6 @@ R Compute(uint op, C a, C b, C p0, C p1) { return Apply(op, a, b, p0, p1); }
   }
 #endif
 
-#define STEP(s)                                                                                                 \
-  if (s < kSteps) {                                                                                             \
-    const C p0 = Parameter(2u * s), p1 = Parameter(2u * s + 1u);                                                \
-    r[INPUTS + STEPS] = C[4](p0, p0, p0, p0);                                                                   \
-    [[unroll]] for (uint e = 0u; e < kWidth; ++e)                                                               \
-      r[INPUTS + s][e] =                                                                                        \
-          Compute(kCode##s & 255u, r[kCode##s >> 8 & 255u][e], r[kCode##s >> 16][e], p0, p1);                   \
-  }
-
 void main() {
   const uint i = Index();
   if (i >= p[0]) return;
@@ -227,8 +218,17 @@ void main() {
   [[unroll]] for (uint e = 0u; e < kWidth; ++e)
     result[e] = Compute(kCode0 & 255u, r[kCode0 >> 8 & 255u][e], r[kCode0 >> 16][e], p0, p1);
 #else
-  STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
-  STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15)
+  const uint codes[16] = uint[](kCode0, kCode1, kCode2, kCode3, kCode4, kCode5, kCode6, kCode7, kCode8, kCode9, kCode10,
+                                kCode11, kCode12, kCode13, kCode14, kCode15);
+  // Drivers unroll it, since its length is a specialization constant: then what is called a register is one, and each
+  // step is its operation's code alone.
+  [[unroll]] for (uint s = 0u; s < kSteps; ++s) {
+    const uint code = codes[s];
+    const C p0 = Parameter(2u * s), p1 = Parameter(2u * s + 1u);
+    r[INPUTS + STEPS] = C[4](p0, p0, p0, p0);
+    [[unroll]] for (uint e = 0u; e < kWidth; ++e)
+      r[INPUTS + s][e] = Compute(code & 255u, r[code >> 8 & 255u][e], r[code >> 16][e], p0, p1);
+  }
   const R result[4] = r[INPUTS + kSteps - 1u];
 #endif
 #ifdef T4
