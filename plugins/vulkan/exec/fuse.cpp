@@ -17,6 +17,7 @@
 #include "epiphyte/kit/fuse/softmax.hpp"
 #include "epiphyte/kit/graph/editor.hpp"
 #include "plugins/vulkan/exec/host_values.h"
+#include "plugins/vulkan/ops/math/map.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -26,13 +27,13 @@ using Step = std::function<void(ir::Editor& editor)>;
 
 bool TakesType(EpElementType type) { return kit::Contains(kDeviceFloats, type); }
 
-std::vector<Step> Steps(const Capabilities& capabilities, const std::function<void(uint64_t bytes)>& made) {
+std::vector<Step> Steps(const std::function<void(uint64_t bytes)>& made) {
   fuse::ProductOptions products;
   products.takes_type = TakesType;
   fuse::ElementwiseOptions elementwise;
   elementwise.takes_type = TakesType;
-  // One binding is the output's.
-  elementwise.most_inputs = std::min<size_t>(fuse::kMostElementwiseInputs, capabilities.max_bindings - 1);
+  elementwise.most_inputs = kMostProgramOperands;
+  elementwise.most_instructions = kMostProgramSteps;
   return {
       fuse::MergeReluIntoClip,
       [made](ir::Editor& editor) { fuse::FoldIntoConvolutions(editor, made); },
@@ -76,7 +77,7 @@ bool AllChosen(const ir::Graph& graph, const OperatorTable& operators, const Cap
 
 void Fuse(ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities,
           const std::function<void(uint64_t bytes)>& made) {
-  const std::vector<Step> steps = Steps(capabilities, made);
+  const std::vector<Step> steps = Steps(made);
   ir::Graph all = graph;
   Apply(steps, all);
   if (AllChosen(all, operators, capabilities)) {
