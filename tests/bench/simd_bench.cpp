@@ -12,13 +12,17 @@
 #include <vector>
 
 #include "plugins/cpu/simd/attention_rows.h"
+#include "plugins/cpu/simd/binary.h"
 #include "plugins/cpu/simd/channel_scale.h"
+#include "plugins/cpu/simd/convert.h"
 #include "plugins/cpu/simd/local_response.h"
 #include "plugins/cpu/simd/normalize.h"
 #include "plugins/cpu/simd/panel_product.h"
 #include "plugins/cpu/simd/quantize.h"
 #include "plugins/cpu/simd/recurrent.h"
+#include "plugins/cpu/simd/reduce.h"
 #include "plugins/cpu/simd/row_times_panel.h"
+#include "plugins/cpu/simd/select.h"
 #include "plugins/cpu/simd/targets.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 #include "plugins/cpu/simd/unary.h"
@@ -82,6 +86,46 @@ void RegisterUnary() {
   for (const auto& [name, function] : functions) {
     RegisterRow(name, [function = function](Rows& rows, int64_t n) {
       UnaryLoop(function, 1)(rows.a.data(), rows.y.data(), n);
+    });
+  }
+}
+
+void RegisterBinary() {
+  const std::pair<const char*, Binary> functions[] = {
+      {"add", Binary::kAdd}, {"mul", Binary::kMul}, {"div", Binary::kDiv}, {"max", Binary::kMax}};
+  for (const auto& [name, function] : functions) {
+    RegisterRow(name, [function = function](Rows& rows, int64_t n) {
+      BinaryLoop loop(function);
+      loop(rows.a.data(), 1, rows.b.data(), 1, rows.y.data(), n);
+    });
+  }
+  RegisterRow("mul_by_number", [](Rows& rows, int64_t n) {
+    BinaryLoop loop(Binary::kMul);
+    loop(rows.a.data(), 1, rows.b.data(), 0, rows.y.data(), n);
+  });
+  RegisterRow("select", [](Rows& rows, int64_t n) {
+    const auto words = [](std::vector<float>& values) { return reinterpret_cast<uint32_t*>(values.data()); };
+    SelectLoop<uint32_t> loop;
+    loop(rows.bytes.data(), words(rows.a), words(rows.b), words(rows.y), n);
+  });
+  RegisterRow("bytes_to_floats", [](Rows& rows, int64_t n) {
+    ConvertLoop<uint8_t, float> loop;
+    loop(rows.bytes.data(), rows.y.data(), n);
+  });
+  RegisterRow("floats_to_bytes", [](Rows& rows, int64_t n) {
+    ConvertLoop<float, uint8_t> loop;
+    loop(rows.a.data(), rows.bytes.data(), n);
+  });
+}
+
+void RegisterReductions() {
+  const std::pair<const char*, Reduction> reductions[] = {{"reduce_sum", Reduction::kSum},
+                                                          {"reduce_squares", Reduction::kSumOfSquares},
+                                                          {"reduce_largest", Reduction::kLargest}};
+  for (const auto& [name, reduction] : reductions) {
+    RegisterRow(name, [reduction = reduction](Rows& rows, int64_t n) {
+      ReduceLoop loop(reduction);
+      benchmark::DoNotOptimize(loop(rows.a.data(), n));
     });
   }
 }
@@ -171,6 +215,8 @@ void RegisterQuantization() {
 int main(int argc, char** argv) {
   namespace simd = epiphyte::cpu::simd;
   simd::RegisterUnary();
+  simd::RegisterBinary();
+  simd::RegisterReductions();
   simd::RegisterNormalizations();
   simd::RegisterAttention();
   simd::RegisterRecurrent();

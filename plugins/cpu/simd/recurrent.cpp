@@ -64,10 +64,6 @@ void GruStep(const float* z, const float* candidate, const float* product, const
   });
 }
 
-void Multiply(const float* a, const float* b, float* y, int64_t n) {
-  Map(Tag(), a, b, y, n, [](Vector left, Vector right) HWY_ATTR { return hn::Mul(left, right); });
-}
-
 void MultiplyAdd(const float* a, const float* b, float* y, int64_t n) {
   Map(Tag(), a, b, y, y, n,
       [](Vector left, Vector right, Vector sum) HWY_ATTR { return hn::MulAdd(left, right, sum); });
@@ -92,7 +88,6 @@ namespace epiphyte::cpu::simd {
 
 HWY_EXPORT(LstmStep);
 HWY_EXPORT(GruStep);
-HWY_EXPORT(Multiply);
 HWY_EXPORT(MultiplyAdd);
 HWY_EXPORT(UpdateCell);
 HWY_EXPORT(Blend);
@@ -100,7 +95,6 @@ void LstmStep(const float* gates, float* c, float* h, int64_t n) { EPIPHYTE_DISP
 void GruStep(const float* z, const float* candidate, const float* product, const float* reset, float* h, int64_t n) {
   EPIPHYTE_DISPATCH(GruStep)(z, candidate, product, reset, h, n);
 }
-void Multiply(const float* a, const float* b, float* y, int64_t n) { EPIPHYTE_DISPATCH(Multiply)(a, b, y, n); }
 void MultiplyAdd(const float* a, const float* b, float* y, int64_t n) { EPIPHYTE_DISPATCH(MultiplyAdd)(a, b, y, n); }
 void UpdateCell(const float* input, const float* forget, const float* candidate, float* c, int64_t n) {
   EPIPHYTE_DISPATCH(UpdateCell)(input, forget, candidate, c, n);

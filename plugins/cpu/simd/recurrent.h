@@ -14,8 +14,6 @@ void LstmStep(const float* gates, float* c, float* h, int64_t n);
 // h = (1 - z) tanh(candidate + product) + z h. With `reset`, the product is multiplied by it.
 void GruStep(const float* z, const float* candidate, const float* product, const float* reset, float* h, int64_t n);
 
-// y = a b
-void Multiply(const float* a, const float* b, float* y, int64_t n);
 // y += a b
 void MultiplyAdd(const float* a, const float* b, float* y, int64_t n);
 // c = forget c + input candidate

@@ -76,14 +76,12 @@ TEST_P(StateUpdates, AreRightForEveryLength) {
     SCOPED_TRACE(n);
     GuardedRow<float> a(RandomFloats(n, -1, 1, 1)), b(RandomFloats(n, -1, 1, 2)), p(RandomFloats(n, -1, 1, 3));
     const std::vector<float> before = RandomFloats(n, -1, 1, 4);
-    GuardedRow<float> product(n), sum(before), cell(before), blend(before);
-    Multiply(a.data(), b.data(), product.data(), n);
+    GuardedRow<float> sum(before), cell(before), blend(before);
     MultiplyAdd(a.data(), b.data(), sum.data(), n);
     UpdateCell(a.data(), b.data(), p.data(), cell.data(), n);
     Blend(a.data(), b.data(), blend.data(), n);
     for (int64_t i = 0; i < n; ++i) {
       const double x = a[i], y = b[i], q = p[i], old = before[static_cast<size_t>(i)];
-      ASSERT_EQ(product[i], a[i] * b[i]);
       ASSERT_NEAR(sum[i], old + x * y, Roundings(2, 2)) << i;
       ASSERT_NEAR(cell[i], y * old + x * q, Roundings(3, 2)) << i;
       ASSERT_NEAR(blend[i], (1 - x) * y + x * old, Roundings(4, 3)) << i;

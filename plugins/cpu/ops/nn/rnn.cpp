@@ -10,6 +10,7 @@
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/onednn/linear.h"
+#include "plugins/cpu/simd/binary.h"
 #include "plugins/cpu/simd/panel_product.h"
 #include "plugins/cpu/simd/recurrent.h"
 #include "plugins/cpu/simd/unary.h"
@@ -412,7 +413,7 @@ class RecurrentKernel final : public Kernel {
       }
       if (step >= lengths[b]) continue;
       Squash(activations_[d][0], gates, 2 * n);
-      if (!linear_before_reset_) simd::Multiply(gates + n, direction.h + b * n, direction.reset + b * n, n);
+      if (!linear_before_reset_) multiply_(gates + n, 1, direction.h + b * n, 1, direction.reset + b * n, n);
     }
     simd::PanelProduct((linear_before_reset_ ? direction.h : direction.reset) + first * n, n,
                        direction.panels.candidate, direction.product + first * n, n, end - first, n, n, step % 2 != 0);
@@ -478,13 +479,14 @@ class RecurrentKernel final : public Kernel {
     Squash(f[0], output, n);
     std::copy_n(c, n, candidate);
     f[2](candidate, n);
-    simd::Multiply(output, candidate, h, n);
+    multiply_(output, 1, candidate, 1, h, n);
   }
 
   Cell cell_;
   int64_t gates_;
   bool batch_first_, linear_before_reset_, input_forget_;
   std::optional<simd::UnaryLoop> clip_;
+  simd::BinaryLoop multiply_{simd::Binary::kMul};
   int64_t directions_ = 1;
   bool first_reversed_ = false;
   std::array<std::array<RnnActivation, 3>, 2> activations_;
