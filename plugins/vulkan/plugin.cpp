@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "plugins/vulkan/operators.h"
 #include "plugins/vulkan/provider.h"
 
 namespace epiphyte::vulkan {
@@ -40,6 +41,7 @@ class Plugin final : public kit::Plugin {
     if (devices_.empty()) log().Info("no device: " + why_not_);
     return devices_;
   }
+  std::span<const kit::Operator> Operators() override { return OwnOperators(); }
   std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
     if (devices_.empty()) return kit::ContextVerdict::Unsupported("there is no device: " + why_not_);
@@ -58,9 +60,8 @@ class Plugin final : public kit::Plugin {
   const char* Keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
 
   void Describe(const DeviceInfo& info) {
-    EpDeviceInfo device =
-        kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name), Keep(info.driver_info),
-                        Keep("vulkan " + VersionText(info.api_version)));
+    EpDeviceInfo device = kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name),
+                                          Keep(info.driver_info), Keep("vulkan " + VersionText(info.api_version)));
     device.vendor_id = info.vendor_id;
     device.device_id = info.device_id;
     device.uuid = Keep(HexOf(info.device_uuid));

@@ -26,8 +26,9 @@ bool IsUnsigned(DataType type) {
          type == DataType::kUint64;
 }
 
-std::string Model(std::string_view text, int opset) {
-  return OnnxFromText("<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]> " + std::string(text));
+std::string Model(std::string_view text, const OperatorRun& run) {
+  return OnnxFromText("<ir_version: 8, opset_import: [\"\" : " + std::to_string(run.opset) + run.imports + "]> " +
+                      std::string(text));
 }
 
 core::SessionOptions Options(const std::string& provider, const std::map<std::string, std::string>& options) {
@@ -79,7 +80,7 @@ void OperatorTest::SetUp() {
 
 std::vector<ValuePtr> OperatorTest::RunVulkan(std::string_view model, const std::vector<ValuePtr>& inputs,
                                               const OperatorRun& run) {
-  const std::string bytes = Model(model, run.opset);
+  const std::string bytes = Model(model, run);
   core::Session session(*environment_, bytes.data(), bytes.size(), Options("vulkan", run.options));
   for (const core::NodePlacement& node : session.placement().nodes) {
     std::string why;
@@ -97,7 +98,7 @@ std::vector<ValuePtr> OperatorTest::RunVulkan(std::string_view model, const std:
 
 std::vector<ValuePtr> OperatorTest::RunCpu(std::string_view model, const std::vector<ValuePtr>& inputs,
                                            const OperatorRun& run) {
-  const std::string bytes = Model(model, run.opset);
+  const std::string bytes = Model(model, run);
   core::Session session(*environment_, bytes.data(), bytes.size(), Options("cpu", {}));
   return session.Run(inputs);
 }
@@ -111,7 +112,7 @@ void OperatorTest::ExpectLikeCpu(std::string_view model, const std::vector<Value
 }
 
 std::string OperatorTest::WhyNot(std::string_view model, const OperatorRun& run) {
-  const std::string bytes = Model(model, run.opset);
+  const std::string bytes = Model(model, run);
   core::SessionOptions options = Options("vulkan", run.options);
   options.providers.push_back({"cpu", {}});
   core::Session session(*environment_, bytes.data(), bytes.size(), options);

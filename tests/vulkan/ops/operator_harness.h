@@ -35,6 +35,7 @@ ValuePtr Numbers(DataType type, std::vector<int64_t> dims, const std::vector<dou
 
 struct OperatorRun {
   int opset = 18;
+  std::string imports = "";                         // of other domains: ", \"acme\" : 1"
   std::map<std::string, std::string> options = {};  // of the provider
   conformance::Tolerance tolerance = {.relative = 1e-3, .absolute = 1e-5};
 };

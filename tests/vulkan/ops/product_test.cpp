@@ -12,8 +12,9 @@ class MatMul : public OperatorTest {
     OperatorRun run;
     if (type == DataType::kFloat16) run.tolerance = {.relative = 2e-3, .absolute = 1e-2};
     const std::string name = type == DataType::kFloat ? "float" : "float16";
-    ExpectLikeCpu("g (" + name + ShapeName(a) + " a, " + name + ShapeName(b) + " b) => (" + name + "[] y) { y = MatMul(a, b) }",
-                  {Random(type, a, 1), Random(type, b, 2)}, run);
+    ExpectLikeCpu(
+        "g (" + name + ShapeName(a) + " a, " + name + ShapeName(b) + " b) => (" + name + "[] y) { y = MatMul(a, b) }",
+        {Random(type, a, 1), Random(type, b, 2)}, run);
   }
 };
 
@@ -88,11 +89,12 @@ TEST_F(Gemm, TransposesEither) {
       SCOPED_TRACE(testing::Message() << transpose_a << transpose_b);
       const std::vector<int64_t> a = transpose_a ? std::vector<int64_t>{16, 13} : std::vector<int64_t>{13, 16};
       const std::vector<int64_t> b = transpose_b ? std::vector<int64_t>{20, 16} : std::vector<int64_t>{16, 20};
-      const std::string attributes = std::string("<transA = ") + (transpose_a ? "1" : "0") + ", transB = " +
-                                     (transpose_b ? "1" : "0") + ", alpha = 0.5, beta = 2.0>";
-      ExpectLikeCpu("g (float" + ShapeName(a) + " a, float" + ShapeName(b) + " b, float[20] c) => (float[] y) { y = Gemm " +
-                        attributes + " (a, b, c) }",
-                    {Random(DataType::kFloat, a, 1), Random(DataType::kFloat, b, 2), Random(DataType::kFloat, {20}, 3)});
+      const std::string attributes = std::string("<transA = ") + (transpose_a ? "1" : "0") +
+                                     ", transB = " + (transpose_b ? "1" : "0") + ", alpha = 0.5, beta = 2.0>";
+      ExpectLikeCpu(
+          "g (float" + ShapeName(a) + " a, float" + ShapeName(b) + " b, float[20] c) => (float[] y) { y = Gemm " +
+              attributes + " (a, b, c) }",
+          {Random(DataType::kFloat, a, 1), Random(DataType::kFloat, b, 2), Random(DataType::kFloat, {20}, 3)});
       ExpectLikeCpu("g (float" + ShapeName(a) + " a) => (float[] y) <" + Initializer("b", b) + "> { y = Gemm " +
                         attributes + " (a, b) }",
                     {Random(DataType::kFloat, a, 1)});
@@ -101,12 +103,11 @@ TEST_F(Gemm, TransposesEither) {
 }
 
 TEST_F(Gemm, BroadcastsWhatIsAdded) {
-  for (const std::vector<int64_t>& c :
-       {std::vector<int64_t>{}, {1}, {8}, {1, 8}, {6, 1}, {6, 8}, {1, 1}}) {
+  for (const std::vector<int64_t>& c : {std::vector<int64_t>{}, {1}, {8}, {1, 8}, {6, 1}, {6, 8}, {1, 1}}) {
     SCOPED_TRACE(ShapeName(c));
-    ExpectLikeCpu("g (float[6,4] a, float[4,8] b, float" + ShapeName(c) + " c) => (float[] y) { y = Gemm(a, b, c) }",
-                  {Random(DataType::kFloat, {6, 4}, 1), Random(DataType::kFloat, {4, 8}, 2),
-                   Random(DataType::kFloat, c, 3)});
+    ExpectLikeCpu(
+        "g (float[6,4] a, float[4,8] b, float" + ShapeName(c) + " c) => (float[] y) { y = Gemm(a, b, c) }",
+        {Random(DataType::kFloat, {6, 4}, 1), Random(DataType::kFloat, {4, 8}, 2), Random(DataType::kFloat, c, 3)});
   }
 }
 

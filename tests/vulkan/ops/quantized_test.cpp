@@ -25,8 +25,9 @@ TEST_F(Quantized, DequantizeByTensorAxisAndBlock) {
                   {x, scales({4}), Random(type, {4}, 5)}, run);
     ExpectLikeCpu("g (" + t + "[3,4,5] x, float[5] s) => (float[] y) { y = DequantizeLinear <axis = -1> (x, s) }",
                   {x, scales({5})}, run);
-    ExpectLikeCpu("g (" + t + "[3,4,5] x, float[3,2,5] s, " + t + "[3,2,5] z) => (float[] y) "
-                  "{ y = DequantizeLinear <axis = 1, block_size = 3> (x, s, z) }",
+    ExpectLikeCpu("g (" + t + "[3,4,5] x, float[3,2,5] s, " + t +
+                      "[3,2,5] z) => (float[] y) "
+                      "{ y = DequantizeLinear <axis = 1, block_size = 3> (x, s, z) }",
                   {x, scales({3, 2, 5}), Random(type, {3, 2, 5}, 5)}, run);
   }
   ExpectLikeCpu("g (int32[3,4] x, float s) => (float[] y) { y = DequantizeLinear(x, s) }",
@@ -44,9 +45,10 @@ TEST_F(Quantized, QuantizeByTensorAxisAndBlock) {
   ExpectLikeCpu("g (float[2,3,4] x, float s, int8 z) => (int8[] y) { y = QuantizeLinear(x, s, z) }",
                 {x, one, Numbers(DataType::kInt8, {}, {-5})}, run);
   ExpectLikeCpu("g (float[2,3,4] x, float[3] s) => (uint8[] y) { y = QuantizeLinear(x, s) }", {x, three}, run);
-  ExpectLikeCpu("g (float[2,3,4] x, float[2,2,4] s) => (int8[] y) "
-                "{ y = QuantizeLinear <axis = 1, block_size = 2, output_dtype = 3> (x, s) }",
-                {x, Numbers(DataType::kFloat, {2, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 1, 2, 1, 2, 1, 2})}, run);
+  ExpectLikeCpu(
+      "g (float[2,3,4] x, float[2,2,4] s) => (int8[] y) "
+      "{ y = QuantizeLinear <axis = 1, block_size = 2, output_dtype = 3> (x, s) }",
+      {x, Numbers(DataType::kFloat, {2, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 1, 2, 1, 2, 1, 2})}, run);
 }
 
 TEST_F(Quantized, DynamicRange) {
@@ -58,9 +60,10 @@ TEST_F(Quantized, DynamicRange) {
 }
 
 TEST_F(Quantized, MatMulIntegerWithZeroPoints) {
-  ExpectLikeCpu("g (uint8[2,5,6] a, int8[6,7] b, uint8 az, int8[7] bz) => (int32[] y) { y = MatMulInteger(a, b, az, bz) }",
-                {Random(DataType::kUint8, {2, 5, 6}), Random(DataType::kInt8, {6, 7}, 2), Random(DataType::kUint8, {}, 3),
-                 Random(DataType::kInt8, {7}, 4)});
+  ExpectLikeCpu(
+      "g (uint8[2,5,6] a, int8[6,7] b, uint8 az, int8[7] bz) => (int32[] y) { y = MatMulInteger(a, b, az, bz) }",
+      {Random(DataType::kUint8, {2, 5, 6}), Random(DataType::kInt8, {6, 7}, 2), Random(DataType::kUint8, {}, 3),
+       Random(DataType::kInt8, {7}, 4)});
   ExpectLikeCpu("g (int8[3,1,5,6] a, uint8[2,6,7] b) => (int32[] y) { y = MatMulInteger(a, b) }",
                 {Random(DataType::kInt8, {3, 1, 5, 6}), Random(DataType::kUint8, {2, 6, 7}, 2)});
 }
@@ -73,10 +76,11 @@ TEST_F(Quantized, QLinearMatMul) {
 }
 
 TEST_F(Quantized, ConvInteger) {
-  ExpectLikeCpu("g (uint8[2,4,7,6] x, int8[6,2,3,3] w, uint8 xz, int8 wz) => (int32[] y) "
-                "{ y = ConvInteger <group = 2, pads = [1, 0, 2, 1], strides = [2, 1], dilations = [1, 2]> (x, w, xz, wz) }",
-                {Random(DataType::kUint8, {2, 4, 7, 6}), Random(DataType::kInt8, {6, 2, 3, 3}, 2),
-                 Random(DataType::kUint8, {}, 3), Random(DataType::kInt8, {}, 4)});
+  ExpectLikeCpu(
+      "g (uint8[2,4,7,6] x, int8[6,2,3,3] w, uint8 xz, int8 wz) => (int32[] y) "
+      "{ y = ConvInteger <group = 2, pads = [1, 0, 2, 1], strides = [2, 1], dilations = [1, 2]> (x, w, xz, wz) }",
+      {Random(DataType::kUint8, {2, 4, 7, 6}), Random(DataType::kInt8, {6, 2, 3, 3}, 2),
+       Random(DataType::kUint8, {}, 3), Random(DataType::kInt8, {}, 4)});
   ExpectLikeCpu("g (uint8[1,3,9] x, uint8[5,3,4] w) => (int32[] y) { y = ConvInteger(x, w) }",
                 {Random(DataType::kUint8, {1, 3, 9}), Random(DataType::kUint8, {5, 3, 4}, 2)});
   ExpectLikeCpu("g (uint8[1,2,4,5,6] x, uint8[3,2,2,3,2] w) => (int32[] y) { y = ConvInteger(x, w) }",

@@ -23,10 +23,10 @@ class Recurrent : public OperatorTest {
     SCOPED_TRACE(n.op + " <" + n.attributes + ">");
     const bool is_lstm = n.op == "LSTM";
     const int64_t d = n.directions;
-    const std::vector<int64_t> x = n.batch_first ? std::vector<int64_t>{kBatch, kSteps, kInput}
-                                                 : std::vector<int64_t>{kSteps, kBatch, kInput};
-    const std::vector<int64_t> state = n.batch_first ? std::vector<int64_t>{kBatch, d, kHidden}
-                                                     : std::vector<int64_t>{d, kBatch, kHidden};
+    const std::vector<int64_t> x =
+        n.batch_first ? std::vector<int64_t>{kBatch, kSteps, kInput} : std::vector<int64_t>{kSteps, kBatch, kInput};
+    const std::vector<int64_t> state =
+        n.batch_first ? std::vector<int64_t>{kBatch, d, kHidden} : std::vector<int64_t>{d, kBatch, kHidden};
     std::string inputs = "float" + ShapeName(x) + " x";
     std::string names = "x";
     std::vector<ValuePtr> values = {Scaled(x, 1)};
@@ -52,9 +52,9 @@ class Recurrent : public OperatorTest {
       add("p", {d, 3 * kHidden}, n.peepholes);
     }
     const std::string outputs = is_lstm ? "y, yh, yc" : "y, yh";
-    ExpectLikeCpu("g (" + inputs + ") => (float[] y, float[] yh" + (is_lstm ? ", float[] yc" : "") + ") { " + outputs + " = " +
-                      n.op + " <hidden_size = 4" + (n.attributes.empty() ? "" : ", ") + n.attributes + "> (" + names +
-                      ") }",
+    ExpectLikeCpu("g (" + inputs + ") => (float[] y, float[] yh" + (is_lstm ? ", float[] yc" : "") + ") { " + outputs +
+                      " = " + n.op + " <hidden_size = 4" + (n.attributes.empty() ? "" : ", ") + n.attributes + "> (" +
+                      names + ") }",
                   values, {.opset = 14});
   }
 };
@@ -62,10 +62,13 @@ class Recurrent : public OperatorTest {
 TEST_F(Recurrent, Rnn) {
   Check({"RNN", 1, ""});
   Check({"RNN", 1, "direction = \"reverse\"", 1, false, true});
-  Check({"RNN", 1, "direction = \"bidirectional\", activations = [\"Relu\", \"ScaledTanh\"], activation_alpha = [0.7], "
-                   "activation_beta = [0.9]", 2});
+  Check({"RNN", 1,
+         "direction = \"bidirectional\", activations = [\"Relu\", \"ScaledTanh\"], activation_alpha = [0.7], "
+         "activation_beta = [0.9]",
+         2});
   Check({"RNN", 1, "layout = 1, clip = 0.5", 1, true, true});
-  for (const char* activation : {"Affine", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Elu", "Softsign", "Softplus"})
+  for (const char* activation :
+       {"Affine", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Elu", "Softsign", "Softplus"})
     Check({"RNN", 1, std::string("activations = [\"") + activation + "\"]"});
 }
 

@@ -55,23 +55,30 @@ void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int
   if (!wide && attention.keys >= kLeastWide)
     r.Note("attention: a row of scores is one invocation's, " + r.capabilities().WhyNot(Capability::kSharedMemory));
   Dispatch dispatch;
-  dispatch.shader = Recording::ShaderFor(
-      std::string("attention_softmax") + (is_bool ? "_bool" : "") + (wide ? "_wide" : ""), type);
+  dispatch.shader =
+      Recording::ShaderFor(std::string("attention_softmax") + (is_bool ? "_bool" : "") + (wide ? "_wide" : ""), type);
   dispatch.specialization = {(attention.mask.tensor >= 0 ? kFlagMask : 0) | (attention.causal ? kFlagCausal : 0) |
                                  (attention.softcap > 0 ? kFlagSoftcap : 0) |
                                  (attention.lengths >= 0 ? kFlagLengths : 0),
                              attention.shown >= 0 ? attention.stage : 4};
   const auto& strides = attention.mask.strides;
-  dispatch.parameters = {Word(rows),       Word(attention.keys), Word(pitch),      Word(attention.heads),
-                         Word(attention.queries), Word(strides[0]), Word(strides[1]), Word(strides[2]),
-                         Word(strides[3]), Word(attention.mask.length), Word(attention.before),
+  dispatch.parameters = {Word(rows),
+                         Word(attention.keys),
+                         Word(pitch),
+                         Word(attention.heads),
+                         Word(attention.queries),
+                         Word(strides[0]),
+                         Word(strides[1]),
+                         Word(strides[2]),
+                         Word(strides[3]),
+                         Word(attention.mask.length),
+                         Word(attention.before),
                          Word(attention.softcap)};
   const Binding unused = Recording::ReadTensor(attention.q.tensor);
-  dispatch.bindings = {Recording::ReadWrite(scores),
-                       attention.mask.tensor >= 0 ? Recording::ReadTensor(attention.mask.tensor) : unused,
-                       attention.lengths >= 0 ? Recording::ReadTensor(attention.lengths) : unused,
-                       attention.shown >= 0 ? Recording::Write(attention.shown)
-                                            : Recording::Write(r.Scratch(type, {4}))};
+  dispatch.bindings = {
+      Recording::ReadWrite(scores), attention.mask.tensor >= 0 ? Recording::ReadTensor(attention.mask.tensor) : unused,
+      attention.lengths >= 0 ? Recording::ReadTensor(attention.lengths) : unused,
+      attention.shown >= 0 ? Recording::Write(attention.shown) : Recording::Write(r.Scratch(type, {4}))};
   dispatch.groups = r.GroupsFor(wide ? rows * kLinearGroup : rows);
   dispatch.work = static_cast<uint64_t>(rows * pitch) * 8;
   r.Add(std::move(dispatch));
@@ -92,8 +99,8 @@ std::vector<uint32_t> Offsets(const Attention& attention, const View& left, cons
   return offsets;
 }
 
-// left [queries, inner] times right [inner, columns] for each head. With one query, the heads that share a matrix are the
-// rows of one product.
+// left [queries, inner] times right [inner, columns] for each head. With one query, the heads that share a matrix are
+// the rows of one product.
 Product HeadProduct(const Attention& attention, const View& left, const View& right, const View& result,
                     int64_t right_heads, int64_t inner, int64_t columns) {
   Product product;
@@ -178,9 +185,9 @@ void RecordOnnx(Recording& r) {
   const ir::Node& node = r.node();
   const bool has_past = r.HasInput(4);
   if (has_past != r.HasInput(5)) kit::FailArgument("past keys without past values, or the other way round");
-  const kit::AttentionShape shape(r.InputDims(0), r.InputDims(1), r.InputDims(2),
-                                  has_past ? &r.InputDims(4) : nullptr, has_past ? &r.InputDims(5) : nullptr,
-                                  node.Int("q_num_heads", 0), node.Int("kv_num_heads", 0));
+  const kit::AttentionShape shape(r.InputDims(0), r.InputDims(1), r.InputDims(2), has_past ? &r.InputDims(4) : nullptr,
+                                  has_past ? &r.InputDims(5) : nullptr, node.Int("q_num_heads", 0),
+                                  node.Int("kv_num_heads", 0));
   const EpElementType type = r.InputType(0);
   Attention attention;
   attention.batch = shape.batch;
@@ -198,11 +205,9 @@ void RecordOnnx(Recording& r) {
   attention.k = HeadsView(r.InputTensor(1), shape, shape.kv_heads, shape.fresh, shape.size);
   attention.v = HeadsView(r.InputTensor(2), shape, shape.kv_heads, shape.fresh, shape.v_size);
   if (has_past || r.HasOutput(1))
-    attention.k =
-        RecordPresent(r, has_past ? r.InputTensor(4) : -1, shape.past, attention.k, shape.PresentKey(), 1);
+    attention.k = RecordPresent(r, has_past ? r.InputTensor(4) : -1, shape.past, attention.k, shape.PresentKey(), 1);
   if (has_past || r.HasOutput(2))
-    attention.v =
-        RecordPresent(r, has_past ? r.InputTensor(5) : -1, shape.past, attention.v, shape.PresentValue(), 2);
+    attention.v = RecordPresent(r, has_past ? r.InputTensor(5) : -1, shape.past, attention.v, shape.PresentValue(), 2);
   attention.before = shape.past;
   if (r.HasInput(6)) {
     if (r.InputDims(6).Count() != shape.batch)

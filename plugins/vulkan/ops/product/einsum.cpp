@@ -26,7 +26,8 @@ Labels Join(std::initializer_list<Labels> parts) {
 // A tensor with one label a dimension.
 struct Operand {
   int32_t tensor = -1;
-  std::map<int, int64_t> strides;  // 0 where a dimension of 1 is broadcast; of a label that occurs twice, the diagonal's
+  std::map<int, int64_t>
+      strides;  // 0 where a dimension of 1 is broadcast; of a label that occurs twice, the diagonal's
 };
 
 class Contraction {

@@ -83,8 +83,7 @@ Choice Choose(Recording& r, const Product& product, Reading reading, EpElementTy
   if (reading != Reading::kAny &&
       CeilDiv(product.m, 8) * CeilDiv(product.n, 8) >= CeilDiv(kLeastLargeBlocks, product.batches))
     return {"matmul_" + name + "_8", 8, 8};
-  if (reading == Reading::kAny)
-    r.Note("matmul: one element at a time, for strides or sizes are no multiples of 4");
+  if (reading == Reading::kAny) r.Note("matmul: one element at a time, for strides or sizes are no multiples of 4");
   return {"matmul_" + name + "_4", 4, 4};
 }
 
@@ -103,13 +102,26 @@ void RecordProduct(Recording& r, const Product& product) {
   dispatch.specialization = {(product.c.tensor >= 0 ? kHasC : 0) | (product.residual >= 0 ? kHasResidual : 0) |
                                  (product.offsets.empty() ? 0 : kHasTable),
                              static_cast<uint32_t>(product.activation.op)};
-  dispatch.parameters = {Word(product.m),       Word(product.n),        Word(product.k),
-                         Word(product.batches), Word(product.a.row),    Word(product.a.column),
-                         Word(product.b.row),   Word(product.b.column), Word(product.y.row),
-                         Word(product.y.column), Word(product.c.row),   Word(product.c.column),
-                         Word(product.c.batch), Word(product.a.batch),  Word(product.b.batch),
-                         Word(product.y.batch), Word(product.alpha),    Word(product.beta),
-                         Word(product.activation.alpha), Word(product.activation.beta)};
+  dispatch.parameters = {Word(product.m),
+                         Word(product.n),
+                         Word(product.k),
+                         Word(product.batches),
+                         Word(product.a.row),
+                         Word(product.a.column),
+                         Word(product.b.row),
+                         Word(product.b.column),
+                         Word(product.y.row),
+                         Word(product.y.column),
+                         Word(product.c.row),
+                         Word(product.c.column),
+                         Word(product.c.batch),
+                         Word(product.a.batch),
+                         Word(product.b.batch),
+                         Word(product.y.batch),
+                         Word(product.alpha),
+                         Word(product.beta),
+                         Word(product.activation.alpha),
+                         Word(product.activation.beta)};
   dispatch.parameters.insert(dispatch.parameters.end(), product.offsets.begin(), product.offsets.end());
   const auto or_a = [&](int32_t tensor) { return Recording::ReadTensor(tensor >= 0 ? tensor : product.a.tensor); };
   // A product of nothing is 0: its operands have no elements that could be bound.

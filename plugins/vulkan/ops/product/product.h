@@ -28,8 +28,8 @@ struct MatrixView {
 // Rows of a whose elements lie side by side (column is 1) and whose stride is a multiple of 4 that is more than k are
 // read up to that: there stand numbers, of any value.
 //
-// y = activation(alpha * a b + beta * c + residual). a is [m, k], b [k, n], y, c and residual are [m, n]; the strides of
-// c are 0 where it is broadcast, and the residual lies as y.
+// y = activation(alpha * a b + beta * c + residual). a is [m, k], b [k, n], y, c and residual are [m, n]; the strides
+// of c are 0 where it is broadcast, and the residual lies as y.
 struct Product {
   int64_t batches = 1;
   int64_t m = 0, n = 0, k = 0;
@@ -46,8 +46,8 @@ struct Product {
 
 void RecordProduct(Recording& r, const Product& product);
 
-// Whether the constant input 1, a matrix [k, n], or transposed [n, k], can be packed for products whose first operand has
-// dense rows; and does it, under kPackedOperand.
+// Whether the constant input 1, a matrix [k, n], or transposed [n, k], can be packed for products whose first operand
+// has dense rows; and does it, under kPackedOperand.
 void PackSecondOperand(Packing& packing, bool transposed);
 inline constexpr std::string_view kPackedOperand = "b";
 // The shape of what is packed.

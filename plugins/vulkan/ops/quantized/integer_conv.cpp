@@ -28,18 +28,19 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
   Dispatch dispatch;
   dispatch.specialization = {flag(r.InputType(inputs.x) == EP_TYPE_INT8, kFlagXSigned) |
                              flag(r.InputType(inputs.w) == EP_TYPE_INT8, kFlagWSigned) |
-                             flag(r.HasInput(inputs.x_zero), kFlagXZero) |
-                             flag(r.HasInput(inputs.w_zero), kFlagWZero)};
+                             flag(r.HasInput(inputs.x_zero), kFlagXZero) | flag(r.HasInput(inputs.w_zero), kFlagWZero)};
   if (r.HasInput(inputs.x_zero) && r.InputDims(inputs.x_zero).Count() != 1)
     kit::FailArgument("x_zero_point has ", r.InputDims(inputs.x_zero).Count(), " elements, expected one");
   const int64_t w_zero_stride =
       r.HasInput(inputs.w_zero) ? ParameterStride(r, inputs.w_zero, shape.filters(), "w_zero_point", "filter") : 0;
   // An invocation has four filters.
-  const int64_t invocations =
-      shape.positions() * ((shape.filters_per_group() + 3) / 4) * shape.group * shape.x[0];
-  dispatch.parameters = {Word(invocations),       Word(shape.x[1]),
-                         Word(shape.filters()),       Word(shape.in_per_group()),
-                         Word(shape.filters_per_group()), Word(w_zero_stride),
+  const int64_t invocations = shape.positions() * ((shape.filters_per_group() + 3) / 4) * shape.group * shape.x[0];
+  dispatch.parameters = {Word(invocations),
+                         Word(shape.x[1]),
+                         Word(shape.filters()),
+                         Word(shape.in_per_group()),
+                         Word(shape.filters_per_group()),
+                         Word(w_zero_stride),
                          0};
   // Dimensions that aren't there are the first ones, of one element.
   const size_t missing = 3 - shape.spatial();
@@ -57,8 +58,7 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
   add(1, [&](size_t d) { return window.output[d] == 1 ? 1 : window.strides[d]; });
   add(1, [&](size_t d) { return window.kernel[d] == 1 ? 1 : window.dilations[d]; });
   add(0, [&](size_t d) { return window.pads_begin[d]; });
-  dispatch.bindings = {r.Read(inputs.x), r.Read(inputs.w),
-                       r.Read(r.HasInput(inputs.x_zero) ? inputs.x_zero : inputs.x),
+  dispatch.bindings = {r.Read(inputs.x), r.Read(inputs.w), r.Read(r.HasInput(inputs.x_zero) ? inputs.x_zero : inputs.x),
                        r.Read(r.HasInput(inputs.w_zero) ? inputs.w_zero : inputs.w)};
   dispatch.groups = r.GroupsFor(invocations);
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.in_per_group() * shape.taps());
@@ -86,7 +86,8 @@ void RecordQLinearConv(Recording& r) {
   const kit::ConvolutionShape shape = ShapeOf(r, inputs);
   const EpElementType type = r.InputType(7);
   for (const size_t i : {size_t{1}, size_t{6}, size_t{7}})
-    if (r.InputDims(i).Count() != 1) kit::FailArgument("input ", i, " has ", r.InputDims(i).Count(), " elements, expected one");
+    if (r.InputDims(i).Count() != 1)
+      kit::FailArgument("input ", i, " has ", r.InputDims(i).Count(), " elements, expected one");
   const bool has_bias = r.HasInput(8);
   if (has_bias && r.InputDims(8).Count() != shape.filters())
     kit::FailArgument("bias has ", r.InputDims(8).Count(), " elements, expected ", shape.filters());
@@ -96,8 +97,8 @@ void RecordQLinearConv(Recording& r) {
   dispatch.shader = "conv_integer_requantized";
   dispatch.specialization[0] |= (type == EP_TYPE_INT8 ? kFlagYSigned : 0) | (has_bias ? kFlagBias : 0);
   dispatch.parameters[6] = Word(ParameterStride(r, 4, shape.filters(), "w_scale", "filter"));
-  dispatch.bindings.insert(dispatch.bindings.end(), {r.Read(1), r.Read(4), r.Read(6), r.Read(7),
-                                                     r.Read(has_bias ? 8 : 1), Recording::Write(y)});
+  dispatch.bindings.insert(dispatch.bindings.end(),
+                           {r.Read(1), r.Read(4), r.Read(6), r.Read(7), r.Read(has_bias ? 8 : 1), Recording::Write(y)});
   r.Add(std::move(dispatch));
 }
 

@@ -11,7 +11,8 @@ namespace {
 constexpr uint32_t kFlagASigned = 1, kFlagBSigned = 2, kFlagYSigned = 4, kFlagAZero = 8, kFlagBZero = 16,
                    kFlagTable = 32;
 
-// Strides of zero points by matrix and by row or column: there are one, one for each of `size`, or those of each matrix.
+// Strides of zero points by matrix and by row or column: there are one, one for each of `size`, or those of each
+// matrix.
 struct ZeroStrides {
   int64_t matrix = 0, item = 0;
 
@@ -43,8 +44,8 @@ Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const Operand
   Dispatch dispatch;
   dispatch.specialization = {flag(r.InputType(inputs.a) == EP_TYPE_INT8, kFlagASigned) |
                              flag(r.InputType(inputs.b) == EP_TYPE_INT8, kFlagBSigned) |
-                             flag(r.HasInput(inputs.a_zero), kFlagAZero) |
-                             flag(r.HasInput(inputs.b_zero), kFlagBZero) | flag(table, kFlagTable)};
+                             flag(r.HasInput(inputs.a_zero), kFlagAZero) | flag(r.HasInput(inputs.b_zero), kFlagBZero) |
+                             flag(table, kFlagTable)};
   dispatch.parameters = {Word(shape.m),
                          Word(shape.n),
                          Word(shape.k),
@@ -63,8 +64,7 @@ Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const Operand
     dispatch.parameters.push_back(Word(shape.OffsetA(i)));
     dispatch.parameters.push_back(Word(shape.OffsetB(i)));
   }
-  dispatch.bindings = {r.Read(inputs.a), r.Read(inputs.b),
-                       r.Read(r.HasInput(inputs.a_zero) ? inputs.a_zero : inputs.a),
+  dispatch.bindings = {r.Read(inputs.a), r.Read(inputs.b), r.Read(r.HasInput(inputs.a_zero) ? inputs.a_zero : inputs.a),
                        r.Read(r.HasInput(inputs.b_zero) ? inputs.b_zero : inputs.b)};
   dispatch.groups = r.GroupsFor((shape.m + 3) / 4 * ((shape.n + 3) / 4) * batches);
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.k);
@@ -105,8 +105,7 @@ void RecordQLinearMatMul(Recording& r) {
   dispatch.parameters[11] = Word(ParameterStride(r, 4, shape.n, "b_scale", "column"));
   dispatch.parameters[12] = Word(ParameterStride(r, 6, shape.m, "y_scale", "row"));
   dispatch.parameters[13] = Word(ParameterStride(r, 7, shape.m, "y_zero_point", "row"));
-  dispatch.bindings.insert(dispatch.bindings.end(),
-                           {r.Read(1), r.Read(4), r.Read(6), r.Read(7), Recording::Write(y)});
+  dispatch.bindings.insert(dispatch.bindings.end(), {r.Read(1), r.Read(4), r.Read(6), r.Read(7), Recording::Write(y)});
   r.Add(std::move(dispatch));
 }
 

@@ -24,8 +24,8 @@ struct ScaleIndex {
 // Whether input i, if it is there, is of type `type`; else the reason.
 std::string ExpectType(const NodeCheck& check, size_t i, EpElementType type, std::string_view name);
 
-// The number of elements of parameter `i`, which has one for all or one for each of `items`: the stride by which a shader
-// goes through it, 0 or 1. `name` and `item` are for the message: "a_scale", "row".
+// The number of elements of parameter `i`, which has one for all or one for each of `items`: the stride by which a
+// shader goes through it, 0 or 1. `name` and `item` are for the message: "a_scale", "row".
 int64_t ParameterStride(const Recording& r, size_t i, int64_t items, std::string_view name, std::string_view item);
 
 }  // namespace epiphyte::vulkan

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM. The products with the inputs of all steps are one matrix product; then there is a dispatch, or two,
-// for each step.
+// RNN, GRU and LSTM. The products with the inputs of all steps are one matrix product; then there is a dispatch, or
+// two, for each step.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -30,10 +30,12 @@ constexpr struct {
   std::string_view name;
   int parameters;
   float alpha, beta;
-} kFunctions[] = {{"sigmoid", 0, 0, 0},    {"tanh", 0, 0, 0},         {"relu", 0, 0, 0},
-                  {"affine", 2, 1, 0},     {"leakyrelu", 1, 0.01f, 0}, {"thresholdedrelu", 1, 1, 0},
-                  {"scaledtanh", 2, 1, 1}, {"hardsigmoid", 2, 0.2f, 0.5f}, {"elu", 1, 1, 0},
-                  {"softsign", 0, 0, 0},   {"softplus", 0, 0, 0}};
+} kFunctions[] = {{"sigmoid", 0, 0, 0},       {"tanh", 0, 0, 0},
+                  {"relu", 0, 0, 0},          {"affine", 2, 1, 0},
+                  {"leakyrelu", 1, 0.01f, 0}, {"thresholdedrelu", 1, 1, 0},
+                  {"scaledtanh", 2, 1, 1},    {"hardsigmoid", 2, 0.2f, 0.5f},
+                  {"elu", 1, 1, 0},           {"softsign", 0, 0, 0},
+                  {"softplus", 0, 0, 0}};
 
 class FunctionReader {
  public:
@@ -100,8 +102,7 @@ struct Attributes {
 
 class Recorder {
  public:
-  Recorder(Recording& r, Cell cell)
-      : r_(r), attributes_(r.node(), cell), type_(r.InputType(0)) {
+  Recorder(Recording& r, Cell cell) : r_(r), attributes_(r.node(), cell), type_(r.InputType(0)) {
     const Dims x = r.InputDims(0), w = r.InputDims(1), weights = r.InputDims(2);
     if (x.size() != 3 || w.size() != 3 || weights.size() != 3) kit::FailArgument("inputs of rank 3 expected");
     steps_ = x[attributes_.batch_first ? 1 : 0];
@@ -125,8 +126,9 @@ class Recorder {
     const int64_t directions = attributes_.directions;
     const bool batch_first = attributes_.batch_first;
     if (r_.HasOutput(0))
-      y_ = r_.Output(0, type_, batch_first ? Dims{batch_, steps_, directions, hidden_}
-                                           : Dims{steps_, directions, batch_, hidden_});
+      y_ = r_.Output(
+          0, type_,
+          batch_first ? Dims{batch_, steps_, directions, hidden_} : Dims{steps_, directions, batch_, hidden_});
     const Dims last = batch_first ? Dims{batch_, directions, hidden_} : Dims{directions, batch_, hidden_};
     if (r_.HasOutput(1)) y_h_ = r_.Output(1, type_, last);
     if (attributes_.cell == Cell::kLstm && r_.HasOutput(2)) y_c_ = r_.Output(2, type_, last);
@@ -190,7 +192,7 @@ class Recorder {
         AddStep("recurrent_gru_gates", d, step, projected, h, reset, cell, -1);
         AddStep("recurrent_gru_candidate", d, step, projected, h, next, cell, reset);
       } else {
-        AddStep(is_lstm                            ? "recurrent_lstm"
+        AddStep(is_lstm                          ? "recurrent_lstm"
                 : attributes_.cell == Cell::kGru ? "recurrent_gru"
                                                  : "recurrent_rnn",
                 d, step, projected, h, next, cell, is_lstm && r_.HasInput(7) ? r_.InputTensor(7) : -1);
@@ -215,10 +217,19 @@ class Recorder {
             flag(attributes_.cell == Cell::kLstm && extra >= 0, kFlagPeepholes) |
             flag(attributes_.input_forget, kFlagInputForget) | flag(attributes_.clip > 0, kFlagClip),
         f[0].kind, f[1].kind, f[2].kind};
-    dispatch.parameters = {Word(batch_),      Word(hidden_),     Word(steps_),     Word(step),
-                           Word(d),           Word(attributes_.directions), Word(attributes_.clip),
-                           Word(f[0].alpha),  Word(f[0].beta),   Word(f[1].alpha), Word(f[1].beta),
-                           Word(f[2].alpha),  Word(f[2].beta)};
+    dispatch.parameters = {Word(batch_),
+                           Word(hidden_),
+                           Word(steps_),
+                           Word(step),
+                           Word(d),
+                           Word(attributes_.directions),
+                           Word(attributes_.clip),
+                           Word(f[0].alpha),
+                           Word(f[0].beta),
+                           Word(f[1].alpha),
+                           Word(f[1].beta),
+                           Word(f[2].alpha),
+                           Word(f[2].beta)};
     const bool gates_only = shader == "recurrent_gru_gates";
     const Binding unused = r_.Read(2);
     dispatch.bindings = {Recording::ReadTensor(projected),

@@ -1,4 +1,5 @@
-// The signatures of ai.onnx.ml, of training and of the kit's fused operators. How to read them: signature.hpp.
+// The signatures of ai.onnx.ml, of training, of com.microsoft and of the kit's fused operators. How to read them:
+// signature.hpp.
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
@@ -61,6 +62,12 @@ constexpr Signature kTraining[] = {
      "alpha:f beta:f mode:s norm_coefficient:f"},
 };
 
+constexpr Signature kMicrosoft[] = {
+    {"MatMulNBits", 1, "A:T[1..] B:uint8 scales:T zero_points:float|float16|uint8? g_idx:int32? bias:T?[1] -> Y:T; "
+     "T=float|float16",
+     "K:i[1..] N:i[1..] accuracy_level:i bits:i[2..8] block_size:i[16..]"},
+};
+
 constexpr Signature kFused[] = {
     {"Attention", 1, "q:T[4] k:T[4] v:T[4] mask:T?[0..4] past_key:T?[4] past_value:T?[4] -> y:T present_key:T?[4] "
      "present_value:T?[4]; T=floats",
@@ -77,12 +84,13 @@ constexpr Signature kFused[] = {
      "axis:i epsilon:f rms:i[0..1]"},
 };
 // clang-format on
-static_assert(IsSorted(kMl) && IsSorted(kTraining) && IsSorted(kFused));
+static_assert(IsSorted(kMl) && IsSorted(kTraining) && IsSorted(kMicrosoft) && IsSorted(kFused));
 
 }  // namespace
 
 std::span<const Signature> MlSignatures() { return kMl; }
 std::span<const Signature> TrainingSignatures() { return kTraining; }
+std::span<const Signature> MicrosoftSignatures() { return kMicrosoft; }
 std::span<const Signature> FusedSignatures() { return kFused; }
 
 std::span<const Signature> FindSignatures(std::string_view domain, std::string_view op_type) {
@@ -90,6 +98,7 @@ std::span<const Signature> FindSignatures(std::string_view domain, std::string_v
     if (domain.empty() || domain == "ai.onnx") return OnnxSignatures();
     if (domain == "ai.onnx.ml") return MlSignatures();
     if (domain == "ai.onnx.preview.training") return TrainingSignatures();
+    if (domain == "com.microsoft") return MicrosoftSignatures();
     if (domain == fuse::kDomain) return FusedSignatures();
     return {};
   }();
