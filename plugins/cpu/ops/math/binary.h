@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "epiphyte/kit/shape/broadcast.hpp"
-#include "epiphyte/kit/shape/legacy_broadcast.hpp"
+#include "epiphyte/kit/signature/legacy_broadcast.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"

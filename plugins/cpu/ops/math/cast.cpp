@@ -2,7 +2,7 @@
 // or through integers where that is exact; strings are parsed and formatted.
 #include <algorithm>
 
-#include "epiphyte/kit/shape/cast_type.hpp"
+#include "epiphyte/kit/signature/cast_type.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/convert.h"

@@ -4,7 +4,7 @@
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"
-#include "epiphyte/kit/shape/legacy_broadcast.hpp"
+#include "epiphyte/kit/signature/legacy_broadcast.hpp"
 #include "plugins/vulkan/ops/math/cast.h"
 #include "plugins/vulkan/ops/math/host_math.h"
 #include "plugins/vulkan/ops/math/map.h"

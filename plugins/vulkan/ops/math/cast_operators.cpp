@@ -1,5 +1,5 @@
 // Cast and CastLike among the types that the device computes with.
-#include "epiphyte/kit/shape/cast_type.hpp"
+#include "epiphyte/kit/signature/cast_type.hpp"
 #include "plugins/vulkan/ops/math/cast.h"
 #include "plugins/vulkan/ops/math/host_math.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "epiphyte/kit/abi/fail.hpp"
-#include "epiphyte/kit/shape/cast_type.hpp"
-#include "epiphyte/kit/shape/legacy_broadcast.hpp"
+#include "epiphyte/kit/signature/cast_type.hpp"
+#include "epiphyte/kit/signature/legacy_broadcast.hpp"
 
 namespace epiphyte::vulkan {
 namespace {

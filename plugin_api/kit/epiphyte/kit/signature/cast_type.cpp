@@ -1,4 +1,4 @@
-#include "epiphyte/kit/shape/cast_type.hpp"
+#include "epiphyte/kit/signature/cast_type.hpp"
 
 #include <algorithm>
 #include <string>

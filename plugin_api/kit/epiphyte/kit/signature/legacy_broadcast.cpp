@@ -1,4 +1,4 @@
-#include "epiphyte/kit/shape/legacy_broadcast.hpp"
+#include "epiphyte/kit/signature/legacy_broadcast.hpp"
 
 #include "epiphyte/kit/abi/fail.hpp"
 
