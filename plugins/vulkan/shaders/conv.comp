@@ -39,12 +39,17 @@ void main() {
     low[j] = vec4(0);
     high[j] = vec4(0);
   }
-  uint weight = block * KERNEL(0) * KERNEL(1) * KERNEL(2) * CHANNELS * 2;
-  for (uint kz = 0; kz < KERNEL(0); ++kz) {
-    for (uint ky = 0; ky < KERNEL(1); ++ky) {
-      for (uint kx = 0; kx < KERNEL(2); ++kx) {
-        uint tap = kz * TAP(0) + ky * TAP(1) + kx * TAP(2);
-        for (uint c = 0; c < CHANNELS; ++c) {
+  // Words are loaded outside of loops: in their conditions they would be loaded each time.
+  const uvec3 kernel = uvec3(KERNEL(0), KERNEL(1), KERNEL(2));
+  const uvec3 tap_size = uvec3(TAP(0), TAP(1), TAP(2));
+  const uint channels = CHANNELS;
+  const uint plane = PLANE;
+  uint weight = block * kernel.x * kernel.y * kernel.z * channels * 2;
+  for (uint kz = 0; kz < kernel.x; ++kz) {
+    for (uint ky = 0; ky < kernel.y; ++ky) {
+      for (uint kx = 0; kx < kernel.z; ++kx) {
+        uint tap = kz * tap_size.x + ky * tap_size.y + kx * tap_size.z;
+        for (uint c = 0; c < channels; ++c) {
           const vec4 w_low = vec4(w[weight]);
           const vec4 w_high = vec4(w[weight + 1]);
           for (uint j = 0; j < kPositions; ++j) {
@@ -53,7 +58,7 @@ void main() {
             high[j] += w_high * value;
           }
           weight += 2;
-          tap += PLANE;
+          tap += plane;
         }
       }
     }
@@ -61,13 +66,14 @@ void main() {
 
   const uint first_filter = (block - group * FILTER_BLOCKS) * 8;
   const uint filters = min(FILTERS - first_filter, 8);
+  const uint count = min(POSITIONS - first, kPositions);
   for (uint i = 0; i < 8; ++i) {
     if (i >= filters) break;
     const uint filter_index = group * FILTERS + first_filter + i;
     const uint row = (image * GROUPS * FILTERS + filter_index) * POSITIONS;
     const float bias = kHasBias != 0 ? float(b[filter_index]) : 0.0;
     for (uint j = 0; j < kPositions; ++j) {
-      if (first + j >= POSITIONS) break;
+      if (j >= count) break;
       float sum = (i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias;
       if (kHasResidual != 0) sum += float(residual[row + first + j]);
       y[row + first + j] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
@@ -75,7 +81,6 @@ void main() {
   }
   if (!IsLong(kActivation)) return;
   // Once in the code, not for each sum.
-  const uint count = min(POSITIONS - first, kPositions);
   for (uint i = 0; i < filters * count; ++i) {
     const uint row = (image * GROUPS + group) * FILTERS + first_filter + i / count;
     const uint at = row * POSITIONS + first + i % count;

@@ -11,7 +11,7 @@ layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer W { T w[]; };
 layout(std430, set = 0, binding = 3) readonly buffer B { T b[]; };
 layout(std430, set = 0, binding = 4) readonly buffer R { T residual[]; };
-layout(std430, set = 0, binding = 5) writeonly buffer Y { T y[]; };
+layout(std430, set = 0, binding = 5) buffer Y { T y[]; };
 
 const uint kPositions = 8;
 
@@ -32,24 +32,31 @@ void main() {
     sums[j] = 0.0;
     if (first + j + 1 < POSITIONS) place = Next(place);
   }
-  uint weight = filter_index * KERNEL(0) * KERNEL(1) * KERNEL(2);
-  for (uint kz = 0; kz < KERNEL(0); ++kz) {
-    for (uint ky = 0; ky < KERNEL(1); ++ky) {
-      uint tap = kz * TAP(0) + ky * TAP(1);
-      for (uint kx = 0; kx < KERNEL(2); ++kx) {
+  // Words are loaded outside of loops: in their conditions they would be loaded each time.
+  const uvec3 kernel = uvec3(KERNEL(0), KERNEL(1), KERNEL(2));
+  const uvec3 tap_size = uvec3(TAP(0), TAP(1), TAP(2));
+  uint weight = filter_index * kernel.x * kernel.y * kernel.z;
+  for (uint kz = 0; kz < kernel.x; ++kz) {
+    for (uint ky = 0; ky < kernel.y; ++ky) {
+      uint tap = kz * tap_size.x + ky * tap_size.y;
+      for (uint kx = 0; kx < kernel.z; ++kx) {
         const float weight_value = float(w[weight]);
         for (uint j = 0; j < kPositions; ++j) sums[j] += weight_value * float(x[start[j] + tap]);
         ++weight;
-        tap += TAP(2);
+        tap += tap_size.z;
       }
     }
   }
   const float bias = kHasBias != 0 ? float(b[filter_index]) : 0.0;
   const uint row = (image * GROUPS * FILTERS + filter_index) * POSITIONS + first;
+  const uint count = min(POSITIONS - first, kPositions);
   for (uint j = 0; j < kPositions; ++j) {
-    if (first + j >= POSITIONS) break;
+    if (j >= count) break;
     float sum = sums[j] + bias;
     if (kHasResidual != 0) sum += float(residual[row + j]);
-    y[row + j] = T(Activate(kActivation, sum, ALPHA, BETA));
+    y[row + j] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
   }
+  if (!IsLong(kActivation)) return;
+  // Once in the code, not for each sum.
+  for (uint j = 0; j < count; ++j) y[row + j] = T(Activate(kActivation, float(y[row + j]), ALPHA, BETA));
 }

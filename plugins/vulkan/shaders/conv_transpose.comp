@@ -57,31 +57,37 @@ void main() {
     low[j] = vec4(0);
     high[j] = vec4(0);
   }
+  // Words are loaded outside of loops: in their conditions they would be loaded each time.
+  const ivec3 kernel = ivec3(KERNEL(0), KERNEL(1), KERNEL(2));
+  const ivec3 in_size = ivec3(IN(0), IN(1), IN(2));
+  const ivec3 stride = ivec3(STRIDE(0), STRIDE(1), STRIDE(2));
+  const ivec3 dilation = ivec3(DILATION(0), DILATION(1), DILATION(2));
+  const uint channels = CHANNELS;
   uint tap = 0;
-  for (int kz = 0; kz < KERNEL(0); ++kz) {
-    const int from_z = at_z + BEFORE(0) - kz * DILATION(0);
-    for (int ky = 0; ky < KERNEL(1); ++ky) {
-      const int from_y = at_y + BEFORE(1) - ky * DILATION(1);
-      for (int kx = 0; kx < KERNEL(2); ++kx, ++tap) {
-        const int from_x = first + BEFORE(2) - kx * DILATION(2);
+  for (int kz = 0; kz < kernel.x; ++kz) {
+    const int from_z = at_z + BEFORE(0) - kz * dilation.x;
+    for (int ky = 0; ky < kernel.y; ++ky) {
+      const int from_y = at_y + BEFORE(1) - ky * dilation.y;
+      for (int kx = 0; kx < kernel.z; ++kx, ++tap) {
+        const int from_x = first + BEFORE(2) - kx * dilation.z;
         // Exact division: where it leaves a rest, or is negative, the tap reaches none of these positions from this row.
-        const int z = from_z / STRIDE(0);
-        const int y_row = from_y / STRIDE(1);
-        if (from_z < 0 || z * STRIDE(0) != from_z || z >= IN(0)) continue;
-        if (from_y < 0 || y_row * STRIDE(1) != from_y || y_row >= IN(1)) continue;
+        const int z = from_z / stride.x;
+        const int y_row = from_y / stride.y;
+        if (from_z < 0 || z * stride.x != from_z || z >= in_size.x) continue;
+        if (from_y < 0 || y_row * stride.y != from_y || y_row >= in_size.y) continue;
         // Positions j read element x_first + j, which may lie before the row for the first of them.
-        const int shifted = from_x + step * IN(2);
-        const int x_first = shifted / step - IN(2);
-        if (shifted < 0 || shifted % step != 0 || x_first >= IN(2)) continue;
+        const int shifted = from_x + step * in_size.z;
+        const int x_first = shifted / step - in_size.z;
+        if (shifted < 0 || shifted % step != 0 || x_first >= in_size.z) continue;
         uint at[kPositions];
         bool inside[kPositions];
-        const uint row = base + uint((z * IN(1) + y_row) * IN(2));
+        const uint row = base + uint((z * in_size.y + y_row) * in_size.z);
         for (uint j = 0; j < kPositions; ++j) {
-          inside[j] = x_first + int(j) >= 0 && x_first + int(j) < IN(2);
-          at[j] = row + uint(clamp(x_first + int(j), 0, IN(2) - 1));
+          inside[j] = x_first + int(j) >= 0 && x_first + int(j) < in_size.z;
+          at[j] = row + uint(clamp(x_first + int(j), 0, in_size.z - 1));
         }
-        uint weight = (block * uint(KERNEL(0) * KERNEL(1) * KERNEL(2)) + tap) * CHANNELS * 2;
-        for (uint c = 0; c < CHANNELS; ++c) {
+        uint weight = (block * uint(kernel.x * kernel.y * kernel.z) + tap) * channels * 2;
+        for (uint c = 0; c < channels; ++c) {
           const vec4 w_low = vec4(w[weight]);
           const vec4 w_high = vec4(w[weight + 1]);
           for (uint j = 0; j < kPositions; ++j) {

@@ -125,15 +125,17 @@ void main() {
   const uint size = max(GROUP_SIZE(last), 1);
   const uint stride = GROUP_STRIDE(last);
 
+  const uint parts = PARTS;
+  const uint reduced = REDUCED;
   C value = Initial();
-  uint part = index % PARTS;
+  uint part = index % parts;
   uint row = part / size;
   uint column = part % size;
   uint at = base + Offset(row, KEPT_GROUPS, REDUCED_GROUPS - 1);
-  while (part < REDUCED) {
+  while (part < reduced) {
     value = Combine(value, Load(at + column * stride, group));
-    part += PARTS;
-    column += PARTS;
+    part += parts;
+    column += parts;
     if (column >= size) {
       row += column / size;
       column %= size;

@@ -66,23 +66,24 @@ void main() {
   const uint step = 1;
 #endif
   if (row >= ROWS) return;
-  const uint base = row * ROW_SIZE;
+  const uint size = ROW_SIZE;
+  const uint base = row * size;
 
   float mean = 0.0;
   if (kCentred != 0) {
     float total = 0.0;
-    for (uint i = first; i < ROW_SIZE; i += step) total += ELEMENT(base + i);
-    mean = Total(total) / float(ROW_SIZE);
+    for (uint i = first; i < size; i += step) total += ELEMENT(base + i);
+    mean = Total(total) / float(size);
   }
   float squares = 0.0;
-  for (uint i = first; i < ROW_SIZE; i += step) {
+  for (uint i = first; i < size; i += step) {
     const float distance = ELEMENT(base + i) - mean;
     squares += distance * distance;
   }
-  const float inverse = 1.0 / sqrt(Total(squares) / float(ROW_SIZE) + EPSILON);
+  const float inverse = 1.0 / sqrt(Total(squares) / float(size) + EPSILON);
 
   ParameterWalk walk = WalkFrom(row, first);
-  for (uint i = first; i < ROW_SIZE; i += step) {
+  for (uint i = first; i < size; i += step) {
     const float element = ELEMENT(base + i);
     const uint at = IndexOf(walk);
     float value = (element - mean) * inverse * float(scale[at]);
