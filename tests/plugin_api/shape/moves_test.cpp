@@ -1,13 +1,15 @@
 // Results of operators that move elements: Expand, Tile, Concat, Split, Gather, Reshape and its relatives, Pad,
-// DepthToSpace.
+// DepthToSpace, Scatter, Range.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/shape/depth_space.hpp"
 #include "epiphyte/kit/shape/gather.hpp"
 #include "epiphyte/kit/shape/join.hpp"
 #include "epiphyte/kit/shape/pad.hpp"
+#include "epiphyte/kit/shape/range.hpp"
 #include "epiphyte/kit/shape/repeat.hpp"
 #include "epiphyte/kit/shape/reshape.hpp"
+#include "epiphyte/kit/shape/scatter.hpp"
 #include "tests/plugin_api/shape/complaint.h"
 
 namespace epiphyte::test {
@@ -15,6 +17,7 @@ namespace {
 
 using kit::Dims;
 using kit::ShapeText;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
@@ -159,6 +162,58 @@ TEST(Pad, AddsAndCutsOnBothSides) {
   EXPECT_THAT(Complaint([] { kit::PaddedDims(Dims{4}, Dims{INT64_MAX}, Dims{1}); }), HasSubstr("within 2^57"));
   EXPECT_THAT(kit::CenterPads(4, 7), Pair(1, 2));
   EXPECT_THAT(kit::CenterPads(7, 4), Pair(-1, -2));
+}
+
+TEST(Pad, MapsSayWhereElementsComeFrom) {
+  using kit::PadMode;
+  EXPECT_THAT(kit::PadMap(PadMode::kConstant, 3, 2, 1, 6), ElementsAre(-1, -1, 0, 1, 2, -1));
+  EXPECT_THAT(kit::PadMap(PadMode::kEdge, 3, 2, 1, 6), ElementsAre(0, 0, 0, 1, 2, 2));
+  EXPECT_THAT(kit::PadMap(PadMode::kReflect, 3, 5, 3, 11), ElementsAre(1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1));
+  EXPECT_THAT(kit::PadMap(PadMode::kWrap, 3, 4, 1, 8), ElementsAre(2, 0, 1, 2, 0, 1, 2, 0));
+  // What is cropped isn't seen by what pads.
+  EXPECT_THAT(kit::PadMap(PadMode::kEdge, 4, -1, 2, 5), ElementsAre(1, 2, 3, 3, 3));
+  EXPECT_THAT(kit::PadMap(PadMode::kReflect, 1, 1, 1, 3), ElementsAre(0, 0, 0));
+  EXPECT_THAT(Complaint([] { kit::PadMap(PadMode::kEdge, 0, 1, 0, 1); }), HasSubstr("an empty dimension found"));
+  EXPECT_THAT(Complaint([] { kit::PadModeOf("mirror"); }), HasSubstr("mode 'mirror' found"));
+}
+
+TEST(Pad, ListsOfPadsNameAxesInAnyOrder) {
+  const kit::Pads pads(3, Dims{1, 2, 3, 4}, Dims{-1, 0});
+  EXPECT_EQ(ShapeText(pads.before), "[2,0,1]");
+  EXPECT_EQ(ShapeText(pads.after), "[4,0,3]");
+  EXPECT_EQ(ShapeText(kit::Pads(2, Dims{1, 2, 3, 4}).after), "[3,4]");
+  EXPECT_EQ(Complaint([] { kit::Pads(2, Dims{1, 2, 3}); }), "3 pads found, two for each of 2 axes expected");
+}
+
+TEST(Scatter, TuplesNamePartsOfTheData) {
+  const kit::ScatterNdShape shape(Dims{4, 5, 6}, Dims{2, 3, 2}, Dims{2, 3, 6});
+  EXPECT_EQ(shape.depth, 2u);
+  EXPECT_EQ(shape.tuples, 6);
+  EXPECT_EQ(shape.run, 6);
+  EXPECT_EQ(Complaint([] {
+              kit::ScatterNdShape(Dims{4, 5}, Dims{3, 1}, Dims{3, 4});
+            }),
+            "updates of shape [3,4] found, [3,5] expected");
+  EXPECT_THAT(Complaint([] { kit::ScatterNdShape(Dims{4}, Dims{3, 2}, Dims{3}); }), HasSubstr("tuples of at most 1"));
+  EXPECT_EQ(Complaint([] { kit::CheckScatterElements(Dims{4, 5}, Dims{9, 5}, Dims{9, 5}, 0); }), "");
+  EXPECT_THAT(Complaint([] {
+                kit::CheckScatterElements(Dims{4, 5}, Dims{9, 5}, Dims{9, 5}, 1);
+              }),
+              HasSubstr("inside the first apart from axis 1"));
+  EXPECT_THAT(Complaint([] { kit::ScatterReductionOf("sum"); }), HasSubstr("reduction 'sum' found"));
+}
+
+TEST(Range, CountsWithoutOverflow) {
+  EXPECT_EQ(kit::RangeCount(int64_t{0}, int64_t{10}, int64_t{3}), 4);
+  EXPECT_EQ(kit::RangeCount(int64_t{10}, int64_t{0}, int64_t{-5}), 2);
+  EXPECT_EQ(kit::RangeCount(int64_t{0}, int64_t{10}, int64_t{-1}), 0);
+  EXPECT_EQ(kit::RangeCount(INT64_MIN, INT64_MAX, INT64_MAX), 3);
+  EXPECT_EQ(kit::RangeCount(uint64_t{5}, UINT64_MAX, UINT64_MAX - 6), 2);
+  EXPECT_EQ(kit::RangeCount(0.0, 1.0, 0.3), 4);
+  EXPECT_EQ(kit::RangeCount(1.0, 0.0, 0.5), 0);
+  EXPECT_THAT(Complaint([] { kit::RangeCount(INT64_MIN, INT64_MAX, int64_t{1}); }), HasSubstr("fewer than 2^57"));
+  EXPECT_THAT(Complaint([] { kit::RangeCount(0.0, 1e300, 1e-300); }), HasSubstr("fewer than 2^57"));
+  EXPECT_THAT(Complaint([] { kit::RangeCount(0.0, 1.0, 0.0); }), HasSubstr("a delta of 0"));
 }
 
 TEST(DepthToSpace, IsATransposeThatTheOtherTakesBack) {
