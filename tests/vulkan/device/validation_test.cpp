@@ -1,5 +1,7 @@
 // The four lanes of the validation layer: what programs do is clean in each, and each reports a defect that was planted.
-#include "plugins/vulkan/device/vk_device.h"
+#include <algorithm>
+
+#include "plugins/vulkan/device/vk_pipelines.h"
 #include "tests/vulkan/device/test_device.h"
 
 namespace epiphyte::vulkan {
@@ -87,6 +89,29 @@ TEST_F(ValidationTest, BestPracticesReportsACommandPoolForResettingEachBuffer) {
   const Owned<VkCommandPool> pool =
       Make<VkCommandPool>(vk, vk.vk.vkCreateCommandPool, vk.vk.vkDestroyCommandPool, info, "vkCreateCommandPool");
   EXPECT_THAT(ErrorOf([&] { device->instance().ThrowIfInvalid(); }), IsError(EP_STATUS_EP_FAIL, "BestPractices"));
+}
+
+// How many bindings a module has: one more than its greatest decoration Binding.
+uint32_t BindingsOf(const Shader& shader) {
+  constexpr uint32_t kOpDecorate = 71;
+  constexpr uint32_t kBinding = 33;
+  uint32_t count = 0;
+  for (size_t at = 5; at < shader.words.size(); at += shader.words[at] >> 16)
+    if ((shader.words[at] & 0xffff) == kOpDecorate && shader.words[at + 2] == kBinding)
+      count = std::max(count, shader.words[at + 3] + 1);
+  return count;
+}
+
+// Also those that no test runs. What the layer's instrumentation makes of their loops is what drivers stumble over.
+TEST_F(ValidationTest, EveryModuleOfThePluginMakesAPipelineWhenItIsInstrumented) {
+  const auto device = Open({.core = true, .gpu_assisted = true}, {&BuiltInKernels()});
+  for (const Shader& shader : BuiltInKernels().shaders())
+    EXPECT_THAT(ErrorOf([&] {
+                  device->handles().pipelines->Get({&shader, BindingsOf(shader), {}});
+                  device->instance().ThrowIfInvalid();
+                }),
+                IsError(EP_STATUS_OK, ""))
+        << shader.name;
 }
 
 TEST_F(ValidationTest, AnErrorIsThrownOnceAndCountedForEver) {
