@@ -28,7 +28,8 @@ void Locate(uint i, out uint at[INPUTS]) {
   [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] = 0u;
   uint row = 2u + PARAMETERS;
   uint rest = i;
-  for (uint axis = 1u; axis < p[1]; ++axis) {
+  const uint axes = p[1];  // read outside of the loop's condition, where GPU-assisted validation can't instrument reads
+  for (uint axis = 1u; axis < axes; ++axis) {
     const uint quotient = Quotient(rest, p[row + 1u], p[row + 2u]);
     const uint index = rest - quotient * p[row];
     [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] += index * p[row + 3u + k];

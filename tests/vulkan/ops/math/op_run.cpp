@@ -30,7 +30,7 @@ std::shared_ptr<Device> SharedDevice(std::string* why_not) {
     *why_not = kNoLavapipe;
     return nullptr;
   }
-  const OpenedInstance opened = OpenInstance();
+  const OpenedInstance opened = OpenInstance({.validation = ValidationOfEnvironment()});
   if (opened.instance == nullptr || opened.instance->devices().empty()) {
     *why_not = opened.why_not;
     return nullptr;
@@ -197,6 +197,7 @@ Tensors OpTest::Run(std::string_view text, const Tensors& inputs) {
   Loaded loaded(device_, graph, sink.packed, program_, inputs);
   Tensors first = loaded.Run(inputs);
   const Tensors second = loaded.Run(inputs);
+  device_->instance().ThrowIfInvalid();
   for (size_t i = 0; i < first.size(); ++i)
     EXPECT_EQ(first[i].bytes, second[i].bytes) << "output " << i << " of the second run";
   return first;

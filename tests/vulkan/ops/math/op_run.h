@@ -7,7 +7,8 @@
 //       EXPECT_THAT(y[0].As<float>(), …);
 //     }
 //
-// Each program runs twice, and must give the same twice.
+// Each program runs twice, and must give the same twice. EPIPHYTE_VULKAN_VALIDATION (device/instance.h) has the
+// validation layer look on: what it reports fails the test.
 #pragma once
 
 #include <gmock/gmock.h>
