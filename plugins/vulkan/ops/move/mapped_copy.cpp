@@ -58,9 +58,12 @@ void AddMappedCopy(Recording& r, int32_t from, int32_t fill, int32_t to, const s
   const int64_t invocations = target.Count() / last.dim * columns;
 
   const size_t outer = axes.size() - 1;
-  std::vector<uint32_t> parameters = {Word(invocations),           Word(last.dim), Word(last.stride), 0, Word(columns),
-                                      static_cast<uint32_t>(outer)};
-  parameters.resize(6 + 3 * outer);
+  std::vector<uint32_t> parameters(6 + 3 * outer);
+  parameters[0] = Word(invocations);
+  parameters[1] = Word(last.dim);
+  parameters[2] = Word(last.stride);
+  parameters[4] = Word(columns);
+  parameters[5] = static_cast<uint32_t>(outer);
   const auto add_map = [&](const Axis& axis) -> uint32_t {
     if (axis.map == nullptr) return 0;
     const auto begin = static_cast<uint32_t>(parameters.size());
