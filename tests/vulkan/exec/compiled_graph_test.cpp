@@ -1,0 +1,142 @@
+// Compiled graphs: a program for each combination of shapes, those that were used last are kept, constants are on the
+// device once.
+#include "plugins/vulkan/exec/compiled_graph.h"
+
+#include "epiphyte/kit/graph/text.hpp"
+#include "plugins/vulkan/exec/fuse.h"
+#include "tests/vulkan/exec/device_graph.h"
+#include "tests/vulkan/program/program_text.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Compiled : public DeviceGraphTest {
+ protected:
+  std::shared_ptr<const LoadedProgram> ProgramOfRows(CompiledGraph& graph, int64_t rows) {
+    const int64_t dims[] = {rows, 3};
+    const std::vector<ArrivedInput> inputs = {{EP_TYPE_FLOAT, dims, nullptr}};
+    std::string signature;
+    graph.SignatureOf(inputs, &signature);
+    return graph.ProgramFor(signature, inputs);
+  }
+};
+
+constexpr const char* kRows = R"(graph "rows"
+in x: float[-1,3]
+y = Relu@14(x) : float[-1,3]
+out y
+)";
+
+TEST_F(Compiled, AProgramIsMadeForEachShapeOnce) {
+  const auto graph = Compile(kRows);
+  EXPECT_EQ(graph->programs_made(), 0u);
+  const auto two = ProgramOfRows(*graph, 2);
+  const auto five = ProgramOfRows(*graph, 5);
+  EXPECT_NE(two, five);
+  EXPECT_EQ(ProgramOfRows(*graph, 2), two);
+  EXPECT_EQ(graph->programs_made(), 2u);
+}
+
+TEST_F(Compiled, ProgramsThatWereNotAskedForLatelyAreMadeAgain) {
+  const auto graph = Compile(kRows);
+  ProgramOfRows(*graph, 1);
+  for (int64_t rows = 2; rows <= 17; ++rows) {
+    ProgramOfRows(*graph, rows);
+    ProgramOfRows(*graph, 2);  // stays
+  }
+  const uint64_t made = graph->programs_made();
+  ProgramOfRows(*graph, 2);
+  EXPECT_EQ(graph->programs_made(), made);
+  ProgramOfRows(*graph, 1);
+  EXPECT_EQ(graph->programs_made(), made + 1);
+}
+
+TEST_F(Compiled, WhereShapesAreKnownTheProgramIsMadeWhenCompiling) {
+  const auto graph = Compile(R"(graph "static"
+in x: float[2,3]
+y = Relu@14(x) : float[2,3]
+out y
+)");
+  EXPECT_EQ(graph->programs_made(), 1u);
+  ProgramOfRows(*graph, 2);
+  EXPECT_EQ(graph->programs_made(), 1u);
+}
+
+TEST_F(Compiled, ElementsThatTheHostReadsArePartOfTheSignature) {
+  const auto graph = Compile(R"(graph "reshape"
+in x: float[6]
+in shape: int64[2]
+y = Reshape@13(x, shape) : float[-1,-1]
+out y
+)");
+  EXPECT_THAT(graph->reads_inputs(), ElementsAre(false, true));
+  const int64_t six[] = {6}, two[] = {2}, a[] = {2, 3}, b[] = {3, 2};
+  const auto signature = [&](const int64_t* shape) {
+    std::string text;
+    graph->SignatureOf(std::vector<ArrivedInput>{{EP_TYPE_FLOAT, six, nullptr}, {EP_TYPE_INT64, two, shape}}, &text);
+    return text;
+  };
+  EXPECT_EQ(signature(a), signature(a));
+  EXPECT_NE(signature(a), signature(b));
+}
+
+TEST_F(Compiled, MoreInputsThanTheGraphHasAreRefused) {
+  const auto graph = Compile(kRows);
+  std::string signature;
+  EXPECT_THAT(MessageOf([&] { graph->SignatureOf({}, &signature); }), HasSubstr("0 inputs given, 1 expected"));
+}
+
+TEST_F(Compiled, GraphsOfOneStoreHaveEqualConstantsOnTheDeviceOnce) {
+  const char* const text = R"(graph "g"
+in x: float[4]
+const w: float[4] = [1,2,3,4]
+y = Add@14(x, w) : float[4]
+out y
+)";
+  CompileConfig config = Config();
+  config.constants = std::make_shared<ConstantStore>();
+  const auto a = CompiledGraph::Build(kit::ir::FromText(text), config);
+  const uint64_t used = device()->counters().used_bytes;
+  const auto b = CompiledGraph::Build(kit::ir::FromText(text), config);
+  EXPECT_EQ(device()->counters().used_bytes, used);
+  const auto alone = CompiledGraph::Build(kit::ir::FromText(text), Config());
+  EXPECT_GT(device()->counters().used_bytes, used);
+}
+
+TEST_F(Compiled, ConvolutionTakesInBiasAndActivation) {
+  const auto graph = Compile(R"(graph "g"
+in x: float[1,1,2,2]
+const w: float[1,1,1,1] = [2]
+const b: float[1,1,1] = [1]
+c = Conv@11(x, w) : float[1,1,2,2]
+a = Add@14(c, b) : float[1,1,2,2]
+y = Relu@14(a) : float[1,1,2,2]
+out y
+)");
+  ASSERT_THAT(graph->graph().nodes, SizeIs(1));
+  EXPECT_EQ(graph->graph().nodes[0].domain, "epiphyte.kit");
+}
+
+TEST_F(Compiled, WhatARecogniserMakesMustHaveAnOperator) {
+  ir::Graph graph = kit::ir::FromText(R"(graph "g"
+in x: float[4]
+a = Relu@14(x) : float[4]
+y = Neg@13(a) : float[4]
+out y
+)");
+  OperatorTable few;
+  AllOperators().ForEach([&](const Operator& op) {
+    if (op.op_type != "Elementwise") few.Add(op);
+  });
+  Fuse(graph, few, device()->info().capabilities);
+  EXPECT_THAT(graph.nodes, SizeIs(2));
+  Fuse(graph, AllOperators(), device()->info().capabilities);
+  EXPECT_THAT(graph.nodes, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan

@@ -1,0 +1,196 @@
+// Contexts: a graph comes back as it was, what was made elsewhere is judged with its reason, damage is refused, and
+// nothing that is in them can crash the loader.
+#include "plugins/vulkan/exec/context.h"
+
+#include <random>
+
+#include "epiphyte/kit/container/layout.hpp"
+#include "epiphyte/kit/graph/text.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
+#include "tests/framework/sealed_container.h"
+#include "tests/vulkan/exec/device_graph.h"
+#include "tests/vulkan/program/program_text.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr const char* kGraph = R"(graph "part_0"
+in x: float[2,4]
+const w: float[4,3] = [1,2,3,4,5,6,7,8,9,10,11,12]
+const b: float[3] = [1,2,3]
+p = MatMul@13(x, w) : float[2,3]
+a = Add@14(p, b) : float[2,3]
+y = Softmax@13(a) : float[2,3]
+out y
+)";
+
+class Context : public DeviceGraphTest {
+ protected:
+  kit::CompatibilityKey Key() const { return KeyOf(device()->info()); }
+  kit::CompatibilityKey KeyOf(const DeviceInfo& info) const {
+    return ContextKey(info, info.capabilities, BuiltInKernels().digest());
+  }
+  std::string Write(const CompiledGraph& graph, std::string_view pipelines = {}) const {
+    std::string bytes;
+    const CompiledGraph* graphs[] = {&graph};
+    WriteContext(Key(), graphs, std::as_bytes(std::span(pipelines)),
+                 [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+    return bytes;
+  }
+  kit::ContextVerdict Judge(const std::string& bytes, const DeviceInfo& info) const {
+    memory_ = kit::AllocateShared(bytes.size());
+    std::memcpy(memory_.get(), bytes.data(), bytes.size());
+    EpContextHeader header = {};
+    header.struct_size = sizeof header;
+    header.blob = memory_.get();
+    header.blob_size = bytes.size();
+    return CheckContextHeader(header, "EpiphyteVulkan", info, info.capabilities, BuiltInKernels().digest(),
+                              AllOperators());
+  }
+  kit::ContextVerdict Judge(const std::string& bytes) const { return Judge(bytes, device()->info()); }
+
+ private:
+  mutable std::shared_ptr<void> memory_;
+};
+
+TEST_F(Context, AGraphComesBackWithItsPackedWeights) {
+  const auto made = Compile(kGraph);
+  const std::string bytes = Write(*made);
+  const kit::ContextContainer container(std::as_bytes(std::span(bytes)), kContextFormat);
+  EXPECT_THAT(kit::GraphNames(container), ElementsAre("part_0"));
+  kit::StoredGraph stored = kit::ReadGraph(container, "part_0", kit::GraphCheck::kLater);
+  EXPECT_EQ(kit::ir::ToText(stored.graph), kit::ir::ToText(made->graph()));
+  EXPECT_EQ(stored.packed.size(), made->packed().size());
+  const auto loaded = CompiledGraph::Build(std::move(stored.graph), Config(), GraphOrigin::kContext, std::move(stored.packed));
+  EXPECT_EQ(loaded->programs_made(), 1u);
+}
+
+TEST_F(Context, TheSameGraphGivesTheSameBytes) { EXPECT_EQ(Write(*Compile(kGraph)), Write(*Compile(kGraph))); }
+
+TEST_F(Context, ItIsOptimalWhereItWasMade) {
+  const kit::ContextVerdict verdict = Judge(Write(*Compile(kGraph)));
+  EXPECT_EQ(verdict.verdict, EP_CONTEXT_OPTIMAL) << verdict.reason;
+}
+
+struct Difference {
+  const char* words;
+  std::function<void(DeviceInfo&)> make;
+};
+
+TEST_F(Context, AnotherDeviceOrDriverBuildsPipelinesAgain) {
+  const std::string bytes = Write(*Compile(kGraph));
+  const Difference differences[] = {
+      {"driver version 99", [](DeviceInfo& info) { info.driver_version = 99; }},
+      {"driver 'other'", [](DeviceInfo& info) { info.driver_name = "other"; }},
+      {"driver 'newer'", [](DeviceInfo& info) { info.driver_info = "newer"; }},
+      {"driver number 77", [](DeviceInfo& info) { info.driver_id = 77; }},
+      {"vendor 4318", [](DeviceInfo& info) { info.vendor_id = 4318; }},
+      {"device 5", [](DeviceInfo& info) { info.device_id = 5; }},
+      {"'card'", [](DeviceInfo& info) { info.name = "card"; }},
+      {"01000000-", [](DeviceInfo& info) { info.device_uuid = {1}; }},
+      {"02000000-", [](DeviceInfo& info) { info.driver_uuid = {2}; }},
+      {"03000000-", [](DeviceInfo& info) { info.pipeline_cache_uuid = {3}; }},
+      {"Vulkan 1.1.0", [](DeviceInfo& info) { info.api_version = (1u << 22) | (1u << 12); }},
+      {"subgroups 64", [](DeviceInfo& info) { info.subgroup_size = 64; }},
+      {"16x16x16", [](DeviceInfo& info) { info.coop_matrix_shapes = "16x16x16 f16"; }},
+      {"capabilities", [](DeviceInfo& info) { info.capabilities.Disable(Capability::kFp16); }},
+      {"limits", [](DeviceInfo& info) { info.capabilities.max_shared_memory = 1; }},
+  };
+  for (const Difference& difference : differences) {
+    DeviceInfo other = device()->info();
+    difference.make(other);
+    const kit::ContextVerdict verdict = Judge(bytes, other);
+    EXPECT_EQ(verdict.verdict, EP_CONTEXT_PREFER_RECOMPILATION) << difference.words;
+    EXPECT_THAT(verdict.reason, HasSubstr(difference.words));
+    EXPECT_THAT(verdict.reason, HasSubstr("pipelines are built again"));
+  }
+}
+
+TEST_F(Context, ADeviceThatCannotHoldTheGraphRefusesIt) {
+  DeviceInfo small = device()->info();
+  small.capabilities.max_buffer_range = 16;
+  const kit::ContextVerdict verdict = Judge(Write(*Compile(kGraph)), small);
+  EXPECT_EQ(verdict.verdict, EP_CONTEXT_UNSUPPORTED);
+  EXPECT_THAT(verdict.reason, HasSubstr("one buffer of the device holds 16"));
+}
+
+TEST_F(Context, AnotherFormatIsRefused) {
+  std::string bytes = Write(*Compile(kGraph));
+  const std::string from = "format=1;";
+  bytes.replace(bytes.find(from), from.size(), "format=9;");
+  const kit::ContextVerdict verdict = Judge(test::Sealed(bytes));
+  EXPECT_EQ(verdict.verdict, EP_CONTEXT_UNSUPPORTED);
+  EXPECT_THAT(verdict.reason, HasSubstr("it was made for format 9, here it is format 1; compile the model again"));
+}
+
+TEST_F(Context, AnotherPluginsIsNotApplicable) {
+  EpContextHeader header = {};
+  header.struct_size = sizeof header;
+  header.source = "EpiphyteCPU";
+  EXPECT_EQ(CheckContextHeader(header, "EpiphyteVulkan", device()->info(), GoodDevice(), 1, AllOperators()).verdict,
+            EP_CONTEXT_NOT_APPLICABLE);
+}
+
+TEST_F(Context, APipelineSectionThatIsDamagedNeverReachesTheDriver) {
+  const std::string bytes = Write(*Compile(kGraph), "these are no pipelines");
+  const kit::ContextContainer container(std::as_bytes(std::span(bytes)), kContextFormat);
+  EXPECT_NE(device()->UsePipelineCacheData(PipelinesOf(container)), "");
+}
+
+TEST_F(Context, EveryCutAndEveryFlippedByteIsNoticed) {
+  const std::string bytes = Write(*Compile(kGraph));
+  for (size_t size = 0; size < bytes.size(); size += 7)
+    EXPECT_EQ(Judge(bytes.substr(0, size)).verdict, EP_CONTEXT_UNSUPPORTED) << size;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x40);
+    EXPECT_EQ(Judge(flipped).verdict, EP_CONTEXT_UNSUPPORTED) << at;
+  }
+}
+
+// Digests that fit: what is left is verification.
+TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
+  const std::string bytes = Write(*Compile(kGraph));
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    std::string forged = bytes;
+    for (int change = 0; change < 3; ++change)
+      forged[sizeof(kit::container::Header) + random() % (forged.size() - sizeof(kit::container::Header))] =
+          static_cast<char>(random());
+    forged = test::Sealed(std::move(forged));
+    if (Judge(forged).verdict == EP_CONTEXT_UNSUPPORTED) continue;
+    const std::shared_ptr<void> memory = kit::AllocateShared(forged.size());
+    std::memcpy(memory.get(), forged.data(), forged.size());
+    MessageOf([&] {
+      const kit::ContextContainer container({static_cast<const std::byte*>(memory.get()), forged.size()}, kContextFormat);
+      for (const std::string_view name : kit::GraphNames(container)) {
+        kit::StoredGraph stored = kit::ReadGraph(container, name, kit::GraphCheck::kLater);
+        CompiledGraph::Build(std::move(stored.graph), Config(), GraphOrigin::kContext, std::move(stored.packed));
+      }
+    });
+  }
+}
+
+TEST_F(Context, PackedDataThatBelongsNowhereIsRefused) {
+  const auto made = Compile(kGraph);
+  ASSERT_FALSE(made->packed().empty());
+  const auto refusal = [&](const std::function<void(std::vector<kit::PackedData>&)>& change) {
+    std::vector<kit::PackedData> packed = made->packed();
+    change(packed);
+    return MessageOf([&] {
+      VerifyGraph(made->graph(), packed, AllOperators(), device()->info().capabilities, GraphOrigin::kContext);
+    });
+  };
+  EXPECT_EQ(refusal([](auto&) {}), "");
+  EXPECT_THAT(refusal([](auto& packed) { packed[0].node = 77; }), HasSubstr("belongs to node 77"));
+  EXPECT_THAT(refusal([](auto& packed) { packed.push_back(packed[0]); }), HasSubstr("is there twice"));
+  EXPECT_THAT(refusal([](auto& packed) { packed[0].data = nullptr; }), HasSubstr("is not there"));
+  EXPECT_THAT(refusal([](auto& packed) { packed.clear(); }), HasSubstr("packed 0"));
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan

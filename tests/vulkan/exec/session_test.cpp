@@ -1,0 +1,145 @@
+// Sessions with the plugin: new shapes, several threads, contexts, options, and the CPU beside it.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
+#include "tests/framework/test_session.h"
+#include "tests/vulkan/lavapipe.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["" : 18]>
+g (float[N,2] x) => (float[N,2] y)
+<float[2,2] w = {1, 2, 3, 4}>
+{
+  p = MatMul(x, w)
+  y = Relu(p)
+})";
+
+class VulkanSession : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!vulkan::PinLavapipe()) GTEST_SKIP() << vulkan::kNoLavapipe;
+    environment_ = BuildTreeEnvironment();
+  }
+  std::filesystem::path Model(const char* text = kModel) { return temp_.Write("model.onnx", OnnxFromText(text)); }
+  core::Environment& environment() { return *environment_; }
+  const TempDir& temp() const { return temp_; }
+
+ private:
+  TempDir temp_;
+  std::unique_ptr<core::Environment> environment_;
+};
+
+std::vector<float> RunRows(core::Session& session, std::vector<float> rows) {
+  const auto count = static_cast<int64_t>(rows.size() / 2);
+  const core::ValuePtr inputs[] = {Floats({count, 2}, std::move(rows))};
+  return FloatsOf(*session.Run(inputs)[0]);
+}
+
+TEST_F(VulkanSession, RunsAgainAndWithNewShapes) {
+  core::Session session(environment(), Model(), OptionsFor({"vulkan"}));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(4, 6));
+    EXPECT_THAT(RunRows(session, {1, 0, 0, -1}), ElementsAre(1, 2, 0, 0));
+  }
+  EXPECT_THAT(RunRows(session, {}), ElementsAre());
+}
+
+TEST_F(VulkanSession, FourThreadsRunAtOnce) {
+  core::Session session(environment(), Model(), OptionsFor({"vulkan"}));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 25; ++i) {
+        const auto a = static_cast<float>(t * 100 + i);
+        const std::vector<float> expected = {a, 2 * a};
+        if (RunRows(session, {a, 0}) != expected) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(VulkanSession, GoesTogetherWithTheCpu) {
+  core::Session session(environment(), Model(R"(<ir_version: 8, opset_import: ["" : 18]>
+g (double[2] x) => (float[2] y)
+{
+  d = Add(x, x)
+  f = Cast<to = 1>(d)
+  y = Neg(f)
+})"),
+                        OptionsFor({"vulkan", "cpu"}));
+  EXPECT_THAT(session.placement().Summary(), HasSubstr("vulkan 1 in 1 partition"));
+  const double numbers[] = {1, -2};
+  const core::ValuePtr input = core::Value::Tensor(core::DataType::kDouble, {2});
+  std::memcpy(input->mutable_data(), numbers, sizeof numbers);
+  EXPECT_THAT(FloatsOf(*session.Run(std::span(&input, 1))[0]), ElementsAre(-2, 4));
+}
+
+TEST_F(VulkanSession, ASoftwareDeviceIsNotTakenUnasked) {
+  core::Session session(environment(), Model(), OptionsFor({}));
+  EXPECT_THAT(session.placement().Summary(), Not(HasSubstr("vulkan")));
+}
+
+TEST_F(VulkanSession, AContextGivesTheSameAndTheSameBytes) {
+  const auto compile = [&](const char* name, const char* embed) {
+    core::SessionOptions options = OptionsFor({"vulkan"});
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", embed);
+    options.Set("ep.context_file_path", (temp() / name).string());
+    core::Session session(environment(), Model(), options);
+    return RunRows(session, {1, 2, 3, 4});
+  };
+  for (const char* embed : {"0", "1"}) {
+    const std::vector<float> expected = compile("a.onnx", embed);
+    core::Session loaded(environment(), temp() / "a.onnx", OptionsFor({"vulkan"}));
+    EXPECT_TRUE(loaded.has_context());
+    EXPECT_EQ(RunRows(loaded, {1, 2, 3, 4}), expected);
+    std::filesystem::remove(temp() / "a.onnx");
+    std::filesystem::remove(temp() / "a_vulkan.bin");
+  }
+}
+
+TEST_F(VulkanSession, EachCapabilityCanBeTurnedOff) {
+  for (const char* list : {"fp16", "[shared_memory, subgroup]", "all"}) {
+    core::SessionOptions options = OptionsFor({"vulkan"});
+    options.providers[0].options["disable"] = list;
+    core::Session session(environment(), Model(), options);
+    EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(4, 6)) << list;
+  }
+}
+
+TEST_F(VulkanSession, OptionsThatMakeNoSenseAreErrors) {
+  const auto failure = [&](const char* key, const char* value) {
+    core::SessionOptions options = OptionsFor({"vulkan"});
+    options.providers[0].options[key] = value;
+    return FailureOf([&] { core::Session session(environment(), Model(), options); });
+  };
+  EXPECT_THAT(failure("disable", "fp61"), HasSubstr("option 'disable' names 'fp61'; capabilities are storage16, "));
+  EXPECT_THAT(failure("use", "no such device"), HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(failure("use", "software"), "OK");
+  EXPECT_EQ(failure("use", "llvm"), "OK");
+}
+
+TEST_F(VulkanSession, TooLittleMemoryIsAnErrorWithSizes) {
+  core::SessionOptions options = OptionsFor({"vulkan"});
+  options.providers[0].options["memory_limit"] = "1";
+  core::Session session(environment(), Model(), options);
+  EXPECT_THAT(FailureOf([&] { RunRows(session, std::vector<float>(1 << 20)); }), HasSubstr("OUT_OF_MEMORY"));
+  EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(4, 6));
+}
+
+}  // namespace
+}  // namespace epiphyte::test

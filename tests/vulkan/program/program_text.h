@@ -1,0 +1,34 @@
+// Programs of graphs that are written as text, and what is in them.
+//
+//     const Program program = ProgramOf(R"(graph "g" …)", {FloatInput({2, 3})});
+//     EXPECT_THAT(ShadersOf(program), ElementsAre("map.f32"));
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epiphyte/kit/abi/error.hpp"
+#include "plugins/vulkan/ops/program_builder.h"
+
+namespace epiphyte::vulkan {
+
+// The plugin's own operators.
+const OperatorTable& AllOperators();
+// Of a device that has everything but cooperative matrices, and of one that has only what it must.
+Capabilities GoodDevice();
+Capabilities PoorDevice();
+
+ProgramInput FloatInput(Dims dims);
+ProgramInput IntsInput(std::vector<int64_t> values);  // of one dimension, read by the host
+
+// Throws what choosing operators or recording throws.
+Program ProgramOf(std::string_view graph, const std::vector<ProgramInput>& inputs,
+                  const Capabilities& capabilities = GoodDevice(), const OperatorTable& operators = AllOperators());
+
+// The message that `body` throws with, "" when it throws none.
+std::string MessageOf(const std::function<void()>& body);
+
+}  // namespace epiphyte::vulkan
