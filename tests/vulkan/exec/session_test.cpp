@@ -83,7 +83,7 @@ g (double[2] x) => (float[2] y)
                         OptionsFor({"vulkan", "cpu"}));
   EXPECT_THAT(session.placement().Summary(), HasSubstr("vulkan 1 in 1 partition"));
   const double numbers[] = {1, -2};
-  const core::ValuePtr input = core::Value::Tensor(core::DataType::kDouble, {2});
+  const core::ValuePtr input = core::Value::Tensor(core::DataType::kDouble, std::vector<int64_t>{2});
   std::memcpy(input->mutable_data(), numbers, sizeof numbers);
   EXPECT_THAT(FloatsOf(*session.Run(std::span(&input, 1))[0]), ElementsAre(-2, 4));
 }
