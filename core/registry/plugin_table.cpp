@@ -71,12 +71,17 @@ void Announce(const StepObserver& observer, std::string_view step) {
 }
 
 // Takes the status.
-void RefuseOnStatus(std::string_view call, EpStatus* status, const EpHostInfo& host) {
-  if (status == nullptr) return;
+std::string TakeMessage(EpStatus* status, const EpHostInfo& host) {
   const char* text = host.status->GetMessage(status);
   std::string message = PrintableLine(text == nullptr ? "" : text);
   host.status->Release(status);
-  throw Refusal(PluginState::kInitFailed, fmt::format("{} failed: {}", call, message));
+  return message;
+}
+
+// Takes the status.
+void RefuseOnStatus(std::string_view call, EpStatus* status, const EpHostInfo& host) {
+  if (status == nullptr) return;
+  throw Refusal(PluginState::kInitFailed, fmt::format("{} failed: {}", call, TakeMessage(status, host)));
 }
 
 // Plugins of ABI 0.1 answer null to a host that doesn't offer that version. Asked once more by one that does, they say
@@ -112,6 +117,11 @@ std::vector<const EpDeviceInfo*> AskForDevices(const LoadedPlugin& plugin, const
     const auto capacity = static_cast<uint32_t>(infos.size());
     EpStatus* status = Guarded(
         "GetDevices", [&] { return plugin.descriptor->GetDevices(plugin.plugin, infos.data(), capacity, &count); });
+    if (status != nullptr && host.status->GetCode(status) == EP_STATUS_NOT_FOUND) {
+      const std::string why = TakeMessage(status, host);
+      throw Refusal(PluginState::kNoDevice, why.empty() ? "the plugin found no device that it can use" : why,
+                    "check the device and its driver");
+    }
     RefuseOnStatus("GetDevices", status, host);
     if (count <= kMaxDevices) return;
     throw Refusal(PluginState::kInitFailed,

@@ -20,6 +20,19 @@ std::string HexOf(const Uuid& uuid) {
   return text;
 }
 
+// "Vulkan 1.3.230: storage16, int64, subgroup 8; without coopmat": what doctor shows of the capability table.
+std::string Describe(uint32_t version, const Capabilities& capabilities) {
+  std::string has, lacks;
+  for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i) {
+    const auto capability = static_cast<Capability>(i);
+    std::string& list = capabilities.Has(capability) ? has : lacks;
+    list += (list.empty() ? "" : ", ") + std::string(NameOf(capability));
+    if (capability == Capability::kSubgroup && capabilities.Has(capability))
+      list += " " + std::to_string(capabilities.subgroup_size);
+  }
+  return "Vulkan " + VersionText(version) + ": " + has + (lacks.empty() ? "" : "; without " + lacks);
+}
+
 class Plugin final : public kit::Plugin {
  public:
   static constexpr bool kMakesContexts = true;
@@ -34,11 +47,11 @@ class Plugin final : public kit::Plugin {
     RegisterAllOperators(operators_);
     if (instance_ == nullptr) return;
     pool_.emplace(instance_);
-    for (const DeviceInfo& device : instance_->devices()) Describe(device);
+    for (const DeviceInfo& device : instance_->devices()) AddDevice(device);
   }
 
   std::span<const EpDeviceInfo> Devices() override {
-    if (devices_.empty()) log().Info("no device: " + why_not_);
+    if (devices_.empty()) throw kit::Error(EP_STATUS_NOT_FOUND, why_not_);
     return devices_;
   }
   std::span<const kit::Operator> Operators() override { return OwnOperators(); }
@@ -59,9 +72,10 @@ class Plugin final : public kit::Plugin {
  private:
   const char* Keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
 
-  void Describe(const DeviceInfo& info) {
-    EpDeviceInfo device = kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name),
-                                          Keep(info.driver_info), Keep("vulkan " + VersionText(info.api_version)));
+  void AddDevice(const DeviceInfo& info) {
+    EpDeviceInfo device =
+        kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name), Keep(info.driver_info),
+                        Keep(Describe(info.api_version, info.capabilities)));
     device.vendor_id = info.vendor_id;
     device.device_id = info.device_id;
     device.uuid = Keep(HexOf(info.device_uuid));

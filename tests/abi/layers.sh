@@ -69,7 +69,7 @@ plugins/vulkan 1  ^plugins/vulkan/device/
 plugins/vulkan 2  ^plugins/vulkan/program/
 plugins/vulkan 3  ^plugins/vulkan/ops/
 plugins/vulkan 4  ^plugins/vulkan/exec/
-plugins/vulkan 5  ^plugins/vulkan/(plugin|provider|share)[.]
+plugins/vulkan 5  ^plugins/vulkan/(operators|plugin|provider|share)[.]
 host          1  ^host/include/
 host          2  ^host/
 TABLE

@@ -30,6 +30,7 @@ struct FakePlugin {
 
   bool answers = true;                                            // false: the query answers null
   std::string initialize_error;                                   // non-empty: Initialize fails with it
+  std::string no_device;                                          // non-empty: GetDevices finds none, and says why
   std::function<void(const char*)> on_call = [](const char*) {};  // may throw
 
   int queries = 0;
@@ -100,6 +101,8 @@ inline void EP_CALL Shutdown(EpPlugin*) {
 inline EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
   FakePlugin& fake = FakePlugin::Instance();
   fake.on_call("GetDevices");
+  if (!fake.no_device.empty())
+    return fake_calls::g_host->status->Create(EP_STATUS_NOT_FOUND, fake.no_device.c_str());
   if (fake.device_pointers.empty()) {
     for (const EpDeviceInfo& device : fake.devices) fake.device_pointers.push_back(&device);
   }

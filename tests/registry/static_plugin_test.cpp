@@ -258,6 +258,12 @@ TEST_F(StaticPlugin, WithoutADeviceItIsShutDownAgain) {
   EXPECT_EQ(fake_.shutdowns, 1);
 }
 
+TEST_F(StaticPlugin, WithoutADeviceItMaySayWhy) {
+  fake_.no_device = "libdriver.so.1 can't be loaded; install driver1";
+  EXPECT_THAT(Refused(), HasSubstr("NoDevice: libdriver.so.1 can't be loaded; install driver1"));
+  EXPECT_EQ(fake_.shutdowns, 1);
+}
+
 TEST_F(StaticPlugin, DevicesAreChecked) {
   const auto refused_with = [&](const EpDeviceInfo& device) {
     FakePlugin& fake = FakePlugin::Reset();

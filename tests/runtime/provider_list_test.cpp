@@ -196,6 +196,37 @@ TEST_F(DeclaringProvider, IsLeftOutOfASessionThatDidNotNameIt) {
   EXPECT_THAT(Names(OptionsFor({})), AllOf(Not(Contains("fake")), Contains("scribe")));
 }
 
+class SoftwareDevice : public ProviderList {
+ protected:
+  SoftwareDevice() : fake_(FakePlugin::Reset()) {
+    fake_.devices[0].flags = EP_DEVICE_SOFTWARE;
+    TheEnvironment();
+  }
+  std::vector<std::string> NamesWith(const SessionOptions& options) {
+    TheEnvironment().catalog().Register(FakePlugin::Query, 500);
+    return Names(options);
+  }
+  FakePlugin& fake_;
+};
+
+TEST_F(SoftwareDevice, IsNotTakenUnasked) { EXPECT_THAT(NamesWith(OptionsFor({})), Not(Contains("fake"))); }
+
+TEST_F(SoftwareDevice, IsTakenByASessionThatListsItsPlugin) {
+  EXPECT_THAT(NamesWith(OptionsFor({"fake"})), Contains("fake"));
+}
+
+TEST_F(SoftwareDevice, IsTakenByASessionThatNamesTheDevice) {
+  SessionOptions options = OptionsFor({});
+  options.provider_options["fake"] = {{"device", "0"}};
+  EXPECT_THAT(NamesWith(options), Contains("fake"));
+}
+
+TEST_F(SoftwareDevice, ComesAfterRealOnes) {
+  fake_.devices.push_back(FakeDevice(EP_DEVICE_GPU, "card"));
+  TheEnvironment().catalog().Register(FakePlugin::Query, 500);
+  EXPECT_THAT(Choose(OptionsFor({}))[0].devices, ElementsAre(1));
+}
+
 TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
   Policy("  scribe: {enabled: false}");
   SessionOptions options = OptionsFor({"cpu"});

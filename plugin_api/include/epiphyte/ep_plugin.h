@@ -77,8 +77,8 @@ typedef struct EpPluginDescriptor {
   void(EP_CALL* Shutdown)(EpPlugin* plugin);
 
   /* Fills devices[0..capacity) [R313] with pointers to infos that live as long as the plugin [R317] and sets *count to
-   * how many [R314] there are, which may be more than capacity, or 0: the plugin is then of no use here. [R315] Called
-   * again with more room if there are more. At most 4096. [R312] [one thread] */
+   * how many [R314] there are, which may be more than capacity, or 0: the plugin is then of no use here. [R315] It may
+   * say why with a status NOT_FOUND instead, which users get as it is. Called again with more room if there are more. At most 4096. [R312] [one thread] */
   EpStatus*(EP_CALL* GetDevices)(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count);
 
   /* Optional. Says whether a context can be used, without a provider, without device work. `reason`, of one line, is

@@ -8,7 +8,7 @@
 namespace epiphyte::vulkan {
 
 Replay::Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Device> device,
-               const kit::Threads& threads)
+               const kit::Threads& threads, bool profile, const ir::Graph* graph)
     : loaded_(std::move(loaded)) {
   const Program& program = loaded_->program;
   if (loaded_->memory.arena_bytes != 0) arena_ = device->Allocate(loaded_->memory.arena_bytes, "activations");
@@ -44,6 +44,12 @@ Replay::Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Devi
     if (output.tensor >= 0) list.outputs.push_back(RangeOf(output.tensor));
   if (list.commands.empty() && list.outputs.empty()) return;
   CompileOptions options;
+  options.profile = profile;
+  for (const Dispatch& dispatch : program.dispatches) {
+    if (!profile) break;
+    const ir::Node* node = graph == nullptr ? nullptr : &graph->nodes[static_cast<size_t>(dispatch.node)];
+    names_.push_back(node == nullptr ? dispatch.shader : kit::TextOf(node->op_type, ' ', node->name, ": ", dispatch.shader));
+  }
   options.parallel_for = [threads](size_t count, const std::function<void(size_t)>& body) {
     threads.ParallelFor(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) body(static_cast<size_t>(i));
@@ -80,7 +86,27 @@ void Replay::Run(const kit::Run& run, std::span<const ArrivedInput> inputs) {
   if (compiled_ == nullptr) return;
   RunOptions options;
   options.cancelled = [&run] { return run.IsCancelled(); };
-  compiled_->Run(sources_, targets_, options);
+  const kit::Profile profile(run.host(), run.handle());
+  if (profile && !names_.empty()) {
+    RunProfiled(profile, options);
+  } else {
+    compiled_->Run(sources_, targets_, options);
+  }
+}
+
+// The device's clock is not the host's: the last dispatch is taken to end when the run does.
+void Replay::RunProfiled(const kit::Profile& profile, const RunOptions& options) {
+  RunOptions timed = options;
+  timed.times = &times_;
+  compiled_->Run(sources_, targets_, timed);
+  const int64_t end = profile.Now();
+  uint64_t length = 0;
+  for (const CommandTime& time : times_) length = std::max(length, time.start_ns + time.duration_ns);
+  const int64_t begin = end - static_cast<int64_t>(length);
+  for (size_t i = 0; i < times_.size() && i < names_.size(); ++i) {
+    const int64_t start = begin + static_cast<int64_t>(times_[i].start_ns);
+    profile.Add(names_[i].c_str(), start, start + static_cast<int64_t>(times_[i].duration_ns), "device");
+  }
 }
 
 void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads) {
@@ -102,7 +128,8 @@ void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Th
       replays_.pop_back();
     }
     replays_.insert(replays_.begin(),
-                    std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph.device(), threads));
+                    std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph.device(), threads,
+                                             static_cast<bool>(kit::Profile(run.host(), run.handle())), &graph.graph()));
   }
   replays_[0]->Run(run, inputs_);
 }

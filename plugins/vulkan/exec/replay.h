@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/kit/abi/profile.hpp"
 #include "epiphyte/kit/abi/run.hpp"
 #include "epiphyte/kit/abi/threads.hpp"
 #include "plugins/vulkan/device/compiled_program.h"
@@ -17,7 +18,9 @@ namespace epiphyte::vulkan {
 
 class Replay {
  public:
-  Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Device> device, const kit::Threads& threads);
+  // `profile`: runs tell what each dispatch took. `graph`: whose nodes' operators stand in that.
+  Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Device> device, const kit::Threads& threads,
+         bool profile = false, const ir::Graph* graph = nullptr);
 
   const LoadedProgram& loaded() const { return *loaded_; }
   uint64_t memory_bytes() const { return memory_bytes_; }
@@ -26,6 +29,7 @@ class Replay {
 
  private:
   BufferRange RangeOf(int32_t tensor) const;
+  void RunProfiled(const kit::Profile& profile, const RunOptions& options);
 
   const std::shared_ptr<const LoadedProgram> loaded_;
   std::shared_ptr<Buffer> arena_;
@@ -35,6 +39,8 @@ class Replay {
   std::unique_ptr<CompiledProgram> compiled_;  // null: nothing is done on the device
   std::vector<const void*> sources_;           // for Run: kept, so that a steady run allocates nothing
   std::vector<void*> targets_;
+  std::vector<std::string> names_;  // of the dispatches, when they are profiled
+  std::vector<CommandTime> times_;
 };
 
 class ReplaySet {
