@@ -83,7 +83,7 @@ TEST(Claims, WhatTheHostWouldNeedOfTheDeviceIsDeclinedWithTheReason) {
   const ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[4]
 in image: float[6]
-w = Relu@14(image) : float[6]
+w = Softmax@13(image) : float[6]
 s = Cast@13<to=7>(w) : int64[6]
 const begin: int64[1] = [0]
 const end: int64[1] = [1]

@@ -135,9 +135,9 @@ TEST_F(VulkanSession, OptionsThatMakeNoSenseAreErrors) {
 
 TEST_F(VulkanSession, TooLittleMemoryIsAnErrorWithSizes) {
   core::SessionOptions options = OptionsFor({"vulkan"});
-  options.providers[0].options["memory_limit"] = "1";
+  options.providers[0].options["memory_limit"] = "32";
   core::Session session(environment(), Model(), options);
-  EXPECT_THAT(FailureOf([&] { RunRows(session, std::vector<float>(1 << 20)); }), HasSubstr("OUT_OF_MEMORY"));
+  EXPECT_THAT(FailureOf([&] { RunRows(session, std::vector<float>(1 << 24)); }), HasSubstr("OUT_OF_MEMORY"));
   EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(4, 6));
 }
 

@@ -121,7 +121,7 @@ TEST(ProgramBuilder, ErrorsNameTheNode) {
   const char* const text = R"(graph "g"
 in x: float[-1,-1]
 const shape: int64[1] = [7]
-y = [reshape_1] Reshape@13(x, shape) : float[7]
+[reshape_1] y = Reshape@13(x, shape) : float[7]
 out y
 )";
   EXPECT_THAT(MessageOf([&] { ProgramOf(text, {FloatInput({2, 3})}); }), HasSubstr("node 'reshape_1' (Reshape): "));
@@ -186,14 +186,14 @@ out y
               HasSubstr("input 1 is computed on the device, and the host needs its elements before"));
 }
 
-TEST(Choosing, AConstantLargerThanABufferIsDeclined) {
+TEST(Choosing, AValueLargerThanABufferIsDeclined) {
   const char* const text = R"(graph "g"
 in x: float[1]
-const w: float[65536,1024] = …
+in w: float[65536,1024]
 y = Add@14(x, w) : float[65536,1024]
 out y
 )";
-  EXPECT_THAT(MessageOf([&] { ProgramOf(text, {FloatInput({1})}); }),
+  EXPECT_THAT(MessageOf([&] { ProgramOf(text, {FloatInput({1}), FloatInput({65536, 1024})}); }),
               HasSubstr("input 1 takes 268435456 bytes, one buffer of the device holds 134217728"));
 }
 
