@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "plugins/vulkan/ops/nn/row_norm.h"
+#include "plugins/vulkan/ops/nn/row_parameters.h"
+#include "plugins/vulkan/ops/recording.h"
 
 namespace epiphyte::vulkan {
 

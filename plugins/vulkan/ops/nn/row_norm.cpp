@@ -1,8 +1,5 @@
 #include "plugins/vulkan/ops/nn/row_norm.h"
 
-#include <algorithm>
-
-#include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/vulkan/ops/nn/normalize.h"
 #include "plugins/vulkan/ops/reduce/reduction.h"
 
@@ -34,42 +31,6 @@ void AddInPasses(Recording& r, const RowNorm& norm, const RowNormTensors& tensor
 }
 
 }  // namespace
-
-std::vector<uint32_t> RowNorm::Words() const {
-  return {Word(rows),
-          Word(size),
-          Word(epsilon),
-          Word(parameters.row_period),
-          Word(parameters.row_parameters),
-          Word(parameters.repeated),
-          Word(parameters.period)};
-}
-
-ParameterPlace ParameterPlace::OfRow(const Dims& parameters, const Dims& row) {
-  if (parameters.size() > row.size())
-    kit::FailArgument("scale or bias of shape ", kit::ShapeText(parameters), " does not broadcast to ",
-                      kit::ShapeText(row));
-  Dims own(row.size(), 1);
-  std::copy(parameters.begin(), parameters.end(), own.end() - parameters.size());
-  // Dimensions of 1, then those of the row, then dimensions of 1.
-  ParameterPlace place;
-  size_t first = 0;
-  while (first < row.size() && own[first] == 1) ++first;
-  size_t last = row.size();
-  while (last > first && own[last - 1] == 1) --last;
-  for (size_t i = 0; i < row.size(); ++i) {
-    const bool inside = i >= first && i < last;
-    if (own[i] != 1 && own[i] != row[i])
-      kit::FailArgument("scale or bias of shape ", kit::ShapeText(parameters), " does not broadcast to ",
-                        kit::ShapeText(row));
-    if (inside && own[i] != row[i])
-      kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "scale or bias of shape ", kit::ShapeText(parameters), " for rows of ",
-                    kit::ShapeText(row), " is not supported by this provider");
-  }
-  place.period = std::max<int64_t>(row.Count(first, last), 1);
-  place.repeated = std::max<int64_t>(row.Count(last, row.size()), 1);
-  return place;
-}
 
 void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors) {
   const bool skips = tensors.skip >= 0;
