@@ -10,7 +10,6 @@ find_program(EPIPHYTE_GLSLC glslc)
 if(NOT EPIPHYTE_GLSLC)
   message(FATAL_ERROR "glslc was not found; the Vulkan plugin's shaders are compiled with it: install the package glslc")
 endif()
-set(EPIPHYTE_SHADERS_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 
 function(epiphyte_add_kernel_set variable)
   cmake_parse_arguments(ARG "" "FOLDER;FUNCTION" "" ${ARGN})
@@ -39,7 +38,7 @@ function(epiphyte_add_kernel_set variable)
       endif()
       list(TRANSFORM words PREPEND "-D")
       add_custom_command(OUTPUT ${work}/${name}.inc VERBATIM
-        COMMAND ${EPIPHYTE_GLSLC} --target-env=vulkan1.1 -I ${EPIPHYTE_SHADERS_FOLDER} ${words} -mfmt=num
+        COMMAND ${EPIPHYTE_GLSLC} --target-env=vulkan1.1 -I ${CMAKE_CURRENT_FUNCTION_LIST_DIR} ${words} -mfmt=num
                 -MD -MF ${work}/${name}.d -MT ${work}/${name}.inc -o ${work}/${name}.inc ${shader}
         DEPENDS ${shader} DEPFILE ${work}/${name}.d
         COMMENT "Compiling shader ${name}")
