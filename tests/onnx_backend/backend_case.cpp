@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <memory>
 
 #include "core/base/error.h"
 #include "host/conformance/case_values.h"
@@ -177,7 +178,14 @@ std::string RunBackendCase(core::Environment& environment, const BackendCase& te
     const bool random = DrawsRandomNumbers(proto);
     fs::path model = CorrectedModel(test, proto, temp);
     if (options.via_context) model = CompileModel(environment, model, options, temp);
-    core::Session session(environment, model, MakeOptions(options));
+    std::unique_ptr<core::Session> made;
+    try {
+      made = std::make_unique<core::Session>(environment, model, MakeOptions(options));
+    } catch (const core::Error& error) {
+      if (!options.claimed_only || error.code() != core::StatusCode::kNotImplemented) throw;
+      return std::string(kNotClaimed) + error.message();  // not even by the fallback
+    }
+    core::Session& session = *made;
     if (options.claimed_only)
       if (const std::string unclaimed = FindUnclaimed(session.placement(), options.providers); !unclaimed.empty())
         return std::string(kNotClaimed) + unclaimed;
