@@ -134,7 +134,7 @@ R Compute(uint op, C a, C b, C p0, C p1) {
     case 0u: return a + b;
     case 1u: return a - b;
     case 2u: return a * b;
-    case 3u: return a / b;
+    case 3u: return Quotient(a, b);
     case 4u: return Larger(a, b);
     case 5u: return Smaller(a, b);
 #if STEPS == 1

@@ -3,6 +3,7 @@
 #define MORE_MATH_GLSL
 
 #include "math.glsl"
+#include "quotient.glsl"
 
 // Bits of 2/pi from its binary point on.
 const uint kTwoOverPi[8] = uint[](0u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u,
@@ -186,21 +187,6 @@ float Pow(float x, float y) {
   result = odd ? WithSignOf(result, x) : result;
   result = IsNan(x) ? x : (IsNan(y) ? y : result);
   return y == 0.0 || x == 1.0 ? 1.0 : result;
-}
-
-// x - n * y where |n| < 2^24, exact when the result is a float: the product as the sum of two floats, whether the device
-// fuses multiplications with additions or not (Dekker).
-float MinusProduct(float x, float n, float y) {
-  precise const float n_split = n * 4097.0;
-  precise const float n_high = n_split - (n_split - n);
-  precise const float n_low = n - n_high;
-  precise const float y_split = y * 4097.0;
-  precise const float y_high = y_split - (y_split - y);
-  precise const float y_low = y - y_high;
-  precise const float product = n * y;
-  precise const float error = ((n_high * y_high - product) + n_high * y_low + n_low * y_high) + n_low * y_low;
-  precise const float result = (x - product) - error;
-  return result;
 }
 
 // The remainder with the sign of the dividend, exact as fmod of the C library: 22 bits of the quotient at a time.

@@ -1,20 +1,11 @@
 // What quantised operators share: bytes that are signed or not, and the way from real numbers back to them.
 
+#include "quotient.glsl"
+
 // A byte's number: of int8 when `is_signed`, else of uint8.
 int ByteValue(uint stored, bool is_signed) {
   const int value = int(stored);
   return is_signed && value > 127 ? value - 256 : value;
-}
-
-// a / b as IEEE rounds it. Drivers multiply by the reciprocal, and the last bit decides where a quotient lies between two
-// numbers.
-float Quotient(float a, float b) {
-  const float reciprocal = 1.0 / b;
-  precise const float near = a * reciprocal;
-  precise const float rest = fma(-near, b, a);
-  precise const float quotient = fma(rest, reciprocal, near);
-  const float magnitude = abs(quotient);
-  return magnitude > 1e-30 && magnitude < 1e30 ? quotient : near;  // NaN as well
 }
 
 // Rounded to the nearest, halves to even, moved by the zero point and kept within the type. NaN is the lowest.
