@@ -93,6 +93,7 @@ layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer ResultFours { S4 
 
 #if defined(T_F32) || defined(T_F16)
 #include "activation.glsl"
+#include "quotient.glsl"
 #if STEPS == 1
 #include "more_math.glsl"
 #endif
