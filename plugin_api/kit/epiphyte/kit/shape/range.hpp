@@ -5,6 +5,8 @@
 // They throw Error(EP_STATUS_INVALID_ARGUMENT) for a delta of 0 and for what no tensor could hold.
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <cstdint>
 
 namespace epiphyte::kit {
