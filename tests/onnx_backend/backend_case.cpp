@@ -126,20 +126,6 @@ fs::path CorrectedModel(const BackendCase& test, onnx::ModelProto& model, const 
   return temp.Write("corrected.onnx", model.SerializeAsString());
 }
 
-// Compiles a model to a context model in `temp`.
-fs::path CompileModel(core::Environment& environment, const fs::path& model, const BackendRunOptions& options,
-                      const TempDir& temp) {
-  fs::path context_model = temp / "model_ctx.onnx";
-  core::SessionOptions session_options = MakeOptions(options);
-  session_options.Set("ep.context_enable", "1");
-  session_options.Set("ep.context_file_path", context_model.string());
-  core::Session compile(environment, model, session_options);
-  if (compile.context_output() == nullptr) {
-    core::Fail(core::StatusCode::kFail, "compiling wrote no context model");
-  }
-  return context_model;
-}
-
 // The first node that none of the listed providers has, and why; "" when they have all. Nodes without any, because
 // everything was computed before, count as somebody else's.
 std::string FindUnclaimed(const core::Placement& placement, const std::vector<std::string>& providers) {
@@ -150,6 +136,22 @@ std::string FindUnclaimed(const core::Placement& placement, const std::vector<st
     return why;
   }
   return placement.nodes.empty() ? "no node is left to run" : "";
+}
+
+// A session of a case's model. Null when only claimed cases are to be run and this one isn't: then *unclaimed says why.
+std::unique_ptr<core::Session> OpenCase(core::Environment& environment, const fs::path& model,
+                                        const core::SessionOptions& session_options, const BackendRunOptions& options,
+                                        std::string* unclaimed) {
+  std::unique_ptr<core::Session> session;
+  try {
+    session = std::make_unique<core::Session>(environment, model, session_options);
+  } catch (const core::Error& error) {
+    if (!options.claimed_only || error.code() != core::StatusCode::kNotImplemented) throw;
+    *unclaimed = error.message();  // not even by the fallback
+    return nullptr;
+  }
+  if (options.claimed_only) *unclaimed = FindUnclaimed(session->placement(), options.providers);
+  return unclaimed->empty() ? std::move(session) : nullptr;
 }
 
 }  // namespace
@@ -177,18 +179,21 @@ std::string RunBackendCase(core::Environment& environment, const BackendCase& te
     onnx::ModelProto proto = ParseModel(test.folder / "model.onnx");
     const bool random = DrawsRandomNumbers(proto);
     fs::path model = CorrectedModel(test, proto, temp);
-    if (options.via_context) model = CompileModel(environment, model, options, temp);
-    std::unique_ptr<core::Session> made;
-    try {
-      made = std::make_unique<core::Session>(environment, model, MakeOptions(options));
-    } catch (const core::Error& error) {
-      if (!options.claimed_only || error.code() != core::StatusCode::kNotImplemented) throw;
-      return std::string(kNotClaimed) + error.message();  // not even by the fallback
+    std::string unclaimed;
+    if (options.via_context) {
+      const fs::path context_model = temp / "model_ctx.onnx";
+      core::SessionOptions compiling = MakeOptions(options);
+      compiling.Set("ep.context_enable", "1");
+      compiling.Set("ep.context_file_path", context_model.string());
+      const std::unique_ptr<core::Session> compile = OpenCase(environment, model, compiling, options, &unclaimed);
+      if (compile == nullptr) return std::string(kNotClaimed) + unclaimed;
+      if (compile->context_output() == nullptr) return "compiling wrote no context model";
+      model = context_model;
     }
-    core::Session& session = *made;
-    if (options.claimed_only)
-      if (const std::string unclaimed = FindUnclaimed(session.placement(), options.providers); !unclaimed.empty())
-        return std::string(kNotClaimed) + unclaimed;
+    const std::unique_ptr<core::Session> opened =
+        OpenCase(environment, model, MakeOptions(options), options, &unclaimed);
+    if (opened == nullptr) return std::string(kNotClaimed) + unclaimed;
+    core::Session& session = *opened;
     for (int run = 1; run <= options.runs; ++run) {
       for (const fs::path& set : DataSets(test.folder)) {
         std::string failure = RunDataSet(session, set, options.tolerance, random);
