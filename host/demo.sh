@@ -24,10 +24,10 @@ step "Dependencies and build"
 mkdir -p build "$work"
 cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
 cmake --build --preset release -j "$(nproc)" \
-  --target epiphyte_cli ep_weight_sharing_ctx_gen epiphyte_cpu epiphyte_make_models epiphyte_compare_outputs
+  --target epiphyte_cli ep_weight_sharing_ctx_gen epiphyte_cpu epiphyte_vulkan epiphyte_make_models epiphyte_compare_outputs
 
 step "Models (deterministic random weights, real architectures)"
-"$bin/epiphyte_make_models" --out "$models" --only "${names// /,}"
+"$bin/epiphyte_make_models" --out "$models" --only "${names// /,},squeezenet1.1"
 
 step "Plugins"
 "$bin/epiphyte" plugins
@@ -68,6 +68,27 @@ for name in llama_prefill llama_decode; do
     --outputs "$work/llama/$name" >/dev/null
   "$bin/epiphyte_compare_outputs" "$work/llama/$name" "$work/$name/cold" --rtol 1e-3 --atol 1e-4
 done
+
+# Mesa's software device stands in for a GPU, so that this is the same on every machine.
+software=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
+if [ -n "$software" ]; then
+  step "Vulkan, on Mesa's software device: compile, reload, compare with the CPU"
+  export VK_DRIVER_FILES=$software
+  mkdir -p "$work/vulkan"
+  squeezenet=$models/squeezenet1.1
+  "$bin/epiphyte" run "$squeezenet.onnx" --ep cpu --threads "$threads" --inputs "$squeezenet.inputs" \
+    --outputs "$work/squeezenet1.1/cold" >/dev/null
+  "$bin/epiphyte" compile "$squeezenet.onnx" --ep vulkan,cpu --output "$work/vulkan/squeezenet1.1_ctx.onnx" --force
+  "$bin/ep_weight_sharing_ctx_gen" -e vulkan -o "$work/vulkan" --force \
+    "$models/llama_prefill.onnx,$models/llama_decode.onnx"
+  for name in squeezenet1.1 llama_prefill llama_decode; do
+    "$bin/epiphyte" run "$work/vulkan/${name}_ctx.onnx" --ep vulkan,cpu --threads "$threads" \
+      --inputs "$models/$name.inputs" --outputs "$work/vulkan/$name" >/dev/null
+    comparison=$("$bin/epiphyte_compare_outputs" "$work/vulkan/$name" "$work/$name/cold" --rtol 1e-3 --atol 1e-4)
+    printf '%-14s vulkan,cpu from its context, largest difference from the CPU: %s\n' "$name" "${comparison##*$'\n'}"
+  done
+  unset VK_DRIVER_FILES
+fi
 
 printf '\n%s\n\n' "$table"
 echo "Session: from the call to ready. Run: median of 10. Difference: largest between the outputs of both."
