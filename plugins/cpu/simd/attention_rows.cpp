@@ -182,8 +182,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(RowDots);
-HWY_EXPORT(MaskedSoftmax);
+EPIPHYTE_EXPORT(RowDots);
+EPIPHYTE_EXPORT(MaskedSoftmax);
 void RowDots(const float* a, const float* rows, int64_t stride, int64_t count, int64_t depth, float* y) {
   EPIPHYTE_DISPATCH(RowDots)(a, rows, stride, count, depth, y);
 }

@@ -110,8 +110,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(BinaryRowsOf);
-HWY_EXPORT(CompareRowsOf);
+EPIPHYTE_EXPORT(BinaryRowsOf);
+EPIPHYTE_EXPORT(CompareRowsOf);
 BinaryLoop::BinaryLoop(Binary function) : BinaryRows(EPIPHYTE_DISPATCH(BinaryRowsOf)(function)) {}
 CompareLoop::CompareLoop(Comparison comparison) : BinaryRows(EPIPHYTE_DISPATCH(CompareRowsOf)(comparison)) {}
 

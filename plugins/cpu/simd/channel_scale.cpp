@@ -74,7 +74,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(ScaleChannels);
+EPIPHYTE_EXPORT(ScaleChannels);
 void ScaleChannels(const float* x, const float* scale, const float* shift, float* y, int64_t points, int64_t width) {
   EPIPHYTE_DISPATCH(ScaleChannels)(x, scale, shift, y, points, width);
 }

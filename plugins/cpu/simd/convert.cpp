@@ -228,8 +228,8 @@ namespace epiphyte::cpu::simd {
 
 // Both directions of a type.
 #define EPIPHYTE_CONVERSIONS(Type, Name)                                                \
-  HWY_EXPORT(Name##ToFloats);                                                           \
-  HWY_EXPORT(FloatsTo##Name);                                                           \
+  EPIPHYTE_EXPORT(Name##ToFloats);                                                           \
+  EPIPHYTE_EXPORT(FloatsTo##Name);                                                           \
   template <>                                                                           \
   ConvertLoop<Type, float>::ConvertLoop() : row_(&EPIPHYTE_DISPATCH(Name##ToFloats)) {} \
   template <>                                                                           \

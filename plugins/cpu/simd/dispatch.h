@@ -1,7 +1,8 @@
-// A call of the variant for the chosen target, of a function that HWY_EXPORT lists: HWY_DYNAMIC_DISPATCH without the
-// call into Highway's library that it begins with, which takes as long as a short row.
+// A call of the variant for the chosen target: HWY_EXPORT and HWY_DYNAMIC_DISPATCH without Highway's library, which
+// measures the CPU's timer for milliseconds when it is loaded, and is called at each dispatch, which takes as long as a
+// short row.
 //
-//     HWY_EXPORT(Scale);
+//     EPIPHYTE_EXPORT(Scale);
 //     void Scale(float* x, float by, int64_t n) { EPIPHYTE_DISPATCH(Scale)(x, by, n); }
 #pragma once
 
@@ -10,13 +11,18 @@
 #include <hwy/highway.h>
 
 #if (HWY_TARGETS & (HWY_TARGETS - 1)) == 0
+#define EPIPHYTE_EXPORT(function) HWY_EXPORT(function)
 #define EPIPHYTE_DISPATCH(function) HWY_STATIC_DISPATCH(function)
 #else
 namespace epiphyte::cpu::simd {
-inline const hwy::ChosenTarget& Chosen() {
-  static const hwy::ChosenTarget& chosen = hwy::GetChosenTarget();
-  return chosen;
-}
+// Set by targets.cpp when the library is loaded; before that, the baseline.
+inline hwy::ChosenTarget g_chosen_target;
 }  // namespace epiphyte::cpu::simd
-#define EPIPHYTE_DISPATCH(function) (*(HWY_DISPATCH_TABLE(function)[epiphyte::cpu::simd::Chosen().GetIndex()]))
+#define EPIPHYTE_EXPORT(function)                                                               \
+  static decltype(&HWY_STATIC_DISPATCH(function)) const HWY_DISPATCH_TABLE(                     \
+      function)[HWY_MAX_DYNAMIC_TARGETS + 2] = {&HWY_STATIC_DISPATCH(function),                 \
+                                                HWY_CHOOSE_TARGET_LIST(function),               \
+                                                HWY_CHOOSE_FALLBACK(function)}
+#define EPIPHYTE_DISPATCH(function) \
+  (*(HWY_DISPATCH_TABLE(function)[epiphyte::cpu::simd::g_chosen_target.GetIndex()]))
 #endif

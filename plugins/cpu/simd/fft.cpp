@@ -75,8 +75,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(FftStages);
-HWY_EXPORT(ComplexProducts);
+EPIPHYTE_EXPORT(FftStages);
+EPIPHYTE_EXPORT(ComplexProducts);
 
 namespace {
 

@@ -40,7 +40,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(ScaleByPower);
+EPIPHYTE_EXPORT(ScaleByPower);
 void ScaleByPower(const float* x, const float* squares, float* y, int64_t n, float bias, float factor, float beta) {
   EPIPHYTE_DISPATCH(ScaleByPower)(x, squares, y, n, bias, factor, beta);
 }

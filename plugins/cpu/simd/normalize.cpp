@@ -111,7 +111,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(Loops);
+EPIPHYTE_EXPORT(Loops);
 const NormalizeLoops& ChosenNormalizeLoops() { return EPIPHYTE_DISPATCH(Loops)(); }
 
 }  // namespace epiphyte::cpu::simd

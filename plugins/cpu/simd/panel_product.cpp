@@ -101,7 +101,7 @@ void PackPanels(const float* w, int64_t n, int64_t k, float* panels) {
   }
 }
 
-HWY_EXPORT(PanelProduct);
+EPIPHYTE_EXPORT(PanelProduct);
 void PanelProduct(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows,
                   int64_t n, int64_t k, bool last_first) {
   EPIPHYTE_DISPATCH(PanelProduct)(a, a_stride, panels, y, y_stride, rows, n, k, last_first);

@@ -1,6 +1,6 @@
 // Which instruction sets the loops of this folder are compiled for; included before anything of Highway.
 //
-// A file of loops is compiled once for each of them, and the first call through HWY_DYNAMIC_DISPATCH picks the best
+// A file of loops is compiled once for each of them, and a call through EPIPHYTE_DISPATCH (dispatch.h) picks the best
 // that the CPU has:
 //
 //     #undef HWY_TARGET_INCLUDE
@@ -18,7 +18,7 @@
 //
 //     #if HWY_ONCE
 //     namespace epiphyte::cpu::simd {
-//     HWY_EXPORT(Scale);
+//     EPIPHYTE_EXPORT(Scale);
 //     void Scale(float* x, float by, int64_t n) { EPIPHYTE_DISPATCH(Scale)(x, by, n); }   // dispatch.h
 //     }  // namespace epiphyte::cpu::simd
 //     #endif

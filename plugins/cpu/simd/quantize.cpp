@@ -201,14 +201,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(QuantizeU8);
-HWY_EXPORT(QuantizeI8);
-HWY_EXPORT(QuantizeU16);
-HWY_EXPORT(QuantizeI16);
-HWY_EXPORT(DequantizeU8);
-HWY_EXPORT(DequantizeI8);
-HWY_EXPORT(DequantizeFloat);
-HWY_EXPORT(RangeWithZero);
+EPIPHYTE_EXPORT(QuantizeU8);
+EPIPHYTE_EXPORT(QuantizeI8);
+EPIPHYTE_EXPORT(QuantizeU16);
+EPIPHYTE_EXPORT(QuantizeI16);
+EPIPHYTE_EXPORT(DequantizeU8);
+EPIPHYTE_EXPORT(DequantizeI8);
+EPIPHYTE_EXPORT(DequantizeFloat);
+EPIPHYTE_EXPORT(RangeWithZero);
 
 void QuantizeRow(const float* x, uint8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
   EPIPHYTE_DISPATCH(QuantizeU8)(x, y, n, scale, zero, stride);

@@ -86,11 +86,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(LstmStep);
-HWY_EXPORT(GruStep);
-HWY_EXPORT(MultiplyAdd);
-HWY_EXPORT(UpdateCell);
-HWY_EXPORT(Blend);
+EPIPHYTE_EXPORT(LstmStep);
+EPIPHYTE_EXPORT(GruStep);
+EPIPHYTE_EXPORT(MultiplyAdd);
+EPIPHYTE_EXPORT(UpdateCell);
+EPIPHYTE_EXPORT(Blend);
 void LstmStep(const float* gates, float* c, float* h, int64_t n) { EPIPHYTE_DISPATCH(LstmStep)(gates, c, h, n); }
 void GruStep(const float* z, const float* candidate, const float* product, const float* reset, float* h, int64_t n) {
   EPIPHYTE_DISPATCH(GruStep)(z, candidate, product, reset, h, n);

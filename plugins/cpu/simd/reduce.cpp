@@ -99,8 +99,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(ReduceOf);
-HWY_EXPORT(AccumulateOf);
+EPIPHYTE_EXPORT(ReduceOf);
+EPIPHYTE_EXPORT(AccumulateOf);
 ReduceLoop::ReduceLoop(Reduction reduction)
     : reduce_(EPIPHYTE_DISPATCH(ReduceOf)(reduction)), accumulate_(EPIPHYTE_DISPATCH(AccumulateOf)(reduction)) {}
 

@@ -76,7 +76,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(RowTimesPanel);
+EPIPHYTE_EXPORT(RowTimesPanel);
 void RowTimesPanel(const float* a, const float* panel, int64_t width, int64_t k, float* y) {
   EPIPHYTE_DISPATCH(RowTimesPanel)(a, panel, width, k, y);
 }

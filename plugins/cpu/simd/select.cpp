@@ -60,10 +60,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(Select8);
-HWY_EXPORT(Select16);
-HWY_EXPORT(Select32);
-HWY_EXPORT(Select64);
+EPIPHYTE_EXPORT(Select8);
+EPIPHYTE_EXPORT(Select16);
+EPIPHYTE_EXPORT(Select32);
+EPIPHYTE_EXPORT(Select64);
 
 template <>
 SelectLoop<uint8_t>::SelectLoop() : row_(&EPIPHYTE_DISPATCH(Select8)) {}

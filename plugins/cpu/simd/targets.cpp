@@ -3,20 +3,50 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "plugins/cpu/simd/per_target.h"
+#include "plugins/cpu/simd/dispatch.h"
 
 #include <hwy/highway.h>
+
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 namespace epiphyte::cpu::simd {
 namespace {
 
-// A single target is called directly, and needs nothing of the library of Highway.
-void Choose([[maybe_unused]] int64_t targets) {
+// The targets of this CPU and system, of those that per_target.h leaves: what Highway's SupportedTargets says of them.
+int64_t Detect() {
+  int64_t targets = HWY_STATIC_TARGET;
+#if HWY_ARCH_X86 && (HWY_TARGETS & (HWY_TARGETS - 1)) != 0
+  __builtin_cpu_init();
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool has_f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c;
+  if (has_avx2) targets |= HWY_AVX2;
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    targets |= HWY_AVX3;
+#endif
+  return targets & HWY_TARGETS;
+}
+
+int64_t Supported() {
+  static const int64_t targets = Detect();
+  return targets;
+}
+
+int64_t g_forced = 0;  // by a TargetChoice
+
+// A single target is called directly.
+void Choose([[maybe_unused]] int64_t forced) {
+  g_forced = forced;
 #if (HWY_TARGETS & (HWY_TARGETS - 1)) != 0
-  hwy::SetSupportedTargetsForTest(targets);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  g_chosen_target.Update(forced != 0 ? forced : Supported());
 #endif
 }
+
+const bool g_chosen_when_loaded = (Choose(0), true);
 
 // A lower bit is a better target.
 std::vector<std::string> NamesOf(int64_t targets) {
@@ -25,16 +55,11 @@ std::vector<std::string> NamesOf(int64_t targets) {
   return names;
 }
 
-int64_t Supported() {
-  const int64_t supported = HWY_SUPPORTED_TARGETS & HWY_TARGETS;
-  return supported != 0 ? supported : HWY_STATIC_TARGET;
-}
-
 }  // namespace
 
 std::vector<std::string> CompiledTargets() { return NamesOf(HWY_TARGETS); }
 std::vector<std::string> SupportedTargets() { return NamesOf(Supported()); }
-std::string ChosenTarget() { return SupportedTargets().front(); }
+std::string ChosenTarget() { return NamesOf(g_forced != 0 ? g_forced : Supported()).front(); }
 
 TargetChoice::TargetChoice(std::string_view target) {
   const int64_t supported = Supported();

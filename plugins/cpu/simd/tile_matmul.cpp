@@ -182,10 +182,10 @@ void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands) {
   }
 }
 
-HWY_EXPORT(MultiplyFloats);
-HWY_EXPORT(MultiplyDoubles);
-HWY_EXPORT(MultiplyWords);
-HWY_EXPORT(MultiplyLongs);
+EPIPHYTE_EXPORT(MultiplyFloats);
+EPIPHYTE_EXPORT(MultiplyDoubles);
+EPIPHYTE_EXPORT(MultiplyWords);
+EPIPHYTE_EXPORT(MultiplyLongs);
 void TileMatMul(const TileOperands<float>& operands) { EPIPHYTE_DISPATCH(MultiplyFloats)(operands); }
 void TileMatMul(const TileOperands<double>& operands) { EPIPHYTE_DISPATCH(MultiplyDoubles)(operands); }
 void TileMatMul(const TileOperands<uint32_t>& operands) { EPIPHYTE_DISPATCH(MultiplyWords)(operands); }

@@ -139,7 +139,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-HWY_EXPORT(RowOf);
+EPIPHYTE_EXPORT(RowOf);
 UnaryLoop::UnaryLoop(Unary function, float a, float b) : row_(EPIPHYTE_DISPATCH(RowOf)(function)), a_(a), b_(b) {}
 
 }  // namespace epiphyte::cpu::simd
