@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "epiphyte/kit/graph/import.hpp"
+#include "epiphyte/kit/plugin/stored_partition.hpp"
 #include "plugins/cpu/exec/float_fallback.h"
 #include "plugins/cpu/exec/fuse.h"
 #include "plugins/cpu/onednn/compat.h"
@@ -208,48 +209,18 @@ void Provider::LoadContexts(kit::ContextLoading& loading) {
 
 std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, size_t node,
                                             const std::vector<Container>& contexts, const ContextKey& here) const {
-  const std::string_view wanted = loading.node(node).partition_name();
-  std::string_view name = wanted;
-  Container found;
-  for (const uint32_t place : loading.PayloadsOf(node)) {
-    const Container& context = contexts[place];
-    // A node without a name means the only partition that there is.
-    if (wanted.empty())
-      if (const auto names = kit::GraphNames(*context); names.size() == 1) name = names[0];
-    if (!kit::HasGraph(*context, name)) continue;
-    found = context;
-    break;
-  }
-  if (found == nullptr && wanted.empty())
-    throw kit::Error(EP_STATUS_INVALID_GRAPH,
-                     "a node has neither partition_name nor a name, and the cpu context holds more than one partition; "
-                     "compile the model again");
-  if (found == nullptr)
-    throw kit::Error(
-        EP_STATUS_INVALID_GRAPH,
-        fmt::format("the cpu context holds no partition '{}'; the model and its binary don't belong together: "
-                    "compile the model again",
-                    wanted));
-  const kit::NodeView view = loading.node(node).node();
-  kit::StoredGraph stored = kit::ReadGraph(*found, name, kit::GraphCheck::kLater);
-  if (view.input_count() != stored.graph.inputs.size() || view.output_count() != stored.graph.outputs.size())
-    throw kit::Error(
-        EP_STATUS_INVALID_GRAPH,
-        fmt::format("partition '{}' has {} inputs and {} outputs in the cpu context, its node has {} and {}; "
-                    "compile the model again",
-                    wanted, stored.graph.inputs.size(), stored.graph.outputs.size(), view.input_count(),
-                    view.output_count()));
-  PlanConfig config = MakePlanConfig(loading.task().Part(node, loading.size()), wanted);
+  kit::StoredPartition found = kit::ReadPartition(loading, node, contexts, kit::GraphCheck::kLater);
+  PlanConfig config = MakePlanConfig(loading.task().Part(node, loading.size()), found.name);
   config.origin = PlanOrigin::kContext;
-  config.packed_is_current = found->key() == here.ToText();
-  std::shared_ptr<const Plan> plan = Plan::Build(std::move(stored.graph), config, std::move(stored.packed));
+  config.packed_is_current = found.context->key() == here.ToText();
+  std::shared_ptr<const Plan> plan = Plan::Build(std::move(found.stored.graph), config, std::move(found.stored.packed));
   if (plan->repacked()) {
-    std::string reason = here.Compare(found->key()).reason;
+    std::string reason = here.Compare(found.context->key()).reason;
     if (reason.empty()) reason = "its weights are in another layout than this session's kernels want";
-    log_.Warning(fmt::format("the context of partition '{}' was converted for this machine: {}", wanted, reason));
+    log_.Warning(fmt::format("the context of partition '{}' was converted for this machine: {}", found.name, reason));
   }
-  if (!share_) found.reset();
-  return std::make_unique<CompiledKernel>(std::move(plan), std::move(found));
+  if (!share_) found.context.reset();
+  return std::make_unique<CompiledKernel>(std::move(plan), std::move(found.context));
 }
 
 void FrameSet::Execute(const Plan& plan, const kit::Run& run) {

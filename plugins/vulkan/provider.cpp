@@ -6,6 +6,7 @@
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/graph/import.hpp"
+#include "epiphyte/kit/plugin/stored_partition.hpp"
 #include "plugins/vulkan/exec/claims.h"
 #include "plugins/vulkan/exec/fuse.h"
 
@@ -202,35 +203,12 @@ void Provider::LoadContexts(kit::ContextLoading& loading) {
 
 std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, size_t node,
                                             const std::vector<Container>& contexts) const {
-  const std::string_view wanted = loading.node(node).partition_name();
-  std::string_view name = wanted;
-  Container found;
-  for (const uint32_t place : loading.PayloadsOf(node)) {
-    const Container& context = contexts[place];
-    // A node without a name means the only partition that there is.
-    if (wanted.empty())
-      if (const auto names = kit::GraphNames(*context); names.size() == 1) name = names[0];
-    if (!kit::HasGraph(*context, name)) continue;
-    found = context;
-    break;
-  }
-  if (found == nullptr && wanted.empty())
-    kit::FailWith(EP_STATUS_INVALID_GRAPH,
-                  "a node has neither partition_name nor a name, and the vulkan context holds more than one partition; "
-                  "compile the model again");
-  if (found == nullptr)
-    kit::FailWith(EP_STATUS_INVALID_GRAPH, "the vulkan context holds no partition '", wanted,
-                  "'; the model and its binary don't belong together: compile the model again");
-  const kit::NodeView view = loading.node(node).node();
-  kit::StoredGraph stored = kit::ReadGraph(*found, name, kit::GraphCheck::kLater);
-  if (view.input_count() != stored.graph.inputs.size() || view.output_count() != stored.graph.outputs.size())
-    kit::FailWith(EP_STATUS_INVALID_GRAPH, "partition '", wanted, "' has ", stored.graph.inputs.size(), " inputs and ",
-                  stored.graph.outputs.size(), " outputs in the vulkan context, its node has ", view.input_count(),
-                  " and ", view.output_count(), "; compile the model again");
-  const CompileConfig config = MakeConfig(loading.task().Part(node, loading.size()), wanted);
+  kit::StoredPartition found = kit::ReadPartition(loading, node, contexts, kit::GraphCheck::kLater);
+  const CompileConfig config = MakeConfig(loading.task().Part(node, loading.size()), found.name);
   std::shared_ptr<CompiledGraph> compiled =
-      CompiledGraph::Build(std::move(stored.graph), config, GraphOrigin::kContext, std::move(stored.packed));
-  return std::make_unique<CompiledKernel>(std::move(compiled), threads_, std::move(found));
+      CompiledGraph::Build(std::move(found.stored.graph), config, GraphOrigin::kContext,
+                           std::move(found.stored.packed));
+  return std::make_unique<CompiledKernel>(std::move(compiled), threads_, std::move(found.context));
 }
 
 }  // namespace epiphyte::vulkan

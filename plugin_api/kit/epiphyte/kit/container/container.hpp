@@ -95,6 +95,8 @@ class ContextContainer {
 
   // What the builder was given.
   std::string_view key() const { return key_; }
+  // ContainerFormat::whose.
+  std::string_view whose() const { return whose_; }
   uint32_t section_count() const { return static_cast<uint32_t>(sections_.size()); }
 
   // Sections, at multiples of 64 bytes. Those that aren't there are INVALID_GRAPH.
