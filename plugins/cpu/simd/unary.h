@@ -27,7 +27,7 @@ enum class Unary : int32_t {
   kLog,       // 0.8
   kTanh,      // 1.4
   kErf,       // 1.3
-  kSigmoid,   // 2.3
+  kSigmoid,   // 2.41
   kSoftplus,  // 2
   kRelu,
   kLeakyRelu,        // a x below 0
