@@ -1,5 +1,6 @@
 #include "plugins/cpu/simd/binary.h"
 
+#include <type_traits>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -17,13 +18,11 @@ namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-using Bytes = hn::Rebind<uint8_t, D>;
 static_assert(sizeof(bool) == 1);
 
 template <Binary kFunction>
 struct Function {
   using Result = float;
-  using Tag = D;
   HWY_INLINE V operator()(V a, V b) const {
     switch (kFunction) {
       case Binary::kAdd: return hn::Add(a, b);
@@ -53,35 +52,31 @@ HWY_INLINE hn::Mask<D> Compared(V a, V b) {
 template <Comparison kComparison>
 struct Compare {
   using Result = bool;
-  using Tag = Bytes;
-  HWY_INLINE hn::Vec<Bytes> operator()(V a, V b) const { return OnesOf(D(), Compared<kComparison>(a, b)); }
+  HWY_INLINE hn::Mask<D> operator()(V a, V b) const { return Compared<kComparison>(a, b); }
 };
 
 template <class F>
 struct RowsOf {
   using Result = typename F::Result;
-  using Stored = hn::TFromD<typename F::Tag>;
 
+  template <class Values>
+  static HWY_INLINE void Each(Result* y, int64_t n, const Values& values) {
+    if constexpr (std::is_same_v<Result, bool>) {
+      MakeBools(D(), y, n, values);
+    } else {
+      Make(D(), y, n, values);
+    }
+  }
   static void Both(const float* a, const float* b, Result* y, int64_t n) {
-    const D d;
-    Make(
-        typename F::Tag(), reinterpret_cast<Stored*>(y), n,
-        [=](int64_t i) { return F()(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
-        [=](int64_t i, size_t count) { return F()(LoadPart(d, a + i, count), LoadPart(d, b + i, count)); });
+    Each(y, n, [=](const auto& load) EPIPHYTE_INLINE { return F()(load(D(), a), load(D(), b)); });
   }
   static void First(const float* a, const float* b, Result* y, int64_t n) {
-    const D d;
-    const V number = hn::Set(d, *b);
-    Make(
-        typename F::Tag(), reinterpret_cast<Stored*>(y), n, [=](int64_t i) { return F()(hn::LoadU(d, a + i), number); },
-        [=](int64_t i, size_t count) { return F()(LoadPart(d, a + i, count), number); });
+    const V number = hn::Set(D(), *b);
+    Each(y, n, [=](const auto& load) EPIPHYTE_INLINE { return F()(load(D(), a), number); });
   }
   static void Second(const float* a, const float* b, Result* y, int64_t n) {
-    const D d;
-    const V number = hn::Set(d, *a);
-    Make(
-        typename F::Tag(), reinterpret_cast<Stored*>(y), n, [=](int64_t i) { return F()(number, hn::LoadU(d, b + i)); },
-        [=](int64_t i, size_t count) { return F()(number, LoadPart(d, b + i, count)); });
+    const V number = hn::Set(D(), *a);
+    Each(y, n, [=](const auto& load) EPIPHYTE_INLINE { return F()(number, load(D(), b)); });
   }
   static constexpr BinaryRows<Result> kRows = {&Both, &First, &Second};
 };

@@ -28,14 +28,12 @@ using Floats = hn::Vec<F32>;
 template <class From, class To, class F>
 HWY_INLINE void MapTo(From from, const hn::TFromD<From>* x, To to, hn::TFromD<To>* y, int64_t n, const F& f) {
   static_assert(hn::MaxLanes(From()) == hn::MaxLanes(To()));
-  Make(
-      to, y, n, [=](int64_t i) { return f(hn::LoadU(from, x + i)); },
-      [=](int64_t i, size_t count) { return f(LoadPart(from, x + i, count)); });
+  Make(to, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(from, x)); });
 }
 
 template <typename T>
 HWY_INLINE void IntegersToFloats(const T* from, float* to, int64_t n) {
-  MapTo(hn::Rebind<T, F32>(), from, F32(), to, n, [](auto v) {
+  MapTo(hn::Rebind<T, F32>(), from, F32(), to, n, [](auto v) EPIPHYTE_INLINE {
     if constexpr (sizeof(T) < 4) {
       return hn::ConvertTo(F32(), hn::PromoteTo(I32(), v));
     } else {
@@ -66,14 +64,15 @@ HWY_INLINE hn::Vec<I32> Truncated(Floats v) {
 #endif
 }
 void FloatsToI32(const float* from, int32_t* to, int64_t n) {
-  MapTo(F32(), from, I32(), to, n, [](Floats v) { return Truncated(v); });
+  MapTo(F32(), from, I32(), to, n, [](Floats v) EPIPHYTE_INLINE { return Truncated(v); });
 }
 template <typename T>
 HWY_INLINE void FloatsToLowBits(const float* from, T* to, int64_t n) {
   const hn::Rebind<hwy::MakeUnsigned<T>, F32> unsigned_tag;
   const hn::Rebind<T, F32> tag;
-  MapTo(F32(), from, tag, to, n,
-        [=](Floats v) { return hn::BitCast(tag, hn::TruncateTo(unsigned_tag, hn::BitCast(U32(), Truncated(v)))); });
+  MapTo(F32(), from, tag, to, n, [=](Floats v) EPIPHYTE_INLINE {
+    return hn::BitCast(tag, hn::TruncateTo(unsigned_tag, hn::BitCast(U32(), Truncated(v))));
+  });
 }
 
 void FloatsToI8(const float* from, int8_t* to, int64_t n) { FloatsToLowBits(from, to, n); }
@@ -83,31 +82,32 @@ void FloatsToU16(const float* from, uint16_t* to, int64_t n) { FloatsToLowBits(f
 
 void BoolsToFloats(const bool* from, float* to, int64_t n) {
   const U8 bytes;
-  MapTo(bytes, reinterpret_cast<const uint8_t*>(from), F32(), to, n,
-        [=](auto v) { return hn::ConvertTo(F32(), hn::PromoteTo(I32(), hn::Min(v, hn::Set(bytes, 1)))); });
+  MapTo(bytes, reinterpret_cast<const uint8_t*>(from), F32(), to, n, [=](auto v) EPIPHYTE_INLINE {
+    return hn::ConvertTo(F32(), hn::PromoteTo(I32(), hn::Min(v, hn::Set(bytes, 1))));
+  });
 }
 void FloatsToBools(const float* from, bool* to, int64_t n) {
-  MapTo(F32(), from, U8(), reinterpret_cast<uint8_t*>(to), n,
-        [](Floats v) { return hn::Xor(OnesOf(F32(), hn::Eq(v, hn::Zero(F32()))), hn::Set(U8(), 1)); });
+  MakeBools(F32(), to, n,
+            [=](const auto& load) EPIPHYTE_INLINE { return hn::Not(hn::Eq(load(F32(), from), hn::Zero(F32()))); });
 }
 
 void DoublesToFloats(const double* from, float* to, int64_t n) {
   const hn::ScalableTag<double> doubles;
   const hn::Rebind<float, decltype(doubles)> floats;
-  MapTo(doubles, from, floats, to, n, [=](auto v) { return hn::DemoteTo(floats, v); });
+  MapTo(doubles, from, floats, to, n, [=](auto v) EPIPHYTE_INLINE { return hn::DemoteTo(floats, v); });
 }
 void FloatsToDoubles(const float* from, double* to, int64_t n) {
   const hn::ScalableTag<double> doubles;
   const hn::Rebind<float, decltype(doubles)> floats;
-  MapTo(floats, from, doubles, to, n, [=](auto v) { return hn::PromoteTo(doubles, v); });
+  MapTo(floats, from, doubles, to, n, [=](auto v) EPIPHYTE_INLINE { return hn::PromoteTo(doubles, v); });
 }
 
 void BFloat16sToFloats(const kit::BFloat16* from, float* to, int64_t n) {
   MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n,
-        [](auto v) { return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), v))); });
+        [](auto v) EPIPHYTE_INLINE { return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), v))); });
 }
 void FloatsToBFloat16s(const float* from, kit::BFloat16* to, int64_t n) {
-  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) {
+  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) EPIPHYTE_INLINE {
     const U32 u;
     const auto all = hn::BitCast(u, v);
     const auto high = hn::ShiftRight<16>(all);
@@ -119,7 +119,7 @@ void FloatsToBFloat16s(const float* from, kit::BFloat16* to, int64_t n) {
 }
 
 void Float16sToFloats(const kit::Float16* from, float* to, int64_t n) {
-  MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n, [](auto v) {
+  MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n, [](auto v) EPIPHYTE_INLINE {
 #if HWY_CAP_GE256 || HWY_ARCH_ARM_A64
     return hn::PromoteTo(F32(), hn::BitCast(hn::Rebind<hwy::float16_t, F32>(), v));
 #else
@@ -136,7 +136,7 @@ void Float16sToFloats(const kit::Float16* from, float* to, int64_t n) {
   });
 }
 void FloatsToFloat16s(const float* from, kit::Float16* to, int64_t n) {
-  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) {
+  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) EPIPHYTE_INLINE {
     const U32 u;
     const auto all = hn::BitCast(u, v);
     const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(u, 0x8000));
@@ -170,8 +170,12 @@ HWY_INLINE T WideFromFloat(float value) {
   if constexpr (std::numeric_limits<T>::digits == 64) {
     if (value >= 0x1p63f) return value < 0x1p64f ? static_cast<T>(value) : T{1} << 63;
   }
+#if HWY_ARCH_X86
+  return static_cast<T>(_mm_cvttss_si64(_mm_set_ss(value)));  // the lowest of what doesn't fit
+#else
   const bool fits = value < 0x1p63f && value >= -0x1p63f;
   return static_cast<T>(fits ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::min());
+#endif
 }
 
 #if HWY_CAP_GE512
@@ -180,23 +184,25 @@ using U64 = hn::ScalableTag<uint64_t>;
 using HalfF32 = hn::Rebind<float, I64>;
 
 void I64ToFloats(const int64_t* from, float* to, int64_t n) {
-  MapTo(I64(), from, HalfF32(), to, n, [](auto v) { return hn::Vec<HalfF32>{_mm512_cvtepi64_ps(v.raw)}; });
+  MapTo(I64(), from, HalfF32(), to, n,
+        [](auto v) EPIPHYTE_INLINE { return hn::Vec<HalfF32>{_mm512_cvtepi64_ps(v.raw)}; });
 }
 void U64ToFloats(const uint64_t* from, float* to, int64_t n) {
-  MapTo(U64(), from, HalfF32(), to, n, [](auto v) { return hn::Vec<HalfF32>{_mm512_cvtepu64_ps(v.raw)}; });
+  MapTo(U64(), from, HalfF32(), to, n,
+        [](auto v) EPIPHYTE_INLINE { return hn::Vec<HalfF32>{_mm512_cvtepu64_ps(v.raw)}; });
 }
 // What int64 doesn't hold gives the lowest.
 HWY_INLINE hn::Vec<I64> TruncatedWide(hn::Vec<HalfF32> v) { return hn::Vec<I64>{_mm512_cvttps_epi64(v.raw)}; }
 void FloatsToI64(const float* from, int64_t* to, int64_t n) {
-  MapTo(HalfF32(), from, I64(), to, n, [](auto v) { return TruncatedWide(v); });
+  MapTo(HalfF32(), from, I64(), to, n, [](auto v) EPIPHYTE_INLINE { return TruncatedWide(v); });
 }
 void FloatsToU32(const float* from, uint32_t* to, int64_t n) {
   const hn::Rebind<uint32_t, I64> half;
   MapTo(HalfF32(), from, half, to, n,
-        [=](auto v) { return hn::TruncateTo(half, hn::BitCast(U64(), TruncatedWide(v))); });
+        [=](auto v) EPIPHYTE_INLINE { return hn::TruncateTo(half, hn::BitCast(U64(), TruncatedWide(v))); });
 }
 void FloatsToU64(const float* from, uint64_t* to, int64_t n) {
-  MapTo(HalfF32(), from, U64(), to, n, [](auto v) {
+  MapTo(HalfF32(), from, U64(), to, n, [](auto v) EPIPHYTE_INLINE {
     const __mmask8 high = _mm256_cmp_ps_mask(v.raw, _mm256_set1_ps(0x1p63f), _CMP_GE_OQ) &
                           _mm256_cmp_ps_mask(v.raw, _mm256_set1_ps(0x1p64f), _CMP_LT_OQ);
     return hn::Vec<U64>{_mm512_mask_cvttps_epu64(TruncatedWide(v).raw, high, v.raw)};
@@ -228,8 +234,8 @@ namespace epiphyte::cpu::simd {
 
 // Both directions of a type.
 #define EPIPHYTE_CONVERSIONS(Type, Name)                                                \
-  EPIPHYTE_EXPORT(Name##ToFloats);                                                           \
-  EPIPHYTE_EXPORT(FloatsTo##Name);                                                           \
+  EPIPHYTE_EXPORT(Name##ToFloats);                                                      \
+  EPIPHYTE_EXPORT(FloatsTo##Name);                                                      \
   template <>                                                                           \
   ConvertLoop<Type, float>::ConvertLoop() : row_(&EPIPHYTE_DISPATCH(Name##ToFloats)) {} \
   template <>                                                                           \

@@ -15,14 +15,12 @@
 #define EPIPHYTE_DISPATCH(function) HWY_STATIC_DISPATCH(function)
 #else
 namespace epiphyte::cpu::simd {
-// Set by targets.cpp when the library is loaded; before that, the baseline.
-inline hwy::ChosenTarget g_chosen_target;
+// The place of the chosen target in tables of variants, set by targets.cpp when the library is loaded; before that, the
+// baseline. The targets are the same in all files (per_target.h), and so are their places.
+inline size_t g_chosen_index = 0;
 }  // namespace epiphyte::cpu::simd
-#define EPIPHYTE_EXPORT(function)                                                               \
-  static decltype(&HWY_STATIC_DISPATCH(function)) const HWY_DISPATCH_TABLE(                     \
-      function)[HWY_MAX_DYNAMIC_TARGETS + 2] = {&HWY_STATIC_DISPATCH(function),                 \
-                                                HWY_CHOOSE_TARGET_LIST(function),               \
-                                                HWY_CHOOSE_FALLBACK(function)}
-#define EPIPHYTE_DISPATCH(function) \
-  (*(HWY_DISPATCH_TABLE(function)[epiphyte::cpu::simd::g_chosen_target.GetIndex()]))
+#define EPIPHYTE_EXPORT(function)                                                                                     \
+  static decltype(&HWY_STATIC_DISPATCH(function)) const HWY_DISPATCH_TABLE(function)[HWY_MAX_DYNAMIC_TARGETS + 2] = { \
+      &HWY_STATIC_DISPATCH(function), HWY_CHOOSE_TARGET_LIST(function), HWY_CHOOSE_FALLBACK(function)}
+#define EPIPHYTE_DISPATCH(function) (*(HWY_DISPATCH_TABLE(function)[epiphyte::cpu::simd::g_chosen_index]))
 #endif

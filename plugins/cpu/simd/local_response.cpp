@@ -22,13 +22,13 @@ void ScaleByPower(const float* x, const float* squares, float* y, int64_t n, flo
   using V = hn::Vec<hn::ScalableTag<float>>;
   const V offset = hn::Set(d, bias), by = hn::Set(d, factor);
   if (beta == 0.75f) {
-    Map(d, x, squares, y, n, [&](V value, V square) HWY_ATTR {
+    Map<kLong>(d, x, squares, y, n, [&](V value, V square) EPIPHYTE_INLINE {
       const V root = hn::Sqrt(hn::MulAdd(by, square, offset));
       return hn::Div(value, hn::Mul(root, hn::Sqrt(root)));
     });
   } else {
     const V exponent = hn::Set(d, -beta);
-    Map(d, x, squares, y, n, [&](V value, V square) HWY_ATTR {
+    Map<kLong>(d, x, squares, y, n, [&](V value, V square) EPIPHYTE_INLINE {
       return hn::Mul(value, Exp(d, hn::Mul(exponent, Log(d, hn::MulAdd(by, square, offset)))));
     });
   }

@@ -48,15 +48,17 @@ float SumOfSquaredDistances(const float* x, int64_t n, float from) {
 
 void Affine(const float* x, float* y, int64_t n, float factor, float offset) {
   const V factors = hn::Set(D(), factor), offsets = hn::Set(D(), offset);
-  Map(D(), x, y, n, [=](V v) { return hn::MulAdd(v, factors, offsets); });
+  Map(D(), x, y, n, [=](V v) EPIPHYTE_INLINE { return hn::MulAdd(v, factors, offsets); });
 }
 
 void Normalize(const float* x, float* y, int64_t n, float mean, float inverse, const float* scale, const float* bias) {
   const V means = hn::Set(D(), mean), inverses = hn::Set(D(), inverse);
-  const auto normalized = [=](V v, V scales) { return hn::Mul(hn::Mul(hn::Sub(v, means), inverses), scales); };
+  const auto normalized = [=](V v, V scales)
+                              EPIPHYTE_INLINE { return hn::Mul(hn::Mul(hn::Sub(v, means), inverses), scales); };
   if (bias == nullptr) return Map(D(), x, scale, y, n, normalized);
-  Map(D(), x, scale, bias, y, n,
-      [=](V v, V scales, V biases) { return hn::MulAdd(hn::Mul(hn::Sub(v, means), inverses), scales, biases); });
+  Map(D(), x, scale, bias, y, n, [=](V v, V scales, V biases) EPIPHYTE_INLINE {
+    return hn::MulAdd(hn::Mul(hn::Sub(v, means), inverses), scales, biases);
+  });
 }
 
 // A row that fits into a vector.
@@ -89,14 +91,14 @@ void Softmax(const float* x, float* y, int64_t n) {
       },
       Plus());
   const V factor = hn::Set(d, 1.0f / sum);
-  Map(d, y, y, n, [=](V v) { return hn::Mul(v, factor); });
+  Map(d, y, y, n, [=](V v) EPIPHYTE_INLINE { return hn::Mul(v, factor); });
 }
 
 void LogSoftmax(const float* x, float* y, int64_t n) {
   const D d;
   const V largest = hn::Set(d, Largest(x, n));
   const V log = hn::Set(d, std::log(Reduce(d, x, n, 0.0f, ExpOfDistance{largest}, Plus())));
-  Map(d, x, y, n, [=](V v) { return hn::Sub(hn::Sub(v, largest), log); });
+  Map(d, x, y, n, [=](V v) EPIPHYTE_INLINE { return hn::Sub(hn::Sub(v, largest), log); });
 }
 
 const NormalizeLoops& Loops() {

@@ -21,25 +21,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 
-// Calls step(d, i) until all elements from 0 to n are in [i, i + lanes) for one of the calls: the last vector reaches
-// back, and rows shorter than one are done by halves of it. What is written must not be what is read.
-template <class D, class Step>
-HWY_INLINE void Cover(D d, int64_t n, const Step& step) {
-  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-  if (n >= kLanes) {
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) step(d, i);
-    if (i < n) step(d, n - kLanes);
-  } else if constexpr (kLanes > 1) {
-    Cover(hn::Half<D>(), n, step);
-  }
-}
-
 // round(x / scale) + zero, saturated.
-template <typename Q, class D, class V = hn::Vec<D>>
-HWY_INLINE void QuantizeVector(D d, V x, V scale, V zero, Q* y) {
-  const hn::RebindToSigned<D> di;
-  const hn::Rebind<Q, D> dq;
+template <typename Q, class V = hn::Vec<Floats>>
+HWY_INLINE hn::Vec<hn::Rebind<Q, Floats>> Quantized(V x, V scale, V zero) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> di;
   constexpr float kBeyond = 0x1p20f;
   // So is NaN the lowest.
   const V lowest = hn::Set(d, -kBeyond);
@@ -52,19 +38,19 @@ HWY_INLINE void QuantizeVector(D d, V x, V scale, V zero, Q* y) {
   // Adding it leaves the nearest integer in the low bits, where zero is added exactly.
   const V round = hn::Set(d, 0x1.8p23f);
   const V sum = hn::Add(hn::Add(hn::Min(above, hn::Set(d, kBeyond)), round), zero);
-  hn::StoreU(hn::DemoteTo(dq, hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, round))), dq, y);
+  return hn::DemoteTo(hn::Rebind<Q, Floats>(), hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, round)));
 }
 
 template <typename Q>
 HWY_INLINE void Quantize(const float* x, Q* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  const Floats d;
+  const hn::Rebind<Q, Floats> dq;
   if (stride == 0) {
-    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
-      QuantizeVector(d, hn::LoadU(d, x + i), hn::Set(d, scale[0]), hn::Set(d, zero[0]), y + i);
-    });
+    const auto by = hn::Set(d, scale[0]), from = hn::Set(d, zero[0]);
+    Make(dq, y, n, [=](const auto& load) EPIPHYTE_INLINE { return Quantized<Q>(load(d, x), by, from); });
   } else {
-    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
-      QuantizeVector(d, hn::LoadU(d, x + i), hn::LoadU(d, scale + i), hn::LoadU(d, zero + i), y + i);
-    });
+    Make(dq, y, n,
+         [=](const auto& load) EPIPHYTE_INLINE { return Quantized<Q>(load(d, x), load(d, scale), load(d, zero)); });
   }
 }
 void QuantizeU8(const float* x, uint8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
@@ -80,10 +66,15 @@ void QuantizeI16(const float* x, int16_t* y, int64_t n, const float* scale, cons
   Quantize(x, y, n, scale, zero, stride);
 }
 
-template <class D, typename Q, class V = hn::Vec<D>>
-HWY_INLINE V Widened(D d, const Q* x) {
-  const hn::RebindToSigned<D> di;
-  return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(hn::Rebind<Q, D>(), x)));
+// (x - from) * by of a vector of integers or floats.
+template <class X, class V = hn::Vec<Floats>>
+HWY_INLINE V Dequantized(X x, V from, V by) {
+  const Floats d;
+  if constexpr (std::is_same_v<X, V>) {
+    return hn::Mul(hn::Sub(x, from), by);
+  } else {
+    return hn::Mul(hn::Sub(hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<Floats>(), x)), from), by);
+  }
 }
 
 #if !HWY_CAP_GE256
@@ -117,6 +108,8 @@ HWY_INLINE void DequantizeSixteen(const Q* x, float* y, float from, float by) {
 
 template <typename Q>
 HWY_INLINE void Dequantize(const Q* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
+  const Floats d;
+  const hn::Rebind<Q, Floats> dq;
   if (stride == 0) {
     const float by = scale[0], from = zero[0];
 #if !HWY_CAP_GE256
@@ -126,13 +119,11 @@ HWY_INLINE void Dequantize(const Q* x, float* y, int64_t n, const float* scale, 
       return;
     }
 #endif
-    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
-      hn::StoreU(hn::Mul(hn::Sub(Widened(d, x + i), hn::Set(d, from)), hn::Set(d, by)), d, y + i);
-    });
+    const auto vector_from = hn::Set(d, from), vector_by = hn::Set(d, by);
+    Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return Dequantized(load(dq, x), vector_from, vector_by); });
   } else {
-    Cover(Floats(), n, [=](auto d, int64_t i) HWY_ATTR {
-      hn::StoreU(hn::Mul(hn::Sub(Widened(d, x + i), hn::LoadU(d, zero + i)), hn::LoadU(d, scale + i)), d, y + i);
-    });
+    Make(d, y, n,
+         [=](const auto& load) EPIPHYTE_INLINE { return Dequantized(load(dq, x), load(d, zero), load(d, scale)); });
   }
 }
 void DequantizeU8(const uint8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
@@ -144,21 +135,12 @@ void DequantizeI8(const int8_t* x, float* y, int64_t n, const float* scale, cons
 
 void DequantizeFloat(const float* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
   const Floats d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   using V = hn::Vec<Floats>;
-  const auto dequantize = [](V value, V from, V by) HWY_ATTR { return hn::Mul(hn::Sub(value, from), by); };
   if (stride == 0) {
     const V by = hn::Set(d, scale[0]), from = hn::Set(d, zero[0]);
-    Map(d, x, y, n, [&](V value) HWY_ATTR { return dequantize(value, from, by); });
-    return;
+    return Map(d, x, y, n, [=](V value) EPIPHYTE_INLINE { return Dequantized(value, from, by); });
   }
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(dequantize(hn::LoadU(d, x + i), hn::LoadU(d, zero + i), hn::LoadU(d, scale + i)), d, y + i);
-  if (i == n) return;
-  const auto rest = static_cast<size_t>(n - i);
-  const V from = LoadPart(d, zero + i, rest), by = LoadPart(d, scale + i, rest);
-  StorePart(d, dequantize(LoadPart(d, x + i, rest), from, by), y + i, rest);
+  Map(d, x, zero, scale, y, n, [](V value, V from, V by) EPIPHYTE_INLINE { return Dequantized(value, from, by); });
 }
 
 struct Extremes {
@@ -186,7 +168,8 @@ Range RangeWithZero(const float* x, int64_t n) {
     even.Add(hn::LoadU(d, x + i));
     i += kLanes;
   }
-  if (i < n) odd.Add(LoadPart(d, x + i, static_cast<size_t>(n - i)));
+  // Elements that are seen twice, and zeros, change nothing.
+  if (i < n) odd.Add(Remainder<hn::MaxLanes(Floats())>{n}(d, x));
   if (!hn::AllFalse(d, hn::IsNaN(hn::Add(even.poison, odd.poison)))) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     return {nan, nan};

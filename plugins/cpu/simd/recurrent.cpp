@@ -66,7 +66,7 @@ void GruStep(const float* z, const float* candidate, const float* product, const
 
 void MultiplyAdd(const float* a, const float* b, float* y, int64_t n) {
   Map(Tag(), a, b, y, y, n,
-      [](Vector left, Vector right, Vector sum) HWY_ATTR { return hn::MulAdd(left, right, sum); });
+      [](Vector left, Vector right, Vector sum) EPIPHYTE_INLINE { return hn::MulAdd(left, right, sum); });
 }
 
 void UpdateCell(const float* input, const float* forget, const float* candidate, float* c, int64_t n) {
@@ -77,7 +77,8 @@ void UpdateCell(const float* input, const float* forget, const float* candidate,
 }
 
 void Blend(const float* z, const float* candidate, float* h, int64_t n) {
-  Map(Tag(), z, candidate, h, h, n, [](Vector by, Vector to, Vector from) HWY_ATTR { return Blended(by, to, from); });
+  Map(Tag(), z, candidate, h, h, n,
+      [](Vector by, Vector to, Vector from) EPIPHYTE_INLINE { return Blended(by, to, from); });
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE

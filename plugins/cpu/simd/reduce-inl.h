@@ -71,6 +71,35 @@ HWY_INLINE float JoinLanes(D, hn::Vec<D> v, const Combine& combine) {
   }
 }
 
+// Of kVectors vectors, of which the row has 0 < n <= kVectors * kStep elements, those that `load` and `part` give,
+// joined by halves; the lanes beyond are `start`'s.
+template <int64_t kVectors, class D, class Load, class Part, class Combine, class V = hn::Vec<D>>
+HWY_INLINE V FoldShort(D d, int64_t n, V start, const Load& load, const Part& part, const Combine& combine) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  if constexpr (kVectors == 1) {
+    if (n == kStep) return load(0);
+    const auto rest = static_cast<size_t>(n);
+    return hn::IfThenElse(hn::FirstN(d, rest), part(0, rest), start);
+  } else {
+    constexpr int64_t kHalf = kVectors / 2;
+    if (n <= kHalf * kStep) return FoldShort<kHalf>(d, n, start, load, part, combine);
+    V lanes[kHalf];
+    for (int64_t v = 0; v < kHalf; ++v) lanes[v] = load(v * kStep);
+    for (int64_t v = 0, i = kHalf * kStep; v < kHalf && i < n; ++v, i += kStep) {
+      if (i + kStep <= n) {
+        lanes[v] = combine(lanes[v], load(i));
+      } else {
+        const auto rest = static_cast<size_t>(n - i);
+        lanes[v] = hn::IfThenElse(hn::FirstN(d, rest), combine(lanes[v], part(i, rest)), lanes[v]);
+      }
+    }
+    for (int64_t width = kHalf / 2; width > 0; width /= 2) {
+      for (int64_t v = 0; v < width; ++v) lanes[v] = combine(lanes[v], lanes[v + width]);
+    }
+    return lanes[0];
+  }
+}
+
 // load(i) gives a vector of the values from i on, part(i, rest) one of which the first `rest` count. Each is asked for
 // once, in this order.
 template <class D, class Load, class Part, class Combine>
@@ -79,11 +108,11 @@ HWY_INLINE float ReduceBy(D d, int64_t n, float initial, const Load& load, const
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
   constexpr int64_t kVectors = kReduceLanes / kStep;
   const V start = hn::Set(d, initial);
-  if (n < kStep) {
-    if (n <= 0) return initial;
-    const auto rest = static_cast<size_t>(n);
-    return JoinLanes(d, hn::IfThenElse(hn::FirstN(d, rest), part(0, rest), start), combine);
-  }
+  const auto join = [=](float total, V lanes) HWY_ATTR {
+    return hn::GetLane(combine(hn::Set(d, total), hn::Set(d, JoinLanes(d, lanes, combine))));
+  };
+  if (n <= 0) return initial;
+  if (n <= kReduceLanes) return join(initial, FoldShort<kVectors>(d, n, start, load, part, combine));
   float total = initial;
   for (int64_t i = 0; i < n;) {
     const int64_t end = std::min(n, i + kReduceRun);
@@ -104,8 +133,7 @@ HWY_INLINE float ReduceBy(D d, int64_t n, float initial, const Load& load, const
     for (int64_t width = kVectors / 2; width > 0; width /= 2) {
       for (int64_t v = 0; v < width; ++v) lanes[v] = combine(lanes[v], lanes[v + width]);
     }
-    const float run = JoinLanes(d, lanes[0], combine);
-    total = hn::GetLane(combine(hn::Set(d, total), hn::Set(d, run)));
+    total = join(total, lanes[0]);
   }
   return total;
 }

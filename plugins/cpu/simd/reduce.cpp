@@ -17,15 +17,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
+using Floats = hn::ScalableTag<float>;
 
-template <Reduction kReduction>
-HWY_INLINE V Value(V x, V shift) {
+template <Reduction kReduction, class D, class V = hn::Vec<D>>
+HWY_INLINE V Value([[maybe_unused]] D d, V x, [[maybe_unused]] V shift) {
   switch (kReduction) {
     case Reduction::kSumOfMagnitudes: return hn::Abs(x);
     case Reduction::kSumOfSquares: return hn::Mul(x, x);
-    case Reduction::kSumOfExponentials: return Exp(D(), hn::Sub(x, shift));
+    case Reduction::kSumOfExponentials: return Exp(d, hn::Sub(x, shift));
     case Reduction::kSumOfSquaredDistances: {
       const V distance = hn::Sub(x, shift);
       return hn::Mul(distance, distance);
@@ -56,23 +55,62 @@ constexpr float Initial() {
                                               : 0.0f;
 }
 
+// Calls step(d, i) for the vectors of a row, and for a half, a quarter … of one where the rest has one, each element
+// once. A part that the next call reads has been written as one, so that it is read without waiting for the cache.
+template <class D, class Step>
+HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (kStep == static_cast<int64_t>(hn::MaxLanes(Floats()))) {
+    for (; i + 4 * kStep <= n; i += 4 * kStep) {
+      step(d, i);
+      step(d, i + kStep);
+      step(d, i + 2 * kStep);
+      step(d, i + 3 * kStep);
+    }
+    for (; i + kStep <= n; i += kStep) step(d, i);
+  } else if (i + kStep <= n) {
+    step(d, i);
+    i += kStep;
+  }
+  if constexpr (kStep > 1) {
+    if (i < n) InPieces(hn::Half<D>(), i, n, step);
+  }
+}
+
+// Rows up to this length are combined one after the other: joining lanes would take longer.
+constexpr int64_t kFewElements = 8;
+
 template <Reduction kReduction>
 struct RowOf {
   static float Reduced(const float* x, int64_t n, float shift) {
-    const V shifts = hn::Set(D(), shift);
+    if (kReduction != Reduction::kSumOfExponentials && n <= kFewElements) {
+      const hn::CappedTag<float, 1> one;
+      const auto from = hn::Set(one, shift);
+      auto total = hn::Set(one, Initial<kReduction>());
+      for (int64_t i = 0; i < n; ++i) {
+        total = CombinerOf<kReduction>()(total, Value<kReduction>(one, hn::LoadU(one, x + i), from));
+      }
+      return hn::GetLane(total);
+    }
+    const auto shifts = hn::Set(Floats(), shift);
     return Reduce(
-        D(), x, n, Initial<kReduction>(), [=](V v) { return Value<kReduction>(v, shifts); }, CombinerOf<kReduction>());
+        Floats(), x, n, Initial<kReduction>(),
+        [=](hn::Vec<Floats> v) HWY_ATTR { return Value<kReduction>(Floats(), v, shifts); }, CombinerOf<kReduction>());
   }
-  static void Accumulate(const float* x, float* accumulators, int64_t n, const float* shifts) {
+  static void Accumulate(const float* x, float* sums, int64_t n, const float* shifts) {
     constexpr auto kCombine = CombinerOf<kReduction>();
     // The shift matters to these only.
     if (shifts != nullptr &&
         (kReduction == Reduction::kSumOfExponentials || kReduction == Reduction::kSumOfSquaredDistances)) {
-      return Map(D(), accumulators, x, shifts, accumulators, n,
-                 [=](V sum, V v, V shift) { return kCombine(sum, Value<kReduction>(v, shift)); });
+      return InPieces(Floats(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {
+        const auto value = Value<kReduction>(d, hn::LoadU(d, x + i), hn::LoadU(d, shifts + i));
+        hn::StoreU(kCombine(hn::LoadU(d, sums + i), value), d, sums + i);
+      });
     }
-    const V none = hn::Zero(D());
-    Map(D(), accumulators, x, accumulators, n, [=](V sum, V v) { return kCombine(sum, Value<kReduction>(v, none)); });
+    InPieces(Floats(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {
+      const auto value = Value<kReduction>(d, hn::LoadU(d, x + i), hn::Zero(d));
+      hn::StoreU(kCombine(hn::LoadU(d, sums + i), value), d, sums + i);
+    });
   }
 };
 

@@ -1,10 +1,15 @@
-// Rows of any length by vectors: what is left at the end is a vector of which some lanes count, so that each function
-// is written, and compiled, for whole vectors only. Nothing beyond the row is read or written.
+// Rows of any length by vectors. Nothing beyond the row is read or written.
 //
-//     Map(d, x, y, n, [d](auto v) { return Exp(d, v); });                      // y[i] = exp(x[i]); y may be x
-//     Map(d, a, b, y, n, [](auto p, auto q) { return hn::Add(p, q); });        // y[i] = a[i] + b[i]; y may be a or b
+//     Map(d, x, y, n, [d](auto v) EPIPHYTE_INLINE { return hn::Abs(v); });                // y[i] = |x[i]|; y may be x
+//     Map(d, a, b, y, n, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });   // y may be a or b
+//     Map<kLong>(d, x, y, n, [d](auto v) EPIPHYTE_INLINE { return Exp(d, v); });
 //
-// Loops over other types than the result's are made of Make, LoadPart and StorePart.
+// Functions are written, and compiled, for whole vectors. What is left at the end of a row is a vector that reaches
+// back, and a row shorter than a vector is made of two parts of one, of which the second reaches back: so no length
+// takes more than two steps. What is computed twice has been read before any of it is written; thus the result may
+// replace an operand. Loops over other types than the result's are made of Make.
+//
+// Where an element must count once, or is read again by the next call, parts are those of LoadPart and StorePart.
 #if defined(EPIPHYTE_SIMD_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_ROWS_INL_H
 #undef EPIPHYTE_SIMD_ROWS_INL_H
@@ -75,38 +80,177 @@ HWY_INLINE hn::Vec<hn::Rebind<uint8_t, D>> OnesOf(D, hn::Mask<D> mask) {
 #endif
 }
 
-// A row made of vectors: values(i) gives that of the elements from i on, last(i, count) the final one if only `count`
-// of its lanes are part of the row.
-template <class D, typename T = hn::TFromD<D>, class Values, class Last>
-HWY_INLINE void Make(D d, T* y, int64_t n, const Values& values, const Last& last) {
+#if HWY_ARCH_X86
+// The same of four masks, by instructions that this version of Highway has no functions for.
+template <class D>
+HWY_INLINE hn::Vec<hn::Repartition<uint8_t, D>> OnesOf(D d, hn::Mask<D> a, hn::Mask<D> b, hn::Mask<D> c,
+                                                       hn::Mask<D> last) {
+  const hn::Repartition<uint8_t, D> bytes;
+#if HWY_CAP_GE512
+  (void)d;
+  const __mmask64 all = _mm512_kunpackd(_mm512_kunpackw(last.raw, c.raw), _mm512_kunpackw(b.raw, a.raw));
+  return hn::IfThenElseZero(hn::Mask<decltype(bytes)>{all}, hn::Set(bytes, 1));
+#else
+  const hn::RebindToSigned<D> di;
+  const auto words = [=](hn::Mask<D> mask) HWY_ATTR { return hn::BitCast(di, hn::VecFromMask(d, mask)).raw; };
+#if HWY_CAP_GE256
+  const __m256i first = _mm256_packs_epi32(words(a), words(b)), second = _mm256_packs_epi32(words(c), words(last));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // packing is by halves
+  const __m256i all = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(first, second), order);
+#else
+  const __m128i first = _mm_packs_epi32(words(a), words(b)), second = _mm_packs_epi32(words(c), words(last));
+  const __m128i all = _mm_packs_epi16(first, second);
+#endif
+  return hn::And(hn::Vec<decltype(bytes)>{all}, hn::Set(bytes, 1));
+#endif
+}
+#endif
+
+// For lambdas that are called from several places: each is a copy.
+#define EPIPHYTE_INLINE HWY_ATTR __attribute__((always_inline))
+
+// How Make's values load an operand: the vector from element `at` on,
+struct FullVector {
+  int64_t at;
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE hn::Vec<D> operator()(D d, const T* p) const {
+    return hn::LoadU(d, p + at);
+  }
+};
+// a row of at least kLanes / 2, but less than kLanes elements: its first kLanes / 2 and then its last, and zeros,
+template <size_t kLanes>
+struct Ends {
+  int64_t n;
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE hn::Vec<D> operator()(D d, const T* p) const {
+    const hn::Half<D> half;
+    if constexpr (hn::MaxLanes(D()) > kLanes) {
+      return hn::ZeroExtendVector(d, (*this)(half, p));
+    } else if constexpr (kLanes == 2) {
+      return hn::ZeroExtendVector(d, hn::LoadU(half, p));
+    } else {
+      return hn::Combine(d, hn::LoadU(half, p + n - kLanes / 2), hn::LoadU(half, p));
+    }
+  }
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE void Store([[maybe_unused]] D d, hn::Vec<D> v, T* p) const {
+    const hn::Half<D> half;
+    if constexpr (hn::MaxLanes(D()) > kLanes) {
+      Store(half, hn::LowerHalf(half, v), p);
+    } else {
+      hn::StoreU(hn::LowerHalf(half, v), half, p);
+      if constexpr (kLanes > 2) hn::StoreU(hn::UpperHalf(half, v), half, p + n - kLanes / 2);
+    }
+  }
+};
+// or whatever follows the whole vectors of a row that has no whole number of them.
+template <size_t kLanes>
+struct Remainder {
+  int64_t n;
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE hn::Vec<D> operator()(D d, const T* p) const {
+    if constexpr (kLanes == hn::MaxLanes(D())) {
+      if (HWY_LIKELY(n >= static_cast<int64_t>(kLanes))) return hn::LoadU(d, p + n - kLanes);
+    }
+    if constexpr (kLanes > 2) {
+      if (n < static_cast<int64_t>(kLanes / 2)) return Remainder<kLanes / 2>{n}(d, p);
+    }
+    return Ends<kLanes>{n}(d, p);
+  }
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE void Store([[maybe_unused]] D d, hn::Vec<D> v, T* p) const {
+    if constexpr (kLanes == hn::MaxLanes(D())) {
+      if (HWY_LIKELY(n >= static_cast<int64_t>(kLanes))) return hn::StoreU(v, d, p + n - kLanes);
+    }
+    if constexpr (kLanes > 2) {
+      if (n < static_cast<int64_t>(kLanes / 2)) return Remainder<kLanes / 2>{n}.Store(d, v, p);
+    }
+    Ends<kLanes>{n}.Store(d, v, p);
+  }
+};
+
+// A row shorter than kLanes.
+template <size_t kLanes, class D, typename T = hn::TFromD<D>, class Values>
+HWY_INLINE void MakeShort(D d, T* y, int64_t n, const Values& values) {
+  if constexpr (kLanes > 2) {
+    if (n < static_cast<int64_t>(kLanes / 2)) return MakeShort<kLanes / 2>(d, y, n, values);
+  }
+  const Ends<kLanes> ends{n};
+  ends.Store(d, values(ends), y);
+}
+
+// Of functions of vectors: a few instructions, of which copies and loops of several vectors pay, or many.
+enum Length { kShort, kLong };
+
+// A row made of vectors, for each of which `values` is called with what loads its operands (see FullVector):
+//
+//     Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(d, a), load(d, b)); });
+template <Length kLength = kShort, class D, typename T = hn::TFromD<D>, class Values>
+HWY_INLINE void Make(D d, T* y, int64_t n, const Values& values) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
-  const int64_t whole = n & -kStep;
-  for (int64_t i = 0; i < whole; i += kStep) hn::StoreU(values(i), d, y + i);
-  const auto count = static_cast<size_t>(n & (kStep - 1));
-  if (count != 0) StorePart(d, last(whole, count), y + whole, count);
+  int64_t i = 0;
+  if constexpr (kLength == kLong) {
+    const int64_t whole = n & -kStep;
+    const Remainder<hn::MaxLanes(D())> rest{n};
+    const auto last = whole != n ? values(rest) : hn::Zero(d);
+    for (; i < whole; i += kStep) hn::StoreU(values(FullVector{i}), d, y + i);
+    if (whole != n) rest.Store(d, last, y);
+  } else {
+    const auto store = [=](int64_t at) EPIPHYTE_INLINE { hn::StoreU(values(FullVector{at}), d, y + at); };
+    if (n <= kStep) {
+      if (n == kStep) return store(0);
+      if (n > 0) MakeShort<hn::MaxLanes(D())>(d, y, n, values);
+      return;
+    }
+    const auto last = values(FullVector{n - kStep});
+    for (; i + 4 * kStep < n; i += 4 * kStep) {
+      store(i);
+      store(i + kStep);
+      store(i + 2 * kStep);
+      store(i + 3 * kStep);
+    }
+    if (i + 2 * kStep < n) {
+      store(i);
+      store(i + kStep);
+      i += 2 * kStep;
+    }
+    if (i + kStep < n) store(i);
+    hn::StoreU(last, d, y + n - kStep);
+  }
 }
 
-template <class D, typename T = hn::TFromD<D>, class F>
+// A row of booleans of the masks that `masks` gives, called like Make's values with tags of D.
+template <class D, class Masks>
+HWY_INLINE void MakeBools(D d, bool* y, int64_t n, const Masks& masks) {
+  auto* const bytes = reinterpret_cast<uint8_t*>(y);
+#if HWY_ARCH_X86
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (n >= 4 * kStep) {
+    const auto four = [=](int64_t at) EPIPHYTE_INLINE {
+      hn::StoreU(OnesOf(d, masks(FullVector{at}), masks(FullVector{at + kStep}), masks(FullVector{at + 2 * kStep}),
+                        masks(FullVector{at + 3 * kStep})),
+                 hn::Repartition<uint8_t, D>(), bytes + at);
+    };
+    for (int64_t i = 0; i + 4 * kStep < n; i += 4 * kStep) four(i);
+    return four(n - 4 * kStep);
+  }
+#endif
+  Make(hn::Rebind<uint8_t, D>(), bytes, n, [=](const auto& load) EPIPHYTE_INLINE { return OnesOf(d, masks(load)); });
+}
+
+template <Length kLength = kShort, class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* x, T* y, int64_t n, const F& f) {
-  Make(
-      d, y, n, [=](int64_t i) { return f(hn::LoadU(d, x + i)); },
-      [=](int64_t i, size_t count) { return f(LoadPart(d, x + i, count)); });
+  Make<kLength>(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(d, x)); });
 }
 
-template <class D, typename T = hn::TFromD<D>, class F>
+template <Length kLength = kShort, class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* a, const T* b, T* y, int64_t n, const F& f) {
-  Make(
-      d, y, n, [=](int64_t i) { return f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
-      [=](int64_t i, size_t count) { return f(LoadPart(d, a + i, count), LoadPart(d, b + i, count)); });
+  Make<kLength>(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(d, a), load(d, b)); });
 }
 
 template <class D, typename T = hn::TFromD<D>, class F>
 HWY_INLINE void Map(D d, const T* a, const T* b, const T* c, T* y, int64_t n, const F& f) {
-  Make(
-      d, y, n, [=](int64_t i) { return f(hn::LoadU(d, a + i), hn::LoadU(d, b + i), hn::LoadU(d, c + i)); },
-      [=](int64_t i, size_t count) {
-        return f(LoadPart(d, a + i, count), LoadPart(d, b + i, count), LoadPart(d, c + i, count));
-      });
+  Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(d, a), load(d, b), load(d, c)); });
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE

@@ -29,16 +29,10 @@ template <typename T>
 HWY_INLINE void SelectRow(const uint8_t* conditions, const T* a, const T* b, T* y, int64_t n) {
   const hn::ScalableTag<T> d;
   const hn::Rebind<uint8_t, decltype(d)> bytes;
-  using V = hn::Vec<decltype(d)>;
-  const auto chosen = [=](auto condition, V from_a, V from_b) {
-    return hn::IfThenElse(hn::Ne(Widened(d, condition), hn::Zero(d)), from_a, from_b);
-  };
-  Make(
-      d, y, n,
-      [=](int64_t i) { return chosen(hn::LoadU(bytes, conditions + i), hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
-      [=](int64_t i, size_t count) {
-        return chosen(LoadPart(bytes, conditions + i, count), LoadPart(d, a + i, count), LoadPart(d, b + i, count));
-      });
+  Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE {
+    const auto is_a = hn::Ne(Widened(d, load(bytes, conditions)), hn::Zero(d));
+    return hn::IfThenElse(is_a, load(d, a), load(d, b));
+  });
 }
 
 void Select8(const uint8_t* conditions, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) {

@@ -42,7 +42,9 @@ int64_t g_forced = 0;  // by a TargetChoice
 void Choose([[maybe_unused]] int64_t forced) {
   g_forced = forced;
 #if (HWY_TARGETS & (HWY_TARGETS - 1)) != 0
-  g_chosen_target.Update(forced != 0 ? forced : Supported());
+  hwy::ChosenTarget chosen;
+  chosen.Update(forced != 0 ? forced : Supported());
+  g_chosen_index = chosen.GetIndex();
 #endif
 }
 

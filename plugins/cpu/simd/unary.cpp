@@ -65,6 +65,26 @@ HWY_INLINE V Shrink(V x, float bias, float lambda) {
   return hn::IfThenElse(hn::Lt(x, hn::Set(d, -lambda)), hn::Add(x, hn::Set(d, bias)), above);
 }
 
+// Those of which a copy is more than a few instructions.
+constexpr bool IsLong(Unary function) {
+  switch (function) {
+    case Unary::kExp:
+    case Unary::kLog:
+    case Unary::kTanh:
+    case Unary::kErf:
+    case Unary::kSigmoid:
+    case Unary::kSoftplus:
+    case Unary::kElu:
+    case Unary::kSelu:
+    case Unary::kCelu:
+    case Unary::kGelu:
+    case Unary::kGeluTanh:
+    case Unary::kMish:
+    case Unary::kSwish: return true;
+    default: return false;
+  }
+}
+
 template <Unary kFunction>
 struct Function {
   // Of those that are short.
@@ -121,7 +141,7 @@ struct Function {
 
 template <Unary kFunction>
 void Row(const float* x, float* y, int64_t n, float a, float b) {
-  Map(D(), x, y, n, Function<kFunction>{a, b});
+  Map<IsLong(kFunction) ? kLong : kShort>(D(), x, y, n, Function<kFunction>{a, b});
 }
 
 using RowPointer = void (*)(const float*, float*, int64_t, float, float);
