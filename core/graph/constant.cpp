@@ -1,5 +1,9 @@
 #include "core/graph/constant.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstring>
 #include <new>
 #include <utility>
@@ -12,7 +16,18 @@ namespace {
 // A cache line, so that kernels may use aligned vector loads on weights.
 constexpr std::align_val_t kAlignment{64};
 
+// From here on in pages of their own, which the system has back as soon as the constant is gone: transforms and
+// compilers free most of a model's weights, and the heap would keep that memory.
+[[maybe_unused]] constexpr uint64_t kOwnPages = uint64_t{128} << 10;
+
 std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
+#if defined(__linux__)
+  if (bytes >= kOwnPages) {
+    void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    return {pages, [bytes](void* memory) { munmap(memory, bytes); }};
+  }
+#endif
   return {::operator new(bytes, kAlignment), [](void* memory) { ::operator delete(memory, kAlignment); }};
 }
 

@@ -53,7 +53,7 @@ core         11  ^core/cache/
 plugin_api    1  ^plugin_api/include/
 plugin_api    2  ^plugin_api/kit/epiphyte/kit/abi/(cxx20|error|visibility)[.]
 plugin_api    3  ^plugin_api/kit/epiphyte/kit/abi/
-plugin_api    4  ^plugin_api/kit/epiphyte/kit/shape/
+plugin_api    4  ^plugin_api/kit/epiphyte/kit/(shape/|memory/heap[.])
 plugin_api    5  ^plugin_api/kit/epiphyte/kit/graph/
 plugin_api    6  ^plugin_api/kit/epiphyte/kit/memory/
 plugin_api    7  ^plugin_api/kit/epiphyte/kit/(fuse|qdq|container)/

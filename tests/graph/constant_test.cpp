@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "core/base/error.h"
+#include "tests/framework/resident_memory.h"
 
 namespace epiphyte::test {
 namespace {
@@ -28,6 +30,24 @@ TEST(Constant, CopyIsAlignedForVectorLoads) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->data()) % 64, 0u);
   EXPECT_EQ(std::memcmp(constant->data(), bytes.data(), 100), 0);
 }
+
+#if defined(__linux__)
+TEST(Constant, CopiesGoBackToTheSystemAtOnceWhateverLiesBetweenThem) {
+  const std::vector<uint8_t> bytes(size_t{1} << 20, 7);
+  void* volatile block = std::malloc(size_t{30} << 20);
+  std::free(block);  // from now on glibc keeps blocks of this size
+  std::vector<ConstantPtr> large, small;
+  for (int i = 0; i < 16; ++i) {
+    large.push_back(Constant::Copy(DataType::kUint8, {1 << 20}, bytes.data(), bytes.size()));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(large.back()->data()) % 64, 0u);
+    EXPECT_EQ(std::memcmp(large.back()->data(), bytes.data(), bytes.size()), 0);
+    small.push_back(Constant::Copy(DataType::kUint8, {100}, bytes.data(), 100));
+  }
+  const uint64_t before = ResidentBytes();
+  large.clear();
+  EXPECT_GE(before, ResidentBytes() + 15 * bytes.size());
+}
+#endif
 
 TEST(Constant, RefusesDataOfTheWrongSize) {
   const float values[4] = {};

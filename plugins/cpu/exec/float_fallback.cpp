@@ -122,13 +122,13 @@ class FloatFallback {
     constant.value = value;
     constant.tensor.type = EP_TYPE_FLOAT;
     constant.tensor.dims = from.dims;
-    constant.owner = kit::AllocateShared(constant.tensor.Bytes());
+    constant.owner = kit::AllocateWeights(constant.tensor.Bytes());
     constant.tensor.data = constant.owner.get();
     if (from.data == nullptr) {
       constant.tensor.data = nullptr;  // refused when the plan is verified
     } else if (const int64_t count = from.Count(); count > 0) {
       Tensor aligned = ViewOf(from);  // the host's bytes need not be
-      const std::shared_ptr<void> bytes = kit::AllocateShared(from.Bytes());
+      const std::shared_ptr<void> bytes = kit::AllocateWeights(from.Bytes());
       std::memcpy(bytes.get(), from.data, from.Bytes());
       aligned.data = bytes.get();
       LoadFloats(aligned, 0, count, static_cast<float*>(constant.owner.get()));

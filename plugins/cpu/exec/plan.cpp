@@ -77,7 +77,7 @@ class PlanKernelInit final : public KernelInit {
   }
   void Fill(kit::PackedData& packed, std::string_view format, uint64_t bytes,
             const std::function<void(void*)>& fill) const {
-    std::shared_ptr<void> memory = kit::AllocateShared(bytes);
+    std::shared_ptr<void> memory = kit::AllocateWeights(bytes);
     fill(memory.get());
     plan_.packed_unreported_ += bytes;
     if (plan_.weights_ != nullptr) memory = plan_.weights_->Share(std::move(memory), bytes);
@@ -242,7 +242,7 @@ const Tensor& Plan::OwnConstant(size_t i) {
     if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
       (*retain_)(constant);
     } else {
-      std::shared_ptr<void> memory = kit::AllocateShared(bytes);
+      std::shared_ptr<void> memory = kit::AllocateWeights(bytes);
       std::memcpy(memory.get(), constant.tensor.data, bytes);
       if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
       SetData(i, memory.get());

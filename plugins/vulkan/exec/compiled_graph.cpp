@@ -113,7 +113,7 @@ void CompiledGraph::KeepConstants(const CompileConfig& config) {
     }
     if (constant.owner == nullptr) {
       const uint64_t bytes = constant.tensor.Bytes();
-      constant.owner = kit::AllocateShared(bytes);
+      constant.owner = kit::AllocateWeights(bytes);
       if (bytes != 0) std::memcpy(constant.owner.get(), constant.tensor.data, static_cast<size_t>(bytes));
       constant.tensor.data = constant.owner.get();
     }

@@ -1,12 +1,14 @@
 // Equal weights are there once, as long as somebody has them; and memory from the heap is aligned.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/memory/weight_pool.hpp"
+#include "tests/framework/resident_memory.h"
 
 namespace epiphyte::test {
 namespace {
@@ -53,14 +55,35 @@ TEST(WeightPool, ServesManyThreads) {
 
 TEST(Heap, MemoryIsAlignedHoweverLarge) {
   for (const uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{100}, uint64_t{5} << 20}) {
-    const auto shared = kit::AllocateShared(bytes);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(shared.get()) % kit::kHeapAlignment, 0u);
+    for (const auto& shared : {kit::AllocateShared(bytes), kit::AllocateWeights(bytes)}) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(shared.get()) % kit::kHeapAlignment, 0u);
+      std::memset(shared.get(), 1, bytes);
+    }
     void* const memory = kit::AllocateHeap(bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % kit::kHeapAlignment, 0u);
     std::memset(memory, 1, bytes);
     kit::FreeHeap(memory);
   }
 }
+
+#if defined(__linux__)
+TEST(Heap, GivesWeightsBackToTheSystemAtOnceWhateverLiesBetweenThem) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  void* volatile block = std::malloc(30 * kMiB);
+  std::free(block);  // from now on glibc keeps blocks of this size
+  for (const uint64_t bytes : {kMiB, 8 * kMiB}) {
+    std::vector<std::shared_ptr<void>> weights, between;
+    for (int i = 0; i < 16; ++i) {
+      weights.push_back(kit::AllocateWeights(bytes));
+      std::memset(weights.back().get(), 1, bytes);
+      between.push_back(kit::AllocateShared(100));
+    }
+    const uint64_t before = ResidentBytes();
+    weights.clear();
+    EXPECT_GE(before, ResidentBytes() + 15 * bytes) << bytes;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace epiphyte::test

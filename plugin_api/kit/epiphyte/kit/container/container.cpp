@@ -40,7 +40,7 @@ ContextContainer::ContextContainer(std::span<const std::byte> blob, const Contai
     Damaged("the sizes in its header make no sense");
 
   if (reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0) {
-    owner_ = AllocateShared(blob.size());
+    owner_ = AllocateWeights(blob.size());
     std::memcpy(owner_.get(), blob.data(), blob.size());
     blob = {static_cast<const std::byte*>(owner_.get()), blob.size()};
   }

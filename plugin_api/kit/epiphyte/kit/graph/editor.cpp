@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "epiphyte/kit/graph/elements.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::kit::ir {
 namespace {
@@ -196,12 +197,12 @@ namespace {
 template <typename T>
 std::shared_ptr<void> CopyOf(std::span<const T> data, EpElementType type, const std::vector<int64_t>& dims,
                              Tensor* tensor) {
-  const std::shared_ptr<T[]> owner(new T[data.size()]);
-  std::copy(data.begin(), data.end(), owner.get());
+  std::shared_ptr<void> owner = AllocateWeights(data.size_bytes());
+  std::copy(data.begin(), data.end(), static_cast<T*>(owner.get()));
   tensor->type = type;
   tensor->dims.assign(dims.data(), dims.size());
   tensor->data = owner.get();
-  return std::shared_ptr<void>(owner, owner.get());
+  return owner;
 }
 
 }  // namespace

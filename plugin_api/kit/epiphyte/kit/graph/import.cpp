@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <unordered_map>
 #include <utility>
 
 #include "epiphyte/kit/abi/error.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::kit::ir {
 namespace {
@@ -66,9 +66,7 @@ Tensor ImportTensor(const EpTensorView& view, const std::string& whose) {
 Tensor Copied(Tensor tensor, std::vector<std::shared_ptr<void>>* owners) {
   const auto bytes = static_cast<size_t>(tensor.Bytes());
   if (tensor.data == nullptr || bytes == 0) return tensor;
-  constexpr auto kAlignment = std::align_val_t(64);
-  std::shared_ptr<void> copy(::operator new(bytes, kAlignment),
-                             [](void* memory) { ::operator delete(memory, kAlignment); });
+  std::shared_ptr<void> copy = AllocateWeights(bytes);
   std::memcpy(copy.get(), tensor.data, bytes);
   tensor.data = copy.get();
   owners->push_back(std::move(copy));

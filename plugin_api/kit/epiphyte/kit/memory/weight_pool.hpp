@@ -1,7 +1,7 @@
 // WeightPool: one copy of equal weights among the programs that are compiled for one context.
 //
 //   kit::WeightPool pool;                                      // of a provider, or of a share group
-//   std::shared_ptr<void> memory = kit::AllocateShared(bytes);
+//   std::shared_ptr<void> memory = kit::AllocateWeights(bytes);
 //   Pack(weights, memory.get());
 //   memory = pool.Share(std::move(memory), bytes);             // another program's, if it packed the same bytes
 #pragma once

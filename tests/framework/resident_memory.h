@@ -1,0 +1,26 @@
+// How much of this process's memory is in RAM now, for tests of what is given back.
+//
+//   const uint64_t before = ResidentBytes();
+//   weights.clear();
+//   EXPECT_LT(ResidentBytes(), before);
+#pragma once
+
+#if defined(__linux__)
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+namespace epiphyte::test {
+
+inline uint64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace epiphyte::test
+
+#endif
