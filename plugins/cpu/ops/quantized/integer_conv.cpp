@@ -2,6 +2,7 @@
 // the input become columns of a matrix, without their zero point, so that padding is 0.
 #include <vector>
 
+#include "epiphyte/kit/qdq/integer_product.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/ops/quantized/integer_product.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -120,11 +121,10 @@ class QLinearConvKernel : public Kernel {
              shape.filters());
     }
     Tensor& y = context.Output(0, y_zero.type, shape.y);
-    const float scale = x_scale / y_scale;
     const float zero = ParameterAt(y_zero, 0);
     Convolve(context, shape, x, ByteAt(x_zero, 0), w, &w_zero,
              [&](int64_t filter, int64_t offset, int64_t n, const int32_t* sums) {
-               const float factor = scale * ParameterAt(w_scale, filter);
+               const float factor = kit::qdq::RequantizationFactor(x_scale, ParameterAt(w_scale, filter), y_scale);
                const uint32_t add = bias == nullptr ? 0u : static_cast<uint32_t>(bias->as<int32_t>()[filter]);
                for (int64_t i = 0; i < n; ++i) {
                  const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + add);

@@ -1,6 +1,7 @@
 // MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points.
 #include <vector>
 
+#include "epiphyte/kit/qdq/integer_product.hpp"
 #include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/ops/quantized/integer_product.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -91,10 +92,11 @@ class QLinearMatMulKernel : public Kernel {
     const Tensor& y_zero = ParameterPerItem(context, 7, "y_zero_point", shape.m, "row", kByteTypes);
     Tensor& y = context.Output(0, y_zero.type, shape.y);
     Multiply(context, shape, a, a_zero, b, b_zero, [&](int64_t line, int64_t row, const int32_t* sums) {
-      const float factor = ParameterAt(a_scale, row) / ParameterAt(y_scale, row);
+      const float row_scale = ParameterAt(a_scale, row), row_y_scale = ParameterAt(y_scale, row);
       const float zero = ParameterAt(y_zero, row);
       for (int64_t i = 0; i < shape.n; ++i) {
-        StoreRequantized(y, line * shape.n + i, sums[i], factor * ParameterAt(b_scale, i), zero);
+        StoreRequantized(y, line * shape.n + i, sums[i],
+                         kit::qdq::RequantizationFactor(row_scale, ParameterAt(b_scale, i), row_y_scale), zero);
       }
     });
   }

@@ -82,13 +82,14 @@ class Editor {
   int32_t AddConstant(std::string name, std::vector<int64_t> dims, std::span<const float> data);
   // The same of int64.
   int32_t AddInts(std::string name, std::vector<int64_t> dims, std::span<const int64_t> data);
+  // The same of any type; `owner` has the bytes.
+  int32_t AddTensor(std::string name, Tensor tensor, std::shared_ptr<void> owner);
   // Drops from the graph what has been removed and what nobody needed to begin with: nodes, then the constants and
   // other values that no node is left to read or make. Values get new numbers, inserted nodes their places; this is the
   // last that an editor does.
   void Finish();
 
  private:
-  int32_t AddTensor(std::string name, Tensor tensor, std::shared_ptr<void> owner);
   void AddReader(int32_t value, int32_t node);
   void RemoveReader(int32_t value, int32_t node);
   // Gives the nodes that made some of its outputs so far.

@@ -135,8 +135,8 @@ class Matcher {
   bool CheckWeights(size_t i, const Quantization& found) {
     if (!CheckBits(InputText(i), found.type) || !CheckWeightAxis(i, found)) return false;
     // Sums of products of one sign need no correction for each input; hardware that computes them has no other.
-    if (!rule_.signed_weights || numbers_ == nullptr || !IsSigned(numbers_->type) || BitsOf(numbers_->type) > 8 ||
-        (IsSigned(found.type) && BitsOf(found.type) <= BitsOf(numbers_->type)))
+    if (options_.any_weight_sign || !rule_.signed_weights || numbers_ == nullptr || !IsSigned(numbers_->type) ||
+        BitsOf(numbers_->type) > 8 || (IsSigned(found.type) && BitsOf(found.type) <= BitsOf(numbers_->type)))
       return true;
     return Fail(InputText(i) + " is quantised to " + TypeName(found.type) + "; with numbers of " +
                 TypeName(numbers_->type) + ", weights have a sign and no more bits");

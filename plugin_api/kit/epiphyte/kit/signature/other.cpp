@@ -80,6 +80,15 @@ constexpr Signature kFused[] = {
      "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
     {"MatMul", 1, "A:T[1..] B:T[1..] bias:T? residual:T? -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f"},
+    {"QLinearConv", 1, "x:T1[3..5] x_scale:float x_zero_point:T1 w:T2[3..5] w_scale:float w_zero_point:T2 "
+     "y_scale:float y_zero_point:T3 B:int32?[1] -> y:T3; T1=int8|uint8 T2=int8|uint8 T3=int8|uint8",
+     "auto_pad:s dilations:I[1..] group:i[1..] high:i[-128..255] kernel_shape:I[1..] low:i[-128..255] pads:I "
+     "strides:I[1..]"},
+    {"QLinearElementwise", 1, "x:T* -> y:T; T=int8|uint8",
+     "code:I high:i[-128..255] low:i[-128..255] parameters:F scales:F zero_points:I[-128..255]"},
+    {"QLinearMatMul", 1, "a:T1[1..] a_scale:float a_zero_point:T1 b:T2[2] b_scale:float b_zero_point:T2 "
+     "y_scale:float y_zero_point:T3 bias:int32?[1] -> y:T3; T1=int8|uint8 T2=int8|uint8 T3=int8|uint8",
+     "high:i[-128..255] low:i[-128..255] transB:i[0..1]"},
     {"SkipNormalization", 1, "x:T[1..] skip:T[1..] scale:T bias:T? -> y:T sum:T?; T=floats",
      "axis:i epsilon:f rms:i[0..1]"},
 };

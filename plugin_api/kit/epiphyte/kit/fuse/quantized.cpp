@@ -1,0 +1,308 @@
+#include "epiphyte/kit/fuse/quantized.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "epiphyte/kit/fuse/activation.hpp"
+#include "epiphyte/kit/fuse/elementwise.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
+#include "epiphyte/kit/qdq/bias.hpp"
+#include "epiphyte/kit/qdq/quantization.hpp"
+#include "epiphyte/kit/qdq/rules.hpp"
+#include "epiphyte/kit/qdq/units.hpp"
+
+namespace epiphyte::kit::fuse {
+namespace {
+
+// Of operators that compute nothing where all their ends are quantised alike, though the rules let these differ.
+constexpr std::array<std::string_view, 8> kMoveBetweenEqual = {"Concat", "DepthToSpace", "GlobalMaxPool", "Max",
+                                                               "Min",    "Slice",        "SpaceToDepth",  "Split"};
+
+class Fuser {
+ public:
+  Fuser(ir::Editor& editor, const QuantizedOptions& options) : editor_(editor), options_(options) {}
+
+  void Run() {
+    qdq::Options units;
+    units.narrowest_bits = 8;
+    units.widest_bits = 8;
+    units.any_weight_sign = true;
+    units.dequantized_outputs = true;
+    const qdq::Units found = qdq::FindUnits(editor_, units);
+    for (const qdq::Unit& unit : found.units)
+      if (unit.IsQdq()) FuseUnit(unit);
+  }
+
+ private:
+  // The end of a unit: what is quantised there, and how, as values.
+  struct End {
+    int32_t value = -1;
+    int32_t scale = -1;
+    int32_t zero = -1;  // -1: 0
+    qdq::Quantization quantization;
+  };
+
+  const ir::Graph& graph() const { return editor_.graph(); }
+  const ir::Node& target(const qdq::Unit& unit) const { return editor_.node(unit.target); }
+
+  std::optional<End> EndOf(int32_t node) const {
+    std::string unused;
+    std::optional<qdq::Quantization> found =
+        node < 0 ? std::nullopt : qdq::ReadQuantization(graph(), editor_.node(node), &unused);
+    if (!found || found->block != 0 || found->scale.type != EP_TYPE_FLOAT) return {};
+    const ir::Node& end = editor_.node(node);
+    End made;
+    made.value = qdq::IsQuantize(end) ? end.outputs[0] : end.inputs[0];
+    made.scale = end.inputs[1];
+    made.zero = end.HasInput(2) ? end.inputs[2] : -1;
+    made.quantization = std::move(*found);
+    return made;
+  }
+
+  bool Takes(const ir::Node& node) const { return !options_.takes || options_.takes(editor_, node); }
+
+  void FuseUnit(const qdq::Unit& unit) {
+    const qdq::Rule* rule = qdq::FindRule(target(unit));
+    const std::string& op_type = target(unit).op_type;
+    if (op_type == "Conv") return FuseConv(unit);
+    if (op_type == "MatMul" || op_type == "Gemm") return FuseProduct(unit);
+    if (qdq::IsClamp(target(unit)) && FuseClamp(unit)) return;
+    const bool moves =
+        std::find(kMoveBetweenEqual.begin(), kMoveBetweenEqual.end(), op_type) != kMoveBetweenEqual.end();
+    if (rule->moves || moves) return FuseMove(unit);
+    FuseElement(unit);
+  }
+
+  // --- products
+
+  // A constant with `count` equal bytes.
+  int32_t AddBytes(const std::string& name, EpElementType type, Dims dims, int64_t number) {
+    ir::Tensor tensor;
+    tensor.type = type;
+    tensor.dims = std::move(dims);
+    const auto bytes = static_cast<size_t>(tensor.Bytes());
+    const std::shared_ptr<void> owner = AllocateShared(bytes);
+    std::memset(owner.get(), static_cast<int>(number & 255), bytes);
+    tensor.data = owner.get();
+    return editor_.AddTensor(name, std::move(tensor), owner);
+  }
+
+  int32_t ZeroOf(const End& end) {
+    if (end.zero >= 0) return end.zero;
+    return AddBytes(editor_.info(end.value).name + "_zero", end.quantization.type, end.quantization.scale.dims, 0);
+  }
+
+  int32_t AddBias(const std::string& name, const std::vector<int32_t>& bias) {
+    ir::Tensor tensor;
+    tensor.type = EP_TYPE_INT32;
+    tensor.dims = {static_cast<int64_t>(bias.size())};
+    const std::shared_ptr<void> owner = AllocateShared(bias.size() * sizeof(int32_t));
+    if (!bias.empty()) std::memcpy(owner.get(), bias.data(), bias.size() * sizeof(int32_t));
+    tensor.data = owner.get();
+    return editor_.AddTensor(name, std::move(tensor), owner);
+  }
+
+  // The bias in steps of the sums, one for each of `channels`; empty where there is none. Nothing when it can't be
+  // brought there without being off by a quantum.
+  std::optional<std::vector<int32_t>> BiasOf(const qdq::Unit& unit, const std::array<End, 3>& ends, int64_t channels) {
+    std::string unused;
+    std::optional<std::vector<int32_t>> bias = qdq::QuantizedBias(editor_, unit, &unused);
+    if (!bias || bias->empty()) return bias;
+    if (bias->size() == 1) bias->resize(static_cast<size_t>(channels), bias->front());
+    if (bias->size() != static_cast<size_t>(channels)) return {};
+    const std::optional<End> own = unit.dequantize.size() > 2 ? EndOf(unit.dequantize[2]) : std::nullopt;
+    if (own && qdq::HasProductScale(own->quantization, ends[0].quantization, ends[1].quantization)) return bias;
+    // Rounded to a step, which must not be more than a quantum.
+    const qdq::Quantization& w = ends[1].quantization;
+    for (size_t i = 0; i < w.Count(); ++i)
+      if (ends[0].quantization.Scale(0) * w.Scale(i) > ends[2].quantization.Scale(0)) return {};
+    return bias;
+  }
+
+  // The ends of input, weights and result. False where they are no bytes with float scales.
+  bool ReadEnds(const qdq::Unit& unit, std::array<End, 3>* ends) const {
+    const std::array<int32_t, 3> nodes = {unit.dequantize[0], unit.dequantize[1], unit.quantize[0]};
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      std::optional<End> end = EndOf(nodes[i]);
+      if (!end) return false;
+      (*ends)[i] = std::move(*end);
+    }
+    return graph().FindConstant((*ends)[1].value) != nullptr;
+  }
+
+  // Puts `fused`, which has its name, attributes and type, in the place of the unit.
+  void PlaceProduct(const qdq::Unit& unit, ir::Node fused, const std::array<End, 3>& ends,
+                    const std::vector<int32_t>& bias, bool of_kit) {
+    const std::string name = editor_.info(ends[2].value).name;
+    fused.inputs.clear();
+    for (const End& end : ends) {
+      if (&end != &ends[2]) fused.inputs.push_back(end.value);
+      fused.inputs.push_back(end.scale);
+      fused.inputs.push_back(ZeroOf(end));
+    }
+    if (!bias.empty()) fused.inputs.push_back(AddBias(name + "_bias", bias));
+    if (unit.clamp >= 0 && !unit.range.IsIdle(ends[2].quantization.type)) {
+      fused.attributes.push_back(ir::Attribute::Int("low", unit.range.low));
+      fused.attributes.push_back(ir::Attribute::Int("high", unit.range.high));
+      of_kit = true;
+    }
+    fused.domain = of_kit ? kDomain : "";
+    fused.since_version = of_kit ? 1 : 10;
+    fused.implicit_inputs.clear();
+    fused.outputs = {ends[2].value};
+    if (Takes(fused)) editor_.Replace(unit.target, std::move(fused));
+  }
+
+  void FuseConv(const qdq::Unit& unit) {
+    std::array<End, 3> ends;
+    if (!ReadEnds(unit, &ends)) return;
+    const ir::Value& w = editor_.info(ends[1].value);
+    if (w.rank < 3 || !w.IsStatic()) return;
+    const auto bias = BiasOf(unit, ends, w.dims[0]);
+    if (!bias) return;
+    ir::Node fused = target(unit);
+    DropActivation(fused);
+    std::erase_if(fused.attributes,
+                  [](const ir::Attribute& attribute) { return attribute.name == "low" || attribute.name == "high"; });
+    fused.op_type = kQLinearConv;
+    PlaceProduct(unit, std::move(fused), ends, *bias, false);
+  }
+
+  void FuseProduct(const qdq::Unit& unit) {
+    std::array<End, 3> ends;
+    if (unit.quantize[0] < 0 || !ReadEnds(unit, &ends)) return;
+    const ir::Node& product = target(unit);
+    const bool is_gemm = product.op_type == "Gemm";
+    const bool transposed = is_gemm && product.Int("transB", 0) != 0;
+    const ir::Value& b = editor_.info(ends[1].value);
+    if (b.rank != 2 || !b.IsStatic()) return;
+    std::vector<int32_t> bias;
+    if (is_gemm) {
+      if (product.Int("transA", 0) != 0 || product.Float("alpha", 1) != 1) return;
+      const int64_t columns = b.dims[transposed ? 0 : 1];
+      // One for each row would be a column.
+      if (product.HasInput(2)) {
+        const ir::Value& c = editor_.info(product.inputs[2]);
+        if (!c.IsStatic() || (c.rank > 0 && c.dims.back() != columns && c.dims.back() != 1)) return;
+        if (c.rank == 2 && c.dims[0] != 1) return;
+      }
+      auto found = BiasOf(unit, ends, columns);
+      if (!found) return;
+      bias = std::move(*found);
+    }
+    ir::Node fused;
+    fused.op_type = kQLinearMatMul;
+    fused.name = product.name;
+    fused.handle = product.handle;
+    if (transposed) fused.attributes.push_back(ir::Attribute::Int("transB", 1));
+    const bool of_kit = transposed || !bias.empty();
+    PlaceProduct(unit, std::move(fused), ends, bias, of_kit);
+  }
+
+  // --- what moves
+
+  void FuseMove(const qdq::Unit& unit) {
+    ir::Node moved = target(unit);
+    // Numbers in between are computed, or come from attributes in float.
+    if (moved.op_type == "Resize" && (moved.String("mode", "nearest") != "nearest" ||
+                                      moved.String("coordinate_transformation_mode") == "tf_crop_and_resize"))
+      return;
+    std::optional<End> first;
+    const auto same = [&](int32_t node) {
+      std::optional<End> end = EndOf(node);
+      if (!end || !end->quantization.IsPerTensor()) return false;
+      if (!first) first = end;
+      return qdq::SameQuantization(first->quantization, end->quantization);
+    };
+    const qdq::Rule* rule = qdq::FindRule(moved);
+    for (size_t i = 0; i < unit.dequantize.size(); ++i) {
+      if (unit.dequantize[i] < 0) continue;
+      if (rule->InputAt(i) != qdq::Input::kNumbers || !same(unit.dequantize[i])) return;
+      moved.inputs[i] = editor_.node(unit.dequantize[i]).inputs[0];
+    }
+    for (size_t i = 0; i < unit.quantize.size(); ++i) {
+      if (unit.quantize[i] < 0) continue;
+      if (!same(unit.quantize[i])) return;
+      moved.outputs[i] = editor_.node(unit.quantize[i]).outputs[0];
+    }
+    if (unit.clamp >= 0 && !unit.range.IsIdle(first->quantization.type)) return;
+    if (Takes(moved)) editor_.Replace(unit.target, std::move(moved));
+  }
+
+  // Relu and Clip that stand alone.
+  bool FuseClamp(const qdq::Unit& unit) {
+    const std::optional<End> x = EndOf(unit.dequantize[0]), y = EndOf(unit.quantize[0]);
+    if (!x || !y || unit.clamp >= 0 || !qdq::SameQuantization(x->quantization, y->quantization)) return false;
+    std::string unused;
+    std::vector<int32_t> bounds;
+    const auto clamp = qdq::ReadClamp(editor_, target(unit), y->quantization, &bounds, &unused);
+    if (!clamp || clamp->low > clamp->high) return false;
+    const std::string name = editor_.info(y->value).name;
+    ir::Node clip;
+    clip.op_type = "Clip";
+    clip.since_version = 13;
+    clip.name = target(unit).name;
+    clip.handle = target(unit).handle;
+    clip.inputs = {x->value, AddBytes(name + "_low", y->quantization.type, {}, clamp->low),
+                   AddBytes(name + "_high", y->quantization.type, {}, clamp->high)};
+    clip.outputs = {y->value};
+    if (!Takes(clip)) return false;
+    editor_.Replace(unit.target, std::move(clip));
+    return true;
+  }
+
+  // --- element by element
+
+  void FuseElement(const qdq::Unit& unit) {
+    const ir::Node& node = target(unit);
+    const std::optional<ElementwiseStep> step = ElementwiseStepOf(editor_, unit.target);
+    const std::optional<End> y = unit.quantize.size() == 1 ? EndOf(unit.quantize[0]) : std::nullopt;
+    if (!step || !y || step->operands.empty() || step->operands.size() > 2) return;
+    std::vector<float> scales;
+    std::vector<int64_t> zeros;
+    const auto add = [&](const qdq::Quantization& quantization) {
+      scales.push_back(static_cast<float>(quantization.Scale(0)));
+      zeros.push_back(quantization.ZeroPoint(0));
+      return quantization.IsPerTensor() && quantization.type == y->quantization.type;
+    };
+    ir::Node fused;
+    ElementwiseProgram::Instruction instruction = {step->op, -1, -1, step->p0, step->p1};
+    for (size_t i = 0; i < step->operands.size(); ++i) {
+      const auto at = std::find(node.inputs.begin(), node.inputs.end(), step->operands[i]) - node.inputs.begin();
+      const bool dequantized = static_cast<size_t>(at) < unit.dequantize.size();
+      const std::optional<End> x = dequantized ? EndOf(unit.dequantize[static_cast<size_t>(at)]) : std::nullopt;
+      if (!x || !add(x->quantization)) return;
+      fused.inputs.push_back(x->value);
+      (i == 0 ? instruction.a : instruction.b) = static_cast<int32_t>(2 * i);
+    }
+    if (!add(y->quantization)) return;
+    fused.op_type = kQLinearElementwise;
+    fused.domain = kDomain;
+    fused.name = node.name;
+    fused.handle = node.handle;
+    fused.outputs = {y->value};
+    WriteElementwiseProgram({{instruction}}, fused);
+    fused.attributes.push_back(ir::Attribute::Floats("scales", std::move(scales)));
+    fused.attributes.push_back(ir::Attribute::Ints("zero_points", std::move(zeros)));
+    if (unit.clamp >= 0 && !unit.range.IsIdle(y->quantization.type)) {
+      fused.attributes.push_back(ir::Attribute::Int("low", unit.range.low));
+      fused.attributes.push_back(ir::Attribute::Int("high", unit.range.high));
+    }
+    if (Takes(fused)) editor_.Replace(unit.target, std::move(fused));
+  }
+
+  ir::Editor& editor_;
+  const QuantizedOptions& options_;
+};
+
+}  // namespace
+
+void FuseQuantized(ir::Editor& editor, const QuantizedOptions& options) { Fuser(editor, options).Run(); }
+
+}  // namespace epiphyte::kit::fuse

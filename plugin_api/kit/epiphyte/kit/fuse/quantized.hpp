@@ -1,0 +1,32 @@
+// QDQ units (qdq/units.hpp) as operators on the quantised numbers themselves.
+//
+//   fuse::FuseQuantized(editor, {.takes = [](const ir::Editor& editor, const ir::Node& node) { return HasKernel(node);
+//   }});
+//   // DequantizeLinear (three), Conv, Relu, QuantizeLinear  →  QLinearConv
+//
+// - Conv becomes QLinearConv; MatMul and Gemm become QLinearMatMul: ONNX's, or the kit's (operators.hpp) where there is
+//   a bias to add, a matrix to be transposed, or a Relu or Clip that does something.
+// - What moves elements between equal quantisations (Reshape, Transpose, MaxPool, …; Concat, Slice, … where all ends
+// are
+//   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip.
+// - Add, Mul, Sigmoid and whatever else an instruction of an ElementwiseProgram is becomes the kit's
+// QLinearElementwise.
+//
+// Results are at most one quantum away from what the float operators give, and equal for operators that only move.
+// Runs first: other recognisers take away the operators of units.
+#pragma once
+
+#include <functional>
+
+#include "epiphyte/kit/graph/editor.hpp"
+
+namespace epiphyte::kit::fuse {
+
+struct QuantizedOptions {
+  // Whether a node may take a unit's place; empty: every one. It isn't part of the graph yet, but its values are.
+  std::function<bool(const ir::Editor& editor, const ir::Node& node)> takes;
+};
+
+void FuseQuantized(ir::Editor& editor, const QuantizedOptions& options = {});
+
+}  // namespace epiphyte::kit::fuse
