@@ -197,4 +197,8 @@ const ir::Tensor* Packing::Constant(size_t i) const {
   return node_.HasInput(i) ? ir::ElementsOf(graph_, node_.inputs[i]) : nullptr;
 }
 
+const ir::Value* Packing::Info(size_t i) const {
+  return node_.HasInput(i) ? &graph_.values[static_cast<size_t>(node_.inputs[i])] : nullptr;
+}
+
 }  // namespace epiphyte::vulkan

@@ -130,6 +130,8 @@ class Packing {
   const Capabilities& capabilities() const { return capabilities_; }
   // The elements of a constant input, at any address; null when it is none.
   const ir::Tensor* Constant(size_t i) const;
+  // What is known of input i before the run; null when it is left out.
+  const ir::Value* Info(size_t i) const;
   void Put(std::string key, std::vector<std::byte> data) { sink_.Put(std::move(key), std::move(data)); }
   void Release(size_t input) { sink_.Release(node_.inputs[input]); }
 

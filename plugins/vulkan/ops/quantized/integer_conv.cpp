@@ -1,7 +1,13 @@
-// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in up to three dimensions.
+// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in up to three dimensions; and the kit's
+// QLinearConv, whose result is kept within bounds. Constant weights are packed (quads.h).
+#include <algorithm>
+
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/vulkan/ops/nn/spatial.h"
+#include "plugins/vulkan/ops/quantized/quads.h"
 #include "plugins/vulkan/ops/quantized/quantization.h"
 
 namespace epiphyte::vulkan {
@@ -13,17 +19,13 @@ constexpr uint32_t kFlagXSigned = 1, kFlagWSigned = 2, kFlagYSigned = 4, kFlagXZ
 // Positions are computed in 32 bits.
 constexpr int64_t kMostOfWindow = int64_t{1} << 29;
 
-struct Operands {
-  size_t x, w, x_zero, w_zero;
-};
-
-kit::ConvolutionShape ShapeOf(const Recording& r, const Operands& inputs) {
+kit::ConvolutionShape ShapeOf(const Recording& r, const ProductOperands& inputs) {
   const ir::Node& node = r.node();
   return kit::ConvolutionShape(kit::WindowAttributes::Read(node), r.InputDims(inputs.x), r.InputDims(inputs.w),
                                kit::CheckedGroup(node.Int("group", 1)));
 }
 
-Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const Operands& inputs) {
+Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const ProductOperands& inputs) {
   const auto flag = [&](bool set, uint32_t bit) { return set ? bit : 0; };
   Dispatch dispatch;
   dispatch.specialization = {flag(r.InputType(inputs.x) == EP_TYPE_INT8, kFlagXSigned) |
@@ -65,14 +67,56 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
   return dispatch;
 }
 
-std::string CheckRank(const NodeCheck& check) {
-  const int32_t rank = check.Input(0).rank;
-  return rank >= 3 && rank <= 5 ? "" : "convolutions of one to three dimensions are possible";
+std::string CheckConvolution(const NodeCheck& check) { return CheckSpatial(check); }
+
+std::string CheckFused(const NodeCheck& check) {
+  const std::string why = WhyNoQuads(check);
+  return why.empty() ? CheckConvolution(check) : why;
+}
+
+template <const ProductOperands& kOperands>
+void Pack(Packing& packing) {
+  const ir::Tensor* w = packing.Constant(kOperands.w);
+  const int64_t groups = packing.node().Int("group", 1);
+  if (w == nullptr || w->rank() < 3 || groups < 1 || w->dims[0] % groups != 0) return;
+  PackQuads(packing, kOperands, PackedFilters::OfConv(w->dims, groups));
+}
+
+void RecordPacked(Recording& r, const kit::ConvolutionShape& shape, const ProductOperands& operands,
+                  EpElementType type) {
+  const kit::Window& window = shape.window;
+  QuadProduct product;
+  product.operands = operands;
+  product.filters = PackedFilters::OfConv(shape.w, shape.group);
+  product.images = shape.x[0];
+  product.in = Spatial3({shape.x.data() + 2, shape.spatial()}, 1);
+  product.before = Spatial3(window.pads_begin, 0);
+  product.padded = product.in;
+  for (size_t d = 0; d < shape.spatial(); ++d) {
+    const size_t at = 3 - shape.spatial() + d;
+    const int64_t size = product.in[at] + window.pads_begin[d] + window.PadsEndRead(d, shape.x[d + 2]);
+    if (size > kMostOfWindow)
+      kit::FailArgument("a plane with its padding has ", size, " elements; at most ", kMostOfWindow);
+    product.padded[at] = std::max<int64_t>(size, 0);
+  }
+  product.kernel = Spatial3(window.kernel, 1);
+  product.out = Spatial3(window.output, 1);
+  product.dilations = Spatial3(window.dilations, 1);
+  product.strides = Spatial3(window.strides, 1);
+  // Where there is only one, the distance to the next is nothing.
+  for (size_t d = 0; d < 3; ++d) {
+    if (product.kernel[d] == 1) product.dilations[d] = 0;
+    if (product.out[d] == 1) product.strides[d] = 0;
+  }
+  product.y_type = type;
+  product.y = shape.y;
+  RecordQuads(r, product);
 }
 
 void RecordConvInteger(Recording& r) {
-  const Operands inputs = {0, 1, 2, 3};
+  const ProductOperands& inputs = kIntegerOperands;
   const kit::ConvolutionShape shape = ShapeOf(r, inputs);
+  if (HasQuads(r)) return RecordPacked(r, shape, inputs, EP_TYPE_INT32);
   const int32_t y = r.Output(0, EP_TYPE_INT32, shape.y);
   if (shape.y.Count() == 0) return;
   Dispatch dispatch = MakeConvolution(r, shape, inputs);
@@ -82,9 +126,11 @@ void RecordConvInteger(Recording& r) {
 }
 
 void RecordQLinearConv(Recording& r) {
-  const Operands inputs = {0, 3, 2, 5};
+  const ProductOperands& inputs = kQLinearOperands;
   const kit::ConvolutionShape shape = ShapeOf(r, inputs);
   const EpElementType type = r.InputType(7);
+  if (HasQuads(r)) return RecordPacked(r, shape, inputs, type);
+  if (r.node().domain == kit::fuse::kDomain) FailNotPacked();
   for (const size_t i : {size_t{1}, size_t{6}, size_t{7}})
     if (r.InputDims(i).Count() != 1)
       kit::FailArgument("input ", i, " has ", r.InputDims(i).Count(), " elements, expected one");
@@ -108,13 +154,20 @@ void Register_integer_conv(OperatorTable& table) {
   table.Add({.op_type = "ConvInteger",
              .first_version = 10,
              .types = kDeviceBytes,
-             .check = CheckRank,
+             .check = CheckConvolution,
+             .pack = Pack<kIntegerOperands>,
              .record = RecordConvInteger});
-  table.Add({.op_type = "QLinearConv",
-             .first_version = 10,
-             .types = kDeviceBytes,
-             .check = CheckRank,
-             .record = RecordQLinearConv});
+  Operator quantized = {.op_type = "QLinearConv",
+                        .first_version = 10,
+                        .types = kDeviceBytes,
+                        .check = CheckConvolution,
+                        .pack = Pack<kQLinearOperands>,
+                        .record = RecordQLinearConv};
+  table.Add(quantized);
+  quantized.domain = kit::fuse::kDomain;
+  quantized.first_version = 1;
+  quantized.check = CheckFused;
+  table.Add(quantized);
 }
 
 }  // namespace epiphyte::vulkan

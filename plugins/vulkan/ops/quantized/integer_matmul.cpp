@@ -1,7 +1,11 @@
-// MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points.
+// MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points; and the kit's QLinearMatMul, with
+// a bias, a second operand that may be transposed, and a result that is kept within bounds. A constant matrix is packed
+// (quads.h).
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/product.hpp"
+#include "plugins/vulkan/ops/quantized/quads.h"
 #include "plugins/vulkan/ops/quantized/quantization.h"
 
 namespace epiphyte::vulkan {
@@ -29,23 +33,55 @@ struct ZeroStrides {
   }
 };
 
-// Which inputs a node has where.
-struct Operands {
-  size_t a, b, a_zero, b_zero;
-};
+// The second operand [k, n], or transposed.
+PackedFilters WeightsOf(int64_t k, int64_t n, bool transposed) {
+  PackedFilters weights;
+  weights.filters = n;
+  weights.channels = k;
+  weights.taps = 1;
+  weights.filter_stride = transposed ? k : 1;
+  weights.channel_stride = transposed ? 1 : n;
+  return weights;
+}
 
-Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const Operands& inputs) {
+bool IsTransposed(const ir::Node& node) { return node.Int("transB", 0) != 0; }
+
+template <const ProductOperands& kOperands>
+void Pack(Packing& packing) {
+  const ir::Tensor* b = packing.Constant(kOperands.w);
+  if (b == nullptr || b->rank() != 2) return;
+  const bool transposed = IsTransposed(packing.node());
+  PackQuads(packing, kOperands, WeightsOf(b->dims[transposed ? 1 : 0], b->dims[transposed ? 0 : 1], transposed));
+}
+
+kit::ProductShape ShapeOf(const Recording& r, const ProductOperands& inputs) {
+  Dims b = r.InputDims(inputs.w);
+  if (IsTransposed(r.node()) && b.size() == 2) std::swap(b[0], b[1]);
+  return kit::ProductShape(r.InputDims(inputs.x), b);
+}
+
+void RecordPacked(Recording& r, const kit::ProductShape& shape, const ProductOperands& operands, EpElementType type) {
+  QuadProduct product;
+  product.operands = operands;
+  product.filters = WeightsOf(shape.k, shape.n, false);
+  product.rows = shape.y.Count() == 0 ? 1 : shape.y.Count() / shape.n;
+  product.y_type = type;
+  product.y = shape.y;
+  RecordQuads(r, product);
+}
+
+Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const ProductOperands& operands) {
   const auto flag = [&](bool set, uint32_t bit) { return set ? bit : 0; };
-  const ZeroStrides a_zero(r, inputs.a_zero, shape.a_batch.Count(), shape.m, "a_zero_point", "row");
-  const ZeroStrides b_zero(r, inputs.b_zero, shape.b_batch.Count(), shape.n, "b_zero_point", "column");
+  const ZeroStrides a_zero(r, operands.x_zero, shape.a_batch.Count(), shape.m, "a_zero_point", "row");
+  const ZeroStrides b_zero(r, operands.w_zero, shape.b_batch.Count(), shape.n, "b_zero_point", "column");
   const int64_t batches = shape.batch.Count();
   const auto is_stride = [&](const Dims& batch) { return batch.Count() == batches || batch.Count() == 1; };
   const bool table = !is_stride(shape.a_batch) || !is_stride(shape.b_batch);
   Dispatch dispatch;
-  dispatch.specialization = {flag(r.InputType(inputs.a) == EP_TYPE_INT8, kFlagASigned) |
-                             flag(r.InputType(inputs.b) == EP_TYPE_INT8, kFlagBSigned) |
-                             flag(r.HasInput(inputs.a_zero), kFlagAZero) | flag(r.HasInput(inputs.b_zero), kFlagBZero) |
-                             flag(table, kFlagTable)};
+  dispatch.specialization = {flag(r.InputType(operands.x) == EP_TYPE_INT8, kFlagASigned) |
+                             flag(r.InputType(operands.w) == EP_TYPE_INT8, kFlagBSigned) |
+                             flag(r.HasInput(operands.x_zero), kFlagAZero) |
+                             flag(r.HasInput(operands.w_zero), kFlagBZero) | flag(table, kFlagTable)};
   dispatch.parameters = {Word(shape.m),
                          Word(shape.n),
                          Word(shape.k),
@@ -64,18 +100,20 @@ Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const Operand
     dispatch.parameters.push_back(Word(shape.OffsetA(i)));
     dispatch.parameters.push_back(Word(shape.OffsetB(i)));
   }
-  dispatch.bindings = {r.Read(inputs.a), r.Read(inputs.b), r.Read(r.HasInput(inputs.a_zero) ? inputs.a_zero : inputs.a),
-                       r.Read(r.HasInput(inputs.b_zero) ? inputs.b_zero : inputs.b)};
+  dispatch.bindings = {r.Read(operands.x), r.Read(operands.w),
+                       r.Read(r.HasInput(operands.x_zero) ? operands.x_zero : operands.x),
+                       r.Read(r.HasInput(operands.w_zero) ? operands.w_zero : operands.w)};
   dispatch.groups = r.GroupsFor((shape.m + 3) / 4 * ((shape.n + 3) / 4) * batches);
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.k);
   return dispatch;
 }
 
 void RecordMatMulInteger(Recording& r) {
-  const kit::ProductShape shape(r.InputDims(0), r.InputDims(1));
+  const kit::ProductShape shape = ShapeOf(r, kIntegerOperands);
+  if (HasQuads(r)) return RecordPacked(r, shape, kIntegerOperands, EP_TYPE_INT32);
   const int32_t y = r.Output(0, EP_TYPE_INT32, shape.y);
   if (shape.y.Count() == 0) return;
-  Dispatch dispatch = MakeProduct(r, shape, {0, 1, 2, 3});
+  Dispatch dispatch = MakeProduct(r, shape, kIntegerOperands);
   dispatch.shader = "matmul_integer.i32";
   dispatch.bindings.push_back(Recording::Write(y));
   r.Add(std::move(dispatch));
@@ -93,12 +131,19 @@ std::string CheckQLinearMatMul(const NodeCheck& check) {
   return "";
 }
 
+std::string CheckFused(const NodeCheck& check) {
+  const std::string why = WhyNoQuads(check);
+  return why.empty() ? CheckQLinearMatMul(check) : why;
+}
+
 void RecordQLinearMatMul(Recording& r) {
-  const kit::ProductShape shape(r.InputDims(0), r.InputDims(3));
+  const kit::ProductShape shape = ShapeOf(r, kQLinearOperands);
   const EpElementType type = r.InputType(7);
+  if (HasQuads(r)) return RecordPacked(r, shape, kQLinearOperands, type);
+  if (r.node().domain == kit::fuse::kDomain) FailNotPacked();
   const int32_t y = r.Output(0, type, shape.y);
   if (shape.y.Count() == 0) return;
-  Dispatch dispatch = MakeProduct(r, shape, {0, 3, 2, 5});
+  Dispatch dispatch = MakeProduct(r, shape, kQLinearOperands);
   dispatch.shader = "matmul_integer_requantized";
   if (type == EP_TYPE_INT8) dispatch.specialization[0] |= kFlagYSigned;
   dispatch.parameters[10] = Word(ParameterStride(r, 1, shape.m, "a_scale", "row"));
@@ -116,12 +161,19 @@ void Register_integer_matmul(OperatorTable& table) {
              .first_version = 10,
              .types = kDeviceBytes,
              .check = CheckMatMulInteger,
+             .pack = Pack<kIntegerOperands>,
              .record = RecordMatMulInteger});
-  table.Add({.op_type = "QLinearMatMul",
-             .first_version = 10,
-             .types = kDeviceBytes,
-             .check = CheckQLinearMatMul,
-             .record = RecordQLinearMatMul});
+  Operator quantized = {.op_type = "QLinearMatMul",
+                        .first_version = 10,
+                        .types = kDeviceBytes,
+                        .check = CheckQLinearMatMul,
+                        .pack = Pack<kQLinearOperands>,
+                        .record = RecordQLinearMatMul};
+  table.Add(quantized);
+  quantized.domain = kit::fuse::kDomain;
+  quantized.first_version = 1;
+  quantized.check = CheckFused;
+  table.Add(quantized);
 }
 
 }  // namespace epiphyte::vulkan

@@ -1,0 +1,54 @@
+// Products of bytes by constant weights, four in a word (shaders/quads.glsl): convolutions and matrix products that
+// give int32 sums, or are quantised again. Weights are packed when a partition is compiled, and with them what is known
+// of each filter: its bias, its zero point, the sum of its weights and the factor of its sums
+// (kit/qdq/integer_product.hpp).
+//
+//     void PackQLinearConv(Packing& packing) { PackQuads(packing, kOperands, PackedFilters::OfConv(w->dims, groups)); }
+//     …
+//     if (HasQuads(r)) return RecordQuads(r, product);   // else by the kernels that take any parameters
+//
+// What a packed product needs is decided by the graph alone, so that a context's weights are good for every device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "plugins/vulkan/ops/nn/packed_filters.h"
+#include "plugins/vulkan/ops/recording.h"
+
+namespace epiphyte::vulkan {
+
+// Which inputs a node has where. Those that are quantised again have scales as QLinearConv and QLinearMatMul do: of the
+// input in 1, of the weights in 4, of y in 6, whose zero point is in 7, and perhaps a bias in 8.
+struct ProductOperands {
+  size_t x, w, x_zero, w_zero;
+  bool requantized = false;
+};
+inline constexpr ProductOperands kIntegerOperands = {0, 1, 2, 3};
+inline constexpr ProductOperands kQLinearOperands = {0, 3, 2, 5, true};
+
+// Packs constant weights of that shape, and releases them. Does nothing when one of the parameters that go into the
+// table isn't constant, or the input may have several zero points.
+void PackQuads(Packing& packing, const ProductOperands& operands, const PackedFilters& shape);
+bool HasQuads(const Recording& r);
+// The kit's operators have no other kernels: why a node of theirs is none for PackQuads, or "".
+std::string WhyNoQuads(const NodeCheck& check);
+[[noreturn]] void FailNotPacked();
+
+struct QuadProduct {
+  ProductOperands operands = kIntegerOperands;
+  PackedFilters filters;
+  int64_t images = 1;
+  // Of the input's planes; and how they are read: from `before` in front of them on, `padded` elements in all. Sizes of
+  // 1 where there are fewer dimensions.
+  std::array<int64_t, 3> in = {1, 1, 1}, padded = {1, 1, 1}, before = {0, 0, 0};
+  std::array<int64_t, 3> kernel = {1, 1, 1}, dilations = {1, 1, 1}, strides = {1, 1, 1}, out = {1, 1, 1};
+  int64_t rows = 0;  // of a matrix product: then the sizes above are all 1
+  EpElementType y_type = EP_TYPE_INT32;
+  Dims y;  // [images, filters, positions…], or [rows…, filters]
+};
+
+// Adds output 0 and the dispatches that compute it. Throws INVALID_GRAPH for packed data that isn't of that shape.
+void RecordQuads(Recording& r, const QuadProduct& product);
+
+}  // namespace epiphyte::vulkan
