@@ -6,12 +6,14 @@
 
 #include "epiphyte/kit/fuse/attention.hpp"
 #include "epiphyte/kit/fuse/channel_normalization.hpp"
+#include "epiphyte/kit/fuse/dequantized.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
 #include "epiphyte/kit/fuse/fold.hpp"
 #include "epiphyte/kit/fuse/gelu.hpp"
 #include "epiphyte/kit/fuse/gemm.hpp"
 #include "epiphyte/kit/fuse/normalization.hpp"
 #include "epiphyte/kit/fuse/products.hpp"
+#include "epiphyte/kit/fuse/quantized.hpp"
 #include "epiphyte/kit/fuse/rotary.hpp"
 #include "epiphyte/kit/fuse/skip_normalization.hpp"
 #include "epiphyte/kit/fuse/softmax.hpp"
@@ -27,7 +29,26 @@ using Step = std::function<void(ir::Editor& editor)>;
 
 bool TakesType(EpElementType type) { return kit::Contains(kDeviceFloats, type); }
 
-std::vector<Step> Steps(const std::function<void(uint64_t bytes)>& made) {
+// Whether the table has an operator for a node that takes the place of others, which were the graph's when it was made.
+class HasOperator {
+ public:
+  HasOperator(const ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities)
+      : operators_(operators), capabilities_(capabilities), on_host_(FindHostValues(graph, operators).known) {}
+
+  bool operator()(const ir::Editor& editor, const ir::Node& node) {
+    on_host_.resize(editor.graph().values.size(), true);  // what was added are constants
+    std::string why;
+    return operators_.Choose(editor.graph(), node, capabilities_, on_host_, &why) != nullptr;
+  }
+
+ private:
+  const OperatorTable& operators_;
+  const Capabilities& capabilities_;
+  std::vector<bool> on_host_;
+};
+
+std::vector<Step> Steps(const OperatorTable& operators, const Capabilities& capabilities,
+                        const std::function<void(uint64_t bytes)>& made) {
   fuse::ProductOptions products;
   products.takes_type = TakesType;
   fuse::ElementwiseOptions elementwise;
@@ -35,6 +56,14 @@ std::vector<Step> Steps(const std::function<void(uint64_t bytes)>& made) {
   elementwise.most_inputs = kMostProgramOperands;
   elementwise.most_instructions = kMostProgramSteps;
   return {
+      // QDQ units before all that takes operators away from them.
+      [&operators, &capabilities](ir::Editor& editor) {
+        fuse::FuseQuantized(editor, {.takes = HasOperator(editor.graph(), operators, capabilities)});
+      },
+      [&operators, &capabilities](ir::Editor& editor) {
+        fuse::FuseBlockedWeights(editor, {.takes = HasOperator(editor.graph(), operators, capabilities)});
+      },
+      [&capabilities, made](ir::Editor& editor) { fuse::FoldDequantized(editor, capabilities.max_buffer_range, made); },
       fuse::MergeReluIntoClip,
       [made](ir::Editor& editor) { fuse::FoldIntoConvolutions(editor, made); },
       fuse::FuseGemms,
@@ -77,7 +106,7 @@ bool AllChosen(const ir::Graph& graph, const OperatorTable& operators, const Cap
 
 void Fuse(ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities,
           const std::function<void(uint64_t bytes)>& made) {
-  const std::vector<Step> steps = Steps(made);
+  const std::vector<Step> steps = Steps(operators, capabilities, made);
   ir::Graph all = graph;
   Apply(steps, all);
   if (AllChosen(all, operators, capabilities)) {

@@ -19,6 +19,10 @@
 //! variant elementwise2.bool T_BOOL INPUTS=2 STEPS=1
 //! variant elementwise_chain.f32 T_F32 INPUTS=8 STEPS=16
 //! variant elementwise_chain.f16 T_F16 INPUTS=8 STEPS=16
+//! variant elementwise_quantized1.u8 T_U8 INPUTS=1 STEPS=1 QUANTIZED
+//! variant elementwise_quantized2.u8 T_U8 INPUTS=2 STEPS=1 QUANTIZED
+//! variant elementwise_quantized1.i8 T_I8 INPUTS=1 STEPS=1 QUANTIZED
+//! variant elementwise_quantized2.i8 T_I8 INPUTS=2 STEPS=1 QUANTIZED
 //! variant compare1.f32 T_F32 INPUTS=1 STEPS=1 COMPARES USES_8
 //! variant compare1.f16 T_F16 INPUTS=1 STEPS=1 COMPARES USES_8
 //! variant compare2.f32 T_F32 INPUTS=2 STEPS=1 COMPARES USES_8
@@ -32,8 +36,17 @@
 #version 450
 #include "common.glsl"
 
-// Words: two parameters a step, two words each.
+// Words: two parameters a step, two words each; of quantised numbers then scale and zero point of each operand and of
+// the result, as floats, and the least and the greatest number that it may be.
+#ifdef QUANTIZED
+#define PARAMETERS (4u * STEPS + 2u * INPUTS + 4u)
+#define OPERAND_SCALE(k) uintBitsToFloat(p[2u + 4u * STEPS + 2u * (k)])
+#define OPERAND_ZERO(k) uintBitsToFloat(p[3u + 4u * STEPS + 2u * (k)])
+#define LOWEST uintBitsToFloat(p[4u + 4u * STEPS + 2u * INPUTS])
+#define HIGHEST uintBitsToFloat(p[5u + 4u * STEPS + 2u * INPUTS])
+#else
 #define PARAMETERS (4u * STEPS)
+#endif
 #include "map.glsl"
 
 layout(constant_id = 3) const uint kSteps = 1u;
@@ -86,12 +99,25 @@ layout(constant_id = 20) const uint kCode15 = 0u;
 #define S T
 #define S4 T4
 #endif
+// Quantised numbers are computed with as floats.
+#if defined(QUANTIZED)
+#ifdef T_U8
+#define HELD4 uvec4
+#else
+#define HELD4 ivec4
+#endif
+#undef C
+#define C float
+#define FLOATS
+#elif defined(T_F32) || defined(T_F16)
+#define FLOATS
+#endif
 layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer Result { S y[]; };
 #ifdef T4
 layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer ResultFours { S4 yq[]; };
 #endif
 
-#if defined(T_F32) || defined(T_F16)
+#ifdef FLOATS
 #include "activation.glsl"
 #include "quotient.glsl"
 #if STEPS == 1
@@ -102,7 +128,7 @@ layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer ResultFours { S4 
 #endif
 
 C Parameter(uint i) {
-#if defined(T_F32) || defined(T_F16)
+#ifdef FLOATS
   return uintBitsToFloat(p[2u + 2u * i]);
 #elif defined(T_I64)
   return C(p[2u + 2u * i]) | C(p[3u + 2u * i]) << 32;
@@ -119,7 +145,7 @@ R Compute(uint op, C a, C b, C p0, C p1) {
     case 98u: return uint(a <= b);
     case 99u: return uint(a > b);
     case 100u: return uint(a >= b);
-#if defined(T_F32) || defined(T_F16)
+#ifdef FLOATS
     case 101u: return uint(IsNan(a));
     case 102u: return uint(IsInf(a) && (a > 0.0 ? p0 : p1) != 0.0);
 #endif
@@ -129,7 +155,7 @@ R Compute(uint op, C a, C b, C p0, C p1) {
   }
   return 0u;
 }
-#elif defined(T_F32) || defined(T_F16)
+#elif defined(FLOATS)
 R Compute(uint op, C a, C b, C p0, C p1) {
   switch (op) {
     case 0u: return a + b;
@@ -173,6 +199,16 @@ R Compute(uint op, C a, C b, C p0, C p1) {
 R Compute(uint op, C a, C b, C p0, C p1) { return Apply(op, a, b, p0, p1); }
 #endif
 
+#ifdef QUANTIZED
+C Real(uint k, float stored) { return (stored - OPERAND_ZERO(k)) * OPERAND_SCALE(k); }
+// As QuantizeLinear does it; NaN is the lowest.
+float Quantised(float real) {
+  const float value = roundEven(Quotient(real, OPERAND_SCALE(INPUTS))) + OPERAND_ZERO(INPUTS);
+  const float above = value > LOWEST ? value : LOWEST;
+  return above < HIGHEST ? above : HIGHEST;
+}
+#endif
+
 #ifdef T_BOOL
 #define HELD(value) min(value, 1u)  // what a file brings may be neither 0 nor 1
 #else
@@ -180,7 +216,16 @@ R Compute(uint op, C a, C b, C p0, C p1) { return Apply(op, a, b, p0, p1); }
 #endif
 
 // Operand k into register k.
-#ifdef T4
+#if defined(QUANTIZED)
+#define LOAD(k)                                                                          \
+  if (kWidth == 4u && !IsSplat(k)) {                                                     \
+    const vec4 four = vec4(HELD4(q##k[at[k]]));                                          \
+    r[k] = C[4](Real(k, four.x), Real(k, four.y), Real(k, four.z), Real(k, four.w));     \
+  } else {                                                                               \
+    const C one = Real(k, vec4(HELD4(x##k[at[k]])).x);                                   \
+    r[k] = C[4](one, one, one, one);                                                     \
+  }
+#elif defined(T4)
 #define LOAD(k)                                                                            \
   if (k < kOperands) {                                                                     \
     if (kWidth == 4u && !IsSplat(k)) {                                                     \
@@ -232,11 +277,22 @@ void main() {
   }
   const R result[4] = r[INPUTS + kSteps - 1u];
 #endif
-#ifdef T4
+#ifdef QUANTIZED
+  HELD4 stored;
+  [[unroll]] for (uint e = 0u; e < kWidth; ++e) stored[e] = HELD4(vec4(Quantised(result[e])))[0];
+  if (kWidth == 4u) {
+    yq[i] = S4(stored);
+  } else {
+    y[i] = S(stored[0]);
+  }
+  return;
+#elif defined(T4)
   if (kWidth == 4u) {
     yq[i] = S4(R4(result[0], result[1], result[2], result[3]));
     return;
   }
 #endif
+#ifndef QUANTIZED
   y[i] = S(result[0]);
+#endif
 }

@@ -121,6 +121,68 @@ out y
   EXPECT_EQ(graph->graph().nodes[0].domain, "epiphyte.kit");
 }
 
+// --- quantised
+
+constexpr const char* kQdq = R"(graph "g"
+in x: uint8[1,2,4,4]
+const s: float[] = [0.5]
+const z: uint8[] = [128]
+const w: int8[2,2,1,1] = [1,2,3,4]
+const wz: int8[] = [0]
+dx = DequantizeLinear@13(x, s, z) : float[1,2,4,4]
+dw = DequantizeLinear@13(w, s, wz) : float[2,2,1,1]
+c = Conv@11(dx, dw) : float[1,2,4,4]
+r = Relu@14(c) : float[1,2,4,4]
+q = QuantizeLinear@13(r, s, z) : uint8[1,2,4,4]
+dq = DequantizeLinear@13(q, s, z) : float[1,2,4,4]
+a = Add@14(dq, dx) : float[1,2,4,4]
+qa = QuantizeLinear@13(a, s, z) : uint8[1,2,4,4]
+da = DequantizeLinear@13(qa, s, z) : float[1,2,4,4]
+m = MaxPool@12<kernel_shape=[2,2]>(da) : float[1,2,3,3]
+y = QuantizeLinear@13(m, s, z) : uint8[1,2,3,3]
+out y
+)";
+
+std::vector<std::string> OperatorsOf(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::Node& node : graph.nodes) names.push_back(node.op_type);
+  return names;
+}
+
+TEST_F(Compiled, QdqUnitsRunOnIntegersAlone) {
+  const auto graph = Compile(kQdq);
+  EXPECT_THAT(OperatorsOf(graph->graph()), ElementsAre("QLinearConv", "QLinearElementwise", "MaxPool"));
+  EXPECT_THAT(graph->packed(), SizeIs(2));
+}
+
+TEST_F(Compiled, WeightsOfFourBitsStaySmall) {
+  std::string numbers;
+  for (int i = 0; i < 64; ++i) numbers += (i == 0 ? "" : ",") + std::to_string(i % 16 - 8);
+  const std::string weights = "const w: int4[32,2] = [" + numbers + "]\n";
+  const auto graph = Compile("graph \"g\"\nin x: float[2,32]\n" + weights +
+                             "const s: float[2,2] = [1, 2, 3, 4]\n"
+                             "d = DequantizeLinear@21<axis=0, block_size=16>(w, s) : float[32,2]\n"
+                             "y = MatMul@13(x, d) : float[2,2]\nout y\n");
+  EXPECT_THAT(OperatorsOf(graph->graph()), ElementsAre("MatMulNBits"));
+  const auto column = Compile("graph \"g\"\nin x: float[2,32]\n" + weights +
+                              "const s: float[2] = [1, 2]\n"
+                              "d = DequantizeLinear@21<axis=1>(w, s) : float[32,2]\n"
+                              "y = MatMul@13(x, d) : float[2,2]\nout y\n");
+  EXPECT_THAT(OperatorsOf(column->graph()), ElementsAre("MatMul"));
+}
+
+TEST_F(Compiled, NoRunDequantisesConstants) {
+  const auto graph = Compile(R"(graph "g"
+in x: float[2,3]
+const w: int8[3,2] = [1,2,3,4,5,6]
+const s: float[2] = [0.5, 2]
+d = DequantizeLinear@13(w, s) : float[3,2]
+y = MatMul@13(x, d) : float[2,2]
+out y
+)");
+  EXPECT_THAT(OperatorsOf(graph->graph()), ElementsAre("MatMul"));
+}
+
 TEST_F(Compiled, WhatARecogniserMakesMustHaveAnOperator) {
   ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[4]

@@ -65,7 +65,8 @@ TEST_F(Context, AGraphComesBackWithItsPackedWeights) {
   kit::StoredGraph stored = kit::ReadGraph(container, "part_0", kit::GraphCheck::kLater);
   EXPECT_EQ(kit::ir::ToText(stored.graph), kit::ir::ToText(made->graph()));
   EXPECT_EQ(stored.packed.size(), made->packed().size());
-  const auto loaded = CompiledGraph::Build(std::move(stored.graph), Config(), GraphOrigin::kContext, std::move(stored.packed));
+  const auto loaded =
+      CompiledGraph::Build(std::move(stored.graph), Config(), GraphOrigin::kContext, std::move(stored.packed));
   EXPECT_EQ(loaded->programs_made(), 1u);
 }
 
@@ -166,13 +167,119 @@ TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
     const std::shared_ptr<void> memory = kit::AllocateShared(forged.size());
     std::memcpy(memory.get(), forged.data(), forged.size());
     MessageOf([&] {
-      const kit::ContextContainer container({static_cast<const std::byte*>(memory.get()), forged.size()}, kContextFormat);
+      const kit::ContextContainer container({static_cast<const std::byte*>(memory.get()), forged.size()},
+                                            kContextFormat);
       for (const std::string_view name : kit::GraphNames(container)) {
         kit::StoredGraph stored = kit::ReadGraph(container, name, kit::GraphCheck::kLater);
         CompiledGraph::Build(std::move(stored.graph), Config(), GraphOrigin::kContext, std::move(stored.packed));
       }
     });
   }
+}
+
+// --- operators on quantised numbers
+
+constexpr const char* kQuantized = R"(graph "q"
+in x: uint8[1,2,4,4]
+const s: float[] = [0.5]
+const z: uint8[] = [128]
+const w: int8[2,2,1,1] = [1,2,3,4]
+const wz: int8[] = [0]
+dx = DequantizeLinear@13(x, s, z) : float[1,2,4,4]
+dw = DequantizeLinear@13(w, s, wz) : float[2,2,1,1]
+c = Conv@11(dx, dw) : float[1,2,4,4]
+r = Relu@14(c) : float[1,2,4,4]
+q = QuantizeLinear@13(r, s, z) : uint8[1,2,4,4]
+dq = DequantizeLinear@13(q, s, z) : float[1,2,4,4]
+a = Add@14(dq, dx) : float[1,2,4,4]
+y = QuantizeLinear@13(a, s, z) : uint8[1,2,4,4]
+out y
+)";
+
+// Changes an attribute, or takes it away with an empty list.
+void SetInts(ir::Node& node, const std::string& name, std::vector<int64_t> values) {
+  std::erase_if(node.attributes, [&](const ir::Attribute& attribute) { return attribute.name == name; });
+  if (values.size() == 1 && name != "code" && name != "zero_points") {
+    node.attributes.push_back(ir::Attribute::Int(name, values[0]));
+  } else if (!values.empty()) {
+    node.attributes.push_back(ir::Attribute::Ints(name, std::move(values)));
+  }
+}
+
+class QuantizedContext : public Context {
+ protected:
+  // What building says of the graph with a change, as a context's.
+  std::string Refusal(const std::function<void(ir::Graph&, std::vector<kit::PackedData>&)>& change) const {
+    const auto made = Compile(kQuantized);
+    ir::Graph graph = made->graph();
+    std::vector<kit::PackedData> packed = made->packed();
+    change(graph, packed);
+    return MessageOf(
+        [&] { CompiledGraph::Build(std::move(graph), Config(), GraphOrigin::kContext, std::move(packed)); });
+  }
+};
+
+TEST_F(QuantizedContext, ItComesBackWithItsPackedWeights) {
+  EXPECT_EQ(Refusal([](auto&, auto&) {}), "");
+  const auto made = Compile(kQuantized);
+  ASSERT_THAT(made->graph().nodes, SizeIs(2));
+  const std::string bytes = Write(*made);
+  EXPECT_EQ(bytes, Write(*Compile(kQuantized)));
+  EXPECT_EQ(Judge(bytes).verdict, EP_CONTEXT_OPTIMAL);
+}
+
+TEST_F(QuantizedContext, BoundsThatNoByteHasAreRefused) {
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) { SetInts(graph.nodes[0], "low", {-129}); }), HasSubstr("low"));
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) { SetInts(graph.nodes[1], "high", {256}); }), HasSubstr("high"));
+}
+
+TEST_F(QuantizedContext, ScalesAndZeroPointsMustBeThoseOfTheOperands) {
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) {
+                SetInts(graph.nodes[1], "zero_points", {1, 2});
+              }),
+              HasSubstr("2 zero points, 3 of each expected"));
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) {
+                SetInts(graph.nodes[1], "zero_points", {1, 2, 400});
+              }),
+              HasSubstr("zero_points"));
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) {
+                std::erase_if(graph.nodes[1].attributes, [](const auto& each) { return each.name == "scales"; });
+              }),
+              HasSubstr("0 scales"));
+}
+
+TEST_F(QuantizedContext, ItsInstructionTakesItsOperands) {
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) {
+                SetInts(graph.nodes[1], "code", {0, 2, 0});
+              }),
+              HasSubstr("operands in their order"));
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) { graph.nodes[1].inputs.pop_back(); }), HasSubstr("damaged"));
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) {
+                SetInts(graph.nodes[1], "code", {99, 0, 2});
+              }),
+              HasSubstr("damaged"));
+}
+
+TEST_F(QuantizedContext, PackedWeightsOfAnotherSizeAreRefused) {
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_THAT(Refusal([i](auto&, auto& packed) { packed[i].bytes -= 4; }), HasSubstr("expected"));
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto& packed) {
+                packed.clear();
+                for (ir::Constant& constant : graph.constants) constant.storage = ir::Constant::Storage::kOwned;
+              }),
+              testing::Not(testing::IsEmpty()));
+}
+
+TEST_F(QuantizedContext, ScalesThatAreComputedAreRefused) {
+  EXPECT_THAT(Refusal([](ir::Graph& graph, auto&) {
+                const int32_t scale = graph.nodes[0].inputs[6];
+                std::erase_if(graph.constants, [&](const auto& constant) { return constant.value == scale; });
+                graph.constant_of_value.assign(graph.values.size(), -1);
+                for (size_t i = 0; i < graph.constants.size(); ++i)
+                  graph.constant_of_value[static_cast<size_t>(graph.constants[i].value)] = static_cast<int32_t>(i);
+                graph.inputs.push_back(scale);
+              }),
+              HasSubstr("is no constant"));
 }
 
 TEST_F(Context, PackedDataThatBelongsNowhereIsRefused) {

@@ -128,6 +128,23 @@ void AddElementwise(Recording& r, EpElementType type, const MapStep& step, std::
   AddMap(r, std::move(shader), operands, y, out);
 }
 
+void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& step,
+                             std::span<const MapOperand> operands, std::span<const MapQuantization> quantizations,
+                             float low, float high, int32_t y, const Dims& out) {
+  const size_t slots = operands.size();
+  MapShader shader{.name = Recording::ShaderFor(slots > 1 ? "elementwise_quantized2" : "elementwise_quantized1", type),
+                   .slots = slots,
+                   .fours = true,
+                   .parameters = {},
+                   .specialization = {1, static_cast<uint32_t>(slots), CodeOf(step.op, 0, slots > 1 ? 1 : slots + 1)}};
+  AppendParameter(shader.parameters, step.p0);
+  AppendParameter(shader.parameters, step.p1);
+  for (const MapQuantization& quantization : quantizations)
+    shader.parameters.insert(shader.parameters.end(), {Word(quantization.scale), Word(quantization.zero)});
+  shader.parameters.insert(shader.parameters.end(), {Word(low), Word(high)});
+  AddMap(r, std::move(shader), operands, y, out);
+}
+
 void AddProgram(Recording& r, EpElementType type, const ElementwiseProgram& program,
                 std::span<const MapOperand> operands, int32_t y, const Dims& out) {
   const size_t steps = program.instructions.size();

@@ -72,6 +72,17 @@ void AddElementwise(Recording& r, EpElementType type, const MapStep& step, std::
 void AddProgram(Recording& r, EpElementType type, const kit::fuse::ElementwiseProgram& program,
                 std::span<const MapOperand> operands, int32_t y, const Dims& out);
 
+// How bytes map to numbers: (stored - zero) * scale.
+struct MapQuantization {
+  float scale = 1;
+  float zero = 0;
+};
+// The same on bytes, int8 or uint8, that are dequantised, computed with as floats and quantised again, within `low` and
+// `high`. `quantizations`: of the operands, then of y.
+void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& step,
+                             std::span<const MapOperand> operands, std::span<const MapQuantization> quantizations,
+                             float low, float high, int32_t y, const Dims& out);
+
 // What of a program runs in one dispatch: limits for kit::fuse::FuseElementwise.
 inline constexpr size_t kMostProgramOperands = 8;
 inline constexpr size_t kMostProgramSteps = 16;

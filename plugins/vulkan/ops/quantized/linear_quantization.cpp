@@ -21,7 +21,17 @@ ScaleIndex IndexOf(const Recording& r) {
 
 // --- DequantizeLinear
 
+constexpr kit::TypeSet kComputed = kDeviceBytes | kit::Types(EP_TYPE_INT32);
+// Constants of these become floats, or weights of products, when a partition is compiled (kit/fuse/dequantized.hpp).
+constexpr kit::TypeSet kFolded =
+    kit::Types(EP_TYPE_INT4, EP_TYPE_UINT4, EP_TYPE_INT2, EP_TYPE_UINT2, EP_TYPE_INT16, EP_TYPE_UINT16);
+
 std::string CheckDequantize(const NodeCheck& check) {
+  if (!kit::Contains(kComputed, check.InputType(0)))
+    for (size_t i = 0; i < 3; ++i)
+      if (check.HasInput(i) && check.Constant(i) == nullptr)
+        return kit::TextOf("input ", i, " of a dequantisation of ", kit::TypeName(check.InputType(0)),
+                           " is no constant");
   const EpElementType y = check.Output(0).type;
   if (!kit::Contains(kDeviceFloats, y)) return "the result is of " + kit::TypeName(y);
   return ExpectType(check, 1, y, "the scale");
@@ -101,7 +111,7 @@ void RecordDynamicQuantize(Recording& r) {
 void Register_linear_quantization(OperatorTable& table) {
   table.Add({.op_type = "DequantizeLinear",
              .first_version = 10,
-             .types = kDeviceBytes | kit::Types(EP_TYPE_INT32),
+             .types = kComputed | kFolded,
              .check = CheckDequantize,
              .record = RecordDequantize});
   table.Add({.op_type = "QuantizeLinear", .first_version = 10, .check = CheckQuantize, .record = RecordQuantize});
