@@ -4,6 +4,7 @@
 //     VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json vulkan_bench --benchmark_filter=Square/512
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,88 @@ BENCHMARK(SquareOfPackedWeights)->Arg(512)->Arg(1024)->UseRealTime()->Unit(bench
 // A step of decoding.
 void RowOfPackedWeights(benchmark::State& state) { RunProduct(state, 1, state.range(0), state.range(0), true); }
 BENCHMARK(RowOfPackedWeights)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// --- convolutions and products of bytes: as the plugin runs a QDQ unit, one dispatch after the other (the units'
+// scales are inputs, so that none is found), and the same in float.
+
+enum class Quantization { kNone, kNodes, kUnit };
+
+struct QuantizedCase {
+  const char* x;  // shapes, as in the text of a model
+  const char* w;
+  const char* op;  // of dx and dw
+  int64_t x_count = 0;
+  std::vector<int64_t> x_dims;
+  int64_t w_count = 0;
+  double products = 0;
+};
+
+std::string Numbers(int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) text += (i == 0 ? "" : ",") + std::to_string(i * 7 % 200 - 100);
+  return text;
+}
+
+void RunQuantized(benchmark::State& state, const QuantizedCase& of, Quantization quantization) {
+  const std::string x = of.x, w = of.w, op = of.op;
+  const std::string model =
+      quantization == Quantization::kNone
+          ? "g (float" + x + " dx) => (float[] y) <float" + w + " dw = {" + Numbers(of.w_count) + "}> { y = " + op +
+                " }"
+          : "g (int8" + x + " x" + (quantization == Quantization::kNodes ? ", float s" : "") + ") => (int8[] y) <int8" +
+                w + " w = {" + Numbers(of.w_count) + "}" + ", " +
+                (quantization == Quantization::kNodes ? "" : "float s = {0.05}, ") +
+                "int8 z = {0}> { dx = DequantizeLinear(x, s, z) dw = DequantizeLinear(w, s, z) f = " + op +
+                " y = QuantizeLinear(f, s, z) }";
+  const std::string bytes = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 18]> " + model);
+  static const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
+  core::SessionOptions options = OptionsFor({"vulkan"});
+  options.thread_count = 2;
+  const std::string failure = FailureOf([&] {
+    core::Session session(*environment, bytes.data(), bytes.size(), options);
+    std::vector<core::ValuePtr> inputs;
+    if (quantization == Quantization::kNone) {
+      inputs.push_back(Floats(of.x_dims, std::vector<float>(static_cast<size_t>(of.x_count), 0.5f)));
+    } else {
+      inputs.push_back(core::Value::Tensor(core::DataType::kInt8, of.x_dims));
+      std::fill_n(static_cast<int8_t*>(inputs[0]->mutable_data()), of.x_count, int8_t{3});
+      if (quantization == Quantization::kNodes) inputs.push_back(Floats({}, {0.05f}));
+    }
+    session.Run(inputs);
+    for (auto _ : state) benchmark::DoNotOptimize(session.Run(inputs));
+  });
+  if (failure != "OK") return state.SkipWithError(failure.c_str());
+  state.counters["GMAC/s"] = benchmark::Counter(1e-9 * of.products, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+const QuantizedCase kConv3 = {"[1,64,56,56]",         "[64,64,3,3]",   "Conv <pads = [1,1,1,1]> (dx, dw)",
+                              64 * 56 * 56,           {1, 64, 56, 56}, 64 * 64 * 9,
+                              64.0 * 64 * 9 * 56 * 56};
+const QuantizedCase kConv1 = {"[1,256,56,56]",  "[64,256,1,1]", "Conv(dx, dw)",      256 * 56 * 56,
+                              {1, 256, 56, 56}, 64 * 256,       64.0 * 256 * 56 * 56};
+const QuantizedCase kMatMul = {"[512,512]", "[512,512]", "MatMul(dx, dw)", 512 * 512,
+                               {512, 512},  512 * 512,   512.0 * 512 * 512};
+
+void Conv3x3(benchmark::State& state, Quantization quantization) { RunQuantized(state, kConv3, quantization); }
+void Conv1x1(benchmark::State& state, Quantization quantization) { RunQuantized(state, kConv1, quantization); }
+void MatMul512(benchmark::State& state, Quantization quantization) { RunQuantized(state, kMatMul, quantization); }
+#define QUANTIZED(name)                                \
+  BENCHMARK_CAPTURE(name, float, Quantization::kNone)  \
+      ->UseRealTime()                                  \
+      ->MeasureProcessCPUTime()                        \
+      ->Unit(benchmark::kMillisecond);                 \
+  BENCHMARK_CAPTURE(name, nodes, Quantization::kNodes) \
+      ->UseRealTime()                                  \
+      ->MeasureProcessCPUTime()                        \
+      ->Unit(benchmark::kMillisecond);                 \
+  BENCHMARK_CAPTURE(name, unit, Quantization::kUnit)   \
+      ->UseRealTime()                                  \
+      ->MeasureProcessCPUTime()                        \
+      ->Unit(benchmark::kMillisecond)
+QUANTIZED(Conv3x3);
+QUANTIZED(Conv1x1);
+QUANTIZED(MatMul512);
+#undef QUANTIZED
 
 }  // namespace
 }  // namespace epiphyte::test
