@@ -93,7 +93,7 @@ class BlockedWeights {
     ir::Tensor tensor;
     tensor.type = from.type;
     tensor.dims = {columns_, blocks_};
-    const std::shared_ptr<void> owner = AllocateShared(tensor.Bytes());
+    const std::shared_ptr<void> owner = AllocateWeights(tensor.Bytes());
     auto* to = static_cast<std::byte*>(owner.get());
     for (int64_t column = 0; column < columns_; ++column)
       for (int64_t block = 0; block < blocks_; ++block, to += size)
@@ -118,7 +118,7 @@ class BlockedWeights {
     tensor.type = EP_TYPE_UINT8;
     tensor.dims = std::move(dims);
     const uint64_t bytes = tensor.Bytes();
-    const std::shared_ptr<void> owner = AllocateShared(bytes);
+    const std::shared_ptr<void> owner = AllocateWeights(bytes);
     std::memset(owner.get(), 0, static_cast<size_t>(bytes));
     for (int64_t column = 0; column < columns_; ++column)
       fill(column, static_cast<uint8_t*>(owner.get()) +
@@ -212,7 +212,7 @@ uint64_t Fold(ir::Editor& editor, int32_t n, uint64_t most_bytes) {
   tensor.dims = weights->numbers.dims;
   const uint64_t bytes = tensor.Bytes();
   if (bytes > most_bytes) return 0;
-  const std::shared_ptr<void> owner = AllocateShared(bytes);
+  const std::shared_ptr<void> owner = AllocateWeights(bytes);
   const ir::Tensor& numbers = weights->numbers;
   const qdq::Quantization& quantization = weights->quantization;
   const ScaleOf scale_of(*weights);
