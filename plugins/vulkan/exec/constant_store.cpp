@@ -1,5 +1,8 @@
 #include "plugins/vulkan/exec/constant_store.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "epiphyte/kit/memory/digest.hpp"
 #include "plugins/vulkan/program/memory_plan.h"
 
@@ -8,6 +11,22 @@ namespace {
 
 // What is loaded together shares buffers of up to this size, if no single piece is larger.
 constexpr uint64_t kMostTogether = uint64_t{64} << 20;
+constexpr uint64_t kComparedTogether = uint64_t{16} << 20;  // read back of memory that the host can't reach
+
+// Digests say what may be equal: whoever makes a model can give different weights the same one.
+bool Holds(Device& device, const BufferRange& place, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return true;
+  if (const std::byte* mapped = place.buffer->mapped(); mapped != nullptr)
+    return std::memcmp(mapped + place.offset, bytes.data(), bytes.size()) == 0;
+  std::vector<std::byte> part;
+  for (uint64_t at = 0; at < bytes.size(); at += part.size()) {
+    part.resize(std::min<uint64_t>(bytes.size() - at, kComparedTogether));
+    const DeviceToHost copy = {{place.buffer, place.offset + at, part.size()}, part.data()};
+    device.Download({&copy, 1});
+    if (std::memcmp(part.data(), bytes.data() + at, part.size()) != 0) return false;
+  }
+  return true;
+}
 
 uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
 
@@ -41,27 +60,41 @@ std::vector<BufferRange> ConstantStore::Load(const std::shared_ptr<Device>& devi
                                              std::span<const std::span<const std::byte>> data) {
   const std::lock_guard lock(mutex_);
   std::erase_if(known_, [](const auto& entry) { return entry.second.buffer.expired(); });
+  const auto find_known = [&](const Key& key, std::span<const std::byte> bytes) -> BufferRange {
+    for (auto [it, end] = known_.equal_range(key); it != end; ++it) {
+      const BufferRange place = {it->second.buffer.lock(), it->second.offset, bytes.size()};
+      if (place.buffer != nullptr && Holds(*device, place, bytes)) return place;
+    }
+    return {};
+  };
+  struct Missing {
+    Key key;
+    std::vector<size_t> places;  // of equal data
+  };
   std::vector<BufferRange> places(data.size());
-  std::map<Key, std::vector<size_t>> missing;
+  std::vector<Missing> missing;
+  std::multimap<Key, size_t> missing_by_key;
   for (size_t i = 0; i < data.size(); ++i) {
     const Key key(device.get(), kit::Digest(data[i].data(), data[i].size()), data[i].size());
-    const auto found = known_.find(key);
-    std::shared_ptr<Buffer> buffer = found == known_.end() ? nullptr : found->second.buffer.lock();
-    if (buffer == nullptr) {
-      missing[key].push_back(i);
+    places[i] = find_known(key, data[i]);
+    if (places[i].buffer != nullptr) continue;
+    const auto [first, last] = missing_by_key.equal_range(key);
+    const auto equal = std::find_if(first, last, [&](const auto& entry) {
+      return std::ranges::equal(data[missing[entry.second].places[0]], data[i]);
+    });
+    if (equal != last) {
+      missing[equal->second].places.push_back(i);
     } else {
-      const uint64_t offset = found->second.offset;
-      places[i] = {std::move(buffer), offset, data[i].size()};
+      missing_by_key.emplace(key, missing.size());
+      missing.push_back({key, {i}});
     }
   }
   std::vector<std::span<const std::byte>> wanted;
-  for (const auto& [key, places_of_it] : missing) wanted.push_back(data[places_of_it[0]]);
+  for (const Missing& each : missing) wanted.push_back(data[each.places[0]]);
   const std::vector<BufferRange> loaded = LoadConstants(device, wanted);
-  size_t next = 0;
-  for (const auto& [key, places_of_it] : missing) {
-    const BufferRange& place = loaded[next++];
-    known_[key] = {place.buffer, place.offset};
-    for (const size_t i : places_of_it) places[i] = place;
+  for (size_t m = 0; m < missing.size(); ++m) {
+    known_.emplace(missing[m].key, Known{loaded[m].buffer, loaded[m].offset});
+    for (const size_t i : missing[m].places) places[i] = loaded[m];
   }
   return places;
 }

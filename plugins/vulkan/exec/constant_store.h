@@ -1,5 +1,5 @@
 // ConstantStore: constants and packed data in a device's memory, in few large buffers. Of those that go through one store
-// equal ones are there once: the weights that sessions of a share group have in common.
+// equal ones are there once, by their bytes: the weights that sessions of a share group have in common.
 //
 //     const std::vector<BufferRange> places = store.Load(device, data);   // data: where the bytes are on the host
 //
@@ -26,13 +26,13 @@ class ConstantStore {
                                 std::span<const std::span<const std::byte>> data);
 
  private:
-  using Key = std::tuple<const Device*, uint64_t, uint64_t>;  // device, digest, size
+  using Key = std::tuple<const Device*, uint64_t, uint64_t>;  // device, digest, size: what may be equal
   struct Known {
     std::weak_ptr<Buffer> buffer;
     uint64_t offset = 0;
   };
   std::mutex mutex_;
-  std::map<Key, Known> known_;
+  std::multimap<Key, Known> known_;
 };
 
 // Puts all of them there, as they are.
