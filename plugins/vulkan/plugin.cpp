@@ -13,13 +13,6 @@ EpDeviceKind KindOf(DeviceType type) {
   return type == DeviceType::kOther || type == DeviceType::kSoftware ? EP_DEVICE_OTHER : EP_DEVICE_GPU;
 }
 
-std::string HexOf(const Uuid& uuid) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint8_t byte : uuid) text += {kDigits[byte >> 4], kDigits[byte & 15]};
-  return text;
-}
-
 // "Vulkan 1.3.230: storage16, int64, subgroup 8; without coopmat": what doctor shows of the capability table.
 std::string Describe(uint32_t version, const Capabilities& capabilities) {
   std::string has, lacks;

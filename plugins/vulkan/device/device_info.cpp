@@ -51,14 +51,16 @@ int Rank(DeviceType type) {
 
 }  // namespace
 
-std::string TextOf(const Uuid& uuid) {
+std::string HexOf(const Uuid& uuid) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (size_t i = 0; i < uuid.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += kDigits[uuid[i] >> 4];
-    text += kDigits[uuid[i] & 15];
-  }
+  for (const uint8_t byte : uuid) text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  return text;
+}
+
+std::string TextOf(const Uuid& uuid) {
+  std::string text = HexOf(uuid);
+  for (const size_t dash : {8, 13, 18, 23}) text.insert(dash, 1, '-');
   return text;
 }
 
@@ -82,7 +84,7 @@ const DeviceInfo& ChooseDevice(std::span<const DeviceInfo> devices, const Device
   bool software = false;
   for (const DeviceInfo& device : devices) {
     const bool by_name = Lower(device.name).find(wanted) != std::string::npos;  // all when nothing is wanted
-    const bool exact = (by_type && NameOf(device.type) == wanted) || WithoutDashes(TextOf(device.device_uuid)) == WithoutDashes(wanted);
+    const bool exact = (by_type && NameOf(device.type) == wanted) || HexOf(device.device_uuid) == WithoutDashes(wanted);
     if (!exact && (by_type || !by_name)) continue;
     if (!exact && device.type == DeviceType::kSoftware && !choice.allow_software) {
       software = true;

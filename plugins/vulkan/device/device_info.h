@@ -17,6 +17,7 @@ namespace epiphyte::vulkan {
 
 using Uuid = std::array<uint8_t, 16>;
 std::string TextOf(const Uuid& uuid);  // "6d657361-3232-…"
+std::string HexOf(const Uuid& uuid);   // the same without dashes
 
 enum class DeviceType : uint8_t { kOther, kIntegrated, kDiscrete, kVirtual, kSoftware };
 std::string_view NameOf(DeviceType type);  // "other", "integrated", "discrete", "virtual", "software"
