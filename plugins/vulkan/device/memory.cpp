@@ -153,9 +153,13 @@ std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, u
       if (auto buffer = take(held.back())) return buffer;
     }
     std::erase_if(shared_[pool], [](const auto& block) { return block.expired(); });
-    divided = owner != nullptr && room <= next_block_[pool] / 4;
+    // Under a limit a block is at most an eighth of it, and of what is left.
+    const uint64_t limit = use == MemoryUse::kDevice ? device_.owner.memory_limit() : 0;
+    uint64_t next = next_block_[pool];
+    if (limit != 0) next = std::min({next, limit / 8, limit - std::min(limit, allocated_bytes_)});
+    divided = owner != nullptr && room <= next / 4;
     if (divided) {
-      block_bytes = next_block_[pool];
+      block_bytes = next / alignment_ * alignment_;
       next_block_[pool] = std::min(2 * next_block_[pool], kLargestBlock);
     }
   }

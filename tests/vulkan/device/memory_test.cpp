@@ -87,6 +87,16 @@ TEST_F(MemoryTest, ALimitIsKept) {
   EXPECT_NO_THROW(device->Allocate(40 * kMiB, "more weights"));
 }
 
+TEST_F(MemoryTest, UnderASmallLimitSmallBuffersStillLieTogether) {
+  const auto device = Open({}, {&TestKernels(), kMiB});
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  for (int i = 0; i < 60; ++i) buffers.push_back(device->Allocate(16 << 10, "a buffer"));
+  EXPECT_LE(device->counters().allocated_bytes, kMiB);
+  EXPECT_LE(device->counters().allocations, 15u);
+  EXPECT_THAT(ErrorOf([&] { device->Allocate(kMiB / 2, "the arena"); }),
+              IsError(EP_STATUS_OUT_OF_MEMORY, "the limit is 1048576 bytes"));
+}
+
 TEST_F(MemoryTest, WhatTheDriverRefusesIsAnErrorAndLeavesNothingBehind) {
   const auto device = Open();
   auto& vk = device->handles().vk;
