@@ -44,8 +44,12 @@ class Finder {
     if (info.kind != EP_KIND_TENSOR || !IsHostType(info.type)) return false;
     return !info.IsStatic() || (kit::CountElements(info.dims, &count) && count <= uint64_t{kMostHostElements});
   }
-  // As an input.
-  bool MayBeRead(int32_t value) const { return IsSmall(value); }
+  // As an input. Shapes and axes are rows, and what has more dimensions of unknown length is data: a run would fail when
+  // it is large, so the device keeps it, and what the host would compute of it is somebody else's.
+  bool MayBeRead(int32_t value) const {
+    const ir::Value& info = graph_.values[static_cast<size_t>(value)];
+    return IsSmall(value) && (info.rank <= 1 || info.IsStatic());
+  }
 
   // What the host knows when it knows the inputs for which `reads` is true.
   template <typename Reads>

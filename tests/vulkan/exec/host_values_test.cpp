@@ -79,6 +79,22 @@ out y
   EXPECT_THAT(FindHostValues(graph, AllOperators()).reads_inputs, ElementsAre(false, false));
 }
 
+TEST(HostValues, DataOfUnknownSizeIsNotReadForALength) {
+  const auto reads = [](const char* ids) {
+    const std::string text = std::string("graph \"g\"\nin ids: ") + ids + R"(
+const zero: int64[] = [0]
+const one: int64[] = [1]
+n = ReduceMax@13<keepdims=0>(ids) : int64[]
+y = Range@11(zero, n, one) : int64[-1]
+out y
+)";
+    return FindHostValues(kit::ir::FromText(text), AllOperators()).reads_inputs;
+  };
+  EXPECT_THAT(reads("int64[-1,-1]"), ElementsAre(false));
+  EXPECT_THAT(reads("int64[2,8]"), ElementsAre(true));
+  EXPECT_THAT(reads("int64[-1]"), ElementsAre(true));
+}
+
 TEST(Claims, WhatTheHostWouldNeedOfTheDeviceIsDeclinedWithTheReason) {
   const ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[4]
