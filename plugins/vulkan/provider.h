@@ -56,13 +56,16 @@ class CompiledKernel final : public kit::StatefulKernel<ReplaySet> {
   // `context`: in which constants of the graph lie; null when they don't.
   CompiledKernel(std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads,
                  std::shared_ptr<const kit::ContextContainer> context = {})
-      : context_(std::move(context)), graph_(std::move(graph)), threads_(threads) {}
-  void Execute(const kit::Run& run, ReplaySet& replays) override { replays.Execute(*graph_, run, threads_); }
+      : context_(std::move(context)), graph_(std::move(graph)), threads_(threads), prepared_(*graph_, threads_) {}
+  void Execute(const kit::Run& run, ReplaySet& replays) override {
+    replays.Execute(*graph_, run, threads_, prepared_);
+  }
 
  private:
   const std::shared_ptr<const kit::ContextContainer> context_;
   const std::shared_ptr<CompiledGraph> graph_;
   const kit::Threads threads_;
+  PreparedReplay prepared_;
 };
 
 }  // namespace epiphyte::vulkan

@@ -97,6 +97,7 @@ class Recorder {
     if (options_.profile && device_.info().timestamps && !list_.commands.empty()) MakeQueries();
     RecordSegments();
     for (Owned<VkFence>& fence : records_.fences) fence = MakeFence(vk_);
+    WarmUp();
     records_.command_count = list_.commands.size();
   }
 
@@ -147,6 +148,25 @@ class Recorder {
     } else {
       for (size_t i = 0; i < missing.size(); ++i) make(i);
     }
+    for (const PipelineKey* key : missing) new_.insert(*key);
+  }
+
+  // A software device compiles a pipeline when it is dispatched first, be it with no workgroup, and keeps the code in a
+  // cache on disk. Validation layers have something against no workgroups.
+  void WarmUp() {
+    if (new_.empty() || device_.info().type != DeviceType::kSoftware || device_.instance().validation().Any()) return;
+    const Owned<VkCommandPool> pool = MakeCommandPool(vk_);
+    const VkCommandBuffer commands = MakeCommandBuffers(vk_, pool.get(), 1)[0];
+    BeginCommands(vk_, commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      if (new_.erase(keys_[i]) == 0) continue;
+      VkPipeline bound = VK_NULL_HANDLE;
+      Bind(commands, i, bound);
+      vk_.vk.vkCmdDispatch(commands, 0, 0, 0);
+    }
+    EndCommands(vk_, commands);
+    vk_.Submit(commands, records_.fences[0].get());
+    vk_.Wait(records_.fences[0].get());
   }
 
   void PlaceParameters() {
@@ -342,6 +362,15 @@ class Recorder {
     vk_.vk.vkCmdCopyBuffer(commands, from->block().buffer.get(), to->block().buffer.get(), 1, &region);
   }
 
+  void Bind(VkCommandBuffer commands, size_t index, VkPipeline& bound) {
+    const VkPipeline pipeline = vk_.pipelines->Get(keys_[index]);
+    if (pipeline != bound) vk_.vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    bound = pipeline;
+    vk_.vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                   vk_.pipelines->LayoutFor(keys_[index].bindings).layout.get(), 0, 1,
+                                   &records_.sets[index], 0, nullptr);
+  }
+
   void RecordCommand(VkCommandBuffer commands, size_t index, VkPipeline& bound, Hazards& hazards) {
     const Command& command = list_.commands[index];
     std::vector<Touch> touches;
@@ -349,12 +378,7 @@ class Recorder {
       touches.push_back(TouchOf(BoundRange(binding.range), binding.access));
     Barrier(commands, hazards.Add(touches, Hazards::kShader), Hazards::kShader);
 
-    const VkPipeline pipeline = vk_.pipelines->Get(keys_[index]);
-    if (pipeline != bound) vk_.vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    bound = pipeline;
-    vk_.vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                   vk_.pipelines->LayoutFor(keys_[index].bindings).layout.get(), 0, 1,
-                                   &records_.sets[index], 0, nullptr);
+    Bind(commands, index, bound);
     const VkQueryPool queries = records_.queries.get();
     const uint32_t query = static_cast<uint32_t>(2 * index);
     if (queries != VK_NULL_HANDLE)
@@ -371,6 +395,7 @@ class Recorder {
   const CompileOptions& options_;
   ProgramRecords& records_;
   std::vector<PipelineKey> keys_;  // by command
+  std::set<PipelineKey> new_;      // those that were made for this program
   std::vector<uint64_t> parameter_offsets_;
   uint64_t placeholder_ = 0;
 };

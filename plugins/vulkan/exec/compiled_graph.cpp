@@ -57,21 +57,21 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
   if (origin == GraphOrigin::kMadeNow) compiled->Pack(config);
   compiled->KeepConstants(config);
   compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
-  compiled->MakeStaticProgram();
+  // What is wrong with the graph is seen now, and the first run finds its weights on the device.
+  compiled->StaticProgram();
   return compiled;
 }
 
-// What is wrong with the graph is seen now, and the first run finds its weights on the device.
-void CompiledGraph::MakeStaticProgram() {
+std::shared_ptr<const LoadedProgram> CompiledGraph::StaticProgram() {
   std::vector<ArrivedInput> inputs;
   for (size_t i = 0; i < graph_.inputs.size(); ++i) {
     const ir::Value& info = graph_.values[static_cast<size_t>(graph_.inputs[i])];
-    if (reads_inputs_[i] || !info.IsStatic() || info.type == EP_TYPE_UNDEFINED) return;
+    if (reads_inputs_[i] || !info.IsStatic() || info.type == EP_TYPE_UNDEFINED) return nullptr;
     inputs.push_back({info.type, info.dims, nullptr});
   }
   std::string signature;
   SignatureOf(inputs, &signature);
-  ProgramFor(signature, inputs);
+  return ProgramFor(signature, inputs);
 }
 
 void CompiledGraph::Pack(const CompileConfig& config) {

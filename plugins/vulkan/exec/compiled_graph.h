@@ -70,12 +70,13 @@ class CompiledGraph {
   void SignatureOf(std::span<const ArrivedInput> inputs, std::string* signature) const;
   // The program for inputs, made if it is none of those that were asked for last.
   std::shared_ptr<const LoadedProgram> ProgramFor(const std::string& signature, std::span<const ArrivedInput> inputs);
+  // The program of a graph in which all shapes are known; null for others.
+  std::shared_ptr<const LoadedProgram> StaticProgram();
   // Programs made so far, for tests.
   uint64_t programs_made() const;
 
  private:
   CompiledGraph() = default;
-  void MakeStaticProgram();
   void Pack(const CompileConfig& config);
   void KeepConstants(const CompileConfig& config);
   std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);

@@ -109,7 +109,24 @@ void Replay::RunProfiled(const kit::Profile& profile, const RunOptions& options)
   }
 }
 
-void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads) {
+PreparedReplay::PreparedReplay(CompiledGraph& graph, const kit::Threads& threads) {
+  std::shared_ptr<const LoadedProgram> program = graph.StaticProgram();
+  if (program == nullptr) return;
+  try {
+    replay_ = std::make_unique<Replay>(std::move(program), graph.device(), threads);
+  } catch (const kit::Error& error) {
+    if (error.code() != EP_STATUS_OUT_OF_MEMORY) throw;
+  }
+}
+
+std::unique_ptr<Replay> PreparedReplay::Take(const std::string& signature) {
+  const std::lock_guard lock(mutex_);
+  if (replay_ == nullptr || replay_->loaded().signature != signature) return nullptr;
+  return std::move(replay_);
+}
+
+void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads,
+                        PreparedReplay& prepared) {
   inputs_.clear();
   for (size_t i = 0; i < run.input_count(); ++i) {
     const EpTensorView& view = run.input(i);
@@ -127,9 +144,13 @@ void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Th
       bytes -= replays_.back()->memory_bytes();
       replays_.pop_back();
     }
-    replays_.insert(replays_.begin(),
-                    std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph.device(), threads,
-                                             static_cast<bool>(kit::Profile(run.host(), run.handle())), &graph.graph()));
+    const auto profiled = static_cast<bool>(kit::Profile(run.host(), run.handle()));
+    // A prepared one takes no times; whoever wants them lets go of it.
+    std::unique_ptr<Replay> replay = prepared.Take(signature_);
+    if (replay == nullptr || profiled)
+      replay = std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph.device(), threads, profiled,
+                                        &graph.graph());
+    replays_.insert(replays_.begin(), std::move(replay));
   }
   replays_[0]->Run(run, inputs_);
 }

@@ -1,10 +1,12 @@
 // Replay: a program recorded into commands, with memory of its own: what one Execute at a time uses.
 //
 //     ReplaySet replays;                  // of one kernel's state
-//     replays.Execute(*compiled, run, threads);    // records what it has not recorded yet
+//     PreparedReplay prepared(*compiled, threads);           // of the kernel
+//     replays.Execute(*compiled, run, threads, prepared);    // records what is not recorded yet
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,10 +45,24 @@ class Replay {
   std::vector<CommandTime> times_;
 };
 
+// The replay that is recorded while the session is created, where shapes are known: for the first run that asks for it.
+// Its pipelines are the device's, so contexts hold what the driver made of them. [any thread]
+class PreparedReplay {
+ public:
+  // None is made when the device's memory is short: who runs hears of that.
+  PreparedReplay(CompiledGraph& graph, const kit::Threads& threads);
+  // Once; null for other signatures, and afterwards.
+  std::unique_ptr<Replay> Take(const std::string& signature);
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Replay> replay_;
+};
+
 class ReplaySet {
  public:
   // `threads`: to compile pipelines with.
-  void Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads);
+  void Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads, PreparedReplay& prepared);
 
  private:
   static constexpr size_t kMost = 8;

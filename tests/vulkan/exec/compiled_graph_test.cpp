@@ -4,6 +4,7 @@
 
 #include "epiphyte/kit/graph/text.hpp"
 #include "plugins/vulkan/exec/fuse.h"
+#include "plugins/vulkan/exec/replay.h"
 #include "tests/vulkan/exec/device_graph.h"
 #include "tests/vulkan/program/program_text.h"
 
@@ -105,6 +106,29 @@ out y
   EXPECT_EQ(device()->counters().used_bytes, used);
   const auto alone = CompiledGraph::Build(kit::ir::FromText(text), Config());
   EXPECT_GT(device()->counters().used_bytes, used);
+}
+
+TEST_F(Compiled, OfKnownShapesARunIsPreparedOnceWithItsPipelines) {
+  const auto graph = Compile(R"(graph "g"
+in x: float[4]
+y = Neg@13(x) : float[4]
+out y
+)");
+  const uint64_t pipelines = device()->counters().pipelines;
+  PreparedReplay prepared(*graph, {});
+  EXPECT_EQ(device()->counters().pipelines, pipelines + 1);
+  EXPECT_EQ(graph->programs_made(), 1u);
+  EXPECT_EQ(prepared.Take("of other inputs"), nullptr);
+  EXPECT_NE(prepared.Take(graph->StaticProgram()->signature), nullptr);
+  EXPECT_EQ(prepared.Take(graph->StaticProgram()->signature), nullptr);
+}
+
+TEST_F(Compiled, OfUnknownShapesNothingIsPrepared) {
+  const auto graph = Compile(kRows);
+  EXPECT_EQ(graph->StaticProgram(), nullptr);
+  const uint64_t objects = device()->counters().vulkan_objects;
+  PreparedReplay prepared(*graph, {});
+  EXPECT_EQ(device()->counters().vulkan_objects, objects);
 }
 
 TEST_F(Compiled, ConvolutionTakesInBiasAndActivation) {
