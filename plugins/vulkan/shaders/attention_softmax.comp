@@ -72,16 +72,18 @@ void main() {
   const uint query = row % P_QUERIES;
   const uint head = row / P_QUERIES % P_HEADS;
   const uint image = row / (P_QUERIES * P_HEADS);
-  const uint at = row * P_PITCH;
+  // Words are loaded outside of loops: in their conditions GPU-assisted validation can't add its code.
+  const uint total = P_TOTAL, pitch = P_PITCH;
+  const uint at = row * pitch;
   const uint mask_at = image * P_MASK_BATCH + head * P_MASK_HEAD + query * P_MASK_QUERY;
   const uint visible = VisibleKeys(image, query);
 
   float largest = -Infinity();
-  for (uint i = FIRST; i < P_TOTAL; i += STEP) {
+  for (uint i = FIRST; i < total; i += STEP) {
     float value = float(scores[at + i]);
-    if (kShown == 0u) shown[row * P_TOTAL + i] = T(value);
+    if (kShown == 0u) shown[row * total + i] = T(value);
     if ((kFlags & FLAG_SOFTCAP) != 0u) value = Tanh(value / P_SOFTCAP) * P_SOFTCAP;
-    if (kShown == 1u) shown[row * P_TOTAL + i] = T(value);
+    if (kShown == 1u) shown[row * total + i] = T(value);
     if ((kFlags & FLAG_MASK) != 0u) {
       if (i >= P_MASK_LENGTH) {
         value = -Infinity();
@@ -94,7 +96,7 @@ void main() {
       }
     }
     if (i >= visible) value = -Infinity();
-    if (kShown == 2u) shown[row * P_TOTAL + i] = T(value);
+    if (kShown == 2u) shown[row * total + i] = T(value);
     if (kFlags != 0u) scores[at + i] = T(value);
     largest = Larger(largest, value);
   }
@@ -107,7 +109,7 @@ void main() {
   const bool blind = largest == -Infinity();
 
   float sum = 0.0;
-  for (uint i = FIRST; i < P_TOTAL; i += STEP) {
+  for (uint i = FIRST; i < total; i += STEP) {
     const float value = blind ? 0.0 : Exp(float(scores[at + i]) - largest);
     sum += value;
     scores[at + i] = T(value);
@@ -119,10 +121,10 @@ void main() {
   for (uint i = 0u; i < 64u; ++i) sum += lanes[i];
 #endif
   const float factor = blind ? 0.0 : 1.0 / sum;
-  for (uint i = FIRST; i < P_TOTAL; i += STEP) {
+  for (uint i = FIRST; i < total; i += STEP) {
     const float value = float(scores[at + i]) * factor;
     scores[at + i] = T(value);
-    if (kShown == 3u) shown[row * P_TOTAL + i] = T(value);
+    if (kShown == 3u) shown[row * total + i] = T(value);
   }
-  for (uint i = P_TOTAL + FIRST; i < P_PITCH; i += STEP) scores[at + i] = T(0.0);
+  for (uint i = total + FIRST; i < pitch; i += STEP) scores[at + i] = T(0.0);
 }

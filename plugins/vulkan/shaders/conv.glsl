@@ -9,22 +9,26 @@ layout(constant_id = 0) const uint kActivation = ACTIVATION_NONE;
 layout(constant_id = 1) const uint kHasBias = 0;
 layout(constant_id = 2) const uint kHasResidual = 0;
 
-#define IMAGES p[0]
-#define GROUPS p[1]
-#define FILTERS p[2]         // of a group
-#define CHANNELS p[3]        // of the input that a filter reads
-#define POSITIONS p[4]       // of the output, for one filter
-#define BLOCKS p[5]          // of positions
-#define FILTER_BLOCKS p[6]   // of a group
-#define PLANE p[7]           // elements from one channel of the input to the next
-#define IMAGE p[8]           // and from one image to the next
-#define KERNEL(d) p[9 + (d)]
-#define TAP(d) p[12 + (d)]   // elements from one tap to the next
-#define STEP(d) p[15 + (d)]  // and from one output position to the next
-#define OUT_HEIGHT p[18]
-#define OUT_WIDTH p[19]
-#define ALPHA uintBitsToFloat(p[20])
-#define BETA uintBitsToFloat(p[21])
+// The words of p[], each read once, before main, as in product.glsl.
+uint IMAGES = p[0];
+uint GROUPS = p[1];
+uint FILTERS = p[2];        // of a group
+uint CHANNELS = p[3];       // of the input that a filter reads
+uint POSITIONS = p[4];      // of the output, for one filter
+uint BLOCKS = p[5];         // of positions
+uint FILTER_BLOCKS = p[6];  // of a group
+uint PLANE = p[7];          // elements from one channel of the input to the next
+uint IMAGE = p[8];          // and from one image to the next
+uvec3 kernel_dims = uvec3(p[9], p[10], p[11]);
+uvec3 taps = uvec3(p[12], p[13], p[14]);
+uvec3 steps_of = uvec3(p[15], p[16], p[17]);
+#define KERNEL(d) kernel_dims[d]
+#define TAP(d) taps[d]       // elements from one tap to the next
+#define STEP(d) steps_of[d]  // and from one output position to the next
+uint OUT_HEIGHT = p[18];
+uint OUT_WIDTH = p[19];
+float ALPHA = uintBitsToFloat(p[20]);
+float BETA = uintBitsToFloat(p[21]);
 
 #if defined(T_F16)
 #define T4 f16vec4

@@ -17,26 +17,28 @@
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(constant_id = 1) const uint kActivation = ACTIVATION_NONE;
 
-#define P_M p[0]
-#define P_N p[1]
-#define P_K p[2]
-#define P_BATCHES p[3]
-#define P_A_ROW p[4]
-#define P_A_K p[5]
-#define P_B_K p[6]
-#define P_B_N p[7]
-#define P_Y_ROW p[8]
-#define P_Y_N p[9]
-#define P_C_ROW p[10]
-#define P_C_N p[11]
-#define P_C_BATCH p[12]
-#define P_A_BATCH p[13]
-#define P_B_BATCH p[14]
-#define P_Y_BATCH p[15]
-#define P_ALPHA uintBitsToFloat(p[16])
-#define P_BETA uintBitsToFloat(p[17])
-#define P_P0 uintBitsToFloat(p[18])
-#define P_P1 uintBitsToFloat(p[19])
+// The words of p[], each read once, before main: a load for each use costs much where each is checked, and unrolled code
+// uses them often. Not in an array: Mesa 22.3's llvmpipe then computes wrong sums of matmul_columns.
+uint P_M = p[0];
+uint P_N = p[1];
+uint P_K = p[2];
+uint P_BATCHES = p[3];
+uint P_A_ROW = p[4];
+uint P_A_K = p[5];
+uint P_B_K = p[6];
+uint P_B_N = p[7];
+uint P_Y_ROW = p[8];
+uint P_Y_N = p[9];
+uint P_C_ROW = p[10];
+uint P_C_N = p[11];
+uint P_C_BATCH = p[12];
+uint P_A_BATCH = p[13];
+uint P_B_BATCH = p[14];
+uint P_Y_BATCH = p[15];
+float P_ALPHA = uintBitsToFloat(p[16]);
+float P_BETA = uintBitsToFloat(p[17]);
+float P_P0 = uintBitsToFloat(p[18]);
+float P_P1 = uintBitsToFloat(p[19]);
 #define P_TABLE 20u
 
 layout(std430, set = 0, binding = 3) readonly buffer Addend { T c_data[]; };
