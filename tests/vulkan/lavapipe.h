@@ -1,6 +1,8 @@
 // The device that Vulkan tests run on: Mesa's software device, pinned, so that the same driver is used on every machine.
 //
 //     if (!PinLavapipe()) GTEST_SKIP() << kNoLavapipe;
+//
+// EPIPHYTE_VULKAN_TEST_DRIVER=/usr/share/vulkan/icd.d/nvidia_icd.json runs the tests on that driver's first device instead.
 #pragma once
 
 #include <cstdlib>
@@ -11,13 +13,24 @@ namespace epiphyte::vulkan {
 
 inline constexpr const char* kNoLavapipe = "Mesa's software device is not there; install mesa-vulkan-drivers";
 
+inline void PinDriver(const char* file) {
+  setenv("VK_DRIVER_FILES", file, 1);
+  setenv("VK_ICD_FILENAMES", file, 1);  // what loaders before 1.3.207 look at
+}
+
+// DeviceChoice::device for it.
+inline const char* TestDevice() { return std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER") == nullptr ? "software" : "0"; }
+
 // Before the first instance is opened. False: it is not installed.
 inline bool PinLavapipe() {
+  if (const char* const other = std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER"); other != nullptr) {
+    PinDriver(other);
+    return true;
+  }
   std::error_code error;
   for (const auto& file : std::filesystem::directory_iterator("/usr/share/vulkan/icd.d", error)) {
     if (!file.path().filename().string().starts_with("lvp_icd")) continue;
-    setenv("VK_DRIVER_FILES", file.path().c_str(), 1);
-    setenv("VK_ICD_FILENAMES", file.path().c_str(), 1);  // what loaders before 1.3.207 look at
+    PinDriver(file.path().c_str());
     return true;
   }
   return false;

@@ -4,6 +4,7 @@
 
 #include "plugins/vulkan/device/vk_memory.h"
 #include "tests/vulkan/device/test_device.h"
+#include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -117,7 +118,7 @@ class StagedTest : public DeviceTest {
  protected:
   std::shared_ptr<Device> OpenStaged(const Validation& validation = {}) {
     const OpenedInstance opened = OpenInstance({.validation = validation});
-    DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = "software"});
+    DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
     info.unified_memory = false;
     return Device::Open(opened.instance, info, {&TestKernels()});
   }

@@ -2,6 +2,7 @@
 
 #include "plugins/vulkan/device/vk_device.h"
 #include "tests/vulkan/device/test_device.h"
+#include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -71,7 +72,7 @@ TEST_F(PipelineCacheTest, NoByteMayBeMissingOrTooMuch) {
 TEST_F(PipelineCacheTest, AnotherDeviceDriverOrKernelSetIsNamed) {
   const auto reason = [&](const std::function<void(DeviceInfo&)>& change, const KernelSet& kernels) {
     const OpenedInstance opened = OpenInstance();
-    DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = "software"});
+    DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
     change(info);
     return Device::Open(opened.instance, info, {&kernels})->UsePipelineCacheData(data_);
   };

@@ -11,7 +11,7 @@ void DeviceTest::SetUp() {
 std::shared_ptr<Device> DeviceTest::Open(const Validation& validation, const DeviceOptions& options) {
   const OpenedInstance opened = OpenInstance({.validation = validation});
   if (opened.instance == nullptr) throw kit::Error(EP_STATUS_EP_FAIL, opened.why_not);
-  return Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), {.device = "software"}), options);
+  return Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), {.device = TestDevice()}), options);
 }
 
 BufferRange DeviceTest::Numbers(Device& device, uint32_t count) {

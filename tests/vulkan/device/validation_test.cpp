@@ -3,6 +3,7 @@
 
 #include "plugins/vulkan/device/vk_pipelines.h"
 #include "tests/vulkan/device/test_device.h"
+#include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -48,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Lanes, LaneTest, testing::Values(kCore, kSynchronizatio
 
 TEST_F(ValidationTest, CoreReportsABindingThatIsNotAligned) {
   const OpenedInstance opened = OpenInstance({.validation = kCore.validation});
-  DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = "software"});
+  DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
   info.capabilities.buffer_offset_alignment = 4;  // which it isn't
   const auto device = Device::Open(opened.instance, info, {&TestKernels()});
   BufferRange a = Numbers(*device, 100);

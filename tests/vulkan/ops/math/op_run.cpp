@@ -35,7 +35,7 @@ std::shared_ptr<Device> SharedDevice(std::string* why_not) {
     *why_not = opened.why_not;
     return nullptr;
   }
-  *device = Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), {.device = "software"}),
+  *device = Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), {.device = TestDevice()}),
                          {.kernels = &BuiltInKernels()});
   return *device;
 }

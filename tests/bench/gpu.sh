@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# The Vulkan plugin on a GPU: its tests, what its products reach beside the device's own ceiling, and whole models, cold
+# and from a context. Prints one table.
+#
+#   tests/bench/gpu.sh [--driver FILE] [--rounds N] [--threads N] [--no-tests]
+#
+# FILE is the driver's .json; by default the only one installed that is not Mesa's software device. With that one
+# (--driver /usr/share/vulkan/icd.d/lvp_icd.x86_64.json) it runs as well, in minutes.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+usage="usage: gpu.sh [--driver FILE] [--rounds N] [--threads N] [--no-tests]"
+driver="" rounds=3 threads=2 tests=true
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --driver) driver=${2-}; shift ;;
+    --rounds) rounds=${2-}; shift ;;
+    --threads) threads=${2-}; shift ;;
+    --no-tests) tests=false ;;
+    *) die "$usage" ;;
+  esac
+  shift || die "$usage"
+done
+
+require_build
+if [ -z "$driver" ]; then
+  mapfile -t drivers < <(find /usr/share/vulkan/icd.d /etc/vulkan/icd.d -name '*.json' ! -name 'lvp_icd*' 2>/dev/null)
+  [ ${#drivers[@]} -eq 1 ] ||
+    die "${#drivers[@]} drivers of GPUs are installed, one is expected; name it with --driver${drivers[*]+: ${drivers[*]}}"
+  driver=${drivers[0]}
+fi
+[ -r "$driver" ] || die "--driver '$driver' can't be read"
+export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver EPIPHYTE_VULKAN_TEST_DRIVER=$driver
+work=$root/build/bench/gpu
+mkdir -p "$work"
+
+"$bin/vulkan_ceiling_bench" --benchmark_format=csv >"$work/ceiling.csv" 2>"$work/ceiling.log" ||
+  die "$(tail -n 1 "$work/ceiling.log")"
+device=$(sed -n 's/^device: //p' "$work/ceiling.log" | head -n 1)
+
+# counter FILE BENCHMARK NAME: a benchmark's counter; nothing when there is none.
+counter() {
+  awk -F, -v name="$2" -v counter="$3" '
+    { gsub(/"/, "") }
+    /^name,/ { for (i = 1; i <= NF; ++i) if ($i == counter) column = i }
+    column && ($1 == name || index($1, name "/") == 1) { print $column; exit }' "$1"
+}
+
+status=0
+tested=""
+if $tests; then
+  # What is expected of a driver, and not of the software device alone.
+  for suite in vulkan_ops_tests vulkan_math_tests vulkan_models_tests; do
+    echo "$suite" >&2
+    "$root/build/release/tests_bin/$suite" >"$work/$suite.log" 2>&1 || status=1
+    tested+=$(printf '%-26s %s\n' "$suite" "$(sed -n 's/^\[  \(PASSED\|FAILED\)  \] \([0-9]* tests\?\).*/\2 \L\1/p' \
+      "$work/$suite.log" | paste -sd, | sed 's/,/, /g')")$'\n'
+  done
+  echo "onnx_backend_test" >&2
+  testdata=${EPIPHYTE_ONNX_TESTDATA:-/usr/share/libonnx-testdata/data}
+  "$bin/onnx_backend_test" "$testdata" --ep vulkan --claimed --runs 2 >"$work/backend.log" 2>&1 || status=1
+  tested+=$(printf '%-26s %s\n' "ONNX backend suite" "$(tail -n 1 "$work/backend.log")")$'\n'
+fi
+
+"$bin/vulkan_bench" --benchmark_format=csv >"$work/products.csv" 2>"$work/products.log" || die "$(tail -n 1 "$work/products.log")"
+
+names="resnet50 bert_base llama_decode"
+make_models "$names"
+rows=""
+for name in $names; do
+  model=$models/$name.onnx inputs=$models/$name.inputs context=$work/$name/${name}_ctx.onnx
+  mkdir -p "$work/$name"
+  "$bin/epiphyte" compile "$model" --ep vulkan --output "$context" --force >/dev/null
+  bench=("$bin/epiphyte" bench --ep vulkan --threads "$threads" --inputs "$inputs" --json)
+  cold="" warm="" run=""
+  for ((round = 1; round <= rounds; ++round)); do
+    echo "$name: round $round of $rounds" >&2
+    for kind in cold warm; do
+      file=$model
+      [ $kind = cold ] || file=$context
+      measured=$("${bench[@]}" "$file")
+      until_first=$(awk -v a="$(number "$measured" session_ms)" -v b="$(number "$measured" first_run_ms)" \
+        'BEGIN { print a + b }')
+      if [ $kind = cold ]; then cold+=" $until_first"; else warm+=" $until_first"; run+=" $(number "$measured" median)"; fi
+    done
+  done
+  # shellcheck disable=SC2086
+  rows+=$(printf '%s %s %s %s' "$name" "$(median $run)" "$(median $cold)" "$(median $warm)" |
+    awk '{ printf "%-26s %12.4g %14.4g %14.4g %8.2f", $1, $2, $3, $4, $4 / $3 }')$'\n'
+done
+
+printf '%s\n' "$device"
+[ -z "$tested" ] || printf '\n%s' "$tested"
+printf '\n%-26s %12s %12s %8s\n' "product" "GFLOP/s" "ceiling" "share"
+for type in f32 f16; do
+  ceiling=$(counter "$work/ceiling.csv" "MultiplyAdd/$type" GFLOP/s)
+  [ -n "$ceiling" ] || continue
+  for size in 512 1024 2048 4096; do
+    rate=$(counter "$work/products.csv" "Square/$type/$size" GFLOP/s)
+    [ -n "$rate" ] || continue
+    printf '%s %s %s' "MatMul/$type/$size" "$rate" "$ceiling" |
+      awk '{ printf "%-26s %12.4g %12.4g %8.2f\n", $1, $2, $3, $2 / $3 }'
+  done
+done
+printf '%-26s %12.4g GB/s\n' "reading once" "$(counter "$work/ceiling.csv" Read GB/s)"
+printf '\n%-26s %12s %14s %14s %8s\n%s' "model" "run, ms" "cold, ms" "context, ms" "ratio" "$rows"
+echo "Cold, context: session and first run. Medians of $rounds rounds, $threads threads of the host."
+exit $status
