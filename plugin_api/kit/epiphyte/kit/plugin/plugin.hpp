@@ -21,9 +21,9 @@
 // A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();` in its provider class,
 // which live as long as the process; a session's option `device` chooses one or several. One that brings operators of
 // its own declares `static std::span<const kit::Operator> Operators();` (schema.hpp), one that takes options
-// `static std::span<const kit::Option> Options();` (options.hpp). One that has tables for other extensions, as that of
-// draft/ep_device.h, declares `static const void* Extension(std::string_view id);`, null for an id that it doesn't
-// know.
+// `static std::span<const kit::Option> Options();` (options.hpp). One that has tables for other extensions declares
+// `static const void* Extension(std::string_view id);`, null for an id that it doesn't know. Devices with memory of
+// their own need a plugin class, as below, that overrides Memories() (device_memory.hpp).
 //
 // A plugin whose providers have something in common (a driver, a registry, devices that are found at run time), or that
 // judges contexts itself, has a class of its own for that, of which each host gets one:
@@ -60,6 +60,7 @@
 #include "epiphyte/kit/abi/visibility.hpp"
 #include "epiphyte/kit/plugin/context.hpp"
 #include "epiphyte/kit/plugin/device.hpp"
+#include "epiphyte/kit/plugin/device_memory.hpp"
 #include "epiphyte/kit/plugin/options.hpp"
 #include "epiphyte/kit/plugin/provider.hpp"
 #include "epiphyte/kit/plugin/schema.hpp"
@@ -109,6 +110,8 @@ class Plugin {
   // The options that sessions may give; they live as long as the process. Nothing: the providers look at options
   // themselves.
   virtual std::optional<std::span<const Option>> Options() { return std::nullopt; }
+  // The memories and streams of its devices, as long as it lives (device_memory.hpp). Null: values are in host memory.
+  virtual DeviceMemories* Memories() { return nullptr; }
   // Tables of other extensions; null for an id that it doesn't know.
   virtual const void* Extension(std::string_view id) {
     (void)id;

@@ -62,6 +62,7 @@ class Trampolines {
     try {
       if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0 && !From(plugin).operators.empty()) return &kSchemaApi;
       if (std::strcmp(id, EP_OPTIONS_EXTENSION) == 0 && From(plugin).options != nullptr) return &kOptionsApi;
+      if (std::strcmp(id, EP_DEVICE_EXTENSION) == 0 && PluginOf(plugin).Memories() != nullptr) return &DeviceTable();
       return PluginOf(plugin).Extension(id);
     } catch (...) {
       return nullptr;
