@@ -33,6 +33,9 @@ class Plugin final : public kit::Plugin {
   explicit Plugin(const kit::PluginConfig& config) : kit::Plugin(config) {
     InstanceOptions options;
     options.validation = ValidationOfEnvironment();
+    // For all sessions and streams, as a session's option `disable` is for its kernels.
+    if (const auto disabled = config.Parameter("disable"))
+      options.adjust = [list = std::string(*disabled)](Capabilities& capabilities) { Disable(list, &capabilities); };
     options.log = [log = log()](const std::string& message) { log.Warning(message); };
     OpenedInstance opened = OpenInstance(std::move(options));
     why_not_ = std::move(opened.why_not);
@@ -40,6 +43,7 @@ class Plugin final : public kit::Plugin {
     RegisterAllOperators(operators_);
     if (instance_ == nullptr) return;
     pool_.emplace(instance_);
+    memories_.emplace(*instance_, *pool_);
     for (const DeviceInfo& device : instance_->devices()) AddDevice(device);
   }
 
@@ -47,6 +51,7 @@ class Plugin final : public kit::Plugin {
     if (devices_.empty()) throw kit::Error(EP_STATUS_NOT_FOUND, why_not_);
     return devices_;
   }
+  kit::DeviceMemories* Memories() override { return memories_ ? &*memories_ : nullptr; }
   std::span<const kit::Operator> Operators() override { return OwnOperators(); }
   std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
@@ -59,7 +64,7 @@ class Plugin final : public kit::Plugin {
                               operators_);
   }
   std::unique_ptr<kit::Provider> CreateProvider(const kit::ProviderConfig& config) override {
-    return std::make_unique<Provider>(operators_, *instance_, *pool_, config);
+    return std::make_unique<Provider>(operators_, *instance_, *pool_, *memories_, config);
   }
 
  private:
@@ -82,6 +87,7 @@ class Plugin final : public kit::Plugin {
   std::string why_not_;
   std::shared_ptr<Instance> instance_;  // null: see why_not_
   std::optional<DevicePool> pool_;
+  std::optional<DeviceMemories> memories_;
   std::deque<std::string> texts_;
   std::vector<EpDeviceInfo> devices_;
 };

@@ -20,6 +20,18 @@ std::string AllCapabilities() {
   return names;
 }
 
+template <typename Visit>
+void ForEachName(std::string_view list, Visit&& visit) {
+  constexpr std::string_view kBetween = ", []";
+  while (true) {
+    list.remove_prefix(std::min(list.find_first_not_of(kBetween), list.size()));
+    if (list.empty()) return;
+    const std::string_view name = list.substr(0, list.find_first_of(kBetween));
+    list.remove_prefix(name.size());
+    visit(name);
+  }
+}
+
 uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config, const std::string& wanted) {
   if (wanted.empty()) return config.devices.at(0);
   return ChooseDevice(instance.devices(), {.device = wanted, .allow_software = true}).index;
@@ -28,12 +40,7 @@ uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config
 }  // namespace
 
 void Disable(std::string_view list, Capabilities* capabilities) {
-  constexpr std::string_view kBetween = ", []";
-  while (true) {
-    list.remove_prefix(std::min(list.find_first_not_of(kBetween), list.size()));
-    if (list.empty()) return;
-    const std::string_view name = list.substr(0, list.find_first_of(kBetween));
-    list.remove_prefix(name.size());
+  ForEachName(list, [&](std::string_view name) {
     const std::optional<Capability> capability = CapabilityOf(name);
     if (name == "all") {
       for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i)
@@ -43,7 +50,7 @@ void Disable(std::string_view list, Capabilities* capabilities) {
     } else {
       kit::FailArgument("option 'disable' names '", name, "'; capabilities are ", AllCapabilities(), "; or all");
     }
-  }
+  });
 }
 
 std::span<const kit::Option> Provider::Options() {
@@ -53,25 +60,39 @@ std::span<const kit::Option> Provider::Options() {
                           "name, instead of by its number"),
       kit::Option::String("disable", "",
                           "capabilities of the device that are not used: storage16, storage8, int64, fp16, int8, "
-                          "dot_product, subgroup, shared_memory, coopmat; or all"),
-      kit::Option::Int("memory_limit", 0, "MiB of the device's memory that sessions with this limit may use; 0: all", 0,
-                       int64_t{1} << 30),
+                          "dot_product, subgroup, shared_memory, coopmat; or all. The parameter of that name in the "
+                          "manifest is for all sessions, and has timeline, too"),
+      kit::Option::Int("memory_limit", 0,
+                       "MiB of the device's memory that the session's weights and intermediate values may use; 0: all. "
+                       "For its inputs and outputs there is session.max_device_bytes",
+                       0, int64_t{1} << 30),
   };
   return kOptions;
 }
 
 Provider::Provider(const OperatorTable& operators, Instance& instance, DevicePool& devices,
-                   const kit::ProviderConfig& config)
+                   const DeviceMemories& memories, const kit::ProviderConfig& config)
     : operators_(operators),
       threads_(config.threads()),
       log_(config.log()),
       context_enabled_(config.context_enabled),
-      share_(config.host, config.share_group) {
+      share_(config.host, config.share_group),
+      memories_(memories) {
   const kit::OptionValues options(Options(), config.options);
-  const uint32_t index = ChooseIndex(instance, config, options.Text("use"));
-  capabilities_ = instance.devices().at(index).capabilities;
+  index_ = ChooseIndex(instance, config, options.Text("use"));
+  capabilities_ = instance.devices().at(index_).capabilities;
   Disable(options.Text("disable"), &capabilities_);
-  device_ = devices.Get(index, static_cast<uint64_t>(options.Int("memory_limit")) << 20);
+  ForEachName(options.Text("disable"), [](std::string_view name) {
+    if (name == NameOf(Capability::kTimeline))
+      kit::FailArgument(
+          "option 'disable' names 'timeline', by which streams work, and those are not the session's; turn "
+          "it off for all by the parameter 'disable' in the plugin's manifest");
+  });
+  device_ = devices.Get(index_);
+  // A kernel's device is one of those that the session named.
+  if (std::ranges::find(config.devices, index_) != config.devices.end()) device_runs_ = kit::DeviceRuns(config.host);
+  if (const int64_t mib = options.Int("memory_limit"); mib > 0)
+    limit_ = std::make_shared<MemoryLimit>(static_cast<uint64_t>(mib) << 20);
 }
 
 void Provider::GetCapability(const kit::GraphView& graph, kit::Claims& claims) {
@@ -98,6 +119,7 @@ CompileConfig Provider::MakeConfig(const kit::Task& task, std::string_view name)
   CompileConfig config;
   config.operators = &operators_;
   config.device = device_;
+  config.limit = limit_;
   config.capabilities = capabilities_;
   if (share_) config.constants = share_->constants();
   config.progress = [task, name = std::string(name)](uint64_t done, uint64_t total) {
@@ -133,7 +155,41 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
     compiled_.resize(std::max<size_t>(compiled_.size(), partition.index + size_t{1}));
     compiled_[partition.index] = compiled;
   }
-  return std::make_unique<CompiledKernel>(std::move(compiled), threads_);
+  return MakeKernel(std::move(compiled));
+}
+
+std::unique_ptr<kit::Kernel> Provider::MakeKernel(std::shared_ptr<CompiledGraph> graph,
+                                                  std::shared_ptr<const kit::ContextContainer> context) const {
+  return std::make_unique<CompiledKernel>(device_runs_, index_, memories_.SetOf(index_), std::move(graph), threads_,
+                                          std::move(context));
+}
+
+CompiledKernel::CompiledKernel(const kit::DeviceRuns& device_runs, uint32_t device, uint32_t memories,
+                               std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads,
+                               std::shared_ptr<const kit::ContextContainer> context)
+    : context_(std::move(context)),
+      graph_(std::move(graph)),
+      threads_(threads),
+      prepared_(*graph_, threads_),
+      device_runs_(device_runs),
+      device_(device) {
+  for (const bool read : graph_->reads_inputs()) input_memories_.push_back(read ? EP_MEMORIES_HOST : memories);
+  for (const bool known : graph_->known_outputs()) output_memories_.push_back(known ? EP_MEMORIES_HOST : memories);
+}
+
+void CompiledKernel::Describe(EpKernelInfo* info) const {
+  if (!device_runs_) return;
+  info->flags |= EP_KERNEL_ASYNC;
+  info->device = device_;
+  info->input_count = static_cast<uint32_t>(input_memories_.size());
+  info->input_memories = input_memories_.data();
+  info->output_count = static_cast<uint32_t>(output_memories_.size());
+  info->output_memories = output_memories_.data();
+  info->output_aliases = graph_->in_place().data();
+}
+
+void CompiledKernel::Execute(const kit::Run& run, ReplaySet& replays) {
+  replays.Execute(*graph_, run, device_runs_, threads_, prepared_);
 }
 
 kit::CompatibilityKey Provider::Key() const {
@@ -208,7 +264,7 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
   std::shared_ptr<CompiledGraph> compiled =
       CompiledGraph::Build(std::move(found.stored.graph), config, GraphOrigin::kContext,
                            std::move(found.stored.packed));
-  return std::make_unique<CompiledKernel>(std::move(compiled), threads_, std::move(found.context));
+  return MakeKernel(std::move(compiled), std::move(found.context));
 }
 
 }  // namespace epiphyte::vulkan

@@ -8,7 +8,7 @@
 #include "epiphyte/kit/plugin/options.hpp"
 #include "epiphyte/kit/plugin/provider.hpp"
 #include "plugins/vulkan/exec/context.h"
-#include "plugins/vulkan/exec/device_pool.h"
+#include "plugins/vulkan/exec/device_memories.h"
 #include "plugins/vulkan/exec/replay.h"
 #include "plugins/vulkan/share.h"
 
@@ -22,7 +22,8 @@ class Provider final : public kit::Provider {
  public:
   static std::span<const kit::Option> Options();
   // They outlive the provider.
-  Provider(const OperatorTable& operators, Instance& instance, DevicePool& devices, const kit::ProviderConfig& config);
+  Provider(const OperatorTable& operators, Instance& instance, DevicePool& devices, const DeviceMemories& memories,
+           const kit::ProviderConfig& config);
 
   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override;
   std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override;
@@ -37,6 +38,8 @@ class Provider final : public kit::Provider {
   std::vector<std::shared_ptr<CompiledGraph>> CompiledGraphs() const;
   kit::ContextWriter WritePayload(kit::ContextSink& sink) const;
   Container Open(std::span<const std::byte> payload) const;
+  std::unique_ptr<kit::Kernel> MakeKernel(std::shared_ptr<CompiledGraph> graph,
+                                          std::shared_ptr<const kit::ContextContainer> context = {}) const;
   std::unique_ptr<kit::Kernel> Load(const kit::ContextLoading& loading, size_t node,
                                     const std::vector<Container>& contexts) const;
 
@@ -45,27 +48,37 @@ class Provider final : public kit::Provider {
   const kit::Log log_;
   const bool context_enabled_;
   kit::ShareGroup<ShareWorkspace> share_;
+  const DeviceMemories& memories_;
+  uint32_t index_ = 0;              // of the device
+  kit::DeviceRuns device_runs_;     // false: the host has no devices, or was asked for another one
   std::shared_ptr<Device> device_;
+  std::shared_ptr<MemoryLimit> limit_;  // null: none
   Capabilities capabilities_;  // the device's, without those that options turn off
   std::vector<std::shared_ptr<CompiledGraph>> compiled_;  // by partition index, while a context may be asked for
 };
 
-// A compiled partition.
+// A compiled partition: submits to the run's stream, and reads and writes values where they are. Inputs whose elements
+// the host has to read are wanted in host memory, and what it knows without running anything is made there.
 class CompiledKernel final : public kit::StatefulKernel<ReplaySet> {
  public:
-  // `context`: in which constants of the graph lie; null when they don't.
-  CompiledKernel(std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads,
-                 std::shared_ptr<const kit::ContextContainer> context = {})
-      : context_(std::move(context)), graph_(std::move(graph)), threads_(threads), prepared_(*graph_, threads_) {}
-  void Execute(const kit::Run& run, ReplaySet& replays) override {
-    replays.Execute(*graph_, run, threads_, prepared_);
-  }
+  // `device_runs`: false where the host has no devices, or doesn't know that this one is used; then values are in host
+  // memory, and Execute waits. `memories`: a set, where values can be. `context`: in which constants of the graph lie;
+  // null when they don't.
+  CompiledKernel(const kit::DeviceRuns& device_runs, uint32_t device, uint32_t memories,
+                 std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads,
+                 std::shared_ptr<const kit::ContextContainer> context = {});
+  void Describe(EpKernelInfo* info) const override;
+  void Execute(const kit::Run& run, ReplaySet& replays) override;
 
  private:
   const std::shared_ptr<const kit::ContextContainer> context_;
   const std::shared_ptr<CompiledGraph> graph_;
   const kit::Threads threads_;
   PreparedReplay prepared_;
+  const kit::DeviceRuns device_runs_;
+  const uint32_t device_;
+  std::vector<uint32_t> input_memories_;
+  std::vector<uint32_t> output_memories_;
 };
 
 }  // namespace epiphyte::vulkan

@@ -1,5 +1,5 @@
-// vulkan_ceiling_bench: what a Vulkan device reaches at most: multiply-adds that only registers feed, and bytes read once.
-// The physical limits beside which tests/bench/gpu.sh sets the plugin's products. Times are the device's own.
+// vulkan_ceiling_bench: what a Vulkan device reaches at most: multiply-adds that only registers feed, and bytes read
+// once. The physical limits beside which tests/bench/gpu.sh sets the plugin's products. Times are the device's own.
 //
 //     vulkan_ceiling_bench [--device=NAME] [--benchmark_…]
 //
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/vulkan/device/compiled_program.h"
 #include "plugins/vulkan/device/device.h"
 #include "plugins/vulkan/device/instance.h"
+#include "tests/vulkan/host_program.h"
 
 namespace epiphyte::vulkan {
 
@@ -25,13 +25,13 @@ const KernelSet& BenchKernels();  // of tests/bench/shaders; the build generates
 namespace {
 
 // Runs one command until the benchmark has seen enough, each of `units` of work.
-void Measure(benchmark::State& state, const std::shared_ptr<Device>& device, const Command& command,
-             const char* name, double units) {
-  CommandList list;
+void Measure(benchmark::State& state, const std::shared_ptr<Device>& device, const Command& command, const char* name,
+             double units) {
+  HostList list;
   list.commands.push_back(command);
   CompileOptions options;
   options.profile = true;
-  CompiledProgram program(device, list, options);
+  HostProgram program(device, list, options);
   std::vector<CommandTime> times;
   RunOptions run;
   run.times = &times;

@@ -8,7 +8,7 @@ namespace epiphyte::vulkan {
 namespace {
 
 constexpr std::string_view kNames[] = {"storage16", "storage8",      "int64",  "fp16",    "int8",
-                                       "dot_product", "subgroup", "shared_memory", "coopmat"};
+                                       "dot_product", "subgroup", "shared_memory", "coopmat", "timeline"};
 static_assert(std::size(kNames) == static_cast<size_t>(Capability::kCount));
 
 }  // namespace

@@ -23,6 +23,7 @@ enum class Capability : uint8_t {
   kSubgroup,      // subgroup arithmetic and shuffles in compute shaders
   kSharedMemory,  // workgroup memory and barriers are fast: off on devices that emulate them, a software device say
   kCoopMatrix,    // cooperative matrices
+  kTimeline,      // timeline semaphores: how far a stream is; without, each submission has a fence
   kCount,
 };
 

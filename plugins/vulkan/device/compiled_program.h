@@ -1,92 +1,77 @@
-// CompiledProgram: dispatches, and copies from and to the host around them, recorded once and replayed.
+// CompiledProgram: dispatches and copies on a device, recorded once and replayed.
 //
 //     CommandList list;
-//     list.commands.push_back({.shader = "copy.f32", .parameters = {n}, .bindings = {{x, Access::kRead}, {y, Access::kWrite}}, …});
-//     list.inputs = {x};
-//     list.outputs = {y};
+//     list.slots = {bytes_of_x};                   // ranges that are given at each Submit
+//     list.commands.push_back({.shader = "copy.f32", .parameters = {n},
+//                              .bindings = {{.access = Access::kRead, .slot = 0}, {y, Access::kWrite}}, …});
 //     CompiledProgram program(device, list);
-//     program.Run(inputs, outputs);                       // as often as wanted; makes no Vulkan object
+//     program.Submit(stream, {{x}});               // as often as wanted; makes no Vulkan object
 //
 // Everything is a range of a buffer. Ranges may overlap: a command waits for an earlier one when they touch the same bytes
 // and one of them writes, and for nothing else. Ranges of no bytes are allowed.
+//
+// Commands name the memory that they use, so that there is a recording for each combination of ranges that slots have
+// had lately. One that has not been met records anew, in place of what was used longest ago.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "plugins/vulkan/device/access.h"
-#include "plugins/vulkan/device/device.h"
+#include "plugins/vulkan/device/commands.h"
+#include "plugins/vulkan/device/stream.h"
 
 namespace epiphyte::vulkan {
-
-// One run of a shader. Bindings are storage buffers 1, 2, …; buffer 0 holds `parameters`.
-struct Command {
-  struct Binding {
-    BufferRange range;
-    Access access = Access::kRead;
-  };
-  std::string shader;
-  std::vector<uint32_t> specialization;  // constants 0, 1, …
-  std::vector<uint32_t> parameters;
-  std::vector<Binding> bindings;
-  std::array<uint32_t, 3> groups = {1, 1, 1};
-  uint64_t work = 0;  // multiply-adds or elements: a run is divided into submissions of about as much work
-};
-
-struct CommandList {
-  std::vector<Command> commands;
-  std::vector<BufferRange> inputs;   // where Run puts what the host gives, before the commands
-  std::vector<BufferRange> outputs;  // what Run gives the host, after them
-};
 
 struct CompileOptions {
   bool profile = false;           // take timestamps of each command
   uint64_t submission_work = 0;   // of one submission; 0: by the kind of device
+  std::shared_ptr<MemoryLimit> limit;  // what its memory is taken from
   // Calls body(0), …, body(count - 1), on several threads if it likes: to compile pipelines. Empty: one after the other.
   std::function<void(size_t count, const std::function<void(size_t)>& body)> parallel_for;
 };
 
-struct CommandTime {
-  uint64_t start_ns = 0;  // since the first command's start
-  uint64_t duration_ns = 0;
-};
-
-struct RunOptions {
-  // Asked between submissions: whether to give up. Run then throws CANCELED, once nothing is under way any more.
+struct SubmitOptions {
+  // Asked between submissions: whether to give up. Submit then throws CANCELED; what it has submitted goes on.
   std::function<bool()> cancelled;
-  // Filled with one time per command, in order, when the program was compiled with `profile`.
-  std::vector<CommandTime>* times = nullptr;
 };
 
-struct ProgramRecords;
+struct ProgramParts;  // vk_recording.h
+class Recording;
 
-// Its memory is one: of several runs at once each waits for its turn. For more, compile several with buffers of their own.
-// [any thread]
+// Its memory is one: it waits until what it submitted before is done. [any thread]
 class CompiledProgram {
  public:
   CompiledProgram(std::shared_ptr<Device> device, const CommandList& list, const CompileOptions& options = {});
+  // Nothing that it submitted is under way.
   ~CompiledProgram();
   CompiledProgram(const CompiledProgram&) = delete;
   CompiledProgram& operator=(const CompiledProgram&) = delete;
 
-  // One piece of memory for each of the list's inputs and outputs, of exactly its size; inputs are only read. An output
-  // whose pointer is null isn't copied. Returns when all is done; sleeps while it waits.
-  void Run(std::span<const void* const> inputs, std::span<void* const> outputs, const RunOptions& options = {});
+  // `slots` have the sizes that the list says, and begin where bindings can. Few submissions are under way at a time, so
+  // that a run of many can be cancelled: behind them it waits. Throws what the stream throws.
+  void Submit(Stream& stream, std::span<const BufferRange> slots = {}, const SubmitOptions& options = {});
+  // Of the last Submit, which is done: one time per command, in order; none without `profile`. Not while another thread
+  // submits.
+  std::vector<CommandTime> Times() const;
 
   size_t submission_count() const;
-  size_t barrier_count() const;  // recorded, for tests and reports
+  size_t barrier_count() const;    // of what was recorded last, for tests and reports
+  size_t recording_count() const;  // that are kept
   const std::shared_ptr<Device>& device() const { return device_; }
 
  private:
-  std::shared_ptr<Device> device_;
-  std::unique_ptr<ProgramRecords> records_;
-  std::mutex mutex_;
+  Recording& RecordingFor(std::span<const BufferRange> slots);
+  void CheckSlots(std::span<const BufferRange> slots) const;
+
+  const std::shared_ptr<Device> device_;
+  const std::unique_ptr<ProgramParts> parts_;
+  mutable std::mutex mutex_;                           // of what follows
+  std::vector<std::unique_ptr<Recording>> recordings_;  // the one that was used last first
+  std::vector<uint64_t> key_;                           // kept, so that a steady run allocates nothing
 };
 
 }  // namespace epiphyte::vulkan

@@ -30,23 +30,63 @@ namespace epiphyte::vulkan {
 struct DeviceHandles;  // vk_device.h
 struct MemoryBlock;    // vk_memory.h
 
+// How many bytes may be taken together, by a session say. [any thread]
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(uint64_t bytes) : bytes_(bytes) {}
+  uint64_t bytes() const { return bytes_; }
+  uint64_t used() const { return used_.load(); }
+  // False, and nothing is taken, when it would be too much.
+  bool Take(uint64_t bytes) {
+    const uint64_t before = used_.fetch_add(bytes);
+    if (bytes <= bytes_ && before <= bytes_ - bytes) return true;
+    used_.fetch_sub(bytes);
+    return false;
+  }
+  void Give(uint64_t bytes) { used_.fetch_sub(bytes); }
+
+ private:
+  const uint64_t bytes_;
+  std::atomic<uint64_t> used_ = 0;
+};
+
+enum class ExternalHandle : uint8_t { kHostPointer, kOpaqueFd, kDmaBuf };
+
+// Memory that exists, in this process or another one.
+struct ExternalMemory {
+  ExternalHandle type = ExternalHandle::kHostPointer;
+  void* pointer = nullptr;  // kHostPointer
+  int descriptor = -1;      // the others
+  uint64_t offset = 0;      // where the buffer begins in it
+  uint64_t size = 0;
+};
+
 // A piece of the device's memory. It belongs to whoever holds it, and keeps the device open.
 class Buffer {
  public:
-  Buffer(std::shared_ptr<MemoryBlock> block, uint64_t offset, uint64_t size, std::byte* mapped);
+  // `limit`: what its room was taken from; null: nothing.
+  Buffer(std::shared_ptr<MemoryBlock> block, uint64_t id, uint64_t offset, uint64_t size, std::byte* mapped,
+         std::shared_ptr<MemoryLimit> limit = {});
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
+  // No other buffer of the device ever has it, also when this one is gone.
+  uint64_t id() const { return id_; }
   uint64_t size() const { return size_; }
   // Where the host has it; null where it can't be mapped.
   std::byte* mapped() const { return mapped_; }
+
+  // A new descriptor of memory that AllocateExportable gave, the caller's to close.
+  ExternalMemory Export(ExternalHandle type) const;
 
   MemoryBlock& block() const { return *block_; }
   uint64_t offset_in_block() const { return offset_; }
 
  private:
   std::shared_ptr<MemoryBlock> block_;
+  std::shared_ptr<MemoryLimit> limit_;
+  uint64_t id_;
   uint64_t offset_;
   uint64_t size_;
   std::byte* mapped_;
@@ -86,8 +126,6 @@ enum class MemoryUse : uint8_t {
 
 struct DeviceOptions {
   const KernelSet* kernels = nullptr;  // outlives the device; must be given
-  // Bytes of kDevice memory that may be allocated; 0: what the device has.
-  uint64_t memory_limit = 0;
 };
 
 // [any thread]
@@ -99,19 +137,27 @@ class Device : public std::enable_shared_from_this<Device> {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  const DeviceInfo& info() const { return info_; }
-  Instance& instance() const { return *instance_; }
-  const KernelSet& kernels() const { return *options_.kernels; }
+  const DeviceInfo& info() const;
+  Instance& instance() const;
+  const KernelSet& kernels() const;
   DeviceCounters counters() const;
-  bool lost() const { return lost_.load(); }
-  uint64_t memory_limit() const { return options_.memory_limit; }
+  bool lost() const;
 
   // Memory, aligned for bindings, from few large allocations; not initialised. `what` is named in errors. Throws
-  // OUT_OF_MEMORY. No bytes give a buffer as well.
-  std::shared_ptr<Buffer> Allocate(uint64_t bytes, std::string_view what, MemoryUse use = MemoryUse::kDevice);
+  // OUT_OF_MEMORY. No bytes give a buffer as well. `limit`: what it is taken from, until the buffer goes.
+  std::shared_ptr<Buffer> Allocate(uint64_t bytes, std::string_view what, MemoryUse use = MemoryUse::kDevice,
+                                   std::shared_ptr<MemoryLimit> limit = {});
+  // Memory of the device's own that Export gives, in an allocation of its own; kOpaqueFd, kDmaBuf.
+  std::shared_ptr<Buffer> AllocateExportable(uint64_t bytes, ExternalHandle type);
+  // A buffer over memory that exists, which outlives it; descriptors stay the caller's. Throws INVALID_ARGUMENT with what
+  // the device wants of it.
+  std::shared_ptr<Buffer> Import(const ExternalMemory& external);
   // Copies from and to the host, done when they return. The device does not use the ranges meanwhile.
   void Upload(std::span<const HostToDevice> copies);
   void Download(std::span<const DeviceToHost> copies);
+
+  // Gives back what is kept for later.
+  void Trim();
 
   // Pipelines are compiled at their first use and kept. What the driver can reuse for that in another process, with a
   // header of our own; empty when it has nothing to give.
@@ -121,16 +167,11 @@ class Device : public std::enable_shared_from_this<Device> {
   std::string UsePipelineCacheData(std::span<const std::byte> data);
 
   DeviceHandles& handles() const { return *handles_; }
-  void MarkLost() { lost_ = true; }
 
  private:
   Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const DeviceOptions& options);
 
-  const std::shared_ptr<Instance> instance_;
-  const DeviceInfo info_;
-  const DeviceOptions options_;
   std::unique_ptr<DeviceHandles> handles_;
-  std::atomic<bool> lost_ = false;
 };
 
 }  // namespace epiphyte::vulkan

@@ -47,8 +47,15 @@ struct DeviceInfo {
   uint64_t shared_memory = 0;  // bytes of all other heaps
   bool unified_memory = false;  // what the device has as its own the host can map: no copies
   uint64_t max_allocation = 0;  // bytes
-  bool timeline_semaphores = false;
   bool timestamps = false;
+
+  // Memory of others that buffers can be over, and that others can have.
+  bool imports_host_pointers = false;
+  uint64_t host_pointer_alignment = 4096;  // of the pages that they are in
+  bool imports_opaque_fd = false;
+  bool imports_dma_buf = false;
+  bool exports_opaque_fd = false;
+  bool exports_dma_buf = false;
 
   // With nothing disabled.
   Capabilities capabilities;

@@ -69,6 +69,29 @@ void DescribeMemory(const InstanceFunctions& vk, VkPhysicalDevice device, Device
   }
 }
 
+// What buffers as ours can be over, and be given as. A dedicated allocation is what we make anyway.
+void DescribeHandles(const InstanceFunctions& vk, VkPhysicalDevice device, const std::vector<std::string>& extensions,
+                     DeviceInfo& info) {
+  const auto ask = [&](VkExternalMemoryHandleTypeFlagBits type, const char* extension, bool& imports, bool* exports) {
+    if (!Contains(extensions, extension)) return;
+    VkPhysicalDeviceExternalBufferInfo buffer = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO};
+    buffer.usage = kBufferUsage;
+    buffer.handleType = type;
+    VkExternalBufferProperties found = {VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    vk.vkGetPhysicalDeviceExternalBufferProperties(device, &buffer, &found);
+    const VkExternalMemoryFeatureFlags features = found.externalMemoryProperties.externalMemoryFeatures;
+    imports = (features & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
+    if (exports != nullptr) *exports = (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+  };
+  ask(VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+      info.imports_host_pointers, nullptr);
+  if (!Contains(extensions, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) return;
+  ask(VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, info.imports_opaque_fd,
+      &info.exports_opaque_fd);
+  ask(VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
+      info.imports_dma_buf, &info.exports_dma_buf);
+}
+
 }  // namespace
 
 int32_t ComputeFamily(const InstanceFunctions& vk, VkPhysicalDevice device) {
@@ -104,6 +127,9 @@ DeviceFeatures::DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice dev
   link(float16_int8, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
   link(timeline, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
   link(dot_product, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  for (const char* extension : {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
+                                VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME})
+    if (Contains(there, extension)) extensions.push_back(extension);
   vk.vkGetPhysicalDeviceFeatures2(device, &features);
 
   // Of all that the device has, what is used.
@@ -133,6 +159,8 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
   VkPhysicalDeviceShaderIntegerDotProductProperties dot = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_pointers = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
   void** next = &properties.pNext;
   const auto link = [&](auto& structure, uint32_t core_since, const char* extension) {
     if (version < core_since && !Contains(extensions, extension)) return;
@@ -145,6 +173,7 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   link(driver, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
   link(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   link(dot, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  link(host_pointers, UINT32_MAX, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   vk.vkGetPhysicalDeviceProperties2(device, &properties);
   const VkPhysicalDeviceProperties& core = properties.properties;
   const VkPhysicalDeviceLimits& limits = core.limits;
@@ -167,8 +196,9 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   info.subgroup_size_max = sizes.maxSubgroupSize == 0 ? info.subgroup_size : sizes.maxSubgroupSize;
   info.subgroup_operations = subgroup.supportedOperations;
   info.max_allocation = maintenance3.maxMemoryAllocationSize;
-  info.timeline_semaphores = features.timeline.timelineSemaphore == VK_TRUE;
   DescribeMemory(vk, device, info);
+  DescribeHandles(vk, device, extensions, info);
+  if (info.imports_host_pointers) info.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
 
   uint32_t count = 0;
   vk.vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
@@ -192,6 +222,7 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   set(Capability::kSubgroup, (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                  (subgroup.supportedOperations & kOperations) == kOperations);
   set(Capability::kSharedMemory, info.type != DeviceType::kSoftware);
+  set(Capability::kTimeline, features.timeline.timelineSemaphore == VK_TRUE);
   can.subgroup_size = info.subgroup_size;
   can.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   std::copy_n(limits.maxComputeWorkGroupCount, 3, can.max_workgroup_count);

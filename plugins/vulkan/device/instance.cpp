@@ -178,6 +178,7 @@ Instance::Instance(InstanceOptions options)
     } else {
       DeviceInfo description = DescribeDevice(vk, device);
       description.index = static_cast<uint32_t>(devices_.size());
+      if (options_.adjust) options_.adjust(description.capabilities);
       devices_.push_back(std::move(description));
       handles_->physical.push_back(device);
     }

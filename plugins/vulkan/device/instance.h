@@ -36,6 +36,8 @@ Validation ValidationOfEnvironment();
 
 struct InstanceOptions {
   Validation validation;
+  // Turns capabilities of devices off, for all that use them; may be empty.
+  std::function<void(Capabilities& capabilities)> adjust;
   // What drivers and the validation layer say. [any thread]
   std::function<void(const std::string& message)> log;
 };

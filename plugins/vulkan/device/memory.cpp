@@ -14,19 +14,25 @@ uint64_t RoundUp(uint64_t bytes, uint64_t alignment) { return (bytes + alignment
 
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<MemoryBlock> block, uint64_t offset, uint64_t size, std::byte* mapped)
-    : block_(std::move(block)), offset_(offset), size_(size), mapped_(mapped) {}
+Buffer::Buffer(std::shared_ptr<MemoryBlock> block, uint64_t id, uint64_t offset, uint64_t size, std::byte* mapped,
+               std::shared_ptr<MemoryLimit> limit)
+    : block_(std::move(block)), limit_(std::move(limit)), id_(id), offset_(offset), size_(size), mapped_(mapped) {}
 
-Buffer::~Buffer() { block_->memory_of.Free(*block_, offset_, size_); }
+Buffer::~Buffer() {
+  block_->memory_of.Free(*block_, offset_, size_);
+  if (limit_ != nullptr) limit_->Give(size_);
+}
+
+ExternalMemory Buffer::Export(ExternalHandle type) const { return block_->memory_of.Export(*this, type); }
 
 MemoryBlock::~MemoryBlock() {
   if (accounted > 0) memory_of.Forget(*this);
 }
 
 Memory::Memory(DeviceHandles& device) : device_(device) {
-  const InstanceHandles& instance = device.owner.instance().handles();
+  const InstanceHandles& instance = device.instance->handles();
   instance.vk.vkGetPhysicalDeviceMemoryProperties(device.physical, &properties_);
-  alignment_ = std::max<uint64_t>(alignment_, device.owner.info().capabilities.buffer_offset_alignment);
+  alignment_ = std::max<uint64_t>(alignment_, device.info.capabilities.buffer_offset_alignment);
   std::ranges::fill(next_block_, kFirstBlock);
 }
 
@@ -40,7 +46,7 @@ int32_t Memory::TypeFor(MemoryUse use, uint32_t allowed) const {
   VkMemoryPropertyFlags unwanted = kLocal;
   if (use == MemoryUse::kDownload) wanted = kCached;
   if (use == MemoryUse::kDevice) {
-    const bool unified = device_.owner.info().unified_memory;
+    const bool unified = device_.info.unified_memory;
     must = unified ? kLocal | kMapped | kCached : kLocal;
     unwanted = unified ? 0 : kMapped;
   }
@@ -60,7 +66,7 @@ int32_t Memory::TypeFor(MemoryUse use, uint32_t allowed) const {
 }
 
 void Memory::FailMemory(uint64_t bytes, std::string_view what, std::string_view why) const {
-  const DeviceInfo& info = device_.owner.info();
+  const DeviceInfo& info = device_.info;
   uint64_t allocated = 0;
   uint64_t allocations = 0;
   {
@@ -73,9 +79,10 @@ void Memory::FailMemory(uint64_t bytes, std::string_view what, std::string_view 
 }
 
 std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes, uint64_t asked,
-                                               std::string_view what, MemoryUse use) {
+                                               std::string_view what, MemoryUse use,
+                                               VkExternalMemoryHandleTypeFlags exports) {
   DeviceHandles& device = device_;
-  const DeviceInfo& info = device.owner.info();
+  const DeviceInfo& info = device.info;
   if (info.max_allocation > 0 && bytes > info.max_allocation)
     FailMemory(asked, what, kit::TextOf("one allocation has at most ", info.max_allocation, " bytes"));
   if (use == MemoryUse::kDevice && bytes > info.local_memory) FailMemory(asked, what, "it hasn't as many");
@@ -83,20 +90,17 @@ std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& ow
   const auto block = std::make_shared<MemoryBlock>(*this, owner);
   {
     const std::lock_guard lock(mutex_);
-    const uint64_t limit = device.owner.memory_limit();
-    if (limit == 0 || use != MemoryUse::kDevice || (bytes <= limit && allocated_bytes_ <= limit - bytes)) {
-      block->accounted = bytes;
-      allocated_bytes_ += bytes;
-      ++allocations_;
-    }
+    block->accounted = bytes;
+    allocated_bytes_ += bytes;
+    ++allocations_;
   }
-  if (block->accounted == 0)
-    FailMemory(asked, what, kit::TextOf("the limit is ", device.owner.memory_limit(), " bytes"));
 
   VkBufferCreateInfo buffer = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   buffer.size = bytes;
-  buffer.usage =
-      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  buffer.usage = kBufferUsage;
+  const VkExternalMemoryBufferCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, nullptr,
+                                                     exports};
+  if (exports != 0) buffer.pNext = &external;
   block->buffer = Make<VkBuffer>(device, device.vk.vkCreateBuffer, device.vk.vkDestroyBuffer, buffer, "vkCreateBuffer");
   VkMemoryRequirements requirements;
   device.vk.vkGetBufferMemoryRequirements(device.device, block->buffer.get(), &requirements);
@@ -106,6 +110,10 @@ std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& ow
   VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   allocate.allocationSize = requirements.size;
   allocate.memoryTypeIndex = static_cast<uint32_t>(type);
+  const VkExportMemoryAllocateInfo exportable = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, nullptr, exports};
+  if (exports != 0) allocate.pNext = &exportable;
+  block->exports = exports;
+  block->exported_size = requirements.size;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   const VkResult result = device.vk.vkAllocateMemory(device.device, &allocate, nullptr, &memory);
   if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
@@ -124,8 +132,22 @@ std::shared_ptr<MemoryBlock> Memory::MakeBlock(const std::shared_ptr<Device>& ow
 }
 
 std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
-                                         MemoryUse use) {
+                                         MemoryUse use, std::shared_ptr<MemoryLimit> limit) {
   device_.ThrowIfLost();
+  if (limit != nullptr && !limit->Take(bytes))
+    FailMemory(bytes, what, kit::TextOf("the limit is ", limit->bytes(), " bytes, ", limit->used(), " are taken"));
+  std::shared_ptr<Buffer> made;
+  try {
+    made = AllocateIn(owner, bytes, what, use, limit);
+  } catch (...) {
+    if (limit != nullptr) limit->Give(bytes);
+    throw;
+  }
+  return made;
+}
+
+std::shared_ptr<Buffer> Memory::AllocateIn(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
+                                           MemoryUse use, const std::shared_ptr<MemoryLimit>& limit) {
   if (bytes > UINT64_MAX - alignment_) FailMemory(bytes, what, "no memory holds as many");
   const uint64_t room = RoundUp(std::max<uint64_t>(bytes, 1), alignment_);
   const size_t pool = static_cast<size_t>(use);
@@ -136,7 +158,8 @@ std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, u
       block->free.erase(gap);
       if (size > room) block->free[offset + room] = size - room;
       used_bytes_ += room;
-      return std::make_shared<Buffer>(block, offset, bytes, block->mapped == nullptr ? nullptr : block->mapped + offset);
+      return std::make_shared<Buffer>(block, ++last_id_, offset, bytes,
+                                      block->mapped == nullptr ? nullptr : block->mapped + offset, limit);
     }
     return nullptr;
   };
@@ -153,13 +176,9 @@ std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, u
       if (auto buffer = take(held.back())) return buffer;
     }
     std::erase_if(shared_[pool], [](const auto& block) { return block.expired(); });
-    // Under a limit a block is at most an eighth of it, and of what is left.
-    const uint64_t limit = use == MemoryUse::kDevice ? device_.owner.memory_limit() : 0;
-    uint64_t next = next_block_[pool];
-    if (limit != 0) next = std::min({next, limit / 8, limit - std::min(limit, allocated_bytes_)});
-    divided = owner != nullptr && room <= next / 4;
+    divided = owner != nullptr && room <= next_block_[pool] / 4;
     if (divided) {
-      block_bytes = next / alignment_ * alignment_;
+      block_bytes = next_block_[pool];
       next_block_[pool] = std::min(2 * next_block_[pool], kLargestBlock);
     }
   }

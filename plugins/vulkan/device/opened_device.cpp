@@ -2,15 +2,16 @@
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/device/stream.h"
 #include "plugins/vulkan/device/vk_device.h"
 #include "plugins/vulkan/device/vk_instance.h"
 #include "plugins/vulkan/device/vk_memory.h"
 #include "plugins/vulkan/device/vk_pipelines.h"
-#include "plugins/vulkan/device/vk_transfer.h"
 
 namespace epiphyte::vulkan {
 
-DeviceHandles::DeviceHandles(Device& device_) : owner(device_) {}
+DeviceHandles::DeviceHandles(std::shared_ptr<Instance> instance_, const DeviceInfo& info_, const KernelSet& kernels_)
+    : instance(std::move(instance_)), info(info_), kernels(kernels_) {}
 
 DeviceHandles::~DeviceHandles() {
   transfer.reset();
@@ -20,37 +21,25 @@ DeviceHandles::~DeviceHandles() {
 }
 
 void DeviceHandles::Fail(VkResult result, std::string_view call, std::string_view detail) {
-  if (result == VK_ERROR_DEVICE_LOST) owner.MarkLost();
-  const std::string& name = owner.info().name;
-  FailCall(call, result, detail.empty() ? name : kit::TextOf(name, ", ", detail));
+  if (result == VK_ERROR_DEVICE_LOST) lost = true;
+  FailCall(call, result, detail.empty() ? info.name : kit::TextOf(info.name, ", ", detail));
 }
 
 void DeviceHandles::ThrowIfLost() const {
-  if (owner.lost())
-    kit::FailWith(EP_STATUS_DEVICE_RESET, "the Vulkan device ", owner.info().name, " was lost; make a new session");
+  if (lost.load())
+    kit::FailWith(EP_STATUS_DEVICE_RESET, "the Vulkan device ", info.name, " was lost; make a new session");
 }
 
-void DeviceHandles::Submit(VkCommandBuffer commands, VkFence fence) {
+void DeviceHandles::Submit(const VkSubmitInfo& submit, VkFence fence) {
   ThrowIfLost();
-  VkSubmitInfo info = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
   const std::lock_guard lock(queue_mutex);
-  Check(vk.vkResetFences(device, 1, &fence), "vkResetFences");
-  Check(vk.vkQueueSubmit(queue, 1, &info, fence), "vkQueueSubmit");
+  Check(vk.vkQueueSubmit(queue, 1, &submit, fence), "vkQueueSubmit");
   ++submissions;
 }
 
-void DeviceHandles::Wait(VkFence fence) {
-  const VkResult result = vk.vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX);
-  if (result == VK_SUCCESS) return;
-  {
-    // The device may still be at it, and what it uses is about to be freed.
-    const std::lock_guard lock(queue_mutex);
-    vk.vkDeviceWaitIdle(device);
-  }
-  Check(result, "vkWaitForFences");
-  kit::FailWith(EP_STATUS_TIMEOUT, "vkWaitForFences gave ", NameOf(result));
+void DeviceHandles::WaitIdle() {
+  const std::lock_guard lock(queue_mutex);
+  vk.vkDeviceWaitIdle(device);
 }
 
 Owned<VkFence> MakeFence(DeviceHandles& device) {
@@ -94,10 +83,10 @@ void RecordBarrier(DeviceHandles& device, VkCommandBuffer commands, VkPipelineSt
 }
 
 Device::Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const DeviceOptions& options)
-    : instance_(std::move(instance)), info_(info), options_(options), handles_(std::make_unique<DeviceHandles>(*this)) {
-  const InstanceHandles& from = instance_->handles();
+    : handles_(std::make_unique<DeviceHandles>(std::move(instance), info, *options.kernels)) {
+  const InstanceHandles& from = handles_->instance->handles();
   DeviceHandles& to = *handles_;
-  to.physical = from.physical.at(info_.index);
+  to.physical = from.physical.at(info.index);
 
   uint32_t count = 0;
   from.vk.vkGetPhysicalDeviceQueueFamilyProperties(to.physical, &count, nullptr);
@@ -110,7 +99,7 @@ Device::Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const
   to.timestamp_period = properties.limits.timestampPeriod;
 
   DeviceFeatures features(from.vk, to.physical);
-  if (instance_->validation().gpu_assisted) features.features.features.robustBufferAccess = VK_FALSE;
+  if (to.instance->validation().gpu_assisted) features.features.features.robustBufferAccess = VK_FALSE;
   const float priority = 1;
   VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queue.queueFamilyIndex = to.family;
@@ -132,15 +121,26 @@ Device::Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const
   complete = complete && to.vk.name != nullptr;
   EPIPHYTE_VK_DEVICE_FUNCTIONS(EPIPHYTE_VK_LOAD)
 #undef EPIPHYTE_VK_LOAD
+#define EPIPHYTE_VK_LOAD(name) \
+  to.vk.name = reinterpret_cast<PFN_##name>(from.vk.vkGetDeviceProcAddr(device, #name));
+  EPIPHYTE_VK_OPTIONAL_FUNCTIONS(EPIPHYTE_VK_LOAD)
+#undef EPIPHYTE_VK_LOAD
+  // Before Vulkan 1.2 they are an extension's.
+  const auto or_extension = [&](auto& function, const char* name) {
+    if (function == nullptr)
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(from.vk.vkGetDeviceProcAddr(device, name));
+  };
+  or_extension(to.vk.vkWaitSemaphores, "vkWaitSemaphoresKHR");
+  or_extension(to.vk.vkGetSemaphoreCounterValue, "vkGetSemaphoreCounterValueKHR");
   if (!complete) {
     if (to.vk.vkDestroyDevice == nullptr) to.device = VK_NULL_HANDLE;
-    kit::FailWith(EP_STATUS_ENGINE_ERROR, "the driver of ", info_.name, " lacks functions of Vulkan 1.1");
+    kit::FailWith(EP_STATUS_ENGINE_ERROR, "the driver of ", info.name, " lacks functions of Vulkan 1.1");
   }
   to.objects = 1;
   to.vk.vkGetDeviceQueue(device, to.family, 0, &to.queue);
   to.memory = std::make_unique<Memory>(to);
   to.pipelines = std::make_unique<Pipelines>(to);
-  to.transfer = std::make_unique<Transfer>(to);
+  to.transfer = std::make_unique<Stream>(to);
 }
 
 Device::~Device() = default;
@@ -160,12 +160,50 @@ DeviceCounters Device::counters() const {
   return counters;
 }
 
-std::shared_ptr<Buffer> Device::Allocate(uint64_t bytes, std::string_view what, MemoryUse use) {
-  return handles_->memory->Allocate(shared_from_this(), bytes, what, use);
+std::shared_ptr<Buffer> Device::Allocate(uint64_t bytes, std::string_view what, MemoryUse use,
+                                         std::shared_ptr<MemoryLimit> limit) {
+  return handles_->memory->Allocate(shared_from_this(), bytes, what, use, std::move(limit));
 }
 
-void Device::Upload(std::span<const HostToDevice> copies) { handles_->transfer->Upload(copies); }
-void Device::Download(std::span<const DeviceToHost> copies) { handles_->transfer->Download(copies); }
+std::shared_ptr<Buffer> Device::AllocateExportable(uint64_t bytes, ExternalHandle type) {
+  return handles_->memory->AllocateExportable(shared_from_this(), bytes, type);
+}
+std::shared_ptr<Buffer> Device::Import(const ExternalMemory& external) {
+  return handles_->memory->Import(shared_from_this(), external);
+}
+void Device::Trim() {
+  const std::lock_guard lock(handles_->streams_mutex);
+  for (Stream* stream : handles_->streams) stream->Trim();
+}
+
+const DeviceInfo& Device::info() const { return handles_->info; }
+Instance& Device::instance() const { return *handles_->instance; }
+const KernelSet& Device::kernels() const { return handles_->kernels; }
+bool Device::lost() const { return handles_->lost.load(); }
+
+namespace {
+
+void CopyAndWait(DeviceHandles& device, std::span<const StreamCopy> copies) {
+  const std::lock_guard lock(device.transfer_mutex);
+  device.transfer->Copy(copies);
+  device.transfer->Synchronize(device.transfer->Signal());
+}
+
+}  // namespace
+
+void Device::Upload(std::span<const HostToDevice> copies) {
+  std::vector<StreamCopy> all;
+  for (const HostToDevice& copy : copies)
+    all.push_back({{nullptr, 0, const_cast<void*>(copy.data)}, {copy.to.buffer.get(), copy.to.offset}, copy.to.size});
+  CopyAndWait(*handles_, all);
+}
+
+void Device::Download(std::span<const DeviceToHost> copies) {
+  std::vector<StreamCopy> all;
+  for (const DeviceToHost& copy : copies)
+    all.push_back({{copy.from.buffer.get(), copy.from.offset}, {nullptr, 0, copy.data}, copy.from.size});
+  CopyAndWait(*handles_, all);
+}
 
 std::vector<std::byte> Device::PipelineCacheData() { return handles_->pipelines->CacheData(); }
 std::string Device::UsePipelineCacheData(std::span<const std::byte> data) {

@@ -34,8 +34,8 @@ struct CacheHeader {
 };
 static_assert(sizeof(CacheHeader) == 128);
 
-CacheHeader HeaderFor(const Device& device) {
-  const DeviceInfo& info = device.info();
+CacheHeader HeaderFor(const DeviceHandles& device) {
+  const DeviceInfo& info = device.info;
   CacheHeader header = {};
   std::ranges::copy(kMagic, header.magic);
   header.version = kVersion;
@@ -51,7 +51,7 @@ CacheHeader HeaderFor(const Device& device) {
   std::ranges::copy(info.pipeline_cache_uuid, header.pipeline_cache_uuid);
   const std::string text = info.name + '\0' + info.driver_name + '\0' + info.driver_info;
   header.driver_text = kit::Digest(text.data(), text.size());
-  header.kernels = device.kernels().digest();
+  header.kernels = device.kernels.digest();
   return header;
 }
 
@@ -94,8 +94,8 @@ std::vector<std::byte> Pipelines::CacheData() {
                 "vkGetPipelineCacheData");
   bytes.resize(sizeof(CacheHeader) + size);
   const std::span<const std::byte> data = std::span(bytes).subspan(sizeof(CacheHeader));
-  if (!IsOf(data, device_.owner.info())) return {};
-  CacheHeader header = HeaderFor(device_.owner);
+  if (!IsOf(data, device_.info)) return {};
+  CacheHeader header = HeaderFor(device_);
   header.data_bytes = size;
   header.data_digest = kit::Digest(data.data(), data.size());
   header.header_digest = DigestOf(header);
@@ -111,11 +111,11 @@ std::string Pipelines::UseCacheData(std::span<const std::byte> bytes) {
   if (header.version != kVersion || header.header_bytes != sizeof(header))
     return "the pipeline cache has another format";
   if (header.header_digest != DigestOf(header)) return "the pipeline cache's header is damaged";
-  if (std::string why = Compare(header, HeaderFor(device_.owner)); !why.empty()) return why;
+  if (std::string why = Compare(header, HeaderFor(device_)); !why.empty()) return why;
   const std::span<const std::byte> data = bytes.subspan(sizeof(header));
   if (header.data_bytes != data.size()) return "the pipeline cache is cut off, or too long";
   if (header.data_digest != kit::Digest(data.data(), data.size())) return "the pipeline cache is damaged";
-  if (!IsOf(data, device_.owner.info())) return "the pipeline cache holds another driver's data";
+  if (!IsOf(data, device_.info)) return "the pipeline cache holds another driver's data";
 
   VkPipelineCacheCreateInfo info = {VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   info.initialDataSize = data.size();

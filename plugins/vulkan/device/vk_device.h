@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,10 +17,10 @@ namespace epiphyte::vulkan {
 
 class Memory;     // vk_memory.h
 class Pipelines;  // vk_pipelines.h
-class Transfer;   // vk_transfer.h
+class Stream;     // stream.h
 
 struct DeviceHandles {
-  explicit DeviceHandles(Device& device);
+  DeviceHandles(std::shared_ptr<Instance> instance, const DeviceInfo& info, const KernelSet& kernels);
   DeviceHandles(const DeviceHandles&) = delete;
   DeviceHandles& operator=(const DeviceHandles&) = delete;
   ~DeviceHandles();
@@ -33,11 +34,14 @@ struct DeviceHandles {
   // Throws DEVICE_RESET when the device was lost.
   void ThrowIfLost() const;
 
-  void Submit(VkCommandBuffer commands, VkFence fence);
-  // Sleeps until it is signalled. Whatever becomes of it: when this returns or throws, the device does nothing for it.
-  void Wait(VkFence fence);
+  void Submit(const VkSubmitInfo& info, VkFence fence);
+  // The device does nothing any more of what was submitted before. Throws nothing.
+  void WaitIdle();
 
-  Device& owner;
+  const std::shared_ptr<Instance> instance;
+  const DeviceInfo info;
+  const KernelSet& kernels;
+  std::atomic<bool> lost = false;
   VkPhysicalDevice physical = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
@@ -53,7 +57,12 @@ struct DeviceHandles {
 
   std::unique_ptr<Memory> memory;
   std::unique_ptr<Pipelines> pipelines;
-  std::unique_ptr<Transfer> transfer;
+  // All that exist, for Device::Trim.
+  std::mutex streams_mutex;
+  std::set<Stream*> streams;
+  // For Device::Upload and Download.
+  std::mutex transfer_mutex;
+  std::unique_ptr<Stream> transfer;
 };
 
 // A Vulkan object of a device's, which it outlives not.

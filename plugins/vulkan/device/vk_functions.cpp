@@ -29,6 +29,7 @@ std::string NameOf(VkResult result) {
     EPIPHYTE_VK_RESULT(VK_ERROR_FRAGMENTATION)
     EPIPHYTE_VK_RESULT(VK_ERROR_INVALID_SHADER_NV)
     EPIPHYTE_VK_RESULT(VK_ERROR_NOT_PERMITTED_KHR)
+    EPIPHYTE_VK_RESULT(VK_ERROR_INVALID_EXTERNAL_HANDLE)
 #undef EPIPHYTE_VK_RESULT
     default:
       return "VkResult " + std::to_string(static_cast<int>(result));

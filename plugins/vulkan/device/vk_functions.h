@@ -17,6 +17,7 @@ namespace epiphyte::vulkan {
   F(vkGetPhysicalDeviceFeatures2) \
   F(vkGetPhysicalDeviceMemoryProperties) \
   F(vkGetPhysicalDeviceQueueFamilyProperties) \
+  F(vkGetPhysicalDeviceExternalBufferProperties) \
   F(vkCreateDevice) \
   F(vkGetDeviceProcAddr)
 
@@ -32,10 +33,13 @@ namespace epiphyte::vulkan {
   F(vkDestroyBuffer) \
   F(vkGetBufferMemoryRequirements) \
   F(vkBindBufferMemory) \
+  F(vkCreateSemaphore) \
+  F(vkDestroySemaphore) \
   F(vkCreateFence) \
   F(vkDestroyFence) \
   F(vkResetFences) \
   F(vkWaitForFences) \
+  F(vkGetFenceStatus) \
   F(vkCreateQueryPool) \
   F(vkDestroyQueryPool) \
   F(vkGetQueryPoolResults) \
@@ -69,14 +73,27 @@ namespace epiphyte::vulkan {
   F(vkCmdResetQueryPool) \
   F(vkCmdWriteTimestamp)
 
+// Of extensions and later versions; null where the device hasn't got them.
+#define EPIPHYTE_VK_OPTIONAL_FUNCTIONS(F) \
+  F(vkWaitSemaphores) \
+  F(vkGetSemaphoreCounterValue) \
+  F(vkGetMemoryHostPointerPropertiesEXT) \
+  F(vkGetMemoryFdKHR) \
+  F(vkGetMemoryFdPropertiesKHR)
+
 struct InstanceFunctions {
 #define EPIPHYTE_VK_MEMBER(name) PFN_##name name = nullptr;
   EPIPHYTE_VK_INSTANCE_FUNCTIONS(EPIPHYTE_VK_MEMBER)
 };
 struct DeviceFunctions {
   EPIPHYTE_VK_DEVICE_FUNCTIONS(EPIPHYTE_VK_MEMBER)
+  EPIPHYTE_VK_OPTIONAL_FUNCTIONS(EPIPHYTE_VK_MEMBER)
 #undef EPIPHYTE_VK_MEMBER
 };
+
+// Of every buffer.
+inline constexpr VkBufferUsageFlags kBufferUsage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 // "VK_ERROR_DEVICE_LOST"; its number for what is newer than this.
 std::string NameOf(VkResult result);

@@ -1,6 +1,7 @@
 // Memory: pieces of few large allocations of a device's. Of device/ only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,6 +26,8 @@ struct MemoryBlock {
   Owned<VkBuffer> buffer;
   std::byte* mapped = nullptr;
   uint64_t accounted = 0;           // bytes that Memory counts for it
+  uint64_t exported_size = 0;       // of the allocation, when Export gives it
+  VkExternalMemoryHandleTypeFlags exports = 0;
   std::map<uint64_t, uint64_t> free;  // offset → bytes; under Memory's mutex
 };
 
@@ -32,9 +35,14 @@ class Memory {
  public:
   explicit Memory(DeviceHandles& device);
 
+  DeviceHandles& device() const { return device_; }
+
   // The buffer keeps the device open, unless `owner` is null: then it is the device's own, in a block of its own.
   std::shared_ptr<Buffer> Allocate(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
-                                   MemoryUse use);
+                                   MemoryUse use, std::shared_ptr<MemoryLimit> limit = {});
+  std::shared_ptr<Buffer> AllocateExportable(const std::shared_ptr<Device>& owner, uint64_t bytes, ExternalHandle type);
+  std::shared_ptr<Buffer> Import(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
+  ExternalMemory Export(const Buffer& buffer, ExternalHandle type);
   // Of a Buffer that goes away, and of a block.
   void Free(MemoryBlock& block, uint64_t offset, uint64_t bytes);
   void Forget(const MemoryBlock& block);
@@ -42,9 +50,18 @@ class Memory {
   void Count(DeviceCounters& counters) const;
 
  private:
-  // For `asked` bytes, of which errors speak.
+  std::shared_ptr<Buffer> AllocateIn(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
+                                     MemoryUse use, const std::shared_ptr<MemoryLimit>& limit);
+  // For `asked` bytes, of which errors speak. `exports`: the handle types that Export is to give of it; 0: none.
   std::shared_ptr<MemoryBlock> MakeBlock(const std::shared_ptr<Device>& owner, uint64_t bytes, uint64_t asked,
-                                         std::string_view what, MemoryUse use);
+                                         std::string_view what, MemoryUse use,
+                                         VkExternalMemoryHandleTypeFlags exports = 0);
+  // With memory of others: `import` is what follows VkMemoryAllocateInfo.
+  std::shared_ptr<Buffer> ImportBlock(const std::shared_ptr<Device>& owner, VkExternalMemoryHandleTypeFlagBits type,
+                                      uint64_t allocation, uint64_t offset, uint64_t size, uint32_t memory_types,
+                                      const void* import, std::byte* mapped = nullptr);
+  std::shared_ptr<Buffer> ImportPointer(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
+  std::shared_ptr<Buffer> ImportDescriptor(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
   int32_t TypeFor(MemoryUse use, uint32_t allowed) const;
   [[noreturn]] void FailMemory(uint64_t bytes, std::string_view what, std::string_view why) const;
 
@@ -52,6 +69,7 @@ class Memory {
   VkPhysicalDeviceMemoryProperties properties_ = {};
   uint64_t alignment_ = 256;
 
+  std::atomic<uint64_t> last_id_ = 0;  // of buffers
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<MemoryBlock>> shared_[3];  // by MemoryUse: blocks that are divided
   uint64_t next_block_[3];                             // bytes of the next one

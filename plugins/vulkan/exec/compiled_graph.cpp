@@ -47,9 +47,10 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
   compiled->graph_ = std::move(graph);
   compiled->packed_ = std::move(packed);
   compiled->operators_ = std::move(verified.operators);
-  compiled->reads_inputs_ = std::move(verified.host_values.reads_inputs);
+  compiled->FindPlaces(verified.host_values);
   compiled->device_ = config.device;
   compiled->store_ = config.constants;
+  compiled->limit_ = config.limit;
   compiled->capabilities_ = config.capabilities;
   compiled->has_shader_ = [kernels = &config.device->kernels()](std::string_view name) {
     return kernels->Find(name) != nullptr;
@@ -60,6 +61,31 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
   // What is wrong with the graph is seen now, and the first run finds its weights on the device.
   compiled->StaticProgram();
   return compiled;
+}
+
+void CompiledGraph::FindPlaces(const HostValues& host_values) {
+  reads_inputs_ = host_values.reads_inputs;
+  std::vector<int> uses(graph_.values.size(), 0);
+  std::vector<int32_t> maker(graph_.values.size(), -1);
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    for (const int32_t input : graph_.nodes[n].inputs)
+      if (input >= 0) ++uses[static_cast<size_t>(input)];
+    for (const int32_t output : graph_.nodes[n].outputs)
+      if (output >= 0) maker[static_cast<size_t>(output)] = static_cast<int32_t>(n);
+  }
+  for (const int32_t output : graph_.outputs) ++uses[static_cast<size_t>(output)];
+  for (const int32_t output : graph_.outputs) {
+    known_outputs_.push_back(host_values.known[static_cast<size_t>(output)]);
+    int32_t over = -1;
+    if (const int32_t node = maker[static_cast<size_t>(output)]; node >= 0) {
+      const ir::Node& made_by = graph_.nodes[static_cast<size_t>(node)];
+      const bool is_first = made_by.outputs[0] == output && made_by.HasInput(0);
+      if (is_first && operators_[static_cast<size_t>(node)]->in_place && uses[static_cast<size_t>(made_by.inputs[0])] == 1)
+        for (size_t i = 0; i < graph_.inputs.size(); ++i)
+          if (graph_.inputs[i] == made_by.inputs[0] && !reads_inputs_[i]) over = static_cast<int32_t>(i);
+    }
+    in_place_.push_back(over);
+  }
 }
 
 std::shared_ptr<const LoadedProgram> CompiledGraph::StaticProgram() {
@@ -176,9 +202,10 @@ std::shared_ptr<LoadedProgram> CompiledGraph::Make(const std::string& signature,
   auto loaded = std::make_shared<LoadedProgram>();
   loaded->signature = signature;
   loaded->program = ProgramBuilder(graph_, operators_, capabilities_, packed_, has_shader_).Build(known);
+  BindOutputs(loaded->program);
   loaded->memory = PlanMemory(loaded->program);
   if (const std::vector<std::byte>& literals = loaded->program.literals; !literals.empty()) {
-    loaded->literals = device_->Allocate(literals.size(), "literals");
+    loaded->literals = device_->Allocate(literals.size(), "literals", MemoryUse::kDevice, limit_);
     device_->Upload(std::vector<HostToDevice>{{{loaded->literals, 0, literals.size()}, literals.data()}});
   }
   LoadConstants(*loaded);
@@ -208,7 +235,7 @@ void CompiledGraph::LoadConstants(LoadedProgram& loaded) {
   std::vector<std::span<const std::byte>> data;
   for (const uint64_t index : missing) data.push_back(BytesOfConstant(index));
   const std::vector<BufferRange> places =
-      store_ != nullptr ? store_->Load(device_, data) : vulkan::LoadConstants(device_, data);
+      store_ != nullptr ? store_->Load(device_, data, limit_) : vulkan::LoadConstants(device_, data, limit_);
   for (size_t i = 0; i < missing.size(); ++i) on_device_[static_cast<size_t>(missing[i])] = places[i];
   loaded.constants.resize(loaded.program.tensors.size());
   for (size_t i = 0; i < loaded.constants.size(); ++i)

@@ -29,6 +29,7 @@ struct CompileConfig {
   const OperatorTable* operators = nullptr;  // outlives the graph
   std::shared_ptr<Device> device;
   Capabilities capabilities;  // the device's, without those that are turned off
+  std::shared_ptr<MemoryLimit> limit;        // of weights and intermediate values; null: none
   std::shared_ptr<ConstantStore> constants;  // shares constants with other graphs; null: it has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
   // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
@@ -63,7 +64,14 @@ class CompiledGraph {
   const ir::Graph& graph() const { return graph_; }
   const std::vector<kit::PackedData>& packed() const { return packed_; }
   const std::shared_ptr<Device>& device() const { return device_; }
+  const std::shared_ptr<MemoryLimit>& limit() const { return limit_; }
+  // By input: the host reads its elements before each run.
   const std::vector<bool>& reads_inputs() const { return reads_inputs_; }
+  // By output: the host knows its elements without running anything.
+  const std::vector<bool>& known_outputs() const { return known_outputs_; }
+  // By output: the input over which it can be written, or -1. Nothing but the node that makes it reads that input, which
+  // it needs no more once it writes.
+  const std::vector<int32_t>& in_place() const { return in_place_; }
 
   // The same text for inputs that run the same program: types, shapes, and the elements that the host reads. Throws
   // when an input doesn't fit the graph.
@@ -77,6 +85,7 @@ class CompiledGraph {
 
  private:
   CompiledGraph() = default;
+  void FindPlaces(const HostValues& host_values);
   void Pack(const CompileConfig& config);
   void KeepConstants(const CompileConfig& config);
   std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);
@@ -88,8 +97,11 @@ class CompiledGraph {
   std::vector<const Operator*> operators_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<ConstantStore> store_;
+  std::shared_ptr<MemoryLimit> limit_;
   Capabilities capabilities_;
   std::vector<bool> reads_inputs_;
+  std::vector<bool> known_outputs_;
+  std::vector<int32_t> in_place_;
   std::function<bool(std::string_view)> has_shader_;
 
   mutable std::mutex mutex_;

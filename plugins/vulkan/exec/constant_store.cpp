@@ -33,7 +33,8 @@ uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTens
 }  // namespace
 
 std::vector<BufferRange> LoadConstants(const std::shared_ptr<Device>& device,
-                                       std::span<const std::span<const std::byte>> data) {
+                                       std::span<const std::span<const std::byte>> data,
+                                       const std::shared_ptr<MemoryLimit>& limit) {
   std::vector<BufferRange> places;
   while (places.size() < data.size()) {
     uint64_t bytes = 0;
@@ -43,7 +44,7 @@ std::vector<BufferRange> LoadConstants(const std::shared_ptr<Device>& device,
       if (bytes != 0 && bytes + next > kMostTogether) break;
       bytes += next;
     }
-    const std::shared_ptr<Buffer> buffer = device->Allocate(bytes, "constants");
+    const std::shared_ptr<Buffer> buffer = device->Allocate(bytes, "constants", MemoryUse::kDevice, limit);
     std::vector<HostToDevice> copies;
     uint64_t offset = 0;
     for (size_t i = places.size(); i < end; ++i) {
@@ -57,7 +58,8 @@ std::vector<BufferRange> LoadConstants(const std::shared_ptr<Device>& device,
 }
 
 std::vector<BufferRange> ConstantStore::Load(const std::shared_ptr<Device>& device,
-                                             std::span<const std::span<const std::byte>> data) {
+                                             std::span<const std::span<const std::byte>> data,
+                                             const std::shared_ptr<MemoryLimit>& limit) {
   const std::lock_guard lock(mutex_);
   std::erase_if(known_, [](const auto& entry) { return entry.second.buffer.expired(); });
   const auto find_known = [&](const Key& key, std::span<const std::byte> bytes) -> BufferRange {
@@ -91,7 +93,7 @@ std::vector<BufferRange> ConstantStore::Load(const std::shared_ptr<Device>& devi
   }
   std::vector<std::span<const std::byte>> wanted;
   for (const Missing& each : missing) wanted.push_back(data[each.places[0]]);
-  const std::vector<BufferRange> loaded = LoadConstants(device, wanted);
+  const std::vector<BufferRange> loaded = LoadConstants(device, wanted, limit);
   for (size_t m = 0; m < missing.size(); ++m) {
     known_.emplace(missing[m].key, Known{loaded[m].buffer, loaded[m].offset});
     for (const size_t i : missing[m].places) places[i] = loaded[m];

@@ -21,9 +21,10 @@ namespace epiphyte::vulkan {
 
 class ConstantStore {
  public:
-  // One place for each. What is not there yet is put there, together. Places begin at multiples of kTensorAlignment.
+  // One place for each, taken from `limit` where it isn't there yet. What is not there yet is put there, together. Places begin at multiples of kTensorAlignment.
   std::vector<BufferRange> Load(const std::shared_ptr<Device>& device,
-                                std::span<const std::span<const std::byte>> data);
+                                std::span<const std::span<const std::byte>> data,
+                                const std::shared_ptr<MemoryLimit>& limit = {});
 
  private:
   using Key = std::tuple<const Device*, uint64_t, uint64_t>;  // device, digest, size: what may be equal
@@ -37,6 +38,7 @@ class ConstantStore {
 
 // Puts all of them there, as they are.
 std::vector<BufferRange> LoadConstants(const std::shared_ptr<Device>& device,
-                                       std::span<const std::span<const std::byte>> data);
+                                       std::span<const std::span<const std::byte>> data,
+                                       const std::shared_ptr<MemoryLimit>& limit = {});
 
 }  // namespace epiphyte::vulkan

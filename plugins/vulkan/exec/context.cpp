@@ -16,10 +16,11 @@ std::string HexText(uint64_t number) {
   return text;
 }
 
+// Those that kernels are chosen by.
 std::string NamesOf(const Capabilities& capabilities) {
   std::string names;
   for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i)
-    if (capabilities.Has(static_cast<Capability>(i)))
+    if (static_cast<Capability>(i) != Capability::kTimeline && capabilities.Has(static_cast<Capability>(i)))
       names += (names.empty() ? "" : ",") + std::string(NameOf(static_cast<Capability>(i)));
   return names;
 }

@@ -2,16 +2,24 @@
 
 namespace epiphyte::vulkan {
 
-std::shared_ptr<Device> DevicePool::Get(uint32_t index, uint64_t memory_limit) {
+// With the mutex.
+std::shared_ptr<Device> DevicePool::Known(uint32_t index) {
+  std::shared_ptr<Device> device = open_[index].lock();
+  return device == nullptr || device->lost() ? nullptr : device;
+}
+
+std::shared_ptr<Device> DevicePool::Get(uint32_t index) {
   const std::lock_guard lock(mutex_);
-  std::weak_ptr<Device>& known = open_[{index, memory_limit}];
-  if (std::shared_ptr<Device> device = known.lock(); device != nullptr && !device->lost()) return device;
-  DeviceOptions options;
-  options.kernels = &BuiltInKernels();
-  options.memory_limit = memory_limit;
-  std::shared_ptr<Device> device = Device::Open(instance_, instance_->devices().at(index), options);
-  known = device;
+  if (std::shared_ptr<Device> known = Known(index)) return known;
+  std::shared_ptr<Device> device =
+      Device::Open(instance_, instance_->devices().at(index), {.kernels = &BuiltInKernels()});
+  open_[index] = device;
   return device;
+}
+
+std::shared_ptr<Device> DevicePool::Opened(uint32_t index) {
+  const std::lock_guard lock(mutex_);
+  return Known(index);
 }
 
 }  // namespace epiphyte::vulkan

@@ -1,4 +1,5 @@
-// DevicePool: the devices that sessions have open, one for all sessions that use it, so that they share its pipelines.
+// DevicePool: the devices that are open, one of each for whoever uses it: sessions share its pipelines, and values in
+// its memory are theirs to pass around.
 //
 //     DevicePool pool(instance);
 //     std::shared_ptr<Device> device = pool.Get(0);   // open until its last user lets go of it
@@ -10,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 #include "plugins/vulkan/device/device.h"
 
@@ -20,13 +20,17 @@ class DevicePool {
  public:
   explicit DevicePool(std::shared_ptr<Instance> instance) : instance_(std::move(instance)) {}
 
-  // Device `index` of the instance. One that was lost is opened anew. `memory_limit`: see DeviceOptions.
-  std::shared_ptr<Device> Get(uint32_t index, uint64_t memory_limit = 0);
+  // Device `index` of the instance. One that was lost is opened anew.
+  std::shared_ptr<Device> Get(uint32_t index);
+  // Null when it isn't open, or lost.
+  std::shared_ptr<Device> Opened(uint32_t index);
 
  private:
+  std::shared_ptr<Device> Known(uint32_t index);
+
   const std::shared_ptr<Instance> instance_;
   std::mutex mutex_;
-  std::map<std::pair<uint32_t, uint64_t>, std::weak_ptr<Device>> open_;
+  std::map<uint32_t, std::weak_ptr<Device>> open_;
 };
 
 }  // namespace epiphyte::vulkan

@@ -4,108 +4,171 @@
 #include <cstring>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/exec/device_memories.h"
 
 namespace epiphyte::vulkan {
 
-Replay::Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Device> device,
-               const kit::Threads& threads, bool profile, const ir::Graph* graph)
-    : loaded_(std::move(loaded)) {
+Replay::Replay(std::shared_ptr<const LoadedProgram> loaded, const CompiledGraph& graph, const kit::Threads& threads,
+               bool profile)
+    : loaded_(std::move(loaded)), device_(graph.device()), limit_(graph.limit()) {
   const Program& program = loaded_->program;
-  if (loaded_->memory.arena_bytes != 0) arena_ = device->Allocate(loaded_->memory.arena_bytes, "activations");
-  std::vector<uint64_t> bytes;
-  for (const DeviceTensor& tensor : program.tensors) {
-    if (tensor.place != Place::kInput) continue;
-    bytes.resize(std::max(bytes.size(), static_cast<size_t>(tensor.index) + 1));
-    bytes[static_cast<size_t>(tensor.index)] = tensor.bytes;
-  }
-  uint64_t total = 0;
-  input_ranges_.resize(bytes.size());
-  for (const uint32_t input : loaded_->inputs) {
-    input_ranges_[input] = {nullptr, total, bytes[input]};
-    total += (bytes[input] + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-  }
-  if (!loaded_->inputs.empty()) input_memory_ = device->Allocate(total, "inputs");
-  for (const uint32_t input : loaded_->inputs) input_ranges_[input].buffer = input_memory_;
-  memory_bytes_ = loaded_->memory.arena_bytes + total;
+  if (const uint64_t bytes = loaded_->memory.arena_bytes; bytes != 0)
+    arena_ = device_->Allocate(bytes, "activations", MemoryUse::kDevice, limit_);
+  memory_bytes_ = loaded_->memory.arena_bytes;
 
-  CommandList list;
-  for (const Dispatch& dispatch : program.dispatches) {
-    Command& command = list.commands.emplace_back();
-    command.shader = dispatch.shader;
-    command.specialization = dispatch.specialization;
-    command.parameters = dispatch.parameters;
-    for (const Binding& binding : dispatch.bindings)
-      command.bindings.push_back({RangeOf(binding.tensor), binding.access});
-    command.groups = dispatch.groups;
-    command.work = dispatch.work;
+  slot_of_input_.resize(graph.graph().inputs.size(), -1);
+  for (const DeviceTensor& tensor : program.tensors) {
+    if (tensor.place != vulkan::Place::kInput || slot_of_input_[tensor.index] >= 0) continue;
+    slot_of_input_[tensor.index] = static_cast<int32_t>(list_.slots.size());
+    list_.slots.push_back(tensor.bytes);
   }
-  for (const uint32_t input : loaded_->inputs) list.inputs.push_back(input_ranges_[input]);
-  for (const Program::Output& output : program.outputs)
-    if (output.tensor >= 0) list.outputs.push_back(RangeOf(output.tensor));
-  if (list.commands.empty() && list.outputs.empty()) return;
+  for (const Program::Output& output : program.outputs) {
+    slot_of_output_.push_back(output.tensor < 0 ? -1 : static_cast<int32_t>(list_.slots.size()));
+    if (output.tensor >= 0) list_.slots.push_back(program.tensors[static_cast<size_t>(output.tensor)].bytes);
+  }
+  own_.resize(list_.slots.size());
+  AddCommands(graph.graph(), profile);
+  if (list_.commands.empty()) return;
   CompileOptions options;
   options.profile = profile;
-  for (const Dispatch& dispatch : program.dispatches) {
-    if (!profile) break;
-    const ir::Node* node = graph == nullptr ? nullptr : &graph->nodes[static_cast<size_t>(dispatch.node)];
-    names_.push_back(node == nullptr ? dispatch.shader : kit::TextOf(node->op_type, ' ', node->name, ": ", dispatch.shader));
-  }
+  options.limit = limit_;
   options.parallel_for = [threads](size_t count, const std::function<void(size_t)>& body) {
     threads.ParallelFor(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) body(static_cast<size_t>(i));
     });
   };
-  compiled_ = std::make_unique<CompiledProgram>(std::move(device), list, options);
+  compiled_ = std::make_unique<CompiledProgram>(device_, list_, options);
+  list_ = {};
 }
 
-BufferRange Replay::RangeOf(int32_t index) const {
-  const DeviceTensor& tensor = loaded_->program.tensors[static_cast<size_t>(index)];
+void Replay::AddCommands(const ir::Graph& graph, bool profile) {
+  const Program& program = loaded_->program;
+  for (const Dispatch& dispatch : program.dispatches) {
+    Command& command = list_.commands.emplace_back();
+    command.shader = dispatch.shader;
+    command.specialization = dispatch.specialization;
+    command.parameters = dispatch.parameters;
+    for (const Binding& binding : dispatch.bindings) {
+      command.bindings.push_back(BindingOf(binding.tensor));
+      command.bindings.back().access = binding.access;
+    }
+    command.groups = dispatch.groups;
+    command.work = dispatch.work;
+    command.copies = dispatch.copies;
+    if (!profile) continue;
+    const ir::Node& node = graph.nodes[static_cast<size_t>(dispatch.node)];
+    names_.push_back(kit::TextOf(node.op_type, ' ', node.name, ": ", dispatch.shader));
+  }
+  // Outputs that are not made where they are wanted.
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    if (slot_of_output_[i] < 0 || list_.slots[static_cast<size_t>(slot_of_output_[i])] == 0) continue;
+    Command copy;
+    copy.bindings = {BindingOf(program.outputs[i].tensor), {{}, Access::kWrite, slot_of_output_[i]}};
+    if (copy.bindings[0].slot == slot_of_output_[i]) continue;
+    list_.commands.push_back(std::move(copy));
+    if (profile) names_.push_back("copy of an output");
+  }
+}
+
+Command::Binding Replay::BindingOf(int32_t index) const {
+  const Program& program = loaded_->program;
+  const uint64_t bytes = program.tensors[static_cast<size_t>(index)].bytes;
+  const int32_t root = RootOf(program, index);
+  const DeviceTensor& tensor = program.tensors[static_cast<size_t>(root)];
   switch (tensor.place) {
-    case Place::kArena: return {arena_, loaded_->memory.offsets[static_cast<size_t>(index)], tensor.bytes};
-    case Place::kInput: return input_ranges_[static_cast<size_t>(tensor.index)];
-    case Place::kConstant: return loaded_->constants[static_cast<size_t>(index)];
-    case Place::kLiteral: return {loaded_->literals, tensor.index, tensor.bytes};
+    case vulkan::Place::kArena: return {{arena_, loaded_->memory.offsets[static_cast<size_t>(root)], bytes}};
+    case vulkan::Place::kInput: return {{}, Access::kRead, slot_of_input_[tensor.index]};
+    case vulkan::Place::kOutput: return {{}, Access::kRead, slot_of_output_[tensor.index]};
+    case vulkan::Place::kConstant: return {loaded_->constants[static_cast<size_t>(root)]};
+    case vulkan::Place::kLiteral: return {{loaded_->literals, tensor.index, bytes}};
   }
   kit::FailWith(EP_STATUS_FAIL, "tensor ", index, " has no place");
 }
 
-void Replay::Run(const kit::Run& run, std::span<const ArrivedInput> inputs) {
-  sources_.clear();
-  targets_.clear();
-  for (const uint32_t input : loaded_->inputs) sources_.push_back(inputs[input].data);
+const BufferRange& Replay::OwnRange(size_t slot) {
+  BufferRange& own = own_[slot];
+  if (own.buffer != nullptr) return own;
+  const uint64_t bytes = slots_[slot].size;
+  own = {device_->Allocate(bytes, "inputs and outputs", MemoryUse::kDevice, limit_), 0, bytes};
+  memory_bytes_ += bytes;
+  return own;
+}
+
+bool Replay::Place(size_t slot, const EpTensorView& view) {
+  BufferRange& range = slots_[slot];
+  range.size = view.byte_size;
+  if (view.buffer == nullptr) {
+    range = OwnRange(slot);
+    return false;
+  }
+  range.buffer = kit::BufferOf<DeviceBuffer>(view.buffer).buffer;
+  range.offset = view.offset;
+  return true;
+}
+
+void Replay::PlaceInput(size_t slot, const EpTensorView& view) {
+  if (Place(slot, view)) return;
+  before_.push_back({{nullptr, 0, const_cast<void*>(view.data)}, {slots_[slot].buffer.get(), 0}, slots_[slot].size});
+}
+
+void Replay::PlaceOutput(size_t slot, const EpTensorView& view) {
+  if (Place(slot, view)) return;
+  after_.push_back({{slots_[slot].buffer.get(), 0}, {nullptr, 0, const_cast<void*>(view.data)}, slots_[slot].size});
+}
+
+void Replay::Run(const kit::Run& run, const kit::DeviceRuns& device_runs, Stream& stream) {
+  slots_.assign(own_.size(), {});
+  before_.clear();
+  after_.clear();
+  for (size_t i = 0; i < slot_of_input_.size(); ++i)
+    if (slot_of_input_[i] >= 0) PlaceInput(static_cast<size_t>(slot_of_input_[i]), run.input(i));
   const std::vector<Program::Output>& outputs = loaded_->program.outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Program::Output& output = outputs[i];
-    void* const data = run.Output<void>(static_cast<uint32_t>(i), output.type, output.dims);
+    const auto index = static_cast<uint32_t>(i);
+    EpTensorView view = {};
+    if (device_runs) {
+      view = device_runs.Output(run.handle(), index, output.type, output.dims);
+    } else {
+      view.byte_size = kit::ElementBytes(output.type, static_cast<uint64_t>(output.dims.Count()));
+      view.data = run.Output<void>(index, output.type, output.dims);
+    }
+    const std::vector<std::byte>& known = output.host_data;
     if (output.tensor >= 0) {
-      targets_.push_back(data);
-    } else if (!output.host_data.empty()) {
-      std::memcpy(data, output.host_data.data(), output.host_data.size());
+      PlaceOutput(static_cast<size_t>(slot_of_output_[i]), view);
+    } else if (view.buffer != nullptr) {
+      before_.push_back({{nullptr, 0, const_cast<std::byte*>(known.data())},
+                         {kit::BufferOf<DeviceBuffer>(view.buffer).buffer.get(), view.offset},
+                         known.size()});
+    } else if (!known.empty()) {
+      std::memcpy(const_cast<void*>(view.data), known.data(), known.size());
     }
   }
-  if (compiled_ == nullptr) return;
-  RunOptions options;
-  options.cancelled = [&run] { return run.IsCancelled(); };
-  const kit::Profile profile(run.host(), run.handle());
-  if (profile && !names_.empty()) {
-    RunProfiled(profile, options);
-  } else {
-    compiled_->Run(sources_, targets_, options);
+  if (!before_.empty()) stream.Copy(before_);
+  if (compiled_ != nullptr) {
+    compiled_->Submit(stream, slots_, {.cancelled = [&run] { return run.IsCancelled(); }});
+    const kit::Profile profile(run.host(), run.handle());
+    if (profile && !names_.empty()) stream.Then([this, profile] { AddTimes(profile); });
   }
+  if (!after_.empty()) stream.Copy(after_);
+  slots_.clear();  // buffers are the host's to free
+  if (!device_runs) stream.Synchronize(stream.Signal());
 }
 
-// The device's clock is not the host's: the last dispatch is taken to end when the run does.
-void Replay::RunProfiled(const kit::Profile& profile, const RunOptions& options) {
-  RunOptions timed = options;
-  timed.times = &times_;
-  compiled_->Run(sources_, targets_, timed);
-  const int64_t end = profile.Now();
-  uint64_t length = 0;
-  for (const CommandTime& time : times_) length = std::max(length, time.start_ns + time.duration_ns);
-  const int64_t begin = end - static_cast<int64_t>(length);
-  for (size_t i = 0; i < times_.size() && i < names_.size(); ++i) {
-    const int64_t start = begin + static_cast<int64_t>(times_[i].start_ns);
-    profile.Add(names_[i].c_str(), start, start + static_cast<int64_t>(times_[i].duration_ns), "device");
+// The device's clock is not the host's: the last dispatch is taken to end now.
+void Replay::AddTimes(const kit::Profile& profile) noexcept {
+  try {
+    const std::vector<CommandTime> times = compiled_->Times();
+    const int64_t end = profile.Now();
+    uint64_t length = 0;
+    for (const CommandTime& time : times) length = std::max(length, time.start_ns + time.duration_ns);
+    const int64_t begin = end - static_cast<int64_t>(length);
+    for (size_t i = 0; i < times.size() && i < names_.size(); ++i) {
+      const int64_t start = begin + static_cast<int64_t>(times[i].start_ns);
+      profile.Add(names_[i].c_str(), start, start + static_cast<int64_t>(times[i].duration_ns), "device");
+    }
+  } catch (const std::exception&) {
+    // Times that are lost are no reason to fail.
   }
 }
 
@@ -113,7 +176,7 @@ PreparedReplay::PreparedReplay(CompiledGraph& graph, const kit::Threads& threads
   std::shared_ptr<const LoadedProgram> program = graph.StaticProgram();
   if (program == nullptr) return;
   try {
-    replay_ = std::make_unique<Replay>(std::move(program), graph.device(), threads);
+    replay_ = std::make_unique<Replay>(std::move(program), graph, threads, false);
   } catch (const kit::Error& error) {
     if (error.code() != EP_STATUS_OUT_OF_MEMORY) throw;
   }
@@ -125,8 +188,18 @@ std::unique_ptr<Replay> PreparedReplay::Take(const std::string& signature) {
   return std::move(replay_);
 }
 
-void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads,
-                        PreparedReplay& prepared) {
+void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::DeviceRuns& device_runs,
+                        const kit::Threads& threads, PreparedReplay& prepared) {
+  Stream* stream = nullptr;
+  if (device_runs) {
+    stream = &kit::StreamOf<DeviceStream>(device_runs.Stream(run.handle())).stream();
+    if (stream->device() != graph.device())
+      kit::FailWith(EP_STATUS_DEVICE_RESET, "the Vulkan device ", graph.device()->info().name,
+                    " was lost; make a new session");
+  } else {
+    if (own_stream_ == nullptr) own_stream_ = std::make_unique<Stream>(graph.device());
+    stream = own_stream_.get();
+  }
   inputs_.clear();
   for (size_t i = 0; i < run.input_count(); ++i) {
     const EpTensorView& view = run.input(i);
@@ -148,11 +221,10 @@ void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::Th
     // A prepared one takes no times; whoever wants them lets go of it.
     std::unique_ptr<Replay> replay = prepared.Take(signature_);
     if (replay == nullptr || profiled)
-      replay = std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph.device(), threads, profiled,
-                                        &graph.graph());
+      replay = std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph, threads, profiled);
     replays_.insert(replays_.begin(), std::move(replay));
   }
-  replays_[0]->Run(run, inputs_);
+  replays_[0]->Run(run, device_runs, *stream);
 }
 
 }  // namespace epiphyte::vulkan

@@ -1,8 +1,11 @@
 // Replay: a program recorded into commands, with memory of its own: what one Execute at a time uses.
 //
 //     ReplaySet replays;                  // of one kernel's state
-//     PreparedReplay prepared(*compiled, threads);           // of the kernel
-//     replays.Execute(*compiled, run, threads, prepared);    // records what is not recorded yet
+//     PreparedReplay prepared(*compiled, threads);                       // of the kernel
+//     replays.Execute(*compiled, run, device_runs, threads, prepared);   // records what is not recorded yet
+//
+// Execute submits to the run's stream and returns. Inputs and outputs in buffers are what the commands read and write;
+// only what is in host memory is copied, to and from memory of the replay's own. On a host without devices it waits.
 #pragma once
 
 #include <memory>
@@ -10,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/kit/abi/device_runs.hpp"
 #include "epiphyte/kit/abi/profile.hpp"
 #include "epiphyte/kit/abi/run.hpp"
 #include "epiphyte/kit/abi/threads.hpp"
@@ -20,29 +24,41 @@ namespace epiphyte::vulkan {
 
 class Replay {
  public:
-  // `profile`: runs tell what each dispatch took. `graph`: whose nodes' operators stand in that.
-  Replay(std::shared_ptr<const LoadedProgram> loaded, std::shared_ptr<Device> device, const kit::Threads& threads,
-         bool profile = false, const ir::Graph* graph = nullptr);
+  // `profile`: runs tell what each dispatch took.
+  Replay(std::shared_ptr<const LoadedProgram> loaded, const CompiledGraph& graph, const kit::Threads& threads,
+         bool profile);
 
   const LoadedProgram& loaded() const { return *loaded_; }
   uint64_t memory_bytes() const { return memory_bytes_; }
-  // `inputs` are those that SignatureOf was asked about.
-  void Run(const kit::Run& run, std::span<const ArrivedInput> inputs);
+  // `device_runs`: false, then `stream` is the replay's alone.
+  void Run(const kit::Run& run, const kit::DeviceRuns& device_runs, Stream& stream);
 
  private:
-  BufferRange RangeOf(int32_t tensor) const;
-  void RunProfiled(const kit::Profile& profile, const RunOptions& options);
+  Command::Binding BindingOf(int32_t tensor) const;
+  void AddCommands(const ir::Graph& graph, bool profile);
+  // The replay's own memory for a slot, made when it is needed.
+  const BufferRange& OwnRange(size_t slot);
+  // False: the value is in host memory, and the slot has the replay's own.
+  bool Place(size_t slot, const EpTensorView& view);
+  void PlaceInput(size_t slot, const EpTensorView& view);
+  void PlaceOutput(size_t slot, const EpTensorView& view);
+  void AddTimes(const kit::Profile& profile) noexcept;
 
   const std::shared_ptr<const LoadedProgram> loaded_;
+  const std::shared_ptr<Device> device_;
+  const std::shared_ptr<MemoryLimit> limit_;
   std::shared_ptr<Buffer> arena_;
-  std::shared_ptr<Buffer> input_memory_;
-  std::vector<BufferRange> input_ranges_;  // by input of the graph; empty for those that the device doesn't read
   uint64_t memory_bytes_ = 0;
+  CommandList list_;                     // of the constructor
+  std::vector<int32_t> slot_of_input_;   // by input of the graph; -1: the device doesn't read it
+  std::vector<int32_t> slot_of_output_;  // by output; -1: the host knows it
+  std::vector<BufferRange> own_;         // by slot
+  // For Run: kept, so that a steady run allocates nothing.
+  std::vector<BufferRange> slots_;
+  std::vector<StreamCopy> before_;
+  std::vector<StreamCopy> after_;
+  std::vector<std::string> names_;             // of the dispatches, when they are profiled
   std::unique_ptr<CompiledProgram> compiled_;  // null: nothing is done on the device
-  std::vector<const void*> sources_;           // for Run: kept, so that a steady run allocates nothing
-  std::vector<void*> targets_;
-  std::vector<std::string> names_;  // of the dispatches, when they are profiled
-  std::vector<CommandTime> times_;
 };
 
 // The replay that is recorded while the session is created, where shapes are known: for the first run that asks for it.
@@ -62,12 +78,14 @@ class PreparedReplay {
 class ReplaySet {
  public:
   // `threads`: to compile pipelines with.
-  void Execute(CompiledGraph& graph, const kit::Run& run, const kit::Threads& threads, PreparedReplay& prepared);
+  void Execute(CompiledGraph& graph, const kit::Run& run, const kit::DeviceRuns& device_runs,
+               const kit::Threads& threads, PreparedReplay& prepared);
 
  private:
   static constexpr size_t kMost = 8;
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // beyond this only the one in use is kept
 
+  std::unique_ptr<Stream> own_stream_;            // on a host without devices
   std::vector<std::unique_ptr<Replay>> replays_;  // most recently used first
   std::vector<ArrivedInput> inputs_;
   std::string signature_;

@@ -12,6 +12,16 @@ int32_t RootOf(const Program& program, int32_t tensor) {
   return tensor;
 }
 
+void BindOutputs(Program& program) {
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    if (program.outputs[i].tensor < 0) continue;
+    DeviceTensor& root = program.tensors[static_cast<size_t>(RootOf(program, program.outputs[i].tensor))];
+    if (root.place != Place::kArena) continue;
+    root.place = Place::kOutput;
+    root.index = i;
+  }
+}
+
 MemoryPlan PlanMemory(const Program& program) {
   constexpr int32_t kUnused = -1;
   std::vector<kit::MemoryInterval> by_tensor(program.tensors.size(), {0, kUnused, kUnused, 0});

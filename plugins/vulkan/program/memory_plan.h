@@ -22,6 +22,9 @@ inline constexpr uint64_t kTensorAlignment = 256;
 
 // The tensor whose memory this one is: itself, or what same_as leads to.
 int32_t RootOf(const Program& program, int32_t tensor);
+// Tensors of the arena that outputs of the partition are, and nothing else, get the place kOutput: they are made where
+// the run wants them. Other outputs (an input as it is, the second of two that are one tensor) are to be copied.
+void BindOutputs(Program& program);
 // Outputs stay until the end.
 MemoryPlan PlanMemory(const Program& program);
 

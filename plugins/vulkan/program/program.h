@@ -25,6 +25,7 @@ enum class Place : uint8_t {
   kInput,     // input `index` of the partition
   kConstant,  // constant or packed data `index` of the compiled graph, in the device's memory since the session began
   kLiteral,   // Program::literals from `index` on: values that are known when the program is made
+  kOutput,    // output `index` of the partition, where the run has it: BindOutputs (memory_plan.h) says so
 };
 
 // Elements lie row-major and dense, each as ONNX and the host have it (bool one byte, int64 eight).
@@ -51,6 +52,7 @@ struct Dispatch {
   std::array<uint32_t, 3> groups = {1, 1, 1};
   int32_t node = -1;           // of the compiled graph: for profiles and reports
   uint64_t work = 0;           // multiply-adds or elements, whichever is more: by this long runs are divided
+  bool copies = false;         // binding 0 to binding 1 as it is: where they are one memory, there is nothing to do
 };
 
 struct Program {

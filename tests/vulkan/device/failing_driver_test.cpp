@@ -7,27 +7,6 @@
 namespace epiphyte::vulkan {
 namespace {
 
-class FailingDriverTest : public DeviceTest {
- protected:
-  // Everything that a session does with a device.
-  void UseDevice(const std::shared_ptr<Device>& device) {
-    const BufferRange a = Numbers(*device, 100);
-    CommandList list;
-    list.commands = {Add(a, a, 1, ++factor_), Double(a)};
-    list.inputs = {a};
-    list.outputs = {a};
-    CompileOptions options;
-    options.profile = true;
-    options.submission_work = 1;
-    CompiledProgram program(device, list, options);
-    std::vector<CommandTime> times;
-    Run(program, std::vector<uint32_t>(100, 7), {.times = &times});
-    device->UsePipelineCacheData(device->PipelineCacheData());
-  }
-
-  uint32_t factor_ = 0;  // so that there is a pipeline to make each time
-};
-
 template <VkResult kResult, typename... Args>
 void FailWith(VkResult(VKAPI_PTR*& function)(Args...)) {
   function = [](Args...) -> VkResult { return kResult; };
@@ -35,33 +14,69 @@ void FailWith(VkResult(VKAPI_PTR*& function)(Args...)) {
 
 struct Call {
   const char* name;
+  enum { kAlways, kWithTimeline, kWithFences } when;
   void (*fail)(DeviceFunctions& vk);
   void (*lose)(DeviceFunctions& vk);
 };
-#define EPIPHYTE_CALL(name)                                                             \
+#define EPIPHYTE_CALL_WHEN(name, when)                                                  \
   Call {                                                                                \
-    #name, [](DeviceFunctions& vk) { FailWith<VK_ERROR_UNKNOWN>(vk.name); },            \
+    #name, Call::when, [](DeviceFunctions& vk) { FailWith<VK_ERROR_UNKNOWN>(vk.name); },            \
         [](DeviceFunctions& vk) { FailWith<VK_ERROR_DEVICE_LOST>(vk.name); }            \
   }
+#define EPIPHYTE_CALL(name) EPIPHYTE_CALL_WHEN(name, kAlways)
 const Call kCalls[] = {
     EPIPHYTE_CALL(vkAllocateMemory),         EPIPHYTE_CALL(vkMapMemory),
     EPIPHYTE_CALL(vkCreateBuffer),           EPIPHYTE_CALL(vkBindBufferMemory),
-    EPIPHYTE_CALL(vkCreateFence),            EPIPHYTE_CALL(vkResetFences),
     EPIPHYTE_CALL(vkCreateQueryPool),        EPIPHYTE_CALL(vkGetQueryPoolResults),
     EPIPHYTE_CALL(vkCreateComputePipelines), EPIPHYTE_CALL(vkCreateDescriptorPool),
     EPIPHYTE_CALL(vkAllocateDescriptorSets), EPIPHYTE_CALL(vkCreateCommandPool),
     EPIPHYTE_CALL(vkAllocateCommandBuffers), EPIPHYTE_CALL(vkBeginCommandBuffer),
     EPIPHYTE_CALL(vkEndCommandBuffer),       EPIPHYTE_CALL(vkQueueSubmit),
-    EPIPHYTE_CALL(vkWaitForFences),          EPIPHYTE_CALL(vkGetPipelineCacheData),
+    EPIPHYTE_CALL(vkGetPipelineCacheData),
     EPIPHYTE_CALL(vkCreatePipelineCache),    EPIPHYTE_CALL(vkMergePipelineCaches),
     EPIPHYTE_CALL(vkCreateShaderModule),     EPIPHYTE_CALL(vkCreateDescriptorSetLayout),
-    EPIPHYTE_CALL(vkCreatePipelineLayout),
+    EPIPHYTE_CALL(vkCreatePipelineLayout),   EPIPHYTE_CALL(vkResetCommandPool),
+    EPIPHYTE_CALL_WHEN(vkCreateFence, kWithFences),
+    EPIPHYTE_CALL_WHEN(vkResetFences, kWithFences),
+    EPIPHYTE_CALL_WHEN(vkWaitForFences, kWithFences),
+    EPIPHYTE_CALL_WHEN(vkGetFenceStatus, kWithFences),
+    EPIPHYTE_CALL_WHEN(vkCreateSemaphore, kWithTimeline),
+    EPIPHYTE_CALL_WHEN(vkWaitSemaphores, kWithTimeline),
+    EPIPHYTE_CALL_WHEN(vkGetSemaphoreCounterValue, kWithTimeline),
 };
 #undef EPIPHYTE_CALL
+#undef EPIPHYTE_CALL_WHEN
+
+class FailingDriverTest : public DeviceTest {
+ protected:
+  // Everything that a session does with a device.
+  void UseDevice(const std::shared_ptr<Device>& device) {
+    const BufferRange a = Numbers(*device, 100);
+    HostList list;
+    list.commands = {Add(a, a, 1, ++factor_), Double(a)};
+    list.inputs = {a};
+    list.outputs = {a};
+    CompileOptions options;
+    options.profile = true;
+    options.submission_work = 1;
+    HostProgram program(device, list, options);
+    std::vector<CommandTime> times;
+    for (int i = 0; i < 2; ++i) Run(program, std::vector<uint32_t>(100, 7), {.times = &times});
+    device->UsePipelineCacheData(device->PipelineCacheData());
+  }
+
+  std::shared_ptr<Device> OpenFor(const Call& call);
+
+  uint32_t factor_ = 0;  // so that there is a pipeline to make each time
+};
+
+std::shared_ptr<Device> FailingDriverTest::OpenFor(const Call& call) {
+  return call.when == Call::kWithFences ? OpenAs(true, false) : Open();
+}
 
 TEST_F(FailingDriverTest, ACallThatFailsIsNamedAndTheDeviceWorksOn) {
   for (const Call& call : kCalls) {
-    const auto device = Open();  // with nothing made yet
+    const auto device = OpenFor(call);  // with nothing made yet
     DeviceFunctions& vk = device->handles().vk;
     const DeviceFunctions good = vk;
     call.fail(vk);
@@ -76,7 +91,7 @@ TEST_F(FailingDriverTest, ACallThatFailsIsNamedAndTheDeviceWorksOn) {
 
 TEST_F(FailingDriverTest, ALostDeviceStaysLostAndANewOneWorks) {
   for (const Call& call : kCalls) {
-    const auto device = Open();
+    const auto device = OpenFor(call);
     DeviceFunctions& vk = device->handles().vk;
     const DeviceFunctions good = vk;
     call.lose(vk);

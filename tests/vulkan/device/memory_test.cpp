@@ -79,22 +79,27 @@ TEST_F(MemoryTest, MoreThanThereIsIsAnErrorWithSizes) {
   EXPECT_EQ(device->counters().allocations, 1u);
 }
 
-TEST_F(MemoryTest, ALimitIsKept) {
-  const auto device = Open({}, {&TestKernels(), 64 * kMiB});
-  auto buffer = device->Allocate(40 * kMiB, "weights");
-  EXPECT_THAT(ErrorOf([&] { device->Allocate(40 * kMiB, "more weights"); }),
-              IsError(EP_STATUS_OUT_OF_MEMORY, "the limit is 67108864 bytes; 41943040 bytes are in use"));
+TEST_F(MemoryTest, ALimitIsKeptByThoseThatTakeFromIt) {
+  const auto device = Open();
+  const auto limit = std::make_shared<MemoryLimit>(64 * kMiB);
+  const auto take = [&] { return device->Allocate(40 * kMiB, "weights", MemoryUse::kDevice, limit); };
+  auto buffer = take();
+  EXPECT_THAT(ErrorOf(take), IsError(EP_STATUS_OUT_OF_MEMORY, "the limit is 67108864 bytes, 41943040 are taken"));
+  EXPECT_NO_THROW(device->Allocate(40 * kMiB, "of another session"));
   buffer.reset();
-  EXPECT_NO_THROW(device->Allocate(40 * kMiB, "more weights"));
+  EXPECT_NO_THROW(take());
+  EXPECT_THAT(ErrorOf([&] { device->Allocate(UINT64_MAX, "weights", MemoryUse::kDevice, limit); }),
+              IsError(EP_STATUS_OUT_OF_MEMORY, "the limit is"));
+  EXPECT_EQ(limit->used(), 0u);
 }
 
 TEST_F(MemoryTest, UnderASmallLimitSmallBuffersStillLieTogether) {
-  const auto device = Open({}, {&TestKernels(), kMiB});
+  const auto device = Open();
+  const auto limit = std::make_shared<MemoryLimit>(kMiB);
   std::vector<std::shared_ptr<Buffer>> buffers;
-  for (int i = 0; i < 60; ++i) buffers.push_back(device->Allocate(16 << 10, "a buffer"));
-  EXPECT_LE(device->counters().allocated_bytes, kMiB);
-  EXPECT_LE(device->counters().allocations, 15u);
-  EXPECT_THAT(ErrorOf([&] { device->Allocate(kMiB / 2, "the arena"); }),
+  for (int i = 0; i < 60; ++i) buffers.push_back(device->Allocate(16 << 10, "a buffer", MemoryUse::kDevice, limit));
+  EXPECT_LE(device->counters().allocations, 2u);
+  EXPECT_THAT(ErrorOf([&] { device->Allocate(kMiB / 2, "the arena", MemoryUse::kDevice, limit); }),
               IsError(EP_STATUS_OUT_OF_MEMORY, "the limit is 1048576 bytes"));
 }
 
@@ -116,12 +121,7 @@ TEST_F(MemoryTest, WhatTheDriverRefusesIsAnErrorAndLeavesNothingBehind) {
 // As on a device whose memory the host can't reach: everything goes through the staging buffer.
 class StagedTest : public DeviceTest {
  protected:
-  std::shared_ptr<Device> OpenStaged(const Validation& validation = {}) {
-    const OpenedInstance opened = OpenInstance({.validation = validation});
-    DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
-    info.unified_memory = false;
-    return Device::Open(opened.instance, info, {&TestKernels()});
-  }
+  std::shared_ptr<Device> OpenStaged(const Validation& validation = {}) { return OpenAs(false, true, validation); }
 };
 
 TEST_F(StagedTest, UploadsAndDownloadsOfAnySizeArrive) {
@@ -152,12 +152,11 @@ TEST_F(StagedTest, ProgramsCopyTheirInputsAndOutputs) {
   const auto device = OpenStaged();
   const BufferRange a = Numbers(*device, 1000);
   const BufferRange b = Numbers(*device, 1000);
-  CommandList list;
+  HostList list;
   list.commands = {Add(a, b, 5)};
   list.inputs = {a};
   list.outputs = {b};
-  CompiledProgram program(device, list);
-  EXPECT_EQ(program.barrier_count(), 2u) << "the input's copy, the dispatch, the output's copy";
+  HostProgram program(device, list);
   for (const uint32_t value : {1u, 2u})
     EXPECT_EQ(Run(program, std::vector<uint32_t>(1000, value)), std::vector<uint32_t>(1000, value + 5));
 }
@@ -169,11 +168,11 @@ TEST_F(StagedTest, TransfersAreCleanUnderValidation) {
   const std::vector<uint32_t> ones(1000, 1);
   const HostToDevice upload = {a, ones.data()};
   device->Upload({&upload, 1});
-  CommandList list;
+  HostList list;
   list.commands = {Add(a, b, 5), Double(b)};
   list.inputs = {a};
   list.outputs = {b};
-  CompiledProgram program(device, list);
+  HostProgram program(device, list);
   EXPECT_EQ(Run(program, ones), std::vector<uint32_t>(1000, 12));
   std::vector<uint32_t> back(1000);
   const DeviceToHost download = {b, back.data()};
@@ -189,7 +188,7 @@ TEST_F(StagedTest, ACopyThatLeavesItsBufferIsRefused) {
   const std::vector<uint32_t> data(11);
   range.offset = 4;
   const HostToDevice upload = {range, data.data()};
-  EXPECT_THAT(ErrorOf([&] { device->Upload({&upload, 1}); }), IsError(EP_STATUS_EP_FAIL, "40 bytes at 4 leaves a buffer of 40"));
+  EXPECT_THAT(ErrorOf([&] { device->Upload({&upload, 1}); }), IsError(EP_STATUS_INVALID_ARGUMENT, "40 bytes at 4 leaves a buffer of 40"));
 }
 
 }  // namespace

@@ -14,6 +14,15 @@ std::shared_ptr<Device> DeviceTest::Open(const Validation& validation, const Dev
   return Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), {.device = TestDevice()}), options);
 }
 
+std::shared_ptr<Device> DeviceTest::OpenAs(bool unified, bool timeline, const Validation& validation) {
+  const OpenedInstance opened = OpenInstance({.validation = validation});
+  if (opened.instance == nullptr) throw kit::Error(EP_STATUS_EP_FAIL, opened.why_not);
+  DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
+  info.unified_memory = unified;
+  if (!timeline) info.capabilities.Disable(Capability::kTimeline);
+  return Device::Open(opened.instance, info, {&TestKernels()});
+}
+
 BufferRange DeviceTest::Numbers(Device& device, uint32_t count) {
   return {device.Allocate(count * sizeof(uint32_t), "numbers"), 0, count * sizeof(uint32_t)};
 }
@@ -37,7 +46,7 @@ Command DeviceTest::Double(const BufferRange& x, uint32_t turns) {
           .work = uint64_t{count} * turns};
 }
 
-std::vector<uint32_t> DeviceTest::Run(CompiledProgram& program, const std::vector<uint32_t>& input,
+std::vector<uint32_t> DeviceTest::Run(HostProgram& program, const std::vector<uint32_t>& input,
                                       const RunOptions& options) {
   std::vector<uint32_t> output(input.size());
   const void* in = input.data();

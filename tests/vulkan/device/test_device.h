@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "epiphyte/kit/abi/error.hpp"
-#include "plugins/vulkan/device/compiled_program.h"
+#include "tests/vulkan/host_program.h"
 
 namespace epiphyte::vulkan {
 
@@ -26,6 +26,8 @@ class DeviceTest : public testing::Test {
 
   // A device of an instance with these checks.
   std::shared_ptr<Device> Open(const Validation& validation = {}, const DeviceOptions& options = {&TestKernels()});
+  // As one whose memory the host can't reach (`unified` false), or without timeline semaphores.
+  std::shared_ptr<Device> OpenAs(bool unified, bool timeline, const Validation& validation = {});
 
   // Memory for `count` numbers.
   static BufferRange Numbers(Device& device, uint32_t count);
@@ -34,7 +36,7 @@ class DeviceTest : public testing::Test {
   // x = x * 2 ^ turns
   static Command Double(const BufferRange& x, uint32_t turns = 1);
   // What the only output is for the only input.
-  static std::vector<uint32_t> Run(CompiledProgram& program, const std::vector<uint32_t>& input,
+  static std::vector<uint32_t> Run(HostProgram& program, const std::vector<uint32_t>& input,
                                    const RunOptions& options = {});
 };
 

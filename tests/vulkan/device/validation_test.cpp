@@ -28,14 +28,14 @@ TEST_P(LaneTest, ProgramsAreClean) {
   const BufferRange a = Numbers(*device, 1000);
   const BufferRange b = Numbers(*device, 1000);
   const BufferRange none = {a.buffer, 0, 0};
-  CommandList list;
+  HostList list;
   list.commands = {Add(a, b, 1), Double(b), Add(none, none, 1), Add(none, none, 1), Add(b, a, 1)};
   list.inputs = {a};
   list.outputs = {a};
   CompileOptions options;
   options.profile = true;
   options.submission_work = 2000;
-  CompiledProgram program(device, list, options);
+  HostProgram program(device, list, options);
   std::vector<CommandTime> times;
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(Run(program, std::vector<uint32_t>(1000, 4), {.times = &times}), std::vector<uint32_t>(1000, 11));
@@ -55,29 +55,29 @@ TEST_F(ValidationTest, CoreReportsABindingThatIsNotAligned) {
   BufferRange a = Numbers(*device, 100);
   a.offset = 4;
   a.size = 4;
-  CommandList list;
+  HostList list;
   list.commands = {Double(a)};
-  EXPECT_THAT(ErrorOf([&] { CompiledProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "VUID-VkWriteDescriptorSet"));
+  EXPECT_THAT(ErrorOf([&] { HostProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "VUID-VkWriteDescriptorSet"));
 }
 
 TEST_F(ValidationTest, SynchronizationReportsAWriteThatWasNotSaid) {
   const auto device = Open(kSynchronization.validation);
   const BufferRange a = Numbers(*device, 1000);
   const BufferRange b = Numbers(*device, 1000);
-  CommandList list;
+  HostList list;
   list.commands = {Add(a, b, 1), Add(b, a, 1)};
   for (Command& command : list.commands) command.bindings[1].access = Access::kRead;  // hence no barrier
-  EXPECT_THAT(ErrorOf([&] { CompiledProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "SYNC-HAZARD"));
+  EXPECT_THAT(ErrorOf([&] { HostProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "SYNC-HAZARD"));
 }
 
 TEST_F(ValidationTest, GpuAssistedReportsAnElementOutOfBoundsOfItsRange) {
   const auto device = Open(kGpuAssisted.validation);
   BufferRange a = Numbers(*device, 1000);
   a.size = 400;
-  CommandList list;
+  HostList list;
   list.commands = {
       {.shader = "unchecked.u32", .parameters = {100}, .bindings = {{a, Access::kWrite}}, .groups = {1, 1, 1}}};
-  CompiledProgram program(device, list);
+  HostProgram program(device, list);
   EXPECT_THAT(ErrorOf([&] { program.Run({}, {}); }), IsError(EP_STATUS_EP_FAIL, "out of bounds"));
 }
 

@@ -131,6 +131,32 @@ TEST_F(Compiled, OfUnknownShapesNothingIsPrepared) {
   EXPECT_EQ(device()->counters().vulkan_objects, objects);
 }
 
+TEST_F(Compiled, AnOutputCanBeWrittenOverAnInputThatOnlyItsNodeReads) {
+  const auto in_place = [&](const char* more) {
+    return Compile(std::string(R"(graph "cache"
+in past: float[4,2]
+in at: int64[1,1]
+in new: float[1,2]
+present = ScatterND@18(past, at, new) : float[4,2]
+)") + more)->in_place();
+  };
+  EXPECT_THAT(in_place("y = Relu@14(present) : float[4,2]\nout present\nout y\n"), ElementsAre(0, -1));
+  EXPECT_THAT(in_place("y = Relu@14(past) : float[4,2]\nout present\nout y\n"), ElementsAre(-1, -1))
+      << "it is read by another node";
+  EXPECT_THAT(in_place("out present\nout past\n"), ElementsAre(-1, -1)) << "it is an output itself";
+}
+
+TEST_F(Compiled, WhatTheHostKnowsWithoutRunningIsSaid) {
+  const auto graph = Compile(R"(graph "shape"
+in x: float[-1,3]
+y = Relu@14(x) : float[-1,3]
+s = Shape@15(x) : int64[2]
+out y
+out s
+)");
+  EXPECT_THAT(graph->known_outputs(), ElementsAre(false, true));
+}
+
 TEST_F(Compiled, ConvolutionTakesInBiasAndActivation) {
   const auto graph = Compile(R"(graph "g"
 in x: float[1,1,2,2]

@@ -128,6 +128,7 @@ TEST_F(VulkanSession, OptionsThatMakeNoSenseAreErrors) {
     return FailureOf([&] { core::Session session(environment(), Model(), options); });
   };
   EXPECT_THAT(failure("disable", "fp61"), HasSubstr("option 'disable' names 'fp61'; capabilities are storage16, "));
+  EXPECT_THAT(failure("disable", "timeline"), HasSubstr("by the parameter 'disable' in the plugin's manifest"));
   EXPECT_THAT(failure("use", "no such device"), HasSubstr("NOT_FOUND"));
   EXPECT_EQ(failure("use", "software"), "OK");
   EXPECT_EQ(failure("use", "llvm"), "OK");
@@ -136,9 +137,18 @@ TEST_F(VulkanSession, OptionsThatMakeNoSenseAreErrors) {
 TEST_F(VulkanSession, TooLittleMemoryIsAnErrorWithSizes) {
   core::SessionOptions options = OptionsFor({"vulkan"});
   options.providers[0].options["memory_limit"] = "32";
-  core::Session session(environment(), Model(), options);
-  EXPECT_THAT(FailureOf([&] { RunRows(session, std::vector<float>(1 << 24)); }), HasSubstr("OUT_OF_MEMORY"));
-  EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(4, 6));
+  const char* const with_values_between = R"(<ir_version: 8, opset_import: ["" : 18]>
+g (float[N,2] x) => (float[N,2] y)
+<float[2,2] w = {1, 2, 3, 4}>
+{
+  p = Softmax(x)
+  q = MatMul(p, w)
+  y = Softmax(q)
+})";
+  core::Session session(environment(), Model(with_values_between), options);
+  EXPECT_THAT(FailureOf([&] { RunRows(session, std::vector<float>(1 << 24)); }),
+              testing::AllOf(HasSubstr("OUT_OF_MEMORY"), HasSubstr("the limit is 33554432 bytes")));
+  EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(testing::FloatNear(0.26894f, 1e-4f), testing::FloatNear(0.73106f, 1e-4f)));
 }
 
 }  // namespace

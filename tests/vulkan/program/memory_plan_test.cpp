@@ -72,6 +72,24 @@ TEST(MemoryPlan, OutputsStayUntilTheEnd) {
   EXPECT_NE(plan.offsets[static_cast<size_t>(early)], plan.offsets[static_cast<size_t>(later)]);
 }
 
+TEST(MemoryPlan, OutputsThatAreTensorsOfTheArenaAreMadeWhereTheyAreWanted) {
+  Program program;
+  const int32_t x = AddTensor(program, Place::kInput);
+  const int32_t a = AddTensor(program);
+  const int32_t b = AddTensor(program);
+  const int32_t view = AddView(program, b);
+  AddStep(program, x, a);
+  AddStep(program, a, b);
+  for (const int32_t tensor : {view, b, x}) program.outputs.push_back({tensor, {}, EP_TYPE_FLOAT, {256}});
+  program.outputs.push_back({-1, std::vector<std::byte>(4), EP_TYPE_FLOAT, {1}});
+  BindOutputs(program);
+  EXPECT_EQ(program.tensors[static_cast<size_t>(b)].place, Place::kOutput);
+  EXPECT_EQ(program.tensors[static_cast<size_t>(b)].index, 0u) << "the first of those that it is";
+  EXPECT_EQ(program.tensors[static_cast<size_t>(x)].place, Place::kInput);
+  EXPECT_EQ(program.tensors[static_cast<size_t>(a)].place, Place::kArena);
+  EXPECT_EQ(PlanMemory(program).arena_bytes, kBytes) << "a alone";
+}
+
 TEST(MemoryPlan, WhatNobodyUsesTakesNothing) {
   Program program;
   AddTensor(program);

@@ -191,12 +191,14 @@ void Register_scatter(OperatorTable& table) {
                .types = kMovableTypes,
                .check = CheckScatter,
                .record = RecordScatterElements,
-               .on_host = ScatterElementsOnHost});
+               .on_host = ScatterElementsOnHost,
+               .in_place = true});
   table.Add({.op_type = "ScatterND",
              .types = kMovableTypes,
              .check = CheckScatter,
              .record = RecordScatterNd,
-             .on_host = ScatterNdOnHost});
+             .on_host = ScatterNdOnHost,
+             .in_place = true});
 }
 
 }  // namespace epiphyte::vulkan

@@ -133,6 +133,8 @@ void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& c
   const int64_t columns = (units.dims[last] + kEach - 1) / kEach;
   const int64_t invocations = units.dims.Count(0, last) * columns;
   const Divisor by_columns(columns);
+  const bool is_plain = last == 0 && units.from[0] == 1 && units.to[0] == 1 && units.from_offset == 0 &&
+                        units.to_offset == 0 && r.tensor(from).bytes == r.tensor(to).bytes;
   std::vector<uint32_t> parameters = {Word(invocations),      Word(units.from_offset),     Word(units.to_offset),
                                       Word(units.dims[last]), Word(units.from[last]),      Word(units.to[last]),
                                       Word(columns),          static_cast<uint32_t>(last), by_columns.multiplier,
@@ -148,7 +150,9 @@ void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& c
          .bindings = {Recording::ReadTensor(from), Recording::Write(to)},
          .groups = r.GroupsFor(invocations),
          .node = -1,
-         .work = static_cast<uint64_t>(units.dims.Count())});
+         .work = static_cast<uint64_t>(units.dims.Count()),
+         .copies = is_plain && units.dims.Count() * static_cast<int64_t>(bytes) ==
+                                   static_cast<int64_t>(r.tensor(to).bytes)});
 }
 
 void OutputView(Recording& r, size_t i, int32_t from, const Dims& dims, const Dims& from_strides, int64_t from_offset) {

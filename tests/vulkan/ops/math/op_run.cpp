@@ -8,6 +8,7 @@
 #include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/vulkan/ops/program_builder.h"
 #include "plugins/vulkan/program/memory_plan.h"
+#include "tests/vulkan/host_program.h"
 #include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::vulkan {
@@ -66,7 +67,7 @@ class Loaded {
       constants_.push_back(Put(*device, data, bytes));
     }
     literals_ = Put(*device, program.literals.data(), program.literals.size());
-    CommandList list;
+    HostList list;
     for (const Dispatch& dispatch : program.dispatches) {
       Command command{dispatch.shader, dispatch.specialization, dispatch.parameters, {}, dispatch.groups,
                       dispatch.work};
@@ -77,7 +78,7 @@ class Loaded {
     list.inputs = inputs_;
     for (const Program::Output& output : program.outputs)
       if (output.tensor >= 0) list.outputs.push_back(RangeOf(output.tensor));
-    compiled_ = std::make_unique<CompiledProgram>(device, list);
+    compiled_ = std::make_unique<HostProgram>(device, list);
   }
 
   Tensors Run(const Tensors& inputs) {
@@ -110,6 +111,7 @@ class Loaded {
       case Place::kInput: return inputs_[tensor.index];
       case Place::kConstant: return constants_[tensor.index];
       case Place::kLiteral: return {literals_.buffer, tensor.index, tensor.bytes};
+      case Place::kOutput: break;  // without BindOutputs there are none
     }
     return {};
   }
@@ -120,7 +122,7 @@ class Loaded {
   std::vector<BufferRange> inputs_;
   std::vector<BufferRange> constants_;
   BufferRange literals_;
-  std::unique_ptr<CompiledProgram> compiled_;
+  std::unique_ptr<HostProgram> compiled_;
 };
 
 }  // namespace

@@ -1,0 +1,43 @@
+// Commands: what a program does on a device, as plain data.
+//
+//     list.commands.push_back({.shader = "add.f32", .parameters = {n}, .bindings = {{x, Access::kRead}, …}});
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugins/vulkan/device/access.h"
+#include "plugins/vulkan/device/device.h"
+
+namespace epiphyte::vulkan {
+
+// One run of a shader, whose bindings are storage buffers 1, 2, …, while buffer 0 holds `parameters`; or, without a
+// shader, a copy of its first binding to its second, which are of one size.
+struct Command {
+  struct Binding {
+    BufferRange range;  // where there is no slot
+    Access access = Access::kRead;
+    int32_t slot = -1;  // of the list
+  };
+  std::string shader;
+  std::vector<uint32_t> specialization;  // constants 0, 1, …
+  std::vector<uint32_t> parameters;
+  std::vector<Binding> bindings;
+  std::array<uint32_t, 3> groups = {1, 1, 1};
+  uint64_t work = 0;    // multiply-adds or elements: a run is divided into submissions of about as much work
+  bool copies = false;  // the first binding to the second: left out where both are the same range
+};
+
+struct CommandList {
+  std::vector<Command> commands;
+  std::vector<uint64_t> slots;  // bytes of each
+};
+
+struct CommandTime {
+  uint64_t start_ns = 0;  // since the first command's start
+  uint64_t duration_ns = 0;
+};
+
+}  // namespace epiphyte::vulkan

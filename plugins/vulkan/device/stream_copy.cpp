@@ -1,0 +1,238 @@
+// Copies of streams. What the host can reach it copies itself where it needn't wait; the rest goes through staging
+// buffers, which are the stream's and kept.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/device/hazards.h"
+#include "plugins/vulkan/device/stream.h"
+#include "plugins/vulkan/device/vk_memory.h"
+#include "plugins/vulkan/device/vk_stream.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+constexpr uint64_t kSmallestChunk = uint64_t{64} << 10;
+constexpr uint64_t kLargestChunk = uint64_t{16} << 20;
+constexpr uint64_t kMostStaged = 4 * kLargestChunk;  // of one stream; more waits for the device
+
+void CheckEnd(const StreamCopy::End& end, uint64_t size) {
+  if (end.buffer == nullptr) {
+    if (end.data == nullptr) kit::FailArgument("a copy with neither a buffer nor host memory");
+    return;
+  }
+  const uint64_t all = end.buffer->size();
+  if (end.offset > all || size > all - end.offset)
+    kit::FailWith(EP_STATUS_INVALID_ARGUMENT, "a copy of ", size, " bytes at ", end.offset, " leaves a buffer of ", all,
+                  " bytes");
+}
+
+std::byte* MappedAt(const StreamCopy::End& end) {
+  return end.buffer->mapped() == nullptr ? nullptr : end.buffer->mapped() + end.offset;
+}
+
+bool Overlap(const std::byte* a, uint64_t a_size, const std::byte* b, uint64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
+class CopyBatch {
+ public:
+  CopyBatch(StreamParts& parts, StreamParts::Lock& lock) : parts_(parts), lock_(lock) {}
+
+  void Add(const StreamCopy& copy) {
+    if (copy.from.buffer == nullptr) {
+      Upload(static_cast<const std::byte*>(copy.from.data), copy.to, copy.size);
+    } else if (copy.to.buffer == nullptr) {
+      Download(copy.from, static_cast<std::byte*>(copy.to.data), copy.size);
+    } else {
+      Record(*copy.from.buffer, copy.from.offset, *copy.to.buffer, copy.to.offset, copy.size);
+    }
+  }
+
+  void Submit() {
+    uint64_t number = parts_.timeline->submitted();
+    if (commands_ != nullptr) {
+      RecordBarrier(parts_.device, commands_->buffer, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                    VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+      EndCommands(parts_.device, commands_->buffer);
+      number = parts_.timeline->Submit({&commands_->buffer, 1});
+      commands_->until = number;
+      for (StreamParts::Chunk* chunk : chunks_) chunk->until = number;
+    }
+    for (StreamParts::HostCopy& copy : after_) {
+      copy.after = number;
+      parts_.host_copies.push_back(copy);
+    }
+    after_.clear();
+    chunks_.clear();
+    chunk_ = nullptr;
+    commands_ = nullptr;
+    hazards_ = {};
+  }
+
+ private:
+  bool IsIdle() { return commands_ == nullptr && after_.empty() && parts_.IsIdle(); }
+
+  void Upload(const std::byte* data, const StreamCopy::End& to, uint64_t size) {
+    const auto is_written = [&](const auto& copy) { return Overlap(copy.to, copy.size, data, size); };
+    if (std::ranges::any_of(after_, is_written)) Submit();
+    if (std::ranges::any_of(parts_.host_copies, is_written)) parts_.Await(lock_, parts_.timeline->submitted());
+    if (MappedAt(to) != nullptr && IsIdle()) {
+      std::memcpy(MappedAt(to), data, size);
+      return;
+    }
+    for (uint64_t done = 0; done < size;) {
+      const uint64_t part = Stage(size - done);
+      std::memcpy(chunk_->buffer->mapped() + filled_, data + done, part);
+      Record(*chunk_->buffer, filled_, *to.buffer, to.offset + done, part);
+      filled_ += (part + 63) / 64 * 64;
+      done += part;
+    }
+  }
+
+  void Download(const StreamCopy::End& from, std::byte* data, uint64_t size) {
+    if (MappedAt(from) != nullptr) {
+      if (IsIdle()) {
+        std::memcpy(data, MappedAt(from), size);
+      } else {
+        after_.push_back({0, MappedAt(from), data, size, true});
+      }
+      return;
+    }
+    for (uint64_t done = 0; done < size;) {
+      const uint64_t part = Stage(size - done);
+      Record(*from.buffer, from.offset + done, *chunk_->buffer, filled_, part);
+      after_.push_back({0, chunk_->buffer->mapped() + filled_, data + done, part, false});
+      filled_ += (part + 63) / 64 * 64;
+      done += part;
+    }
+  }
+
+  void Record(const Buffer& from, uint64_t from_at, const Buffer& to, uint64_t to_at, uint64_t size) {
+    // Memory that the host is to read first may be written here.
+    if (std::ranges::any_of(after_, &StreamParts::HostCopy::in_place)) Submit();
+    if (commands_ == nullptr) {
+      parts_.FinishInPlaceCopies(lock_);
+      commands_ = &parts_.BeginCommands();
+      commands_->until = UINT64_MAX;
+    }
+    const VkBufferCopy region = {from.offset_in_block() + from_at, to.offset_in_block() + to_at, size};
+    const Touch touches[] = {
+        {reinterpret_cast<uintptr_t>(&from.block()), region.srcOffset, size, true, false},
+        {reinterpret_cast<uintptr_t>(&to.block()), region.dstOffset, size, false, true},
+    };
+    if (hazards_.Add(touches, Hazards::kTransfer))
+      RecordBarrier(parts_.device, commands_->buffer, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                    VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+    parts_.device.vk.vkCmdCopyBuffer(commands_->buffer, from.block().buffer.get(), to.block().buffer.get(), 1, &region);
+  }
+
+  // Room in a chunk, from filled_ on; gives how much of what is wanted.
+  uint64_t Stage(uint64_t wanted) {
+    if (chunk_ == nullptr || filled_ == chunk_->buffer->size()) {
+      chunk_ = &TakeChunk(std::clamp(std::bit_ceil(wanted), kSmallestChunk, kLargestChunk));
+      filled_ = 0;
+    }
+    return std::min(wanted, chunk_->buffer->size() - filled_);
+  }
+
+  StreamParts::Chunk& TakeChunk(uint64_t size) {
+    const auto fitting = [&]() -> StreamParts::Chunk* {
+      StreamParts::Chunk* best = nullptr;
+      const uint64_t reached = parts_.Advance();
+      for (const auto& chunk : parts_.chunks)
+        if (chunk->until <= reached && chunk->buffer->size() >= size &&
+            (best == nullptr || chunk->buffer->size() < best->buffer->size()))
+          best = chunk.get();
+      return best;
+    };
+    StreamParts::Chunk* chunk = fitting();
+    uint64_t staged = size;
+    for (const auto& each : parts_.chunks) staged += each->buffer->size();
+    if (chunk == nullptr && staged > kMostStaged) {
+      Submit();
+      parts_.Await(lock_, parts_.timeline->submitted());
+      chunk = fitting();
+      if (chunk == nullptr) parts_.chunks.clear();
+    }
+    if (chunk == nullptr) {
+      auto made = std::make_unique<StreamParts::Chunk>();
+      made->buffer = parts_.device.memory->Allocate(nullptr, size, "the staging buffer", MemoryUse::kDownload);
+      parts_.chunks.push_back(std::move(made));
+      chunk = parts_.chunks.back().get();
+    }
+    chunk->until = UINT64_MAX;  // until it is submitted
+    chunks_.push_back(chunk);
+    return *chunk;
+  }
+
+  StreamParts& parts_;
+  StreamParts::Lock& lock_;
+  StreamParts::Commands* commands_ = nullptr;  // that are being recorded
+  Hazards hazards_;
+  std::vector<StreamParts::Chunk*> chunks_;  // that they use
+  StreamParts::Chunk* chunk_ = nullptr;      // of which `filled_` bytes are used
+  uint64_t filled_ = 0;
+  std::vector<StreamParts::HostCopy> after_;  // them
+};
+
+}  // namespace
+
+void Stream::Copy(std::span<const StreamCopy> copies) {
+  const Memory* const here = parts_->device.memory.get();
+  const auto is_elsewhere = [&](const StreamCopy::End& end) {
+    return end.buffer != nullptr && &end.buffer->block().memory_of != here;
+  };
+  bool crosses = false;
+  for (const StreamCopy& copy : copies) {
+    if (copy.size == 0) continue;
+    CheckEnd(copy.from, copy.size);
+    CheckEnd(copy.to, copy.size);
+    if (copy.from.buffer == nullptr && copy.to.buffer == nullptr) kit::FailArgument("a copy from the host to the host");
+    for (const StreamCopy::End& end : {copy.from, copy.to})
+      if (is_elsewhere(end)) end.buffer->block().memory_of.device().ThrowIfLost();
+    crosses = crosses || is_elsewhere(copy.from) || is_elsewhere(copy.to);
+  }
+  if (crosses) return CopyBetweenDevices(copies);
+  parts_->Guarded([&](StreamParts& parts, StreamParts::Lock& lock) {
+    CopyBatch batch(parts, lock);
+    try {
+      for (const StreamCopy& copy : copies)
+        if (copy.size != 0) batch.Add(copy);
+      batch.Submit();
+    } catch (const kit::Error& error) {
+      // Some of it may be done: there is no way back.
+      if (!parts.failure) parts.failure = error;
+      throw;
+    }
+  });
+}
+
+void Stream::CopyBetweenDevices(std::span<const StreamCopy> copies) {
+  for (const StreamCopy& copy : copies) {
+    std::vector<std::byte> bytes(copy.size);
+    const auto wait_for_one = [](Stream& stream, const StreamCopy& one) {
+      stream.Copy({&one, 1});
+      stream.Synchronize(stream.Signal());
+    };
+    // On the end's own device, by this stream where that is it.
+    const auto move = [&](const StreamCopy::End& from, const StreamCopy::End& to, const StreamCopy::End& end) {
+      DeviceHandles& there = end.buffer == nullptr ? parts_->device : end.buffer->block().memory_of.device();
+      if (&there == &parts_->device) return wait_for_one(*this, {from, to, copy.size});
+      Stream other(there);
+      wait_for_one(other, {from, to, copy.size});
+    };
+    const StreamCopy::End between = {nullptr, 0, bytes.data()};
+    if (copy.from.buffer == nullptr) {
+      move(copy.from, copy.to, copy.to);
+    } else if (copy.to.buffer == nullptr) {
+      move(copy.from, copy.to, copy.from);
+    } else {
+      move(copy.from, between, copy.from);
+      move(between, copy.to, copy.to);
+    }
+  }
+}
+
+}  // namespace epiphyte::vulkan

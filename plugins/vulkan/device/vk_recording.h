@@ -1,0 +1,70 @@
+// Recording: the commands of a program for one combination of ranges in its slots. Of device/ only.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "plugins/vulkan/device/commands.h"
+#include "plugins/vulkan/device/hazards.h"
+#include "plugins/vulkan/device/vk_pipelines.h"
+#include "plugins/vulkan/device/vk_timeline.h"
+
+namespace epiphyte::vulkan {
+
+// What all recordings of a program have in common.
+struct ProgramParts {
+  CommandList list;
+  std::vector<PipelineKey> keys;  // by command; without a shader: none
+  std::vector<uint64_t> parameter_offsets;
+  std::shared_ptr<Buffer> parameters;
+  uint64_t placeholder = 0;   // in `parameters`: for bindings of no bytes, which can't be bound
+  std::vector<size_t> first;  // command of each submission
+  bool profile = false;
+  std::shared_ptr<Timeline> timeline;  // where the program was submitted last, null: nowhere yet,
+  uint64_t submitted = 0;              // and as what
+};
+
+inline constexpr uint64_t kPlaceholderBytes = 16;
+
+class Recording {
+ public:
+  Recording(Device& device, const ProgramParts& parts);
+
+  // Records, also in place of what was recorded before, which isn't under way.
+  void Record(std::span<const BufferRange> slots, std::vector<uint64_t> key);
+  // Dispatches each of these pipelines with no workgroups, and waits for it. Nothing is recorded then.
+  void WarmUp(std::set<PipelineKey> pipelines);
+  const std::vector<uint64_t>& key() const { return key_; }
+  std::span<const VkCommandBuffer> segments() const { return segments_; }
+  size_t barrier_count() const { return barriers_; }
+  std::vector<CommandTime> ReadTimes() const;
+
+ private:
+  BufferRange RangeOf(const Command::Binding& binding) const;
+  void MakeDescriptorSets();
+  void WriteDescriptorSets();
+  VkBuffer MakeView(MemoryBlock& block, uint64_t offset, uint64_t bytes);
+  void RecordBefore(VkCommandBuffer commands);
+  void RecordCommand(VkCommandBuffer commands, size_t index, VkPipeline& bound);
+  void Bind(VkCommandBuffer commands, size_t index, VkPipeline& bound);
+  bool IsLeftOut(const Command& command) const;
+  void Barrier(VkCommandBuffer commands, std::span<const Touch> touches, Hazards::Stages stage);
+
+  Device& device_;
+  DeviceHandles& vk_;
+  const ProgramParts& parts_;
+  std::vector<uint64_t> key_;
+  std::span<const BufferRange> slots_;  // while it records; else slots are as ranges of no bytes
+  Hazards hazards_;
+  Owned<VkDescriptorPool> sets_pool_;
+  std::vector<VkDescriptorSet> sets_;   // by command
+  std::vector<Owned<VkBuffer>> views_;  // of GPU-assisted validation
+  Owned<VkCommandPool> pool_;
+  std::vector<VkCommandBuffer> segments_;  // one for each submission
+  Owned<VkQueryPool> queries_;
+  size_t barriers_ = 0;
+};
+
+}  // namespace epiphyte::vulkan
