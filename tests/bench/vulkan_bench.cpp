@@ -1,7 +1,7 @@
-// vulkan_bench: what the Vulkan plugin's products reach, in GFLOP/s, each a model of one node in a session: copies of
-// its inputs and outputs are part of a run. The driver is that of VK_DRIVER_FILES.
+// vulkan_bench: what the Vulkan plugin's products reach, in GFLOP/s, each a model of one node in a session. The driver
+// is that of VK_DRIVER_FILES.
 //
-//     VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json vulkan_bench --benchmark_filter=Square/512
+//     VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json vulkan_bench --benchmark_filter=Square/f32/512
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/transfer.h"
 #include "core/runtime/session.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/test_session.h"
@@ -16,29 +17,47 @@
 namespace epiphyte::test {
 namespace {
 
-// [rows, inner] by [inner, columns]. Rates are of multiply-adds, two operations each.
-void RunProduct(benchmark::State& state, int64_t rows, int64_t inner, int64_t columns, bool packed) {
+// [rows, inner] by [inner, columns]; what is read and written lies in the device's memory. Rates are of multiply-adds,
+// two operations each.
+void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int64_t inner, int64_t columns,
+                bool packed) {
+  const std::string name = type == core::DataType::kFloat16 ? "float16" : "float";
   const auto shape = [](int64_t a, int64_t b) { return "[" + std::to_string(a) + "," + std::to_string(b) + "]"; };
   const std::string a_shape = shape(rows, inner), b_shape = shape(inner, columns);
   // Weights that are constant are packed when the session is created.
   std::string weights;
   if (packed) {
-    weights = "<float" + b_shape + " b = {";
+    weights = "<" + name + b_shape + " b = {";
     for (int64_t i = 0; i < inner * columns; ++i) weights += (i == 0 ? "" : ",") + std::to_string(i % 7 - 3);
     weights += "}>";
   }
-  const std::string model = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 18]> g (float" + a_shape + " a" +
-                                         (packed ? "" : ", float" + b_shape + " b") + ") => (float[] y) " + weights +
-                                         " { y = MatMul(a, b) }");
+  const std::string model = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 18]> g (" + name + a_shape + " a" +
+                                         (packed ? "" : ", " + name + b_shape + " b") + ") => (" + name +
+                                         shape(rows, columns) + " y) " + weights + " { y = MatMul(a, b) }");
   static const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
   core::SessionOptions options = OptionsFor({"vulkan"});
   options.thread_count = 2;
   const std::string failure = FailureOf([&] {
+    core::PluginDevice* const device = environment->devices().Find(environment->catalog().Load("vulkan"), 0);
+    const auto halves = [&](int64_t a, int64_t b) {
+      const int64_t dims[] = {a, b};
+      const core::ValuePtr value = core::Value::Tensor(type, dims);
+      if (type == core::DataType::kFloat16) {
+        std::fill_n(static_cast<uint16_t*>(value->mutable_data()), a * b, uint16_t{0x3800});
+      } else {
+        std::fill_n(static_cast<float*>(value->mutable_data()), a * b, 0.5f);
+      }
+      return core::ToDevice(*value, *device->main_memory(), environment->devices(), nullptr, "an operand");
+    };
     core::Session session(*environment, model.data(), model.size(), options);
-    std::vector<core::ValuePtr> inputs = {Floats({rows, inner}, std::vector<float>(rows * inner, 0.5f))};
-    if (!packed) inputs.push_back(Floats({inner, columns}, std::vector<float>(inner * columns, 0.25f)));
-    session.Run(inputs);  // records and compiles
-    for (auto _ : state) benchmark::DoNotOptimize(session.Run(inputs));
+    std::vector<core::ValuePtr> inputs = {halves(rows, inner)};
+    if (!packed) inputs.push_back(halves(inner, columns));
+    core::RunBindings bindings;
+    bindings.outputs = {{halves(rows, columns), nullptr}};
+    core::RunSettings settings;
+    settings.bindings = &bindings;
+    session.Run(inputs, settings);  // records and compiles
+    for (auto _ : state) benchmark::DoNotOptimize(session.Run(inputs, settings));
   });
   if (failure != "OK") return state.SkipWithError(failure.c_str());
   state.counters["GFLOP/s"] =
@@ -46,16 +65,29 @@ void RunProduct(benchmark::State& state, int64_t rows, int64_t inner, int64_t co
                          benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void Square(benchmark::State& state) { RunProduct(state, state.range(0), state.range(0), state.range(0), false); }
-BENCHMARK(Square)->Arg(512)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
+void Square(benchmark::State& state, core::DataType type) {
+  RunProduct(state, type, state.range(0), state.range(0), state.range(0), false);
+}
+BENCHMARK_CAPTURE(Square, f32, core::DataType::kFloat)
+    ->RangeMultiplier(2)
+    ->Range(512, 4096)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Square, f16, core::DataType::kFloat16)
+    ->RangeMultiplier(2)
+    ->Range(512, 4096)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 void SquareOfPackedWeights(benchmark::State& state) {
-  RunProduct(state, state.range(0), state.range(0), state.range(0), true);
+  RunProduct(state, core::DataType::kFloat, state.range(0), state.range(0), state.range(0), true);
 }
 BENCHMARK(SquareOfPackedWeights)->Arg(512)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // A step of decoding.
-void RowOfPackedWeights(benchmark::State& state) { RunProduct(state, 1, state.range(0), state.range(0), true); }
+void RowOfPackedWeights(benchmark::State& state) {
+  RunProduct(state, core::DataType::kFloat, 1, state.range(0), state.range(0), true);
+}
 BENCHMARK(RowOfPackedWeights)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // --- convolutions and products of bytes: as the plugin runs a QDQ unit, one dispatch after the other (the units'
