@@ -113,7 +113,10 @@ class Provider : public std::enable_shared_from_this<Provider> {
 
   // Asks about `graph` (finalized). Malformed claims are dropped with a warning in the result.
   Capability GetCapability(Graph& graph);
+  // What the plugin says of the nodes of partitions for the report; nothing from one without draft/ep_explain.h.
   // partitions[i]->graph is finalized.
+  std::vector<NodeNote> Explain(std::span<const Partition* const> partitions);
+  // The same.
   CompiledPartitions Compile(std::span<const Partition* const> partitions);
   // ContextNode::partition counts those that were compiled. `new_writer` is called for each payload the plugin begins.
   // The last session of a compiling share group gives at least one payload, also when it has no partition of this

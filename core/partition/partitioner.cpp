@@ -1,6 +1,7 @@
 #include "core/partition/partitioner.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -490,6 +491,22 @@ PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> provid
   Partitioner partitioner(providers, name_prefix, std::move(names), pulse);
   partitioner.Run(graph, "");
   return partitioner.Take();
+}
+
+void AddNotes(std::span<const NodeNote> notes, PartitionResult* result) {
+  std::unordered_map<const Node*, uint32_t> entry_of;
+  for (const Partition& partition : result->partitions) {
+    if (partition.is_context) continue;
+    for (const std::shared_ptr<PartitionedGraph>& level : result->graphs) {
+      const auto entries = level->entries_of_partition.find(partition.node);
+      if (entries == level->entries_of_partition.end()) continue;
+      const std::vector<Node*> nodes = partition.graph->TopologicalOrder();
+      for (size_t i = 0; i < nodes.size() && i < entries->second.size(); ++i) entry_of[nodes[i]] = entries->second[i];
+    }
+  }
+  for (const NodeNote& note : notes)
+    if (const auto found = entry_of.find(note.node); found != entry_of.end())
+      result->placement.nodes[found->second].notes.push_back(note.text);
 }
 
 }  // namespace epiphyte::core

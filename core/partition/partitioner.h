@@ -65,6 +65,15 @@ struct PartitionResult {
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
                                PartitionNames names = {}, const Pulse& pulse = {});
 
+// What a provider says of a node of one of its partitions.
+struct NodeNote {
+  const Node* node = nullptr;  // of Partition::graph
+  std::string text;
+};
+
+// Puts the notes into the placement. Partitions are as PartitionGraph or OfferAgain made them: not compiled yet.
+void AddNotes(std::span<const NodeNote> notes, PartitionResult* result);
+
 // The order in which providers are asked: those that are a last resort after the others.
 std::vector<int32_t> AskingOrder(std::span<const PartitionProvider> providers);
 

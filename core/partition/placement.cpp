@@ -108,6 +108,7 @@ std::string Placement::ToJson() const {
     for (const Decline& decline : node.declines) {
       entry["declines"].push_back(Json{{"provider", decline.provider}, {"reason", decline.reason}});
     }
+    entry["notes"] = node.notes;
     json["nodes"].push_back(std::move(entry));
   }
   json["removed"] = Json::array();

@@ -27,6 +27,7 @@ struct NodePlacement {
   std::string device;
   std::string partition;
   std::vector<Decline> declines;
+  std::vector<std::string> notes;  // of the provider that has it: the kernel, and why not a faster one
 };
 
 // What the provider said of what it claimed, for one partition.

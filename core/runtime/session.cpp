@@ -336,6 +336,7 @@ Placement PlaceModel(Environment& environment, const std::filesystem::path& mode
   return Printably([&] {
     builder.ReadFile(model);
     builder.Partition();
+    builder.Explain();
     return builder.TakePlacement();
   });
 }

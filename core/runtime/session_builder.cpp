@@ -343,6 +343,24 @@ void SessionBuilder::Partition() {
   ReportPlacement(0);
 }
 
+void SessionBuilder::Explain() {
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    std::vector<const core::Partition*> mine;
+    for (const core::Partition& partition : partitions_.partitions) {
+      if (partition.is_context || partition.provider != static_cast<int32_t>(i)) continue;
+      partition.graph->Finalize();
+      mine.push_back(&partition);
+    }
+    if (mine.empty()) continue;
+    try {
+      const std::vector<NodeNote> notes = providers_[i].provider->Explain(mine);
+      AddNotes(notes, &partitions_);
+    } catch (const Error& error) {
+      partitions_.placement.warnings.push_back(error.message());
+    }
+  }
+}
+
 // In the log; of the warnings those that it hasn't yet.
 void SessionBuilder::ReportPlacement(size_t warnings_told) {
   const Placement& placement = partitions_.placement;

@@ -54,6 +54,8 @@ class SessionBuilder {
 
   std::vector<ValueSpec> InputSpecs() const { return inputs_; }
   std::vector<ValueSpec> OutputSpecs() const { return outputs_; }
+  // Asks providers what they would do with their nodes, for the placement.
+  void Explain();
   Placement TakePlacement() { return std::move(partitions_.placement); }
   bool has_plan() const { return plan_ != nullptr; }
   std::unique_ptr<Plan> TakePlan() { return std::move(plan_); }

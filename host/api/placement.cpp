@@ -27,6 +27,7 @@ std::vector<NodePlacement> Placement::nodes() const {
     copy.device = node.device;
     copy.partition = node.partition;
     for (const core::Decline& decline : node.declines) copy.declines.push_back({decline.provider, decline.reason});
+    copy.notes = node.notes;
   }
   return nodes;
 }

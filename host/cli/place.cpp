@@ -1,6 +1,9 @@
 // epiphyte place: which provider would run which node, why others declined, and what became of the nodes that are gone.
 #include <iostream>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "epiphyte/environment.hpp"
 #include "epiphyte/files.hpp"
@@ -17,25 +20,37 @@ struct PlaceFlags {
   std::string model;
   SessionFlags session;
   bool json = false;
+  bool details = false;
   std::string svg;
 };
 
-void PrintTable(const Placement& placement) {
-  Table table({"NODE", "OPERATOR", "PROVIDER", "DEVICE", "PARTITION", "DECLINED BY"});
+void PrintTable(const Placement& placement, bool details) {
+  std::vector<std::string> titles = {"NODE", "OPERATOR", "PROVIDER", "DEVICE", "PARTITION", "DECLINED BY"};
+  if (details) titles.push_back("NOTES");
+  Table table(titles);
   for (const NodePlacement& node : placement.nodes()) {
     std::vector<std::string> declines;
     for (const Decline& decline : node.declines) declines.push_back(decline.provider + ": " + decline.reason);
     std::string name = node.graph.empty() ? node.name : node.graph + "/" + node.name;
-    table.Add({Printable(name.empty() ? "-" : name),
-               Printable(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type),
-               Printable(node.provider.empty() ? "none" : node.provider), Printable(node.device),
-               Printable(node.partition), Printable(Join(declines, "; "))});
+    std::vector<std::string> row = {Printable(name.empty() ? "-" : name),
+                                    Printable(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type),
+                                    Printable(node.provider.empty() ? "none" : node.provider),
+                                    Printable(node.device),
+                                    Printable(node.partition),
+                                    Printable(Join(declines, "; "))};
+    if (details) row.push_back(Printable(Join(node.notes, "; ")));
+    table.Add(std::move(row));
   }
   for (const RemovedNode& node : placement.removed()) {
     const std::string name = node.graph.empty() ? node.name : node.graph + "/" + node.name;
-    table.Add({Printable(name.empty() ? "-" : name),
-               Printable(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type), "-", "-",
-               Printable(node.text), ""});
+    std::vector<std::string> row = {Printable(name.empty() ? "-" : name),
+                                    Printable(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type),
+                                    "-",
+                                    "-",
+                                    Printable(node.text),
+                                    ""};
+    if (details) row.push_back("");
+    table.Add(std::move(row));
   }
   table.Print();
   std::cout << '\n' << Printable(placement.Summary()) << '\n';
@@ -53,7 +68,7 @@ void Place(const PlaceFlags& flags) {
   } else if (flags.json) {
     std::cout << PrintableJson(placement.ToJson()) << '\n';
   } else {
-    PrintTable(placement);
+    PrintTable(placement, flags.details);
   }
 }
 
@@ -66,6 +81,7 @@ Command AddPlaceCommand(CLI::App& app) {
   flags->session.AddProviders(*command);
   CLI::Option* json = command->add_flag("--json", flags->json, "Print JSON");
   command->add_option("--svg", flags->svg, "Draw a picture with graphviz instead")->type_name("FILE")->excludes(json);
+  command->add_flag("--details", flags->details, "Show which kernel each node gets, and why not a faster one")->excludes(json);
   flags->session.AddOptions(*command);
   return {command, [flags] { Place(*flags); }};
 }

@@ -8,6 +8,7 @@
 #include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/plugin/stored_partition.hpp"
 #include "plugins/vulkan/exec/claims.h"
+#include "plugins/vulkan/exec/explain.h"
 #include "plugins/vulkan/exec/fuse.h"
 
 namespace epiphyte::vulkan {
@@ -113,6 +114,16 @@ void Provider::GetCapability(const kit::GraphView& graph, kit::Claims& claims) {
       claims.Decline(imported.nodes[n].handle, found[n].why_not);
     }
   }
+}
+
+void Provider::Explain(std::string_view partition, const kit::GraphView& graph, kit::Explanation& explanation) {
+  const ir::Graph imported = ir::Import(host(), graph.handle(), std::string(partition));
+  CompileConfig config;
+  config.operators = &operators_;
+  config.device = device_;
+  config.capabilities = capabilities_;
+  const std::vector<std::string> notes = ExplainNodes(imported, config);
+  for (size_t n = 0; n < notes.size(); ++n) explanation.Note(imported.nodes[n].handle, notes[n]);
 }
 
 CompileConfig Provider::MakeConfig(const kit::Task& task, std::string_view name) const {

@@ -26,6 +26,7 @@ class Provider final : public kit::Provider {
            const kit::ProviderConfig& config);
 
   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override;
+  void Explain(std::string_view partition, const kit::GraphView& graph, kit::Explanation& explanation) override;
   std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override;
   void SaveContexts(kit::ContextSink& sink) override;
   void LoadContexts(kit::ContextLoading& loading) override;

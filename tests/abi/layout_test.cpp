@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "epiphyte/draft/ep_device.h"
+#include "epiphyte/draft/ep_explain.h"
 #include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"

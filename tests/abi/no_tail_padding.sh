@@ -7,6 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat > "$work/unit.c" <<'END'
 #include "epiphyte/draft/ep_device.h"
+#include "epiphyte/draft/ep_explain.h"
 #include "epiphyte/ep_onnx.h"
 #include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"

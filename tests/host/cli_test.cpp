@@ -6,6 +6,7 @@
 #include "tests/framework/temp_dir.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
+#include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::test {
 namespace {
@@ -126,6 +127,40 @@ TEST_F(Cli, PlaceReportsEachNode) {
   ProgramResult svg = Run({"place", "add.onnx", "--svg", "add.svg"});
   EXPECT_EQ(svg.code, 0) << svg.err;
   EXPECT_THAT(ReadFile(folder_ / "add.svg"), HasSubstr("<svg"));
+}
+
+TEST_F(Cli, PlaceSaysWhichKernelEachNodeGets) {
+  if (!vulkan::PinLavapipe()) GTEST_SKIP() << vulkan::kNoLavapipe;
+  folder_.Write("add.onnx", ChainModel({"double"}));
+  const Json placed = RunJson({"place", "add.onnx", "--ep", "vulkan"});
+  ASSERT_EQ(placed["nodes"][0]["notes"].size(), 1u);
+  const std::string note = placed["nodes"][0]["notes"][0];
+  EXPECT_THAT(note, HasSubstr("elementwise2.f32"));
+  EXPECT_THAT(Run({"place", "add.onnx", "--ep", "vulkan", "--details"}).out, HasSubstr(note));
+  EXPECT_THAT(Run({"place", "add.onnx", "--ep", "vulkan"}).out, Not(HasSubstr(note)));
+  EXPECT_TRUE(RunJson({"place", "add.onnx", "--ep", "cpu"})["nodes"][0]["notes"].empty());
+}
+
+// Mesa's software device compiles a pipeline at its first dispatch, and keeps the code on disk.
+TEST_F(Cli, CompilingForVulkanLeavesNoPipelineToTheFirstRun) {
+  if (!vulkan::PinLavapipe()) GTEST_SKIP() << vulkan::kNoLavapipe;
+  folder_.Write("add.onnx", ChainModel({"double"}));
+  const std::string cache = (folder_ / "shaders").string();
+  const ProgramResult compiled = RunEpiphyte({"compile", "add.onnx", "--ep", "vulkan"}, folder_.path(),
+                                             {{"MESA_SHADER_CACHE_DIR", cache}});
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  const auto kept = [&] {
+    size_t files = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(cache))
+      if (entry.is_regular_file() && entry.path().filename() != "index" && entry.path().filename() != "marker") ++files;
+    return files;
+  };
+  const size_t after_compile = kept();
+  EXPECT_GT(after_compile, 0u);
+  const ProgramResult run = RunEpiphyte({"run", "add_ctx.onnx", "--ep", "vulkan"}, folder_.path(),
+                                        {{"MESA_SHADER_CACHE_DIR", cache}});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(kept(), after_compile);
 }
 
 TEST_F(Cli, CompileWritesAContextModelThatRunsTheSame) {

@@ -34,6 +34,9 @@ struct NodePlacement {
   std::string device;
   std::string partition;
   std::vector<Decline> declines;
+  // What the provider that has it says of it: the kernel that would run it, and why not a faster one. Only of Placement::Of,
+  // and only if the plugin says anything.
+  std::vector<std::string> notes;
 };
 
 // A node of the model that was gone before providers were asked.

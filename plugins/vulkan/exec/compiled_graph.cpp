@@ -40,7 +40,8 @@ void Append(std::string* text, const void* data, size_t size) { text->append(sta
 
 }  // namespace
 
-std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const CompileConfig& config, GraphOrigin origin,
+// All but what is on the device.
+std::shared_ptr<CompiledGraph> CompiledGraph::Start(ir::Graph graph, const CompileConfig& config, GraphOrigin origin,
                                                     std::vector<kit::PackedData> packed) {
   auto compiled = std::shared_ptr<CompiledGraph>(new CompiledGraph);
   VerifiedGraph verified = VerifyGraph(graph, packed, *config.operators, config.capabilities, origin);
@@ -56,6 +57,12 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
     return kernels->Find(name) != nullptr;
   };
   if (origin == GraphOrigin::kMadeNow) compiled->Pack(config);
+  return compiled;
+}
+
+std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const CompileConfig& config, GraphOrigin origin,
+                                                    std::vector<kit::PackedData> packed) {
+  std::shared_ptr<CompiledGraph> compiled = Start(std::move(graph), config, origin, std::move(packed));
   compiled->KeepConstants(config);
   compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
   // What is wrong with the graph is seen now, and the first run finds its weights on the device.
@@ -88,16 +95,29 @@ void CompiledGraph::FindPlaces(const HostValues& host_values) {
   }
 }
 
-std::shared_ptr<const LoadedProgram> CompiledGraph::StaticProgram() {
+std::optional<Program> CompiledGraph::ProgramOf(ir::Graph graph, const CompileConfig& config) {
+  const std::shared_ptr<CompiledGraph> started = Start(std::move(graph), config, GraphOrigin::kMadeNow, {});
+  const auto inputs = started->StaticInputs();
+  if (!inputs) return std::nullopt;
+  return started->MakeProgram(*inputs);
+}
+
+std::optional<std::vector<ArrivedInput>> CompiledGraph::StaticInputs() const {
   std::vector<ArrivedInput> inputs;
   for (size_t i = 0; i < graph_.inputs.size(); ++i) {
     const ir::Value& info = graph_.values[static_cast<size_t>(graph_.inputs[i])];
-    if (reads_inputs_[i] || !info.IsStatic() || info.type == EP_TYPE_UNDEFINED) return nullptr;
+    if (reads_inputs_[i] || !info.IsStatic() || info.type == EP_TYPE_UNDEFINED) return std::nullopt;
     inputs.push_back({info.type, info.dims, nullptr});
   }
+  return inputs;
+}
+
+std::shared_ptr<const LoadedProgram> CompiledGraph::StaticProgram() {
+  const auto inputs = StaticInputs();
+  if (!inputs) return nullptr;
   std::string signature;
-  SignatureOf(inputs, &signature);
-  return ProgramFor(signature, inputs);
+  SignatureOf(*inputs, &signature);
+  return ProgramFor(signature, *inputs);
 }
 
 void CompiledGraph::Pack(const CompileConfig& config) {
@@ -189,8 +209,7 @@ uint64_t CompiledGraph::programs_made() const {
   return programs_made_;
 }
 
-std::shared_ptr<LoadedProgram> CompiledGraph::Make(const std::string& signature,
-                                                   std::span<const ArrivedInput> inputs) {
+Program CompiledGraph::MakeProgram(std::span<const ArrivedInput> inputs) const {
   std::vector<ProgramInput> known;
   for (size_t i = 0; i < inputs.size(); ++i) {
     ProgramInput& input = known.emplace_back();
@@ -199,9 +218,14 @@ std::shared_ptr<LoadedProgram> CompiledGraph::Make(const std::string& signature,
     if (reads_inputs_[i])
       input.host = std::make_shared<HostTensor>(ReadHostTensor(input.type, input.dims, inputs[i].data));
   }
+  return ProgramBuilder(graph_, operators_, capabilities_, packed_, has_shader_).Build(known);
+}
+
+std::shared_ptr<LoadedProgram> CompiledGraph::Make(const std::string& signature,
+                                                   std::span<const ArrivedInput> inputs) {
   auto loaded = std::make_shared<LoadedProgram>();
   loaded->signature = signature;
-  loaded->program = ProgramBuilder(graph_, operators_, capabilities_, packed_, has_shader_).Build(known);
+  loaded->program = MakeProgram(inputs);
   BindOutputs(loaded->program);
   loaded->memory = PlanMemory(loaded->program);
   if (const std::vector<std::byte>& literals = loaded->program.literals; !literals.empty()) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,9 @@ class CompiledGraph {
   static std::shared_ptr<CompiledGraph> Build(ir::Graph graph, const CompileConfig& config,
                                               GraphOrigin origin = GraphOrigin::kMadeNow,
                                               std::vector<kit::PackedData> packed = {});
+  // The program that Build makes where all shapes are known, if they are; nothing reaches the device's memory. `graph` is
+  // as Build gets it.
+  static std::optional<Program> ProgramOf(ir::Graph graph, const CompileConfig& config);
 
   const ir::Graph& graph() const { return graph_; }
   const std::vector<kit::PackedData>& packed() const { return packed_; }
@@ -86,7 +90,12 @@ class CompiledGraph {
  private:
   CompiledGraph() = default;
   void FindPlaces(const HostValues& host_values);
+  static std::shared_ptr<CompiledGraph> Start(ir::Graph graph, const CompileConfig& config, GraphOrigin origin,
+                                              std::vector<kit::PackedData> packed);
+  // Nothing when shapes are not all known.
+  std::optional<std::vector<ArrivedInput>> StaticInputs() const;
   void Pack(const CompileConfig& config);
+  Program MakeProgram(std::span<const ArrivedInput> inputs) const;
   void KeepConstants(const CompileConfig& config);
   std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);
   void LoadConstants(LoadedProgram& loaded);

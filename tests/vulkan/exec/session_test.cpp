@@ -55,6 +55,22 @@ TEST_F(VulkanSession, RunsAgainAndWithNewShapes) {
   EXPECT_THAT(RunRows(session, {}), ElementsAre());
 }
 
+TEST_F(VulkanSession, ThePlacementSaysWhichKernelEachNodeGets) {
+  const auto model = Model(R"(<ir_version: 8, opset_import: ["" : 18]>
+g (float[4,2] x) => (float[4,2] y)
+<float[2,2] w = {1, 2, 3, 4}>
+{
+  p = MatMul(x, w)
+  y = Relu(p)
+})");
+  const core::Placement placement = core::PlaceModel(environment(), model, OptionsFor({"vulkan"}));
+  ASSERT_EQ(placement.nodes.size(), 2u);
+  EXPECT_THAT(placement.nodes[0].notes, ElementsAre(HasSubstr("part of")));
+  EXPECT_THAT(placement.nodes[1].notes, ElementsAre(HasSubstr("matmul")));
+  EXPECT_THAT(placement.ToJson(), HasSubstr(placement.nodes[1].notes[0]));
+  EXPECT_THAT(placement.warnings, ElementsAre());
+}
+
 TEST_F(VulkanSession, FourThreadsRunAtOnce) {
   core::Session session(environment(), Model(), OptionsFor({"vulkan"}));
   std::vector<std::thread> threads;

@@ -29,6 +29,8 @@ void Provider::GetCapability(const GraphView& graph, Claims& claims) {
   }
 }
 
+void Provider::Explain(std::string_view, const GraphView&, Explanation&) {}
+
 std::unique_ptr<Kernel> Provider::Compile(const Partition&) {
   FailMissing("the provider compiles nothing: it overrides neither Compile nor CompileAll");
 }

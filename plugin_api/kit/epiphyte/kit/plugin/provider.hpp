@@ -29,6 +29,7 @@
 #include "epiphyte/kit/plugin/claims.hpp"
 #include "epiphyte/kit/plugin/compilation.hpp"
 #include "epiphyte/kit/plugin/context.hpp"
+#include "epiphyte/kit/plugin/explanation.hpp"
 #include "epiphyte/kit/plugin/kernel.hpp"
 
 namespace epiphyte::kit {
@@ -61,6 +62,9 @@ class Provider {
   // The same for a whole graph; leaves no trace in the provider. As a default, Supports is asked for each node that
   // nobody has.
   virtual void GetCapability(const GraphView& graph, Claims& claims);
+  // What it would do with the nodes of a partition that it claimed, for the placement report; compiles nothing, and leaves
+  // no trace in the provider. As a default, nothing is said.
+  virtual void Explain(std::string_view partition, const GraphView& graph, Explanation& explanation);
 
   // --- Compiling. Override one of the two.
 

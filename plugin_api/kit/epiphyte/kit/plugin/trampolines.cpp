@@ -63,6 +63,7 @@ class Trampolines {
       if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0 && !From(plugin).operators.empty()) return &kSchemaApi;
       if (std::strcmp(id, EP_OPTIONS_EXTENSION) == 0 && From(plugin).options != nullptr) return &kOptionsApi;
       if (std::strcmp(id, EP_DEVICE_EXTENSION) == 0 && PluginOf(plugin).Memories() != nullptr) return &DeviceTable();
+      if (std::strcmp(id, EP_EXPLAIN_EXTENSION) == 0) return &kExplainApi;
       return PluginOf(plugin).Extension(id);
     } catch (...) {
       return nullptr;
@@ -125,6 +126,16 @@ class Trampolines {
     });
   }
 
+  static EpStatus* EP_CALL Explain(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
+                                   const EpNoteSink* sink) {
+    const EpHostInfo& host = *From(provider).host;
+    return Guard(host, [&] {
+      Explanation explanation(sink);
+      for (uint64_t i = 0; i < count; ++i)
+        From(provider).provider->Explain(partitions[i]->name, GraphView(host, partitions[i]->graph), explanation);
+    });
+  }
+
   static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                                    EpTask* task, EpKernel** kernels) {
     const EpHostInfo& host = *From(provider).host;
@@ -183,6 +194,7 @@ class Trampolines {
 
   static constexpr EpSchemaApi kSchemaApi = {sizeof(EpSchemaApi), 0, GetOperators, InferTypes};
   static constexpr EpOptionsApi kOptionsApi = {sizeof(EpOptionsApi), 0, GetOptions};
+  static constexpr EpExplainApi kExplainApi = {sizeof(EpExplainApi), 0, Explain};
   static constexpr EpProviderApi Table(bool makes_contexts) {
     return {sizeof(EpProviderApi),
             0,

@@ -1,0 +1,17 @@
+// Explain: which kernels would run the nodes of a graph, and why not faster ones: notes for the placement report.
+//
+//     const std::vector<std::string> notes = ExplainNodes(imported, config);   // of imported.nodes
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/vulkan/exec/compiled_graph.h"
+
+namespace epiphyte::vulkan {
+
+// One for each node of a graph as it was imported, before fusions: "conv.f32: conv; not conv_tiled: the device has no
+// shared_memory", "part of 'c' (Conv)", "computed on the host". Kernels are known where all shapes are.
+std::vector<std::string> ExplainNodes(const ir::Graph& graph, const CompileConfig& config);
+
+}  // namespace epiphyte::vulkan

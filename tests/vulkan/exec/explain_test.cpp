@@ -1,0 +1,83 @@
+// What the placement report shows of nodes: their kernels, and why faster ones were refused.
+#include "plugins/vulkan/exec/explain.h"
+
+#include "epiphyte/kit/graph/text.hpp"
+#include "tests/vulkan/exec/device_graph.h"
+
+namespace epiphyte::vulkan {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ExplainTest : public DeviceGraphTest {};
+
+TEST_F(ExplainTest, TheKernelAndWhyNotAFasterOne) {
+  const ir::Graph graph = kit::ir::FromText(R"(graph "g"
+in x: float[1,4,8,8]
+const w: float[4,4,1,1] = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]
+y = Conv@11(x, w) : float[1,4,8,8]
+out y
+)");
+  CompileConfig config = Config();
+  config.capabilities.has[static_cast<size_t>(Capability::kSharedMemory)] = true;
+  EXPECT_THAT(ExplainNodes(graph, config), ElementsAre(HasSubstr("conv_tiled.f32")));
+  config.capabilities.Disable(Capability::kSharedMemory);
+  EXPECT_THAT(ExplainNodes(graph, config),
+              ElementsAre(AllOf(HasSubstr("conv.f32"), HasSubstr("not conv_tiled: "),
+                                HasSubstr("shared_memory is turned off by option 'disable'"))));
+}
+
+TEST_F(ExplainTest, NodesThatBecomeOneSaySo) {
+  const std::vector<std::string> notes = ExplainNodes(kit::ir::FromText(R"(graph "g"
+in x: float[1,1,2,2]
+const w: float[1,1,1,1] = [2]
+const b: float[1,1,1] = [1]
+c = Conv@11(x, w) : float[1,1,2,2]
+a = Add@14(c, b) : float[1,1,2,2]
+y = Relu@14(a) : float[1,1,2,2]
+out y
+)"),
+                                                      Config());
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_THAT(notes[0], HasSubstr("part of"));
+  EXPECT_THAT(notes[0], HasSubstr("(Relu)"));
+  EXPECT_EQ(notes[1], notes[0]);
+  EXPECT_THAT(notes[2], HasSubstr("conv"));
+}
+
+TEST_F(ExplainTest, WhatTheHostComputesNeedsNoKernel) {
+  EXPECT_THAT(ExplainNodes(kit::ir::FromText(R"(graph "g"
+in x: float[2,3]
+s = Shape@15(x) : int64[2]
+out s
+)"),
+                           Config()),
+              ElementsAre(HasSubstr("no kernel: it is computed before the run")));
+}
+
+TEST_F(ExplainTest, ShapesThatAreNotKnownLeaveTheChoiceToTheRun) {
+  EXPECT_THAT(ExplainNodes(kit::ir::FromText(R"(graph "g"
+in x: float[-1,3]
+y = Relu@14(x) : float[-1,3]
+out y
+)"),
+                           Config()),
+              ElementsAre("its kernel is chosen when a run's shapes are known"));
+}
+
+TEST_F(ExplainTest, NothingStaysOnTheDevice) {
+  const uint64_t used = device()->counters().used_bytes;
+  ExplainNodes(kit::ir::FromText(R"(graph "g"
+in x: float[4]
+const w: float[4] = [1,2,3,4]
+y = Add@14(x, w) : float[4]
+out y
+)"),
+               Config());
+  EXPECT_EQ(device()->counters().used_bytes, used);
+}
+
+}  // namespace
+}  // namespace epiphyte::vulkan
