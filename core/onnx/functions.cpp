@@ -167,6 +167,7 @@ class Inliner {
     Graph& graph = node->graph();
     // The outputs keep their names and uses; the call lets go of them, but its inputs and attributes are still needed.
     const std::vector<ValueDef*> outputs = node->outputs();
+    const std::string prefix = BodyPrefix(*node);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] != nullptr) graph.ReplaceOutput(node, i, graph.AddValue(graph.FreshName("unused")));
     }
@@ -175,7 +176,7 @@ class Inliner {
       if (model_.graph->Opset(domain) == 0) model_.graph->SetOpset(domain, version);
     }
     GraphReader reader(tensors, body.opsets.empty() ? graph.opsets() : body.opsets, custom_);
-    std::vector<Node*> nodes = reader.Inline(body, *node, outputs);
+    std::vector<Node*> nodes = reader.Inline(body, *node, outputs, prefix);
     graph.RemoveNode(node);
     inlined_ += nodes.size();
     if (inlined_ > kMaxInlinedNodes) {
@@ -207,6 +208,13 @@ class Inliner {
 };
 
 }  // namespace
+
+std::string BodyPrefix(const Node& call) {
+  if (!call.name().empty()) return call.name() + "/";
+  for (const ValueDef* output : call.outputs())
+    if (output != nullptr) return output->name() + "/";
+  return call.op_type() + "/";
+}
 
 bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,
                      const std::function<void(const Node&)>& inlined) {

@@ -359,16 +359,12 @@ int64_t GraphReader::VersionOf(const NodeFields& node) {
 }
 
 std::vector<Node*> GraphReader::Inline(const FunctionBody& body, const Node& call,
-                                       const std::vector<ValueDef*>& outputs) {
+                                       const std::vector<ValueDef*>& outputs, const std::string& prefix) {
   Scope scope;
   scope.graph = &call.graph();
   scope.call = &call;
   scope.body = &body;
-  const ValueDef* first = nullptr;
-  for (const ValueDef* output : call.outputs()) first = first == nullptr ? output : first;
-  scope.prefix = fmt::format("{}/", !call.name().empty() ? call.name()
-                                    : first != nullptr   ? first->name()
-                                                         : call.op_type());
+  scope.prefix = prefix;
   if (call.inputs().size() > body.inputs.size() || call.outputs().size() > body.outputs.size()) {
     Fail(StatusCode::kInvalidGraph, "{} has {} inputs and {} outputs, its function at most {} and {}", NodeLabel(call),
          call.inputs().size(), call.outputs().size(), body.inputs.size(), body.outputs.size());

@@ -52,8 +52,9 @@ class GraphReader {
   std::unique_ptr<Graph> Read(std::string_view graph_proto);
 
   // Adds the body's nodes to the graph of `call`, reading its inputs and making `outputs` (parallel to body.outputs;
-  // null: not needed). Does not remove `call`. Returns the new nodes.
-  std::vector<Node*> Inline(const FunctionBody& body, const Node& call, const std::vector<ValueDef*>& outputs);
+  // null: not needed); the body's other names get `prefix` in front. Does not remove `call`. Returns the new nodes.
+  std::vector<Node*> Inline(const FunctionBody& body, const Node& call, const std::vector<ValueDef*>& outputs,
+                            const std::string& prefix);
 
  private:
   struct Scope;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "core/base/pulse.h"
 #include "core/graph/graph.h"
@@ -23,5 +24,8 @@ void InferTypes(Graph& graph, const Pulse& pulse = {}, const OperatorSchemas* sc
 // Nodes that have no function body stay. `inlined` is told of each that goes, before it does.
 bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep,
                      const OperatorSchemas* schemas = nullptr, const std::function<void(const Node&)>& inlined = {});
+
+// What the names of a body begin with that takes the place of `call`: "name/", or of its first output if it has no name.
+std::string BodyPrefix(const Node& call);
 
 }  // namespace epiphyte::core

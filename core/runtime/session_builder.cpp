@@ -370,6 +370,21 @@ void SessionBuilder::ReportPlacement(size_t warnings_told) {
   Log(LogLevel::kInfo, "placement", "{}", placement.Summary());
 }
 
+std::string SessionBuilder::WhyNobodyRuns(const NodePlacement& node) const {
+  std::string reasons;
+  const auto add = [&](std::string_view text) { reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", text); };
+  for (const Decline& decline : node.declines) add(fmt::format("{}: {}", decline.provider, decline.reason));
+  const std::string unknown = schemas_.WhyUnknown(node.domain, node.op_type, model_.graph->Opset(node.domain));
+  if (!unknown.empty()) add(unknown);
+  if (reasons.empty()) reasons = "none claimed it";
+  for (const LostCall& call : lost_calls_) {
+    if (!node.name.starts_with(call.body_prefix)) continue;
+    add(fmt::format("it belongs to the body of {}, which nobody runs as a whole", call.label));
+    for (const Decline& decline : call.declines) add(fmt::format("{}: {}", decline.provider, decline.reason));
+  }
+  return reasons;
+}
+
 void SessionBuilder::CheckEverythingPlaced() const {
   size_t homeless = 0;
   const NodePlacement* first = nullptr;
@@ -378,15 +393,10 @@ void SessionBuilder::CheckEverythingPlaced() const {
     if (++homeless == 1) first = &node;
   }
   if (first == nullptr) return;
-  std::string reasons;
-  for (const Decline& decline : first->declines)
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", decline.provider, decline.reason);
-  const std::string unknown = schemas_.WhyUnknown(first->domain, first->op_type, model_.graph->Opset(first->domain));
-  if (!unknown.empty()) reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", unknown);
   std::string more = homeless == 1 ? "" : fmt::format(" (and {} more nodes)", homeless - 1);
   FailHinting(Hint::kShowPlacement, StatusCode::kNotImplemented, "no provider runs operator {}{}{} of node '{}'{}: {}",
               first->domain, first->domain.empty() ? "" : ".", first->op_type, first->name, more,
-              reasons.empty() ? "none claimed it" : reasons);
+              WhyNobodyRuns(*first));
 }
 
 void SessionBuilder::Compile() {

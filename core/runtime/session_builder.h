@@ -81,6 +81,13 @@ class SessionBuilder {
   // The session was begun once more while it compiled.
   struct StartedOver {};
 
+  // A function's call that nobody runs whole, before its body took its place.
+  struct LostCall {
+    std::string body_prefix;
+    std::string label;
+    std::vector<Decline> declines;
+  };
+
   void Read();
   void Prepare();
   void StartOver();
@@ -90,6 +97,8 @@ class SessionBuilder {
   Capability Ask(const ProviderSlot& slot, Graph& graph);
   bool InlineLostFunctions();
   bool IsKept(const Node& function) const;
+  void KeepReasons(const Node& lost_call);
+  std::string WhyNobodyRuns(const NodePlacement& node) const;
   void JoinShareGroup();
   ReadOptions MakeReadOptions();
   void MakeContextTarget();
@@ -146,6 +155,7 @@ class SessionBuilder {
   std::set<std::string> left_out_;           // providers that nobody listed and that failed
   std::set<std::string> unlisted_failures_;  // with what, for the placement report
   std::set<std::tuple<std::string, std::string, std::string>> lost_functions_;  // see InlineLostFunctions
+  std::vector<LostCall> lost_calls_;
   size_t lost_rounds_ = 0;
   bool joined_ = false;  // the model is in the compiling group's set, or published
 };

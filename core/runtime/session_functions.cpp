@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "core/onnx/inference.h"
+#include "core/onnx/schema.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
@@ -57,6 +58,16 @@ bool SessionBuilder::IsKept(const Node& function) const {
   return !lost(FirstOutput(function)) && !lost("");
 }
 
+// Should nobody run a node of the body either, this is why the body is there at all.
+void SessionBuilder::KeepReasons(const Node& lost_call) {
+  for (const NodePlacement& placed : partitions_.placement.nodes) {
+    if (placed.node_id != lost_call.id() || placed.name != lost_call.name() || placed.op_type != lost_call.op_type())
+      continue;
+    lost_calls_.push_back({BodyPrefix(lost_call), NodeLabel(lost_call), placed.declines});
+    return;
+  }
+}
+
 // A function that a provider claimed was kept whole, and then the claim came to nothing: it was part of a group whose
 // other nodes went to somebody else, say. Nobody runs such a call as it stands, so its body has to take its place.
 // Calls are known by what they make, as inlining gives the same names each time; should that not do, all calls of the
@@ -69,7 +80,10 @@ bool SessionBuilder::InlineLostFunctions() {
       model_,
       [&](const Node& node) {
         if (node.provider != kUnplaced) return true;
-        found |= lost_functions_.emplace(node.domain(), node.op_type(), by_call ? FirstOutput(node) : "").second;
+        if (lost_functions_.emplace(node.domain(), node.op_type(), by_call ? FirstOutput(node) : "").second) {
+          found = true;
+          KeepReasons(node);
+        }
         return true;
       },
       &schemas_);

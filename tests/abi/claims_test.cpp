@@ -139,6 +139,19 @@ TEST_F(ClaimTest, WhereNobodyElseCanTheReasonIsTheSessionsFailure) {
               testing::AllOf(HasSubstr("NOT_IMPLEMENTED"), HasSubstr("misbehaving: needs 9 tiles")));
 }
 
+// Operators of ONNX become functions from one version to the next: what is reported is the operator of the model still.
+TEST_F(ClaimTest, WhereItsBodyCannotEitherTheReasonIsTheFunctions) {
+  Use("kDeclinesAll");
+  SessionOptions options = Listed();
+  options.Set("session.disable_cpu_ep_fallback", "1");
+  const std::string model = OnnxFromText(R"(
+      <ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Relu(x) }
+      <domain: "", opset_import: ["" : 17]> Relu (a) => (b) { b = Sigmoid(a) })");
+  EXPECT_THAT(FailureOf([&] { Make(model, options); }),
+              testing::AllOf(HasSubstr("NOT_IMPLEMENTED: no provider runs operator Sigmoid of node 'y/'"),
+                             HasSubstr("the body of Relu"), HasSubstr("misbehaving: needs 9 tiles")));
+}
+
 TEST_F(ClaimTest, AContextModelHoldsWhatWasCompiledAndTheRestAsItWas) {
   Use("kDeclinesOthers");
   const TempDir folder;
