@@ -15,10 +15,14 @@ bool IsInf(float x) { return (floatBitsToUint(x) & 0x7FFFFFFFu) == 0x7F800000u; 
 float Infinity() { return uintBitsToFloat(0x7F800000u); }
 float Nan() { return uintBitsToFloat(0x7FC00000u); }
 
-float WithSignOf(float magnitude, float x) {
-  return uintBitsToFloat((floatBitsToUint(magnitude) & 0x7FFFFFFFu) | (floatBitsToUint(x) & 0x80000000u));
-}
 float Magnitude(float x) { return uintBitsToFloat(floatBitsToUint(x) & 0x7FFFFFFFu); }
+
+// By a choice, not as (magnitude & 0x7FFFFFFF) | (x & 0x80000000): of that Mesa 25.0 makes a selection of bits whose
+// operands llvmpipe takes in another order.
+float WithSignOf(float magnitude, float x) {
+  const float positive = Magnitude(magnitude);
+  return (floatBitsToUint(x) >> 31) != 0u ? -positive : positive;
+}
 
 // NaN on either side is the result.
 float Larger(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a >= b ? a : b)); }
