@@ -26,6 +26,8 @@ constexpr std::string_view kIgnoredAdvice[] = {
     "SpirvDeprecated_WorkgroupSize",
     // Debug messages are asked for by the tests that count them.
     "specialuse-extension-debugging",
+    // What GPU-assisted validation turns on for itself, and what of it this device can't do.
+    "WARNING-GPU-Assisted-Validation",
 };
 
 bool IsIgnored(std::string_view id) {
@@ -41,6 +43,16 @@ bool HasLayer(const char* name) {
     if (std::strcmp(layer.layerName, name) == 0) return true;
   return false;
 }
+
+#if defined(VK_EXT_LAYER_SETTINGS_EXTENSION_NAME)
+bool LayerHasExtension(const char* layer, const char* name) {
+  uint32_t count = 0;
+  if (vkEnumerateInstanceExtensionProperties(layer, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> extensions(count);
+  if (vkEnumerateInstanceExtensionProperties(layer, &count, extensions.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(extensions, [&](const auto& each) { return std::strcmp(each.extensionName, name) == 0; });
+}
+#endif
 
 VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                          VkDebugUtilsMessageTypeFlagsEXT types,
@@ -112,8 +124,21 @@ Instance::Instance(InstanceOptions options)
       enabled.push_back(VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT);
     }
   }
+  const void* settings = nullptr;
+#if defined(VK_EXT_LAYER_SETTINGS_EXTENSION_NAME)
+  // Since 1.4 what shaders read and write by descriptors is synchronisation's concern only when asked for.
+  const VkBool32 yes = VK_TRUE;
+  const VkLayerSettingEXT accesses = {kValidationLayer, "syncval_shader_accesses_heuristic",
+                                      VK_LAYER_SETTING_TYPE_BOOL32_EXT, 1, &yes};
+  const VkLayerSettingsCreateInfoEXT layer_settings = {VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr, 1,
+                                                       &accesses};
+  if (validation.synchronization && LayerHasExtension(kValidationLayer, VK_EXT_LAYER_SETTINGS_EXTENSION_NAME)) {
+    extensions.push_back(VK_EXT_LAYER_SETTINGS_EXTENSION_NAME);
+    settings = &layer_settings;
+  }
+#endif
   const VkValidationFeaturesEXT features = {VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-                                            nullptr,
+                                            settings,
                                             static_cast<uint32_t>(enabled.size()),
                                             enabled.data(),
                                             static_cast<uint32_t>(disabled.size()),

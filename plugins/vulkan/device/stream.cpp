@@ -175,7 +175,9 @@ void Stream::Synchronize(uint64_t point, uint64_t timeout_ns) {
   lock.lock();
   parts.Advance();
   lock.unlock();
-  if (parts.device.instance->validation().Any()) parts.device.instance->ThrowIfInvalid();
+  const Validation& validation = parts.device.instance->validation();
+  if (validation.gpu_assisted) parts.device.WaitIdle();  // which is when newer layers read what their checks have found
+  if (validation.Any()) parts.device.instance->ThrowIfInvalid();
 }
 
 void Stream::Trim() {
