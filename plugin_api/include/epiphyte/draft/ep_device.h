@@ -11,6 +11,8 @@
  * Streams. What is submitted to a stream is done in order. A point is a number on its timeline that only grows; it is
  * reached when everything that was submitted before it is done. It needs no release. What was submitted uses its
  * buffers, host memory, kernel and state until a later point is reached: the host keeps them that long. [R1268]
+ * Submitting can block the thread: while the device is behind, or where only the host can wait for what comes before, as
+ * between devices that know nothing of each other.
  * Work that fails, fails its stream for good: every later call for it, Synchronize too, gives the status, and then
  * nothing that was submitted to it is under way any more, nor reads or writes any memory. After DEVICE_RESET all
  * streams of the device fail; Free and DestroyStream still work. Buffers from before a loss are of no use but to be
@@ -123,7 +125,8 @@ typedef struct EpDeviceApi {
    * [R1223] the host gives back what it keeps, calls Trim and tries once more. */
   EpStatus*(EP_CALL* Allocate)(EpPlugin* plugin, uint32_t device, uint32_t memory, uint64_t size, EpBuffer** buffer);
   /* A buffer over memory that exists, not a copy of it. [R1230] It stays the caller's: what it points to lives until
-   * Free has returned; [R1231] descriptors until Import has, and are duplicated if they are needed longer. [R1232] */
+   * Free has returned; [R1231] descriptors until Import has, and are duplicated if they are needed longer. [R1232] An
+   * OPAQUE_FD comes with the offset and the size that Export gave with it: no others mean anything to it. */
   EpStatus*(EP_CALL* Import)(EpPlugin* plugin, uint32_t device, uint32_t memory, const EpExternalMemory* external,
                              EpBuffer** buffer);
   /* Optional when no memory has export types. Fills `external` for others in this process or another one to import;
@@ -145,7 +148,8 @@ typedef struct EpDeviceApi {
   void(EP_CALL* DestroyStream)(EpStream* stream);
 
   /* Submits copies, all of them or none: host and buffer, or two buffers of the plugin, also of different devices. They
-   * are done after what was submitted before [R1244] and before the next point. [R1245] */
+   * are done after what was submitted before [R1244] and before the next point. [R1245] Among each other they have no
+   * order: none reads or writes what another one of them writes. */
   EpStatus*(EP_CALL* Copy)(EpStream* stream, const EpCopy* copies, uint64_t count);
   /* A point that is reached when all that was submitted so far is done: greater than those before, at least 1. [R1243]
    */
