@@ -202,11 +202,12 @@ TEST(StagedFile, OnlyRegularFilesAreReplaced) {
                                                        {folder / "link_to_pipe", "leads to a named pipe"},
                                                        {folder / "link_to_device", "leads to a device"},
                                                        {folder / "link_to_output", "an open file of a process"}};
-  for (const auto& [target, kind] : kTargets) {
+  for (const auto& each : kTargets) {
+    const auto& target = each.first;
     for (const auto& attempt : {std::function<void()>([&] { StagedFile file(target); }),
                                 std::function<void()>([&] { StagedFile::CheckTarget(target); })}) {
       const std::string message = ErrorOf(StatusCode::kInvalidArgument, attempt);
-      EXPECT_THAT(message, HasSubstr(kind)) << target;
+      EXPECT_THAT(message, HasSubstr(each.second)) << target;
       EXPECT_THAT(message, HasSubstr(target.string()));
     }
   }

@@ -202,7 +202,7 @@ TEST_F(ContextOptions, TheInitializersFileHasANameOfItsOwnInTheSameFolder) {
 
 TEST_F(ContextOptions, ValuesThatAKeyDoesNotTakeAreRefused) {
   SessionOptions options;
-  for (auto [key, value] :
+  for (const auto& setting :
        std::vector<std::pair<const char*, const char*>>{{"ep.context_enable", "yes"},
                                                         {"ep.context_embed_mode", "2"},
                                                         {"ep.context_verify", "none"},
@@ -212,7 +212,8 @@ TEST_F(ContextOptions, ValuesThatAKeyDoesNotTakeAreRefused) {
                                                         {"session.fail_on_suboptimal_compiled_model", "-1"},
                                                         {"session.disable_cpu_ep_fallback", "2"},
                                                         {"session.context_cache_max_mb", "-5"}}) {
-    EXPECT_THAT(FailureOf([&] { options.Set(key, value); }), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr(key)));
+    EXPECT_THAT(FailureOf([&] { options.Set(setting.first, setting.second); }),
+                AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr(setting.first)));
   }
   EXPECT_THAT(FailureOf([&] { options.Set("ep.context_embed_mod", "1"); }), HasSubstr("ep.context_embed_mode"));
   EXPECT_EQ(options.Get("ep.context_enable"), "0");

@@ -67,7 +67,7 @@ struct Expected {
 };
 
 Expected ByDefinition(const Case& c, const Data& data) {
-  const auto [steps, batch, input, hidden] = c.sizes;
+  const int64_t steps = c.sizes.steps, batch = c.sizes.batch, input = c.sizes.input, hidden = c.sizes.hidden;
   const int64_t directions = c.directions(), gates = c.gates();
   const size_t each = c.op == "LSTM" ? 3 : c.op == "GRU" ? 2 : 1;
   std::vector<Function> functions = c.functions;

@@ -76,11 +76,16 @@ TEST_F(Transfer, ATensorWithoutElementsNeedsNoCopy) {
 
 TEST_F(Transfer, BetweenMemoriesOfOnePluginItIsOneCopy) {
   const ValuePtr x = Numbers(500);
-  for (const auto& [from_device, from_memory, to_device, to_memory] :
-       std::vector<std::array<int, 4>>{{0, 0, 0, 0}, {0, 0, 1, 0}, {1, 0, 0, 1}, {0, 1, 1, 0}}) {
-    const ValuePtr from = InMemory(x, from_device, static_cast<size_t>(from_memory));
+  struct Way {
+    int from_device;
+    size_t from_memory;
+    int to_device;
+    size_t to_memory;
+  };
+  for (const Way& way : {Way{0, 0, 0, 0}, Way{0, 0, 1, 0}, Way{1, 0, 0, 1}, Way{0, 1, 1, 0}}) {
+    const ValuePtr from = InMemory(x, way.from_device, way.from_memory);
     ValuePtr to;
-    EXPECT_EQ(CopiesOf([&] { to = InMemory(from, to_device, static_cast<size_t>(to_memory)); }), (Copies{1, 2000, 1}));
+    EXPECT_EQ(CopiesOf([&] { to = InMemory(from, way.to_device, way.to_memory); }), (Copies{1, 2000, 1}));
     EXPECT_EQ(Read(to), FloatsOf(*x));
     EXPECT_EQ(Read(from), FloatsOf(*x));
   }

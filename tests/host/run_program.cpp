@@ -25,8 +25,9 @@ std::vector<std::string> MakeEnvironment(const std::map<std::string, std::string
   }
   variables.push_back("HOME=" + home.string());
   for (const auto& [name, value] : extra) {
-    std::erase_if(variables, [&](const std::string& text) { return text.starts_with(name + "="); });
-    variables.push_back(name + "=" + value);
+    const std::string start = name + "=";
+    std::erase_if(variables, [&](const std::string& text) { return text.starts_with(start); });
+    variables.push_back(start + value);
   }
   return variables;
 }
