@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugins/cpu/simd/convert.cpp"
@@ -31,8 +32,34 @@ HWY_INLINE void MapTo(From from, const hn::TFromD<From>* x, To to, hn::TFromD<To
   Make(to, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(from, x)); });
 }
 
+#if HWY_ARCH_X86 && !HWY_CAP_GE256
+// All of a vector of small integers, of which as many as there are floats in a vector take as long to load. By sign
+// bits beside them, because shifts wait for the same units as conversions do.
+template <class D>
+HWY_INLINE void VectorToFloats(D d, hn::Vec<D> v, float* to) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    hn::StoreU(hn::ConvertTo(F32(), hn::BitCast(I32(), v)), F32(), to);
+  } else {
+    const hn::RepartitionToWide<D> wide;
+    auto above = hn::Zero(d);
+    if constexpr (std::is_signed_v<hn::TFromD<D>>) above = hn::VecFromMask(d, hn::Lt(v, above));
+    VectorToFloats(wide, hn::BitCast(wide, hn::InterleaveLower(d, v, above)), to);
+    VectorToFloats(wide, hn::BitCast(wide, hn::InterleaveUpper(d, v, above)), to + hn::MaxLanes(d) / 2);
+  }
+}
+#endif
+
 template <typename T>
 HWY_INLINE void IntegersToFloats(const T* from, float* to, int64_t n) {
+#if HWY_ARCH_X86 && !HWY_CAP_GE256
+  const hn::ScalableTag<T> d;
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(d));
+  if (sizeof(T) < 4 && n >= kStep) {
+    for (int64_t i = 0; i + kStep <= n; i += kStep) VectorToFloats(d, hn::LoadU(d, from + i), to + i);
+    if (n % kStep != 0) VectorToFloats(d, hn::LoadU(d, from + n - kStep), to + n - kStep);
+    return;
+  }
+#endif
   MapTo(hn::Rebind<T, F32>(), from, F32(), to, n, [](auto v) EPIPHYTE_INLINE {
     if constexpr (sizeof(T) < 4) {
       return hn::ConvertTo(F32(), hn::PromoteTo(I32(), v));
@@ -87,8 +114,15 @@ void BoolsToFloats(const bool* from, float* to, int64_t n) {
   });
 }
 void FloatsToBools(const float* from, bool* to, int64_t n) {
-  MakeBools(F32(), to, n,
-            [=](const auto& load) EPIPHYTE_INLINE { return hn::Not(hn::Eq(load(F32(), from), hn::Zero(F32()))); });
+  MakeBools(F32(), to, n, [=](const auto& load) EPIPHYTE_INLINE {
+    const Floats v = load(F32(), from);
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+    // Highway's Ne is false of NaN, and the negation of Eq an instruction of its own.
+    return hn::Mask<F32>{_mm512_cmp_ps_mask(v.raw, _mm512_setzero_ps(), _CMP_NEQ_UQ)};
+#else
+    return hn::Not(hn::Eq(v, hn::Zero(F32())));
+#endif
+  });
 }
 
 void DoublesToFloats(const double* from, float* to, int64_t n) {
@@ -209,11 +243,26 @@ void FloatsToU64(const float* from, uint64_t* to, int64_t n) {
   });
 }
 #else
+// Clang would take vectors apart and put others together.
+#if HWY_COMPILER_CLANG
+#define EPIPHYTE_ONE_BY_ONE HWY_PRAGMA(clang loop vectorize(disable) unroll(disable))
+#else
+#define EPIPHYTE_ONE_BY_ONE
+#endif
 void I64ToFloats(const int64_t* from, float* to, int64_t n) {
+  EPIPHYTE_ONE_BY_ONE
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
+// What int64 holds, which nearly all numbers are, is converted as such without a jump.
 void U64ToFloats(const uint64_t* from, float* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto number = static_cast<int64_t>(from[i]);
+    if (HWY_LIKELY(number >= 0)) {
+      to[i] = static_cast<float>(number);
+    } else {
+      to[i] = static_cast<float>(from[i]);
+    }
+  }
 }
 void FloatsToI64(const float* from, int64_t* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = WideFromFloat<int64_t>(from[i]);
