@@ -19,17 +19,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 void ScaleByPower(const float* x, const float* squares, float* y, int64_t n, float bias, float factor, float beta) {
   const hn::ScalableTag<float> d;
-  using V = hn::Vec<hn::ScalableTag<float>>;
-  const V offset = hn::Set(d, bias), by = hn::Set(d, factor);
+  const auto base = [=](auto square) EPIPHYTE_INLINE {
+    const hn::DFromV<decltype(square)> few;
+    return hn::MulAdd(hn::Set(few, factor), square, hn::Set(few, bias));
+  };
   if (beta == 0.75f) {
-    Map<kLong>(d, x, squares, y, n, [&](V value, V square) EPIPHYTE_INLINE {
-      const V root = hn::Sqrt(hn::MulAdd(by, square, offset));
+    Map<kLong>(d, x, squares, y, n, [&](auto value, auto square) EPIPHYTE_INLINE {
+      const auto root = hn::Sqrt(base(square));
       return hn::Div(value, hn::Mul(root, hn::Sqrt(root)));
     });
   } else {
-    const V exponent = hn::Set(d, -beta);
-    Map<kLong>(d, x, squares, y, n, [&](V value, V square) EPIPHYTE_INLINE {
-      return hn::Mul(value, Exp(d, hn::Mul(exponent, Log(d, hn::MulAdd(by, square, offset)))));
+    Map<kLong>(d, x, squares, y, n, [&](auto value, auto square) EPIPHYTE_INLINE {
+      const hn::DFromV<decltype(value)> few;
+      return hn::Mul(value, Exp(few, hn::Mul(hn::Set(few, -beta), Log(few, base(square)))));
     });
   }
 }

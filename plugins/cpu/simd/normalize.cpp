@@ -22,18 +22,26 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 struct Same {
-  HWY_INLINE V operator()(V x) const { return x; }
+  template <class X>
+  HWY_INLINE X operator()(X x) const {
+    return x;
+  }
 };
 struct SquaredDistance {
-  V from;
-  HWY_INLINE V operator()(V x) const {
-    const V distance = hn::Sub(x, from);
+  float from;
+  template <class X>
+  HWY_INLINE X operator()(X x) const {
+    const X distance = hn::Sub(x, hn::Set(hn::DFromV<X>(), from));
     return hn::Mul(distance, distance);
   }
 };
 struct ExpOfDistance {
-  V from;
-  HWY_INLINE V operator()(V x) const { return Exp(D(), hn::Sub(x, from)); }
+  float from;
+  template <class X>
+  HWY_INLINE X operator()(X x) const {
+    const hn::DFromV<X> d;
+    return Exp(d, hn::Sub(x, hn::Set(d, from)));
+  }
 };
 
 float Sum(const float* x, int64_t n) { return Reduce(D(), x, n, 0.0f, Same(), Plus()); }
@@ -43,7 +51,7 @@ float Largest(const float* x, int64_t n) {
 }
 
 float SumOfSquaredDistances(const float* x, int64_t n, float from) {
-  return Reduce(D(), x, n, 0.0f, SquaredDistance{hn::Set(D(), from)}, Plus());
+  return Reduce(D(), x, n, 0.0f, SquaredDistance{from}, Plus());
 }
 
 void Affine(const float* x, float* y, int64_t n, float factor, float offset) {
@@ -61,22 +69,28 @@ void Normalize(const float* x, float* y, int64_t n, float mean, float inverse, c
   });
 }
 
-// A row that fits into a vector.
-HWY_INLINE void ShortSoftmax(const float* x, float* y, size_t n) {
-  const D d;
+// A row that fits into a vector of D.
+template <class D>
+HWY_INLINE void ShortSoftmax(D d, const float* x, float* y, size_t n) {
+  using V = hn::Vec<D>;
   const auto counts = hn::FirstN(d, n);
-  const V v = LoadPart(d, x, n);
+  const V v = n == hn::MaxLanes(d) ? hn::LoadU(d, x) : LoadPart(d, x, n);
   const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   const float largest = JoinLanes(d, hn::IfThenElse(counts, v, lowest), Greater());
-  const V exponentials = Exp(d, hn::Sub(v, hn::Set(d, largest)));
+  const V exponentials = ExpOfDistance{largest}(v);
   const float sum = JoinLanes(d, hn::IfThenElseZero(counts, exponentials), Plus());
-  StorePart(d, hn::Mul(exponentials, hn::Set(d, 1.0f / sum)), y, n);
+  const V softmax = hn::Mul(exponentials, hn::Set(d, 1.0f / sum));
+  if (n == hn::MaxLanes(d)) return hn::StoreU(softmax, d, y);
+  StorePart(d, softmax, y, n);
 }
 
 void Softmax(const float* x, float* y, int64_t n) {
   const D d;
-  if (n > 0 && n < static_cast<int64_t>(hn::MaxLanes(d))) return ShortSoftmax(x, y, static_cast<size_t>(n));
-  const ExpOfDistance exponential{hn::Set(d, Largest(x, n))};
+  const hn::CappedTag<float, kFew> few;
+  if (n <= 0) return;
+  if (n <= static_cast<int64_t>(hn::MaxLanes(few))) return ShortSoftmax(few, x, y, static_cast<size_t>(n));
+  if (n <= static_cast<int64_t>(hn::MaxLanes(d))) return ShortSoftmax(d, x, y, static_cast<size_t>(n));
+  const ExpOfDistance exponential{Largest(x, n)};
   const float sum = ReduceBy(
       d, n, 0.0f,
       [=](int64_t i) {
@@ -96,8 +110,9 @@ void Softmax(const float* x, float* y, int64_t n) {
 
 void LogSoftmax(const float* x, float* y, int64_t n) {
   const D d;
-  const V largest = hn::Set(d, Largest(x, n));
-  const V log = hn::Set(d, std::log(Reduce(d, x, n, 0.0f, ExpOfDistance{largest}, Plus())));
+  const float shift = Largest(x, n);
+  const V largest = hn::Set(d, shift);
+  const V log = hn::Set(d, std::log(Reduce<kLong>(d, x, n, 0.0f, ExpOfDistance{shift}, Plus())));
   Map(d, x, y, n, [=](V v) EPIPHYTE_INLINE { return hn::Sub(hn::Sub(v, largest), log); });
 }
 

@@ -4,8 +4,8 @@
 //     const float sum = Reduce(d, x, n, 0.0f, [](auto v) { return v; }, Plus());
 //     const float dot = Reduce(d, a, b, n, 0.0f, [](auto p, auto q) { return hn::Mul(p, q); }, Plus());
 //
-// The first function is of whole vectors of elements; the second one combines vectors of any length, and `initial` with
-// any value gives that value.
+// Both functions are of vectors of any length; `initial` combined with any value gives that value. Of a row, up to kFew
+// elements are combined one after the other, unless the first function is a long one: joining lanes would take longer.
 #if defined(EPIPHYTE_SIMD_REDUCE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_REDUCE_INL_H
 #undef EPIPHYTE_SIMD_REDUCE_INL_H
@@ -138,8 +138,18 @@ HWY_INLINE float ReduceBy(D d, int64_t n, float initial, const Load& load, const
   return total;
 }
 
-template <class D, class F, class Combine>
+template <Length kLength = kShort, class D, class F, class Combine>
 HWY_INLINE float Reduce(D d, const float* x, int64_t n, float initial, const F& f, const Combine& combine) {
+  if (n <= static_cast<int64_t>(kFew)) {
+    if constexpr (kLength == kShort) {
+      const hn::CappedTag<float, 1> one;
+      auto total = hn::Set(one, initial);
+      for (int64_t i = 0; i < n; ++i) total = combine(total, f(hn::LoadU(one, x + i)));
+      return hn::GetLane(total);
+    } else if constexpr (hn::MaxLanes(D()) > kFew) {
+      return Reduce<kLong>(hn::CappedTag<float, kFew>(), x, n, initial, f, combine);
+    }
+  }
   return ReduceBy(
       d, n, initial, [=](int64_t i) { return f(hn::LoadU(d, x + i)); },
       [=](int64_t i, size_t rest) { return f(LoadPart(d, x + i, rest)); }, combine);

@@ -77,25 +77,15 @@ HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
   }
 }
 
-// Rows up to this length are combined one after the other: joining lanes would take longer.
-constexpr int64_t kFewElements = 8;
-
 template <Reduction kReduction>
 struct RowOf {
   static float Reduced(const float* x, int64_t n, float shift) {
-    if (kReduction != Reduction::kSumOfExponentials && n <= kFewElements) {
-      const hn::CappedTag<float, 1> one;
-      const auto from = hn::Set(one, shift);
-      auto total = hn::Set(one, Initial<kReduction>());
-      for (int64_t i = 0; i < n; ++i) {
-        total = CombinerOf<kReduction>()(total, Value<kReduction>(one, hn::LoadU(one, x + i), from));
-      }
-      return hn::GetLane(total);
-    }
-    const auto shifts = hn::Set(Floats(), shift);
-    return Reduce(
-        Floats(), x, n, Initial<kReduction>(),
-        [=](hn::Vec<Floats> v) HWY_ATTR { return Value<kReduction>(Floats(), v, shifts); }, CombinerOf<kReduction>());
+    constexpr Length kLength = kReduction == Reduction::kSumOfExponentials ? kLong : kShort;
+    const auto value = [=](auto v) EPIPHYTE_INLINE {
+      const hn::DFromV<decltype(v)> d;
+      return Value<kReduction>(d, v, hn::Set(d, shift));
+    };
+    return Reduce<kLength>(Floats(), x, n, Initial<kReduction>(), value, CombinerOf<kReduction>());
   }
   static void Accumulate(const float* x, float* sums, int64_t n, const float* shifts) {
     constexpr auto kCombine = CombinerOf<kReduction>();

@@ -169,9 +169,22 @@ struct Remainder {
   }
 };
 
+// A row of at most kLanes elements in a vector of kLanes, even if D has more.
+template <size_t kLanes>
+struct Few {
+  Remainder<kLanes> row;
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE hn::Vec<hn::CappedTag<T, kLanes>> operator()(D, const T* p) const {
+    return row(hn::CappedTag<T, kLanes>(), p);
+  }
+};
+
 // A row shorter than kLanes.
 template <size_t kLanes, class D, typename T = hn::TFromD<D>, class Values>
 HWY_INLINE void MakeShort(D d, T* y, int64_t n, const Values& values) {
+  if constexpr (kLanes > 16) {  // of bytes: most of the halves are too long for the shortest rows
+    if (n < 8) return MakeShort<8>(d, y, n, values);
+  }
   if constexpr (kLanes > 2) {
     if (n < static_cast<int64_t>(kLanes / 2)) return MakeShort<kLanes / 2>(d, y, n, values);
   }
@@ -182,14 +195,27 @@ HWY_INLINE void MakeShort(D d, T* y, int64_t n, const Values& values) {
 // Of functions of vectors: a few instructions, of which copies and loops of several vectors pay, or many.
 enum Length { kShort, kLong };
 
+// Rows of up to this length have a copy of a long function for themselves. A loop's constants are spread over registers
+// and the stack first, which takes as long as a vector; and where vectors have sixteen floats, they may take twice as
+// long as those of eight.
+inline constexpr size_t kFew = 8;
+
 // A row made of vectors, for each of which `values` is called with what loads its operands (see FullVector):
 //
 //     Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(d, a), load(d, b)); });
+//
+// What a long function is called with may be a vector of fewer lanes than D's.
 template <Length kLength = kShort, class D, typename T = hn::TFromD<D>, class Values>
 HWY_INLINE void Make(D d, T* y, int64_t n, const Values& values) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
   int64_t i = 0;
   if constexpr (kLength == kLong) {
+    constexpr size_t kLanes = HWY_MIN(kFew, hn::MaxLanes(D()));
+    if (n <= static_cast<int64_t>(kLanes)) {
+      if (n <= 0) return;
+      const Remainder<kLanes> row{n};
+      return row.Store(hn::CappedTag<T, kLanes>(), values(Few<kLanes>{row}), y);
+    }
     const int64_t whole = n & -kStep;
     const Remainder<hn::MaxLanes(D())> rest{n};
     const auto last = whole != n ? values(rest) : hn::Zero(d);
@@ -231,8 +257,15 @@ HWY_INLINE void MakeBools(D d, bool* y, int64_t n, const Masks& masks) {
                         masks(FullVector{at + 3 * kStep})),
                  hn::Repartition<uint8_t, D>(), bytes + at);
     };
-    for (int64_t i = 0; i + 4 * kStep < n; i += 4 * kStep) four(i);
-    return four(n - 4 * kStep);
+    int64_t i = 0;
+    for (; i + 4 * kStep <= n; i += 4 * kStep) four(i);
+    if (i + 2 * kStep < n) return four(n - 4 * kStep);
+    const auto one = [=](int64_t at) EPIPHYTE_INLINE {
+      hn::StoreU(OnesOf(d, masks(FullVector{at})), hn::Rebind<uint8_t, D>(), bytes + at);
+    };
+    if (i + kStep < n) one(i);
+    if (i < n) one(n - kStep);
+    return;
   }
 #endif
   Make(hn::Rebind<uint8_t, D>(), bytes, n, [=](const auto& load) EPIPHYTE_INLINE { return OnesOf(d, masks(load)); });

@@ -16,13 +16,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
 // Both limits keep NaN; the upper one wins where they cross.
-HWY_INLINE V Between(V x, float low, float high) { return AtMost(D(), AtLeast(D(), x, low), high); }
+template <class V>
+HWY_INLINE V Between(V x, float low, float high) {
+  const hn::DFromV<V> d;
+  return AtMost(d, AtLeast(d, x, low), high);
+}
 
 // x rounded in some way. It has the sign of x, which Highway loses of zeros where SSE4.1 is missing.
+template <class V>
 HWY_INLINE V Signed([[maybe_unused]] V x, V rounded) {
 #if HWY_ARCH_X86 && !HWY_CAP_GE256
   return hn::CopySign(rounded, x);
@@ -31,36 +33,41 @@ HWY_INLINE V Signed([[maybe_unused]] V x, V rounded) {
 #endif
 }
 
+template <class V>
 HWY_INLINE V Sign(V x) {
-  const D d;
+  const hn::DFromV<V> d;
   const V sign = hn::IfThenElseZero(hn::Ne(x, hn::Zero(d)), hn::CopySignToAbs(hn::Set(d, 1.0f), x));
   return hn::IfThenElse(hn::IsNaN(x), x, sign);
 }
 
+template <class V>
 HWY_INLINE V Gelu(V x) {
-  const D d;
+  const hn::DFromV<V> d;
   const V half = hn::Mul(x, hn::Set(d, 0.5f));
   return hn::Mul(half, hn::Add(hn::Set(d, 1.0f), Erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));
 }
 
 // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u))
+template <class V>
 HWY_INLINE V GeluTanh(V x) {
-  const D d;
+  const hn::DFromV<V> d;
   const V cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, -2 * 0.797884561f * 0.044715f), hn::Set(d, -2 * 0.797884561f));
   return hn::Div(x, hn::Add(hn::Set(d, 1.0f), Exp(d, hn::Mul(x, cubic))));
 }
 
 // With e = exp(x) and w = (1 + e)^2 - 1, tanh(log(1 + e)) = w / (w + 2), which is 1 for all x above 20.
+template <class V>
 HWY_INLINE V Mish(V x) {
-  const D d;
+  const hn::DFromV<V> d;
   const V two = hn::Set(d, 2.0f);
   const V e = Exp(d, AtMost(d, x, 20.0f));
   const V w = hn::Mul(e, hn::Add(e, two));
   return hn::Mul(x, hn::Div(w, hn::Add(w, two)));
 }
 
+template <class V>
 HWY_INLINE V Shrink(V x, float bias, float lambda) {
-  const D d;
+  const hn::DFromV<V> d;
   const V above = hn::IfThenElseZero(hn::Gt(x, hn::Set(d, lambda)), hn::Sub(x, hn::Set(d, bias)));
   return hn::IfThenElse(hn::Lt(x, hn::Set(d, -lambda)), hn::Add(x, hn::Set(d, bias)), above);
 }
@@ -93,8 +100,9 @@ struct Function {
                                      kFunction == Unary::kThresholdedRelu || kFunction == Unary::kShrink;
   float a, b;
 
+  template <class V>
   HWY_INLINE V operator()(V value) const {
-    const D d;
+    const hn::DFromV<V> d;
     const V x = kUsesTwice ? InRegister(value) : value;
     const V zero = hn::Zero(d);
     const V one = hn::Set(d, 1.0f);
@@ -141,7 +149,7 @@ struct Function {
 
 template <Unary kFunction>
 void Row(const float* x, float* y, int64_t n, float a, float b) {
-  Map<IsLong(kFunction) ? kLong : kShort>(D(), x, y, n, Function<kFunction>{a, b});
+  Map<IsLong(kFunction) ? kLong : kShort>(hn::ScalableTag<float>(), x, y, n, Function<kFunction>{a, b});
 }
 
 using RowPointer = void (*)(const float*, float*, int64_t, float, float);
