@@ -31,6 +31,7 @@ class SignalTest : public testing::TestWithParam<int> {
   SignalTest() {
     fs::create_directories(dir_ / "plugins");
     fs::create_directories(dir_ / "out");
+    fs::permissions(dir_ / "out", fs::perms::owner_all);  // whatever the umask gives: a cache is to be in it
     model_ = dir_.Write("m.onnx", AddModel());
   }
   std::map<std::string, std::string> Environment() const {
