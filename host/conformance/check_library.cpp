@@ -21,6 +21,17 @@ std::vector<Probe> Bench::Claimed(std::initializer_list<Rule> rules) {
   return claimed;
 }
 
+const void* Bench::FindExtension(const char* id) {
+  const EpPluginDescriptor& descriptor = plugin_->descriptor();
+  if (descriptor.GetExtension == nullptr) return nullptr;
+  const void* table = nullptr;
+  CallPlugin(host_, Rule::kExtensionsByName, "GetExtension", [&]() -> EpStatus* {
+    table = descriptor.GetExtension(plugin_->handle(), id);
+    return nullptr;
+  });
+  return table;
+}
+
 void Bench::Finish() {
   plugin_->Close();
   host_.CheckStatusesAreReleased();

@@ -31,13 +31,7 @@ Rule RuleOf(OptionFault fault) {
 
 // Null when the plugin declares no options.
 const EpOptionsApi* FindTable(Bench& bench) {
-  const EpPluginDescriptor& descriptor = bench.plugin().descriptor();
-  if (descriptor.GetExtension == nullptr) return nullptr;
-  const EpOptionsApi* table = nullptr;
-  CallPlugin(bench.host(), Rule::kExtensionsByName, "GetExtension", [&]() -> EpStatus* {
-    table = static_cast<const EpOptionsApi*>(descriptor.GetExtension(bench.plugin().handle(), EP_OPTIONS_EXTENSION));
-    return nullptr;
-  });
+  const auto* table = bench.Extension<EpOptionsApi>(EP_OPTIONS_EXTENSION);
   if (table == nullptr) return nullptr;
   const std::string problem = core::AbiProblem(*table);
   Demand(bench.host(), problem.empty(), Rule::kOptionsTableIsWhole, problem);

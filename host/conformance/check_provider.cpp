@@ -1,5 +1,6 @@
 // Providers, what they claim and what they compile.
 #include "host/conformance/checks.h"
+#include "host/conformance/debug_onnx.h"
 
 namespace epiphyte::conformance {
 
@@ -135,6 +136,9 @@ void CheckGroups(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
+constexpr std::initializer_list<Rule> kOfOnnx = {Rule::kOnnxOptionsAreWhole, Rule::kWeightsLocationIsAName,
+                                                 Rule::kWritesKeepExceptions, Rule::kWrittenBytesEnd};
+
 void CheckCompile(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   const std::vector<Probe> claimed = bench.Claimed(
@@ -156,6 +160,11 @@ void CheckCompile(Journal& journal, const Target& target) {
   third.Compile(work.partitions);
   work.Run(bench.host(), third, Rule::kNumbersAreRight);
   PassAll(journal, {Rule::kPartitionEndsWithTheCall, Rule::kNumbersAreRight});
+  if (GraphsWereWritten()) {
+    PassAll(journal, kOfOnnx);
+  } else {
+    NotApplicable(journal, kOfOnnx, "the plugin doesn't use ep.onnx/1");
+  }
   third.Close();
   second.Close();
   bench.Finish();

@@ -28,6 +28,8 @@ std::span<const Check> ExecuteChecks();
 std::span<const Check> DeviceKernelChecks();
 std::span<const Check> ContextChecks();
 std::span<const Check> ShareChecks();
+std::span<const Check> SchemaChecks();
+std::span<const Check> ReportChecks();
 
 // A plugin that was loaded, asked and initialised, with a device: where most checks begin.
 class Bench {
@@ -41,12 +43,19 @@ class Bench {
   DebugHost& host() { return host_; }
   Journal& journal() { return host_.journal(); }
   Plugin& plugin() { return *plugin_; }
+  // The plugin's table of an extension; null when it has none.
+  template <typename Table>
+  const Table* Extension(const char* id) {
+    return static_cast<const Table*>(FindExtension(id));
+  }
   // What the plugin claims. Without any, `rules` don't apply.
   std::vector<Probe> Claimed(std::initializer_list<Rule> rules);
   // The plugin is shut down; what the host gave must be back.
   void Finish();
 
  private:
+  const void* FindExtension(const char* id);
+
   DebugHost host_;
   PluginLibrary library_;
   const EpPluginDescriptor* descriptor_;

@@ -20,6 +20,8 @@ struct Known {
   const void* info;
   bool open;
   Rule ended;
+  const DebugGraph* graph;
+  bool hidden = false;
 };
 struct KnownHandles {
   std::mutex mutex;
@@ -31,7 +33,7 @@ KnownHandles& Handles() {
 }
 
 // Null, with the violation noted, when the plugin must not use `handle`.
-const void* Find(const void* handle, HandleKind kind, const char* function) {
+const Known* Find(const void* handle, HandleKind kind, const char* function) {
   KnownHandles& known = Handles();
   std::lock_guard lock(known.mutex);
   const auto found = known.handles.find(handle);
@@ -41,11 +43,13 @@ const void* Find(const void* handle, HandleKind kind, const char* function) {
     return nullptr;
   }
   if (!found->second.open) {
-    DebugHost::Current().Violate(found->second.ended,
-                                 std::string(function) + " was called with a handle of a graph that has ended");
+    DebugHost::Current().Violate(
+        found->second.ended,
+        std::string(function) + (found->second.hidden ? " was called with a handle that is none of this call's business"
+                                                      : " was called with a handle of a graph that has ended"));
     return nullptr;
   }
-  return found->second.info;
+  return &found->second;
 }
 
 template <typename Info>
@@ -54,9 +58,9 @@ EpStatus* FillInfo(const void* handle, HandleKind kind, Info* info, const char* 
   if (handle == nullptr || info == nullptr) {
     return host.NewStatus(EP_STATUS_INVALID_ARGUMENT, std::string(function) + ": null where a handle is due");
   }
-  const void* known = Find(handle, kind, function);
+  const Known* known = Find(handle, kind, function);
   if (known == nullptr) return host.NewStatus(EP_STATUS_INVALID_ARGUMENT, std::string(function) + ": no such handle");
-  return host.FillRoom(info, *static_cast<const Info*>(known), function);
+  return host.FillRoom(info, *static_cast<const Info*>(known->info), function);
 }
 
 EpStatus* EP_CALL GetGraphInfo(const EpGraph* graph, EpGraphInfo* info) {
@@ -73,8 +77,9 @@ EpStatus* EP_CALL GetAttributeInfo(const EpAttribute* attribute, EpAttributeInfo
 }
 const EpAttribute* EP_CALL FindAttribute(const EpNode* node, const char* name) {
   if (node == nullptr || name == nullptr) return nullptr;
-  const auto* info = static_cast<const EpNodeInfo*>(Find(node, HandleKind::kNode, "FindAttribute"));
-  if (info == nullptr) return nullptr;
+  const Known* known = Find(node, HandleKind::kNode, "FindAttribute");
+  if (known == nullptr) return nullptr;
+  const auto* info = static_cast<const EpNodeInfo*>(known->info);
   for (uint64_t i = 0; i < info->attribute_count; ++i) {
     const EpAttribute* attribute = info->attributes[i];
     if (std::strcmp(reinterpret_cast<const EpAttributeInfo*>(attribute)->name, name) == 0) return attribute;
@@ -115,10 +120,18 @@ DebugGraph::DebugGraph(const GraphSpec& spec, Rule ended)
 const EpTypeInfo* DebugGraph::TypeOf(const ValueSpec& value) {
   auto* type = arena_.New<EpTypeInfo>();
   type->struct_size = sizeof(EpTypeInfo);
-  type->kind = EP_KIND_TENSOR;
-  type->element_type = value.type;
-  type->rank = static_cast<int32_t>(value.dims.size());
-  type->dims = arena_.Copy(std::span(value.dims));
+  type->kind = value.kind;
+  type->rank = -1;
+  if (value.kind == EP_KIND_SEQUENCE) {
+    ValueSpec element = value;
+    element.kind = EP_KIND_TENSOR;
+    type->element = TypeOf(element);
+  } else if (value.kind != EP_KIND_UNKNOWN) {
+    type->element_type = value.type;
+    if (!value.has_rank) return type;
+    type->rank = static_cast<int32_t>(value.dims.size());
+    type->dims = arena_.Copy(std::span(value.dims));
+  }
   return type;
 }
 
@@ -137,7 +150,7 @@ const EpAttribute* DebugGraph::AttributeOf(const AttributeSpec& attribute) {
     }
     info->strings = strings;
   }
-  Handles().handles[info] = {HandleKind::kAttribute, info, true, ended_};
+  Handles().handles[info] = {HandleKind::kAttribute, info, true, ended_, this};
   return reinterpret_cast<const EpAttribute*>(info);
 }
 
@@ -179,7 +192,7 @@ void DebugGraph::Fill() {
     to.attributes = attributes;
     to.attribute_count = from.attributes.size();
     all_nodes.push_back(static_cast<int>(i));
-    Handles().handles[&to] = {HandleKind::kNode, &to, true, ended_};
+    Handles().handles[&to] = {HandleKind::kNode, &to, true, ended_, this};
   }
   for (size_t i = 0; i < spec_.values.size(); ++i) {
     const ValueSpec& from = spec_.values[i];
@@ -203,7 +216,7 @@ void DebugGraph::Fill() {
     }
     to.consumers = HandlesOf<EpNode>(consumers, node_of);
     to.consumer_count = consumers.size();
-    Handles().handles[&to] = {HandleKind::kValue, &to, true, ended_};
+    Handles().handles[&to] = {HandleKind::kValue, &to, true, ended_, this};
     if (!from.is_constant) continue;
     all_constants.push_back(index);
     to.flags |= EP_VALUE_CONSTANT;
@@ -243,7 +256,35 @@ void DebugGraph::Fill() {
   versions[0] = spec_.opset;
   graph_->opset_versions = versions;
   graph_->opset_count = 1;
-  Handles().handles[graph_] = {HandleKind::kGraph, graph_, true, ended_};
+  Handles().handles[graph_] = {HandleKind::kGraph, graph_, true, ended_, this};
+}
+
+const DebugGraph* DebugGraph::Of(const EpGraph* handle, const char* function) {
+  const Known* known = Find(handle, HandleKind::kGraph, function);
+  return known == nullptr ? nullptr : known->graph;
+}
+
+void DebugGraph::ShowOnly(size_t index, Rule hidden) {
+  std::lock_guard lock(Handles().mutex);
+  const NodeSpec& shown = spec_.nodes[index];
+  const auto hide = [hidden](const void* handle) {
+    Known& known = Handles().handles.at(handle);
+    known.open = false;
+    known.hidden = true;
+    known.ended = hidden;
+  };
+  hide(graph_);
+  for (size_t i = 0; i < spec_.nodes.size(); ++i) {
+    if (i == index) continue;
+    hide(&nodes_[i]);
+    for (uint64_t k = 0; k < nodes_[i].attribute_count; ++k) hide(nodes_[i].attributes[k]);
+  }
+  for (size_t i = 0; i < spec_.values.size(); ++i) {
+    const int value = static_cast<int>(i);
+    const bool is_read = std::count(shown.inputs.begin(), shown.inputs.end(), value) != 0;
+    const bool is_made = std::count(shown.outputs.begin(), shown.outputs.end(), value) != 0;
+    if (!is_read && !is_made) hide(&values_[i]);
+  }
 }
 
 int DebugGraph::IndexOf(const EpNode* handle) const {

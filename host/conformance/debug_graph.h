@@ -60,6 +60,11 @@ class DebugGraph {
   int IndexOf(const EpNode* handle) const;
   int IndexOf(const EpValueDef* handle) const;
 
+  // The graph of a handle that a plugin passes; null, with the violation noted, when it must not use it.
+  static const DebugGraph* Of(const EpGraph* handle, const char* function);
+  // From here on, all but this node, its attributes, inputs and outputs is hidden: asking for it breaks `hidden`.
+  void ShowOnly(size_t node, Rule hidden);
+
   // Keeps the data of a constant, with its view, beyond End, until as many Releases as Retains.
   void Retain(int value);
   void Release(int value);

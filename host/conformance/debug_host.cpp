@@ -11,6 +11,9 @@ const void* EP_CALL GetExtension(const EpHostInfo* host, const char* id) {
   if (std::strcmp(id, EP_SHARE_EXTENSION) == 0) return &kDebugShareApi;
   if (std::strcmp(id, EP_RUN_LIMITS_EXTENSION) == 0) return &kDebugRunLimitsApi;
   if (std::strcmp(id, EP_DEVICE_EXTENSION) == 0) return &kDebugDeviceRunApi;
+  if (std::strcmp(id, EP_ONNX_EXTENSION) == 0) return &kDebugOnnxApi;
+  if (std::strcmp(id, EP_PROFILE_EXTENSION) == 0) return &kDebugProfileApi;
+  if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return &kDebugInferenceApi;
   return nullptr;
 }
 

@@ -18,7 +18,10 @@
 
 #include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_host.h"
+#include "epiphyte/ep_onnx.h"
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run_limits.h"
+#include "epiphyte/ep_schema.h"
 #include "epiphyte/ep_share.h"
 #include "host/conformance/isolated_check.h"
 #include "host/conformance/journal.h"
@@ -162,6 +165,9 @@ extern const EpRunApi kDebugRunApi;
 extern const EpDeviceRunApi kDebugDeviceRunApi;
 extern const EpShareApi kDebugShareApi;
 extern const EpRunLimitsApi kDebugRunLimitsApi;
+extern const EpOnnxApi kDebugOnnxApi;
+extern const EpProfileApi kDebugProfileApi;
+extern const EpInferenceApi kDebugInferenceApi;
 
 bool IsUtf8(const char* text);
 // One line of UTF-8 that can be printed.

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_run.h"
 #include "host/conformance/debug_graph.h"
 #include "host/conformance/device_run.h"
@@ -35,6 +36,9 @@ class DebugRun {
   bool was_told() const { return told_; }
   void RefuseMemory() { refuse_memory_ = true; }
   bool has_refused() const { return has_refused_; }
+  // Null: the session isn't profiled.
+  void ProfileWith(EpProfile* profile) { profile_ = profile; }
+  EpProfile* profile() const { return profile_; }
   // Execute has returned: nothing of the run can be used any more, but for memory that submitted work uses.
   void EndCall();
   // After an Execute that succeeded, and its work: checks that all is set, and gives the outputs. Ends the run.
@@ -95,6 +99,7 @@ class DebugRun {
   EpRun* handle_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> told_{false};
+  EpProfile* profile_ = nullptr;
   bool refuse_memory_ = false;
   bool has_refused_ = false;
   bool in_call_ = true;

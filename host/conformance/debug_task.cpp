@@ -10,29 +10,26 @@ struct Held {
   int value;
 };
 
-DebugTask* Require(const EpTask* task, const char* function) {
-  return Live<EpTask, DebugTask>().Require(task, function, Rule::kTaskEndsWithTheCall, Rule::kDoesNotCrash);
-}
 EpStatus* NoTask() { return DebugHost::Current().NewStatus(EP_STATUS_INVALID_ARGUMENT, "the task is of no use here"); }
 
 uint32_t EP_CALL ReportProgress(EpTask* task, uint64_t done, uint64_t total, const char* text) {
-  DebugTask* mine = Require(task, "ReportProgress");
+  DebugTask* mine = DebugTask::Find(task, "ReportProgress");
   return mine == nullptr ? 1 : mine->Report(done, total, text);
 }
 uint32_t EP_CALL IsCancelled(const EpTask* task) {
-  DebugTask* mine = Require(task, "EpTaskApi::IsCancelled");
+  DebugTask* mine = DebugTask::Find(task, "EpTaskApi::IsCancelled");
   return mine == nullptr ? 1 : mine->IsCancelled();
 }
 EpStatus* EP_CALL SetCancelListener(EpTask* task, EpCancelListener listener, void* user) {
-  DebugTask* mine = Require(task, "EpTaskApi::SetCancelListener");
+  DebugTask* mine = DebugTask::Find(task, "EpTaskApi::SetCancelListener");
   return mine == nullptr ? NoTask() : mine->Listen(listener, user);
 }
 EpStatus* EP_CALL DeclinePartition(EpTask* task, uint64_t index, const char* reason) {
-  DebugTask* mine = Require(task, "DeclinePartition");
+  DebugTask* mine = DebugTask::Find(task, "DeclinePartition");
   return mine == nullptr ? NoTask() : mine->Decline(index, reason);
 }
 EpStatus* EP_CALL RetainConstant(EpTask* task, const EpValueDef* value, EpConstant** constant) {
-  DebugTask* mine = Require(task, "RetainConstant");
+  DebugTask* mine = DebugTask::Find(task, "RetainConstant");
   return mine == nullptr ? NoTask() : mine->Retain(value, constant);
 }
 void EP_CALL ReleaseConstant(EpConstant* constant) {
@@ -67,6 +64,10 @@ bool RetainedConstants::Release(const EpConstant* constant) {
 
 RetainedConstants::~RetainedConstants() {
   for (const EpConstant* constant : held_) Release(constant);
+}
+
+DebugTask* DebugTask::Find(const EpTask* task, const char* function) {
+  return Live<EpTask, DebugTask>().Require(task, function, Rule::kTaskEndsWithTheCall, Rule::kDoesNotCrash);
 }
 
 DebugTask::DebugTask(Kind kind, std::vector<std::shared_ptr<DebugGraph>> graphs, RetainedConstants& constants)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/ep_profile.h"
 #include "epiphyte/ep_task.h"
 #include "host/conformance/debug_graph.h"
 
@@ -36,6 +37,11 @@ class DebugTask {
   DebugTask& operator=(const DebugTask&) = delete;
 
   EpTask* handle() const { return handle_; }
+  // Null with the violation noted when a plugin has no task that it may use.
+  static DebugTask* Find(const EpTask* task, const char* function);
+  // Null: the session isn't profiled.
+  void ProfileWith(EpProfile* profile) { profile_ = profile; }
+  EpProfile* profile() const { return profile_; }
   // From the next report on, the plugin hears that the user has cancelled.
   void Cancel() { cancel_ = true; }
   bool was_told() const { return told_; }
@@ -52,6 +58,7 @@ class DebugTask {
   const std::vector<std::shared_ptr<DebugGraph>> graphs_;
   RetainedConstants& constants_;
   EpTask* handle_;
+  EpProfile* profile_ = nullptr;
   std::recursive_mutex mutex_;
   std::atomic<bool> cancel_{false};
   std::atomic<bool> told_{false};

@@ -4,6 +4,8 @@
 #include <exception>
 #include <set>
 
+#include "host/conformance/lent_partitions.h"
+
 namespace epiphyte::conformance {
 namespace {
 
@@ -178,6 +180,7 @@ Session::Session(Plugin& plugin, Setup setup)
       pool_(host_.OpenPool()),
       names_(16 << 10, {"a partition's name", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall,
                         Rule::kPartitionEndsWithTheCall}) {
+  if (setup_.profiled) profile_ = std::make_unique<DebugProfile>();
   DebugHost::Failure failure;
   {
     const LentConfig config(WithManifest(plugin_, setup_.options), pool_, setup_);
@@ -227,6 +230,7 @@ void Session::Close() {
   --alive_;
   CallRelease(host_, "DestroyProvider", [&] { plugin_.api().DestroyProvider(provider); });
   host_.ClosePool(pool_);
+  profile_.reset();
   setup_.share.reset();  // with the workspace, when this was the group's last
   for (const auto& blob : blobs_) blob->TakeAway();
 }
@@ -288,35 +292,23 @@ DebugHost::Failure Session::Adopt(const std::string& function, DebugHost::Failur
 }
 
 DebugHost::Failure Session::CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told) {
-  std::vector<std::shared_ptr<DebugGraph>> graphs;
-  Arena arena(16 << 10, {"a partition's info", Rule::kPartitionEndsWithTheCall, Rule::kPartitionEndsWithTheCall,
-                         Rule::kPartitionEndsWithTheCall});
-  auto** infos = arena.New<const EpPartitionInfo*>(partitions.size());
-  for (size_t i = 0; i < partitions.size(); ++i) {
-    graphs.push_back(std::make_shared<DebugGraph>(partitions[i], Rule::kPartitionEndsWithTheCall));
-    auto* info = arena.New<EpPartitionInfo>();
-    info->struct_size = sizeof(EpPartitionInfo);
-    info->index = static_cast<uint32_t>(partition_names_.size() + i);
-    info->name = names_.Copy(partitions[i].name);
-    info->graph = graphs.back()->handle();
-    infos[i] = info;
-  }
+  LentPartitions lent(partitions, partition_names_.size(), names_);
   for (const GraphSpec& partition : partitions) partition_names_.push_back(partition.name);
-  arena.Lend();
   std::vector<EpKernel*> made(partitions.size());
   DebugHost::Failure failure;
   std::set<uint64_t> declined;
   {
-    DebugTask task(DebugTask::Kind::kCompile, graphs, constants_);
+    DebugTask task(DebugTask::Kind::kCompile, lent.graphs(), constants_);
+    task.ProfileWith(profile());
     if (cancel) task.Cancel();
     failure = CallPlugin(host_, Rule::kCompileKeepsExceptions, "Compile", [&] {
-      return plugin_.api().Compile(provider_, infos, partitions.size(), task.handle(), made.data());
+      return plugin_.api().Compile(provider_, lent.infos(), partitions.size(), task.handle(), made.data());
     });
     *was_told = task.was_told();
     declined = task.declined();
   }
   host_.journal().Pass(Rule::kCompileKeepsExceptions);
-  for (const auto& graph : graphs) graph->End();
+  lent.End();
   return Adopt("Compile", failure, made, partitions, declined);
 }
 
@@ -359,6 +351,7 @@ DebugHost::Failure Session::TrySave(bool embed, SavedContext* saved) {
   DebugHost::Failure failure;
   {
     DebugTask task(DebugTask::Kind::kSave, {}, constants_);
+    task.ProfileWith(profile());
     failure = CallPlugin(host_, Rule::kContextNodesKeepExceptions, "GetEpContextNodes",
                          [&] { return plugin_.api().GetEpContextNodes(provider_, sink.handle(), task.handle()); });
   }
@@ -441,6 +434,7 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
   DebugHost::Failure failure;
   {
     DebugTask task(DebugTask::Kind::kLoad, graphs, constants_);
+    task.ProfileWith(profile());
     failure = CallPlugin(host_, Rule::kLoadContextKeepsExceptions, "LoadContext", [&] {
       return plugin_.api().LoadContext(provider_, infos, context.nodes.size(), blobs, context.payloads.size(),
                                        task.handle(), made.data());
@@ -508,6 +502,7 @@ Session::RunAnswer Session::TryRun(size_t index, const std::vector<Tensor>& inpu
                       DeviceRun::Setting{setting.input_memory, setting.output_memory, setting.aliases, setting.fill});
   }
   DebugRun run(inputs, std::move(declared), setting.fill, on_device ? &*on_device : nullptr);
+  run.ProfileWith(profile());
   if (setting.cancel) run.Cancel();
   if (setting.refuse_memory) run.RefuseMemory();
   RunAnswer answer;

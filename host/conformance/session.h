@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "epiphyte/draft/ep_explain.h"
 #include "host/conformance/debug_capability.h"
 #include "host/conformance/debug_context.h"
+#include "host/conformance/debug_profile.h"
 #include "host/conformance/debug_run.h"
 #include "host/conformance/debug_share.h"
 #include "host/conformance/debug_task.h"
@@ -62,6 +64,7 @@ class Session {
     bool context_enabled = false;
     std::shared_ptr<DebugMembership> share = nullptr;
     Rule payload_end = Rule::kBlobsAreReadOnly;  // broken by reading beyond the end of a payload
+    bool profiled = false;
   };
   Session(Plugin& plugin, Setup setup);
   ~Session() noexcept(false);
@@ -78,6 +81,8 @@ class Session {
     DebugHost::Failure failure;
     bool was_told = false;
   };
+  // As the placement report asks, with the same partitions as Compile. A status of the plugin's is no failure.
+  void Explain(const EpExplainApi& table, const std::vector<GraphSpec>& partitions);
   // With the user's wish to cancel from the first report on.
   Answer CompileAndCancel(const std::vector<GraphSpec>& partitions);
   SavedContext Save(bool embed);
@@ -87,6 +92,8 @@ class Session {
   DebugHost::Failure TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions,
                              LentMemory::Place place);
 
+  // Spans that the plugin added; of sessions that are profiled.
+  uint64_t span_count() const { return profile_ == nullptr ? 0 : profile_->span_count(); }
   size_t kernel_count() const { return kernels_.size(); }
   const GraphSpec& partition(size_t kernel) const { return kernels_[kernel]->partition; }
   const core::KernelPlaces& places(size_t kernel) const { return kernels_[kernel]->info.places(); }
@@ -127,6 +134,7 @@ class Session {
   DebugHost::Failure Adopt(const std::string& function, DebugHost::Failure failure, const std::vector<EpKernel*>& made,
                            const std::vector<GraphSpec>& partitions, const std::set<uint64_t>& declined);
   DebugHost::Failure CompileWith(const std::vector<GraphSpec>& partitions, bool cancel, bool* was_told);
+  EpProfile* profile() const { return profile_ == nullptr ? nullptr : profile_->handle(); }
   EpKernelState* TakeState(Kernel& kernel);
   std::unique_ptr<Stream> TakeStream();
   void ReleaseKernels();
@@ -138,6 +146,7 @@ class Session {
   EpThreadPool* pool_;
   Arena names_;  // of partitions, valid as long as the provider
   EpProvider* provider_ = nullptr;
+  std::unique_ptr<DebugProfile> profile_;  // until the provider is destroyed
   RetainedConstants constants_;
   std::vector<std::unique_ptr<LentMemory>> blobs_;
   std::vector<std::string> partition_names_;

@@ -61,7 +61,7 @@ std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& optio
   // Each area stands on the one before it: what would fail there for the same reason is not reached.
   for (const std::span<const Check> checks :
        {LibraryChecks(), OptionChecks(), DeviceMemoryChecks(), DeviceStreamChecks(), ProviderChecks(), ExecuteChecks(),
-        DeviceKernelChecks(), ContextChecks(), ShareChecks()}) {
+        DeviceKernelChecks(), ContextChecks(), ShareChecks(), SchemaChecks(), ReportChecks()}) {
     for (const Check& check : checks) {
       RunIsolated(journal, options.isolation, [&] { check.run(journal, target); });
       if (!journal.broken().empty())

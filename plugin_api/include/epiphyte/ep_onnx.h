@@ -31,19 +31,19 @@ EP_EXTERN_C_BEGIN
 
 #define EP_ONNX_EXTENSION "ep.onnx/1"
 
-/* Takes the next `size` bytes, front to back; they are valid in the call only. A status ends the writing. Runs on the
- * thread of WriteGraph. */
+/* Takes the next `size` bytes, front to back; they are only read, and valid in the call only. [R1404] A status ends the
+ * writing, an exception never gets out. [R1403] Runs on the thread of WriteGraph. */
 typedef EpStatus*(EP_CALL* EpOnnxWrite)(void* user, const void* data, uint64_t size);
 
 typedef struct EpOnnxOptions {
   uint32_t struct_size;
   uint32_t reserved;
-  EpOnnxWrite write_model;
+  EpOnnxWrite write_model; /* not null [R1401] */
   /* With weights_location: the bytes of the external data; null: they are not asked for. */
   EpOnnxWrite write_weights;
   void* user; /* given to both */
-  /* Null: weights are inside. Else what the model calls its external data, a file's name without a folder; each begins
-   * at a multiple of 64 bytes, from 1 MiB on of 4096. */
+  /* Null: weights are inside. Else what the model calls its external data, a file's name without a folder, at most 255
+   * bytes of one line; [R1402] each begins at a multiple of 64 bytes, from 1 MiB on of 4096. */
   const char* weights_location;
   /* With weights_location: smaller ones stay inside. */
   uint64_t weights_threshold;
@@ -53,9 +53,9 @@ typedef struct EpOnnxApi {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* Writes `graph`, as long as that is valid. The same graph gives the same bytes. INVALID_ARGUMENT: a graph that is none
-   * by itself, a model beyond 2 GiB, options that can't be. The status of a callback comes back with its code. [any
-   * thread] */
+  /* Writes `graph`, as long as it is valid. [R513 R606] The same graph gives the same bytes. INVALID_ARGUMENT: a graph
+   * that is none by itself, a model beyond 2 GiB, options that can't be. The status of a callback comes back with its
+   * code. [any thread] */
   EpStatus*(EP_CALL* WriteGraph)(const EpGraph* graph, const EpOnnxOptions* options);
 } EpOnnxApi;
 

@@ -4,8 +4,8 @@
  * what only it knows: what its device did when. The table below is the extension "ep.profile/1" of
  * EpHostInfo::GetExtension, null on hosts without one.
  *
- * Times are nanoseconds of the host's steady clock, which Now reads. A device has a clock of its own: read both at one
- * moment, and again later where they drift, and convert by the line through these points.
+ * Times are nanoseconds of the host's steady clock, which Now reads. [R1504] A device has a clock of its own: read both
+ * at one moment, and again later where they drift, and convert by the line through these points.
  *
  * Example
  *     const EpProfileApi* profile = (const EpProfileApi*)host->GetExtension(host, EP_PROFILE_EXTENSION);
@@ -35,14 +35,14 @@ EP_EXTERN_C_BEGIN
 /* A session's trace, as one provider writes into it. */
 typedef struct EpProfile EpProfile;
 
-/* Strings are copied and made printable; 256 bytes of each are kept. */
+/* Strings are copied and made printable; 256 bytes of each are kept. [R1501] */
 typedef struct EpProfileSpan {
   uint32_t struct_size;
   uint32_t reserved;
-  const char* name;  /* what was done; not empty */
+  const char* name;  /* what was done; not empty [R1502] */
   const char* track; /* where: a queue, an engine; spans of one track share a row. Null: the provider's own row */
   int64_t start_ns;
-  int64_t end_ns; /* not before start_ns */
+  int64_t end_ns; /* not before start_ns [R1503] */
 } EpProfileSpan;
 
 typedef struct EpProfileApi {
@@ -52,8 +52,8 @@ typedef struct EpProfileApi {
   /* The host's steady clock; what its 0 is means nothing. [any thread] */
   int64_t(EP_CALL* Now)(void);
 
-  /* The trace of the run's or the task's session; null when it isn't profiled: then nothing need be measured. Good until
-   * DestroyProvider returns. OfRun: [Execute's thread]; OfTask: [any thread, while the task runs] */
+  /* The trace of the run's or the task's session; null when it isn't profiled: then nothing need be measured. Good
+   * until DestroyProvider returns. [R1505] OfRun: [Execute's thread] [R718]; OfTask: [any thread, in the task] */
   EpProfile*(EP_CALL* OfRun)(const EpRun* run);
   EpProfile*(EP_CALL* OfTask)(const EpTask* task);
 

@@ -8,9 +8,9 @@
  * What the plugin's functions use of the host in the meantime is the table EpInferenceApi: the extension of the same name
  * of EpHostInfo::GetExtension, null on hosts that ask no plugin for types.
  *
- * Domains of ONNX ("", "ai.onnx", "ai.onnx.*") and the operator com.microsoft.EPContext can't be described. Of two
- * plugins that describe one operator the first in the session's order counts, and a function of the model goes before all
- * of them.
+ * Domains of ONNX ("", "ai.onnx", "ai.onnx.*") and the operator com.microsoft.EPContext can't be described. [R1605] Of
+ * two plugins that describe one operator the first in the session's order counts, and a function of the model goes
+ * before all of them.
  *
  * Example: y = acme.Count(x), an int64 tensor of x's shape
  *     static EpStatus* EP_CALL InferTypes(EpPlugin* plugin, const EpOperatorInfo* op, const EpNode* node,
@@ -42,7 +42,7 @@ EP_EXTERN_C_BEGIN
 /* EpOperatorAttribute::flags */
 #define EP_ATTRIBUTE_REQUIRED 1u
 
-/* An attribute whose type the host checks. Those that aren't listed are let through. */
+/* An attribute whose type the host checks, with a name. [R1608] Those that aren't listed are let through. */
 typedef struct EpOperatorAttribute {
   uint32_t struct_size;
   uint32_t flags;
@@ -51,41 +51,41 @@ typedef struct EpOperatorAttribute {
   uint32_t reserved;
 } EpOperatorAttribute;
 
-/* One operator, in the form that it has since one version of its domain. Lives as long as the plugin. */
+/* One operator, in the form it has since one version of its domain. [R1609] Lives as long as the plugin. [R1604] */
 typedef struct EpOperatorInfo {
   uint32_t struct_size;
   uint32_t reserved;
   const char* domain;
   const char* name;
-  int64_t since_version; /* 1 or more: for models whose opset_import of the domain is that or later */
+  int64_t since_version; /* 1 or more [R1606]: for models whose opset_import of the domain is that or later */
   uint32_t min_inputs;   /* counted up to the last one that isn't left out */
-  uint32_t max_inputs;
+  uint32_t max_inputs;   /* not below min_inputs, nor max_outputs below min_outputs [R1607] */
   uint32_t min_outputs;
   uint32_t max_outputs;
   const EpOperatorAttribute* const* attributes;
-  uint64_t attribute_count;
+  uint64_t attribute_count; /* at most 1024 */
 } EpOperatorInfo;
 
-/* What InferTypes has found so far; good in this call and on its thread. */
+/* What InferTypes has found so far; good in this call and on its thread. [R1613] */
 typedef struct EpInference EpInference;
 
-/* The plugin's side. */
+/* The plugin's side. [R1601] Exceptions stay inside. [R1602] */
 typedef struct EpSchemaApi {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* Fills operators[0..capacity) with pointers to infos and sets *count to how many there are, which may be more than
-   * capacity, or 0. Called again with more room if there are more; the answer never changes. [any thread] */
+  /* Fills operators[0..capacity) with pointers to infos and sets *count to how many there are, at most 65536, and
+   * maybe more than capacity, or 0. [R1603] Called again with more room; the answer stays. [R1610] [any thread] */
   EpStatus*(EP_CALL* GetOperators)(EpPlugin* plugin, const EpOperatorInfo** operators, uint32_t capacity,
                                    uint32_t* count);
 
   /* Sets the types of the node's outputs as far as they are known. `op` is the info that GetOperators gave; numbers of
-   * inputs and outputs are checked, types of inputs are not, and are of kind UNKNOWN where nobody knows them. Only the
-   * node, its attributes and what it reads may be looked at: the graph around it is still being made.
+   * inputs and outputs are checked, types of inputs are not, and are UNKNOWN where nobody knows them. [R1611] Only the
+   * node, its attributes and what it reads may be looked at: the graph around it is still being made. [R1614]
    *
    * A status INVALID_GRAPH says that the model is wrong; reading it ends with its message, behind the node's name. Any
    * other status is reported, and the outputs have no type then: the same as setting none. The same answer for the same
-   * node each time; no side effect. [any thread, many at once] */
+   * node each time; no side effect. [R1615] [any thread, many at once] */
   EpStatus*(EP_CALL* InferTypes)(EpPlugin* plugin, const EpOperatorInfo* op, const EpNode* node,
                                  EpInference* inference);
 } EpSchemaApi;
@@ -101,8 +101,8 @@ typedef struct EpInferenceApi {
   EpStatus*(EP_CALL* GetInts)(EpInference* inference, uint64_t input, const int64_t** values, uint64_t* count);
 
   /* Output `output` is of `type`, which is copied. INVALID_ARGUMENT, and nothing set, for a type that none can be: an
-   * element type that ONNX doesn't have, a rank beyond 64, a dimension below -1, a nested type that is missing. One that
-   * is left out may be set. A second call for one output replaces the first. */
+   * element type that ONNX doesn't have, a rank beyond 64, a dimension below -1, a nested type that is missing. [R1612]
+   * One that is left out may be set. A second call for one output replaces the first. */
   EpStatus*(EP_CALL* SetOutput)(EpInference* inference, uint64_t output, const EpTypeInfo* type);
 } EpInferenceApi;
 

@@ -12,13 +12,21 @@
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/draft/ep_explain.h"
 #include "epiphyte/ep_options.h"
 #include "epiphyte/ep_plugin.h"
+#include "epiphyte/ep_schema.h"
 #include "epiphyte/ep_share.h"
 
 inline bool Has(std::string_view fault) {
   const char* wanted = std::getenv("EPIPHYTE_FAULT");
   return wanted != nullptr && fault == wanted;
+}
+
+// The fault is one of the rules from `hundred`00 on, or `name`: for no fault in what it else doesn't have.
+inline bool IsAbout(std::string_view hundred, std::string_view name) {
+  const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
+  return (wanted.size() > 4 && wanted[4] == '_' && wanted.starts_with(hundred)) || wanted == name;
 }
 
 // The fault is one of its device, which it else doesn't have.
@@ -86,8 +94,12 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
                               const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task, EpKernel** kernels);
 EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict, char* reason,
                                uint64_t reason_capacity);
-// The fault is one of options, which it else doesn't declare.
-bool DeclaresOptions();
+inline bool DeclaresOptions() { return IsAbout("13", "options"); }
 const EpOptionsApi* OptionsTable();
 EpStatus* CheckOptions(const EpHostInfo* host, const EpProviderConfig& config);
+EpStatus* WriteAsOnnx(const EpHostInfo* host, const EpGraph* graph);
+EpStatus* AddSpan(const EpHostInfo* host, const EpRun* run);
+const EpSchemaApi* SchemaTable();
+const EpExplainApi* ExplainTable();
+bool HasExplained();
 EpStatus* JoinGroup(EpProvider* provider, EpShareGroup* group);

@@ -60,6 +60,7 @@ EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCa
       continue;
     }
     if (Has("511_changes_its_mind") && asked % 2 == 0) continue;
+    if (Has("1705_claims_less_once_it_explained") && HasExplained()) continue;
     if (Has("510_claims_on_another_thread")) {
       EpStatus* status = nullptr;
       std::thread([&] { status = host->capability->SupportNodes(sink, &info.nodes[i], 1); }).join();
@@ -78,6 +79,9 @@ EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* pa
     const uint64_t total = Has("610_more_than_total") ? i : count;
     if (host->task->ReportProgress(task, i + 1, total, partitions[i]->name) != 0 && !Has("608_ignores_cancel")) {
       return Refuse(host, EP_STATUS_MODEL_LOAD_CANCELED, "compiling was cancelled");
+    }
+    if (IsAbout("14", "onnx")) {
+      if (EpStatus* status = WriteAsOnnx(host, partitions[i]->graph)) return status;
     }
     EpGraphInfo info = {};
     info.struct_size = sizeof(info);

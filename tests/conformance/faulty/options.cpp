@@ -71,11 +71,6 @@ EpStatus* EP_CALL GetOptions(EpPlugin*, const EpOptionInfo** options, uint32_t c
 
 }  // namespace
 
-bool DeclaresOptions() {
-  const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
-  return wanted.starts_with("13") || wanted == "options";
-}
-
 const EpOptionsApi* OptionsTable() {
   static const EpOptionsApi whole = {sizeof(EpOptionsApi), 0, GetOptions};
   static const EpOptionsApi small = {8, 0, GetOptions};

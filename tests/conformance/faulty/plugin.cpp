@@ -83,6 +83,9 @@ const void* EP_CALL GetExtension(EpPlugin*, const char* id) {
   const bool has_device = IsOnDevice() && !Has("1261_has_no_table");
   if (has_device && std::strcmp(id, EP_DEVICE_EXTENSION) == 0) return DeviceTable();
   if (DeclaresOptions() && std::strcmp(id, EP_OPTIONS_EXTENSION) == 0) return OptionsTable();
+  if (IsAbout("16", "schema") && std::strcmp(id, EP_SCHEMA_EXTENSION) == 0) return SchemaTable();
+  const bool explains = IsAbout("17", "explain") || Has("508_a_note_of_garbage");
+  if (explains && std::strcmp(id, EP_EXPLAIN_EXTENSION) == 0) return ExplainTable();
   return Has("318_extension_for_all") ? &table : nullptr;
 }
 

@@ -30,6 +30,9 @@ EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState*, EpRun* run) {
   if (host->run->IsCancelled(run) != 0 && !Has("723_ignores_cancel"))
     return Refuse(host, EP_STATUS_CANCELED, "the run was cancelled");
   if (IsOnDevice()) return ExecuteOnDevice(kernel, run);
+  if (IsAbout("15", "profile")) {
+    if (EpStatus* status = AddSpan(host, run)) return status;
+  }
   if (Has("1008_gang_in_a_loop")) {
     Gang gang = {host, pool};
     host->services->ParallelFor(pool, 1, 1, InLoop, &gang);

@@ -142,7 +142,18 @@ INSTANTIATE_TEST_SUITE_P(
         "1305_name_with_a_space", "1306_one_name_twice", "1307_type_nine", "1308_no_help", "1309_no_default",
         "1310_default_out_of_range", "1310_default_is_no_choice", "1311_turned_range", "1311_range_of_a_choice",
         "1312_no_choices", "1312_a_choice_twice", "1313_forgets_an_option", "1314_fails_with_its_defaults",
-        "1315_fails_on_a_choice"),
+        "1315_fails_on_a_choice", "1401_small_options", "1401_no_writer", "1402_weights_in_a_folder",
+        "1403_throws_in_writer", "1404_writes_bytes", "1404_keeps_bytes", "1501_small_span", "1502_no_name",
+        "1503_ends_before_it_starts", "1504_counts_from_its_own_zero", "1504_is_ahead", "1505_keeps_profile",
+        "1601_small_schema_table", "1601_no_inference", "1602_throws_in_operators", "1602_throws_in_inference",
+        "1603_fails_in_operators", "1603_a_million_operators", "1603_overfills_operators", "1604_null_operator",
+        "1604_small_operator", "1605_onnxs_domain", "1605_no_name", "1606_version_zero", "1607_turned_numbers",
+        "1608_null_attribute", "1608_attribute_type_99", "1609_one_operator_twice", "1610_forgets_an_operator",
+        "1611_refuses_what_is_unknown", "1611_trusts_dims", "1612_output_nine", "1612_type_nine_hundred",
+        "1613_keeps_inference", "1613_keeps_ints", "1613_sets_on_another_thread", "1614_asks_its_neighbour",
+        "1615_changes_its_mind", "1701_small_explain_table", "1701_no_explain", "1702_throws_in_explain",
+        "1703_notes_no_node", "508_a_note_of_garbage", "1704_keeps_notes", "1704_notes_on_another_thread",
+        "1705_claims_less_once_it_explained"),
     [](const auto& info) { return "R" + std::string(info.param); });
 
 TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
@@ -155,9 +166,9 @@ TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
   EXPECT_GE(passed, 100u);
 }
 
-// What a plugin with a device passes, the rules of operator cases aside.
-std::set<int> PassedOnDevice(const char* fault) {
-  setenv("EPIPHYTE_FAULT", fault, 1);
+// The rules that it passes when it does what `name` stands for.
+std::set<int> PassedWith(const char* name) {
+  setenv("EPIPHYTE_FAULT", name, 1);
   std::set<int> passed;
   for (const RuleResult& result : RunSuite(Faulty(), {})) {
     const int number = static_cast<int>(result.rule);
@@ -168,14 +179,23 @@ std::set<int> PassedOnDevice(const char* fault) {
   return passed;
 }
 
-TEST(FaultyPlugin, WithADeviceKeepsEveryRuleOfDevices) {
-  std::set<int> passed = PassedOnDevice("device");
-  passed.merge(PassedOnDevice("device_adopts"));
+void ExpectAllOf(int hundred, const std::set<int>& passed) {
   for (const RuleText& rule : AllRules()) {
     const int number = static_cast<int>(rule.rule);
-    EXPECT_TRUE(number / 100 != 12 || passed.contains(number)) << number << " " << rule.text;
+    EXPECT_TRUE(number / 100 != hundred || passed.contains(number)) << number << " " << rule.text;
   }
 }
+
+TEST(FaultyPlugin, WithADeviceKeepsEveryRuleOfDevices) {
+  std::set<int> passed = PassedWith("device");
+  passed.merge(PassedWith("device_adopts"));
+  ExpectAllOf(12, passed);
+}
+
+TEST(FaultyPlugin, ThatWritesOnnxKeepsEveryRuleOfIt) { ExpectAllOf(14, PassedWith("onnx")); }
+TEST(FaultyPlugin, ThatAddsSpansKeepsEveryRuleOfThem) { ExpectAllOf(15, PassedWith("profile")); }
+TEST(FaultyPlugin, ThatDescribesOperatorsKeepsEveryRuleOfThem) { ExpectAllOf(16, PassedWith("schema")); }
+TEST(FaultyPlugin, ThatExplainsKeepsEveryRuleOfIt) { ExpectAllOf(17, PassedWith("explain")); }
 
 class FaultyOptions : public testing::Test {
  protected:
@@ -197,10 +217,7 @@ TEST_F(FaultyOptions, ThatAreDeclaredAsTheyShouldKeepEveryRule) {
     EXPECT_NE(result.outcome, Outcome::kFail) << static_cast<int>(result.rule) << " " << result.message;
     if (result.outcome == Outcome::kPass) passed.insert(static_cast<int>(result.rule));
   }
-  for (const RuleText& rule : AllRules()) {
-    const int number = static_cast<int>(rule.rule);
-    EXPECT_TRUE(number / 100 != 13 || passed.contains(number)) << number << " " << rule.text;
-  }
+  ExpectAllOf(13, passed);
 }
 
 TEST_F(FaultyOptions, AManifestThatSetsWhatDoesNotFitBreaksItsRule) {
@@ -224,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
     Conformance, GoodPlugin,
     testing::Values(EPIPHYTE_PLUGIN_FOLDER "/cpu.yaml", EPIPHYTE_KIT_PLUGIN_DIR "/doubler.yaml",
                     EPIPHYTE_ABI_PLUGIN_DIR "/kWellBehaved.so", EPIPHYTE_ABI_PLUGIN_DIR "/kDescriptorFromTheFuture.so",
-                    EPIPHYTE_EXAMPLE_PLUGIN, EPIPHYTE_ABI_PLUGIN_DIR "/kManyDevices.so",
+                    EPIPHYTE_EXAMPLE_PLUGIN, EPIPHYTE_CUSTOM_OPERATORS, EPIPHYTE_ABI_PLUGIN_DIR "/kManyDevices.so",
                     EPIPHYTE_ABI_PLUGIN_DIR "/kUnknownDeviceKind.so", EPIPHYTE_ABI_PLUGIN_DIR "/kDeclinesOthers.so",
                     EPIPHYTE_ABI_PLUGIN_DIR "/kClaimsExactly.so", EPIPHYTE_ABI_PLUGIN_DIR "/kExclusiveKernels.so",
                     EPIPHYTE_ABI_PLUGIN_DIR "/kReportsOnFourThreads.so"),

@@ -25,24 +25,24 @@ EP_EXTERN_C_BEGIN
 
 typedef struct EpNotes EpNotes;
 
-/* Where Explain says what it has to say. Valid until Explain returns. */
+/* Where Explain says what it has to say. Valid until Explain returns. [R1704] */
 typedef struct EpNoteSink {
   uint32_t struct_size;
   uint32_t reserved;
   EpNotes* notes;
 
-  /* A note on a node of one of the partitions; up to 512 bytes of it are shown, a node has up to 8. `text` is copied; what
-   * is said of other nodes is dropped. Never fails. [the thread that runs Explain] */
+  /* A note on a node of one of the partitions; [R1703] up to 512 bytes of it are shown, a node has up to 8. `text` is
+   * copied; [R508] what is said of other nodes is dropped. Never fails. [the thread that runs Explain] */
   void(EP_CALL* NoteNode)(EpNotes* notes, const EpNode* node, const char* text);
 } EpNoteSink;
 
-typedef struct EpExplainApi {
+typedef struct EpExplainApi { /* exceptions stay inside [R1701 R1702] */
   uint32_t struct_size;
   uint32_t reserved;
 
   /* Notes on the nodes of partitions that the provider claimed, `count` of them, as Compile would get them. Nothing is
-   * compiled, and nothing stays: it is called after GetCapability and before all else, and what it says binds nobody. An
-   * error is shown as a warning. [as the provider's other functions, one at a time] */
+   * compiled, and nothing stays: [R1705] it is called after GetCapability and before all else, and what it says binds
+   * nobody. An error is shown as a warning. [as the provider's other functions, one at a time] */
   EpStatus*(EP_CALL* Explain)(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                               const EpNoteSink* sink);
 } EpExplainApi;
