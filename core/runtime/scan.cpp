@@ -26,6 +26,17 @@ std::vector<int64_t> PerScan(const Node& node, std::string_view name, size_t cou
   return attribute->ints();
 }
 
+// As PerScan, of numbers that say forward (0) or backward (1).
+std::vector<int64_t> Directions(const Node& node, std::string_view name, size_t count) {
+  std::vector<int64_t> directions = PerScan(node, name, count);
+  for (const int64_t direction : directions) {
+    if (direction == 0 || direction == 1) continue;
+    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): attribute '{}' holds {}, 0 (forward) or 1 (backward) expected",
+         node.name(), name, direction);
+  }
+  return directions;
+}
+
 size_t ScanInputCount(const Node& node) {
   int64_t count = node.IntAttribute("num_scan_inputs", -1);
   if (count < 1 || static_cast<uint64_t>(count) > node.inputs().size()) {
@@ -43,18 +54,47 @@ void CheckCounts(const Node& node, const Plan& body, size_t states, size_t scans
   }
 }
 
-const Value& TensorInput(Value* value, std::string_view node, size_t index, size_t least_rank) {
+// `what`: "scan input" or "state".
+const Value& TensorInput(Value* value, std::string_view node, std::string_view what, size_t index, size_t least_rank) {
   if (value == nullptr || !value->IsTensor() || value->dims().size() < least_rank) {
-    Fail(StatusCode::kInvalidArgument, "{}: scan input {} must be a tensor of rank {} or more", node, index,
-         least_rank);
+    Fail(StatusCode::kInvalidArgument, "{}: {} {} must be a tensor of rank {} or more", node, what, index, least_rank);
   }
   return *value;
 }
 
+// What the batches gave, `longest` steps each, as one tensor. A batch without steps, null here, is zero: its shape is
+// that of the others, or else what the body declares.
+ValuePtr StackBatches(std::vector<ValuePtr>& batches, int64_t longest, const Type* step_type, std::string_view what,
+                      RunState& run) {
+  DataType type = DataType::kUndefined;
+  std::vector<int64_t> dims;
+  const auto take_after = [&](const Value& like) {
+    type = like.type();
+    dims.assign(like.dims().begin(), like.dims().end());
+    dims[0] = longest;
+  };
+  const auto made = std::find_if(batches.begin(), batches.end(), [](const ValuePtr& batch) { return bool(batch); });
+  if (made != batches.end()) {
+    take_after(**made);
+  } else {
+    std::vector<ValuePtr> none;
+    ValuePtr nothing = StackSlices(none, 0, step_type, what, run);
+    take_after(*nothing);
+    run.Drop(nothing);
+  }
+  if (batches.empty()) {
+    dims.insert(dims.begin(), 0);
+    return Zeros(type, dims, run);
+  }
+  for (ValuePtr& batch : batches) {
+    if (!batch) batch = Zeros(type, dims, run);
+  }
+  return StackSlices(batches, 0, nullptr, what, run);
+}
+
 }  // namespace
 
-ScanNode::ScanNode(const Node& node, const PlanTools& tools)
-    : name_(node.name().empty() ? "Scan" : node.name()) {
+ScanNode::ScanNode(const Node& node, const PlanTools& tools) : name_(node.name().empty() ? "Scan" : node.name()) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
   states_ = node_inputs_ - scan_inputs_;
@@ -63,16 +103,16 @@ ScanNode::ScanNode(const Node& node, const PlanTools& tools)
   CheckCounts(node, *body_.plan, states_, scan_inputs_);
   scan_outputs_ = body_.plan->output_count() - states_;
   input_axes_ = PerScan(node, "scan_input_axes", scan_inputs_);
-  input_directions_ = PerScan(node, "scan_input_directions", scan_inputs_);
+  input_directions_ = Directions(node, "scan_input_directions", scan_inputs_);
   output_axes_ = PerScan(node, "scan_output_axes", scan_outputs_);
-  output_directions_ = PerScan(node, "scan_output_directions", scan_outputs_);
+  output_directions_ = Directions(node, "scan_output_directions", scan_outputs_);
   for (size_t i = states_; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
 }
 
 void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   int64_t length = -1;
   for (size_t i = 0; i < scan_inputs_; ++i) {
-    const Value& input = TensorInput(inputs[states_ + i], name_, i, 1);
+    const Value& input = TensorInput(inputs[states_ + i], name_, "scan input", i, 1);
     int64_t rank = static_cast<int64_t>(input.dims().size());
     int64_t axis = input_axes_[i] < 0 ? input_axes_[i] + rank : input_axes_[i];
     if (axis < 0 || axis >= rank) {
@@ -88,7 +128,10 @@ void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   }
   std::vector<Value*> outer = OuterOf(body_, inputs.subspan(node_inputs_));
   std::vector<ValuePtr> arguments(states_ + scan_inputs_);
-  for (size_t i = 0; i < states_; ++i) arguments[i] = ValuePtr::Share(inputs[i]);
+  for (size_t i = 0; i < states_; ++i) {
+    if (inputs[i] == nullptr) Fail(StatusCode::kInvalidArgument, "{}: state {} is absent", name_, i);
+    arguments[i] = ValuePtr::Share(inputs[i]);
+  }
   std::vector<Value*> argument_pointers(arguments.size());
   std::vector<ValuePtr> results(body_.plan->output_count());
   std::vector<std::vector<ValuePtr>> scans(scan_outputs_);
@@ -115,8 +158,7 @@ void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   }
 }
 
-Scan8Node::Scan8Node(const Node& node, const PlanTools& tools)
-    : name_(node.name().empty() ? "Scan" : node.name()) {
+Scan8Node::Scan8Node(const Node& node, const PlanTools& tools) : name_(node.name().empty() ? "Scan" : node.name()) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
   if (node_inputs_ < scan_inputs_ + 1) {
@@ -128,17 +170,18 @@ Scan8Node::Scan8Node(const Node& node, const PlanTools& tools)
   body_ = BuildBody(graph, tools);
   CheckCounts(node, *body_.plan, states_, scan_inputs_);
   scan_outputs_ = body_.plan->output_count() - states_;
-  directions_ = PerScan(node, "directions", scan_inputs_);
+  directions_ = Directions(node, "directions", scan_inputs_);
   for (size_t i = states_; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
 }
 
 // Batches are independent of each other, and each may have a length of its own; what lies beyond it is zero.
 void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
-  const Value& first = TensorInput(inputs[1 + states_], name_, 0, 2);
+  const Value& first = TensorInput(inputs[1 + states_], name_, "scan input", 0, 2);
   int64_t batches = first.dims()[0];
   int64_t longest = first.dims()[1];
   for (size_t i = 0; i < states_ + scan_inputs_; ++i) {
-    const Value& input = TensorInput(inputs[1 + i], name_, i, i < states_ ? 1 : 2);
+    const Value& input = i < states_ ? TensorInput(inputs[1 + i], name_, "state", i, 1)
+                                     : TensorInput(inputs[1 + i], name_, "scan input", i - states_, 2);
     if (input.dims()[0] != batches || (i >= states_ && input.dims()[1] != longest)) {
       Fail(StatusCode::kInvalidArgument, "{}: inputs disagree about the batch or sequence size", name_);
     }
@@ -180,16 +223,22 @@ void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs,
     }
     for (size_t i = 0; i < states_; ++i) batch_results[i].push_back(std::move(arguments[i]));
     for (size_t i = 0; i < scan_outputs_; ++i) {
-      if (length < longest && length > 0) {
-        ValuePtr zero = Value::Tensor(scans[i].front()->type(), scans[i].front()->dims(), &run);
-        std::fill_n(static_cast<char*>(zero->mutable_data()), zero->type() == DataType::kString ? 0 : zero->byte_size(),
-                    '\0');
-        scans[i].resize(static_cast<size_t>(longest), zero);
-      }
-      batch_results[states_ + i].push_back(StackSlices(scans[i], 0, scan_types_[i].get(), name_, run));
+      ValuePtr& result = batch_results[states_ + i].emplace_back();
+      if (scans[i].empty()) continue;
+      const Value& step = *scans[i].front();
+      if (!step.IsTensor()) Fail(StatusCode::kInvalidGraph, "{}: only tensors can be stacked", name_);
+      if (length < longest)
+        scans[i].resize(static_cast<size_t>(longest),
+                        Zeros(step.type(), {step.dims().begin(), step.dims().end()}, run));
+      result = StackSlices(scans[i], 0, nullptr, name_, run);
     }
   }
-  for (size_t i = 0; i < batch_results.size(); ++i) outputs[i] = StackSlices(batch_results[i], 0, nullptr, name_, run);
+  for (size_t i = 0; i < states_; ++i) {
+    outputs[i] = batches == 0 ? ValuePtr::Share(inputs[1 + i]) : StackSlices(batch_results[i], 0, nullptr, name_, run);
+  }
+  for (size_t i = 0; i < scan_outputs_; ++i) {
+    outputs[states_ + i] = StackBatches(batch_results[states_ + i], longest, scan_types_[i].get(), name_, run);
+  }
 }
 
 }  // namespace epiphyte::core

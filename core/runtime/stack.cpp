@@ -28,7 +28,8 @@ int64_t NormalizeAxis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// As a string tensor is counted when it goes: what each element refers to its text with, which is as large as a complex128.
+// As a string tensor is counted when it goes: what each element refers to its text with, which is as large as a
+// complex128.
 uint64_t BytesOfStrings(const std::vector<int64_t>& dims) {
   return DataTypeBytes(DataType::kComplex128, ElementCount(dims));
 }
@@ -91,6 +92,16 @@ ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* sl
   for (ValuePtr& slice : slices) run.Drop(slice);
   slices.clear();
   return result;
+}
+
+ValuePtr Zeros(DataType type, const std::vector<int64_t>& dims, RunState& run) {
+  if (type == DataType::kString) {
+    run.TakeTensor(BytesOfStrings(dims));
+    return Value::Strings(dims, std::vector<std::string>(static_cast<size_t>(ElementCount(dims))));
+  }
+  ValuePtr zeros = Value::Tensor(type, dims, &run);
+  std::fill_n(static_cast<char*>(zeros->mutable_data()), zeros->byte_size(), '\0');
+  return zeros;
 }
 
 ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index, RunState& run) {

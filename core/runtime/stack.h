@@ -19,4 +19,7 @@ ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* sl
 // The slice `index` of `tensor` along `axis`, without that dimension.
 ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index, RunState& run);
 
+// A tensor of zeros, or of empty texts.
+ValuePtr Zeros(DataType type, const std::vector<int64_t>& dims, RunState& run);
+
 }  // namespace epiphyte::core
