@@ -1,5 +1,7 @@
 #include "core/onnx/attribute_reader.h"
 
+#include <bit>
+
 #include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "core/onnx/proto_fields.h"
@@ -108,8 +110,13 @@ AttributeType TypeOf(const AttributeFields& fields, std::string_view owner) {
        fields.name, fields.present == 0 ? "no" : "several");
 }
 
-// Scalars with the default value need not be in the file; the others must.
+// Scalars with the default value and empty lists need not be in the file; the others must. A value of another type than
+// the declared one is no value.
 void CheckPresent(const AttributeFields& fields, AttributeType type, std::string_view owner) {
+  if (fields.present != 0 && (fields.present & Bit(type)) == 0) {
+    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, but holds a value of type {}", owner,
+         fields.name, static_cast<int32_t>(type), std::countr_zero(fields.present));
+  }
   const bool single = type == AttributeType::kTensor || type == AttributeType::kGraph ||
                       type == AttributeType::kTypeProto || type == AttributeType::kSparseTensor;
   if (single && (fields.present & Bit(type)) == 0) {
