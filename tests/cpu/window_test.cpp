@@ -94,6 +94,36 @@ TEST(Conv, FarAwayWindowsSeePadding) {
   EXPECT_THAT(integer.Output<int32_t>(0), ElementsAre(0, 321, 0));
 }
 
+// A pad below 0 cuts the edge off.
+TEST(Conv, NegativePadsCutTheInput) {
+  const auto run = [](auto one, const Numbers& pads) {
+    using T = decltype(one);
+    OpRunner conv("Conv", 11);
+    conv.Attribute("pads", pads);
+    conv.Input<T>({1, 1, 5}, {T(1), T(2), T(3), T(4), T(5)}).template Input<T>({1, 1, 2}, {T(1), T(10)});
+    conv.Run();
+    return conv.Output<T>(0);
+  };
+  EXPECT_THAT(run(1.0f, {-1, 0}), ElementsAre(32, 43, 54));
+  EXPECT_THAT(run(1.0f, {0, -2}), ElementsAre(21, 32));
+  EXPECT_THAT(run(1.0f, {-1, 1}), ElementsAre(32, 43, 54, 5));
+  EXPECT_THAT(run(1.0, {-1, -1}), ElementsAre(32, 43));
+  OpRunner integer("ConvInteger", 10);
+  integer.Attribute("pads", Numbers{-1, -1});
+  integer.Input<uint8_t>({1, 1, 5}, {1, 2, 3, 4, 5}).Input<uint8_t>({1, 1, 2}, {1, 10});
+  integer.Run();
+  EXPECT_THAT(integer.Output<int32_t>(0), ElementsAre(32, 43));
+}
+
+TEST(Conv, NegativePadsBeforeAnActivationGiveTheSameNumbers) {
+  PlanBuilder b;
+  const int32_t x = b.Input({1, 1, 5});
+  const int32_t conv =
+      b.Node("Conv", 11, {x, b.Constant({1, 1, 2}, {1, -1})}, {1, 1, 3}, {kit::ir::Attribute::Ints("pads", {-1, 0})});
+  b.Output(b.Node("Relu", 14, {conv}, {1, 1, 3}));
+  EXPECT_THAT(PlanRunner(b.Take()).Run({{1, 2, 5, 4, 9}}), ElementsAre(0, 1, 0));
+}
+
 TEST(Conv, TapsFarApartReadTheOneThatIsInside) {
   constexpr int64_t kFar = int64_t{1} << 30;
   OpRunner conv("Conv", 11);

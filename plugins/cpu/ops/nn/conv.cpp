@@ -36,7 +36,8 @@ class ConvKernel final : public Kernel {
         group_(kit::CheckedGroup(init.node().Int("group", 1))),
         activation_(Activation::Read(init.node())),
         bfloat16_(init.AllowsBfloat16()) {
-    if (!SuitsOneDnn(attributes_)) NotImplemented("a fused convolution with strides, dilations or pads above 32767");
+    if (!SuitsOneDnn(attributes_))
+      NotImplemented("a fused convolution with pads below 0, or with strides, dilations or pads above 32767");
     const Tensor* weights = init.PeekConstant(1);
     if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
     // The layout is chosen for the shape that is known, or for a typical one.
