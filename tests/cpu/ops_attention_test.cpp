@@ -195,8 +195,17 @@ TEST(RotaryEmbedding, TurnsPairsByThePositionsAngle) {
   EXPECT_THAT(pairs.Output<float>(0), Pointwise(FloatNear(1e-6f), std::vector<float>{c - 2 * s, s + 2 * c, 3, 4}));
 }
 
+TEST(RotaryEmbedding, NegativePositionsCountFromTheEndOfTheCache) {
+  const float c = std::cos(0.5f), s = std::sin(0.5f);
+  OpRunner rotary("RotaryEmbedding", 23);
+  rotary.Input<float>({1, 1, 2, 2}, {1, 2, 1, 2}).Input<float>({2, 1}, {1, c}).Input<float>({2, 1}, {0, s});
+  rotary.Input<int64_t>({1, 2}, {-1, -2});
+  rotary.Run();
+  EXPECT_THAT(rotary.Output<float>(0), Pointwise(FloatNear(1e-6f), std::vector<float>{c - 2 * s, s + 2 * c, 1, 2}));
+}
+
 TEST(RotaryEmbedding, PositionsOutsideOfTheCacheAreErrors) {
-  for (int64_t position : {int64_t{-1}, int64_t{1}, INT64_MAX}) {
+  for (int64_t position : {int64_t{-2}, int64_t{1}, INT64_MIN, INT64_MAX}) {
     OpRunner rotary("RotaryEmbedding", 23);
     rotary.Input<float>({1, 1, 1, 2}, {1, 2})
         .Input<float>({1, 1}, {1})

@@ -1,7 +1,7 @@
 //! variant rotary_embedding.f32 T_F32
 //! variant rotary_embedding.f16 T_F16
-// Pairs of elements of each head's vector are turned by the angle of the token's position. A position outside of the
-// caches takes their last row.
+// Pairs of elements of each head's vector are turned by the angle of the token's position. Positions are
+// int64 indices into the caches: what one outside of them should have read is 0.
 #version 450
 #include "common.glsl"
 
@@ -13,8 +13,10 @@ layout(constant_id = 0) const uint kFlags = 0u;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Cosines { T cosines[]; };
 layout(std430, set = 0, binding = 3) readonly buffer Sines { T sines[]; };
-layout(std430, set = 0, binding = 4) readonly buffer Positions { uvec2 positions[]; };  // int64
+layout(std430, set = 0, binding = 4) readonly buffer Ix { uint ix[]; };  // positions
 layout(std430, set = 0, binding = 5) writeonly buffer Y { T y[]; };
+
+#include "index.glsl"
 
 #define P_COUNT p[0]
 #define P_SIZE p[1]     // of a head
@@ -38,9 +40,7 @@ void main() {
   } else {
     token = vector / P_HEADS;
   }
-  uint row = token;
-  if ((kFlags & FLAG_POSITIONS) != 0u) row = positions[token].y == 0u ? positions[token].x : P_ROWS;
-  row = min(row, P_ROWS - 1u);
+  const uint row = (kFlags & FLAG_POSITIONS) != 0u ? ReadIndex(token, 2u, P_ROWS) : token;
 
   const uint half_size = P_ROTATED / 2u;
   const bool interleaved = (kFlags & FLAG_INTERLEAVED) != 0u;
@@ -49,7 +49,8 @@ void main() {
   const uint first_at = vector * P_SIZE + (interleaved ? pair * 2u : pair);
   const float a = float(x[first_at]);
   const float b = float(x[first_at + (interleaved ? 1u : half_size)]);
-  const float c = float(cosines[row * half_size + pair]);
-  const float s = float(sines[row * half_size + pair]);
+  const bool inside = row != kNowhere;
+  const float c = inside ? float(cosines[row * half_size + pair]) : 0.0;
+  const float s = inside ? float(sines[row * half_size + pair]) : 0.0;
   y[index] = T(second ? s * a + c * b : c * a - s * b);
 }

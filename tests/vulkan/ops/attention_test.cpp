@@ -155,5 +155,16 @@ TEST_F(RotaryEmbedding, OfEveryLayout) {
   }
 }
 
+constexpr std::string_view kPositions =
+    "g (float[1,1,3,2] x, float[4,1] c, float[4,1] s, int64[1,3] p) => (float[] y) { y = RotaryEmbedding (x, c, s, p) "
+    "}";
+
+TEST_F(RotaryEmbedding, NegativePositionsCountFromTheEnd) {
+  ExpectLikeCpu(
+      std::string(kPositions),
+      {Scaled({1, 1, 3, 2}, 1), Scaled({4, 1}, 2), Scaled({4, 1}, 3), Numbers(DataType::kInt64, {1, 3}, {-1, -4, 3})},
+      {.opset = 23});
+}
+
 }  // namespace
 }  // namespace epiphyte::test

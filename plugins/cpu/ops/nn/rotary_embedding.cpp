@@ -1,4 +1,5 @@
-// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position.
+// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. ONNX defines the
+// rows of the caches by Gather: a negative position counts from their end, one outside of them is an error.
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
@@ -22,13 +23,15 @@ class RotaryEmbeddingKernel : public Kernel {
       FailOp("rotary dimension is {}, expected an even number up to the head's {}", rotated, layout.size);
     }
     CheckCaches(layout, rotated / 2, cosines, sines, positions, x.type);
+    const int64_t rows = cosines.dims.Count(0, cosines.rank() - 1);
     Tensor& y = context.Output(0, x.type, x.dims);
     DispatchFloats(x.type, "RotaryEmbedding", [&]<typename T>() {
       ParallelLoop(context, layout.batch * layout.length * layout.heads, layout.size * 2,
                    [&](int64_t begin, int64_t end) {
                      for (int64_t i = begin; i < end; ++i) {
                        const int64_t token = i / layout.heads;  // batch * length + position in the sequence
-                       const int64_t row = positions == nullptr ? token : positions->as<int64_t>()[token];
+                       int64_t row = positions == nullptr ? token : positions->as<int64_t>()[token];
+                       if (row < 0) row += rows;
                        const int64_t offset = layout.Offset(token, i % layout.heads);
                        Rotate(x.as<T>() + offset, cosines.as<T>() + row * (rotated / 2),
                               sines.as<T>() + row * (rotated / 2), y.as<T>() + offset, rotated, layout.size);
@@ -75,7 +78,7 @@ class RotaryEmbeddingKernel : public Kernel {
     }
     for (int64_t i = 0; i < tokens; ++i) {
       const int64_t position = positions->as<int64_t>()[i];
-      if (position < 0 || position >= rows) FailOp("position {} is outside of the caches' {} rows", position, rows);
+      if (position < -rows || position >= rows) FailOp("position {} is outside of the caches' {} rows", position, rows);
     }
   }
 

@@ -1,5 +1,7 @@
-// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position.
+// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. Positions are
+// indices into the caches as Gather has them: see indices.h for what becomes of those outside.
 #include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/ops/move/indices.h"
 #include "plugins/vulkan/ops/recording.h"
 
 namespace epiphyte::vulkan {
@@ -33,6 +35,7 @@ void RecordRotaryEmbedding(Recording& r) {
   if (r.HasInput(3) ? r.InputDims(3).Count() != tokens : rows != tokens)
     kit::FailArgument(r.HasInput(3) ? "position_ids have " : "caches have rows ",
                       r.HasInput(3) ? r.InputDims(3).Count() : rows, ", expected one for each of ", tokens, " tokens");
+  if (r.HasInput(3)) CheckIndices(r.Host(3), rows);
   const int32_t y = r.Output(0, r.InputType(0), x);
   const int64_t count = x.Count();
   if (count == 0) return;
