@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <random>
 
 #include "epiphyte/kit/graph/text.hpp"
@@ -69,6 +70,38 @@ TEST(StoredGraph, WhatIsReadGivesTheSameBytesAgain) {
   const std::string bytes = Written(Graph());
   const Blob blob(bytes);
   EXPECT_EQ(Written(kit::ReadGraph(ContextContainer(blob, kTestFormat), "part_0").graph), bytes);
+}
+
+// Of the bodies only the type of their attribute would be left.
+TEST(StoredGraph, NodesWithBodiesAreRefused) {
+  for (const EpAttributeType type : {EP_ATTRIBUTE_GRAPH, EP_ATTRIBUTE_GRAPHS}) {
+    ir::Graph graph = Graph();
+    ir::Attribute body;
+    body.name = "then_branch";
+    body.type = type;
+    graph.nodes[0].attributes.push_back(body);
+    EXPECT_THAT(OutcomeOf([&] { Written(graph); }),
+                AllOf(StartsWith("code 2: "),
+                      HasSubstr("(Conv) has a body in attribute 'then_branch', and stored graphs have none; leave such "
+                                "nodes to the host, or store them in a form of your own")));
+  }
+}
+
+TEST(StoredGraph, ABodyInAContextIsDamage) {
+  ir::Graph graph = Graph();
+  ir::Attribute attribute;
+  attribute.name = "then_branch";
+  attribute.type = EP_ATTRIBUTE_INT;
+  graph.nodes[0].attributes.push_back(attribute);
+  std::string bytes = Written(graph);
+  const size_t name = bytes.find("then_branch");
+  ASSERT_NE(name, std::string::npos);
+  const EpAttributeType type = EP_ATTRIBUTE_GRAPH;
+  std::memcpy(&bytes[name + attribute.name.size()], &type, sizeof(type));
+  for (const GraphCheck check : {GraphCheck::kNow, GraphCheck::kLater}) {
+    EXPECT_THAT(Read(Sealed(bytes), "part_0", check),
+                HasSubstr("(Conv) has a body in attribute 'then_branch', and stored graphs have none"));
+  }
 }
 
 TEST(StoredGraph, TensorsOfAttributesComeBack) {

@@ -14,6 +14,14 @@ namespace {
 constexpr std::string_view kPrefix = "graph/";
 std::string SectionOf(std::string_view name) { return std::string(kPrefix).append(name); }
 
+// Attributes that hold no elements: a node has a body in them.
+bool IsBody(EpAttributeType type) { return type == EP_ATTRIBUTE_GRAPH || type == EP_ATTRIBUTE_GRAPHS; }
+
+std::string BodyProblem(const ir::Node& node, const ir::Attribute& attribute) {
+  return "node '" + node.name + "' (" + node.op_type + ") has a body in attribute '" + attribute.name +
+         "', and stored graphs have none";
+}
+
 // --- writing
 
 class GraphWriter {
@@ -98,6 +106,10 @@ class GraphWriter {
     Numbers(node.implicit_inputs);
     Count(node.attributes.size());
     for (const ir::Attribute& attribute : node.attributes) {
+      if (IsBody(attribute.type))
+        throw Error(
+            EP_STATUS_INVALID_ARGUMENT,
+            BodyProblem(node, attribute) + "; leave such nodes to the host, or store them in a form of your own");
       Text(attribute.name);
       Number(attribute.type);
       Numbers(attribute.floats);
@@ -246,7 +258,10 @@ class GraphReader {
       Numbers(node.outputs);
       Numbers(node.implicit_inputs);
       node.attributes.resize(Count(kAttributeSize));
-      for (ir::Attribute& attribute : node.attributes) ReadAttribute(attribute);
+      for (ir::Attribute& attribute : node.attributes) {
+        ReadAttribute(attribute);
+        if (IsBody(attribute.type)) Damaged(BodyProblem(node, attribute));
+      }
     }
   }
 

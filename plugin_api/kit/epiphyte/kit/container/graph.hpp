@@ -6,7 +6,7 @@
 //
 // A graph's section is its description, in the order in which it is read; the bytes of constants, attributes' tensors
 // and packed data are sections of their own, which are used where they lie. So are those of equal constants of several
-// graphs: once.
+// graphs: once. Nodes with bodies (If, Loop, Scan) can't be stored: ir::Import leaves the bodies out.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct StoredGraph {
 };
 
 // The bytes of constants and packed data stay valid until the builder's last Write. Throws INVALID_ARGUMENT when the
-// builder has a graph of that name.
+// builder has a graph of that name, and for a node with a body.
 void AddGraph(ContextContainerBuilder& builder, const ir::Graph& graph, std::span<const PackedData> packed = {});
 
 // Names of the graphs in a container, in ascending order.
