@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "epiphyte/kit/shape/number_text.hpp"
 #include "plugins/cpu/simd/convert.h"
 
 namespace epiphyte::cpu {
@@ -53,16 +54,12 @@ void ClearPacked(Tensor& tensor, int64_t begin, int64_t n) {
   std::memset(tensor.as<uint8_t>() + first, 0, last - first);
 }
 
+// Cast has names of its own for what isn't finite.
 template <typename F>
 std::string Format(F value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "INF" : "-INF";
-  const F magnitude = std::fabs(value);
-  const bool plain = magnitude == 0 || (magnitude >= F(1e-4) && magnitude < F(1e16));
-  char text[64];
-  const std::to_chars_result result =
-      std::to_chars(text, text + sizeof(text), value, plain ? std::chars_format::fixed : std::chars_format::scientific);
-  return std::string(text, result.ptr);
+  return kit::NumberText(value);
 }
 
 std::string_view Trim(std::string_view text) {

@@ -8,20 +8,10 @@
 
 #include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/shape/float_types.hpp"
+#include "epiphyte/kit/shape/number_text.hpp"
 
 namespace epiphyte::kit::ir {
 namespace {
-
-template <typename F>
-std::string Shortest(F number) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  const F magnitude = std::fabs(number);
-  const bool plain = magnitude == 0 || (magnitude >= F(1e-4) && magnitude < F(1e16));
-  char text[64];
-  const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
-  return {text, std::to_chars(text, text + sizeof text, number, format).ptr};
-}
 
 template <typename T>
 bool Parse(std::string_view text, T* number) {
@@ -75,8 +65,8 @@ bool ParsePacked(std::string_view text, int lowest, uint64_t i, void* data) {
 
 }  // namespace
 
-std::string NumberText(float number) { return Shortest(number); }
-std::string NumberText(double number) { return Shortest(number); }
+std::string NumberText(float number) { return NumberText(number); }
+std::string NumberText(double number) { return NumberText(number); }
 bool ParseNumber(std::string_view text, float* number) { return Parse(text, number); }
 bool ParseInteger(std::string_view text, int64_t* number) { return Parse(text, number); }
 

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <type_traits>
 
+#include "epiphyte/kit/shape/number_text.hpp"
+
 namespace epiphyte::kit {
 namespace {
 
@@ -21,11 +23,8 @@ std::optional<Number> Parse(std::string_view text) {
   return number;
 }
 
-template <typename Number>
-std::string Spell(Number number) {
-  char text[64];
-  return {text, std::to_chars(text, text + sizeof(text), number).ptr};
-}
+std::string Spell(int64_t number) { return std::to_string(number); }
+std::string Spell(double number) { return NumberText(number); }
 
 // "a whole number from 1 to 8"
 std::string Expectation(std::string what, const std::string& minimum, const std::string& maximum) {
