@@ -166,7 +166,7 @@ std::string ShapeText(std::span<const int64_t> dims) { return fmt::format("[{}]"
 void Session::Impl::CheckInput(size_t index, const Value* value) const {
   const ValueSpec& spec = inputs[index];
   const Type* type = spec.type.get();
-  if (type == nullptr || type->kind() == EP_KIND_UNKNOWN) return;
+  if (type->kind() == EP_KIND_UNKNOWN) return;
   if (value == nullptr || value->IsEmptyOptional()) {
     if (type->kind() != EP_KIND_OPTIONAL) {
       Fail(StatusCode::kInvalidArgument, "input '{}' is missing; the model expects {}", spec.name, type->ToString());

@@ -216,7 +216,7 @@ void SessionBuilder::ProtectSource() {
 
 void SessionBuilder::Prepare() {
   ProtectSource();
-  for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back({input->name(), input->type()});
+  for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back(ValueSpec::Of(*input));
   if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
   ShareMembership share;
   if (compiling_group_) {
@@ -252,7 +252,7 @@ void SessionBuilder::Prepare() {
     }
   }
   RunTransformsOfApplication();
-  for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back({output->name(), output->type()});
+  for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back(ValueSpec::Of(*output));
 }
 
 UsedFiles SessionBuilder::used_files() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "core/graph/type.h"
 
 namespace epiphyte::core {
@@ -17,9 +18,14 @@ struct ModelSource {
   size_t size = 0;
 };
 
+// A model's input or output. Its type is never null: where nobody knows it, it is of kind UNKNOWN.
 struct ValueSpec {
   std::string name;
   TypePtr type;
+
+  static ValueSpec Of(const ValueDef& value) {
+    return {value.name(), value.type() != nullptr ? value.type() : Type::Unknown()};
+  }
 };
 
 // What a session wrote for ep.context_enable=1.

@@ -29,6 +29,14 @@ class SessionTest : public ::testing::Test {
   Environment environment_ = test::BundledPlugins();
 };
 
+TEST_F(SessionTest, ATypeThatNobodyKnowsIsUnknown) {
+  Session session(environment_, Write(test::UntypedModel()));
+  ASSERT_THAT(session.inputs(), SizeIs(1));
+  EXPECT_EQ(session.inputs()[0].type.kind(), ValueKind::kEmpty);
+  ASSERT_THAT(session.outputs(), SizeIs(1));
+  EXPECT_THAT(session.Run({{session.inputs()[0].name, Floats({-1, 2}, {2})}})[0].Data<float>(), ElementsAre(0, 2));
+}
+
 TEST_F(SessionTest, RunsAModelFromAFile) {
   Session session(environment_, Write(test::AddModel()));
   ASSERT_THAT(session.inputs(), SizeIs(2));

@@ -133,7 +133,7 @@ class EPIPHYTE_API TypeInfo {
   std::shared_ptr<const Impl> impl_;  // null: unknown
 };
 
-// A model's input or output.
+// A model's input or output. Where nobody knows its type, that is of kind kEmpty.
 struct ValueInfo {
   std::string name;
   TypeInfo type;
