@@ -45,6 +45,37 @@ TEST(FoldDequantized, ByTensorAxisAndBlock) {
               ElementsAre(1.0f, 20.0f, 3.0f, 40.0f, 500.0f, 6000.0f));
 }
 
+TEST(FoldDequantized, ByAnAxisWithOthersBehindIt) {
+  EXPECT_THAT(FloatsOf("in x: float[2,3]\nconst w: int16[2,3] = [1, 2, 3, 400, 5, 6]\nconst s: float[2] = [0.5, 2]\n"
+                       "const z: int16[2] = [1, 300]\nd = DequantizeLinear@21<axis=0>(w, s, z) : float[2,3]\n"
+                       "y = Add@14(x, d) : float[2,3]\nout y\n"),
+              ElementsAre(0.0f, 0.5f, 1.0f, 200.0f, -590.0f, -588.0f));
+}
+
+TEST(FoldDequantized, HalvesAreRoundedOnce) {
+  const kit::ir::Graph graph = RecognisedGraph(
+      "in x: float16[2]\nconst w: int8[2] = [3, -4]\nconst s: float16[] = [0.5]\n"
+      "d = DequantizeLinear@21(w, s) : float16[2]\ny = Add@14(x, d) : float16[2]\nout y\n",
+      Folded());
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  EXPECT_THAT(ElementsOf<uint16_t>(graph, graph.nodes[0].inputs[1]), ElementsAre(0x3e00, 0xc000));
+}
+
+TEST(FoldDequantized, OtherFloatsStay) {
+  EXPECT_EQ(RecognisedOperators("in x: bfloat16[1]\nconst w: int8[1] = [3]\nconst s: bfloat16[] = [0.5]\n"
+                                "d = DequantizeLinear@21(w, s) : bfloat16[1]\ny = Add@14(x, d) : bfloat16[1]\nout y\n",
+                                Folded()),
+            "DequantizeLinear Add");
+}
+
+TEST(FoldDequantized, OutputsOfTheGraphAreFoldedToo) {
+  const kit::ir::Graph graph = RecognisedGraph(
+      "const w: int8[2] = [3, -4]\nconst s: float[] = [0.5]\nd = DequantizeLinear@13(w, s) : float[2]\nout d\n",
+      Folded());
+  EXPECT_TRUE(graph.nodes.empty());
+  EXPECT_THAT(ElementsOf<float>(graph, graph.outputs[0]), ElementsAre(1.5f, -2.0f));
+}
+
 TEST(FoldDequantized, WhatIsTooLargeOrNoConstantStays) {
   const std::string text =
       "in x: float[2]\nconst w: int8[2] = [3, -4]\nconst s: float[] = [0.5]\n"
@@ -100,8 +131,56 @@ TEST(FuseBlockedWeights, OtherBlocksAndOperatorsThatAProviderDeclinesStay) {
   declined.takes = [](const kit::ir::Editor&, const kit::ir::Node&) { return false; };
   EXPECT_THAT(RecognisedOperators(text, Blocked(declined)), HasSubstr("MatMul"));
   EXPECT_EQ(RecognisedOperators(text, Blocked(declined)), "DequantizeLinear MatMul");
-  text = With(text, "block_size=16", "block_size=10");
-  EXPECT_EQ(RecognisedOperators(text, Blocked()), "DequantizeLinear MatMul");
+  EXPECT_EQ(RecognisedOperators(text, Blocked()), "MatMulNBits");
+  EXPECT_EQ(RecognisedOperators(With(text, "block_size=16", "block_size=18"), Blocked()), "DequantizeLinear MatMul");
+  // 16 bits a number; and products of other floats than the weights'.
+  const std::string wide = With(With(text, "w: int8", "w: int16"), "z: int8", "z: int16");
+  EXPECT_EQ(RecognisedOperators(wide, Blocked()), "DequantizeLinear MatMul");
+  const std::string other =
+      With(With(text, "a: float[", "a: float16["), "y = MatMul@13(a, d) : float[", "y = MatMul@13(a, d) : float16[");
+  EXPECT_EQ(RecognisedOperators(other, Blocked()), "DequantizeLinear MatMul");
+  const std::string wider = With(With(With(With(text, "a: float[", "a: bfloat16["), "s: float[", "s: bfloat16["),
+                                      "(w, s, z) : float[", "(w, s, z) : bfloat16["),
+                                 "y = MatMul@13(a, d) : float[", "y = MatMul@13(a, d) : bfloat16[");
+  EXPECT_EQ(RecognisedOperators(wider, Blocked()), "DequantizeLinear MatMul");
+}
+
+// Four rows of 32 columns, whose columns or rows are in blocks.
+TEST(FuseBlockedWeights, BlocksOfColumnsAndSmallOnesStay) {
+  std::string numbers;
+  for (int i = 0; i < 16 * 32; ++i) numbers += (i == 0 ? "" : ",") + std::to_string(i % 100);
+  const auto text = [&](const std::string& scales, const std::string& attributes) {
+    std::string list;
+    for (int i = 0; i < 64; ++i) list += i == 0 ? "1" : ",1";
+    return "in a: float[3,16]\nconst w: int8[16,32] = [" + numbers + "]\nconst s: float[" + scales + "] = [" +
+           list.substr(0, scales == "1,32"   ? 63
+                          : scales == "16,2" ? 63
+                                             : 127) +
+           "]\nd = DequantizeLinear@21<" + attributes +
+           ">(w, s) : float[16,32]\ny = MatMul@13(a, d) : float[3,32]\nout y\n";
+  };
+  EXPECT_EQ(RecognisedOperators(text("1,32", "axis=0, block_size=16"), Blocked()), "MatMulNBits");
+  EXPECT_EQ(RecognisedOperators(text("16,2", "axis=1, block_size=16"), Blocked()), "DequantizeLinear MatMul");
+  EXPECT_EQ(RecognisedOperators(text("2,32", "axis=0, block_size=8"), Blocked()), "DequantizeLinear MatMul");
+  EXPECT_EQ(RecognisedOperators(text("1,32", "axis=0, block_size=2097152"), Blocked()), "DequantizeLinear MatMul");
+}
+
+// 20 columns of two blocks each, of two bits: zero points of a column are half a byte.
+TEST(FuseBlockedWeights, OfTwoBits) {
+  std::string numbers, scales, zeros;
+  for (int i = 0; i < 32 * 3; ++i) numbers += (i == 0 ? "" : ",") + std::to_string(i / 3 % 4);
+  for (int i = 0; i < 6; ++i)
+    scales += (i == 0 ? "" : ",") + std::to_string(i), zeros += (i == 0 ? "" : ",") + std::to_string(i % 4);
+  const kit::ir::Graph graph =
+      RecognisedGraph("in a: float[3,32]\nconst w: uint2[32,3] = [" + numbers + "]\nconst s: float[2,3] = [" + scales +
+                          "]\nconst z: uint2[2,3] = [" + zeros +
+                          "]\nd = DequantizeLinear@25<axis=0, block_size=16>(w, s, z) : float[32,3]\n"
+                          "y = MatMul@13(a, d) : float[3,3]\nout y\n",
+                      Blocked());
+  ASSERT_EQ(graph.nodes[0].op_type, "MatMulNBits");
+  EXPECT_EQ(ElementsOf<uint8_t>(graph, graph.nodes[0].inputs[1]), std::vector<uint8_t>(24, 0xe4));
+  EXPECT_THAT(ElementsOf<float>(graph, graph.nodes[0].inputs[2]), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(ElementsOf<uint8_t>(graph, graph.nodes[0].inputs[3]), ElementsAre(0 | 3 << 2, 1 | 0 << 2, 2 | 1 << 2));
 }
 
 TEST(FuseBlockedWeights, GemmWithATransposedMatrixAndABias) {
@@ -118,7 +197,13 @@ TEST(FuseBlockedWeights, GemmWithATransposedMatrixAndABias) {
   EXPECT_THAT(
       ElementsOf<uint8_t>(graph, graph.nodes[0].inputs[1]),
       ElementsAre(0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe));
-  EXPECT_EQ(RecognisedOperators(With(text, "transB=1", "transB=1, alpha=2.0"), Blocked()), "DequantizeLinear Gemm");
+  for (const auto& [from, to] : {std::pair{"transB=1", "transB=1, alpha=2.0"},
+                                 {"transB=1", "transB=1, beta=2.0"},
+                                 {"transB=1", "transB=1, transA=1"},
+                                 {"c: float[2] = [5, 6]", "c: float[1] = [5]"},
+                                 {"c: float[2] = [5, 6]", "c: float[2,1] = [5, 6]"},
+                                 {"c: float[2] = [5, 6]", "c: float16[2] = [5, 6]"}})
+    EXPECT_EQ(RecognisedOperators(With(text, from, to), Blocked()), "DequantizeLinear Gemm") << to;
 }
 
 }  // namespace

@@ -33,13 +33,15 @@
 //   sum = x + skip, which have one shape, and y = its normalisation: LayerNormalization, or with attribute "rms" of 1
 //   RMSNormalization. Attributes "axis" (int), "epsilon" (float), "rms" (int).
 //
+// QLinearAveragePool(x: T) -> y: T, int8 or uint8                                            (quantized.hpp)
+//   ONNX's AveragePool with its attributes, or with attribute "global" of 1 its GlobalAveragePool, on what x is
+//   dequantised to, quantised again: attributes "scales" (floats) and "zero_points" (ints) of x and y; y is kept within
+//   the attributes "low" and "high" (ints).
 // QLinearConv(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B: int32?) -> y
-// (quantized.hpp)
-//   ONNX's QLinearConv with its attributes, whose y is kept within the attributes "low" and "high" (ints).
+//   ONNX's QLinearConv with its attributes, whose y is kept within "low" and "high" as above.
 // QLinearElementwise(x: T, … at most two) -> y: T, int8 or uint8
 //   One element-wise operator (a program of one instruction, as Elementwise has) on what the inputs are dequantised to,
-//   quantised again: attributes "scales" (floats) and "zero_points" (ints) of each input and then of y; "low" and
-//   "high" as above.
+//   quantised again: "scales" and "zero_points" of each input and then of y; "low" and "high" as above.
 // QLinearMatMul(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point, bias: int32?) -> y
 //   ONNX's QLinearMatMul, where the matrix b is [n, k] with attribute "transB" of 1, and the bias [n] is added to the
 //   sums, in steps of a_scale b_scale; then "low" and "high" as above.
@@ -55,6 +57,7 @@ inline constexpr std::string_view kDomain = "epiphyte.kit";
 inline constexpr std::string_view kElementwise = "Elementwise";
 inline constexpr std::string_view kAttention = "Attention";
 inline constexpr std::string_view kSkipNormalization = "SkipNormalization";
+inline constexpr std::string_view kQLinearAveragePool = "QLinearAveragePool";
 inline constexpr std::string_view kQLinearConv = "QLinearConv";
 inline constexpr std::string_view kQLinearElementwise = "QLinearElementwise";
 inline constexpr std::string_view kQLinearMatMul = "QLinearMatMul";

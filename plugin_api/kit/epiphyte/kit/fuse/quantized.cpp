@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,18 +14,35 @@
 #include "epiphyte/kit/fuse/activation.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/qdq/bias.hpp"
+#include "epiphyte/kit/qdq/integer_product.hpp"
 #include "epiphyte/kit/qdq/quantization.hpp"
 #include "epiphyte/kit/qdq/rules.hpp"
 #include "epiphyte/kit/qdq/units.hpp"
+#include "epiphyte/kit/shape/axes.hpp"
 
 namespace epiphyte::kit::fuse {
 namespace {
 
 // Of operators that compute nothing where all their ends are quantised alike, though the rules let these differ.
-constexpr std::array<std::string_view, 8> kMoveBetweenEqual = {"Concat", "DepthToSpace", "GlobalMaxPool", "Max",
-                                                               "Min",    "Slice",        "SpaceToDepth",  "Split"};
+constexpr std::array<std::string_view, 7> kMoveBetweenEqual = {"Concat", "DepthToSpace", "Max",  "Min",
+                                                               "Slice",  "SpaceToDepth", "Split"};
+// Of those, operators of any number of inputs, whose elements become elements of the result: quantised before or after,
+// they are the same.
+constexpr std::array<std::string_view, 3> kJoins = {"Concat", "Max", "Min"};
+
+template <size_t kSize>
+bool IsAmong(const std::array<std::string_view, kSize>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Attributes that are the kit's own; whatever a model calls so has no meaning.
+void DropOwnAttributes(ir::Node& node) {
+  constexpr std::array<std::string_view, 5> kOwn = {"global", "high", "low", "scales", "zero_points"};
+  std::erase_if(node.attributes, [&](const ir::Attribute& attribute) { return IsAmong(kOwn, attribute.name); });
+}
 
 class Fuser {
  public:
@@ -68,15 +88,35 @@ class Fuser {
   bool Takes(const ir::Node& node) const { return !options_.takes || options_.takes(editor_, node); }
 
   void FuseUnit(const qdq::Unit& unit) {
-    const qdq::Rule* rule = qdq::FindRule(target(unit));
-    const std::string& op_type = target(unit).op_type;
+    const std::string op_type = target(unit).op_type;
     if (op_type == "Conv") return FuseConv(unit);
     if (op_type == "MatMul" || op_type == "Gemm") return FuseProduct(unit);
+    if (op_type == "AveragePool" || op_type == "GlobalAveragePool") return FuseAverage(unit);
     if (qdq::IsClamp(target(unit)) && FuseClamp(unit)) return;
-    const bool moves =
-        std::find(kMoveBetweenEqual.begin(), kMoveBetweenEqual.end(), op_type) != kMoveBetweenEqual.end();
-    if (rule->moves || moves) return FuseMove(unit);
-    FuseElement(unit);
+    const bool moves = qdq::FindRule(target(unit))->moves || IsAmong(kMoveBetweenEqual, op_type);
+    if ((moves && FuseMove(unit)) || FuseElement(unit)) return;
+    if (IsAmong(kJoins, op_type)) FuseJoin(unit);
+  }
+
+  // Of the kit's operators: what a Relu or Clip behind the operator keeps of the result.
+  static bool HasBounds(const qdq::Unit& unit, const End& y) {
+    return unit.clamp >= 0 && !unit.range.IsIdle(y.quantization.type);
+  }
+  static void AddBounds(const qdq::Unit& unit, ir::Node& fused) {
+    fused.attributes.push_back(ir::Attribute::Int("low", unit.range.low));
+    fused.attributes.push_back(ir::Attribute::Int("high", unit.range.high));
+  }
+  // Of those whose quantisations are attributes: of the inputs, then of y. The rules see to it that each has one scale,
+  // and y's type.
+  static void AddQuantizations(std::span<const End* const> ends, ir::Node& fused) {
+    std::vector<float> scales;
+    std::vector<int64_t> zeros;
+    for (const End* end : ends) {
+      scales.push_back(static_cast<float>(end->quantization.Scale(0)));
+      zeros.push_back(end->quantization.ZeroPoint(0));
+    }
+    fused.attributes.push_back(ir::Attribute::Floats("scales", std::move(scales)));
+    fused.attributes.push_back(ir::Attribute::Ints("zero_points", std::move(zeros)));
   }
 
   // --- products
@@ -136,9 +176,41 @@ class Fuser {
     return graph().FindConstant((*ends)[1].value) != nullptr;
   }
 
+  // Whether integers are as good as floats here, which neither wrap nor lose small factors: the scales become a factor
+  // that float holds, and no input makes a sum that int32 doesn't hold. Outputs are along `axis` of the weights.
+  bool HoldsSums(const std::array<End, 3>& ends, const std::vector<int32_t>& bias, size_t axis) const {
+    const qdq::Quantization &x = ends[0].quantization, &w = ends[1].quantization, &y = ends[2].quantization;
+    for (size_t i = 0; i < w.Count(); ++i) {
+      const double exact = x.Scale(0) * w.Scale(i) / y.Scale(0);
+      const float factor = qdq::RequantizationFactor(static_cast<float>(x.Scale(0)), static_cast<float>(w.Scale(i)),
+                                                     static_cast<float>(y.Scale(0)));
+      if (!(std::fabs(static_cast<double>(factor) - exact) <= exact * 1e-6)) return false;
+    }
+    const ir::Value& info = editor_.info(ends[1].value);
+    const AxisView view(Dims(std::span<const int64_t>(info.dims)), axis);
+    const int64_t farthest = std::max(x.ZeroPoint(0) - qdq::LowestOf(x.type), qdq::HighestOf(x.type) - x.ZeroPoint(0));
+    const auto fits = [&](int64_t weights, int64_t added) { return weights * farthest <= INT32_MAX - std::abs(added); };
+    int64_t most_added = 0;
+    for (const int64_t added : bias) most_added = std::max(most_added, std::abs(added));
+    if (fits(view.outer * view.inner * 255, most_added)) return true;
+    const ir::Tensor* numbers = ir::ElementsOf(graph(), ends[1].value);
+    if (numbers == nullptr) return false;
+    std::vector<int64_t> weights(static_cast<size_t>(view.size));
+    for (int64_t i = 0; i < numbers->Count(); ++i) {
+      const auto output = static_cast<size_t>(i / view.inner % view.size);
+      const int64_t number =
+          numbers->type == EP_TYPE_INT8 ? int64_t{numbers->as<int8_t>()[i]} : int64_t{numbers->as<uint8_t>()[i]};
+      weights[output] += std::abs(number - w.ZeroPoint(w.Count() == 1 ? 0 : output));
+    }
+    for (size_t i = 0; i < weights.size(); ++i)
+      if (!fits(weights[i], bias.empty() ? 0 : bias[i])) return false;
+    return true;
+  }
+
   // Puts `fused`, which has its name, attributes and type, in the place of the unit.
   void PlaceProduct(const qdq::Unit& unit, ir::Node fused, const std::array<End, 3>& ends,
-                    const std::vector<int32_t>& bias, bool of_kit) {
+                    const std::vector<int32_t>& bias, size_t axis, bool of_kit) {
+    if (!HoldsSums(ends, bias, axis)) return;
     const std::string name = editor_.info(ends[2].value).name;
     fused.inputs.clear();
     for (const End& end : ends) {
@@ -147,9 +219,8 @@ class Fuser {
       fused.inputs.push_back(ZeroOf(end));
     }
     if (!bias.empty()) fused.inputs.push_back(AddBias(name + "_bias", bias));
-    if (unit.clamp >= 0 && !unit.range.IsIdle(ends[2].quantization.type)) {
-      fused.attributes.push_back(ir::Attribute::Int("low", unit.range.low));
-      fused.attributes.push_back(ir::Attribute::Int("high", unit.range.high));
+    if (HasBounds(unit, ends[2])) {
+      AddBounds(unit, fused);
       of_kit = true;
     }
     fused.domain = of_kit ? kDomain : "";
@@ -168,15 +239,14 @@ class Fuser {
     if (!bias) return;
     ir::Node fused = target(unit);
     DropActivation(fused);
-    std::erase_if(fused.attributes,
-                  [](const ir::Attribute& attribute) { return attribute.name == "low" || attribute.name == "high"; });
+    DropOwnAttributes(fused);
     fused.op_type = kQLinearConv;
-    PlaceProduct(unit, std::move(fused), ends, *bias, false);
+    PlaceProduct(unit, std::move(fused), ends, *bias, 0, false);
   }
 
   void FuseProduct(const qdq::Unit& unit) {
     std::array<End, 3> ends;
-    if (unit.quantize[0] < 0 || !ReadEnds(unit, &ends)) return;
+    if (!ReadEnds(unit, &ends)) return;
     const ir::Node& product = target(unit);
     const bool is_gemm = product.op_type == "Gemm";
     const bool transposed = is_gemm && product.Int("transB", 0) != 0;
@@ -189,8 +259,7 @@ class Fuser {
       // One for each row would be a column.
       if (product.HasInput(2)) {
         const ir::Value& c = editor_.info(product.inputs[2]);
-        if (!c.IsStatic() || (c.rank > 0 && c.dims.back() != columns && c.dims.back() != 1)) return;
-        if (c.rank == 2 && c.dims[0] != 1) return;
+        if (!c.IsStatic() || (c.rank == 2 && c.dims[0] != 1)) return;
       }
       auto found = BiasOf(unit, ends, columns);
       if (!found) return;
@@ -202,37 +271,78 @@ class Fuser {
     fused.handle = product.handle;
     if (transposed) fused.attributes.push_back(ir::Attribute::Int("transB", 1));
     const bool of_kit = transposed || !bias.empty();
-    PlaceProduct(unit, std::move(fused), ends, bias, of_kit);
+    PlaceProduct(unit, std::move(fused), ends, bias, transposed ? 0 : 1, of_kit);
   }
 
   // --- what moves
 
-  void FuseMove(const qdq::Unit& unit) {
+  bool FuseMove(const qdq::Unit& unit) {
     ir::Node moved = target(unit);
     // Numbers in between are computed, or come from attributes in float.
     if (moved.op_type == "Resize" && (moved.String("mode", "nearest") != "nearest" ||
                                       moved.String("coordinate_transformation_mode") == "tf_crop_and_resize"))
-      return;
+      return false;
     std::optional<End> first;
     const auto same = [&](int32_t node) {
       std::optional<End> end = EndOf(node);
-      if (!end || !end->quantization.IsPerTensor()) return false;
+      if (!end) return false;
       if (!first) first = end;
       return qdq::SameQuantization(first->quantization, end->quantization);
     };
-    const qdq::Rule* rule = qdq::FindRule(moved);
     for (size_t i = 0; i < unit.dequantize.size(); ++i) {
       if (unit.dequantize[i] < 0) continue;
-      if (rule->InputAt(i) != qdq::Input::kNumbers || !same(unit.dequantize[i])) return;
+      if (!same(unit.dequantize[i])) return false;
       moved.inputs[i] = editor_.node(unit.dequantize[i]).inputs[0];
     }
     for (size_t i = 0; i < unit.quantize.size(); ++i) {
       if (unit.quantize[i] < 0) continue;
-      if (!same(unit.quantize[i])) return;
+      if (!same(unit.quantize[i])) return false;
       moved.outputs[i] = editor_.node(unit.quantize[i]).outputs[0];
     }
-    if (unit.clamp >= 0 && !unit.range.IsIdle(first->quantization.type)) return;
-    if (Takes(moved)) editor_.Replace(unit.target, std::move(moved));
+    if (HasBounds(unit, *first) || !Takes(moved)) return false;
+    editor_.Replace(unit.target, std::move(moved));
+    return true;
+  }
+
+  // An operator on the numbers of y, to which inputs are brought that are quantised otherwise.
+  void FuseJoin(const qdq::Unit& unit) {
+    const std::optional<End> y = EndOf(unit.quantize[0]);
+    if (!y || HasBounds(unit, *y)) return;
+    ir::Node joined = target(unit);
+    joined.outputs = {y->value};
+    std::vector<ir::Node> before;
+    for (size_t i = 0; i < unit.dequantize.size(); ++i) {
+      const std::optional<End> x = EndOf(unit.dequantize[i]);
+      if (!x) return;
+      joined.inputs[i] = x->value;
+      if (qdq::SameQuantization(x->quantization, y->quantization)) continue;
+      before.push_back(Requantized(*x, *y, i));
+      if (!Takes(before.back())) return;
+      joined.inputs[i] = before.back().outputs[0];
+    }
+    if (!Takes(joined)) return;
+    for (ir::Node& node : before) editor_.InsertBefore(unit.target, std::move(node));
+    editor_.Replace(unit.target, std::move(joined));
+  }
+
+  // What makes numbers of y's quantisation of those of x: a clip to what y holds.
+  ir::Node Requantized(const End& x, const End& y, size_t index) {
+    const auto real = [&](int64_t number) {
+      return static_cast<float>(static_cast<double>(number - y.quantization.ZeroPoint(0)) * y.quantization.Scale(0));
+    };
+    ir::Node node;
+    node.op_type = kQLinearElementwise;
+    node.domain = kDomain;
+    node.inputs = {x.value};
+    const EpElementType type = y.quantization.type;
+    WriteElementwiseProgram({{{ElementwiseOp::kClip, 0, -1, real(qdq::LowestOf(type)), real(qdq::HighestOf(type))}}},
+                            node);
+    AddQuantizations(std::array{&x, &y}, node);
+    ir::Value value = editor_.info(x.value);
+    value.name = editor_.info(y.value).name + "_input" + std::to_string(index);
+    node.name = value.name;
+    node.outputs = {editor_.AddValue(std::move(value))};
+    return node;
   }
 
   // Relu and Clip that stand alone.
@@ -257,44 +367,56 @@ class Fuser {
     return true;
   }
 
-  // --- element by element
+  // --- what is computed in float, a byte at a time
 
-  void FuseElement(const qdq::Unit& unit) {
+  bool FuseElement(const qdq::Unit& unit) {
     const ir::Node& node = target(unit);
     const std::optional<ElementwiseStep> step = ElementwiseStepOf(editor_, unit.target);
     const std::optional<End> y = unit.quantize.size() == 1 ? EndOf(unit.quantize[0]) : std::nullopt;
-    if (!step || !y || step->operands.empty() || step->operands.size() > 2) return;
-    std::vector<float> scales;
-    std::vector<int64_t> zeros;
-    const auto add = [&](const qdq::Quantization& quantization) {
-      scales.push_back(static_cast<float>(quantization.Scale(0)));
-      zeros.push_back(quantization.ZeroPoint(0));
-      return quantization.IsPerTensor() && quantization.type == y->quantization.type;
-    };
+    if (!step || !y || step->operands.empty() || step->operands.size() > 2) return false;
+    std::array<End, 2> operands;
+    std::vector<const End*> ends;
     ir::Node fused;
     ElementwiseProgram::Instruction instruction = {step->op, -1, -1, step->p0, step->p1};
     for (size_t i = 0; i < step->operands.size(); ++i) {
       const auto at = std::find(node.inputs.begin(), node.inputs.end(), step->operands[i]) - node.inputs.begin();
       const bool dequantized = static_cast<size_t>(at) < unit.dequantize.size();
-      const std::optional<End> x = dequantized ? EndOf(unit.dequantize[static_cast<size_t>(at)]) : std::nullopt;
-      if (!x || !add(x->quantization)) return;
-      fused.inputs.push_back(x->value);
+      std::optional<End> x = dequantized ? EndOf(unit.dequantize[static_cast<size_t>(at)]) : std::nullopt;
+      if (!x) return false;
+      operands[i] = std::move(*x);
+      ends.push_back(&operands[i]);
+      fused.inputs.push_back(operands[i].value);
       (i == 0 ? instruction.a : instruction.b) = static_cast<int32_t>(2 * i);
     }
-    if (!add(y->quantization)) return;
     fused.op_type = kQLinearElementwise;
-    fused.domain = kDomain;
-    fused.name = node.name;
-    fused.handle = node.handle;
-    fused.outputs = {y->value};
     WriteElementwiseProgram({{instruction}}, fused);
-    fused.attributes.push_back(ir::Attribute::Floats("scales", std::move(scales)));
-    fused.attributes.push_back(ir::Attribute::Ints("zero_points", std::move(zeros)));
-    if (unit.clamp >= 0 && !unit.range.IsIdle(y->quantization.type)) {
-      fused.attributes.push_back(ir::Attribute::Int("low", unit.range.low));
-      fused.attributes.push_back(ir::Attribute::Int("high", unit.range.high));
-    }
-    if (Takes(fused)) editor_.Replace(unit.target, std::move(fused));
+    return PlaceQuantized(unit, std::move(fused), std::move(ends), *y);
+  }
+
+  void FuseAverage(const qdq::Unit& unit) {
+    const std::optional<End> x = EndOf(unit.dequantize[0]), y = EndOf(unit.quantize[0]);
+    if (!x || !y) return;
+    ir::Node fused = target(unit);
+    DropOwnAttributes(fused);
+    if (fused.op_type == "GlobalAveragePool") fused.attributes.push_back(ir::Attribute::Int("global", 1));
+    fused.op_type = kQLinearAveragePool;
+    fused.inputs = {x->value};
+    PlaceQuantized(unit, std::move(fused), {&*x}, *y);
+  }
+
+  // Puts `fused`, which has its type, inputs and attributes but for those of quantisations, in the place of the unit.
+  bool PlaceQuantized(const qdq::Unit& unit, ir::Node fused, std::vector<const End*> ends, const End& y) {
+    ends.push_back(&y);
+    AddQuantizations(ends, fused);
+    if (HasBounds(unit, y)) AddBounds(unit, fused);
+    fused.domain = kDomain;
+    fused.since_version = 1;
+    fused.name = target(unit).name;
+    fused.handle = target(unit).handle;
+    fused.outputs = {y.value};
+    if (!Takes(fused)) return false;
+    editor_.Replace(unit.target, std::move(fused));
+    return true;
   }
 
   ir::Editor& editor_;

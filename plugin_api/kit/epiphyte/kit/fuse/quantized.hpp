@@ -1,16 +1,16 @@
 // QDQ units (qdq/units.hpp) as operators on the quantised numbers themselves.
 //
-//   fuse::FuseQuantized(editor, {.takes = [](const ir::Editor& editor, const ir::Node& node) { return HasKernel(node);
-//   }});
+//   fuse::FuseQuantized(editor, {.takes = HasKernel});
 //   // DequantizeLinear (three), Conv, Relu, QuantizeLinear  →  QLinearConv
 //
 // - Conv becomes QLinearConv; MatMul and Gemm become QLinearMatMul: ONNX's, or the kit's (operators.hpp) where there is
-//   a bias to add, a matrix to be transposed, or a Relu or Clip that does something.
-// - What moves elements between equal quantisations (Reshape, Transpose, MaxPool, …; Concat, Slice, … where all ends
-// are
-//   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip.
+//   a bias to add, a matrix to be transposed, or a Relu or Clip that does something. Not where a sum might be more than
+//   int32 holds, as a bias that a quantiser has clipped makes it: floats don't wrap.
+// - What moves elements between equal quantisations (Reshape, Transpose, MaxPool, …; Concat, Slice, … where all ends are
+//   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip. Inputs of a Concat
+//   that are quantised otherwise than its result are brought to that first.
 // - Add, Mul, Sigmoid and whatever else an instruction of an ElementwiseProgram is becomes the kit's
-// QLinearElementwise.
+//   QLinearElementwise; AveragePool and GlobalAveragePool become its QLinearAveragePool.
 //
 // Results are at most one quantum away from what the float operators give, and equal for operators that only move.
 // Runs first: other recognisers take away the operators of units.

@@ -80,6 +80,9 @@ constexpr Signature kFused[] = {
      "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
     {"MatMul", 1, "A:T[1..] B:T[1..] bias:T? residual:T? -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f"},
+    {"QLinearAveragePool", 1, "x:T[3..5] -> y:T; T=int8|uint8",
+     "auto_pad:s ceil_mode:i count_include_pad:i dilations:I[1..] global:i[0..1] high:i[-128..255] kernel_shape:I[1..] "
+     "low:i[-128..255] pads:I scales:F strides:I[1..] zero_points:I[-128..255]"},
     {"QLinearConv", 1, "x:T1[3..5] x_scale:float x_zero_point:T1 w:T2[3..5] w_scale:float w_zero_point:T2 "
      "y_scale:float y_zero_point:T3 B:int32?[1] -> y:T3; T1=int8|uint8 T2=int8|uint8 T3=int8|uint8",
      "auto_pad:s dilations:I[1..] group:i[1..] high:i[-128..255] kernel_shape:I[1..] low:i[-128..255] pads:I "
