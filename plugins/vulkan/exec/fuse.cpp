@@ -36,7 +36,8 @@ class HasOperator {
       : operators_(operators), capabilities_(capabilities), on_host_(FindHostValues(graph, operators).known) {}
 
   bool operator()(const ir::Editor& editor, const ir::Node& node) {
-    on_host_.resize(editor.graph().values.size(), true);  // what was added are constants
+    for (size_t value = on_host_.size(); value < editor.graph().values.size(); ++value)
+      on_host_.push_back(editor.graph().FindConstant(static_cast<int32_t>(value)) != nullptr);
     std::string why;
     return operators_.Choose(editor.graph(), node, capabilities_, on_host_, &why) != nullptr;
   }

@@ -200,12 +200,14 @@ R Compute(uint op, C a, C b, C p0, C p1) { return Apply(op, a, b, p0, p1); }
 #endif
 
 #ifdef QUANTIZED
-C Real(uint k, float stored) { return (stored - OPERAND_ZERO(k)) * OPERAND_SCALE(k); }
-// As QuantizeLinear does it; NaN is the lowest.
-float Quantised(float real) {
-  const float value = roundEven(Quotient(real, OPERAND_SCALE(INPUTS))) + OPERAND_ZERO(INPUTS);
-  const float above = value > LOWEST ? value : LOWEST;
-  return above < HIGHEST ? above : HIGHEST;
+#include "quantization.glsl"
+// Rounded before it is computed with, as DequantizeLinear's result is.
+C Real(uint k, float stored) {
+  precise const float real = (stored - OPERAND_ZERO(k)) * OPERAND_SCALE(k);
+  return real;
+}
+float Stored(float real) {
+  return Quantised(Quotient(real, OPERAND_SCALE(INPUTS)), OPERAND_ZERO(INPUTS), LOWEST, HIGHEST);
 }
 #endif
 
@@ -279,7 +281,7 @@ void main() {
 #endif
 #ifdef QUANTIZED
   HELD4 stored;
-  [[unroll]] for (uint e = 0u; e < kWidth; ++e) stored[e] = HELD4(vec4(Quantised(result[e])))[0];
+  [[unroll]] for (uint e = 0u; e < kWidth; ++e) stored[e] = HELD4(vec4(Stored(result[e])))[0];
   if (kWidth == 4u) {
     yq[i] = S4(stored);
   } else {

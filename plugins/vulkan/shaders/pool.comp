@@ -2,18 +2,24 @@
 //! variant pool.f16 T_F16
 //! variant pool.i8 T_I8
 //! variant pool.u8 T_U8
+//! variant pool_quantized.i8 T_I8 QUANTIZED
+//! variant pool_quantized.u8 T_U8 QUANTIZED
 //! variant pool_indices.f32 T_F32 INDICES
 //! variant pool_indices.f16 T_F16 INDICES
 //! variant pool_indices.i8 T_I8 INDICES
 //! variant pool_indices.u8 T_U8 INDICES
 // Pools: an invocation computes one element of the output. Words: planes; then three numbers each (depth, height, width) of
 // the input, the output, the kernel, strides, dilations, the padding before, and where the padding behind ends; then
-// the exponent p.
+// the exponent p. QUANTIZED: an average of bytes that is quantised again; instead of p the scales of x and of y, their
+// zero points, and the least and the greatest number that y may be, as floats.
 #version 450
 #include "common.glsl"
 #if defined(T_F32) || defined(T_F16)
 #define FLOATS
 #include "math.glsl"
+#endif
+#if defined(QUANTIZED)
+#include "quantization.glsl"
 #endif
 layout(local_size_x = 64) in;
 
@@ -28,14 +34,32 @@ layout(constant_id = 0) const uint kPool = kMaximum;
 layout(constant_id = 1) const uint kColumnMajor = 0;    // indices
 layout(constant_id = 2) const uint kPaddingCounts = 0;  // in averages
 
-#define IN(d) int(p[1 + (d)])
-#define OUT(d) p[4 + (d)]
-#define KERNEL(d) int(p[7 + (d)])
-#define STRIDE(d) int(p[10 + (d)])
-#define DILATION(d) int(p[13 + (d)])
-#define BEFORE(d) int(p[16 + (d)])
-#define END(d) int(p[19 + (d)])
-#define EXPONENT uintBitsToFloat(p[22])
+// The words of p[], each read once, before main, as in product.glsl.
+uint PLANES = p[0];
+ivec3 in_size = ivec3(p[1], p[2], p[3]);
+uvec3 out_size = uvec3(p[4], p[5], p[6]);
+ivec3 kernel = ivec3(p[7], p[8], p[9]);
+ivec3 strides = ivec3(p[10], p[11], p[12]);
+ivec3 dilations = ivec3(p[13], p[14], p[15]);
+ivec3 before = ivec3(p[16], p[17], p[18]);
+ivec3 ends = ivec3(p[19], p[20], p[21]);
+#define IN(d) in_size[d]
+#define OUT(d) out_size[d]
+#define KERNEL(d) kernel[d]
+#define STRIDE(d) strides[d]
+#define DILATION(d) dilations[d]
+#define BEFORE(d) before[d]
+#define END(d) ends[d]
+#if defined(QUANTIZED)
+float X_SCALE = uintBitsToFloat(p[22]);
+float Y_SCALE = uintBitsToFloat(p[23]);
+float X_ZERO = uintBitsToFloat(p[24]);
+float Y_ZERO = uintBitsToFloat(p[25]);
+float LOWEST = uintBitsToFloat(p[26]);
+float HIGHEST = uintBitsToFloat(p[27]);
+#else
+float EXPONENT = uintBitsToFloat(p[22]);
+#endif
 
 // The taps of one dimension that lie inside the input: the first element, and how many.
 struct Taps {
@@ -59,13 +83,15 @@ void main() {
   rest /= OUT(1);
   const int start_z = int(rest % OUT(0)) * STRIDE(0) - BEFORE(0);
   const uint plane = rest / OUT(0);
-  if (plane >= p[0]) return;
+  if (plane >= PLANES) return;
   const Taps taps_z = Inside(0, start_z);
   const Taps taps_y = Inside(1, start_y);
   const Taps taps_x = Inside(2, start_x);
   const uint plane_size = uint(IN(0) * IN(1) * IN(2));
 
-#if defined(FLOATS)
+#if defined(QUANTIZED)
+  float value = 0.0;
+#elif defined(FLOATS)
   C value = kPool == kMaximum ? -Infinity() : 0.0;
 #else
   C value = C(0);
@@ -77,6 +103,14 @@ void main() {
     for (int ky = 0; ky < taps_y.count; ++ky) {
       const int at_y = taps_y.first + ky * DILATION(1);
       uint at = uint((at_z * IN(1) + at_y) * IN(2) + taps_x.first);
+#if defined(QUANTIZED)
+      int row = 0;  // exact, as the sum of rows is to 2^24
+      for (int kx = 0; kx < taps_x.count; ++kx) {
+        row += int(x[plane * plane_size + at]);
+        at += uint(DILATION(2));
+      }
+      value += float(row);
+#else
       for (int kx = 0; kx < taps_x.count; ++kx) {
         const C element = C(x[plane * plane_size + at]);
 #if defined(FLOATS)
@@ -97,15 +131,21 @@ void main() {
         any = true;
         at += uint(DILATION(2));
       }
+#endif
     }
   }
+#if defined(FLOATS) || defined(QUANTIZED)
+  const int inside = taps_z.count * taps_y.count * taps_x.count;
+  const int padded =
+      TapsBefore(0, start_z, END(0)) * TapsBefore(1, start_y, END(1)) * TapsBefore(2, start_x, END(2));
+  const float counted = float(max(kPaddingCounts != 0 ? padded : inside, 1));
+#endif
+#if defined(QUANTIZED)
+  const float real = Quotient((value - float(inside) * X_ZERO) * X_SCALE, counted);
+  y[index] = T(C(Quantised(Quotient(real, Y_SCALE), Y_ZERO, LOWEST, HIGHEST)));
+#else
 #if defined(FLOATS)
-  if (kPool == kAverage) {
-    const int inside = taps_z.count * taps_y.count * taps_x.count;
-    const int padded =
-        TapsBefore(0, start_z, END(0)) * TapsBefore(1, start_y, END(1)) * TapsBefore(2, start_x, END(2));
-    value /= float(max(kPaddingCounts != 0 ? padded : inside, 1));
-  }
+  if (kPool == kAverage) value /= counted;
   if (kPool == kNorm) value = EXPONENT == 2.0 ? sqrt(value) : EXPONENT == 1.0 ? value : Exp(Log(value) / EXPONENT);
 #endif
   y[index] = T(value);
@@ -117,5 +157,6 @@ void main() {
     found = (at_x * uint(IN(1)) + at_y) * uint(IN(0)) + at_z;
   }
   indices[index] = uvec2(plane * plane_size + found, 0);
+#endif
 #endif
 }

@@ -2,15 +2,14 @@
 // all (the zero point of y, the least and the greatest number that it may become) and one for each filter: what is
 // added, the sum of its weights, their zero point, and the factor by which sums are scaled (kit/qdq/integer_product.hpp).
 #ifdef REQUANTIZED
+#include "quantization.glsl"
 layout(std430, set = 0, binding = 5) writeonly buffer Bytes { uint8_t y[]; };
 layout(std430, set = 0, binding = 5) writeonly buffer Words { uint y_words[]; };
 
 // The byte that a sum becomes.
 uint Requantized(int sum, ivec4 row, ivec4 all) {
   precise const float scaled = float(sum) * intBitsToFloat(row.w);
-  const float value = roundEven(scaled) + float(all.x);
-  const float above = value > float(all.y) ? value : float(all.y);
-  return uint(int(above < float(all.z) ? above : float(all.z))) & 255u;
+  return uint(int(Quantised(scaled, float(all.x), float(all.y), float(all.z)))) & 255u;
 }
 #else
 layout(std430, set = 0, binding = 5) writeonly buffer Result { int y[]; };

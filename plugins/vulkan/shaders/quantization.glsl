@@ -1,4 +1,6 @@
 // What quantised operators share: bytes that are signed or not, and the way from real numbers back to them.
+#ifndef QUANTIZATION_GLSL
+#define QUANTIZATION_GLSL
 
 #include "quotient.glsl"
 
@@ -8,11 +10,17 @@ int ByteValue(uint stored, bool is_signed) {
   return is_signed && value > 127 ? value - 256 : value;
 }
 
-// Rounded to the nearest, halves to even, moved by the zero point and kept within the type. NaN is the lowest.
+// Rounded to the nearest, halves to even, moved by the zero point and kept within bounds. NaN is the lowest.
+float Quantised(float scaled, float zero, float low, float high) {
+  const float value = roundEven(scaled) + zero;
+  const float above = value > low ? value : low;
+  return above < high ? above : high;
+}
+// The same within the type, as a byte.
 uint Saturate(float scaled, float zero, bool is_signed) {
   const float low = is_signed ? -128.0 : 0.0;
   const float high = is_signed ? 127.0 : 255.0;
-  const float value = roundEven(scaled) + zero;
-  const float above = value > low ? value : low;
-  return uint(int(above < high ? above : high)) & 255u;
+  return uint(int(Quantised(scaled, zero, low, high))) & 255u;
 }
+
+#endif  // QUANTIZATION_GLSL

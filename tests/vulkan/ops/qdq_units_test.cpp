@@ -139,6 +139,56 @@ TEST_F(QdqUnits, DepthwiseConvolutions) {
     }
 }
 
+// Each unit packs what it needs, and the floats are there for whoever else reads them.
+TEST_F(QdqUnits, WeightsThatTwoUnitsAndOthersRead) {
+  const std::string model =
+      "g (uint8[1,2,5,5] x) => (uint8[] y, uint8[] z, float[] f) <float xs = {0.05}, uint8 xz = {100}, " +
+      BytesText("w", DataType::kInt8, {4, 2, 3, 3}) + ", " + ScalesText("ws", 4, 0.01, 0.03) +
+      ", float ys = {0.2}, uint8 yz = {90}> { dx = DequantizeLinear(x, xs, xz) dw = DequantizeLinear <axis = 0> (w, "
+      "ws) "
+      "c = Conv(dx, dw) y = QuantizeLinear(c, ys, yz) d = Conv <pads = [1, 1, 1, 1]> (dx, dw) "
+      "z = QuantizeLinear(d, ys, yz) f = Neg(dw) }";
+  const ValuePtr input = Input(DataType::kUint8, {1, 2, 5, 5});
+  const std::vector<ValuePtr> found = RunVulkan(model, {input}, Opset21()),
+                              expected = RunCpu(model, {input}, Opset21());
+  EXPECT_LE(Distance(*found[0], *expected[0]), 1);
+  EXPECT_LE(Distance(*found[1], *expected[1]), 1);
+  EXPECT_EQ(FloatsOf(*found[2]), FloatsOf(*expected[2]));
+}
+
+// A bias that a quantiser clipped to int32: sums that wrapped would be at the other end.
+TEST_F(QdqUnits, BiasesAtTheEndOfInt32Saturate) {
+  for (const std::string bias : {"2147483647, -2147483648", "-2147483648, 2147483647"})
+    ExpectQuanta(
+        "g (uint8[1,2,3,3] x) => (uint8[] y) <float xs = {0.05}, uint8 xz = {100}, int8[2,2,1,1] w = {127, 127, "
+        "-127, -127}, float ws = {0.01}, float bs = {0.0005}, float ys = {0.2}, uint8 yz = {90}, int32[2] b = {" +
+            bias +
+            "}> { dx = DequantizeLinear(x, xs, xz) dw = DequantizeLinear(w, ws) db = DequantizeLinear(b, bs) "
+            "c = Conv(dx, dw, db) y = QuantizeLinear(c, ys, yz) }",
+        {Input(DataType::kUint8, {1, 2, 3, 3})}, 0);
+}
+
+TEST_F(QdqUnits, AveragesOfWindowsAndPlanes) {
+  for (const DataType type : {DataType::kInt8, DataType::kUint8})
+    for (const char* op :
+         {"GlobalAveragePool(d)", "AveragePool <kernel_shape = [3, 2], pads = [1, 1, 0, 1]> (d)",
+          "AveragePool <kernel_shape = [2, 2], strides = [2, 2], count_include_pad = 1, ceil_mode = 1, "
+          "pads = [1, 0, 0, 1]> (d)"})
+      ExpectQuanta("g (" + NameOf(type) + "[2,5,7,6] x) => (" + NameOf(type) + "[] y) <float s = {0.05}, " +
+                       BytesText("z", type, {}) + ", float ys = {0.03}> { d = DequantizeLinear(x, s, z) p = " + op +
+                       " y = QuantizeLinear(p, ys, z) }",
+                   {Input(type, {2, 5, 7, 6})}, 1);
+}
+
+TEST_F(QdqUnits, ConcatsOfDifferentScales) {
+  for (const char* op : {"Concat <axis = 1> (da, db, da)", "Max(da, db, da)", "Min(da, db)"})
+    ExpectQuanta(
+        "g (int8[2,3,4] a, int8[2,3,4] b) => (int8[] y) <float s = {0.05}, float t = {0.02}, int8 az = {-7}, "
+        "int8 bz = {90}> { da = DequantizeLinear(a, s, az) db = DequantizeLinear(b, t, bz) p = " +
+            std::string(op) + " y = QuantizeLinear(p, t, bz) }",
+        {Input(DataType::kInt8, {2, 3, 4}), Input(DataType::kInt8, {2, 3, 4})}, 0);
+}
+
 TEST_F(QdqUnits, ProductsByConstantMatrices) {
   for (int i = 0; i < 8; ++i) {
     const DataType a_type = PickType(), b_type = PickType();

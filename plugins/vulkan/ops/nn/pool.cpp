@@ -1,9 +1,14 @@
-// MaxPool, AveragePool and LpPool of one to three dimensions, and their global forms.
+// MaxPool, AveragePool and LpPool of one to three dimensions, and their global forms; and the kit's QLinearAveragePool.
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/pool.hpp"
 #include "plugins/vulkan/ops/nn/spatial.h"
+#include "plugins/vulkan/ops/quantized/quantization.h"
 #include "plugins/vulkan/ops/recording.h"
 #include "plugins/vulkan/ops/reduce/reduction.h"
 
@@ -18,16 +23,17 @@ std::string CheckPool(const NodeCheck& check) { return CheckSpatial(check); }
 void CheckRange(const kit::Window& window, const Dims& x) {
   constexpr int64_t kMost = 1 << 29;
   for (size_t d = 0; d < window.kernel.size(); ++d) {
-    const int64_t reach = std::max({x[d + 2], window.kernel[d] * window.dilations[d], window.strides[d],
-                                    window.pads_begin[d], -window.pads_begin[d], window.pads_end[d],
-                                    -window.pads_end[d]});
+    const int64_t reach =
+        std::max({x[d + 2], window.kernel[d] * window.dilations[d], window.strides[d], window.pads_begin[d],
+                  -window.pads_begin[d], window.pads_end[d], -window.pads_end[d]});
     if (reach > kMost)
       kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "a window that reaches ", reach, " elements; at most ", kMost,
                     " can be counted by this provider");
   }
 }
 
-void AddPool(Recording& r, Pool pool, bool global, float exponent) {
+// `numbers`: the words behind those of the window.
+void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span<const float> numbers) {
   const ir::Node& node = r.node();
   const Dims x = r.InputDims(0);
   CheckRank(x);
@@ -53,10 +59,11 @@ void AddPool(Recording& r, Pool pool, bool global, float exponent) {
   add(window.dilations, 1);
   add(window.pads_begin, 0);
   add(end, 1);
-  words.push_back(Word(exponent));
+  for (const float number : numbers) words.push_back(Word(number));
   std::vector<Binding> bindings = {r.Read(0), Recording::Write(y)};
   if (with_indices) bindings.push_back(Recording::Write(indices));
-  r.Add({.shader = Recording::ShaderFor(with_indices ? "pool_indices" : "pool", type),
+  if (with_indices) shader += "_indices";
+  r.Add({.shader = Recording::ShaderFor(shader, type),
          .specialization = {static_cast<uint32_t>(pool), attributes.column_major ? 1u : 0u,
                             attributes.include_pad ? 1u : 0u},
          .parameters = std::move(words),
@@ -70,10 +77,23 @@ float ExponentOf(const ir::Node& node) {
   return node.since_version < 2 ? node.Float("p", 2) : static_cast<float>(node.Int("p", 2));
 }
 
-void RecordMaxPool(Recording& r) { AddPool(r, Pool::kMaximum, false, 0); }
-void RecordAveragePool(Recording& r) { AddPool(r, Pool::kAverage, false, 0); }
-void RecordLpPool(Recording& r) { AddPool(r, Pool::kNorm, false, ExponentOf(r.node())); }
-void RecordGlobalLpPool(Recording& r) { AddPool(r, Pool::kNorm, true, ExponentOf(r.node())); }
+template <Pool kPool, bool kGlobal>
+void RecordPool(Recording& r) {
+  AddPool(r, kPool, kGlobal, "pool", std::array{kPool == Pool::kNorm ? ExponentOf(r.node()) : 0.0f});
+}
+
+std::string CheckQuantizedAverage(const NodeCheck& check) {
+  const std::string why = CheckQuantizedEnds(check.node(), 1);
+  return why.empty() ? CheckPool(check) : why;
+}
+
+void RecordQuantizedAverage(Recording& r) {
+  const QuantizedEnds ends(r.node(), r.InputType(0));
+  const MapQuantization &x = ends.quantizations[0], &y = ends.quantizations[1];
+  AddPool(r, Pool::kAverage, r.node().Int("global", 0) != 0, "pool_quantized",
+          std::array{x.scale, y.scale, x.zero, y.zero, static_cast<float>(ends.bounds.low),
+                     static_cast<float>(ends.bounds.high)});
+}
 
 // Over all dimensions behind batch and channels.
 template <Reduction::Combine kCombine, Reduction::Finish kFinish>
@@ -94,10 +114,15 @@ void Register_pool(OperatorTable& table) {
   const auto add = [&](std::string_view op_type, kit::TypeSet types, void (*record)(Recording&)) {
     table.Add({.op_type = op_type, .types = types, .check = CheckPool, .record = record});
   };
-  add("MaxPool", kDeviceFloats | kit::Types(EP_TYPE_INT8, EP_TYPE_UINT8), RecordMaxPool);
-  add("AveragePool", kDeviceFloats, RecordAveragePool);
-  add("LpPool", kDeviceFloats, RecordLpPool);
-  add("GlobalLpPool", kDeviceFloats, RecordGlobalLpPool);
+  add("MaxPool", kDeviceFloats | kit::Types(EP_TYPE_INT8, EP_TYPE_UINT8), RecordPool<Pool::kMaximum, false>);
+  add("AveragePool", kDeviceFloats, RecordPool<Pool::kAverage, false>);
+  add("LpPool", kDeviceFloats, RecordPool<Pool::kNorm, false>);
+  add("GlobalLpPool", kDeviceFloats, RecordPool<Pool::kNorm, true>);
+  table.Add({.op_type = kit::fuse::kQLinearAveragePool,
+             .domain = kit::fuse::kDomain,
+             .types = kDeviceBytes,
+             .check = CheckQuantizedAverage,
+             .record = RecordQuantizedAverage});
   table.Add({.op_type = "GlobalMaxPool",
              .types = kDeviceFloats,
              .record = RecordGlobalPool<Combine::kMaximum, Finish::kNothing>});

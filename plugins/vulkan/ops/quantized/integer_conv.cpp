@@ -69,11 +69,6 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
 
 std::string CheckConvolution(const NodeCheck& check) { return CheckSpatial(check); }
 
-std::string CheckFused(const NodeCheck& check) {
-  const std::string why = WhyNoQuads(check);
-  return why.empty() ? CheckConvolution(check) : why;
-}
-
 template <const ProductOperands& kOperands>
 void Pack(Packing& packing) {
   const ir::Tensor* w = packing.Constant(kOperands.w);
@@ -157,17 +152,8 @@ void Register_integer_conv(OperatorTable& table) {
              .check = CheckConvolution,
              .pack = Pack<kIntegerOperands>,
              .record = RecordConvInteger});
-  Operator quantized = {.op_type = "QLinearConv",
-                        .first_version = 10,
-                        .types = kDeviceBytes,
-                        .check = CheckConvolution,
-                        .pack = Pack<kQLinearOperands>,
-                        .record = RecordQLinearConv};
-  table.Add(quantized);
-  quantized.domain = kit::fuse::kDomain;
-  quantized.first_version = 1;
-  quantized.check = CheckFused;
-  table.Add(quantized);
+  AddRequantized<CheckConvolution>(
+      table, {.op_type = "QLinearConv", .pack = Pack<kQLinearOperands>, .record = RecordQLinearConv});
 }
 
 }  // namespace epiphyte::vulkan

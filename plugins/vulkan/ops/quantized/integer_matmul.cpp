@@ -131,11 +131,6 @@ std::string CheckQLinearMatMul(const NodeCheck& check) {
   return "";
 }
 
-std::string CheckFused(const NodeCheck& check) {
-  const std::string why = WhyNoQuads(check);
-  return why.empty() ? CheckQLinearMatMul(check) : why;
-}
-
 void RecordQLinearMatMul(Recording& r) {
   const kit::ProductShape shape = ShapeOf(r, kQLinearOperands);
   const EpElementType type = r.InputType(7);
@@ -163,17 +158,8 @@ void Register_integer_matmul(OperatorTable& table) {
              .check = CheckMatMulInteger,
              .pack = Pack<kIntegerOperands>,
              .record = RecordMatMulInteger});
-  Operator quantized = {.op_type = "QLinearMatMul",
-                        .first_version = 10,
-                        .types = kDeviceBytes,
-                        .check = CheckQLinearMatMul,
-                        .pack = Pack<kQLinearOperands>,
-                        .record = RecordQLinearMatMul};
-  table.Add(quantized);
-  quantized.domain = kit::fuse::kDomain;
-  quantized.first_version = 1;
-  quantized.check = CheckFused;
-  table.Add(quantized);
+  AddRequantized<CheckQLinearMatMul>(
+      table, {.op_type = "QLinearMatMul", .pack = Pack<kQLinearOperands>, .record = RecordQLinearMatMul});
 }
 
 }  // namespace epiphyte::vulkan

@@ -6,7 +6,6 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/qdq/integer_product.hpp"
-#include "epiphyte/kit/qdq/quantization.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 
 namespace epiphyte::vulkan {
@@ -113,12 +112,9 @@ class Packer {
 // The row that all filters have in common: y's zero point, and the least and the greatest number that it may become.
 std::array<int32_t, 4> CommonRow(const Packing& packing) {
   const ir::Tensor* zero = packing.Constant(kYZero);
-  const EpElementType type = zero->type;
-  const auto bound = [&](const char* name, int64_t fallback) {
-    return static_cast<int32_t>(packing.node().Int(name, fallback));
-  };
-  return {static_cast<int32_t>(Parameter(packing, kYZero, 1)[0]), bound("low", kit::qdq::LowestOf(type)),
-          bound("high", kit::qdq::HighestOf(type)), 0};
+  const ResultBounds bounds(packing.node(), zero->type);
+  return {static_cast<int32_t>(Parameter(packing, kYZero, 1)[0]), static_cast<int32_t>(bounds.low),
+          static_cast<int32_t>(bounds.high), 0};
 }
 
 bool HasOneZeroPoint(const Packing& packing, size_t input) {

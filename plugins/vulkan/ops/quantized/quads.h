@@ -13,7 +13,9 @@
 #include <array>
 #include <cstdint>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/vulkan/ops/nn/packed_filters.h"
+#include "plugins/vulkan/ops/quantized/quantization.h"
 #include "plugins/vulkan/ops/recording.h"
 
 namespace epiphyte::vulkan {
@@ -34,6 +36,22 @@ bool HasQuads(const Recording& r);
 // The kit's operators have no other kernels: why a node of theirs is none for PackQuads, or "".
 std::string WhyNoQuads(const NodeCheck& check);
 [[noreturn]] void FailNotPacked();
+
+// Adds an operator of ONNX that is quantised again, and the kit's of the same name.
+template <std::string (*kCheck)(const NodeCheck& check)>
+void AddRequantized(OperatorTable& table, Operator requantized) {
+  requantized.first_version = 10;
+  requantized.types = kDeviceBytes;
+  requantized.check = kCheck;
+  table.Add(requantized);
+  requantized.domain = kit::fuse::kDomain;
+  requantized.first_version = 1;
+  requantized.check = [](const NodeCheck& check) {
+    const std::string why = WhyNoQuads(check);
+    return why.empty() ? kCheck(check) : why;
+  };
+  table.Add(requantized);
+}
 
 struct QuadProduct {
   ProductOperands operands = kIntegerOperands;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/qdq/quantization.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 
 namespace epiphyte::vulkan {
@@ -29,6 +30,21 @@ ScaleIndex::ScaleIndex(const Dims& x, const Dims& scale, int64_t axis, int64_t b
                       " for blocks of ", block);
   mode = 2;
   parameters = {Word(x.Count()), Word(view.inner), Word(view.size), Word(std::min(block, view.size)), Word(blocks)};
+}
+
+ResultBounds::ResultBounds(const ir::Node& node, EpElementType type)
+    : low(node.Int("low", kit::qdq::LowestOf(type))), high(node.Int("high", kit::qdq::HighestOf(type))) {}
+
+QuantizedEnds::QuantizedEnds(const ir::Node& node, EpElementType type) : bounds(node, type) {
+  const std::vector<float> scales = node.Floats("scales");
+  const std::vector<int64_t> zeros = node.Ints("zero_points");
+  for (size_t i = 0; i < scales.size(); ++i) quantizations.push_back({scales[i], static_cast<float>(zeros[i])});
+}
+
+std::string CheckQuantizedEnds(const ir::Node& node, size_t operands) {
+  const size_t scales = node.Floats("scales").size(), zeros = node.Ints("zero_points").size();
+  if (scales == operands + 1 && zeros == operands + 1) return {};
+  return kit::TextOf("it has ", scales, " scales and ", zeros, " zero points, ", operands + 1, " of each expected");
 }
 
 std::string ExpectType(const NodeCheck& check, size_t i, EpElementType type, std::string_view name) {

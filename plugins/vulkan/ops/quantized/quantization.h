@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/vulkan/ops/math/map.h"
 #include "plugins/vulkan/ops/recording.h"
 
 namespace epiphyte::vulkan {
@@ -20,6 +21,23 @@ struct ScaleIndex {
   // Throws when the scale's shape doesn't fit x, as `axis` and `block` of QuantizeLinear have it.
   ScaleIndex(const Dims& x, const Dims& scale, int64_t axis, int64_t block);
 };
+
+// Within which the kit's operators on bytes keep their result: attributes "low" and "high", or what the type holds.
+struct ResultBounds {
+  int64_t low = 0, high = 0;
+
+  ResultBounds(const ir::Node& node, EpElementType type);
+};
+
+// What the kit's operators on bytes say of their ends by attributes (kit/fuse/operators.hpp).
+struct QuantizedEnds {
+  std::vector<MapQuantization> quantizations;  // of the operands, then of y
+  ResultBounds bounds;                         // of y
+
+  QuantizedEnds(const ir::Node& node, EpElementType type);
+};
+// Why they aren't those of so many operands and y, or "".
+std::string CheckQuantizedEnds(const ir::Node& node, size_t operands);
 
 // Whether input i, if it is there, is of type `type`; else the reason.
 std::string ExpectType(const NodeCheck& check, size_t i, EpElementType type, std::string_view name);

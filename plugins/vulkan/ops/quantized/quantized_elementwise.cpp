@@ -3,7 +3,6 @@
 #include "epiphyte/kit/abi/error.hpp"
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
-#include "epiphyte/kit/qdq/quantization.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/vulkan/ops/math/map.h"
 #include "plugins/vulkan/ops/quantized/quantization.h"
@@ -22,13 +21,10 @@ std::string CheckQuantized(const NodeCheck& check) {
     if (operands != (IsBinary(instruction.op) ? 2u : 1u) || instruction.a != 0 ||
         (IsBinary(instruction.op) && instruction.b != 2))
       return kit::TextOf("its instruction doesn't take its ", operands, " operands in their order");
-    const size_t scales = node.Floats("scales").size(), zeros = node.Ints("zero_points").size();
-    if (scales != operands + 1 || zeros != operands + 1)
-      return kit::TextOf("it has ", scales, " scales and ", zeros, " zero points, ", operands + 1, " of each expected");
+    return CheckQuantizedEnds(node, operands);
   } catch (const kit::Error& error) {
     return error.what();
   }
-  return {};
 }
 
 void RecordQuantized(Recording& r) {
@@ -39,16 +35,12 @@ void RecordQuantized(Recording& r) {
   std::vector<const Dims*> shapes;
   for (size_t i = 0; i < r.input_count(); ++i) operands.push_back({r.InputTensor(i), r.InputDims(i)});
   for (const MapOperand& operand : operands) shapes.push_back(&operand.dims);
-  const std::vector<float> scales = node.Floats("scales");
-  const std::vector<int64_t> zeros = node.Ints("zero_points");
-  std::vector<MapQuantization> quantizations;
-  for (size_t i = 0; i < scales.size(); ++i) quantizations.push_back({scales[i], static_cast<float>(zeros[i])});
   const EpElementType type = r.InputType(0);
-  const auto bound = [&](const char* name, int64_t fallback) { return static_cast<float>(node.Int(name, fallback)); };
+  const QuantizedEnds ends(node, type);
   const Dims out = kit::BroadcastShape(shapes);
   AddQuantizedElementwise(
       r, type, {static_cast<MapOp>(instruction.op), MapParameter::Of(instruction.p0), MapParameter::Of(instruction.p1)},
-      operands, quantizations, bound("low", kit::qdq::LowestOf(type)), bound("high", kit::qdq::HighestOf(type)),
+      operands, ends.quantizations, static_cast<float>(ends.bounds.low), static_cast<float>(ends.bounds.high),
       r.Output(0, type, out), out);
 }
 
