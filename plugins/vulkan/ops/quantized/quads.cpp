@@ -196,19 +196,20 @@ Quads QuadsOf(Recording& r, const QuadProduct& product, int64_t groups, int64_t 
   const Dims dims = r.InputDims(operands.x);
   const int64_t images = product.rows > 0 ? product.rows : product.images;
   const int64_t quads = CeilDiv(channels, 4);
-  const auto size = [](const std::array<int64_t, 3>& of) { return of[0] * of[1] * of[2]; };
+  const auto size = [](const std::array<int64_t, 3>& of) { return kit::CheckedCount(of); };
   Quads made;
   made.zero_flip = (type == EP_TYPE_INT8) == is_signed ? 0 : 0x80;
   made.plane = size(product.padded);
   made.group = made.plane * quads;
   made.image = made.group * groups;
   const uint32_t flip = made.zero_flip * 0x01010101u;
-  if (size(product.in) == 1 && size(product.padded) == 1 && channels % 4 == 0) {
+  // Read as it is: nothing lies between or beside its bytes. (A padding may be negative.)
+  if (size(product.in) == 1 && made.plane == 1 && product.before == std::array<int64_t, 3>{} && channels % 4 == 0) {
     made.tensor = r.InputTensor(operands.x);
     made.flip = flip;
     return made;
   }
-  made.tensor = r.Scratch(EP_TYPE_UINT32, {images, groups, quads, size(product.padded)});
+  made.tensor = r.Scratch(EP_TYPE_UINT32, {images, groups, quads, made.plane});
   const int64_t rows = images * groups * quads * product.padded[0] * product.padded[1];
   const bool has_zero = r.HasInput(operands.x_zero);
   std::vector<uint32_t> words = {Word(rows), Word(dims.Count()), Word(groups), Word(channels)};

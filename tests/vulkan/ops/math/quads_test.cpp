@@ -52,14 +52,17 @@ struct Convolution {
   int64_t group = 1;
   std::vector<int64_t> pads, strides, dilations;  // pads: begin and end
 
-  std::vector<int64_t> Output() const {
+  // 0 and less where the kernel doesn't fit.
+  std::vector<int64_t> OutputOf(const Dims& of, const Dims& kernel) const {
     std::vector<int64_t> out;
     for (size_t d = 0; d < strides.size(); ++d) {
-      const int64_t window = (w.dims[d + 2] - 1) * dilations[d] + 1;
-      out.push_back((x.dims[d + 2] + pads[d] + pads[d + strides.size()] - window) / strides[d] + 1);
+      const int64_t window = (kernel[d + 2] - 1) * dilations[d] + 1;
+      const int64_t room = of[d + 2] + pads[d] + pads[d + strides.size()] - window;
+      out.push_back(room < 0 ? room : room / strides[d] + 1);
     }
     return out;
   }
+  std::vector<int64_t> Output() const { return OutputOf(x.dims, w.dims); }
 
   // As ONNX says it, one element after the other.
   std::vector<int32_t> Sums() const {
@@ -122,6 +125,18 @@ class Quads : public OpTest {
       made.numbers.push_back(static_cast<int32_t>(type == EP_TYPE_INT8 ? Random(-128, 127) : Random(0, 255)));
     return made;
   }
+  // One group, one step from each position to the next, and a zero point for each filter.
+  Convolution PlainConvolution(EpElementType x_type, const Dims& x, EpElementType w_type, const Dims& w,
+                               std::vector<int64_t> pads = {0, 0, 0, 0}) {
+    Convolution made;
+    made.x = RandomBytes(x_type, x);
+    made.w = RandomBytes(w_type, w);
+    made.x_zero = RandomBytes(x_type, {});
+    made.w_zero = RandomBytes(w_type, {w[0]});
+    made.pads = std::move(pads);
+    made.strides = made.dilations = {1, 1};
+    return made;
+  }
   EpElementType RandomType() { return Random(0, 1) == 0 ? EP_TYPE_INT8 : EP_TYPE_UINT8; }
   Convolution RandomConvolution() {
     Convolution made;
@@ -138,7 +153,9 @@ class Quads : public OpTest {
       made.dilations.push_back(Random(1, 2));
       x.push_back(Random(w.back() * 2, spatial == 3 ? 6 : 12));
     }
-    for (size_t i = 0; i < 2 * spatial; ++i) made.pads.push_back(Random(0, 2));
+    for (size_t i = 0; i < 2 * spatial; ++i) made.pads.push_back(Random(-1, 2));
+    const std::vector<int64_t> out = made.OutputOf(x, w);
+    if (*std::min_element(out.begin(), out.end()) < 1) made.pads.assign(2 * spatial, 0);
     made.x = RandomBytes(RandomType(), x);
     made.w = RandomBytes(RandomType(), w);
     made.x_zero = RandomBytes(made.x.type, {});
@@ -172,40 +189,57 @@ TEST_F(Quads, ConvolutionsOfAnyShapeGiveTheSums) {
 TEST_F(Quads, ByDotProductsTheyAreTheSame) {
   Force(Capability::kDotProduct);
   for (int i = 0; i < 12; ++i) ExpectSums(RandomConvolution(), "quads_");
-  Convolution conv;
-  conv.x = RandomBytes(EP_TYPE_UINT8, {1, 8, 6, 6});
-  conv.w = RandomBytes(EP_TYPE_INT8, {9, 8, 3, 3});
-  conv.x_zero = RandomBytes(EP_TYPE_UINT8, {});
-  conv.w_zero = RandomBytes(EP_TYPE_INT8, {9});
-  conv.pads = {1, 0, 1, 2};
-  conv.strides = conv.dilations = {1, 1};
-  ExpectSums(conv, "quads_product_dot_8");
+  ExpectSums(PlainConvolution(EP_TYPE_UINT8, {1, 8, 6, 6}, EP_TYPE_INT8, {9, 8, 3, 3}, {1, 0, 1, 2}),
+             "quads_product_dot_8");
 }
 
 TEST_F(Quads, FewPositionsShareAWorkgroupOnDevicesThatHaveRealOnes) {
   Force(Capability::kSharedMemory);
-  Convolution conv;
-  conv.x = RandomBytes(EP_TYPE_UINT8, {2, 12, 7, 7});
-  conv.w = RandomBytes(EP_TYPE_UINT8, {50, 12, 1, 1});
-  conv.x_zero = RandomBytes(EP_TYPE_UINT8, {});
-  conv.w_zero = RandomBytes(EP_TYPE_UINT8, {50});
-  conv.pads = {0, 0, 0, 0};
-  conv.strides = conv.dilations = {1, 1};
-  ExpectSums(conv, "quads_product_8");
+  ExpectSums(PlainConvolution(EP_TYPE_UINT8, {2, 12, 7, 7}, EP_TYPE_UINT8, {50, 12, 1, 1}), "quads_product_8");
   EXPECT_EQ(program().dispatches.back().specialization[4], 8u);
 }
 
 // Of channels that fill words and lie side by side there is nothing to be arranged.
 TEST_F(Quads, PlanesOfOneElementAreReadAsTheyAre) {
-  Convolution conv;
-  conv.x = RandomBytes(EP_TYPE_INT8, {3, 16, 1, 1});
-  conv.w = RandomBytes(EP_TYPE_INT8, {6, 16, 1, 1});
-  conv.x_zero = RandomBytes(EP_TYPE_INT8, {});
-  conv.w_zero = RandomBytes(EP_TYPE_INT8, {});
-  conv.pads = {0, 0, 0, 0};
-  conv.strides = conv.dilations = {1, 1};
-  ExpectSums(conv, "quads_product_1");
+  ExpectSums(PlainConvolution(EP_TYPE_INT8, {3, 16, 1, 1}, EP_TYPE_INT8, {6, 16, 1, 1}), "quads_product_1");
   EXPECT_THAT(program().dispatches, testing::SizeIs(1));
+}
+
+// A padding in front and its opposite behind leave one element, which is none of the input.
+TEST_F(Quads, PlanesOfOneElementThatAreMovedAwayAreNotRead) {
+  ExpectSums(PlainConvolution(EP_TYPE_INT8, {3, 16, 1, 1}, EP_TYPE_INT8, {6, 16, 1, 1}, {-1, 0, 1, 0}),
+             "quads_product_1");
+}
+
+TEST_F(Quads, SeveralFiltersOfEachChannel) {
+  for (const int64_t multiplier : {2, 9}) {
+    Convolution conv = PlainConvolution(EP_TYPE_UINT8, {2, 5, 6, 7}, EP_TYPE_INT8, {5 * multiplier, 1, 3, 3});
+    conv.group = 5;
+    ExpectSums(conv, "quads_product_8");
+  }
+}
+
+// Sums beyond int32 come back at the other end, in the kernel as in what is known of the weights.
+TEST_F(Quads, SumsWrap) {
+  Convolution conv = PlainConvolution(EP_TYPE_UINT8, {1, 40000, 1, 1}, EP_TYPE_INT8, {2, 40000, 1, 1});
+  for (int32_t& number : conv.x.numbers) number = 255;
+  for (int32_t& number : conv.w.numbers) number = -128;
+  conv.x_zero.numbers = {0};
+  conv.w_zero.numbers = {127, 126};
+  ASSERT_GT(int64_t{40000} * 255 * 254, INT32_MAX);
+  ExpectSums(conv, "quads_product_1");
+}
+
+// Three dimensions of 2^29 elements each, times 64 words a position: counted in 64 bits that is nothing at all.
+TEST_F(Quads, PaddedPlanesThatNobodyCanCountAreAnError) {
+  const Bytes w = RandomBytes(EP_TYPE_INT8, {1, 256, 2, 2, 2});
+  EXPECT_THAT(ReasonOf([&] {
+                Run("in x: int8[1,256,1,1,1]\n" + w.Constant("w") +
+                        "y = ConvInteger@10<pads=[536870911,536870911,536870911,0,0,0], "
+                        "dilations=[536870911,536870911,536870911]>(x, w) : int32[1,1,1,1,1]\nout y\n",
+                    {RandomBytes(EP_TYPE_INT8, {1, 256, 1, 1, 1}).Tensor()});
+              }),
+              testing::HasSubstr("fewer than 2^57 elements expected"));
 }
 
 TEST_F(Quads, MatrixProductsOfAnyShapeGiveTheSums) {
