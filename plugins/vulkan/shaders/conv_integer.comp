@@ -30,32 +30,33 @@ layout(std430, set = 0, binding = 10) writeonly buffer Y { uint8_t y[]; };
 layout(std430, set = 0, binding = 5) writeonly buffer Y { int y[]; };
 #endif
 
-#define P_COUNT p[0]             // of invocations
-#define P_CHANNELS p[1]          // of the input
-#define P_FILTERS p[2]
-#define P_CHANNELS_PER_GROUP p[3]
-#define P_FILTERS_PER_GROUP p[4]
-#define P_W_ZERO_STRIDE p[5]     // by filter: 0 or 1
-#define P_W_SCALE_STRIDE p[6]
-#define P_IN(d) int(p[7u + d])   // sizes, of three dimensions each
-#define P_OUT(d) p[10u + d]
-#define P_KERNEL(d) int(p[13u + d])
-#define P_STRIDE(d) int(p[16u + d])
-#define P_DILATION(d) int(p[19u + d])
-#define P_PAD(d) int(p[22u + d])
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_COUNT = p[0];     // of invocations
+uint P_CHANNELS = p[1];  // of the input
+uint P_FILTERS = p[2];
+uint P_CHANNELS_PER_GROUP = p[3];
+uint P_FILTERS_PER_GROUP = p[4];
+uint P_W_ZERO_STRIDE = p[5];  // by filter: 0 or 1
+uint P_W_SCALE_STRIDE = p[6];
+ivec3 P_IN = ivec3(p[7], p[8], p[9]);  // depth, height, width
+uvec3 P_OUT = uvec3(p[10], p[11], p[12]);
+ivec3 P_KERNEL = ivec3(p[13], p[14], p[15]);
+ivec3 P_STRIDE = ivec3(p[16], p[17], p[18]);
+ivec3 P_DILATION = ivec3(p[19], p[20], p[21]);
+ivec3 P_PAD = ivec3(p[22], p[23], p[24]);
 
 void main() {
   const uint index = Index();
   if (index >= P_COUNT) return;
   uint rest = index;
   ivec3 start;
-  start.z = int(rest % P_OUT(2u)) * P_STRIDE(2u) - P_PAD(2u);
-  rest /= P_OUT(2u);
-  start.y = int(rest % P_OUT(1u)) * P_STRIDE(1u) - P_PAD(1u);
-  rest /= P_OUT(1u);
-  start.x = int(rest % P_OUT(0u)) * P_STRIDE(0u) - P_PAD(0u);
-  rest /= P_OUT(0u);
-  const uint positions = P_OUT(0u) * P_OUT(1u) * P_OUT(2u);
+  start.z = int(rest % P_OUT[2]) * P_STRIDE[2] - P_PAD[2];
+  rest /= P_OUT[2];
+  start.y = int(rest % P_OUT[1]) * P_STRIDE[1] - P_PAD[1];
+  rest /= P_OUT[1];
+  start.x = int(rest % P_OUT[0]) * P_STRIDE[0] - P_PAD[0];
+  rest /= P_OUT[0];
+  const uint positions = P_OUT[0] * P_OUT[1] * P_OUT[2];
   const uint blocks = (P_FILTERS_PER_GROUP + 3u) / 4u;
   const uint first = rest % blocks * 4u;  // of the group's filters
   const uint group = rest / blocks % (P_FILTERS / P_FILTERS_PER_GROUP);
@@ -64,7 +65,7 @@ void main() {
   const bool w_signed = (kFlags & FLAG_W_SIGNED) != 0u;
   const int x_less = (kFlags & FLAG_X_ZERO) == 0u ? 0 : ByteValue(uint(x_zero[0]), x_signed);
 
-  const uint depth = P_CHANNELS_PER_GROUP * uint(P_KERNEL(0u) * P_KERNEL(1u) * P_KERNEL(2u));
+  const uint depth = P_CHANNELS_PER_GROUP * uint(P_KERNEL[0] * P_KERNEL[1] * P_KERNEL[2]);
   uint w_at[4];
   int w_less[4];
   int sums[4];
@@ -78,14 +79,14 @@ void main() {
   uint tap = 0u;
   for (uint channel = 0u; channel < P_CHANNELS_PER_GROUP; ++channel) {
     const uint plane = image * P_CHANNELS + group * P_CHANNELS_PER_GROUP + channel;
-    for (int i = 0; i < P_KERNEL(0u); ++i) {
-      const int a = start.x + i * P_DILATION(0u);
-      for (int j = 0; j < P_KERNEL(1u); ++j) {
-        const int b = start.y + j * P_DILATION(1u);
-        for (int k = 0; k < P_KERNEL(2u); ++k, ++tap) {
-          const int c = start.z + k * P_DILATION(2u);
-          if (a < 0 || a >= P_IN(0u) || b < 0 || b >= P_IN(1u) || c < 0 || c >= P_IN(2u)) continue;
-          const uint x_at = ((plane * uint(P_IN(0u)) + uint(a)) * uint(P_IN(1u)) + uint(b)) * uint(P_IN(2u)) + uint(c);
+    for (int i = 0; i < P_KERNEL[0]; ++i) {
+      const int a = start.x + i * P_DILATION[0];
+      for (int j = 0; j < P_KERNEL[1]; ++j) {
+        const int b = start.y + j * P_DILATION[1];
+        for (int k = 0; k < P_KERNEL[2]; ++k, ++tap) {
+          const int c = start.z + k * P_DILATION[2];
+          if (a < 0 || a >= P_IN[0] || b < 0 || b >= P_IN[1] || c < 0 || c >= P_IN[2]) continue;
+          const uint x_at = ((plane * uint(P_IN[0]) + uint(a)) * uint(P_IN[1]) + uint(b)) * uint(P_IN[2]) + uint(c);
           const int value = ByteValue(uint(x[x_at]), x_signed) - x_less;
           [[unroll]] for (uint f = 0u; f < 4u; ++f)
             sums[f] += value * (ByteValue(uint(w[w_at[f] + tap]), w_signed) - w_less[f]);

@@ -8,7 +8,8 @@ layout(local_size_x = 1) in;
 layout(std430, set = 0, binding = 1) readonly buffer Parts { vec2 parts[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Scale { float scale[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Zero { uint8_t zero[]; };
-#define P_PARTS p[0]
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_PARTS = p[0];
 
 void main() {
   float low = 0.0, high = 0.0;

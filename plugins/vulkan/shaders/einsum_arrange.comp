@@ -9,10 +9,11 @@
 layout(local_size_x = 64) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
-#define P_COUNT p[0]
-#define P_RANK p[1]
-#define P_SUM_RANK p[2]
-#define P_SUM_COUNT p[3]
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_COUNT = p[0];
+uint P_RANK = p[1];
+uint P_SUM_RANK = p[2];
+uint P_SUM_COUNT = p[3];
 #define P_AXES 4u
 
 // Where the element of a row-major index over the axes from `first` on lies.

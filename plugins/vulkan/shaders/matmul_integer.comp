@@ -29,20 +29,21 @@ layout(std430, set = 0, binding = 9) writeonly buffer Result { uint8_t y_data[];
 layout(std430, set = 0, binding = 5) writeonly buffer Result { int y_data[]; };
 #endif
 
-#define P_M p[0]
-#define P_N p[1]
-#define P_K p[2]
-#define P_BATCHES p[3]
-#define P_A_MATRIX p[4]  // which matrix belongs to a batch: a stride, 0 or 1, or two words a batch of the table
-#define P_B_MATRIX p[5]
-#define P_A_ZERO_MATRIX p[6]  // strides of zero points, by matrix and by row or column
-#define P_A_ZERO_ROW p[7]
-#define P_B_ZERO_MATRIX p[8]
-#define P_B_ZERO_COLUMN p[9]
-#define P_A_SCALE_ROW p[10]
-#define P_B_SCALE_COLUMN p[11]
-#define P_Y_SCALE_ROW p[12]
-#define P_Y_ZERO_ROW p[13]
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_M = p[0];
+uint P_N = p[1];
+uint P_K = p[2];
+uint P_BATCHES = p[3];
+uint P_A_MATRIX = p[4];  // which matrix belongs to a batch: a stride, 0 or 1, or two words a batch of the table
+uint P_B_MATRIX = p[5];
+uint P_A_ZERO_MATRIX = p[6];  // strides of zero points, by matrix and by row or column
+uint P_A_ZERO_ROW = p[7];
+uint P_B_ZERO_MATRIX = p[8];
+uint P_B_ZERO_COLUMN = p[9];
+uint P_A_SCALE_ROW = p[10];
+uint P_B_SCALE_COLUMN = p[11];
+uint P_Y_SCALE_ROW = p[12];
+uint P_Y_ZERO_ROW = p[13];
 #define P_TABLE 14u
 
 void main() {

@@ -19,11 +19,12 @@ layout(std430, set = 0, binding = 4) readonly buffer PackedZeros { uint8_t packe
 layout(std430, set = 0, binding = 5) readonly buffer Zeros { T zeros[]; };
 layout(std430, set = 0, binding = 6) readonly buffer Bias { T bias[]; };
 layout(std430, set = 0, binding = 7) writeonly buffer Result { T y[]; };
-#define P_M p[0]
-#define P_N p[1]
-#define P_K p[2]
-#define P_BLOCK p[3]   // steps that share a scale
-#define P_BLOCKS p[4]  // of a column
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_M = p[0];
+uint P_N = p[1];
+uint P_K = p[2];
+uint P_BLOCK = p[3];   // steps that share a scale
+uint P_BLOCKS = p[4];  // of a column
 
 const uint kMask = (1u << kBits) - 1u;
 const uint kPerWord = 32u / kBits;

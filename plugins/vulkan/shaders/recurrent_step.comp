@@ -40,13 +40,14 @@ layout(std430, set = 0, binding = 7) readonly buffer Lengths { int lengths[]; };
 layout(std430, set = 0, binding = 8) readonly buffer Extra { T extra[]; };          // peepholes, or the state after the reset
 layout(std430, set = 0, binding = 9) writeonly buffer Y { T y[]; };
 
-#define P_BATCH p[0]
-#define P_HIDDEN p[1]
-#define P_STEPS p[2]
-#define P_STEP p[3]
-#define P_DIRECTION p[4]
-#define P_DIRECTIONS p[5]
-#define P_CLIP uintBitsToFloat(p[6])
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_BATCH = p[0];
+uint P_HIDDEN = p[1];
+uint P_STEPS = p[2];
+uint P_STEP = p[3];
+uint P_DIRECTION = p[4];
+uint P_DIRECTIONS = p[5];
+float P_CLIP = uintBitsToFloat(p[6]);
 #define P_ALPHA(i) uintBitsToFloat(p[7u + 2u * i])
 #define P_BETA(i) uintBitsToFloat(p[8u + 2u * i])
 

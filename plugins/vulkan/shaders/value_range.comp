@@ -6,8 +6,9 @@
 layout(local_size_x = 64) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { float x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Parts { vec2 parts[]; };
-#define P_COUNT p[0]
-#define P_PARTS p[1]
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_COUNT = p[0];
+uint P_PARTS = p[1];
 
 void main() {
   const uint own = Index();
