@@ -13,17 +13,18 @@ EpDeviceKind KindOf(DeviceType type) {
   return type == DeviceType::kOther || type == DeviceType::kSoftware ? EP_DEVICE_OTHER : EP_DEVICE_GPU;
 }
 
-// "Vulkan 1.3.230: storage16, int64, subgroup 8; without coopmat": what doctor shows of the capability table.
+// "Vulkan 1.3.230: storage16, int64; not used, for it is slow: subgroup 8; without coopmat": what doctor shows of the
+// capability table.
 std::string Describe(uint32_t version, const Capabilities& capabilities) {
-  std::string has, lacks;
+  std::string has, slow, lacks;
   for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i) {
     const auto capability = static_cast<Capability>(i);
-    std::string& list = capabilities.Has(capability) ? has : lacks;
+    std::string& list = capabilities.Has(capability) ? has : capabilities.IsSlow(capability) ? slow : lacks;
     list += (list.empty() ? "" : ", ") + std::string(NameOf(capability));
-    if (capability == Capability::kSubgroup && capabilities.Has(capability))
-      list += " " + std::to_string(capabilities.subgroup_size);
+    if (capability == Capability::kSubgroup && &list != &lacks) list += " " + std::to_string(capabilities.subgroup_size);
   }
-  return "Vulkan " + VersionText(version) + ": " + has + (lacks.empty() ? "" : "; without " + lacks);
+  return "Vulkan " + VersionText(version) + ": " + has + (slow.empty() ? "" : "; not used, for it is slow: " + slow) +
+         (lacks.empty() ? "" : "; without " + lacks);
 }
 
 class Plugin final : public kit::Plugin {
@@ -60,6 +61,7 @@ class Plugin final : public kit::Plugin {
     const DeviceInfo& device = instance_->devices().at(index);
     Capabilities capabilities = device.capabilities;
     Disable(header.Option("disable").value_or(""), &capabilities);
+    Prefer(header.Option("prefer").value_or(""), &capabilities);
     return CheckContextHeader(header.info(), info().sources[0], device, capabilities, BuiltInKernels().digest(),
                               operators_);
   }

@@ -33,6 +33,21 @@ void ForEachName(std::string_view list, Visit&& visit) {
   }
 }
 
+// Each capability that the value of an option names.
+template <typename Visit>
+void ForEachCapability(std::string_view option, std::string_view list, Visit&& visit) {
+  ForEachName(list, [&](std::string_view name) {
+    const std::optional<Capability> capability = CapabilityOf(name);
+    if (name == "all") {
+      for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i) visit(static_cast<Capability>(i));
+    } else if (capability) {
+      visit(*capability);
+    } else {
+      kit::FailArgument("option '", option, "' names '", name, "'; capabilities are ", AllCapabilities(), "; or all");
+    }
+  });
+}
+
 uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config, const std::string& wanted) {
   if (wanted.empty()) return config.devices.at(0);
   return ChooseDevice(instance.devices(), {.device = wanted, .allow_software = true}).index;
@@ -41,17 +56,11 @@ uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config
 }  // namespace
 
 void Disable(std::string_view list, Capabilities* capabilities) {
-  ForEachName(list, [&](std::string_view name) {
-    const std::optional<Capability> capability = CapabilityOf(name);
-    if (name == "all") {
-      for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i)
-        capabilities->Disable(static_cast<Capability>(i));
-    } else if (capability) {
-      capabilities->Disable(*capability);
-    } else {
-      kit::FailArgument("option 'disable' names '", name, "'; capabilities are ", AllCapabilities(), "; or all");
-    }
-  });
+  ForEachCapability("disable", list, [&](Capability capability) { capabilities->Disable(capability); });
+}
+
+void Prefer(std::string_view list, Capabilities* capabilities) {
+  ForEachCapability("prefer", list, [&](Capability capability) { capabilities->Prefer(capability); });
 }
 
 std::span<const kit::Option> Provider::Options() {
@@ -63,6 +72,10 @@ std::span<const kit::Option> Provider::Options() {
                           "capabilities of the device that are not used: storage16, storage8, int64, fp16, int8, "
                           "dot_product, subgroup, shared_memory, coopmat; or all. The parameter of that name in the "
                           "manifest is for all sessions, and has timeline, too"),
+      kit::Option::String("prefer", "",
+                          "capabilities that kernels use wherever they can, also where the device does better without, "
+                          "as a software device without subgroup and shared_memory: to compare and to test; or all. "
+                          "What 'disable' names stays off"),
       kit::Option::Int("memory_limit", 0,
                        "MiB of the device's memory that the session's weights and intermediate values may use; 0: all. "
                        "For its inputs and outputs there is session.max_device_bytes",
@@ -83,6 +96,7 @@ Provider::Provider(const OperatorTable& operators, Instance& instance, DevicePoo
   index_ = ChooseIndex(instance, config, options.Text("use"));
   capabilities_ = instance.devices().at(index_).capabilities;
   Disable(options.Text("disable"), &capabilities_);
+  Prefer(options.Text("prefer"), &capabilities_);
   ForEachName(options.Text("disable"), [](std::string_view name) {
     if (name == NameOf(Capability::kTimeline))
       kit::FailArgument(

@@ -21,6 +21,19 @@ std::optional<Capability> CapabilityOf(std::string_view name) {
   return std::nullopt;
 }
 
+void Capabilities::Disable(Capability capability) {
+  const auto i = static_cast<size_t>(capability);
+  disabled[i] = has[i] || slow[i] || disabled[i];
+  has[i] = slow[i] = preferred[i] = false;
+}
+
+void Capabilities::Prefer(Capability capability) {
+  const auto i = static_cast<size_t>(capability);
+  if (!has[i] && !slow[i]) return;
+  has[i] = preferred[i] = true;
+  slow[i] = false;
+}
+
 void Capabilities::Disable(std::span<const std::string> names) {
   for (const std::string& name : names) {
     const std::optional<Capability> capability = CapabilityOf(name);
@@ -35,8 +48,8 @@ void Capabilities::Disable(std::span<const std::string> names) {
 
 std::string Capabilities::WhyNot(Capability capability) const {
   const std::string name(NameOf(capability));
-  return disabled[static_cast<size_t>(capability)] ? name + " is turned off by option 'disable'"
-                                                   : "the device has no " + name;
+  if (disabled[static_cast<size_t>(capability)]) return name + " is turned off by option 'disable'";
+  return (IsSlow(capability) ? "the device does better without " : "the device has no ") + name;
 }
 
 }  // namespace epiphyte::vulkan

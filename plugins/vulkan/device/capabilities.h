@@ -1,6 +1,6 @@
 // Capabilities: what a device can do and how much of it, as plain data. Kernels are chosen by this table and by nothing
-// else, so every choice can be forced by turning a capability off (provider option `disable`), and be tested on a device
-// that has it.
+// else, so every choice can be forced by turning a capability off (provider option `disable`) or on although the device
+// does better without (`prefer`), and be tested on a device that has it.
 //
 //     if (capabilities.Has(Capability::kFp16) && k % 4 == 0) …
 #pragma once
@@ -21,7 +21,7 @@ enum class Capability : uint8_t {
   kInt8,          // 8-bit integer arithmetic
   kDotProduct,    // packed 4x8-bit dot products, in hardware
   kSubgroup,      // subgroup arithmetic and shuffles in compute shaders
-  kSharedMemory,  // workgroup memory and barriers are fast: off on devices that emulate them, a software device say
+  kSharedMemory,  // workgroup memory and barriers
   kCoopMatrix,    // cooperative matrices
   kTimeline,      // timeline semaphores: how far a stream is; without, each submission has a fence
   kCount,
@@ -32,11 +32,17 @@ std::string_view NameOf(Capability capability);
 std::optional<Capability> CapabilityOf(std::string_view name);
 
 struct Capabilities {
+  // Kernels use it.
   bool has[static_cast<size_t>(Capability::kCount)] = {};
   // The device has it, but an option turned it off: said in reasons.
   bool disabled[static_cast<size_t>(Capability::kCount)] = {};
+  // The device has it, but does better without: a software device, where workgroup memory and subgroups are emulated.
+  bool slow[static_cast<size_t>(Capability::kCount)] = {};
+  // An option asks for it: kernels that use it are chosen wherever they can run, not only where they are worth it.
+  bool preferred[static_cast<size_t>(Capability::kCount)] = {};
 
-  uint32_t subgroup_size = 1;
+  uint32_t subgroup_size = 1;          // a power of two
+  bool full_subgroups = false;         // a kernel can ask for subgroups of that size, none of them in part
   uint32_t max_workgroup_invocations = 128;
   uint32_t max_workgroup_count[3] = {65535, 65535, 65535};
   uint32_t max_shared_memory = 16384;        // bytes of a workgroup
@@ -45,14 +51,15 @@ struct Capabilities {
   uint32_t max_bindings = 3;                 // of a dispatch, its parameters not counted
 
   bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }
-  // Turns capabilities off. Those that a device hasn't are ignored.
-  void Disable(Capability capability) {
-    disabled[static_cast<size_t>(capability)] = Has(capability) || disabled[static_cast<size_t>(capability)];
-    has[static_cast<size_t>(capability)] = false;
-  }
+  bool IsSlow(Capability capability) const { return slow[static_cast<size_t>(capability)]; }
+  bool IsPreferred(Capability capability) const { return preferred[static_cast<size_t>(capability)]; }
+  // Turns capabilities off, or on. Those that a device hasn't are ignored; what is turned off stays off.
+  void Disable(Capability capability);
+  void Prefer(Capability capability);
   // Names as in the option `disable`. Throws INVALID_ARGUMENT, with those that there are, for one that is none.
   void Disable(std::span<const std::string> names);
-  // "the device has no fp16" or "fp16 is turned off by option": for reasons.
+  // "the device has no fp16", "the device does better without subgroup" or "fp16 is turned off by option 'disable'": for
+  // reasons.
   std::string WhyNot(Capability capability) const;
 };
 

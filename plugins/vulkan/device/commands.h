@@ -28,6 +28,7 @@ struct Command {
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t work = 0;    // multiply-adds or elements: a run is divided into submissions of about as much work
   bool copies = false;  // the first binding to the second: left out where both are the same range
+  bool full_subgroups = false;  // of the device's size, where it can promise that; workgroups are a multiple of them
 };
 
 struct CommandList {

@@ -80,7 +80,7 @@ class Preparation {
       if (command.bindings.size() != 2 || BytesOf(command.bindings[0]) != BytesOf(command.bindings[1]))
         kit::FailWith(EP_STATUS_EP_FAIL, name, " is from one range to another of the same size");
       if (command.shader.empty()) {
-        parts_.keys.push_back({nullptr, 0, {}});
+        parts_.keys.push_back({nullptr, 0, {}, 0});
         return;
       }
     }
@@ -93,7 +93,8 @@ class Preparation {
       if (command.groups[i] > can.max_workgroup_count[i])
         kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, command.shader, ": ", command.groups[i], " workgroups, ",
                       device_.info().name, " runs at most ", can.max_workgroup_count[i], " in dimension ", i);
-    parts_.keys.push_back({shader, static_cast<uint32_t>(command.bindings.size() + 1), command.specialization});
+    parts_.keys.push_back({shader, static_cast<uint32_t>(command.bindings.size() + 1), command.specialization,
+                           command.full_subgroups && can.full_subgroups ? can.subgroup_size : 0});
   }
 
   void MakePipelines() {

@@ -127,6 +127,7 @@ DeviceFeatures::DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice dev
   link(float16_int8, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
   link(timeline, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
   link(dot_product, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  link(subgroup_size, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   for (const char* extension : {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
                                 VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME})
     if (Contains(there, extension)) extensions.push_back(extension);
@@ -221,9 +222,18 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
                                    dot.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE);
   set(Capability::kSubgroup, (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                  (subgroup.supportedOperations & kOperations) == kOperations);
-  set(Capability::kSharedMemory, info.type != DeviceType::kSoftware);
+  set(Capability::kSharedMemory, true);
+  if (info.type == DeviceType::kSoftware) {
+    for (const Capability emulated : {Capability::kSubgroup, Capability::kSharedMemory}) {
+      can.slow[static_cast<size_t>(emulated)] = can.Has(emulated);
+      set(emulated, false);
+    }
+  }
   set(Capability::kTimeline, features.timeline.timelineSemaphore == VK_TRUE);
   can.subgroup_size = info.subgroup_size;
+  can.full_subgroups = features.subgroup_size.subgroupSizeControl == VK_TRUE &&
+                       features.subgroup_size.computeFullSubgroups == VK_TRUE &&
+                       (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   can.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   std::copy_n(limits.maxComputeWorkGroupCount, 3, can.max_workgroup_count);
   can.max_shared_memory = limits.maxComputeSharedMemorySize;

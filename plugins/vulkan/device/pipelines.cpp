@@ -72,6 +72,13 @@ VkPipeline Pipelines::Get(const PipelineKey& key) {
   info.stage.module = ModuleFor(*key.shader);
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = entries.empty() ? nullptr : &specialization;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required = {
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+  if (key.subgroup_size != 0) {
+    required.requiredSubgroupSize = key.subgroup_size;
+    info.stage.pNext = &required;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.layout = LayoutFor(key.bindings).layout.get();
   info.basePipelineIndex = -1;
   // Outside the lock: it may take long, and several threads make several. Who makes one that another thread made

@@ -65,7 +65,7 @@ kit::CompatibilityKey ContextKey(const DeviceInfo& device, const Capabilities& c
   key.Prefer("capabilities", NamesOf(capabilities), "the capabilities {}", kRebuilt);
   key.Prefer("subgroup",
              kit::TextOf(device.subgroup_size, ' ', device.subgroup_size_min, ' ', device.subgroup_size_max, ' ',
-                         device.subgroup_operations),
+                         device.subgroup_operations, capabilities.full_subgroups ? " full" : ""),
              "subgroups {}", kRebuilt);
   key.Prefer("coop_matrix", device.coop_matrix_shapes, "cooperative matrices {}", kRebuilt);
   key.Prefer("limits",

@@ -55,6 +55,7 @@ void Replay::AddCommands(const ir::Graph& graph, bool profile) {
     command.groups = dispatch.groups;
     command.work = dispatch.work;
     command.copies = dispatch.copies;
+    command.full_subgroups = dispatch.full_subgroups;
     if (!profile) continue;
     const ir::Node& node = graph.nodes[static_cast<size_t>(dispatch.node)];
     names_.push_back(kit::TextOf(node.op_type, ' ', node.name, ": ", dispatch.shader));

@@ -53,6 +53,7 @@ struct Dispatch {
   int32_t node = -1;           // of the compiled graph: for profiles and reports
   uint64_t work = 0;           // multiply-adds or elements, whichever is more: by this long runs are divided
   bool copies = false;         // binding 0 to binding 1 as it is: where they are one memory, there is nothing to do
+  bool full_subgroups = false;  // its workgroups are of whole subgroups, where the device can promise those
 };
 
 struct Program {

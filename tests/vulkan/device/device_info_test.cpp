@@ -74,6 +74,29 @@ TEST(CapabilitiesTest, WhatIsDisabledByNameIsGoneAndSaysWhy) {
   EXPECT_THAT(ErrorOf([&] { can.Disable(wrong); }), IsError(EP_STATUS_INVALID_ARGUMENT, "known are storage16, storage8"));
 }
 
+TEST(CapabilitiesTest, WhatIsSlowIsUsedWhenItIsPreferred) {
+  Capabilities can;
+  can.slow[static_cast<size_t>(Capability::kSubgroup)] = true;
+  EXPECT_FALSE(can.Has(Capability::kSubgroup));
+  EXPECT_EQ(can.WhyNot(Capability::kSubgroup), "the device does better without subgroup");
+  Capabilities preferred = can;
+  preferred.Prefer(Capability::kSubgroup);
+  EXPECT_TRUE(preferred.Has(Capability::kSubgroup) && preferred.IsPreferred(Capability::kSubgroup));
+  preferred.Prefer(Capability::kCoopMatrix);
+  EXPECT_FALSE(preferred.Has(Capability::kCoopMatrix)) << "the device hasn't got it";
+}
+
+TEST(CapabilitiesTest, WhatIsDisabledStaysOffWhenItIsPreferred) {
+  for (const bool slow : {false, true}) {
+    Capabilities can;
+    (slow ? can.slow : can.has)[static_cast<size_t>(Capability::kSubgroup)] = true;
+    can.Disable(Capability::kSubgroup);
+    can.Prefer(Capability::kSubgroup);
+    EXPECT_FALSE(can.Has(Capability::kSubgroup));
+    EXPECT_EQ(can.WhyNot(Capability::kSubgroup), "subgroup is turned off by option 'disable'");
+  }
+}
+
 class InstanceTest : public DeviceTest {};
 
 TEST_F(InstanceTest, TheSoftwareDeviceDescribesItself) {
@@ -97,9 +120,13 @@ TEST_F(InstanceTest, TheSoftwareDeviceDescribesItself) {
 
   const Capabilities& can = device.capabilities;
   for (const Capability capability : {Capability::kStorage16, Capability::kStorage8, Capability::kInt64,
-                                      Capability::kFp16, Capability::kInt8, Capability::kSubgroup})
+                                      Capability::kFp16, Capability::kInt8})
     EXPECT_TRUE(can.Has(capability)) << NameOf(capability);
-  EXPECT_FALSE(can.Has(Capability::kSharedMemory)) << "barriers are emulated";
+  for (const Capability emulated : {Capability::kSharedMemory, Capability::kSubgroup}) {
+    EXPECT_FALSE(can.Has(emulated)) << NameOf(emulated);
+    EXPECT_TRUE(can.IsSlow(emulated)) << NameOf(emulated);
+  }
+  EXPECT_EQ(can.subgroup_size, device.subgroup_size);
   EXPECT_GE(can.max_bindings, 8u);
   EXPECT_GE(can.max_buffer_range, 128u << 20);
 }

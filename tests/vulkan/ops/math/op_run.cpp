@@ -70,7 +70,7 @@ class Loaded {
     HostList list;
     for (const Dispatch& dispatch : program.dispatches) {
       Command command{dispatch.shader, dispatch.specialization, dispatch.parameters, {}, dispatch.groups,
-                      dispatch.work};
+                      dispatch.work, false, dispatch.full_subgroups};
       for (const Binding& binding : dispatch.bindings)
         command.bindings.push_back({RangeOf(binding.tensor), binding.access});
       list.commands.push_back(std::move(command));
@@ -165,6 +165,8 @@ void OpTest::SetUp() {
   capabilities_ = device_->info().capabilities;
 }
 
+void OpTest::PreferNothing() { capabilities_ = device_->info().capabilities; }
+
 Tensors OpTest::Run(std::string_view text, const Tensors& inputs) {
   const ir::Graph graph = ir::FromText(std::string("graph \"test\"\n").append(text));
   std::vector<bool> on_host(graph.values.size(), false);
@@ -196,6 +198,7 @@ Tensors OpTest::Run(std::string_view text, const Tensors& inputs) {
     return BuiltInKernels().Find(name) != nullptr;
   };
   program_ = ProgramBuilder(graph, operators, capabilities_, sink.packed, has_shader).Build(known);
+  if (change) change(program_);
   Loaded loaded(device_, graph, sink.packed, program_, inputs);
   Tensors first = loaded.Run(inputs);
   const Tensors second = loaded.Run(inputs);

@@ -81,8 +81,11 @@ class OpTest : public testing::Test {
   const Program& program() const { return program_; }
   // Off for the runs that follow.
   void Disable(Capability capability) { capabilities_.Disable(capability); }
-  // On for the runs that follow, where the device can, though it does better without.
-  void Force(Capability capability) { capabilities_.has[static_cast<size_t>(capability)] = true; }
+  // On for the runs that follow, where the device can, though it does better without; and off again, as it was.
+  void Prefer(Capability capability) { capabilities_.Prefer(capability); }
+  void PreferNothing();
+  // Of programs that are run from here on; empty: they stay as they are.
+  std::function<void(Program&)> change;
   const Capabilities& capabilities() const { return capabilities_; }
 
  private:

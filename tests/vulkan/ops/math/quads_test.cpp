@@ -194,7 +194,7 @@ TEST_F(Quads, ByDotProductsTheyAreTheSame) {
 }
 
 TEST_F(Quads, FewPositionsShareAWorkgroupOnDevicesThatHaveRealOnes) {
-  Force(Capability::kSharedMemory);
+  Prefer(Capability::kSharedMemory);
   ExpectSums(PlainConvolution(EP_TYPE_UINT8, {2, 12, 7, 7}, EP_TYPE_UINT8, {50, 12, 1, 1}), "quads_product_8");
   EXPECT_EQ(program().dispatches.back().specialization[4], 8u);
 }

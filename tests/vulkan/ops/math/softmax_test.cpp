@@ -45,7 +45,7 @@ class Softmax : public OpTest {
 
 TEST_F(Softmax, AlongEveryAxis) {
   for (const bool shared : {false, true}) {
-    if (shared) Force(Capability::kSharedMemory);
+    if (shared) Prefer(Capability::kSharedMemory);
     for (size_t axis = 0; axis < 3; ++axis) ExpectSoftmax({3, 5, 7}, axis);
     for (const int64_t n : {1, 31, 32, 33, 200, 1000}) ExpectSoftmax({3, n}, 1);
   }
@@ -65,7 +65,7 @@ TEST_F(Softmax, OfTheFirstOfEqualElementsHardmaxMakesOne) {
 
 TEST_F(Softmax, LargeNumbersDoNotOverflowAndInfinitiesMask) {
   for (const bool shared : {false, true}) {
-    if (shared) Force(Capability::kSharedMemory);
+    if (shared) Prefer(Capability::kSharedMemory);
     EXPECT_THAT(Run1("Softmax@13", {1, 4}, {1000, 1000, -kInfinity, -1000}), ElementsAre(0.5f, 0.5f, 0, 0));
     EXPECT_THAT(Run1("Softmax@13", {1, 3}, {1, kNaN, 2}), testing::Each(testing::IsNan()));
     EXPECT_THAT(Run1("Softmax@13", {1, 2}, {-kInfinity, -kInfinity}), testing::Each(testing::IsNan()));

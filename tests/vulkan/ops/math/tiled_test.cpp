@@ -18,12 +18,12 @@ class Tiled : public OpTest {
   void ExpectSame(std::string_view graph, const Tensors& inputs, std::string_view shader) {
     SCOPED_TRACE(graph);
     const Tensors plain = Run(graph, inputs);
-    Force(Capability::kSharedMemory);
+    Prefer(Capability::kSharedMemory);
     const Tensors tiled = Run(graph, inputs);
     bool found = false;
     for (const Dispatch& dispatch : program().dispatches) found = found || dispatch.shader == shader;
     EXPECT_TRUE(found) << shader << " was not chosen";
-    Disable(Capability::kSharedMemory);
+    PreferNothing();
     ASSERT_EQ(tiled.size(), plain.size());
     for (size_t i = 0; i < plain.size(); ++i)
       EXPECT_THAT(tiled[i].As<float>(), testing::Pointwise(testing::FloatNear(2e-5f), plain[i].As<float>()));

@@ -11,7 +11,7 @@ class TiledTranspose : public OpTest {
  protected:
   void SetUp() override {
     OpTest::SetUp();
-    Force(Capability::kSharedMemory);
+    Prefer(Capability::kSharedMemory);
   }
 
   // Of [batch, rows, columns], whose elements are counted.
