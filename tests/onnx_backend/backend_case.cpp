@@ -51,7 +51,11 @@ onnx::ModelProto ParseModel(const fs::path& path) {
 
 core::SessionOptions MakeOptions(const BackendRunOptions& options) {
   core::SessionOptions session_options;
-  for (const std::string& provider : options.providers) session_options.providers.push_back({provider, {}});
+  for (const std::string& provider : options.providers) {
+    const auto found = options.provider_options.find(provider);
+    session_options.providers.push_back({provider, {}});
+    if (found != options.provider_options.end()) session_options.providers.back().options = found->second;
+  }
   session_options.thread_count = 1;
   return session_options;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ std::vector<BackendCase> FindBackendCases(const std::filesystem::path& root);
 
 struct BackendRunOptions {
   std::vector<std::string> providers;  // in order of priority; empty: the catalog's order
+  std::map<std::string, std::map<std::string, std::string>> provider_options;  // by provider, then by key
   bool via_context = false;            // compile to a context model first and run that
   bool claimed_only = false;           // see kNotClaimed
   int runs = 1;                        // of each data set in one session

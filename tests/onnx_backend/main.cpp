@@ -1,5 +1,5 @@
 // onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]...
-//                   [--claimed] [--why] [--at-least N] [--runs N]
+//                   [--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]
 //
 // Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line; the last
 // line is "N passed, N failed". The exit code is 0 when all passed or, with --expect, when exactly the listed ones
@@ -42,7 +42,7 @@ constexpr std::chrono::seconds kCaseTimeout(60);
 
 constexpr const char* kUsage =
     "usage: onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]... "
-    "[--claimed] [--why] [--at-least N] [--runs N]";
+    "[--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]";
 
 struct Arguments {
   std::filesystem::path root;
@@ -78,6 +78,13 @@ Arguments ParseArguments(int argc, char** argv) {
     } else if (argument == "--ep" && has_value) {
       std::istringstream names(argv[++i]);
       for (std::string name; std::getline(names, name, ',');) arguments.run.providers.push_back(name);
+    } else if (argument == "--ep-option" && has_value) {
+      const std::string_view option = argv[++i];
+      const size_t dot = option.find('.'), equals = option.find('=');
+      if (dot == std::string_view::npos || equals == std::string_view::npos || equals < dot)
+        throw std::invalid_argument(kUsage);
+      arguments.run.provider_options[std::string(option.substr(0, dot))]
+                                    [std::string(option.substr(dot + 1, equals - dot - 1))] = option.substr(equals + 1);
     } else if (!argument.starts_with("-") && arguments.root.empty()) {
       arguments.root = argument;
     } else {
