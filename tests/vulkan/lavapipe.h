@@ -3,6 +3,7 @@
 //     if (!PinLavapipe()) GTEST_SKIP() << kNoLavapipe;
 //
 // EPIPHYTE_VULKAN_TEST_DRIVER=/usr/share/vulkan/icd.d/nvidia_icd.json runs the tests on that driver's first device instead.
+// EPIPHYTE_VULKAN_TEST_PREFER=subgroup is the provider's option `prefer` in tests of operators in sessions.
 #pragma once
 
 #include <cstdlib>
@@ -20,6 +21,12 @@ inline void PinDriver(const char* file) {
 
 // DeviceChoice::device for it.
 inline const char* TestDevice() { return std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER") == nullptr ? "software" : "0"; }
+
+// Option `prefer` of sessions; "" for none.
+inline const char* TestPreference() {
+  const char* const wanted = std::getenv("EPIPHYTE_VULKAN_TEST_PREFER");
+  return wanted == nullptr ? "" : wanted;
+}
 
 // Before the first instance is opened. False: it is not installed.
 inline bool PinLavapipe() {

@@ -1,20 +1,22 @@
 //! variant attention_softmax.f32 T_F32 MASK=float
 //! variant attention_softmax_bool.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL
-//! variant attention_softmax_wide.f32 T_F32 MASK=float WIDE
-//! variant attention_softmax_bool_wide.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL WIDE
 //! variant attention_softmax.f16 T_F16 MASK=float16_t
 //! variant attention_softmax_bool.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL
-//! variant attention_softmax_wide.f16 T_F16 MASK=float16_t WIDE
-//! variant attention_softmax_bool_wide.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL WIDE
+//! variant attention_softmax_shared.f32 T_F32 MASK=float SHARED
+//! variant attention_softmax_bool_shared.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL SHARED
+//! variant attention_softmax_shared.f16 T_F16 MASK=float16_t SHARED
+//! variant attention_softmax_bool_shared.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL SHARED
+//! variant attention_softmax_subgroup.f32 T_F32 MASK=float SUBGROUP
+//! variant attention_softmax_bool_subgroup.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL SUBGROUP
+//! variant attention_softmax_subgroup.f16 T_F16 MASK=float16_t SUBGROUP
+//! variant attention_softmax_bool_subgroup.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL SUBGROUP
 // Scores [batch, heads, queries, total], whose rows are filled up to a pitch, become weights in place: softcap, mask,
 // causality, softmax. The filling becomes 0, and so does a row in which nothing is visible.
-//
-// An invocation has a row; WIDE: a workgroup has one.
 #version 450
 #include "common.glsl"
-#include "math.glsl"
+#define ROW_CONSTANTS 2
+#include "rows.glsl"
 
-layout(local_size_x = 64) in;
 #define FLAG_MASK 1u
 #define FLAG_CAUSAL 2u
 #define FLAG_SOFTCAP 4u
@@ -39,15 +41,6 @@ layout(std430, set = 0, binding = 4) writeonly buffer Shown { T shown[]; };
 #define P_BEFORE p[10]
 #define P_SOFTCAP uintBitsToFloat(p[11])
 
-#ifdef WIDE
-shared float lanes[64];
-#define FIRST gl_LocalInvocationID.x
-#define STEP 64u
-#else
-#define FIRST 0u
-#define STEP 1u
-#endif
-
 // Keys that the row may see at all.
 uint VisibleKeys(uint image, uint query) {
   int visible = int(P_TOTAL);
@@ -62,13 +55,7 @@ uint VisibleKeys(uint image, uint query) {
   return uint(max(visible, 0));
 }
 
-void main() {
-#ifdef WIDE
-  const uint row = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
-#else
-  const uint row = Index();
-#endif
-  if (row >= P_ROWS) return;
+void Compute(uint row) {
   const uint query = row % P_QUERIES;
   const uint head = row / P_QUERIES % P_HEADS;
   const uint image = row / (P_QUERIES * P_HEADS);
@@ -79,7 +66,7 @@ void main() {
   const uint visible = VisibleKeys(image, query);
 
   float largest = -Infinity();
-  for (uint i = FIRST; i < total; i += STEP) {
+  for (uint i = row_first; i < total; i += row_step) {
     float value = float(scores[at + i]);
     if (kShown == 0u) shown[row * total + i] = T(value);
     if ((kFlags & FLAG_SOFTCAP) != 0u) value = Tanh(value / P_SOFTCAP) * P_SOFTCAP;
@@ -100,31 +87,26 @@ void main() {
     if (kFlags != 0u) scores[at + i] = T(value);
     largest = Larger(largest, value);
   }
-#ifdef WIDE
-  lanes[FIRST] = largest;
-  barrier();
-  for (uint i = 0u; i < 64u; ++i) largest = Larger(largest, lanes[i]);
-  barrier();
-#endif
+  largest = RowLargest(largest);
   const bool blind = largest == -Infinity();
 
   float sum = 0.0;
-  for (uint i = FIRST; i < total; i += STEP) {
+  for (uint i = row_first; i < total; i += row_step) {
     const float value = blind ? 0.0 : Exp(float(scores[at + i]) - largest);
     sum += value;
     scores[at + i] = T(value);
   }
-#ifdef WIDE
-  lanes[FIRST] = sum;
-  barrier();
-  sum = 0.0;
-  for (uint i = 0u; i < 64u; ++i) sum += lanes[i];
-#endif
+  sum = RowSum(sum);
   const float factor = blind ? 0.0 : 1.0 / sum;
-  for (uint i = FIRST; i < total; i += STEP) {
+  for (uint i = row_first; i < total; i += row_step) {
     const float value = float(scores[at + i]) * factor;
     scores[at + i] = T(value);
     if (kShown == 3u) shown[row * total + i] = T(value);
   }
-  for (uint i = total + FIRST; i < pitch; i += STEP) scores[at + i] = T(0.0);
+  for (uint i = total + row_first; i < pitch; i += row_step) scores[at + i] = T(0.0);
+}
+
+void main() {
+  const uint rows = P_ROWS;
+  FOR_ROWS(row, rows) Compute(row);
 }

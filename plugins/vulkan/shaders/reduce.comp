@@ -8,16 +8,24 @@
 //! variant reduce.i8 T_I8
 //! variant reduce.u8 T_U8
 //! variant reduce.bool T_BOOL
+//! variant reduce_subgroup.f32 T_F32 SUBGROUP
+//! variant reduce_subgroup.f16 T_F16 SUBGROUP
+//! variant reduce_to_float_subgroup.f16 T_F16 TO_FLOAT SUBGROUP
+//! variant reduce_subgroup.i32 T_I32 SUBGROUP
+//! variant reduce_subgroup.u32 T_U32 SUBGROUP
+//! variant reduce_subgroup.i8 T_I8 SUBGROUP
+//! variant reduce_subgroup.u8 T_U8 SUBGROUP
+//! variant reduce_subgroup.bool T_BOOL SUBGROUP
 // Reductions: an invocation reduces the elements s, s + PARTS, … of those that make one output. With several parts a second
-// dispatch reduces the parts. The words behind p[5]: (size, stride) of the groups of dimensions that stay, then of those
+// dispatch reduces the parts. SUBGROUP: the invocations that share a row (rows.glsl) are the parts of one output. The words behind p[5]: (size, stride) of the groups of dimensions that stay, then of those
 // that are reduced, each outermost first. AddReduction in ops/reduce/reduction.cpp writes them.
 #version 450
 #include "common.glsl"
 #if defined(T_F32) || defined(T_F16)
 #define FLOATS
-#include "math.glsl"
 #endif
-layout(local_size_x = 64) in;
+#define ROW_CONSTANTS 3
+#include "rows.glsl"
 
 #if defined(FROM_FLOAT)
 layout(std430, set = 0, binding = 1) readonly buffer X { float x[]; };
@@ -116,31 +124,61 @@ uint Offset(uint index, uint first, uint groups) {
   return offset;
 }
 
-void main() {
-  const uint index = Index();
-  const uint group = index / PARTS;
-  if (group >= OUTPUTS) return;
+#if defined(SUBGROUP)
+C OfSubgroup(C mine) {
+  if (kCombine == kSum) return subgroupAdd(mine);
+  if (kCombine == kProduct) return subgroupMul(mine);
+#if defined(FLOATS)
+  if (kCombine == kMaximum) return LargestOfSubgroup(mine);
+  return SmallestOfSubgroup(mine);
+#else
+  if (kCombine == kMaximum) return subgroupMax(mine);
+  return subgroupMin(mine);
+#endif
+}
+#endif
+ROW_MEMORY(row_values, C)
+ROW_FUNCTION(RowCombined, C, row_values, OfSubgroup, Combine)
+
+// What the elements first, first + step, … that make an output come to.
+C Reduced(uint group, uint first, uint step) {
   const uint base = Offset(group, 0, KEPT_GROUPS);
   const uint last = KEPT_GROUPS + REDUCED_GROUPS - 1;
   const uint size = max(GROUP_SIZE(last), 1);
   const uint stride = GROUP_STRIDE(last);
-
-  const uint parts = PARTS;
   const uint reduced = REDUCED;
   C value = Initial();
-  uint part = index % parts;
+  uint part = first;
   uint row = part / size;
   uint column = part % size;
   uint at = base + Offset(row, KEPT_GROUPS, REDUCED_GROUPS - 1);
   while (part < reduced) {
     value = Combine(value, Load(at + column * stride, group));
-    part += parts;
-    column += parts;
+    part += step;
+    column += step;
     if (column >= size) {
       row += column / size;
       column %= size;
       at = base + Offset(row, KEPT_GROUPS, REDUCED_GROUPS - 1);
     }
   }
-  y[index] = STORED(Finish(value, group));
+  return value;
 }
+
+#if defined(SUBGROUP)
+void main() {
+  const uint outputs = OUTPUTS;
+  FOR_ROWS(group, outputs) {
+    const C value = RowCombined(Reduced(group, row_first, row_step));
+    if (row_first == 0u) y[group] = STORED(Finish(value, group));
+  }
+}
+#else
+void main() {
+  const uint index = Index();
+  const uint parts = PARTS;
+  const uint group = index / parts;
+  if (group >= OUTPUTS) return;
+  y[index] = STORED(Finish(Reduced(group, index % parts, parts), group));
+}
+#endif

@@ -97,6 +97,7 @@ TEST_F(Context, AnotherDeviceOrDriverBuildsPipelinesAgain) {
       {"03000000-", [](DeviceInfo& info) { info.pipeline_cache_uuid = {3}; }},
       {"Vulkan 1.1.0", [](DeviceInfo& info) { info.api_version = (1u << 22) | (1u << 12); }},
       {"subgroups 64", [](DeviceInfo& info) { info.subgroup_size = 64; }},
+      {"subgroups", [](DeviceInfo& info) { info.capabilities.full_subgroups = !info.capabilities.full_subgroups; }},
       {"16x16x16", [](DeviceInfo& info) { info.coop_matrix_shapes = "16x16x16 f16"; }},
       {"capabilities", [](DeviceInfo& info) { info.capabilities.Disable(Capability::kFp16); }},
       {"limits", [](DeviceInfo& info) { info.capabilities.max_shared_memory = 1; }},
@@ -109,6 +110,23 @@ TEST_F(Context, AnotherDeviceOrDriverBuildsPipelinesAgain) {
     EXPECT_THAT(verdict.reason, HasSubstr(difference.words));
     EXPECT_THAT(verdict.reason, HasSubstr("pipelines are built again"));
   }
+}
+
+// The packed weights are the same; only kernels are others.
+TEST_F(Context, MadeWithSubgroupsItIsRebuiltWithoutThem) {
+  DeviceInfo with = device()->info(), without = device()->info();
+  with.capabilities.Prefer(Capability::kSubgroup);
+  without.capabilities.Disable(Capability::kSubgroup);
+  std::string bytes;
+  const auto made = Compile(kGraph);
+  const CompiledGraph* graphs[] = {made.get()};
+  WriteContext(KeyOf(with), graphs, {},
+               [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+  EXPECT_EQ(Judge(bytes, with).verdict, EP_CONTEXT_OPTIMAL);
+  const kit::ContextVerdict verdict = Judge(bytes, without);
+  EXPECT_EQ(verdict.verdict, EP_CONTEXT_PREFER_RECOMPILATION);
+  EXPECT_THAT(verdict.reason, HasSubstr(",subgroup"));
+  EXPECT_THAT(verdict.reason, HasSubstr("pipelines are built again"));
 }
 
 TEST_F(Context, ADeviceThatCannotHoldTheGraphRefusesIt) {

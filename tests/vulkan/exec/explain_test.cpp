@@ -21,12 +21,33 @@ y = Conv@11(x, w) : float[1,4,8,8]
 out y
 )");
   CompileConfig config = Config();
-  config.capabilities.has[static_cast<size_t>(Capability::kSharedMemory)] = true;
+  config.capabilities.Prefer(Capability::kSharedMemory);
   EXPECT_THAT(ExplainNodes(graph, config), ElementsAre(HasSubstr("conv_tiled.f32")));
   config.capabilities.Disable(Capability::kSharedMemory);
   EXPECT_THAT(ExplainNodes(graph, config),
               ElementsAre(AllOf(HasSubstr("conv.f32"), HasSubstr("not conv_tiled: "),
                                 HasSubstr("shared_memory is turned off by option 'disable'"))));
+}
+
+TEST_F(ExplainTest, WhoWorksOnARow) {
+  const ir::Graph graph = kit::ir::FromText(R"(graph "g"
+in x: float[4,200]
+y = Softmax@13(x) : float[4,200]
+s = ReduceSum@11<axes=[1]>(y) : float[4,1]
+out s
+)");
+  CompileConfig config = Config();
+  EXPECT_THAT(ExplainNodes(graph, config),
+              ElementsAre(HasSubstr("softmax.f32: softmax; not softmax_subgroup: the device does better without subgroup; "
+                                    "not softmax_shared: the device does better without shared_memory"),
+                          HasSubstr("reduce; not reduce_subgroup: the device does better without subgroup")));
+  config.capabilities.Prefer(Capability::kSubgroup);
+  EXPECT_THAT(ExplainNodes(graph, config), ElementsAre(HasSubstr("softmax_subgroup.f32: softmax_subgroup ("),
+                                                       HasSubstr("reduce_subgroup.f32: reduce_subgroup (")));
+  config.capabilities.Disable(Capability::kSubgroup);
+  EXPECT_THAT(ExplainNodes(graph, config),
+              ElementsAre(HasSubstr("not softmax_subgroup: subgroup is turned off by option 'disable'"),
+                          HasSubstr("not reduce_subgroup: subgroup is turned off by option 'disable'")));
 }
 
 TEST_F(ExplainTest, NodesThatBecomeOneSaySo) {

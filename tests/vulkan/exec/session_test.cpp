@@ -137,6 +137,53 @@ TEST_F(VulkanSession, EachCapabilityCanBeTurnedOff) {
   }
 }
 
+TEST_F(VulkanSession, WhatADeviceDoesBetterWithoutCanBePreferred) {
+  const auto model = Model(R"(<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,100] x) => (float[1,100] y) { y = Softmax(x) })");
+  const auto note = [&](std::map<std::string, std::string> values) {
+    core::SessionOptions options = OptionsFor({"vulkan"});
+    options.providers[0].options = std::move(values);
+    return core::PlaceModel(environment(), model, options).nodes.at(0).notes.at(0);
+  };
+  EXPECT_THAT(note({{"prefer", "subgroup"}}), HasSubstr("softmax_subgroup.f32: softmax_subgroup"));
+  EXPECT_THAT(note({{"prefer", "[shared_memory]"}}), HasSubstr("softmax_shared.f32: softmax_shared"));
+  EXPECT_THAT(note({{"prefer", "all"}, {"disable", "subgroup"}}),
+              HasSubstr("softmax_shared.f32: softmax_shared (32 invocations for a row); not softmax_subgroup: subgroup is "
+                        "turned off by option 'disable'"));
+}
+
+// Packed weights, a product of a row and a softmax, each with kernels of subgroups and without.
+TEST_F(VulkanSession, AContextMadeWithSubgroupsRunsWithoutThem) {
+  const auto model = Model(R"(<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,4] x) => (float[1,2] y)
+<float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}>
+{
+  p = MatMul(x, w)
+  y = LogSoftmax(p)
+})");
+  const auto run = [](core::Session& session) {
+    const core::ValuePtr inputs[] = {Floats({1, 4}, {0.5f, -1, 2, 0.25f})};
+    return FloatsOf(*session.Run(inputs)[0]);
+  };
+  const auto with = [](const char* key, const char* value) {
+    core::SessionOptions options = OptionsFor({"vulkan"});
+    options.providers[0].options[key] = value;
+    return options;
+  };
+  core::SessionOptions compiling = with("prefer", "subgroup");
+  compiling.Set("ep.context_enable", "1");
+  compiling.Set("ep.context_file_path", (temp() / "rows.onnx").string());
+  core::Session made(environment(), model, compiling);
+  const auto expected = ElementsAre(testing::FloatNear(-1.91022f, 1e-4f), testing::FloatNear(-0.16022f, 1e-4f));
+  EXPECT_THAT(run(made), expected);
+  for (const core::SessionOptions& options :
+       {with("prefer", "subgroup"), with("disable", "subgroup"), with("disable", "all")}) {
+    core::Session loaded(environment(), temp() / "rows.onnx", options);
+    EXPECT_TRUE(loaded.has_context());
+    EXPECT_THAT(run(loaded), expected);
+  }
+}
+
 TEST_F(VulkanSession, OptionsThatMakeNoSenseAreErrors) {
   const auto failure = [&](const char* key, const char* value) {
     core::SessionOptions options = OptionsFor({"vulkan"});
@@ -144,6 +191,7 @@ TEST_F(VulkanSession, OptionsThatMakeNoSenseAreErrors) {
     return FailureOf([&] { core::Session session(environment(), Model(), options); });
   };
   EXPECT_THAT(failure("disable", "fp61"), HasSubstr("option 'disable' names 'fp61'; capabilities are storage16, "));
+  EXPECT_THAT(failure("prefer", "speed"), HasSubstr("option 'prefer' names 'speed'; capabilities are storage16, "));
   EXPECT_THAT(failure("disable", "timeline"), HasSubstr("by the parameter 'disable' in the plugin's manifest"));
   EXPECT_THAT(failure("use", "no such device"), HasSubstr("NOT_FOUND"));
   EXPECT_EQ(failure("use", "software"), "OK");

@@ -81,7 +81,9 @@ void OperatorTest::SetUp() {
 std::vector<ValuePtr> OperatorTest::RunVulkan(std::string_view model, const std::vector<ValuePtr>& inputs,
                                               const OperatorRun& run) {
   const std::string bytes = Model(model, run);
-  core::Session session(*environment_, bytes.data(), bytes.size(), Options("vulkan", run.options));
+  std::map<std::string, std::string> options = run.options;
+  options.try_emplace("prefer", vulkan::TestPreference());
+  core::Session session(*environment_, bytes.data(), bytes.size(), Options("vulkan", options));
   for (const core::NodePlacement& node : session.placement().nodes) {
     std::string why;
     for (const core::Decline& decline : node.declines) why += decline.provider + ": " + decline.reason + "; ";

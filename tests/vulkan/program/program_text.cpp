@@ -19,6 +19,9 @@ Capabilities GoodDevice() {
   for (bool& has : capabilities.has) has = true;
   capabilities.Disable(Capability::kCoopMatrix);
   capabilities.max_bindings = 16;
+  capabilities.max_workgroup_invocations = 1024;
+  capabilities.subgroup_size = 32;
+  capabilities.full_subgroups = true;
   return capabilities;
 }
 

@@ -1,22 +1,10 @@
 // Softmax, LogSoftmax and Hardmax. Since opset 13 along one axis; before that over everything from the axis on.
-#include <algorithm>
-
+#include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
-#include "plugins/vulkan/ops/recording.h"
+#include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
 namespace {
-
-// Rows of fewer neighbours keep a workgroup less busy than an invocation each.
-constexpr int64_t kLeastShared = 32;
-
-// Invocations of a workgroup for a row: a power of two, so that each has a few elements.
-uint32_t GroupFor(int64_t size, const Capabilities& capabilities) {
-  const uint32_t most = std::min(capabilities.max_workgroup_invocations, 256u);
-  uint32_t group = 32;
-  while (group * 2 <= most && group * 4 < size) group *= 2;
-  return group;
-}
 
 void RecordSoftmax(Recording& r) {
   const std::string& name = r.node().op_type;
@@ -35,21 +23,18 @@ void RecordSoftmax(Recording& r) {
   }
   const int32_t y = r.Output(0, type, dims);
   const int64_t rows = view.outer * view.inner;
-  Dispatch dispatch{.shader = Recording::ShaderFor("softmax", type),
+  // Rows whose elements lie apart have neighbours side by side: an invocation for each reads as they lie.
+  const RowWork work(r.capabilities(), {.count = rows,
+                                        .length = view.size,
+                                        .shared = true,
+                                        .needless = view.inner == 1 ? "" : "the elements of a row lie apart"});
+  Dispatch dispatch{.shader = Recording::ShaderFor(kit::TextOf("softmax", work.suffix()), type),
                     .specialization = {mode},
                     .parameters = {Word(rows), Word(view.size), Word(view.inner)},
                     .bindings = {r.Read(0), Recording::Write(y)},
-                    .groups = r.GroupsFor(rows),
                     .work = static_cast<uint64_t>(rows * view.size)};
-  if (view.inner == 1 && view.size >= kLeastShared) {
-    if (r.capabilities().Has(Capability::kSharedMemory)) {
-      dispatch.shader = Recording::ShaderFor("softmax_shared", type);
-      dispatch.specialization.push_back(GroupFor(view.size, r.capabilities()));
-      dispatch.groups = r.GroupsFor(rows * kLinearGroup);
-    } else {
-      r.Note("a workgroup for each row: " + r.capabilities().WhyNot(Capability::kSharedMemory));
-    }
-  }
+  work.Complete(r, &dispatch);
+  r.Note(work.Explain("softmax"));
   r.Add(std::move(dispatch));
 }
 

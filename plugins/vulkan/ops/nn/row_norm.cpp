@@ -1,7 +1,9 @@
 #include "plugins/vulkan/ops/nn/row_norm.h"
 
+#include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/vulkan/ops/nn/normalize.h"
 #include "plugins/vulkan/ops/reduce/reduction.h"
+#include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -35,14 +37,14 @@ void AddInPasses(Recording& r, const RowNorm& norm, const RowNormTensors& tensor
 void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors) {
   const bool skips = tensors.skip >= 0;
   const bool statistics = tensors.mean >= 0;
-  const bool tiled = r.capabilities().Has(Capability::kSharedMemory);
-  if (!tiled && !skips && !statistics && AreFewAndLong(norm)) return AddInPasses(r, norm, tensors);
+  const RowWork work(r.capabilities(), {.count = norm.rows, .length = norm.size, .shared = true});
+  const std::string_view name = skips ? "row_norm_skip" : statistics ? "row_norm_stats" : "row_norm";
+  r.Note(work.Explain(name));
+  if (work.alone() && !skips && !statistics && AreFewAndLong(norm)) return AddInPasses(r, norm, tensors);
 
   const EpElementType type = r.tensor(tensors.x).type;
-  std::string name = skips ? "row_norm_skip" : statistics ? "row_norm_stats" : "row_norm";
-  if (tiled) name += "_tiled";
   Dispatch dispatch;
-  dispatch.shader = Recording::ShaderFor(name, type);
+  dispatch.shader = Recording::ShaderFor(kit::TextOf(name, work.suffix()), type);
   dispatch.specialization = {norm.centred ? 1u : 0u, tensors.bias >= 0 ? 1u : 0u};
   dispatch.parameters = norm.Words();
   dispatch.bindings = {Recording::ReadTensor(tensors.x), Recording::ReadTensor(tensors.scale),
@@ -56,10 +58,8 @@ void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors
     dispatch.bindings.push_back(Recording::Write(tensors.mean));
     dispatch.bindings.push_back(Recording::Write(tensors.inverse));
   }
-  // A workgroup or an invocation for each row.
-  dispatch.groups = r.GroupsFor(tiled ? norm.rows * kLinearGroup : norm.rows);
+  work.Complete(r, &dispatch);
   dispatch.work = static_cast<uint64_t>(norm.rows) * static_cast<uint64_t>(norm.size);
-  r.Note(tiled ? name : name + "; not tiled: " + r.capabilities().WhyNot(Capability::kSharedMemory));
   r.Add(std::move(dispatch));
 }
 

@@ -10,6 +10,7 @@
 #include "epiphyte/kit/shape/attention.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/vulkan/ops/product/product.h"
+#include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -44,19 +45,15 @@ struct Attention {
 
 constexpr uint32_t kFlagMask = 1, kFlagCausal = 2, kFlagSoftcap = 4, kFlagLengths = 8;
 
-// A row of scores this long is a workgroup's, if its invocations can share what they find.
-constexpr int64_t kLeastWide = 64;
-
 void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int64_t pitch) {
   const EpElementType type = r.tensor(scores).type;
   const int64_t rows = attention.batch * attention.heads * attention.queries;
   const bool is_bool = attention.mask.tensor >= 0 && r.tensor(attention.mask.tensor).type == EP_TYPE_BOOL;
-  const bool wide = attention.keys >= kLeastWide && r.capabilities().Has(Capability::kSharedMemory);
-  if (!wide && attention.keys >= kLeastWide)
-    r.Note("attention: a row of scores is one invocation's, " + r.capabilities().WhyNot(Capability::kSharedMemory));
+  const RowWork work(r.capabilities(), {.count = rows, .length = attention.keys, .shared = true});
+  const std::string name = is_bool ? "attention_softmax_bool" : "attention_softmax";
+  r.Note(work.Explain(name));
   Dispatch dispatch;
-  dispatch.shader =
-      Recording::ShaderFor(std::string("attention_softmax") + (is_bool ? "_bool" : "") + (wide ? "_wide" : ""), type);
+  dispatch.shader = Recording::ShaderFor(kit::TextOf(name, work.suffix()), type);
   dispatch.specialization = {(attention.mask.tensor >= 0 ? kFlagMask : 0) | (attention.causal ? kFlagCausal : 0) |
                                  (attention.softcap > 0 ? kFlagSoftcap : 0) |
                                  (attention.lengths >= 0 ? kFlagLengths : 0),
@@ -79,7 +76,7 @@ void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int
       Recording::ReadWrite(scores), attention.mask.tensor >= 0 ? Recording::ReadTensor(attention.mask.tensor) : unused,
       attention.lengths >= 0 ? Recording::ReadTensor(attention.lengths) : unused,
       attention.shown >= 0 ? Recording::Write(attention.shown) : Recording::Write(r.Scratch(type, {4}))};
-  dispatch.groups = r.GroupsFor(wide ? rows * kLinearGroup : rows);
+  work.Complete(r, &dispatch);
   dispatch.work = static_cast<uint64_t>(rows * pitch) * 8;
   r.Add(std::move(dispatch));
 }

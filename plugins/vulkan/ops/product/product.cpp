@@ -1,10 +1,14 @@
 #include "plugins/vulkan/ops/product/product.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <optional>
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
+#include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -19,8 +23,12 @@ constexpr int64_t kLeastLargeBlocks = 256;
 // The side of the tiles that a workgroup shares (shaders/matmul_tiled.comp), and the least product that is worth one.
 constexpr int64_t kTile = 64;
 constexpr int64_t kLeastTiled = 32;
-// So long a sum is worth being divided among the invocations of a workgroup (shaders/matmul_row.comp).
-constexpr int64_t kLeastShared = 64;
+// Of so few rows are products whose sums are divided among invocations (shaders/matmul_split.comp), if they are so
+// long.
+constexpr int64_t kMostSplitRows = 4;
+constexpr int64_t kLeastSplit = 64;
+// So many columns, in fours, keep a device busy without that, if they are read as they lie.
+constexpr int64_t kManyFours = int64_t{1} << 15;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -47,14 +55,39 @@ Reading ReadingOf(const Product& product) {
   return Reading::kAny;
 }
 
-// What a workgroup has in common: nothing, a tile of the result, or a few columns of one row.
-enum class Sharing { kNothing, kTile, kColumns };
-
 struct Choice {
   std::string kernel;
   int64_t rows = 1, columns = 4;  // of the block of an invocation, or of a workgroup that shares one
-  Sharing sharing = Sharing::kNothing;
+  bool tiled = false;             // it is a workgroup's
+  std::optional<RowWork> split;   // who divide the sums of `rows` rows and four times `across` columns
+  uint32_t across = 1;            // fours of columns that lie side by side
 };
+
+// For few rows: instead of `plain`, sums that are divided, if that is better.
+Choice Split(Recording& r, const Product& product, Reading reading, Choice plain) {
+  const std::string_view name = kReadingNames[static_cast<size_t>(reading)];
+  const Capabilities& capabilities = r.capabilities();
+  const bool side_by_side = reading == Reading::kRows || (reading == Reading::kAny && product.b.column == 1);
+  Choice choice;
+  choice.rows = product.m == 1 ? 1 : kMostSplitRows;
+  if (side_by_side) choice.across = std::bit_floor(std::clamp(capabilities.subgroup_size / 4, 1u, 8u));
+  choice.columns = 4 * choice.across;
+  Rows rows;
+  rows.count = CeilDiv(product.n, choice.columns) * product.batches;
+  rows.length = (reading == Reading::kColumns ? product.k / 4 : product.k) * choice.across;
+  rows.shared = reading == Reading::kPacked && product.m == 1;
+  if (product.k < kLeastSplit) {
+    rows.needless = kit::TextOf("sums of ", product.k, " are short");
+  } else if (side_by_side && CeilDiv(product.n, 4) * product.batches >= kManyFours) {
+    rows.needless = "there are enough columns";
+  }
+  choice.split.emplace(capabilities, rows);
+  choice.kernel = kit::TextOf("matmul_split_", name, "_", choice.rows);
+  r.Note("matmul: " + choice.split->Explain(choice.kernel, plain.kernel));
+  if (choice.split->alone()) return plain;
+  choice.kernel += choice.split->suffix();
+  return choice;
+}
 
 Choice Choose(Recording& r, const Product& product, Reading reading, EpElementType type) {
   const std::string name(kReadingNames[static_cast<size_t>(reading)]);
@@ -70,21 +103,15 @@ Choice Choose(Recording& r, const Product& product, Reading reading, EpElementTy
       const bool half = type == EP_TYPE_FLOAT16 && capabilities.Has(Capability::kFp16);
       if (type == EP_TYPE_FLOAT16 && !half)
         r.Note("matmul: arithmetic in float, " + capabilities.WhyNot(Capability::kFp16));
-      return {"matmul_tiled_" + name + (half ? "_half" : ""), kTile, kTile, Sharing::kTile};
+      return {.kernel = "matmul_tiled_" + name + (half ? "_half" : ""), .rows = kTile, .columns = kTile, .tiled = true};
     }
   }
-  if (product.m == 1) {
-    if (reading != Reading::kPacked || product.batches != 1 || product.k < kLeastShared)
-      return {"matmul_" + name + "_1", 1, 4};
-    if (capabilities.Has(Capability::kSharedMemory)) return {"matmul_packed_row", 1, 4, Sharing::kColumns};
-    r.Note("matmul: a column's sum is one invocation's, " + capabilities.WhyNot(Capability::kSharedMemory));
-    return {"matmul_packed_1", 1, 4};
-  }
+  if (product.m == 1) return {.kernel = "matmul_" + name + "_1", .rows = 1, .columns = 4};
   if (reading != Reading::kAny &&
       CeilDiv(product.m, 8) * CeilDiv(product.n, 8) >= CeilDiv(kLeastLargeBlocks, product.batches))
-    return {"matmul_" + name + "_8", 8, 8};
+    return {.kernel = "matmul_" + name + "_8", .rows = 8, .columns = 8};
   if (reading == Reading::kAny) r.Note("matmul: one element at a time, for strides or sizes are no multiples of 4");
-  return {"matmul_" + name + "_4", 4, 4};
+  return {.kernel = "matmul_" + name + "_4", .rows = 4, .columns = 4};
 }
 
 }  // namespace
@@ -94,8 +121,12 @@ void RecordProduct(Recording& r, const Product& product) {
   if (elements == 0) return;
   const EpElementType type = r.tensor(product.y.tensor).type;
   const Reading reading = ReadingOf(product);
-  const Choice choice = Choose(r, product, reading, type);
-  r.Note("matmul: " + choice.kernel);
+  Choice choice = Choose(r, product, reading, type);
+  if (product.m <= kMostSplitRows) {
+    choice = Split(r, product, reading, std::move(choice));
+  } else {
+    r.Note("matmul: " + choice.kernel);
+  }
 
   Dispatch dispatch;
   dispatch.shader = Recording::ShaderFor(choice.kernel, type);
@@ -134,13 +165,14 @@ void RecordProduct(Recording& r, const Product& product) {
   dispatch.bindings = {a, b, product.c.tensor >= 0 ? or_a(product.c.tensor) : a,
                        product.residual >= 0 ? or_a(product.residual) : a, Recording::Write(product.y.tensor)};
   const int64_t across = CeilDiv(product.n, choice.columns), down = CeilDiv(product.m, choice.rows);
-  switch (choice.sharing) {
-    case Sharing::kNothing: dispatch.groups = r.GroupsFor(across * down * product.batches); break;
-    case Sharing::kTile:
-      dispatch.groups = {static_cast<uint32_t>(across), static_cast<uint32_t>(down),
-                         static_cast<uint32_t>(product.batches)};
-      break;
-    case Sharing::kColumns: dispatch.groups = r.GroupsFor(across * kLinearGroup); break;
+  if (choice.split) {
+    dispatch.specialization.push_back(choice.across);
+    choice.split->Complete(r, &dispatch);
+  } else if (choice.tiled) {
+    dispatch.groups = {static_cast<uint32_t>(across), static_cast<uint32_t>(down),
+                       static_cast<uint32_t>(product.batches)};
+  } else {
+    dispatch.groups = r.GroupsFor(across * down * product.batches);
   }
   dispatch.work = static_cast<uint64_t>(elements) * static_cast<uint64_t>(product.k);
   r.Add(std::move(dispatch));

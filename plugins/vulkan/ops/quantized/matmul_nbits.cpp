@@ -3,6 +3,7 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/vulkan/ops/quantized/quantization.h"
+#include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -49,19 +50,28 @@ void RecordMatMulNBits(Recording& r) {
   const int32_t y = r.Output(0, type, dims);
   if (m == 0) return;
   const int64_t rows = m == 1 ? 1 : 4;  // of an invocation
+  const int64_t row_blocks = (m + rows - 1) / rows;
+  // Four columns are shared, word by word.
+  const RowWork work(r.capabilities(), {.count = row_blocks * ((n + 3) / 4),
+                                        .length = blocks * (block * bits / 32),
+                                        .needless = row_blocks == 1 ? "" : "it has more than four rows"});
+  const std::string_view name = rows == 1 ? "matmul_nbits_1" : "matmul_nbits_4";
+  r.Note(work.Explain(name));
   const Binding unused = r.Read(0);
-  r.Add({.shader = Recording::ShaderFor(rows == 1 ? "matmul_nbits_1" : "matmul_nbits_4", type),
-         .specialization = {static_cast<uint32_t>(bits),
-                            !has_zeros     ? 0u
-                            : packed_zeros ? 1u
-                                           : 2u,
-                            r.HasInput(kBias) ? 1u : 0u},
-         .parameters = {Word(m), Word(n), Word(k), Word(block), Word(blocks)},
-         .bindings = {r.Read(0), r.Read(1), r.Read(2), packed_zeros ? r.Read(kZeroPoints) : unused,
-                      has_zeros && !packed_zeros ? r.Read(kZeroPoints) : unused,
-                      r.HasInput(kBias) ? r.Read(kBias) : unused, Recording::Write(y)},
-         .groups = r.GroupsFor((m + rows - 1) / rows * n),
-         .work = static_cast<uint64_t>(m * n) * static_cast<uint64_t>(k)});
+  Dispatch dispatch{.shader = Recording::ShaderFor(kit::TextOf(name, work.suffix()), type),
+                    .specialization = {static_cast<uint32_t>(bits),
+                                       !has_zeros     ? 0u
+                                       : packed_zeros ? 1u
+                                                      : 2u,
+                                       r.HasInput(kBias) ? 1u : 0u},
+                    .parameters = {Word(m), Word(n), Word(k), Word(block), Word(blocks)},
+                    .bindings = {r.Read(0), r.Read(1), r.Read(2), packed_zeros ? r.Read(kZeroPoints) : unused,
+                                 has_zeros && !packed_zeros ? r.Read(kZeroPoints) : unused,
+                                 r.HasInput(kBias) ? r.Read(kBias) : unused, Recording::Write(y)},
+                    .groups = r.GroupsFor(row_blocks * n),
+                    .work = static_cast<uint64_t>(m * n) * static_cast<uint64_t>(k)};
+  if (!work.alone()) work.Complete(r, &dispatch);
+  r.Add(std::move(dispatch));
 }
 
 }  // namespace

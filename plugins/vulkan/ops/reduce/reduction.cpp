@@ -5,6 +5,7 @@
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
+#include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -49,15 +50,19 @@ int64_t PartsFor(int64_t outputs, int64_t reduced) {
   return std::clamp<int64_t>(std::min(kEnough / std::max<int64_t>(outputs, 1), reduced / kWorthwhile), 1, kMost);
 }
 
-std::string ShaderOf(EpElementType from, EpElementType to) {
-  if (from == to) return Recording::ShaderFor("reduce", from);
-  if (from == EP_TYPE_FLOAT16 && to == EP_TYPE_FLOAT) return "reduce_to_float.f16";
-  if (from == EP_TYPE_FLOAT && to == EP_TYPE_FLOAT16) return "reduce_from_float.f16";
+std::string ShaderOf(EpElementType from, EpElementType to, std::string_view suffix = "") {
+  const auto shader = [&](std::string_view name, EpElementType type) {
+    return Recording::ShaderFor(kit::TextOf(name, suffix), type);
+  };
+  if (from == to) return shader("reduce", from);
+  if (from == EP_TYPE_FLOAT16 && to == EP_TYPE_FLOAT) return shader("reduce_to_float", from);
+  if (from == EP_TYPE_FLOAT && to == EP_TYPE_FLOAT16) return shader("reduce_from_float", to);
   kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "no reduction from ", kit::TypeName(from), " to ", kit::TypeName(to));
 }
 
 void AddPass(Recording& r, const Reduction& reduction, int32_t x, const std::vector<Group>& kept,
-             const std::vector<Group>& reduced, int64_t parts, float divisor, int32_t y, int32_t shift) {
+             const std::vector<Group>& reduced, int64_t parts, float divisor, int32_t y, int32_t shift,
+             const RowWork* work = nullptr) {
   const int64_t outputs = CountOf(kept);
   std::vector<uint32_t> words = {Word(outputs),
                                  Word(parts),
@@ -67,13 +72,16 @@ void AddPass(Recording& r, const Reduction& reduction, int32_t x, const std::vec
                                  Word(divisor)};
   for (const auto* groups : {&kept, &reduced})
     for (const Group& group : *groups) words.insert(words.end(), {Word(group.size), Word(group.stride)});
-  r.Add({.shader = ShaderOf(r.tensor(x).type, r.tensor(y).type),
-         .specialization = {static_cast<uint32_t>(reduction.combine), static_cast<uint32_t>(reduction.load),
-                            static_cast<uint32_t>(reduction.finish)},
-         .parameters = std::move(words),
-         .bindings = {Recording::ReadTensor(x), Recording::ReadTensor(shift >= 0 ? shift : x), Recording::Write(y)},
-         .groups = r.GroupsFor(outputs * parts),
-         .work = static_cast<uint64_t>(outputs) * static_cast<uint64_t>(CountOf(reduced))});
+  Dispatch dispatch{
+      .shader = ShaderOf(r.tensor(x).type, r.tensor(y).type, work == nullptr ? "" : work->suffix()),
+      .specialization = {static_cast<uint32_t>(reduction.combine), static_cast<uint32_t>(reduction.load),
+                         static_cast<uint32_t>(reduction.finish)},
+      .parameters = std::move(words),
+      .bindings = {Recording::ReadTensor(x), Recording::ReadTensor(shift >= 0 ? shift : x), Recording::Write(y)},
+      .groups = r.GroupsFor(outputs * parts),
+      .work = static_cast<uint64_t>(outputs) * static_cast<uint64_t>(CountOf(reduced))};
+  if (work != nullptr) work->Complete(r, &dispatch);
+  r.Add(std::move(dispatch));
 }
 
 }  // namespace
@@ -85,6 +93,15 @@ void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dim
   const int64_t outputs = CountOf(kept);
   const int64_t count = CountOf(gone);
   const auto divisor = static_cast<float>(count);
+  Rows rows{.count = outputs, .length = count};
+  const EpElementType from = r.tensor(x).type;
+  if (!r.HasShader(ShaderOf(from, r.tensor(y).type, "_subgroup")))
+    rows.cannot = kit::TextOf("there is none for ", kit::TypeName(from));
+  // Then outputs do lie so, and an invocation for each reads neighbours together.
+  if (gone.back().stride != 1) rows.needless = "what is reduced doesn't lie side by side";
+  const RowWork work(r.capabilities(), rows);
+  r.Note(work.Explain("reduce"));
+  if (!work.alone()) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift, &work);
   const int64_t parts = PartsFor(outputs, count);
   if (parts == 1) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift);
 

@@ -3,7 +3,7 @@
 //     const int32_t mean = r.Scratch(EP_TYPE_FLOAT, kit::ReducedDims(x, mask, true));
 //     AddReduction(r, {.finish = Reduction::Finish::kMean}, r.InputTensor(0), x, mask, mean);
 //
-// Few long reductions are divided into parts, which a second dispatch reduces.
+// Few long reductions are divided into parts, which a second dispatch reduces, or among the invocations of a subgroup.
 #pragma once
 
 #include <cstdint>

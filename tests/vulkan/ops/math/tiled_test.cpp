@@ -50,22 +50,22 @@ TEST_F(Tiled, NormalizationsOfRows) {
   ExpectSame(
       "in x: float[3,100]\nin s: float[100]\nin b: float[100]\n"
       "y = LayerNormalization@17(x, s, b) : float[3,100]\nout y\n",
-      inputs, "row_norm_tiled.f32");
+      inputs, "row_norm_shared.f32");
   ExpectSame(
       "in x: float[3,100]\nin s: float[100]\nin b: float[100]\n"
       "y, m, d = LayerNormalization@17(x, s, b) : float[3,100], float[3,1], float[3,1]\nout y\nout m\nout d\n",
-      inputs, "row_norm_stats_tiled.f32");
+      inputs, "row_norm_stats_shared.f32");
   ExpectSame(
       "in x: float[3,100]\nin s: float[100]\nin b: float[100]\nin k: float[3,100]\n"
       "y, sum = epiphyte.kit::SkipNormalization(x, k, s, b) : float[3,100], float[3,100]\nout y\nout sum\n",
-      {inputs[0], inputs[1], inputs[2], Waves({3, 100}, 0.4f)}, "row_norm_skip_tiled.f32");
+      {inputs[0], inputs[1], inputs[2], Waves({3, 100}, 0.4f)}, "row_norm_skip_shared.f32");
 }
 
 TEST_F(Tiled, NormalizationsOfChannels) {
   ExpectSame(
       "in x: float[2,6,7,5]\nin s: float[6]\nin b: float[6]\n"
       "y = GroupNormalization@21<num_groups=2>(x, s, b) : float[2,6,7,5]\nout y\n",
-      {Waves({2, 6, 7, 5}, 0.7f), Waves({6}, 0.3f), Waves({6}, 0.9f)}, "row_norm_tiled.f32");
+      {Waves({2, 6, 7, 5}, 0.7f), Waves({6}, 0.3f), Waves({6}, 0.9f)}, "row_norm_shared.f32");
 }
 
 }  // namespace
