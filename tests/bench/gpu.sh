@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Vulkan plugin on a GPU: its tests, what its products reach beside the device's own ceiling, and whole models, cold
-# and from a context. Prints one table.
+# The Vulkan plugin on a GPU: its tests, what its products reach beside the device's own ceiling, who should work on a row,
+# and whole models, cold and from a context. Prints one table.
 #
 #   tests/bench/gpu.sh [--driver FILE] [--rounds N] [--threads N] [--no-tests]
 #
@@ -103,6 +103,18 @@ for type in f32 f16; do
   done
 done
 printf '%-26s %12.4g GB/s\n' "reading once" "$(counter "$work/ceiling.csv" Read GB/s)"
+# Each case by one invocation for a row, by a subgroup, by a workgroup of subgroups, by a workgroup's memory, and as it is
+# chosen, whose time is compared with the first.
+printf '\n%-26s %10s %10s %10s %10s %10s %8s\n' "rows, ms" "alone" "subgroup" "subgroups" "shared" "chosen" "ratio"
+while read -r name; do
+  times=""
+  for way in alone subgroup subgroups shared chosen; do
+    time=$(counter "$work/products.csv" "Rows/$name/$way" real_time)
+    times+=" ${time:-nan}"
+  done
+  printf '%s %s' "$name" "$times" |
+    awk '{ printf "%-26s %10.4g %10.4g %10.4g %10.4g %10.4g %8.2f\n", $1, $2, $3, $4, $5, $6, $6 / $2 }'
+done < <(sed -n 's|^"Rows/\(.*\)/alone/real_time".*|\1|p' "$work/products.csv")
 printf '\n%-26s %12s %14s %14s %8s\n%s' "model" "run, ms" "cold, ms" "context, ms" "ratio" "$rows"
 echo "Cold, context: session and first run. Medians of $rounds rounds, $threads threads of the host."
 exit $status

@@ -1,10 +1,12 @@
-// vulkan_bench: what the Vulkan plugin's products reach, in GFLOP/s, each a model of one node in a session. The driver
-// is that of VK_DRIVER_FILES.
+// vulkan_bench: what the Vulkan plugin's products reach, in GFLOP/s, and its kernels of rows, each a model of one node
+// in a session. The driver is that of VK_DRIVER_FILES.
 //
 //     VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json vulkan_bench --benchmark_filter=Square/f32/512
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,49 +19,73 @@
 namespace epiphyte::test {
 namespace {
 
-// [rows, inner] by [inner, columns]; what is read and written lies in the device's memory. Rates are of multiply-adds,
-// two operations each.
+struct Operand {
+  core::DataType type = core::DataType::kFloat;
+  std::vector<int64_t> dims;
+};
+
+// In the device's memory: halves, or for bytes of 4-bit weights other ones.
+core::ValuePtr OnDevice(core::Environment& environment, const Operand& operand) {
+  const core::ValuePtr value = core::Value::Tensor(operand.type, operand.dims);
+  const uint64_t count = value->element_count();
+  switch (operand.type) {
+    case core::DataType::kFloat16:
+      std::fill_n(static_cast<uint16_t*>(value->mutable_data()), count, uint16_t{0x3800});
+      break;
+    case core::DataType::kUint8: std::fill_n(static_cast<uint8_t*>(value->mutable_data()), count, uint8_t{0x7A}); break;
+    default: std::fill_n(static_cast<float*>(value->mutable_data()), count, 0.5f);
+  }
+  core::PluginDevice* const device = environment.devices().Find(environment.catalog().Load("vulkan"), 0);
+  return core::ToDevice(*value, *device->main_memory(), environment.devices(), nullptr, "an operand");
+}
+
+// A model's graph, as text; what is read and written lies in the device's memory.
+void RunOnDevice(benchmark::State& state, const std::string& graph, const std::vector<Operand>& inputs,
+                 const Operand& output, const std::map<std::string, std::string>& provider_options = {}) {
+  static const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
+  const std::string model = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]> " + graph);
+  core::SessionOptions options = OptionsFor({"vulkan"});
+  options.thread_count = 2;
+  options.providers[0].options = provider_options;
+  const std::string failure = FailureOf([&] {
+    core::Session session(*environment, model.data(), model.size(), options);
+    std::vector<core::ValuePtr> values;
+    for (const Operand& input : inputs) values.push_back(OnDevice(*environment, input));
+    core::RunBindings bindings;
+    bindings.outputs = {{OnDevice(*environment, output), nullptr}};
+    core::RunSettings settings;
+    settings.bindings = &bindings;
+    session.Run(values, settings);  // records and compiles
+    for (auto _ : state) benchmark::DoNotOptimize(session.Run(values, settings));
+  });
+  if (failure != "OK") state.SkipWithError(failure.c_str());
+}
+
+std::string TextOf(const Operand& operand) {
+  std::string text = operand.type == core::DataType::kFloat16 ? "float16"
+                     : operand.type == core::DataType::kUint8 ? "uint8"
+                                                              : "float";
+  for (size_t i = 0; i < operand.dims.size(); ++i) text += (i == 0 ? "[" : ",") + std::to_string(operand.dims[i]);
+  return text + "]";
+}
+
+// [rows, inner] by [inner, columns]. Rates are of multiply-adds, two operations each.
 void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int64_t inner, int64_t columns,
                 bool packed) {
-  const std::string name = type == core::DataType::kFloat16 ? "float16" : "float";
-  const auto shape = [](int64_t a, int64_t b) { return "[" + std::to_string(a) + "," + std::to_string(b) + "]"; };
-  const std::string a_shape = shape(rows, inner), b_shape = shape(inner, columns);
+  const Operand a{type, {rows, inner}}, b{type, {inner, columns}}, y{type, {rows, columns}};
   // Weights that are constant are packed when the session is created.
   std::string weights;
   if (packed) {
-    weights = "<" + name + b_shape + " b = {";
+    weights = "<" + TextOf(b) + " b = {";
     for (int64_t i = 0; i < inner * columns; ++i) weights += (i == 0 ? "" : ",") + std::to_string(i % 7 - 3);
     weights += "}>";
   }
-  const std::string model = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 18]> g (" + name + a_shape + " a" +
-                                         (packed ? "" : ", " + name + b_shape + " b") + ") => (" + name +
-                                         shape(rows, columns) + " y) " + weights + " { y = MatMul(a, b) }");
-  static const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
-  core::SessionOptions options = OptionsFor({"vulkan"});
-  options.thread_count = 2;
-  const std::string failure = FailureOf([&] {
-    core::PluginDevice* const device = environment->devices().Find(environment->catalog().Load("vulkan"), 0);
-    const auto halves = [&](int64_t a, int64_t b) {
-      const int64_t dims[] = {a, b};
-      const core::ValuePtr value = core::Value::Tensor(type, dims);
-      if (type == core::DataType::kFloat16) {
-        std::fill_n(static_cast<uint16_t*>(value->mutable_data()), a * b, uint16_t{0x3800});
-      } else {
-        std::fill_n(static_cast<float*>(value->mutable_data()), a * b, 0.5f);
-      }
-      return core::ToDevice(*value, *device->main_memory(), environment->devices(), nullptr, "an operand");
-    };
-    core::Session session(*environment, model.data(), model.size(), options);
-    std::vector<core::ValuePtr> inputs = {halves(rows, inner)};
-    if (!packed) inputs.push_back(halves(inner, columns));
-    core::RunBindings bindings;
-    bindings.outputs = {{halves(rows, columns), nullptr}};
-    core::RunSettings settings;
-    settings.bindings = &bindings;
-    session.Run(inputs, settings);  // records and compiles
-    for (auto _ : state) benchmark::DoNotOptimize(session.Run(inputs, settings));
-  });
-  if (failure != "OK") return state.SkipWithError(failure.c_str());
+  std::vector<Operand> inputs = {a};
+  if (!packed) inputs.push_back(b);
+  RunOnDevice(state,
+              "g (" + TextOf(a) + " a" + (packed ? "" : ", " + TextOf(b) + " b") + ") => (" + TextOf(y) + " y) " +
+                  weights + " { y = MatMul(a, b) }",
+              inputs, y);
   state.counters["GFLOP/s"] =
       benchmark::Counter(2e-9 * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(columns),
                          benchmark::Counter::kIsIterationInvariantRate);
@@ -89,6 +115,84 @@ void RowOfPackedWeights(benchmark::State& state) {
   RunProduct(state, core::DataType::kFloat, 1, state.range(0), state.range(0), true);
 }
 BENCHMARK(RowOfPackedWeights)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// --- rows: one invocation for each, a subgroup, a workgroup of subgroups, or a workgroup by its memory, and what is
+// chosen where nothing is said. Rates are of the bytes that are read.
+
+struct RowsCase {
+  const char* name;
+  const char* call;  // of x0, x1, …
+  std::vector<Operand> inputs;
+  Operand output;
+};
+
+const std::map<std::string, std::string> kWays[] = {
+    {{"disable", "subgroup,shared_memory"}},
+    {{"prefer", "subgroup"}, {"disable", "shared_memory"}},
+    {{"prefer", "subgroup,shared_memory"}},
+    {{"prefer", "shared_memory"}, {"disable", "subgroup"}},
+    {},
+};
+constexpr const char* kWayNames[] = {"alone", "subgroup", "subgroups", "shared", "chosen"};
+
+void RegisterRows() {
+  constexpr core::DataType kF32 = core::DataType::kFloat, kF16 = core::DataType::kFloat16;
+  static const RowsCase kCases[] = {
+      {"Softmax/64x4096", "Softmax(x0)", {{kF32, {64, 4096}}}, {kF32, {64, 4096}}},
+      {"Softmax/65536x32", "Softmax(x0)", {{kF32, {65536, 32}}}, {kF32, {65536, 32}}},
+      {"LayerNormalization/1x4096",
+       "LayerNormalization(x0, x1, x2)",
+       {{kF32, {1, 4096}}, {kF32, {4096}}, {kF32, {4096}}},
+       {kF32, {1, 4096}}},
+      {"LayerNormalization/512x768",
+       "LayerNormalization(x0, x1, x2)",
+       {{kF32, {512, 768}}, {kF32, {768}}, {kF32, {768}}},
+       {kF32, {512, 768}}},
+      {"ReduceSum/16x65536", "ReduceSum(x0, axes)", {{kF32, {16, 65536}}}, {kF32, {16, 1}}},
+      {"ReduceMax/4096x512", "ReduceMax(x0, axes)", {{kF32, {4096, 512}}}, {kF32, {4096, 1}}},
+      {"RowTimesMatrix/2048", "MatMul(x0, x1)", {{kF32, {1, 2048}}, {kF32, {2048, 2048}}}, {kF32, {1, 2048}}},
+      {"RowTimesMatrix/f16/2048", "MatMul(x0, x1)", {{kF16, {1, 2048}}, {kF16, {2048, 2048}}}, {kF16, {1, 2048}}},
+      {"RowTimesTransposed/2048",
+       "Gemm<transB=1>(x0, x1)",
+       {{kF32, {1, 2048}}, {kF32, {2048, 2048}}},
+       {kF32, {1, 2048}}},
+      {"FourRowsTimesMatrix/2048", "MatMul(x0, x1)", {{kF32, {4, 2048}}, {kF32, {2048, 2048}}}, {kF32, {4, 2048}}},
+      {"RowTimesPacked/1024", "MatMul(x0, w)", {{kF32, {1, 1024}}}, {kF32, {1, 1024}}},
+      {"RowTimesNBits/4096",
+       "com.microsoft.MatMulNBits<K=4096, N=4096, block_size=32, bits=4>(x0, x1, x2)",
+       {{kF32, {1, 4096}}, {core::DataType::kUint8, {4096, 128, 16}}, {kF32, {4096, 128}}},
+       {kF32, {1, 4096}}},
+  };
+  for (const RowsCase& each : kCases) {
+    for (size_t way = 0; way < std::size(kWays); ++way) {
+      const auto run = [&each, way](benchmark::State& state) {
+        std::string graph = "g (", initializers;
+        double bytes = 0;
+        for (size_t i = 0; i < each.inputs.size(); ++i) {
+          const Operand& input = each.inputs[i];
+          graph += (i == 0 ? "" : ", ") + TextOf(input) + " x" + std::to_string(i);
+          uint64_t count = 1;
+          for (const int64_t dim : input.dims) count *= static_cast<uint64_t>(dim);
+          bytes += static_cast<double>(core::DataTypeBytes(input.type, count));
+        }
+        const std::string call = each.call;
+        if (call.find("axes") != std::string::npos) initializers = "<int64[1] axes = {1}>";
+        if (call.find("w)") != std::string::npos) {
+          initializers = "<float[1024,1024] w = {";
+          for (int64_t i = 0; i < 1024 * 1024; ++i) initializers += (i == 0 ? "" : ",") + std::to_string(i % 7 - 3);
+          initializers += "}>";
+          bytes += 4.0 * 1024 * 1024;
+        }
+        RunOnDevice(state, graph + ") => (" + TextOf(each.output) + " y) " + initializers + " { y = " + call + " }",
+                    each.inputs, each.output, kWays[way]);
+        state.counters["GB/s"] = benchmark::Counter(1e-9 * bytes, benchmark::Counter::kIsIterationInvariantRate);
+      };
+      benchmark::RegisterBenchmark((std::string("Rows/") + each.name + "/" + kWayNames[way]).c_str(), run)
+          ->UseRealTime()
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+}
 
 // --- convolutions and products of bytes: as the plugin runs a QDQ unit, one dispatch after the other (the units'
 // scales are inputs, so that none is found), and the same in float.
@@ -175,4 +279,8 @@ QUANTIZED(MatMul512);
 }  // namespace
 }  // namespace epiphyte::test
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  epiphyte::test::RegisterRows();
+  benchmark::RunSpecifiedBenchmarks();
+}
