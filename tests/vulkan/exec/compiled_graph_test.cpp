@@ -158,40 +158,12 @@ out s
 }
 
 TEST_F(Compiled, ConvolutionTakesInBiasAndActivation) {
-  const auto graph = Compile(R"(graph "g"
-in x: float[1,1,2,2]
-const w: float[1,1,1,1] = [2]
-const b: float[1,1,1] = [1]
-c = Conv@11(x, w) : float[1,1,2,2]
-a = Add@14(c, b) : float[1,1,2,2]
-y = Relu@14(a) : float[1,1,2,2]
-out y
-)");
+  const auto graph = Compile(kConvBiasRelu);
   ASSERT_THAT(graph->graph().nodes, SizeIs(1));
   EXPECT_EQ(graph->graph().nodes[0].domain, "epiphyte.kit");
 }
 
 // --- quantised
-
-constexpr const char* kQdq = R"(graph "g"
-in x: uint8[1,2,4,4]
-const s: float[] = [0.5]
-const z: uint8[] = [128]
-const w: int8[2,2,1,1] = [1,2,3,4]
-const wz: int8[] = [0]
-dx = DequantizeLinear@13(x, s, z) : float[1,2,4,4]
-dw = DequantizeLinear@13(w, s, wz) : float[2,2,1,1]
-c = Conv@11(dx, dw) : float[1,2,4,4]
-r = Relu@14(c) : float[1,2,4,4]
-q = QuantizeLinear@13(r, s, z) : uint8[1,2,4,4]
-dq = DequantizeLinear@13(q, s, z) : float[1,2,4,4]
-a = Add@14(dq, dx) : float[1,2,4,4]
-qa = QuantizeLinear@13(a, s, z) : uint8[1,2,4,4]
-da = DequantizeLinear@13(qa, s, z) : float[1,2,4,4]
-m = MaxPool@12<kernel_shape=[2,2]>(da) : float[1,2,3,3]
-y = QuantizeLinear@13(m, s, z) : uint8[1,2,3,3]
-out y
-)";
 
 std::vector<std::string> OperatorsOf(const ir::Graph& graph) {
   std::vector<std::string> names;

@@ -197,23 +197,6 @@ TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
 
 // --- operators on quantised numbers
 
-constexpr const char* kQuantized = R"(graph "q"
-in x: uint8[1,2,4,4]
-const s: float[] = [0.5]
-const z: uint8[] = [128]
-const w: int8[2,2,1,1] = [1,2,3,4]
-const wz: int8[] = [0]
-dx = DequantizeLinear@13(x, s, z) : float[1,2,4,4]
-dw = DequantizeLinear@13(w, s, wz) : float[2,2,1,1]
-c = Conv@11(dx, dw) : float[1,2,4,4]
-r = Relu@14(c) : float[1,2,4,4]
-q = QuantizeLinear@13(r, s, z) : uint8[1,2,4,4]
-dq = DequantizeLinear@13(q, s, z) : float[1,2,4,4]
-a = Add@14(dq, dx) : float[1,2,4,4]
-y = QuantizeLinear@13(a, s, z) : uint8[1,2,4,4]
-out y
-)";
-
 // Changes an attribute, or takes it away with an empty list.
 void SetInts(ir::Node& node, const std::string& name, std::vector<int64_t> values) {
   std::erase_if(node.attributes, [&](const ir::Attribute& attribute) { return attribute.name == name; });
@@ -228,7 +211,7 @@ class QuantizedContext : public Context {
  protected:
   // What building says of the graph with a change, as a context's.
   std::string Refusal(const std::function<void(ir::Graph&, std::vector<kit::PackedData>&)>& change) const {
-    const auto made = Compile(kQuantized);
+    const auto made = Compile(kQdq);
     ir::Graph graph = made->graph();
     std::vector<kit::PackedData> packed = made->packed();
     change(graph, packed);
@@ -239,10 +222,10 @@ class QuantizedContext : public Context {
 
 TEST_F(QuantizedContext, ItComesBackWithItsPackedWeights) {
   EXPECT_EQ(Refusal([](auto&, auto&) {}), "");
-  const auto made = Compile(kQuantized);
-  ASSERT_THAT(made->graph().nodes, SizeIs(2));
+  const auto made = Compile(kQdq);
+  ASSERT_THAT(made->graph().nodes, SizeIs(3));
   const std::string bytes = Write(*made);
-  EXPECT_EQ(bytes, Write(*Compile(kQuantized)));
+  EXPECT_EQ(bytes, Write(*Compile(kQdq)));
   EXPECT_EQ(Judge(bytes).verdict, EP_CONTEXT_OPTIMAL);
 }
 

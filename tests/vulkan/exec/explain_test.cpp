@@ -51,16 +51,7 @@ out s
 }
 
 TEST_F(ExplainTest, NodesThatBecomeOneSaySo) {
-  const std::vector<std::string> notes = ExplainNodes(kit::ir::FromText(R"(graph "g"
-in x: float[1,1,2,2]
-const w: float[1,1,1,1] = [2]
-const b: float[1,1,1] = [1]
-c = Conv@11(x, w) : float[1,1,2,2]
-a = Add@14(c, b) : float[1,1,2,2]
-y = Relu@14(a) : float[1,1,2,2]
-out y
-)"),
-                                                      Config());
+  const std::vector<std::string> notes = ExplainNodes(kit::ir::FromText(kConvBiasRelu), Config());
   ASSERT_EQ(notes.size(), 3u);
   EXPECT_THAT(notes[0], HasSubstr("part of"));
   EXPECT_THAT(notes[0], HasSubstr("(Relu)"));
