@@ -48,9 +48,10 @@ void PointListeners::Serve() {
     lock.lock();
 
     awaited_.erase(awaited);
-    // Earlier points are reached, too; and a stream that has failed reaches none.
-    const auto end = failure ? listeners_.end() : listeners_.upper_bound(point);
-    for (auto next = listeners_.begin(); next != end; next = listeners_.erase(next))
+    // Earlier points are reached, too. A failure is this point's alone, which may be none of the stream's.
+    const auto end = listeners_.upper_bound(point);
+    for (auto next = failure ? listeners_.lower_bound(point) : listeners_.begin(); next != end;
+         next = listeners_.erase(next))
       reached.push_back(std::move(next->second));
     lock.unlock();
     for (const PointListener& listener : reached) listener(failure ? &*failure : nullptr);
