@@ -3,10 +3,10 @@
 //     Hazards hazards;
 //     for (const Command& command : commands) {
 //       const std::optional<Hazards::Stages> before = hazards.Add(touches, Hazards::kShader);
-//       if (before) RecordBarrier(*before → kShader);
+//       if (before) RecordBarrier(*before → kShader | kTransfer);
 //     }
 //
-// A barrier is one for all memory: after it nothing earlier is waited for any more.
+// A barrier is one for all memory and all that comes later: after it nothing earlier is waited for any more.
 #pragma once
 
 #include <cstdint>

@@ -193,7 +193,8 @@ void Recording::RecordBefore(VkCommandBuffer commands) {
 void Recording::Barrier(VkCommandBuffer commands, std::span<const Touch> touches, Hazards::Stages stage) {
   const std::optional<Hazards::Stages> before = hazards_.Add(touches, stage);
   if (!before) return;
-  RecordBarrier(vk_, commands, StagesOf(*before), WritesOf(*before), StagesOf(stage), AccessesOf(stage));
+  // Whatever comes later waits for it, not only this stage: hazards_ has forgotten what was before.
+  RecordBarrier(vk_, commands, StagesOf(*before), WritesOf(*before), StagesOf(kAllStages), AccessesOf(kAllStages));
   ++barriers_;
 }
 

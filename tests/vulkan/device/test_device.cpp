@@ -46,6 +46,20 @@ Command DeviceTest::Double(const BufferRange& x, uint32_t turns) {
           .work = uint64_t{count} * turns};
 }
 
+std::vector<uint32_t> DeviceTest::UseDevice(const std::shared_ptr<Device>& device, const HostList& list,
+                                            const std::vector<uint32_t>& input, uint64_t submission_work) {
+  CompileOptions options;
+  options.profile = true;
+  options.submission_work = submission_work;
+  HostProgram program(device, list, options);
+  std::vector<CommandTime> times;
+  std::vector<uint32_t> output;
+  for (int i = 0; i < 3; ++i) output = Run(program, input, {.times = &times});
+  EXPECT_EQ(times.size(), list.commands.size());
+  EXPECT_EQ(device->UsePipelineCacheData(device->PipelineCacheData()), "");
+  return output;
+}
+
 std::vector<uint32_t> DeviceTest::Run(HostProgram& program, const std::vector<uint32_t>& input,
                                       const RunOptions& options) {
   std::vector<uint32_t> output(input.size());

@@ -35,6 +35,10 @@ class DeviceTest : public testing::Test {
   static Command Add(const BufferRange& from, const BufferRange& to, uint32_t summand, uint32_t factor = 1);
   // x = x * 2 ^ turns
   static Command Double(const BufferRange& x, uint32_t turns = 1);
+  // Everything that a session does with a device: runs the list a few times, profiled and in submissions of so much
+  // work, and has its pipelines saved and read. Gives the last output.
+  static std::vector<uint32_t> UseDevice(const std::shared_ptr<Device>& device, const HostList& list,
+                                         const std::vector<uint32_t>& input, uint64_t submission_work);
   // What the only output is for the only input.
   static std::vector<uint32_t> Run(HostProgram& program, const std::vector<uint32_t>& input,
                                    const RunOptions& options = {});

@@ -32,14 +32,7 @@ TEST_P(LaneTest, ProgramsAreClean) {
   list.commands = {Add(a, b, 1), Double(b), Add(none, none, 1), Add(none, none, 1), Add(b, a, 1)};
   list.inputs = {a};
   list.outputs = {a};
-  CompileOptions options;
-  options.profile = true;
-  options.submission_work = 2000;
-  HostProgram program(device, list, options);
-  std::vector<CommandTime> times;
-  for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(Run(program, std::vector<uint32_t>(1000, 4), {.times = &times}), std::vector<uint32_t>(1000, 11));
-  EXPECT_EQ(device->UsePipelineCacheData(device->PipelineCacheData()), "");
+  EXPECT_EQ(UseDevice(device, list, std::vector<uint32_t>(1000, 4), 2000), std::vector<uint32_t>(1000, 11));
   EXPECT_EQ(device->instance().validation_errors(), 0u);
   EXPECT_THAT(device->instance().TakeValidationMessages(), testing::IsEmpty());
 }
@@ -68,6 +61,17 @@ TEST_F(ValidationTest, SynchronizationReportsAWriteThatWasNotSaid) {
   list.commands = {Add(a, b, 1), Add(b, a, 1)};
   for (Command& command : list.commands) command.bindings[1].access = Access::kRead;  // hence no barrier
   EXPECT_THAT(ErrorOf([&] { HostProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "SYNC-HAZARD"));
+}
+
+// Copies and shaders are stages of their own: a barrier between two of them is one for those that follow, too.
+TEST_F(ValidationTest, ABarrierBeforeACopyIsOneForLaterShaders) {
+  const auto device = Open(kSynchronization.validation);
+  const BufferRange x = Numbers(*device, 1000), a = Numbers(*device, 1000), b = Numbers(*device, 1000),
+                    c = Numbers(*device, 1000), d = Numbers(*device, 1000);
+  const Command copy = {.bindings = {{a, Access::kRead}, {c, Access::kWrite}}};
+  HostList list;
+  list.commands = {Add(x, a, 1), Add(x, b, 2), copy, Add(b, d, 3)};
+  EXPECT_THAT(ErrorOf([&] { HostProgram(device, list); }), IsError(EP_STATUS_OK, ""));
 }
 
 TEST_F(ValidationTest, GpuAssistedReportsAnElementOutOfBoundsOfItsRange) {
