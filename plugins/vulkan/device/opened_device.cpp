@@ -140,7 +140,6 @@ Device::Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const
   to.vk.vkGetDeviceQueue(device, to.family, 0, &to.queue);
   to.memory = std::make_unique<Memory>(to);
   to.pipelines = std::make_unique<Pipelines>(to);
-  to.transfer = std::make_unique<Stream>(to);
 }
 
 Device::~Device() = default;
@@ -185,8 +184,14 @@ namespace {
 
 void CopyAndWait(DeviceHandles& device, std::span<const StreamCopy> copies) {
   const std::lock_guard lock(device.transfer_mutex);
-  device.transfer->Copy(copies);
-  device.transfer->Synchronize(device.transfer->Signal());
+  if (device.transfer == nullptr) device.transfer = std::make_unique<Stream>(device);
+  try {
+    device.transfer->Copy(copies);
+    device.transfer->Synchronize(device.transfer->Signal());
+  } catch (...) {
+    device.transfer.reset();  // it has failed for good, the device has not
+    throw;
+  }
 }
 
 }  // namespace

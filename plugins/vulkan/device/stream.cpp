@@ -23,9 +23,21 @@ void CheckPoint(const StreamParts& parts, uint64_t point) {
 
 }  // namespace
 
-void StreamParts::ThrowIfFailed() const {
+void StreamParts::Fail(const kit::Error& error) {
+  if (failure) return;
+  failure = error;
+  device.WaitIdle();
+  host_copies.clear();
+  completions.clear();
+}
+
+void StreamParts::ThrowIfFailed() {
+  try {
+    device.ThrowIfLost();
+  } catch (const kit::Error& lost) {
+    Fail(lost);
+  }
   if (failure) throw *failure;
-  device.ThrowIfLost();
 }
 
 uint64_t StreamParts::Advance() {
@@ -51,10 +63,11 @@ void StreamParts::Await(Lock& lock, uint64_t number) {
     timeline->Wait(number, UINT64_MAX);
   } catch (const kit::Error& error) {
     lock.lock();
-    if (!failure) failure = error;
+    Fail(error);
     throw;
   }
   lock.lock();
+  ThrowIfFailed();  // meanwhile
   Advance();
 }
 
@@ -96,8 +109,11 @@ void Stream::Enlist() {
 }
 
 Stream::~Stream() {
-  const std::lock_guard lock(parts_->device.streams_mutex);
-  parts_->device.streams.erase(this);
+  {
+    const std::lock_guard lock(parts_->device.streams_mutex);
+    parts_->device.streams.erase(this);
+  }
+  parts_->timeline->Finish(parts_->timeline->submitted());  // staging memory and commands go first
 }
 
 uint64_t Stream::Submit(VkCommandBuffer_T* commands) {
@@ -111,8 +127,6 @@ uint64_t Stream::Submit(VkCommandBuffer_T* commands) {
 void Stream::Await(uint64_t submission) {
   parts_->Guarded([&](StreamParts& parts, StreamParts::Lock& lock) { parts.Await(lock, submission); });
 }
-
-bool Stream::IsDone(uint64_t submission) const { return parts_->timeline->Reached() >= submission; }
 
 void Stream::Then(std::function<void()> done) {
   parts_->Guarded([&](StreamParts& parts, StreamParts::Lock&) {
@@ -135,6 +149,7 @@ uint64_t Stream::Signal() {
 
 void Stream::WaitFor(Stream& other, uint64_t point) {
   if (&other == this) return;
+  parts_->Guarded([](StreamParts&, StreamParts::Lock&) {});
   StreamParts& theirs = *other.parts_;
   const uint64_t submission = SubmissionOf(point);
   bool waits_here = &theirs.device != &parts_->device;
@@ -148,7 +163,7 @@ void Stream::WaitFor(Stream& other, uint64_t point) {
     if (waits_here) return other.Synchronize(point);
   } catch (const kit::Error& error) {
     const StreamParts::Lock lock(parts_->mutex);
-    if (!parts_->failure) parts_->failure = error;
+    parts_->Fail(error);
     throw;
   }
   parts_->Guarded([&](StreamParts& parts, StreamParts::Lock&) {
@@ -168,11 +183,12 @@ void Stream::Synchronize(uint64_t point, uint64_t timeout_ns) {
     reached = parts.timeline->Wait(SubmissionOf(point), timeout_ns);
   } catch (const kit::Error& error) {
     lock.lock();
-    if (!parts.failure) parts.failure = error;
+    parts.Fail(error);
     throw;
   }
   if (!reached) kit::FailWith(EP_STATUS_TIMEOUT, "the point was not reached in ", timeout_ns, " ns");
   lock.lock();
+  parts.ThrowIfFailed();  // meanwhile
   parts.Advance();
   lock.unlock();
   const Validation& validation = parts.device.instance->validation();

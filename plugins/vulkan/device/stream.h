@@ -48,6 +48,7 @@ class Stream {
   explicit Stream(std::shared_ptr<Device> device);
   // The device's own, which doesn't keep it open.
   explicit Stream(DeviceHandles& device);
+  // Waits for what was submitted.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -70,7 +71,6 @@ class Stream {
   uint64_t Submit(VkCommandBuffer_T* commands);
   // Sleeps until that submission is done.
   void Await(uint64_t submission);
-  bool IsDone(uint64_t submission) const;
   // `done` is called when what was submitted so far is done, before Synchronize with a later point returns, by who
   // finds it so; not when the stream fails. It throws nothing, and doesn't call the stream.
   void Then(std::function<void()> done);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/vulkan/device/hazards.h"
@@ -46,6 +47,7 @@ class CopyBatch {
     } else if (copy.to.buffer == nullptr) {
       Download(copy.from, static_cast<std::byte*>(copy.to.data), copy.size);
     } else {
+      BeginRecording();
       Record(*copy.from.buffer, copy.from.offset, *copy.to.buffer, copy.to.offset, copy.size);
     }
   }
@@ -82,6 +84,7 @@ class CopyBatch {
       std::memcpy(MappedAt(to), data, size);
       return;
     }
+    BeginRecording();
     for (uint64_t done = 0; done < size;) {
       const uint64_t part = Stage(size - done);
       std::memcpy(chunk_->buffer->mapped() + filled_, data + done, part);
@@ -100,6 +103,7 @@ class CopyBatch {
       }
       return;
     }
+    BeginRecording();
     for (uint64_t done = 0; done < size;) {
       const uint64_t part = Stage(size - done);
       Record(*from.buffer, from.offset + done, *chunk_->buffer, filled_, part);
@@ -109,9 +113,13 @@ class CopyBatch {
     }
   }
 
-  void Record(const Buffer& from, uint64_t from_at, const Buffer& to, uint64_t to_at, uint64_t size) {
-    // Memory that the host is to read first may be written here.
+  // Before memory is staged for what is recorded next: submitting lets go of what was staged.
+  void BeginRecording() {
+    // What the host is to read first is not to be written yet.
     if (std::ranges::any_of(after_, &StreamParts::HostCopy::in_place)) Submit();
+  }
+
+  void Record(const Buffer& from, uint64_t from_at, const Buffer& to, uint64_t to_at, uint64_t size) {
     if (commands_ == nullptr) {
       parts_.FinishInPlaceCopies(lock_);
       commands_ = &parts_.BeginCommands();
@@ -177,6 +185,12 @@ class CopyBatch {
   std::vector<StreamParts::HostCopy> after_;  // them
 };
 
+// Some of a batch may be done: there is no way back. With the stream's lock.
+void FailHalfWay(StreamParts& parts, const std::exception& error) {
+  const auto* known = dynamic_cast<const kit::Error*>(&error);
+  parts.Fail(known != nullptr ? *known : kit::Error(EP_STATUS_OUT_OF_MEMORY, error.what()));
+}
+
 }  // namespace
 
 void Stream::Copy(std::span<const StreamCopy> copies) {
@@ -201,37 +215,50 @@ void Stream::Copy(std::span<const StreamCopy> copies) {
       for (const StreamCopy& copy : copies)
         if (copy.size != 0) batch.Add(copy);
       batch.Submit();
-    } catch (const kit::Error& error) {
-      // Some of it may be done: there is no way back.
-      if (!parts.failure) parts.failure = error;
+    } catch (const std::exception& error) {
+      FailHalfWay(parts, error);
       throw;
     }
   });
 }
 
 void Stream::CopyBetweenDevices(std::span<const StreamCopy> copies) {
-  for (const StreamCopy& copy : copies) {
-    std::vector<std::byte> bytes(copy.size);
-    const auto wait_for_one = [](Stream& stream, const StreamCopy& one) {
-      stream.Copy({&one, 1});
-      stream.Synchronize(stream.Signal());
-    };
-    // On the end's own device, by this stream where that is it.
-    const auto move = [&](const StreamCopy::End& from, const StreamCopy::End& to, const StreamCopy::End& end) {
-      DeviceHandles& there = end.buffer == nullptr ? parts_->device : end.buffer->block().memory_of.device();
-      if (&there == &parts_->device) return wait_for_one(*this, {from, to, copy.size});
-      Stream other(there);
-      wait_for_one(other, {from, to, copy.size});
-    };
-    const StreamCopy::End between = {nullptr, 0, bytes.data()};
-    if (copy.from.buffer == nullptr) {
-      move(copy.from, copy.to, copy.to);
-    } else if (copy.to.buffer == nullptr) {
-      move(copy.from, copy.to, copy.from);
-    } else {
-      move(copy.from, between, copy.from);
-      move(between, copy.to, copy.to);
+  // What was submitted before may bring to the host what is to be taken from there, and the other device doesn't know.
+  Synchronize(Signal());
+  std::map<DeviceHandles*, std::unique_ptr<Stream>> others;
+  // On the device of `buffer`, which is one of the ends.
+  const auto move = [&](const StreamCopy& copy, const Buffer& buffer) {
+    DeviceHandles& there = buffer.block().memory_of.device();
+    Stream* stream = this;
+    if (&there != &parts_->device) {
+      std::unique_ptr<Stream>& other = others[&there];
+      if (other == nullptr) other = std::make_unique<Stream>(there);
+      stream = other.get();
     }
+    stream->Copy({&copy, 1});
+    stream->Synchronize(stream->Signal());
+  };
+  try {
+    std::vector<std::byte> between;
+    for (const StreamCopy& copy : copies) {
+      if (copy.size == 0) continue;
+      if (copy.from.buffer == nullptr || copy.to.buffer == nullptr) {
+        move(copy, copy.from.buffer == nullptr ? *copy.to.buffer : *copy.from.buffer);
+        continue;
+      }
+      between.resize(std::min(copy.size, kLargestChunk));
+      for (uint64_t done = 0; done < copy.size;) {
+        const uint64_t part = std::min<uint64_t>(copy.size - done, between.size());
+        const StreamCopy::End host = {nullptr, 0, between.data()};
+        move({{copy.from.buffer, copy.from.offset + done}, host, part}, *copy.from.buffer);
+        move({host, {copy.to.buffer, copy.to.offset + done}, part}, *copy.to.buffer);
+        done += part;
+      }
+    }
+  } catch (const std::exception& error) {
+    const StreamParts::Lock lock(parts_->mutex);
+    FailHalfWay(*parts_, error);
+    throw;
   }
 }
 

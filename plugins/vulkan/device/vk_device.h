@@ -62,7 +62,7 @@ struct DeviceHandles {
   std::set<Stream*> streams;
   // For Device::Upload and Download.
   std::mutex transfer_mutex;
-  std::unique_ptr<Stream> transfer;
+  std::unique_ptr<Stream> transfer;  // null: none yet, or the last one has failed
 };
 
 // A Vulkan object of a device's, which it outlives not.

@@ -54,16 +54,16 @@ struct StreamParts {
     try {
       return body(*this, lock);
     } catch (const kit::Error& error) {
-      if (error.code() == EP_STATUS_DEVICE_RESET && !failure) {
-        failure = error;
-        device.WaitIdle();
-      }
+      if (error.code() == EP_STATUS_DEVICE_RESET) Fail(error);
       throw;
     }
   }
 
-  // All with the lock. Throws the failure, and DEVICE_RESET.
-  void ThrowIfFailed() const;
+  // All with the lock. Fails the stream for good, unless it has failed before: nothing that was submitted is under way
+  // any more when it returns, and what was left to the host is not done.
+  void Fail(const kit::Error& error);
+  // Throws the failure, and DEVICE_RESET.
+  void ThrowIfFailed();
   // Does what is the host's to do after what the device has done; gives how far that is.
   uint64_t Advance();
   // Nothing is under way that work here could depend on.

@@ -23,8 +23,7 @@ namespace epiphyte::vulkan {
 class Timeline {
  public:
   explicit Timeline(DeviceHandles& device);
-  // Nothing is under way when it returns.
-  ~Timeline();
+  ~Timeline() { Finish(submitted()); }
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
@@ -36,6 +35,8 @@ class Timeline {
   uint64_t Reached();
   // Sleeps; false when the time was too short. Throws when the device has failed: then nothing is under way.
   bool Wait(uint64_t number, uint64_t timeout_ns);
+  // What was submitted up to that number is not under way when it returns, be it because the device has failed.
+  void Finish(uint64_t number) noexcept;
 
  private:
   struct Fenced {

@@ -49,49 +49,51 @@ const Call kCalls[] = {
 
 class FailingDriverTest : public DeviceTest {
  protected:
-  // Everything that a session does with a device.
   void UseDevice(const std::shared_ptr<Device>& device) {
     const BufferRange a = Numbers(*device, 100);
     HostList list;
     list.commands = {Add(a, a, 1, ++factor_), Double(a)};
     list.inputs = {a};
     list.outputs = {a};
-    CompileOptions options;
-    options.profile = true;
-    options.submission_work = 1;
-    HostProgram program(device, list, options);
-    std::vector<CommandTime> times;
-    for (int i = 0; i < 2; ++i) Run(program, std::vector<uint32_t>(100, 7), {.times = &times});
-    device->UsePipelineCacheData(device->PipelineCacheData());
+    DeviceTest::UseDevice(device, list, std::vector<uint32_t>(100, 7), 1);
   }
 
-  std::shared_ptr<Device> OpenFor(const Call& call);
+  // With memory that the host reaches, or without.
+  std::shared_ptr<Device> OpenFor(const Call& call, bool unified) {
+    return OpenAs(unified, call.when != Call::kWithFences);
+  }
+  // `body` for each call and kind of memory.
+  static void ForEach(const std::function<void(const Call& call, bool unified)>& body) {
+    for (const bool unified : {true, false}) {
+      for (const Call& call : kCalls) {
+        SCOPED_TRACE(std::string(call.name) + (unified ? " mapped" : " staged"));
+        body(call, unified);
+      }
+    }
+  }
 
   uint32_t factor_ = 0;  // so that there is a pipeline to make each time
 };
 
-std::shared_ptr<Device> FailingDriverTest::OpenFor(const Call& call) {
-  return call.when == Call::kWithFences ? OpenAs(true, false) : Open();
-}
-
 TEST_F(FailingDriverTest, ACallThatFailsIsNamedAndTheDeviceWorksOn) {
-  for (const Call& call : kCalls) {
-    const auto device = OpenFor(call);  // with nothing made yet
+  ForEach([&](const Call& call, bool unified) {
+    const auto device = OpenFor(call, unified);  // with nothing made yet
     DeviceFunctions& vk = device->handles().vk;
     const DeviceFunctions good = vk;
     call.fail(vk);
     EXPECT_THAT(ErrorOf([&] { UseDevice(device); }),
                 IsError(EP_STATUS_ENGINE_ERROR, std::string(call.name) + " failed with VK_ERROR_UNKNOWN: llvmpipe"));
     vk = good;
-    EXPECT_EQ(device->counters().allocations, 0u) << call.name;
-    EXPECT_FALSE(device->lost()) << call.name;
-    EXPECT_THAT(ErrorOf([&] { UseDevice(device); }), IsError(EP_STATUS_OK, "")) << call.name;
-  }
+    device->Trim();
+    EXPECT_EQ(device->counters().allocations, 0u);
+    EXPECT_FALSE(device->lost());
+    EXPECT_THAT(ErrorOf([&] { UseDevice(device); }), IsError(EP_STATUS_OK, ""));
+  });
 }
 
 TEST_F(FailingDriverTest, ALostDeviceStaysLostAndANewOneWorks) {
-  for (const Call& call : kCalls) {
-    const auto device = OpenFor(call);
+  ForEach([&](const Call& call, bool unified) {
+    const auto device = OpenFor(call, unified);
     DeviceFunctions& vk = device->handles().vk;
     const DeviceFunctions good = vk;
     call.lose(vk);
@@ -102,7 +104,7 @@ TEST_F(FailingDriverTest, ALostDeviceStaysLostAndANewOneWorks) {
     EXPECT_THAT(ErrorOf([&] { UseDevice(device); }), IsError(EP_STATUS_DEVICE_RESET, "make a new session"));
     const auto again = Device::Open(device->instance().shared_from_this(), device->info(), {&TestKernels()});
     EXPECT_THAT(ErrorOf([&] { UseDevice(again); }), IsError(EP_STATUS_OK, ""));
-  }
+  });
 }
 
 }  // namespace
