@@ -69,7 +69,7 @@ void DescribeMemory(const InstanceFunctions& vk, VkPhysicalDevice device, Device
   }
 }
 
-// What buffers as ours can be over, and be given as. A dedicated allocation is what we make anyway.
+// What buffers as ours can be over, and be given as; not where their memory would have to be said to be theirs alone.
 void DescribeHandles(const InstanceFunctions& vk, VkPhysicalDevice device, const std::vector<std::string>& extensions,
                      DeviceInfo& info) {
   const auto ask = [&](VkExternalMemoryHandleTypeFlagBits type, const char* extension, bool& imports, bool* exports) {
@@ -80,6 +80,7 @@ void DescribeHandles(const InstanceFunctions& vk, VkPhysicalDevice device, const
     VkExternalBufferProperties found = {VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
     vk.vkGetPhysicalDeviceExternalBufferProperties(device, &buffer, &found);
     const VkExternalMemoryFeatureFlags features = found.externalMemoryProperties.externalMemoryFeatures;
+    if ((features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0) return;
     imports = (features & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
     if (exports != nullptr) *exports = (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
   };

@@ -44,7 +44,7 @@ std::shared_ptr<Buffer> Memory::AllocateExportable(const std::shared_ptr<Device>
                                                    ExternalHandle type) {
   device_.ThrowIfLost();
   if (bytes > UINT64_MAX - alignment_) FailMemory(bytes, "an exportable buffer", "no memory holds as many");
-  const uint64_t room = (bytes + alignment_ - 1) / alignment_ * alignment_;
+  const uint64_t room = RoomFor(bytes);
   const std::shared_ptr<MemoryBlock> block =
       MakeBlock(owner, room, bytes, "an exportable buffer", MemoryUse::kDevice, FlagOf(type));
   const std::lock_guard lock(mutex_);
@@ -148,7 +148,11 @@ std::shared_ptr<Buffer> Memory::ImportBlock(const std::shared_ptr<Device>& owner
   VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   allocate.pNext = import;
   allocate.allocationSize = allocation;
-  int32_t memory_type = TypeFor(MemoryUse::kDevice, allowed);
+  // What the host writes into its memory the device has to see without being told.
+  const bool is_of_host = mapped != nullptr;
+  int32_t memory_type = TypeFor(is_of_host ? MemoryUse::kDownload : MemoryUse::kDevice, allowed);
+  if (memory_type < 0 && is_of_host)
+    kit::FailArgument(device_.info.name, " doesn't see what the host writes into such memory");
   if (memory_type < 0) memory_type = std::countr_zero(allowed);
   allocate.memoryTypeIndex = static_cast<uint32_t>(memory_type);
   VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -168,7 +172,7 @@ std::shared_ptr<Buffer> Memory::ImportBlock(const std::shared_ptr<Device>& owner
     mapped = static_cast<std::byte*>(all) + offset;
   }
   const std::lock_guard lock(mutex_);
-  used_bytes_ += (size + alignment_ - 1) / alignment_ * alignment_;
+  used_bytes_ += RoomFor(size);
   return std::make_shared<Buffer>(block, ++last_id_, 0, size, mapped);
 }
 

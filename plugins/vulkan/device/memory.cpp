@@ -10,8 +10,6 @@ namespace {
 constexpr uint64_t kFirstBlock = uint64_t{4} << 20;  // each further one is twice as large, up to
 constexpr uint64_t kLargestBlock = uint64_t{64} << 20;
 
-uint64_t RoundUp(uint64_t bytes, uint64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
-
 }  // namespace
 
 Buffer::Buffer(std::shared_ptr<MemoryBlock> block, uint64_t id, uint64_t offset, uint64_t size, std::byte* mapped,
@@ -34,6 +32,10 @@ Memory::Memory(DeviceHandles& device) : device_(device) {
   instance.vk.vkGetPhysicalDeviceMemoryProperties(device.physical, &properties_);
   alignment_ = std::max<uint64_t>(alignment_, device.info.capabilities.buffer_offset_alignment);
   std::ranges::fill(next_block_, kFirstBlock);
+}
+
+uint64_t Memory::RoomFor(uint64_t bytes) const {
+  return (std::max<uint64_t>(bytes, 1) + alignment_ - 1) / alignment_ * alignment_;
 }
 
 int32_t Memory::TypeFor(MemoryUse use, uint32_t allowed) const {
@@ -149,7 +151,7 @@ std::shared_ptr<Buffer> Memory::Allocate(const std::shared_ptr<Device>& owner, u
 std::shared_ptr<Buffer> Memory::AllocateIn(const std::shared_ptr<Device>& owner, uint64_t bytes, std::string_view what,
                                            MemoryUse use, const std::shared_ptr<MemoryLimit>& limit) {
   if (bytes > UINT64_MAX - alignment_) FailMemory(bytes, what, "no memory holds as many");
-  const uint64_t room = RoundUp(std::max<uint64_t>(bytes, 1), alignment_);
+  const uint64_t room = RoomFor(bytes);
   const size_t pool = static_cast<size_t>(use);
   const auto take = [&](const std::shared_ptr<MemoryBlock>& block) -> std::shared_ptr<Buffer> {
     for (auto gap = block->free.begin(); gap != block->free.end(); ++gap) {
@@ -190,7 +192,7 @@ std::shared_ptr<Buffer> Memory::AllocateIn(const std::shared_ptr<Device>& owner,
 }
 
 void Memory::Free(MemoryBlock& block, uint64_t offset, uint64_t bytes) {
-  const uint64_t room = RoundUp(std::max<uint64_t>(bytes, 1), alignment_);
+  const uint64_t room = RoomFor(bytes);
   const std::lock_guard lock(mutex_);
   used_bytes_ -= room;
   auto [gap, added] = block.free.emplace(offset, room);

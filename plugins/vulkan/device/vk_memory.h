@@ -63,6 +63,8 @@ class Memory {
   std::shared_ptr<Buffer> ImportPointer(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
   std::shared_ptr<Buffer> ImportDescriptor(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
   int32_t TypeFor(MemoryUse use, uint32_t allowed) const;
+  // What a buffer takes of a block; its bytes are few enough.
+  uint64_t RoomFor(uint64_t bytes) const;
   [[noreturn]] void FailMemory(uint64_t bytes, std::string_view what, std::string_view why) const;
 
   DeviceHandles& device_;

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "plugins/vulkan/device/vk_device.h"
+#include "plugins/vulkan/device/vk_instance.h"
 #include "tests/vulkan/device/test_device.h"
 
 namespace epiphyte::vulkan {
@@ -77,6 +79,39 @@ TEST_F(ExternalMemoryTest, WhatADeviceCantHaveIsRefusedWithWhatItWants) {
   EXPECT_EQ(device_->counters().used_bytes, 0u);
 }
 
+TEST_F(ExternalMemoryTest, WhatTheDriverHasConditionsForIsLeftOutOrRefused) {
+  InstanceHandles& instance = device_->instance().handles();
+  const InstanceFunctions good = instance.vk;
+  if (device_->info().exports_opaque_fd) {
+    instance.vk.vkGetPhysicalDeviceExternalBufferProperties =
+        [](VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo*, VkExternalBufferProperties* found) {
+          found->externalMemoryProperties.externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT |
+                                                                   VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT |
+                                                                   VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+        };
+    const DeviceInfo info = DescribeDevice(instance.vk, device_->handles().physical);
+    EXPECT_FALSE(info.exports_opaque_fd) << "a buffer's memory of its own would have to be said";
+    EXPECT_FALSE(info.imports_opaque_fd);
+    instance.vk = good;
+  }
+  if (device_->info().imports_host_pointers) {
+    // A device that has to be told what the host writes.
+    instance.vk.vkGetPhysicalDeviceMemoryProperties = [](VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* memory) {
+      *memory = {};
+      memory->memoryTypeCount = memory->memoryHeapCount = 1;
+      memory->memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 0};
+      memory->memoryHeaps[0] = {uint64_t{1} << 30, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+    };
+    const auto device = Device::Open(device_->instance().shared_from_this(), device_->info(), {&TestKernels()});
+    instance.vk = good;
+    Pages pages(1);
+    EXPECT_THAT(ErrorOf([&] {
+                  device->Import({ExternalHandle::kHostPointer, pages.data, -1, 0, 4096});
+                }),
+                IsError(EP_STATUS_INVALID_ARGUMENT, "doesn't see what the host writes"));
+  }
+}
+
 TEST_F(ExternalMemoryTest, AnExportedBufferIsTheSameMemoryInAnotherDevice) {
   if (!device_->info().exports_opaque_fd || !device_->info().imports_opaque_fd)
     GTEST_SKIP() << "the driver exports no descriptors";
@@ -105,7 +140,9 @@ TEST_F(ExternalMemoryTest, BuffersThatAreGoneAreCountedNoMore) {
   Pages pages(1);
   for (int i = 0; i < 3; ++i) {
     if (device_->info().imports_host_pointers) device_->Import({ExternalHandle::kHostPointer, pages.data, -1, 0, 4096});
-    if (device_->info().exports_opaque_fd) device_->AllocateExportable(5000, ExternalHandle::kOpaqueFd);
+    if (!device_->info().exports_opaque_fd) continue;
+    device_->AllocateExportable(5000, ExternalHandle::kOpaqueFd);
+    device_->AllocateExportable(0, ExternalHandle::kOpaqueFd);
   }
   EXPECT_EQ(device_->counters().used_bytes, 0u);
   EXPECT_EQ(device_->counters().allocated_bytes, 0u);
