@@ -219,10 +219,19 @@ void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::De
       replays_.pop_back();
     }
     const auto profiled = static_cast<bool>(kit::Profile(run.host(), run.handle()));
-    // A prepared one takes no times; whoever wants them lets go of it.
+    // A prepared one takes no times; whoever wants them lets go of it first.
     std::unique_ptr<Replay> replay = prepared.Take(signature_);
-    if (replay == nullptr || profiled)
+    if (profiled) replay.reset();
+    const auto make = [&] {
       replay = std::make_unique<Replay>(graph.ProgramFor(signature_, inputs_), graph, threads, profiled);
+    };
+    try {
+      if (replay == nullptr) make();
+    } catch (const kit::Error& error) {
+      if (error.code() != EP_STATUS_OUT_OF_MEMORY || replays_.empty()) throw;
+      replays_.clear();  // of other shapes: they had the memory
+      make();
+    }
     replays_.insert(replays_.begin(), std::move(replay));
   }
   replays_[0]->Run(run, device_runs, *stream);

@@ -215,5 +215,37 @@ g (float[N,2] x) => (float[N,2] y)
   EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(testing::FloatNear(0.26894f, 1e-4f), testing::FloatNear(0.73106f, 1e-4f)));
 }
 
+// Values in between take 3/2 MiB with as many rows.
+constexpr int64_t kManyRows = 3 << 15;
+std::string Chain(const std::string& rows) {
+  return R"(<ir_version: 8, opset_import: ["" : 18]> g (float[)" + rows + ",2] x) => (float[" + rows + R"(,2] y)
+<float[2,2] w = {1, 2, 3, 4}>
+{
+  p = Softmax(x)
+  q = MatMul(p, w)
+  r = Softmax(q)
+  y = MatMul(r, w)
+})";
+}
+
+TEST_F(VulkanSession, WhatOtherShapesHadIsGivenBackBeforeMemoryIsShort) {
+  core::SessionOptions options = OptionsFor({"vulkan"});
+  options.providers[0].options["memory_limit"] = "2";
+  core::Session session(environment(), Model(Chain("N").c_str()), options);
+  for (int64_t rows = kManyRows; rows > kManyRows - 4; --rows)
+    EXPECT_EQ(RunRows(session, std::vector<float>(static_cast<size_t>(2 * rows))).size(), 2 * rows);
+}
+
+TEST_F(VulkanSession, AProfiledRunHasTheMemoryThatWasPrepared) {
+  const auto model = Model(Chain(std::to_string(kManyRows)).c_str());
+  for (const bool profiled : {false, true}) {
+    core::SessionOptions options = OptionsFor({"vulkan"});
+    options.providers[0].options["memory_limit"] = "2";
+    if (profiled) options.profile_path = (temp() / "trace.json").string();
+    core::Session session(environment(), model, options);
+    EXPECT_EQ(FailureOf([&] { RunRows(session, std::vector<float>(2 * kManyRows)); }), "OK") << profiled;
+  }
+}
+
 }  // namespace
 }  // namespace epiphyte::test
