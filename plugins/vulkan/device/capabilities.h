@@ -31,6 +31,9 @@ enum class Capability : uint8_t {
 std::string_view NameOf(Capability capability);
 std::optional<Capability> CapabilityOf(std::string_view name);
 
+// Storage buffers that a dispatch can bind on every device, its parameters not counted: Vulkan promises four in all.
+inline constexpr uint32_t kLeastBindings = 3;
+
 struct Capabilities {
   // Kernels use it.
   bool has[static_cast<size_t>(Capability::kCount)] = {};
@@ -48,7 +51,7 @@ struct Capabilities {
   uint32_t max_shared_memory = 16384;        // bytes of a workgroup
   uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
   uint64_t buffer_offset_alignment = 256;    // of bindings
-  uint32_t max_bindings = 3;                 // of a dispatch, its parameters not counted
+  uint32_t max_bindings = kLeastBindings;    // of a dispatch, its parameters not counted
 
   bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }
   bool IsSlow(Capability capability) const { return slow[static_cast<size_t>(capability)]; }

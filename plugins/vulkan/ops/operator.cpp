@@ -79,6 +79,8 @@ class Chooser {
       if (!IsHostInput(op, i)) why = WhyNotHeld("input", i, node_.inputs[i]);
     for (size_t i = 0; i < node_.outputs.size() && why.empty(); ++i) why = WhyNotHeld("output", i, node_.outputs[i]);
     const bool is_64 = dispatch == EP_TYPE_INT64 || dispatch == EP_TYPE_UINT64;
+    if (why.empty() && op.bindings > capabilities_.max_bindings)
+      why = kit::TextOf("it binds ", op.bindings, " buffers at once, the device at most ", capabilities_.max_bindings);
     if (why.empty() && is_64 && !OnlyMoves(op) && !capabilities_.Has(Capability::kInt64))
       why = kit::TextOf(kit::TypeName(dispatch), " can't be computed with: ", capabilities_.WhyNot(Capability::kInt64));
     return why;

@@ -94,6 +94,9 @@ struct Operator {
   std::vector<HostTensor> (*on_host)(const ir::Node& node, std::span<const HostTensor* const> inputs) = nullptr;
   // What it makes depends on its inputs' shapes alone, and record gives all of it by OutputOnHost: Shape, Size.
   bool of_shapes = false;
+  // Buffers that its dispatches bind at once: a device that binds fewer doesn't get it. What Recording::Binds allows
+  // can have more.
+  uint32_t bindings = kLeastBindings;
   // Its first output can be written over its first input, of equal size: each element is read before it is written.
   bool in_place = false;
 };

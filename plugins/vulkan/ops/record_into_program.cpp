@@ -159,6 +159,12 @@ std::array<uint32_t, 3> Recording::GroupsFor(int64_t count, int64_t each) const 
   return {static_cast<uint32_t>((groups + rows - 1) / rows), static_cast<uint32_t>(rows), 1};
 }
 
+bool Recording::Binds(size_t buffers) {
+  if (buffers > capabilities().max_bindings) return false;
+  allowed_bindings_ = std::max(allowed_bindings_, buffers);
+  return true;
+}
+
 void Recording::Add(Dispatch dispatch) {
   if (!HasShader(dispatch.shader))
     kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "there is no shader '", dispatch.shader, "'");
@@ -168,9 +174,10 @@ void Recording::Add(Dispatch dispatch) {
     if (dispatch.groups[i] > capabilities().max_workgroup_count[i])
       kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "shader '", dispatch.shader, "' needs ", dispatch.groups[i],
                     " workgroups in dimension ", i, ", the device takes ", capabilities().max_workgroup_count[i]);
-  if (dispatch.bindings.size() > capabilities().max_bindings)
-    kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "shader '", dispatch.shader, "' needs ", dispatch.bindings.size(),
-                  " buffers, the device binds ", capabilities().max_bindings);
+  const size_t said = builder_.operators_[static_cast<size_t>(node_index_)]->bindings;
+  if (dispatch.bindings.size() > std::max(said, allowed_bindings_))
+    kit::FailWith(EP_STATUS_FAIL, "shader '", dispatch.shader, "' binds ", dispatch.bindings.size(),
+                  " buffers, its operator says ", said, " (Operator::bindings)");
   uint64_t written = 0;
   for (const Binding& binding : dispatch.bindings) {
     if (binding.tensor < 0 || static_cast<size_t>(binding.tensor) >= builder_.program_.tensors.size())

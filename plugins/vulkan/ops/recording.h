@@ -94,10 +94,12 @@ class Recording {
   static Binding ReadTensor(int32_t tensor) { return {tensor, Access::kRead}; }
   static Binding Write(int32_t tensor) { return {tensor, Access::kWrite}; }
   static Binding ReadWrite(int32_t tensor) { return {tensor, Access::kReadWrite}; }
+  // Whether the device binds so many buffers at once: for a faster kernel that wants more than Operator::bindings.
+  bool Binds(size_t buffers);
   // Workgroups for a shader that uses Index(), whose invocations compute `each` indices each.
   std::array<uint32_t, 3> GroupsFor(int64_t count, int64_t each = 1) const;
-  // Checks what it can: the shader exists, groups are within limits, tensors exist. Nothing is added when a tensor that is
-  // written has no elements. Groups of 0 are none.
+  // Checks what it can: the shader exists, groups and bindings are within limits, tensors exist. Nothing is added when
+  // a tensor that is written has no elements. Groups of 0 are none.
   void Add(Dispatch dispatch);
   // Shown in `epiphyte place --json` beside the node: the kernel, and why a faster one was refused.
   void Note(std::string text);
@@ -108,6 +110,7 @@ class Recording {
   ProgramBuilder& builder_;
   const ir::Graph& graph_;
   const int32_t node_index_;
+  size_t allowed_bindings_ = 0;  // by Binds
 };
 
 inline uint32_t Word(int64_t value) { return static_cast<uint32_t>(value); }

@@ -2,6 +2,8 @@
 // device once.
 #include "plugins/vulkan/exec/compiled_graph.h"
 
+#include <algorithm>
+
 #include "epiphyte/kit/graph/text.hpp"
 #include "plugins/vulkan/exec/fuse.h"
 #include "plugins/vulkan/exec/replay.h"
@@ -203,6 +205,30 @@ y = MatMul@13(x, d) : float[2,2]
 out y
 )");
   EXPECT_THAT(OperatorsOf(graph->graph()), ElementsAre("MatMul"));
+}
+
+TEST_F(Compiled, OnADeviceThatBindsFewBuffersWhatCanBeSpeltWithFewerIs) {
+  const ir::Graph graph = kit::ir::FromText(R"(graph "g"
+in a: float[4]
+in b: float[4]
+in c: float[4]
+s = Sum@13(a, b, c) : float[4]
+e = Exp@13(s) : float[4]
+y = Mul@14(e, c) : float[4]
+out y
+)");
+  const auto most_bindings = [&](uint32_t bindings) {
+    CompileConfig config = Config();
+    config.capabilities.max_bindings = bindings;
+    ir::Graph fused = graph;
+    Fuse(fused, AllOperators(), config.capabilities);
+    size_t most = 0;
+    for (const Dispatch& dispatch : CompiledGraph::ProgramOf(std::move(fused), config)->dispatches)
+      most = std::max(most, dispatch.bindings.size());
+    return most;
+  };
+  EXPECT_LE(most_bindings(kLeastBindings), kLeastBindings);
+  EXPECT_GT(most_bindings(16), kLeastBindings) << "in one dispatch";
 }
 
 TEST_F(Compiled, WhatARecogniserMakesMustHaveAnOperator) {

@@ -128,5 +128,29 @@ out y
   EXPECT_TRUE(claims[1].claimed);
 }
 
+TEST(Claims, WhatBindsMoreBuffersThanTheDeviceIsDeclinedWithTheNumbers) {
+  const ir::Graph graph = kit::ir::FromText(R"(graph "g"
+in x: float[4,4]
+in c: bool[4,4]
+m = MatMul@13(x, x) : float[4,4]
+w = Where@16(c, x, m) : float[4,4]
+y = Sum@13(x, m, w, x) : float[4,4]
+out y
+)");
+  const auto claims = [&](uint32_t bindings) {
+    Capabilities capabilities = GoodDevice();
+    capabilities.max_bindings = bindings;
+    std::vector<std::string> why_not;
+    for (const NodeClaim& claim :
+         ClaimNodes(graph, std::vector<bool>(graph.nodes.size()), AllOperators(), capabilities))
+      why_not.push_back(claim.claimed ? "" : claim.why_not);
+    return why_not;
+  };
+  EXPECT_THAT(claims(kLeastBindings), ElementsAre("it binds 5 buffers at once, the device at most 3",
+                                                  "it binds 4 buffers at once, the device at most 3", ""));
+  EXPECT_THAT(claims(4), ElementsAre("it binds 5 buffers at once, the device at most 4", "", ""));
+  EXPECT_THAT(claims(5), ElementsAre("", "", ""));
+}
+
 }  // namespace
 }  // namespace epiphyte::vulkan

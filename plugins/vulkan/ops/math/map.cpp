@@ -148,8 +148,8 @@ void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& st
 void AddProgram(Recording& r, EpElementType type, const ElementwiseProgram& program,
                 std::span<const MapOperand> operands, int32_t y, const Dims& out) {
   const size_t steps = program.instructions.size();
-  const bool fits = operands.size() <= kMostProgramOperands && steps <= kMostProgramSteps &&
-                    r.capabilities().max_bindings > kMostProgramOperands;
+  const bool fits =
+      operands.size() <= kMostProgramOperands && steps <= kMostProgramSteps && r.Binds(kMostProgramOperands + 1);
   if (!fits) return AddStepByStep(r, type, program, operands, y, out);
   constexpr size_t kParameterRegister = kMostProgramOperands + kMostProgramSteps;
   MapShader shader{.name = Recording::ShaderFor("elementwise_chain", type),

@@ -35,7 +35,8 @@ void Register_where(OperatorTable& table) {
              .types = kit::Types(EP_TYPE_BOOL),
              .check = CheckWhere,
              .record = RecordWhere,
-             .on_host = WhereOnHost});
+             .on_host = WhereOnHost,
+             .bindings = 4});
 }
 
 }  // namespace epiphyte::vulkan

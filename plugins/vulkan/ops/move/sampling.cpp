@@ -65,7 +65,6 @@ void RecordGridSample(Recording& r) {
          .work = 0});
 }
 
-constexpr uint32_t kRoiBindings = 4;
 
 bool IsHalfPixel(const ir::Node& node) {
   const std::string mode =
@@ -80,13 +79,6 @@ int64_t InRange(const ir::Node& node, std::string_view name, int64_t fallback, i
   if (value < least || value > most)
     kit::FailArgument(name, ' ', value, " found, a value in [", least, ", ", most, "] expected");
   return value;
-}
-
-std::string CheckRoiAlign(const NodeCheck& check) {
-  const uint32_t bindings = check.capabilities().max_bindings;
-  if (bindings < kRoiBindings)
-    return kit::TextOf("the device binds ", bindings, " buffers at once, ", kRoiBindings, " are needed");
-  return {};
 }
 
 void RecordRoiAlign(Recording& r) {
@@ -120,7 +112,7 @@ void RecordRoiAlign(Recording& r) {
 
 void Register_sampling(OperatorTable& table) {
   table.Add({.op_type = "GridSample", .check = CheckGridSample, .record = RecordGridSample});
-  table.Add({.op_type = "RoiAlign", .check = CheckRoiAlign, .record = RecordRoiAlign});
+  table.Add({.op_type = "RoiAlign", .record = RecordRoiAlign, .bindings = 4});
 }
 
 }  // namespace epiphyte::vulkan

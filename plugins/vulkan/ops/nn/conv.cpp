@@ -18,10 +18,7 @@ namespace {
 // Filters of one channel each. With several filters a channel the general kernel reads each element less often.
 bool IsDepthwise(const Dims& w, int64_t groups) { return w[1] == 1 && w[0] / groups < 4; }
 
-std::string CheckConv(const NodeCheck& check) {
-  if (std::string why = CheckSpatial(check, 1); !why.empty()) return why;
-  return CheckBindings(check, 5);
-}
+std::string CheckConv(const NodeCheck& check) { return CheckSpatial(check, 1); }
 
 void PackConv(Packing& packing) {
   const ir::Tensor* w = packing.Constant(1);
@@ -148,7 +145,8 @@ void Register_conv(OperatorTable& table) {
                          .types = kDeviceFloats,
                          .check = CheckConv,
                          .pack = PackConv,
-                         .record = RecordConv};
+                         .record = RecordConv,
+                         .bindings = 5};
   table.Add(conv);
   Operator fused = conv;
   fused.domain = kit::fuse::kDomain;

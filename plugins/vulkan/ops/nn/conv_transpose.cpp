@@ -9,10 +9,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-std::string CheckConvTranspose(const NodeCheck& check) {
-  if (std::string why = CheckSpatial(check, 1); !why.empty()) return why;
-  return CheckBindings(check, 4);
-}
+std::string CheckConvTranspose(const NodeCheck& check) { return CheckSpatial(check, 1); }
 
 void PackConvTranspose(Packing& packing) {
   const ir::Tensor* w = packing.Constant(1);
@@ -80,7 +77,8 @@ void Register_conv_transpose(OperatorTable& table) {
              .types = kDeviceFloats,
              .check = CheckConvTranspose,
              .pack = PackConvTranspose,
-             .record = RecordConvTranspose});
+             .record = RecordConvTranspose,
+             .bindings = 4});
 }
 
 }  // namespace epiphyte::vulkan

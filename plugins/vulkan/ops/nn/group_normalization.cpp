@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
-#include "plugins/vulkan/ops/nn/normalize.h"
 #include "plugins/vulkan/ops/nn/row_norm.h"
-#include "plugins/vulkan/ops/nn/spatial.h"
 
 namespace epiphyte::vulkan {
 namespace {
-
-std::string CheckGroups(const NodeCheck& check) { return CheckBindings(check, kNormalizeBindings); }
 
 void RecordGroups(Recording& r) {
   const ir::Node& node = r.node();
@@ -49,9 +45,12 @@ void Register_group_normalization(OperatorTable& table) {
   table.Add({.op_type = "GroupNormalization",
              .first_version = 18,
              .types = kDeviceFloats,
-             .check = CheckGroups,
-             .record = RecordGroups});
-  table.Add({.op_type = "InstanceNormalization", .types = kDeviceFloats, .check = CheckGroups, .record = RecordGroups});
+             .record = RecordGroups,
+             .bindings = kRowNormBindings});
+  table.Add({.op_type = "InstanceNormalization",
+             .types = kDeviceFloats,
+             .record = RecordGroups,
+             .bindings = kRowNormBindings});
 }
 
 }  // namespace epiphyte::vulkan

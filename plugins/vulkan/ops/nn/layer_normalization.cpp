@@ -5,7 +5,6 @@
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/vulkan/ops/nn/normalize.h"
 #include "plugins/vulkan/ops/nn/row_norm.h"
-#include "plugins/vulkan/ops/nn/spatial.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -18,7 +17,7 @@ std::string CheckLayer(const NodeCheck& check) {
   for (size_t i = 1; i < 3; ++i)
     if (check.HasOutput(i) && check.node().Is("LayerNormalization") && check.Output(i).type != EP_TYPE_FLOAT)
       return kit::TextOf("statistics of ", kit::TypeName(check.Output(i).type), "; float expected");
-  return CheckBindings(check, kNormalizeBindings);
+  return "";
 }
 
 RowNorm RowsFrom(const ir::Node& node, const Dims& x, size_t axis) {
@@ -81,18 +80,20 @@ void RecordSkip(Recording& r) {
   AddRowNorm(r, norm, tensors);
 }
 
-std::string CheckSkip(const NodeCheck& check) { return CheckBindings(check, 6); }
-
 }  // namespace
 
 void Register_layer_normalization(OperatorTable& table) {
-  table.Add({.op_type = "LayerNormalization", .types = kDeviceFloats, .check = CheckLayer, .record = RecordLayer});
-  table.Add({.op_type = "RMSNormalization", .types = kDeviceFloats, .check = CheckLayer, .record = RecordLayer});
+  for (const char* name : {"LayerNormalization", "RMSNormalization"})
+    table.Add({.op_type = name,
+               .types = kDeviceFloats,
+               .check = CheckLayer,
+               .record = RecordLayer,
+               .bindings = kRowNormBindings});
   table.Add({.op_type = kit::fuse::kSkipNormalization,
              .domain = kit::fuse::kDomain,
              .types = kDeviceFloats,
-             .check = CheckSkip,
-             .record = RecordSkip});
+             .record = RecordSkip,
+             .bindings = kRowNormBindings});
 }
 
 }  // namespace epiphyte::vulkan

@@ -28,7 +28,7 @@ struct NormalizeTensors {
 void AddNormalize(Recording& r, NormalizeForm form, const RowNorm& norm, const NormalizeTensors& tensors,
                   const Dims& dims, const std::vector<bool>& kept);
 
-// Buffers of its dispatch.
+// For Operator::bindings of who uses it.
 inline constexpr uint32_t kNormalizeBindings = 6;
 
 }  // namespace epiphyte::vulkan

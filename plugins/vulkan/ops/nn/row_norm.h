@@ -24,4 +24,7 @@ struct RowNormTensors {
 
 void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors);
 
+// For Operator::bindings of who uses it.
+inline constexpr uint32_t kRowNormBindings = 6;
+
 }  // namespace epiphyte::vulkan

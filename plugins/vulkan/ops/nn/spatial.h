@@ -35,10 +35,4 @@ inline std::string CheckSpatial(const NodeCheck& check, size_t weights = 0) {
   return "";
 }
 
-inline std::string CheckBindings(const NodeCheck& check, uint32_t bindings) {
-  const uint32_t most = check.capabilities().max_bindings;
-  if (most >= bindings) return "";
-  return "it needs " + std::to_string(bindings) + " buffers in a dispatch, the device allows " + std::to_string(most);
-}
-
 }  // namespace epiphyte::vulkan

@@ -2,13 +2,10 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/vulkan/ops/nn/normalize.h"
-#include "plugins/vulkan/ops/nn/spatial.h"
 #include "plugins/vulkan/ops/reduce/reduction.h"
 
 namespace epiphyte::vulkan {
 namespace {
-
-std::string CheckStatistics(const NodeCheck& check) { return CheckBindings(check, kNormalizeBindings); }
 
 std::vector<bool> Not(std::vector<bool> mask) {
   mask.flip();
@@ -53,9 +50,9 @@ void RecordLp(Recording& r) {
 void Register_statistic_normalization(OperatorTable& table) {
   table.Add({.op_type = "MeanVarianceNormalization",
              .types = kDeviceFloats,
-             .check = CheckStatistics,
-             .record = RecordMeanVariance});
-  table.Add({.op_type = "LpNormalization", .types = kDeviceFloats, .check = CheckStatistics, .record = RecordLp});
+             .record = RecordMeanVariance,
+             .bindings = kNormalizeBindings});
+  table.Add({.op_type = "LpNormalization", .types = kDeviceFloats, .record = RecordLp, .bindings = kNormalizeBindings});
 }
 
 }  // namespace epiphyte::vulkan

@@ -346,8 +346,15 @@ void RecordPermuted(Recording& r) {
 }  // namespace
 
 void Register_attention(OperatorTable& table) {
-  table.Add({.op_type = "Attention", .first_version = 23, .check = CheckOnnx, .record = RecordOnnx});
-  table.Add({.op_type = kit::fuse::kAttention, .domain = kit::fuse::kDomain, .record = RecordPermuted});
+  table.Add({.op_type = "Attention",
+             .first_version = 23,
+             .check = CheckOnnx,
+             .record = RecordOnnx,
+             .bindings = kProductBindings});
+  table.Add({.op_type = kit::fuse::kAttention,
+             .domain = kit::fuse::kDomain,
+             .record = RecordPermuted,
+             .bindings = kProductBindings});
 }
 
 }  // namespace epiphyte::vulkan

@@ -175,7 +175,11 @@ std::string CheckEinsum(const NodeCheck& check) {
 }  // namespace
 
 void Register_einsum(OperatorTable& table) {
-  table.Add({.op_type = "Einsum", .first_version = 12, .check = CheckEinsum, .record = RecordEinsum});
+  table.Add({.op_type = "Einsum",
+             .first_version = 12,
+             .check = CheckEinsum,
+             .record = RecordEinsum,
+             .bindings = kProductBindings});
 }
 
 }  // namespace epiphyte::vulkan

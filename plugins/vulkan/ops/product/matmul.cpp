@@ -105,10 +105,18 @@ void RecordGemm(Recording& r) {
 }  // namespace
 
 void Register_matmul(OperatorTable& table) {
-  table.Add({.op_type = "MatMul", .pack = PackMatMul, .record = RecordMatMul});
-  table.Add({.op_type = "MatMul", .domain = kit::fuse::kDomain, .pack = PackMatMul, .record = RecordMatMul});
-  table.Add({.op_type = "Gemm", .pack = PackGemm, .record = RecordGemm});
-  table.Add({.op_type = "Gemm", .domain = kit::fuse::kDomain, .pack = PackGemm, .record = RecordGemm});
+  table.Add({.op_type = "MatMul", .pack = PackMatMul, .record = RecordMatMul, .bindings = kProductBindings});
+  table.Add({.op_type = "MatMul",
+             .domain = kit::fuse::kDomain,
+             .pack = PackMatMul,
+             .record = RecordMatMul,
+             .bindings = kProductBindings});
+  table.Add({.op_type = "Gemm", .pack = PackGemm, .record = RecordGemm, .bindings = kProductBindings});
+  table.Add({.op_type = "Gemm",
+             .domain = kit::fuse::kDomain,
+             .pack = PackGemm,
+             .record = RecordGemm,
+             .bindings = kProductBindings});
 }
 
 }  // namespace epiphyte::vulkan

@@ -46,6 +46,9 @@ struct Product {
 
 void RecordProduct(Recording& r, const Product& product);
 
+// For Operator::bindings of who uses it.
+inline constexpr uint32_t kProductBindings = 5;
+
 // Whether the constant input 1, a matrix [k, n], or transposed [n, k], can be packed for products whose first operand
 // has dense rows; and does it, under kPackedOperand.
 void PackSecondOperand(Packing& packing, bool transposed);

@@ -53,7 +53,7 @@ void RecordRotaryEmbedding(Recording& r) {
 }  // namespace
 
 void Register_rotary_embedding(OperatorTable& table) {
-  table.Add({.op_type = "RotaryEmbedding", .first_version = 23, .record = RecordRotaryEmbedding});
+  table.Add({.op_type = "RotaryEmbedding", .first_version = 23, .record = RecordRotaryEmbedding, .bindings = 5});
 }
 
 }  // namespace epiphyte::vulkan

@@ -151,9 +151,10 @@ void Register_integer_conv(OperatorTable& table) {
              .types = kDeviceBytes,
              .check = CheckConvolution,
              .pack = Pack<kIntegerOperands>,
-             .record = RecordConvInteger});
+             .record = RecordConvInteger,
+             .bindings = kQuadBindings});
   AddRequantized<CheckConvolution>(
-      table, {.op_type = "QLinearConv", .pack = Pack<kQLinearOperands>, .record = RecordQLinearConv});
+      table, {.op_type = "QLinearConv", .pack = Pack<kQLinearOperands>, .record = RecordQLinearConv, .bindings = 10});
 }
 
 }  // namespace epiphyte::vulkan

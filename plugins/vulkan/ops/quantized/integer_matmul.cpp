@@ -157,9 +157,10 @@ void Register_integer_matmul(OperatorTable& table) {
              .types = kDeviceBytes,
              .check = CheckMatMulInteger,
              .pack = Pack<kIntegerOperands>,
-             .record = RecordMatMulInteger});
+             .record = RecordMatMulInteger,
+             .bindings = kQuadBindings});
   AddRequantized<CheckQLinearMatMul>(
-      table, {.op_type = "QLinearMatMul", .pack = Pack<kQLinearOperands>, .record = RecordQLinearMatMul});
+      table, {.op_type = "QLinearMatMul", .pack = Pack<kQLinearOperands>, .record = RecordQLinearMatMul, .bindings = 9});
 }
 
 }  // namespace epiphyte::vulkan

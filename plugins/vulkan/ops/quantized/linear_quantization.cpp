@@ -65,6 +65,8 @@ EpElementType QuantizedType(const Recording& r) {
   return asked == EP_TYPE_UNDEFINED ? EP_TYPE_UINT8 : static_cast<EpElementType>(asked);
 }
 
+constexpr uint32_t kQuantizeBindings = 4;
+
 void AddQuantize(Recording& r, const ScaleIndex& index, int32_t x, int32_t scale, int32_t zero, int32_t y) {
   r.Add({.shader = Recording::ShaderFor("quantize_linear", r.tensor(x).type),
          .specialization = {index.mode, zero >= 0 ? 1u : 0u, r.tensor(y).type == EP_TYPE_INT8 ? 1u : 0u},
@@ -113,12 +115,18 @@ void Register_linear_quantization(OperatorTable& table) {
              .first_version = 10,
              .types = kComputed | kFolded,
              .check = CheckDequantize,
-             .record = RecordDequantize});
-  table.Add({.op_type = "QuantizeLinear", .first_version = 10, .check = CheckQuantize, .record = RecordQuantize});
+             .record = RecordDequantize,
+             .bindings = 4});
+  table.Add({.op_type = "QuantizeLinear",
+             .first_version = 10,
+             .check = CheckQuantize,
+             .record = RecordQuantize,
+             .bindings = kQuantizeBindings});
   table.Add({.op_type = "DynamicQuantizeLinear",
              .first_version = 11,
              .types = kit::Types(EP_TYPE_FLOAT),
-             .record = RecordDynamicQuantize});
+             .record = RecordDynamicQuantize,
+             .bindings = kQuantizeBindings});
 }
 
 }  // namespace epiphyte::vulkan

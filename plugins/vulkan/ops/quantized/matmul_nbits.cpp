@@ -77,8 +77,11 @@ void RecordMatMulNBits(Recording& r) {
 }  // namespace
 
 void Register_matmul_nbits(OperatorTable& table) {
-  table.Add(
-      {.op_type = "MatMulNBits", .domain = "com.microsoft", .check = CheckMatMulNBits, .record = RecordMatMulNBits});
+  table.Add({.op_type = "MatMulNBits",
+             .domain = "com.microsoft",
+             .check = CheckMatMulNBits,
+             .record = RecordMatMulNBits,
+             .bindings = 7});
 }
 
 }  // namespace epiphyte::vulkan

@@ -37,6 +37,9 @@ bool HasQuads(const Recording& r);
 std::string WhyNoQuads(const NodeCheck& check);
 [[noreturn]] void FailNotPacked();
 
+// For Operator::bindings of who uses it.
+inline constexpr uint32_t kQuadBindings = 5;
+
 // Adds an operator of ONNX that is quantised again, and the kit's of the same name.
 template <std::string (*kCheck)(const NodeCheck& check)>
 void AddRequantized(OperatorTable& table, Operator requantized) {
@@ -50,6 +53,7 @@ void AddRequantized(OperatorTable& table, Operator requantized) {
     const std::string why = WhyNoQuads(check);
     return why.empty() ? kCheck(check) : why;
   };
+  requantized.bindings = kQuadBindings;
   table.Add(requantized);
 }
 

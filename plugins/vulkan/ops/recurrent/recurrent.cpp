@@ -271,9 +271,9 @@ void Record(Recording& r) {
 }  // namespace
 
 void Register_recurrent(OperatorTable& table) {
-  table.Add({.op_type = "RNN", .check = Check<Cell::kRnn>, .record = Record<Cell::kRnn>});
-  table.Add({.op_type = "GRU", .check = Check<Cell::kGru>, .record = Record<Cell::kGru>});
-  table.Add({.op_type = "LSTM", .check = Check<Cell::kLstm>, .record = Record<Cell::kLstm>});
+  table.Add({.op_type = "RNN", .check = Check<Cell::kRnn>, .record = Record<Cell::kRnn>, .bindings = 9});
+  table.Add({.op_type = "GRU", .check = Check<Cell::kGru>, .record = Record<Cell::kGru>, .bindings = 9});
+  table.Add({.op_type = "LSTM", .check = Check<Cell::kLstm>, .record = Record<Cell::kLstm>, .bindings = 9});
 }
 
 }  // namespace epiphyte::vulkan

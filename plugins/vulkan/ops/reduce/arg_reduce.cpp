@@ -8,11 +8,6 @@
 namespace epiphyte::vulkan {
 namespace {
 
-std::string CheckArg(const NodeCheck& check) {
-  if (check.capabilities().max_bindings >= 4) return "";
-  return "it needs 4 buffers in a dispatch, the device allows " + std::to_string(check.capabilities().max_bindings);
-}
-
 // Invocations for one line: when there are few and they are long.
 int64_t PartsFor(int64_t lines, int64_t size) {
   constexpr int64_t kEnough = 4096;
@@ -58,8 +53,8 @@ void RecordArg(Recording& r) {
 
 void Register_arg_reduce(OperatorTable& table) {
   constexpr kit::TypeSet kTypes = kDeviceFloats | kDeviceIntegers;
-  table.Add({.op_type = "ArgMax", .types = kTypes, .check = CheckArg, .record = RecordArg<true>});
-  table.Add({.op_type = "ArgMin", .types = kTypes, .check = CheckArg, .record = RecordArg<false>});
+  table.Add({.op_type = "ArgMax", .types = kTypes, .record = RecordArg<true>, .bindings = 4});
+  table.Add({.op_type = "ArgMin", .types = kTypes, .record = RecordArg<false>, .bindings = 4});
 }
 
 }  // namespace epiphyte::vulkan

@@ -12,11 +12,6 @@ namespace {
 // Up to this size of the axis, comparing each element with all others takes less than sorting.
 constexpr int64_t kMostRanked = 1024;
 
-std::string CheckTopK(const NodeCheck& check) {
-  if (check.capabilities().max_bindings >= 4) return "";
-  return "it needs 4 buffers in a dispatch, the device allows " + std::to_string(check.capabilities().max_bindings);
-}
-
 struct TopK {
   kit::AxisView view;
   int64_t k;
@@ -80,7 +75,7 @@ void RecordTopK(Recording& r) {
 
 void Register_top_k(OperatorTable& table) {
   constexpr kit::TypeSet kTypes = kDeviceFloats | kDeviceIntegers;
-  table.Add({.op_type = "TopK", .types = kTypes, .check = CheckTopK, .record = RecordTopK, .host_inputs = 1u << 1});
+  table.Add({.op_type = "TopK", .types = kTypes, .record = RecordTopK, .host_inputs = 1u << 1, .bindings = 4});
 }
 
 }  // namespace epiphyte::vulkan
