@@ -11,7 +11,7 @@
 
 namespace epiphyte::test {
 
-// Serialised ModelProto; throws std::runtime_error with the parser's message.
+// Serialised ModelProto; throws std::runtime_error with the parser's message. Inputs called 'absent' are left out.
 std::string OnnxFromText(std::string_view text);
 
 // "y0 = Op(x)", "y1 = Op(y0)", … as a whole model on float[N]; `operators` in order.
