@@ -65,8 +65,6 @@ bool ParsePacked(std::string_view text, int lowest, uint64_t i, void* data) {
 
 }  // namespace
 
-std::string NumberText(float number) { return NumberText(number); }
-std::string NumberText(double number) { return NumberText(number); }
 bool ParseNumber(std::string_view text, float* number) { return Parse(text, number); }
 bool ParseInteger(std::string_view text, int64_t* number) { return Parse(text, number); }
 

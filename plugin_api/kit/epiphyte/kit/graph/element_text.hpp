@@ -12,9 +12,6 @@
 
 namespace epiphyte::kit::ir {
 
-// The shortest text that reads back as the same number: "0.5", "6", "1e-20", "inf", "nan".
-std::string NumberText(float number);
-std::string NumberText(double number);
 // False when the text is no number.
 bool ParseNumber(std::string_view text, float* number);
 // False when it is no integer, or one that needs more than 64 bits.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "epiphyte/kit/graph/element_text.hpp"
+#include "epiphyte/kit/shape/number_text.hpp"
 
 namespace epiphyte::kit::ir {
 namespace {
