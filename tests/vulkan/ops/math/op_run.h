@@ -84,6 +84,8 @@ class OpTest : public testing::Test {
   // On for the runs that follow, where the device can, though it does better without; and off again, as it was.
   void Prefer(Capability capability) { capabilities_.Prefer(capability); }
   void PreferNothing();
+  // On for the runs that follow, where the device computes it but isn't faster for it, so that its table says no.
+  void Force(Capability capability) { capabilities_.has[static_cast<size_t>(capability)] = true; }
   // Of programs that are run from here on; empty: they stay as they are.
   std::function<void(Program&)> change;
   const Capabilities& capabilities() const { return capabilities_; }
