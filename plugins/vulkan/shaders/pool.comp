@@ -13,6 +13,7 @@
 // the exponent p. QUANTIZED: an average of bytes that is quantised again; instead of p the scales of x and of y, their
 // zero points, and the least and the greatest number that y may be, as floats.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #if defined(T_F32) || defined(T_F16)
 #define FLOATS
@@ -105,7 +106,13 @@ void main() {
       uint at = uint((at_z * IN(1) + at_y) * IN(2) + taps_x.first);
 #if defined(QUANTIZED)
       int row = 0;  // exact, as the sum of rows is to 2^24
-      for (int kx = 0; kx < taps_x.count; ++kx) {
+      int kx = 0;
+      // By eights: Mesa's llvmpipe (22.3) leaves loops after 65,535 passes of one invocation, which whole planes reach.
+      for (; kx + 8 <= taps_x.count; kx += 8) {
+        [[unroll]] for (uint i = 0u; i < 8u; ++i) row += int(x[plane * plane_size + at + i * uint(DILATION(2))]);
+        at += 8u * uint(DILATION(2));
+      }
+      for (; kx < taps_x.count; ++kx) {
         row += int(x[plane * plane_size + at]);
         at += uint(DILATION(2));
       }

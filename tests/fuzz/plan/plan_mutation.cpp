@@ -255,7 +255,10 @@ class Mutator {
     }
     ir::Attribute& attribute = Any(node.attributes);
     switch (random_() % 8) {
-      case 0: attribute.type = static_cast<int32_t>(random_() % 16); break;
+      case 0:
+        do attribute.type = static_cast<int32_t>(random_() % 16);
+        while (attribute.type == EP_ATTRIBUTE_GRAPH || attribute.type == EP_ATTRIBUTE_GRAPHS);  // which nobody stores
+        break;
       case 1:
         node.attributes.erase(node.attributes.begin() + static_cast<ptrdiff_t>(random_() % node.attributes.size()));
         break;

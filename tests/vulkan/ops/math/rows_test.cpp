@@ -1,5 +1,6 @@
 // Kernels whose invocations share a row (shaders/rows.glsl) give what one invocation for each row gives: by subgroups,
 // by workgroups of subgroups and by workgroup memory, and by subgroups of any size, also ones that are not full.
+#include <cstring>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -200,7 +201,15 @@ TEST_F(RowKernels, ReductionsOfIntegersAndOfNoNumbers) {
       std::vector<std::vector<std::byte>> found = {run(op, "int32", Of<int32_t>({3, 67}, words)),
                                                    run(op, "uint32", Of<uint32_t>({3, 67}, unsigned_words))};
       if (!sums) found.push_back(run(op, "int8", Of<int8_t>({3, 67}, bytes)));
-      if (!sums) found.push_back(run(op, "float", Of<float>({3, 67}, floats)));
+      if (!sums) {
+        found.push_back(run(op, "float", Of<float>({3, 67}, floats)));
+        for (size_t i = 0; i < 3; ++i) {  // any NaN is as good
+          float number;
+          std::memcpy(&number, found.back().data() + i * sizeof number, sizeof number);
+          if (std::isnan(number)) number = kNaN;
+          std::memcpy(found.back().data() + i * sizeof number, &number, sizeof number);
+        }
+      }
       return found;
     };
     PreferNothing();

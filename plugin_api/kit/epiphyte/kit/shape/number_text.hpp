@@ -3,6 +3,8 @@
 //   NumberText(0.1f) == "0.1";  NumberText(1e-5) == "1e-05";  NumberText(-0.0) == "-0"
 #pragma once
 
+#include "epiphyte/kit/abi/cxx20.hpp"
+
 #include <charconv>
 #include <cmath>
 #include <string>
