@@ -14,6 +14,20 @@
 
 namespace epiphyte::test {
 
+// Whether memory that is freed can go back to the system: AddressSanitizer keeps it for a while.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EPIPHYTE_FREED_MEMORY_STAYS 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define EPIPHYTE_FREED_MEMORY_STAYS 1
+#endif
+#if defined(EPIPHYTE_FREED_MEMORY_STAYS)
+inline constexpr bool kFreedMemoryGoes = false;
+#else
+inline constexpr bool kFreedMemoryGoes = true;
+#endif
+
 inline uint64_t ResidentBytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t all = 0, resident = 0;
