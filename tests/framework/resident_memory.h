@@ -14,12 +14,13 @@
 
 namespace epiphyte::test {
 
-// Whether memory that is freed can go back to the system: AddressSanitizer keeps it for a while.
+// Whether memory that is freed can go back to the system: AddressSanitizer keeps it for a while, and ThreadSanitizer
+// keeps what it knows of it.
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define EPIPHYTE_FREED_MEMORY_STAYS 1
 #endif
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define EPIPHYTE_FREED_MEMORY_STAYS 1
 #endif
 #if defined(EPIPHYTE_FREED_MEMORY_STAYS)
