@@ -112,7 +112,7 @@ NsdkStatus ContextCreate(const NsdkContextOptions* theirs, NsdkContext** context
     const NsdkContextOptions options = Take(*theirs);
     auto made = std::make_unique<NsdkContext>();
     made->has_device = options.device == kDeviceId;
-    if (!made->has_device && options.device != NSDK_NO_DEVICE) {
+    if (!made->has_device && options.device != NSDK_WITHOUT_DEVICE) {
       Fail(NSDK_NO_DEVICE, "there is no device " + std::to_string(options.device) + ", only 0");
     }
     for (uint32_t i = 0; i < options.option_count; ++i) {

@@ -6,7 +6,7 @@
  *
  *   NsdkApi api = {.struct_size = sizeof(api)};
  *   if (nsdk_get_api(NSDK_VERSION, &api) != NSDK_OK) ...
- *   NsdkContext* context;   NsdkContextOptions options = {.struct_size = sizeof(options), .device = NSDK_NO_DEVICE};
+ *   NsdkContext* context;   NsdkContextOptions options = {.struct_size = sizeof(options), .device = NSDK_WITHOUT_DEVICE};
  *   api.context_create(&options, &context, &reason);
  *   api.query_op(context, &graph, 0, &reason);                      // NSDK_OK: the NPU has operator 0 of the graph
  *   api.compile(context, &graph, NULL, &compiled, &reason);
@@ -269,7 +269,7 @@ typedef struct NsdkOption {
 
 enum NsdkLogLevel { NSDK_LOG_ERROR = 1, NSDK_LOG_WARNING = 2, NSDK_LOG_INFO = 3, NSDK_LOG_DEBUG = 4 };
 
-#define NSDK_NO_DEVICE UINT32_MAX
+#define NSDK_WITHOUT_DEVICE UINT32_MAX
 
 /* A context for a device, by its id, or for none, to compile and to look into blobs. Options are the SDK's own, as
  * text; [N112] one that it doesn't know, or whose value it can't use, is an error that names it and says what there is.
