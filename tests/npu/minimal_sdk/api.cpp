@@ -98,7 +98,7 @@ NsdkStatus ListDevices(uint32_t* count, NsdkDevice* devices) {
     NotNull("a count", count);
     if (*count > 0) {
       NotNull("room for devices", devices);
-      Give(devices, {0, kDeviceId, "the host as an NPU", "minimal-64", 0});
+      Give(devices, {0, kDeviceId, "the host as an NPU", "minimal-64", 0, NSDK_DEVICE_SOFTWARE, 0});
     }
     *count = 1;
   });

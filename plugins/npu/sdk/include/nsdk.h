@@ -237,6 +237,10 @@ typedef struct NsdkVersionInfo {
   uint32_t reserved;
 } NsdkVersionInfo;
 
+enum NsdkDeviceFlag {
+  NSDK_DEVICE_SOFTWARE = 1 /* the host's processor stands in for it: nobody takes it who doesn't ask for it */
+};
+
 /* [N111] Devices that are here now; none is no error. Texts as above. */
 typedef struct NsdkDevice {
   uint32_t struct_size;
@@ -244,6 +248,8 @@ typedef struct NsdkDevice {
   const char* name;
   const char* architecture; /* blobs are for an architecture; compiled blobs name it */
   uint64_t memory_size;     /* 0: that of the host */
+  uint32_t flags;           /* NsdkDeviceFlag */
+  uint32_t reserved;
 } NsdkDevice;
 
 /* What a context compiles for and runs on. */
