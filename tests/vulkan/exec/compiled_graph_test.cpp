@@ -140,7 +140,8 @@ in past: float[4,2]
 in at: int64[1,1]
 in new: float[1,2]
 present = ScatterND@18(past, at, new) : float[4,2]
-)") + more)->in_place();
+)") + more)
+        ->in_place();
   };
   EXPECT_THAT(in_place("y = Relu@14(present) : float[4,2]\nout present\nout y\n"), ElementsAre(0, -1));
   EXPECT_THAT(in_place("y = Relu@14(past) : float[4,2]\nout present\nout y\n"), ElementsAre(-1, -1))
@@ -222,9 +223,9 @@ out y
     config.capabilities.max_bindings = bindings;
     ir::Graph fused = graph;
     Fuse(fused, AllOperators(), config.capabilities);
+    const auto program = CompiledGraph::ProgramOf(std::move(fused), config);
     size_t most = 0;
-    for (const Dispatch& dispatch : CompiledGraph::ProgramOf(std::move(fused), config)->dispatches)
-      most = std::max(most, dispatch.bindings.size());
+    for (const Dispatch& dispatch : program->dispatches) most = std::max(most, dispatch.bindings.size());
     return most;
   };
   EXPECT_LE(most_bindings(kLeastBindings), kLeastBindings);
