@@ -23,13 +23,15 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 passed=0
 failed=0
 
-# run_suite PRESET CTEST_ARGUMENT...: builds a preset, runs its tests and adds to the sums.
+# run_suite PRESET CTEST_ARGUMENT...: builds a preset, runs its tests and adds to the sums. The tests have the variables
+# of the environment that $check_with sets.
 run_suite() {
   local preset=$1 log="build/$1.ctest.log" summary
   shift
   cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || { cat "build/$preset.configure.log"; return 1; }
   cmake --build --preset "$preset" -j "$jobs"
-  ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure "$@" 2>&1 | tee "$log" || true
+  # shellcheck disable=SC2086 # its words are variables
+  env ${check_with-} ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure "$@" 2>&1 | tee "$log" || true
   # "98% tests passed, 2 tests failed out of 100"; a test whose program is missing counts as failed.
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
   [ -n "$summary" ] || { echo "ctest gave no summary for preset $preset" >&2; return 1; }
@@ -50,8 +52,13 @@ trap close_line EXIT
 mkdir -p build
 if $long; then
   run_suite release
-  # Its interception of __tls_get_addr makes the leak checker of GCC 12 crash at the end of programs that load plugins.
-  ASAN_OPTIONS=intercept_tls_get_addr=0 run_suite asan -LE uninstrumented
+  # Libraries stay open, so that leaks of a driver are known by its name. Interception of __tls_get_addr makes the leak
+  # checker of GCC 12 crash at the end of programs that load plugins.
+  cc -shared -fPIC -O1 tests/framework/sanitizers/keep_libraries_open.c -o build/keep_libraries_open.so
+  check_with="LD_PRELOAD=$PWD/build/keep_libraries_open.so
+    ASAN_OPTIONS=intercept_tls_get_addr=0:verify_asan_link_order=0
+    LSAN_OPTIONS=print_suppressions=0:suppressions=$PWD/tests/framework/sanitizers/leaks_of_others.txt" \
+    run_suite asan -LE uninstrumented
   run_suite tsan -LE uninstrumented
   # Counts of an earlier build don't fit this one's.
   if [ -d build/coverage ]; then find build/coverage -name '*.gcda' -delete; fi
