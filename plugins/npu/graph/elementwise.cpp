@@ -1,0 +1,103 @@
+// Operators element by element: with instructions of their own, or by a table of all results.
+#include <cstring>
+
+#include "epiphyte/kit/memory/heap.hpp"
+#include "epiphyte/kit/shape/broadcast.hpp"
+#include "plugins/npu/graph/functions.h"
+#include "plugins/npu/graph/rows.h"
+
+namespace epiphyte::npu {
+namespace {
+
+NsdkOpKind KindOf(std::string_view op) {
+  if (op == "Sub") return NSDK_SUB;
+  if (op == "Mul") return NSDK_MUL;
+  if (op == "Max") return NSDK_MAXIMUM;
+  return op == "Min" ? NSDK_MINIMUM : NSDK_ADD;
+}
+
+qdq::Clamp RangeOf(const Work& work) {
+  if (work.unit.clamp >= 0) return work.unit.range;
+  const EpElementType type = work.outputs[0].quantization->type;
+  return {qdq::LowestOf(type), qdq::HighestOf(type)};
+}
+
+// The table's result is as large as what goes in.
+void EmitLookup(Lowering& to, const Work& work, size_t operand, const Function& function, qdq::Clamp range) {
+  const Operand& x = work.inputs[operand];
+  const Operand& y = work.outputs[0];
+  if (!x.quantization || qdq::BitsOf(x.quantization->type) != 8 || qdq::BitsOf(y.quantization->type) != 8 ||
+      !x.quantization->IsPerTensor())
+    Refuse("a table of its results needs numbers of 8 bits with one scale");
+  if (!(to.DimsOf(x) == to.DimsOf(y)))
+    Refuse("its constant has more dimensions than what it is computed with, which a table of its results can't add");
+  const std::shared_ptr<void> owner = kit::AllocateShared(256);
+  const auto table = MakeTable(function, *x.quantization, *y.quantization, range.low, range.high);
+  std::memcpy(owner.get(), table.data(), table.size());
+  const int64_t dims[] = {256};
+  const uint32_t constant =
+      to.Constant("", y.quantization->type, dims, ScalingOf(*y.quantization), owner.get(), table.size(), owner);
+  // The unit's clamp is in the table.
+  to.Emit(work, NSDK_LOOKUP, {to.Stored(x), constant}, to.Stored(y));
+}
+
+}  // namespace
+
+void LowerLookup(Lowering& to, const Work& work) {
+  size_t operand = 0;
+  const Function function = FunctionOf(to, work, &operand);
+  EmitLookup(to, work, operand, function, RangeOf(work));
+}
+
+void LowerBinary(Lowering& to, const Work& work) {
+  if (work.inputs.size() == 1) return LowerRescale(to, work);
+  if (work.inputs.size() != 2) Refuse("it has ", work.inputs.size(), " inputs; two expected");
+  const NsdkOpKind kind = KindOf(work.op);
+  if (!to.target().Has(kind)) return LowerLookup(to, work);
+  to.EmitLast(work, kind, {to.Stored(work.inputs[0]), to.Stored(work.inputs[1])});
+}
+
+// In pairs; what is in between is quantised as the result, to which everything comes in the end.
+void LowerMaxMin(Lowering& to, const Work& work) {
+  const NsdkOpKind kind = KindOf(work.op);
+  const size_t count = work.inputs.size();
+  if (count == 1) return LowerRescale(to, work);
+  if (count == 2 && !to.target().Has(kind)) return LowerLookup(to, work);
+  uint32_t so_far = to.Stored(work.inputs[0]);
+  kit::Dims dims = to.DimsOf(work.inputs[0]);
+  for (size_t i = 1; i + 1 < count; ++i) {
+    dims = kit::BroadcastShape(dims, to.DimsOf(work.inputs[i]));
+    const uint32_t made = to.Temporary(work.outputs[0], {dims.data(), dims.size()});
+    to.Emit(work, kind, {so_far, to.Stored(work.inputs[i])}, made);
+    so_far = made;
+  }
+  to.EmitLast(work, kind, {so_far, to.Stored(work.inputs[count - 1])});
+}
+
+// Relu and Clip by themselves: the same numbers within bounds.
+void LowerClamp(Lowering& to, const Work& work) {
+  std::string why;
+  std::vector<int32_t> unused;
+  const qdq::Quantization& y = *work.outputs[0].quantization;
+  const std::optional<qdq::Clamp> own = qdq::ReadClamp(to.editor(), to.NodeOf(work), y, &unused, &why);
+  if (!own) Refuse(why);
+  const qdq::Clamp all = RangeOf(work);
+  // A bound of one may be beyond the other's: the later one counts, as in the model.
+  const qdq::Clamp range = {std::clamp(own->low, all.low, all.high), std::clamp(own->high, all.low, all.high)};
+  if (!to.target().Has(NSDK_RESCALE))
+    return EmitLookup(
+        to, work, 0, [](double x) { return x; }, range);
+  FlatGraph::Op& op = to.Emit(work, NSDK_RESCALE, {to.Stored(work.inputs[0])}, to.Stored(work.outputs[0]));
+  if (!range.IsIdle(y.type)) op.Ints(NSDK_LOW, {range.low}).Ints(NSDK_HIGH, {range.high});
+}
+
+void LowerRescale(Lowering& to, const Work& work) {
+  if (to.target().Has(NSDK_RESCALE)) {
+    to.EmitLast(work, NSDK_RESCALE, {to.Stored(work.inputs[0])});
+  } else {
+    EmitLookup(
+        to, work, 0, [](double x) { return x; }, RangeOf(work));
+  }
+}
+
+}  // namespace epiphyte::npu

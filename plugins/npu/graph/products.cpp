@@ -1,0 +1,145 @@
+// Convolutions and products of matrices.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "epiphyte/kit/graph/elements.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
+#include "epiphyte/kit/qdq/bias.hpp"
+#include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/npu/graph/rows.h"
+
+namespace epiphyte::npu {
+namespace {
+
+std::vector<int64_t> ListOf(const kit::Dims& dims) { return {dims.begin(), dims.end()}; }
+
+// The parameters of a window that aren't what they are when left out.
+void AddWindow(FlatGraph::Op& op, const kit::Dims& strides, const kit::Dims& dilations, std::vector<int64_t> pads,
+               int64_t groups) {
+  const auto all_are = [](const auto& list, int64_t number) {
+    for (const int64_t each : list)
+      if (each != number) return false;
+    return true;
+  };
+  if (!all_are(strides, 1)) op.Ints(NSDK_STRIDES, ListOf(strides));
+  if (!all_are(dilations, 1)) op.Ints(NSDK_DILATIONS, ListOf(dilations));
+  if (!all_are(pads, 0)) op.Ints(NSDK_PADS, std::move(pads));
+  if (groups != 1) op.Ints(NSDK_GROUPS, {groups});
+}
+
+// A product's bias as int32 in steps of the sums, one for each of `channels`; NSDK_NONE where there is none.
+class Bias {
+ public:
+  Bias(Lowering& to, const Work& work, size_t input) : to_(to), work_(work), input_(input) {}
+
+  uint32_t Add(int64_t channels) {
+    if (!to_.Has(work_, input_)) return NSDK_NONE;
+    std::vector<int32_t> bias = Read();
+    if (bias.size() == 1) bias.resize(static_cast<size_t>(channels), bias[0]);
+    if (bias.size() != static_cast<size_t>(channels))
+      Refuse("its bias has ", bias.size(), " elements, one for each of its ", channels, " channels expected");
+    const std::shared_ptr<void> owner = kit::AllocateShared(bias.size() * sizeof(int32_t));
+    std::memcpy(owner.get(), bias.data(), bias.size() * sizeof(int32_t));
+    const int64_t dims[] = {channels};
+    const ir::Value& value = to_.editor().info(work_.inputs[input_].value);
+    return to_.Constant(value.name, EP_TYPE_INT32, dims, Scale(channels), owner.get(), bias.size() * sizeof(int32_t),
+                        owner);
+  }
+
+ private:
+  const qdq::Quantization& x() const { return *work_.inputs[0].quantization; }
+  const qdq::Quantization& w() const { return *work_.inputs[1].quantization; }
+
+  std::vector<int32_t> Read() const {
+    if (!work_.unit.IsQdq()) return ReadStored();
+    std::string why;
+    std::optional<std::vector<int32_t>> bias = qdq::QuantizedBias(to_.editor(), work_.unit, &why);
+    if (!bias) Refuse(why);
+    const std::optional<qdq::Quantization>& own = work_.inputs[input_].quantization;
+    if (own && qdq::HasProductScale(*own, x(), w())) return *bias;
+    // Rounded to a step of the sums, which must not be more than a quantum of the result.
+    for (size_t i = 0; i < w().Count(); ++i)
+      if (x().Scale(0) * w().Scale(i) > work_.outputs[0].quantization->Scale(0))
+        Refuse(
+            "its bias isn't in steps of its input's scale times its weights', which are more than one of its result");
+    return *bias;
+  }
+  std::vector<int32_t> ReadStored() const {
+    const ir::Tensor* stored = ir::ElementsOf(to_.editor().graph(), work_.inputs[input_].value);
+    if (stored == nullptr || stored->type != EP_TYPE_INT32) Refuse("its bias isn't a constant of int32");
+    std::vector<int32_t> bias(static_cast<size_t>(stored->Count()));
+    if (!bias.empty()) std::memcpy(bias.data(), stored->data, bias.size() * sizeof(int32_t));
+    return bias;
+  }
+  Scaling Scale(int64_t channels) const {
+    if (w().Count() != 1 && w().Count() != static_cast<size_t>(channels))
+      Refuse("its weights have ", w().Count(), " scales, and its result ", channels, " channels");
+    Scaling scaling;
+    for (size_t i = 0; i < w().Count(); ++i) scaling.scales.push_back(static_cast<float>(x().Scale(0) * w().Scale(i)));
+    scaling.zero_points.assign(w().Count(), 0);
+    return scaling;
+  }
+
+  Lowering& to_;
+  const Work& work_;
+  const size_t input_;
+};
+
+// The operator, whose last input may be left out.
+FlatGraph::Op& EmitProduct(Lowering& to, const Work& work, NsdkOpKind kind, size_t bias_input, int64_t channels) {
+  std::vector<uint32_t> inputs = {to.Stored(work.inputs[0]), to.Stored(work.inputs[1])};
+  if (const uint32_t bias = Bias(to, work, bias_input).Add(channels); bias != NSDK_NONE) inputs.push_back(bias);
+  return to.EmitLast(work, kind, std::move(inputs));
+}
+
+}  // namespace
+
+void LowerConv(Lowering& to, const Work& work) {
+  const ir::Node& node = to.NodeOf(work);
+  const kit::ConvolutionShape shape(kit::WindowAttributes::Read(node), to.DimsOf(work.inputs[0]),
+                                    to.DimsOf(work.inputs[1]), kit::CheckedGroup(node.Int("group", 1)));
+  FlatGraph::Op& op = EmitProduct(to, work, NSDK_CONV, 2, shape.filters());
+  std::vector<int64_t> pads = ListOf(shape.window.pads_begin);
+  pads.insert(pads.end(), shape.window.pads_end.begin(), shape.window.pads_end.end());
+  AddWindow(op, shape.window.strides, shape.window.dilations, std::move(pads), shape.group);
+}
+
+void LowerConvTranspose(Lowering& to, const Work& work) {
+  const ir::Node& node = to.NodeOf(work);
+  const auto attributes = kit::TransposedConvolutionAttributes::Read(node);
+  const kit::TransposedConvolutionShape shape(attributes, to.DimsOf(work.inputs[0]), to.DimsOf(work.inputs[1]));
+  FlatGraph::Op& op = EmitProduct(to, work, NSDK_CONV_TRANSPOSE, 2, shape.y[1]);
+  std::vector<int64_t> pads = ListOf(shape.pads_begin), added;
+  for (const int64_t pad : shape.pads_end) {
+    pads.push_back(std::max<int64_t>(pad, 0));
+    added.push_back(std::max<int64_t>(-pad, 0));
+  }
+  for (const int64_t pad : shape.pads_begin)
+    if (pad < 0) Refuse("it adds to its result in front, which the NPU's interface hasn't");
+  AddWindow(op, shape.strides, shape.dilations, std::move(pads), attributes.group);
+  if (std::ranges::any_of(added, [](int64_t pad) { return pad != 0; })) op.Ints(NSDK_OUTPUT_PADS, std::move(added));
+}
+
+void LowerMatMul(Lowering& to, const Work& work) {
+  for (size_t i = 0; i < 2; ++i)
+    if (const size_t rank = to.DimsOf(work.inputs[i]).size(); rank < 2)
+      Refuse("its input ", i, " has ", rank, " dimensions; two or more expected");
+  EmitProduct(to, work, NSDK_MATMUL, 2, to.DimsOf(work.inputs[1]).back());
+}
+
+void LowerGemm(Lowering& to, const Work& work) {
+  const ir::Node& node = to.NodeOf(work);
+  if (node.Float("alpha", 1) != 1) Refuse("its alpha isn't 1");
+  if (to.Has(work, 2)) {
+    const kit::Dims c = to.DimsOf(work.inputs[2]);
+    if (c.size() == 2 && c[0] != 1)
+      Refuse("its C is a matrix ", kit::ShapeText({c.data(), c.size()}), "; one row expected");
+  }
+  const bool transposed_a = node.Int("transA", 0) != 0, transposed_b = node.Int("transB", 0) != 0;
+  FlatGraph::Op& op = EmitProduct(to, work, NSDK_MATMUL, 2, to.DimsOf(work.inputs[1])[transposed_b ? 0 : 1]);
+  if (transposed_a) op.Ints(NSDK_TRANSPOSE_A, {1});
+  if (transposed_b) op.Ints(NSDK_TRANSPOSE_B, {1});
+}
+
+}  // namespace epiphyte::npu
