@@ -1,0 +1,55 @@
+// Provider: the npu plugin in one session.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "epiphyte/kit/abi/share.hpp"
+#include "epiphyte/kit/plugin/provider.hpp"
+#include "plugins/npu/client/program.h"
+#include "plugins/npu/exec/kernel.h"
+#include "plugins/npu/exec/partition.h"
+#include "plugins/npu/sdk_shelf.h"
+#include "plugins/npu/share.h"
+
+namespace epiphyte::npu {
+
+class Provider final : public kit::Provider {
+ public:
+  // `shelf` outlives the provider.
+  Provider(SdkShelf& shelf, const kit::ProviderConfig& config);
+
+  void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override;
+  void Explain(std::string_view partition, const kit::GraphView& graph, kit::Explanation& explanation) override;
+  std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override;
+  void SaveContexts(kit::ContextSink& sink) override;
+  void LoadContexts(kit::ContextLoading& loading) override;
+
+ private:
+  using Partitions = std::vector<std::shared_ptr<const NpuPartition>>;
+
+  // The SDK's number of the session's device, or NSDK_WITHOUT_DEVICE.
+  static uint32_t DeviceOf(const Sdk& sdk, const kit::ProviderConfig& config);
+  // What the programs of the session share.
+  ProgramOptions MakeProgramOptions();
+  std::shared_ptr<const Program> Load(std::span<const std::byte> payload, const ProgramOptions& options) const;
+  std::unique_ptr<kit::Kernel> MakeKernel(const kit::ContextNodeView& node,
+                                          std::shared_ptr<const Program> program) const;
+
+  const kit::Log log_;
+  const bool context_enabled_;
+  const bool shares_scratch_;
+  kit::ShareGroup<ShareWorkspace> share_;
+  const std::shared_ptr<const Sdk> sdk_;
+  const uint32_t device_;
+  std::string key_;  // of the context in the group
+  std::shared_ptr<const SdkContext> context_;
+  Partitions compiled_;  // by partition index, while a context may be asked for; null: declined
+};
+
+// What contexts depend on, as far as it can be said without their blobs: "sdk=…;architecture=…;blob=…".
+std::string CompatibilityInfo(const SdkContext& context);
+// The verdict by such a text; NOT_APPLICABLE where it says nothing.
+kit::ContextVerdict JudgeCompatibility(const SdkContext& context, std::string_view info);
+
+}  // namespace epiphyte::npu
