@@ -1,12 +1,12 @@
 /* nsdk.h: what the SDK of an NPU offers to the NPU plugin. C11; nothing of ONNX, of protobuf or of C++.
  *
- * An SDK is a shared library with one exported symbol, nsdk_get_api, which fills a table of at most 25 functions. With
- * it the plugin asks which operators the NPU has, compiles graphs to a blob, looks into blobs, loads and runs them. The
- * blob's format is the SDK's own; the plugin stores it and gives it back, byte for byte.
+ * An SDK is a shared library with one exported symbol, nsdk_get_api [N108], which fills a table of at most 25
+ * functions. With it the plugin asks which operators the NPU has, compiles graphs to a blob, looks into blobs, loads
+ * and runs them. The blob's format is the SDK's own; the plugin stores it and gives it back, byte for byte.
  *
  *   NsdkApi api = {.struct_size = sizeof(api)};
  *   if (nsdk_get_api(NSDK_VERSION, &api) != NSDK_OK) ...
- *   NsdkContext* context;   NsdkContextOptions options = {.struct_size = sizeof(options), .device = NSDK_WITHOUT_DEVICE};
+ *   NsdkContextOptions options = {.struct_size = sizeof(options), .device = NSDK_WITHOUT_DEVICE};
  *   api.context_create(&options, &context, &reason);
  *   api.query_op(context, &graph, 0, &reason);                      // NSDK_OK: the NPU has operator 0 of the graph
  *   api.compile(context, &graph, NULL, &compiled, &reason);
@@ -17,11 +17,12 @@
  *   api.exec_bind(execution, NSDK_INPUT, 0, &binding, &reason);     // each input and each output
  *   api.run(execution, NULL, &reason);
  *
- * `nsdk_conformance LIBRARY` checks each rule below, by its number [Nxxx], on a vendor's library.
+ * `nsdk_conformance LIBRARY` checks each rule below, by its number in brackets, on a vendor's library.
  *
- * Growth. [N101] Every struct that crosses the interface begins with struct_size, which whoever makes the struct sets
- * to the size he knows. A reader takes what lies beyond it as zero, a writer writes nothing beyond it. Structs and the
- * table grow at the end; nothing is ever removed or changes its meaning.
+ * Growth. Every struct that crosses the interface begins with struct_size, which whoever makes the struct sets to the
+ * size he knows. [N113] A reader takes what lies beyond it as zero, [N101] a writer writes nothing beyond it. [N114]
+ * The elements of an array of structs are as far apart as the first one's struct_size says. Structs and the table grow
+ * at the end; nothing is ever removed or changes its meaning.
  *
  * Optional functions. What a capability bit announces may be null without it: NSDK_CAN_COMPILE (query_op, compile,
  * compiled_destroy, write_blob), NSDK_CAN_GROUP (group_create, group_destroy), NSDK_CAN_BIND_MEMORY (mem_create,
@@ -29,18 +30,19 @@
  * those whose bit is set neither.
  *
  * Errors. [N103] What fails returns a status other than NSDK_OK, leaves its out parameter null or zero, and fills the
- * reason, when there is one, with one line: what was found, what was expected. No function ends the process, prints, or
- * throws.
+ * reason, when there is one, with one line: what was found, what was expected. [N109] No function ends the process,
+ * prints, or throws. [N117] A reason may be null everywhere, and so may what is said to be below.
  *
- * Threads. [N104] Every function may be called from many threads at once; but not two of one execution (NSDK_BUSY), and
- * none while what it is called with is being destroyed.
+ * Threads. [N104] Every function may be called from many threads at once, in one context and [N128] in several; but not
+ * two of one execution ([N175] NSDK_BUSY, at once), and none while what it is called with is being destroyed.
  *
  * Lifetime. [N105] What the caller passes is read during the call only and never written, but for what this header says
- * to be kept: a blob in load, bound memory, callbacks. Objects are destroyed in any order that leaves no child without
- * its parent: contexts last, a program after its executions. Destroying null does nothing.
+ * to be kept: a blob in load, bound memory, callbacks. [N116] Objects are destroyed in any order that leaves no child
+ * without its parent: contexts last, a program after its executions; nothing is left behind. [N115] Destroying null
+ * does nothing.
  *
  * Trust. [N106] A blob is hostile: whatever its bytes are, blob_info, check_blob and load return, and read nothing
- * beyond its size. Graphs come from a program that checked them, but may ask for what the NPU doesn't have. */
+ * beyond its size [N160]. Graphs come from a program that checked them, but may ask for what the NPU doesn't have. */
 #ifndef NSDK_H
 #define NSDK_H
 
@@ -53,7 +55,7 @@ extern "C" {
 
 #define NSDK_VERSION_MAJOR 1u
 #define NSDK_VERSION_MINOR 0u
-/* Major in the upper 16 bits: an SDK serves callers of its own major version, whatever their minor one is. */
+/* Major in the upper 16 bits: [N107] an SDK serves callers of its own major version, whatever their minor one is. */
 #define NSDK_VERSION 0x00010000u
 
 #ifndef NSDK_EXPORT
@@ -79,7 +81,7 @@ enum {
   NSDK_INTERNAL = 10
 };
 
-/* Where a function says why. text is always ended by a zero. */
+/* Where a function says why. [N118] text is always ended by a zero, within struct_size. */
 typedef struct NsdkReason {
   uint32_t struct_size;
   char text[508];
@@ -118,8 +120,11 @@ typedef struct NsdkTensor {
 
 /* Operators, with their inputs ("?" may be NSDK_NONE) and parameters. Dimensions are in ONNX's order: batch, channels,
  * then one or two of space. Results are computed as if on real numbers and quantised to the output's scale, at most one
- * step off; then every operator keeps its result within NSDK_LOW and NSDK_HIGH, in quantised numbers, where these are
- * given (that is how Relu and Clip are fused). */
+ * step off (each operator of a graph from what it was given [N224]); elements that are only moved or chosen, between
+ * tensors of one type, scale and zero point, stay what they are. [N222] Then every operator keeps its result within
+ * NSDK_LOW and NSDK_HIGH, in quantised numbers, where these are given (that is how Relu and Clip are fused). [N223]
+ * Weights may have a scale for each output channel. The rule of a kind is 200 and its number: [N201 N202 N203 N204 N205
+ * N206 N207 N208 N209 N210 N211 N212 N213 N214 N215 N216 N217 N218 N219 N220 N221]. */
 enum NsdkOpKind {
   NSDK_CONV = 1,           /* x, w [out, in / groups, ...], bias? ; STRIDES, PADS, DILATIONS, GROUPS */
   NSDK_CONV_TRANSPOSE = 2, /* x, w [in, out / groups, ...], bias? ; the same, and OUTPUT_PADS */
@@ -171,7 +176,7 @@ enum NsdkParamKey {
 };
 
 /* One parameter. Axes count from the front. What is left out: strides, dilations, groups and steps are 1, all else is
- * 0. An SDK declines an operator with a key that it doesn't know. */
+ * 0. [N135 N136] An SDK declines an operator of a kind, or with a key, that it doesn't know. */
 typedef struct NsdkParam {
   uint32_t struct_size;
   uint32_t key;
@@ -200,7 +205,7 @@ typedef struct NsdkOp {
 typedef struct NsdkGraph {
   uint32_t struct_size;
   uint32_t tensor_count;
-  const char* name; /* unique in a blob: 1 to 1,023 bytes */
+  const char* name; /* unique in a blob [N148]: 1 to 1,023 bytes */
   const NsdkTensor* tensors;
   const NsdkOp* ops;
   uint32_t op_count;
@@ -232,7 +237,7 @@ typedef struct NsdkVersionInfo {
   const char* version;  /* of the SDK: "major.minor.patch" */
   const char* build_id; /* may be "" */
   uint32_t blob_version_written;
-  uint32_t blob_version_min; /* that can be loaded; at most blob_version_written */
+  uint32_t blob_version_min; /* that can be loaded; [N123] at most blob_version_written */
   uint32_t blob_version_max;
   uint32_t reserved;
 } NsdkVersionInfo;
@@ -241,25 +246,25 @@ enum NsdkDeviceFlag {
   NSDK_DEVICE_SOFTWARE = 1 /* the host's processor stands in for it: nobody takes it who doesn't ask for it */
 };
 
-/* [N111] Devices that are here now; none is no error. Texts as above. */
+/* [N111] Devices that are here now; none is no error. [N124] Each has an id of its own, and texts as above. */
 typedef struct NsdkDevice {
   uint32_t struct_size;
   uint32_t id;
   const char* name;
-  const char* architecture; /* blobs are for an architecture; compiled blobs name it */
+  const char* architecture; /* [N129] blobs are for an architecture: that of a context without options; they name it */
   uint64_t memory_size;     /* 0: that of the host */
   uint32_t flags;           /* NsdkDeviceFlag */
   uint32_t reserved;
 } NsdkDevice;
 
-/* What a context compiles for and runs on. */
+/* [N127] What a context compiles for and runs on. */
 typedef struct NsdkTarget {
   uint32_t struct_size;
   uint32_t macs_per_cycle;
   const char* architecture; /* good as long as the context */
   uint64_t scratchpad_size; /* bytes on the chip */
   uint64_t types;           /* 1 << NsdkType */
-  uint64_t ops;             /* 1 << NsdkOpKind: may be, query_op knows */
+  uint64_t ops;             /* 1 << NsdkOpKind: may be, query_op knows; [N146] no others are */
   uint32_t max_rank;
   uint32_t memory_alignment; /* of bound memory, a power of two; 1: any */
   int64_t max_dimension;
@@ -277,8 +282,9 @@ enum NsdkLogLevel { NSDK_LOG_ERROR = 1, NSDK_LOG_WARNING = 2, NSDK_LOG_INFO = 3,
 
 #define NSDK_WITHOUT_DEVICE UINT32_MAX
 
-/* A context for a device, by its id, or for none, to compile and to look into blobs. Options are the SDK's own, as
- * text; [N112] one that it doesn't know, or whose value it can't use, is an error that names it and says what there is.
+/* A context for a device, by its id ([N126] NSDK_NO_DEVICE when it isn't there), or for none, [N147] to compile and to
+ * look into blobs. Options are the SDK's own, as text; [N112] one that it doesn't know, or [N125] whose value it can't
+ * use, is an error (NSDK_INVALID_ARGUMENT) that names it and says what there is.
  * log may be null; it is called from any thread until the context is destroyed. */
 typedef struct NsdkContextOptions {
   uint32_t struct_size;
@@ -297,8 +303,9 @@ typedef struct NsdkContext NsdkContext;
 
 typedef struct NsdkCompiled NsdkCompiled;
 
-/* What takes long calls it often (at least each 100 ms of its work), on the thread that it was called on, with a part
- * done, 0 to 1, that never falls. [N120] Not 0 from it: stop, and return NSDK_CANCELLED within a second. */
+/* What takes long calls it often (at least each 100 ms of its work), [N134 N183] on the thread that it was called on,
+ * with a part done, 0 to 1, that never falls. [N120 N182] Not 0 from it: stop, and return NSDK_CANCELLED within a
+ * second; what was being run can be run again. progress may be null. */
 typedef struct NsdkTask {
   uint32_t struct_size;
   uint32_t reserved;
@@ -306,8 +313,8 @@ typedef struct NsdkTask {
   void* user;
 } NsdkTask;
 
-/* Takes a blob piece by piece, from its first byte to its last. total is the same at every call. Not 0 from write:
- * stop, and return NSDK_CANCELLED. */
+/* [N143] Takes a blob piece by piece, from its first byte to its last. total is the same at every call. [N144] Not 0
+ * from write: stop, and return NSDK_CANCELLED. */
 typedef struct NsdkSink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -318,10 +325,14 @@ typedef struct NsdkSink {
 /* --- Blobs
  * ----------------------------------------------------------------------------------------------------------*/
 
+/* [N154] What is said of a blob holds for every bit of it: one in which something was changed isn't taken, unless it
+ * computes the same. [N153] A truncated blob, [N152] none at all, [N155] one of a later format version, [N157] one
+ * whose head is in another byte order, [N158] what another program wrote, and [N159] sizes, counts and offsets that lie
+ * are found by check_blob and by load. */
 enum NsdkVerdict {
-  NSDK_OPTIMAL = 1,          /* runs here as well as one compiled now */
+  NSDK_OPTIMAL = 1,          /* [N150] runs here as well as one compiled now */
   NSDK_PREFER_RECOMPILE = 2, /* runs here, but would be better compiled again */
-  NSDK_MUST_RECOMPILE = 3,   /* whole, but not for here: another architecture, version or SDK */
+  NSDK_MUST_RECOMPILE = 3,   /* whole, but not for here: another architecture [N156], version or SDK */
   NSDK_NOT_A_BLOB = 4        /* damaged, or something else */
 };
 
@@ -349,13 +360,13 @@ typedef struct NsdkBlobGraph {
   uint64_t weights_size;
 } NsdkBlobGraph;
 
-/* [N130] Read from the blob alone: no device, no context; the same as what compile was given. */
+/* [N149] Read from the blob alone: no device, no context. [N130] The same as what compile was given. */
 typedef struct NsdkBlobInfo {
   uint32_t struct_size;
   uint32_t blob_version;
   const char* sdk_version;
   const char* architecture;
-  uint64_t size; /* of the blob; bytes behind it are no part of it */
+  uint64_t size; /* of the blob; [N151] bytes behind it are no part of it */
   uint64_t weights_size;
   const NsdkBlobGraph* graphs;
   uint32_t graph_count;
@@ -371,12 +382,12 @@ typedef struct NsdkMemory NsdkMemory;       /* memory that the device reads and 
 typedef struct NsdkExecution NsdkExecution; /* one graph of a program, with inputs and outputs bound */
 
 enum NsdkGroupKind {
-  NSDK_SHARE_SCRATCH = 1, /* one scratch memory, as large as the largest; its programs run one after the other */
-  NSDK_SHARE_WEIGHTS = 2  /* weights with equal bytes are in the device once */
+  NSDK_SHARE_SCRATCH = 1, /* [N170] one scratch memory, as large as the largest; [N171] runs come one after the other */
+  NSDK_SHARE_WEIGHTS = 2  /* [N172] weights with equal bytes are in the device once */
 };
 
 enum NsdkLoadFlag {
-  NSDK_BLOB_STAYS = 1 /* the caller keeps the blob where it is, unchanged, until unload; else it's copied */
+  NSDK_BLOB_STAYS = 1 /* [N164] the caller keeps the blob where it is, unchanged, until unload; [N163] else a copy is */
 };
 
 typedef struct NsdkLoadOptions {
@@ -389,9 +400,9 @@ typedef struct NsdkLoadOptions {
 } NsdkLoadOptions;
 
 enum NsdkMemoryKind {
-  NSDK_ALLOCATE = 1,    /* new memory; address is set */
-  NSDK_IMPORT_HOST = 2, /* the caller's, at address, until mem_destroy */
-  NSDK_IMPORT_FD = 3    /* size bytes at offset of a file descriptor that can be mapped; the descriptor isn't kept */
+  NSDK_ALLOCATE = 1,    /* [N184] new memory; address is set */
+  NSDK_IMPORT_HOST = 2, /* [N185] the caller's, at address, until mem_destroy */
+  NSDK_IMPORT_FD = 3    /* [N186] size bytes at offset of a file descriptor that can be mapped; it isn't kept */
 };
 
 typedef struct NsdkMemoryOptions {
@@ -404,20 +415,21 @@ typedef struct NsdkMemoryOptions {
   uint32_t reserved;
 } NsdkMemoryOptions;
 
-/* Where an input or an output is: in a memory, or at a host address of any alignment. It stays until it is bound anew
- * or the execution is destroyed. */
+/* Where an input or an output is: in a memory, at a multiple of the target's memory_alignment, or [N178] at a host
+ * address of any alignment. It stays until it is [N181] bound anew or the execution is destroyed. */
 typedef struct NsdkBinding {
   uint32_t struct_size;
   uint32_t reserved;
   NsdkMemory* memory; /* null: host_address */
   uint64_t offset;
-  void* host_address; /* of an input: only read */
+  void* host_address; /* of an input: only read [N177]; of an output: written whole [N176] */
   uint64_t size;      /* at least the NsdkIo's */
 } NsdkBinding;
 
 enum NsdkDirection { NSDK_INPUT = 0, NSDK_OUTPUT = 1 };
 
-/* Of the last finished run. [N140] Cycles are a function of blob and device alone. What isn't known is 0. */
+/* Of the last finished run. [N140] Cycles are a function of blob and device alone. [N195] Active and idle ones are the
+ * total. What isn't known is 0. */
 typedef struct NsdkCounters {
   uint32_t struct_size;
   uint32_t reserved;
@@ -450,56 +462,60 @@ typedef struct NsdkApi {
   /* 4 */ void (*context_destroy)(NsdkContext* context);
   /* 5 */ NsdkStatus (*get_target)(NsdkContext* context, NsdkTarget* target);
 
-  /* 6: [N121] can this operator of the graph be compiled? Cheap: builds nothing. Constants may have no data (only
-   * data_size) but for what decides: a LOOKUP's table may be absent, too. NSDK_UNSUPPORTED with a reason. What it
-   * accepts, compile accepts, as far as a single operator can say. */
+  /* 6: can this operator of the graph be compiled? Cheap: builds nothing. [N138] The same answer each time. [N137] All
+   * constants may come without data (only with data_size), a LOOKUP's table, too. NSDK_UNSUPPORTED with a reason.
+   * [N121] What it accepts, compile accepts, as far as a single operator can say. */
   NsdkStatus (*query_op)(NsdkContext* context, const NsdkGraph* graph, uint32_t op, NsdkReason* reason);
   /* 7: task may be null. NSDK_UNSUPPORTED: the whole of it can't be compiled after all. */
   NsdkStatus (*compile)(NsdkContext* context, const NsdkGraph* graph, const NsdkTask* task, NsdkCompiled** compiled,
                         NsdkReason* reason);
   /* 8 */ void (*compiled_destroy)(NsdkCompiled* compiled);
-  /* 9: [N122] one blob of all of them, in this order, with equal weights stored once. Equal graphs and options give
-   * equal bytes. They may be of several contexts with one target. */
+  /* 9: [N122] one blob of all of them, in this order, [N141] with equal weights stored once. [N142] Equal graphs and
+   * options give equal bytes. [N145] They may be of several contexts with one target. */
   NsdkStatus (*write_blob)(NsdkContext* context, NsdkCompiled* const* compiled, uint32_t count, const NsdkSink* sink,
                            NsdkReason* reason);
 
   /* 10: without context and device. NSDK_CORRUPT, NSDK_INCOMPATIBLE. Released by 11, before the blob goes away. */
   NsdkStatus (*blob_info)(const void* blob, uint64_t size, const NsdkBlobInfo** info, NsdkReason* reason);
   /* 11 */ void (*blob_info_release)(const NsdkBlobInfo* info);
-  /* 12: what load would say to it, and why when it isn't NSDK_OPTIMAL; needs no device and reads every byte. */
+  /* 12: what load would say to it, and why when it isn't NSDK_OPTIMAL; [N162] needs no device, and reads every byte. */
   NsdkStatus (*check_blob)(NsdkContext* context, const void* blob, uint64_t size, uint32_t* verdict,
                            NsdkReason* reason);
 
   /* 13 */ NsdkStatus (*group_create)(NsdkContext* context, uint32_t kind, NsdkGroup** group, NsdkReason* reason);
-  /* 14: programs that are in it keep what they share */
+  /* 14: [N173] programs that are in it keep what they share */
   void (*group_destroy)(NsdkGroup* group);
 
   /* 15: options may be null: the blob is copied. [N131] Succeeds exactly where check_blob says NSDK_OPTIMAL or
-   * NSDK_PREFER_RECOMPILE; NSDK_NO_DEVICE in a context for none. */
+   * NSDK_PREFER_RECOMPILE; else [N161] NSDK_INCOMPATIBLE for NSDK_MUST_RECOMPILE, NSDK_CORRUPT for NSDK_NOT_A_BLOB;
+   * [N168] NSDK_NO_DEVICE in a context for none. [N165] The blob may be at any address, [N167] and may be loaded many
+   * times; [N169] what it computes is the same bits each time. */
   NsdkStatus (*load)(NsdkContext* context, const void* blob, uint64_t size, const NsdkLoadOptions* options,
                      NsdkProgram** program, NsdkReason* reason);
   /* 16 */ void (*unload)(NsdkProgram* program);
 
-  /* 17 */ NsdkStatus (*mem_create)(NsdkContext* context, NsdkMemoryOptions* options, NsdkMemory** memory,
-                                    NsdkReason* reason);
+  /* 17: [N187] NSDK_INVALID_ARGUMENT for what can't be memory: no size, no address, a file that is too short */
+  NsdkStatus (*mem_create)(NsdkContext* context, NsdkMemoryOptions* options, NsdkMemory** memory, NsdkReason* reason);
   /* 18 */ void (*mem_destroy)(NsdkMemory* memory);
 
-  /* 19: graph is an index into the blob's graphs. Executions of one program may run at once. */
+  /* 19: graph is an index into the blob's graphs [N166], [N174] or NSDK_INVALID_ARGUMENT. [N180] Executions of one
+   * program may run at once. */
   NsdkStatus (*exec_create)(NsdkProgram* program, uint32_t graph, NsdkExecution** execution, NsdkReason* reason);
-  /* 20: [N132] too small, misaligned or beyond the memory: NSDK_INVALID_ARGUMENT, and what was bound stays bound. */
+  /* 20: [N132] too small, [N189] misaligned or [N188] beyond the memory: NSDK_INVALID_ARGUMENT, and what was bound
+   * stays bound. */
   NsdkStatus (*exec_bind)(NsdkExecution* execution, uint32_t direction, uint32_t index, const NsdkBinding* binding,
                           NsdkReason* reason);
-  /* 21: waits for a run that was started */
+  /* 21: [N192] waits for a run that was started */
   void (*exec_destroy)(NsdkExecution* execution);
 
-  /* 22: until the outputs are written. [N133] Something isn't bound: NSDK_INVALID_ARGUMENT. Another run of this
-   * execution is under way: NSDK_BUSY. task may be null. */
+  /* 22: until the outputs are written; [N179] the same inputs give the same bits. [N133] Something isn't bound:
+   * NSDK_INVALID_ARGUMENT. Another run of this execution is under way: NSDK_BUSY. task may be null. */
   NsdkStatus (*run)(NsdkExecution* execution, const NsdkTask* task, NsdkReason* reason);
-  /* 23: returns at once. done, unless null, is called once, on any thread, after which wait returns at once; it calls
-   * no function of the table. */
+  /* 23: returns at once; [N193] until it is over, run is NSDK_BUSY. [N190] done, [N194] unless null, is called once, on
+   * any thread, after which wait returns at once; it calls no function of the table. */
   NsdkStatus (*run_async)(NsdkExecution* execution, void (*done)(void* user, NsdkStatus status), void* user,
                           NsdkReason* reason);
-  /* 24: until the run that was started is over; its status. NSDK_INVALID_ARGUMENT where none was. */
+  /* 24: until the run that was started is over; its status. [N191] NSDK_INVALID_ARGUMENT where none was. */
   NsdkStatus (*wait)(NsdkExecution* execution, NsdkReason* reason);
   /* 25 */ NsdkStatus (*get_counters)(NsdkExecution* execution, NsdkCounters* counters);
 } NsdkApi;
