@@ -1,0 +1,17 @@
+// What an operator has to give: nsdk.h's operators on real numbers, in double, one element at a time.
+//
+//   Values y = Evaluate(graph, op, 0, stored);              // in units of the output's scale, not rounded, not limited
+//   std::string wrong = Compare(graph, op, 0, stored);      // empty: each element is at most one step off
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "test_graph.h"
+
+namespace epiphyte::nsdk_conformance {
+
+// `stored` are the bytes of each tensor of the graph, of constants and of what operators wrote.
+std::string Compare(const TestGraph& graph, const TestOp& op, size_t output, const std::vector<Bytes>& stored);
+
+}  // namespace epiphyte::nsdk_conformance

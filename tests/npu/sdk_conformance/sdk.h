@@ -1,0 +1,126 @@
+// Sdk: an SDK's library as a check uses it. Its functions that return objects are for what a check needs but isn't
+// about: where such a step fails, the check ends as "not reached", and the rule that the step belongs to is the one
+// that fails.
+//
+//   void BlobsAreEqual(Sdk& sdk) {                       // a check; rules.inc names it
+//     Context context = sdk.MakeContext();               // ends as not reached when there is none
+//     ...
+//     Expect(first == second, "the blobs differ at byte {}", at);
+//   }
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nsdk.h"
+
+namespace epiphyte::nsdk_conformance {
+
+class TestGraph;
+
+// How a check ends, unless its rule holds.
+struct Failed {
+  std::string found;
+};
+struct NotApplicable {
+  std::string why;
+};
+struct NotReached {
+  std::string why;
+};
+
+template <typename... T>
+void Expect(bool holds, fmt::format_string<T...> format, T&&... values) {
+  if (!holds) throw Failed{fmt::format(format, std::forward<T>(values)...)};
+}
+
+template <typename... T>
+void Need(bool holds, fmt::format_string<T...> format, T&&... values) {
+  if (!holds) throw NotReached{fmt::format(format, std::forward<T>(values)...)};
+}
+
+using KeyValue = std::pair<std::string, std::string>;
+
+struct Target {
+  std::string library;
+  std::vector<KeyValue> options;  // of each context
+  std::vector<KeyValue> other;    // of a context with another architecture; none: that isn't checked
+};
+
+template <typename T>
+using Handle = std::unique_ptr<T, std::function<void(T*)>>;
+using Context = Handle<NsdkContext>;
+using Compiled = Handle<NsdkCompiled>;
+using Program = Handle<NsdkProgram>;
+using Group = Handle<NsdkGroup>;
+using Memory = Handle<NsdkMemory>;
+using Execution = Handle<NsdkExecution>;
+using Info = Handle<const NsdkBlobInfo>;
+using Bytes = std::vector<uint8_t>;
+
+const char* NameOf(NsdkStatus status);
+
+class Sdk {
+ public:
+  explicit Sdk(Target target);  // loads nothing yet
+
+  const Target& target() const { return target_; }
+  void* library();       // opened; fails as not reached
+  NsdkGetApi get_api();  // likewise
+  const NsdkApi& api();  // likewise, whole
+  uint64_t capabilities();
+  bool Has(uint64_t capability) { return (capabilities() & capability) != 0; }
+  // Ends the check as not applicable without it.
+  void Require(uint64_t capability, const char* what);
+
+  std::vector<NsdkDevice> Devices();
+  uint32_t FirstDevice();  // not applicable where there is none
+
+  Context MakeContext() { return MakeContext(target_.options, FirstDevice()); }
+  Context MakeContext(const std::vector<KeyValue>& options, uint32_t device);
+  NsdkStatus CreateContext(const std::vector<KeyValue>& options, uint32_t device, NsdkContext** context,
+                           NsdkReason* reason);
+  NsdkTarget TargetOf(NsdkContext* context);
+
+  bool Accepts(NsdkContext* context, const TestGraph& graph, std::string* why = nullptr);
+  Compiled Compile(NsdkContext* context, const TestGraph& graph);
+  Bytes WriteBlob(NsdkContext* context, const std::vector<const Compiled*>& compiled);
+  Bytes BlobOf(NsdkContext* context, const TestGraph& graph);
+  Info InfoOf(const void* blob, uint64_t size);
+  Program Load(NsdkContext* context, const void* blob, uint64_t size, uint32_t flags = 0, NsdkGroup* scratch = nullptr,
+               NsdkGroup* weights = nullptr);
+  Program Load(NsdkContext* context, const Bytes& blob) { return Load(context, blob.data(), blob.size()); }
+  Group MakeGroup(NsdkContext* context, uint32_t kind);
+  Execution MakeExecution(NsdkProgram* program, uint32_t graph = 0);
+  void Bind(NsdkExecution* execution, uint32_t direction, uint32_t index, const void* address, uint64_t size);
+  void Run(NsdkExecution* execution);
+  // Binds, runs, and gives the outputs.
+  std::vector<Bytes> RunOnce(NsdkProgram* program, uint32_t index, const TestGraph& graph,
+                             const std::vector<Bytes>& inputs);
+
+  // The first of some small graphs with weights that the SDK takes: its name, and constants of its own for each
+  // variant.
+  TestGraph SmallGraph(NsdkContext* context, const std::string& name = "small", uint32_t variant = 0);
+  // One that keeps an SDK busy for a while.
+  TestGraph LargeGraph(NsdkContext* context);
+
+ private:
+  Target target_;
+  void* library_ = nullptr;
+  std::optional<NsdkApi> api_;
+};
+
+// A reason with room, empty.
+NsdkReason EmptyReason();
+
+// Says what is wrong with the reason of a failure; empty: nothing.
+std::string FaultOf(const NsdkReason& reason);
+
+}  // namespace epiphyte::nsdk_conformance

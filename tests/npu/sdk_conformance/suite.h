@@ -1,0 +1,38 @@
+// The suite: every rule, each in a process of its own, so that an SDK that crashes, hangs or ends the process costs
+// only the rule that it did it in.
+//
+//   for (const Result& result : RunSuite({.library = "libvendor.so"}, {})) ...
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rules.h"
+
+namespace epiphyte::nsdk_conformance {
+
+enum class Outcome { kPass, kFail, kNotApplicable, kNotReached };
+
+struct Result {
+  const Rule* rule;
+  Outcome outcome;
+  std::string message;  // what was found, or why the rule wasn't looked at
+  double seconds;
+};
+
+struct SuiteOptions {
+  bool fork = true;                 // false: in this process, for debuggers
+  std::chrono::seconds limit{120};  // of each rule
+  std::set<int> rules;              // none: all
+};
+
+// A rule is not reached where a step before it fails that is another rule's. Where no other rule failed, it fails.
+std::vector<Result> RunSuite(const Target& target, const SuiteOptions& options);
+
+void WriteText(std::ostream& out, const std::vector<Result>& results, bool verbose);
+void WriteJson(std::ostream& out, const std::string& library, const std::vector<Result>& results);
+
+}  // namespace epiphyte::nsdk_conformance
