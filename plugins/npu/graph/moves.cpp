@@ -10,6 +10,7 @@
 #include "epiphyte/kit/shape/pad.hpp"
 #include "epiphyte/kit/shape/resize.hpp"
 #include "epiphyte/kit/shape/slice.hpp"
+#include "plugins/npu/graph/lower.h"
 #include "plugins/npu/graph/rows.h"
 
 namespace epiphyte::npu {

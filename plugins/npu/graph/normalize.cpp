@@ -4,6 +4,7 @@
 #include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
+#include "plugins/npu/graph/lower.h"
 #include "plugins/npu/graph/rows.h"
 
 namespace epiphyte::npu {

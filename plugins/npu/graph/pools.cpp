@@ -1,6 +1,7 @@
 // Pools and means.
 #include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/pool.hpp"
+#include "plugins/npu/graph/lower.h"
 #include "plugins/npu/graph/rows.h"
 
 namespace epiphyte::npu {

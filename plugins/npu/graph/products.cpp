@@ -7,6 +7,7 @@
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/qdq/bias.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/npu/graph/lower.h"
 #include "plugins/npu/graph/rows.h"
 
 namespace epiphyte::npu {

@@ -1,9 +1,10 @@
 // The rows of the table in lower.cpp: one function for each family of operators. Each emits what computes the work.
 #pragma once
 
-#include "plugins/npu/graph/lower.h"
-
 namespace epiphyte::npu {
+
+class Lowering;
+struct Work;
 
 using LowerFunction = void (*)(Lowering& to, const Work& work);
 
