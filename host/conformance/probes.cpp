@@ -1,6 +1,7 @@
 #include "host/conformance/probes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -119,6 +120,104 @@ Probe Convolution() {
   return probe;
 }
 
+// --- Of quantised numbers, for devices that have no floats. Scales are powers of two, so that results are exact. 8
+// times 8 bytes are 64.
+
+constexpr std::array<int64_t, 2> kBytes = {8, 8};
+
+using Bytes = std::vector<int8_t>;
+
+Bytes SmallBytes(int most, int step) {
+  Bytes bytes(kBytes[0] * kBytes[1]);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<int8_t>(static_cast<int>(i) * step % (2 * most + 1) - most);
+  return bytes;
+}
+
+// Builds units: DequantizeLinear in front of an operator, and QuantizeLinear behind it.
+class QuantisedGraph {
+ public:
+  explicit QuantisedGraph(const std::string& name) {
+    probe_.name = name;
+    probe_.graph.name = name;
+  }
+
+  int AddInput(const std::string& name, const Bytes& bytes, float scale, int8_t zero) {
+    const int value = probe_.graph.AddInput(name, EP_TYPE_INT8, {kBytes[0], kBytes[1]});
+    probe_.inputs.push_back(ByteTensor({kBytes[0], kBytes[1]}, bytes));
+    return Dequantised(name, value, scale, zero);
+  }
+  int AddWeights(const std::string& name, const Bytes& bytes, float scale) {
+    const int value = AddConstant(name, {kBytes[0], kBytes[1]}, bytes);
+    return Dequantised(name, value, scale, 0);
+  }
+  Probe Finish(const std::string& op, int64_t since_version, const std::vector<int>& inputs, float scale, int8_t zero,
+               const Floats& expected) {
+    GraphSpec& graph = probe_.graph;
+    const int real = graph.AddValue("real", EP_TYPE_FLOAT, {kBytes[0], kBytes[1]});
+    const int y = graph.AddOutput("y", EP_TYPE_INT8, {kBytes[0], kBytes[1]});
+    graph.AddNode(op, inputs, {real}, since_version);
+    graph.AddNode("QuantizeLinear", {real, AddScale("y", scale), AddConstant("y_zero", {}, Bytes{zero})}, {y}, 13);
+    probe_.expected = {expected};
+    return std::move(probe_);
+  }
+
+ private:
+  int AddConstant(const std::string& name, std::vector<int64_t> dims, const Bytes& bytes) {
+    const int index = probe_.graph.AddValue(name, EP_TYPE_INT8, dims);
+    ValueSpec& value = probe_.graph.values[static_cast<size_t>(index)];
+    value.is_constant = true;
+    value.data = ByteTensor(std::move(dims), bytes).bytes;
+    return index;
+  }
+  int AddScale(const std::string& name, float scale) {
+    return probe_.graph.AddConstant(name + "_scale", {}, {&scale, 1});
+  }
+  int Dequantised(const std::string& name, int value, float scale, int8_t zero) {
+    const int real = probe_.graph.AddValue(name + "_real", EP_TYPE_FLOAT, {kBytes[0], kBytes[1]});
+    const int zero_point = AddConstant(name + "_zero", {}, Bytes{zero});
+    probe_.graph.AddNode("DequantizeLinear", {value, AddScale(name, scale), zero_point}, {real}, 13);
+    return real;
+  }
+
+  Probe probe_;
+};
+
+Probe QuantisedRelu() {
+  const Bytes x = SmallBytes(100, 37);
+  Floats expected;
+  for (const int8_t number : x) expected.push_back(std::max<float>(number, 3));
+  QuantisedGraph graph("Relu of quantised numbers");
+  const int input = graph.AddInput("x", x, 0.5f, 3);
+  return graph.Finish("Relu", 14, {input}, 0.5f, 3, expected);
+}
+
+Probe QuantisedAdd() {
+  const Bytes a = SmallBytes(20, 7), b = SmallBytes(40, 11);
+  Floats expected;
+  for (size_t i = 0; i < a.size(); ++i) expected.push_back(static_cast<float>(2 * a[i] + b[i]));
+  QuantisedGraph graph("Add of two quantised inputs");
+  const int first = graph.AddInput("a", a, 0.5f, 0);
+  const int second = graph.AddInput("b", b, 0.25f, 0);
+  return graph.Finish("Add", 14, {first, second}, 0.25f, 0, expected);
+}
+
+Probe QuantisedMatMul() {
+  const Bytes x = SmallBytes(5, 3), w = SmallBytes(1, 2);
+  Floats expected;
+  for (int64_t row = 0; row < kBytes[0]; ++row)
+    for (int64_t column = 0; column < kBytes[1]; ++column) {
+      int sum = 0;
+      for (int64_t k = 0; k < kBytes[1]; ++k)
+        sum += x[static_cast<size_t>(row * kBytes[1] + k)] * w[static_cast<size_t>(k * kBytes[1] + column)];
+      expected.push_back(static_cast<float>(sum));
+    }
+  QuantisedGraph graph("MatMul of quantised numbers");
+  const int input = graph.AddInput("x", x, 0.5f, 0);
+  const int weights = graph.AddWeights("w", w, 0.25f);
+  return graph.Finish("MatMul", 13, {input, weights}, 0.125f, 0, expected);
+}
+
 }  // namespace
 
 GraphSpec Probe::As(const std::string& partition_name) const {
@@ -146,6 +245,9 @@ std::vector<Probe> AllProbes() {
     probes.push_back(Binary("Mul", 14, second, [](float x, float y) { return x * y; }));
   }
   probes.push_back(Binary("Sub", 14, Second::kInput, [](float x, float y) { return x - y; }));
+  probes.push_back(QuantisedRelu());
+  probes.push_back(QuantisedAdd());
+  probes.push_back(QuantisedMatMul());
   probes.push_back(MatMul(Second::kConstant));
   probes.push_back(MatMul(Second::kInput));
   probes.push_back(Convolution());

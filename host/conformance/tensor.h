@@ -16,6 +16,8 @@ struct Tensor {
   std::vector<std::byte> bytes;
 };
 Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data);
+Tensor ByteTensor(std::vector<int64_t> dims, std::span<const int8_t> data);  // of int8
+// Of float or int8.
 std::vector<float> FloatsOf(const Tensor& tensor);
 
 }  // namespace epiphyte::conformance
