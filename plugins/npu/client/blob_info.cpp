@@ -1,5 +1,6 @@
 #include "plugins/npu/client/blob_info.h"
 
+#include <cstring>
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -15,6 +16,7 @@ constexpr size_t kLongestText = 200;
 constexpr uint32_t kMostGraphs = 1u << 16;
 constexpr uint32_t kMostPorts = 1u << 16;
 constexpr uint32_t kMostRank = 8;
+constexpr uint32_t kLargestStruct = 4096;  // of any minor version
 
 constexpr std::pair<EpElementType, uint32_t> kTypes[] = {
     {EP_TYPE_INT8, NSDK_INT8},     {EP_TYPE_UINT8, NSDK_UINT8}, {EP_TYPE_INT16, NSDK_INT16},
@@ -31,11 +33,22 @@ class Reader {
     info.architecture = OneLine(from.architecture, kLongestText);
     info.blob_version = from.blob_version;
     CheckList(from.graphs, from.graph_count, kMostGraphs, "graphs");
-    for (uint32_t i = 0; i < from.graph_count; ++i) info.graphs.push_back(Read(from.graphs[i]));
+    for (uint32_t i = 0; i < from.graph_count; ++i) info.graphs.push_back(Read(At(from.graphs, i)));
     return info;
   }
 
  private:
+  // Element i of an array whose elements are as far apart as the first one says. [N114]
+  template <typename T>
+  T At(const T* list, uint32_t i) const {
+    const uint32_t stride = list->struct_size;
+    if (stride < sizeof(T) || stride > kLargestStruct || stride % alignof(T) != 0)
+      sdk_.Fail(kit::TextOf("describes a blob with structs of ", stride, " bytes; ", sizeof(T), " or more expected"));
+    T element;
+    std::memcpy(&element, reinterpret_cast<const std::byte*>(list) + size_t{i} * stride, sizeof(T));
+    return element;
+  }
+
   template <typename T>
   void CheckList(const T* list, uint32_t count, uint32_t most, const char* what) const {
     if (count > most || (count != 0 && list == nullptr))
@@ -56,18 +69,19 @@ class Reader {
     CheckList(from, count, kMostPorts, "inputs or outputs");
     std::vector<Port> ports;
     for (uint32_t i = 0; i < count; ++i) {
-      CheckList(from[i].dims, from[i].rank, kMostRank, "dimensions");
+      const NsdkIo io = At(from, i);
+      CheckList(io.dims, io.rank, kMostRank, "dimensions");
       Port port;
-      port.name = OneLine(from[i].name, kLongestName + 1);
-      port.type = FromNsdk(from[i].type);
-      port.dims.assign(from[i].dims, from[i].dims + from[i].rank);
+      port.name = OneLine(io.name, kLongestName + 1);
+      port.type = FromNsdk(io.type);
+      port.dims.assign(io.dims, io.dims + io.rank);
       uint64_t count_of_elements = 0;
       bool counts = kit::CountElements(port.dims, &count_of_elements);
       for (const int64_t dim : port.dims) counts = counts && dim >= 1;
       port.bytes = counts ? kit::ElementBytes(port.type, count_of_elements) : 0;
-      if (port.bytes == 0 || port.bytes != from[i].size)
+      if (port.bytes == 0 || port.bytes != io.size)
         kit::FailWith(EP_STATUS_INVALID_GRAPH, "the NPU's SDK '", sdk_.path(), "' has '", port.name,
-                      "' of the blob as ", kit::TypeName(port.type), kit::ShapeText(port.dims), " of ", from[i].size,
+                      "' of the blob as ", kit::TypeName(port.type), kit::ShapeText(port.dims), " of ", io.size,
                       " bytes, which can't be; compile the model again");
       ports.push_back(std::move(port));
     }
