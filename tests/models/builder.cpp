@@ -11,10 +11,7 @@ namespace {
 // Raise it when a model changes, so that files of an older generator are written again.
 constexpr const char* kRevision = "2";
 
-// Below this, an exporter keeps a weight in the model even when it writes external data.
-constexpr uint64_t kExternalThresholdBytes = 1024;
-
-int IrVersionOf(int opset) {
+int IrVersionOf(int64_t opset) {
   if (opset >= 15) return 8;
   return opset >= 12 ? 7 : 6;
 }
@@ -78,18 +75,6 @@ onnx::TensorProto ConstantTensor(GraphBuilder::Elem type, const std::vector<int6
   return tensor;
 }
 
-void AddExternalEntry(onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
-  onnx::StringStringEntryProto* entry = tensor->add_external_data();
-  entry->set_key(key);
-  entry->set_value(value);
-}
-
-void StampModel(onnx::ModelProto* model, int opset) {
-  model->set_ir_version(IrVersionOf(opset));
-  model->set_producer_name("epiphyte_make_models");
-  model->set_producer_version(kRevision);
-}
-
 }  // namespace
 
 GraphBuilder::GraphBuilder(std::string name, ExternalWeights* external) : external_(external) {
@@ -130,11 +115,7 @@ std::string GraphBuilder::Random(const std::string& name, const std::vector<int6
   const uint64_t bytes = count * sizeof(float);
 
   if (external_ != nullptr && bytes >= kExternalThresholdBytes) {
-    const ExternalWeights::Range range = external_->Add(name, count, deviation, mean);
-    tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-    AddExternalEntry(tensor, "location", external_->location());
-    AddExternalEntry(tensor, "offset", std::to_string(range.offset));
-    AddExternalEntry(tensor, "length", std::to_string(range.length));
+    external_->Refer(tensor, external_->Add(name, count, deviation, mean));
     return name;
   }
   std::vector<float> values(count);
@@ -210,9 +191,15 @@ onnx::ModelProto FinishModel(GraphBuilder graph, int opset) {
   return model;
 }
 
-std::string ModelStamp(int opset) {
+void StampModel(onnx::ModelProto* model, int64_t opset, const std::string& variant) {
+  model->set_ir_version(IrVersionOf(opset));
+  model->set_producer_name("epiphyte_make_models");
+  model->set_producer_version(variant.empty() ? kRevision : kRevision + (" " + variant));
+}
+
+std::string ModelStamp(int64_t opset, const std::string& variant) {
   onnx::ModelProto model;
-  StampModel(&model, opset);
+  StampModel(&model, opset, variant);
   return model.SerializeAsString();
 }
 

@@ -92,7 +92,10 @@ class GraphBuilder {
 // A complete model at the given opset of ai.onnx, stamped with this generator's name and revision.
 onnx::ModelProto FinishModel(GraphBuilder graph, int opset);
 
-// The first bytes of every model that FinishModel made: what tells a current file from one of an older generator.
-std::string ModelStamp(int opset);
+// Marks a model as made by this generator; `variant` tells apart what the generator makes of one model.
+void StampModel(onnx::ModelProto* model, int64_t opset, const std::string& variant = "");
+
+// The first bytes of every model that was stamped so: what tells a current file from one of an older generator.
+std::string ModelStamp(int64_t opset, const std::string& variant = "");
 
 }  // namespace epiphyte::test

@@ -1,6 +1,6 @@
 #include "tests/models/external_weights.h"
 
-#include <span>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,6 +11,12 @@ namespace epiphyte::test {
 namespace {
 
 constexpr uint64_t kAlignment = 4096;  // lets a reader map each tensor by itself
+
+void AddEntry(onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
+  onnx::StringStringEntryProto* entry = tensor->add_external_data();
+  entry->set_key(key);
+  entry->set_value(value);
+}
 
 }  // namespace
 
@@ -23,19 +29,41 @@ ExternalWeights::Range ExternalWeights::Add(const std::string& tensor_name, uint
                                             float mean) {
   const auto known = ranges_.find(tensor_name);
   if (known != ranges_.end()) return known->second;
+  std::vector<float> values(element_count);
+  FillRandom(tensor_name, deviation, mean, values);
+  return Write(tensor_name, values.data(), element_count * sizeof(float));
+}
 
+ExternalWeights::Range ExternalWeights::Add(const std::string& tensor_name, std::string_view bytes) {
+  const size_t hash = std::hash<std::string_view>()(bytes);
+  const auto known = ranges_.find(tensor_name);
+  if (known == ranges_.end()) {
+    hashes_[tensor_name] = hash;
+    return Write(tensor_name, bytes.data(), bytes.size());
+  }
+  if (known->second.length != bytes.size() || hashes_[tensor_name] != hash) {
+    throw std::logic_error("two models have different weights named '" + tensor_name + "'");
+  }
+  return known->second;
+}
+
+ExternalWeights::Range ExternalWeights::Write(const std::string& tensor_name, const void* data, uint64_t length) {
   const uint64_t padding = (kAlignment - size_ % kAlignment) % kAlignment;
   const std::vector<char> zeros(padding);
   stream_.write(zeros.data(), static_cast<std::streamsize>(padding));
   size_ += padding;
-
-  std::vector<float> values(element_count);
-  FillRandom(tensor_name, deviation, mean, values);
-  const Range range{size_, element_count * sizeof(float)};
-  stream_.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(range.length));
-  size_ += range.length;
+  const Range range{size_, length};
+  stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(length));
+  size_ += length;
   ranges_.emplace(tensor_name, range);
   return range;
+}
+
+void ExternalWeights::Refer(onnx::TensorProto* tensor, const Range& range) const {
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  AddEntry(tensor, "location", location_);
+  AddEntry(tensor, "offset", std::to_string(range.offset));
+  AddEntry(tensor, "length", std::to_string(range.length));
 }
 
 void ExternalWeights::Close() {

@@ -5,13 +5,19 @@
 //   auto [offset, length] = weights.Add("lm_head", 1024 * 16000, 0.02f, 0);
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace epiphyte::test {
+
+// Below this, an exporter keeps a weight in the model even when it writes external data.
+inline constexpr uint64_t kExternalThresholdBytes = 1024;
 
 class ExternalWeights {
  public:
@@ -25,16 +31,23 @@ class ExternalWeights {
 
   // The tensor's place in the file; it is written when its name is new.
   Range Add(const std::string& tensor_name, uint64_t element_count, float deviation, float mean);
-  const std::string& location() const { return location_; }
+  // The same of a tensor whose bytes are there; under a name that is known they must be those of before. Throws
+  // std::logic_error when they aren't.
+  Range Add(const std::string& tensor_name, std::string_view bytes);
+  // Says in the tensor that its elements are there.
+  void Refer(onnx::TensorProto* tensor, const Range& range) const;
   // Throws std::runtime_error unless everything has reached the file.
   void Close();
 
  private:
+  Range Write(const std::string& tensor_name, const void* data, uint64_t length);
+
   std::filesystem::path path_;
   std::string location_;
   std::ofstream stream_;
   uint64_t size_ = 0;
   std::map<std::string, Range> ranges_;
+  std::map<std::string, size_t> hashes_;  // of those that came as bytes
 };
 
 }  // namespace epiphyte::test

@@ -3,15 +3,13 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <fstream>
 #include <functional>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "tests/models/architectures.h"
-#include "tests/models/builder.h"
+#include "tests/models/model_store.h"
 
 namespace epiphyte::test {
 namespace {
@@ -48,34 +46,6 @@ Build FindBuild(std::string_view name) {
   throw std::invalid_argument(message);
 }
 
-fs::path ModelPath(std::string_view name, const fs::path& folder) { return folder / (std::string(name) + ".onnx"); }
-
-// Of this process alone, so that two generators never write to the same file.
-fs::path TemporaryPath(const fs::path& path) { return path.string() + ".tmp" + std::to_string(getpid()); }
-
-bool IsCurrent(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string head(256, '\0');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<size_t>(stream.gcount()));
-  // The stamp differs by the IR version, which depends on the opset.
-  for (int opset : {11, 13, 17}) {
-    if (head.starts_with(ModelStamp(opset))) return true;
-  }
-  return false;
-}
-
-void Save(const onnx::ModelProto& model, const fs::path& path) {
-  const fs::path temporary = TemporaryPath(path);
-  {
-    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-    if (!stream || !model.SerializeToOstream(&stream) || !stream.flush()) {
-      throw std::runtime_error("can't write " + temporary.string() + "; is the disk full?");
-    }
-  }
-  fs::rename(temporary, path);
-}
-
 void WriteLlama(const fs::path& folder) {
   const fs::path weights = folder / "llama.weights";
   const fs::path prefill = ModelPath(kLlamaPrefill, folder);
@@ -86,8 +56,8 @@ void WriteLlama(const fs::path& folder) {
   fs::remove(decode);
   const LlamaModels models = BuildLlama(TemporaryPath(weights));
   fs::rename(TemporaryPath(weights), weights);
-  Save(models.prefill, prefill);
-  Save(models.decode, decode);
+  SaveModel(models.prefill, prefill);
+  SaveModel(models.decode, decode);
 }
 
 }  // namespace
@@ -108,7 +78,7 @@ fs::path WriteModel(std::string_view name, const fs::path& folder) {
   }
   const Build build = FindBuild(name);
   fs::create_directories(folder);
-  if (!IsCurrent(path)) Save(build(), path);
+  if (!IsCurrent(path)) SaveModel(build(), path);
   return path;
 }
 

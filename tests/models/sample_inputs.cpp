@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <functional>
@@ -28,63 +29,100 @@ onnx::TensorProto Tensor(const std::string& name, const Dims& dims, onnx::Tensor
   return tensor;
 }
 
-std::vector<float> RandomFloats(const std::string& name, const Dims& dims, float deviation, float mean) {
-  const int64_t count = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-  std::vector<float> values(static_cast<size_t>(count));
-  FillRandom("sample input " + name, deviation, mean, values);
-  return values;
-}
+// Makes the tensors of one run; every index has random numbers of its own.
+class Sampler {
+ public:
+  explicit Sampler(uint64_t index) : suffix_(index == 0 ? "" : " #" + std::to_string(index)) {}
 
-onnx::TensorProto Floats(const std::string& name, const Dims& dims) {
-  return Tensor(name, dims, onnx::TensorProto::FLOAT, RandomFloats(name, dims, 1, 0));
-}
+  onnx::TensorProto Floats(const std::string& name, const Dims& dims) const {
+    return Tensor(name, dims, onnx::TensorProto::FLOAT, RandomFloats(name, dims, 1, 0));
+  }
 
-template <typename Function>
-onnx::TensorProto Ints(const std::string& name, const Dims& dims, Function value_of) {
-  // Uniform in [0, 1): mean 1/2, deviation 1/sqrt(12).
-  const std::vector<float> unit = RandomFloats(name, dims, 0.288675f, 0.5f);
-  onnx::TensorProto tensor = Tensor(name, dims, onnx::TensorProto::INT64, {});
-  std::vector<int64_t> values;
-  for (size_t i = 0; i < unit.size(); ++i) values.push_back(value_of(i, unit[i]));
-  tensor.set_raw_data(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
-  return tensor;
-}
+  template <typename Function>
+  onnx::TensorProto Ints(const std::string& name, const Dims& dims, Function value_of) const {
+    // Uniform in [0, 1): mean 1/2, deviation 1/sqrt(12).
+    const std::vector<float> unit = RandomFloats(name, dims, 0.288675f, 0.5f);
+    onnx::TensorProto tensor = Tensor(name, dims, onnx::TensorProto::INT64, {});
+    std::vector<int64_t> values;
+    for (size_t i = 0; i < unit.size(); ++i) values.push_back(value_of(i, unit[i]));
+    tensor.set_raw_data(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
+    return tensor;
+  }
 
-onnx::TensorProto Tokens(const std::string& name, const Dims& dims, int64_t vocabulary) {
-  return Ints(name, dims, [vocabulary](size_t, float unit) {
-    const int64_t token = static_cast<int64_t>(unit * static_cast<float>(vocabulary));
-    return std::min(std::max(token, int64_t{0}), vocabulary - 1);
-  });
-}
+  // Index 0 is noise; the others are what networks tell apart even with random weights: colours and stripes, of which
+  // every image has others, under a little noise.
+  onnx::TensorProto Image(const std::string& name, int64_t size) const {
+    if (suffix_.empty()) return Floats(name, {1, 3, size, size});
+    constexpr size_t kWaves = 4;
+    const auto parameters = RandomFloats(name + " waves", {kWaves, 8}, 1, 0);
+    const auto colour = RandomFloats(name + " colour", {3}, 0.8f, 0);
+    std::vector<float> pixels = RandomFloats(name, {3, size, size}, 0.2f, 0);
+    for (size_t wave = 0; wave < kWaves; ++wave) {
+      const float* p = &parameters[wave * 8];
+      const float turns = std::exp2(2 + p[0]) / static_cast<float>(size);  // each pixel, along the wave
+      for (size_t i = 0; i < pixels.size(); ++i) {
+        const auto side = static_cast<size_t>(size);
+        const size_t channel = i / (side * side);
+        const float x = static_cast<float>(i % side), y = static_cast<float>(i / side % side);
+        const float angle = 6.2831853f * turns * (x * std::cos(p[1] * 1.8f) + y * std::sin(p[1] * 1.8f)) + p[2] * 3;
+        pixels[i] += 0.6f * p[3 + channel] * std::sin(angle) + (wave == 0 ? colour[channel] : 0);
+      }
+    }
+    return Tensor(name, {1, 3, size, size}, onnx::TensorProto::FLOAT, pixels);
+  }
 
-std::vector<onnx::TensorProto> SampleInputs(std::string_view name) {
+  onnx::TensorProto Tokens(const std::string& name, const Dims& dims, int64_t vocabulary) const {
+    return Ints(name, dims, [vocabulary](size_t, float unit) {
+      const int64_t token = static_cast<int64_t>(unit * static_cast<float>(vocabulary));
+      return std::min(std::max(token, int64_t{0}), vocabulary - 1);
+    });
+  }
+
+ private:
+  std::vector<float> RandomFloats(const std::string& name, const Dims& dims, float deviation, float mean) const {
+    const int64_t count = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+    std::vector<float> values(static_cast<size_t>(count));
+    FillRandom("sample input " + name + suffix_, deviation, mean, values);
+    return values;
+  }
+
+  std::string suffix_;
+};
+
+}  // namespace
+
+std::vector<onnx::TensorProto> SampleInputs(std::string_view name, uint64_t index) {
+  constexpr std::string_view kQuantized = "_qdq";
+  if (name.ends_with(kQuantized)) name.remove_suffix(kQuantized.size());
+  const Sampler sampler(index);
   constexpr int64_t kSequence = 128, kPadding = 28;
   if (name == "resnet50" || name == "mobilenetv2" || name == "squeezenet1.1") {
-    return {Floats("image", {1, 3, 224, 224})};
+    return {sampler.Image("image", 224)};
   }
   if (name == "bert_base") {
-    return {Tokens("input_ids", {1, kSequence}, 30522),
-            Ints("attention_mask", {1, kSequence}, [](size_t i, float) { return int64_t{i < kSequence - kPadding}; }),
-            Ints("token_type_ids", {1, kSequence}, [](size_t i, float) { return int64_t{i >= kSequence / 2}; })};
+    return {
+        sampler.Tokens("input_ids", {1, kSequence}, 30522),
+        sampler.Ints("attention_mask", {1, kSequence},
+                     [](size_t i, float) { return int64_t{i < kSequence - kPadding}; }),
+        sampler.Ints("token_type_ids", {1, kSequence}, [](size_t i, float) { return int64_t{i >= kSequence / 2}; })};
   }
-  if (name == "llama_prefill") return {Tokens("input_ids", {1, 64}, 16000)};
+  if (name == "llama_prefill") return {sampler.Tokens("input_ids", {1, 64}, 16000)};
   if (name == "llama_decode") {
-    std::vector<onnx::TensorProto> inputs = {Tokens("input_ids", {1, 1}, 16000)};
+    std::vector<onnx::TensorProto> inputs = {sampler.Tokens("input_ids", {1, 1}, 16000)};
     for (int layer = 0; layer < 8; ++layer) {
-      inputs.push_back(Floats("past." + std::to_string(layer) + ".key", {1, 4, 64, 64}));
-      inputs.push_back(Floats("past." + std::to_string(layer) + ".value", {1, 4, 64, 64}));
+      inputs.push_back(sampler.Floats("past." + std::to_string(layer) + ".key", {1, 4, 64, 64}));
+      inputs.push_back(sampler.Floats("past." + std::to_string(layer) + ".value", {1, 4, 64, 64}));
     }
     return inputs;
   }
-  if (name == "lstm_tagger") return {Tokens("tokens", {40, 1}, 5000)};
-  if (name == "detector_tail") return {Floats("box_offsets", {1, 512, 4}), Floats("class_logits", {1, 512, 4})};
-  if (name == "control_flow") return {Floats("x", {4, 8})};
-  if (name == "tiny_add") return {Floats("x", {4}), Floats("y", {4})};
-  if (name.starts_with("chain_")) return {Floats("x", {4})};
+  if (name == "lstm_tagger") return {sampler.Tokens("tokens", {40, 1}, 5000)};
+  if (name == "detector_tail")
+    return {sampler.Floats("box_offsets", {1, 512, 4}), sampler.Floats("class_logits", {1, 512, 4})};
+  if (name == "control_flow") return {sampler.Floats("x", {4, 8})};
+  if (name == "tiny_add") return {sampler.Floats("x", {4}), sampler.Floats("y", {4})};
+  if (name.starts_with("chain_")) return {sampler.Floats("x", {4})};
   throw std::invalid_argument("no sample inputs are known for a model named '" + std::string(name) + "'");
 }
-
-}  // namespace
 
 std::filesystem::path WriteSampleInputs(std::string_view name, const std::filesystem::path& folder) {
   const std::vector<onnx::TensorProto> inputs = SampleInputs(name);
