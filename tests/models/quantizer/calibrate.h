@@ -1,0 +1,33 @@
+// Calibration: the ranges that values of a float model take, measured by running it on the CPU provider with every
+// value as an output.
+//
+//   ActivationMap seen = MeasureActivations(file, FloatActivations(file), samples, /*with_histograms=*/false);
+//   Range range = seen.at("/layer1.0/Relu_2_output_0").MinMax();
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/models/quantizer/model_file.h"
+#include "tests/models/quantizer/statistics.h"
+
+namespace epiphyte::test {
+
+// The inputs of one run, by name.
+using Sample = std::vector<onnx::TensorProto>;
+using ActivationMap = std::map<std::string, ActivationStatistics>;
+
+// The values of the main graph that are float tensors and depend on its inputs: inputs and outputs of nodes, but no
+// initializers.
+std::set<std::string> FloatActivations(const ModelFile& file);
+
+// Writes a copy of the model beside the files that it refers to, for the time of the runs. The result depends on
+// nothing but model and samples, in any order. Throws epiphyte::Error when the model doesn't run.
+ActivationMap MeasureActivations(const ModelFile& file, const std::set<std::string>& values,
+                                 const std::vector<Sample>& samples, bool with_histograms);
+
+}  // namespace epiphyte::test

@@ -1,0 +1,89 @@
+#include "tests/models/quantizer/quantized_models.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "tests/models/builder.h"
+#include "tests/models/external_weights.h"
+#include "tests/models/model_store.h"
+#include "tests/models/models.h"
+#include "tests/models/sample_inputs.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = "_qdq";
+constexpr std::string_view kLlama[] = {"llama_prefill", "llama_decode"};
+
+std::string VariantOf(const QuantizedModelOptions& options) {
+  return OptionsText(options.quantize) + " " + std::to_string(options.samples);
+}
+
+onnx::ModelProto Quantized(std::string_view float_name, const fs::path& folder, const QuantizedModelOptions& options) {
+  std::vector<Sample> samples;
+  for (int i = 1; i <= options.samples; ++i) samples.push_back(SampleInputs(float_name, static_cast<uint64_t>(i)));
+  ModelFile file = ReadModelFile(WriteModel(float_name, folder));
+  onnx::ModelProto model = QuantizeModel(std::move(file), samples, options.quantize);
+  StampModel(&model, model.opset_import(0).version(), VariantOf(options));
+  return model;
+}
+
+void MoveWeights(onnx::ModelProto* model, ExternalWeights* weights) {
+  for (onnx::TensorProto& tensor : *model->mutable_graph()->mutable_initializer()) {
+    if (tensor.raw_data().size() < kExternalThresholdBytes) continue;
+    weights->Refer(&tensor, weights->Add(tensor.name(), tensor.raw_data()));
+    tensor.clear_raw_data();
+  }
+}
+
+void WriteLlama(const fs::path& folder, const QuantizedModelOptions& options) {
+  const fs::path weights_path = folder / "llama_qdq.weights";
+  fs::path paths[2];
+  for (int i = 0; i < 2; ++i) paths[i] = ModelPath(std::string(kLlama[i]) + std::string(kSuffix), folder);
+  if (fs::exists(weights_path) && IsCurrent(paths[0], VariantOf(options)) && IsCurrent(paths[1], VariantOf(options))) {
+    return;
+  }
+  // A model that stands must have its weights: models go first and come last.
+  for (const fs::path& path : paths) fs::remove(path);
+  ExternalWeights weights(TemporaryPath(weights_path), "llama_qdq.weights");
+  onnx::ModelProto models[2];
+  for (int i = 0; i < 2; ++i) {
+    models[i] = Quantized(kLlama[i], folder, options);
+    MoveWeights(&models[i], &weights);
+  }
+  weights.Close();
+  fs::rename(TemporaryPath(weights_path), weights_path);
+  for (int i = 0; i < 2; ++i) SaveModel(models[i], paths[i]);
+}
+
+}  // namespace
+
+std::span<const std::string_view> QuantizedModelNames() {
+  static constexpr std::string_view kNames[] = {"resnet50_qdq", "mobilenetv2_qdq", "bert_base_qdq", "llama_prefill_qdq",
+                                                "llama_decode_qdq"};
+  return kNames;
+}
+
+bool IsQuantizedName(std::string_view name) { return name.ends_with(kSuffix); }
+
+fs::path WriteQuantizedModel(std::string_view name, const fs::path& folder, const QuantizedModelOptions& options) {
+  if (!IsQuantizedName(name))
+    throw std::invalid_argument("'" + std::string(name) + "' is no name of a quantised model");
+  const std::string_view float_name = name.substr(0, name.size() - kSuffix.size());
+  fs::create_directories(folder);
+  const fs::path path = ModelPath(name, folder);
+  if (float_name == kLlama[0] || float_name == kLlama[1]) {
+    WriteLlama(folder, options);
+  } else if (!IsCurrent(path, VariantOf(options))) {
+    SaveModel(Quantized(float_name, folder, options), path);
+  }
+  return path;
+}
+
+fs::path WriteAnyModel(std::string_view name, const fs::path& folder) {
+  return IsQuantizedName(name) ? WriteQuantizedModel(name, folder) : WriteModel(name, folder);
+}
+
+}  // namespace epiphyte::test

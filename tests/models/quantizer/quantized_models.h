@@ -1,0 +1,34 @@
+// The quantised forms of the generated models: <name>_qdq for the name of any float model of opset 13 or later.
+//
+//   std::filesystem::path model = WriteAnyModel("mobilenetv2_qdq", folder);
+//   WriteQuantizedModel("mobilenetv2_qdq", folder, {.quantize = {.calibration = Calibration::kPercentile}});
+//
+// llama_prefill_qdq and llama_decode_qdq share their weights, 8-bit and float, in llama_qdq.weights.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "tests/models/quantizer/quantize.h"
+
+namespace epiphyte::test {
+
+// Those that are made of the models that the demo and the benches run.
+std::span<const std::string_view> QuantizedModelNames();
+bool IsQuantizedName(std::string_view name);
+
+struct QuantizedModelOptions {
+  QuantizeOptions quantize;
+  int samples = 8;  // for calibration: SampleInputs of the indices from 1
+};
+
+// As WriteModel (models.h), which writes the float model into the same folder first. What was written with other
+// options is written again. Throws as it and as QuantizeModel.
+std::filesystem::path WriteQuantizedModel(std::string_view name, const std::filesystem::path& folder,
+                                          const QuantizedModelOptions& options = {});
+
+// A model of either kind.
+std::filesystem::path WriteAnyModel(std::string_view name, const std::filesystem::path& folder);
+
+}  // namespace epiphyte::test

@@ -1,0 +1,36 @@
+// QuantizedRanges: the scale and zero point of each value that is quantised.
+//
+//   const QuantizedRanges ranges(index, placement, seen, options);
+//   const Linear& x = ranges.Of("x");
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tests/models/quantizer/placement.h"
+#include "tests/models/quantizer/quantize.h"
+
+namespace epiphyte::test {
+
+class QuantizedRanges {
+ public:
+  QuantizedRanges(const GraphIndex& index, const QuantizedPlacement& placement, const ActivationMap& seen,
+                  const QuantizeOptions& options);
+
+  const Linear& Of(const std::string& value) const { return linear_.at(SourceOf(value)); }
+  // Where what only moves comes from: those values have one scale.
+  const std::string& SourceOf(const std::string& value) const;
+
+ private:
+  Range Measured(const std::string& value) const;
+  void Widen(const std::string& value, Range range);
+  void AddMaskedScores(const onnx::NodeProto& add, const std::string& mask, const std::string& scores);
+
+  const ActivationMap& seen_;
+  const QuantizeOptions& options_;
+  std::map<std::string, std::string> moved_from_;
+  std::map<std::string, Range> ranges_;  // by source
+  std::map<std::string, Linear> linear_;
+};
+
+}  // namespace epiphyte::test
