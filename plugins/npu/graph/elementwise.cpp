@@ -39,7 +39,8 @@ void EmitLookup(Lowering& to, const Work& work, size_t operand, const Function& 
   const uint32_t constant =
       to.Constant("", y.quantization->type, dims, ScalingOf(*y.quantization), owner.get(), table.size(), owner);
   // The unit's clamp is in the table.
-  to.Emit(work, NSDK_LOOKUP, {to.Stored(x), constant}, to.Stored(y));
+  const uint32_t input = to.Stored(x);
+  to.Emit(work, NSDK_LOOKUP, {input, constant}, to.Stored(y));
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ void LowerClamp(Lowering& to, const Work& work) {
   if (!to.target().Has(NSDK_RESCALE))
     return EmitLookup(
         to, work, 0, [](double x) { return x; }, range);
-  FlatGraph::Op& op = to.Emit(work, NSDK_RESCALE, {to.Stored(work.inputs[0])}, to.Stored(work.outputs[0]));
+  const uint32_t input = to.Stored(work.inputs[0]);
+  FlatGraph::Op& op = to.Emit(work, NSDK_RESCALE, {input}, to.Stored(work.outputs[0]));
   if (!range.IsIdle(y.type)) op.Ints(NSDK_LOW, {range.low}).Ints(NSDK_HIGH, {range.high});
 }
 
