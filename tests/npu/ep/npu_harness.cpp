@@ -26,14 +26,17 @@ int64_t CountOf(const std::vector<int64_t>& dims) {
 std::filesystem::path SimulatorLibrary() { return EPIPHYTE_NPUSIM_LIBRARY; }
 std::filesystem::path MinimalLibrary() { return EPIPHYTE_MINIMAL_SDK_LIBRARY; }
 
-NpuEnvironment::NpuEnvironment(const std::filesystem::path& sdk, const std::string& more_of_manifest) {
+std::string NpuManifest(const std::filesystem::path& sdk) {
   const std::string parameters = sdk.empty() ? "" : "parameters: {sdk: \"" + sdk.string() + "\"}\n";
+  return "manifest_version: 1\nname: npu\nvendor: Epiphyte\nversion: " EPIPHYTE_VERSION
+         "\nlicense: Apache-2.0\ndescription: NPU\nlibrary: " EPIPHYTE_NPU_LIBRARY
+         "\nabi: \"0.2\"\nsources: [EpiphyteNPU]\ndevices: [npu]\npriority: 300\n" +
+         parameters;
+}
+
+NpuEnvironment::NpuEnvironment(const std::filesystem::path& sdk) {
   core::CatalogOptions options;
-  options.paths = {
-      folder_.Write("npu.yaml", "manifest_version: 1\nname: npu\nvendor: Epiphyte\nversion: " EPIPHYTE_VERSION
-                                "\nlicense: Apache-2.0\ndescription: NPU\nlibrary: " EPIPHYTE_NPU_LIBRARY
-                                "\nabi: \"0.2\"\nsources: [EpiphyteNPU]\ndevices: [npu]\npriority: 300\n" +
-                                    parameters + more_of_manifest)};
+  options.paths = {folder_.Write("npu.yaml", NpuManifest(sdk))};
   options.use_environment = false;
   options.use_user_folder = false;
   environment_ = std::make_unique<core::Environment>(std::move(options));

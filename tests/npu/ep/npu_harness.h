@@ -31,10 +31,13 @@ using core::ValuePtr;
 std::filesystem::path SimulatorLibrary();
 std::filesystem::path MinimalLibrary();
 
+// The manifest of the plugin, with the SDK as its parameter; "": none is named.
+std::string NpuManifest(const std::filesystem::path& sdk);
+
 // An environment whose npu plugin has the SDK as its manifest's parameter; "": none is named.
 class NpuEnvironment {
  public:
-  explicit NpuEnvironment(const std::filesystem::path& sdk, const std::string& more_of_manifest = "");
+  explicit NpuEnvironment(const std::filesystem::path& sdk);
   core::Environment& operator*() { return *environment_; }
 
  private:

@@ -1,0 +1,218 @@
+// Sessions with the plugin: contexts, share groups, several threads, options, placement, and the CPU beside it.
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "core/base/error.h"
+#include "tests/framework/resident_memory.h"
+#include "tests/npu/ep/npu_harness.h"
+
+namespace epiphyte::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+// Two partitions where `between` is something that no NPU has.
+std::string Net(const std::string& between, const std::string& weights = "1") {
+  std::string w;
+  for (int i = 0; i < 8 * 8 * 9; ++i) w += (i == 0 ? "" : ", ") + std::to_string((i * 7 + 3) % 200 - 100);
+  return "g (uint8[1,8,6,6] x) => (uint8[1,8,6,6] y) <float s = {0.05}, uint8 z = {128}, int8[8,8,3,3] w = {" + w +
+         "}, float ws = {0.00" + weights +
+         "}> { dx = DequantizeLinear(x, s, z) dw = DequantizeLinear(w, ws) c = Conv <pads = [1,1,1,1]> (dx, dw) r = "
+         "Relu(c) q = QuantizeLinear(r, s, z) d1 = DequantizeLinear(q, s, z) " +
+         between +
+         " q2 = QuantizeLinear(e, s, z) d2 = DequantizeLinear(q2, s, z) dw2 = DequantizeLinear(w, ws) c2 = Conv <pads "
+         "= "
+         "[1,1,1,1]> (d2, dw2) y = QuantizeLinear(c2, s, z) }";
+}
+const char* const kNothingBetween = "d0 = DequantizeLinear(x, s, z) e = Add(d1, d0)";
+const char* const kFloatsBetween = "f = Sin(d1) e = Cos(f)";
+
+class NpuSession : public NpuTest {
+ protected:
+  std::filesystem::path Write(const std::string& name, const std::string& model) {
+    return temp_.Write(name, QuantisedModel(model));
+  }
+  const TempDir& temp() const { return temp_; }
+  ValuePtr Input() { return Numbers().Bytes(DataType::kUint8, {1, 8, 6, 6}); }
+  ValuePtr Run(core::Session& session) {
+    const ValuePtr inputs[] = {Input()};
+    return session.Run(inputs)[0];
+  }
+  core::SessionOptions Compiling(const std::string& name, std::vector<std::string> providers = {"npu"},
+                                 const char* embed = "0") {
+    core::SessionOptions options = Options(std::move(providers));
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.context_embed_mode", embed);
+    options.Set("ep.context_file_path", (temp_ / name).string());
+    return options;
+  }
+
+ private:
+  TempDir temp_;
+};
+
+TEST_P(NpuSession, AContextGivesTheSameBitsAndTheSameBytes) {
+  const auto model = Write("net.onnx", Net(kNothingBetween));
+  for (const char* embed : {"0", "1"}) {
+    std::vector<std::string> written;
+    ValuePtr expected;
+    for (int i = 0; i < 2; ++i) {
+      core::Session session(environment(), model, Compiling("a.onnx", {"npu"}, embed));
+      expected = Run(session);
+      written.push_back(ReadFile(temp() / "a.onnx") + (*embed == '0' ? ReadFile(temp() / "a_npu.bin") : ""));
+      core::Session loaded(environment(), temp() / "a.onnx", Options());
+      EXPECT_TRUE(loaded.has_context());
+      EXPECT_EQ(Distance(*Run(loaded), *expected), 0);
+      std::filesystem::remove(temp() / "a.onnx");
+      std::filesystem::remove(temp() / "a_npu.bin");
+    }
+    EXPECT_EQ(written[0] == written[1], true) << "two compilations differ";
+    EXPECT_THAT(written[0], AllOf(HasSubstr("ep_sdk_version"), HasSubstr("hardware_architecture"),
+                                  HasSubstr(IsSimulator() ? "npusim-16x16" : "minimal-64")));
+  }
+}
+
+TEST_P(NpuSession, SeveralPartitionsAreInOneBinary) {
+  const auto model = Write("net.onnx", Net(kFloatsBetween));
+  core::Session session(environment(), model, Compiling("two.onnx", {"npu", "cpu"}));
+  EXPECT_THAT(session.placement().Summary(), HasSubstr("npu 9 in 2 partitions"));
+  EXPECT_TRUE(std::filesystem::exists(temp() / "two_npu.bin"));
+  core::Session loaded(environment(), temp() / "two.onnx", Options({"npu", "cpu"}));
+  EXPECT_EQ(Distance(*Run(loaded), *Run(session)), 0);
+}
+
+TEST_P(NpuSession, AShareGroupWritesOneBinaryWithEqualWeightsOnce) {
+  Write("one.onnx", Net(kNothingBetween, "1"));
+  Write("two.onnx", Net(kNothingBetween, "2"));
+  { core::Session alone(environment(), temp() / "one.onnx", Compiling("alone.onnx")); }
+  std::vector<ValuePtr> expected;
+  for (const char* name : {"one", "two"}) {
+    core::SessionOptions options = Compiling(std::string(name) + "_ctx.onnx");
+    options.Set("ep.share_ep_contexts", "1");
+    options.Set("ep.context_node_name_prefix", name);
+    if (*name == 't') options.Set("ep.stop_share_ep_contexts", "1");
+    core::Session session(environment(), temp() / (std::string(name) + ".onnx"), options);
+    expected.push_back(Run(session));
+  }
+  std::vector<uint64_t> sizes;
+  for (const auto& entry : std::filesystem::directory_iterator(temp().path()))
+    if (entry.path().extension() == ".bin" && entry.path().stem() != "alone_npu") sizes.push_back(entry.file_size());
+  ASSERT_EQ(sizes.size(), 1u);
+  EXPECT_LT(sizes[0], 2 * std::filesystem::file_size(temp() / "alone_npu.bin"));
+  core::SessionOptions options = Options();
+  options.Set("ep.share_ep_contexts", "1");
+  auto first = std::make_unique<core::Session>(environment(), temp() / "one_ctx.onnx", options);
+  core::Session second(environment(), temp() / "two_ctx.onnx", options);
+  EXPECT_EQ(Distance(*Run(*first), *expected[0]), 0);
+  first.reset();
+  EXPECT_EQ(Distance(*Run(second), *expected[1]), 0);
+}
+
+TEST_P(NpuSession, FourThreadsRunAtOnce) {
+  core::Session session(environment(), Write("net.onnx", Net(kNothingBetween)), Options());
+  const ValuePtr expected = Run(session);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i)
+        if (Distance(*Run(session), *expected) != 0) ++wrong;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(NpuSession, AThousandRunsTakeNoMoreMemory) {
+  core::Session session(environment(), Write("net.onnx", Net(kNothingBetween)), Options());
+  for (int i = 0; i < 100; ++i) Run(session);
+  const uint64_t before = ResidentBytes();
+  for (int i = 0; i < 1000; ++i) Run(session);
+  if (!kFreedMemoryGoes) GTEST_SKIP() << "freed memory stays";
+  EXPECT_LE(ResidentBytes(), before + (1 << 20));
+}
+
+TEST_P(NpuSession, ThePlacementSaysWhatTheNpuMakesOfANode) {
+  const core::Placement placement = core::PlaceModel(environment(), Write("net.onnx", Net(kNothingBetween)), Options());
+  std::string notes;
+  for (const core::NodePlacement& node : placement.nodes)
+    for (const std::string& note : node.notes) notes += node.op_type + ": " + note + "\n";
+  EXPECT_THAT(notes, AllOf(HasSubstr("Conv: conv, kept within 128 and 255 on "), HasSubstr("Add: add on "),
+                           HasSubstr("QuantizeLinear: part of Conv '"), HasSubstr("Relu: part of Conv '")));
+}
+
+TEST_P(NpuSession, WhatItDoesNotTakeIsDeclinedWithTheReason) {
+  EXPECT_THAT(WhyNot("g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }"),
+              AllOf(HasSubstr("its input 0 'x' isn't dequantised"), HasSubstr("quantise the model to 8 bits")));
+  EXPECT_THAT(
+      WhyNot("g (uint8[N,4] x) => (uint8[N,4] y) <float s = {0.1}> { d = DequantizeLinear(x, s) r = Relu(d) y = "
+             "QuantizeLinear(r, s) }"),
+      AllOf(HasSubstr("the shape of 'x' isn't known before the run"), HasSubstr("fixed dimensions")));
+  EXPECT_THAT(WhyNot("g (uint8[1,1,1,1,1,1,1,1,2] x) => (uint8[1,1,1,1,1,1,1,1,2] y) <float s = {0.1}> { d = "
+                     "DequantizeLinear(x, s) r = Relu(d) y = QuantizeLinear(r, s) }"),
+              HasSubstr("'x' has 9 dimensions, the NPU takes at most "));
+  EXPECT_THAT(WhyNot("g (int16[4] x) => (int16[4] y) <float s = {0.1}> { d = DequantizeLinear(x, s) r = Relu(d) y = "
+                     "QuantizeLinear <output_dtype = 5> (r, s) }"),
+              HasSubstr("int16, expected 8 to 8 bits"));
+  EXPECT_THAT(
+      WhyNot("g (uint8[1,4] x) => (uint8[1,4] y) <float s = {0.1}, float t = {0.2}> { d = DequantizeLinear(x, s) r "
+             "= CumSum(d, a) a = Constant <value_int = 1> () y = QuantizeLinear(r, s) }"),
+      HasSubstr("the NPU's interface (nsdk.h) has no CumSum"));
+}
+
+// The same bytes mean different numbers to two readers; one of them stays elsewhere, and the model runs.
+TEST_P(NpuSession, AValueHasOneMeaning) {
+  const std::string model =
+      "g (uint8[1,4] x) => (uint8[1,4] y, uint8[1,4] z) <float s = {0.1}, float t = {0.2}> { d = DequantizeLinear(x, "
+      "s) r "
+      "= Relu(d) y = QuantizeLinear(r, s) e = DequantizeLinear(x, t) p = Relu(e) z = QuantizeLinear(p, t) }";
+  EXPECT_THAT(WhyNot(model), HasSubstr("'x' is read with one scale or zero point here and made or read with another"));
+  const std::string bytes = QuantisedModel(model);
+  core::Session session(environment(), bytes.data(), bytes.size(), Options({"npu", "cpu"}));
+  const ValuePtr inputs[] = {Numbers().Bytes(DataType::kUint8, {1, 4})};
+  EXPECT_EQ(session.Run(inputs).size(), 2u);
+}
+
+TEST_P(NpuSession, OptionsThatMakeNoSenseAreErrors) {
+  const auto model = Write("net.onnx", Net(kNothingBetween));
+  const auto failure = [&](const char* key, const std::string& value) {
+    core::SessionOptions options = Options();
+    options.providers[0].options[key] = value;
+    return FailureOf([&] { core::Session session(environment(), model, options); });
+  };
+  EXPECT_THAT(failure("sdk", "sub/libx.so"), HasSubstr("an absolute path expected, or the name of a file beside"));
+  EXPECT_THAT(failure("sdk", "/nowhere/libacme.so"), HasSubstr("'/nowhere/libacme.so' isn't there"));
+  EXPECT_THAT(failure("sdk", EPIPHYTE_NPU_LIBRARY), HasSubstr("is no SDK of an NPU: it has no nsdk_get_api"));
+  EXPECT_THAT(failure("sdk_options", "nonsense"), HasSubstr("'nonsense'; key=value expected"));
+  EXPECT_THAT(failure("sdk_options", "no_such=1"), HasSubstr("no_such"));
+  EXPECT_THAT(failure("effort", "lazy"), HasSubstr("'lazy'"));
+  EXPECT_EQ(failure("sdk_options", IsSimulator() ? "array=8x8" : "lanes=32"), "OK");
+}
+
+TEST_P(NpuSession, AContextForAnotherNpuIsRefused) {
+  const auto model = Write("net.onnx", Net(kNothingBetween));
+  {
+    core::SessionOptions options = Compiling("other.onnx");
+    options.providers[0].options["sdk_options"] = IsSimulator() ? "array=8x8" : "lanes=32";
+    core::Session session(environment(), model, options);
+  }
+  EXPECT_THAT(FailureOf([&] { core::Session session(environment(), temp() / "other.onnx", Options()); }),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr(IsSimulator() ? "npusim-8x8" : "minimal-32")));
+}
+
+TEST_P(NpuSession, CompilingReportsAndCanBeCancelled) {
+  const auto model = Write("net.onnx", Net(kNothingBetween));
+  core::SessionOptions options = Options();
+  options.progress = [](const auto&) { return true; };
+  EXPECT_THAT(FailureOf([&] { core::Session session(environment(), model, options); }),
+              HasSubstr("MODEL_LOAD_CANCELED"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sdk, NpuSession, testing::Values("npusim", "minimal"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace epiphyte::test
