@@ -175,7 +175,8 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
   bool warned = false;
   for (const ContextNodeToLoad& node : nodes) {
     static_cast<ContextAttributes&>(header) = node;
-    const bool shows_payload = header.compatibility_info.empty() && node.blob >= 0;
+    // Whoever wants nothing but the best has the payload looked at, too: what is kept of it says less.
+    const bool shows_payload = (header.compatibility_info.empty() || fail_on_suboptimal) && node.blob >= 0;
     header.blob = shows_payload ? blobs[static_cast<size_t>(node.blob)] : ContextBlob{};
     const ContextCheck answer = asker.Ask(plugin, header);
 
