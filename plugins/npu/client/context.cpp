@@ -25,7 +25,8 @@ struct SdkContext::LogTarget {
       constexpr EpLogLevel kLevels[] = {EP_LOG_ERROR, EP_LOG_WARNING, EP_LOG_INFO, EP_LOG_DEBUG};
       const EpLogLevel to = kLevels[std::clamp<uint32_t>(level, NSDK_LOG_ERROR, NSDK_LOG_DEBUG) - NSDK_LOG_ERROR];
       const kit::Log& log = static_cast<LogTarget*>(user)->log;
-      if (log.IsOn(to)) log.Write(to, OneLine(text, kLongestLogLine));
+      if (!log.IsOn(to)) return;
+      if (const std::string line = OneLine(text, kLongestLogLine); !line.empty()) log.Write(to, line);
     } catch (...) {
       // A line that is lost is no reason to fail.
     }
