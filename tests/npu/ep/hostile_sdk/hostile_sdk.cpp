@@ -1,0 +1,228 @@
+// An SDK that goes wrong where EPIPHYTE_HOSTILE_SDK says, and is otherwise the minimal SDK, which it opens.
+//
+//   EPIPHYTE_HOSTILE_SDK=compile.fails     the function returns NSDK_INTERNAL with a reason of garbage
+//   EPIPHYTE_HOSTILE_SDK=compile.throws    or throws
+//   EPIPHYTE_HOSTILE_SDK=compile.nonsense  or returns a status that is none
+//   EPIPHYTE_HOSTILE_SDK=compile.null      or returns NSDK_OK and gives nothing
+//
+// and so on for each function; further ones are below, each with its name where it acts.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "plugins/npu/sdk/include/nsdk.h"
+
+namespace {
+
+// Read at each call: tests change it.
+std::string Fault() {
+  const char* fault = std::getenv("EPIPHYTE_HOSTILE_SDK");
+  return fault == nullptr ? "" : fault;
+}
+
+const NsdkApi& Real() {
+  static const NsdkApi api = [] {
+    void* const library = dlopen(EPIPHYTE_MINIMAL_SDK_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const auto get = reinterpret_cast<NsdkGetApi>(dlsym(library, "nsdk_get_api"));
+    NsdkApi made = {};
+    made.struct_size = sizeof(made);
+    get(NSDK_VERSION, &made);
+    return made;
+  }();
+  return api;
+}
+
+// Not ended, and neither one line nor UTF-8.
+void FillWithGarbage(NsdkReason* reason) {
+  if (reason == nullptr) return;
+  std::memset(reason->text, 0xff, sizeof(reason->text));
+  std::memcpy(reason->text, "bad\nnews\x1b[31m", 13);
+}
+
+// Whether the function does what the fault says instead of its work, and what it returns then.
+bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) {
+  const std::string fault = Fault();
+  if (fault == name + ".throws") throw std::runtime_error("thrown across the interface");
+  if (fault == name + ".fails") {
+    FillWithGarbage(reason);
+    *status = NSDK_INTERNAL;
+    return true;
+  }
+  if (fault == name + ".nonsense") {
+    *status = 77;
+    return true;
+  }
+  if (fault == name + ".unsupported") {
+    *status = NSDK_UNSUPPORTED;
+    return true;
+  }
+  if (fault == name + ".lost") {
+    *status = NSDK_DEVICE_LOST;
+    return true;
+  }
+  *status = NSDK_OK;
+  return fault == name + ".null";
+}
+
+#define OR_FAIL(name, reason)                            \
+  do {                                                   \
+    NsdkStatus status = NSDK_OK;                         \
+    if (GoesWrong(name, reason, &status)) return status; \
+  } while (false)
+
+NsdkStatus GetVersionInfo(NsdkVersionInfo* info) {
+  OR_FAIL("get_version_info", nullptr);
+  const NsdkStatus status = Real().get_version_info(info);
+  if (Fault() == "version.garbage") info->name = "\xff\xfe\n\n name";
+  if (Fault() == "version.blobs") info->blob_version_min = info->blob_version_written + 1;
+  if (Fault() == "version.nameless") info->name = nullptr;
+  if (Fault() == "version.other") info->nsdk_version = 0x00020000u;
+  if (Fault() == "table.hole") info->capabilities |= NSDK_CAN_BIND_MEMORY;
+  return status;
+}
+
+NsdkStatus ListDevices(uint32_t* count, NsdkDevice* devices) {
+  OR_FAIL("list_devices", nullptr);
+  if (Fault() == "devices.none") return *count = 0, NSDK_OK;
+  if (Fault() == "devices.many") return *count = 4'000'000'000u, NSDK_OK;
+  if (Fault() == "devices.grow" && devices != nullptr) {
+    const NsdkStatus status = Real().list_devices(count, devices);
+    *count = 1000;
+    return status;
+  }
+  const NsdkStatus status = Real().list_devices(count, devices);
+  if (Fault() == "devices.garbage" && devices != nullptr)
+    devices[0].name = "\x80\x81\n", devices[0].architecture = nullptr;
+  return status;
+}
+
+NsdkStatus ContextCreate(const NsdkContextOptions* options, NsdkContext** context, NsdkReason* reason) {
+  OR_FAIL("context_create", reason);
+  if (Fault() == "log.garbage") options->log(options->user, 99, "\xff\n\x01");
+  if (Fault() == "log.garbage") options->log(options->user, 0, nullptr);
+  return Real().context_create(options, context, reason);
+}
+
+NsdkStatus GetTarget(NsdkContext* context, NsdkTarget* target) {
+  OR_FAIL("get_target", nullptr);
+  const NsdkStatus status = Real().get_target(context, target);
+  if (Fault() == "target.alignment") target->memory_alignment = 3;
+  if (Fault() == "target.dimension") target->max_dimension = -1;
+  if (Fault() == "target.nameless") target->architecture = nullptr;
+  return status;
+}
+
+NsdkStatus QueryOp(NsdkContext* context, const NsdkGraph* graph, uint32_t op, NsdkReason* reason) {
+  OR_FAIL("query_op", reason);
+  return Real().query_op(context, graph, op, reason);
+}
+
+NsdkStatus Compile(NsdkContext* context, const NsdkGraph* graph, const NsdkTask* task, NsdkCompiled** compiled,
+                   NsdkReason* reason) {
+  OR_FAIL("compile", reason);
+  if (Fault() == "progress.garbage") {
+    task->progress(task->user, -5, "\xff\n");
+    task->progress(task->user, 1e300, nullptr);
+  }
+  return Real().compile(context, graph, task, compiled, reason);
+}
+
+NsdkStatus WriteBlob(NsdkContext* context, NsdkCompiled* const* compiled, uint32_t count, const NsdkSink* sink,
+                     NsdkReason* reason) {
+  OR_FAIL("write_blob", reason);
+  if (Fault() == "sink.lies") return sink->write(sink->user, "abc", 3, 2), NSDK_OK;
+  if (Fault() == "sink.short") return sink->write(sink->user, "abc", 3, 100), NSDK_OK;
+  if (Fault() == "sink.nothing") return sink->write(sink->user, nullptr, 3, 3), NSDK_OK;
+  return Real().write_blob(context, compiled, count, sink, reason);
+}
+
+const int64_t kDims[] = {-4, INT64_MAX, INT64_MAX, 5, 5, 5, 5, 5, 5};
+NsdkIo damaged_io = {};
+NsdkBlobGraph damaged_graph = {};
+NsdkBlobInfo damaged_info = {};
+
+NsdkStatus BlobInfo(const void* blob, uint64_t size, const NsdkBlobInfo** info, NsdkReason* reason) {
+  OR_FAIL("blob_info", reason);
+  const NsdkStatus status = Real().blob_info(blob, size, info, reason);
+  const std::string fault = Fault();
+  if (status != NSDK_OK || fault.substr(0, 5) != "info.") return status;
+  damaged_info = **info;
+  damaged_graph = damaged_info.graphs[0];
+  damaged_io = damaged_graph.inputs[0];
+  if (fault == "info.graphs") damaged_info.graph_count = 4'000'000'000u;
+  if (fault == "info.null") damaged_info.graphs = nullptr;
+  if (fault == "info.rank") damaged_io.rank = 1'000'000u;
+  if (fault == "info.dims") damaged_io.dims = kDims;
+  if (fault == "info.size") damaged_io.size += 1;
+  if (fault == "info.type") damaged_io.type = 99;
+  if (fault == "info.stride") damaged_io.struct_size = 3;
+  if (fault == "info.name") damaged_graph.name = nullptr;
+  damaged_graph.inputs = &damaged_io;
+  damaged_graph.input_count = 1;
+  if (fault != "info.null") damaged_info.graphs = &damaged_graph;
+  *info = &damaged_info;
+  return status;
+}
+void BlobInfoRelease(const NsdkBlobInfo* info) {
+  if (info != &damaged_info) Real().blob_info_release(info);
+}
+
+NsdkStatus CheckBlob(NsdkContext* context, const void* blob, uint64_t size, uint32_t* verdict, NsdkReason* reason) {
+  OR_FAIL("check_blob", reason);
+  const NsdkStatus status = Real().check_blob(context, blob, size, verdict, reason);
+  if (Fault() == "verdict.garbage") *verdict = 99;
+  if (Fault() == "verdict.prefer") *verdict = NSDK_PREFER_RECOMPILE;
+  if (Fault() == "verdict.must") *verdict = NSDK_MUST_RECOMPILE;
+  return status;
+}
+
+NsdkStatus Load(NsdkContext* context, const void* blob, uint64_t size, const NsdkLoadOptions* options,
+                NsdkProgram** program, NsdkReason* reason) {
+  OR_FAIL("load", reason);
+  return Real().load(context, blob, size, options, program, reason);
+}
+NsdkStatus ExecCreate(NsdkProgram* program, uint32_t graph, NsdkExecution** execution, NsdkReason* reason) {
+  OR_FAIL("exec_create", reason);
+  return Real().exec_create(program, graph, execution, reason);
+}
+NsdkStatus ExecBind(NsdkExecution* execution, uint32_t direction, uint32_t index, const NsdkBinding* binding,
+                    NsdkReason* reason) {
+  OR_FAIL("exec_bind", reason);
+  return Real().exec_bind(execution, direction, index, binding, reason);
+}
+NsdkStatus Run(NsdkExecution* execution, const NsdkTask* task, NsdkReason* reason) {
+  OR_FAIL("run", reason);
+  return Real().run(execution, task, reason);
+}
+
+}  // namespace
+
+NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table) {
+  const std::string fault = Fault();
+  if (fault == "table.throws") throw 7;
+  if (fault == "table.none") return NSDK_INTERNAL;
+  if (fault == "table.version" || version >> 16 != NSDK_VERSION_MAJOR) return NSDK_INCOMPATIBLE;
+  *table = Real();
+  table->get_version_info = GetVersionInfo;
+  table->list_devices = ListDevices;
+  table->context_create = ContextCreate;
+  table->get_target = GetTarget;
+  table->query_op = QueryOp;
+  table->compile = Compile;
+  table->write_blob = WriteBlob;
+  table->blob_info = BlobInfo;
+  table->blob_info_release = BlobInfoRelease;
+  table->check_blob = CheckBlob;
+  table->load = Load;
+  table->exec_create = ExecCreate;
+  table->exec_bind = ExecBind;
+  table->run = Run;
+  if (fault == "table.short") table->struct_size = 64;
+  if (fault == "table.long") table->struct_size = 4096;
+  if (fault == "table.null") table->compile = nullptr;
+  if (fault == "table.headless") table->get_version_info = nullptr;
+  return NSDK_OK;
+}
