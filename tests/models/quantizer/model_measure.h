@@ -1,0 +1,28 @@
+// How a quantised model compares with its original on the CPU provider.
+//
+//   const Agreement agreement = Compare("mobilenetv2", folder, 64);
+//   EXPECT_GT(agreement.signal_to_noise, 20);
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace epiphyte::test {
+
+// Of the first output over all samples. Rows are those of its last axis: images, or tokens.
+struct Agreement {
+  double signal_to_noise = 0;  // dB
+  double cosine = 0;
+  int rows = 0;
+  int same_top = 0;  // rows whose largest element is the same
+  int tops = 0;      // different elements that are the largest of a row of the original
+};
+
+// Runs <name> and <name>_qdq, which are written first where they aren't there, with as many samples; none of them is
+// one to calibrate with.
+Agreement Compare(const std::string& name, const std::filesystem::path& folder, int samples);
+
+// One line.
+std::string AgreementText(const Agreement& agreement);
+
+}  // namespace epiphyte::test

@@ -1,0 +1,74 @@
+#include "tests/models/quantizer/quantized_models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <stdexcept>
+
+#include "tests/framework/temp_dir.h"
+#include "tests/models/models.h"
+#include "tests/models/quantizer/model_measure.h"
+#include "tests/models/quantizer/quantizer_fixture.h"
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+
+TEST(QuantizedMobileNetV2, IsOfUnitsAlone) {
+  const TempDir dir;
+  const fs::path path = WriteQuantizedModel("mobilenetv2_qdq", SharedModels(EPIPHYTE_BINARY_DIR, dir.path()));
+  onnx::ModelProto model = ReadModelFile(path).model;
+  EXPECT_NO_THROW(onnx::checker::check_model(model));
+  EXPECT_NO_THROW(onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), {true, 1, true}));
+  EXPECT_THAT(FloatOperatorsOf(model), IsEmpty());
+  EXPECT_EQ(UnitsOf(model).size(), 65u);  // 52 Conv, 10 Add, GlobalAveragePool, Flatten, Gemm
+  EXPECT_EQ(CountNodes(model, "Clip"), 0);
+}
+
+// Networks with random weights look much the same at all images, so that all of these are of one or two classes; how
+// far 8 bits are from float is in the ratio of signal to noise. For a provider that runs the quantised model, top-1 of
+// the same model on the CPU provider is what to compare with.
+TEST(QuantizedMobileNetV2, AgreesWithTheFloatModel) {
+  const TempDir dir;
+  const Agreement agreement = Compare("mobilenetv2", SharedModels(EPIPHYTE_BINARY_DIR, dir.path()), 64);
+  std::printf("mobilenetv2: %s\n", AgreementText(agreement).c_str());
+  EXPECT_GT(agreement.signal_to_noise, 20);
+  EXPECT_GT(agreement.cosine, 0.995);
+  EXPECT_GE(agreement.same_top, 58);
+}
+
+TEST(WriteQuantizedModel, WritesTheSameBytesEachTimeAndLeavesNothingElse) {
+  const TempDir first, second;
+  const std::string bytes = ReadFile(WriteQuantizedModel("mobilenetv2_qdq", first.path()));
+  EXPECT_EQ(ReadFile(WriteQuantizedModel("mobilenetv2_qdq", second.path())), bytes);
+  EXPECT_EQ(std::distance(fs::directory_iterator(first.path()), fs::directory_iterator()), 2);
+}
+
+TEST(WriteQuantizedModel, WritesAgainOnlyForOtherOptions) {
+  const TempDir dir;
+  const fs::path path = WriteQuantizedModel("mobilenetv2_qdq", dir.path());
+  const fs::file_time_type written = fs::last_write_time(path) - std::chrono::hours(1);
+  fs::last_write_time(path, written);
+  WriteQuantizedModel("mobilenetv2_qdq", dir.path());
+  EXPECT_EQ(fs::last_write_time(path), written);
+  QuantizedModelOptions options;
+  options.quantize.activations = {onnx::TensorProto::INT8, true};
+  options.samples = 1;
+  WriteQuantizedModel("mobilenetv2_qdq", dir.path(), options);
+  EXPECT_NE(fs::last_write_time(path), written);
+  const onnx::ModelProto model = ReadModelFile(path).model;
+  EXPECT_EQ(LinearOf(model, *FirstNode(model, "QuantizeLinear")).type, onnx::TensorProto::INT8);
+}
+
+TEST(WriteQuantizedModel, TakesOnlyNamesOfQuantisedModels) {
+  const TempDir dir;
+  EXPECT_THROW(WriteQuantizedModel("mobilenetv2", dir.path()), std::invalid_argument);
+  EXPECT_THROW(WriteQuantizedModel("nothing_qdq", dir.path()), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace epiphyte::test
