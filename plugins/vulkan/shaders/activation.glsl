@@ -1,5 +1,9 @@
 // Activate: kit::fuse::ElementwiseOp of one operand, by its number (fuse/elementwise_program.hpp), for operators that
 // apply one to their result (fuse/activation.hpp). The operation is best a specialization constant.
+//
+// The long ones are there for LONG_ACTIVATIONS only: drivers read all the code of a shader before they drop what a
+// specialization constant rules out, and it took half of the time that a convolution's pipeline takes them. Shaders with
+// an activation behind their result have each variant twice, and ops/activation_variant.h chooses.
 #ifndef ACTIVATION_GLSL
 #define ACTIVATION_GLSL
 
@@ -8,7 +12,7 @@
 #define ACTIVATION_RELU 6u
 #define ACTIVATION_NONE 27u  // kCount
 
-// Those of a few instructions, which may be in a shader often: for an operation that IsLong says no to.
+// Those of a few instructions, which may be in a shader often.
 float ActivateShort(uint op, float x, float p0, float p1) {
   switch (op) {
     case 6u: return Relu(x);
@@ -26,11 +30,7 @@ float ActivateShort(uint op, float x, float p0, float p1) {
   }
 }
 
-bool IsLong(uint op) {
-  return op == 7u || op == 8u || op == 12u || op == 13u || op == 14u || op == 16u || op == 18u || op == 19u ||
-         op == 22u || op == 24u;
-}
-
+#if defined(LONG_ACTIVATIONS)
 float Activate(uint op, float x, float p0, float p1) {
   switch (op) {
     case 7u: return Sigmoid(x);
@@ -46,5 +46,8 @@ float Activate(uint op, float x, float p0, float p1) {
     default: return ActivateShort(op, x, p0, p1);
   }
 }
+#else
+#define Activate ActivateShort
+#endif
 
 #endif  // ACTIVATION_GLSL

@@ -1,5 +1,6 @@
 //! variant conv.f32 T_F32
 //! variant conv.f16 T_F16
+//! each also _long LONG_ACTIVATIONS
 // Convolution, without barriers: an invocation computes 8 filters at 8 positions. Weights lie as [block of 8 filters]
 // [tap][channel][8], so that each element of x that is loaded serves 8 products, and each weight too.
 #version 450
@@ -76,14 +77,15 @@ void main() {
       if (j >= count) break;
       float sum = (i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias;
       if (kHasResidual != 0) sum += float(residual[row + first + j]);
-      y[row + first + j] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
+      y[row + first + j] = STORED(sum);
     }
   }
-  if (!IsLong(kActivation)) return;
+#if defined(LONG_ACTIVATIONS)
   // Once in the code, not for each sum.
   for (uint i = 0; i < filters * count; ++i) {
     const uint row = (image * GROUPS + group) * FILTERS + first_filter + i / count;
     const uint at = row * POSITIONS + first + i % count;
     y[at] = T(Activate(kActivation, float(y[at]), ALPHA, BETA));
   }
+#endif
 }

@@ -36,6 +36,13 @@ float BETA = uintBitsToFloat(p[21]);
 #define T4 vec4
 #endif
 
+// A sum as it is stored; a long activation comes later, once in the code.
+#if defined(LONG_ACTIVATIONS)
+#define STORED(sum) T(sum)
+#else
+#define STORED(sum) T(ActivateShort(kActivation, sum, ALPHA, BETA))
+#endif
+
 // Where in the input a position of the output begins to read.
 struct Place {
   uint z, y, x;

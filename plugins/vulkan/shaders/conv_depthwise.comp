@@ -1,5 +1,6 @@
 //! variant conv_depthwise.f32 T_F32
 //! variant conv_depthwise.f16 T_F16
+//! each also _long LONG_ACTIVATIONS
 // Convolution whose filters read one channel each: an invocation computes 8 positions of one filter. Weights are the
 // model's, [filter][tap].
 #version 450
@@ -54,9 +55,10 @@ void main() {
     if (j >= count) break;
     float sum = sums[j] + bias;
     if (kHasResidual != 0) sum += float(residual[row + j]);
-    y[row + j] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
+    y[row + j] = STORED(sum);
   }
-  if (!IsLong(kActivation)) return;
+#if defined(LONG_ACTIVATIONS)
   // Once in the code, not for each sum.
   for (uint j = 0; j < count; ++j) y[row + j] = T(Activate(kActivation, float(y[row + j]), ALPHA, BETA));
+#endif
 }

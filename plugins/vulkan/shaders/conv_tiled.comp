@@ -1,5 +1,6 @@
 //! variant conv_tiled.f32 T_F32
 //! variant conv_tiled.f16 T_F16
+//! each also _long LONG_ACTIVATIONS
 // Convolution for devices with fast workgroup memory: a workgroup computes 64 filters at 64 positions of an image, 8 by 8
 // of them in each invocation, from tiles of 8 weights and elements for each. Weights lie as for conv.comp. Workgroups:
 // tiles of positions, tiles of filters of each group, images.
@@ -101,14 +102,15 @@ void main() {
       const uint at = row + first_position + j;
       float sum = sums[i][j / 4][j % 4] + bias;
       if (kHasResidual != 0) sum += float(residual[at]);
-      y[at] = T(IsLong(kActivation) ? sum : ActivateShort(kActivation, sum, ALPHA, BETA));
+      y[at] = STORED(sum);
     }
   }
-  if (!IsLong(kActivation)) return;
+#if defined(LONG_ACTIVATIONS)
   // Once in the code, not for each sum.
   for (uint i = 0; i < filters * count; ++i) {
     const uint filter_index = group * FILTERS + first_filter + i / count;
     const uint at = (image * GROUPS * FILTERS + filter_index) * POSITIONS + first_position + i % count;
     y[at] = T(Activate(kActivation, float(y[at]), ALPHA, BETA));
   }
+#endif
 }

@@ -118,6 +118,7 @@ layout(std430, set = 0, binding = INPUTS + 1) writeonly buffer ResultFours { S4 
 #endif
 
 #ifdef FLOATS
+#define LONG_ACTIVATIONS
 #include "activation.glsl"
 #include "quotient.glsl"
 #if STEPS == 1

@@ -20,6 +20,7 @@
 //! variant matmul_packed_1.f16 T_F16 B_PACKED MR=1 NV=1
 //! variant matmul_any_4.f16 T_F16 B_ANY MR=4 NV=1
 //! variant matmul_any_1.f16 T_F16 B_ANY MR=1 NV=1
+//! each also _long LONG_ACTIVATIONS
 // Matrix products without workgroup memory: each invocation has a block of MR rows and 4 * NV columns in registers.
 //
 // B_ROWS: four columns of b lie side by side and aligned, B_COLUMNS: four rows do (the second operand is transposed),

@@ -16,6 +16,7 @@
 //! variant matmul_split_any_1_subgroup.f16 T_F16 B_ANY MR=1 SUBGROUP
 //! variant matmul_split_any_4_subgroup.f16 T_F16 B_ANY MR=4 SUBGROUP
 //! variant matmul_split_packed_1_shared.f16 T_F16 B_PACKED MR=1 SHARED
+//! each also _long LONG_ACTIVATIONS
 // Products with one row or few, whose long sums are divided among invocations (rows.glsl): who have a row there have here
 // kAcross times four columns of MR rows. Neighbours have neighbouring fours of columns, and behind kAcross of them the next
 // step: where columns lie side by side (B_ROWS), kAcross is what makes a whole line of memory, where steps do, it is 1.

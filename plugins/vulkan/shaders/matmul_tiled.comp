@@ -7,6 +7,7 @@
 //! variant matmul_tiled_rows_half.f16 T_F16 B_ROWS HALF
 //! variant matmul_tiled_columns_half.f16 T_F16 B_COLUMNS HALF
 //! variant matmul_tiled_packed_half.f16 T_F16 B_PACKED HALF
+//! each also _long LONG_ACTIVATIONS
 // Matrix products for devices with workgroup memory: a workgroup has a tile of 64 x 64, whose operands it reads 16 steps
 // at a time into memory that its invocations share, 4 x 4 elements of the result each. Operands lie as in matmul.comp.
 //

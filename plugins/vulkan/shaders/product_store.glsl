@@ -1,21 +1,20 @@
 // Of the kernels of products, at the end of main: stores sums[MR][NV], whose first element is at row, column.
 // A long activation is in the code once, and the block is taken apart for it; a short one is where the sum is.
-  if (IsLong(kActivation)) {
-    for (uint block = 0u; block < MR * NV; ++block) {
-      const uint i = block / NV;
-      if (row + i >= P_M) return;
-      vec4 four = vec4(0.0);
-      [[unroll]] for (uint candidate = 0u; candidate < MR * NV; ++candidate)
-        if (candidate == block) four = sums[candidate / NV][candidate % NV];
-      const uint first = column + block % NV * 4u;
-      for (uint j = 0u; j < 4u && first + j < P_N; ++j) {
-        const uint at = offsets.y + (row + i) * P_Y_ROW + (first + j) * P_Y_N;
-        const float value = Complete(at, batch, row + i, first + j, four[j]);
-        y_data[at] = T(Activate(kActivation, value, P_P0, P_P1));
-      }
+#if defined(LONG_ACTIVATIONS)
+  for (uint block = 0u; block < MR * NV; ++block) {
+    const uint i = block / NV;
+    if (row + i >= P_M) return;
+    vec4 four = vec4(0.0);
+    [[unroll]] for (uint candidate = 0u; candidate < MR * NV; ++candidate)
+      if (candidate == block) four = sums[candidate / NV][candidate % NV];
+    const uint first = column + block % NV * 4u;
+    for (uint j = 0u; j < 4u && first + j < P_N; ++j) {
+      const uint at = offsets.y + (row + i) * P_Y_ROW + (first + j) * P_Y_N;
+      const float value = Complete(at, batch, row + i, first + j, four[j]);
+      y_data[at] = T(Activate(kActivation, value, P_P0, P_P1));
     }
-    return;
   }
+#else
   [[unroll]] for (uint i = 0u; i < MR; ++i) {
     if (row + i >= P_M) return;
     [[unroll]] for (uint j = 0u; j < NV * 4u; ++j) {
@@ -25,3 +24,4 @@
       y_data[at] = T(ActivateShort(kActivation, value, P_P0, P_P1));
     }
   }
+#endif

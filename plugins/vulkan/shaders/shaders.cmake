@@ -3,6 +3,7 @@
 # Compiles the variants of every *.comp in FOLDER to SPIR-V, and writes a source file, whose path VARIABLE gets, that
 # defines `const KernelSet& epiphyte::vulkan::FUNCTION()`. The variants are the lines of a shader's head:
 #     //! variant NAME [WORD | WORD=VALUE]...
+#     //! each also SUFFIX WORD...                 each of them with more words too: NAME.TYPE as NAMESUFFIX.TYPE
 # They are not optimised here: drivers do that as well (on Mesa's software device the same speed was measured), and the
 # loops that the optimiser makes can't be instrumented by the GPU-assisted validation of Debian 12, which splits them wrongly.
 # A shader is compiled again when it or a file that it includes changes. Includes are looked for in FOLDER and here.
@@ -25,6 +26,16 @@ function(epiphyte_add_kernel_set variable)
     if(NOT lines)
       message(FATAL_ERROR "${shader}: a line '//! variant NAME MACRO...' is expected, for each module that is to be made of it")
     endif()
+    file(STRINGS ${shader} more REGEX "^//! each also ")
+    foreach(each IN LISTS more)
+      string(REGEX REPLACE "^//! each also +([^ ]+) +(.*)$" "\\1;\\2" each "${each}")
+      list(GET each 0 suffix)
+      list(GET each 1 more_words)
+      foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^//! variant +([^ .]+)(.*)$" "//! variant \\1${suffix}\\2 ${more_words}" line "${line}")
+        list(APPEND lines "${line}")
+      endforeach()
+    endforeach()
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^//! variant +" "" line "${line}")
       string(REGEX REPLACE " +$" "" line "${line}")

@@ -1,7 +1,7 @@
 // Conv of one to three dimensions, ONNX's and the kit's, which also adds a residual and applies an activation.
 //
-// The input is given its padding first, unless it has none. Then one of three kernels: one for filters of one channel, and
-// two for all others, in registers alone or with tiles in workgroup memory.
+// The input is given its padding first, unless it has none. Then one of three kernels: one for filters of one channel,
+// and two for all others, in registers alone or with tiles in workgroup memory.
 #include <algorithm>
 #include <array>
 
@@ -9,6 +9,7 @@
 #include "epiphyte/kit/fuse/activation.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/vulkan/ops/activation_variant.h"
 #include "plugins/vulkan/ops/nn/packed_filters.h"
 #include "plugins/vulkan/ops/nn/spatial.h"
 
@@ -100,24 +101,25 @@ void RecordConv(Recording& r) {
   const auto strides = Spatial3(shape.window.strides, 1);
   const auto dilations = Spatial3(shape.window.dilations, 1);
   const auto out = Spatial3(shape.window.output, 1);
-  std::vector<uint32_t> words = {Word(shape.x[0]),     Word(shape.group), Word(shape.filters_per_group()),
-                                 Word(shape.w[1]),     Word(shape.positions()), Word(blocks),
-                                 Word(filters.blocks()), Word(plane),     Word(plane * shape.x[1])};
+  std::vector<uint32_t> words = {
+      Word(shape.x[0]),        Word(shape.group), Word(shape.filters_per_group()), Word(shape.w[1]),
+      Word(shape.positions()), Word(blocks),      Word(filters.blocks()),          Word(plane),
+      Word(plane * shape.x[1])};
   for (size_t d = 0; d < 3; ++d) words.push_back(Word(kernel[d]));
   for (size_t d = 0; d < 3; ++d) words.push_back(Word(kernel[d] == 1 ? 0 : dilations[d] * row[d]));
   for (size_t d = 0; d < 3; ++d) words.push_back(Word(out[d] == 1 ? 0 : strides[d] * row[d]));
   words.insert(words.end(), {Word(out[1]), Word(out[2]), Word(activation.alpha), Word(activation.beta)});
 
+  const std::string variant = VariantFor(activation.op);
   Dispatch dispatch;
   dispatch.specialization = {static_cast<uint32_t>(activation.op), bias ? 1u : 0u, residual ? 1u : 0u};
   dispatch.parameters = std::move(words);
   // What there is none of is not read, but must be something.
-  dispatch.bindings = {Recording::ReadTensor(x), Recording::ReadTensor(w),
-                       bias ? r.Read(2) : Recording::ReadTensor(w), residual ? r.Read(3) : Recording::ReadTensor(w),
-                       Recording::Write(y)};
+  dispatch.bindings = {Recording::ReadTensor(x), Recording::ReadTensor(w), bias ? r.Read(2) : Recording::ReadTensor(w),
+                       residual ? r.Read(3) : Recording::ReadTensor(w), Recording::Write(y)};
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.taps() * shape.w[1]);
   if (depthwise) {
-    dispatch.shader = Recording::ShaderFor("conv_depthwise", type);
+    dispatch.shader = Recording::ShaderFor("conv_depthwise" + variant, type);
     dispatch.groups = r.GroupsFor(shape.x[0] * shape.filters() * blocks);
     r.Note("conv_depthwise: filters of one channel");
   } else {
@@ -126,11 +128,11 @@ void RecordConv(Recording& r) {
                                           shape.group * ((filters.blocks() + 7) / 8), shape.x[0]};
     const std::string why_not = WhyNotTiled(r.capabilities(), tiles);
     if (why_not.empty()) {
-      dispatch.shader = Recording::ShaderFor("conv_tiled", type);
+      dispatch.shader = Recording::ShaderFor("conv_tiled" + variant, type);
       dispatch.groups = {Word(tiles[0]), Word(tiles[1]), Word(tiles[2])};
       r.Note("conv_tiled");
     } else {
-      dispatch.shader = Recording::ShaderFor("conv", type);
+      dispatch.shader = Recording::ShaderFor("conv" + variant, type);
       dispatch.groups = r.GroupsFor(shape.x[0] * shape.group * filters.blocks() * blocks);
       r.Note("conv; not conv_tiled: " + why_not);
     }

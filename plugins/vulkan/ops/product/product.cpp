@@ -8,6 +8,7 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
+#include "plugins/vulkan/ops/activation_variant.h"
 #include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
@@ -129,7 +130,7 @@ void RecordProduct(Recording& r, const Product& product) {
   }
 
   Dispatch dispatch;
-  dispatch.shader = Recording::ShaderFor(choice.kernel, type);
+  dispatch.shader = Recording::ShaderFor(choice.kernel + VariantFor(product.activation.op), type);
   dispatch.specialization = {(product.c.tensor >= 0 ? kHasC : 0) | (product.residual >= 0 ? kHasResidual : 0) |
                                  (product.offsets.empty() ? 0 : kHasTable),
                              static_cast<uint32_t>(product.activation.op)};

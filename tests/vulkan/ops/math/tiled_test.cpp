@@ -42,7 +42,8 @@ TEST_F(Tiled, ConvolutionsInGroupsWithResidualAndActivation) {
     ExpectSame(std::string("in x: float[1,6,5,5]\nin w: float[18,3,3,3]\nin r: float[1,18,2,2]\n"
                            "y = epiphyte.kit::Conv<group=2, strides=[2,2], activation=\"") +
                    activation + "\">(x, w, _, r) : float[1,18,2,2]\nout y\n",
-               {Waves({1, 6, 5, 5}, 0.7f), Waves({18, 3, 3, 3}, 0.3f), Waves({1, 18, 2, 2}, 0.2f)}, "conv_tiled.f32");
+               {Waves({1, 6, 5, 5}, 0.7f), Waves({18, 3, 3, 3}, 0.3f), Waves({1, 18, 2, 2}, 0.2f)},
+               activation == std::string_view("Relu") ? "conv_tiled.f32" : "conv_tiled_long.f32");
 }
 
 TEST_F(Tiled, NormalizationsOfRows) {
