@@ -52,10 +52,14 @@ struct Capabilities {
   uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
   uint64_t buffer_offset_alignment = 256;    // of bindings
   uint32_t max_bindings = kLeastBindings;    // of a dispatch, its parameters not counted
+  // That the loops of an invocation make in all: a device that makes no more says nothing when they end too early.
+  uint64_t max_passes = UINT64_MAX;
 
   bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }
   bool IsSlow(Capability capability) const { return slow[static_cast<size_t>(capability)]; }
   bool IsPreferred(Capability capability) const { return preferred[static_cast<size_t>(capability)]; }
+  // Be it slow: for what can't be done without.
+  bool CanUse(Capability capability) const { return Has(capability) || IsSlow(capability); }
   // Turns capabilities off, or on. Those that a device hasn't are ignored; what is turned off stays off.
   void Disable(Capability capability);
   void Prefer(Capability capability);

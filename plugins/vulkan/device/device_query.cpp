@@ -239,6 +239,9 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   std::copy_n(limits.maxComputeWorkGroupCount, 3, can.max_workgroup_count);
   can.max_shared_memory = limits.maxComputeSharedMemorySize;
   can.max_buffer_range = limits.maxStorageBufferRange;
+  // llvmpipe ends all loops of an invocation after 65,535 passes (LP_MAX_TGSI_LOOP_ITERATIONS); a few are left for loops that
+  // nobody counts.
+  if (info.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) can.max_passes = 65'000;
   can.buffer_offset_alignment = std::max<uint64_t>(limits.minStorageBufferOffsetAlignment, 4);
   can.max_bindings = std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,
                                limits.maxPerStageResources, 64u}) - 1;

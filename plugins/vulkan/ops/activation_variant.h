@@ -1,5 +1,5 @@
-// The variant of a kernel that applies an activation to its results: shaders have the code of long ones only where it is
-// wanted (shaders/activation.glsl).
+// The variant of a kernel that applies an activation to its results: shaders have the code of long ones only where it
+// is wanted (shaders/activation.glsl).
 //
 //     dispatch.shader = Recording::ShaderFor("conv" + VariantFor(activation.op), type);  // conv.f32, conv_long.f32
 #pragma once

@@ -52,11 +52,10 @@ int32_t Recording::Packed(std::string_view key, EpElementType type, const Dims& 
   if (found == builder_.packed_of_node_.end())
     kit::FailWith(EP_STATUS_INVALID_GRAPH, "packed data '", key, "' is not there");
   const kit::PackedData& packed = builder_.packed_[found->second];
-  const int32_t added =
-      builder_.AddTensor(type, dims, Place::kConstant, graph_.constants.size() + found->second);
+  const int32_t added = builder_.AddTensor(type, dims, Place::kConstant, graph_.constants.size() + found->second);
   if (tensor(added).bytes != packed.bytes)
-    kit::FailWith(EP_STATUS_INVALID_GRAPH, "packed data '", key, "' has ", packed.bytes, " bytes, ", tensor(added).bytes,
-                  " expected");
+    kit::FailWith(EP_STATUS_INVALID_GRAPH, "packed data '", key, "' has ", packed.bytes, " bytes, ",
+                  tensor(added).bytes, " expected");
   return added;
 }
 
@@ -174,6 +173,10 @@ void Recording::Add(Dispatch dispatch) {
     if (dispatch.groups[i] > capabilities().max_workgroup_count[i])
       kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "shader '", dispatch.shader, "' needs ", dispatch.groups[i],
                     " workgroups in dimension ", i, ", the device takes ", capabilities().max_workgroup_count[i]);
+  if (dispatch.passes > capabilities().max_passes)
+    kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "shader '", dispatch.shader, "' would make ", dispatch.passes,
+                  " passes of loops for a result, the device makes ", capabilities().max_passes,
+                  "; run the node on another provider");
   const size_t said = builder_.operators_[static_cast<size_t>(node_index_)]->bindings;
   if (dispatch.bindings.size() > std::max(said, allowed_bindings_))
     kit::FailWith(EP_STATUS_FAIL, "shader '", dispatch.shader, "' binds ", dispatch.bindings.size(),
@@ -184,7 +187,8 @@ void Recording::Add(Dispatch dispatch) {
       kit::FailWith(EP_STATUS_FAIL, "shader '", dispatch.shader, "' is bound to tensor ", binding.tensor);
     if (binding.access == Access::kRead) continue;
     const DeviceTensor& target = tensor(binding.tensor);
-    if (builder_.program_.tensors[static_cast<size_t>(RootOf(builder_.program_, binding.tensor))].place != Place::kArena)
+    if (builder_.program_.tensors[static_cast<size_t>(RootOf(builder_.program_, binding.tensor))].place !=
+        Place::kArena)
       kit::FailWith(EP_STATUS_FAIL, "shader '", dispatch.shader, "' would write to what can only be read");
     if (target.bytes == 0) return;
     written += static_cast<uint64_t>(target.dims.Count());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/arithmetic.hpp"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -29,8 +30,18 @@ std::string WhyNotWorth(const Rows& rows, int64_t together) {
   return "";
 }
 
+uint64_t PassesOf(const Rows& rows, uint32_t together) {
+  if (together == 1 && rows.alone >= 0) return static_cast<uint64_t>(rows.alone);
+  return static_cast<uint64_t>(kit::CheckedMultiply(rows.length, rows.passes)) / together;
+}
+
+bool IsTooLong(const Capabilities& capabilities, const Rows& rows) {
+  return PassesOf(rows, 1) > capabilities.max_passes;
+}
+
 std::string WhyNotSubgroup(const Capabilities& capabilities, const Rows& rows) {
   if (!rows.cannot.empty()) return rows.cannot;
+  if (IsTooLong(capabilities, rows) && capabilities.CanUse(Capability::kSubgroup)) return "";
   if (!capabilities.Has(Capability::kSubgroup)) return capabilities.WhyNot(Capability::kSubgroup);
   if (capabilities.IsPreferred(Capability::kSubgroup)) return "";
   if (capabilities.subgroup_size < kLeastSubgroup)
@@ -39,6 +50,7 @@ std::string WhyNotSubgroup(const Capabilities& capabilities, const Rows& rows) {
 }
 
 std::string WhyNotShared(const Capabilities& capabilities, const Rows& rows) {
+  if (IsTooLong(capabilities, rows) && capabilities.CanUse(Capability::kSharedMemory)) return "";
   if (!capabilities.Has(Capability::kSharedMemory)) return capabilities.WhyNot(Capability::kSharedMemory);
   return capabilities.IsPreferred(Capability::kSharedMemory) ? "" : WhyNotWorth(rows, kLeastLength);
 }
@@ -59,8 +71,10 @@ RowWork::RowWork(const Capabilities& capabilities, const Rows& rows)
   if (why_not_subgroup_.empty()) {
     group_ = std::max(kLinearGroup, subgroup_);
     by_ = By::kSubgroup;
-    if (capabilities.Has(Capability::kSharedMemory) && rows.length >= kWorthwhile * subgroup_ &&
-        rows.count * subgroup_ < kEnoughInvocations) {
+    const bool too_long = IsTooLong(capabilities, rows);
+    if (too_long ? capabilities.CanUse(Capability::kSharedMemory)
+                 : capabilities.Has(Capability::kSharedMemory) && rows.length >= kWorthwhile * subgroup_ &&
+                       rows.count * subgroup_ < kEnoughInvocations) {
       by_ = By::kSubgroups;
       group_ = GroupFor(rows.length, group_, capabilities);
     }
@@ -84,6 +98,7 @@ std::string_view RowWork::suffix() const {
 }
 
 void RowWork::Complete(const Recording& r, Dispatch* dispatch) const {
+  dispatch->passes = PassesOf(rows_, alone() ? 1 : by_ == By::kSubgroup ? subgroup_ : group_);
   if (alone()) {
     dispatch->groups = r.GroupsFor(rows_.count);
     return;

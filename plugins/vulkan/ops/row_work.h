@@ -19,7 +19,10 @@ namespace epiphyte::vulkan {
 
 struct Rows {
   int64_t count = 0;
-  int64_t length = 0;    // what of a row can be divided: elements, or steps of a sum
+  int64_t length = 0;  // what of a row can be divided: elements, or steps of a sum
+  int64_t passes = 1;  // of loops, for each of these
+  int64_t alone =
+      -1;  // of all loops of an invocation that has a row, where its kernel is another; -1: length times passes
   bool shared = false;   // the kernel has a variant SHARED, too
   std::string cannot;    // why no subgroup can do it; "": nothing is against it
   std::string needless;  // why one invocation for each does as well, where no option prefers others; "": by its shape
@@ -29,12 +32,13 @@ class RowWork {
  public:
   RowWork(const Capabilities& capabilities, const Rows& rows);
 
-  // An invocation takes a row.
+  // An invocation takes a row. Where several can share it, that is not so for a row that is too long for one
+  // (Capabilities::max_passes), however slow sharing is.
   bool alone() const { return by_ == By::kInvocation; }
   // Of the kernel's name: "", "_shared" or "_subgroup".
   std::string_view suffix() const;
-  // To a dispatch that has the specialization constants of the kernel's own: those of rows.glsl behind them, and the
-  // workgroups.
+  // To a dispatch that has the specialization constants of the kernel's own: those of rows.glsl behind them, the
+  // workgroups, and the passes of an invocation.
   void Complete(const Recording& r, Dispatch* dispatch) const;
   // For reports: the kernel, and why a faster one was refused. `alone`: what the kernel of one invocation for each is
   // called, where that is not `name`.

@@ -52,6 +52,7 @@ struct Dispatch {
   std::array<uint32_t, 3> groups = {1, 1, 1};
   int32_t node = -1;           // of the compiled graph: for profiles and reports
   uint64_t work = 0;           // multiply-adds or elements, whichever is more: by this long runs are divided
+  uint64_t passes = 0;         // that the loops of one invocation make in all, where shapes say how many
   bool copies = false;         // binding 0 to binding 1 as it is: where they are one memory, there is nothing to do
   bool full_subgroups = false;  // its workgroups are of whole subgroups, where the device can promise those
 };

@@ -73,6 +73,17 @@ TEST(RowWorkTest, ADeviceThatDoesBetterWithoutUsesNeitherUnlessItIsAsked) {
     EXPECT_EQ(Chosen(slow, 100000, length), "k_subgroup (32 invocations for a row)") << "whatever it costs";
 }
 
+TEST(RowWorkTest, RowsThatAreTooLongForAnInvocationAreSharedWhateverItCosts) {
+  Capabilities slow = SlowAtBoth();
+  slow.max_passes = 1000;
+  EXPECT_THAT(Chosen(slow, 2, 1000), StartsWith("k; not k_subgroup: the device does better without"));
+  EXPECT_EQ(Chosen(slow, 2, 1001), "k_subgroup (256 invocations for a row)");
+  EXPECT_THAT(Chosen(Without(Capability::kSubgroup, slow), 2, 1001), StartsWith("k_shared (256 invocations for a row)"));
+  EXPECT_TRUE(RowWork(slow, {.count = 2, .length = 500, .passes = 2}).alone());
+  EXPECT_FALSE(RowWork(slow, {.count = 2, .length = 500, .passes = 3}).alone());
+  EXPECT_TRUE(RowWork(slow, {.count = 2, .length = 5000, .alone = 1000}).alone()) << "its own kernel makes few";
+}
+
 TEST(RowWorkTest, WhatAKernelCannotOrNeedNotDoIsSaid) {
   EXPECT_EQ(RowWork(GoodDevice(), {.count = 1, .length = 500, .cannot = "it is odd"}).Explain("k", "plain"),
             "plain; not k_subgroup: it is odd");

@@ -26,6 +26,7 @@ void RecordSoftmax(Recording& r) {
   // Rows whose elements lie apart have neighbours side by side: an invocation for each reads as they lie.
   const RowWork work(r.capabilities(), {.count = rows,
                                         .length = view.size,
+                                        .passes = 3,
                                         .shared = true,
                                         .needless = view.inner == 1 ? "" : "the elements of a row lie apart"});
   Dispatch dispatch{.shader = Recording::ShaderFor(kit::TextOf("softmax", work.suffix()), type),

@@ -82,7 +82,8 @@ void AddScatter(Recording& r, kit::ScatterReduction reduction, const ScatterWalk
          .bindings = {r.Read(IndicesInput(walk.tuple_dims)), r.Read(2), Recording::ReadWrite(y)},
          .groups = r.GroupsFor(invocations),
          .node = -1,
-         .work = static_cast<uint64_t>(invocations) * static_cast<uint64_t>(walk.count)});
+         .work = static_cast<uint64_t>(invocations) * static_cast<uint64_t>(walk.count),
+         .passes = static_cast<uint64_t>(walk.count) * (1 + walk.tuple_dims.size())});
 }
 
 kit::ScatterReduction ReductionOf(const ir::Node& node) {

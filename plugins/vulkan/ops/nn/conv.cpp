@@ -118,6 +118,8 @@ void RecordConv(Recording& r) {
   dispatch.bindings = {Recording::ReadTensor(x), Recording::ReadTensor(w), bias ? r.Read(2) : Recording::ReadTensor(w),
                        residual ? r.Read(3) : Recording::ReadTensor(w), Recording::Write(y)};
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.taps() * shape.w[1]);
+  const int64_t of_tap = depthwise ? 1 : 1 + shape.w[1];
+  dispatch.passes = static_cast<uint64_t>(kernel[0] * (1 + kernel[1] * (1 + kernel[2] * of_tap)));
   if (depthwise) {
     dispatch.shader = Recording::ShaderFor("conv_depthwise" + variant, type);
     dispatch.groups = r.GroupsFor(shape.x[0] * shape.filters() * blocks);

@@ -56,18 +56,21 @@ void RecordConvTranspose(Recording& r) {
   // Pieces of a row: runs of 4 strides, each divided among the positions within a stride.
   const int64_t run = 4 * strides[2];
   const int64_t pieces = (out[2] + run - 1) / run * std::min(strides[2], out[2]);
-  std::vector<uint32_t> words = {Word(shape.x[0]),         Word(attributes.group),  Word(filters.filters),
-                                 Word(filters.channels),   Word(filters.blocks()),  Word(pieces)};
+  std::vector<uint32_t> words = {Word(shape.x[0]),       Word(attributes.group), Word(filters.filters),
+                                 Word(filters.channels), Word(filters.blocks()), Word(pieces)};
   for (const auto& three : {in, out, kernel, strides, dilations, before})
     for (const int64_t number : three) words.push_back(Word(number));
-  const uint64_t work = static_cast<uint64_t>(shape.x.Count()) * static_cast<uint64_t>(shape.w.Count(1, shape.w.size()));
+  const uint64_t work =
+      static_cast<uint64_t>(shape.x.Count()) * static_cast<uint64_t>(shape.w.Count(1, shape.w.size()));
   r.Add({.shader = Recording::ShaderFor("conv_transpose", type),
          .specialization = {bias ? 1u : 0u},
          .parameters = std::move(words),
          .bindings = {r.Read(0), Recording::ReadTensor(w), bias ? r.Read(2) : Recording::ReadTensor(w),
                       Recording::Write(y)},
          .groups = r.GroupsFor(shape.x[0] * attributes.group * filters.blocks() * out[0] * out[1] * pieces),
-         .work = work});
+         .work = work,
+         .passes =
+             static_cast<uint64_t>(kernel[0] * kernel[1] * kernel[2]) * static_cast<uint64_t>(filters.channels + 3)});
 }
 
 }  // namespace

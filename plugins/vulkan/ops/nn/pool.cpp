@@ -32,6 +32,8 @@ void CheckRange(const kit::Window& window, const Dims& x) {
   }
 }
 
+constexpr std::string_view kQuantized = "pool_quantized";
+
 // `numbers`: the words behind those of the window.
 void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span<const float> numbers) {
   const ir::Node& node = r.node();
@@ -60,6 +62,10 @@ void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span
   add(window.pads_begin, 0);
   add(end, 1);
   for (const float number : numbers) words.push_back(Word(number));
+  // Bytes are added by eights.
+  const auto kernel = Spatial3(window.kernel, 1);
+  const int64_t of_row = kQuantized == shader ? kernel[2] / 8 + 7 : kernel[2];
+  const auto passes = static_cast<uint64_t>(kernel[0] * (1 + kernel[1] * (1 + of_row)));
   std::vector<Binding> bindings = {r.Read(0), Recording::Write(y)};
   if (with_indices) bindings.push_back(Recording::Write(indices));
   if (with_indices) shader += "_indices";
@@ -69,7 +75,8 @@ void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span
          .parameters = std::move(words),
          .bindings = std::move(bindings),
          .groups = r.GroupsFor(dims.Count()),
-         .work = static_cast<uint64_t>(dims.Count()) * static_cast<uint64_t>(window.kernel.Count())});
+         .work = static_cast<uint64_t>(dims.Count()) * static_cast<uint64_t>(window.kernel.Count()),
+         .passes = passes});
 }
 
 // An exponent that was a float once.
@@ -90,7 +97,7 @@ std::string CheckQuantizedAverage(const NodeCheck& check) {
 void RecordQuantizedAverage(Recording& r) {
   const QuantizedEnds ends(r.node(), r.InputType(0));
   const MapQuantization &x = ends.quantizations[0], &y = ends.quantizations[1];
-  AddPool(r, Pool::kAverage, r.node().Int("global", 0) != 0, "pool_quantized",
+  AddPool(r, Pool::kAverage, r.node().Int("global", 0) != 0, std::string(kQuantized),
           std::array{x.scale, y.scale, x.zero, y.zero, static_cast<float>(ends.bounds.low),
                      static_cast<float>(ends.bounds.high)});
 }

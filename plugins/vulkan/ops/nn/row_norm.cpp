@@ -26,10 +26,10 @@ void AddInPasses(Recording& r, const RowNorm& norm, const RowNormTensors& tensor
     AddReduction(r, {.load = Reduction::Load::kSquare, .finish = Reduction::Finish::kRootMean}, tensors.x, dims,
                  reduced, deviation);
   }
-  AddNormalize(r, NormalizeForm::kRows, norm,
-               {.x = tensors.x, .a = mean, .b = deviation, .scale = tensors.scale, .bias = tensors.bias,
-                .y = tensors.y},
-               dims, {true, false});
+  AddNormalize(
+      r, NormalizeForm::kRows, norm,
+      {.x = tensors.x, .a = mean, .b = deviation, .scale = tensors.scale, .bias = tensors.bias, .y = tensors.y}, dims,
+      {true, false});
 }
 
 }  // namespace
@@ -37,10 +37,15 @@ void AddInPasses(Recording& r, const RowNorm& norm, const RowNormTensors& tensor
 void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors) {
   const bool skips = tensors.skip >= 0;
   const bool statistics = tensors.mean >= 0;
-  const RowWork work(r.capabilities(), {.count = norm.rows, .length = norm.size, .shared = true});
+  const bool in_passes = !skips && !statistics && AreFewAndLong(norm);
+  const RowWork work(r.capabilities(), {.count = norm.rows,
+                                        .length = norm.size,
+                                        .passes = 3,
+                                        .alone = in_passes ? 0 : -1,  // then no invocation has a row
+                                        .shared = true});
   const std::string_view name = skips ? "row_norm_skip" : statistics ? "row_norm_stats" : "row_norm";
   r.Note(work.Explain(name));
-  if (work.alone() && !skips && !statistics && AreFewAndLong(norm)) return AddInPasses(r, norm, tensors);
+  if (work.alone() && in_passes) return AddInPasses(r, norm, tensors);
 
   const EpElementType type = r.tensor(tensors.x).type;
   Dispatch dispatch;

@@ -49,7 +49,7 @@ void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int
   const EpElementType type = r.tensor(scores).type;
   const int64_t rows = attention.batch * attention.heads * attention.queries;
   const bool is_bool = attention.mask.tensor >= 0 && r.tensor(attention.mask.tensor).type == EP_TYPE_BOOL;
-  const RowWork work(r.capabilities(), {.count = rows, .length = attention.keys, .shared = true});
+  const RowWork work(r.capabilities(), {.count = rows, .length = attention.keys, .passes = 3, .shared = true});
   const std::string name = is_bool ? "attention_softmax_bool" : "attention_softmax";
   r.Note(work.Explain(name));
   Dispatch dispatch;

@@ -67,6 +67,7 @@ class Contraction {
     dispatch.bindings = {Recording::ReadTensor(operand.tensor), Recording::Write(to)};
     dispatch.groups = r_.GroupsFor(count);
     dispatch.work = static_cast<uint64_t>(kit::CheckedMultiply(count, std::max<int64_t>(addends, 1)));
+    dispatch.passes = static_cast<uint64_t>(addends) * (1 + summed.size());
     r_.Add(std::move(dispatch));
   }
 

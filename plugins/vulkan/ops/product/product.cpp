@@ -64,6 +64,11 @@ struct Choice {
   uint32_t across = 1;            // fours of columns that lie side by side
 };
 
+// Of the loops of an invocation that has its sums for itself.
+uint64_t PassesAlone(const Product& product, Reading reading) {
+  return static_cast<uint64_t>(reading == Reading::kAny ? product.k : product.k / 4 + 1);
+}
+
 // For few rows: instead of `plain`, sums that are divided, if that is better.
 Choice Split(Recording& r, const Product& product, Reading reading, Choice plain) {
   const std::string_view name = kReadingNames[static_cast<size_t>(reading)];
@@ -82,6 +87,7 @@ Choice Split(Recording& r, const Product& product, Reading reading, Choice plain
   } else if (side_by_side && CeilDiv(product.n, 4) * product.batches >= kManyFours) {
     rows.needless = "there are enough columns";
   }
+  rows.alone = static_cast<int64_t>(PassesAlone(product, reading));
   choice.split.emplace(capabilities, rows);
   choice.kernel = kit::TextOf("matmul_split_", name, "_", choice.rows);
   r.Note("matmul: " + choice.split->Explain(choice.kernel, plain.kernel));
@@ -93,9 +99,12 @@ Choice Split(Recording& r, const Product& product, Reading reading, Choice plain
 Choice Choose(Recording& r, const Product& product, Reading reading, EpElementType type) {
   const std::string name(kReadingNames[static_cast<size_t>(reading)]);
   const Capabilities& capabilities = r.capabilities();
-  if (reading != Reading::kAny && product.m >= kLeastTiled && product.n >= kLeastTiled && product.k >= kLeastTiled) {
+  // Then whatever needs fewer passes will do.
+  const bool too_long = PassesAlone(product, reading) > capabilities.max_passes;
+  const bool is_large = product.m >= kLeastTiled && product.n >= kLeastTiled && product.k >= kLeastTiled;
+  if (reading != Reading::kAny && (is_large || too_long)) {
     const int64_t across = CeilDiv(product.n, kTile), down = CeilDiv(product.m, kTile);
-    if (!capabilities.Has(Capability::kSharedMemory)) {
+    if (!(too_long ? capabilities.CanUse(Capability::kSharedMemory) : capabilities.Has(Capability::kSharedMemory))) {
       r.Note("matmul: not in tiles of a workgroup, " + capabilities.WhyNot(Capability::kSharedMemory));
     } else if (across > capabilities.max_workgroup_count[0] || down > capabilities.max_workgroup_count[1] ||
                product.batches > capabilities.max_workgroup_count[2] || capabilities.max_workgroup_invocations < 256) {
@@ -176,6 +185,8 @@ void RecordProduct(Recording& r, const Product& product) {
     dispatch.groups = r.GroupsFor(across * down * product.batches);
   }
   dispatch.work = static_cast<uint64_t>(elements) * static_cast<uint64_t>(product.k);
+  if (!choice.split)
+    dispatch.passes = choice.tiled ? static_cast<uint64_t>(product.k) / 16 : PassesAlone(product, reading);
   r.Add(std::move(dispatch));
 }
 

@@ -64,6 +64,7 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
                        r.Read(r.HasInput(inputs.w_zero) ? inputs.w_zero : inputs.w)};
   dispatch.groups = r.GroupsFor(invocations);
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.in_per_group() * shape.taps());
+  dispatch.passes = static_cast<uint64_t>(shape.in_per_group()) * static_cast<uint64_t>(3 * shape.taps() + 1);
   return dispatch;
 }
 

@@ -105,6 +105,7 @@ Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const Product
                        r.Read(r.HasInput(operands.w_zero) ? operands.w_zero : operands.w)};
   dispatch.groups = r.GroupsFor((shape.m + 3) / 4 * ((shape.n + 3) / 4) * batches);
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.k);
+  dispatch.passes = static_cast<uint64_t>(shape.k);
   return dispatch;
 }
 

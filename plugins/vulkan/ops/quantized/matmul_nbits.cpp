@@ -54,6 +54,7 @@ void RecordMatMulNBits(Recording& r) {
   // Four columns are shared, word by word.
   const RowWork work(r.capabilities(), {.count = row_blocks * ((n + 3) / 4),
                                         .length = blocks * (block * bits / 32),
+                                        .passes = 1 + 32 / bits,
                                         .needless = row_blocks == 1 ? "" : "it has more than four rows"});
   const std::string_view name = rows == 1 ? "matmul_nbits_1" : "matmul_nbits_4";
   r.Note(work.Explain(name));
@@ -69,7 +70,8 @@ void RecordMatMulNBits(Recording& r) {
                                  has_zeros && !packed_zeros ? r.Read(kZeroPoints) : unused,
                                  r.HasInput(kBias) ? r.Read(kBias) : unused, Recording::Write(y)},
                     .groups = r.GroupsFor(row_blocks * n),
-                    .work = static_cast<uint64_t>(m * n) * static_cast<uint64_t>(k)};
+                    .work = static_cast<uint64_t>(m * n) * static_cast<uint64_t>(k),
+                    .passes = static_cast<uint64_t>(k + k * bits / 32 + blocks)};
   if (!work.alone()) work.Complete(r, &dispatch);
   r.Add(std::move(dispatch));
 }

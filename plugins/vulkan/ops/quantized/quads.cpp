@@ -306,6 +306,7 @@ void RecordQuads(Recording& r, const QuadProduct& product) {
   const int64_t across = kLinearGroup / together;
   dispatch.groups = {Word(CeilDiv(invocations, across)), Word(CeilDiv(blocks, together)), Word(product.images)};
   dispatch.work = static_cast<uint64_t>(product.y.Count()) * static_cast<uint64_t>(shape.channels * shape.taps);
+  dispatch.passes = static_cast<uint64_t>(shape.taps) * static_cast<uint64_t>((shape.channels + 3) / 4 + 3);
   r.Add(std::move(dispatch));
 }
 

@@ -38,7 +38,8 @@ void RecordArg(Recording& r) {
            .parameters = {Word(view.outer), Word(view.size), Word(view.inner), Word(parts)},
            .bindings = {r.Read(0), Recording::ReadTensor(places), Recording::Write(y), Recording::Write(found)},
            .groups = r.GroupsFor(pass == 1 ? lines * parts : lines),
-           .work = static_cast<uint64_t>(pass == 2 ? lines * parts : x.Count())});
+           .work = static_cast<uint64_t>(pass == 2 ? lines * parts : x.Count()),
+           .passes = static_cast<uint64_t>(pass == 2 ? parts : view.size / parts)});
   };
   if (parts == 1) {
     add(0, r.InputTensor(0), y);

@@ -19,7 +19,8 @@ void RecordCumulative(Recording& r) {
          .parameters = {Word(view.outer), Word(view.size), Word(view.inner)},
          .bindings = {r.Read(0), Recording::Write(y)},
          .groups = r.GroupsFor(view.outer * view.inner),
-         .work = static_cast<uint64_t>(x.Count())});
+         .work = static_cast<uint64_t>(x.Count()),
+         .passes = static_cast<uint64_t>(view.size)});
 }
 
 }  // namespace

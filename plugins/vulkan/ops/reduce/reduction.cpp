@@ -50,6 +50,13 @@ int64_t PartsFor(int64_t outputs, int64_t reduced) {
   return std::clamp<int64_t>(std::min(kEnough / std::max<int64_t>(outputs, 1), reduced / kWorthwhile), 1, kMost);
 }
 
+// Of the loops of an invocation: an element each, and for each row of those the other dimensions.
+int64_t PassesOf(const std::vector<Group>& reduced, int64_t parts) {
+  const int64_t count = CountOf(reduced);
+  const int64_t others = static_cast<int64_t>(reduced.size()) - 1;
+  return count / parts + 1 + others * std::min(count / parts, count / std::max<int64_t>(reduced.back().size, 1));
+}
+
 std::string ShaderOf(EpElementType from, EpElementType to, std::string_view suffix = "") {
   const auto shader = [&](std::string_view name, EpElementType type) {
     return Recording::ShaderFor(kit::TextOf(name, suffix), type);
@@ -79,7 +86,8 @@ void AddPass(Recording& r, const Reduction& reduction, int32_t x, const std::vec
       .parameters = std::move(words),
       .bindings = {Recording::ReadTensor(x), Recording::ReadTensor(shift >= 0 ? shift : x), Recording::Write(y)},
       .groups = r.GroupsFor(outputs * parts),
-      .work = static_cast<uint64_t>(outputs) * static_cast<uint64_t>(CountOf(reduced))};
+      .work = static_cast<uint64_t>(outputs) * static_cast<uint64_t>(CountOf(reduced)),
+      .passes = static_cast<uint64_t>(PassesOf(reduced, parts))};
   if (work != nullptr) work->Complete(r, &dispatch);
   r.Add(std::move(dispatch));
 }
@@ -93,7 +101,8 @@ void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dim
   const int64_t outputs = CountOf(kept);
   const int64_t count = CountOf(gone);
   const auto divisor = static_cast<float>(count);
-  Rows rows{.count = outputs, .length = count};
+  const int64_t parts = PartsFor(outputs, count);
+  Rows rows{.count = outputs, .length = count, .alone = PassesOf(gone, parts)};
   const EpElementType from = r.tensor(x).type;
   if (!r.HasShader(ShaderOf(from, r.tensor(y).type, "_subgroup")))
     rows.cannot = kit::TextOf("there is none for ", kit::TypeName(from));
@@ -102,7 +111,6 @@ void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dim
   const RowWork work(r.capabilities(), rows);
   r.Note(work.Explain("reduce"));
   if (!work.alone()) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift, &work);
-  const int64_t parts = PartsFor(outputs, count);
   if (parts == 1) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift);
 
   Reduction first = reduction;
