@@ -64,8 +64,8 @@ ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catal
 
 // Throws INVALID_GRAPH naming node, source, reason and what to do. A verdict of "not applicable" passes: the plugin has
 // no opinion, and LoadContext decides. The plugin sees the payload only where the metadata holds nothing of it for that
-// plugin (another tool's model), and where nothing but the best will do: LoadContext checks the payload itself, and twice
-// would cost twice.
+// plugin (another tool's model), and where nothing but the best will do: LoadContext checks the payload itself, and
+// twice would cost twice.
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
                    std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal,
                    const ContextPlace& place);
