@@ -16,8 +16,7 @@
 // LOAD and STORE see only the scratchpad (bytes) and the accumulators (32-bit words, which wrap around). All offsets
 // and strides are in bytes but those of accumulators, which are in words; sizes and strides of elements follow types.
 // Images lie as [rows][pixels][channels], channels contiguous.
-#ifndef EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_COMMAND_H_
-#define EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_COMMAND_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -70,8 +69,9 @@ struct Window {
   int32_t pad_y = 0, pad_x = 0;
 };
 
-// accumulator[y][x][o] (+)= sum over kernel and channels of (image - x_zero_point) * (weight - w_zero_point[o]). Padding
-// counts as x_zero_point. A matrix product of A [m][k] and B [k][n] is the one with image [1][m][k] and weights [k][n].
+// accumulator[y][x][o] (+)= sum over kernel and channels of (image - x_zero_point) * (weight - w_zero_point[o]).
+// Padding counts as x_zero_point. A matrix product of A [m][k] and B [k][n] is the one with image [1][m][k] and weights
+// [k][n].
 struct ConvCommand {
   uint32_t x_offset = 0;
   uint32_t x_row_stride = 0, x_pixel_stride = 0;
@@ -88,8 +88,8 @@ struct ConvCommand {
   uint32_t accumulator_pixel_stride = 0, accumulator_row_stride = 0;
   uint32_t out_height = 1, out_width = 1, out_channels = 1;
   uint8_t accumulate = 0;  // 1: adds to what the accumulators hold; 0: overwrites it
-  uint8_t depthwise = 0;   // 1: out channel o of input channel o alone; weights [kernel height][kernel width][channels],
-                           // in_channels == out_channels, w_row_stride from a kernel position to the next
+  uint8_t depthwise = 0;  // 1: out channel o of input channel o alone; weights [kernel height][kernel width][channels],
+                          // in_channels == out_channels, w_row_stride from a kernel position to the next
   uint8_t per_channel_zero_points = 0;
 };
 
@@ -118,8 +118,8 @@ enum class Elementwise : uint8_t { kAdd = 1, kMul = 2, kMaximum = 3, kMinimum = 
 
 // Elements of up to five loops, the first of them the outermost; a stride of 0 broadcasts. With A = (a - a_zero_point)
 // and B = (b - b_zero_point), and one shift for both (ToFixedPointPair):
-//   kAdd A * a_multiplier + B * b_multiplier (subtraction: a negative multiplier) · kMaximum, kMinimum of the same two ·
-//   kRescale A * a_multiplier · kMul A * B * a_multiplier (of 30 bits)
+//   kAdd A * a_multiplier + B * b_multiplier (subtraction: a negative multiplier) · kMaximum, kMinimum of the same two
+//   · kRescale A * a_multiplier · kMul A * B * a_multiplier (of 30 bits)
 // y = clamp(y_zero_point + RoundShift(that, shift), low, high). Types of 8 and 16 bits, each its own. y may lie where a
 // or b does when it has the same strides and element size.
 struct ElementwiseCommand {
@@ -137,8 +137,8 @@ struct ElementwiseCommand {
 // of elements within the tile, of rows and columns [-begin, size + end) when count_pads.
 // y = clamp(y_zero_point + round(value * multiplier / 2^shift / divisor), low, high), halves upwards.
 struct PoolCommand {
-  uint8_t average = 0;      // 0: maximum
-  uint32_t divisor = 0;     // of averages; 0: how many elements of the window lie within the tile
+  uint8_t average = 0;   // 0: maximum
+  uint32_t divisor = 0;  // of averages; 0: how many elements of the window lie within the tile
   uint32_t x_offset = 0, x_row_stride = 0, x_pixel_stride = 0;
   uint32_t height = 1, width = 1, channels = 1;
   Type x_type = Type::kInt8;
@@ -188,8 +188,8 @@ struct LayerNormCommand {
   int32_t low = -128, high = 127;
 };
 
-// Each row and each column of the result is of two of the image tile (8 bits). Tables in the scratchpad, 4-byte aligned:
-// ResizeSource [out_height] and [out_width].
+// Each row and each column of the result is of two of the image tile (8 bits). Tables in the scratchpad, 4-byte
+// aligned: ResizeSource [out_height] and [out_width].
 struct ResizeCommand {
   uint32_t x_offset = 0, x_row_stride = 0, x_pixel_stride = 0;
   uint32_t height = 1, width = 1, channels = 1;
@@ -221,5 +221,3 @@ struct Command {
 const char* CommandName(const Work& work);
 
 }  // namespace epiphyte::npusim
-
-#endif  // EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_COMMAND_H_

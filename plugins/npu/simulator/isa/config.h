@@ -1,13 +1,12 @@
-// What the simulated NPU is built like. An MAC array of rows x columns (rows: input channels, columns: output channels),
-// a scratchpad of bytes, accumulators of 32-bit words, and one DMA port that loads and stores share.
+// What the simulated NPU is built like. An MAC array of rows x columns (rows: input channels, columns: output
+// channels), a scratchpad of bytes, accumulators of 32-bit words, and one DMA port that loads and stores share.
 //
 //   Config config;                  // 16x16, 256 KiB, 64 KiB, 16 bytes a cycle
 //   config.rows = config.columns = 8;
 //   std::string name = Architecture(config);   // "npusim-8x8-256k-64k": what a blob was compiled for
 //
 // Bits of results never depend on it; cycles depend on nothing but it and the commands.
-#ifndef EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_CONFIG_H_
-#define EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_CONFIG_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -40,5 +39,3 @@ void CheckConfig(const Config& config);
 std::string Architecture(const Config& config);
 
 }  // namespace epiphyte::npusim
-
-#endif  // EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_CONFIG_H_

@@ -1,12 +1,11 @@
-// Commands as they stand in a blob: little-endian 32-bit words. The first word of a command has its opcode (byte 0), its
-// queue (byte 1) and how many words it has (upper half); then come op, the three waits, and the fields of its struct in
-// their order. A command of an opcode always has the same number of words.
+// Commands as they stand in a blob: little-endian 32-bit words. The first word of a command has its opcode (byte 0),
+// its queue (byte 1) and how many words it has (upper half); then come op, the three waits, and the fields of its
+// struct in their order. A command of an opcode always has the same number of words.
 //
 //   std::vector<std::byte> stream;   for (const Command& c : program) Encode(c, stream);
 //   std::vector<Command> program = Decode(stream);        // throws BadProgram: hostile bytes are fine
 //   Verify(program, config, regions);                     // ... and whatever a command could read or write beyond
-#ifndef EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_ENCODING_H_
-#define EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_ENCODING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -36,10 +35,8 @@ struct RegionSizes {
   std::vector<uint64_t> outputs;
 };
 
-// That every command is in a queue that has it, waits only for tokens given earlier in the list, has parameters in their
-// ranges, and reads and writes within scratchpad, accumulators and regions. Nothing is executed that didn't pass.
+// That every command is in a queue that has it, waits only for tokens given earlier in the list, has parameters in
+// their ranges, and reads and writes within scratchpad, accumulators and regions. Nothing is executed that didn't pass.
 void Verify(std::span<const Command> program, const Config& config, const RegionSizes& regions);
 
 }  // namespace epiphyte::npusim
-
-#endif  // EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_ENCODING_H_

@@ -5,8 +5,7 @@
 //
 // Rescale(v, f) is v * multiplier / 2^shift, rounded to the nearest integer, halves upwards. With a multiplier of 31
 // bits that is at most one step from ONNX's arithmetic in floating point. Accumulators are 32 bits and wrap around.
-#ifndef EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_REQUANTISE_H_
-#define EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_REQUANTISE_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -55,5 +54,3 @@ inline int64_t RoundShift(int64_t product, int32_t shift) { return (product + (i
 inline int64_t Rescale(int64_t value, FixedPoint f) { return RoundShift(value * f.multiplier, f.shift); }
 
 }  // namespace epiphyte::npusim
-
-#endif  // EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_REQUANTISE_H_

@@ -1,14 +1,14 @@
 // How long one command takes: a pure function of command and device, which the compiler's search and the cycle
-// simulation (device/cycles.h) share. The array is weight stationary: `rows` input channels by `columns` output channels
-// of one kernel position are a fold, over which the pixels stream, one a cycle, while the next fold's weights move in.
+// simulation (device/cycles.h) share. The array is weight stationary: `rows` input channels by `columns` output
+// channels of one kernel position are a fold, over which the pixels stream, one a cycle, while the next fold's weights
+// move in.
 //
 //   uint64_t cycles = ExecuteCycles(conv, config);
 //   TransferCost load = CostOf(transfer, config);    // of which latency hides behind the transfer before it
 //
 // A tile of oh x ow x oc from ic channels with a kh x kw kernel so takes kh * kw * ceil(ic / rows) * ceil(oc / columns)
 // * (max(oh * ow, rows) + fold_overhead) + rows + columns - 2 cycles: channels 17 of 16 cost a whole fold.
-#ifndef EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_TIMING_H_
-#define EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_TIMING_H_
+#pragma once
 
 #include <cstdint>
 
@@ -33,5 +33,3 @@ struct MacCount {
 MacCount MacsOf(const Work& work, const Config& config);
 
 }  // namespace epiphyte::npusim
-
-#endif  // EPIPHYTE_PLUGINS_NPU_SIMULATOR_ISA_TIMING_H_
