@@ -1,33 +1,34 @@
 #include "plugins/npu/simulator/isa/footprint.h"
 
-#include <span>
+#include <algorithm>
 
 namespace epiphyte::npusim {
 namespace {
 
-using Wide = __int128;
-
 // An element (or run) of size bytes in nested loops.
-Access Loops(Wide offset, Wide size, std::span<const uint32_t> count, std::span<const int32_t> stride, bool write) {
-  Access access{.begin = offset, .end = offset + size, .write = write};
-  for (size_t i = 0; i < count.size(); ++i) {
-    const Wide reach = static_cast<Wide>(stride[i]) * (static_cast<Wide>(count[i]) - 1);
-    (reach < 0 ? access.begin : access.end) += reach;
-  }
+template <size_t N>
+Access Loops(uint64_t offset, uint64_t size, const std::array<uint32_t, N>& count, const std::array<int32_t, N>& stride,
+             bool write) {
+  Access access{.write = write, .offset = offset, .run = size};
+  std::copy(count.begin(), count.end(), access.count.begin());
+  std::copy(stride.begin(), stride.end(), access.stride.begin());
   return access;
 }
 
-Access Bytes(Wide offset, Wide size, bool write = false) {
-  return {.begin = offset, .end = offset + size, .write = write};
-}
+Access Bytes(uint64_t offset, uint64_t size) { return {.offset = offset, .run = size}; }
 
 // [height][width][channels] with strides of rows and pixels.
-Access Image(Wide offset, Wide row_stride, Wide pixel_stride, Wide height, Wide width, Wide channel_bytes, bool write) {
-  return Bytes(offset, (height - 1) * row_stride + (width - 1) * pixel_stride + channel_bytes, write);
+Access Image(uint64_t offset, int64_t row_stride, int64_t pixel_stride, uint64_t height, uint64_t width,
+             uint64_t channel_bytes, bool write) {
+  return {.write = write,
+          .offset = offset,
+          .run = channel_bytes,
+          .count = {height, width, 1, 1, 1},
+          .stride = {row_stride, pixel_stride}};
 }
 
-Access Accumulators(Wide first, Wide row_stride, Wide pixel_stride, Wide height, Wide width, Wide channels,
-                    bool write) {
+Access Accumulators(uint64_t first, int64_t row_stride, int64_t pixel_stride, uint64_t height, uint64_t width,
+                    uint64_t channels, bool write) {
   Access access = Image(first, row_stride, pixel_stride, height, width, channels, write);
   access.space = Space::kAccumulator;
   return access;
@@ -48,10 +49,13 @@ struct Visitor {
   void operator()(const FillCommand& c) const { visit(Loops(c.offset, c.element_size, c.count, c.stride, true)); }
   void operator()(const ConvCommand& c) const {
     visit(Image(c.x_offset, c.x_row_stride, c.x_pixel_stride, c.height, c.width, c.in_channels, false));
-    const Wide weight_rows =
-        static_cast<Wide>(c.window.height) * c.window.width * (c.depthwise != 0 ? 1 : c.in_channels);
-    visit(Bytes(c.w_offset, (weight_rows - 1) * c.w_row_stride + c.out_channels));
-    if (c.per_channel_zero_points != 0) visit(Bytes(c.w_zero_points_offset, Wide{4} * c.out_channels));
+    Access weights = Image(c.w_offset, 0, c.w_row_stride, 1, 1, c.out_channels, false);
+    // Rows of weights are w_row_stride apart, whatever they are of.
+    weights.count = {c.window.height, c.window.width, c.depthwise != 0 ? 1 : c.in_channels, 1, 1};
+    const int64_t position = static_cast<int64_t>(weights.count[2]) * c.w_row_stride;
+    weights.stride = {position * c.window.width, position, c.w_row_stride};
+    visit(weights);
+    if (c.per_channel_zero_points != 0) visit(Bytes(c.w_zero_points_offset, uint64_t{4} * c.out_channels));
     Access result = Accumulators(c.accumulator, c.accumulator_row_stride, c.accumulator_pixel_stride, c.out_height,
                                  c.out_width, c.out_channels, true);
     visit(result);
@@ -63,10 +67,10 @@ struct Visitor {
   void operator()(const PostCommand& c) const {
     visit(Accumulators(c.accumulator, c.accumulator_row_stride, c.accumulator_pixel_stride, c.height, c.width,
                        c.channels, false));
-    visit(Bytes(c.table_offset, static_cast<Wide>(sizeof(ChannelFactor)) * c.channels));
+    visit(Bytes(c.table_offset, static_cast<uint64_t>(sizeof(ChannelFactor)) * c.channels));
     if (c.lookup != 0) visit(Bytes(c.lookup_offset, 256));
     visit(Image(c.y_offset, c.y_row_stride, c.y_pixel_stride, c.height, c.width,
-                static_cast<Wide>(c.channels) * TypeSize(c.y_type), true));
+                static_cast<uint64_t>(c.channels) * TypeSize(c.y_type), true));
   }
   void operator()(const ElementwiseCommand& c) const {
     visit(Loops(c.a_offset, TypeSize(c.a_type), c.count, c.a_stride, false));
@@ -75,14 +79,14 @@ struct Visitor {
   }
   void operator()(const PoolCommand& c) const {
     visit(Image(c.x_offset, c.x_row_stride, c.x_pixel_stride, c.height, c.width,
-                static_cast<Wide>(c.channels) * TypeSize(c.x_type), false));
+                static_cast<uint64_t>(c.channels) * TypeSize(c.x_type), false));
     visit(Image(c.y_offset, c.y_row_stride, c.y_pixel_stride, c.out_height, c.out_width,
-                static_cast<Wide>(c.channels) * TypeSize(c.y_type), true));
+                static_cast<uint64_t>(c.channels) * TypeSize(c.y_type), true));
   }
   void operator()(const LookupCommand& c) const {
     visit(Image(c.x_offset, c.x_row_stride, 0, c.rows, 1, c.columns, false));
-    visit(Bytes(c.table_offset, Wide{256} * c.y_element_size));
-    visit(Image(c.y_offset, c.y_row_stride, 0, c.rows, 1, static_cast<Wide>(c.columns) * c.y_element_size, true));
+    visit(Bytes(c.table_offset, uint64_t{256} * c.y_element_size));
+    visit(Image(c.y_offset, c.y_row_stride, 0, c.rows, 1, static_cast<uint64_t>(c.columns) * c.y_element_size, true));
   }
   void operator()(const SoftmaxCommand& c) const {
     visit(Image(c.x_offset, c.x_row_stride, 0, c.rows, 1, c.columns, false));
@@ -90,15 +94,16 @@ struct Visitor {
     visit(Image(c.y_offset, c.y_row_stride, 0, c.rows, 1, c.columns, true));
   }
   void operator()(const LayerNormCommand& c) const {
-    visit(Image(c.x_offset, c.x_row_stride, 0, c.rows, 1, static_cast<Wide>(c.columns) * TypeSize(c.x_type), false));
-    visit(Bytes(c.scale_offset, Wide{4} * c.columns));
-    visit(Bytes(c.bias_offset, Wide{4} * c.columns));
-    visit(Image(c.y_offset, c.y_row_stride, 0, c.rows, 1, static_cast<Wide>(c.columns) * TypeSize(c.y_type), true));
+    visit(
+        Image(c.x_offset, c.x_row_stride, 0, c.rows, 1, static_cast<uint64_t>(c.columns) * TypeSize(c.x_type), false));
+    visit(Bytes(c.scale_offset, uint64_t{4} * c.columns));
+    visit(Bytes(c.bias_offset, uint64_t{4} * c.columns));
+    visit(Image(c.y_offset, c.y_row_stride, 0, c.rows, 1, static_cast<uint64_t>(c.columns) * TypeSize(c.y_type), true));
   }
   void operator()(const ResizeCommand& c) const {
     visit(Image(c.x_offset, c.x_row_stride, c.x_pixel_stride, c.height, c.width, c.channels, false));
-    visit(Bytes(c.rows_offset, static_cast<Wide>(sizeof(ResizeSource)) * c.out_height));
-    visit(Bytes(c.columns_offset, static_cast<Wide>(sizeof(ResizeSource)) * c.out_width));
+    visit(Bytes(c.rows_offset, static_cast<uint64_t>(sizeof(ResizeSource)) * c.out_height));
+    visit(Bytes(c.columns_offset, static_cast<uint64_t>(sizeof(ResizeSource)) * c.out_width));
     visit(Image(c.y_offset, c.y_row_stride, c.y_pixel_stride, c.out_height, c.out_width, c.channels, true));
   }
 };

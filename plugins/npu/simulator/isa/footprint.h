@@ -1,9 +1,10 @@
-// What a command reads and writes, as intervals that hold it (a strided access counts with its gaps). Verification,
-// the search for races and the scratchpad's peak all look at commands through this.
+// What a command reads and writes, as runs of bytes in nested loops. Verification, the search for races and the
+// scratchpad's peak all look at commands through this.
 //
-//   ForEachAccess(command.work, [&](const Access& a) { if (a.begin < 0 || a.end > size) ... });
+//   ForEachAccess(command.work, [&](const Access& a) { if (a.Begin() < 0 || a.End() > size) ... });
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 
@@ -13,12 +14,28 @@ namespace epiphyte::npusim {
 
 enum class Space : uint8_t { kScratchpad, kAccumulator, kExternal };
 
+// In bytes, of kAccumulator in words. The numbers may be a hostile blob's: hence the width of what adds up.
 struct Access {
   Space space = Space::kScratchpad;
   uint32_t region = 0;  // of kExternal
-  __int128 begin = 0;   // bytes; words of kAccumulator. Of hostile numbers too, hence the width
-  __int128 end = 0;
   bool write = false;
+  uint64_t offset = 0;
+  uint64_t run = 0;
+  std::array<uint64_t, 5> count{1, 1, 1, 1, 1};
+  std::array<int64_t, 5> stride{};
+
+  // The interval that holds it all.
+  __int128 Begin() const { return offset + Reach(true); }
+  __int128 End() const { return static_cast<__int128>(offset) + run + Reach(false); }
+
+ private:
+  __int128 Reach(bool below) const {
+    __int128 reach = 0;
+    for (size_t i = 0; i < count.size(); ++i) {
+      if ((stride[i] < 0) == below) reach += static_cast<__int128>(stride[i]) * (static_cast<__int128>(count[i]) - 1);
+    }
+    return reach;
+  }
 };
 
 // Parameters needn't be valid.

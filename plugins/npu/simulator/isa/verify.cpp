@@ -238,14 +238,16 @@ uint64_t SizeOf(const RegionSizes& regions, uint32_t region) {
 }
 
 void CheckAccess(const Access& access, const Config& config, const RegionSizes& regions) {
-  Require(access.begin >= 0, "it reaches below the beginning of a memory");
+  Require(access.Begin() >= 0, "it reaches below the beginning of a memory");
   switch (access.space) {
-    case Space::kScratchpad: Require(access.end <= config.scratchpad_bytes, "it reaches beyond the scratchpad"); break;
+    case Space::kScratchpad:
+      Require(access.End() <= config.scratchpad_bytes, "it reaches beyond the scratchpad");
+      break;
     case Space::kAccumulator:
-      Require(access.end <= config.AccumulatorWords(), "it reaches beyond the accumulators");
+      Require(access.End() <= config.AccumulatorWords(), "it reaches beyond the accumulators");
       break;
     case Space::kExternal:
-      Require(access.end <= static_cast<__int128>(SizeOf(regions, access.region)),
+      Require(access.End() <= static_cast<__int128>(SizeOf(regions, access.region)),
               "it reaches beyond a region of external memory");
       break;
   }

@@ -1,0 +1,32 @@
+// CONV on the host: the image tile and the weights are widened to 16 bits with their zero points taken off, and
+// multiplied in pairs. Sums of integers have the same bits in any order, so the widest instructions that the machine
+// has may do it.
+//
+//   Convolution convolution;                              // buffers, reused from command to command
+//   convolution.Run(command, scratchpad, accumulators);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plugins/npu/simulator/isa/command.h"
+
+namespace epiphyte::npusim {
+
+class Convolution {
+ public:
+  // The command is verified.
+  void Run(const ConvCommand& command, const std::byte* scratchpad, int32_t* accumulators);
+
+ private:
+  void WidenImage(const ConvCommand& c, const std::byte* scratchpad);
+  void PackWeights(const ConvCommand& c, const std::byte* scratchpad, size_t panel);
+  void RunDepthwise(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators);
+
+  std::vector<int16_t> image_;    // [height][width][channels_], then a pixel of padding
+  std::vector<int16_t> weights_;  // panels of columns: [kernel position][pair of channels][column][2]
+  size_t channels_ = 0;           // of a pixel of image_: even
+};
+
+}  // namespace epiphyte::npusim

@@ -1,0 +1,148 @@
+#include "plugins/npu/simulator/device/cycles.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "plugins/npu/simulator/isa/footprint.h"
+#include "plugins/npu/simulator/isa/timing.h"
+
+namespace epiphyte::npusim {
+namespace {
+
+constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
+const Transfer* TransferOf(const Work& work) {
+  if (const auto* load = std::get_if<LoadCommand>(&work)) return load;
+  return std::get_if<StoreCommand>(&work);
+}
+
+class Simulation {
+ public:
+  Simulation(std::span<const Command> program, const Config& config) : program_(program), config_(config) {
+    timeline_.spans.resize(program.size());
+    for (size_t i = 0; i < program.size(); ++i) queues_[program[i].queue].commands.push_back(i);
+  }
+
+  Timeline Run() {
+    // The list's own order is one that the tokens allow, so some queue can always go on; of those that can, the one
+    // whose next command is ready first does, because it is the one that gets the port.
+    for (size_t done = 0; done < program_.size(); ++done) {
+      Queue next = kLoad;
+      uint64_t earliest = kNever;
+      for (const Queue q : {kLoad, kStore, kExecute}) {
+        const uint64_t ready = ReadyAt(q);
+        if (ready < earliest) {
+          earliest = ready;
+          next = q;
+        }
+      }
+      Start(next, earliest);
+    }
+    Count();
+    return std::move(timeline_);
+  }
+
+ private:
+  struct State {
+    std::vector<size_t> commands;  // of the program
+    size_t next = 0;
+    uint64_t free = 0;     // when the last one ended
+    uint64_t may_ask = 0;  // when the next transfer may be asked for: the one before moves
+    std::vector<uint64_t> ends;
+  };
+
+  // When the tokens that it waits for are given; kNever: some are not known yet.
+  uint64_t TokensAt(const Command& command) const {
+    uint64_t at = 0;
+    for (int q = 0; q < kQueueCount; ++q) {
+      if (command.wait[q] == 0) continue;
+      if (queues_[q].ends.size() < command.wait[q]) return kNever;
+      at = std::max(at, queues_[q].ends[command.wait[q] - 1]);
+    }
+    return at;
+  }
+
+  // Without the port.
+  uint64_t ReadyAt(Queue q) const {
+    const State& queue = queues_[q];
+    if (queue.next == queue.commands.size()) return kNever;
+    const Command& command = program_[queue.commands[queue.next]];
+    const uint64_t tokens = TokensAt(command);
+    if (tokens == kNever) return kNever;
+    if (TransferOf(command.work) == nullptr) return std::max(tokens, queue.free);
+    return std::max(std::max(tokens, queue.may_ask) + config_.dma_latency, queue.free);
+  }
+
+  void Start(Queue q, uint64_t ready) {
+    State& queue = queues_[q];
+    const size_t index = queue.commands[queue.next++];
+    const Command& command = program_[index];
+    Span& span = timeline_.spans[index];
+    CycleCounters& counters = timeline_.counters;
+    if (const Transfer* transfer = TransferOf(command.work)) {
+      const TransferCost cost = CostOf(*transfer, config_);
+      span.begin = std::max(ready, port_free_);
+      span.end = span.begin + cost.port_cycles;
+      port_free_ = span.end;
+      queue.may_ask = span.begin;
+      (q == kLoad ? counters.axi_read_beats : counters.axi_write_beats) += cost.beats;
+    } else {
+      span.begin = ready;
+      span.end = ready + ExecuteCycles(command.work, config_);
+      queue.may_ask = span.end;
+      if (q == kExecute) CountStall(command, queue.free, ready);
+    }
+    queue.free = span.end;
+    queue.ends.push_back(span.end);
+    const MacCount macs = MacsOf(command.work, config_);
+    counters.macs += macs.macs;
+    counters.mac_active_cycles += macs.active_cycles;
+    ForEachAccess(command.work, [&](const Access& access) {
+      if (access.space != Space::kScratchpad) return;
+      counters.scratchpad_peak = std::max(counters.scratchpad_peak, static_cast<uint64_t>(access.End()));
+    });
+  }
+
+  // Of the cycles that the execute queue waited, those until the last transfer it waited for are the port's.
+  void CountStall(const Command& command, uint64_t free, uint64_t begin) {
+    if (begin <= free) return;
+    uint64_t transfers = free;
+    for (const Queue q : {kLoad, kStore}) {
+      const uint32_t token = command.wait[q];
+      if (token == 0) continue;
+      if (TransferOf(program_[queues_[q].commands[token - 1]].work) == nullptr) continue;
+      transfers = std::max(transfers, queues_[q].ends[token - 1]);
+    }
+    transfers = std::min(transfers, begin);
+    timeline_.counters.stall_dma_cycles += transfers - free;
+    timeline_.counters.stall_dependency_cycles += begin - transfers;
+  }
+
+  void Count() {
+    CycleCounters& counters = timeline_.counters;
+    counters.axi_beat_bytes = config_.axi_bytes;
+    std::vector<Span> spans = timeline_.spans;
+    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    uint64_t covered = 0;  // until here
+    for (const Span& span : spans) {
+      if (span.end <= covered) continue;
+      counters.npu_active_cycles += span.end - std::max(span.begin, covered);
+      covered = span.end;
+    }
+    counters.npu_total_cycles = covered;
+    counters.npu_idle_cycles = covered - counters.npu_active_cycles;
+  }
+
+  std::span<const Command> program_;
+  const Config& config_;
+  std::array<State, kQueueCount> queues_;
+  uint64_t port_free_ = 0;
+  Timeline timeline_;
+};
+
+}  // namespace
+
+Timeline Simulate(std::span<const Command> program, const Config& config) { return Simulation(program, config).Run(); }
+
+}  // namespace epiphyte::npusim
