@@ -25,6 +25,28 @@ class Simulation {
   }
 
   Timeline Run() {
+    Schedule();
+    Count();
+    return std::move(timeline_);
+  }
+
+  uint64_t Total() {
+    Schedule();
+    uint64_t total = 0;
+    for (const State& queue : queues_) total = std::max(total, queue.free);
+    return total;
+  }
+
+ private:
+  struct State {
+    std::vector<size_t> commands;  // of the program
+    size_t next = 0;
+    uint64_t free = 0;     // when the last one ended
+    uint64_t may_ask = 0;  // when the next transfer may be asked for: the one before moves
+    std::vector<uint64_t> ends;
+  };
+
+  void Schedule() {
     // The list's own order is one that the tokens allow, so some queue can always go on; of those that can, the one
     // whose next command is ready first does, because it is the one that gets the port.
     for (size_t done = 0; done < program_.size(); ++done) {
@@ -39,18 +61,7 @@ class Simulation {
       }
       Start(next, earliest);
     }
-    Count();
-    return std::move(timeline_);
   }
-
- private:
-  struct State {
-    std::vector<size_t> commands;  // of the program
-    size_t next = 0;
-    uint64_t free = 0;     // when the last one ended
-    uint64_t may_ask = 0;  // when the next transfer may be asked for: the one before moves
-    std::vector<uint64_t> ends;
-  };
 
   // When the tokens that it waits for are given; kNever: some are not known yet.
   uint64_t TokensAt(const Command& command) const {
@@ -79,14 +90,13 @@ class Simulation {
     const size_t index = queue.commands[queue.next++];
     const Command& command = program_[index];
     Span& span = timeline_.spans[index];
-    CycleCounters& counters = timeline_.counters;
     if (const Transfer* transfer = TransferOf(command.work)) {
       const TransferCost cost = CostOf(*transfer, config_);
       span.begin = std::max(ready, port_free_);
       span.end = span.begin + cost.port_cycles;
       port_free_ = span.end;
       queue.may_ask = span.begin;
-      (q == kLoad ? counters.axi_read_beats : counters.axi_write_beats) += cost.beats;
+      (q == kLoad ? timeline_.counters.axi_read_beats : timeline_.counters.axi_write_beats) += cost.beats;
     } else {
       span.begin = ready;
       span.end = ready + ExecuteCycles(command.work, config_);
@@ -95,13 +105,6 @@ class Simulation {
     }
     queue.free = span.end;
     queue.ends.push_back(span.end);
-    const MacCount macs = MacsOf(command.work, config_);
-    counters.macs += macs.macs;
-    counters.mac_active_cycles += macs.active_cycles;
-    ForEachAccess(command.work, [&](const Access& access) {
-      if (access.space != Space::kScratchpad) return;
-      counters.scratchpad_peak = std::max(counters.scratchpad_peak, static_cast<uint64_t>(access.End()));
-    });
   }
 
   // Of the cycles that the execute queue waited, those until the last transfer it waited for are the port's.
@@ -122,6 +125,15 @@ class Simulation {
   void Count() {
     CycleCounters& counters = timeline_.counters;
     counters.axi_beat_bytes = config_.axi_bytes;
+    for (const Command& command : program_) {
+      const MacCount macs = MacsOf(command.work, config_);
+      counters.macs += macs.macs;
+      counters.mac_active_cycles += macs.active_cycles;
+      ForEachAccess(command.work, [&](const Access& access) {
+        if (access.space != Space::kScratchpad) return;
+        counters.scratchpad_peak = std::max(counters.scratchpad_peak, static_cast<uint64_t>(access.End()));
+      });
+    }
     std::vector<Span> spans = timeline_.spans;
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
     uint64_t covered = 0;  // until here
@@ -144,5 +156,9 @@ class Simulation {
 }  // namespace
 
 Timeline Simulate(std::span<const Command> program, const Config& config) { return Simulation(program, config).Run(); }
+
+uint64_t TotalCycles(std::span<const Command> program, const Config& config) {
+  return Simulation(program, config).Total();
+}
 
 }  // namespace epiphyte::npusim

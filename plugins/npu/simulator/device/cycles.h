@@ -51,4 +51,7 @@ struct Timeline {
 // The program has passed Verify().
 Timeline Simulate(std::span<const Command> program, const Config& config);
 
+// npu_total_cycles alone, quickly: what the compiler's search compares.
+uint64_t TotalCycles(std::span<const Command> program, const Config& config);
+
 }  // namespace epiphyte::npusim

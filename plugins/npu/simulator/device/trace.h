@@ -1,0 +1,27 @@
+// A run's timeline as Chrome's trace events, which Perfetto and chrome://tracing open: a row for each queue, a
+// slice for each command, named after its operator. One cycle is shown as one microsecond.
+//
+//   std::ofstream file("run.json");
+//   WriteTrace(file, {{"main", program, op_names, Simulate(program, config)}});
+#pragma once
+
+#include <ostream>
+#include <span>
+#include <string>
+
+#include "plugins/npu/simulator/device/cycles.h"
+#include "plugins/npu/simulator/isa/command.h"
+
+namespace epiphyte::npusim {
+
+struct TracedGraph {
+  std::string name;
+  std::span<const Command> program;
+  std::span<const std::string> op_names;  // by Command::op
+  Timeline timeline;
+};
+
+// Graphs are processes of the trace, each with its own cycles from 0.
+void WriteTrace(std::ostream& out, std::span<const TracedGraph> graphs);
+
+}  // namespace epiphyte::npusim

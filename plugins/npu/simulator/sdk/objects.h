@@ -1,0 +1,131 @@
+// What the opaque pointers of nsdk.h point to.
+//
+// Contexts outlive all that was made with them. A program keeps its blob's weights and its groups' memory alive, an
+// execution has a chip of its own; so executions run at once, each on the thread that calls run or on one of run_async.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nsdk.h"
+#include "plugins/npu/simulator/blob/blob.h"
+#include "plugins/npu/simulator/device/cycles.h"
+#include "plugins/npu/simulator/device/device.h"
+#include "plugins/npu/simulator/sdk/settings.h"
+#include "plugins/npu/simulator/sdk/status.h"
+
+struct NsdkContext {
+  epiphyte::npusim::Settings settings;
+  std::string architecture;
+  bool has_device = false;
+  void (*log)(void* user, uint32_t level, const char* text) = nullptr;
+  void* user = nullptr;
+
+  void Log(uint32_t level, const std::string& text) const {
+    if (log != nullptr) log(user, level, text.c_str());
+  }
+};
+
+struct NsdkCompiled {
+  epiphyte::npusim::Config config;
+  epiphyte::npusim::CompiledGraph graph;
+};
+
+namespace epiphyte::npusim {
+
+// What a group's programs share. It lives as long as one of them or the group.
+struct SharedScratch {
+  std::timed_mutex running;       // held by the program that runs, or that joins
+  std::vector<std::byte> memory;  // as large as the largest program's
+};
+
+struct SharedWeights {
+  using Bytes = std::shared_ptr<const std::vector<std::byte>>;
+  std::mutex mutex;
+  std::multimap<uint64_t, std::weak_ptr<const std::vector<std::byte>>> by_hash;
+
+  // Those of a program that is in the group, where they are equal; else a copy.
+  Bytes Find(std::span<const std::byte> weights);
+};
+
+}  // namespace epiphyte::npusim
+
+struct NsdkGroup {
+  uint32_t kind = 0;
+  std::shared_ptr<epiphyte::npusim::SharedScratch> scratch;  // of NSDK_SHARE_SCRATCH
+  std::shared_ptr<epiphyte::npusim::SharedWeights> weights;  // of NSDK_SHARE_WEIGHTS
+};
+
+struct NsdkMemory {
+  std::byte* address = nullptr;
+  uint64_t size = 0;
+  bool writable = true;
+  void* allocated = nullptr;  // to free
+  void* mapped = nullptr;     // to unmap, mapped_size bytes
+  uint64_t mapped_size = 0;
+
+  NsdkMemory() = default;
+  NsdkMemory(const NsdkMemory&) = delete;
+  NsdkMemory& operator=(const NsdkMemory&) = delete;
+  ~NsdkMemory();
+};
+
+struct NsdkProgram {
+  NsdkContext* context = nullptr;
+  epiphyte::npusim::Blob blob;
+  epiphyte::npusim::SharedWeights::Bytes weights;  // null: the caller's blob, which stays
+  std::shared_ptr<epiphyte::npusim::SharedScratch> scratch;
+
+  // Of a graph, on this context's device. Cycles depend on nothing else, so they are counted once.
+  const epiphyte::npusim::CycleCounters& CountersOf(uint32_t graph);
+
+ private:
+  std::mutex mutex_;
+  std::map<uint32_t, epiphyte::npusim::CycleCounters> counters_;
+};
+
+struct NsdkExecution {
+ public:
+  NsdkExecution(NsdkProgram& program, uint32_t graph);
+  ~NsdkExecution();
+
+  void Bind(uint32_t direction, uint32_t index, const NsdkBinding& binding);
+  void Run(const NsdkTask* task);
+  void Start(void (*done)(void* user, NsdkStatus status), void* user);
+  // The started run's failure; its status is NSDK_OK when there is none.
+  epiphyte::npusim::Failure Wait();
+  epiphyte::npusim::CycleCounters Counters();
+
+ private:
+  enum class State { kIdle, kRunning };
+  struct Bound {
+    bool bound = false;
+    std::byte* address = nullptr;
+  };
+
+  void Begin();  // throws NSDK_BUSY, or for what isn't bound
+  void Finish(bool finished);
+  void Execute(const NsdkTask* task);
+
+  NsdkProgram& program_;
+  const uint32_t index_;
+  const epiphyte::npusim::BlobGraph& graph_;
+  std::optional<epiphyte::npusim::Device> device_;
+  std::vector<std::byte> own_scratch_;
+  std::vector<Bound> inputs_, outputs_;
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable over_;
+  State state_ = State::kIdle;
+  bool ever_finished_ = false;
+  bool ever_started_ = false;
+  epiphyte::npusim::Failure started_;  // how the last started run ended
+  std::thread thread_;
+};

@@ -1,0 +1,27 @@
+// What a context's options say, and what it compiles and runs with.
+//
+//   Settings settings;
+//   SetOption(settings, "array", "32x32");     // throws SdkError that names the option and says what there is
+//   Finish(settings);                          // throws where options don't go together
+#pragma once
+
+#include <string>
+
+#include "plugins/npu/simulator/compiler/compiler.h"
+#include "plugins/npu/simulator/isa/config.h"
+
+namespace epiphyte::npusim {
+
+struct Settings {
+  Config config;
+  Effort effort = Effort::kBalanced;
+  bool fusion = true;
+};
+
+void SetOption(Settings& settings, const std::string& key, const std::string& value);
+void Finish(const Settings& settings);
+
+// "array (ROWSxCOLUMNS), scratchpad_kib, ...": for messages and npusim's help.
+std::string KnownOptions();
+
+}  // namespace epiphyte::npusim
