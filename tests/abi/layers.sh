@@ -70,6 +70,11 @@ plugins/vulkan 2  ^plugins/vulkan/program/
 plugins/vulkan 3  ^plugins/vulkan/ops/
 plugins/vulkan 4  ^plugins/vulkan/exec/
 plugins/vulkan 5  ^plugins/vulkan/(operators|plugin|provider|share)[.]
+plugins/npu/simulator 1 ^plugins/npu/simulator/isa/
+plugins/npu/simulator 2 ^plugins/npu/simulator/(blob|graph|device)/
+plugins/npu/simulator 3 ^plugins/npu/simulator/compiler/
+plugins/npu/simulator 4 ^plugins/npu/simulator/sdk/
+plugins/npu/simulator 5 ^plugins/npu/simulator/npusim/
 host          1  ^host/include/
 host          2  ^host/
 TABLE

@@ -111,15 +111,14 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void RunVnni(const Block&
 
 #endif
 
-const Kernel& BestKernel() {
-  static const Kernel kernel = [] {
+Kernel BestKernel([[maybe_unused]] Instructions most) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni")) return Kernel{8, 32, RunVnni};
-    if (__builtin_cpu_supports("avx2")) return Kernel{4, 16, RunAvx2};
+  static const bool avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni");
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx512 && most == Instructions::kAny) return {8, 32, RunVnni};
+  if (avx2 && most != Instructions::kPortable) return {4, 16, RunAvx2};
 #endif
-    return Kernel{4, 16, RunPortable};
-  }();
-  return kernel;
+  return {4, 16, RunPortable};
 }
 
 void Widen(Type type, const std::byte* from, size_t count, int32_t zero_point, int16_t* to) {
@@ -213,7 +212,7 @@ void Convolution::PackWeights(const ConvCommand& c, const std::byte* scratchpad,
 
 void Convolution::Run(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators) {
   if (c.depthwise != 0) return RunDepthwise(c, scratchpad, accumulators);
-  const Kernel& kernel = BestKernel();
+  const Kernel kernel = BestKernel(most_);
   channels_ = (size_t{c.in_channels} + 1) / 2 * 2;
   WidenImage(c, scratchpad);
   PackWeights(c, scratchpad, kernel.columns);

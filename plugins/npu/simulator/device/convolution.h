@@ -14,8 +14,13 @@
 
 namespace epiphyte::npusim {
 
+// The widest instructions that may be used, where the machine has them: for tests that bits are the same.
+enum class Instructions { kPortable, kAvx2, kAny };
+
 class Convolution {
  public:
+  explicit Convolution(Instructions most = Instructions::kAny) : most_(most) {}
+
   // The command is verified.
   void Run(const ConvCommand& command, const std::byte* scratchpad, int32_t* accumulators);
 
@@ -24,6 +29,7 @@ class Convolution {
   void PackWeights(const ConvCommand& c, const std::byte* scratchpad, size_t panel);
   void RunDepthwise(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators);
 
+  Instructions most_;
   std::vector<int16_t> image_;    // [height][width][channels_], then a pixel of padding
   std::vector<int16_t> weights_;  // panels of columns: [kernel position][pair of channels][column][2]
   size_t channels_ = 0;           // of a pixel of image_: even

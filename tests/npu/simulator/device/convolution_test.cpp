@@ -105,13 +105,15 @@ class RandomConv {
   std::mt19937 random_;
 };
 
-TEST(Convolution, IsTheSumOfItsFormula) {
-  Convolution convolution;
-  for (uint32_t seed = 0; seed < 400; ++seed) {
-    RandomConv conv(seed);
-    const std::vector<int32_t> expected = conv.Expected();
-    convolution.Run(conv.command, conv.scratchpad.data(), conv.accumulators.data());
-    ASSERT_EQ(conv.accumulators, expected) << "seed " << seed;
+TEST(Convolution, IsTheSumOfItsFormulaWithAnyInstructions) {
+  for (const Instructions most : {Instructions::kPortable, Instructions::kAvx2, Instructions::kAny}) {
+    Convolution convolution(most);
+    for (uint32_t seed = 0; seed < 400; ++seed) {
+      RandomConv conv(seed);
+      const std::vector<int32_t> expected = conv.Expected();
+      convolution.Run(conv.command, conv.scratchpad.data(), conv.accumulators.data());
+      ASSERT_EQ(conv.accumulators, expected) << "seed " << seed << ", instructions " << static_cast<int>(most);
+    }
   }
 }
 
