@@ -6,8 +6,9 @@
 //
 // How: operators are lowered to layers (layer.h), each of which can be cut into tiles in many ways. Tensors between
 // them lie in external scratch memory, image tensors with channels last, in bricks of as many channels as the array has
-// columns, or stay in the scratchpad from the layer that makes them to the last one that reads them (plan.h). What waits
-// for what is found from what commands read and write (tokens.h). The search compares cycles of the device's own model.
+// columns, or stay in the scratchpad from the layer that makes them to the last one that reads them (plan.h). What
+// waits for what is found from what commands read and write (tokens.h). The search compares cycles of the device's own
+// model.
 //
 // Effort. Fast takes the first tiling of each layer that fits, balanced the best by an estimate, exhaustive runs
 // candidates through device/cycles.h and tries which tensors had better stay in the scratchpad.

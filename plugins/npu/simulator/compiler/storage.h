@@ -1,0 +1,56 @@
+// Where tensors lie. A storage is memory of its own: an input's, an output's, a constant's, or what the compiler places
+// itself, in external scratch memory or, from the layer that writes it to the last one that reads it, in the
+// scratchpad. A view is a tensor in a storage: elements of one byte with a stride for each dimension, so that tensors
+// that only look at the same bytes in another way (Reshape) share a storage.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/npu/simulator/isa/command.h"
+
+namespace epiphyte::npusim {
+
+using StorageId = uint32_t;
+inline constexpr StorageId kNoStorage = UINT32_MAX;
+
+struct Storage {
+  enum Kind { kInput, kOutput, kConstant, kInternal } kind = kInternal;
+  uint32_t index = 0;        // of the input or output
+  uint64_t size = 0;         // bytes
+  uint64_t constant_at = 0;  // of a constant: its offset in the weights
+};
+
+struct View {
+  StorageId storage = kNoStorage;
+  int64_t offset = 0;
+  std::vector<int64_t> dims, strides;
+
+  bool RowMajor() const {
+    int64_t expected = 1;
+    for (size_t i = dims.size(); i-- > 0;) {
+      if (dims[i] != 1 && strides[i] != expected) return false;
+      expected *= dims[i];
+    }
+    return true;
+  }
+};
+
+inline std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  return strides;
+}
+
+// What the plan decided: offset in the region, or in the scratchpad.
+struct Placement {
+  bool resident = false;
+  uint32_t region = kScratch;
+  uint64_t offset = 0;
+};
+
+}  // namespace epiphyte::npusim
