@@ -172,7 +172,7 @@ std::vector<Tiling> ImageLayer::Tilings(const Config& config, Choices choices) c
   std::vector<Tiling> tilings;
   const auto brick = std::min(channels, config.columns);
   std::set<uint32_t, std::greater<>> parts = {channels, brick};
-  for (uint32_t part = RoundUp(CeilDivide(channels, 2), config.columns); part > brick && choices != Choices::kFirst;
+  for (uint32_t part = RoundUp(CeilDivide(channels, 2), config.columns); part > config.columns && choices != Choices::kFirst;
        part = RoundUp(part / 2, config.columns)) {
     parts.insert(part);
   }

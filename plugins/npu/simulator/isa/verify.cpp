@@ -97,9 +97,11 @@ struct Parameters {
   Queue queue;
   const Config& config;
 
-  // Tiles are copied: strides of 0 must not make more of them than there is.
+  // Tiles are copied, so strides of 0 must not make much more of them than there is; but pixels may overlap, as they do
+  // where a row of a kernel is taken for channels.
   void Fits(uint64_t rows, uint64_t columns, uint64_t channels) const {
-    Require(rows * columns * channels <= config.scratchpad_bytes, "an image tile is larger than the scratchpad");
+    Require(rows * columns * channels <= uint64_t{16} * config.scratchpad_bytes,
+            "a tile has more than 16 times as many elements as the scratchpad");
   }
 
   void In(std::initializer_list<Queue> queues) const {

@@ -394,8 +394,10 @@ void Softmax(Maker& m) {
 }
 
 void LayerNorm(Maker& m) {
-  const Dims dims = m.AnyDims(static_cast<size_t>(m.Between(2, 4)), 20);
-  const int64_t axis = m.Between(1, static_cast<int64_t>(dims.size()) - 1);
+  const Dims dims = m.AnyDims(static_cast<size_t>(m.Between(2, 4)), 16);
+  // A row must fit the smallest scratchpad here: of one or two dimensions.
+  const auto rank = static_cast<int64_t>(dims.size());
+  const int64_t axis = m.Between(std::max<int64_t>(1, rank - 2), rank - 1);
   const Dims of(dims.begin() + axis, dims.end());
   const uint32_t x = m.Input(dims);
   std::vector<uint32_t> inputs = {x};
@@ -409,7 +411,7 @@ void LayerNorm(Maker& m) {
 }
 
 void ReduceMean(Maker& m) {
-  const Dims dims = m.AnyDims(static_cast<size_t>(m.Between(1, 4)), 12);
+  const Dims dims = m.AnyDims(static_cast<size_t>(m.Between(1, 4)), 8);  // at most 4,096 elements
   Dims axes;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (m.Chance(2)) axes.push_back(static_cast<int64_t>(d));
