@@ -214,6 +214,8 @@ class ConvLayer::Writer {
       conv.window.pad_x = 0;
       conv.window.width = 1;
       conv.in_channels = w.width * in.Size();
+      // Pixels that overlap count as often as they are seen.
+      if (uint64_t{conv.height} * conv.width * conv.in_channels > emit_.config.scratchpad_bytes) throw DoesNotFit();
     }
     if (filled) return;
     // Of the image itself, without gaps.

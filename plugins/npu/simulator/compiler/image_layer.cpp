@@ -172,8 +172,8 @@ std::vector<Tiling> ImageLayer::Tilings(const Config& config, Choices choices) c
   std::vector<Tiling> tilings;
   const auto brick = std::min(channels, config.columns);
   std::set<uint32_t, std::greater<>> parts = {channels, brick};
-  for (uint32_t part = RoundUp(CeilDivide(channels, 2), config.columns); part > config.columns && choices != Choices::kFirst;
-       part = RoundUp(part / 2, config.columns)) {
+  for (uint32_t part = channels; part > config.columns && choices != Choices::kFirst;) {
+    part = part <= 2 * config.columns ? brick : RoundUp(part / 2, config.columns);
     parts.insert(part);
   }
   for (const uint32_t part : parts) {

@@ -47,38 +47,37 @@ std::vector<std::pair<Range, uint32_t>> CountPadded(const WindowAxis& a) {
   return stretches;
 }
 
-float SourceCoordinate(int64_t coordinates, int64_t i, float scale, int64_t in, int64_t out) {
-  const auto at = static_cast<float>(i);
+double SourceCoordinate(int64_t coordinates, int64_t i, double scale, int64_t in, int64_t out) {
+  const auto at = static_cast<double>(i);
   switch (coordinates) {
     case 1: return at / scale;
-    case 2: return out == 1 ? 0 : at * static_cast<float>(in - 1) / static_cast<float>(out - 1);
-    case 3: return out > 1 ? (at + 0.5f) / scale - 0.5f : 0;
-    default: return (at + 0.5f) / scale - 0.5f;
+    case 2: return out == 1 ? 0 : at * static_cast<double>(in - 1) / static_cast<double>(out - 1);
+    case 3: return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+    default: return (at + 0.5) / scale - 0.5;
   }
 }
 
-ResizeAxis ResizeAxisOf(bool linear, int64_t coordinates, int64_t rounding, float scale, int64_t in, int64_t out) {
+ResizeAxis ResizeAxisOf(bool linear, int64_t coordinates, int64_t rounding, double scale, int64_t in, int64_t out) {
   ResizeAxis axis;
   for (int64_t i = 0; i < out; ++i) {
-    const float source = SourceCoordinate(coordinates, i, scale, in, out);
+    const double source = SourceCoordinate(coordinates, i, scale, in, out);
     int64_t first = 0, second = 0;
     uint32_t fraction = 0;
-    const float last = static_cast<float>(in - 1);
+    const auto last = static_cast<double>(in - 1);
     if (linear) {
-      const float at = std::clamp(source, 0.0f, last);
+      const double at = std::clamp(source, 0.0, last);
       first = static_cast<int64_t>(at);
       second = std::min(first + 1, in - 1);
-      fraction = static_cast<uint32_t>(std::lround((static_cast<double>(at) - static_cast<double>(first)) * (1 << 14)));
+      fraction = static_cast<uint32_t>(std::lround((at - static_cast<double>(first)) * (1 << 14)));
     } else {
-      float nearest = source;
-      const bool half = source == std::floor(source) + 0.5f;
+      double nearest = source;
       switch (rounding) {
-        case 1: nearest = half ? std::ceil(source) : std::round(source); break;
+        case 1: nearest = std::floor(source + 0.5); break;
         case 2: nearest = std::floor(source); break;
         case 3: nearest = std::ceil(source); break;
-        default: nearest = half ? std::floor(source) : std::round(source); break;
+        default: nearest = std::ceil(source - 0.5); break;
       }
-      first = second = static_cast<int64_t>(std::clamp(nearest, 0.0f, last));
+      first = second = static_cast<int64_t>(std::clamp(nearest, 0.0, last));
     }
     axis.first.push_back(static_cast<uint32_t>(first));
     axis.second.push_back(static_cast<uint32_t>(second));
@@ -180,10 +179,11 @@ void Lowering::LowerResize(const Op& op) {
   if (mode != 0 && mode != 1) Refuse("mode " + std::to_string(mode) + " isn't nearest (0) or linear (1)");
   if (coordinates < 0 || coordinates > 3) Refuse("it has coordinates of kind " + std::to_string(coordinates));
   if (rounding < 0 || rounding > 3) Refuse("it rounds in manner " + std::to_string(rounding));
-  std::vector<float> scales(rank);
+  // Where sizes were given, their quotient is exact as a double only: SCALES is left out then.
+  std::vector<double> scales(rank);
   const auto given = op.params.find(NSDK_SCALES);
   for (size_t i = 0; i < rank; ++i) {
-    scales[i] = static_cast<float>(y.dims[i]) / static_cast<float>(x.dims[i]);
+    scales[i] = static_cast<double>(y.dims[i]) / static_cast<double>(x.dims[i]);
     if (given == op.params.end() || given->second.floats.empty()) continue;
     if (given->second.floats.size() != rank) Wrong(op, "it hasn't a scale for each dimension");
     scales[i] = given->second.floats[i];
@@ -199,8 +199,7 @@ void Lowering::LowerResize(const Op& op) {
   const auto axis = [&](size_t i, uint32_t& in, uint32_t& out) {
     in = i < 2 ? 1 : static_cast<uint32_t>(x.dims[i]);
     out = i < 2 ? 1 : static_cast<uint32_t>(y.dims[i]);
-    // In ONNX's arithmetic a dimension that keeps its size may still be shifted by rounding of its scale: not here.
-    if (in == out && scales[i] == 1.0f) return ResizeAxisOf(false, 1, 2, 1, in, out);
+    if (in == out && scales[i] == 1) return ResizeAxisOf(false, 1, 2, 1, in, out);
     return ResizeAxisOf(mode == 1, coordinates, rounding, scales[i], in, out);
   };
   layer.rows = axis(rank == 4 ? 2 : 1, layer.in_rows, layer.out_rows);
