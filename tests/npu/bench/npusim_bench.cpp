@@ -83,7 +83,7 @@ void Nvdla(Effort effort) {
   uint32_t efficiency = 0;
   uint32_t overhead = 0;
   for (uint32_t e = 400; e <= 1000; e += 25) {
-    for (uint32_t o = 0; o <= 40'000; o += 1000) {
+    for (uint32_t o = 0; o <= 80'000; o += 1000) {
       const double wide = std::log(cycles(0, e, o) / kNvdla[0].PublishedCycles());
       const double narrow = std::log(cycles(4, e, o) / kNvdla[4].PublishedCycles());
       const double error = wide * wide + narrow * narrow;

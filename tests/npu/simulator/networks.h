@@ -21,13 +21,13 @@ class NetworkBuilder {
     const int64_t pad = kernel / 2;
     const auto size = [&](int64_t of) { return (of + 2 * pad - kernel) / stride + 1; };
     const float x_scale = b_.QuantisationOf(x).scale;
-    const float w_scale = 0.01f;
+    // So that a result's scale is about its input's, however deep the network.
+    const float w_scale = 1.0f / (60.0f * std::sqrt(static_cast<float>(in * kernel * kernel)));
     const uint32_t w = b_.RandomConstant(NSDK_INT8, {out, in, kernel, kernel}, {w_scale, 0});
     b_.PerChannel(w, 0, std::vector<float>(static_cast<size_t>(out), w_scale));
     const uint32_t bias = b_.RandomConstant(NSDK_INT32, {out}, {x_scale * w_scale, 0});
     b_.PerChannel(bias, 0, std::vector<float>(static_cast<size_t>(out), x_scale * w_scale));
-    const float y_scale =
-        x_scale * w_scale * 60.0f * std::sqrt(static_cast<float>(in * kernel * kernel)) * (relu ? 0.5f : 1.0f);
+    const float y_scale = x_scale * (relu ? 0.75f : 1.25f);
     const int32_t zero = relu ? -128 : 0;
     const uint32_t y = b_.Value(NSDK_INT8, {dims[0], out, size(dims[2]), size(dims[3])}, {y_scale, zero});
     std::vector<OpParam> params = {{NSDK_STRIDES, {stride, stride}}, {NSDK_PADS, {pad, pad, pad, pad}}};

@@ -431,6 +431,28 @@ void ReduceMean(Maker& m) {
   m.b.Output(y, "y");
 }
 
+// The operator's shapes and parameters, for failures.
+std::string Describe(const NsdkGraph& graph) {
+  std::string text;
+  const NsdkOp& op = graph.ops[0];
+  const auto tensor = [&](uint32_t index) {
+    if (index == NSDK_NONE) return;
+    const NsdkTensor& t = graph.tensors[index];
+    text += " type " + std::to_string(t.type) + " [";
+    for (uint32_t d = 0; d < t.rank; ++d) text += (d > 0 ? "," : "") + std::to_string(t.dims[d]);
+    text += "]";
+  };
+  for (uint32_t i = 0; i < op.input_count; ++i) tensor(op.inputs[i]);
+  text += " ->";
+  tensor(op.outputs[0]);
+  for (uint32_t i = 0; i < op.param_count; ++i) {
+    text += "; " + std::to_string(op.params[i].key) + ":";
+    for (uint32_t j = 0; j < op.params[i].int_count; ++j) text += " " + std::to_string(op.params[i].ints[j]);
+    for (uint32_t j = 0; j < op.params[i].float_count; ++j) text += " " + std::to_string(op.params[i].floats[j]);
+  }
+  return text;
+}
+
 struct Case {
   const char* name;
   std::function<void(Maker&)> make;
@@ -474,10 +496,10 @@ const Options kDevices[] = {
 
 TEST_P(Operators, AreWithinAStepOnEveryDevice) {
   for (int round = 0; round < GetParam().rounds; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
     Maker m(static_cast<uint32_t>(round) * 7919 + 1);
     GetParam().make(m);
     const NsdkGraph& graph = *m.b.Graph();
+    SCOPED_TRACE("round " + std::to_string(round) + ":" + Describe(graph));
     const Values expected = Reference(graph, m.inputs);
     std::vector<Bytes> first;
     for (const Options& options : kDevices) {
