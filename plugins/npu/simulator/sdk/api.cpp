@@ -67,7 +67,9 @@ NsdkStatus ListDevices(uint32_t* count, NsdkDevice* devices) {
                              .id = 0,
                              .name = "simulated NPU",
                              .architecture = DefaultArchitecture(),
-                             .memory_size = 0},
+                             .memory_size = 0,
+                             .flags = NSDK_DEVICE_SOFTWARE,
+                             .reserved = 0},
                   "devices[0]");
     }
     *count = 1;
@@ -78,7 +80,7 @@ NsdkStatus ContextCreate(const NsdkContextOptions* caller, NsdkContext** out, Ns
   return Guard(reason, [&] {
     CheckOut(out, "context");
     const NsdkContextOptions options = ReadStruct(caller, "the options of the context");
-    Require(options.device == 0 || options.device == NSDK_NO_DEVICE,
+    Require(options.device == 0 || options.device == NSDK_WITHOUT_DEVICE,
             "there is no device " + std::to_string(options.device) + ", expected 0, or none (4294967295)",
             NSDK_NO_DEVICE);
     auto context = std::make_unique<NsdkContext>();
@@ -89,7 +91,7 @@ NsdkStatus ContextCreate(const NsdkContextOptions* caller, NsdkContext** out, Ns
       SetOption(context->settings, option.key, option.value);
     }
     Finish(context->settings);
-    context->has_device = options.device != NSDK_NO_DEVICE;
+    context->has_device = options.device != NSDK_WITHOUT_DEVICE;
     context->architecture = Architecture(context->settings.config);
     context->log = options.log;
     context->user = options.user;

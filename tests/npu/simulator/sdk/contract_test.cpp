@@ -76,19 +76,20 @@ TEST(Contexts, ATargetIsWhatTheOptionsSay) {
 
 TEST(Contexts, ThereIsDeviceZeroAndNoOther) {
   EXPECT_THAT(Refusal({}, 1), HasSubstr("there is no device 1"));
-  EXPECT_EQ(Refusal({}, NSDK_NO_DEVICE), "");
+  EXPECT_EQ(Refusal({}, NSDK_WITHOUT_DEVICE), "");
   uint32_t count = 0;
   ASSERT_EQ(Api().list_devices(&count, nullptr), NSDK_OK);
   EXPECT_EQ(count, 1u);
   NsdkDevice device{.struct_size = sizeof(NsdkDevice)};
   ASSERT_EQ(Api().list_devices(&count, &device), NSDK_OK);
   EXPECT_STREQ(device.architecture, "npusim-16x16-256k-64k");
+  EXPECT_EQ(device.flags, uint32_t{NSDK_DEVICE_SOFTWARE});
 }
 
 TEST(Contexts, WithoutADeviceProgramsAreCompiledAndNotLoaded) {
   GraphBuilder b("small");
   BuildSmall(b);
-  const Session session({}, NSDK_NO_DEVICE);
+  const Session session({}, NSDK_WITHOUT_DEVICE);
   const Bytes blob = session.Blob({b.Graph()});
   uint32_t verdict = 0;
   Reason reason;
