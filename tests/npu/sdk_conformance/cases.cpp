@@ -118,7 +118,7 @@ void Maker::Window(bool transposed) {
   const size_t space = OneIn(5) ? 1 : 2;
   const int64_t groups = OneIn(3) ? Draw(2, 4) : 1;
   const bool depthwise = OneIn(4);
-  const int64_t in_each = depthwise ? 1 : Draw(1, 9), out_each = depthwise ? 1 : Draw(1, 9);
+  const int64_t in_each = depthwise ? 1 : Draw(1, 9), out_each = depthwise ? 1 : Draw(features_.by_channel ? 2 : 1, 9);
   const int64_t group_count = depthwise ? Draw(2, 20) : groups;
   Dims x = {Draw(1, 2), group_count * in_each}, y = {x[0], group_count * out_each}, kernel, strides, dilations, begins,
        ends, extra;
@@ -189,7 +189,7 @@ void Maker::Pooling() {
 }
 
 void Maker::Product() {
-  const int64_t m = Draw(1, 18), k = Draw(1, 70), n = Draw(1, 40);
+  const int64_t m = Draw(1, 18), k = Draw(1, 70), n = Draw(features_.by_channel ? 2 : 1, 40);
   const bool turn_b = OneIn(3), turn_a = OneIn(6), constant = features_.by_channel || !OneIn(4);
   Dims batch = OneIn(3) ? DrawDims(static_cast<size_t>(Draw(1, 2)), 3) : Dims{};
   Dims a = batch, b = constant || OneIn(2) ? Dims{} : batch, y = batch;

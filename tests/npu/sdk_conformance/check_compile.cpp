@@ -318,9 +318,10 @@ void CompiledInSeveralContexts(Sdk& sdk) {
 
 void CompilesWithoutDevice(Sdk& sdk) {
   sdk.Require(NSDK_CAN_COMPILE, "NSDK_CAN_COMPILE");
-  const Context context = sdk.MakeContext();
+  Context context = sdk.MakeContext();
   const TestGraph graph = sdk.SmallGraph(context.get());
   const Bytes expected = sdk.BlobOf(context.get(), graph);
+  context.reset();
   NsdkContext* none = nullptr;
   NsdkReason reason = EmptyReason();
   NsdkStatus status = sdk.CreateContext(sdk.target().options, NSDK_WITHOUT_DEVICE, &none, &reason);

@@ -49,6 +49,9 @@ void UseAll(Sdk& sdk) {
   const TestGraph graph = sdk.SmallGraph(context.get());
   const Bytes blob = sdk.BlobOf(context.get(), graph);
   sdk.InfoOf(blob.data(), blob.size());
+  uint32_t verdict = 0;
+  sdk.api().check_blob(context.get(), blob.data(), blob.size(), &verdict, nullptr);
+  sdk.api().check_blob(context.get(), blob.data(), blob.size() / 2, &verdict, nullptr);
   const Program program = sdk.Load(context.get(), blob);
   sdk.RunOnce(program.get(), 0, graph, RandomInputs(graph, 1));
 }
@@ -97,39 +100,8 @@ void FunctionsAreSet(Sdk& sdk) {
   NsdkApi api = {};
   api.struct_size = sizeof api;
   Need(sdk.get_api()(NSDK_VERSION, &api) == NSDK_OK, "nsdk_get_api fails");
-  Expect(api.struct_size == sizeof api || api.struct_size >= offsetof(NsdkApi, get_counters),
-         "the table ends after {} bytes", api.struct_size);
-  Expect(api.get_version_info != nullptr, "get_version_info is null");
-  const uint64_t capabilities = sdk.capabilities();
-#define NSDK_SET(function) Expect(api.function != nullptr, #function " is null");
-#define NSDK_SET_WITH(bit, function) \
-  if ((capabilities & bit) != 0) Expect(api.function != nullptr, #function " is null, but " #bit " is announced");
-  NSDK_SET(list_devices)
-  NSDK_SET(context_create)
-  NSDK_SET(context_destroy)
-  NSDK_SET(get_target)
-  NSDK_SET(blob_info)
-  NSDK_SET(blob_info_release)
-  NSDK_SET(check_blob)
-  NSDK_SET(load)
-  NSDK_SET(unload)
-  NSDK_SET(exec_create)
-  NSDK_SET(exec_bind)
-  NSDK_SET(exec_destroy)
-  NSDK_SET(run)
-  NSDK_SET_WITH(NSDK_CAN_COMPILE, query_op)
-  NSDK_SET_WITH(NSDK_CAN_COMPILE, compile)
-  NSDK_SET_WITH(NSDK_CAN_COMPILE, compiled_destroy)
-  NSDK_SET_WITH(NSDK_CAN_COMPILE, write_blob)
-  NSDK_SET_WITH(NSDK_CAN_GROUP, group_create)
-  NSDK_SET_WITH(NSDK_CAN_GROUP, group_destroy)
-  NSDK_SET_WITH(NSDK_CAN_BIND_MEMORY, mem_create)
-  NSDK_SET_WITH(NSDK_CAN_BIND_MEMORY, mem_destroy)
-  NSDK_SET_WITH(NSDK_CAN_RUN_ASYNC, run_async)
-  NSDK_SET_WITH(NSDK_CAN_RUN_ASYNC, wait)
-  NSDK_SET_WITH(NSDK_CAN_COUNT, get_counters)
-#undef NSDK_SET
-#undef NSDK_SET_WITH
+  const std::string missing = MissingFunction(api);
+  Expect(missing.empty(), "{}", missing);
 }
 
 void OtherMajorVersionIsRefused(Sdk& sdk) {

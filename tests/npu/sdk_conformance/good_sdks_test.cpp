@@ -35,9 +35,11 @@ TEST_P(GoodSdkTest, BreaksNoRule) {
   EXPECT_EQ(not_applicable, sdk.not_applicable);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sdks, GoodSdkTest,
-                         testing::Values(GoodSdk{"Minimal", EPIPHYTE_MINIMAL_SDK, {"lanes", "64"}, {"lanes", "16"}, 30}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Sdks, GoodSdkTest,
+    testing::Values(GoodSdk{"Minimal", EPIPHYTE_MINIMAL_SDK, {"lanes", "64"}, {"lanes", "16"}, 30},
+                    GoodSdk{"Complete", EPIPHYTE_COMPLETE_SDK, {"lanes", "64"}, {"lanes", "16"}, 13}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 // What a vendor calls.
 TEST(Program, SaysWhichRulesHold) {

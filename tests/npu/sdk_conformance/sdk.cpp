@@ -32,6 +32,42 @@ std::string FaultOf(const NsdkReason& reason) {
   return "";
 }
 
+std::string MissingFunction(const NsdkApi& api) {
+  if (api.struct_size < sizeof api) return fmt::format("the table ends after {} bytes", api.struct_size);
+  NsdkVersionInfo info = {};
+  info.struct_size = sizeof info;
+  if (api.get_version_info == nullptr) return "get_version_info is null";
+  api.get_version_info(&info);
+#define NSDK_HAS(bit, function) \
+  if (((bit) == 0 || (info.capabilities & (bit)) != 0) && api.function == nullptr) return #function " is null";
+  NSDK_HAS(0, list_devices)
+  NSDK_HAS(0, context_create)
+  NSDK_HAS(0, context_destroy)
+  NSDK_HAS(0, get_target)
+  NSDK_HAS(NSDK_CAN_COMPILE, query_op)
+  NSDK_HAS(NSDK_CAN_COMPILE, compile)
+  NSDK_HAS(NSDK_CAN_COMPILE, compiled_destroy)
+  NSDK_HAS(NSDK_CAN_COMPILE, write_blob)
+  NSDK_HAS(0, blob_info)
+  NSDK_HAS(0, blob_info_release)
+  NSDK_HAS(0, check_blob)
+  NSDK_HAS(NSDK_CAN_GROUP, group_create)
+  NSDK_HAS(NSDK_CAN_GROUP, group_destroy)
+  NSDK_HAS(0, load)
+  NSDK_HAS(0, unload)
+  NSDK_HAS(NSDK_CAN_BIND_MEMORY, mem_create)
+  NSDK_HAS(NSDK_CAN_BIND_MEMORY, mem_destroy)
+  NSDK_HAS(0, exec_create)
+  NSDK_HAS(0, exec_bind)
+  NSDK_HAS(0, exec_destroy)
+  NSDK_HAS(0, run)
+  NSDK_HAS(NSDK_CAN_RUN_ASYNC, run_async)
+  NSDK_HAS(NSDK_CAN_RUN_ASYNC, wait)
+  NSDK_HAS(NSDK_CAN_COUNT, get_counters)
+#undef NSDK_HAS
+  return "";
+}
+
 Sdk::Sdk(Target target) : target_(std::move(target)) {}
 
 void* Sdk::library() {
@@ -54,9 +90,8 @@ const NsdkApi& Sdk::api() {
     api.struct_size = sizeof api;
     const NsdkStatus status = get_api()(NSDK_VERSION, &api);
     Need(status == NSDK_OK, "nsdk_get_api returned {}", NameOf(status));
-    Need(api.get_version_info != nullptr && api.list_devices != nullptr && api.context_create != nullptr &&
-             api.context_destroy != nullptr && api.blob_info != nullptr && api.load != nullptr && api.run != nullptr,
-         "the table isn't whole");
+    const std::string missing = MissingFunction(api);
+    Need(missing.empty(), "{}", missing);
     api_ = api;
   }
   return *api_;
@@ -183,6 +218,15 @@ Program Sdk::Load(NsdkContext* context, const void* blob, uint64_t size, uint32_
   return {program, api().unload};
 }
 
+Program Sdk::Load(NsdkContext* context, const Bytes& blob) {
+  const Bytes* kept;
+  {
+    const std::lock_guard lock(mutex_);
+    kept = &kept_.emplace_back(blob);
+  }
+  return Load(context, kept->data(), kept->size());
+}
+
 Group Sdk::MakeGroup(NsdkContext* context, uint32_t kind) {
   NsdkGroup* group = nullptr;
   NsdkReason reason = EmptyReason();
@@ -287,7 +331,7 @@ TestGraph Sdk::SmallGraph(NsdkContext* context, const std::string& name, uint32_
 }
 
 TestGraph Sdk::LargeGraph(NsdkContext* context) {
-  for (TestGraph graph : {Convolutions("large", 32, 64, 6, 7), Product("large", 64, 512, 512, 6, 7)}) {
+  for (TestGraph graph : {Convolutions("large", 28, 64, 4, 7), Product("large", 64, 512, 512, 4, 7)}) {
     if (Accepts(context, graph)) return graph;
   }
   throw NotApplicable{"the SDK takes neither convolutions nor products of matrices"};

@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -96,7 +98,8 @@ class Sdk {
   Info InfoOf(const void* blob, uint64_t size);
   Program Load(NsdkContext* context, const void* blob, uint64_t size, uint32_t flags = 0, NsdkGroup* scratch = nullptr,
                NsdkGroup* weights = nullptr);
-  Program Load(NsdkContext* context, const Bytes& blob) { return Load(context, blob.data(), blob.size()); }
+  // From bytes that stay until the check ends, whether or not the SDK copies them.
+  Program Load(NsdkContext* context, const Bytes& blob);
   Group MakeGroup(NsdkContext* context, uint32_t kind);
   Execution MakeExecution(NsdkProgram* program, uint32_t graph = 0);
   void Bind(NsdkExecution* execution, uint32_t direction, uint32_t index, const void* address, uint64_t size);
@@ -115,7 +118,12 @@ class Sdk {
   Target target_;
   void* library_ = nullptr;
   std::optional<NsdkApi> api_;
+  std::mutex mutex_;
+  std::deque<Bytes> kept_;
 };
+
+// Which function of the table is null, but has to be there; empty: none.
+std::string MissingFunction(const NsdkApi& api);
 
 // A reason with room, empty.
 NsdkReason EmptyReason();
