@@ -19,6 +19,8 @@ struct GoodSdk {
   int not_applicable;  // rules about what the SDK doesn't announce, and operators that it doesn't have
 };
 
+void PrintTo(const GoodSdk& sdk, std::ostream* out) { *out << sdk.name; }
+
 class GoodSdkTest : public testing::TestWithParam<GoodSdk> {};
 
 TEST_P(GoodSdkTest, BreaksNoRule) {
@@ -35,11 +37,12 @@ TEST_P(GoodSdkTest, BreaksNoRule) {
   EXPECT_EQ(not_applicable, sdk.not_applicable);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Sdks, GoodSdkTest,
-    testing::Values(GoodSdk{"Minimal", EPIPHYTE_MINIMAL_SDK, {"lanes", "64"}, {"lanes", "16"}, 30},
-                    GoodSdk{"Complete", EPIPHYTE_COMPLETE_SDK, {"lanes", "64"}, {"lanes", "16"}, 13}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Sdks, GoodSdkTest,
+                         testing::Values(GoodSdk{"Simulator", EPIPHYTE_NPUSIM, {"array", "16x16"}, {"array", "8x8"}, 1},
+                                         GoodSdk{"Minimal", EPIPHYTE_MINIMAL_SDK, {"lanes", "64"}, {"lanes", "16"}, 30},
+                                         GoodSdk{
+                                             "Complete", EPIPHYTE_COMPLETE_SDK, {"lanes", "64"}, {"lanes", "16"}, 13}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // What a vendor calls.
 TEST(Program, SaysWhichRulesHold) {
