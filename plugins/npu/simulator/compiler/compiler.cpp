@@ -54,7 +54,8 @@ CompiledGraph Compile(const NsdkGraph& nsdk_graph, const CompileOptions& options
   Lowered lowered = Lower(graph, options.config, options.fusion);
   const Plan plan = MakePlan(lowered, options.config, options.effort, options.fusion,
                              [&](double done) { tick(0.8 * done, "looking for the fastest program"); });
-  compiled.program = EmitPlan(lowered, plan, options.config, &lowered.weights);
+  compiled.program =
+      EmitPlan(lowered, plan, options.config, &lowered.weights, [&] { tick(0.8, "writing the program"); });
   compiled.scratch_size = plan.scratch_size;
   compiled.scratchpad_peak = PeakOf(compiled.program);
   compiled.weights = lowered.weights.Make([&](size_t done, size_t of) {

@@ -21,11 +21,10 @@
 #include <string>
 
 #include "plugins/npu/simulator/blob/blob.h"
+#include "plugins/npu/simulator/compiler/effort.h"
 #include "plugins/npu/simulator/graph/graph.h"
 
 namespace epiphyte::npusim {
-
-enum class Effort { kFast, kBalanced, kExhaustive };
 
 struct CompileOptions {
   Config config;
@@ -46,8 +45,5 @@ CompiledGraph Compile(const NsdkGraph& graph, const CompileOptions& options);
 
 // Whether Compile takes this operator. Constants needn't have data. Throws InvalidGraph, Unsupported.
 void CheckOp(const NsdkGraph& graph, uint32_t op, const Config& config);
-
-// The ranks and dimensions that CheckOp accepts at most.
-inline constexpr uint32_t kMaxRank = 6;
 
 }  // namespace epiphyte::npusim

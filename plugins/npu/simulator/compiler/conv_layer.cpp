@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "plugins/npu/simulator/isa/timing.h"
+
 namespace epiphyte::npusim {
 namespace {
 
@@ -89,6 +91,49 @@ std::vector<Tiling> ConvLayer::Tilings(const Config& config, Choices choices) co
     }
   }
   return tilings;
+}
+
+// What the array takes for all tiles, and the port to move everything once.
+uint64_t ConvLayer::LeastCycles(const Tiling& tiling, const Config& config) const {
+  // Sizes of tiles, and how many of each there are: all but the last one are equal.
+  struct Parts {
+    uint32_t size;
+    uint64_t count;
+  };
+  const auto parts = [](uint32_t of, uint32_t size) {
+    std::vector<Parts> result;
+    if (of / size > 0) result.push_back({size, of / size});
+    if (of % size > 0) result.push_back({of % size, 1});
+    return result;
+  };
+  const bool fold = FoldsKernel(config);
+  uint64_t array = 0;
+  for (const Parts& rows : parts(out_rows, tiling[kRows])) {
+    for (const Parts& columns : parts(out_columns, tiling[kColumns])) {
+      for (const Parts& out : parts(out_channels, tiling[kOutChannels])) {
+        for (const Parts& in : parts(in_channels, depthwise ? in_channels : tiling[kInChannels])) {
+          ConvCommand conv;
+          conv.window = window;
+          conv.depthwise = depthwise;
+          conv.out_height = rows.size;
+          conv.out_width = columns.size;
+          conv.out_channels = out.size;
+          conv.in_channels = depthwise ? out.size : fold ? in.size * window.width : in.size;
+          if (fold) conv.window.width = 1;
+          array += rows.count * columns.count * out.count * in.count * ExecuteCycles(conv, config);
+        }
+      }
+    }
+  }
+  const uint64_t instances = x.base.size(), positions = uint64_t{window.height} * window.width;
+  uint64_t bytes = 0;
+  if (!weights.empty()) {
+    const std::set<uint64_t> all(weights.begin(), weights.end());
+    bytes += all.size() * positions * (depthwise ? 1 : in_channels) * out_channels;
+  }
+  Transfer once;
+  once.run = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
+  return std::max(array * instances, bytes == 0 ? 0 : CostOf(once, config).port_cycles);
 }
 
 // Writes the commands of one tiling.

@@ -44,6 +44,7 @@ class ConvLayer : public Layer {
   std::vector<ImageView> targets;
 
   std::vector<Tiling> Tilings(const Config& config, Choices choices) const override;
+  uint64_t LeastCycles(const Tiling& tiling, const Config& config) const override;
   void Emit(const Tiling& tiling, Emitter& emit) const override;
   bool TakesResident(StorageId storage) const override;
 

@@ -23,6 +23,7 @@ uint32_t Emitter::Allocate(uint64_t bytes) {
 void Emitter::Add(Queue queue, Work work) {
   if (only_fits) throw Fits();
   if (program.size() >= most_commands) throw DoesNotFit();
+  if (tick && program.size() % 1024 == 0) tick();
   Command& command = program.emplace_back();
   command.queue = queue;
   command.work = std::move(work);

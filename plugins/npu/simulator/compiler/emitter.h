@@ -73,6 +73,7 @@ class Emitter {
   // Where Constant() goes; null while a tiling is only tried.
   WeightStore* weights = nullptr;
   size_t most_commands = SIZE_MAX;  // more than that: DoesNotFit
+  std::function<void()> tick;       // called now and then
   bool only_fits = false;           // the first command throws Fits: buffers are there before commands
 
   bool Resident(StorageId storage) const { return placements_[storage].resident; }

@@ -36,23 +36,18 @@ class ImageLayer::Writer {
         target_resident_(layer.targets.size() == 1 && emit.Resident(layer.targets[0].storage)) {}
 
   void Run() {
-    std::vector<std::pair<Area, Range>> tiles;  // and channels
+    const auto cut = [](Range range, uint32_t size, auto visit) {
+      for (uint32_t at = range.begin; at < range.end; at += size) visit(Range{at, std::min(range.end, at + size)});
+    };
     uint32_t x_rows = 0, x_columns = 0;
+    uint64_t tiles = 0;
     for (const Area& area : l_.areas) {
-      const auto cut = [](Range range, uint32_t size, auto visit) {
-        for (uint32_t at = range.begin; at < range.end; at += size) visit(Range{at, std::min(range.end, at + size)});
-      };
-      cut({0, l_.channels}, channels_, [&](Range c) {
-        cut(area.rows, rows_, [&](Range rows) {
-          cut(area.columns, columns_, [&](Range columns) {
-            tiles.push_back({{rows, columns, area.divisor}, c});
-            x_rows = std::max(x_rows, Rows(rows).Size());
-            x_columns = std::max(x_columns, Columns(columns).Size());
-          });
-        });
-      });
+      cut(area.rows, rows_, [&](Range rows) { x_rows = std::max(x_rows, Rows(rows).Size()); });
+      cut(area.columns, columns_, [&](Range columns) { x_columns = std::max(x_columns, Columns(columns).Size()); });
+      tiles += uint64_t{CeilDivide(area.rows.Size(), rows_)} * CeilDivide(area.columns.Size(), columns_) *
+               CeilDivide(l_.channels, channels_);
     }
-    const uint32_t count = tiles.size() * l_.x.base.size() > 1 ? 2 : 1;
+    const uint32_t count = tiles * l_.x.base.size() > 1 ? 2 : 1;
     const uint64_t brick = channels_;
     if (!emit_.Resident(l_.x.storage)) x_.emplace(emit_, x_rows * x_columns * brick, count);
     if (!target_resident_) y_.emplace(emit_, rows_ * columns_ * brick, count);
@@ -62,7 +57,13 @@ class ImageLayer::Writer {
     }
     emit_.op = l_.op;
     for (size_t instance = 0; instance < l_.x.base.size(); ++instance) {
-      for (const auto& [area, c] : tiles) WriteTile(instance, area, c);
+      for (const Area& area : l_.areas) {
+        cut({0, l_.channels}, channels_, [&](Range c) {
+          cut(area.rows, rows_, [&](Range rows) {
+            cut(area.columns, columns_, [&](Range columns) { WriteTile(instance, {rows, columns, area.divisor}, c); });
+          });
+        });
+      }
     }
   }
 

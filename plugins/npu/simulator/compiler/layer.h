@@ -31,6 +31,11 @@ class Layer {
   std::vector<StorageId> reads, writes;
 
   virtual std::vector<Tiling> Tilings(const Config& config, Choices choices) const = 0;
+  // No program with this tiling takes fewer cycles: what needn't be written down to know that it isn't the best.
+  virtual uint64_t LeastCycles(const Tiling& tiling, const Config& config) const {
+    (void)tiling, (void)config;
+    return 0;
+  }
   // Throws DoesNotFit.
   virtual void Emit(const Tiling& tiling, Emitter& emit) const = 0;
   // Whether it can work on the storage where it is in the scratchpad.

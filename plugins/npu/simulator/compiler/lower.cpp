@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "plugins/npu/simulator/compiler/boxes.h"
-#include "plugins/npu/simulator/compiler/compiler.h"
 
 namespace epiphyte::npusim {
 namespace {

@@ -15,6 +15,8 @@
 namespace epiphyte::npusim {
 namespace {
 
+// Of a layer: what takes more is refused rather than compiled for hours.
+constexpr size_t kMostCommands = 4'000'000;
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
 [[noreturn]] void NothingFits(const Config& config) {
@@ -46,7 +48,7 @@ std::vector<Placement> PlaceApart(const Lowered& lowered) {
 }
 
 // No program is faster than its busiest queue, and than the port with all that it moves.
-uint64_t LeastCycles(const std::vector<Command>& program, const Config& config) {
+uint64_t ArrayAndPort(const std::vector<Command>& program, const Config& config) {
   std::array<uint64_t, kQueueCount> busy{};
   uint64_t port = 0;
   for (const Command& command : program) {
@@ -145,25 +147,36 @@ class Search {
     const Choices choices = effort_ == Effort::kFast       ? Choices::kFirst
                             : effort_ == Effort::kBalanced ? Choices::kSome
                                                            : Choices::kAll;
-    const std::vector<Tiling> tilings = layer.Tilings(config_, choices);
+    // The most promising first, in the layer's order where they promise the same.
+    std::vector<std::pair<uint64_t, Tiling>> tilings;
+    for (const Tiling& tiling : layer.Tilings(config_, choices)) {
+      tilings.push_back({effort_ == Effort::kFast ? 0 : layer.LeastCycles(tiling, config_), tiling});
+    }
+    std::stable_sort(tilings.begin(), tilings.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     Choice best;
     std::optional<std::vector<uint64_t>> same;
-    for (const size_t most : {size_t{effort_ == Effort::kExhaustive ? 12'000u : 4'000u}, SIZE_MAX}) {
-      for (const Tiling& tiling : tilings) {
+    for (const size_t most : {size_t{effort_ == Effort::kExhaustive ? 12'000u : 4'000u}, kMostCommands}) {
+      for (const auto& [least, tiling] : tilings) {
+        if (least >= best.cycles) break;
         tick_(done_);
         try {
           Emitter emit(config_, placements_, arenas_[index]);
-          emit.most_commands = effort_ == Effort::kFast ? SIZE_MAX : most;
+          emit.most_commands = effort_ == Effort::kFast ? kMostCommands : most;
+          emit.tick = [this] { tick_(done_); };
           layer.Emit(tiling, emit);
-          if (effort_ == Effort::kFast) return {tiling, LeastCycles(emit.program, config_)};
+          if (effort_ == Effort::kFast) return {tiling, ArrayAndPort(emit.program, config_)};
           if (!same) {
             // Layers that begin alike are alike: what was found for one is right for all.
             same = std::vector<uint64_t>(key.begin() + 1, key.end());
             same->push_back(SignatureOf(emit.program));
+            for (const auto& listed : {tilings.front(), tilings.back()}) {
+              same->insert(same->end(), listed.second.begin(), listed.second.end());
+            }
+            same->push_back(tilings.size());
             if (const auto it = alike_.find(*same); it != alike_.end()) return it->second;
           }
-          if (LeastCycles(emit.program, config_) >= best.cycles) continue;
-          AssignTokens(emit.program);
+          if (ArrayAndPort(emit.program, config_) >= best.cycles) continue;
+          AssignTokens(emit.program, emit.tick);
           const uint64_t cycles = TotalCycles(emit.program, config_);
           if (cycles < best.cycles) best = {tiling, cycles};
         } catch (const DoesNotFit&) {
@@ -266,16 +279,18 @@ Plan MakePlan(const Lowered& lowered, const Config& config, Effort effort, bool 
   return Search(lowered, config, effort, tick).Run(residency && effort != Effort::kFast);
 }
 
-std::vector<Command> EmitPlan(const Lowered& lowered, const Plan& plan, const Config& config, WeightStore* weights) {
+std::vector<Command> EmitPlan(const Lowered& lowered, const Plan& plan, const Config& config, WeightStore* weights,
+                              const std::function<void()>& tick) {
   std::vector<Command> program;
   for (size_t i = 0; i < lowered.layers.size(); ++i) {
     Emitter emit(config, plan.placements, plan.layers[i].arena, plan.layers[i].downward);
     emit.weights = weights;
+    emit.tick = tick;
     lowered.layers[i]->Emit(plan.layers[i].tiling, emit);
     program.insert(program.end(), std::make_move_iterator(emit.program.begin()),
                    std::make_move_iterator(emit.program.end()));
   }
-  AssignTokens(program);
+  AssignTokens(program, tick);
   return program;
 }
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "plugins/npu/simulator/compiler/compiler.h"
+#include "plugins/npu/simulator/compiler/effort.h"
 #include "plugins/npu/simulator/compiler/lower.h"
 
 namespace epiphyte::npusim {
@@ -32,7 +32,8 @@ Plan MakePlan(const Lowered& lowered, const Config& config, Effort effort, bool 
               const std::function<void(double done)>& tick);
 
 // Commands of all layers, with tokens. weights: takes constants that depend on tilings; may be null.
-std::vector<Command> EmitPlan(const Lowered& lowered, const Plan& plan, const Config& config, WeightStore* weights);
+std::vector<Command> EmitPlan(const Lowered& lowered, const Plan& plan, const Config& config, WeightStore* weights,
+                              const std::function<void()>& tick);
 
 // Whether some tiling of each layer fits, with nothing kept in the scratchpad. Throws Unsupported.
 void CheckFits(const Lowered& lowered, const Config& config);

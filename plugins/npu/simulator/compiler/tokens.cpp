@@ -87,13 +87,14 @@ void ForEachStretch(const Access& access, const Visit& visit) {
 
 }  // namespace
 
-void AssignTokens(std::span<Command> program) {
+void AssignTokens(std::span<Command> program, const std::function<void()>& tick) {
   std::map<uint64_t, History> memories;  // by space and region
   Numbers given{};
   // What each command of a queue is known to come after, by those before it: a token waited for once needn't be again.
   std::array<Numbers, kQueueCount> known{};
   std::array<std::vector<Numbers>, kQueueCount> known_after;  // each finished command of a queue
   for (Command& command : program) {
+    if (tick && (&command - program.data()) % 1024 == 0) tick();
     const Queue queue = command.queue;
     const uint32_t number = ++given[queue];
     Numbers wait{};

@@ -74,6 +74,8 @@ struct Graph {
   std::vector<uint32_t> inputs, outputs;
 };
 
+// What operators may have at most.
+inline constexpr uint32_t kMaxRank = 6;
 inline constexpr int64_t kMaxDimension = int64_t{1} << 24;
 inline constexpr int64_t kMaxElements = int64_t{1} << 30;
 
