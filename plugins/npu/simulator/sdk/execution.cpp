@@ -116,7 +116,7 @@ void NsdkExecution::Run(const NsdkTask* task) {
 void NsdkExecution::Start(void (*done)(void* user, NsdkStatus status), void* user) {
   Begin();
   try {
-    // The thread of an earlier run has nothing left to do but to call done.
+    // The thread of an earlier run has nothing left to do but to end.
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this, done, user] {
       Failure failure;
@@ -130,8 +130,9 @@ void NsdkExecution::Start(void (*done)(void* user, NsdkStatus status), void* use
         const std::lock_guard lock(mutex_);
         started_ = std::move(failure);
       }
-      Finish(status == NSDK_OK);
+      // The run is over for wait only when done has returned.
       if (done != nullptr) done(user, status);
+      Finish(status == NSDK_OK);
     });
     const std::lock_guard lock(mutex_);
     ever_started_ = true;
