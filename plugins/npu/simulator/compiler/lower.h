@@ -112,6 +112,8 @@ class Lowering {
   MapPiece CopyPiece(const Op& op, const Tensor& x, const Tensor& y) const;
   // A layer of one piece: y's box from x's view, which has y's extents.
   void AddCopy(const Op& op, const View& x, const std::vector<View>& targets);
+  // The same, or nothing: the result is x seen in another way.
+  void AddCopyOrView(const Op& op, const View& x);
   // What pieces read and write is what the layer does.
   void AddMapAccess(MapLayer& layer) const;
 

@@ -31,9 +31,9 @@ uint32_t Narrow(const Op& op, int64_t value, int64_t least, const char* what) {
 }
 
 // Weights in bricks (conv_layer.h). element(o, ky, kx, i): where an element stands in data.
+template <typename Element>
 std::vector<std::byte> Bricks(std::span<const std::byte> data, const Space& kernel, int64_t in, int64_t out,
-                              int64_t brick,
-                              const std::function<int64_t(int64_t, int64_t, int64_t, int64_t)>& element) {
+                              int64_t brick, const Element& element) {
   const int64_t bricks = (out + brick - 1) / brick;
   std::vector<std::byte> packed(static_cast<size_t>(bricks * kernel.y * kernel.x * in * brick));
   size_t at = 0;
@@ -41,9 +41,9 @@ std::vector<std::byte> Bricks(std::span<const std::byte> data, const Space& kern
     for (int64_t ky = 0; ky < kernel.y; ++ky) {
       for (int64_t kx = 0; kx < kernel.x; ++kx) {
         for (int64_t i = 0; i < in; ++i) {
-          for (int64_t o = b * brick; o < (b + 1) * brick; ++o, ++at) {
-            if (o < out) packed[at] = data[static_cast<size_t>(element(o, ky, kx, i))];
-          }
+          const int64_t end = std::min(out, (b + 1) * brick);
+          for (int64_t o = b * brick; o < end; ++o) packed[at++] = data[static_cast<size_t>(element(o, ky, kx, i))];
+          at += static_cast<size_t>((b + 1) * brick - end);
         }
       }
     }

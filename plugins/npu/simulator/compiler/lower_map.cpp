@@ -165,6 +165,22 @@ void Lowering::AddCopy(const Op& op, const View& x, const std::vector<View>& tar
   AddMapAccess(layer);
 }
 
+void Lowering::AddCopyOrView(const Op& op, const View& x) {
+  // Transfers take any steps, so what reads the result may as well read x: where that has runs of some length, and
+  // nobody outside asks for the copy.
+  bool runs = false, forward = true;
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    runs = runs || (x.strides[i] == 1 && x.dims[i] >= 16);
+    forward = forward && x.strides[i] >= 0;
+  }
+  const bool same = CopyPiece(op, In(op, 0), Out(op)).kind == MapPiece::kCopy;
+  if (fusion_ && same && runs && forward && output_index_[op.outputs[0]] < 0) {
+    views_[op.outputs[0]] = x;
+    return;
+  }
+  AddCopy(op, x, TargetsOf(op.outputs[0]));
+}
+
 void Lowering::LowerRescale(const Op& op) {
   CheckCounts(op, 1, 1);
   if (In(op, 0).dims != Out(op).dims) Wrong(op, "input and result differ in shape");
@@ -224,7 +240,7 @@ void Lowering::LowerSlice(const Op& op) {
     view.strides[i] *= steps[i];
     view.dims[i] = y.dims[i];
   }
-  AddCopy(op, view, TargetsOf(op.outputs[0]));
+  AddCopyOrView(op, view);
 }
 
 void Lowering::LowerPad(const Op& op) {
@@ -319,7 +335,7 @@ void Lowering::LowerTranspose(const Op& op) {
   }
   if (view.dims != y.dims)
     Wrong(op, "the result has shape " + ShapeText(y.dims) + ", expected " + ShapeText(view.dims));
-  AddCopy(op, view, TargetsOf(op.outputs[0]));
+  AddCopyOrView(op, view);
 }
 
 }  // namespace epiphyte::npusim
