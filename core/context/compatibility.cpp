@@ -155,10 +155,11 @@ class ModelCheck {
 
 }  // namespace
 
-ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog,
-                            bool with_payloads) {
+ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog, bool with_payloads,
+                            const std::shared_ptr<ContextStore>& store) {
   if (!with_payloads) return ModelCheck(model, nullptr, catalog).Run();
-  NodePayloads payloads({.model = model_path, .digests = PayloadAccess::kRecorded}, model.metadata);
+  NodePayloads payloads({.model = model_path, .store = store.get(), .digests = PayloadAccess::kRecorded},
+                        model.metadata);
   return ModelCheck(model, &payloads, catalog).Run();
 }
 

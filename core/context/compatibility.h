@@ -53,11 +53,11 @@ struct ContextReport {
 };
 
 // Bad nodes and payloads that can't be read are kUnsupported with the reason; nothing is thrown for them. Opens the
-// libraries of the plugins that own a node. With payloads each plugin sees its payload and may check all of it; without
-// (and for nodes whose payload is in an application's store) it judges by the attributes and the metadata alone.
-// `model_path` empty: files beside the model can't be found, so their nodes are judged without payload.
-ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog,
-                            bool with_payloads);
+// libraries of the plugins that own a node. With payloads, which are in `store` where that isn't null, each plugin sees
+// its payload and may check all of it; without it judges by the attributes and the metadata alone. `model_path` empty:
+// files beside the model can't be found, so their nodes are judged without payload.
+ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog, bool with_payloads,
+                            const std::shared_ptr<ContextStore>& store = nullptr);
 
 // As above with payloads, which the caller has opened or will use too.
 ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog);

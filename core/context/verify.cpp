@@ -21,17 +21,24 @@ using Kind = VerifyProblem::Kind;
 
 class Verifier {
  public:
-  Verifier(const std::filesystem::path& path, Catalog& catalog) : path_(path), catalog_(catalog) {
+  Verifier(const std::filesystem::path& path, const std::shared_ptr<ContextStore>& store, Catalog& catalog)
+      : path_(path), store_(store), catalog_(catalog) {
     report_.model = path;
   }
 
   VerifyReport Run() {
     const FolderLock lock(path_.parent_path(), FolderLock::kShared);
-    bytes_ = MappedFile::Open(path_);
-    report_.seal = CheckSeal(bytes_->data(), bytes_->size());
+    std::shared_ptr<const MappedFile> file;
+    if (store_ && store_->StoresModel()) {
+      bytes_ = store_->Open(path_.filename().string());
+    } else {
+      file = MappedFile::Open(path_);
+      bytes_ = {file->data(), file->size(), file};
+    }
+    report_.seal = CheckSeal(bytes_.data, bytes_.size);
     std::optional<Model> model = Read();
     CheckMetadata();
-    bytes_->RequireIntact();
+    if (file) file->RequireIntact();
     if (model) {
       CheckNodes(*model);
     } else {
@@ -59,9 +66,12 @@ class Verifier {
 
   std::optional<Model> Read() {
     ReadOptions options;
-    options.accept_model = [this](std::string_view, const Metadata& metadata) {
+    if (store_) options = CheckedReading({.what = "", .digests = false, .store = store_});
+    options.accept_model = [this, find_record = options.accept_model](std::string_view bytes,
+                                                                      const Metadata& metadata) {
       metadata_ = metadata;
       has_metadata_ = true;
+      if (find_record) find_record(bytes, metadata);
     };
     options.accept_external = [this](const std::string& name, const ExternalFile& file) { CheckExternal(name, file); };
     std::string reason;
@@ -69,6 +79,7 @@ class Verifier {
     for (const bool infer : {true, false}) {
       options.infer = infer;
       try {
+        if (store_ && store_->StoresModel()) return ReadModelMemory(bytes_.data, bytes_.size, bytes_.owner, options);
         return ReadModelFile(path_, options);
       } catch (const Error& error) {
         if (error.message() != reason) Add(Kind::kModel, error.message());
@@ -93,8 +104,7 @@ class Verifier {
 
   void CheckMetadata() {
     if (!has_metadata_) return;
-    Try(Kind::kSeal,
-        [&] { RequireSeal(bytes_->data(), bytes_->size(), metadata_, fmt::format("'{}'", path_.string())); });
+    Try(Kind::kSeal, [&] { RequireSeal(bytes_.data, bytes_.size, metadata_, fmt::format("'{}'", path_.string())); });
     const auto version = metadata_.find(std::string(kContextVersionKey));
     if (version == metadata_.end()) {
       report_.notes.push_back(
@@ -110,7 +120,9 @@ class Verifier {
 
   void CheckNodes(Model& model) {
     std::optional<NodePayloads> payloads;
-    if (!Try(Kind::kModel, [&] { payloads.emplace(PayloadAccess{.model = path_}, model.metadata); })) return;
+    if (!Try(Kind::kModel,
+             [&] { payloads.emplace(PayloadAccess{.model = path_, .store = store_.get()}, model.metadata); }))
+      return;
     const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog_));
     report_.context_nodes = binding.nodes().size();
     if (binding.nodes().empty()) report_.notes.push_back("the model has no EPContext node");
@@ -166,16 +178,17 @@ class Verifier {
     if (!Try(Kind::kModel, [&] { records = ReadPayloadRecords(metadata_); })) return;
     for (const PayloadRecord& record : records) {
       if (record.file.empty()) continue;
-      const NodePayload payload = NodePayloads({.model = path_}, metadata_).OpenRecorded(record);
+      const NodePayload payload = NodePayloads({.model = path_, .store = store_.get()}, metadata_).OpenRecorded(record);
       if (!payload.problem.empty()) Add(Kind::kPayload, payload.problem);
       report_.payloads.push_back({record.file, payload.blob.size, payload.digest, /*recorded=*/true});
     }
   }
 
   const std::filesystem::path& path_;
+  const std::shared_ptr<ContextStore> store_;  // null: files
   Catalog& catalog_;
   VerifyReport report_;
-  std::shared_ptr<const MappedFile> bytes_;
+  ContextStore::Bytes bytes_;  // of the model
   Metadata metadata_;
   bool has_metadata_ = false;
   std::set<std::string> external_;
@@ -189,8 +202,9 @@ bool VerifyReport::Has(VerifyProblem::Kind kind) const {
                      [&](const VerifyProblem& problem) { return problem.kind == kind; });
 }
 
-VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog) {
-  return Verifier(model, catalog).Run();
+VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog,
+                                const std::shared_ptr<ContextStore>& store) {
+  return Verifier(model, store, catalog).Run();
 }
 
 }  // namespace epiphyte::core

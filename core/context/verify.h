@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/context/context_store.h"
 #include "core/context/seal.h"
 #include "core/registry/catalog.h"
 
@@ -48,8 +50,10 @@ struct VerifyReport {
   bool Has(VerifyProblem::Kind kind) const;
 };
 
-// Throws only when the file can't be opened: NO_SUCHFILE, INVALID_ARGUMENT, FAIL. Opens the libraries of the plugins
-// that own a node.
-VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog);
+// Throws only when the file can't be opened: NO_SUCHFILE, INVALID_ARGUMENT, FAIL, and what the store throws. Opens the
+// libraries of the plugins that own a node. `store`: where payloads and initializers are, and the model if it stores
+// models, under the name of its path; null: all are files.
+VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog,
+                                const std::shared_ptr<ContextStore>& store = nullptr);
 
 }  // namespace epiphyte::core

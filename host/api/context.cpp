@@ -4,16 +4,22 @@
 #include "core/context/compatibility.h"
 #include "core/context/context_model.h"
 #include "core/context/node_payloads.h"
+#include "core/context/recorded_bytes.h"
 #include "core/onnx/model_reader.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
 namespace {
 
-core::Model ReadModel(const std::filesystem::path& path) {
+core::Model ReadModel(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
   core::ReadOptions options;
+  // Whether the initializers are the recorded ones is not asked here.
+  if (store) options = core::CheckedReading({.what = "", .digests = false, .store = store});
+  options.accept_external = nullptr;
   options.infer = false;
-  return core::ReadModelFile(path, options);
+  if (!store || !store->StoresModel()) return core::ReadModelFile(path, options);
+  const core::ContextStore::Bytes bytes = store->Open(path.filename().string());
+  return core::ReadModelMemory(bytes.data, bytes.size, bytes.owner, options);
 }
 
 struct Walk {
@@ -61,14 +67,15 @@ struct Walk {
 
 }  // namespace
 
-ContextInfo InspectContext(const std::filesystem::path& model) {
+ContextInfo InspectContext(const std::filesystem::path& model, const std::shared_ptr<ContextStore>& given_store) {
   return Translate([&] {
+    const std::shared_ptr<core::ContextStore> store = Access::Share(given_store);
     const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
-    core::Model content = ReadModel(model);
+    core::Model content = ReadModel(model, store);
     ContextInfo info;
     info.model = model;
     info.metadata = content.metadata;
-    core::NodePayloads payloads({.model = model}, content.metadata);
+    core::NodePayloads payloads({.model = model, .store = store.get()}, content.metadata);
     Walk{payloads, &info}.Visit(*content.graph, "");
     return info;
   });
@@ -78,11 +85,14 @@ std::string_view ContextVerdictName(ContextVerdict verdict) {
   return core::ContextVerdictName(static_cast<core::ContextVerdict>(verdict));
 }
 
-ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model, bool with_payloads) {
+ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model, bool with_payloads,
+                          const std::shared_ptr<ContextStore>& given_store) {
   return Translate([&] {
+    const std::shared_ptr<core::ContextStore> store = Access::Share(given_store);
     const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
-    core::Model content = ReadModel(model);
-    core::ContextReport report = core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads);
+    core::Model content = ReadModel(model, store);
+    core::ContextReport report =
+        core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads, store);
     ContextCheck check;
     for (core::NodeCheck& node : report.nodes) {
       check.nodes.push_back({std::move(node.node), std::move(node.source), std::move(node.provider),

@@ -28,9 +28,11 @@ std::string_view SealStateName(SealState state) {
   return "broken";
 }
 
-ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model) {
+ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
+                                  const std::shared_ptr<ContextStore>& store) {
   return Translate([&] {
-    core::VerifyReport report = core::VerifyContextModel(model, Access::Of(environment)->catalog());
+    core::VerifyReport report =
+        core::VerifyContextModel(model, Access::Of(environment)->catalog(), Access::Share(store));
     ContextVerification verification;
     verification.model = std::move(report.model);
     verification.seal = Convert(report.seal);

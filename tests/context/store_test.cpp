@@ -10,10 +10,13 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/context/compatibility.h"
 #include "core/context/context_loader.h"
 #include "core/context/context_model.h"
 #include "core/context/context_store.h"
 #include "core/context/merge.h"
+#include "core/context/recorded_bytes.h"
+#include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/clerks.h"
@@ -181,6 +184,38 @@ TEST_F(StoreTest, TheModelTooWhenTheStoreTakesIt) {
   EXPECT_THAT(store->committed(), ElementsAre("model_notary.bin", "plain.data", "model_ctx.onnx"));
   std::string context = store->files()["model_ctx.onnx"];
   EXPECT_EQ(LoadBytes(context, Options(store)), expected_);
+}
+
+TEST_F(StoreTest, WhatIsInTheStoreIsVerifiedAndJudgedThere) {
+  for (const bool stores_model : {false, true}) {
+    auto store = std::make_shared<MemoryStore>(stores_model);
+    Compile(Compiling(store));
+    const fs::path model = dir_ / "model_ctx.onnx";
+    const auto verify = [&] { return core::VerifyContextModel(model, environment_->catalog(), store); };
+    const core::VerifyReport sound = verify();
+    for (const core::VerifyProblem& problem : sound.problems) ADD_FAILURE() << problem.text;
+    EXPECT_EQ(sound.seal, core::SealState::kIntact);
+    EXPECT_EQ(sound.payloads.size(), 2u) << "the payload and the initializers";
+    for (const char* name : {"model_notary.bin", "plain.data"}) {
+      std::string& bytes = store->files()[name];
+      bytes.back() ^= 1;
+      std::string problems;
+      for (const core::VerifyProblem& problem : verify().problems) problems += problem.text + "\n";
+      EXPECT_THAT(problems, AllOf(HasSubstr(name), HasSubstr("it was replaced or damaged")));
+      bytes.back() ^= 1;
+    }
+    if (!stores_model) {
+      core::ReadOptions options = core::CheckedReading({.what = "the model", .store = store});
+      options.infer = false;
+      core::Model read = core::ReadModelFile(model, options);
+      const auto judge = [&](const std::shared_ptr<ContextStore>& where) {
+        return core::CheckContexts(read, model, environment_->catalog(), /*with_payloads=*/true, where).verdict;
+      };
+      EXPECT_EQ(judge(store), core::ContextVerdict::kOptimal);
+      EXPECT_EQ(judge(nullptr), core::ContextVerdict::kUnsupported) << "there is no such file";
+    }
+    fs::remove(model);
+  }
 }
 
 TEST_F(StoreTest, AStoredModelNeedsAName) {

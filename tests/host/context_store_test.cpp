@@ -1,6 +1,7 @@
 // Context stores of an application: in memory through the API, and encrypted, as the example application does it.
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <map>
 #include <stdexcept>
 
@@ -100,6 +101,32 @@ TEST_F(MemoryStoreTest, DamageInTheStoreIsFoundLikeAFiles) {
   std::string& payload = *store_->files["model_cpu.bin"];
   payload[payload.size() / 2] ^= 1;
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("model_cpu.bin"), HasSubstr("digest")));
+}
+
+TEST_F(MemoryStoreTest, ContextsInTheStoreAreInspectedCheckedAndVerified) {
+  Compile();
+  const std::filesystem::path model = folder_ / "model_ctx.onnx";
+  const auto problems = [&] { return VerifyContext(environment_, model, store_).problems; };
+  const ContextInfo info = InspectContext(model, store_);
+  ASSERT_EQ(info.nodes.size(), 1u);
+  EXPECT_EQ(info.nodes[0].file, "model_cpu.bin");
+  EXPECT_EQ(info.nodes[0].size, store_->files["model_cpu.bin"]->size());
+  EXPECT_EQ(info.nodes[0].digest, info.nodes[0].recorded_digest);
+  EXPECT_EQ(info.nodes[0].problem, "");
+  EXPECT_TRUE(CheckContext(environment_, model, /*with_payloads=*/true, store_).usable());
+  EXPECT_THAT(problems(), ::testing::IsEmpty());
+
+  std::string& payload = *store_->files["model_cpu.bin"];
+  payload[payload.size() / 2] ^= 1;
+  EXPECT_THAT(InspectContext(model, store_).nodes[0].problem, HasSubstr("model_cpu.bin"));
+  EXPECT_EQ(CheckContext(environment_, model, /*with_payloads=*/true, store_).verdict, ContextVerdict::kUnsupported);
+  EXPECT_THAT(problems(), ::testing::Contains(AllOf(HasSubstr("model_cpu.bin"), HasSubstr("digest"))));
+  // Without the store there is no such file.
+  for (const auto& look :
+       std::vector<std::function<void()>>{[&] { InspectContext(model); }, [&] { CheckContext(environment_, model); },
+                                          [&] { VerifyContext(environment_, model); }}) {
+    EXPECT_THROW(look(), Error);
+  }
 }
 
 TEST_F(MemoryStoreTest, WhatTheStoreThrowsIsTheSessionsError) {

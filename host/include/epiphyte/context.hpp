@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/context_store.hpp"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/export.hpp"
 
@@ -47,8 +49,10 @@ struct ContextInfo {
 };
 
 // Throws when the model can't be read; trouble with a payload is in its node's `problem`. A model without EPContext
-// nodes gives none. [any thread]
-EPIPHYTE_API ContextInfo InspectContext(const std::filesystem::path& model);
+// nodes gives none. `store`: where payloads and initializers are, and with StoresModel() the model too, under the name
+// of its path; null: all are files. [any thread]
+EPIPHYTE_API ContextInfo InspectContext(const std::filesystem::path& model,
+                                        const std::shared_ptr<ContextStore>& store = nullptr);
 
 // What a plugin says of a context, without a session and without a device. The numbers are ONNX Runtime's.
 enum class ContextVerdict : uint32_t {
@@ -84,8 +88,9 @@ struct ContextCheck {
 
 // With payloads, plugins see them, and a payload that can't be opened or isn't what the model recorded is unsupported;
 // without, they judge by the nodes' attributes and the model's metadata, which costs next to nothing. Opens the
-// libraries of the plugins that own a node. Throws when the model can't be read. [any thread]
+// libraries of the plugins that own a node. Throws when the model can't be read. `store` as of InspectContext. [any
+// thread]
 EPIPHYTE_API ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model,
-                                       bool with_payloads = true);
+                                       bool with_payloads = true, const std::shared_ptr<ContextStore>& store = nullptr);
 
 }  // namespace epiphyte

@@ -47,8 +47,10 @@ struct ContextVerification {
 
 // Checks everything that can be checked without running the model: the seal, path, size and digest of each payload and
 // of the external initializers, the nodes, and what the plugins say of their payloads on this machine. Throws only when
-// the file can't be opened. [any thread]
-EPIPHYTE_API ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model);
+// the file can't be opened. `store`: where payloads and initializers are, and with StoresModel() the model too, under
+// the name of its path; null: all are files. [any thread]
+EPIPHYTE_API ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
+                                               const std::shared_ptr<ContextStore>& store = nullptr);
 
 // For a model that was changed on purpose: makes its seal fit, and nothing else. Throws INVALID_GRAPH when the model
 // can't be read or a payload isn't what it was. Returns what the seal was; intact: nothing had to be done.
