@@ -7,6 +7,11 @@
 #include <iterator>
 
 namespace epiphyte::core {
+
+std::string CountText(uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 namespace {
 
 struct Character {

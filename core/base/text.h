@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ size_t FindNonText(std::string_view text);
 // UTF-8 and characters that change the direction of text become '?'; what is longer than `max_bytes` is cut at a
 // character and ends in "...".
 std::string PrintableLine(std::string_view text, size_t max_bytes = 1024);
+
+// "1 node", "2 nodes".
+std::string CountText(uint64_t count, std::string_view thing);
 
 // What keeps a string of somebody else's, zero-terminated by his word, from being one line of text: "is null, a string
 // expected", "does not end within 256 bytes" (`max_bytes` with the zero), "is 'a?b', printable UTF-8 expected"; "" when

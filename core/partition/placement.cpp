@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/text.h"
+
 namespace epiphyte::core {
 namespace {
 
@@ -42,10 +44,6 @@ std::vector<Share> Shares(const Placement& placement) {
   return shares;
 }
 
-std::string Count(size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -64,20 +62,20 @@ constexpr std::string_view kHostColour = "#ffffff";
 }  // namespace
 
 std::string Placement::Summary() const {
-  std::string text = Count(nodes.size(), "node");
+  std::string text = CountText(nodes.size(), "node");
   std::string_view separator = ": ";
   for (const Share& share : Shares(*this)) {
     text += separator;
     separator = ", ";
     text += fmt::format("{} {}", share.provider.empty() ? "unplaced" : share.provider, share.nodes);
-    if (share.partitions > 0) text += " in " + Count(share.partitions, "partition");
+    if (share.partitions > 0) text += " in " + CountText(share.partitions, "partition");
   }
   return text;
 }
 
 std::string Placement::RemovedSummary() const {
   if (removed.empty()) return {};
-  std::string text = Count(removed.size(), "more node") + " of the model";
+  std::string text = CountText(removed.size(), "more node") + " of the model";
   std::string_view separator = ": ";
   for (const Fate fate :
        {Fate::kFolded, Fate::kMerged, Fate::kBypassed, Fate::kDead, Fate::kInlined, Fate::kRewritten}) {
@@ -144,9 +142,9 @@ std::string Placement::ToDot() const {
                                     : share.provider == "(host)" ? kHostColour
                                                                  : kPalette[next++ % kPalette.size()];
     colours[share.provider] = colour;
-    legend +=
-        fmt::format("    legend_{} [label=\"{}: {}\", fillcolor=\"{}\"];\n", i,
-                    share.provider.empty() ? "unplaced" : Escaped(share.provider), Count(share.nodes, "node"), colour);
+    legend += fmt::format("    legend_{} [label=\"{}: {}\", fillcolor=\"{}\"];\n", i,
+                          share.provider.empty() ? "unplaced" : Escaped(share.provider), CountText(share.nodes, "node"),
+                          colour);
   }
   std::string text =
       "digraph placement {\n"

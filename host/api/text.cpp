@@ -13,4 +13,8 @@ std::string PrintableJson(std::string_view json) {
   return Translate([&] { return core::PrintableJson(json); });
 }
 
+std::string CountText(uint64_t count, std::string_view thing) {
+  return Translate([&] { return core::CountText(count, thing); });
+}
+
 }  // namespace epiphyte

@@ -61,10 +61,6 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
   return joined;
 }
 
-std::string CountText(uint64_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
 std::string NumberText(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", number);

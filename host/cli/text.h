@@ -33,10 +33,9 @@ inline std::string Printable(std::string_view text) { return PrintableText(text)
 // For a cell of a table whose content is short where nothing is wrong.
 inline std::string PrintableCell(std::string_view text) { return PrintableText(text, 80); }
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
-std::string CountText(uint64_t count, const std::string& thing);  // "1 node", "2 nodes"
-std::string NumberText(double number);                            // "0.126119"
-std::string SizeText(uint64_t bytes);                             // "1.5 MiB"
-std::string MillisecondsText(double value);                       // "12.3 ms", "0.0012 ms"
+std::string NumberText(double number);       // "0.126119"
+std::string SizeText(uint64_t bytes);        // "1.5 MiB"
+std::string MillisecondsText(double value);  // "12.3 ms", "0.0012 ms"
 
 // The candidate nearest to `name` by edit distance, or "" when none is near enough to be meant.
 std::string NearestTo(std::string_view name, const std::vector<std::string>& candidates);

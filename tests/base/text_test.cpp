@@ -25,6 +25,12 @@ TEST(FindNonText, RefusesIllFormedUtf8) {
   }
 }
 
+TEST(CountText, HasOnePluralRule) {
+  EXPECT_EQ(CountText(0, "node"), "0 nodes");
+  EXPECT_EQ(CountText(1, "node"), "1 node");
+  EXPECT_EQ(CountText(2, "plain node"), "2 plain nodes");
+}
+
 TEST(PrintableLine, MakesOneLineOfAnything) {
   EXPECT_EQ(PrintableLine("plain"), "plain");
   EXPECT_EQ(PrintableLine("a\nb\r\nc"), "a b  c");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,8 @@ EPIPHYTE_API std::string PrintableText(std::string_view text, size_t max_bytes =
 
 // The same JSON document with such characters as escapes.
 EPIPHYTE_API std::string PrintableJson(std::string_view json);
+
+// "1 node", "2 nodes".
+EPIPHYTE_API std::string CountText(uint64_t count, std::string_view thing);
 
 }  // namespace epiphyte
