@@ -35,10 +35,10 @@ class Plugin final : public kit::Plugin {
     InstanceOptions options;
     options.validation = ValidationOfEnvironment();
     // For all sessions and streams, as a session's option `disable` is for its kernels.
-    if (const auto disabled = config.Parameter("disable"))
-      options.adjust = [list = std::string(*disabled)](Capabilities& capabilities) { Disable(list, &capabilities); };
+    const std::string disabled(config.Parameter("disable").value_or(""));
+    options.adjust = [disabled](Capabilities& capabilities) { Disable(disabled, &capabilities); };
     options.log = [log = log()](const std::string& message) { log.Warning(message); };
-    OpenedInstance opened = OpenInstance(std::move(options));
+    OpenedInstance opened = OpenKeptInstance(std::move(options), disabled);
     why_not_ = std::move(opened.why_not);
     instance_ = std::move(opened.instance);
     RegisterAllOperators(operators_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -249,6 +250,23 @@ OpenedInstance OpenInstance(InstanceOptions options) {
   } catch (const kit::Error& error) {
     opened.why_not = error.what();
   }
+  return opened;
+}
+
+OpenedInstance OpenKeptInstance(InstanceOptions options, std::string_view adjusted) {
+  if (options.validation.Any()) return OpenInstance(std::move(options));
+  // Never destroyed: when the process ends, drivers may be gone before it.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& kept = *new std::map<std::string, std::shared_ptr<Instance>>;
+  std::string key(adjusted);
+  for (const char* const variable : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
+    if (const char* const value = std::getenv(variable)) key += kit::TextOf('\n', variable, '=', value);
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Instance>& known = kept[key];
+  if (known != nullptr) return {known, ""};
+  options.log = nullptr;  // its listener may end before the instance does
+  OpenedInstance opened = OpenInstance(std::move(options));
+  if (opened.instance != nullptr && !opened.instance->devices().empty()) known = opened.instance;
   return opened;
 }
 

@@ -52,6 +52,11 @@ struct OpenedInstance {
 // Throws nothing but bad_alloc.
 OpenedInstance OpenInstance(InstanceOptions options = {});
 
+// The same for all that come with the same `adjusted`, which says what options.adjust does, at once or one after another:
+// it is kept until the process ends, as long as VK_DRIVER_FILES and VK_ICD_FILENAMES stay as they are. With validation, or
+// without devices, it is opened anew. options.log hears nothing of a kept one.
+OpenedInstance OpenKeptInstance(InstanceOptions options, std::string_view adjusted);
+
 // [any thread]
 class Instance : public std::enable_shared_from_this<Instance> {
  public:

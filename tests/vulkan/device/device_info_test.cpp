@@ -1,6 +1,9 @@
 #include "plugins/vulkan/device/device_info.h"
 
+#include <cstdlib>
+
 #include "tests/vulkan/device/test_device.h"
+#include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -71,7 +74,8 @@ TEST(CapabilitiesTest, WhatIsDisabledByNameIsGoneAndSaysWhy) {
   EXPECT_EQ(can.WhyNot(Capability::kFp16), "fp16 is turned off by option 'disable'");
   EXPECT_EQ(can.WhyNot(Capability::kCoopMatrix), "the device has no coopmat");
   const std::string wrong[] = {"fp17"};
-  EXPECT_THAT(ErrorOf([&] { can.Disable(wrong); }), IsError(EP_STATUS_INVALID_ARGUMENT, "known are storage16, storage8"));
+  EXPECT_THAT(ErrorOf([&] { can.Disable(wrong); }),
+              IsError(EP_STATUS_INVALID_ARGUMENT, "known are storage16, storage8"));
 }
 
 TEST(CapabilitiesTest, WhatIsSlowIsUsedWhenItIsPreferred) {
@@ -119,16 +123,41 @@ TEST_F(InstanceTest, TheSoftwareDeviceDescribesItself) {
   EXPECT_GE(device.subgroup_size, 4u);
 
   const Capabilities& can = device.capabilities;
-  for (const Capability capability : {Capability::kStorage16, Capability::kStorage8, Capability::kInt64,
-                                      Capability::kFp16, Capability::kInt8})
+  for (const Capability capability :
+       {Capability::kStorage16, Capability::kStorage8, Capability::kInt64, Capability::kFp16, Capability::kInt8})
     EXPECT_TRUE(can.Has(capability)) << NameOf(capability);
   for (const Capability emulated : {Capability::kSharedMemory, Capability::kSubgroup}) {
     EXPECT_FALSE(can.Has(emulated)) << NameOf(emulated);
     EXPECT_TRUE(can.IsSlow(emulated)) << NameOf(emulated);
   }
   EXPECT_EQ(can.subgroup_size, device.subgroup_size);
+  EXPECT_LT(can.max_passes, 65'535u) << "llvmpipe makes no more";
   EXPECT_GE(can.max_bindings, 8u);
   EXPECT_GE(can.max_buffer_range, 128u << 20);
+}
+
+TEST_F(InstanceTest, OneIsKeptForAllThatWantTheSame) {
+  const std::weak_ptr<Instance> first = OpenKeptInstance({}, "").instance;
+  ASSERT_FALSE(first.expired()) << "nobody has it, and it is still there";
+  const OpenedInstance again = OpenKeptInstance({}, "");
+  EXPECT_EQ(again.instance, first.lock());
+  EXPECT_EQ(again.why_not, "");
+  InstanceOptions without;
+  without.adjust = [](Capabilities& can) { can.Disable(Capability::kFp16); };
+  const OpenedInstance other = OpenKeptInstance(without, "fp16");
+  EXPECT_NE(other.instance, again.instance);
+  EXPECT_FALSE(other.instance->devices().at(0).capabilities.Has(Capability::kFp16));
+  EXPECT_NE(OpenKeptInstance({.validation = {.core = true}}, "").instance.get(), first)
+      << "its messages are its user's";
+}
+
+TEST_F(InstanceTest, OtherDriversAreLookedForAnew) {
+  ASSERT_NE(OpenKeptInstance({}, "").instance, nullptr);
+  const std::string driver = std::getenv("VK_DRIVER_FILES");
+  PinDriver("/nonexistent.json");
+  EXPECT_THAT(OpenKeptInstance({}, "").why_not, HasSubstr("no Vulkan device was found"));
+  PinDriver(driver.c_str());
+  EXPECT_EQ(OpenKeptInstance({}, "").why_not, "");
 }
 
 TEST_F(InstanceTest, WithoutADriverThereAreNoDevicesAndAReason) {
