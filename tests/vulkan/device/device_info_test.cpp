@@ -147,7 +147,7 @@ TEST_F(InstanceTest, OneIsKeptForAllThatWantTheSame) {
   const OpenedInstance other = OpenKeptInstance(without, "fp16");
   EXPECT_NE(other.instance, again.instance);
   EXPECT_FALSE(other.instance->devices().at(0).capabilities.Has(Capability::kFp16));
-  EXPECT_NE(OpenKeptInstance({.validation = {.core = true}}, "").instance.get(), first)
+  EXPECT_NE(OpenKeptInstance({.validation = {.core = true}}, "").instance, again.instance)
       << "its messages are its user's";
 }
 
