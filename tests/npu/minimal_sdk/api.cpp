@@ -60,10 +60,8 @@ NsdkStatus Guarded(NsdkReason* reason, F call) noexcept {
     return NSDK_OK;
   } catch (const Error& error) {
     return Explain(reason, error.status, error.text);
-  } catch (const std::bad_alloc&) {
-    return Explain(reason, NSDK_OUT_OF_MEMORY, "no memory is left");
-  } catch (const std::exception& error) {
-    return Explain(reason, NSDK_OUT_OF_MEMORY, error.what());  // std::length_error
+  } catch (const std::exception& error) {  // std::bad_alloc, std::length_error
+    return Explain(reason, NSDK_OUT_OF_MEMORY, error.what());
   }
 }
 

@@ -37,8 +37,8 @@ std::vector<int64_t> Numbers(const Op& op, uint32_t key, size_t count, int64_t l
 
 // A window over two dimensions of space; one dimension is the second of two.
 struct Window {
-  int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, before[2] = {0, 0}, in[2] = {1, 1},
-          out[2] = {1, 1};
+  int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, before[2] = {0, 0};
+  int64_t in[2] = {1, 1}, out[2] = {1, 1};
 };
 
 Window MakeWindow(const Step& step, const std::vector<int64_t>& kernel) {
@@ -73,20 +73,32 @@ void Inside(const Window& w, int axis, int64_t at, int64_t& first, int64_t& last
   last = offset >= w.in[axis] ? 0 : std::min(w.out[axis], (w.in[axis] - 1 - offset) / stride + 1);
 }
 
-// a [..., k] times b [k, n], or [n, k] when turned.
-struct Product {
-  int64_t rows, k, n, b_row, b_step;
+// What CONV and MATMUL have in common: a product of matrices is a convolution of planes of one element.
+struct Sums {
+  int64_t batch, channels, filters, depth;  // depth: channels that a filter sums over
+  int64_t w_filter, w_channel, w_point;     // steps in the weights
+  uint32_t w_axis;                          // of the weights, along the filters
+  Window window;
 };
 
-Product MakeProduct(const Step& step) {
-  const std::vector<int64_t>&a = step.in[0]->dims, &b = step.in[1]->dims, &y = step.out->dims;
-  const bool turned = ParamOr(*step.op, NSDK_TRANSPOSE_B, 0) != 0;
-  Require(*step.op, !a.empty() && b.size() == 2, "b has not two dimensions");
-  Product p = {step.in[0]->Elements() / a.back(), a.back(), b[turned ? 0 : 1], turned ? b[1] : 1, turned ? 1 : b[1]};
-  std::vector<int64_t> expected = a;
-  expected.back() = p.n;
-  Require(*step.op, p.k == b[turned ? 1 : 0] && y == expected, "the shapes don't fit each other");
-  return p;
+Sums MakeSums(const Step& step) {
+  const Op& op = *step.op;
+  const std::vector<int64_t>&x = step.in[0]->dims, &w = step.in[1]->dims, &y = step.out->dims;
+  if (op.kind == NSDK_CONV) {
+    Require(op, w.size() == x.size() && w.size() >= 3, "weights of another rank than the input's");
+    const Window window = MakeWindow(step, {w.begin() + 2, w.end()});
+    const int64_t groups = ParamOr(op, NSDK_GROUPS, 1), points = window.kernel[0] * window.kernel[1];
+    const bool fits = groups >= 1 && x[1] % groups == 0 && w[0] % groups == 0 && w[1] == x[1] / groups;
+    Require(op, fits && y[0] == x[0] && y[1] == w[0], "groups, channels and weights don't fit each other");
+    return {x[0], x[1], w[0], w[1], w[1] * points, points, 1, 0, window};
+  }
+  const bool turned = ParamOr(op, NSDK_TRANSPOSE_B, 0) != 0;
+  Require(op, !x.empty() && w.size() == 2, "b has not two dimensions");
+  const int64_t k = x.back(), n = w[turned ? 0 : 1];
+  std::vector<int64_t> expected = x;
+  expected.back() = n;
+  Require(op, k == w[turned ? 1 : 0] && y == expected, "the shapes don't fit each other");
+  return {step.in[0]->Elements() / k, k, n, k, turned ? k : 1, turned ? 1 : n, 0, turned ? 0u : 1u, {}};
 }
 
 // The numbers of a tensor less their zero points.
@@ -127,65 +139,38 @@ class Rounding {
 using Inputs = std::vector<const uint8_t*>;
 using Tick = std::function<void(double)>;
 
-std::vector<int32_t> Bias(const Step& step, const Inputs& in) {
-  return in.size() > 2 && in[2] != nullptr ? Centred(*step.in[2], in[2]) : std::vector<int32_t>();
-}
-
-// Of a product's sums in one channel.
-double Scale(const Step& step, size_t channel) {
-  return step.in[0]->Scale() * step.in[1]->Scale(channel) / step.out->Scale();
-}
-
-void RunConv(const Step& step, const Inputs& in, uint8_t* out, const Tick& tick) {
-  const Tensor &x = *step.in[0], &w = *step.in[1];
-  const Window window = MakeWindow(step, {w.dims.begin() + 2, w.dims.end()});
-  const int64_t channels = x.dims[1], filters = w.dims[0], depth = w.dims[1];
-  const int64_t per_group = filters / (channels / depth);
-  const int64_t in_plane = window.in[0] * window.in[1], out_plane = window.out[0] * window.out[1];
-  const std::vector<int32_t> xs = Centred(x, in[0]), ws = Centred(w, in[1]), bias = Bias(step, in);
+void RunSums(const Step& step, const Inputs& in, uint8_t* out, const Tick& tick) {
+  const Sums p = MakeSums(step);
+  const Window& w = p.window;
+  const int64_t in_plane = w.in[0] * w.in[1], per_group = p.filters / (p.channels / p.depth),
+                images = p.batch * p.filters;
+  const std::vector<int32_t> xs = Centred(*step.in[0], in[0]), ws = Centred(*step.in[1], in[1]);
+  std::vector<int32_t> bias(static_cast<size_t>(p.filters), 0);
+  if (in.size() > 2 && in[2] != nullptr) bias = Centred(*step.in[2], in[2]);
   const Rounding round(step);
-  std::vector<int64_t> sums(static_cast<size_t>(out_plane));
-  for (int64_t image = 0; image < x.dims[0] * filters; ++image) {
-    const int64_t batch = image / filters, filter = image % filters;
-    std::fill(sums.begin(), sums.end(), bias.empty() ? 0 : bias[static_cast<size_t>(filter)]);
-    const int32_t* weight = ws.data() + filter * depth * window.kernel[0] * window.kernel[1];
-    for (int64_t c = 0; c < depth; ++c) {
-      const int32_t* plane = xs.data() + (batch * channels + filter / per_group * depth + c) * in_plane;
-      for (int64_t ky = 0; ky < window.kernel[0]; ++ky) {
-        for (int64_t kx = 0; kx < window.kernel[1]; ++kx) {
-          const int32_t factor = *weight++;
-          int64_t y0, y1, x0, x1;
-          Inside(window, 0, ky, y0, y1);
-          Inside(window, 1, kx, x0, x1);
-          for (int64_t oy = y0; oy < y1; ++oy) {
-            const int64_t iy = oy * window.stride[0] + ky * window.dilation[0] - window.before[0];
-            const int64_t start = iy * window.in[1] + kx * window.dilation[1] - window.before[1];
-            int64_t* sum = sums.data() + oy * window.out[1];
-            for (int64_t ox = x0; ox < x1; ++ox) sum[ox] += factor * plane[start + ox * window.stride[1]];
-          }
+  std::vector<int64_t> sums(static_cast<size_t>(w.out[0] * w.out[1]));
+  for (int64_t image = 0; image < images; ++image) {
+    const int64_t filter = image % p.filters;
+    std::fill(sums.begin(), sums.end(), bias[static_cast<size_t>(filter)]);
+    const int32_t* planes = xs.data() + (image / p.filters * p.channels + filter / per_group * p.depth) * in_plane;
+    for (int64_t point = 0; point < w.kernel[0] * w.kernel[1]; ++point) {
+      const int64_t ky = point / w.kernel[1], kx = point % w.kernel[1];
+      int64_t y0, y1, x0, x1;
+      Inside(w, 0, ky, y0, y1);
+      Inside(w, 1, kx, x0, x1);
+      for (int64_t c = 0; c < p.depth; ++c) {
+        const int32_t factor = ws[static_cast<size_t>(filter * p.w_filter + c * p.w_channel + point * p.w_point)];
+        for (int64_t oy = y0; oy < y1; ++oy) {
+          const int64_t iy = oy * w.stride[0] + ky * w.dilation[0] - w.before[0];
+          const int64_t start = c * in_plane + iy * w.in[1] + kx * w.dilation[1] - w.before[1];
+          int64_t* sum = sums.data() + oy * w.out[1];
+          for (int64_t ox = x0; ox < x1; ++ox) sum[ox] += factor * planes[start + ox * w.stride[1]];
         }
       }
     }
-    const double scale = Scale(step, static_cast<size_t>(filter));
+    const double scale = step.in[0]->Scale() * step.in[1]->Scale(static_cast<size_t>(filter)) / step.out->Scale();
     for (const int64_t sum : sums) *out++ = round(static_cast<double>(sum) * scale);
-    tick(static_cast<double>(image + 1) / static_cast<double>(x.dims[0] * filters));
-  }
-}
-
-void RunMatMul(const Step& step, const Inputs& in, uint8_t* out, const Tick& tick) {
-  const Product p = MakeProduct(step);
-  const std::vector<int32_t> as = Centred(*step.in[0], in[0]), bs = Centred(*step.in[1], in[1]), bias = Bias(step, in);
-  const Rounding round(step);
-  std::vector<int64_t> sums(static_cast<size_t>(p.n));
-  for (int64_t row = 0; row < p.rows; ++row) {
-    for (size_t n = 0; n < sums.size(); ++n) sums[n] = bias.empty() ? 0 : bias[n];
-    for (int64_t k = 0; k < p.k; ++k) {
-      const int32_t factor = as[static_cast<size_t>(row * p.k + k)];
-      const int32_t* b = bs.data() + k * p.b_step;
-      for (int64_t n = 0; n < p.n; ++n) sums[static_cast<size_t>(n)] += factor * b[n * p.b_row];
-    }
-    for (size_t n = 0; n < sums.size(); ++n) *out++ = round(static_cast<double>(sums[n]) * Scale(step, n));
-    tick(static_cast<double>(row + 1) / static_cast<double>(p.rows));
+    tick(static_cast<double>(image + 1) / static_cast<double>(images));
   }
 }
 
@@ -220,14 +205,14 @@ void RunPool(const Step& step, const Inputs& in, uint8_t* out, const Tick& tick)
   }
 }
 
-void RunAdd(const Step& step, const Inputs& in, uint8_t* out, const Tick&) {
+void RunAdd(const Step& step, const Inputs& in, uint8_t* out) {
   const std::vector<int32_t> as = Centred(*step.in[0], in[0]), bs = Centred(*step.in[1], in[1]);
   const double a_scale = step.in[0]->Scale() / step.out->Scale(), b_scale = step.in[1]->Scale() / step.out->Scale();
   const Rounding round(step);
   for (size_t i = 0; i < as.size(); ++i) *out++ = round(as[i] * a_scale + bs[i] * b_scale);
 }
 
-void RunLookup(const Step& step, const Inputs& in, uint8_t* out, const Tick&) {
+void RunLookup(const Step& step, const Inputs& in, uint8_t* out) {
   const Rounding round(step);
   for (int64_t i = 0; i < step.out->Elements(); ++i) {
     const uint8_t found = in[1][in[0][i]];
@@ -235,7 +220,7 @@ void RunLookup(const Step& step, const Inputs& in, uint8_t* out, const Tick&) {
   }
 }
 
-void RunRescale(const Step& step, const Inputs& in, uint8_t* out, const Tick&) {
+void RunRescale(const Step& step, const Inputs& in, uint8_t* out) {
   const double scale = step.in[0]->Scale() / step.out->Scale();
   const Rounding round(step);
   for (const int32_t number : Centred(*step.in[0], in[0])) *out++ = round(number * scale);
@@ -272,24 +257,12 @@ void CheckStep(const Step& step) {
   const Range range(step.out->type);
   Require(op, ParamOr(op, NSDK_LOW, range.low) <= ParamOr(op, NSDK_HIGH, range.high), "LOW is above HIGH");
 
-  int64_t filters = 0;
-  if (op.kind == NSDK_CONV) {
-    const Tensor& w = *step.in[1];
-    const std::vector<int64_t>& x = step.in[0]->dims;
-    Require(op, w.dims.size() == x.size() && w.dims.size() >= 3, "weights of another rank than the input's");
-    MakeWindow(step, {w.dims.begin() + 2, w.dims.end()});
-    const int64_t groups = ParamOr(op, NSDK_GROUPS, 1);
-    Require(op,
-            groups >= 1 && x[1] % groups == 0 && w.dims[0] % groups == 0 && w.dims[1] == x[1] / groups &&
-                step.out->dims[0] == x[0] && step.out->dims[1] == w.dims[0],
-            "groups, channels and weights don't fit each other");
-    Require(op, w.scales.size() < 2 || w.axis == 0, "the weights' scales are not by output channel");
-    filters = w.dims[0];
-  } else if (op.kind == NSDK_MATMUL) {
-    const Product p = MakeProduct(step);
-    Require(op, step.in[1]->scales.size() < 2 || step.in[1]->axis == (p.b_row == 1 ? 1u : 0u),
-            "scales of b are not along n");
-    filters = p.n;
+  if (product) {
+    const Sums sums = MakeSums(step);
+    const Tensor &w = *step.in[1], *bias = step.in.size() < 3 ? nullptr : step.in[2];
+    Require(op, w.scales.size() < 2 || w.axis == sums.w_axis, "the weights' scales are not by output channel");
+    const bool fits = bias == nullptr || (bias->type == NSDK_INT32 && bias->Elements() == sums.filters);
+    Require(op, fits, "the bias is no INT32 for each output channel");
   } else if (op.kind == NSDK_ADD) {
     Require(op, step.in[0]->dims == step.out->dims && step.in[1]->dims == step.out->dims, "the shapes differ");
   } else if (op.kind == NSDK_MAX_POOL || op.kind == NSDK_AVERAGE_POOL) {
@@ -305,21 +278,17 @@ void CheckStep(const Step& step) {
     Require(op, step.in[0]->Elements() == step.out->Elements(), "the output has another number of elements");
     Require(op, op.kind == NSDK_RESHAPE || step.in[0]->dims == step.out->dims, "the output has another shape");
   }
-  if (product && step.in.size() == 3 && step.in[2] != nullptr) {
-    Require(op, step.in[2]->type == NSDK_INT32 && step.in[2]->Elements() == filters,
-            "the bias is no INT32 for each channel");
-  }
 }
 
 void RunStep(const Step& step, const Inputs& in, uint8_t* out, const Tick& tick) {
   switch (step.op->kind) {
-    case NSDK_CONV: return RunConv(step, in, out, tick);
-    case NSDK_MATMUL: return RunMatMul(step, in, out, tick);
+    case NSDK_CONV:
+    case NSDK_MATMUL: return RunSums(step, in, out, tick);
     case NSDK_MAX_POOL:
     case NSDK_AVERAGE_POOL: return RunPool(step, in, out, tick);
-    case NSDK_ADD: return RunAdd(step, in, out, tick);
-    case NSDK_LOOKUP: return RunLookup(step, in, out, tick);
-    default: return RunRescale(step, in, out, tick);
+    case NSDK_ADD: return RunAdd(step, in, out);
+    case NSDK_LOOKUP: return RunLookup(step, in, out);
+    default: return RunRescale(step, in, out);
   }
 }
 
