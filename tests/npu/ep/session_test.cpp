@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "tests/framework/resident_memory.h"
 #include "tests/npu/ep/npu_harness.h"
+#include "tests/vulkan/lavapipe.h"
 
 namespace epiphyte::test {
 namespace {
@@ -83,6 +84,25 @@ TEST_P(NpuSession, SeveralPartitionsAreInOneBinary) {
   EXPECT_TRUE(std::filesystem::exists(temp() / "two_npu.bin"));
   core::Session loaded(environment(), temp() / "two.onnx", Options({"npu", "cpu"}));
   EXPECT_EQ(Distance(*Run(loaded), *Run(session)), 0);
+}
+
+TEST_P(NpuSession, ThreeProvidersAreInOneContextModel) {
+  if (!vulkan::PinLavapipe()) GTEST_SKIP() << vulkan::kNoLavapipe;
+  const auto model =
+      Write("three.onnx",
+            "g (uint8[1,8] x) => (float[K] y) <float s = {0.1}, uint8 z = {10}> { d = DequantizeLinear(x, s, "
+            "z) r = Relu(d) q = QuantizeLinear(r, s, z) e = DequantizeLinear(q, s, z) f = Sin(e) g = Cos(f) "
+            "y = Unique(g) }");
+  const auto run = [](core::Session& session) {
+    const ValuePtr inputs[] = {Numbers().Bytes(DataType::kUint8, {1, 8})};
+    return FloatsOf(*session.Run(inputs)[0]);
+  };
+  core::Session session(environment(), model, Compiling("three_ctx.onnx", {"npu", "vulkan", "cpu"}));
+  EXPECT_THAT(session.placement().Summary(), AllOf(HasSubstr("npu 3"), HasSubstr("vulkan "), HasSubstr("cpu 1")));
+  EXPECT_THAT(ReadFile(temp() / "three_ctx.onnx"),
+              AllOf(HasSubstr("EpiphyteNPU"), HasSubstr("EpiphyteVulkan"), HasSubstr("EpiphyteCPU")));
+  core::Session loaded(environment(), temp() / "three_ctx.onnx", Options({"npu", "vulkan", "cpu"}));
+  EXPECT_EQ(run(loaded), run(session));
 }
 
 TEST_P(NpuSession, AShareGroupWritesOneBinaryWithEqualWeightsOnce) {
