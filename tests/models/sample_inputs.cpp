@@ -32,7 +32,7 @@ onnx::TensorProto Tensor(const std::string& name, const Dims& dims, onnx::Tensor
 // Makes the tensors of one run; every index has random numbers of its own.
 class Sampler {
  public:
-  explicit Sampler(uint64_t index) : suffix_(index == 0 ? "" : " #" + std::to_string(index)) {}
+  explicit Sampler(uint64_t index) : index_(index), suffix_(index == 0 ? "" : " #" + std::to_string(index)) {}
 
   onnx::TensorProto Floats(const std::string& name, const Dims& dims) const {
     return Tensor(name, dims, onnx::TensorProto::FLOAT, RandomFloats(name, dims, 1, 0));
@@ -49,13 +49,13 @@ class Sampler {
     return tensor;
   }
 
-  // Index 0 is noise; the others are what networks tell apart even with random weights: colours and stripes, of which
-  // every image has others, under a little noise.
+  // Index 0 is noise; the others show one of kImageScenes scenes, colours and stripes, under noise of their own.
   onnx::TensorProto Image(const std::string& name, int64_t size) const {
-    if (suffix_.empty()) return Floats(name, {1, 3, size, size});
+    if (index_ == 0) return Floats(name, {1, 3, size, size});
     constexpr size_t kWaves = 4;
-    const auto parameters = RandomFloats(name + " waves", {kWaves, 8}, 1, 0);
-    const auto colour = RandomFloats(name + " colour", {3}, 0.8f, 0);
+    const Sampler scene(1 + index_ % kImageScenes);
+    const auto parameters = scene.RandomFloats(name + " waves", {kWaves, 8}, 1, 0);
+    const auto colour = scene.RandomFloats(name + " colour", {3}, 0.8f, 0);
     std::vector<float> pixels = RandomFloats(name, {3, size, size}, 0.2f, 0);
     for (size_t wave = 0; wave < kWaves; ++wave) {
       const float* p = &parameters[wave * 8];
@@ -86,6 +86,7 @@ class Sampler {
     return values;
   }
 
+  uint64_t index_;
   std::string suffix_;
 };
 

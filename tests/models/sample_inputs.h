@@ -11,6 +11,9 @@
 
 namespace epiphyte::test {
 
+// Images of index 1 and more show scene number index % kImageScenes.
+inline constexpr uint64_t kImageScenes = 64;
+
 // The inputs of one run, by name; every `index` gives others. A quantised model, <name>_qdq, has those of its original.
 // Throws std::invalid_argument on an unknown name.
 std::vector<onnx::TensorProto> SampleInputs(std::string_view name, uint64_t index = 0);

@@ -112,28 +112,32 @@ std::set<std::string> FloatActivations(const ModelFile& file) {
   return names;
 }
 
-ActivationMap MeasureActivations(const ModelFile& file, const std::set<std::string>& values,
-                                 const std::vector<Sample>& samples, bool with_histograms) {
-  ActivationMap seen;
-  for (const std::string& value : values) seen.try_emplace(value, with_histograms);
+void ObserveRuns(const ModelFile& file, const std::set<std::string>& values, const std::vector<Sample>& samples,
+                 const SeeValue& see) {
   const TemporaryFile observed(file.folder / (file.model.graph().name() + ".calibration" + std::to_string(getpid())));
   Write(Observed(file, values), observed.path());
-
   const Environment environment(BundledPlugins());
   const Session session(environment, observed.path(), CpuOptions());
   for (const Sample& sample : samples) {
     std::vector<NamedValue> inputs;
     for (const onnx::TensorProto& tensor : sample) {
       inputs.emplace_back(tensor.name(), ToValue(tensor));
-      const auto input = seen.find(tensor.name());
-      if (input != seen.end()) input->second.Add(inputs.back().second.Data<float>());
+      if (values.contains(tensor.name())) see(tensor.name(), inputs.back().second.Data<float>());
     }
     const std::vector<Value> outputs = session.Run(inputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto output = seen.find(session.outputs()[i].name);
-      if (output != seen.end()) output->second.Add(outputs[i].Data<float>());
+      const std::string& name = session.outputs()[i].name;
+      if (values.contains(name)) see(name, outputs[i].Data<float>());
     }
   }
+}
+
+ActivationMap MeasureActivations(const ModelFile& file, const std::set<std::string>& values,
+                                 const std::vector<Sample>& samples, bool with_histograms) {
+  ActivationMap seen;
+  for (const std::string& value : values) seen.try_emplace(value, with_histograms);
+  ObserveRuns(file, values, samples,
+              [&](const std::string& name, std::span<const float> elements) { seen.at(name).Add(elements); });
   return seen;
 }
 

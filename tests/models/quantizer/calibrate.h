@@ -7,8 +7,10 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,14 @@ using ActivationMap = std::map<std::string, ActivationStatistics>;
 // initializers.
 std::set<std::string> FloatActivations(const ModelFile& file);
 
-// Writes a copy of the model beside the files that it refers to, for the time of the runs. The result depends on
-// nothing but model and samples, in any order. Throws epiphyte::Error when the model doesn't run.
+// Runs the model with each sample in turn, on the CPU provider, and shows what the values hold: those of `values`,
+// inputs and outputs of nodes. Writes a copy of the model beside the files that it refers to, for the time of the runs.
+// Throws epiphyte::Error when the model doesn't run.
+using SeeValue = std::function<void(const std::string& name, std::span<const float> elements)>;
+void ObserveRuns(const ModelFile& file, const std::set<std::string>& values, const std::vector<Sample>& samples,
+                 const SeeValue& see);
+
+// The result depends on nothing but model and samples. Throws as ObserveRuns.
 ActivationMap MeasureActivations(const ModelFile& file, const std::set<std::string>& values,
                                  const std::vector<Sample>& samples, bool with_histograms);
 

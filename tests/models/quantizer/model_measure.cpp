@@ -23,9 +23,9 @@ size_t Top(std::span<const float> row) {
 }  // namespace
 
 Agreement Compare(const std::string& name, const std::filesystem::path& folder, int samples) {
-  const std::filesystem::path quantized_path = WriteQuantizedModel(name + "_qdq", folder);
-  const Session original(BundledEnvironment(), WriteAnyModel(name, folder), CpuOptions());
-  const Session quantized(BundledEnvironment(), quantized_path, CpuOptions());
+  const std::string quantized_name = name + "_qdq";
+  const Session quantized(BundledEnvironment(), WriteQuantizedModel(quantized_name, folder), CpuOptions());
+  const Session original(BundledEnvironment(), WriteOriginalOf(quantized_name, folder), CpuOptions());
   Agreement agreement;
   std::set<size_t> tops;
   double signal = 0, other = 0, product = 0, noise = 0;

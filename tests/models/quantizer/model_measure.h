@@ -18,8 +18,8 @@ struct Agreement {
   int tops = 0;      // different elements that are the largest of a row of the original
 };
 
-// Runs <name> and <name>_qdq, which are written first where they aren't there, with as many samples; none of them is
-// one to calibrate with.
+// Runs <name>_qdq and its original, which are written first where they aren't there, with as many samples; none of them
+// is one to calibrate with.
 Agreement Compare(const std::string& name, const std::filesystem::path& folder, int samples);
 
 // One line.

@@ -3,6 +3,9 @@
 //   std::filesystem::path model = WriteAnyModel("mobilenetv2_qdq", folder);
 //   WriteQuantizedModel("mobilenetv2_qdq", folder, {.quantize = {.calibration = Calibration::kPercentile}});
 //
+// resnet50_qdq is made of resnet50_fitted: the model with a last layer that tells images apart (fit_classifier.h), so
+// that the class of its sample image of index i is i % kImageScenes. To MobileNetV2 with random weights all images look
+// alike: its top-1 is one and the same class for nearly all of them, and often by a few steps of the logits' 8 bits.
 // llama_prefill_qdq and llama_decode_qdq share their weights, 8-bit and float, in llama_qdq.weights.
 #pragma once
 
@@ -23,12 +26,15 @@ struct QuantizedModelOptions {
   int samples = 8;  // for calibration: SampleInputs of the indices from 1
 };
 
-// As WriteModel (models.h), which writes the float model into the same folder first. What was written with other
+// As WriteModel (models.h). The float model is written into the same folder first. What was written with other
 // options is written again. Throws as it and as QuantizeModel.
 std::filesystem::path WriteQuantizedModel(std::string_view name, const std::filesystem::path& folder,
                                           const QuantizedModelOptions& options = {});
 
-// A model of either kind.
+// The float model that the quantised one is made of.
+std::filesystem::path WriteOriginalOf(std::string_view quantized_name, const std::filesystem::path& folder);
+
+// A model of either kind, by the name of WriteModel or of QuantizedModelNames.
 std::filesystem::path WriteAnyModel(std::string_view name, const std::filesystem::path& folder);
 
 }  // namespace epiphyte::test

@@ -5,12 +5,15 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "tests/framework/temp_dir.h"
 #include "tests/models/models.h"
+#include "tests/models/quantizer/fit_classifier.h"
 #include "tests/models/quantizer/model_measure.h"
 #include "tests/models/quantizer/quantizer_fixture.h"
+#include "tests/models/vision.h"
 
 namespace epiphyte::test {
 namespace {
@@ -29,16 +32,16 @@ TEST(QuantizedMobileNetV2, IsOfUnitsAlone) {
   EXPECT_EQ(CountNodes(model, "Clip"), 0);
 }
 
-// Networks with random weights look much the same at all images, so that all of these are of one or two classes; how
-// far 8 bits are from float is in the ratio of signal to noise. For a provider that runs the quantised model, top-1 of
-// the same model on the CPU provider is what to compare with.
+// Nearly all images are of one class to this network (quantized_models.h); how far 8 bits are from float is in the
+// ratio of signal to noise. For a provider that runs the quantised model, what the CPU provider makes of the same model
+// is what to compare with.
 TEST(QuantizedMobileNetV2, AgreesWithTheFloatModel) {
   const TempDir dir;
   const Agreement agreement = Compare("mobilenetv2", SharedModels(EPIPHYTE_BINARY_DIR, dir.path()), 64);
   std::printf("mobilenetv2: %s\n", AgreementText(agreement).c_str());
   EXPECT_GT(agreement.signal_to_noise, 20);
   EXPECT_GT(agreement.cosine, 0.995);
-  EXPECT_GE(agreement.same_top, 58);
+  EXPECT_GE(agreement.same_top, 52);
 }
 
 TEST(WriteQuantizedModel, WritesTheSameBytesEachTimeAndLeavesNothingElse) {
@@ -68,6 +71,25 @@ TEST(WriteQuantizedModel, TakesOnlyNamesOfQuantisedModels) {
   const TempDir dir;
   EXPECT_THROW(WriteQuantizedModel("mobilenetv2", dir.path()), std::invalid_argument);
   EXPECT_THROW(WriteQuantizedModel("nothing_qdq", dir.path()), std::invalid_argument);
+}
+
+TEST(FitClassifier, TellsThePrototypesApart) {
+  GraphBuilder graph("tiny_network");
+  const std::string x = graph.Input("image", onnx::TensorProto::FLOAT, {1, 3, 16, 16});
+  const std::string features = graph.Node("Relu", {graph.Node("Conv", {x, graph.Random("conv", {32, 3, 5, 5}, 0.2f)})});
+  graph.Output(Classifier(graph, graph.Node("GlobalAveragePool", {features}), "fc", 32, 12), "logits",
+               onnx::TensorProto::FLOAT, {1, 12});
+  const TempDir dir;
+  ModelFile file{FinishModel(std::move(graph), 17), dir.path()};
+  std::vector<Sample> prototypes;
+  for (int k = 0; k < 8; ++k) prototypes.push_back(RandomSample(file.model, k));
+  FitClassifier(&file, prototypes);
+  for (size_t k = 0; k < prototypes.size(); ++k) {
+    const std::vector<float> logits = RunModel(file.model, prototypes[k]).at("logits");
+    EXPECT_EQ(std::max_element(logits.begin(), logits.end()) - logits.begin(), static_cast<std::ptrdiff_t>(k));
+  }
+  prototypes.resize(13, prototypes[0]);
+  EXPECT_THROW(FitClassifier(&file, prototypes), std::invalid_argument);
 }
 
 }  // namespace
