@@ -1,4 +1,5 @@
 // nsdk.h's table. Each entry turns what is thrown into a status and a reason.
+#define NSDK_IMPLEMENTATION  // of nsdk_get_api
 #include <atomic>
 #include <charconv>
 #include <memory>

@@ -43,8 +43,8 @@
  *
  * Trust. [N106] A blob is hostile: whatever its bytes are, blob_info, check_blob and load return, and read nothing
  * beyond its size [N160]. Graphs come from a program that checked them, but may ask for what the NPU doesn't have. */
-#ifndef NSDK_H
-#define NSDK_H
+#ifndef EPIPHYTE_NSDK_H_
+#define EPIPHYTE_NSDK_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,14 +57,6 @@ extern "C" {
 #define NSDK_VERSION_MINOR 0u
 /* Major in the upper 16 bits: [N107] an SDK serves callers of its own major version, whatever their minor one is. */
 #define NSDK_VERSION 0x00010000u
-
-#ifndef NSDK_EXPORT
-#if defined(_WIN32)
-#define NSDK_EXPORT __declspec(dllexport)
-#else
-#define NSDK_EXPORT __attribute__((visibility("default")))
-#endif
-#endif
 
 typedef int32_t NsdkStatus;
 enum {
@@ -186,7 +178,7 @@ typedef struct NsdkParam {
   const float* floats;
 } NsdkParam;
 
-#define NSDK_NONE UINT32_MAX
+#define NSDK_NONE 0xFFFFFFFFu
 
 typedef struct NsdkOp {
   uint32_t struct_size;
@@ -280,7 +272,7 @@ typedef struct NsdkOption {
 
 enum NsdkLogLevel { NSDK_LOG_ERROR = 1, NSDK_LOG_WARNING = 2, NSDK_LOG_INFO = 3, NSDK_LOG_DEBUG = 4 };
 
-#define NSDK_WITHOUT_DEVICE UINT32_MAX
+#define NSDK_WITHOUT_DEVICE 0xFFFFFFFFu
 
 /* A context for a device, by its id ([N126] NSDK_NO_DEVICE when it isn't there), or for none, [N147] to compile and to
  * look into blobs. Options are the SDK's own, as text; [N112] one that it doesn't know, or [N125] whose value it can't
@@ -523,9 +515,20 @@ typedef struct NsdkApi {
 /* Fills the part of the table that both know: table->struct_size is the caller's before, the smaller of both after it.
  * NSDK_INCOMPATIBLE when version is of another major version. [N100] Callable many times, from any thread. */
 typedef NsdkStatus (*NsdkGetApi)(uint32_t version, NsdkApi* table);
+
+/* For the one source of an SDK that has the function: it defines NSDK_IMPLEMENTATION before it includes this. */
+#ifdef NSDK_IMPLEMENTATION
+#ifndef NSDK_EXPORT
+#ifdef _WIN32
+#define NSDK_EXPORT __declspec(dllexport)
+#else
+#define NSDK_EXPORT __attribute__((visibility("default")))
+#endif
+#endif
 NSDK_EXPORT NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table);
+#endif
 
 #ifdef __cplusplus
 }
 #endif
-#endif /* NSDK_H */
+#endif /* EPIPHYTE_NSDK_H_ */

@@ -1,5 +1,6 @@
 // The table of nsdk.h. Each function checks what it is given, does its work through the other files of this folder, and
 // lets no exception out.
+#define NSDK_IMPLEMENTATION  // of nsdk_get_api
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -352,7 +353,7 @@ constexpr NsdkApi kApi = {.struct_size = sizeof(NsdkApi),
 }  // namespace
 }  // namespace epiphyte::npusim
 
-extern "C" NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table) {
+extern "C" NSDK_EXPORT NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table) {
   if (table == nullptr || table->struct_size < sizeof(uint32_t)) return NSDK_INVALID_ARGUMENT;
   if (version >> 16 != NSDK_VERSION_MAJOR) return NSDK_INCOMPATIBLE;
   const uint32_t known = std::min<uint32_t>(table->struct_size, sizeof(NsdkApi));

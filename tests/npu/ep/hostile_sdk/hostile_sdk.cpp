@@ -6,6 +6,7 @@
 //   EPIPHYTE_HOSTILE_SDK=compile.null      or returns NSDK_OK and gives nothing
 //
 // and so on for each function; further ones are below, each with its name where it acts.
+#define NSDK_IMPLEMENTATION  // of nsdk_get_api
 #include <dlfcn.h>
 
 #include <cstdlib>

@@ -17,6 +17,8 @@
 #include "nsdk.h"
 #include "tests/npu/simulator/reference.h"
 
+extern "C" NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table);  // of the simulator's objects
+
 namespace epiphyte::npusim {
 
 inline const NsdkApi& Api() {
