@@ -17,6 +17,7 @@ namespace {
 
 // Of a layer: what takes more is refused rather than compiled for hours.
 constexpr size_t kMostCommands = 4'000'000;
+constexpr uint64_t kPortWeight = 128;
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
 [[noreturn]] void NothingFits(const Config& config) {
@@ -47,8 +48,12 @@ std::vector<Placement> PlaceApart(const Lowered& lowered) {
   return placements;
 }
 
-// No program is faster than its busiest queue, and than the port with all that it moves.
-uint64_t ArrayAndPort(const std::vector<Command>& program, const Config& config) {
+struct Busy {
+  uint64_t least = 0;  // no program is faster than its busiest queue, and than the port with all that it moves
+  uint64_t port = 0;
+};
+
+Busy BusyOf(const std::vector<Command>& program, const Config& config) {
   std::array<uint64_t, kQueueCount> busy{};
   uint64_t port = 0;
   for (const Command& command : program) {
@@ -59,7 +64,7 @@ uint64_t ArrayAndPort(const std::vector<Command>& program, const Config& config)
     busy[command.queue] += cycles;
     if (transfer != nullptr) port += cycles;
   }
-  return std::max(port, *std::max_element(busy.begin(), busy.end()));
+  return {std::max(port, *std::max_element(busy.begin(), busy.end())), port};
 }
 
 // What is the same of layers that cost the same: commands without where tensors are and what numbers mean.
@@ -109,7 +114,7 @@ class Search {
     const size_t layers = lowered_.layers.size();
     for (size_t i = 0; i < layers; ++i) {
       Tick(i, layers, 0, residency ? 0.6 : 1);
-      if (Best(i).cycles == kNever) NothingFits(config_);
+      if (Best(i).cost == kNever) NothingFits(config_);
     }
     if (residency) KeepTensors();
     Plan plan;
@@ -122,7 +127,7 @@ class Search {
  private:
   struct Choice {
     Tiling tiling{};
-    uint64_t cycles = kNever;
+    uint64_t cost = kNever;  // cycles, and a little for what it moves
   };
 
   void Tick(size_t done, size_t of, double from, double to) {
@@ -157,14 +162,15 @@ class Search {
     std::optional<std::vector<uint64_t>> same;
     for (const size_t most : {size_t{effort_ == Effort::kExhaustive ? 12'000u : 4'000u}, kMostCommands}) {
       for (const auto& [least, tiling] : tilings) {
-        if (least >= best.cycles) break;
+        if (least >= best.cost) break;
         tick_(done_);
         try {
           Emitter emit(config_, placements_, arenas_[index]);
           emit.most_commands = effort_ == Effort::kFast ? kMostCommands : most;
           emit.tick = [this] { tick_(done_); };
           layer.Emit(tiling, emit);
-          if (effort_ == Effort::kFast) return {tiling, ArrayAndPort(emit.program, config_)};
+          const Busy busy = BusyOf(emit.program, config_);
+          if (effort_ == Effort::kFast) return {tiling, busy.least};
           if (!same) {
             // Layers that begin alike are alike: what was found for one is right for all.
             same = std::vector<uint64_t>(key.begin() + 1, key.end());
@@ -175,14 +181,16 @@ class Search {
             same->push_back(tilings.size());
             if (const auto it = alike_.find(*same); it != alike_.end()) return it->second;
           }
-          if (ArrayAndPort(emit.program, config_) >= best.cycles) continue;
+          // Of those that take about as long, the one that leaves the port to its neighbours.
+          const uint64_t burden = busy.port / kPortWeight;
+          if (busy.least + burden >= best.cost) continue;
           AssignTokens(emit.program, emit.tick);
-          const uint64_t cycles = TotalCycles(emit.program, config_);
-          if (cycles < best.cycles) best = {tiling, cycles};
+          const uint64_t cost = TotalCycles(emit.program, config_) + burden;
+          if (cost < best.cost) best = {tiling, cost};
         } catch (const DoesNotFit&) {
         }
       }
-      if (best.cycles != kNever) break;
+      if (best.cost != kNever) break;
     }
     if (same) alike_.emplace(*same, best);
     return best;
@@ -237,13 +245,13 @@ class Search {
   }
 
   uint64_t CostOfLife(StorageId s) {
-    uint64_t cycles = 0;
+    uint64_t cost = 0;
     for (uint32_t i = first_[s]; i <= last_[s]; ++i) {
-      const uint64_t layer = Best(i).cycles;
+      const uint64_t layer = Best(i).cost;
       if (layer == kNever) return kNever;
-      cycles += layer;
+      cost += layer;
     }
-    return cycles;
+    return cost;
   }
 
   void PlaceScratch(Plan& plan) const {
@@ -276,7 +284,19 @@ class Search {
 
 Plan MakePlan(const Lowered& lowered, const Config& config, Effort effort, bool residency,
               const std::function<void(double)>& tick) {
-  return Search(lowered, config, effort, tick).Run(residency && effort != Effort::kFast);
+  const auto search = [&](Effort by, double from, double to) {
+    const std::function<void(double)> part = [&](double done) { tick(from + (to - from) * done); };
+    return Search(lowered, config, by, part).Run(residency && by != Effort::kFast);
+  };
+  if (effort != Effort::kExhaustive) return search(effort, 0, 1);
+  // Layers are compared one by one, but overlap: what is better of each need not be of all.
+  Plan plans[] = {search(Effort::kExhaustive, 0, 0.7), search(Effort::kBalanced, 0.7, 0.8)};
+  uint64_t cycles[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Command> program = EmitPlan(lowered, plans[i], config, nullptr, [&] { tick(0.8 + 0.1 * i); });
+    cycles[i] = TotalCycles(program, config);
+  }
+  return std::move(plans[cycles[1] < cycles[0] ? 1 : 0]);
 }
 
 std::vector<Command> EmitPlan(const Lowered& lowered, const Plan& plan, const Config& config, WeightStore* weights,
