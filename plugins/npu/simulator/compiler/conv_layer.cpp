@@ -10,8 +10,8 @@ namespace {
 
 // The numbers of a tiling.
 enum : size_t {
-  kRows,           // of a tile of the result
-  kColumns,        //
+  kRows,           // of a tile of the result, and its
+  kColumns,        // columns
   kOutChannels,    // of a tile of the result; a multiple of the array's columns, or all
   kInChannels,     // of an image's tile; fewer than all: partial sums stay in the accumulators
   kGroup,          // this many tiles of output channels take turns at each tile of pixels
