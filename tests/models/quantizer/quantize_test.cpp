@@ -263,7 +263,7 @@ TEST(Quantize, AReluStaysInTheUnitWhereTheRangeHasNegativeNumbers) {
   graph.Output(graph.Node("Relu", {graph.Conv(graph.x(), "w")}), "y");
   const onnx::ModelProto model = graph.Model();
   const onnx::ModelProto quantized = Quantized(model, kSymmetric);
-  EXPECT_EQ(ReadersOf(quantized, FirstNode(quantized, "Conv")->output(0)).at(0)->op_type(), "Relu");
+  ASSERT_EQ(ReadersOf(quantized, FirstNode(quantized, "Conv")->output(0)).at(0)->op_type(), "Relu");
   EXPECT_EQ(QuantizeBehind(quantized, *FirstNode(quantized, "Relu")).op_type(), "QuantizeLinear");
   EXPECT_THAT(UnitsOf(quantized), ElementsAre("Conv"));
   EXPECT_GT(SignalToNoise(model, quantized), 25);
