@@ -279,7 +279,8 @@ TEST_F(Complaint, ANodeThatNobodyOwnsNamesSourceFileAndTheInstalledOnes) {
       [](auto nodes) { SetText(nodes[1], "source", "QNN"), SetText(nodes[1], "ep_cache_context", "model_QNN.bin"); });
   EXPECT_THAT(Refusal("changed.onnx"),
               AllOf(RefusesNode("changed.onnx", "g_notary_1", "QNN"), HasSubstr("file 'model_QNN.bin'"),
-                    HasSubstr("no installed plugin owns"), HasSubstr("EpiphyteCPU, EpiphyteVulkan, Notary, NotaryV1, Scribe, ScribeV1"),
+                    HasSubstr("no installed plugin owns"),
+                    HasSubstr("EpiphyteCPU, EpiphyteNPU, EpiphyteVulkan, Notary, NotaryV1, Scribe, ScribeV1"),
                     HasSubstr("install the plugin"), HasSubstr("run the source model")));
   Rewrite([](auto nodes) { RemoveAttribute(nodes[1], "source"); });
   EXPECT_THAT(Refusal("changed.onnx"),
