@@ -1,13 +1,15 @@
-// epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A]
+// epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1]
 //
 // Compares output_<N>.pb of two folders. One line for each output with the largest absolute and relative difference;
-// the last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance.
+// the last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance;
+// with --top1, when in each row of each output (its last dimension) the largest float is the same one.
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,10 +21,26 @@
 namespace epiphyte::test {
 namespace {
 
-constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A]";
+constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1]";
+
+// In how many rows another float is the largest.
+size_t RowsWithAnotherLargest(const core::Value& actual, const core::Value& expected) {
+  const std::span<const int64_t> dims = expected.dims();
+  if (actual.type() != core::DataType::kFloat || expected.type() != core::DataType::kFloat ||
+      !std::ranges::equal(actual.dims(), dims) || dims.empty())
+    throw std::runtime_error(conformance::DescribeValue(actual) + " and " + conformance::DescribeValue(expected) +
+                             " have no rows of floats to compare");
+  const auto columns = static_cast<size_t>(dims.back());
+  const auto *a = static_cast<const float*>(actual.data()), *e = static_cast<const float*>(expected.data());
+  size_t others = 0;
+  for (size_t row = 0; columns > 0 && row < expected.element_count() / columns; ++row, a += columns, e += columns)
+    others += std::max_element(a, a + columns) - a != std::max_element(e, e + columns) - e ? 1 : 0;
+  return others;
+}
 
 int Main(int argc, char** argv) {
   conformance::Tolerance tolerance{.relative = 0, .absolute = 0};
+  bool top1 = false;
   std::vector<std::filesystem::path> folders;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -31,6 +49,8 @@ int Main(int argc, char** argv) {
       tolerance.relative = std::atof(argv[++i]);
     } else if (argument == "--atol" && has_value) {
       tolerance.absolute = std::atof(argv[++i]);
+    } else if (argument == "--top1") {
+      top1 = true;
     } else {
       folders.emplace_back(argument);
     }
@@ -49,7 +69,9 @@ int Main(int argc, char** argv) {
     std::printf("output_%zu %s: largest difference %.3g absolute, %.3g relative%s%s\n", i,
                 conformance::DescribeValue(*expected[i]).c_str(), comparison.max_absolute, comparison.max_relative,
                 comparison.equal() ? "" : "; ", comparison.difference.c_str());
-    equal = equal && comparison.equal();
+    const size_t others = top1 ? RowsWithAnotherLargest(*actual[i], *expected[i]) : 0;
+    if (others > 0) std::printf("output_%zu: another element is the largest in %zu rows\n", i, others);
+    equal = equal && (top1 ? others == 0 : comparison.equal());
     largest = std::max(largest, comparison.max_absolute);
   }
   std::printf("%.3g\n", largest);
