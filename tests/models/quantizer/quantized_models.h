@@ -6,7 +6,8 @@
 // resnet50_qdq is made of resnet50_fitted: the model with a last layer that tells images apart (fit_classifier.h), so
 // that the class of its sample image of index i is i % kImageScenes. To MobileNetV2 with random weights all images look
 // alike: its top-1 is one and the same class for nearly all of them, and often by a few steps of the logits' 8 bits.
-// llama_prefill_qdq and llama_decode_qdq share their weights, 8-bit and float, in llama_qdq.weights.
+// llama_prefill_qdq and llama_decode_qdq share their weights, 8-bit and float, in llama_qdq.weights, and are for inputs
+// of one size, that of the samples, as NPUs want it.
 #pragma once
 
 #include <filesystem>
