@@ -24,10 +24,12 @@ step "Dependencies and build"
 mkdir -p build "$work"
 cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
 cmake --build --preset release -j "$(nproc)" \
-  --target epiphyte_cli ep_weight_sharing_ctx_gen epiphyte_cpu epiphyte_vulkan epiphyte_make_models epiphyte_compare_outputs
+  --target epiphyte_cli ep_weight_sharing_ctx_gen epiphyte_cpu epiphyte_vulkan epiphyte_npu epiphyte_npusim npusim \
+  epiphyte_make_models epiphyte_compare_outputs
 
 step "Models (deterministic random weights, real architectures)"
-"$bin/epiphyte_make_models" --out "$models" --only "${names// /,},squeezenet1.1"
+"$bin/epiphyte_make_models" --out "$models" \
+  --only "${names// /,},squeezenet1.1,resnet50_qdq,llama_prefill_qdq,llama_decode_qdq"
 
 step "Plugins"
 "$bin/epiphyte" plugins
@@ -89,6 +91,34 @@ if [ -n "$software" ]; then
   done
   unset VK_DRIVER_FILES
 fi
+
+# The bundled SDK simulates an NPU: it computes what one would, and counts the cycles that it would take.
+step "NPU, simulated: quantised models, compile, reload, compare with the CPU"
+mkdir -p "$work/npu"
+resnet=$models/resnet50_qdq
+"$bin/epiphyte" run "$resnet.onnx" --ep cpu --threads "$threads" --inputs "$resnet.inputs" \
+  --outputs "$work/npu/resnet50_qdq_cpu" >/dev/null
+"$bin/epiphyte" compile "$resnet.onnx" --ep npu,cpu --ep-option npu.effort=balanced \
+  --output "$work/npu/resnet50_qdq_ctx.onnx" --force
+"$bin/epiphyte" run "$work/npu/resnet50_qdq_ctx.onnx" --ep npu,cpu --inputs "$resnet.inputs" \
+  --outputs "$work/npu/resnet50_qdq" >/dev/null
+"$bin/epiphyte_compare_outputs" "$work/npu/resnet50_qdq" "$work/npu/resnet50_qdq_cpu" --top1 >/dev/null ||
+  { echo "resnet50_qdq: the NPU's top-1 isn't the CPU's" >&2; exit 1; }
+counters=$("$bin/npusim" run "$work/npu/resnet50_qdq_npu.bin" --counters)
+counter() { sed -n "s/^$1 //p" <<<"$counters"; }
+awk -v cycles="$(counter npu_total_cycles)" -v used="$(counter mac_utilisation)" 'BEGIN {
+  printf "resnet50_qdq   npu,cpu from its context: top-1 is the CPU'"'"'s; %.1f million cycles, %.0f %% of 256 MACs\n",
+    cycles / 1e6, used * 100 }'
+"$bin/ep_weight_sharing_ctx_gen" -e npu -o "$work/npu" --force \
+  "$models/llama_prefill_qdq.onnx,$models/llama_decode_qdq.onnx"
+for name in llama_prefill_qdq llama_decode_qdq; do
+  "$bin/epiphyte" run "$models/$name.onnx" --ep cpu --threads "$threads" --inputs "$models/$name.inputs" \
+    --outputs "$work/npu/${name}_cpu" >/dev/null
+  "$bin/epiphyte" run "$work/npu/${name}_ctx.onnx" --ep npu,cpu --inputs "$models/$name.inputs" \
+    --outputs "$work/npu/$name" >/dev/null
+  comparison=$("$bin/epiphyte_compare_outputs" "$work/npu/$name" "$work/npu/${name}_cpu" --atol 0.5)
+  printf '%-17s npu,cpu from its context, largest difference from the CPU: %s\n' "$name" "${comparison##*$'\n'}"
+done
 
 printf '\n%s\n\n' "$table"
 echo "Session: from the call to ready. Run: median of 10. Difference: largest between the outputs of both."
