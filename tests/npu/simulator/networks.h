@@ -2,6 +2,7 @@
 //
 //   GraphBuilder b("resnet50");
 //   BuildResNet50(b);      // K. He et al. 2015: strides in the first 1x1 of a block, 3.86 G MACs
+//   BuildResNet50V15(b);   // strides in the 3x3, as most frameworks have it since: 4.09 G MACs
 #pragma once
 
 #include <cmath>
@@ -78,7 +79,7 @@ class NetworkBuilder {
   int count_ = 0;
 };
 
-inline void BuildResNet50(GraphBuilder& b, int64_t size = 224) {
+inline void BuildResNet(GraphBuilder& b, int64_t size, bool stride_in_3x3) {
   NetworkBuilder net(b);
   uint32_t x = b.Input("image", NSDK_INT8, {1, 3, size, size}, {1.0f / 64, 0});
   x = net.Conv(x, 64, 7, 2, true);
@@ -88,14 +89,17 @@ inline void BuildResNet50(GraphBuilder& b, int64_t size = 224) {
     for (int64_t block = 0; block < stage.blocks; ++block) {
       const int64_t stride = block == 0 ? stage.stride : 1;
       const uint32_t shortcut = block == 0 ? net.Conv(x, 4 * stage.width, 1, stride, false) : x;
-      x = net.Conv(x, stage.width, 1, stride, true);
-      x = net.Conv(x, stage.width, 3, 1, true);
+      x = net.Conv(x, stage.width, 1, stride_in_3x3 ? 1 : stride, true);
+      x = net.Conv(x, stage.width, 3, stride_in_3x3 ? stride : 1, true);
       x = net.Conv(x, 4 * stage.width, 1, 1, false);
       x = net.Add(x, shortcut, true);
     }
   }
   net.Head(x, 1000);
 }
+
+inline void BuildResNet50(GraphBuilder& b, int64_t size = 224) { BuildResNet(b, size, false); }
+inline void BuildResNet50V15(GraphBuilder& b, int64_t size = 224) { BuildResNet(b, size, true); }
 
 // M. Sandler et al. 2018, width 1.0: 300.8 M MACs at 224.
 inline void BuildMobileNetV2(GraphBuilder& b, int64_t size = 224) {

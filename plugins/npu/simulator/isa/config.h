@@ -23,8 +23,8 @@ struct Config {
   uint32_t axi_bytes = 16;    // of a beat: what a run of contiguous bytes is rounded up to
 
   // The two global parameters that are fitted to published figures (tests/npu/bench), the same for every device.
-  uint32_t dma_efficiency_permille = 975;  // of the port's peak
-  uint32_t fold_overhead_millicycles = 50'000;
+  uint32_t dma_efficiency_permille = 900;  // of the port's peak
+  uint32_t fold_overhead_millicycles = 47'000;
 
   uint32_t Macs() const { return rows * columns; }
   uint32_t AccumulatorWords() const { return accumulator_bytes / 4; }
