@@ -146,6 +146,30 @@ TEST_P(NpuSession, FourThreadsRunAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Runs of programs that share scratch memory come one after the other, whoever asks for them.
+TEST_P(NpuSession, ContextsCanShareOneScratchMemory) {
+  const auto model = Write("net.onnx", Net(kFloatsBetween));
+  core::SessionOptions options = Options({"npu", "cpu"});
+  core::Session alone(environment(), model, options);
+  const ValuePtr expected = Run(alone);
+  options.providers[0].options["share_scratch"] = "1";
+  if (!IsSimulator()) {
+    EXPECT_THAT(FailureOf([&] { core::Session session(environment(), model, options); }),
+                HasSubstr("has no groups that share"));
+    return;
+  }
+  core::Session session(environment(), model, options);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i)
+        if (Distance(*Run(session), *expected) != 0) ++wrong;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(NpuSession, AThousandRunsTakeNoMoreMemory) {
   core::Session session(environment(), Write("net.onnx", Net(kNothingBetween)), Options());
   for (int i = 0; i < 100; ++i) Run(session);
