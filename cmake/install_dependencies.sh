@@ -13,8 +13,8 @@ packages=(
   libboost-dev libboost-filesystem-dev libboost-system-dev       # opening libraries
   libyaml-cpp-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libxxhash-dev libssl-dev                                       # digests
-  libvulkan-dev libvulkan-volk-dev glslc                         # the Vulkan plugin and its shaders
-  spirv-tools mesa-vulkan-drivers vulkan-validationlayers        # … and its tests, on a software device
+  libvulkan-dev libvulkan-volk-dev glslc spirv-tools             # the Vulkan plugin and its shaders
+  mesa-vulkan-drivers vulkan-validationlayers                    # … and its tests, on a software device
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata    # tests
   graphviz                                                       # pictures of placements
 )
