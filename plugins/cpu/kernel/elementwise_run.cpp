@@ -12,6 +12,7 @@ using simd::BinaryLoop;
 using simd::Unary;
 using simd::UnaryLoop;
 
+// A binary operation's variants, or a function.
 std::variant<UnaryLoop, BinaryLoop> LoopOf(ElementwiseOp op, float p0, float p1) {
   switch (op) {
     case ElementwiseOp::kAdd: return BinaryLoop(Binary::kAdd);
@@ -46,8 +47,25 @@ std::variant<UnaryLoop, BinaryLoop> LoopOf(ElementwiseOp op, float p0, float p1)
   throw kit::Error(EP_STATUS_INVALID_GRAPH, fmt::format("element-wise operation {} is unknown", static_cast<int>(op)));
 }
 
+simd::BinaryRows<float>::Row RowOf(const BinaryLoop& loop, ElementwiseOperands operands) {
+  switch (operands) {
+    case ElementwiseOperands::kFirst: return loop.first;
+    case ElementwiseOperands::kSecond: return loop.second;
+    case ElementwiseOperands::kBoth: break;
+  }
+  return loop.both;
+}
+
 }  // namespace
 
-ElementwiseLoop::ElementwiseLoop(ElementwiseOp op, float p0, float p1) : loop_(LoopOf(op, p0, p1)), number_(p0) {}
+ElementwiseLoop::ElementwiseLoop(ElementwiseOp op, float p0, float p1, ElementwiseOperands operands)
+    : loop_(simd::BinaryRows<float>::Row()), operands_(operands), number_(p0) {
+  const std::variant<UnaryLoop, BinaryLoop> loop = LoopOf(op, p0, p1);
+  if (const UnaryLoop* unary = std::get_if<UnaryLoop>(&loop)) {
+    loop_ = *unary;
+  } else {
+    loop_ = RowOf(std::get<BinaryLoop>(loop), operands);
+  }
+}
 
 }  // namespace epiphyte::cpu

@@ -1,6 +1,7 @@
 // Runs the instructions of an element-wise program (epiphyte/kit/fuse/elementwise_program.hpp) on blocks of floats.
 //
-//   const ElementwiseLoop sum(ElementwiseOp::kAdd), half(ElementwiseOp::kMul, 0.5f), relu6(ElementwiseOp::kClip, 0, 6);
+//   const ElementwiseLoop sum(ElementwiseOp::kAdd, 0, 0, ElementwiseOperands::kBoth), half(ElementwiseOp::kMul, 0.5f);
+//   const ElementwiseLoop relu6(ElementwiseOp::kClip, 0, 6);
 //   sum(a, b, y, n);            // y = a + b
 //   half(a, nullptr, y, n);     // y = a * 0.5
 //   relu6(a, nullptr, y, n);    // y = a within 0 and 6
@@ -17,19 +18,25 @@ namespace epiphyte::cpu {
 
 using kit::fuse::ElementwiseOp;
 
+// Which operands of a binary operation are rows; the other one is parameter 0.
+enum class ElementwiseOperands { kFirst, kSecond, kBoth };
+
 // One instruction with its parameters.
 class ElementwiseLoop {
  public:
-  explicit ElementwiseLoop(ElementwiseOp op, float p0 = 0, float p1 = 0);
-  // Over n elements; y may be an operand. Of a binary operation `a` or `b` is null where it is parameter 0.
+  explicit ElementwiseLoop(ElementwiseOp op, float p0 = 0, float p1 = 0,
+                           ElementwiseOperands operands = ElementwiseOperands::kFirst);
+  // Over n elements; y may be an operand. What isn't a row isn't read.
   void operator()(const float* a, const float* b, float* y, int64_t n) const {
     if (const simd::UnaryLoop* unary = std::get_if<simd::UnaryLoop>(&loop_)) return (*unary)(a, y, n);
-    const simd::BinaryLoop& binary = *std::get_if<simd::BinaryLoop>(&loop_);
-    binary(a != nullptr ? a : &number_, a != nullptr, b != nullptr ? b : &number_, b != nullptr, y, n);
+    if (operands_ == ElementwiseOperands::kFirst) b = &number_;
+    if (operands_ == ElementwiseOperands::kSecond) a = &number_;
+    if (n > 0) (*std::get_if<simd::BinaryRows<float>::Row>(&loop_))(a, b, y, n);
   }
 
  private:
-  std::variant<simd::UnaryLoop, simd::BinaryLoop> loop_;
+  std::variant<simd::UnaryLoop, simd::BinaryRows<float>::Row> loop_;
+  ElementwiseOperands operands_;
   float number_;
 };
 

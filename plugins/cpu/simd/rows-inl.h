@@ -143,6 +143,26 @@ struct Ends {
     }
   }
 };
+// a row of exactly kLanes elements, and zeros,
+template <size_t kLanes>
+struct Exactly {
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE hn::Vec<D> operator()(D d, const T* p) const {
+    if constexpr (hn::MaxLanes(D()) > kLanes) {
+      return hn::ZeroExtendVector(d, (*this)(hn::Half<D>(), p));
+    } else {
+      return hn::LoadU(d, p);
+    }
+  }
+  template <class D, typename T = hn::TFromD<D>>
+  HWY_INLINE void Store(D d, hn::Vec<D> v, T* p) const {
+    if constexpr (hn::MaxLanes(D()) > kLanes) {
+      Store(hn::Half<D>(), hn::LowerHalf(hn::Half<D>(), v), p);
+    } else {
+      hn::StoreU(v, d, p);
+    }
+  }
+};
 // or whatever follows the whole vectors of a row that has no whole number of them.
 template <size_t kLanes>
 struct Remainder {
@@ -187,6 +207,11 @@ HWY_INLINE void MakeShort(D d, T* y, int64_t n, const Values& values) {
   }
   if constexpr (kLanes > 2) {
     if (n < static_cast<int64_t>(kLanes / 2)) return MakeShort<kLanes / 2>(d, y, n, values);
+    // Two parts that are the same one wait for each other from step to step of a chain.
+    if (n == static_cast<int64_t>(kLanes / 2)) {
+      const Exactly<kLanes / 2> whole;
+      return whole.Store(d, values(whole), y);
+    }
   }
   const Ends<kLanes> ends{n};
   ends.Store(d, values(ends), y);

@@ -15,6 +15,7 @@ namespace {
 
 using kit::fuse::ElementwiseProgram;
 using kit::fuse::kMostElementwiseInputs;
+using kit::fuse::kMostElementwiseInstructions;
 
 constexpr int64_t kBlock = 1024;
 
@@ -39,7 +40,10 @@ class ElementwiseKernel final : public Kernel {
       const ElementwiseProgram::Instruction& from = program.instructions[i];
       for (int32_t operand : {from.a, from.b})
         if (operand >= 0 && operand % 2 == 1) last_read[static_cast<size_t>(operand / 2)] = i;
-      steps_.push_back({ElementwiseLoop(from.op, from.p0, from.p1), from.a, from.b, 0});
+      const ElementwiseOperands operands = from.b < 0   ? ElementwiseOperands::kFirst
+                                           : from.a < 0 ? ElementwiseOperands::kSecond
+                                                        : ElementwiseOperands::kBoth;
+      steps_.push_back({ElementwiseLoop(from.op, from.p0, from.p1, operands), from.a, from.b, 0});
     }
     // Results share registers: one is free again after its last reader, which may write over it.
     std::vector<int32_t> free;
@@ -51,10 +55,17 @@ class ElementwiseKernel final : public Kernel {
       step.to = free.back();
       free.pop_back();
     }
-    // Operands name registers from here on.
-    for (Step& step : steps_)
-      for (int32_t* operand : {&step.a, &step.b})
-        if (*operand >= 0 && *operand % 2 == 1) *operand = steps_[*operand / 2].to * 2 + 1;
+    // Operands name places from here on: the inputs, then the registers, then the output.
+    const auto place_of = [&](int32_t operand) {
+      if (operand < 0) return 0;  // not read
+      return operand % 2 == 0 ? operand / 2 : static_cast<int32_t>(inputs_) + steps_[operand / 2].to;
+    };
+    for (Step& step : steps_) {
+      step.a = place_of(step.a);
+      step.b = place_of(step.b);
+    }
+    for (Step& step : steps_) step.to += static_cast<int32_t>(inputs_);
+    steps_.back().to = static_cast<int32_t>(inputs_) + registers_;
   }
 
   void Run(OpContext& context) const override {
@@ -261,21 +272,17 @@ class ElementwiseKernel final : public Kernel {
       large.reset(new float[floats]);
       memory = large.get();
     }
-    const float* operands[kMostElementwiseInputs];
+    // Inputs are only read: no step's result has their places.
+    float* places[kMostElementwiseInputs + kMostElementwiseInstructions + 1];
+    for (int32_t i = 0; i < registers_; ++i) places[inputs_ + i] = memory + i * block;
     for (int64_t at = begin; at < end; at += block) {
       const int64_t n = std::min(block, end - at);
       for (size_t i = 0; i < inputs_; ++i)
-        operands[i] = all_full ? data[i] + at
-                               : Load(state->walks[i], data[i], at, n,
-                                      memory + (static_cast<size_t>(registers_) + i) * static_cast<size_t>(block));
-      for (size_t s = 0; s < steps_.size(); ++s) {
-        const Step& step = steps_[s];
-        const auto resolve = [&](int32_t operand) -> const float* {
-          return operand < 0 ? nullptr : operand % 2 == 0 ? operands[operand / 2] : memory + operand / 2 * block;
-        };
-        float* to = s + 1 == steps_.size() ? y + at : memory + step.to * block;
-        step.loop(resolve(step.a), resolve(step.b), to, n);
-      }
+        places[i] = const_cast<float*>(all_full ? data[i] + at
+                                                : Load(state->walks[i], data[i], at, n,
+                                                       memory + (static_cast<size_t>(registers_) + i) * block));
+      places[inputs_ + registers_] = y + at;
+      for (const Step& step : steps_) step.loop(places[step.a], places[step.b], places[step.to], n);
     }
   }
 
