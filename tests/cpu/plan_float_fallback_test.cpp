@@ -42,7 +42,7 @@ TEST(RunInFloat, ANodeWithoutAKernelForItsTypeComputesBetweenCasts) {
   Imported model(Recurrent("double", 11));
   const std::vector<std::string> told = cpu::RunInFloat(model.def, AllKernels());
   EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("computed in float"), HasSubstr("RNN 'y'")), HasSubstr("RNN 'again'")));
-  EXPECT_EQ(Operators(model.def), "Cast Cast RNN Cast RNN Cast Cast Cast") << "the input is cast once for both";
+  EXPECT_EQ(Operators(model.def), "Cast Cast RNN RNN Cast Cast Cast") << "cast once for both, and what somebody reads";
   for (const kit::ir::Node& node : model.def.nodes) {
     if (node.op_type != "RNN") continue;
     for (const int32_t input : node.inputs) EXPECT_EQ(model.def.values[input].type, EP_TYPE_FLOAT);
@@ -73,6 +73,64 @@ TEST(RunInFloat, OperatorsThatNobodyKnowsStayAsTheyAre) {
   )");
   EXPECT_THAT(cpu::RunInFloat(model.def, AllKernels()), IsEmpty());
   EXPECT_EQ(Operators(model.def), "NoSuchOperator");
+}
+
+TEST(RunInFloat, ANetworkOfSixteenBitsIsCastAtItsEnds) {
+  for (const std::string type : {"float16", "bfloat16"}) {
+    Imported model(
+        "in x: " + type + "[1,1,4,4]\nconst w: " + type +
+        "[2,1,1,1] = 0.5 -1\nc = Conv@22(x, w)\nr = Relu(c)\ns = Add(r, c)\np = MaxPool@22<kernel_shape=[2,2]>(s)\n" +
+        "y = Softmax(p)\nout y\n");
+    EXPECT_THAT(cpu::RunInFloat(model.def, AllKernels()), IsEmpty()) << "nothing to tell of";
+    EXPECT_EQ(Operators(model.def), "Cast Conv Relu Add MaxPool Softmax Cast");
+    const kit::ir::Node& conv = model.def.nodes[1];
+    EXPECT_EQ(model.def.values[conv.inputs[1]].type, EP_TYPE_FLOAT);
+    EXPECT_EQ(model.def.values[model.def.outputs[0]].type, type == "float16" ? EP_TYPE_FLOAT16 : EP_TYPE_BFLOAT16);
+  }
+}
+
+TEST(RunInFloat, OperatorsBesideNoProductKeepTheirType) {
+  Imported model(R"(
+    in x: float16[2,3]
+    r = Relu(x)
+    t = Transpose(r)
+    y = Add(t, t)
+    out y
+  )");
+  cpu::RunInFloat(model.def, AllKernels());
+  EXPECT_EQ(Operators(model.def), "Relu Transpose Add");
+}
+
+TEST(RunInFloat, WhoReadsBitsGetsTheValueInItsOwnType) {
+  Imported model(R"(
+    in x: float16[2,2]
+    in k: float16[2,2]
+    const w: float16[2,2] = 1 2 3 4
+    m = MatMul(x, w)
+    l = Less(m, x)
+    f = Cast<to=1>(m)
+    cache = Concat<axis=0>(k, m)
+    out l, f, cache
+  )");
+  cpu::RunInFloat(model.def, AllKernels());
+  EXPECT_EQ(Operators(model.def), "Cast MatMul Cast Less Identity Concat")
+      << "compared as it is; widened without rounding; a cache that grows isn't converted";
+}
+
+TEST(RunInFloat, ResultsOfSixteenBitsAreRoundedOnce) {
+  // 1 + 2^-8 needs 9 bits: as a bfloat16 it is 1, so that adding -1 in bfloat16 gives 0.
+  Imported model(R"(
+    in x: float[1,2]
+    const w: bfloat16[2,1] = 1 0.00390625
+    const minus: bfloat16[1] = -1
+    b = Cast<to=16>(x)
+    m = MatMul(b, w)
+    s = Add(m, minus)
+    y = Cast<to=1>(s)
+    out y
+  )");
+  cpu::RunInFloat(model.def, AllKernels());
+  EXPECT_THAT(PlanRunner(std::move(model.def)).Run({{1, 1}}), ElementsAre(0.00390625f));
 }
 
 }  // namespace

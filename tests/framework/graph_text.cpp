@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
+#include <type_traits>
+
+#include "epiphyte/kit/shape/float_types.hpp"
 
 namespace epiphyte::test {
 namespace {
@@ -99,6 +102,15 @@ core::TypePtr ParseType(Line& line) {
 }
 
 template <typename T>
+T ToElement(double number) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<T>(number);
+  } else {
+    return T(static_cast<float>(number));
+  }
+}
+
+template <typename T>
 core::ConstantPtr Data(const core::TypePtr& type, const std::vector<double>& numbers) {
   std::vector<int64_t> dims;
   if (type->shape()) {
@@ -106,7 +118,7 @@ core::ConstantPtr Data(const core::TypePtr& type, const std::vector<double>& num
   }
   std::vector<T> values(core::ElementCount(dims));
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<T>(numbers.empty() ? 0 : numbers[i % numbers.size()]);
+    values[i] = ToElement<T>(numbers.empty() ? 0 : numbers[i % numbers.size()]);
   return Constant::Copy(type->element_type(), dims, values.data(), values.size() * sizeof(T));
 }
 
@@ -117,6 +129,8 @@ core::ConstantPtr ParseData(Line& line, const core::TypePtr& type) {
   switch (type->element_type()) {
     case DataType::kFloat: return Data<float>(type, numbers);
     case DataType::kDouble: return Data<double>(type, numbers);
+    case DataType::kFloat16: return Data<kit::Float16>(type, numbers);
+    case DataType::kBfloat16: return Data<kit::BFloat16>(type, numbers);
     case DataType::kInt64: return Data<int64_t>(type, numbers);
     case DataType::kInt32: return Data<int32_t>(type, numbers);
     case DataType::kInt8: return Data<int8_t>(type, numbers);

@@ -36,6 +36,45 @@ bool NamesATypeByAttribute(const Signature& signature) {
                      [&](std::string_view name) { return FindAttribute(signature, name).type != 0; });
 }
 
+bool Is16Bit(ElementType type) { return type == EP_TYPE_FLOAT16 || type == EP_TYPE_BFLOAT16; }
+
+// Operators that sum over much of their input: their loops over floats are worth a conversion of all that they read and
+// write, wherever they stand.
+bool IsWorthCasts(const ir::Node& node) {
+  static constexpr std::string_view kNames[] = {
+      "AveragePool",  "BatchNormalization",
+      "Conv",         "ConvTranspose",
+      "DeformConv",   "Einsum",
+      "Gemm",         "GlobalAveragePool",
+      "GlobalLpPool", "GlobalMaxPool",
+      "LRN",          "LpPool",
+      "MatMul",       "MaxPool",
+      "Resize",       "Upsample",
+  };
+  return node.domain.empty() && std::find(std::begin(kNames), std::end(kNames), node.op_type) != std::end(kNames);
+}
+
+// Operators whose result says something of their input's own bits, so that more of them would be another answer.
+bool ReadsItsOwnType(const ir::Node& node) {
+  static constexpr std::string_view kNames[] = {
+      "Bernoulli",
+      "Equal",
+      "Greater",
+      "GreaterOrEqual",
+      "IsInf",
+      "IsNaN",
+      "Less",
+      "LessOrEqual",
+      "Multinomial",
+      "NonZero",
+      "QuantizeLinear",
+      "DynamicQuantizeLinear",
+      "DequantizeLinear",
+      "Unique",
+  };
+  return !node.domain.empty() || std::find(std::begin(kNames), std::end(kNames), node.op_type) != std::end(kNames);
+}
+
 class FloatFallback {
  public:
   FloatFallback(ir::Graph& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
@@ -44,11 +83,17 @@ class FloatFallback {
     std::vector<ir::Node> nodes;
     nodes.reserve(plan_.nodes.size());
     nodes_ = &nodes;
+    is_output_.assign(plan_.values.size(), false);
+    for (const int32_t output : plan_.outputs)
+      if (output >= 0) is_output_[static_cast<size_t>(output)] = true;
     for (ir::Node& node : plan_.nodes) {
-      if (HasKernelAsFloatOnly(node)) {
-        told_.push_back(DescribeFloatFallback(node.op_type, node.name));
-        AddBetweenCasts(std::move(node));
+      if (RunsInFloat(node)) {
+        ComputeInFloat(std::move(node));
+      } else if (const int32_t from = WidenedBy(node); from >= 0) {
+        Widen(std::move(node), from);
       } else {
+        for (int32_t& input : node.inputs) MakeOwnType(input);
+        for (const int32_t input : node.implicit_inputs) MakeOwnType(input);
         nodes.push_back(std::move(node));
       }
     }
@@ -57,32 +102,94 @@ class FloatFallback {
   }
 
  private:
-  bool HasKernelAsFloatOnly(const ir::Node& node) {
-    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](int32_t input) { return IsCast(input); }))
+  // What is known of a value of another float type.
+  struct Computed {
+    int32_t as_float = -1;  // the same numbers as floats
+    bool is_made = false;   // by a node that computes in float, so that it has more digits than the value's type
+    bool has_own = true;    // the value itself is there, too
+  };
+
+  bool RunsInFloat(const ir::Node& node) {
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](int32_t input) { return IsOther(input); }))
       return false;
     DescribeArguments(node.inputs, plan_.values, &inputs_);
     DescribeArguments(node.outputs, plan_.values, &outputs_);
-    if (registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, nullptr).entry != nullptr)
+    const bool has_own =
+        registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, nullptr).entry != nullptr;
+    if (has_own && !IsBetterInFloat(node)) return false;
+    if (FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_).entry == nullptr)
       return false;
-    return FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_).entry != nullptr;
+    if (!has_own) told_.push_back(DescribeFloatFallback(node.op_type, node.name));
+    return true;
   }
 
-  void AddBetweenCasts(ir::Node node) {
+  // Of a node that has a kernel of its own type.
+  bool IsBetterInFloat(const ir::Node& node) const {
+    const auto is_16_bit = [&](int32_t value) {
+      return value < 0 || !IsOther(value) || Is16Bit(plan_.values[value].type);
+    };
+    const auto is_tensor = [&](int32_t value) { return value < 0 || plan_.values[value].kind == EP_KIND_TENSOR; };
+    for (const std::vector<int32_t>* values : {&node.inputs, &node.outputs})
+      if (!std::all_of(values->begin(), values->end(), is_16_bit) ||
+          !std::all_of(values->begin(), values->end(), is_tensor))
+        return false;
+    if (IsWorthCasts(node)) return true;
+    if (ReadsItsOwnType(node)) return false;
+    // A cache that grows by a row is passed on in its own type.
+    const bool gives_results = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int32_t output) {
+      return output >= 0 && is_output_[static_cast<size_t>(output)];
+    });
+    const bool reads_made =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](int32_t input) { return IsMade(input); });
+    const bool reads_own = std::any_of(node.inputs.begin(), node.inputs.end(), [&](int32_t input) {
+      return IsOther(input) && !IsMade(input) && plan_.FindConstant(input) == nullptr;
+    });
+    return reads_made && !(gives_results && reads_own);
+  }
+
+  void ComputeInFloat(ir::Node node) {
     for (int32_t& input : node.inputs)
-      if (IsCast(input)) input = AsFloat(input);
-    std::vector<ir::Node> behind;
+      if (IsOther(input)) input = AsFloat(input);
+    std::vector<int32_t> wanted;
     for (int32_t& output : node.outputs) {
-      if (!IsCast(output)) continue;
-      const int32_t computed = AddFloat(output, "/float");
-      behind.push_back(MakeCast(computed, output));
-      output = computed;
+      if (!IsOther(output)) continue;
+      const int32_t own = output;
+      output = AddFloat(own, "/float");
+      computed_[own] = {output, Is16Bit(plan_.values[own].type), false};
+      if (own < static_cast<int32_t>(is_output_.size()) && is_output_[static_cast<size_t>(own)]) wanted.push_back(own);
     }
     nodes_->push_back(std::move(node));
-    std::move(behind.begin(), behind.end(), std::back_inserter(*nodes_));
+    for (int32_t own : wanted) MakeOwnType(own);
   }
 
-  bool IsCast(int32_t value) const {
+  // The value that a cast to float reads, if a node has computed it in float: then the cast has nothing to do. Else -1.
+  int32_t WidenedBy(const ir::Node& node) const {
+    if (!node.Is("Cast") || node.inputs.size() != 1 || node.outputs.size() != 1 || node.outputs[0] < 0) return -1;
+    const ir::Value& to = plan_.values[node.outputs[0]];
+    return to.kind == EP_KIND_TENSOR && to.type == EP_TYPE_FLOAT && IsMade(node.inputs[0]) ? node.inputs[0] : -1;
+  }
+  void Widen(ir::Node node, int32_t from) {
+    node.op_type = "Identity";
+    node.attributes.clear();
+    node.inputs = {computed_.at(from).as_float};
+    nodes_->push_back(std::move(node));
+  }
+
+  // Tensors of another float type.
+  bool IsOther(int32_t value) const {
     return value >= 0 && plan_.values[value].kind == EP_KIND_TENSOR && IsOtherFloat(plan_.values[value].type);
+  }
+  bool IsMade(int32_t value) const {
+    const auto found = computed_.find(value);
+    return found != computed_.end() && found->second.is_made;
+  }
+
+  // Casts what was computed in float for a reader that wants the value itself.
+  void MakeOwnType(int32_t value) {
+    const auto found = computed_.find(value);
+    if (found == computed_.end() || found->second.has_own) return;
+    found->second.has_own = true;
+    nodes_->push_back(MakeCast(found->second.as_float, value));
   }
 
   // A value like `value`, but of type float.
@@ -105,10 +212,10 @@ class FloatFallback {
   }
 
   int32_t AsFloat(int32_t value) {
-    const auto [known, is_new] = as_float_.try_emplace(value, -1);
-    if (!is_new) return known->second;
+    const auto [known, is_new] = computed_.try_emplace(value);
+    if (!is_new) return known->second.as_float;
     const int32_t made = AddFloat(value, "/as_float");
-    known->second = made;
+    known->second.as_float = made;
     if (plan_.FindConstant(value) != nullptr) {
       AddConstant(made, plan_.FindConstant(value)->tensor);
     } else {
@@ -141,7 +248,8 @@ class FloatFallback {
   const KernelRegistry& registry_;
   std::vector<ir::Node>* nodes_ = nullptr;
   std::vector<std::string> told_;
-  std::unordered_map<int32_t, int32_t> as_float_;  // values and what they are as float
+  std::vector<bool> is_output_;                     // of the values that the graph came with
+  std::unordered_map<int32_t, Computed> computed_;  // by value
   std::vector<ArgumentType> inputs_;
   std::vector<ArgumentType> outputs_;
 };

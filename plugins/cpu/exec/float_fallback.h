@@ -1,8 +1,14 @@
-// Float fallback: a node of float16, bfloat16 or double whose operator has kernels for float but none for its own type
-// (an LSTM of double) runs in float, between casts.
+// Float fallback: nodes of float16, bfloat16 or double that run in float, between casts.
 //
 //   ir::Graph plan = ir::Import(host, graph, name);
 //   RunInFloat(plan, registry);  // before the fusions
+//
+// Two kinds of them: those whose operator has kernels for float but none for its own type (an LSTM of double), and
+// those of 16 bits that are better computed in float: products, convolutions, pools, and whatever stands between them.
+// Such a network is a network of floats, with its fusions and layouts, that is cast where it begins and ends: values
+// between its nodes are not rounded to 16 bits, so that results are closer to the exact ones than the model's type
+// would have them. A value is rounded, once, where it is a result of the graph and where a node reads it that must see
+// its bits (a comparison, a quantisation) or has no kernel for float.
 #pragma once
 
 #include <string>
@@ -21,8 +27,8 @@ KernelRegistry::Choice FindAsFloat(const KernelRegistry& registry, std::string_v
 // What reports say of such a node.
 std::string DescribeFloatFallback(std::string_view op_type, std::string_view name);
 
-// Puts casts around the nodes of `plan` that run only as float, and gives what is to be said of each. Constants are
-// cast here and now.
+// Makes the nodes of `plan` that run as float read and give floats, and casts what others read and give. Gives what is
+// to be said of each that has no kernel of its own type. Constants are cast here and now.
 std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry);
 
 }  // namespace epiphyte::cpu
