@@ -23,10 +23,11 @@ std::vector<BlobIo> IosOf(const Graph& graph, const std::vector<uint32_t>& tenso
   return ios;
 }
 
-uint32_t PeakOf(const std::vector<Command>& program) {
+uint32_t PeakOf(const std::vector<Command>& program, const std::function<void()>& tick) {
   int64_t peak = 0;
-  for (const Command& command : program) {
-    ForEachAccess(command.work, [&](const Access& access) {
+  for (size_t i = 0; i < program.size(); ++i) {
+    if (i % 4096 == 0) tick();
+    ForEachAccess(program[i].work, [&](const Access& access) {
       if (access.space == Space::kScratchpad) peak = std::max(peak, static_cast<int64_t>(access.End()));
     });
   }
@@ -42,8 +43,9 @@ CompiledGraph Compile(const NsdkGraph& nsdk_graph, const CompileOptions& options
     least = std::max(least, done);
     if (options.progress && !options.progress(least, text)) throw Cancelled();
   };
-  tick(0, "reading the graph");
-  const Graph graph = CopyGraph(nsdk_graph);
+  const auto reading = [&] { tick(0, "reading the graph"); };
+  const auto writing = [&] { tick(0.8, "writing the program"); };
+  const Graph graph = CopyGraph(nsdk_graph, /*with_data=*/true, reading);
   CompiledGraph compiled;
   compiled.name = graph.name;
   compiled.inputs = IosOf(graph, graph.inputs);
@@ -51,22 +53,21 @@ CompiledGraph Compile(const NsdkGraph& nsdk_graph, const CompileOptions& options
   for (const Op& op : graph.ops) compiled.op_names.push_back(op.name);
   if (compiled.op_names.empty()) compiled.op_names.push_back("copy");
 
-  Lowered lowered = Lower(graph, options.config, options.fusion);
+  Lowered lowered = Lower(graph, options.config, options.fusion, reading);
   const Plan plan = MakePlan(lowered, options.config, options.effort, options.fusion,
                              [&](double done) { tick(0.8 * done, "looking for the fastest program"); });
-  compiled.program =
-      EmitPlan(lowered, plan, options.config, &lowered.weights, [&] { tick(0.8, "writing the program"); });
+  compiled.program = EmitPlan(lowered, plan, options.config, &lowered.weights, writing);
   compiled.scratch_size = plan.scratch_size;
-  compiled.scratchpad_peak = PeakOf(compiled.program);
-  compiled.weights = lowered.weights.Make([&](size_t done, size_t of) {
-    tick(0.8 + 0.2 * static_cast<double>(done) / static_cast<double>(of), "packing weights");
+  compiled.scratchpad_peak = PeakOf(compiled.program, writing);
+  compiled.weights = lowered.weights.Make([&](uint64_t done, uint64_t of) {
+    tick(0.8 + 0.15 * static_cast<double>(done) / static_cast<double>(of), "packing weights");
   });
 
   // What was written must be what a reader of blobs accepts.
   RegionSizes regions{.weights = lowered.weights.size(), .scratch = compiled.scratch_size};
   for (const BlobIo& io : compiled.inputs) regions.inputs.push_back(io.size);
   for (const BlobIo& io : compiled.outputs) regions.outputs.push_back(io.size);
-  Verify(compiled.program, options.config, regions);
+  Verify(compiled.program, options.config, regions, [&] { tick(0.95, "verifying the program"); });
   tick(1, "done");
   return compiled;
 }

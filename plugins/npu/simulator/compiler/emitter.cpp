@@ -44,7 +44,7 @@ void Emitter::LoadWeights(uint64_t at, std::vector<Loop> loops, uint32_t to) {
 uint64_t Emitter::Constant(std::vector<std::byte> bytes) {
   if (weights == nullptr) return 0;
   const uint64_t size = bytes.size();
-  return weights->Add(size, [bytes = std::move(bytes)] { return bytes; });
+  return weights->Add(size, [bytes = std::move(bytes)](const WeightStore::Made&) { return bytes; });
 }
 
 void Emitter::MoveLoops(bool load, uint32_t region, int64_t outside, std::vector<Loop> loops, int64_t inside) {
@@ -119,11 +119,12 @@ uint64_t WeightStore::Add(uint64_t bytes, Maker maker) {
   return offset;
 }
 
-std::vector<WeightPiece> WeightStore::Make(const std::function<void(size_t done, size_t of)>& progress) const {
+std::vector<WeightPiece> WeightStore::Make(const std::function<void(uint64_t done, uint64_t of)>& progress) const {
   std::vector<WeightPiece> made;
   for (const Piece& piece : pieces_) {
-    progress(made.size(), pieces_.size());
-    made.push_back({piece.offset, std::make_shared<const std::vector<std::byte>>(piece.maker())});
+    progress(piece.offset, size_);
+    const Made bytes_made = [&](uint64_t bytes) { progress(piece.offset + bytes, size_); };
+    made.push_back({piece.offset, std::make_shared<const std::vector<std::byte>>(piece.maker(bytes_made))});
     if (made.back().bytes->size() != piece.bytes) throw std::logic_error("a constant isn't as large as it was said");
   }
   return made;

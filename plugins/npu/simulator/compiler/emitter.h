@@ -42,11 +42,16 @@ class DoesNotFit : public std::runtime_error {
 // Constants of the blob, made when they are needed: looking whether a graph can be compiled makes none.
 class WeightStore {
  public:
-  using Maker = std::function<std::vector<std::byte>()>;
+  // Told while a constant is made, at least once for each kStep bytes, how many of its bytes are there; may throw to
+  // stop.
+  using Made = std::function<void(uint64_t bytes)>;
+  static constexpr uint64_t kStep = uint64_t{1} << 20;
+  using Maker = std::function<std::vector<std::byte>(const Made& made)>;
 
   uint64_t Add(uint64_t bytes, Maker maker);
   uint64_t size() const { return size_; }
-  std::vector<WeightPiece> Make(const std::function<void(size_t done, size_t of)>& progress) const;
+  // progress: bytes of all constants, called for each piece and each kStep bytes.
+  std::vector<WeightPiece> Make(const std::function<void(uint64_t done, uint64_t of)>& progress) const;
 
  private:
   struct Piece {

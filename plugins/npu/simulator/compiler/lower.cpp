@@ -100,8 +100,16 @@ View Lowering::ViewOf(uint32_t tensor) {
   if (view.storage == kNoStorage) {
     const Tensor& constant = graph_.tensors[tensor];
     const auto bytes = static_cast<uint64_t>(constant.Elements());
-    const uint64_t at = lowered_.weights.Add(
-        bytes, [&constant] { return std::vector<std::byte>(constant.data.begin(), constant.data.end()); });
+    const uint64_t at = lowered_.weights.Add(bytes, [&constant](const WeightStore::Made& made) {
+      std::vector<std::byte> copy;
+      copy.reserve(constant.data.size());
+      for (auto rest = constant.data; !rest.empty(); rest = rest.subspan(std::min(rest.size(), WeightStore::kStep))) {
+        const auto step = rest.first(std::min(rest.size(), WeightStore::kStep));
+        made(copy.size());
+        copy.insert(copy.end(), step.begin(), step.end());
+      }
+      return copy;
+    });
     view.storage = AddStorage({Storage::kConstant, 0, bytes, at});
     view.dims = constant.dims;
     view.strides = RowMajorStrides(constant.dims);
@@ -277,7 +285,7 @@ void Lowering::LowerOp(const Op& op) {
   }
 }
 
-Lowered Lowering::Run() {
+Lowered Lowering::Run(const std::function<void()>& tick) {
   if (fusion_) FindFusions();
   // An operator with others fused behind it is lowered where the last of them stands: all that they read is there then.
   std::vector<uint32_t> at(graph_.ops.size());
@@ -287,6 +295,7 @@ Lowered Lowering::Run() {
     if (!is_fused_[i]) head[at[i]] = i;
   }
   for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
+    if (tick && i % 256 == 0) tick();
     if (head[i] < 0) continue;
     const Op& op = graph_.ops[head[i]];
     try {
@@ -319,6 +328,8 @@ Lowered Lowering::Run() {
   return std::move(lowered_);
 }
 
-Lowered Lower(const Graph& graph, const Config& config, bool fusion) { return Lowering(graph, config, fusion).Run(); }
+Lowered Lower(const Graph& graph, const Config& config, bool fusion, const std::function<void()>& tick) {
+  return Lowering(graph, config, fusion).Run(tick);
+}
 
 }  // namespace epiphyte::npusim

@@ -25,8 +25,9 @@ struct Lowered {
   WeightStore weights;
 };
 
-// The graph's data is read when weights are made: it must still be there.
-Lowered Lower(const Graph& graph, const Config& config, bool fusion);
+// The graph's data is read when weights are made: it must still be there. tick is called now and then, and may throw to
+// stop.
+Lowered Lower(const Graph& graph, const Config& config, bool fusion, const std::function<void()>& tick = {});
 
 // Of a tensor of 8 bits with one scale.
 struct Quant {
@@ -45,7 +46,7 @@ struct Bounds {
 class Lowering {
  public:
   Lowering(const Graph& graph, const Config& config, bool fusion);
-  Lowered Run();
+  Lowered Run(const std::function<void()>& tick);
 
  private:
   void LowerOp(const Op& op);

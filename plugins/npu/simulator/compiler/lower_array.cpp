@@ -30,25 +30,26 @@ uint32_t Narrow(const Op& op, int64_t value, int64_t least, const char* what) {
   return static_cast<uint32_t>(value);
 }
 
-// Weights in bricks (conv_layer.h). element(o, ky, kx, i): where an element stands in data.
+// Adds weights in bricks (conv_layer.h) to packed. element(o, ky, kx, i): where an element stands in data.
 template <typename Element>
-std::vector<std::byte> Bricks(std::span<const std::byte> data, const Space& kernel, int64_t in, int64_t out,
-                              int64_t brick, const Element& element) {
+void AddBricks(std::vector<std::byte>& packed, std::span<const std::byte> data, const Space& kernel, int64_t in,
+               int64_t out, int64_t brick, const WeightStore::Made& made, const Element& element) {
+  // Elements of a row of bricks are gathered from anywhere: slower than copying, hence told of more often.
+  constexpr size_t kTold = WeightStore::kStep / 4;
   const int64_t bricks = (out + brick - 1) / brick;
-  std::vector<std::byte> packed(static_cast<size_t>(bricks * kernel.y * kernel.x * in * brick));
-  size_t at = 0;
   for (int64_t b = 0; b < bricks; ++b) {
     for (int64_t ky = 0; ky < kernel.y; ++ky) {
       for (int64_t kx = 0; kx < kernel.x; ++kx) {
         for (int64_t i = 0; i < in; ++i) {
+          size_t at = packed.size();
+          packed.resize(at + static_cast<size_t>(brick));
+          if (at / kTold != packed.size() / kTold) made(at);
           const int64_t end = std::min(out, (b + 1) * brick);
           for (int64_t o = b * brick; o < end; ++o) packed[at++] = data[static_cast<size_t>(element(o, ky, kx, i))];
-          at += static_cast<size_t>((b + 1) * brick - end);
         }
       }
     }
   }
-  return packed;
 }
 
 }  // namespace
@@ -73,17 +74,19 @@ uint64_t Lowering::AddFactors(const Op& op, const Tensor& weights, uint32_t bias
       }
     }
   }
-  return lowered_.weights.Add(static_cast<uint64_t>(channels) * sizeof(ChannelFactor), [=, y_scale = y.scale] {
-    std::vector<std::byte> bytes;
-    for (int64_t o = 0; o < channels; ++o) {
-      const FixedPoint factor = ToFixedPoint(x_scale * scale_of(o) / y_scale);
-      const uint32_t word = b == nullptr ? 0 : LittleEndian<uint32_t>(b->data.data() + 4 * o);
-      PutLittleEndian<uint32_t>(bytes, word);
-      PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(factor.multiplier));
-      PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(factor.shift));
-    }
-    return bytes;
-  });
+  return lowered_.weights.Add(
+      static_cast<uint64_t>(channels) * sizeof(ChannelFactor), [=, y_scale = y.scale](const WeightStore::Made& made) {
+        std::vector<std::byte> bytes;
+        for (int64_t o = 0; o < channels; ++o) {
+          if (o % 16384 == 0) made(bytes.size());
+          const FixedPoint factor = ToFixedPoint(x_scale * scale_of(o) / y_scale);
+          const uint32_t word = b == nullptr ? 0 : LittleEndian<uint32_t>(b->data.data() + 4 * o);
+          PutLittleEndian<uint32_t>(bytes, word);
+          PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(factor.multiplier));
+          PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(factor.shift));
+        }
+        return bytes;
+      });
 }
 
 void Lowering::FinishConv(const Op& op, ConvLayer& layer, const std::function<ImageView(const View&)>& image) {
@@ -209,32 +212,35 @@ void Lowering::LowerConv(const Op& op) {
   const int64_t group_bytes = (wide + brick - 1) / brick * brick * kernel.y * kernel.x * depth;
   const uint64_t packed = lowered_.weights.Add(
       static_cast<uint64_t>(group_bytes * instances),
-      [&w, kernel, depth, wide, brick, instances, transposed, group_in, group_out, is_depthwise = layer.depthwise] {
+      [&w, kernel, depth, wide, brick, instances, transposed, group_in, group_out, group_bytes,
+       is_depthwise = layer.depthwise](const WeightStore::Made& made) {
         std::vector<std::byte> bytes;
+        bytes.reserve(static_cast<size_t>(group_bytes * instances));
         const int64_t area = kernel.y * kernel.x;
         for (int64_t g = 0; g < instances; ++g) {
-          const auto group =
-              Bricks(w.data, kernel, depth, wide, brick, [&](int64_t o, int64_t ky, int64_t kx, int64_t i) {
-                if (!transposed) return ((g * group_out + o) * depth + i) * area + ky * kernel.x + kx;
-                // The image has gaps where the kernel stepped, so the kernel is seen from its end.
-                const int64_t at = (kernel.y - 1 - ky) * kernel.x + kernel.x - 1 - kx;
-                if (is_depthwise) return o * area + at;
-                return ((g * group_in + i) * group_out + o) * area + at;
-              });
-          bytes.insert(bytes.end(), group.begin(), group.end());
+          AddBricks(bytes, w.data, kernel, depth, wide, brick, made, [&](int64_t o, int64_t ky, int64_t kx, int64_t i) {
+            if (!transposed) return ((g * group_out + o) * depth + i) * area + ky * kernel.x + kx;
+            // The image has gaps where the kernel stepped, so the kernel is seen from its end.
+            const int64_t at = (kernel.y - 1 - ky) * kernel.x + kernel.x - 1 - kx;
+            if (is_depthwise) return o * area + at;
+            return ((g * group_in + i) * group_out + o) * area + at;
+          });
         }
         return bytes;
       });
   const uint64_t factors = AddFactors(op, w, op.Input(2), out, xq.scale, yq);
   const bool each = std::any_of(w.zero_points.begin(), w.zero_points.end(),
                                 [&](int32_t zero_point) { return zero_point != w.ZeroPoint(); });
-  const uint64_t zero_points = !each ? 0 : lowered_.weights.Add(static_cast<uint64_t>(4 * out), [&w, out] {
-    std::vector<std::byte> bytes;
-    for (int64_t o = 0; o < out; ++o) {
-      PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(w.ZeroPoint(static_cast<size_t>(o) % w.scales.size())));
-    }
-    return bytes;
-  });
+  const uint64_t zero_points =
+      !each ? 0 : lowered_.weights.Add(static_cast<uint64_t>(4 * out), [&w, out](const auto& made) {
+        std::vector<std::byte> bytes;
+        for (int64_t o = 0; o < out; ++o) {
+          if (o % 65536 == 0) made(bytes.size());
+          PutLittleEndian<uint32_t>(bytes,
+                                    static_cast<uint32_t>(w.ZeroPoint(static_cast<size_t>(o) % w.scales.size())));
+        }
+        return bytes;
+      });
   for (int64_t n = 0; n < x.dims[0]; ++n) {
     for (int64_t g = 0; g < instances; ++g) {
       const auto channel = static_cast<uint64_t>(g * wide);
@@ -340,20 +346,24 @@ void Lowering::LowerMatMul(const Op& op) {
   layer.tables.assign(instances, factors);
   if (packed) {
     const int64_t brick = config_.columns;
-    const uint64_t at = lowered_.weights.Add(
-        static_cast<uint64_t>((n + brick - 1) / brick * brick * k),
-        [&b, k, n, brick, row = bv.strides[rank - 2], column = bv.strides[rank - 1]] {
-          return Bricks(b.data, {1, 1}, k, n, brick,
-                        [&](int64_t o, int64_t, int64_t, int64_t i) { return i * row + o * column; });
-        });
+    const auto bytes = static_cast<uint64_t>((n + brick - 1) / brick * brick * k);
+    const uint64_t at = lowered_.weights.Add(bytes, [&b, k, n, brick, bytes, row = bv.strides[rank - 2],
+                                                     column = bv.strides[rank - 1]](const WeightStore::Made& made) {
+      std::vector<std::byte> packed;
+      packed.reserve(bytes);
+      AddBricks(packed, b.data, {1, 1}, k, n, brick, made,
+                [&](int64_t o, int64_t, int64_t, int64_t i) { return i * row + o * column; });
+      return packed;
+    });
     layer.weights.assign(instances, at);
   }
   const bool each = std::any_of(b.zero_points.begin(), b.zero_points.end(),
                                 [&](int32_t zero_point) { return zero_point != b.ZeroPoint(); });
   if (each) {
-    const uint64_t at = lowered_.weights.Add(static_cast<uint64_t>(4 * n), [&b, n] {
+    const uint64_t at = lowered_.weights.Add(static_cast<uint64_t>(4 * n), [&b, n](const auto& made) {
       std::vector<std::byte> bytes;
       for (int64_t o = 0; o < n; ++o) {
+        if (o % 65536 == 0) made(bytes.size());
         PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(b.ZeroPoint(static_cast<size_t>(o))));
       }
       return bytes;

@@ -261,7 +261,7 @@ void Lowering::LowerSoftmax(const Op& op) {
   c.inverse_scale = static_cast<uint32_t>(inverse);
   auto& layer = AddLayer<RowsLayer>(op);
   layer.work = c;
-  layer.first_table = lowered_.weights.Add(1024, [scale = xq.scale] {
+  layer.first_table = lowered_.weights.Add(1024, [scale = xq.scale](const auto&) {
     std::vector<std::byte> bytes;
     for (int d = 0; d < 256; ++d) {
       PutLittleEndian<uint32_t>(bytes, static_cast<uint32_t>(std::lround(std::exp(-d * scale) * (1 << 24))));
@@ -302,22 +302,23 @@ void Lowering::LowerLayerNorm(const Op& op) {
                        (tensor.scales.size() == 1 &&
                         (tensor.type == NSDK_INT8 || tensor.type == NSDK_UINT8 || tensor.type == NSDK_INT32));
     if (!known) Refuse(std::string(what) + " is " + TypeName(tensor.type) + ", the NPU has float32 and quantised ones");
-    return lowered_.weights.Add(static_cast<uint64_t>(4 * columns), [&tensor, columns, y_scale = yq.scale] {
-      std::vector<std::byte> bytes;
-      for (int64_t i = 0; i < columns; ++i) {
-        double value = 0;
-        const std::byte* data = tensor.data.data();
-        switch (tensor.type) {
-          case NSDK_FLOAT32: value = std::bit_cast<float>(LittleEndian<uint32_t>(data + 4 * i)); break;
-          case NSDK_INT32: value = static_cast<int32_t>(LittleEndian<uint32_t>(data + 4 * i)); break;
-          case NSDK_INT8: value = static_cast<int8_t>(data[i]); break;
-          default: value = static_cast<uint8_t>(data[i]); break;
-        }
-        if (tensor.type != NSDK_FLOAT32) value = (value - tensor.ZeroPoint()) * tensor.Scale();
-        PutLittleEndian<uint32_t>(bytes, std::bit_cast<uint32_t>(static_cast<float>(value / y_scale)));
-      }
-      return bytes;
-    });
+    return lowered_.weights.Add(
+        static_cast<uint64_t>(4 * columns), [&tensor, columns, y_scale = yq.scale](const auto&) {
+          std::vector<std::byte> bytes;
+          for (int64_t i = 0; i < columns; ++i) {
+            double value = 0;
+            const std::byte* data = tensor.data.data();
+            switch (tensor.type) {
+              case NSDK_FLOAT32: value = std::bit_cast<float>(LittleEndian<uint32_t>(data + 4 * i)); break;
+              case NSDK_INT32: value = static_cast<int32_t>(LittleEndian<uint32_t>(data + 4 * i)); break;
+              case NSDK_INT8: value = static_cast<int8_t>(data[i]); break;
+              default: value = static_cast<uint8_t>(data[i]); break;
+            }
+            if (tensor.type != NSDK_FLOAT32) value = (value - tensor.ZeroPoint()) * tensor.Scale();
+            PutLittleEndian<uint32_t>(bytes, std::bit_cast<uint32_t>(static_cast<float>(value / y_scale)));
+          }
+          return bytes;
+        });
   };
   LayerNormCommand c;
   PutNumbers(c, xq, yq, BoundsOf(op, yq.type));
@@ -328,10 +329,11 @@ void Lowering::LowerLayerNorm(const Op& op) {
   auto& layer = AddLayer<RowsLayer>(op);
   layer.work = c;
   layer.first_table = table(scale, "the scale");
-  layer.second_table = op.Input(2) == NSDK_NONE
-                           ? lowered_.weights.Add(static_cast<uint64_t>(4 * columns),
-                                                  [columns] { return std::vector<std::byte>(4 * columns); })
-                           : table(graph_.tensors[op.inputs[2]], "the bias");
+  layer.second_table =
+      op.Input(2) == NSDK_NONE
+          ? lowered_.weights.Add(static_cast<uint64_t>(4 * columns),
+                                 [columns](const auto&) { return std::vector<std::byte>(4 * columns); })
+          : table(graph_.tensors[op.inputs[2]], "the bias");
   std::vector<bool> in_row(x.dims.size());
   for (size_t i = static_cast<size_t>(axis); i < in_row.size(); ++i) in_row[i] = true;
   FinishRows(op, layer, in_row);

@@ -124,7 +124,8 @@ uint64_t Lowering::AddTable(const Op& op) {
   }
   if (x.dims != y.dims) Wrong(op, "input and result have shapes " + ShapeText(x.dims) + " and " + ShapeText(y.dims));
   const Bounds bounds = BoundsOf(op, y.type == NSDK_INT8 ? Type::kInt8 : Type::kUint8);
-  if (op.Input(1) == NSDK_NONE) return lowered_.weights.Add(256, [] { return std::vector<std::byte>(256); });
+  if (op.Input(1) == NSDK_NONE)
+    return lowered_.weights.Add(256, [](const auto&) { return std::vector<std::byte>(256); });
   const Tensor& table = In(op, 1);
   if (!table.constant && !table.data.empty()) Refuse("the table isn't constant");
   if (table.Elements() != 256 || ElementSize(table.type) != 1) {
@@ -132,7 +133,7 @@ uint64_t Lowering::AddTable(const Op& op) {
                   ", expected 256 elements of the result's type");
   }
   const bool is_signed = y.type == NSDK_INT8;
-  return lowered_.weights.Add(256, [&table, bounds, is_signed] {
+  return lowered_.weights.Add(256, [&table, bounds, is_signed](const auto&) {
     std::vector<std::byte> bytes(256);
     for (size_t i = 0; i < 256 && i < table.data.size(); ++i) {
       const auto byte = static_cast<uint8_t>(table.data[i]);

@@ -53,10 +53,16 @@ struct Busy {
   uint64_t port = 0;
 };
 
-Busy BusyOf(const std::vector<Command>& program, const Config& config) {
+using Now = std::function<void()>;  // called now and then
+
+constexpr size_t kTickEach = 4096;  // commands
+
+Busy BusyOf(const std::vector<Command>& program, const Config& config, const Now& tick) {
   std::array<uint64_t, kQueueCount> busy{};
   uint64_t port = 0;
-  for (const Command& command : program) {
+  for (size_t i = 0; i < program.size(); ++i) {
+    if (i % kTickEach == 0) tick();
+    const Command& command = program[i];
     const Transfer* transfer = std::get_if<LoadCommand>(&command.work);
     if (transfer == nullptr) transfer = std::get_if<StoreCommand>(&command.work);
     const uint64_t cycles =
@@ -68,9 +74,11 @@ Busy BusyOf(const std::vector<Command>& program, const Config& config) {
 }
 
 // What is the same of layers that cost the same: commands without where tensors are and what numbers mean.
-uint64_t SignatureOf(std::vector<Command> program) {
+uint64_t SignatureOf(const std::vector<Command>& program, const Now& tick) {
   std::vector<std::byte> bytes;
-  for (Command& command : program) {
+  for (size_t i = 0; i < program.size(); ++i) {
+    if (i % kTickEach == 0) tick();
+    Command command = program[i];
     command.op = 0;
     if (auto* load = std::get_if<LoadCommand>(&command.work)) load->external_offset %= 128;
     if (auto* store = std::get_if<StoreCommand>(&command.work)) store->external_offset %= 128;
@@ -169,12 +177,12 @@ class Search {
           emit.most_commands = effort_ == Effort::kFast ? kMostCommands : most;
           emit.tick = [this] { tick_(done_); };
           layer.Emit(tiling, emit);
-          const Busy busy = BusyOf(emit.program, config_);
+          const Busy busy = BusyOf(emit.program, config_, emit.tick);
           if (effort_ == Effort::kFast) return {tiling, busy.least};
           if (!same) {
             // Layers that begin alike are alike: what was found for one is right for all.
             same = std::vector<uint64_t>(key.begin() + 1, key.end());
-            same->push_back(SignatureOf(emit.program));
+            same->push_back(SignatureOf(emit.program, emit.tick));
             for (const auto& listed : {tilings.front(), tilings.back()}) {
               same->insert(same->end(), listed.second.begin(), listed.second.end());
             }
@@ -185,7 +193,7 @@ class Search {
           const uint64_t burden = busy.port / kPortWeight;
           if (busy.least + burden >= best.cost) continue;
           AssignTokens(emit.program, emit.tick);
-          const uint64_t cost = TotalCycles(emit.program, config_) + burden;
+          const uint64_t cost = TotalCycles(emit.program, config_, emit.tick) + burden;
           if (cost < best.cost) best = {tiling, cost};
         } catch (const DoesNotFit&) {
         }
@@ -247,6 +255,7 @@ class Search {
   uint64_t CostOfLife(StorageId s) {
     uint64_t cost = 0;
     for (uint32_t i = first_[s]; i <= last_[s]; ++i) {
+      if (i % 64 == 0) tick_(done_);
       const uint64_t layer = Best(i).cost;
       if (layer == kNever) return kNever;
       cost += layer;
@@ -293,8 +302,8 @@ Plan MakePlan(const Lowered& lowered, const Config& config, Effort effort, bool 
   Plan plans[] = {search(Effort::kExhaustive, 0, 0.7), search(Effort::kBalanced, 0.7, 0.8)};
   uint64_t cycles[2];
   for (int i = 0; i < 2; ++i) {
-    const std::vector<Command> program = EmitPlan(lowered, plans[i], config, nullptr, [&] { tick(0.8 + 0.1 * i); });
-    cycles[i] = TotalCycles(program, config);
+    const Now part = [&] { tick(0.8 + 0.1 * i); };
+    cycles[i] = TotalCycles(EmitPlan(lowered, plans[i], config, nullptr, part), config, part);
   }
   return std::move(plans[cycles[1] < cycles[0] ? 1 : 0]);
 }

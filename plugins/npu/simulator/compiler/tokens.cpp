@@ -94,7 +94,7 @@ void AssignTokens(std::span<Command> program, const std::function<void()>& tick)
   std::array<Numbers, kQueueCount> known{};
   std::array<std::vector<Numbers>, kQueueCount> known_after;  // each finished command of a queue
   for (Command& command : program) {
-    if (tick && (&command - program.data()) % 1024 == 0) tick();
+    if (tick && (&command - program.data()) % 128 == 0) tick();
     const Queue queue = command.queue;
     const uint32_t number = ++given[queue];
     Numbers wait{};

@@ -25,13 +25,13 @@ class Simulation {
   }
 
   Timeline Run() {
-    Schedule();
+    Schedule({});
     Count();
     return std::move(timeline_);
   }
 
-  uint64_t Total() {
-    Schedule();
+  uint64_t Total(const std::function<void()>& tick) {
+    Schedule(tick);
     uint64_t total = 0;
     for (const State& queue : queues_) total = std::max(total, queue.free);
     return total;
@@ -46,10 +46,11 @@ class Simulation {
     std::vector<uint64_t> ends;
   };
 
-  void Schedule() {
+  void Schedule(const std::function<void()>& tick) {
     // The list's own order is one that the tokens allow, so some queue can always go on; of those that can, the one
     // whose next command is ready first does, because it is the one that gets the port.
     for (size_t done = 0; done < program_.size(); ++done) {
+      if (tick && done % 4096 == 0) tick();
       Queue next = kLoad;
       uint64_t earliest = kNever;
       for (const Queue q : {kLoad, kStore, kExecute}) {
@@ -157,8 +158,8 @@ class Simulation {
 
 Timeline Simulate(std::span<const Command> program, const Config& config) { return Simulation(program, config).Run(); }
 
-uint64_t TotalCycles(std::span<const Command> program, const Config& config) {
-  return Simulation(program, config).Total();
+uint64_t TotalCycles(std::span<const Command> program, const Config& config, const std::function<void()>& tick) {
+  return Simulation(program, config).Total(tick);
 }
 
 }  // namespace epiphyte::npusim

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -51,7 +52,8 @@ struct Timeline {
 // The program has passed Verify().
 Timeline Simulate(std::span<const Command> program, const Config& config);
 
-// npu_total_cycles alone, quickly: what the compiler's search compares.
-uint64_t TotalCycles(std::span<const Command> program, const Config& config);
+// npu_total_cycles alone, quickly: what the compiler's search compares. tick is called now and then, and may throw to
+// stop.
+uint64_t TotalCycles(std::span<const Command> program, const Config& config, const std::function<void()>& tick = {});
 
 }  // namespace epiphyte::npusim

@@ -263,13 +263,19 @@ std::string ShapeText(std::span<const int64_t> dims) {
   return text + "]";
 }
 
-Graph CopyGraph(const NsdkGraph& original, bool with_data) {
+Graph CopyGraph(const NsdkGraph& original, bool with_data, const std::function<void()>& tick) {
   const NsdkGraph from = ReadGraphStruct(original);
   Graph graph;
   graph.name = CopyText(from.name);
   if (graph.name.empty() || graph.name.size() > 1023) Invalid("the graph's name hasn't 1 to 1,023 bytes");
-  for (uint32_t i = 0; i < from.tensor_count; ++i) graph.tensors.push_back(CopyTensor(from, i, with_data));
-  for (uint32_t i = 0; i < from.op_count; ++i) graph.ops.push_back(CopyOneOp(from, i));
+  for (uint32_t i = 0; i < from.tensor_count; ++i) {
+    if (tick && i % 1024 == 0) tick();
+    graph.tensors.push_back(CopyTensor(from, i, with_data));
+  }
+  for (uint32_t i = 0; i < from.op_count; ++i) {
+    if (tick && i % 1024 == 0) tick();
+    graph.ops.push_back(CopyOneOp(from, i));
+  }
   graph.inputs = CopyArray(from.inputs, from.input_count, "the graph's inputs");
   graph.outputs = CopyArray(from.outputs, from.output_count, "the graph's outputs");
   for (const auto* list : {&graph.inputs, &graph.outputs}) {

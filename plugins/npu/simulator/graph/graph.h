@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -85,7 +86,7 @@ const char* KindName(uint32_t kind);              // of NsdkOpKind; "an unknown 
 std::string ShapeText(std::span<const int64_t>);  // "[1, 3, 224, 224]"
 
 // with_data: constants must have their data (compile); else they may lack it (query_op).
-Graph CopyGraph(const NsdkGraph& graph, bool with_data = true);
+Graph CopyGraph(const NsdkGraph& graph, bool with_data = true, const std::function<void()>& tick = {});
 
 // A graph of that operator alone with the tensors that it uses: for query_op, whatever the size of the rest.
 Graph CopyOp(const NsdkGraph& graph, uint32_t op);

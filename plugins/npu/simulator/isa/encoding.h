@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -37,6 +38,8 @@ struct RegionSizes {
 
 // That every command is in a queue that has it, waits only for tokens given earlier in the list, has parameters in
 // their ranges, and reads and writes within scratchpad, accumulators and regions. Nothing is executed that didn't pass.
-void Verify(std::span<const Command> program, const Config& config, const RegionSizes& regions);
+// tick is called now and then, and may throw to stop.
+void Verify(std::span<const Command> program, const Config& config, const RegionSizes& regions,
+            const std::function<void()>& tick = {});
 
 }  // namespace epiphyte::npusim

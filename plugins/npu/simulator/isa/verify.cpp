@@ -257,9 +257,11 @@ void CheckAccess(const Access& access, const Config& config, const RegionSizes& 
 
 }  // namespace
 
-void Verify(std::span<const Command> program, const Config& config, const RegionSizes& regions) {
+void Verify(std::span<const Command> program, const Config& config, const RegionSizes& regions,
+            const std::function<void()>& tick) {
   std::array<uint32_t, kQueueCount> given{};
   for (size_t i = 0; i < program.size(); ++i) {
+    if (tick && i % 4096 == 0) tick();
     const Command& command = program[i];
     try {
       std::visit(Parameters{command.queue, config}, command.work);

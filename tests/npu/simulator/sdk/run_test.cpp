@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <future>
+#include <limits>
+#include <map>
 
 #include "tests/npu/simulator/networks.h"
 #include "tests/npu/simulator/sdk/session.h"
@@ -182,6 +184,82 @@ TEST_F(Runs, CompilingIsCancelledFromItsProgressWhichNeverFalls) {
       EXPECT_EQ(e.status, NSDK_CANCELLED);
     }
   }
+}
+
+// How often compiling called progress, by what it said that it was doing.
+struct Calls {
+  std::map<std::string, int> by_text;
+  int left = std::numeric_limits<int>::max();  // until it is cancelled
+  std::string stopped_at;
+
+  NsdkTask Task() {
+    return {.struct_size = sizeof(NsdkTask),
+            .reserved = 0,
+            .progress =
+                [](void* user, double, const char* text) {
+                  auto& calls = *static_cast<Calls*>(user);
+                  ++calls.by_text[text];
+                  if (calls.left-- != 0) return 0;
+                  calls.stopped_at = text;
+                  return 1;
+                },
+            .user = this};
+  }
+};
+
+TEST(Progress, IsSaidForEachMebibyteOfConstantsHoweverLargeEachIs) {
+  constexpr int64_t kSide = 3072;
+  constexpr int kMebibytes = kSide * kSide >> 20;
+  const Session session(Options{{"effort", "fast"}});
+  GraphBuilder product("product");  // whose weights are packed
+  const uint32_t x = product.Input("x", NSDK_INT8, {1, kSide}, {0.05f, 0});
+  const uint32_t y = product.Value(NSDK_INT8, {1, kSide}, {1.0f, 0});
+  product.Op(NSDK_MATMUL, {x, product.RandomConstant(NSDK_INT8, {kSide, kSide}, {0.01f, 0})}, {y});
+  product.Output(y, "y");
+  GraphBuilder sum("sum");  // whose constant is copied
+  const uint32_t a = sum.Input("a", NSDK_INT8, {kSide, kSide}, {0.05f, 0});
+  const uint32_t s = sum.Value(NSDK_INT8, {kSide, kSide}, {0.1f, 0});
+  sum.Op(NSDK_ADD, {a, sum.RandomConstant(NSDK_INT8, {kSide, kSide}, {0.05f, 0})}, {s});
+  sum.Output(s, "s");
+  for (GraphBuilder* b : {&product, &sum}) {
+    Calls all;
+    NsdkTask task = all.Task();
+    ASSERT_NE(session.Compile(b->Graph(), &task), nullptr);
+    EXPECT_GE(all.by_text["packing weights"], kMebibytes);
+
+    int before = 0;
+    for (const auto& [text, count] : all.by_text) before += text == "packing weights" ? count / 2 : 0;
+    for (const char* text : {"reading the graph", "looking for the fastest program", "writing the program"}) {
+      before += all.by_text[text];
+    }
+    Calls some{.left = before};
+    task = some.Task();
+    NsdkCompiled* compiled = nullptr;
+    EXPECT_EQ(Api().compile(session.context(), b->Graph(), &task, &compiled, nullptr), NSDK_CANCELLED);
+    EXPECT_EQ(some.stopped_at, "packing weights");
+  }
+}
+
+TEST(Progress, IsSaidForEachThousandOperatorsAndCommands) {
+  constexpr int kOps = 6'000;
+  GraphBuilder b("chain");
+  const uint32_t x = b.Input("x", NSDK_INT8, {64}, {0.05f, 0});
+  uint32_t last = x;
+  for (int i = 0; i < kOps; ++i) {
+    const uint32_t y = b.Value(NSDK_INT8, {64}, {0.05f, 0});
+    b.Op(NSDK_ADD, {last, x}, {y});
+    last = y;
+  }
+  b.Output(last, "y");
+  const Session session(Options{{"effort", "fast"}});
+  Calls calls;
+  const NsdkTask task = calls.Task();
+  ASSERT_NE(session.Compile(b.Graph(), &task), nullptr);
+  EXPECT_GE(calls.by_text["reading the graph"], 3 * kOps / 1024) << "tensors, operators, their lowering";
+  EXPECT_GE(calls.by_text["looking for the fastest program"], kOps / 1024);
+  // Each operator is at least two loads, one command and one store.
+  EXPECT_GE(calls.by_text["writing the program"], 4 * kOps / 1024);
+  EXPECT_GE(calls.by_text["verifying the program"], 4 * kOps / 4096);
 }
 
 TEST_F(Runs, ASinkThatStopsCancels) {
