@@ -12,15 +12,8 @@ using simd::BinaryLoop;
 using simd::Unary;
 using simd::UnaryLoop;
 
-// A binary operation's variants, or a function.
-std::variant<UnaryLoop, BinaryLoop> LoopOf(ElementwiseOp op, float p0, float p1) {
+UnaryLoop UnaryOf(ElementwiseOp op, float p0, float p1) {
   switch (op) {
-    case ElementwiseOp::kAdd: return BinaryLoop(Binary::kAdd);
-    case ElementwiseOp::kSub: return BinaryLoop(Binary::kSub);
-    case ElementwiseOp::kMul: return BinaryLoop(Binary::kMul);
-    case ElementwiseOp::kDiv: return BinaryLoop(Binary::kDiv);
-    case ElementwiseOp::kMax: return BinaryLoop(Binary::kMax);
-    case ElementwiseOp::kMin: return BinaryLoop(Binary::kMin);
     case ElementwiseOp::kRelu: return UnaryLoop(Unary::kRelu);
     case ElementwiseOp::kSigmoid: return UnaryLoop(Unary::kSigmoid);
     case ElementwiseOp::kTanh: return UnaryLoop(Unary::kTanh);
@@ -42,7 +35,7 @@ std::variant<UnaryLoop, BinaryLoop> LoopOf(ElementwiseOp op, float p0, float p1)
     case ElementwiseOp::kElu: return UnaryLoop(Unary::kElu, p0);
     case ElementwiseOp::kHardSigmoid: return UnaryLoop(Unary::kHardSigmoid, p0, p1);
     case ElementwiseOp::kClip: return UnaryLoop(Unary::kClip, p0, p1);
-    case ElementwiseOp::kCount: break;
+    default: break;
   }
   throw kit::Error(EP_STATUS_INVALID_GRAPH, fmt::format("element-wise operation {} is unknown", static_cast<int>(op)));
 }
@@ -58,13 +51,24 @@ simd::BinaryRows<float>::Row RowOf(const BinaryLoop& loop, ElementwiseOperands o
 
 }  // namespace
 
+std::optional<Binary> BinaryOf(ElementwiseOp op) {
+  switch (op) {
+    case ElementwiseOp::kAdd: return Binary::kAdd;
+    case ElementwiseOp::kSub: return Binary::kSub;
+    case ElementwiseOp::kMul: return Binary::kMul;
+    case ElementwiseOp::kDiv: return Binary::kDiv;
+    case ElementwiseOp::kMax: return Binary::kMax;
+    case ElementwiseOp::kMin: return Binary::kMin;
+    default: return std::nullopt;
+  }
+}
+
 ElementwiseLoop::ElementwiseLoop(ElementwiseOp op, float p0, float p1, ElementwiseOperands operands)
     : loop_(simd::BinaryRows<float>::Row()), operands_(operands), number_(p0) {
-  const std::variant<UnaryLoop, BinaryLoop> loop = LoopOf(op, p0, p1);
-  if (const UnaryLoop* unary = std::get_if<UnaryLoop>(&loop)) {
-    loop_ = *unary;
+  if (const std::optional<Binary> binary = BinaryOf(op)) {
+    loop_ = RowOf(BinaryLoop(*binary), operands);
   } else {
-    loop_ = RowOf(std::get<BinaryLoop>(loop), operands);
+    loop_ = UnaryOf(op, p0, p1);
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "epiphyte/kit/fuse/elementwise_program.hpp"
@@ -20,6 +21,9 @@ using kit::fuse::ElementwiseOp;
 
 // Which operands of a binary operation are rows; the other one is parameter 0.
 enum class ElementwiseOperands { kFirst, kSecond, kBoth };
+
+// The binary operation, unless it is one of a single operand.
+std::optional<simd::Binary> BinaryOf(ElementwiseOp op);
 
 // One instruction with its parameters.
 class ElementwiseLoop {

@@ -99,6 +99,57 @@ const BinaryRows<bool>& CompareRowsOf(Comparison comparison) {
   return Pick(comparison, std::make_integer_sequence<int, kComparisonCount>());
 }
 
+// Over one row of at most a vector, which `row` loads and stores (see Make).
+template <class Row>
+HWY_INLINE void RunSteps(const BinaryStep* steps, size_t count, float* const* places, const Row& row) {
+  for (const BinaryStep* step = steps; step != steps + count; ++step) {
+    const V a = step->first ? row(D(), places[step->a]) : hn::Set(D(), step->number);
+    const V b = step->second ? row(D(), places[step->b]) : hn::Set(D(), step->number);
+    float* const y = places[step->y];
+    // Comparisons rather than a switch: CPUs predict their outcomes from what came before, but for a table's jump some
+    // only remember where it went last. Each is hidden from the compiler, which would make a table of them.
+    int function = static_cast<int>(step->function);
+    const auto is = [&function](Binary other) EPIPHYTE_INLINE {
+      asm("" : "+r"(function));
+      return function == static_cast<int>(other);
+    };
+    if (is(Binary::kMul)) {
+      row.Store(D(), Function<Binary::kMul>()(a, b), y);
+    } else if (is(Binary::kAdd)) {
+      row.Store(D(), Function<Binary::kAdd>()(a, b), y);
+    } else if (is(Binary::kSub)) {
+      row.Store(D(), Function<Binary::kSub>()(a, b), y);
+    } else if (is(Binary::kMax)) {
+      row.Store(D(), Function<Binary::kMax>()(a, b), y);
+    } else if (is(Binary::kMin)) {
+      row.Store(D(), Function<Binary::kMin>()(a, b), y);
+    } else if (is(Binary::kDiv)) {
+      row.Store(D(), Function<Binary::kDiv>()(a, b), y);
+    } else {
+      row.Store(D(), Function<Binary::kPRelu>()(a, b), y);
+    }
+  }
+}
+template <size_t kElements>
+HWY_INLINE bool RunStepsOf(const BinaryStep* steps, size_t count, float* const* places, int64_t n) {
+  if constexpr (kElements <= hn::MaxLanes(D())) {
+    if (n == static_cast<int64_t>(kElements)) {
+      RunSteps(steps, count, places, Exactly<kElements>());
+      return true;
+    }
+  }
+  return false;
+}
+void RunShort(const BinaryStep* steps, size_t count, float* const* places, int64_t n) {
+  if (RunStepsOf<1>(steps, count, places, n) || RunStepsOf<2>(steps, count, places, n) ||
+      RunStepsOf<4>(steps, count, places, n) || RunStepsOf<8>(steps, count, places, n) ||
+      RunStepsOf<16>(steps, count, places, n)) {
+    return;
+  }
+  if constexpr (hn::MaxLanes(D()) > 2) RunSteps(steps, count, places, Remainder<hn::MaxLanes(D())>{n});
+}
+int64_t ShortRowOf() { return static_cast<int64_t>(hn::MaxLanes(D())); }
+
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -109,6 +160,13 @@ EPIPHYTE_EXPORT(BinaryRowsOf);
 EPIPHYTE_EXPORT(CompareRowsOf);
 BinaryLoop::BinaryLoop(Binary function) : BinaryRows(EPIPHYTE_DISPATCH(BinaryRowsOf)(function)) {}
 CompareLoop::CompareLoop(Comparison comparison) : BinaryRows(EPIPHYTE_DISPATCH(CompareRowsOf)(comparison)) {}
+
+EPIPHYTE_EXPORT(RunShort);
+EPIPHYTE_EXPORT(ShortRowOf);
+void RunShortSteps(const BinaryStep* steps, size_t count, float* const* places, int64_t n) {
+  EPIPHYTE_DISPATCH(RunShort)(steps, count, places, n);
+}
+int64_t ShortRow() { return EPIPHYTE_DISPATCH(ShortRowOf)(); }
 
 }  // namespace epiphyte::cpu::simd
 #endif

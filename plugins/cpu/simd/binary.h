@@ -3,9 +3,17 @@
 //     const simd::BinaryLoop add(simd::Binary::kAdd);
 //     add(a, 1, b, 1, y, n);        // y[i] = a[i] + b[i]; y may be a or b
 //     add(a, 1, &number, 0, y, n);  // y[i] = a[i] + number
+//
+// Where rows are short, calls take longer than what they compute. A chain of functions over one such row is one call:
+//
+//     const simd::BinaryStep steps[] = {{.function = simd::Binary::kMul, .second = false, .number = 2, .a = 0, .y = 1},
+//                                       {.function = simd::Binary::kAdd, .a = 1, .b = 0, .y = 1}};
+//     float* const places[] = {x, y};
+//     simd::RunShortSteps(steps, 2, places, n);  // y[i] = 2 x[i] + x[i]; n at most ShortRow()
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace epiphyte::cpu::simd {
@@ -52,5 +60,20 @@ class CompareLoop : public BinaryRows<bool> {
  public:
   explicit CompareLoop(Comparison comparison);
 };
+
+// places[y][i] = function(places[a][i], places[b][i]); in the place of an operand that isn't a row is `number`.
+struct BinaryStep {
+  Binary function;
+  bool first = true;
+  bool second = true;
+  float number = 0;
+  int32_t a = 0;
+  int32_t b = 0;
+  int32_t y = 0;
+};
+// The longest row that RunShortSteps takes: a vector of the chosen target.
+int64_t ShortRow();
+// The steps in turn, over rows of n elements, 0 < n <= ShortRow(). Different places don't overlap.
+void RunShortSteps(const BinaryStep* steps, size_t count, float* const* places, int64_t n);
 
 }  // namespace epiphyte::cpu::simd

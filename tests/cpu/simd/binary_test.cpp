@@ -65,6 +65,33 @@ bool SameFloat(float a, float b) {
 using BinaryFunctions = EachTarget;
 EPIPHYTE_EACH_TARGET(BinaryFunctions);
 
+// A step's result is the next one's operand, in the same place and in another; beside it numbers.
+TEST_P(BinaryFunctions, RunInStepsOverShortRows) {
+  ASSERT_GE(ShortRow(), 1);
+  constexpr float kNumber = 1.5f;
+  for (int64_t n = 1; n <= ShortRow(); ++n) {
+    const Operands from(n);
+    for (const BinaryCase& test : kBinaryCases) {
+      const std::vector<BinaryStep> steps = {
+          {.function = test.function, .a = 0, .b = 1, .y = 2},
+          {.function = test.function, .second = false, .number = kNumber, .a = 2, .y = 2},
+          {.function = Binary::kSub, .first = false, .number = kNumber, .b = 2, .y = 3},
+          {.function = test.function, .a = 3, .b = 0, .y = 3},
+      };
+      GuardedRow<float> a(from.a), b(from.b), partial(n), y(n);
+      float* const places[] = {a.data(), b.data(), partial.data(), y.data()};
+      RunShortSteps(steps.data(), steps.size(), places, n);
+      for (int64_t i = 0; i < n; ++i) {
+        const float second = test.expected(test.expected(from.a[i], from.b[i]), kNumber);
+        ASSERT_TRUE(SameFloat(partial[i], second)) << test.name << ", element " << i << " of " << n;
+        const float last = test.expected(kNumber - second, from.a[i]);
+        ASSERT_TRUE(SameFloat(y[i], last)) << test.name << ", element " << i << " of " << n;
+      }
+      ASSERT_TRUE(std::equal(from.a.begin(), from.a.end(), a.data(), SameFloat)) << test.name;
+    }
+  }
+}
+
 TEST_P(BinaryFunctions, GiveWhatFloatArithmeticGives) {
   for (int64_t n : Lengths()) {
     const Operands from(n);

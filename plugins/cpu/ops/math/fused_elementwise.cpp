@@ -66,6 +66,7 @@ class ElementwiseKernel final : public Kernel {
     }
     for (Step& step : steps_) step.to += static_cast<int32_t>(inputs_);
     steps_.back().to = static_cast<int32_t>(inputs_) + registers_;
+    FindStretches(program);
   }
 
   void Run(OpContext& context) const override {
@@ -132,6 +133,30 @@ class ElementwiseKernel final : public Kernel {
       known = false;
     }
   };
+
+  // Steps that follow each other, all binary operations or none.
+  struct Stretch {
+    size_t begin;
+    size_t end;
+    bool binary;
+  };
+  void FindStretches(const ElementwiseProgram& program) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const ElementwiseProgram::Instruction& from = program.instructions[i];
+      const std::optional<simd::Binary> binary = BinaryOf(from.op);
+      if (stretches_.empty() || stretches_.back().binary != binary.has_value())
+        stretches_.push_back({i, i, binary.has_value()});
+      stretches_.back().end = i + 1;
+      const Step& step = steps_[i];
+      binary_.push_back({.function = binary.value_or(simd::Binary::kAdd),
+                         .first = from.a >= 0,
+                         .second = from.b >= 0,
+                         .number = from.p0,
+                         .a = step.a,
+                         .b = step.b,
+                         .y = step.to});
+    }
+  }
 
   // The inputs' memory when all have the layout of the first, without padding.
   bool GatherRaw(OpContext& context, const Tensor& first, const float** data) const {
@@ -275,20 +300,41 @@ class ElementwiseKernel final : public Kernel {
     // Inputs are only read: no step's result has their places.
     float* places[kMostElementwiseInputs + kMostElementwiseInstructions + 1];
     for (int32_t i = 0; i < registers_; ++i) places[inputs_ + i] = memory + i * block;
+    const int64_t short_row = simd::ShortRow();
     for (int64_t at = begin; at < end; at += block) {
       const int64_t n = std::min(block, end - at);
       for (size_t i = 0; i < inputs_; ++i)
-        places[i] = const_cast<float*>(all_full ? data[i] + at
-                                                : Load(state->walks[i], data[i], at, n,
-                                                       memory + (static_cast<size_t>(registers_) + i) * block));
+        places[i] = const_cast<float*>(
+            all_full ? data[i] + at
+                     : Load(state->walks[i], data[i], at, n, memory + (static_cast<size_t>(registers_) + i) * block));
       places[inputs_ + registers_] = y + at;
-      for (const Step& step : steps_) step.loop(places[step.a], places[step.b], places[step.to], n);
+      if (n <= short_row) {
+        RunShort(places, n);
+      } else {
+        for (const Step& step : steps_) step.loop(places[step.a], places[step.b], places[step.to], n);
+      }
+    }
+  }
+
+  void RunShort(float* const* places, int64_t n) const {
+    for (const Stretch& stretch : stretches_) {
+      if (stretch.binary) {
+        simd::RunShortSteps(&binary_[stretch.begin], stretch.end - stretch.begin, places, n);
+        continue;
+      }
+      for (size_t i = stretch.begin; i < stretch.end; ++i) {
+        const Step& step = steps_[i];
+        step.loop(places[step.a], places[step.b], places[step.to], n);
+      }
     }
   }
 
   size_t inputs_ = 0;
   int32_t registers_ = 0;
   std::vector<Step> steps_;
+  // For rows of at most simd::ShortRow() elements: the steps in stretches, and as those of binary operations take them.
+  std::vector<Stretch> stretches_;
+  std::vector<simd::BinaryStep> binary_;
 };
 
 }  // namespace
