@@ -85,6 +85,10 @@ HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column
   }
   for (int r = 0; r < kRows; ++r) {
     T* const out = o.y + (row + r) * o.y_stride + column;
+    if (o.replaces) {
+      for (int v = 0; v < kVectors; ++v) access.Store(sums[r][v], d, out + v * kLanes);
+      continue;
+    }
     for (int v = 0; v < kVectors; ++v)
       access.Store(hn::Add(access.Load(d, out + v * kLanes), sums[r][v]), d, out + v * kLanes);
   }
@@ -153,6 +157,7 @@ namespace epiphyte::cpu::simd {
 void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands) {
   const TileOperands<uint64_t> o = operands;  // which y can't overlap
   constexpr int64_t kRows = 4, kColumns = 16;
+  for (int64_t row = 0; o.replaces && row < o.m; ++row) std::fill_n(o.y + row * o.y_stride, o.n, uint64_t{0});
   for (int64_t column = 0; column < o.n; column += kColumns) {
     const int64_t columns = std::min(kColumns, o.n - column);
     const uint64_t* const right = o.b + column;

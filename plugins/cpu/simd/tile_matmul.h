@@ -16,6 +16,7 @@ struct TileOperands {
   T* y;
   int64_t y_stride;
   int64_t m, n, k;
+  bool replaces = false;  // y = a b, whatever y was
 };
 void TileMatMul(const TileOperands<float>& operands);
 void TileMatMul(const TileOperands<double>& operands);

@@ -26,14 +26,15 @@ std::vector<T> Numbers(int64_t n, unsigned seed) {
 
 // Integers are exact; a float may be off by the roundings of k + 1 steps.
 template <typename T>
-void ExpectProduct(int64_t m, int64_t n, int64_t k) {
-  SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k << ", elements of " << sizeof(T) << " bytes");
+void ExpectProduct(int64_t m, int64_t n, int64_t k, bool replaces) {
+  SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k << ", elements of " << sizeof(T) << " bytes"
+                                    << (replaces ? ", written over" : ", added"));
   const int64_t a_stride = k + 2, b_stride = n + 3, y_stride = n + 1;
   GuardedRow<T> a(Numbers<T>((m - 1) * a_stride + k, 1));
   GuardedRow<T> b(Numbers<T>(k == 0 ? 0 : (k - 1) * b_stride + n, 2));
   const std::vector<T> before = Numbers<T>((m - 1) * y_stride + n, 3);
   GuardedRow<T> y(before);
-  TileMatMul<T>(a.data(), a_stride, b.data(), b_stride, y.data(), y_stride, m, n, k);
+  TileMatMul(TileOperands<T>{a.data(), a_stride, b.data(), b_stride, y.data(), y_stride, m, n, k, replaces});
   using Wide = std::conditional_t<std::is_integral_v<T>, T, long double>;
   for (int64_t at = 0; at < (m - 1) * y_stride + n; ++at) {
     const int64_t r = at / y_stride, c = at % y_stride;
@@ -42,6 +43,7 @@ void ExpectProduct(int64_t m, int64_t n, int64_t k) {
       ASSERT_EQ(y[at], before[static_cast<size_t>(at)]) << "between the rows";
       continue;
     }
+    if (replaces) expected = 0;
     for (int64_t i = 0; i < k; ++i)
       expected += static_cast<Wide>(a[r * a_stride + i]) * static_cast<Wide>(b[i * b_stride + c]);
     if constexpr (std::is_integral_v<T>) {
@@ -52,6 +54,12 @@ void ExpectProduct(int64_t m, int64_t n, int64_t k) {
           << "row " << r << ", column " << c;
     }
   }
+}
+
+template <typename T>
+void ExpectProduct(int64_t m, int64_t n, int64_t k) {
+  ExpectProduct<T>(m, n, k, false);
+  ExpectProduct<T>(m, n, k, true);
 }
 
 template <typename T>

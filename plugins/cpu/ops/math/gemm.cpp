@@ -6,6 +6,7 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
+#include "plugins/cpu/ops/math/blocked_product.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
 namespace epiphyte::cpu {
@@ -94,6 +95,85 @@ class GemmKernel final : public Kernel {
   Linear linear_;
 };
 
+// Y = alpha * Y + beta * C, element by element. Y holds the product.
+template <typename T>
+void ScaleAndAdd(OpContext& context, const GemmAttributes& attributes, const Tensor* c, const kit::GemmShape& shape,
+                 Tensor& y) {
+  if (c == nullptr && attributes.alpha == 1.0f) return;
+  const kit::GemmAddend addend(c != nullptr ? c->dims : Dims(), shape);
+  // An integer times a float, cut off.
+  const auto scale = [](T value, float by) {
+    if constexpr (std::is_integral_v<T>) {
+      return by == 1.0f ? value : TruncateTo<T>(static_cast<double>(by) * static_cast<double>(value));
+    } else {
+      return static_cast<T>(by) * value;
+    }
+  };
+  context.ParallelFor(shape.m, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.n)),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t row = begin; row < end; ++row) {
+                          T* to = y.as<T>() + row * shape.n;
+                          if (attributes.alpha != 1.0f)
+                            for (int64_t n = 0; n < shape.n; ++n) to[n] = scale(to[n], attributes.alpha);
+                          if (c == nullptr) continue;
+                          const T* from = c->as<T>() + addend.Offset(row, 0);
+                          const int64_t step = addend.columns == 1 ? 0 : 1;
+                          for (int64_t n = 0; n < shape.n; ++n)
+                            to[n] = Add()(to[n], scale(from[n * step], attributes.beta));
+                        }
+                      });
+}
+
+// Double, and integers, which wrap.
+template <typename T>
+class BlockedGemmKernel final : public Kernel {
+ public:
+  explicit BlockedGemmKernel(const KernelInit& init) : attributes_(init.node()) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    const Tensor* c = context.OptionalInput(2);
+    const kit::GemmShape shape(a.dims, b.dims, attributes_.transpose_a, attributes_.transpose_b);
+    if (b.type != a.type || (c != nullptr && c->type != a.type)) FailOp("operands of different types");
+    const int64_t y_dims[] = {shape.m, shape.n};
+    Tensor& y = context.Output(0, a.type, y_dims);
+    BlockedProduct<Number> product;
+    product.a = attributes_.transpose_a ? Transposed(context, a.as<Number>(), shape) : a.as<Number>();
+    product.a_row = shape.k;
+    product.b = b.as<Number>();
+    product.b_row = attributes_.transpose_b ? 1 : shape.n;
+    product.b_column = attributes_.transpose_b ? shape.k : 1;
+    product.y = y.as<Number>();
+    product.y_row = shape.n;
+    product.m = shape.m;
+    product.n = shape.n;
+    product.k = shape.k;
+    MultiplyBlocked<Number>(context, 1, [&](int64_t) { return product; });
+    ScaleAndAdd<T>(context, attributes_, c, shape, y);
+  }
+
+ private:
+  using Number = UnsignedNumber<T>;
+
+  static const Number* Transposed(OpContext& context, const Number* a, const kit::GemmShape& shape) {
+    auto* rows = static_cast<Number*>(context.Scratch(static_cast<uint64_t>(shape.m * shape.k) * sizeof(Number)));
+    context.ParallelFor(shape.m, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k)),
+                        [&](int64_t begin, int64_t end) {
+                          constexpr int64_t kRun = 8;  // elements of a cache line, as a rule
+                          for (int64_t m = begin; m < end; m += kRun) {
+                            const int64_t last = std::min(end, m + kRun);
+                            for (int64_t k = 0; k < shape.k; ++k)
+                              for (int64_t i = m; i < last; ++i) rows[i * shape.k + k] = a[k * shape.m + i];
+                          }
+                        });
+    return rows;
+  }
+
+  GemmAttributes attributes_;
+};
+
+// The 16-bit formats, summed in float: see MatMul's.
 template <typename T>
 class ReferenceGemmKernel final : public Kernel {
  public:
@@ -112,39 +192,24 @@ class ReferenceGemmKernel final : public Kernel {
     const int64_t a_step = attributes_.transpose_a ? shape.m : 1;
     const int64_t b_row = attributes_.transpose_b ? 1 : shape.n;
     const int64_t b_step = attributes_.transpose_b ? shape.k : 1;
-    context.ParallelFor(
-        shape.m, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t m = begin; m < end; ++m) {
-            for (int64_t n = 0; n < shape.n; ++n) {
-              using Sum = std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float, T>;
-              Sum sum = 0;
-              for (int64_t k = 0; k < shape.k; ++k)
-                sum = Add()(sum, Mul()(static_cast<Sum>(a.as<T>()[m * a_row + k * a_step]),
-                                       static_cast<Sum>(b.as<T>()[k * b_row + n * b_step])));
-              if constexpr (std::is_integral_v<T>) {
-                if (attributes_.alpha != 1.0f) sum = Scale(sum, attributes_.alpha);
-              } else {
-                sum *= static_cast<Sum>(attributes_.alpha);
-              }
-              if (c != nullptr) {
-                const T value = c->as<T>()[addend.Offset(m, n)];
-                if constexpr (std::is_integral_v<T>) {
-                  sum = Add()(sum, attributes_.beta == 1.0f ? value : Scale(value, attributes_.beta));
-                } else {
-                  sum += static_cast<Sum>(attributes_.beta) * static_cast<Sum>(value);
-                }
-              }
-              y.as<T>()[m * shape.n + n] = static_cast<T>(sum);
-            }
-          }
-        });
+    context.ParallelFor(shape.m, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t m = begin; m < end; ++m) {
+                            for (int64_t n = 0; n < shape.n; ++n) {
+                              float sum = 0;
+                              for (int64_t k = 0; k < shape.k; ++k)
+                                sum += static_cast<float>(a.as<T>()[m * a_row + k * a_step]) *
+                                       static_cast<float>(b.as<T>()[k * b_row + n * b_step]);
+                              sum *= attributes_.alpha;
+                              if (c != nullptr)
+                                sum += attributes_.beta * static_cast<float>(c->as<T>()[addend.Offset(m, n)]);
+                              y.as<T>()[m * shape.n + n] = static_cast<T>(sum);
+                            }
+                          }
+                        });
   }
 
  private:
-  // An integer times a float, cut off.
-  static T Scale(T value, float by) { return TruncateTo<T>(static_cast<double>(by) * static_cast<double>(value)); }
-
   GemmAttributes attributes_;
 };
 
@@ -153,13 +218,13 @@ class ReferenceGemmKernel final : public Kernel {
 void Register_gemm(KernelRegistry& registry) {
   registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT));
   registry.Add<GemmKernel>("Gemm", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
-  registry.Add<ReferenceGemmKernel<double>>("Gemm", 1, Types(EP_TYPE_DOUBLE));
+  registry.Add<BlockedGemmKernel<double>>("Gemm", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceGemmKernel<Float16>>("Gemm", 1, Types(EP_TYPE_FLOAT16));
   registry.Add<ReferenceGemmKernel<BFloat16>>("Gemm", 1, Types(EP_TYPE_BFLOAT16));
-  registry.Add<ReferenceGemmKernel<int32_t>>("Gemm", 9, Types(EP_TYPE_INT32));
-  registry.Add<ReferenceGemmKernel<uint32_t>>("Gemm", 9, Types(EP_TYPE_UINT32));
-  registry.Add<ReferenceGemmKernel<int64_t>>("Gemm", 9, Types(EP_TYPE_INT64));
-  registry.Add<ReferenceGemmKernel<uint64_t>>("Gemm", 9, Types(EP_TYPE_UINT64));
+  registry.Add<BlockedGemmKernel<int32_t>>("Gemm", 9, Types(EP_TYPE_INT32));
+  registry.Add<BlockedGemmKernel<uint32_t>>("Gemm", 9, Types(EP_TYPE_UINT32));
+  registry.Add<BlockedGemmKernel<int64_t>>("Gemm", 9, Types(EP_TYPE_INT64));
+  registry.Add<BlockedGemmKernel<uint64_t>>("Gemm", 9, Types(EP_TYPE_UINT64));
 }
 
 }  // namespace epiphyte::cpu

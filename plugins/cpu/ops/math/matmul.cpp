@@ -5,6 +5,7 @@
 #include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
+#include "plugins/cpu/ops/math/blocked_product.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -135,7 +136,43 @@ class MatMulKernel final : public Kernel {
   bool bfloat16_;
 };
 
-// The types that oneDNN's matmul lacks. Integers wrap; halves are summed in float.
+// Double, and integers, which wrap.
+template <typename T>
+class BlockedMatMulKernel final : public Kernel {
+ public:
+  explicit BlockedMatMulKernel(const KernelInit&) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    if (b.type != a.type) FailOp("operands of type {} and {}", TypeName(a.type), TypeName(b.type));
+    const kit::ProductShape shape(a.dims, b.dims);
+    Tensor& y = context.Output(0, a.type, shape.y);
+    // One matrix on the right: all rows of A at once.
+    const int64_t batches = shape.batch.Count();
+    const bool joined = shape.b_batch.Count() == 1 && shape.a_batch.Count() == batches;
+    const auto product = [&](int64_t i) {
+      BlockedProduct<Number> p;
+      p.a = a.as<Number>() + (joined ? 0 : shape.OffsetA(i) * shape.m * shape.k);
+      p.a_row = shape.k;
+      p.b = b.as<Number>() + (joined ? 0 : shape.OffsetB(i) * shape.k * shape.n);
+      p.b_row = shape.n;
+      p.y = y.as<Number>() + i * shape.m * shape.n;
+      p.y_row = shape.n;
+      p.m = joined ? batches * shape.m : shape.m;
+      p.n = shape.n;
+      p.k = shape.k;
+      return p;
+    };
+    MultiplyBlocked<Number>(context, joined ? 1 : batches, product);
+  }
+
+ private:
+  using Number = UnsignedNumber<T>;
+};
+
+// The 16-bit formats, summed in float: for values whose type nobody knew when the plan was made, else they are products
+// of floats (exec/float_fallback.h).
 template <typename T>
 class ReferenceMatMulKernel final : public Kernel {
  public:
@@ -149,22 +186,18 @@ class ReferenceMatMulKernel final : public Kernel {
     Tensor& y = context.Output(0, a.type, shape.y);
     const int64_t rows = shape.batch.Count() * shape.m;
     if (shape.n == 0) return;
-    using Sum = std::conditional_t<
-        std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float,
-        std::conditional_t<std::is_integral_v<T>,
-                           std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>>;
     context.ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k * shape.n)),
                         [&](int64_t begin, int64_t end) {
-                          std::vector<Sum> sums(static_cast<size_t>(shape.n));
+                          std::vector<float> sums(static_cast<size_t>(shape.n));
                           for (int64_t row = begin; row < end; ++row) {
                             const int64_t batch = row / shape.m;
                             const T* left = a.as<T>() + (shape.OffsetA(batch) * shape.m + row % shape.m) * shape.k;
                             const T* right = b.as<T>() + shape.OffsetB(batch) * shape.k * shape.n;
-                            std::fill(sums.begin(), sums.end(), Sum(0));
+                            std::fill(sums.begin(), sums.end(), 0.0f);
                             for (int64_t k = 0; k < shape.k; ++k) {
-                              const Sum factor = static_cast<Sum>(left[k]);
+                              const float factor = static_cast<float>(left[k]);
                               for (int64_t n = 0; n < shape.n; ++n)
-                                sums[n] += factor * static_cast<Sum>(right[k * shape.n + n]);
+                                sums[n] += factor * static_cast<float>(right[k * shape.n + n]);
                             }
                             T* to = y.as<T>() + row * shape.n;
                             for (int64_t n = 0; n < shape.n; ++n) to[n] = static_cast<T>(sums[n]);
@@ -178,13 +211,13 @@ class ReferenceMatMulKernel final : public Kernel {
 void Register_matmul(KernelRegistry& registry) {
   registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT));
   registry.Add<MatMulKernel>("MatMul", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
-  registry.Add<ReferenceMatMulKernel<double>>("MatMul", 1, Types(EP_TYPE_DOUBLE));
+  registry.Add<BlockedMatMulKernel<double>>("MatMul", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceMatMulKernel<Float16>>("MatMul", 1, Types(EP_TYPE_FLOAT16));
   registry.Add<ReferenceMatMulKernel<BFloat16>>("MatMul", 1, Types(EP_TYPE_BFLOAT16));
-  registry.Add<ReferenceMatMulKernel<int32_t>>("MatMul", 9, Types(EP_TYPE_INT32));
-  registry.Add<ReferenceMatMulKernel<uint32_t>>("MatMul", 9, Types(EP_TYPE_UINT32));
-  registry.Add<ReferenceMatMulKernel<int64_t>>("MatMul", 9, Types(EP_TYPE_INT64));
-  registry.Add<ReferenceMatMulKernel<uint64_t>>("MatMul", 9, Types(EP_TYPE_UINT64));
+  registry.Add<BlockedMatMulKernel<int32_t>>("MatMul", 9, Types(EP_TYPE_INT32));
+  registry.Add<BlockedMatMulKernel<uint32_t>>("MatMul", 9, Types(EP_TYPE_UINT32));
+  registry.Add<BlockedMatMulKernel<int64_t>>("MatMul", 9, Types(EP_TYPE_INT64));
+  registry.Add<BlockedMatMulKernel<uint64_t>>("MatMul", 9, Types(EP_TYPE_UINT64));
 }
 
 }  // namespace epiphyte::cpu

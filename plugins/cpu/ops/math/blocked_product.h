@@ -1,0 +1,131 @@
+// Products of matrices of double and of integers of 32 and 64 bits, for which there is no library: as large as they
+// come, on all threads. Floats have oneDNN.
+//
+//     const BlockedProduct<double> product{a, k, 1, b, n, 1, y, n, m, n, k};   // all row-major
+//     MultiplyBlocked<double>(context, 1, [&](int64_t) { return product; });
+//
+// A share of the work is some rows by some panels of columns. Of B, a block of a panel at a time is copied into memory
+// that stays in the cache while all rows are multiplied with it (simd/tile_matmul.h). An element is a sum of sums over
+// kDepth steps each, in the order of k, whatever the number of threads; integers are unsigned and wrap.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+
+#include "plugins/cpu/kernel/kernel.h"
+#include "plugins/cpu/simd/tile_matmul.h"
+
+namespace epiphyte::cpu {
+
+// What numbers of type T are multiplied as.
+template <typename T>
+using UnsignedNumber =
+    typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+
+// y[m, n] = a[m, k] b[k, n], which overlap nowhere; distances in elements.
+template <typename T>
+struct BlockedProduct {
+  const T* a = nullptr;
+  int64_t a_row = 0;  // from row to row; elements of a row lie side by side
+  const T* b = nullptr;
+  int64_t b_row = 0, b_column = 1;
+  T* y = nullptr;
+  int64_t y_row = 0;
+  int64_t m = 0, n = 0, k = 0;
+};
+
+namespace blocked_product {
+
+inline constexpr int64_t kDepth = 256;
+template <typename T>
+inline constexpr int64_t kWidth = 256 / static_cast<int64_t>(sizeof(T));  // columns of a panel
+// With fewer rows, copying B takes longer than multiplying with it.
+inline constexpr int64_t kThinRows = 4;
+inline constexpr int64_t kThinWidth = 512, kThinDepth = 64;
+
+template <typename T>
+bool IsThin(const BlockedProduct<T>& p) {
+  return p.m <= kThinRows && p.b_column == 1;
+}
+
+// Elements of some rows and columns that are sums over nothing.
+template <typename T>
+void Clear(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  for (int64_t r = row; r < row + rows; ++r) std::fill_n(p.y + r * p.y_row + column, columns, T(0));
+}
+
+// b[at, at + depth) of some columns, as rows of kWidth.
+template <typename T>
+void CopyPanel(const BlockedProduct<T>& p, int64_t at, int64_t depth, int64_t column, int64_t columns, T* to) {
+  const T* from = p.b + at * p.b_row + column * p.b_column;
+  if (p.b_column == 1) {
+    for (int64_t i = 0; i < depth; ++i) std::copy_n(from + i * p.b_row, columns, to + i * kWidth<T>);
+    return;
+  }
+  constexpr int64_t kRun = 8;  // rows whose cache lines are written together
+  for (int64_t i = 0; i < depth; i += kRun) {
+    const int64_t end = std::min(depth, i + kRun);
+    for (int64_t c = 0; c < columns; ++c)
+      for (int64_t j = i; j < end; ++j) to[j * kWidth<T> + c] = from[j * p.b_row + c * p.b_column];
+  }
+}
+
+// `panel`: room for kDepth * kWidth elements.
+template <typename T>
+void MultiplyPanel(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, T* panel) {
+  const int64_t columns = std::min(kWidth<T>, p.n - column);
+  if (p.k == 0) return Clear(p, row, rows, column, columns);
+  for (int64_t at = 0; at < p.k; at += kDepth) {
+    const int64_t depth = std::min(kDepth, p.k - at);
+    CopyPanel(p, at, depth, column, columns, panel);
+    simd::TileMatMul(simd::TileOperands<T>{p.a + row * p.a_row + at, p.a_row, panel, kWidth<T>,
+                                           p.y + row * p.y_row + column, p.y_row, rows, columns, depth, at == 0});
+  }
+}
+
+template <typename T>
+void MultiplyThin(const BlockedProduct<T>& p, int64_t column) {
+  const int64_t columns = std::min(kThinWidth, p.n - column);
+  if (p.k == 0) return Clear(p, 0, p.m, column, columns);
+  for (int64_t at = 0; at < p.k; at += kThinDepth)
+    simd::TileMatMul(simd::TileOperands<T>{p.a + at, p.a_row, p.b + at * p.b_row + column, p.b_row, p.y + column,
+                                           p.y_row, p.m, columns, std::min(kThinDepth, p.k - at), at == 0});
+}
+
+}  // namespace blocked_product
+
+// `count` products of one shape; product(i) gives the i-th. T: double, uint32_t or uint64_t.
+template <typename T, typename Product>
+void MultiplyBlocked(OpContext& context, int64_t count, const Product& product) {
+  namespace bp = blocked_product;
+  if (count == 0) return;
+  const BlockedProduct<T> first = product(int64_t{0});
+  if (first.m == 0 || first.n == 0) return;
+  constexpr int64_t kShare = 1 << 16;  // multiplications that are worth waking a thread for
+  if (bp::IsThin(first)) {
+    const int64_t parts = (first.n + bp::kThinWidth - 1) / bp::kThinWidth;
+    const int64_t cost = std::max<int64_t>(1, first.m * first.k * std::min(bp::kThinWidth, first.n));
+    context.ParallelFor(count * parts, std::max<int64_t>(1, kShare / cost), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) bp::MultiplyThin(product(i / parts), i % parts * bp::kThinWidth);
+    });
+    return;
+  }
+  // Rows are shared only where there are too few columns: each part copies its panels again.
+  const int64_t panels = (first.n + bp::kWidth<T> - 1) / bp::kWidth<T>;
+  const int64_t wanted = (int64_t{context.thread_count()} * 4 + count * panels - 1) / (count * panels);
+  constexpr int64_t kFewestRows = 64;
+  const int64_t bands = std::clamp<int64_t>(wanted, 1, (first.m + kFewestRows - 1) / kFewestRows);
+  const int64_t band = (first.m + bands - 1) / bands;
+  const int64_t cost = std::max<int64_t>(1, band * std::min(bp::kWidth<T>, first.n) * first.k);
+  context.ParallelFor(count * bands * panels, std::max<int64_t>(1, kShare / cost), [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<T[]> panel(new T[static_cast<size_t>(bp::kDepth * bp::kWidth<T>)]);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / panels % bands * band;
+      const int64_t rows = std::min(band, first.m - row);
+      if (rows > 0) bp::MultiplyPanel(product(i / panels / bands), row, rows, i % panels * bp::kWidth<T>, panel.get());
+    }
+  });
+}
+
+}  // namespace epiphyte::cpu
