@@ -1,149 +1,237 @@
-// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in any number of dimensions. Patches of
-// the input become columns of a matrix, without their zero point, so that padding is 0.
+// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in any number of dimensions; and the
+// kit's QLinearConv, whose result is kept within bounds (epiphyte/kit/fuse/operators.hpp). Patches of the input, with
+// channels last, are the rows of a product; padding has the zero point.
+#include <algorithm>
 #include <vector>
 
-#include "epiphyte/kit/qdq/integer_product.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/cpu/ops/quantized/byte_multiply.h"
+#include "plugins/cpu/ops/quantized/channels_last.h"
 #include "plugins/cpu/ops/quantized/integer_product.h"
-#include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-constexpr int64_t kPositions = 256;  // output positions that are computed together
-
-// Where tap `tap` of the kernel reads for output position `position`, or -1 in the padding.
-int64_t SourceIndex(const kit::ConvolutionShape& shape, int64_t position, int64_t tap) {
-  const kit::Window& w = shape.window;
-  int64_t index = 0, stride = 1;
-  for (size_t d = shape.spatial(); d-- > 0;) {
-    const int64_t size = shape.x[d + 2];
-    const int64_t at = position % w.output[d] * w.strides[d] - w.pads_begin[d] + tap % w.kernel[d] * w.dilations[d];
-    if (at < 0 || at >= size) return -1;
-    index += at * stride;
-    stride *= size;
-    position /= w.output[d];
-    tap /= w.kernel[d];
-  }
-  return index;
-}
-
-// Calls store(filter, offset, n, sums) with sums for the output elements [offset, offset + n).
-template <typename Store>
-void Convolve(OpContext& context, const kit::ConvolutionShape& shape, const Tensor& x, int32_t x_zero, const Tensor& w,
-              const Tensor* w_zero, const Store& store) {
-  const int64_t taps = shape.taps();
-  const int64_t depth = shape.in_per_group() * taps;
-  const int64_t plane = shape.in_positions(), positions = shape.positions();
-  auto* weights = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(shape.filters() * depth) * 4));
-  for (int64_t filter = 0; filter < shape.filters(); ++filter) {
-    const int32_t zero = w_zero == nullptr ? 0 : ByteAt(*w_zero, w_zero->Count() == 1 ? 0 : filter);
-    SubtractZero(w, filter * depth, depth, zero, weights + filter * depth);
-  }
-  const int64_t blocks = (positions + kPositions - 1) / kPositions;
-  const int64_t filters = shape.filters_per_group();
-  // One set of buffers for each thread would do, but a share doesn't know its thread: one at a time, each in parallel.
-  auto* columns = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(depth * kPositions) * 4));
-  auto* sums = static_cast<uint32_t*>(context.Scratch(static_cast<uint64_t>(filters * kPositions) * 4));
-  for (int64_t item = 0; item < shape.x[0] * shape.group * blocks; ++item) {
-    const int64_t first = item % blocks * kPositions;
-    const int64_t n = std::min(kPositions, positions - first);
-    const int64_t image = item / blocks / shape.group;
-    const int64_t group = item / blocks % shape.group;
-    const int64_t source = (image * shape.x[1] + group * shape.in_per_group()) * plane;
-    ParallelLoop(context, depth, n * 16, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t channel = source + row / taps * plane;
-        for (int64_t i = 0; i < n; ++i) {
-          const int64_t at = SourceIndex(shape, first + i, row % taps);
-          columns[row * n + i] = at < 0 ? 0u : static_cast<uint32_t>(ByteAt(x, channel + at) - x_zero);
-        }
-      }
-    });
-    ParallelLoop(context, filters, depth * n, [&](int64_t begin, int64_t end) {
-      std::fill_n(sums + begin * n, (end - begin) * n, 0u);
-      simd::TileMatMul(weights + (group * filters + begin) * depth, depth, columns, n, sums + begin * n, n, end - begin,
-                       n, depth);
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t filter = group * filters + i;
-        store(filter, (image * shape.filters() + filter) * positions + first, n,
-              reinterpret_cast<const int32_t*>(sums + i * n));
-      }
-    });
-  }
-}
-
-class ConvIntegerKernel : public Kernel {
+// Patches: a row for each position of the output; tap after tap, with the channels of a group for each.
+class PatchRows final : public ByteRows {
  public:
-  explicit ConvIntegerKernel(const KernelInit& init)
-      : attributes_(kit::WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {}
+  // `x` is [N, positions…, C].
+  PatchRows(const kit::ConvolutionShape& shape, const uint8_t* x, bool flips, uint8_t padding)
+      : shape_(shape), x_(x), flips_(flips), padding_(padding) {
+    products = shape.group;
+    rows = shape.x[0] * shape.positions();
+    k = shape.in_per_group() * shape.taps();
+    const kit::Window& w = shape.window;
+    as_it_lies_ = !flips && k % 4 == 0;
+    for (size_t d = 0; d < shape.spatial(); ++d)
+      as_it_lies_ = as_it_lies_ && w.kernel[d] == 1 && w.strides[d] == 1 && w.output[d] == shape.x[d + 2] &&
+                    w.pads_begin[d] == 0;
+  }
 
-  void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
-    const Tensor& w = context.Input(1);
-    RequireBytes(x, "x");
-    RequireBytes(w, "w");
-    const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
-    const kit::ConvolutionShape shape(attributes_, x.dims, w.dims, group_);
-    const Tensor* w_zero = nullptr;
-    if (context.HasInput(3))
-      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters(), "filter", kByteTypes);
-    int32_t* y = context.Output(0, EP_TYPE_INT32, shape.y).as<int32_t>();
-    Convolve(context, shape, x, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w, w_zero,
-             [&](int64_t, int64_t offset, int64_t n, const int32_t* sums) { std::copy_n(sums, n, y + offset); });
+  Piece Get(int64_t group, int64_t row, int64_t count, uint8_t* buffer) const override {
+    const int64_t channels = shape_.x[1];
+    const uint8_t* const x = x_ + group * shape_.in_per_group();
+    if (as_it_lies_) return {x + row * channels, channels};
+    const size_t spatial = shape_.spatial();
+    const int64_t stride = simd::ByteSteps(k) * 4, positions = shape_.positions();
+    Dims at(spatial, 0);
+    for (int64_t rest = row % positions, d = static_cast<int64_t>(spatial) - 1; d >= 0; --d) {
+      at[static_cast<size_t>(d)] = rest % shape_.window.output[static_cast<size_t>(d)];
+      rest /= shape_.window.output[static_cast<size_t>(d)];
+    }
+    const uint8_t* image = x + row / positions * shape_.in_positions() * channels;
+    for (int64_t r = 0; r < count; ++r) {
+      uint8_t* const to = buffer + r * stride;
+      std::fill(CopyPatch(image, at, to), to + stride, uint8_t{0});  // times weights that are 0
+      size_t d = spatial;
+      while (d > 0 && ++at[d - 1] == shape_.window.output[d - 1]) at[--d] = 0;
+      if (d == 0) image += shape_.in_positions() * channels;
+    }
+    if (flips_) simd::FlipBytes(buffer, buffer, count * stride);
+    return {buffer, stride};
   }
 
  private:
+  // Returns where it ends.
+  uint8_t* CopyPatch(const uint8_t* image, const Dims& at, uint8_t* to) const {
+    const kit::Window& w = shape_.window;
+    const size_t last = shape_.spatial() - 1;
+    const int64_t channels = shape_.x[1], depth = shape_.in_per_group(), width = shape_.x[last + 2];
+    const kit::Taps along = w.TapsInside(last, at[last], width);
+    const int64_t inside = along.count, before = std::min(along.skipped, w.kernel[last]);
+    const int64_t behind = w.kernel[last] - before - inside;
+    const bool together = depth == channels && w.dilations[last] == 1;
+    const int64_t lines = shape_.taps() / std::max<int64_t>(w.kernel[last], 1);
+    for (int64_t line = 0; line < lines; ++line) {
+      // Where the line of taps is, over the dimensions but the last.
+      int64_t offset = 0, rest = line, stride = 1;
+      bool is_inside = inside > 0;
+      for (size_t d = last; d-- > 0;) {
+        const int64_t position = at[d] * w.strides[d] - w.pads_begin[d] + rest % w.kernel[d] * w.dilations[d];
+        rest /= w.kernel[d];
+        is_inside = is_inside && position >= 0 && position < shape_.x[d + 2];
+        offset += position * stride;
+        stride *= shape_.x[d + 2];
+      }
+      if (!is_inside) {
+        to = std::fill_n(to, w.kernel[last] * depth, padding_);
+        continue;
+      }
+      to = std::fill_n(to, before * depth, padding_);
+      const uint8_t* from = image + (offset * width + along.first) * channels;
+      if (together) {
+        to = std::copy_n(from, inside * depth, to);
+      } else {
+        for (int64_t t = 0; t < inside; ++t, from += w.dilations[last] * channels) to = std::copy_n(from, depth, to);
+      }
+      to = std::fill_n(to, behind * depth, padding_);
+    }
+    return to;
+  }
+
+  const kit::ConvolutionShape& shape_;
+  const uint8_t* x_;
+  bool flips_;
+  uint8_t padding_;  // before it is flipped
+  bool as_it_lies_;
+};
+
+// A convolution of bytes, whose weights are packed when they are constant.
+class ByteConvolution {
+ public:
+  ByteConvolution(const KernelInit& init, size_t w_input, size_t w_zero_input)
+      : attributes_(kit::WindowAttributes::Read(init.node())),
+        group_(kit::CheckedGroup(init.node().Int("group", 1))),
+        w_input_(w_input) {
+    const Tensor* w = init.PeekConstant(w_input);
+    if (w == nullptr || !Contains(kByteTypes, w->type) || w->rank() < 3 || w->dims[0] % group_ != 0 || w->Count() == 0)
+      return;
+    const Tensor* zero = nullptr;
+    if (init.HasInput(w_zero_input)) {
+      zero = init.Constant(w_zero_input);
+      if (zero == nullptr || zero->data == nullptr || zero->type != w->type) return;
+      if (zero->Count() != 1 && zero->Count() != w->dims[0]) return;
+    }
+    w_dims_ = w->dims;
+    packed_ = StoreByteWeights(init, w_input, Describe(*w, zero));
+  }
+
+  kit::ConvolutionShape ShapeFor(OpContext& context) const {
+    const Tensor& x = context.AnyLayoutInput(0);
+    RequireBytes(x, "x");
+    if (packed_) return kit::ConvolutionShape(attributes_, x.dims, w_dims_, group_);
+    const Tensor& w = context.Input(w_input_);
+    RequireBytes(w, "w");
+    return kit::ConvolutionShape(attributes_, x.dims, w.dims, group_);
+  }
+
+  // Writes [N, positions…, filters] to `y`. `finish(weights, output)` sets what becomes of the sums.
+  template <typename Finish>
+  void Run(OpContext& context, const kit::ConvolutionShape& shape, int32_t x_zero, const Tensor* w_zero,
+           const int32_t* bias, void* y, const Finish& finish) const {
+    if (shape.y.Count() == 0) return;
+    const ByteWeights weights = packed_ ? packed_ : PackByteWeights(context, Describe(context.Input(w_input_), w_zero));
+    const bool flips = context.AnyLayoutInput(0).type == EP_TYPE_INT8;
+    const PatchRows left(shape, ChannelsLast(context, 0), flips, static_cast<uint8_t>(x_zero));
+    ByteOutput output;
+    output.y = y;
+    output.y_stride = shape.filters();
+    output.product_stride = shape.filters_per_group();
+    output.start = StartOfSums(context, weights, x_zero + (flips ? 128 : 0), bias);
+    finish(weights, output);
+    MultiplyBytes(context, left, weights, output);
+  }
+
+ private:
+  BytesToPack Describe(const Tensor& w, const Tensor* zero) const {
+    BytesToPack bytes;
+    simd::ByteMatrix& matrix = bytes.first;
+    const int64_t taps = w.dims.Count(2, w.rank()), depth = w.dims[1];
+    matrix.data = w.as<uint8_t>();
+    bytes.is_signed = w.type == EP_TYPE_INT8;
+    matrix.flip = bytes.is_signed ? 0 : 0x80;
+    matrix.columns = w.dims[0] / group_;
+    matrix.column_stride = depth * taps;
+    matrix.outer = taps;
+    matrix.outer_stride = 1;
+    matrix.inner = depth;
+    matrix.inner_stride = taps;
+    bytes.groups = group_;
+    bytes.group_stride = matrix.columns * depth * taps;
+    bytes.zero = zero;
+    return bytes;
+  }
+
   kit::WindowAttributes attributes_;
   int64_t group_;
+  size_t w_input_;
+  Dims w_dims_;
+  ByteWeights packed_;
+};
+
+class ConvIntegerKernel : public Kernel {
+ public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
+  explicit ConvIntegerKernel(const KernelInit& init) : convolution_(init, 1, 3) {}
+
+  void Run(OpContext& context) const override {
+    const kit::ConvolutionShape shape = convolution_.ShapeFor(context);
+    const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
+    const Tensor* w_zero = nullptr;
+    if (context.HasInput(3))
+      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters(), "filter", kByteTypes);
+    const LastOutput y(context, EP_TYPE_INT32, shape.y, &context.State<LastLayout>());
+    convolution_.Run(context, shape, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w_zero, nullptr, y.data(),
+                     [](const ByteWeights&, ByteOutput&) {});
+    y.Finish(context);
+  }
+
+ private:
+  ByteConvolution convolution_;
 };
 
 class QLinearConvKernel : public Kernel {
  public:
-  explicit QLinearConvKernel(const KernelInit& init)
-      : attributes_(kit::WindowAttributes::Read(init.node())), group_(init.node().Int("group", 1)) {}
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
+  explicit QLinearConvKernel(const KernelInit& init) : convolution_(init, 3, 5), bounds_(init.node()) {}
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
-    const Tensor& w = context.Input(3);
     const float x_scale = FloatParameter(context, 1, "x_scale");
     const Tensor& x_zero = Parameter(context, 2, "x_zero_point", kByteTypes);
     const float y_scale = FloatParameter(context, 6, "y_scale");
     const Tensor& y_zero = Parameter(context, 7, "y_zero_point", kByteTypes);
     const Tensor* bias = context.OptionalInput(8);
-    RequireBytes(x, "x");
-    RequireBytes(w, "w");
-    const kit::ConvolutionShape shape(attributes_, x.dims, w.dims, group_);
+    const kit::ConvolutionShape shape = convolution_.ShapeFor(context);
     const Tensor& w_scale = ParameterPerItem(context, 4, "w_scale", shape.filters(), "filter", kFloats);
     const Tensor& w_zero = ParameterPerItem(context, 5, "w_zero_point", shape.filters(), "filter", kByteTypes);
     if (bias != nullptr && (bias->type != EP_TYPE_INT32 || bias->Count() != shape.filters())) {
       FailOp("bias has shape {} and type {}, expected [{}] of int32", ShapeText(bias->dims), TypeName(bias->type),
              shape.filters());
     }
-    Tensor& y = context.Output(0, y_zero.type, shape.y);
-    const float zero = ParameterAt(y_zero, 0);
-    Convolve(context, shape, x, ByteAt(x_zero, 0), w, &w_zero,
-             [&](int64_t filter, int64_t offset, int64_t n, const int32_t* sums) {
-               const float factor = kit::qdq::RequantizationFactor(x_scale, ParameterAt(w_scale, filter), y_scale);
-               const uint32_t add = bias == nullptr ? 0u : static_cast<uint32_t>(bias->as<int32_t>()[filter]);
-               for (int64_t i = 0; i < n; ++i) {
-                 const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + add);
-                 StoreRequantized(y, offset + i, sum, factor, zero);
-               }
-             });
+    const LastOutput y(context, y_zero.type, shape.y, &context.State<LastLayout>());
+    const ResultBounds bounds = bounds_.Of(y_zero.type);
+    convolution_.Run(context, shape, ByteAt(x_zero, 0), &w_zero, bias == nullptr ? nullptr : bias->as<int32_t>(),
+                     y.data(), [&](const ByteWeights& weights, ByteOutput& output) {
+                       output.result = simd::ByteResult::kRequantized;
+                       output.zero = ByteAt(y_zero, 0);
+                       output.low = bounds.low;
+                       output.high = bounds.high;
+                       output.factor = RequantizationFactors(context, weights, x_scale, w_scale, y_scale);
+                     });
+    y.Finish(context);
   }
 
  private:
-  kit::WindowAttributes attributes_;
-  int64_t group_;
+  ByteConvolution convolution_;
+  BoundsAttributes bounds_;
 };
 
 }  // namespace
 
 void Register_integer_conv(KernelRegistry& registry) {
-  constexpr TypeSet kBytes = Types(EP_TYPE_INT8, EP_TYPE_UINT8);
-  registry.Add<ConvIntegerKernel>("ConvInteger", 10, kBytes);
-  registry.Add<QLinearConvKernel>("QLinearConv", 10, kBytes);
+  registry.Add<ConvIntegerKernel>("ConvInteger", 10, kByteTypes);
+  registry.Add<QLinearConvKernel>("QLinearConv", 10, kByteTypes);
+  registry.Add<QLinearConvKernel>(kit::fuse::kQLinearConv, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
 }
 
 }  // namespace epiphyte::cpu

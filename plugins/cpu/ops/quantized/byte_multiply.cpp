@@ -1,0 +1,99 @@
+#include "plugins/cpu/ops/quantized/byte_multiply.h"
+
+#include <algorithm>
+
+namespace epiphyte::cpu {
+namespace {
+
+constexpr int64_t kBlockBytes = 48 << 10;  // of rows, beside which panels stream through the second cache
+constexpr int64_t kTileRows = 6;
+constexpr int64_t kMostBlockRows = 192;
+constexpr int64_t kShareWork = int64_t{1} << 19;  // products that are worth waking a thread for
+
+}  // namespace
+
+void MultiplyBytes(OpContext& context, const ByteRows& left, const ByteWeights& weights, const ByteOutput& output) {
+  const int64_t n = weights.columns, steps = simd::ByteSteps(weights.k);
+  if (left.products == 0 || left.rows == 0 || n == 0) return;
+  const int64_t row_bytes = std::max<int64_t>(steps * 4, 4);
+  const int64_t threads = std::max<int64_t>(context.thread_count(), 1);
+  // A share for each thread at least; more of them keep the last one from being waited for.
+  int64_t block = std::clamp(kBlockBytes / row_bytes / kTileRows * kTileRows, kTileRows, kMostBlockRows);
+  const int64_t fair = (left.rows * left.products + 4 * threads - 1) / (4 * threads);
+  block = std::min(block, std::max(kTileRows, (fair + kTileRows - 1) / kTileRows * kTileRows));
+  const int64_t blocks = (left.rows + block - 1) / block;
+  const int64_t panels = weights.padded() / simd::kBytePanel;
+  const int64_t whole = left.products * blocks;
+  const int64_t splits = whole >= 2 * threads ? 1 : std::min(panels, (2 * threads + whole - 1) / whole);
+  const int64_t panels_per_split = (panels + splits - 1) / splits;
+  const int64_t items = whole * splits;
+
+  const int64_t work = left.products * left.rows * n * row_bytes;
+  const int64_t shares = std::clamp<int64_t>(std::min(items, work / kShareWork), 1, threads == 1 ? 1 : threads * 4);
+  const uint64_t buffer_bytes = static_cast<uint64_t>((block * (row_bytes + 4) + 63) / 64 * 64);
+  auto* const buffers = static_cast<uint8_t*>(context.Scratch(static_cast<uint64_t>(shares) * buffer_bytes));
+
+  const auto run = [&](int64_t item, uint8_t* buffer) {
+    const int64_t split = item % splits, at = item / splits;
+    const int64_t product = at / blocks, row = at % blocks * block;
+    const int64_t count = std::min(block, left.rows - row);
+    const int64_t column = split * panels_per_split * simd::kBytePanel;
+    if (column >= n) return;
+    const int64_t group = output.groups == nullptr ? product : output.groups[product];
+    const ByteRows::Piece piece = left.Get(product, row, count, buffer);
+    simd::ByteProduct p;
+    p.a = piece.data;
+    p.a_stride = piece.stride;
+    p.rows = count;
+    p.columns = std::min(panels_per_split * simd::kBytePanel, n - column);
+    p.steps = steps;
+    p.panels = weights.PanelsOf(group) + column * steps * 4;
+    const int64_t first = group * weights.padded() + column;
+    p.start = output.start + first;
+    if (weights.minus_zeros != nullptr) {
+      auto* const sums = reinterpret_cast<int32_t*>(buffer + block * row_bytes);
+      for (int64_t r = 0; r < count; ++r) sums[r] = simd::SumOfBytes(piece.data + r * piece.stride, weights.k);
+      p.row_terms[0] = sums;
+      p.column_terms[0] = weights.minus_zeros + first;
+    }
+    if (output.of_sums != nullptr) {
+      p.row_terms[1] = output.of_sums + product * left.rows + row;
+      p.column_terms[1] = weights.sums + first;
+    }
+    p.result = output.result;
+    const int64_t offset = product * output.product_stride + row * output.y_stride + column;
+    const int64_t element = output.result == simd::ByteResult::kRequantized ? 1 : 4;
+    p.y = static_cast<char*>(output.y) + offset * element;
+    p.y_stride = output.y_stride;
+    p.factor = output.factor == nullptr ? nullptr : output.factor + first;
+    p.bias = output.bias == nullptr ? nullptr : output.bias + first;
+    p.zero = output.zero;
+    p.low = output.low;
+    p.high = output.high;
+    simd::RunByteProduct(p);
+  };
+  context.ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t share = begin; share < end; ++share) {
+      uint8_t* const buffer = buffers + static_cast<uint64_t>(share) * buffer_bytes;
+      for (int64_t item = share * items / shares; item < (share + 1) * items / shares; ++item) run(item, buffer);
+    }
+  });
+}
+
+const int32_t* StartOfSums(OpContext& context, const ByteWeights& weights, int32_t zero, const int32_t* bias) {
+  const int64_t padded = weights.padded();
+  const int64_t count = weights.groups * padded;
+  auto* const start = static_cast<int32_t*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(int32_t)));
+  for (int64_t g = 0; g < weights.groups; ++g) {
+    for (int64_t c = 0; c < padded; ++c) {
+      const int64_t at = g * padded + c;
+      const uint32_t add = bias == nullptr || c >= weights.columns
+                               ? 0u
+                               : static_cast<uint32_t>(bias[g * weights.columns + c]);
+      start[at] = static_cast<int32_t>(add - static_cast<uint32_t>(zero) * static_cast<uint32_t>(weights.sums[at]));
+    }
+  }
+  return start;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,116 @@
+#include "plugins/cpu/ops/quantized/byte_weights.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "plugins/cpu/ops/quantized/integer_product.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+uint64_t SizeOf(const BytesToPack& bytes) {
+  const simd::ByteMatrix& w = bytes.first;
+  const int64_t panels = simd::BytePanelBytes(w.columns, w.outer * w.inner);
+  return static_cast<uint64_t>(bytes.groups) *
+         static_cast<uint64_t>(panels + 2 * simd::BytePanelColumns(w.columns) * static_cast<int64_t>(sizeof(int32_t)));
+}
+
+// Panels, then sums, then zero points with the sign changed.
+ByteWeights ViewOfPacked(const BytesToPack& bytes, const void* memory) {
+  ByteWeights weights;
+  weights.groups = bytes.groups;
+  weights.columns = bytes.first.columns;
+  weights.k = bytes.first.outer * bytes.first.inner;
+  weights.panels = static_cast<const int8_t*>(memory);
+  weights.sums = reinterpret_cast<const int32_t*>(weights.PanelsOf(bytes.groups));
+  weights.minus_zeros = weights.sums + bytes.groups * weights.padded();
+  return weights;
+}
+
+void ForgetZeros(ByteWeights& weights) {
+  const int32_t* const end = weights.minus_zeros + weights.groups * weights.padded();
+  if (std::all_of(weights.minus_zeros, end, [](int32_t zero) { return zero == 0; })) weights.minus_zeros = nullptr;
+}
+
+// Whether each number of the column, less `zero`, is a byte.
+bool StaysByte(const simd::ByteMatrix& w, int64_t column, int32_t zero) {
+  const uint8_t* const from = w.data + column * w.column_stride;
+  for (int64_t o = 0; o < w.outer; ++o) {
+    for (int64_t i = 0; i < w.inner; ++i) {
+      const int32_t number = static_cast<int8_t>(from[o * w.outer_stride + i * w.inner_stride] ^ w.flip) - zero;
+      if (number < -128 || number > 127) return false;
+    }
+  }
+  return true;
+}
+
+// Columns of one panel of one group.
+void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, void* memory) {
+  const ByteWeights packed = ViewOfPacked(bytes, memory);
+  simd::ByteMatrix w = bytes.first;
+  w.data += group * bytes.group_stride;
+  const int64_t count = std::min(simd::kBytePanel, w.columns - first);
+  int32_t subtracted[simd::kBytePanel] = {};
+  const int64_t at = group * packed.padded() + first;
+  int32_t* const sums = const_cast<int32_t*>(packed.sums) + at;
+  int32_t* const minus_zeros = const_cast<int32_t*>(packed.minus_zeros) + at;
+  std::fill_n(minus_zeros, simd::kBytePanel, 0);
+  bool subtracts = false;
+  const int64_t zeros = bytes.zero == nullptr ? 0 : bytes.zero->Count();
+  for (int64_t c = 0; c < count; ++c) {
+    const int64_t column = first + c;
+    const int64_t index = zeros <= 1 ? 0 : zeros == w.columns ? column : group * w.columns + column;
+    const int32_t zero = (zeros == 0 ? 0 : ByteAt(*bytes.zero, index)) - (bytes.is_signed ? 0 : 128);
+    if (zero == 0) continue;
+    if (StaysByte(w, column, zero)) {
+      subtracted[c] = zero;
+      subtracts = true;
+    } else {
+      minus_zeros[c] = -zero;
+    }
+  }
+  w.data += first * w.column_stride;
+  w.columns = count;
+  int8_t* const panels = const_cast<int8_t*>(packed.PanelsOf(group)) + first * simd::ByteSteps(packed.k) * 4;
+  simd::PackBytePanels(w, 0, count, subtracts ? subtracted : nullptr, panels, sums);
+  for (int64_t c = 0; c < count; ++c)
+    sums[c] = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) +
+                                   static_cast<uint32_t>(packed.k) * static_cast<uint32_t>(minus_zeros[c]));
+}
+
+// `parallel` is a ParallelFor.
+template <typename Parallel>
+void Fill(const BytesToPack& bytes, void* memory, const Parallel& parallel) {
+  const int64_t panels = simd::BytePanelColumns(bytes.first.columns) / simd::kBytePanel;
+  const int64_t cost = std::max<int64_t>(bytes.first.outer * bytes.first.inner * simd::kBytePanel, 1);
+  parallel(bytes.groups * panels, std::max<int64_t>(1, (int64_t{1} << 16) / cost), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) PackPanel(bytes, i / panels, i % panels * simd::kBytePanel, memory);
+  });
+}
+
+}  // namespace
+
+ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesToPack& bytes) {
+  const void* const memory = init.Packed("weights", "bytes in panels of 64 by 4, 1", SizeOf(bytes), [&](void* to) {
+    if (bytes.first.data == nullptr)
+      throw kit::Error(EP_STATUS_INVALID_GRAPH, "the context holds no weights of this kind; compile the model again");
+    Fill(bytes, to, [&](int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+      init.ParallelFor(count, grain, body);
+    });
+  });
+  init.Drop(input);
+  ByteWeights weights = ViewOfPacked(bytes, memory);
+  ForgetZeros(weights);
+  return weights;
+}
+
+ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes) {
+  void* const memory = context.Scratch(SizeOf(bytes));
+  Fill(bytes, memory,
+       [&](int64_t count, int64_t grain, const auto& body) { context.ParallelFor(count, grain, body); });
+  ByteWeights weights = ViewOfPacked(bytes, memory);
+  ForgetZeros(weights);
+  return weights;
+}
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,44 @@
+// ByteWeights: the right sides of integer products in panels (simd/byte_product.h), with what is known of each column
+// before anything runs. One matrix for each group of a convolution, or for each matrix of a batch.
+//
+//     BytesToPack bytes = …;                                          // int8 or uint8 data, where each column lies
+//     const ByteWeights weights = StoreByteWeights(init, 3, bytes);   // packed when the plan is made; kept in contexts
+//     const ByteWeights weights = PackByteWeights(context, bytes);    // packed for one run
+//
+// A zero point is subtracted from its column where the differences are bytes; what it is elsewhere stands in
+// `minus_zeros`, and the sum of each row of the left side is needed.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/cpu/kernel/kernel.h"
+#include "plugins/cpu/simd/byte_product.h"
+
+namespace epiphyte::cpu {
+
+struct ByteWeights {
+  int64_t groups = 0, columns = 0, k = 0;  // columns of one group
+  const int8_t* panels = nullptr;          // null: there are none
+  // By column, groups one after another, each as whole panels have it. Sums of what is left of the zero point.
+  const int32_t* sums = nullptr;
+  const int32_t* minus_zeros = nullptr;  // null: all are 0
+
+  explicit operator bool() const { return panels != nullptr; }
+  int64_t padded() const { return simd::BytePanelColumns(columns); }
+  const int8_t* PanelsOf(int64_t group) const { return panels + group * simd::BytePanelBytes(columns, k); }
+};
+
+struct BytesToPack {
+  simd::ByteMatrix first;       // of group 0; its data may be null when it was dropped
+  int64_t groups = 1;
+  int64_t group_stride = 0;     // bytes from a group's matrix to the next one's
+  const Tensor* zero = nullptr;  // of int8 or uint8, as the data; one, one for each column, or for each of each group
+  bool is_signed = false;
+};
+
+// The constant input `input` packed, and dropped; what a context holds is used as it is.
+ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
+// In scratch memory.
+ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes);
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,92 @@
+#include "plugins/cpu/ops/quantized/channels_last.h"
+
+#include <algorithm>
+
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/byte_transpose.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+AxisOrder LastOrder(size_t rank) {
+  AxisOrder order = AxisOrder::RowMajor(rank);
+  for (size_t i = 1; i + 1 < rank; ++i) order.axes[i] = static_cast<uint8_t>(i + 1);
+  order.axes[rank - 1] = 1;
+  return order;
+}
+
+// Row-major data is so, too.
+bool IsBoth(const Dims& dims) { return dims[1] == 1 || dims.Count(2, dims.size()) == 1; }
+
+// Matrices of bytes, each the other way round.
+void TransposeAll(OpContext& context, const uint8_t* from, int64_t matrices, int64_t rows, int64_t columns,
+                  uint8_t* to) {
+  constexpr int64_t kColumns = 1024;
+  const int64_t pieces = (columns + kColumns - 1) / kColumns;
+  ParallelLoop(context, matrices * pieces, rows * std::min(columns, kColumns) / 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t base = i / pieces * rows * columns, column = i % pieces * kColumns;
+      simd::TransposeBytes(from + base + column, columns, rows, std::min(kColumns, columns - column),
+                           to + base + column * rows, rows);
+    }
+  });
+}
+
+}  // namespace
+
+bool LiesChannelsLast(const Tensor& tensor) {
+  if (tensor.rank() < 3) return false;
+  if (tensor.layout == nullptr) return IsBoth(tensor.dims);
+  const std::optional<AxisOrder>& order = tensor.layout->order;
+  return order && *order == LastOrder(tensor.rank());
+}
+
+const uint8_t* ChannelsLast(OpContext& context, size_t i) {
+  const Tensor& any = context.AnyLayoutInput(i);
+  if (LiesChannelsLast(any)) return any.as<uint8_t>();
+  const Tensor& x = context.Input(i);
+  if (x.Count() == 0) return x.as<uint8_t>();
+  auto* const copy = static_cast<uint8_t*>(context.Scratch(x.Bytes()));
+  TransposeAll(context, x.as<uint8_t>(), x.dims[0], x.dims[1], x.dims.Count(2, x.rank()), copy);
+  return copy;
+}
+
+LastOutput::LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout) {
+  const bool as_it_is = dims.Count() == 0 || IsBoth(dims);
+  if (as_it_is || dims.size() > AxisOrder::kMostAxes || context.WantsRowMajor(0)) {
+    tensor_ = &context.Output(0, type, dims);
+    data_ = as_it_is ? tensor_->data : context.Scratch(tensor_->Bytes());
+    return;
+  }
+  if (layout->layout == nullptr || !(layout->dims == dims)) {
+    layout->layout = MakeLayout(LastOrder(dims.size()), type, dims);
+    layout->dims = dims;
+  }
+  const uint64_t bytes = ElementBytes(type, static_cast<uint64_t>(dims.Count()));
+  tensor_ = &context.OutputWithLayout(0, type, dims, layout->layout, bytes);
+  data_ = tensor_->data;
+}
+
+void LastOutput::Finish(OpContext& context) const {
+  if (data_ == tensor_->data) return;
+  const Dims& dims = tensor_->dims;
+  const int64_t positions = dims.Count(2, dims.size());
+  if (ElementBytes(tensor_->type, 1) == 1)
+    return TransposeAll(context, static_cast<const uint8_t*>(data_), dims[0], positions, dims[1],
+                        tensor_->as<uint8_t>());
+  constexpr int64_t kBlock = 16;  // channels that are read as they lie beside each other
+  const int64_t channels = dims[1], blocks = (channels + kBlock - 1) / kBlock;
+  ParallelLoop(context, dims[0] * blocks, positions * kBlock, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t image = i / blocks * channels * positions, first = i % blocks * kBlock;
+      const int64_t last = std::min(first + kBlock, channels);
+      const int32_t* from = static_cast<const int32_t*>(data_) + image;
+      int32_t* const to = tensor_->as<int32_t>() + image;
+      for (int64_t p = 0; p < positions; ++p, from += channels)
+        for (int64_t c = first; c < last; ++c) to[c * positions + p] = from[c];
+    }
+  });
+}
+
+}  // namespace epiphyte::cpu
