@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -77,14 +78,27 @@ double PeakMegabytes() {
   return 0;
 }
 
-void WriteOutputs(const OrtSession& session, const fs::path& folder) {
+void WriteOutputs(const OrtSession& session, const OrtBinding& binding, const fs::path& folder) {
   fs::create_directories(folder);
-  const std::vector<core::ValuePtr> outputs = session.Outputs();
+  const std::vector<OrtTensor> outputs = binding.Outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const core::TypePtr type = core::Type::Tensor(outputs[i]->type());
-    core::WriteValueFile(folder / ("output_" + std::to_string(i) + ".pb"), *outputs[i], *type,
+    const core::ValuePtr value = core::Value::Tensor(static_cast<core::DataType>(outputs[i].type), outputs[i].dims);
+    if (value->byte_size() > 0) std::memcpy(value->mutable_data(), outputs[i].data, value->byte_size());
+    core::WriteValueFile(folder / ("output_" + std::to_string(i) + ".pb"), *value, *core::Type::Tensor(value->type()),
                          session.output_names()[i]);
   }
+}
+
+std::vector<OrtTensor> View(const std::vector<core::ValuePtr>& values) {
+  std::vector<OrtTensor> tensors;
+  for (const core::ValuePtr& value : values) {
+    const std::span<const int64_t> dims = value->dims();
+    tensors.push_back({static_cast<int>(value->type()),
+                       {dims.begin(), dims.end()},
+                       value->mutable_data(),
+                       static_cast<size_t>(value->byte_size())});
+  }
+  return tensors;
 }
 
 void Bench(const Arguments& arguments) {
@@ -92,22 +106,22 @@ void Bench(const Arguments& arguments) {
   const std::vector<core::ValuePtr> inputs = ReadTensorFiles(arguments.inputs, "input_");
 
   const Stopwatch session_watch;
-  OrtSession session(ort, arguments.model, arguments.threads);
+  const OrtSession session(ort, arguments.model, arguments.threads);
   const double session_ms = session_watch.Milliseconds();
 
-  session.SetInputs(inputs);
+  OrtBinding binding(session, View(inputs));
   const Stopwatch first_watch;
-  session.Run();
+  binding.Run();
   const double first_ms = first_watch.Milliseconds();
-  if (!arguments.outputs.empty()) WriteOutputs(session, arguments.outputs);
-  session.ReleaseOutputs();
+  if (!arguments.outputs.empty()) WriteOutputs(session, binding, arguments.outputs);
+  binding.ReleaseOutputs();
 
   std::vector<double> times;
   for (int i = 0; i < arguments.runs; ++i) {
     const Stopwatch watch;
-    session.Run();
+    binding.Run();
     times.push_back(watch.Milliseconds());
-    session.ReleaseOutputs();
+    binding.ReleaseOutputs();
   }
   std::sort(times.begin(), times.end());
   std::printf(

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <cstring>
 #include <stdexcept>
 
 namespace epiphyte::test {
@@ -43,23 +42,29 @@ void OrtLibrary::Check(void* status) const {
 }
 
 OrtSession::OrtSession(const OrtLibrary& ort, const std::filesystem::path& model, int threads) : ort_(ort) {
-  ort.Call(OrtLibrary::kCreateCpuMemoryInfo, kDeviceAllocator, kDefaultMemory, &memory_info_);
+  Create(OrtLibrary::kCreateSession, threads, model.c_str());
+}
+
+OrtSession::OrtSession(const OrtLibrary& ort, std::span<const std::byte> model, int threads) : ort_(ort) {
+  Create(OrtLibrary::kCreateSessionFromArray, threads, static_cast<const void*>(model.data()), model.size());
+}
+
+template <typename... Model>
+void OrtSession::Create(OrtLibrary::Slot slot, int threads, Model... model) {
+  ort_.Call(OrtLibrary::kCreateCpuMemoryInfo, kDeviceAllocator, kDefaultMemory, &memory_info_);
   void* options = nullptr;
-  ort.Call(OrtLibrary::kCreateSessionOptions, &options);
-  ort.Call(OrtLibrary::kSetIntraOpNumThreads, options, threads);
-  ort.Call(OrtLibrary::kSetInterOpNumThreads, options, 1);
-  ort.Call(OrtLibrary::kCreateSession, ort.environment(), model.c_str(), options, &session_);
-  ort.Release(OrtLibrary::kReleaseSessionOptions, options);
+  ort_.Call(OrtLibrary::kCreateSessionOptions, &options);
+  ort_.Call(OrtLibrary::kSetIntraOpNumThreads, options, threads);
+  ort_.Call(OrtLibrary::kSetInterOpNumThreads, options, 1);
+  ort_.Call(slot, ort_.environment(), model..., static_cast<const void*>(options), &session_);
+  ort_.Release(OrtLibrary::kReleaseSessionOptions, options);
   input_names_ = Names(OrtLibrary::kSessionGetInputCount, OrtLibrary::kSessionGetInputName);
   output_names_ = Names(OrtLibrary::kSessionGetOutputCount, OrtLibrary::kSessionGetOutputName);
   for (const std::string& name : input_names_) input_name_pointers_.push_back(name.c_str());
   for (const std::string& name : output_names_) output_name_pointers_.push_back(name.c_str());
-  outputs_.resize(output_names_.size());
 }
 
 OrtSession::~OrtSession() {
-  ReleaseOutputs();
-  for (void* input : inputs_) ort_.Release(OrtLibrary::kReleaseValue, input);
   ort_.Release(OrtLibrary::kReleaseSession, session_);
   ort_.Release(OrtLibrary::kReleaseMemoryInfo, memory_info_);
 }
@@ -79,52 +84,54 @@ std::vector<std::string> OrtSession::Names(OrtLibrary::Slot count_slot, OrtLibra
   return names;
 }
 
-void OrtSession::SetInputs(std::span<const core::ValuePtr> inputs) {
-  if (inputs.size() != input_names_.size()) {
-    throw std::runtime_error("the model has " + std::to_string(input_names_.size()) + " inputs, but " +
+OrtBinding::OrtBinding(const OrtSession& session, std::span<const OrtTensor> inputs)
+    : session_(session), outputs_(session.output_names_.size()) {
+  if (inputs.size() != session.input_names_.size()) {
+    throw std::runtime_error("the model has " + std::to_string(session.input_names_.size()) + " inputs, but " +
                              std::to_string(inputs.size()) + " were given");
   }
-  for (const core::ValuePtr& input : inputs) {
+  for (const OrtTensor& input : inputs) {
     void* value = nullptr;
-    ort_.Call(OrtLibrary::kCreateTensorWithData, memory_info_, input->mutable_data(),
-              static_cast<size_t>(input->byte_size()), input->dims().data(), input->dims().size(),
-              static_cast<int>(input->type()), &value);
+    session.ort_.Call(OrtLibrary::kCreateTensorWithData, session.memory_info_, input.data, input.bytes,
+                      input.dims.data(), input.dims.size(), input.type, &value);
     inputs_.push_back(value);
   }
 }
 
-void OrtSession::Run() {
-  ort_.Call(OrtLibrary::kRun, session_, static_cast<void*>(nullptr), input_name_pointers_.data(), inputs_.data(),
-            inputs_.size(), output_name_pointers_.data(), outputs_.size(), outputs_.data());
+OrtBinding::~OrtBinding() {
+  ReleaseOutputs();
+  for (void* input : inputs_) session_.ort_.Release(OrtLibrary::kReleaseValue, input);
 }
 
-void OrtSession::ReleaseOutputs() {
+void OrtBinding::Run() {
+  session_.ort_.Call(OrtLibrary::kRun, session_.session_, static_cast<void*>(nullptr),
+                     session_.input_name_pointers_.data(), inputs_.data(), inputs_.size(),
+                     session_.output_name_pointers_.data(), outputs_.size(), outputs_.data());
+}
+
+void OrtBinding::ReleaseOutputs() {
   for (void*& output : outputs_) {
-    if (output != nullptr) ort_.Release(OrtLibrary::kReleaseValue, output);
+    if (output != nullptr) session_.ort_.Release(OrtLibrary::kReleaseValue, output);
     output = nullptr;
   }
 }
 
-std::vector<core::ValuePtr> OrtSession::Outputs() const {
-  std::vector<core::ValuePtr> values;
+std::vector<OrtTensor> OrtBinding::Outputs() const {
+  const OrtLibrary& ort = session_.ort_;
+  std::vector<OrtTensor> tensors;
   for (void* output : outputs_) {
+    OrtTensor& tensor = tensors.emplace_back();
     void* info = nullptr;
-    ort_.Call(OrtLibrary::kGetTensorTypeAndShape, output, &info);
-    int type = 0;
-    ort_.Call(OrtLibrary::kGetTensorElementType, info, &type);
+    ort.Call(OrtLibrary::kGetTensorTypeAndShape, output, &info);
+    ort.Call(OrtLibrary::kGetTensorElementType, info, &tensor.type);
     size_t rank = 0;
-    ort_.Call(OrtLibrary::kGetDimensionsCount, info, &rank);
-    std::vector<int64_t> dims(rank);
-    ort_.Call(OrtLibrary::kGetDimensions, info, dims.data(), rank);
-    ort_.Release(OrtLibrary::kReleaseTensorTypeAndShapeInfo, info);
-    void* data = nullptr;
-    ort_.Call(OrtLibrary::kGetTensorMutableData, output, &data);
-
-    core::ValuePtr value = core::Value::Tensor(static_cast<core::DataType>(type), dims);
-    if (value->byte_size() > 0) std::memcpy(value->mutable_data(), data, value->byte_size());
-    values.push_back(std::move(value));
+    ort.Call(OrtLibrary::kGetDimensionsCount, info, &rank);
+    tensor.dims.resize(rank);
+    ort.Call(OrtLibrary::kGetDimensions, info, tensor.dims.data(), rank);
+    ort.Release(OrtLibrary::kReleaseTensorTypeAndShapeInfo, info);
+    ort.Call(OrtLibrary::kGetTensorMutableData, output, &tensor.data);
   }
-  return values;
+  return tensors;
 }
 
 }  // namespace epiphyte::test

@@ -2,19 +2,20 @@
 //
 //   OrtLibrary ort("node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1");
 //   OrtSession session(ort, "model.onnx", 2);
+//   OrtBinding binding(session, inputs);
+//   binding.Run();
 //
 // The library comes from the npm package onnxruntime-node, which has no headers. The C API is a table of functions that
 // is only ever appended to, so a function is a position in it. Calling it directly leaves node's own time and memory
 // out of the comparison, which would otherwise be counted against ONNX Runtime.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/graph/value.h"
 
 namespace epiphyte::test {
 
@@ -33,6 +34,7 @@ class OrtLibrary {
     kGetErrorMessage = 2,
     kCreateEnv = 3,
     kCreateSession = 7,
+    kCreateSessionFromArray = 8,
     kRun = 9,
     kCreateSessionOptions = 10,
     kSetIntraOpNumThreads = 24,
@@ -76,25 +78,30 @@ class OrtLibrary {
   std::string version_;
 };
 
+// A tensor somewhere in memory: `type` is of TensorProto.DataType.
+struct OrtTensor {
+  int type = 0;
+  std::vector<int64_t> dims;
+  void* data = nullptr;
+  size_t bytes = 0;
+};
+
 // A session on the CPU provider, with one thread between operators.
 class OrtSession {
  public:
   OrtSession(const OrtLibrary& ort, const std::filesystem::path& model, int threads);
+  // A model in memory, which needs to live only until the constructor returns.
+  OrtSession(const OrtLibrary& ort, std::span<const std::byte> model, int threads);
   ~OrtSession();
   OrtSession(const OrtSession&) = delete;
   OrtSession& operator=(const OrtSession&) = delete;
 
-  size_t input_count() const { return input_names_.size(); }
-  // Inputs are viewed, not copied: they outlive the session.
-  void SetInputs(std::span<const core::ValuePtr> inputs);
-  // Fresh outputs in place of those of the run before, which must have been released.
-  void Run();
-  void ReleaseOutputs();
-  // Copies of the outputs of the last run.
-  std::vector<core::ValuePtr> Outputs() const;
   const std::vector<std::string>& output_names() const { return output_names_; }
 
  private:
+  friend class OrtBinding;
+  template <typename... Model>
+  void Create(OrtLibrary::Slot slot, int threads, Model... model);
   std::vector<std::string> Names(OrtLibrary::Slot count_slot, OrtLibrary::Slot name_slot) const;
 
   const OrtLibrary& ort_;
@@ -102,6 +109,25 @@ class OrtSession {
   void* session_ = nullptr;
   std::vector<std::string> input_names_, output_names_;
   std::vector<const char*> input_name_pointers_, output_name_pointers_;
+};
+
+// What one caller gives to a session's runs and gets of them. Several bindings of one session may run at once.
+class OrtBinding {
+ public:
+  // `inputs` are in the model's order and viewed, not copied: they outlive the binding, as the session does.
+  OrtBinding(const OrtSession& session, std::span<const OrtTensor> inputs);
+  ~OrtBinding();
+  OrtBinding(const OrtBinding&) = delete;
+  OrtBinding& operator=(const OrtBinding&) = delete;
+
+  // Fresh outputs in place of those of the run before, which must have been released.
+  void Run();
+  void ReleaseOutputs();
+  // The outputs of the last run, until they are released; without `bytes`.
+  std::vector<OrtTensor> Outputs() const;
+
+ private:
+  const OrtSession& session_;
   std::vector<void*> inputs_, outputs_;
 };
 

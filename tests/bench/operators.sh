@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Epiphyte beside ONNX Runtime (CPU provider) on single operators: the table of tests/models/operators, each operator at
+# three sizes in every type that both take. Prints our speed over theirs for each case (above 1: we are faster), the
+# worst first; then the geometric mean, how many are slow, and what either refuses or where their outputs differ.
+#
+#   tests/bench/operators.sh [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]
+#
+# PATTERN is an extended regular expression that is searched for in the names: 'Conv', '^MatMul.*/float16/', 'QDQ/'. A case
+# that takes longer than the limit is stopped and listed. --json: one object for each case, in the table's order.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+pattern=""
+rounds=3
+threads=2
+limit=60
+json=false
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --only) pattern=${2?}; shift ;;
+    --rounds) rounds=${2?}; shift ;;
+    --threads) threads=${2?}; shift ;;
+    --limit) limit=${2?}; shift ;;
+    --json) json=true ;;
+    *) die "usage: operators.sh [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]" ;;
+  esac
+  shift
+done
+
+[ -x "$bin/epiphyte_operator_bench" ] ||
+  die "build/release is not built; run: cmake --preset release && cmake --build --preset release"
+find_ort_library
+names=$("$bin/epiphyte_operator_bench" --list "$pattern")
+[ -n "$names" ] || die "no case's name has '$pattern'; 'epiphyte_operator_bench --list' prints them"
+
+lines=$(mktemp)
+progress=$(mktemp)
+trap 'rm -f "$lines" "$progress"' EXIT
+
+# measure NAME: the line of its case. One that ends otherwise (a crash, the limit) gets a line that says so.
+measure() {
+  local line status=0
+  line=$(timeout "$limit" "$bin/epiphyte_operator_bench" "$ort_library" "$1" --threads "$threads" --rounds "$rounds" \
+    2>"$progress") || status=$?
+  if [ "$status" = 124 ]; then
+    line=$(printf '%s\t-\t-\t0\tno result in %s s; the last one: %s' "$1" "$limit" "$(tail -n 1 "$progress")")
+  elif [ "$status" != 0 ] || [ -z "$line" ]; then
+    line=$(printf '%s\t-\t-\t0\tended with status %s: %s' "$1" "$status" "$(tail -n 1 "$progress" | tr '\t' ' ')")
+  fi
+  printf '%s\n' "$line"
+}
+
+count=$(wc -l <<<"$names")
+done_count=0
+while read -r name; do
+  done_count=$((done_count + 1))
+  echo "$done_count of $count: $name" >&2
+  measure "$name" </dev/null >>"$lines"
+done <<<"$names"
+
+if $json; then
+  awk -F '\t' '{
+    gsub(/[\\"]/, "\\\\&", $5)
+    printf "{\"case\": \"%s\", \"ours_us\": %s, \"theirs_us\": %s, \"difference\": %s, \"message\": \"%s\"}\n", $1,
+      ($2 == "-" ? "null" : $2), ($3 == "-" ? "null" : $3), ($4 == "inf" ? "null" : $4), $5
+  }' "$lines"
+  exit 0
+fi
+
+printf '%s threads, %s rounds; microseconds, and their time over ours\n' "$threads" "$rounds"
+printf '%-64s %12s %12s %8s\n' case epiphyte onnxruntime speed
+awk -F '\t' '$2 != "-" && $3 != "-" {
+  printf "%-64s %12.2f %12.2f %8.2f%s\n", $1, $2, $3, $3 / $2, ($5 == "" ? "" : "  " $5)
+}' "$lines" | sort -k 4,4g
+awk -F '\t' '$2 != "-" && $3 != "-" {
+  speed = $3 / $2; sum += log(speed); ++n
+  below08 += speed < 0.8; below03 += speed < 0.3; below1 += speed < 1
+} END {
+  if (n > 0) printf "\n%d cases: geometric mean %.2f; below 1: %d, below 0.8: %d, below 0.3: %d\n", n, exp(sum / n), below1, below08, below03
+}' "$lines"
+awk -F '\t' '$2 == "-" || $3 == "-" { if (!n++) print "\nNot measured:"; printf "%-64s %s\n", $1, $5 }' "$lines"
