@@ -42,14 +42,24 @@ bool Is16Bit(ElementType type) { return type == EP_TYPE_FLOAT16 || type == EP_TY
 // write, wherever they stand.
 bool IsWorthCasts(const ir::Node& node) {
   static constexpr std::string_view kNames[] = {
-      "AveragePool",  "BatchNormalization",
-      "Conv",         "ConvTranspose",
-      "DeformConv",   "Einsum",
-      "Gemm",         "GlobalAveragePool",
-      "GlobalLpPool", "GlobalMaxPool",
-      "LRN",          "LpPool",
-      "MatMul",       "MaxPool",
-      "Resize",       "Upsample",
+      "AveragePool",
+      "BatchNormalization",
+      "Conv",
+      "ConvTranspose",
+      "DeformConv",
+      "Einsum",
+      "Gemm",
+      "GlobalAveragePool",
+      "GlobalLpPool",
+      "GlobalMaxPool",
+      "LRN",
+      "LpPool",
+      "LpNormalization",
+      "MatMul",
+      "MaxPool",
+      "MeanVarianceNormalization",
+      "Resize",
+      "Upsample",
   };
   return node.domain.empty() && std::find(std::begin(kNames), std::end(kNames), node.op_type) != std::end(kNames);
 }

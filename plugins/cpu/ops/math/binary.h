@@ -40,10 +40,23 @@ void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_st
                R* y, int64_t n) {
   if constexpr (std::is_same_v<T, float> && !std::is_same_v<FloatLoop<Op>, Op>) {
     loop(a, a_stride, b, b_stride, y, n);
+  } else if constexpr (kIsSmallFloat<T>) {
+    const SmallFloats<T> small;
+    float left[kFloatBlock], right[kFloatBlock], result[kFloatBlock];
+    if (a_stride == 0) small.load(a, left, 1);
+    if (b_stride == 0) small.load(b, right, 1);
+    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+      if (a_stride != 0) small.load(a + at, left, count);
+      if (b_stride != 0) small.load(b + at, right, count);
+      if constexpr (std::is_same_v<R, bool>) {
+        BinaryRow<Op, float, bool>(op, loop, left, a_stride, right, b_stride, y + at, count);
+      } else {
+        BinaryRow<Op, float, float>(op, loop, left, a_stride, right, b_stride, result, count);
+        small.store(result, y + at, count);
+      }
+    });
   } else {
-    const auto compute = [&](const T& left, const T& right) {
-      return static_cast<R>(op(static_cast<Compute<T>>(left), static_cast<Compute<T>>(right)));
-    };
+    const auto compute = [&](const T& left, const T& right) { return static_cast<R>(op(left, right)); };
     if (a_stride == 0 || b_stride == 0) {
       for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i * a_stride], b[i * b_stride]);
       return;

@@ -42,6 +42,17 @@ template <typename From, typename To>
 void ConvertPlain(const From* from, To* to, int64_t n) {
   if constexpr (std::is_same_v<From, float> != std::is_same_v<To, float>) {
     simd::ConvertLoop<From, To>()(from, to, n);
+  } else if constexpr (kIsSmallFloat<From> != kIsSmallFloat<To>) {
+    // By way of floats, as one element goes, too.
+    float block[kFloatBlock];
+    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+      if constexpr (std::is_same_v<From, double>) {
+        for (int64_t i = 0; i < count; ++i) block[i] = RoundToOdd(from[at + i]);
+      } else {
+        simd::ConvertLoop<From, float>()(from + at, block, count);
+      }
+      simd::ConvertLoop<float, To>()(block, to + at, count);
+    });
   } else {
     for (int64_t i = 0; i < n; ++i) to[i] = ConvertOne<To>(from[i]);
   }

@@ -14,7 +14,7 @@
 
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/convert.h"
+#include "plugins/cpu/kernel/small_floats.h"
 #include "plugins/cpu/simd/unary.h"
 
 namespace epiphyte::cpu {
@@ -74,19 +74,16 @@ template <typename Op, typename T>
 void Apply(const Op& op, const T* x, T* y, int64_t n) {
   if constexpr (HasFloatLoop<Op> && std::is_same_v<T, float>) {
     op.floats(x, y, n);
-  } else if constexpr (HasFloatLoop<Op> && kIsSmallFloat<T>) {
-    constexpr int64_t kBlock = 512;
-    const simd::ConvertLoop<T, float> load;
-    const simd::ConvertLoop<float, T> store;
-    float block[kBlock];
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t count = std::min(kBlock, n - i);
-      load(x + i, block, count);
-      op.floats(block, block, count);
-      store(block, y + i, count);
-    }
+  } else if constexpr (kIsSmallFloat<T>) {
+    const SmallFloats<T> small;
+    float block[kFloatBlock];
+    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+      small.load(x + at, block, count);
+      Apply<Op, float>(op, block, block, count);
+      small.store(block, y + at, count);
+    });
   } else {
-    ApplyEach(x, y, n, [&op](T value) { return static_cast<T>(op(static_cast<Compute<T>>(value))); });
+    ApplyEach(x, y, n, [&op](T value) { return static_cast<T>(op(value)); });
   }
 }
 

@@ -109,21 +109,51 @@ bool GoesByVectors(int64_t n) {
 
 template <typename Op, typename T, typename A>
 A ReduceRun(const Op& op, const simd::ReduceLoop& floats, const T* x, int64_t n, A shift) {
-  if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-    if (GoesByVectors<Op>(n)) return floats(x, n, shift);
+  if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
+    const SmallFloats<T> small;
+    float block[kFloatBlock];
+    float acc = op.template Initial<float>();
+    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+      small.load(x + at, block, count);
+      acc = op.Combine(acc, ReduceRun<Op, float, float>(op, floats, block, count, shift));
+    });
+    return acc;
+  } else {
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
+      if (GoesByVectors<Op>(n)) return floats(x, n, shift);
+    }
+    // Several side by side, which needn't wait for each other.
+    constexpr int64_t kChains = 16;
+    A acc = op.template Initial<A>();
+    int64_t i = 0;
+    if (n >= 2 * kChains) {
+      A chains[kChains];
+      std::fill_n(chains, kChains, acc);
+      for (; i + kChains <= n; i += kChains)
+        for (int64_t c = 0; c < kChains; ++c)
+          chains[c] = op.Combine(chains[c], op.Load(static_cast<A>(x[i + c]), shift));
+      for (const A chain : chains) acc = op.Combine(acc, chain);
+    }
+    for (; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
+    return acc;
   }
-  A acc = op.template Initial<A>();
-  for (int64_t i = 0; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
-  return acc;
 }
 
 template <typename Op, typename T, typename A>
 void AccumulateRow(const Op& op, const simd::ReduceLoop& floats, const T* x, A* acc, int64_t n, const A* shifts) {
-  if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-    if (GoesByVectors<Op>(n)) return floats.Accumulate(x, acc, n, shifts);
-  }
-  for (int64_t i = 0; i < n; ++i) {
-    acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
+  if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
+    const SmallFloats<T> small;
+    float block[kFloatBlock];
+    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+      small.load(x + at, block, count);
+      AccumulateRow<Op, float, float>(op, floats, block, acc + at, count, shifts == nullptr ? nullptr : shifts + at);
+    });
+  } else {
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
+      if (GoesByVectors<Op>(n)) return floats.Accumulate(x, acc, n, shifts);
+    }
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
   }
 }
 

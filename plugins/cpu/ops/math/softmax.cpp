@@ -31,9 +31,17 @@ void SoftmaxRow(const double* x, double* y, int64_t n, bool logarithm) {
   double largest = x[0];
   for (int64_t i = 1; i < n; ++i) largest = Max()(largest, x[i]);
   double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i] - largest);
-  const double log = std::log(sum);
-  for (int64_t i = 0; i < n; ++i) y[i] = logarithm ? x[i] - largest - log : std::exp(x[i] - largest) / sum;
+  if (logarithm) {
+    for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i] - largest);
+    const double log = std::log(sum);
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - largest - log;
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = std::exp(x[i] - largest);
+    sum += y[i];
+  }
+  for (int64_t i = 0; i < n; ++i) y[i] /= sum;
 }
 void SoftmaxRow(const float* x, float* y, int64_t n, bool logarithm) {
   const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
@@ -63,30 +71,48 @@ class SoftmaxKernel : public Kernel {
     if (y.Count() == 0) return;
     DispatchFloats(y.type, name_, [&]<typename T>() {
       ParallelLoop(context, view.outer * view.inner, view.size * kCost, [&](int64_t begin, int64_t end) {
-        std::vector<Compute<T>> row;
+        Rows<T> rows;
         for (int64_t i = begin; i < end; ++i) {
           const int64_t offset = i / view.inner * view.size * view.inner + i % view.inner;
-          RunRow(static_cast<const T*>(data) + offset, y.as<T>() + offset, view.size, view.inner, row);
+          RunRow(static_cast<const T*>(data) + offset, y.as<T>() + offset, view.size, view.inner, rows);
         }
       });
     });
   }
 
  private:
-  // `row` is scratch: rows that don't lie together, or aren't of the type that is computed in, are gathered there.
+  // Scratch: rows that don't lie together are gathered there, and those of 16 bits as floats.
   template <typename T>
-  static void RunRow(const T* x, T* y, int64_t n, int64_t stride, std::vector<Compute<T>>& row) {
+  struct Rows {
+    std::vector<T> gathered;
+    std::vector<Compute<T>> wide;
+  };
+
+  template <typename T>
+  static void RunRow(const T* x, T* y, int64_t n, int64_t stride, Rows<T>& rows) {
     if constexpr (kMode == Mode::kHardmax) {
       HardmaxRow(x, y, n, stride);
+    } else if (stride == 1) {
+      RunTogether(x, y, n, rows);
     } else {
-      constexpr bool kLogarithm = kMode == Mode::kLogSoftmax;
-      if constexpr (std::is_same_v<T, Compute<T>>) {
-        if (stride == 1) return SoftmaxRow(x, y, n, kLogarithm);
-      }
-      row.resize(static_cast<size_t>(n));
-      for (int64_t i = 0; i < n; ++i) row[static_cast<size_t>(i)] = static_cast<Compute<T>>(x[i * stride]);
-      SoftmaxRow(row.data(), row.data(), n, kLogarithm);
-      for (int64_t i = 0; i < n; ++i) y[i * stride] = static_cast<T>(row[static_cast<size_t>(i)]);
+      rows.gathered.resize(static_cast<size_t>(n));
+      T* row = rows.gathered.data();
+      for (int64_t i = 0; i < n; ++i) row[i] = x[i * stride];
+      RunTogether(row, row, n, rows);
+      for (int64_t i = 0; i < n; ++i) y[i * stride] = row[i];
+    }
+  }
+  template <typename T>
+  static void RunTogether(const T* x, T* y, int64_t n, Rows<T>& rows) {
+    constexpr bool kLogarithm = kMode == Mode::kLogSoftmax;
+    if constexpr (kIsSmallFloat<T>) {
+      rows.wide.resize(static_cast<size_t>(n));
+      const SmallFloats<T> small;
+      small.load(x, rows.wide.data(), n);
+      SoftmaxRow(rows.wide.data(), rows.wide.data(), n, kLogarithm);
+      small.store(rows.wide.data(), y, n);
+    } else {
+      SoftmaxRow(x, y, n, kLogarithm);
     }
   }
 

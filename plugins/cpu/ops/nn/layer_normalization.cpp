@@ -9,21 +9,33 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Scale or bias with one element for each element of a row; smaller ones are broadcast into scratch memory.
+// Scale or bias with one element for each element of a row, in the type that is computed in; what is smaller, or of 16
+// bits, is spread out into scratch memory.
 template <typename T>
-const T* RowParameters(OpContext& context, const Tensor& parameters, const Dims& row, ElementType type) {
+const Compute<T>* RowParameters(OpContext& context, const Tensor& parameters, const Dims& row, ElementType type) {
   if (parameters.type != type) {
     FailOp("scale or bias is {}, expected {}", TypeName(parameters.type), TypeName(type));
   }
-  if (parameters.Count() == row.Count()) return parameters.as<T>();
+  const auto scratch = [&]<typename U>(int64_t count) {
+    return static_cast<U*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(U)));
+  };
+  const Compute<T>* values = nullptr;
+  if constexpr (kIsSmallFloat<T>) {
+    float* floats = scratch.template operator()<float>(parameters.Count());
+    SmallFloats<T>().load(parameters.as<T>(), floats, parameters.Count());
+    values = floats;
+  } else {
+    values = parameters.as<T>();
+  }
+  if (parameters.Count() == row.Count()) return values;
   const Dims shape = kit::BroadcastShape(parameters.dims, row);
   if (shape.Count() != row.Count()) {
     FailOp("scale or bias of shape {} does not broadcast to {}", ShapeText(parameters.dims), ShapeText(row));
   }
-  T* expanded = static_cast<T*>(context.Scratch(static_cast<uint64_t>(row.Count()) * sizeof(T)));
+  Compute<T>* expanded = scratch.template operator()<Compute<T>>(row.Count());
   const kit::BroadcastLoop<1> loop(shape, {&parameters.dims});
   loop.Run(0, loop.count(), [&](int64_t n, int64_t offset, const kit::BroadcastLoop<1>::Operands& in) {
-    for (int64_t i = 0; i < n; ++i) expanded[offset + i] = parameters.as<T>()[in[0].offset + i * in[0].stride];
+    for (int64_t i = 0; i < n; ++i) expanded[offset + i] = values[in[0].offset + i * in[0].stride];
   });
   return expanded;
 }
@@ -49,8 +61,8 @@ class LayerNormalizationKernel : public Kernel {
     const auto run = [&]<typename T, typename S>() {
       using C = Compute<T>;
       const RowMath math;
-      const S* scales = RowParameters<S>(context, scale, row, kTypeOf<S>);
-      const S* biases = bias == nullptr ? nullptr : RowParameters<S>(context, *bias, row, kTypeOf<S>);
+      const Compute<S>* scales = RowParameters<S>(context, scale, row, kTypeOf<S>);
+      const Compute<S>* biases = bias == nullptr ? nullptr : RowParameters<S>(context, *bias, row, kTypeOf<S>);
       Tensor& y = std::is_same_v<T, S> ? OutputLike(context, 0, x) : context.Output(0, kTypeOf<S>, x.dims);
       C* means = Statistics<C>(context, 1, statistics);
       C* inverses = Statistics<C>(context, 2, statistics);
@@ -60,7 +72,7 @@ class LayerNormalizationKernel : public Kernel {
           const C mean = kCentred ? math.Sum(from, n) / static_cast<C>(n) : C(0);
           const C variance = math.Squares(from, n, mean) / static_cast<C>(n);
           const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon_));
-          math.Normalize(from, y.template as<S>() + i * n, n, mean, inverse, scales, biases);
+          math.Normalize<T, S>(from, y.template as<S>() + i * n, n, mean, inverse, scales, biases);
           if (means != nullptr) means[i] = mean;
           if (inverses != nullptr) inverses[i] = inverse;
         }

@@ -1,0 +1,34 @@
+// Rows of the 16-bit formats, computed in float a block at a time: the blocks stay in the nearest cache, and memory
+// sees 16 bits a number.
+//
+//     const SmallFloats<T> small;
+//     float block[kFloatBlock];
+//     ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+//       small.load(x + at, block, count);
+//       …
+//       small.store(block, y + at, count);
+//     });
+#pragma once
+
+#include <algorithm>
+
+#include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/simd/convert.h"
+
+namespace epiphyte::cpu {
+
+inline constexpr int64_t kFloatBlock = 512;
+
+template <typename Body>
+void ForEachFloatBlock(int64_t n, const Body& body) {
+  for (int64_t at = 0; at < n; at += kFloatBlock) body(at, std::min(kFloatBlock, n - at));
+}
+
+// Float16 or BFloat16: all of them as floats; floats rounded to the nearest of them, halves to even.
+template <typename T>
+struct SmallFloats {
+  simd::ConvertLoop<T, float> load;
+  simd::ConvertLoop<float, T> store;
+};
+
+}  // namespace epiphyte::cpu
