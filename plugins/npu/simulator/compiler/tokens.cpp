@@ -36,6 +36,16 @@ class History {
     if (write) Join(begin, end);
   }
 
+  // Millions of stretches take long to be freed.
+  void Clear(const std::function<void()>& tick) {
+    while (!stretches_.empty()) {
+      tick();
+      auto end = stretches_.begin();
+      for (int i = 0; i < 65'536 && end != stretches_.end(); ++i) ++end;
+      stretches_.erase(stretches_.begin(), end);
+    }
+  }
+
  private:
   struct Stretch {
     Numbers written{}, read{};
@@ -116,6 +126,8 @@ void AssignTokens(std::span<Command> program, const std::function<void()>& tick)
     }
     known_after[queue].push_back(known[queue]);
   }
+  if (!tick) return;
+  for (auto& [memory, history] : memories) history.Clear(tick);
 }
 
 }  // namespace epiphyte::npusim
