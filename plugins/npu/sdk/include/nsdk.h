@@ -467,7 +467,8 @@ typedef struct NsdkApi {
   NsdkStatus (*write_blob)(NsdkContext* context, NsdkCompiled* const* compiled, uint32_t count, const NsdkSink* sink,
                            NsdkReason* reason);
 
-  /* 10: without context and device. NSDK_CORRUPT, NSDK_INCOMPATIBLE. Released by 11, before the blob goes away. */
+  /* 10: without context and device. NSDK_CORRUPT, NSDK_INCOMPATIBLE. Released by 11, before the blob goes away. Cheap:
+   * needn't look at what it doesn't tell of, so it may describe a blob whose weights or commands were damaged. */
   NsdkStatus (*blob_info)(const void* blob, uint64_t size, const NsdkBlobInfo** info, NsdkReason* reason);
   /* 11 */ void (*blob_info_release)(const NsdkBlobInfo* info);
   /* 12: what load would say to it, and why when it isn't NSDK_OPTIMAL; [N162] needs no device, and reads every byte. */

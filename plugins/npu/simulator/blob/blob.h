@@ -10,6 +10,8 @@
 //
 // Bytes are hostile. ReadBlob looks at every one: each belongs to the head, to a section whose digest holds, or is a
 // zero between two. Programs are decoded and verified (isa/encoding.h) against the device that the blob itself names.
+// ReadDescription looks only at what it says, so that it costs nothing beside the ReadBlob which always follows before
+// anything runs.
 #pragma once
 
 #include <cstddef>
@@ -89,6 +91,9 @@ std::vector<std::byte> WriteBlob(const Config& config, std::span<const CompiledG
 
 // The result's weights point into bytes.
 Blob ReadBlob(std::span<const std::byte> bytes);
+
+// The same without programs. Weights and programs must be where the head says, and may be damaged.
+Blob ReadDescription(std::span<const std::byte> bytes);
 
 enum class Fit { kOptimal, kPreferRecompile, kMustRecompile };
 // Whether a device of this config runs it; why says what is different when it isn't kOptimal.

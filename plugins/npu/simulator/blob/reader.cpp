@@ -103,6 +103,9 @@ std::vector<BlobIo> ReadIos(Fields& fields, const std::string& graph) {
   return ios;
 }
 
+// How much of a blob is looked at.
+enum class Part { kDescription, kAll };
+
 struct Entry {
   Section kind;
   uint32_t graph;
@@ -119,8 +122,10 @@ std::string NameOf(const Entry& entry) {
   return "a section";
 }
 
-// The head and the table; that all bytes belong to something, and that digests hold.
-std::vector<Entry> ReadSections(Bytes bytes, uint64_t& size) {
+bool IsOf(Section kind, Part part) { return part == Part::kAll || kind == Section::kDevice || kind == Section::kGraph; }
+
+// The head and the table; that all bytes belong to something, and that digests of the part hold.
+std::vector<Entry> ReadSections(Bytes bytes, Part part, uint64_t& size) {
   if (bytes.size() < kHeadSize) {
     Corrupt("it has " + std::to_string(bytes.size()) + " bytes, the head of a blob alone has " +
             std::to_string(kHeadSize));
@@ -170,7 +175,7 @@ std::vector<Entry> ReadSections(Bytes bytes, uint64_t& size) {
     entries.push_back({static_cast<Section>(LittleEndian<uint32_t>(at)), LittleEndian<uint32_t>(at + 4),
                        bytes.subspan(offset, length)});
     const Entry& entry = entries.back();
-    if (Digest(entry.bytes) != LittleEndian<uint64_t>(at + 24)) {
+    if (IsOf(entry.kind, part) && Digest(entry.bytes) != LittleEndian<uint64_t>(at + 24)) {
       Corrupt(NameOf(entry) + " was damaged: its digest differs");
     }
   }
@@ -200,7 +205,7 @@ void ReadDevice(Bytes section, Blob& blob) {
   }
 }
 
-BlobGraph ReadGraph(const Entry& about, const Entry& program, const Blob& blob) {
+BlobGraph ReadGraph(const Entry& about, const Blob& blob) {
   Fields fields(about.bytes, NameOf(about));
   BlobGraph graph;
   graph.name = fields.Text();
@@ -217,6 +222,11 @@ BlobGraph ReadGraph(const Entry& about, const Entry& program, const Blob& blob) 
   if (graph.weights_size > blob.weights.size()) Corrupt(who + " says that it has more weights than the blob");
   if (graph.scratch_size > uint64_t{1} << 40) Corrupt(who + " asks for more than a TiB of scratch memory");
   if (graph.scratchpad_peak > blob.config.scratchpad_bytes) Corrupt(who + " uses more scratchpad than there is");
+  return graph;
+}
+
+void ReadProgram(const Entry& program, const Blob& blob, BlobGraph& graph) {
+  const std::string who = "graph \"" + graph.name + "\"";
   RegionSizes regions{.weights = blob.weights.size(), .scratch = graph.scratch_size};
   for (const BlobIo& io : graph.inputs) regions.inputs.push_back(io.size);
   for (const BlobIo& io : graph.outputs) regions.outputs.push_back(io.size);
@@ -229,14 +239,11 @@ BlobGraph ReadGraph(const Entry& about, const Entry& program, const Blob& blob) 
   for (const Command& command : graph.program) {
     if (command.op >= graph.op_names.size()) Corrupt(who + ": a command belongs to an operator that there isn't");
   }
-  return graph;
 }
 
-}  // namespace
-
-Blob ReadBlob(std::span<const std::byte> bytes) {
+Blob Read(Bytes bytes, Part part) {
   Blob blob;
-  const std::vector<Entry> entries = ReadSections(bytes, blob.size);
+  const std::vector<Entry> entries = ReadSections(bytes, part, blob.size);
   blob.version = kBlobVersion;
   if (entries.size() < 4 || entries.size() % 2 != 0) {
     Corrupt("it has " + std::to_string(entries.size()) + " sections, expected two and two more for each graph");
@@ -255,13 +262,20 @@ Blob ReadBlob(std::span<const std::byte> bytes) {
   ReadDevice(entries[0].bytes, blob);
   blob.weights = entries[1].bytes;
   for (size_t i = 2; i < entries.size(); i += 2) {
-    blob.graphs.push_back(ReadGraph(entries[i], entries[i + 1], blob));
+    blob.graphs.push_back(ReadGraph(entries[i], blob));
+    if (part == Part::kAll) ReadProgram(entries[i + 1], blob, blob.graphs.back());
     if (!names.insert(blob.graphs.back().name).second) {
       Corrupt("it has two graphs named \"" + blob.graphs.back().name + "\"");
     }
   }
   return blob;
 }
+
+}  // namespace
+
+Blob ReadBlob(std::span<const std::byte> bytes) { return Read(bytes, Part::kAll); }
+
+Blob ReadDescription(std::span<const std::byte> bytes) { return Read(bytes, Part::kDescription); }
 
 Fit FitOf(const Blob& blob, const Config& device, std::string* why) {
   const auto say = [&](const std::string& text) {

@@ -32,26 +32,34 @@ void PutIos(Bytes& bytes, const std::vector<BlobIo>& ios) {
   }
 }
 
-// The weights of all graphs, equal pieces once.
+// Where the weights of all graphs go, equal pieces once.
 class Weights {
  public:
+  // The piece's offset; it must stay where it is until CopyTo.
   uint64_t Add(const Bytes& piece) {
-    const auto [first, last] = known_.equal_range(Digest(piece));
+    const uint64_t digest = Digest(piece);
+    const auto [first, last] = known_.equal_range(digest);
     for (auto it = first; it != last; ++it) {
-      const auto [offset, size] = it->second;
-      if (size == piece.size() && std::equal(piece.begin(), piece.end(), bytes_.begin() + offset)) return offset;
+      if (*it->second.bytes == piece) return it->second.offset;
     }
-    bytes_.resize(Aligned(bytes_.size()));
-    const uint64_t offset = bytes_.size();
-    bytes_.insert(bytes_.end(), piece.begin(), piece.end());
-    known_.emplace(Digest(piece), std::pair(offset, piece.size()));
+    const uint64_t offset = Aligned(size_);
+    known_.emplace(digest, Piece{offset, &piece});
+    size_ = offset + piece.size();
     return offset;
   }
-  Bytes Take() { return std::move(bytes_); }
+  uint64_t size() const { return size_; }
+  // to: size() zeros.
+  void CopyTo(std::byte* to) const {
+    for (const auto& [digest, piece] : known_) std::copy(piece.bytes->begin(), piece.bytes->end(), to + piece.offset);
+  }
 
  private:
-  Bytes bytes_;
-  std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> known_;
+  struct Piece {
+    uint64_t offset;
+    const Bytes* bytes;
+  };
+  std::multimap<uint64_t, Piece> known_;
+  uint64_t size_ = 0;
 };
 
 Bytes ProgramOf(const CompiledGraph& graph, Weights& weights, uint64_t& used) {
@@ -94,7 +102,9 @@ std::vector<std::byte> WriteBlob(const Config& config, std::span<const CompiledG
   struct Part {
     Section kind;
     uint32_t graph;
-    Bytes bytes;
+    Bytes bytes;  // of all but the weights, which are copied once
+    uint64_t size = bytes.size();
+    uint64_t at = 0;
   };
   std::vector<Part> parts = {{Section::kDevice, 0, DeviceOf(config, sdk_version)}, {Section::kWeights, 0, {}}};
   Weights weights;
@@ -118,33 +128,35 @@ std::vector<std::byte> WriteBlob(const Config& config, std::span<const CompiledG
     parts.push_back({Section::kGraph, i, std::move(bytes)});
     parts.push_back({Section::kProgram, i, std::move(program)});
   }
-  parts[1].bytes = weights.Take();
+  parts[1].size = weights.size();
+
+  uint64_t size = kHeadSize + kSectionEntrySize * parts.size();
+  for (Part& part : parts) {
+    part.at = Aligned(size);
+    size = part.at + part.size;
+  }
+  Bytes blob(size);
+  for (const Part& part : parts) std::copy(part.bytes.begin(), part.bytes.end(), blob.begin() + part.at);
+  weights.CopyTo(blob.data() + parts[1].at);
 
   Bytes table;
-  uint64_t at = kHeadSize + kSectionEntrySize * parts.size();
   for (const Part& part : parts) {
-    at = Aligned(at);
     PutLittleEndian<uint32_t>(table, static_cast<uint32_t>(part.kind));
     PutLittleEndian<uint32_t>(table, part.graph);
-    PutLittleEndian<uint64_t>(table, at);
-    PutLittleEndian<uint64_t>(table, part.bytes.size());
-    PutLittleEndian<uint64_t>(table, Digest(part.bytes));
-    at += part.bytes.size();
+    PutLittleEndian<uint64_t>(table, part.at);
+    PutLittleEndian<uint64_t>(table, part.size);
+    PutLittleEndian<uint64_t>(table, Digest({blob.data() + part.at, part.size}));
   }
-  Bytes blob;
-  blob.reserve(at);
-  for (int i = 0; i < 8; ++i) blob.push_back(static_cast<std::byte>(kBlobMagic[i]));
-  PutLittleEndian<uint32_t>(blob, kEndianMark);
-  PutLittleEndian<uint32_t>(blob, kBlobVersion);
-  PutLittleEndian<uint64_t>(blob, at);
-  PutLittleEndian<uint32_t>(blob, static_cast<uint32_t>(parts.size()));
-  PutLittleEndian<uint32_t>(blob, 0);
-  PutLittleEndian<uint64_t>(blob, Digest(table, Digest(blob)));
-  blob.insert(blob.end(), table.begin(), table.end());
-  for (const Part& part : parts) {
-    blob.resize(Aligned(blob.size()));
-    blob.insert(blob.end(), part.bytes.begin(), part.bytes.end());
-  }
+  Bytes head;
+  for (int i = 0; i < 8; ++i) head.push_back(static_cast<std::byte>(kBlobMagic[i]));
+  PutLittleEndian<uint32_t>(head, kEndianMark);
+  PutLittleEndian<uint32_t>(head, kBlobVersion);
+  PutLittleEndian<uint64_t>(head, size);
+  PutLittleEndian<uint32_t>(head, static_cast<uint32_t>(parts.size()));
+  PutLittleEndian<uint32_t>(head, 0);
+  PutLittleEndian<uint64_t>(head, Digest(table, Digest(head)));
+  head.insert(head.end(), table.begin(), table.end());
+  std::copy(head.begin(), head.end(), blob.begin());
   return blob;
 }
 

@@ -196,8 +196,22 @@ void Encode(const Command& command, std::vector<std::byte>& stream) {
   std::visit([&](const auto& work) { Fields(writer, work); }, command.work);
 }
 
+// How many commands there are before the first one whose size can't be.
+size_t CountCommands(std::span<const std::byte> stream) {
+  size_t count = 0;
+  for (size_t at = 0; stream.size() - at >= kHeaderWords * 4; ++count) {
+    const auto opcode = static_cast<size_t>(stream[at]);
+    if (opcode >= std::variant_size_v<Work>) break;
+    const size_t words = WordsOf(opcode, Opcodes());
+    if (words * 4 > stream.size() - at) break;
+    at += words * 4;
+  }
+  return count;
+}
+
 std::vector<Command> Decode(std::span<const std::byte> stream) {
   std::vector<Command> program;
+  program.reserve(CountCommands(stream));
   size_t at = 0;
   const auto bad = [&](const std::string& what) {
     return BadProgram("command " + std::to_string(program.size()) + ": " + what);

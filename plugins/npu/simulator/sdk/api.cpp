@@ -187,7 +187,7 @@ NsdkStatus WriteBlobTo(NsdkContext* context, NsdkCompiled* const* compiled, uint
 NsdkStatus BlobInfo(const void* blob, uint64_t size, const NsdkBlobInfo** out, NsdkReason* reason) {
   return Guard(reason, [&] {
     CheckOut(out, "info");
-    *out = DescribeBlob(ReadBlob(BytesOf(blob, size)));
+    *out = DescribeBlob(ReadDescription(BytesOf(blob, size)));
   });
 }
 

@@ -6,7 +6,8 @@
 
 namespace epiphyte::npusim {
 
-// Owned by the caller until ReleaseBlobInfo; nothing of it points into the blob's bytes.
+// blob: as ReadDescription gives it. Owned by the caller until ReleaseBlobInfo; nothing of it points into the blob's
+// bytes.
 const NsdkBlobInfo* DescribeBlob(Blob blob);
 void ReleaseBlobInfo(const NsdkBlobInfo* info);
 

@@ -182,6 +182,47 @@ TEST(Blob, EveryChangedByteIsFound) {
   }
 }
 
+size_t OffsetOf(const Bytes& blob, size_t section) {
+  return LittleEndian<uint64_t>(blob.data() + kHeadSize + section * kSectionEntrySize + 8);
+}
+
+TEST(Blob, ItsDescriptionIsWhatItSaysAndNoPrograms) {
+  const Bytes bytes = SmallBlob();
+  const Blob whole = ReadBlob(bytes), said = ReadDescription(bytes);
+  EXPECT_EQ(said.architecture, whole.architecture);
+  EXPECT_EQ(said.sdk_version, whole.sdk_version);
+  EXPECT_EQ(said.size, whole.size);
+  EXPECT_EQ(said.weights.data(), whole.weights.data());
+  EXPECT_EQ(said.weights.size(), whole.weights.size());
+  ASSERT_EQ(said.graphs.size(), 1u);
+  EXPECT_EQ(said.graphs[0].name, "net");
+  EXPECT_EQ(said.graphs[0].inputs[0].dims, whole.graphs[0].inputs[0].dims);
+  EXPECT_EQ(said.graphs[0].outputs[0].size, 32u);
+  EXPECT_EQ(said.graphs[0].scratch_size, 4096u);
+  EXPECT_EQ(said.graphs[0].weights_size, 132u);
+  EXPECT_TRUE(said.graphs[0].program.empty());
+}
+
+// Sections: 0 the device, 1 weights, 2 the graph, 3 its program.
+TEST(Blob, ItsDescriptionFindsDamageOnlyInWhatItSays) {
+  const Bytes bytes = SmallBlob();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    Bytes damaged = bytes;
+    damaged[i] ^= std::byte{0x10};
+    const bool weights = i >= OffsetOf(bytes, 1) && i < OffsetOf(bytes, 1) + 160;
+    const bool program = i >= OffsetOf(bytes, 3);
+    if (weights || program) {
+      EXPECT_NO_THROW(ReadDescription(damaged)) << "byte " << i;
+    } else {
+      EXPECT_THROW(ReadDescription(damaged), BlobError) << "byte " << i;
+    }
+  }
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const Bytes cut(bytes.begin(), bytes.begin() + static_cast<int64_t>(size));
+    EXPECT_THROW(ReadDescription(cut), BlobError) << size;
+  }
+}
+
 TEST(Blob, EveryShorterOneIsFound) {
   const Bytes bytes = SmallBlob();
   for (size_t size = 0; size < bytes.size(); ++size) {
