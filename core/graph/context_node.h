@@ -31,6 +31,18 @@ inline bool IsContextAttribute(std::string_view name) {
 
 inline bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
 
+// Such a node, or one with such a node in its nested graphs. They are loaded, not compiled, and may hold the data of
+// others: what holds one stays with the core, and stays whole.
+inline bool HoldsContextNode(const Node& node) {
+  if (IsContextNode(node)) return true;
+  for (const Graph* body : node.subgraphs()) {
+    for (const std::unique_ptr<Node>& inner : body->nodes()) {
+      if (inner != nullptr && HoldsContextNode(*inner)) return true;
+    }
+  }
+  return false;
+}
+
 // The bytes of a payload.
 struct ContextBlob {
   const void* data = nullptr;

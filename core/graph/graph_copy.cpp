@@ -36,17 +36,19 @@ std::unique_ptr<Graph> Graph::Clone(const OuterMap& outer) const {
   copy->values_.reserve(values_.size());
   copy->by_name_.reserve(values_.size());
   std::vector<ValueDef*> copies(values_.size());
+  // Stand-ins first: they have the names of what they stand for, and with `outer` a value of this graph may have that
+  // name, too, which then gives way.
   for (const std::unique_ptr<ValueDef>& value : values_) {
-    if (value == nullptr) continue;
-    ValueDef* twin = nullptr;
-    if (value->outer_ != nullptr) {
-      // Two outer values may be mapped to the same one; both then share a stand-in.
-      twin = copy->AddOuterScope(outer ? outer(value->outer_) : value->outer_);
-    } else {
-      twin = copy->NewValue(value->name_, value->type_);
-      twin->constant_ = value->constant_;
-    }
-    if (value->outer_ != nullptr && value->type_ != nullptr) twin->type_ = value->type_;
+    if (value == nullptr || value->outer_ == nullptr) continue;
+    // Two outer values may be mapped to the same one; both then share a stand-in.
+    ValueDef* twin = copy->AddOuterScope(outer ? outer(value->outer_) : value->outer_);
+    if (value->type_ != nullptr) twin->type_ = value->type_;
+    copies[value->id_] = twin;
+  }
+  for (const std::unique_ptr<ValueDef>& value : values_) {
+    if (value == nullptr || value->outer_ != nullptr) continue;
+    ValueDef* twin = copy->NewValue(copy->FreshName(value->name_), value->type_);
+    twin->constant_ = value->constant_;
     CopyExternal(*value, twin);
     copies[value->id_] = twin;
   }

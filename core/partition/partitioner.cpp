@@ -31,17 +31,6 @@ constexpr size_t kLargestPicture = 5000;
 
 bool IsHostOperator(const Node& node) { return node.Is("If") || node.Is("Loop") || node.Is("Scan"); }
 
-// An EPContext node is loaded, not compiled, so whatever holds one stays with the core.
-bool HoldsContextNode(const Node& node) {
-  if (IsContextNode(node)) return true;
-  for (const Graph* body : node.subgraphs()) {
-    for (const std::unique_ptr<Node>& inner : body->nodes()) {
-      if (inner != nullptr && HoldsContextNode(*inner)) return true;
-    }
-  }
-  return false;
-}
-
 std::string Describe(const Node& node) { return fmt::format("{} node '{}'", node.op_type(), node.name()); }
 
 // The bodies of a node with the path that reports show.

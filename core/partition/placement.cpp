@@ -78,7 +78,8 @@ std::string Placement::RemovedSummary() const {
   std::string text = CountText(removed.size(), "more node") + " of the model";
   std::string_view separator = ": ";
   for (const Fate fate :
-       {Fate::kFolded, Fate::kMerged, Fate::kBypassed, Fate::kDead, Fate::kInlined, Fate::kRewritten}) {
+       {Fate::kFolded, Fate::kMerged, Fate::kBypassed, Fate::kDead, Fate::kInlined, Fate::kDecided, Fate::kUntaken,
+        Fate::kRewritten}) {
     const auto count =
         std::count_if(removed.begin(), removed.end(), [fate](const RemovedNode& node) { return node.fate == fate; });
     if (count == 0) continue;

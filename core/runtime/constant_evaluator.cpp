@@ -17,9 +17,10 @@ bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vect
   for (const ValueDef* input : node.inputs()) {
     ValueDef* copy = nullptr;
     if (input != nullptr) {
-      if (!input->IsConstant()) return false;
+      const ConstantPtr& constant = input->ResolvedConstant();
+      if (constant == nullptr) return false;
       copy = graph->FindValue(input->name());
-      if (copy == nullptr) copy = graph->AddConstant(input->name(), input->constant());
+      if (copy == nullptr) copy = graph->AddConstant(input->name(), constant);
     }
     inputs.push_back(copy);
   }

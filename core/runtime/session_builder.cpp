@@ -10,10 +10,7 @@
 #include "core/context/compatibility.h"
 #include "core/context/context_metadata.h"
 #include "core/context/context_model.h"
-#include "core/onnx/inference.h"
 #include "core/onnx/model_reader.h"
-#include "core/runtime/constant_evaluator.h"
-#include "core/transform/transform.h"
 
 namespace epiphyte::core {
 namespace {
@@ -235,22 +232,7 @@ void SessionBuilder::Prepare() {
     InlineUnclaimedFunctions();
     ProtectSource();  // the bodies of functions may have external data of their own
   }
-  if (config_.optimization_level > 0) {
-    Profiler::Span span(profiler_, "session", "transform");
-    const ProviderSlot* fallback = Fallback();
-    ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
-    TransformContext context;
-    context.pulse = progress_.MakePulse();
-    context.history = &history_;
-    context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
-      return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
-    };
-    TransformPipeline pipeline = TransformPipeline::Default();
-    pipeline.Disable(config_.disabled_optimizers, ApplicationTransformNames());
-    if (!pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context).empty()) {
-      InferTypes(*model_.graph, context.pulse, &schemas_);
-    }
-  }
+  RunTransforms();
   RunTransformsOfApplication();
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back(ValueSpec::Of(*output));
 }

@@ -105,6 +105,7 @@ class SessionBuilder {
   void ProtectSource();
   void InlineUnclaimedFunctions();
   std::vector<std::string> ApplicationTransformNames() const;
+  void RunTransforms();
   void RunTransformsOfApplication();
   template <typename Body>
   void NamingModel(Body&& body) const;

@@ -1,13 +1,43 @@
-// The session builder's transforms that the application brings along.
+// The session builder's transforms: the core's, and those that the application brings along.
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/context/context_model.h"
+#include "core/onnx/inference.h"
+#include "core/runtime/constant_evaluator.h"
 #include "core/runtime/session_builder.h"
 #include "core/transform/application_transforms.h"
 #include "core/transform/transform.h"
 
 namespace epiphyte::core {
+namespace {
+
+// Each pass lets the next one see the types behind the control flow that it inlined; models nest it a few levels deep.
+constexpr int kMostPasses = 8;
+
+}  // namespace
+
+void SessionBuilder::RunTransforms() {
+  if (config_.optimization_level == 0) return;
+  Profiler::Span span(profiler_, "session", "transform");
+  const ProviderSlot* fallback = Fallback();
+  ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
+  TransformContext context;
+  context.pulse = progress_.MakePulse();
+  context.history = &history_;
+  context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
+    return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
+  };
+  TransformPipeline pipeline = TransformPipeline::Default();
+  pipeline.Disable(config_.disabled_optimizers, ApplicationTransformNames());
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const auto changed =
+        pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context);
+    if (changed.empty()) return;
+    InferTypes(*model_.graph, context.pulse, &schemas_);
+    if (!InlinesControlFlow(changed)) return;
+  }
+}
 
 std::vector<std::string> SessionBuilder::ApplicationTransformNames() const {
   std::vector<std::string> names;

@@ -22,6 +22,8 @@ TransformPipeline TransformPipeline::Default() {
   pipeline.Add(MakeMergeTransposes());
   pipeline.Add(MakeMergeReshapes());
   pipeline.Add(MakeRemoveRequantization());
+  pipeline.Add(MakeInlineIf());
+  pipeline.Add(MakeInlineLoop());
 
   pipeline.Add(MakeMergeCommonSubexpressions());
   pipeline.Add(MakeRemoveDeadNodes());

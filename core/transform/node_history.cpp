@@ -16,6 +16,8 @@ std::string_view FateName(Fate fate) {
     case Fate::kBypassed: return "bypassed";
     case Fate::kDead: return "dead";
     case Fate::kInlined: return "inlined";
+    case Fate::kDecided: return "decided";
+    case Fate::kUntaken: return "untaken";
     case Fate::kRewritten: return "rewritten";
   }
   return "";
@@ -28,6 +30,10 @@ std::string RemovedNode::Describe() const {
     case Fate::kBypassed: return fmt::format("bypassed: gives its input '{}' on", into);
     case Fate::kDead: return "dead: no output depends on it";
     case Fate::kInlined: return "inlined: the nodes of its function took its place";
+    case Fate::kDecided:
+      return into.empty() ? "decided before the run: its body never runs"
+                          : fmt::format("decided before the run: the nodes of '{}' took its place", into);
+    case Fate::kUntaken: return fmt::format("untaken: '{}' never runs it", into);
     case Fate::kRewritten: return fmt::format("rewritten by '{}'", into);
   }
   return {};
@@ -51,10 +57,24 @@ void NodeHistory::Removed(const Node& node, Fate fate, std::string into) {
   }
   removed_.push_back({PathOf(node.graph()), node.name(), node.op_type(), node.domain(), fate, into});
   addresses_.push_back(&node);
-  for (const Graph* body : node.subgraphs()) {
-    for (const std::unique_ptr<Node>& inner : body->nodes()) {
-      if (inner != nullptr) Removed(*inner, fate, into);
-    }
+  for (const Graph* body : node.subgraphs()) RemovedWithin(*body, fate, into);
+}
+
+void NodeHistory::RemovedWithin(const Graph& body, Fate fate, const std::string& into) {
+  for (const std::unique_ptr<Node>& inner : body.nodes()) {
+    if (inner != nullptr) Removed(*inner, fate, into);
+  }
+}
+
+void NodeHistory::Decided(const Node& node, std::string_view runs) {
+  absorbed_.erase(&node);
+  removed_.push_back(
+      {PathOf(node.graph()), node.name(), node.op_type(), node.domain(), Fate::kDecided, std::string(runs)});
+  addresses_.push_back(&node);
+  for (const std::unique_ptr<Attribute>& attribute : node.attributes()) {
+    if (attribute->name() == runs) continue;
+    for (const std::unique_ptr<Graph>& body : attribute->graphs())
+      RemovedWithin(*body, Fate::kUntaken, ReportedName(node));
   }
 }
 

@@ -21,6 +21,8 @@ enum class Fate {
   kBypassed,   // its result was its input
   kDead,       // no output depends on it
   kInlined,    // a function's call; the nodes of its body took its place
+  kDecided,    // control flow that is known before the run: what it runs took its place
+  kUntaken,    // in a nested graph of such, and never run
   kRewritten,  // by a transform that doesn't tell more
 };
 // "folded", "merged", …
@@ -32,7 +34,9 @@ struct RemovedNode {
   std::string op_type;
   std::string domain;
   Fate fate = Fate::kDead;
-  std::string into;  // the constant, the node, the value instead, or the transform; else ""
+  // The constant, the node, the value instead, the transform, the nested graph that took its place, or the node that
+  // never ran it; else "".
+  std::string into;
 
   // "merged with node 'x'"
   std::string Describe() const;
@@ -43,6 +47,9 @@ class NodeHistory {
  public:
   // Called before the node is taken out of its graph. The nodes of its nested graphs go with it.
   void Removed(const Node& node, Fate fate, std::string into = {});
+  // Control flow of which only the nested graph of attribute `runs` would run, once, or none with "". The nodes of that
+  // one take its place; those of the others go.
+  void Decided(const Node& node, std::string_view runs);
   // A node that is gone already.
   void Rewritten(RemovedNode node);
   // `by` computes now what `node` did for it. Should nothing else need `node`, it is told as merged, not as dead.
@@ -54,6 +61,8 @@ class NodeHistory {
   std::vector<RemovedNode> Take();
 
  private:
+  void RemovedWithin(const Graph& body, Fate fate, const std::string& into);
+
   std::vector<RemovedNode> removed_;
   std::vector<const Node*> addresses_;  // of removed_: only to be compared
   std::unordered_map<const Node*, std::string> absorbed_;

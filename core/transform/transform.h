@@ -61,6 +61,10 @@ class RewriteRule {
   virtual bool tells_history() const { return false; }
 };
 
+// Whether nodes of nested graphs are among those of their parent since these transforms changed something. What type
+// inference finds out then may decide more.
+bool InlinesControlFlow(const std::vector<std::string>& changed);
+
 class TransformPipeline {
  public:
   // Every transform the core has, in order.

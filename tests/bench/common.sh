@@ -7,7 +7,7 @@ models=$root/build/release/models
 ort_version=1.30
 
 all_models="resnet50 mobilenetv2 squeezenet1.1 bert_base llama_prefill llama_decode lstm_tagger detector_tail \
-control_flow tiny_add chain_1000 chain_100000"
+control_flow tiny_add chain_1000 chain_100000 voice_activity text_recogniser"
 
 die() {
   echo "$(basename "$0"): $*" >&2

@@ -29,9 +29,9 @@ done
 runs_of() {
   case "$1" in
     tiny_add) echo 20000 ;;
-    chain_1000 | control_flow | detector_tail) echo 1000 ;;
+    chain_1000 | control_flow | detector_tail | voice_activity) echo 1000 ;;
     lstm_tagger) echo 300 ;;
-    mobilenetv2 | squeezenet1.1 | llama_decode) echo 100 ;;
+    mobilenetv2 | squeezenet1.1 | llama_decode | text_recogniser) echo 100 ;;
     *) echo 30 ;;
   esac
 }

@@ -21,7 +21,7 @@ done
 
 absolute_of() {
   case "$1" in
-    lstm_tagger | detector_tail | control_flow | tiny_add | chain_*) echo 1e-5 ;;
+    lstm_tagger | detector_tail | control_flow | tiny_add | chain_* | voice_activity) echo 1e-5 ;;
     *) echo 1e-4 ;;
   esac
 }

@@ -15,6 +15,8 @@ onnx::ModelProto BuildBertBase();
 onnx::ModelProto BuildLstmTagger();
 onnx::ModelProto BuildDetectorTail();
 onnx::ModelProto BuildControlFlow();
+onnx::ModelProto BuildVoiceActivity();
+onnx::ModelProto BuildTextRecogniser();
 onnx::ModelProto BuildTinyAdd();
 onnx::ModelProto BuildChain(int64_t node_count);
 

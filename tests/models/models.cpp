@@ -35,7 +35,8 @@ Build FindBuild(std::string_view name) {
   static constexpr std::pair<std::string_view, onnx::ModelProto (*)()> kBuilds[] = {
       {"resnet50", BuildResNet50},        {"mobilenetv2", BuildMobileNetV2}, {"squeezenet1.1", BuildSqueezeNet11},
       {"bert_base", BuildBertBase},       {"lstm_tagger", BuildLstmTagger},  {"detector_tail", BuildDetectorTail},
-      {"control_flow", BuildControlFlow}, {"tiny_add", BuildTinyAdd},
+      {"control_flow", BuildControlFlow}, {"tiny_add", BuildTinyAdd},        {"voice_activity", BuildVoiceActivity},
+      {"text_recogniser", BuildTextRecogniser},
   };
   for (const auto& [known, build] : kBuilds) {
     if (known == name) return build;
@@ -65,7 +66,8 @@ void WriteLlama(const fs::path& folder) {
 std::span<const std::string_view> ModelNames() {
   static constexpr std::string_view kNames[] = {"resnet50",     "mobilenetv2", "squeezenet1.1", "bert_base",
                                                 kLlamaPrefill,  kLlamaDecode,  "lstm_tagger",   "detector_tail",
-                                                "control_flow", "tiny_add",    "chain_1000",    "chain_100000"};
+                                                "control_flow", "tiny_add",    "chain_1000",    "chain_100000",
+                                                "voice_activity", "text_recogniser"};
   return kNames;
 }
 

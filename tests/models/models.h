@@ -3,7 +3,7 @@
 //   TempDir dir;
 //   std::filesystem::path model = WriteModel("lstm_tagger", dir.path());
 //
-// Small enough for unit tests: lstm_tagger, detector_tail, control_flow, tiny_add, chain_1000.
+// Small enough for unit tests: lstm_tagger, detector_tail, control_flow, tiny_add, chain_1000, voice_activity.
 #pragma once
 
 #include <filesystem>

@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr std::string_view kSmallModels[] = {"lstm_tagger", "detector_tail", "control_flow", "tiny_add", "chain_1000"};
+constexpr std::string_view kSmallModels[] = {"lstm_tagger", "detector_tail", "control_flow", "tiny_add", "chain_1000",
+                                            "voice_activity"};
 
 onnx::ModelProto Parse(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -120,6 +120,11 @@ std::vector<onnx::TensorProto> SampleInputs(std::string_view name, uint64_t inde
   if (name == "detector_tail")
     return {sampler.Floats("box_offsets", {1, 512, 4}), sampler.Floats("class_logits", {1, 512, 4})};
   if (name == "control_flow") return {sampler.Floats("x", {4, 8})};
+  if (name == "voice_activity") {
+    return {sampler.Floats("audio", {1, 512}), sampler.Ints("rate", {}, [](size_t, float) { return int64_t{16000}; }),
+            sampler.Floats("h", {2, 1, 64}), sampler.Floats("c", {2, 1, 64})};
+  }
+  if (name == "text_recogniser") return {sampler.Floats("image", {1, 3, 48, 320})};
   if (name == "tiny_add") return {sampler.Floats("x", {4}), sampler.Floats("y", {4})};
   if (name.starts_with("chain_")) return {sampler.Floats("x", {4})};
   throw std::invalid_argument("no sample inputs are known for a model named '" + std::string(name) + "'");

@@ -24,6 +24,10 @@ std::unique_ptr<RewriteRule> MakeMergeReshapes();
 std::unique_ptr<RewriteRule> MakeFoldShape();
 std::unique_ptr<RewriteRule> MakeFoldPartOfShape();
 
+// control_flow.cpp
+std::unique_ptr<RewriteRule> MakeInlineIf();
+std::unique_ptr<RewriteRule> MakeInlineLoop();
+
 // quantization.cpp
 std::unique_ptr<RewriteRule> MakeRemoveRequantization();
 

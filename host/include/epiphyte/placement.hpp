@@ -45,8 +45,10 @@ struct RemovedNode {
   std::string name;
   std::string op_type;
   std::string domain;
-  std::string fate;  // folded, merged, bypassed, dead, inlined, rewritten
-  std::string into;  // the constant, the node or the value instead, the transform that rewrote it; may be ""
+  std::string fate;  // folded, merged, bypassed, dead, inlined, decided, untaken, rewritten
+  // The constant, the node or the value instead, the transform that rewrote it, the nested graph whose nodes took its
+  // place, the node that never runs it; may be "".
+  std::string into;
   std::string text;  // "merged with node 'x'"
 };
 
