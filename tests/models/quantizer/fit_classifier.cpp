@@ -9,11 +9,20 @@ namespace {
 
 constexpr double kTopLogit = 10;
 // Of the mean square of what is special to an image: keeps noise from being taken for it.
-constexpr double kRidge = 0.01;
+constexpr double kRidge = 0.1;
 
 using Features = std::vector<double>;
 
 double Dot(const Features& a, const Features& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+
+std::vector<Features> MeansOfClasses(const std::vector<Features>& features, size_t classes) {
+  std::vector<Features> means(classes, Features(features.at(0).size()));
+  const double part = static_cast<double>(classes) / static_cast<double>(features.size());
+  for (size_t i = 0; i < features.size(); ++i) {
+    for (size_t k = 0; k < means[0].size(); ++k) means[i % classes][k] += part * features[i][k];
+  }
+  return means;
+}
 
 // Subtracts the mean of all from each.
 Features TakeMean(std::vector<Features>* features) {
@@ -68,7 +77,10 @@ void SetFloats(onnx::TensorProto* tensor, const std::vector<float>& values) {
 
 }  // namespace
 
-void FitClassifier(ModelFile* file, const std::vector<Sample>& prototypes) {
+void FitClassifier(ModelFile* file, const std::vector<Sample>& prototypes, size_t classes) {
+  if (classes == 0 || prototypes.size() % classes != 0) {
+    throw std::invalid_argument("there aren't as many prototypes of each class");
+  }
   onnx::GraphProto* graph = file->model.mutable_graph();
   const onnx::NodeProto& gemm = graph->node(graph->node_size() - 1);
   if (gemm.op_type() != "Gemm" || IntAttribute(gemm, "transB", 0) != 1 || gemm.input_size() != 3) {
@@ -78,6 +90,7 @@ void FitClassifier(ModelFile* file, const std::vector<Sample>& prototypes) {
   ObserveRuns(*file, {gemm.input(0)}, prototypes, [&](const std::string&, std::span<const float> elements) {
     features.emplace_back(elements.begin(), elements.end());
   });
+  features = MeansOfClasses(features, classes);
   const size_t length = features.at(0).size();
   const Features mean = TakeMean(&features);
   const std::vector<Features> directions = Separate(features);
@@ -86,7 +99,7 @@ void FitClassifier(ModelFile* file, const std::vector<Sample>& prototypes) {
   onnx::TensorProto* bias = FindWeights(graph, gemm.input(2));
   std::vector<float> rows = file->Floats(*weights);
   std::vector<float> offsets(static_cast<size_t>(weights->dims(0)));
-  if (features.size() > offsets.size()) throw std::invalid_argument("there are more prototypes than classes");
+  if (features.size() > offsets.size()) throw std::invalid_argument("the model has fewer classes");
   for (size_t k = 0; k < offsets.size(); ++k) {
     Features row(rows.begin() + static_cast<int64_t>(k * length),
                  rows.begin() + static_cast<int64_t>((k + 1) * length));

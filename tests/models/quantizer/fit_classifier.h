@@ -1,10 +1,10 @@
 // FitClassifier: gives an image network with random weights a last layer that tells images apart, so that top-1 means
 // something. What such a network makes of any image is nearly the same; what differs from image to image is a small
 // part of it, which its random classifier doesn't see. The fitted one is a regression on that part: for each class that
-// there is a prototype of, the logit of its image is large, and those of the others are small. The other classes keep
+// there are prototypes of, the logit of their mean is large, and those of the others are small. The other classes keep
 // their directions, and have no part of what is common to all, either.
 //
-//   FitClassifier(&file, prototypes);   // prototypes[k] is of class k from now on
+//   FitClassifier(&file, prototypes, 64);   // prototypes[i] is of class i % 64 from now on
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace epiphyte::test {
 
-// The model ends in Gemm with transB, a bias and constant weights, and has at least as many classes as there are
-// prototypes. Throws std::invalid_argument when it doesn't.
-void FitClassifier(ModelFile* file, const std::vector<Sample>& prototypes);
+// The model ends in Gemm with transB, a bias and constant weights, and has at least as many classes; there are as many
+// prototypes of each. Throws std::invalid_argument when it isn't so.
+void FitClassifier(ModelFile* file, const std::vector<Sample>& prototypes, size_t classes);
 
 }  // namespace epiphyte::test

@@ -11,6 +11,7 @@
 #include "tests/models/model_store.h"
 #include "tests/models/models.h"
 #include "tests/models/quantizer/fit_classifier.h"
+#include "tests/models/quantizer/fit_normalization.h"
 #include "tests/models/sample_inputs.h"
 
 namespace epiphyte::test {
@@ -19,35 +20,42 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raise it when quantised models change, so that files of an older quantiser are written again.
-constexpr int kRevision = 5;
+constexpr int kRevision = 6;
 constexpr std::string_view kSuffix = "_qdq";
 // A multiple of kImageScenes, above all others in use: image k of these shows scene k.
 constexpr uint64_t kFirstPrototype = 1 << 20;
 constexpr std::string_view kLlama[] = {"llama_prefill", "llama_decode"};
 
 constexpr std::string_view kFitted = "_fitted";
-// MobileNetV2 isn't among them: what is special to an image is less, in its features, than the noise of 8 bits.
-constexpr std::string_view kClassifiers[] = {"resnet50"};
+struct Network {
+  std::string_view name;
+  int images_of_scene;      // to fit the classifier to
+  int images_to_normalize;  // 0: residual sums keep images apart
+};
+constexpr Network kClassifiers[] = {{"resnet50", 1, 0}, {"mobilenetv2", 8, 16}};
 
 // Class k is that of images that show scene k.
-fs::path WriteFitted(std::string_view network, const fs::path& folder) {
-  const fs::path path = ModelPath(std::string(network) + std::string(kFitted), folder);
+fs::path WriteFitted(const Network& network, const fs::path& folder) {
+  const fs::path path = ModelPath(std::string(network.name) + std::string(kFitted), folder);
   const std::string variant = "fitted " + std::to_string(kRevision);
   if (IsCurrent(path, variant)) return path;
-  ModelFile file = ReadModelFile(WriteModel(network, folder));
+  ModelFile file = ReadModelFile(WriteModel(network.name, folder));
   std::vector<Sample> prototypes;
-  for (uint64_t scene = 0; scene < kImageScenes; ++scene) {
-    prototypes.push_back(SampleInputs(network, kFirstPrototype + scene));
+  for (uint64_t i = 0; i < kImageScenes * static_cast<uint64_t>(network.images_of_scene); ++i) {
+    prototypes.push_back(SampleInputs(network.name, kFirstPrototype + i));
   }
-  FitClassifier(&file, prototypes);
+  if (network.images_to_normalize != 0) {
+    FitNormalization(&file, {prototypes.begin(), prototypes.begin() + network.images_to_normalize});
+  }
+  FitClassifier(&file, prototypes, kImageScenes);
   StampModel(&file.model, file.Opset(), variant);
   SaveModel(file.model, path);
   return path;
 }
 
 fs::path WriteOriginal(std::string_view float_name, const fs::path& folder) {
-  for (const std::string_view network : kClassifiers) {
-    if (network == float_name) return WriteFitted(network, folder);
+  for (const Network& network : kClassifiers) {
+    if (network.name == float_name) return WriteFitted(network, folder);
   }
   return WriteModel(float_name, folder);
 }

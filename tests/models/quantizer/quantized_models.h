@@ -3,9 +3,10 @@
 //   std::filesystem::path model = WriteAnyModel("mobilenetv2_qdq", folder);
 //   WriteQuantizedModel("mobilenetv2_qdq", folder, {.quantize = {.calibration = Calibration::kPercentile}});
 //
-// resnet50_qdq is made of resnet50_fitted: the model with a last layer that tells images apart (fit_classifier.h), so
-// that the class of its sample image of index i is i % kImageScenes. To MobileNetV2 with random weights all images look
-// alike: its top-1 is one and the same class for nearly all of them, and often by a few steps of the logits' 8 bits.
+// resnet50_qdq and mobilenetv2_qdq are made of resnet50_fitted and mobilenetv2_fitted: the models with a last layer that
+// tells images apart (fit_classifier.h), so that the class of the sample image of index i is i % kImageScenes, for
+// MobileNetV2 of nine in ten. To that with random weights all images look alike in every layer; so its normalisations
+// are fitted, too (fit_normalization.h).
 // llama_prefill_qdq and llama_decode_qdq share their weights, 8-bit and float, in llama_qdq.weights, and are for inputs
 // of one size, that of the samples, as NPUs want it.
 #pragma once

@@ -6,11 +6,13 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "tests/framework/temp_dir.h"
 #include "tests/models/models.h"
 #include "tests/models/quantizer/fit_classifier.h"
+#include "tests/models/quantizer/fit_normalization.h"
 #include "tests/models/quantizer/model_measure.h"
 #include "tests/models/quantizer/quantizer_fixture.h"
 #include "tests/models/vision.h"
@@ -32,16 +34,14 @@ TEST(QuantizedMobileNetV2, IsOfUnitsAlone) {
   EXPECT_EQ(CountNodes(model, "Clip"), 0);
 }
 
-// Nearly all images are of one class to this network (quantized_models.h); how far 8 bits are from float is in the
-// ratio of signal to noise. For a provider that runs the quantised model, what the CPU provider makes of the same model
-// is what to compare with.
 TEST(QuantizedMobileNetV2, AgreesWithTheFloatModel) {
   const TempDir dir;
   const Agreement agreement = Compare("mobilenetv2", SharedModels(EPIPHYTE_BINARY_DIR, dir.path()), 64);
   std::printf("mobilenetv2: %s\n", AgreementText(agreement).c_str());
-  EXPECT_GT(agreement.signal_to_noise, 20);
-  EXPECT_GT(agreement.cosine, 0.995);
-  EXPECT_GE(agreement.same_top, 52);
+  EXPECT_GT(agreement.signal_to_noise, 17);
+  EXPECT_GT(agreement.cosine, 0.99);
+  EXPECT_GE(agreement.same_top, 60);
+  EXPECT_GE(agreement.tops, 55);
 }
 
 TEST(WriteQuantizedModel, WritesTheSameBytesEachTimeAndLeavesNothingElse) {
@@ -73,6 +73,27 @@ TEST(WriteQuantizedModel, TakesOnlyNamesOfQuantisedModels) {
   EXPECT_THROW(WriteQuantizedModel("nothing_qdq", dir.path()), std::invalid_argument);
 }
 
+// A network of one normalisation, whose mean and variance are far from what comes to it.
+TEST(FitNormalization, GivesEachNormalisationWhatComesToIt) {
+  GraphBuilder graph("tiny_network");
+  const std::string x = graph.Input("image", onnx::TensorProto::FLOAT, {1, 3, 16, 16});
+  const std::string y = BatchNorm(graph, Conv(graph, x, "conv", {.in = 3, .out = 8, .kernel = 5}, true), "bn", 8);
+  graph.Output(graph.Node("Clip", {y, graph.FloatConstant(0), graph.FloatConstant(6)}), "features",
+               onnx::TensorProto::FLOAT, {1, 8, 12, 12});
+  const TempDir dir;
+  ModelFile file{FinishModel(std::move(graph), 17), dir.path()};
+  std::vector<Sample> images;
+  for (int k = 0; k < 4; ++k) images.push_back(RandomSample(file.model, k));
+  FitNormalization(&file, images);
+  double sum = 0, squares = 0, count = 0;
+  ObserveRuns(file, {y}, images, [&](const std::string&, std::span<const float> elements) {
+    for (const float element : elements) sum += element, squares += double{element} * element, ++count;
+  });
+  const double mean = sum / count;
+  EXPECT_NEAR(mean, 1, 0.01) << "one deviation above the Clip's lower bound";
+  EXPECT_NEAR(std::sqrt(squares / count - mean * mean), 1, 0.15) << "scales are random around 1";
+}
+
 TEST(FitClassifier, TellsThePrototypesApart) {
   GraphBuilder graph("tiny_network");
   const std::string x = graph.Input("image", onnx::TensorProto::FLOAT, {1, 3, 16, 16});
@@ -83,13 +104,14 @@ TEST(FitClassifier, TellsThePrototypesApart) {
   ModelFile file{FinishModel(std::move(graph), 17), dir.path()};
   std::vector<Sample> prototypes;
   for (int k = 0; k < 8; ++k) prototypes.push_back(RandomSample(file.model, k));
-  FitClassifier(&file, prototypes);
+  FitClassifier(&file, prototypes, 8);
   for (size_t k = 0; k < prototypes.size(); ++k) {
     const std::vector<float> logits = RunModel(file.model, prototypes[k]).at("logits");
     EXPECT_EQ(std::max_element(logits.begin(), logits.end()) - logits.begin(), static_cast<std::ptrdiff_t>(k));
   }
   prototypes.resize(13, prototypes[0]);
-  EXPECT_THROW(FitClassifier(&file, prototypes), std::invalid_argument);
+  EXPECT_THROW(FitClassifier(&file, prototypes, 8), std::invalid_argument);
+  EXPECT_THROW(FitClassifier(&file, prototypes, 13), std::invalid_argument);
 }
 
 }  // namespace

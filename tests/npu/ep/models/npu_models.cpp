@@ -1,0 +1,132 @@
+#include "tests/npu/ep/models/npu_models.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "tests/models/models.h"
+#include "tests/models/quantizer/model_file.h"
+#include "tests/models/quantizer/quantized_models.h"
+#include "tests/models/quantizer/quantizer_fixture.h"
+#include "tests/models/sample_inputs.h"
+
+namespace epiphyte::test {
+namespace {
+
+size_t Best(const Value& logits) {
+  const auto floats = logits.Data<float>();
+  return static_cast<size_t>(std::max_element(floats.begin(), floats.end()) - floats.begin());
+}
+
+// How far the best is above the next.
+float Lead(const Value& logits) {
+  const auto floats = logits.Data<float>();
+  std::vector<float> sorted(floats.begin(), floats.end());
+  std::nth_element(sorted.begin(), sorted.begin() + 1, sorted.end(), std::greater<>());
+  return *std::max_element(sorted.begin(), sorted.end()) - sorted[1];
+}
+
+// Of the first output.
+float QuantumOf(const std::filesystem::path& path) {
+  const onnx::ModelProto model = ReadModelFile(path).model;
+  return LinearOf(model, *ProducerOf(model, model.graph().output(0).name())).scale;
+}
+
+}  // namespace
+
+SessionOptions Providers(const std::vector<std::string>& names) {
+  SessionOptions options;
+  for (const std::string& name : names) {
+    if (name == "npu") {
+      options.AddProvider(name, {{"effort", "fast"}});
+    } else {
+      options.AddProvider(name);
+    }
+  }
+  return options;
+}
+
+std::vector<Value> RunSample(const Session& session, const std::string& model, uint64_t index) {
+  std::vector<NamedValue> inputs;
+  for (const onnx::TensorProto& tensor : SampleInputs(model, index))
+    inputs.emplace_back(tensor.name(), ToValue(tensor));
+  return session.Run(inputs);
+}
+
+bool SameBits(const Value& a, const Value& b) {
+  const auto x = a.Data<float>(), y = b.Data<float>();
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+}
+
+double SignalToNoise(const Value& expected, const Value& found) {
+  EXPECT_EQ(expected.shape(), found.shape());
+  if (expected.shape() != found.shape()) return 0;
+  return SignalToNoise(expected.Data<float>(), found.Data<float>());
+}
+
+double Placed::Share() const {
+  double all = 0;
+  for (const auto& [provider, count] : nodes) all += count;
+  return nodes.contains("npu") ? nodes.at("npu") / all : 0;
+}
+
+Placed PlacedOf(const Session& session) {
+  Placed placed;
+  for (const NodePlacement& node : session.placement().nodes()) {
+    if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") continue;
+    ++placed.nodes[node.provider];
+    if (node.provider == "npu") ++placed.partitions[node.partition];
+  }
+  return placed;
+}
+
+std::filesystem::path NpuModels::Write(const std::string& name) {
+  static const TempDir own;
+  return WriteQuantizedModel(name, SharedModels(EPIPHYTE_BINARY_DIR, own.path()));
+}
+
+Session NpuModels::CompileContext(const std::filesystem::path& model, const std::string& context,
+                                  const std::map<std::string, std::string>& more) const {
+  SessionOptions options = Providers({"npu", "cpu"});
+  options.Set("ep.context_enable", "1");
+  options.Set("ep.context_file_path", (folder_ / (context + ".onnx")).string());
+  for (const auto& [key, value] : more) options.Set(key, value);
+  return Session(BundledEnvironment(), model, options);
+}
+
+std::vector<uint64_t> NpuModels::SizesOfBinaries() const {
+  std::vector<uint64_t> sizes;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    if (entry.path().string().ends_with("_npu.bin")) sizes.push_back(entry.file_size());
+  return sizes;
+}
+
+void NpuModels::ExpectTopLikeCpu(const std::string& name, int images) {
+  const std::filesystem::path model = Write(name);
+  const Session cpu(BundledEnvironment(), model, Providers({"cpu"}));
+  const Session npu = CompileContext(model, "npu_ctx");
+  const Placed placed = PlacedOf(npu);
+  EXPECT_GE(placed.Share(), 0.95);
+  EXPECT_EQ(placed.partitions.size(), 1u);
+  const Session loaded(BundledEnvironment(), folder_ / "npu_ctx.onnx", Providers({"npu", "cpu"}));
+  EXPECT_TRUE(loaded.has_context());
+  const float quantum = QuantumOf(model);
+  int equal = 0, ties = 0;
+  for (int i = 0; i < images; ++i) {
+    const Value expected = std::move(RunSample(cpu, name, kFirstSample + i)[0]);
+    const Value found = std::move(RunSample(npu, name, kFirstSample + i)[0]);
+    const bool is_tie = Lead(expected) <= 1.001f * quantum;
+    const bool is_equal = Best(found) == Best(expected);
+    equal += is_equal ? 1 : 0;
+    ties += is_tie && !is_equal ? 1 : 0;
+    EXPECT_TRUE(is_equal || is_tie) << "image " << i << ": class " << Best(found) << " here, on the CPU "
+                                    << Best(expected) << " by " << Lead(expected) / quantum << " quanta";
+    if (i != 0) continue;
+    EXPECT_TRUE(SameBits(RunSample(loaded, name, kFirstSample)[0], found));
+  }
+  std::printf("%s: top-1 equal in %d of %d, %d differ where the CPU's two best are a quantum apart or less\n",
+              name.c_str(), equal, images, ties);
+}
+
+}  // namespace epiphyte::test
