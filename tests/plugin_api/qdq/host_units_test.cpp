@@ -103,6 +103,76 @@ TEST(HostUnits, ThatShareADequantizeAreOneGroup) {
   EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(6));
 }
 
+// A branch of two units around which the first one's DequantizeLinear leads to the sum; and the next such block.
+TEST(HostUnits, BetweenThoseThatShareAreInTheirGroup) {
+  Model model("(uint8[4] q) => (uint8[4] r, uint8[4] other)", R"(
+    x = DequantizeLinear(q, s, z)
+    a = Sigmoid(x)
+    ra = QuantizeLinear(a, t, z)
+    da = DequantizeLinear(ra, t, z)
+    b = Tanh(da)
+    rb = QuantizeLinear(b, t, z)
+    db = DequantizeLinear(rb, t, z)
+    db2 = DequantizeLinear(rb, t, z)
+    side = Elu(db2)
+    other = QuantizeLinear(side, t, z)
+    y = Add(x, db)
+    ry = QuantizeLinear(y, t, z)
+    x2 = DequantizeLinear(ry, t, z)
+    c = Sigmoid(x2)
+    rc = QuantizeLinear(c, t, z)
+    dc = DequantizeLinear(rc, t, z)
+    e = Relu(dc)
+    re = QuantizeLinear(e, t, z)
+    de = DequantizeLinear(re, t, z)
+    y2 = Add(x2, de)
+    r = QuantizeLinear(y2, t, z))");
+  EXPECT_THAT(GroupsText(model.Find()), ElementsAre("Sigmoid+Tanh+Add: x a ra da b rb db y ry", "Elu: db2 side other",
+                                                    "Sigmoid+Relu+Add: x2 c rc dc e re de y2 r"));
+  EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(21));
+}
+
+// The inner pair shares a DequantizeLinear across its branch, and the outer one across all of that.
+TEST(HostUnits, ThatShareAroundOthersThatShareAreOneGroup) {
+  Model model("(uint8[4] q) => (uint8[4] r)", R"(
+    x = DequantizeLinear(q, s, z)
+    a = Sigmoid(x)
+    ra = QuantizeLinear(a, t, z)
+    da = DequantizeLinear(ra, t, z)
+    b = Tanh(da)
+    rb = QuantizeLinear(b, t, z)
+    db = DequantizeLinear(rb, t, z)
+    c = Elu(db)
+    rc = QuantizeLinear(c, t, z)
+    dc = DequantizeLinear(rc, t, z)
+    y = Add(da, dc)
+    ry = QuantizeLinear(y, t, z)
+    dy = DequantizeLinear(ry, t, z)
+    w = Add(x, dy)
+    r = QuantizeLinear(w, t, z))");
+  EXPECT_THAT(GroupsText(model.Find()), ElementsAre("Sigmoid+Tanh+Elu+Add+Add: x a ra da b rb db c rc dc y ry dy w r"));
+}
+
+// One path leads through units alone and one through a node of none: the sum goes, and not what is on the paths.
+TEST(HostUnits, OnAPathWithOthersNodesStayWhereTheyAre) {
+  Model model("(uint8[4] q) => (uint8[4] r)", R"(
+    x = DequantizeLinear(q, s, z)
+    a = Sigmoid(x)
+    ra = QuantizeLinear(a, t, z)
+    da = DequantizeLinear(ra, t, z)
+    b = Tanh(da)
+    rb = QuantizeLinear(b, t, z)
+    f = mine.Foo(rb)
+    df = DequantizeLinear(f, t, z)
+    c = Elu(df)
+    rc = QuantizeLinear(c, t, z)
+    dc = DequantizeLinear(rc, t, z)
+    y = Add(x, dc)
+    r = QuantizeLinear(y, t, z))");
+  const Options options = {.dequantized_outputs = true};
+  EXPECT_THAT(GroupsText(model.Find(options)), ElementsAre("Sigmoid: x a ra", "Tanh: da b rb", "Elu: df c rc"));
+}
+
 TEST(HostUnits, ThatShareAcrossOthersNodesAreNone) {
   // The path from a to y leads through a node that is in no unit.
   const std::string nodes = R"(

@@ -1,7 +1,7 @@
 #include "epiphyte/kit/qdq/host_units.hpp"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -11,81 +11,134 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-// Sets of units that share nodes, each in order; single nodes are in none.
-std::vector<std::vector<int32_t>> SetsThatShare(const Units& found) {
-  std::vector<int32_t> parent(found.units.size());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&parent](int32_t unit) {
-    while (parent[static_cast<size_t>(unit)] != unit) {
-      int32_t& up = parent[static_cast<size_t>(unit)];
-      up = parent[static_cast<size_t>(up)];
+// Sets of units, of which each unit is in one.
+class Sets {
+ public:
+  explicit Sets(size_t units) : parent_(units) { std::iota(parent_.begin(), parent_.end(), 0); }
+
+  void Join(int32_t a, int32_t b) { parent_[static_cast<size_t>(Root(a))] = Root(b); }
+
+  int32_t Root(int32_t unit) {
+    while (parent_[static_cast<size_t>(unit)] != unit) {
+      int32_t& up = parent_[static_cast<size_t>(unit)];
+      up = parent_[static_cast<size_t>(up)];
       unit = up;
     }
     return unit;
-  };
-  for (size_t unit = 0; unit < found.units.size(); ++unit) {
-    for (const int32_t node : found.units[unit].shared)
-      parent[static_cast<size_t>(root(static_cast<int32_t>(unit)))] =
-          root(found.unit_of_node[static_cast<size_t>(node)]);
   }
-  std::vector<std::vector<int32_t>> sets;
-  std::vector<int32_t> set_of(found.units.size(), -1);
-  for (size_t unit = 0; unit < found.units.size(); ++unit) {
-    if (!found.units[unit].IsQdq()) continue;
-    int32_t& set = set_of[static_cast<size_t>(root(static_cast<int32_t>(unit)))];
-    if (set < 0) {
-      set = static_cast<int32_t>(sets.size());
-      sets.emplace_back();
-    }
-    sets[static_cast<size_t>(set)].push_back(static_cast<int32_t>(unit));
-  }
-  return sets;
-}
 
-// Paths that leave a set of nodes and come back.
-class Paths {
- public:
-  explicit Paths(const ir::Editor& editor) : editor_(editor), mark_(static_cast<size_t>(editor.node_count()), 0) {}
-
-  // Those of `nodes`, which are sorted, that a path reaches from one of them through others.
-  std::vector<int32_t> Reentered(const std::vector<int32_t>& nodes) {
-    // Three marks a question, above those of the questions before.
-    const uint64_t inside = mark_of_last_ + 1;
-    const uint64_t reentered = inside + 1;
-    const uint64_t outside = inside + 2;
-    mark_of_last_ = outside;
-    for (const int32_t n : nodes) mark(n) = inside;
-    std::vector<int32_t> found;
-    std::vector<int32_t> work;
-    const auto visit = [&](int32_t n, bool from_inside) {
-      for (const int32_t value : editor_.node(n).outputs) {
-        if (value < 0) continue;
-        for (const int32_t reader : editor_.Readers(value)) {
-          if (mark(reader) == inside && !from_inside) {
-            mark(reader) = reentered;
-            found.push_back(reader);
-          } else if (mark(reader) < inside && reader < nodes.back()) {
-            mark(reader) = outside;
-            work.push_back(reader);
-          }
-        }
+  // Each in order; single nodes are in none.
+  std::vector<std::vector<int32_t>> OfQdq(const Units& found) {
+    std::vector<std::vector<int32_t>> sets;
+    std::vector<int32_t> set_of(parent_.size(), -1);
+    for (size_t unit = 0; unit < parent_.size(); ++unit) {
+      if (!found.units[unit].IsQdq()) continue;
+      int32_t& set = set_of[static_cast<size_t>(Root(static_cast<int32_t>(unit)))];
+      if (set < 0) {
+        set = static_cast<int32_t>(sets.size());
+        sets.emplace_back();
       }
-    };
-    for (const int32_t n : nodes) visit(n, true);
-    while (!work.empty()) {
-      const int32_t n = work.back();
-      work.pop_back();
-      visit(n, false);
+      sets[static_cast<size_t>(set)].push_back(static_cast<int32_t>(unit));
     }
-    return found;
+    return sets;
   }
 
  private:
-  uint64_t& mark(int32_t n) { return mark_[static_cast<size_t>(n)]; }
+  std::vector<int32_t> parent_;
+};
+
+Sets ThoseThatShare(const Units& found) {
+  Sets sets(found.units.size());
+  for (size_t unit = 0; unit < found.units.size(); ++unit)
+    for (const int32_t node : found.units[unit].shared)
+      sets.Join(static_cast<int32_t>(unit), found.unit_of_node[static_cast<size_t>(node)]);
+  return sets;
+}
+
+// What lies on the paths that leave a set of nodes and come back.
+struct Between {
+  std::vector<int32_t> units;      // QDQ units that all of a path is in
+  std::vector<int32_t> reentered;  // nodes of the set where a path comes back that isn't all in QDQ units
+};
+
+class Paths {
+ public:
+  Paths(const ir::Editor& editor, const Units& found)
+      : editor_(editor), found_(found), mark_(static_cast<size_t>(editor.node_count()), 0) {}
+
+  // Of `nodes`, which are sorted.
+  Between Leaving(const std::vector<int32_t>& nodes) {
+    first_ = last_ + 1;
+    last_ = first_ + kMarks - 1;
+    for (const int32_t n : nodes) SetMark(n, kInside);
+    Between between;
+    std::vector<int32_t> passed;  // in QDQ units
+    for (const int32_t n : nodes) Visit(n, kInside, nodes.back(), &between, &passed);
+    while (!work_.empty()) {
+      const int32_t n = work_.back();
+      work_.pop_back();
+      Visit(n, MarkOf(n), nodes.back(), &between, &passed);
+    }
+    // Of what is passed counts what leads back; readers come behind.
+    std::sort(passed.begin(), passed.end(), std::greater<>());
+    passed.erase(std::unique(passed.begin(), passed.end()), passed.end());
+    for (const int32_t n : passed) {
+      if (MarkOf(n) != kThroughUnits || !LeadsBack(n)) continue;
+      SetMark(n, kLeadsBack);
+      between.units.push_back(found_.unit_of_node[static_cast<size_t>(n)]);
+    }
+    return between;
+  }
+
+ private:
+  // How a node was reached; later ones count more.
+  enum Mark : uint8_t { kUnseen, kThroughUnits, kThroughOthers, kInside, kReentered, kLeadsBack, kMarks };
+
+  Mark MarkOf(int32_t n) const {
+    const uint64_t mark = mark_[static_cast<size_t>(n)];
+    return mark < first_ ? kUnseen : static_cast<Mark>(mark - first_);
+  }
+  void SetMark(int32_t n, Mark mark) { mark_[static_cast<size_t>(n)] = first_ + mark; }
+  bool IsInUnit(int32_t n) const {
+    const int32_t unit = found_.unit_of_node[static_cast<size_t>(n)];
+    return unit >= 0 && found_.units[static_cast<size_t>(unit)].IsQdq();
+  }
+
+  template <typename Body>
+  void ForEachReader(int32_t n, Body&& body) const {
+    for (const int32_t value : editor_.node(n).outputs)
+      if (value >= 0)
+        for (const int32_t reader : editor_.Readers(value)) body(reader);
+  }
+
+  void Visit(int32_t n, Mark how, int32_t last, Between* between, std::vector<int32_t>* passed) {
+    ForEachReader(n, [&](int32_t reader) {
+      const Mark seen = MarkOf(reader);
+      if (seen >= kInside) {
+        if (seen != kInside || how != kThroughOthers) return;
+        SetMark(reader, kReentered);
+        between->reentered.push_back(reader);
+        return;
+      }
+      const Mark mark = how == kThroughOthers || !IsInUnit(reader) ? kThroughOthers : kThroughUnits;
+      if (seen >= mark || reader >= last) return;
+      SetMark(reader, mark);
+      work_.push_back(reader);
+      if (mark == kThroughUnits) passed->push_back(reader);
+    });
+  }
+
+  bool LeadsBack(int32_t n) const {
+    bool leads = false;
+    ForEachReader(n, [&](int32_t reader) { leads = leads || MarkOf(reader) >= kInside; });
+    return leads;
+  }
 
   const ir::Editor& editor_;
-  std::vector<uint64_t> mark_;  // by node
-  uint64_t mark_of_last_ = 0;
+  const Units& found_;
+  std::vector<uint64_t> mark_;  // by node, above those of the questions before
+  uint64_t first_ = 0, last_ = 0;
+  std::vector<int32_t> work_;
 };
 
 std::vector<int32_t> NodesOf(const Units& found, const std::vector<int32_t>& set) {
@@ -124,25 +177,29 @@ std::vector<Group> FindGroups(const ir::Editor& editor, const Options& options, 
     if (misfit[static_cast<size_t>(unit.target)]) return kMisfit;
     return options.refuse ? options.refuse(in, unit) : "";
   };
-  Paths paths(editor);
   for (int round = 0;; ++round) {
     *found = FindUnits(editor, fitting, surroundings);
-    std::vector<std::vector<int32_t>> sets = SetsThatShare(*found);
-    bool all_fit = true;
-    for (const std::vector<int32_t>& set : sets) {
-      const std::vector<int32_t> nodes = NodesOf(*found, set);
-      const std::vector<int32_t> reentered = paths.Reentered(nodes);
-      all_fit = all_fit && reentered.empty();
-      if (reentered.empty()) continue;
-      for (const int32_t node : round < kMostRounds ? reentered : nodes) {
-        const Unit& unit = found->units[static_cast<size_t>(found->unit_of_node[static_cast<size_t>(node)])];
-        misfit[static_cast<size_t>(unit.target)] = true;
+    Paths paths(editor, *found);
+    Sets sets = ThoseThatShare(*found);
+    bool all_fit = true, grows = true;
+    while (all_fit && grows) {
+      grows = false;
+      for (const std::vector<int32_t>& set : sets.OfQdq(*found)) {
+        const std::vector<int32_t> nodes = NodesOf(*found, set);
+        const Between between = paths.Leaving(nodes);
+        for (const int32_t unit : between.units) sets.Join(unit, set.front());
+        grows = grows || !between.units.empty();
+        all_fit = all_fit && between.reentered.empty();
+        if (between.reentered.empty()) continue;
+        for (const int32_t node : round < kMostRounds ? between.reentered : nodes) {
+          const Unit& unit = found->units[static_cast<size_t>(found->unit_of_node[static_cast<size_t>(node)])];
+          misfit[static_cast<size_t>(unit.target)] = true;
+        }
       }
     }
     if (!all_fit) continue;
     std::vector<Group> groups;
-    groups.reserve(sets.size());
-    for (std::vector<int32_t>& set : sets) groups.push_back(GroupOf(editor, *found, std::move(set)));
+    for (std::vector<int32_t>& set : sets.OfQdq(*found)) groups.push_back(GroupOf(editor, *found, std::move(set)));
     return groups;
   }
 }

@@ -9,8 +9,9 @@
 //   }
 //
 // Units that share a DequantizeLinear are one group, since no node can be claimed twice. Where a path leads from one of
-// them through other nodes to the next, they can't be, and those further down the path make no unit. A model in which
-// each operator has its DequantizeLinear nodes for itself doesn't know this limit.
+// them through other units to the next, as around a residual branch, these are in the group, too. Where it leads through
+// a node that is in no unit, they can't be a group, and those further down the path make no unit. A model in which each
+// operator has its DequantizeLinear nodes for itself doesn't know this limit.
 #pragma once
 
 #include <string>
@@ -23,7 +24,7 @@ namespace epiphyte::kit::qdq {
 
 // To be claimed with EP_CLAIM_TOGETHER.
 struct Group {
-  std::vector<int32_t> units;        // one, or those that share
+  std::vector<int32_t> units;        // one, or those that share and what is between them
   std::vector<const EpNode*> nodes;  // in an order in which they can run; null for what was not imported
   std::string name;                  // of the operators, for the placement report: "Conv+Add"
 };
