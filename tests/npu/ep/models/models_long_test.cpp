@@ -8,5 +8,7 @@ TEST_F(NpuModels, MobileNetV2Over64Images) { ExpectTopLikeCpu("mobilenetv2_qdq",
 
 TEST_F(NpuModels, ResNet50Over64Images) { ExpectTopLikeCpu("resnet50_qdq", 64); }
 
+TEST_F(NpuModels, ResNet50WithSharedDequantize) { ExpectSharedDequantizeChangesNothing("resnet50_qdq"); }
+
 }  // namespace
 }  // namespace epiphyte::test

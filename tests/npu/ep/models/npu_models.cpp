@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tests/models/model_store.h"
 #include "tests/models/models.h"
 #include "tests/models/quantizer/model_file.h"
 #include "tests/models/quantizer/quantized_models.h"
@@ -31,6 +32,11 @@ float Lead(const Value& logits) {
 float QuantumOf(const std::filesystem::path& path) {
   const onnx::ModelProto model = ReadModelFile(path).model;
   return LinearOf(model, *ProducerOf(model, model.graph().output(0).name())).scale;
+}
+
+std::filesystem::path FolderOfModels() {
+  static const TempDir own;
+  return SharedModels(EPIPHYTE_BINARY_DIR, own.path());
 }
 
 }  // namespace
@@ -81,10 +87,7 @@ Placed PlacedOf(const Session& session) {
   return placed;
 }
 
-std::filesystem::path NpuModels::Write(const std::string& name) {
-  static const TempDir own;
-  return WriteQuantizedModel(name, SharedModels(EPIPHYTE_BINARY_DIR, own.path()));
-}
+std::filesystem::path NpuModels::Write(const std::string& name) { return WriteQuantizedModel(name, FolderOfModels()); }
 
 Session NpuModels::CompileContext(const std::filesystem::path& model, const std::string& context,
                                   const std::map<std::string, std::string>& more) const {
@@ -127,6 +130,24 @@ void NpuModels::ExpectTopLikeCpu(const std::string& name, int images) {
   }
   std::printf("%s: top-1 equal in %d of %d, %d differ where the CPU's two best are a quantum apart or less\n",
               name.c_str(), equal, images, ties);
+}
+
+void NpuModels::ExpectSharedDequantizeChangesNothing(const std::string& name) {
+  QuantizedModelOptions options;
+  options.quantize.dedicated_dequantize = false;
+  std::vector<Sample> samples;
+  for (int i = 1; i <= options.samples; ++i) samples.push_back(SampleInputs(name, static_cast<uint64_t>(i)));
+  ModelFile original = ReadModelFile(WriteOriginalOf(name, FolderOfModels()));
+  const std::filesystem::path path = folder_ / (name + "_shared.onnx");
+  SaveModel(QuantizeModel(std::move(original), samples, options.quantize), path);
+
+  const Session dedicated(BundledEnvironment(), Write(name), Providers({"npu", "cpu"}));
+  const Session shared(BundledEnvironment(), path, Providers({"npu", "cpu"}));
+  const Placed expected = PlacedOf(dedicated), found = PlacedOf(shared);
+  EXPECT_EQ(found.nodes, expected.nodes);
+  EXPECT_EQ(found.partitions.size(), 1u);
+  EXPECT_GE(found.Share(), 0.95);
+  EXPECT_TRUE(SameBits(RunSample(shared, name, kFirstSample)[0], RunSample(dedicated, name, kFirstSample)[0]));
 }
 
 }  // namespace epiphyte::test

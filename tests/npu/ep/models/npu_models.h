@@ -51,6 +51,9 @@ class NpuModels : public ::testing::Test {
   // best are no further apart than one quantum of the logits: then it's no more than a tie. Says how many are which.
   // And so it is from a context, bit for bit.
   void ExpectTopLikeCpu(const std::string& name, int images);
+  // Where all that reads a value shares its DequantizeLinear, the NPU has as many nodes in one partition, and computes
+  // the same bits.
+  void ExpectSharedDequantizeChangesNothing(const std::string& name);
 
  private:
   TempDir folder_;
