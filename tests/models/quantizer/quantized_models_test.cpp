@@ -48,7 +48,8 @@ TEST(WriteQuantizedModel, WritesTheSameBytesEachTimeAndLeavesNothingElse) {
   const TempDir first, second;
   const std::string bytes = ReadFile(WriteQuantizedModel("mobilenetv2_qdq", first.path()));
   EXPECT_EQ(ReadFile(WriteQuantizedModel("mobilenetv2_qdq", second.path())), bytes);
-  EXPECT_EQ(std::distance(fs::directory_iterator(first.path()), fs::directory_iterator()), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(first.path()), fs::directory_iterator()), 3)
+      << "the network, the fitted one and the quantised one";
 }
 
 TEST(WriteQuantizedModel, WritesAgainOnlyForOtherOptions) {
