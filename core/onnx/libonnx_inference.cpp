@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/onnx/attribute_guard.h"
+#include "core/onnx/libonnx_schemas.h"
 #include "core/onnx/proto_convert.h"
 
 namespace epiphyte::core {
@@ -160,8 +161,7 @@ std::string FirstLine(std::string_view text) { return std::string(text.substr(0,
 void InferWithLibonnx(NodeInference& node, const OperatorSchema& schema, const InferBody& infer_body) {
   const onnx::OpSchema* source = schema.libonnx;
   if (!schema.inference_of.empty()) {
-    source = onnx::OpSchemaRegistry::Schema(std::string(schema.inference_of), static_cast<int>(schema.since_version),
-                                            schema.domain);
+    source = FindLibonnxSchema(schema.domain, schema.inference_of, schema.since_version);
   }
   if (source == nullptr || !source->has_type_and_shape_inference_function()) return;
   CheckAttributeValues(node);

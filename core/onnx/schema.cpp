@@ -9,6 +9,7 @@
 #include "core/base/suggest.h"
 #include "core/graph/type.h"
 #include "core/onnx/known_operators.h"
+#include "core/onnx/libonnx_schemas.h"
 #include "core/onnx/operator_schemas.h"
 
 namespace epiphyte::core {
@@ -19,12 +20,17 @@ constexpr std::string_view kPreviewTrainingDomain = "ai.onnx.preview.training";
 
 // The type strings of a parameter, as bits. Anything but plain tensors turns the check off for it.
 void ReadAllowedTypes(const onnx::DataTypeSet& types, OperatorSchema::Parameter* parameter) {
+  constexpr std::string_view kTensor = "tensor(";
   for (const std::string* text : types) {
+    std::string_view element = *text;
     bool found = false;
-    for (int32_t type = 1; IsValidDataType(type); ++type) {
-      if (*text != fmt::format("tensor({})", DataTypeName(static_cast<DataType>(type)))) continue;
-      parameter->element_types |= uint64_t{1} << type;
-      found = true;
+    if (element.starts_with(kTensor) && element.ends_with(')')) {
+      element = element.substr(kTensor.size(), element.size() - kTensor.size() - 1);
+      for (int32_t type = 1; IsValidDataType(type); ++type) {
+        if (element != DataTypeName(static_cast<DataType>(type))) continue;
+        parameter->element_types |= uint64_t{1} << type;
+        found = true;
+      }
     }
     if (!found) parameter->only_tensors = false;
   }
@@ -74,11 +80,6 @@ void ApplyOverlay(const OverlayOperator& overlay, OperatorSchema* out) {
   out->inference_of = overlay.inference_of;
 }
 
-const onnx::OpSchema* FindLibonnx(std::string_view domain, std::string_view op_type, int64_t opset) {
-  return onnx::OpSchemaRegistry::Schema(std::string(op_type), static_cast<int>(std::min<int64_t>(opset, INT32_MAX)),
-                                        std::string(domain));
-}
-
 }  // namespace
 
 struct SchemaTable::Entry {
@@ -108,7 +109,7 @@ const OperatorSchema* SchemaTable::Find(std::string_view domain, std::string_vie
   OperatorSchema& schema = entry->schema;
   schema.domain = domain;
   schema.op_type = op_type;
-  if (const onnx::OpSchema* libonnx = FindLibonnx(domain, op_type, opset)) {
+  if (const onnx::OpSchema* libonnx = FindLibonnxSchema(domain, op_type, opset)) {
     ReadSchema(*libonnx, &schema);
     schema.since_version = libonnx->since_version();
     schema.exact = true;
@@ -140,9 +141,7 @@ int64_t MaxOpset(std::string_view domain) {
 int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t opset) {
   domain = NormalDomain(domain);
   if (MaxOpset(domain) == 0 || opset <= 0) return 0;
-  const onnx::OpSchema* libonnx = FindLibonnx(domain, op_type, opset);
-  return std::max<int64_t>(libonnx == nullptr ? 0 : libonnx->since_version(),
-                           OverlaySinceVersion(domain, op_type, opset));
+  return std::max(LibonnxSinceVersion(domain, op_type, opset), OverlaySinceVersion(domain, op_type, opset));
 }
 
 bool IsKnownOperator(std::string_view domain, std::string_view op_type, int64_t opset) {
@@ -163,11 +162,7 @@ const CustomOperator* FindCustomOperator(const OperatorSchemas* schemas, std::st
 
 std::string NearestOperator(std::string_view domain, std::string_view op_type) {
   domain = NormalDomain(domain);
-  const std::vector<onnx::OpSchema> schemas = onnx::OpSchemaRegistry::get_all_schemas();
-  std::vector<std::string_view> names;
-  for (const onnx::OpSchema& schema : schemas) {
-    if (schema.domain() == domain) names.push_back(schema.Name());
-  }
+  std::vector<std::string_view> names = LibonnxOperators(domain);
   for (const OverlayVersion& version : OverlayVersions()) {
     if (version.domain == domain) names.push_back(version.op_type);
   }
