@@ -45,6 +45,9 @@ constexpr std::chrono::microseconds kGreedyTime{3};
 // library ends the process when it has none for a thread-local variable at its first use.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_inside_body = false;
 
+// The innermost one of this thread.
+[[gnu::tls_model("initial-exec")]] thread_local ThreadPool::Caller* t_caller = nullptr;
+
 // What a thread takes of the address space beside its stack: the C library's heap for it.
 constexpr uint64_t kThreadHeap = uint64_t{64} << 20;
 // What is left for everything else: where the last of the address space went into stacks, no work gets done.
@@ -136,7 +139,9 @@ struct ThreadPool::Impl {
   std::once_flag started;
   std::vector<std::thread> workers;  // as they are once `started` is set
 
-  std::mutex busy;  // held by the thread whose job runs; guards the job's fields
+  alignas(64) std::atomic<uint32_t> callers{0};  // who are counted
+
+  alignas(64) std::mutex busy;  // held by the thread whose job runs; guards the job's fields
 
   // The job. Written before it is opened, read by those who joined.
   RangeFunction range = nullptr;
@@ -293,26 +298,44 @@ uint32_t ThreadPool::thread_count() const {
   return most_threads();
 }
 
+ThreadPool::Caller::Caller(ThreadPool& pool) : pool_(pool), before_(t_caller) { t_caller = this; }
+
+ThreadPool::Caller::~Caller() {
+  t_caller = before_;
+  if (counted_) pool_.impl_->callers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+uint32_t ThreadPool::CountCaller() {
+  Caller* const caller = t_caller;
+  if (caller == nullptr || &caller->pool_ != this) return impl_->callers.load(std::memory_order_relaxed) + 1;
+  if (caller->counted_) return impl_->callers.load(std::memory_order_relaxed);
+  caller->counted_ = true;
+  return impl_->callers.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body, void* user) {
   if (count == 0) return;
   Impl& pool = *impl_;
   grain = std::max<uint64_t>(grain, 1);
   std::unique_lock<std::mutex> lock(pool.busy, std::defer_lock);
-  const bool alone = t_inside_body || pool.wanted_threads == 1 || count <= grain || !lock.try_lock();
+  bool alone = t_inside_body || pool.wanted_threads == 1 || count <= grain;
+  const uint32_t callers = alone ? 1 : CountCaller();
+  alone = alone || callers >= pool.wanted_threads || !lock.try_lock();
   const InsideBody inside;
   if (alone) {
     body(user, 0, count, 0);
     return;
   }
   pool.Start();
-  const uint64_t most_chunks = (pool.workers.size() + 1) * kChunksPerThread;
+  const auto helpers = static_cast<uint32_t>(std::min<uint64_t>(pool.wanted_threads - callers, pool.workers.size()));
+  const uint64_t most_chunks = (uint64_t{helpers} + 1) * kChunksPerThread;
   pool.range = body;
   pool.gang = nullptr;
   pool.user = user;
   pool.count = count;
   pool.chunk = std::max(grain, count / most_chunks + (count % most_chunks != 0 ? 1 : 0));
   pool.chunk_count = count / pool.chunk + (count % pool.chunk != 0 ? 1 : 0);
-  pool.Open(static_cast<uint32_t>(std::min<uint64_t>(pool.workers.size(), pool.chunk_count - 1)));
+  pool.Open(static_cast<uint32_t>(std::min<uint64_t>(helpers, pool.chunk_count - 1)));
   pool.RunChunks(0);
   pool.WaitForFinished(Joined(pool.state.fetch_and(~kLimitMask)));
 }
@@ -326,6 +349,7 @@ void ThreadPool::RunGang(uint32_t size, GangFunction body, void* user) {
     body(user, 0, 1);
     return;
   }
+  CountCaller();  // it gets what it asks for all the same, but others leave it a processor
   const std::lock_guard<std::mutex> lock(pool.busy);
   const InsideBody inside;
   pool.range = nullptr;

@@ -7,6 +7,9 @@
 //
 //   ThreadPool pool(2);
 //   pool.ParallelFor(rows, 16, [&](uint64_t begin, uint64_t end, uint32_t worker) { … });
+//
+// Callers that work beside each other count as threads of the pool: a loop gets the help of those that are left. With
+// as many callers as threads each works alone, and nobody waits for anybody.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +32,23 @@ class ThreadPool {
   // How many there are, which can be fewer than were asked for. Starts them, so that the answer stays true.
   uint32_t thread_count() const;
 
+  // While it lives, its thread is one that works with the pool: from its first loop that could be shared until the
+  // Caller goes, others leave it a processor. Without one a caller counts during its own loops only. On the stack of
+  // the thread, which may have several, of one pool or of different ones; the last one holds.
+  class Caller {
+   public:
+    explicit Caller(ThreadPool& pool);
+    ~Caller();
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+
+   private:
+    friend class ThreadPool;
+    ThreadPool& pool_;
+    Caller* const before_;
+    bool counted_ = false;
+  };
+
   using RangeFunction = void (*)(void* user, uint64_t begin, uint64_t end, uint32_t worker);
   using GangFunction = void (*)(void* user, uint32_t member, uint32_t size);
 
@@ -49,6 +69,9 @@ class ThreadPool {
 
  private:
   struct Impl;
+  // How many callers there are, this thread included, whose Caller counts from now on.
+  uint32_t CountCaller();
+
   std::unique_ptr<Impl> impl_;
 };
 

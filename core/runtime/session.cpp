@@ -284,6 +284,7 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   if (settings.provider_options != nullptr) [[unlikely]]
     options = ViewOptions(*settings.provider_options);
   RunState run(limits, settings.stop, settings.tag, options.get());
+  const ThreadPool::Caller caller(*tools.pool);
   run.CheckStop();  // a plan may have no step that does
   try {
     plan->Run({arguments, given.size()}, {}, results, run, settings.bindings);

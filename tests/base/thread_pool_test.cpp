@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <future>
 #include <limits>
 #include <numeric>
 #include <thread>
@@ -140,6 +141,72 @@ TEST(ParallelFor, ManyThreadsMayCallAtOnce) {
   EXPECT_EQ(total.load(), 8u * 500 * 100);
 }
 
+// In how many shares a long loop of this thread is cut: one when it works alone.
+size_t SharesOfALoop(ThreadPool& pool) {
+  std::atomic<size_t> shares{0};
+  pool.ParallelFor(64, 1, [&](uint64_t, uint64_t, uint32_t) { ++shares; });
+  return shares;
+}
+
+// Another thread, which is a caller that has begun to work, while it lives.
+class OtherCaller {
+ public:
+  explicit OtherCaller(ThreadPool& pool)
+      : thread_([this, &pool] {
+          const ThreadPool::Caller caller(pool);
+          SharesOfALoop(pool);
+          works_.set_value();
+          over_.get_future().wait();
+        }) {
+    works_.get_future().wait();
+  }
+  ~OtherCaller() {
+    over_.set_value();
+    thread_.join();
+  }
+
+ private:
+  std::promise<void> works_, over_;
+  std::thread thread_;
+};
+
+TEST(ParallelFor, AsManyCallersAsThreadsWorkAloneEach) {
+  ThreadPool pool(2);
+  const ThreadPool::Caller caller(pool);
+  EXPECT_GT(SharesOfALoop(pool), 1u);
+  {
+    const OtherCaller other(pool);
+    EXPECT_EQ(SharesOfALoop(pool), 1u);
+  }
+  EXPECT_GT(SharesOfALoop(pool), 1u) << "the other one has gone";
+}
+
+TEST(ParallelFor, HasTheHelpOfThreadsThatAreNoCallers) {
+  ThreadPool pool(3);
+  const ThreadPool::Caller caller(pool);
+  const OtherCaller other(pool);
+  EXPECT_GT(SharesOfALoop(pool), 1u) << "one of three threads is left";
+  const OtherCaller another(pool);
+  EXPECT_EQ(SharesOfALoop(pool), 1u);
+}
+
+TEST(ParallelFor, ACallerCountsOnceItHasALoopToShare) {
+  ThreadPool pool(2);
+  const ThreadPool::Caller caller(pool);
+  std::thread([&] {
+    const ThreadPool::Caller idle(pool);
+    pool.ParallelFor(8, 8, [](uint64_t, uint64_t, uint32_t) {});
+    std::thread([&] { EXPECT_GT(SharesOfALoop(pool), 1u); }).join();
+  }).join();
+}
+
+TEST(ParallelFor, CallersOfAnotherPoolDoNotCount) {
+  ThreadPool pool(2), another(2);
+  const OtherCaller other(another);
+  const ThreadPool::Caller caller(another), inner(pool);
+  EXPECT_GT(SharesOfALoop(pool), 1u);
+}
+
 // A barrier that only opens when all members are there at the same time, as OpenMP code needs it.
 class Barrier {
  public:
@@ -184,6 +251,14 @@ TEST(RunGang, RunsExactlySoManyMembersAtTheSameTime) {
       EXPECT_EQ(gang.seen.load(), (uint64_t{1} << size) - 1);
     }
   }
+}
+
+TEST(RunGang, HasAllItsMembersBesideOtherCallers) {
+  ThreadPool pool(2);
+  const OtherCaller other(pool);
+  Gang gang;
+  pool.RunGang(2, Gang::Body, &gang);
+  EXPECT_EQ(gang.members.load(), 2u);
 }
 
 TEST(RunGang, TheSizeIsClampedToThePool) {
