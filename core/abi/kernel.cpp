@@ -35,7 +35,7 @@ void Kernel::Describe(size_t input_count) {
 
 Kernel::~Kernel() {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
-  if (EpKernelState* state = spare_state_.Take()) free_states_.push_back(state);
+  while (EpKernelState* state = spare_state_.Take()) free_states_.push_back(state);
   for (EpKernelState* state : free_states_) {
     OwnedHandles::States().Remove(provider_->plugin_.descriptor, state);
     CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });

@@ -1,40 +1,56 @@
-// Objects that are kept for the next who needs one: what is made for each of several users at a time, and used again. One
-// is handed over without a lock, further ones through a list that a mutex guards, so that with one user at a time the
-// mutex is never taken.
+// Objects that are kept for the next who needs one: what is made for each of several users at a time, and used again. A
+// few are handed over without a lock, each thread's last one to that thread first, so that threads which do this all
+// the time share nothing; further ones through a list that a mutex guards.
 //
 //     std::unique_ptr<Frame> frame = spare_frames_.Take();   // null: none is kept, make one
 //     …
 //     spare_frames_.Give(std::move(frame));
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/base/thread_number.h"
+
 namespace epiphyte::core {
 
-// The one that is handed over without a lock. Owns nothing: who destroys it takes what is left.
+// Those that are handed over without a lock. Owns nothing: who destroys it takes what is left.
 template <typename T>
 class Spare {
  public:
+  // This thread's; else another's, as threads come and go; null when there is none.
   T* Take() {
-    if (kept_.load(std::memory_order_relaxed) == nullptr) return nullptr;
-    return kept_.exchange(nullptr, std::memory_order_acquire);
+    const uint32_t own = ThreadNumber();
+    for (uint32_t i = 0; i < kPlaces; ++i) {
+      std::atomic<T*>& kept = places_[(own + i) % kPlaces].kept;
+      if (kept.load(std::memory_order_relaxed) == nullptr) continue;
+      if (T* object = kept.exchange(nullptr, std::memory_order_acquire)) return object;
+    }
+    return nullptr;
   }
-  // Keeps `object` and gives back what was kept before, or null.
-  T* Give(T* object) { return kept_.exchange(object, std::memory_order_acq_rel); }
+  // Keeps `object` and gives back what was kept in its place before, or null.
+  T* Give(T* object) { return places_[ThreadNumber() % kPlaces].kept.exchange(object, std::memory_order_acq_rel); }
 
  private:
-  std::atomic<T*> kept_{nullptr};
+  static constexpr uint32_t kPlaces = 8;
+  struct alignas(64) Place {
+    std::atomic<T*> kept{nullptr};
+  };
+  std::array<Place, kPlaces> places_;
 };
 
 template <typename T>
 class Spares {
  public:
   Spares() = default;
-  ~Spares() { delete spare_.Take(); }
+  ~Spares() {
+    while (T* object = spare_.Take()) delete object;
+  }
   Spares(const Spares&) = delete;
   Spares& operator=(const Spares&) = delete;
 

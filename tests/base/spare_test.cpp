@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -31,12 +32,41 @@ TEST(Spares, GiveBackWhatWasGiven) {
   EXPECT_EQ(spares.Take(), nullptr);
 }
 
+TEST(Spares, GiveAThreadWhatItGaveLast) {
+  Spares<Object> spares;
+  std::promise<void> gave, others_gave;
+  const Object* given = nullptr;
+  const Object* taken = nullptr;
+  std::thread one([&] {
+    auto object = std::make_unique<Object>();
+    given = object.get();
+    spares.Give(std::move(object));
+    gave.set_value();
+    others_gave.get_future().wait();
+    taken = spares.Take().get();
+  });
+  gave.get_future().wait();
+  std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
+  others_gave.set_value();
+  one.join();
+  EXPECT_EQ(taken, given);
+}
+
+TEST(Spares, GiveWhatAnotherThreadLeft) {
+  Spares<Object> spares;
+  // More threads than there are places.
+  for (int i = 0; i < 20; ++i) std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
+  for (int i = 0; i < 20; ++i) EXPECT_NE(spares.Take(), nullptr) << i;
+  EXPECT_EQ(spares.Take(), nullptr);
+}
+
 TEST(Spares, AreDestroyedWithTheirOwner) {
   g_alive = 0;
   {
     Spares<Object> spares;
     for (int i = 0; i < 3; ++i) spares.Give(std::make_unique<Object>());
-    EXPECT_EQ(g_alive, 3);
+    std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
+    EXPECT_EQ(g_alive, 4);
   }
   EXPECT_EQ(g_alive, 0);
 }
