@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plugins/cpu/onednn/compat.h"
+#include "plugins/cpu/onednn/threading.h"
 
 namespace epiphyte::cpu {
 
@@ -15,6 +16,7 @@ class PrimitiveCall {
   void Reset(dnnl::primitive primitive, const MemoryDesc& scratchpad) {
     if (!stream_) stream_ = dnnl::stream(CpuEngine());
     primitive_ = std::move(primitive);
+    independent_ = MembersAreIndependent(primitive_);
     memories_.clear();
     args_.clear();
     slots_.clear();
@@ -44,6 +46,7 @@ class PrimitiveCall {
 
  private:
   void Execute() {
+    const IndependentMembers scope(independent_);
     const dnnl_status_t status =
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
     if (status == dnnl_out_of_memory) throw std::bad_alloc();
@@ -53,6 +56,7 @@ class PrimitiveCall {
 
   dnnl::stream stream_;
   dnnl::primitive primitive_;
+  bool independent_ = false;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;
   std::vector<int> slots_;

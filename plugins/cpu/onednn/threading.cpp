@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <string_view>
 
 #include "plugins/cpu/onednn/compat.h"
 
@@ -28,6 +29,23 @@ const char* BindOneDnnThreads() {
 OneDnnThreads::OneDnnThreads(const kit::Threads& threads)
     : before_(EpiphyteOmpSetTeam({threads.services, threads.pool, threads.wanted <= 1 ? 1u : 0u, 0})) {
   if (auto* set = set_gomp_threads.load(std::memory_order_relaxed)) set(static_cast<int>(threads.Count()));
+}
+
+// oneDNN has barriers in products through its own gemm, which may cut a sum among threads, in recurrent networks and in
+// what makes statistics. Its other generated code has none: where it cuts a sum, a second region adds the parts.
+bool MembersAreIndependent(const dnnl::primitive& primitive) {
+  switch (primitive.get_kind()) {
+    case dnnl::primitive::kind::batch_normalization:
+    case dnnl::primitive::kind::inner_product:
+    case dnnl::primitive::kind::rnn: return false;
+    default: break;
+  }
+  const char* name = nullptr;
+  if (dnnl_primitive_desc_query(primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
+      name == nullptr)
+    return false;
+  const std::string_view implementation = name;  // "brgconv:avx512_core", "jit:uni", "gemm:jit", …
+  return implementation.starts_with("brg") || implementation.starts_with("jit");
 }
 
 }  // namespace epiphyte::cpu

@@ -2,6 +2,8 @@
 // libgomp's as the host would give.
 #pragma once
 
+#include <dnnl.hpp>
+
 #include "epiphyte/kit/abi/threads.hpp"
 #include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
 
@@ -21,6 +23,22 @@ class OneDnnThreads {
 
  private:
   EpiphyteOmpTeam before_;
+};
+
+// Whether members of this primitive's parallel regions never wait for each other, so that they may take turns on one
+// thread: false where it isn't known.
+bool MembersAreIndependent(const dnnl::primitive& primitive);
+
+// While it lives, parallel regions of this thread have such members, or not.
+class IndependentMembers {
+ public:
+  explicit IndependentMembers(bool independent) : before_(EpiphyteOmpSetIndependent(independent ? 1 : 0)) {}
+  ~IndependentMembers() { EpiphyteOmpSetIndependent(before_); }
+  IndependentMembers(const IndependentMembers&) = delete;
+  IndependentMembers& operator=(const IndependentMembers&) = delete;
+
+ private:
+  uint32_t before_;
 };
 
 }  // namespace epiphyte::cpu

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 namespace {
 
@@ -48,19 +49,27 @@ uint32_t TeamSize() {
 struct Region {
   void (*body)(void*);
   void* data;
+  uint32_t size;
+  bool independent;
   Barrier barrier;
 };
 
 void RunMember(void* user, uint32_t member, uint32_t size) {
   auto* region = static_cast<Region*>(user);
   const ThreadState saved = state;
-  state.barrier = &region->barrier;
+  state.barrier = region->independent ? nullptr : &region->barrier;
   state.member = member;
   state.size = size;
   region->body(region->data);
   const uint64_t probes = state.probes;
   state = saved;
   state.probes = probes;
+}
+
+// Members [begin, end) one after the other.
+void RunMembers(void* user, uint64_t begin, uint64_t end, uint32_t /*worker*/) {
+  auto* region = static_cast<Region*>(user);
+  for (uint64_t member = begin; member < end; ++member) RunMember(user, static_cast<uint32_t>(member), region->size);
 }
 
 }  // namespace
@@ -70,6 +79,12 @@ extern "C" {
 EPIPHYTE_OMP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team) {
   const EpiphyteOmpTeam before = state.team;
   state.team = team;
+  return before;
+}
+
+EPIPHYTE_OMP_EXPORT uint32_t EpiphyteOmpSetIndependent(uint32_t independent) {
+  const uint32_t before = state.team.independent;
+  state.team.independent = independent;
   return before;
 }
 
@@ -84,16 +99,22 @@ EPIPHYTE_OMP_EXPORT int omp_get_thread_num(void) { return static_cast<int>(state
 EPIPHYTE_OMP_EXPORT int omp_in_parallel(void) { return state.size > 1 ? 1 : 0; }
 
 EPIPHYTE_OMP_EXPORT void GOMP_barrier(void) {
-  if (state.size > 1) state.barrier->Wait(state.size);
+  if (state.size <= 1) return;
+  // Nobody may ever come: the members may have to take turns on this thread.
+  if (state.barrier == nullptr) std::abort();
+  state.barrier->Wait(state.size);
 }
 
 EPIPHYTE_OMP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
   uint32_t size = 1;
   // A region inside a region runs on its one thread, as OpenMP does by default.
   if (threads != 1 && state.size <= 1) size = threads == 0 ? TeamSize() : std::min<uint32_t>(threads, TeamSize());
-  Region region{body, data, {}};
+  const bool independent = state.team.independent != 0;
+  Region region{body, data, size, independent, {}};
   if (size == 1) {
     RunMember(&region, 0, 1);
+  } else if (independent) {
+    state.team.services->ParallelFor(state.team.pool, size, 1, &RunMembers, &region);
   } else {
     state.team.services->RunGang(state.team.pool, size, &RunMember, &region);
   }

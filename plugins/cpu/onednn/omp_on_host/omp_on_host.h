@@ -20,11 +20,16 @@ typedef struct EpiphyteOmpTeam {
   const EpServicesApi* services;
   EpThreadPool* pool;
   uint32_t threads;
-  uint32_t reserved;
+  /* Non-zero: members of parallel regions don't wait for each other. Then a region doesn't wait for its threads either:
+   * whoever is there does its members' work, and all of it is the calling thread's while others use the pool. */
+  uint32_t independent;
 } EpiphyteOmpTeam;
 
 /* Sets the calling thread's team and returns the one before. [any thread] */
 EPIPHYTE_OMP_EXPORT EpiphyteOmpTeam EpiphyteOmpSetTeam(EpiphyteOmpTeam team);
+
+/* Sets the calling thread's EpiphyteOmpTeam::independent and returns the one before. [any thread] */
+EPIPHYTE_OMP_EXPORT uint32_t EpiphyteOmpSetIndependent(uint32_t independent);
 
 /* How often the calling thread asked for its number of threads: rises when oneDNN is bound to this library. */
 EPIPHYTE_OMP_EXPORT uint64_t EpiphyteOmpProbe(void);
