@@ -6,6 +6,7 @@
 #include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/qdq/bias.hpp"
+#include "epiphyte/kit/qdq/sums.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/npu/graph/lower.h"
 #include "plugins/npu/graph/rows.h"
@@ -34,12 +35,17 @@ class Bias {
  public:
   Bias(Lowering& to, const Work& work, size_t input) : to_(to), work_(work), input_(input) {}
 
-  uint32_t Add(int64_t channels) {
-    if (!to_.Has(work_, input_)) return NSDK_NONE;
+  // Empty where there is none.
+  std::vector<int32_t> Numbers(int64_t channels) const {
+    if (!to_.Has(work_, input_)) return {};
     std::vector<int32_t> bias = Read();
     if (bias.size() == 1) bias.resize(static_cast<size_t>(channels), bias[0]);
     if (bias.size() != static_cast<size_t>(channels))
       Refuse("its bias has ", bias.size(), " elements, one for each of its ", channels, " channels expected");
+    return bias;
+  }
+  uint32_t Add(const std::vector<int32_t>& bias, int64_t channels) {
+    if (bias.empty()) return NSDK_NONE;
     const std::shared_ptr<void> owner = kit::AllocateShared(bias.size() * sizeof(int32_t));
     std::memcpy(owner.get(), bias.data(), bias.size() * sizeof(int32_t));
     const int64_t dims[] = {channels};
@@ -87,11 +93,33 @@ class Bias {
   const size_t input_;
 };
 
+// What a unit computes in floats doesn't wrap; operators on integers are said to.
+void CheckSums(const Lowering& to, const Work& work, const std::vector<int32_t>& bias, const qdq::Sums& sums) {
+  if (!work.unit.IsQdq()) return;
+  const Operand &x = work.inputs[0], &w = work.inputs[1];
+  if (qdq::HoldsSums(to.editor().graph(), w.value, *x.quantization, *w.quantization, bias, sums)) return;
+  Refuse("a sum of its ", to.DimsOf(w).Count() / sums.outputs,
+         " products can be more than int32 holds, in which an NPU adds them: split it into several with fewer and add "
+         "their results, or let another provider compute it");
+}
+
 // The operator, whose last input may be left out.
-FlatGraph::Op& EmitProduct(Lowering& to, const Work& work, NsdkOpKind kind, size_t bias_input, int64_t channels) {
+FlatGraph::Op& EmitProduct(Lowering& to, const Work& work, NsdkOpKind kind, int64_t channels, const qdq::Sums& sums) {
+  constexpr size_t kBiasInput = 2;
   std::vector<uint32_t> inputs = {to.Stored(work.inputs[0]), to.Stored(work.inputs[1])};
-  if (const uint32_t bias = Bias(to, work, bias_input).Add(channels); bias != NSDK_NONE) inputs.push_back(bias);
+  Bias bias(to, work, kBiasInput);
+  const std::vector<int32_t> numbers = bias.Numbers(channels);
+  CheckSums(to, work, numbers, sums);
+  if (const uint32_t added = bias.Add(numbers, channels); added != NSDK_NONE) inputs.push_back(added);
   return to.EmitLast(work, kind, std::move(inputs));
+}
+
+// Matrices [..., k, n], or [n, k] where they are transposed: a sum for each column of each.
+qdq::Sums SumsOfColumns(const kit::Dims& w, bool transposed) {
+  const int64_t rows = w[w.size() - 2], columns = w.back();
+  if (transposed) return {rows, [columns](int64_t i) { return i / columns; }};
+  return {w.Count(0, w.size() - 2) * columns,
+          [rows, columns](int64_t i) { return i / (rows * columns) * columns + i % columns; }};
 }
 
 }  // namespace
@@ -100,7 +128,9 @@ void LowerConv(Lowering& to, const Work& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::ConvolutionShape shape(kit::WindowAttributes::Read(node), to.DimsOf(work.inputs[0]),
                                     to.DimsOf(work.inputs[1]), kit::CheckedGroup(node.Int("group", 1)));
-  FlatGraph::Op& op = EmitProduct(to, work, NSDK_CONV, 2, shape.filters());
+  const int64_t terms = to.DimsOf(work.inputs[1]).Count() / std::max<int64_t>(shape.filters(), 1);
+  FlatGraph::Op& op =
+      EmitProduct(to, work, NSDK_CONV, shape.filters(), {shape.filters(), [terms](int64_t i) { return i / terms; }});
   std::vector<int64_t> pads = ListOf(shape.window.pads_begin);
   pads.insert(pads.end(), shape.window.pads_end.begin(), shape.window.pads_end.end());
   AddWindow(op, shape.window.strides, shape.window.dilations, std::move(pads), shape.group);
@@ -110,7 +140,15 @@ void LowerConvTranspose(Lowering& to, const Work& work) {
   const ir::Node& node = to.NodeOf(work);
   const auto attributes = kit::TransposedConvolutionAttributes::Read(node);
   const kit::TransposedConvolutionShape shape(attributes, to.DimsOf(work.inputs[0]), to.DimsOf(work.inputs[1]));
-  FlatGraph::Op& op = EmitProduct(to, work, NSDK_CONV_TRANSPOSE, 2, shape.y[1]);
+  // [in, out / groups, ...]
+  const kit::Dims w = to.DimsOf(work.inputs[1]);
+  const int64_t filters = shape.y[1], of_group = w[1], places = w.Count(2, w.size());
+  const int64_t inputs_of_group = w[0] / attributes.group;
+  const qdq::Sums sums{filters, [=](int64_t i) {
+                         const int64_t input = i / (of_group * places);
+                         return input / inputs_of_group * of_group + i / places % of_group;
+                       }};
+  FlatGraph::Op& op = EmitProduct(to, work, NSDK_CONV_TRANSPOSE, filters, sums);
   std::vector<int64_t> pads = ListOf(shape.pads_begin), added;
   for (const int64_t pad : shape.pads_end) {
     pads.push_back(std::max<int64_t>(pad, 0));
@@ -126,19 +164,24 @@ void LowerMatMul(Lowering& to, const Work& work) {
   for (size_t i = 0; i < 2; ++i)
     if (const size_t rank = to.DimsOf(work.inputs[i]).size(); rank < 2)
       Refuse("its input ", i, " has ", rank, " dimensions; two or more expected");
-  EmitProduct(to, work, NSDK_MATMUL, 2, to.DimsOf(work.inputs[1]).back());
+  const kit::Dims w = to.DimsOf(work.inputs[1]);
+  EmitProduct(to, work, NSDK_MATMUL, w.back(), SumsOfColumns(w, false));
 }
 
 void LowerGemm(Lowering& to, const Work& work) {
   const ir::Node& node = to.NodeOf(work);
   if (node.Float("alpha", 1) != 1) Refuse("its alpha isn't 1");
+  for (size_t i = 0; i < 2; ++i)
+    if (const size_t rank = to.DimsOf(work.inputs[i]).size(); rank != 2)
+      Refuse("its input ", i, " has ", rank, " dimensions; two expected");
   if (to.Has(work, 2)) {
     const kit::Dims c = to.DimsOf(work.inputs[2]);
     if (c.size() == 2 && c[0] != 1)
       Refuse("its C is a matrix ", kit::ShapeText({c.data(), c.size()}), "; one row expected");
   }
   const bool transposed_a = node.Int("transA", 0) != 0, transposed_b = node.Int("transB", 0) != 0;
-  FlatGraph::Op& op = EmitProduct(to, work, NSDK_MATMUL, 2, to.DimsOf(work.inputs[1])[transposed_b ? 0 : 1]);
+  const kit::Dims w = to.DimsOf(work.inputs[1]);
+  FlatGraph::Op& op = EmitProduct(to, work, NSDK_MATMUL, w[transposed_b ? 0 : 1], SumsOfColumns(w, transposed_b));
   if (transposed_a) op.Ints(NSDK_TRANSPOSE_A, {1});
   if (transposed_b) op.Ints(NSDK_TRANSPOSE_B, {1});
 }

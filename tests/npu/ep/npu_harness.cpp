@@ -1,5 +1,7 @@
 #include "tests/npu/ep/npu_harness.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +27,11 @@ int64_t CountOf(const std::vector<int64_t>& dims) {
 
 std::filesystem::path SimulatorLibrary() { return EPIPHYTE_NPUSIM_LIBRARY; }
 std::filesystem::path MinimalLibrary() { return EPIPHYTE_MINIMAL_SDK_LIBRARY; }
+
+void* FindHostileFunction(const char* name) {
+  void* const library = dlopen(EPIPHYTE_HOSTILE_SDK_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
 
 std::string NpuManifest(const std::filesystem::path& sdk) {
   const std::string parameters = sdk.empty() ? "" : "parameters: {sdk: \"" + sdk.string() + "\"}\n";
@@ -103,9 +110,11 @@ core::SessionOptions NpuTest::Options(std::vector<std::string> providers) const 
   return OptionsFor(std::move(providers));
 }
 
-std::string NpuTest::WhyNot(std::string_view model) {
+std::string NpuTest::WhyNot(std::string_view model, const std::map<std::string, std::string>& options) {
   const std::string bytes = QuantisedModel(model);
-  core::Session session(environment(), bytes.data(), bytes.size(), Options({"npu", "cpu"}));
+  core::SessionOptions session_options = Options({"npu", "cpu"});
+  session_options.providers[0].options = options;
+  core::Session session(environment(), bytes.data(), bytes.size(), session_options);
   for (const core::NodePlacement& node : session.placement().nodes) {
     if (node.provider == "npu") continue;
     for (const core::Decline& decline : node.declines)

@@ -31,6 +31,13 @@ using core::ValuePtr;
 std::filesystem::path SimulatorLibrary();
 std::filesystem::path MinimalLibrary();
 
+// A function of hostile_sdk/hostile_sdk.h, in the library as the plugin has it open.
+void* FindHostileFunction(const char* name);
+template <typename Function>
+Function HostileFunction(const char* name) {
+  return reinterpret_cast<Function>(FindHostileFunction(name));
+}
+
 // The manifest of the plugin, with the SDK as its parameter; "": none is named.
 std::string NpuManifest(const std::filesystem::path& sdk);
 
@@ -83,7 +90,7 @@ class NpuTest : public ::testing::TestWithParam<const char*> {
   core::SessionOptions Options(std::vector<std::string> providers = {"npu"}) const;
 
   // Why the plugin doesn't take the first node that it doesn't take; "" when it takes all.
-  std::string WhyNot(std::string_view model);
+  std::string WhyNot(std::string_view model, const std::map<std::string, std::string>& options = {});
   // With the plugin alone, twice in one session and the same bits. Fails the test for a node that it doesn't take.
   std::vector<ValuePtr> RunNpu(std::string_view model, const std::vector<ValuePtr>& inputs);
   std::vector<ValuePtr> RunCpu(std::string_view model, const std::vector<ValuePtr>& inputs);

@@ -1,5 +1,7 @@
 // Sessions with the plugin: contexts, share groups, several threads, options, placement, and the CPU beside it.
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -205,6 +207,96 @@ TEST_P(NpuSession, WhatItDoesNotTakeIsDeclinedWithTheReason) {
       WhyNot("g (uint8[1,4] x) => (uint8[1,4] y) <float s = {0.1}, float t = {0.2}> { d = DequantizeLinear(x, s) r "
              "= CumSum(d, a) a = Constant <value_int = 1> () y = QuantizeLinear(r, s) }"),
       HasSubstr("the NPU's interface (nsdk.h) has no CumSum"));
+}
+
+// Whatever it doesn't take, the next provider does, and says the same as alone.
+TEST_P(NpuSession, WhatItDoesNotTakeRunsOnTheNextProvider) {
+  struct Case {
+    std::string model;
+    DataType type;
+    std::vector<int64_t> dims;
+  };
+  const auto unit = [](const std::string& type, const std::string& dims, const std::string& body) {
+    return "g (" + type + dims + " x) => (" + type + "[] y) <float s = {0.1}, " + type +
+           " z = {0}> { d = DequantizeLinear(x, s, z) " + body + " y = QuantizeLinear(r, s, z) }";
+  };
+  const Case cases[] = {
+      {"g (uint8[1,4] x) => (float[1,4] y) { f = Cast <to = 1> (x) y = Relu(f) }", DataType::kUint8, {1, 4}},
+      {unit("uint8", "[N,4]", "r = Relu(d)"), DataType::kUint8, {3, 4}},
+      {unit("uint8", "[1,1,1,1,1,1,1,1,2]", "r = Sigmoid(d)"), DataType::kUint8, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
+      {unit("uint8", "[1,40]", "a = Constant <value_int = 1> () r = CumSum(d, a)"), DataType::kUint8, {1, 40}},
+      {"g (uint8[4,8] x) => (int16[4,8] y) <float s = {0.1}, int16 z = {5}> { d = DequantizeLinear(x, s) r = Relu(d) y "
+       "= QuantizeLinear(r, s, z) }",
+       DataType::kUint8,
+       {4, 8}},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.model);
+    EXPECT_NE(WhyNot(each.model), "");
+    const std::string bytes = QuantisedModel(each.model);
+    core::Session session(environment(), bytes.data(), bytes.size(), Options({"npu", "cpu"}));
+    const ValuePtr inputs[] = {Numbers().Bytes(each.type, each.dims)};
+    const ValuePtr expected = RunCpu(each.model, {inputs[0]})[0], found = session.Run(inputs)[0];
+    ASSERT_EQ(found->byte_size(), expected->byte_size());
+    EXPECT_EQ(std::memcmp(found->data(), expected->data(), found->byte_size()), 0);
+  }
+}
+
+// What is larger than the memory on the chip is refused when it is asked for, or as late as it is compiled.
+TEST_P(NpuSession, WhatIsLargerThanTheScratchpadRunsElsewhere) {
+  if (!IsSimulator()) GTEST_SKIP() << "the minimal SDK computes in the host's memory";
+  const std::map<std::string, std::string> small = {{"scratchpad_kib", "16"}, {"accumulator_kib", "4"}};
+  const std::pair<std::string, const char*> cases[] = {
+      {"g (uint8[1,30000] x) => (uint8[] y) <float s = {0.1}> { d = DequantizeLinear(x, s) c = Softmax(d) y = "
+       "QuantizeLinear(c, s) }",
+       "this NPU's scratchpad has room for"},
+      {"g (uint8[1,1,160,160] x) => (uint8[] y) <float s = {0.1}> { d = DequantizeLinear(x, s) c = MaxPool "
+       "<kernel_shape = [150,150]> (d) y = QuantizeLinear(c, s) }",
+       "a window has 22500 elements, the NPU has at most"},
+  };
+  for (const auto& [model, why] : cases) {
+    SCOPED_TRACE(model);
+    EXPECT_THAT(WhyNot(model, small), HasSubstr(why));
+    const std::string bytes = QuantisedModel(model);
+    core::SessionOptions options = Options({"npu", "cpu"});
+    options.providers[0].options = small;
+    core::Session session(environment(), bytes.data(), bytes.size(), options);
+    const std::vector<ValuePtr> inputs = {Numbers().Bytes(
+        DataType::kUint8, model.find("30000") != std::string::npos ? std::vector<int64_t>{1, 30000}
+                                                                   : std::vector<int64_t>{1, 1, 160, 160})};
+    EXPECT_EQ(Distance(*session.Run(inputs)[0], *RunCpu(model, inputs)[0]), 0);
+  }
+}
+
+// Floats don't wrap, so that what does isn't taken for them.
+TEST_P(NpuSession, SumsThatInt32DoesNotHoldRunElsewhere) {
+  const auto product = [](int64_t terms, const std::string& weights) {
+    const std::string n = std::to_string(terms);
+    const bool is_input = weights.empty();
+    return "g (uint8[1," + n + "] x" + (is_input ? ", uint8[" + n + ",1] w" : "") +
+           ") => (uint8[1,1] y) <float s = {0.01}, float t = {2000.0}" + (is_input ? "" : ", " + weights) +
+           "> { d = DequantizeLinear(x, s) e = DequantizeLinear(w, s) m = MatMul(d, e) y = QuantizeLinear(m, t) }";
+  };
+  const auto constant = [](int64_t terms, int number) {
+    std::string text = "int8[" + std::to_string(terms) + ",1] w = {" + std::to_string(number);
+    for (int64_t i = 1; i < terms; ++i) text += "," + std::to_string(number);
+    return text + "}";
+  };
+  EXPECT_EQ(WhyNot(product(33000, "")), "");
+  EXPECT_THAT(WhyNot(product(34000, "")),
+              AllOf(HasSubstr("a sum of its 34000 products can be more than int32 holds"), HasSubstr("split it")));
+  EXPECT_EQ(WhyNot(product(70000, constant(70000, -120))), "") << "that weights are small is seen";
+  EXPECT_THAT(WhyNot(product(70000, constant(70000, -121))), HasSubstr("a sum of its 70000 products"));
+
+  const std::string bytes = QuantisedModel(product(70000, ""));
+  core::Session session(environment(), bytes.data(), bytes.size(), Options({"npu", "cpu"}));
+  const ValuePtr x = core::Value::Tensor(DataType::kUint8, std::array<int64_t, 2>{1, 70000});
+  const ValuePtr w = core::Value::Tensor(DataType::kUint8, std::array<int64_t, 2>{70000, 1});
+  std::memset(x->mutable_data(), 255, 70000);
+  std::memset(w->mutable_data(), 255, 70000);
+  const ValuePtr inputs[] = {x, w};
+  const ValuePtr y = session.Run(inputs)[0];
+  EXPECT_EQ(static_cast<const uint8_t*>(y->data())[0], 228) << "255 255 70000 / 10000 / 2000";
 }
 
 // The same bytes mean different numbers to two readers; one of them stays elsewhere, and the model runs.

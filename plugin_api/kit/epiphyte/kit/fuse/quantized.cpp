@@ -20,6 +20,7 @@
 #include "epiphyte/kit/qdq/integer_product.hpp"
 #include "epiphyte/kit/qdq/quantization.hpp"
 #include "epiphyte/kit/qdq/rules.hpp"
+#include "epiphyte/kit/qdq/sums.hpp"
 #include "epiphyte/kit/qdq/units.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 
@@ -186,25 +187,9 @@ class Fuser {
                                                      static_cast<float>(y.Scale(0)));
       if (!(std::fabs(static_cast<double>(factor) - exact) <= exact * 1e-6)) return false;
     }
-    const ir::Value& info = editor_.info(ends[1].value);
-    const AxisView view(Dims(std::span<const int64_t>(info.dims)), axis);
-    const int64_t farthest = std::max(x.ZeroPoint(0) - qdq::LowestOf(x.type), qdq::HighestOf(x.type) - x.ZeroPoint(0));
-    const auto fits = [&](int64_t weights, int64_t added) { return weights * farthest <= INT32_MAX - std::abs(added); };
-    int64_t most_added = 0;
-    for (const int64_t added : bias) most_added = std::max(most_added, std::abs(added));
-    if (fits(view.outer * view.inner * 255, most_added)) return true;
-    const ir::Tensor* numbers = ir::ElementsOf(graph(), ends[1].value);
-    if (numbers == nullptr) return false;
-    std::vector<int64_t> weights(static_cast<size_t>(view.size));
-    for (int64_t i = 0; i < numbers->Count(); ++i) {
-      const auto output = static_cast<size_t>(i / view.inner % view.size);
-      const int64_t number =
-          numbers->type == EP_TYPE_INT8 ? int64_t{numbers->as<int8_t>()[i]} : int64_t{numbers->as<uint8_t>()[i]};
-      weights[output] += std::abs(number - w.ZeroPoint(w.Count() == 1 ? 0 : output));
-    }
-    for (size_t i = 0; i < weights.size(); ++i)
-      if (!fits(weights[i], bias.empty() ? 0 : bias[i])) return false;
-    return true;
+    const AxisView view(Dims(std::span<const int64_t>(editor_.info(ends[1].value).dims)), axis);
+    return qdq::HoldsSums(graph(), ends[1].value, x, w, bias,
+                          {view.size, [&](int64_t i) { return i / view.inner % view.size; }});
   }
 
   // Puts `fused`, which has its name, attributes and type, in the place of the unit.
