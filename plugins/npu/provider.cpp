@@ -153,7 +153,14 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   };
   auto lazy = std::make_shared<LazyGraph>(load);
   // Who compiles to save it seldom runs it.
-  if (!context_enabled_ && device_ != NSDK_WITHOUT_DEVICE) lazy->Get();
+  if (!context_enabled_ && device_ != NSDK_WITHOUT_DEVICE) {
+    try {
+      lazy->Get();
+    } catch (const kit::Error& error) {
+      GiveBack(error);
+      throw;
+    }
+  }
   return std::make_unique<NpuKernel>(compiled->name, compiled->inputs, compiled->outputs, std::move(lazy),
                                      options.scratch != nullptr);
 }
@@ -164,12 +171,13 @@ void Provider::SaveContexts(kit::ContextSink& sink) {
   const kit::ShareMembership& membership = share_.membership();
   const bool writes_group = membership.compiling && membership.last;
   if (all.empty() && !writes_group) return;
+  const bool writes = !sink.defers_payload();
   kit::ContextNode node;
-  if (!all.empty()) node.max_size = static_cast<int64_t>(ScratchOf(*sdk_, BlobOf(all)));
+  if (!all.empty() && !writes) node.max_size = static_cast<int64_t>(ScratchOf(*sdk_, BlobOf(all)));
   if (membership.compiling) share_->Add(all);
   if (writes_group) all = share_->Take();
   std::optional<kit::ContextWriter> payload;
-  if (!sink.defers_payload() && !all.empty()) {
+  if (writes && !all.empty()) {
     payload = sink.BeginPayload();
     const std::vector<std::byte> blob = BlobOf(all);
     node.max_size = static_cast<int64_t>(ScratchOf(*sdk_, blob));
@@ -186,12 +194,17 @@ void Provider::SaveContexts(kit::ContextSink& sink) {
   sink.SetCompatibilityInfo(CompatibilityInfo(*context_));
 }
 
+// CheckContext said what can be said without the blob; who wants to know whether it is the best there could be has had
+// it judged there. So it is judged only where it isn't loaded.
 std::shared_ptr<const Program> Provider::Load(std::span<const std::byte> payload, const ProgramOptions& options) const {
-  const kit::ContextVerdict found = context_->Check(payload);
-  if (found.verdict == EP_CONTEXT_UNSUPPORTED)
+  try {
+    return std::make_shared<const Program>(context_, payload, options);
+  } catch (const kit::Error& error) {
+    if (error.code() != EP_STATUS_INVALID_GRAPH) throw;
+    const kit::ContextVerdict found = context_->Check(payload);
+    if (found.verdict != EP_CONTEXT_UNSUPPORTED) throw;
     throw kit::Error(EP_STATUS_INVALID_GRAPH, "the npu context can't be used here: " + found.reason);
-  if (!found.reason.empty()) log_.Info("the npu context would be better compiled again: " + found.reason);
-  return std::make_shared<const Program>(context_, payload, options);
+  }
 }
 
 void Provider::LoadContexts(kit::ContextLoading& loading) {

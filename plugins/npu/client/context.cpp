@@ -99,7 +99,7 @@ void SdkContext::WriteBlob(std::span<const Compiled* const> compiled, const Writ
     uint64_t written = 0;
     uint64_t total = 0;
     bool lies = false;
-    std::exception_ptr thrown;
+    std::exception_ptr thrown = nullptr;
   } sink{write};
   NsdkSink given = {};
   given.struct_size = sizeof(given);
@@ -160,7 +160,7 @@ Compiled::Compiled(std::shared_ptr<const SdkContext> context, const NsdkGraph& g
   struct Progress {
     const kit::Task& task;
     double done = 0;
-    std::exception_ptr thrown;
+    std::exception_ptr thrown = nullptr;
   } progress{task};
   NsdkTask given = {};
   given.struct_size = sizeof(given);

@@ -20,7 +20,7 @@ Group::~Group() {
 
 Program::Program(std::shared_ptr<const SdkContext> context, std::span<const std::byte> blob,
                  const ProgramOptions& options)
-    : context_(std::move(context)), options_(options), info_(ReadBlobInfo(context_->sdk(), blob)) {
+    : context_(std::move(context)), options_(options) {
   NsdkLoadOptions given = {};
   given.struct_size = sizeof(given);
   given.flags = options.blob_stays ? NSDK_BLOB_STAYS : 0;
@@ -31,9 +31,17 @@ Program::Program(std::shared_ptr<const SdkContext> context, std::span<const std:
     return api.load(context_->handle(), blob.data(), blob.size(), &given, &program_, reason);
   });
   if (program_ == nullptr) context_->sdk().Fail("loaded no program and called that NSDK_OK");
+  try {
+    info_ = ReadBlobInfo(context_->sdk(), blob);
+  } catch (...) {
+    Unload();
+    throw;
+  }
 }
 
-Program::~Program() {
+Program::~Program() { Unload(); }
+
+void Program::Unload() noexcept {
   context_->sdk().Release([this](const NsdkApi& api) { api.unload(program_); });
 }
 

@@ -41,7 +41,7 @@ struct ProgramOptions {
 // Keeps its context and its groups. [any thread]
 class Program {
  public:
-  // Throws INVALID_GRAPH for a blob that the SDK doesn't load.
+  // The SDK looks at all of the blob once, as it loads it. Throws INVALID_GRAPH for one that it doesn't load.
   Program(std::shared_ptr<const SdkContext> context, std::span<const std::byte> blob, const ProgramOptions& options);
   ~Program();
   Program(const Program&) = delete;
@@ -54,6 +54,8 @@ class Program {
   NsdkProgram* handle() const { return program_; }
 
  private:
+  void Unload() noexcept;
+
   const std::shared_ptr<const SdkContext> context_;
   const ProgramOptions options_;
   BlobInfo info_;

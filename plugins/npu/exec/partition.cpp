@@ -84,9 +84,13 @@ std::shared_ptr<const NpuPartition> CompilePartition(std::shared_ptr<const SdkCo
     }
     return Compile(std::move(context), ir::Editor(graph), task);
   } catch (const kit::Error& error) {
-    if (error.code() == EP_STATUS_NOT_IMPLEMENTED) throw kit::Declined(error.what());
+    GiveBack(error);
     throw;
   }
+}
+
+void GiveBack(const kit::Error& error) {
+  if (error.code() != EP_STATUS_CANCELED && error.code() != EP_STATUS_DEVICE_RESET) throw kit::Declined(error.what());
 }
 
 std::vector<std::byte> BlobOf(const std::vector<std::shared_ptr<const NpuPartition>>& partitions) {

@@ -26,9 +26,13 @@ struct NpuPartition {
 // DequantizeLinear nodes for itself. Throws Refused for a node that is in none.
 std::vector<Work> WorksOfPartition(const ir::Editor& editor, const Meanings& meanings);
 
-// Changes the graph, whose constants stay. Throws kit::Declined where the SDK gives it back.
+// Changes the graph, whose constants stay. Throws as GiveBack.
 std::shared_ptr<const NpuPartition> CompilePartition(std::shared_ptr<const SdkContext> context, ir::Graph& graph,
                                                      const kit::Task& task);
+
+// For what fails before anything has run: throws kit::Declined, so that another provider has the partition, unless
+// somebody wanted the end, or the device is lost.
+void GiveBack(const kit::Error& error);
 
 // The blob of several, in their order.
 std::vector<std::byte> BlobOf(const std::vector<std::shared_ptr<const NpuPartition>>& partitions);

@@ -1,7 +1,9 @@
 // An SDK that is missing, of another version, fails any call or returns nonsense: one clear error, or the model runs on
 // the next provider; never a crash.
 #include <cstdlib>
+#include <map>
 
+#include "tests/npu/ep/hostile_sdk/hostile_sdk.h"
 #include "tests/npu/ep/npu_harness.h"
 
 namespace epiphyte::test {
@@ -20,21 +22,38 @@ class HostileSdk : public ::testing::Test {
  protected:
   void TearDown() override { unsetenv("EPIPHYTE_HOSTILE_SDK"); }
 
-  // What making a session, and running it, fails with; "OK".
-  static std::string Try(core::Environment& environment, const std::vector<std::string>& providers) {
+  using Options = std::map<std::string, std::string>;
+
+  // What making a session, and running it, fails with; "OK". `bound`: with the output bound to memory of the test's, as
+  // often as it takes to be imported, and a profile.
+  static std::string Try(core::Environment& environment, const std::vector<std::string>& providers,
+                         const Options& provider_options = {}, bool bound = false) {
     return FailureOf([&] {
       const std::string bytes = QuantisedModel(kAdd);
       core::SessionOptions options = OptionsFor(providers);
       if (providers.size() == 1) options.Set("session.disable_cpu_ep_fallback", "1");
+      if (!providers.empty()) options.providers[0].options = provider_options;
+      const TempDir temp;
+      if (bound) options.profile_path = (temp / "profile.json").string();
       core::Session session(environment, bytes.data(), bytes.size(), options);
       const ValuePtr inputs[] = {Numbers().Bytes(DataType::kUint8, {1, 8})};
-      session.Run(inputs);
+      core::BindingNumbers numbers;
+      core::RunBindings bindings;
+      bindings.outputs = {{Numbers().Bytes(DataType::kUint8, {1, 8}), nullptr}};
+      bindings.numbers = &numbers;
+      core::RunSettings settings;
+      settings.bindings = bound ? &bindings : nullptr;
+      session.Run(inputs, settings);
     });
   }
-  static std::string TryWith(const std::string& fault, const std::vector<std::string>& providers = {"npu"}) {
+  static std::string TryWith(const std::string& fault, const std::vector<std::string>& providers = {"npu"},
+                             const Options& provider_options = {}, bool bound = false) {
     setenv("EPIPHYTE_HOSTILE_SDK", fault.c_str(), 1);
     NpuEnvironment environment(EPIPHYTE_HOSTILE_SDK_LIBRARY);
-    return Try(*environment, providers);
+    return Try(*environment, providers, provider_options, bound);
+  }
+  static uint64_t Calls(const char* function) {
+    return HostileFunction<decltype(&hostile_sdk_calls)>("hostile_sdk_calls")(function);
   }
 };
 
@@ -81,6 +100,43 @@ TEST_F(HostileSdk, AFunctionThatFailsIsNamed) {
     }
   EXPECT_THAT(TryWith("run.lost"), HasSubstr("make a new session"));
   EXPECT_THAT(TryWith("run.fails"), HasSubstr("bad?news?[31m"));
+  for (const std::string how : {".fails", ".throws", ".nonsense", ".lost"})
+    EXPECT_THAT(TryWith("group_create" + how, {"npu"}, {{"share_scratch", "1"}}),
+                HasSubstr("libhostile_sdk.so', group_create: "));
+}
+
+// Before anything has run, another provider can have it.
+TEST_F(HostileSdk, WhatCanNotBeCompiledOrLoadedRunsElsewhere) {
+  for (const std::string function : {"query_op", "compile", "write_blob", "blob_info", "load"})
+    for (const std::string how : {".fails", ".throws", ".nonsense"})
+      EXPECT_EQ(TryWith(function + how, {"npu", "cpu"}), "OK") << function << how;
+  EXPECT_THAT(TryWith("load.lost", {"npu", "cpu"}), HasSubstr("make a new session"))
+      << "a lost device is nothing to go on after";
+}
+
+// Nothing depends on what these return, or they return nothing; some aren't even needed.
+TEST_F(HostileSdk, WhatNothingDependsOnMayFail) {
+  for (const std::string function : {"check_blob", "mem_create", "get_counters", "run_async", "wait"})
+    for (const std::string how : {".fails", ".throws", ".nonsense", ".null"})
+      EXPECT_EQ(TryWith(function + how, {"npu"}, {}, true), "OK") << function << how;
+  for (const std::string function : {"context_destroy", "compiled_destroy", "blob_info_release", "group_destroy",
+                                     "unload", "mem_destroy", "exec_destroy"})
+    EXPECT_EQ(TryWith(function + ".throws", {"npu"}, {{"share_scratch", "1"}}, true), "OK") << function;
+  // What was made is given back, all of it.
+  for (const auto& [made, gone] :
+       std::vector<std::pair<const char*, const char*>>{{"context_create", "context_destroy"},
+                                                        {"compile", "compiled_destroy"},
+                                                        {"blob_info", "blob_info_release"},
+                                                        {"group_create", "group_destroy"},
+                                                        {"load", "unload"},
+                                                        {"mem_create", "mem_destroy"},
+                                                        {"exec_create", "exec_destroy"}}) {
+    SCOPED_TRACE(made);
+    const uint64_t made_before = Calls(made), gone_before = Calls(gone);
+    EXPECT_EQ(TryWith("none", {"npu"}, {{"share_scratch", "1"}}, true), "OK");
+    EXPECT_GT(Calls(made), made_before);
+    EXPECT_EQ(Calls(made) - made_before, Calls(gone) - gone_before);
+  }
 }
 
 TEST_F(HostileSdk, NothingWhereSomethingIsPromisedIsAnError) {
@@ -114,7 +170,7 @@ TEST_F(HostileSdk, GarbageThatDoesNoHarmIsIgnored) {
 }
 
 TEST_F(HostileSdk, WhatItRefusesRunsElsewhere) {
-  for (const char* fault : {"query_op.unsupported", "query_op.fails", "query_op.nonsense", "compile.unsupported"}) {
+  for (const char* fault : {"query_op.unsupported", "compile.unsupported"}) {
     EXPECT_EQ(TryWith(fault, {"npu", "cpu"}), "OK") << fault;
     EXPECT_THAT(TryWith(fault, {"npu"}), AnyOf(HasSubstr("npu"), HasSubstr("Add"))) << fault;
   }
@@ -130,7 +186,7 @@ TEST_F(HostileSdk, WithoutADeviceItCompilesForOne) {
   options.Set("ep.context_enable", "1");
   { core::Session session(*environment, model, options); }
   ASSERT_TRUE(std::filesystem::exists(temp / "add_ctx.onnx"));
-  NpuEnvironment with_device(MinimalLibrary());
+  NpuEnvironment with_device(SimulatorLibrary());
   core::Session loaded(*with_device, temp / "add_ctx.onnx", OptionsFor({"npu"}));
   const ValuePtr inputs[] = {Numbers().Bytes(DataType::kUint8, {1, 8})};
   EXPECT_EQ(loaded.Run(inputs).size(), 1u);
@@ -154,9 +210,28 @@ TEST_F(HostileSdk, AVerdictDecidesWhetherAContextIsLoaded) {
   EXPECT_EQ(load("verdict.prefer"), "OK");
   EXPECT_THAT(load("verdict.prefer", "1"), HasSubstr("compile the model again"));
   EXPECT_THAT(load("verdict.must"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("compile the model again")));
-  EXPECT_THAT(load("check_blob.fails"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("can't judge the blob")));
+  EXPECT_THAT(load("verdict.damaged"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("restore the file")));
+  EXPECT_THAT(load("load.corrupt"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("load: NSDK_CORRUPT")));
+  EXPECT_THAT(load("load.lost"), HasSubstr("make a new session"));
+  EXPECT_THAT(load("check_blob.fails", "1"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("can't judge the blob")));
   EXPECT_THAT(load("info.name"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("has no graph")));
-  EXPECT_THAT(load("verdict.garbage"), HasSubstr("gave 99 as a verdict"));
+  EXPECT_THAT(load("verdict.garbage", "1"), HasSubstr("gave 99 as a verdict"));
+}
+
+// Loading looks at all of it; a verdict is asked for by those who want nothing but the best.
+TEST_F(HostileSdk, AContextIsLookedAtOnce) {
+  const TempDir temp;
+  const std::filesystem::path model = temp.Write("add.onnx", QuantisedModel(kAdd));
+  setenv("EPIPHYTE_HOSTILE_SDK", "none", 1);
+  NpuEnvironment environment(EPIPHYTE_HOSTILE_SDK_LIBRARY);
+  core::SessionOptions options = OptionsFor({"npu"});
+  options.Set("ep.context_enable", "1");
+  { core::Session session(*environment, model, options); }
+  const uint64_t loads = Calls("load"), checks = Calls("check_blob"), infos = Calls("blob_info");
+  { core::Session session(*environment, temp / "add_ctx.onnx", OptionsFor({"npu"})); }
+  EXPECT_EQ(Calls("load") - loads, 1u);
+  EXPECT_EQ(Calls("blob_info") - infos, 1u);
+  EXPECT_EQ(Calls("check_blob") - checks, 0u);
 }
 
 }  // namespace

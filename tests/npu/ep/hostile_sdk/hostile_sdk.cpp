@@ -1,22 +1,38 @@
-// An SDK that goes wrong where EPIPHYTE_HOSTILE_SDK says, and is otherwise the minimal SDK, which it opens.
+// An SDK that goes wrong where EPIPHYTE_HOSTILE_SDK says, and is otherwise the simulator, which it opens; so it has all
+// 25 functions. What was called, and which memory was bound, is in hostile_sdk.h.
 //
 //   EPIPHYTE_HOSTILE_SDK=compile.fails     the function returns NSDK_INTERNAL with a reason of garbage
 //   EPIPHYTE_HOSTILE_SDK=compile.throws    or throws
 //   EPIPHYTE_HOSTILE_SDK=compile.nonsense  or returns a status that is none
 //   EPIPHYTE_HOSTILE_SDK=compile.null      or returns NSDK_OK and gives nothing
 //
-// and so on for each function; further ones are below, each with its name where it acts.
+// and so on for each function (those that return nothing do their work and throw); further ones are below, each with
+// its name where it acts.
 #define NSDK_IMPLEMENTATION  // of nsdk_get_api
+#include "tests/npu/ep/hostile_sdk/hostile_sdk.h"
+
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
-#include "plugins/npu/sdk/include/nsdk.h"
-
 namespace {
+
+// Of all that was called since the library was opened.
+struct Record {
+  std::mutex mutex;
+  std::map<std::string, uint64_t> calls;
+  std::map<NsdkMemory*, void*> imported;
+  std::map<uint32_t, HostileBinding> inputs, outputs;  // as they were bound last
+};
+Record& Recorded() {
+  static Record& record = *new Record;  // used by what ends with the process
+  return record;
+}
 
 // Read at each call: tests change it.
 std::string Fault() {
@@ -26,7 +42,7 @@ std::string Fault() {
 
 const NsdkApi& Real() {
   static const NsdkApi api = [] {
-    void* const library = dlopen(EPIPHYTE_MINIMAL_SDK_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void* const library = dlopen(EPIPHYTE_NPUSIM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     const auto get = reinterpret_cast<NsdkGetApi>(dlsym(library, "nsdk_get_api"));
     NsdkApi made = {};
     made.struct_size = sizeof(made);
@@ -45,6 +61,10 @@ void FillWithGarbage(NsdkReason* reason) {
 
 // Whether the function does what the fault says instead of its work, and what it returns then.
 bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) {
+  {
+    const std::lock_guard lock(Recorded().mutex);
+    ++Recorded().calls[name];
+  }
   const std::string fault = Fault();
   if (fault == name + ".throws") throw std::runtime_error("thrown across the interface");
   if (fault == name + ".fails") {
@@ -74,6 +94,12 @@ bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) 
     if (GoesWrong(name, reason, &status)) return status; \
   } while (false)
 
+// Of functions that return nothing.
+void Finish(const std::string& name) {
+  NsdkStatus ignored = NSDK_OK;
+  GoesWrong(name, nullptr, &ignored);
+}
+
 NsdkStatus GetVersionInfo(NsdkVersionInfo* info) {
   OR_FAIL("get_version_info", nullptr);
   const NsdkStatus status = Real().get_version_info(info);
@@ -81,7 +107,7 @@ NsdkStatus GetVersionInfo(NsdkVersionInfo* info) {
   if (Fault() == "version.blobs") info->blob_version_min = info->blob_version_written + 1;
   if (Fault() == "version.nameless") info->name = nullptr;
   if (Fault() == "version.other") info->nsdk_version = 0x00020000u;
-  if (Fault() == "table.hole") info->capabilities |= NSDK_CAN_BIND_MEMORY;
+  if (Fault() == "version.plain") info->capabilities = NSDK_CAN_COMPILE;
   return status;
 }
 
@@ -111,6 +137,7 @@ NsdkStatus GetTarget(NsdkContext* context, NsdkTarget* target) {
   OR_FAIL("get_target", nullptr);
   const NsdkStatus status = Real().get_target(context, target);
   if (Fault() == "target.alignment") target->memory_alignment = 3;
+  if (Fault() == "target.pages") target->memory_alignment = 1u << 20;
   if (Fault() == "target.dimension") target->max_dimension = -1;
   if (Fault() == "target.nameless") target->architecture = nullptr;
   return status;
@@ -169,6 +196,7 @@ NsdkStatus BlobInfo(const void* blob, uint64_t size, const NsdkBlobInfo** info, 
 }
 void BlobInfoRelease(const NsdkBlobInfo* info) {
   if (info != &damaged_info) Real().blob_info_release(info);
+  Finish("blob_info_release");
 }
 
 NsdkStatus CheckBlob(NsdkContext* context, const void* blob, uint64_t size, uint32_t* verdict, NsdkReason* reason) {
@@ -177,12 +205,15 @@ NsdkStatus CheckBlob(NsdkContext* context, const void* blob, uint64_t size, uint
   if (Fault() == "verdict.garbage") *verdict = 99;
   if (Fault() == "verdict.prefer") *verdict = NSDK_PREFER_RECOMPILE;
   if (Fault() == "verdict.must") *verdict = NSDK_MUST_RECOMPILE;
+  if (Fault() == "verdict.damaged") *verdict = NSDK_NOT_A_BLOB;
   return status;
 }
 
 NsdkStatus Load(NsdkContext* context, const void* blob, uint64_t size, const NsdkLoadOptions* options,
                 NsdkProgram** program, NsdkReason* reason) {
   OR_FAIL("load", reason);
+  if (Fault() == "verdict.must") return NSDK_INCOMPATIBLE;
+  if (Fault() == "verdict.damaged" || Fault() == "load.corrupt") return NSDK_CORRUPT;
   return Real().load(context, blob, size, options, program, reason);
 }
 NsdkStatus ExecCreate(NsdkProgram* program, uint32_t graph, NsdkExecution** execution, NsdkReason* reason) {
@@ -192,11 +223,66 @@ NsdkStatus ExecCreate(NsdkProgram* program, uint32_t graph, NsdkExecution** exec
 NsdkStatus ExecBind(NsdkExecution* execution, uint32_t direction, uint32_t index, const NsdkBinding* binding,
                     NsdkReason* reason) {
   OR_FAIL("exec_bind", reason);
-  return Real().exec_bind(execution, direction, index, binding, reason);
+  const NsdkStatus status = Real().exec_bind(execution, direction, index, binding, reason);
+  const std::lock_guard lock(Recorded().mutex);
+  const bool is_imported = binding->memory != nullptr;
+  void* const address = is_imported ? Recorded().imported.at(binding->memory) : binding->host_address;
+  (direction == NSDK_OUTPUT ? Recorded().outputs : Recorded().inputs)[index] = {address, binding->size, is_imported};
+  return status;
 }
 NsdkStatus Run(NsdkExecution* execution, const NsdkTask* task, NsdkReason* reason) {
   OR_FAIL("run", reason);
   return Real().run(execution, task, reason);
+}
+
+NsdkStatus GroupCreate(NsdkContext* context, uint32_t kind, NsdkGroup** group, NsdkReason* reason) {
+  OR_FAIL("group_create", reason);
+  return Real().group_create(context, kind, group, reason);
+}
+NsdkStatus MemCreate(NsdkContext* context, NsdkMemoryOptions* options, NsdkMemory** memory, NsdkReason* reason) {
+  OR_FAIL("mem_create", reason);
+  const NsdkStatus status = Real().mem_create(context, options, memory, reason);
+  const std::lock_guard lock(Recorded().mutex);
+  if (status == NSDK_OK && options->kind == NSDK_IMPORT_HOST) Recorded().imported[*memory] = options->address;
+  return status;
+}
+NsdkStatus RunAsync(NsdkExecution* execution, void (*done)(void* user, NsdkStatus status), void* user,
+                    NsdkReason* reason) {
+  OR_FAIL("run_async", reason);
+  return Real().run_async(execution, done, user, reason);
+}
+NsdkStatus Wait(NsdkExecution* execution, NsdkReason* reason) {
+  OR_FAIL("wait", reason);
+  return Real().wait(execution, reason);
+}
+NsdkStatus GetCounters(NsdkExecution* execution, NsdkCounters* counters) {
+  OR_FAIL("get_counters", nullptr);
+  return Real().get_counters(execution, counters);
+}
+
+void ContextDestroy(NsdkContext* context) {
+  Real().context_destroy(context);
+  Finish("context_destroy");
+}
+void CompiledDestroy(NsdkCompiled* compiled) {
+  Real().compiled_destroy(compiled);
+  Finish("compiled_destroy");
+}
+void GroupDestroy(NsdkGroup* group) {
+  Real().group_destroy(group);
+  Finish("group_destroy");
+}
+void Unload(NsdkProgram* program) {
+  Real().unload(program);
+  Finish("unload");
+}
+void MemDestroy(NsdkMemory* memory) {
+  Real().mem_destroy(memory);
+  Finish("mem_destroy");
+}
+void ExecDestroy(NsdkExecution* execution) {
+  Real().exec_destroy(execution);
+  Finish("exec_destroy");
 }
 
 }  // namespace
@@ -210,20 +296,42 @@ NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table) {
   table->get_version_info = GetVersionInfo;
   table->list_devices = ListDevices;
   table->context_create = ContextCreate;
+  table->context_destroy = ContextDestroy;
   table->get_target = GetTarget;
   table->query_op = QueryOp;
   table->compile = Compile;
+  table->compiled_destroy = CompiledDestroy;
   table->write_blob = WriteBlob;
   table->blob_info = BlobInfo;
   table->blob_info_release = BlobInfoRelease;
   table->check_blob = CheckBlob;
+  table->group_create = GroupCreate;
+  table->group_destroy = GroupDestroy;
   table->load = Load;
+  table->unload = Unload;
+  table->mem_create = MemCreate;
+  table->mem_destroy = MemDestroy;
   table->exec_create = ExecCreate;
   table->exec_bind = ExecBind;
+  table->exec_destroy = ExecDestroy;
   table->run = Run;
+  table->run_async = RunAsync;
+  table->wait = Wait;
+  table->get_counters = GetCounters;
   if (fault == "table.short") table->struct_size = 64;
   if (fault == "table.long") table->struct_size = 4096;
   if (fault == "table.null") table->compile = nullptr;
+  if (fault == "table.hole") table->mem_create = nullptr;
   if (fault == "table.headless") table->get_version_info = nullptr;
   return NSDK_OK;
+}
+
+uint64_t hostile_sdk_calls(const char* function) {
+  const std::lock_guard lock(Recorded().mutex);
+  return Recorded().calls[function];
+}
+
+HostileBinding hostile_sdk_binding(uint32_t direction, uint32_t index) {
+  const std::lock_guard lock(Recorded().mutex);
+  return (direction == NSDK_OUTPUT ? Recorded().outputs : Recorded().inputs)[index];
 }
