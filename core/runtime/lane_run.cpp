@@ -173,6 +173,7 @@ void LaneRun::RunOnHost(size_t index) {
   StepOutputs outputs(*this, index, kHostLane);
   Submission submission;
   submission.outputs = &outputs;
+  submission.binding = BindingOf(index, kHostLane);
   step.kernel->Execute(frame_.arguments, results, &run_, bindings_ == nullptr ? nullptr : &submission);
 }
 
