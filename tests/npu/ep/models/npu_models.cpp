@@ -132,6 +132,30 @@ void NpuModels::ExpectTopLikeCpu(const std::string& name, int images) {
               name.c_str(), equal, images, ties);
 }
 
+void NpuModels::ExpectNearCpu(const std::string& name, const Bounds& bounds) {
+  const std::filesystem::path model = Write(name);
+  const std::vector<Value> expected =
+      RunSample(Session(BundledEnvironment(), model, Providers({"cpu"})), name, kFirstSample);
+  const Session npu(BundledEnvironment(), model, Providers({"npu", "cpu"}));
+  const Placed placed = PlacedOf(npu);
+  const std::vector<Value> found = RunSample(npu, name, kFirstSample);
+  double least = 1000;
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) least = std::min(least, SignalToNoise(expected[i], found[i]));
+  std::printf("%s: %.1f %% of the nodes on the NPU in %zu partitions, outputs within %.1f dB of the CPU's\n",
+              name.c_str(), 100 * placed.Share(), placed.partitions.size(), least);
+  EXPECT_GE(placed.Share(), bounds.share);
+  EXPECT_LE(placed.partitions.size(), bounds.partitions);
+  EXPECT_GE(least, bounds.signal_to_noise);
+
+  CompileContext(model, "near_ctx");
+  const Session loaded(BundledEnvironment(), folder_ / "near_ctx.onnx", Providers({"npu", "cpu"}));
+  EXPECT_TRUE(loaded.has_context());
+  const std::vector<Value> again = RunSample(loaded, name, kFirstSample);
+  ASSERT_EQ(again.size(), found.size());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(SameBits(again[i], found[i])) << "output " << i;
+}
+
 void NpuModels::ExpectSharedDequantizeChangesNothing(const std::string& name) {
   QuantizedModelOptions options;
   options.quantize.dedicated_dequantize = false;

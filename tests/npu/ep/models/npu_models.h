@@ -51,6 +51,14 @@ class NpuModels : public ::testing::Test {
   // best are no further apart than one quantum of the logits: then it's no more than a tie. Says how many are which.
   // And so it is from a context, bit for bit.
   void ExpectTopLikeCpu(const std::string& name, int images);
+  // What an NPU takes of a transformer, and how near all of its outputs are to the CPU's: each operator is within a
+  // quantum, which fifty to two hundred behind it carry on. From a context, too, with the same bits.
+  struct Bounds {
+    double share;            // of the nodes that compute, at least
+    size_t partitions;       // at most
+    double signal_to_noise;  // dB, at least
+  };
+  void ExpectNearCpu(const std::string& name, const Bounds& bounds);
   // Where all that reads a value shares its DequantizeLinear, the NPU has as many nodes in one partition, and computes
   // the same bits.
   void ExpectSharedDequantizeChangesNothing(const std::string& name);
