@@ -63,7 +63,8 @@ class Program {
 };
 
 // A place that is bound. `stable`: other than 0, the memory stays where it is and what it is as long as bindings come
-// with the same number, so that the device may be given it in place.
+// with the same number, so that the device may be given it in place. It has it until another place is bound or the
+// execution ends, and reads and writes it in runs alone.
 struct Place {
   void* address = nullptr;
   uint64_t size = 0;

@@ -83,6 +83,8 @@ TEST_F(HostileSdk, ATableThatIsNoneIsRefused) {
            {"get_version_info.throws", "get_version_info threw an exception"},
            {"get_version_info.nonsense", "returned 77, which is no NsdkStatus"},
            {"list_devices.fails", "list_devices"},
+           {"list_devices.throws", "list_devices threw an exception"},
+           {"list_devices.nonsense", "returned 77, which is no NsdkStatus"},
            {"devices.many", "says that there are 4000000000 devices"}}) {
     SCOPED_TRACE(fault);
     EXPECT_THAT(TryWith(fault), HasSubstr(message));

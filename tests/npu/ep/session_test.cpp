@@ -299,6 +299,35 @@ TEST_P(NpuSession, SumsThatInt32DoesNotHoldRunElsewhere) {
   EXPECT_EQ(static_cast<const uint8_t*>(y->data())[0], 228) << "255 255 70000 / 10000 / 2000";
 }
 
+// Of two outputs, whose weights lie in one tensor, each is looked at by itself: wherever they lie there.
+TEST_P(NpuSession, SumsAreThoseOfEachOutput) {
+  constexpr int64_t kTerms = 70000;
+  const auto why_not = [&](const std::string& dims, const std::string& x, const std::string& body, bool alternating,
+                           int second) {
+    std::string weights = "int8[" + dims + "] w = {";
+    for (int64_t i = 0; i < 2 * kTerms; ++i)
+      weights += (i == 0 ? "" : ",") + std::to_string((alternating ? i % 2 == 0 : i < kTerms) ? 120 : second);
+    return WhyNot("g (uint8[" + x + "] x) => (uint8[] y) <float s = {0.01}, float t = {2000.0}, " + weights +
+                  "}> { d = DequantizeLinear(x, s) e = DequantizeLinear(w, s) c = " + body +
+                  " y = QuantizeLinear(c, t) }");
+  };
+  struct Case {
+    const char *dims, *x, *body;
+    bool alternating;
+  };
+  for (const Case& each :
+       {Case{"70000,2", "1,70000", "MatMul(d, e)", true}, Case{"2,70000,1", "2,1,70000", "MatMul(d, e)", false},
+        Case{"2,70000", "1,70000", "Gemm <transB = 1> (d, e)", false}, Case{"70000,2", "1,70000", "Gemm(d, e)", true},
+        Case{"2,70000,1,1", "1,70000,1,1", "Conv(d, e)", false},
+        Case{"70000,2,1,1", "1,70000,1,1", "ConvTranspose(d, e)", true},
+        Case{"140000,1,1,1", "1,140000,1,1", "ConvTranspose <group = 2> (d, e)", false}}) {
+    SCOPED_TRACE(each.body);
+    const char* const kWraps = "can be more than int32 holds";
+    EXPECT_THAT(why_not(each.dims, each.x, each.body, each.alternating, -120), Not(HasSubstr(kWraps)));
+    EXPECT_THAT(why_not(each.dims, each.x, each.body, each.alternating, -121), HasSubstr(kWraps));
+  }
+}
+
 // The same bytes mean different numbers to two readers; one of them stays elsewhere, and the model runs.
 TEST_P(NpuSession, AValueHasOneMeaning) {
   const std::string model =
