@@ -57,15 +57,17 @@ class Sampler {
     const auto parameters = scene.RandomFloats(name + " waves", {kWaves, 8}, 1, 0);
     const auto colour = scene.RandomFloats(name + " colour", {3}, 0.8f, 0);
     std::vector<float> pixels = RandomFloats(name, {3, size, size}, 0.2f, 0);
+    const auto side = static_cast<size_t>(size);
     for (size_t wave = 0; wave < kWaves; ++wave) {
       const float* p = &parameters[wave * 8];
       const float turns = std::exp2(2 + p[0]) / static_cast<float>(size);  // each pixel, along the wave
-      for (size_t i = 0; i < pixels.size(); ++i) {
-        const auto side = static_cast<size_t>(size);
-        const size_t channel = i / (side * side);
-        const float x = static_cast<float>(i % side), y = static_cast<float>(i / side % side);
-        const float angle = 6.2831853f * turns * (x * std::cos(p[1] * 1.8f) + y * std::sin(p[1] * 1.8f)) + p[2] * 3;
-        pixels[i] += 0.6f * p[3 + channel] * std::sin(angle) + (wave == 0 ? colour[channel] : 0);
+      const float right = std::cos(p[1] * 1.8f), down = std::sin(p[1] * 1.8f);
+      for (size_t i = 0; i < side * side; ++i) {
+        const float x = static_cast<float>(i % side), y = static_cast<float>(i / side);
+        const float angle = 6.2831853f * turns * (x * right + y * down) + p[2] * 3;
+        const float height = std::sin(angle);
+        for (size_t channel = 0; channel < 3; ++channel)
+          pixels[channel * side * side + i] += 0.6f * p[3 + channel] * height + (wave == 0 ? colour[channel] : 0);
       }
     }
     return Tensor(name, {1, 3, size, size}, onnx::TensorProto::FLOAT, pixels);
