@@ -13,8 +13,6 @@
 namespace epiphyte::cpu {
 namespace {
 
-bool CpuHasBfloat16() { return EffectiveIsa() == "avx512_core_bf16" || EffectiveIsa() == "avx512_core_amx"; }
-
 AttributeContent ContentOf(const EpAttributeInfo& info) {
   const bool has_ints = info.type == EP_ATTRIBUTE_INT || info.type == EP_ATTRIBUTE_INTS;
   return {info.name, info.type, has_ints ? std::span(info.ints, info.count) : std::span<const int64_t>()};
@@ -90,7 +88,7 @@ Provider::Provider(const KernelRegistry& registry, const kit::ProviderConfig& co
     weights_ = std::make_shared<kit::WeightPool>();
   }
   bfloat16_ = kit::OptionValues(Options(), config.options).Text("precision") == "bf16";
-  if (bfloat16_ && !CpuHasBfloat16())
+  if (bfloat16_ && !HasBfloat16Products())
     FailOp("precision bf16 asked for, but this CPU ({}) has no bfloat16 products; use f32", EffectiveIsa());
 }
 
@@ -125,8 +123,10 @@ PlanConfig Provider::MakePlanConfig(const kit::Task& task, std::string_view name
 std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) {
   const OneDnnThreads scope(threads_);
   ir::Graph def = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
-  for (const std::string& told : RunInFloat(def, registry_)) log_.Warning(told);
   PlanConfig config = MakePlanConfig(partition.task, partition.name);
+  // What such a model multiplies are numbers of that format.
+  config.bfloat16 = config.bfloat16 || (HasBfloat16Products() && MultipliesBfloat16(def));
+  for (const std::string& told : RunInFloat(def, registry_)) log_.Warning(told);
   // The host lets go of the model's weights that have been read when it hears of progress.
   constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
   uint64_t made = 0;

@@ -42,6 +42,7 @@ bool Is16Bit(ElementType type) { return type == EP_TYPE_FLOAT16 || type == EP_TY
 // write, wherever they stand.
 bool IsWorthCasts(const ir::Node& node) {
   static constexpr std::string_view kNames[] = {
+      "Attention",
       "AveragePool",
       "BatchNormalization",
       "Conv",
@@ -61,7 +62,11 @@ bool IsWorthCasts(const ir::Node& node) {
       "Resize",
       "Upsample",
   };
-  return node.domain.empty() && std::find(std::begin(kNames), std::end(kNames), node.op_type) != std::end(kNames);
+  if (!node.domain.empty() || std::find(std::begin(kNames), std::end(kNames), node.op_type) == std::end(kNames))
+    return false;
+  // Choosing the nearest element moves bits, whatever they mean.
+  const bool resizes = node.op_type == "Resize" || node.op_type == "Upsample";
+  return !resizes || node.String("mode", "nearest") != "nearest";
 }
 
 // Operators whose result says something of their input's own bits, so that more of them would be another answer.
@@ -278,6 +283,18 @@ KernelRegistry::Choice FindAsFloat(const KernelRegistry& registry, std::string_v
 
 std::string DescribeFloatFallback(std::string_view op_type, std::string_view name) {
   return fmt::format("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
+}
+
+bool MultipliesBfloat16(const ir::Graph& plan) {
+  static constexpr std::string_view kProducts[] = {"Conv", "Gemm", "MatMul"};
+  bool found = false;
+  for (const ir::Node& node : plan.nodes) {
+    if (std::none_of(std::begin(kProducts), std::end(kProducts), [&](std::string_view name) { return node.Is(name); }))
+      continue;
+    if (!node.HasInput(0) || plan.values[node.inputs[0]].type != EP_TYPE_BFLOAT16) return false;
+    found = true;
+  }
+  return found;
 }
 
 std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry) {

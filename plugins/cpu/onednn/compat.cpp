@@ -51,6 +51,12 @@ std::string EffectiveIsa() {
   }
 }
 
+bool HasBfloat16Products() {
+  // An instruction set's number has the bits of all that it contains.
+  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+}
+
 MemoryDesc PlainDesc(ElementType type, std::span<const int64_t> dims) {
   dnnl::memory::dims strides(dims.size());
   int64_t stride = 1;

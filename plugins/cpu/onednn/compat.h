@@ -31,6 +31,8 @@ dnnl::engine& CpuEngine();
 std::string OneDnnVersion();
 // "avx512_core_bf16" or the like: what oneDNN generates code for here.
 std::string EffectiveIsa();
+// Products of bfloat16 take half the time of those of floats.
+bool HasBfloat16Products();
 
 void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta);
 // x * clip(x / 6 + 1/2, 0, 1)

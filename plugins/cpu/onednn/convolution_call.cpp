@@ -13,7 +13,7 @@ void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights
   repacked_.reset();
   if (packed && packed.desc != weights) {
     repacked_ = Repack(packed, weights);
-    packed_ = {weights, repacked_.get()};
+    packed_ = {weights, repacked_.get(), packed.type};
   }
   reorder_x_ = x != given_x;
   if (!reorder_x_) return;
@@ -33,7 +33,7 @@ void ConvolutionCall::Run(OpContext& context, const void* x, const void* weights
     x = scratch;
   }
   if (packed_) {
-    weights = packed_.data;
+    weights = AsFloats(context, packed_);
   } else if (w_desc_ != plain_) {
     void* scratch = context.Scratch(w_desc_.get_size());
     w_call_.Run(plain_, weights, w_desc_, scratch);

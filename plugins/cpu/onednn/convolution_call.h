@@ -8,7 +8,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/onednn/primitive.h"
@@ -24,12 +23,6 @@ inline dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.b
 inline int64_t SizeToPlanFor(int64_t declared, int64_t typical) {
   constexpr int64_t kMost = int64_t{1} << 16;
   return declared > 0 && declared <= kMost ? declared : typical;
-}
-
-// oneDNN's fallback, many times slower than the others.
-template <typename PrimitiveDesc>
-bool IsReference(const PrimitiveDesc& pd) {
-  return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
 }
 
 // What the shape likes best, or what takes the weights as they are packed unless only that one is a fallback.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/kernel/small_floats.h"
+
 namespace epiphyte::cpu {
 namespace {
 
@@ -24,7 +26,19 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
   typical.n = n;
   try {
     const int64_t dims[] = {k, n};
-    const auto choose = [&] { return MakeDesc(typical, AnyDesc(EP_TYPE_FLOAT, dims), 0).weights_desc(); };
+    // A single row, as generating language has, takes what memory gives, and panels of floats are read fastest.
+    const bool in_bfloat16 = typical.rows > 1 && MayMultiplyBfloat16(init, options_.b_input, options_.key);
+    const auto choose = [&] {
+      if (in_bfloat16) {
+        try {
+          const auto pd = MakeDesc(typical, n, AnyDesc(EP_TYPE_BFLOAT16, dims), 0);
+          if (!IsReference(pd)) return pd.weights_desc();
+        } catch (const dnnl::error& error) {
+          ThrowIfNoMemory(error);
+        }
+      }
+      return MakeDesc(typical, n, AnyDesc(EP_TYPE_FLOAT, dims), 0).weights_desc();
+    };
     packed_ =
         PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose, options_.offset, options_.last_part);
     if (packed_) panels_ = PanelsOf(packed_.desc);
@@ -39,11 +53,13 @@ MemoryDesc Linear::PlainB(int64_t k, int64_t n) const {
   return options_.transpose_b ? StridedDesc(EP_TYPE_FLOAT, {k, n}, {1, k}) : StridedDesc(EP_TYPE_FLOAT, {k, n}, {n, 1});
 }
 
-dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, const MemoryDesc& b, int residual) const {
-  const MemoryDesc a = StridedDesc(EP_TYPE_FLOAT, {o.rows, o.k},
+dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, int64_t columns, const MemoryDesc& b,
+                                              int residual) const {
+  const bool in_bfloat16 = TypeOf(b) == dnnl::memory::data_type::bf16;
+  const MemoryDesc a = StridedDesc(in_bfloat16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, {o.rows, o.k},
                                    o.transposed_a ? dnnl::memory::dims{1, o.rows} : dnnl::memory::dims{o.k, 1});
-  const MemoryDesc y = StridedDesc(EP_TYPE_FLOAT, {o.rows, o.n}, {o.n, 1});
-  const MemoryDesc bias = StridedDesc(EP_TYPE_FLOAT, {1, o.n}, {o.n, 1});
+  const MemoryDesc y = StridedDesc(EP_TYPE_FLOAT, {o.rows, columns}, {o.n, 1});
+  const MemoryDesc bias = StridedDesc(EP_TYPE_FLOAT, {1, columns}, {columns, 1});
   PrimitiveAttr attr = UserScratchpad();
   dnnl::post_ops ops;
   if (residual == 1) ops.append_sum(1.0f);
@@ -54,7 +70,7 @@ dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, const MemoryDes
   return MatMulDesc(a, b, o.bias != nullptr ? &bias : nullptr, y, attr);
 }
 
-void Linear::Prepare(State& state, const Operands& o, int residual) const {
+void Linear::Prepare(OpContext& context, State& state, const Operands& o, int residual) const {
   state.rows = o.rows;
   state.k = o.k;
   state.n = o.n;
@@ -62,32 +78,100 @@ void Linear::Prepare(State& state, const Operands& o, int residual) const {
   state.transposed_a = o.transposed_a;
   state.residual = residual;
   state.use_repacked = false;
+  state.columns = 0;
+  if (PrepareColumns(context, state, o, residual)) return;
   dnnl::matmul::primitive_desc pd;
   if (packed_) {
     bool fits = true;
     try {
-      pd = MakeDesc(o, packed_.desc, residual);
-      fits = std::string_view(pd.impl_info_str()).find("ref") == std::string_view::npos;
+      pd = MakeDesc(o, o.n, packed_.desc, residual);
+      fits = !IsReference(pd);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       fits = false;
     }
     if (!fits) {
-      pd = MakeDesc(o, PlainB(o.k, o.n), residual);
+      pd = MakeDesc(o, o.n, PlainB(o.k, o.n), residual);
       if (!state.repacked) {
-        state.repacked = Repack(packed_, pd.weights_desc());
+        state.repacked_desc = pd.weights_desc();
+        state.repacked = Repack(packed_, state.repacked_desc);
       }
       state.use_repacked = true;
     }
   } else {
-    pd = MakeDesc(o, PlainB(o.k, o.n), residual);
+    pd = MakeDesc(o, o.n, PlainB(o.k, o.n), residual);
   }
-  state.call.Reset(dnnl::matmul(pd), pd.scratchpad_desc());
-  state.call.Add(DNNL_ARG_SRC, pd.src_desc());
-  state.call.Add(DNNL_ARG_WEIGHTS, pd.weights_desc());
-  if (state.bias) state.call.Add(DNNL_ARG_BIAS, StridedDesc(EP_TYPE_FLOAT, {1, o.n}, {o.n, 1}));
-  state.call.Add(DNNL_ARG_DST, pd.dst_desc());
-  if (residual == 2) state.call.Add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, pd.dst_desc());
+  Reset(state.call, pd, o, o.n, residual);
+}
+
+// False when all columns become floats at once: they are, they are few, or oneDNN has nothing for a part of them.
+bool Linear::PrepareColumns(OpContext& context, State& state, const Operands& o, int residual) const {
+  if (!panels_ || packed_.type == EP_TYPE_FLOAT) return false;
+  // Panels for each thread that stay in its own cache.
+  constexpr int64_t kCachedFloats = int64_t{1} << 18;
+  const int64_t panels = int64_t{context.thread_count()} * std::max<int64_t>(1, kCachedFloats / panels_->stride);
+  const int64_t columns = panels * panels_->width;
+  if (columns >= o.n) return false;
+  const auto part = [&](int64_t count) {
+    BlockedDesc b = Describe(packed_.desc);
+    b.dims[1] = count;
+    b.padded[1] = (count + panels_->width - 1) / panels_->width * panels_->width;
+    const std::optional<MemoryDesc> desc = cpu::MakeDesc(b, EP_TYPE_FLOAT);
+    return desc ? std::optional(MakeDesc(o, count, *desc, residual)) : std::nullopt;
+  };
+  try {
+    const auto most = part(columns);
+    if (!most || IsReference(*most)) return false;
+    if (const int64_t rest = o.n % columns; rest != 0) {
+      const auto last = part(rest);
+      if (!last || IsReference(*last)) return false;
+      Reset(state.last_call, *last, o, rest, residual);
+    }
+    Reset(state.call, *most, o, columns, residual);
+  } catch (const dnnl::error& error) {
+    ThrowIfNoMemory(error);
+    return false;
+  }
+  state.columns = columns;
+  return true;
+}
+
+void Linear::Reset(PrimitiveCall& call, const dnnl::matmul::primitive_desc& pd, const Operands& o, int64_t columns,
+                   int residual) const {
+  call.Reset(dnnl::matmul(pd), pd.scratchpad_desc());
+  call.Add(DNNL_ARG_SRC, pd.src_desc());
+  call.Add(DNNL_ARG_WEIGHTS, pd.weights_desc());
+  if (o.bias != nullptr) call.Add(DNNL_ARG_BIAS, StridedDesc(EP_TYPE_FLOAT, {1, columns}, {columns, 1}));
+  call.Add(DNNL_ARG_DST, pd.dst_desc());
+  if (residual == 2) call.Add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, pd.dst_desc());
+}
+
+void Linear::RunColumns(OpContext& context, State& state, const Operands& o, int residual) const {
+  const auto floats = [](const void* data, int64_t offset) { return static_cast<const float*>(data) + offset; };
+  const int64_t in_panels = state.columns / panels_->width * panels_->stride;
+  auto* b = static_cast<float*>(context.Scratch(static_cast<uint64_t>(in_panels) * sizeof(float)));
+  for (int64_t column = 0; column < o.n; column += state.columns) {
+    const int64_t begin = column / panels_->width * panels_->stride;
+    WidenWeights(context, packed_, begin, std::min(in_panels, packed_.count() - begin), b);
+    PrimitiveCall& call = column + state.columns <= o.n ? state.call : state.last_call;
+    call.Set(DNNL_ARG_SRC, o.a);
+    call.Set(DNNL_ARG_WEIGHTS, b);
+    if (o.bias != nullptr) call.Set(DNNL_ARG_BIAS, floats(o.bias, column));
+    call.Set(DNNL_ARG_DST, floats(o.y, column));
+    if (residual == 2) call.Set(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, floats(o.residual, column));
+    call.RunAlone();
+  }
+}
+
+const void* Linear::RoundToBfloat16(OpContext& context, const Operands& o) {
+  constexpr int64_t kShare = 1 << 14;
+  const int64_t count = o.rows * o.k;
+  const auto* floats = static_cast<const float*>(o.a);
+  auto* rounded = static_cast<BFloat16*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(BFloat16)));
+  const simd::ConvertLoop<float, BFloat16> round;
+  context.ParallelFor(count, kShare,
+                      [&](int64_t begin, int64_t end) { round(floats + begin, rounded + begin, end - begin); });
+  return rounded;
 }
 
 void Linear::Run(OpContext& context, State& state, const Operands& o) const {
@@ -101,21 +185,25 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
   if (o.rows == 1 && panels_) {
     const auto floats = [](const void* data) { return static_cast<const float*>(data); };
     const RowOperands row{
-        floats(o.a), floats(packed_.data), floats(o.bias), floats(o.residual), static_cast<float*>(o.y), o.k, o.n};
+        floats(o.a), packed_.data, packed_.type, floats(o.bias), floats(o.residual), static_cast<float*>(o.y),
+        o.k,         o.n};
     return RowTimesPanels(context, *panels_, row, options_.activation);
   }
   if (!state.call || state.rows != o.rows || state.k != o.k || state.n != o.n || state.bias != (o.bias != nullptr) ||
       state.residual != residual || state.transposed_a != o.transposed_a) {
     try {
-      Prepare(state, o, residual);
+      Prepare(context, state, o, residual);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       throw kit::Error(EP_STATUS_EP_FAIL,
                        fmt::format("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
     }
   }
-  state.call.Set(DNNL_ARG_SRC, o.a);
-  state.call.Set(DNNL_ARG_WEIGHTS, state.use_repacked ? state.repacked.get() : packed_ ? packed_.data : o.b);
+  if (state.columns != 0) return RunColumns(context, state, o, residual);
+  PackedWeights packed = packed_;
+  if (state.use_repacked) packed = {state.repacked_desc, state.repacked.get(), packed_.type};
+  state.call.Set(DNNL_ARG_SRC, packed.for_bfloat16() ? RoundToBfloat16(context, o) : o.a);
+  state.call.Set(DNNL_ARG_WEIGHTS, packed ? AsFloats(context, packed) : o.b);
   if (o.bias != nullptr) state.call.Set(DNNL_ARG_BIAS, o.bias);
   state.call.Set(DNNL_ARG_DST, o.y);
   if (residual == 2) state.call.Set(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, o.residual);

@@ -16,7 +16,7 @@ class Linear {
     bool transpose_b = false;  // B is [N, K]
     int64_t typical_rows = 128;
     Activation activation;
-    bool bfloat16 = false;
+    bool bfloat16 = false;  // allowed where there is no packed B
     // B as a part of a larger constant: k x n elements from `offset`, packed under `key`.
     int64_t k = 0, n = 0, offset = 0;
     std::string key = "b";
@@ -29,7 +29,12 @@ class Linear {
     int residual = 0;  // 0: none, 1: in the output, 2: an argument
     PrimitiveCall call;
     std::shared_ptr<void> repacked;
+    MemoryDesc repacked_desc;
     bool use_repacked = false;
+    // Packed weights of 16 bits become floats some columns at a time, which the cache holds until they are used: `call`
+    // is for these, `last_call` for what is left at the end. 0: for all columns at once.
+    int64_t columns = 0;
+    PrimitiveCall last_call;
     bool in_loop = false;  // run many times within one Run of the kernel
   };
   // What one run gives. A: [rows, k], or [k, rows] when `transposed_a`. Bias: n values or null.
@@ -50,9 +55,16 @@ class Linear {
   void Run(OpContext& context, State& state, const Operands& operands) const;
 
  private:
-  dnnl::matmul::primitive_desc MakeDesc(const Operands& operands, const MemoryDesc& b, int residual) const;
+  // `columns` of the result, of which each row is operands.n long.
+  dnnl::matmul::primitive_desc MakeDesc(const Operands& operands, int64_t columns, const MemoryDesc& b,
+                                        int residual) const;
   MemoryDesc PlainB(int64_t k, int64_t n) const;
-  void Prepare(State& state, const Operands& operands, int residual) const;
+  void Prepare(OpContext& context, State& state, const Operands& operands, int residual) const;
+  bool PrepareColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
+  void Reset(PrimitiveCall& call, const dnnl::matmul::primitive_desc& pd, const Operands& operands, int64_t columns,
+             int residual) const;
+  static const void* RoundToBfloat16(OpContext& context, const Operands& operands);  // A, in scratch memory
+  void RunColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
 
   Options options_;
   Dims b_dims_;

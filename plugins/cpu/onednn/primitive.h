@@ -2,12 +2,19 @@
 #pragma once
 
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
 
 namespace epiphyte::cpu {
+
+// oneDNN's fallback, many times slower than the others.
+template <typename PrimitiveDesc>
+bool IsReference(const PrimitiveDesc& pd) {
+  return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
+}
 
 class PrimitiveCall {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/simd/row_times_panel.h"
 
@@ -27,19 +28,22 @@ void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands&
   const int64_t count = (o.n + panels.width - 1) / panels.width;
   constexpr int64_t kShareFloats = 32 << 10;
   const int64_t grain = std::max<int64_t>(1, kShareFloats / std::max<int64_t>(1, panels.width * o.k));
-  context.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t column = i * panels.width;
-      const int64_t columns = std::min(panels.width, o.n - column);
-      alignas(64) float sums[kMostWidth];
-      simd::RowTimesPanel(o.a, o.b + i * panels.stride, panels.width, o.k, sums);
-      if (o.bias != nullptr)
-        for (int64_t c = 0; c < columns; ++c) sums[c] += o.bias[column + c];
-      if (o.residual != nullptr)
-        for (int64_t c = 0; c < columns; ++c) sums[c] += o.residual[column + c];
-      if (activation) ApplyActivation(activation, sums, columns);
-      std::copy_n(sums, columns, o.y + column);
-    }
+  Dispatch<float, Float16, BFloat16>(o.b_type, "a product with weights", [&]<typename T>() {
+    const T* const b = static_cast<const T*>(o.b);
+    context.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t column = i * panels.width;
+        const int64_t columns = std::min(panels.width, o.n - column);
+        alignas(64) float sums[kMostWidth];
+        simd::RowTimesPanel(o.a, b + i * panels.stride, panels.width, o.k, sums);
+        if (o.bias != nullptr)
+          for (int64_t c = 0; c < columns; ++c) sums[c] += o.bias[column + c];
+        if (o.residual != nullptr)
+          for (int64_t c = 0; c < columns; ++c) sums[c] += o.residual[column + c];
+        if (activation) ApplyActivation(activation, sums, columns);
+        std::copy_n(sums, columns, o.y + column);
+      }
+    });
   });
 }
 

@@ -18,7 +18,8 @@ std::optional<Panels> PanelsOf(const MemoryDesc& desc);
 
 struct RowOperands {
   const float* a = nullptr;
-  const float* b = nullptr;         // the panels
+  const void* b = nullptr;  // the panels, of b_type: float, float16 or bfloat16
+  ElementType b_type = EP_TYPE_FLOAT;
   const float* bias = nullptr;      // n values, or null
   const float* residual = nullptr;  // n values, or null; may be y
   float* y = nullptr;

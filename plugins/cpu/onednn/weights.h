@@ -1,4 +1,12 @@
 // Weights in the layout that a primitive wants, packed once and kept in the context.
+//
+// Large weights that are all numbers of a 16-bit format, as those of a model of that type are, stay in it: in memory
+// and in the context. Primitives take floats: AsFloats makes them for one run, in scratch memory that the next kernel
+// uses again. Nothing is lost, and what they are multiplied with isn't touched.
+//
+// Products in bfloat16, which a model of that type or the option `precision: bf16` asks for, are another matter: there
+// the primitive itself takes bfloat16, and both operands are rounded to it (by at most 2^-9 of their size), while sums
+// are floats.
 #pragma once
 
 #include <functional>
@@ -8,10 +16,19 @@
 namespace epiphyte::cpu {
 
 struct PackedWeights {
-  MemoryDesc desc;
-  const void* data = nullptr;  // null: no constant, or nothing that can be packed
+  MemoryDesc desc;                   // what a primitive takes: floats, or bfloat16 for products in it
+  const void* data = nullptr;        // null: no constant, or nothing that can be packed
+  ElementType type = EP_TYPE_FLOAT;  // of `data`, which has the layout of `desc`
   explicit operator bool() const { return data != nullptr; }
+  bool for_bfloat16() const { return *this && TypeOf(desc) == dnnl::memory::data_type::bf16; }
+
+  // Elements, those included that lie between the tensor's.
+  int64_t count() const { return static_cast<int64_t>(desc.get_size() / dnnl::memory::data_type_size(TypeOf(desc))); }
 };
+
+// Whether a kernel may pack input `input` for products in bfloat16: it is a large constant of floats, the CPU has such
+// products, and they are allowed, or a context that holds the weights under `key` was made for them.
+bool MayMultiplyBfloat16(const KernelInit& init, size_t input, std::string_view key);
 
 // Packs constant input `input`, which is `plain` in memory, as `wanted`, and drops the constant. From a context the
 // packed bytes are found; those of another layout are converted. `wanted` gives a blocked layout; it is not asked when
@@ -21,7 +38,12 @@ struct PackedWeights {
 PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
                           const std::function<MemoryDesc()>& wanted, int64_t offset = 0, bool drop = true);
 
-// A copy in another layout, for a shape that can't do with what is packed.
+// A copy in another layout, for a shape that can't do with what is packed; of the same type.
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted);
+
+// Elements [begin, begin + count) as floats, on all threads.
+void WidenWeights(OpContext& context, const PackedWeights& packed, int64_t begin, int64_t count, float* to);
+// All of them: where they are, or in scratch memory.
+const void* AsFloats(OpContext& context, const PackedWeights& packed);
 
 }  // namespace epiphyte::cpu

@@ -13,6 +13,7 @@
 
 #include "plugins/cpu/simd/dispatch.h"
 #include "plugins/cpu/simd/rows-inl.h"
+#include "plugins/cpu/simd/small_floats-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
@@ -138,7 +139,7 @@ void FloatsToDoubles(const float* from, double* to, int64_t n) {
 
 void BFloat16sToFloats(const kit::BFloat16* from, float* to, int64_t n) {
   MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n,
-        [](auto v) EPIPHYTE_INLINE { return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), v))); });
+        [](auto v) EPIPHYTE_INLINE { return FloatsOfBFloat16(F32(), v); });
 }
 void FloatsToBFloat16s(const float* from, kit::BFloat16* to, int64_t n) {
   MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) EPIPHYTE_INLINE {
@@ -153,21 +154,8 @@ void FloatsToBFloat16s(const float* from, kit::BFloat16* to, int64_t n) {
 }
 
 void Float16sToFloats(const kit::Float16* from, float* to, int64_t n) {
-  MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n, [](auto v) EPIPHYTE_INLINE {
-#if HWY_CAP_GE256 || HWY_ARCH_ARM_A64
-    return hn::PromoteTo(F32(), hn::BitCast(hn::Rebind<hwy::float16_t, F32>(), v));
-#else
-    const U32 u;
-    const auto wide = hn::PromoteTo(u, v);
-    const auto magnitude = hn::ShiftLeft<13>(hn::And(wide, hn::Set(u, 0x7FFF)));
-    // Right for subnormals too: they are subnormal floats before the multiplication.
-    const Floats scaled = hn::Mul(hn::BitCast(F32(), magnitude), hn::Set(F32(), 0x1p112f));
-    const auto finite = hn::Lt(hn::BitCast(F32(), magnitude), hn::BitCast(F32(), hn::Set(u, 0x0F800000)));
-    const auto infinite = hn::Or(magnitude, hn::Set(u, 0x7F800000));
-    const auto sign = hn::ShiftLeft<16>(hn::And(wide, hn::Set(u, 0x8000)));
-    return hn::Or(hn::IfThenElse(finite, scaled, hn::BitCast(F32(), infinite)), hn::BitCast(F32(), sign));
-#endif
-  });
+  MapTo(U16(), reinterpret_cast<const uint16_t*>(from), F32(), to, n,
+        [](auto v) EPIPHYTE_INLINE { return FloatsOfFloat16(F32(), v); });
 }
 void FloatsToFloat16s(const float* from, kit::Float16* to, int64_t n) {
   MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) EPIPHYTE_INLINE {

@@ -62,7 +62,7 @@ inline constexpr int64_t kReduceRun = 4096;
 
 // The lanes of one vector, by halves.
 template <class D, class Combine>
-HWY_INLINE float JoinLanes(D, hn::Vec<D> v, const Combine& combine) {
+HWY_INLINE hn::TFromD<D> JoinLanes(D, hn::Vec<D> v, const Combine& combine) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(v);
   } else {
@@ -103,17 +103,19 @@ HWY_INLINE V FoldShort(D d, int64_t n, V start, const Load& load, const Part& pa
 // load(i) gives a vector of the values from i on, part(i, rest) one of which the first `rest` count. Each is asked for
 // once, in this order.
 template <class D, class Load, class Part, class Combine>
-HWY_INLINE float ReduceBy(D d, int64_t n, float initial, const Load& load, const Part& part, const Combine& combine) {
+HWY_INLINE hn::TFromD<D> ReduceBy(D d, int64_t n, hn::TFromD<D> initial, const Load& load, const Part& part,
+                                  const Combine& combine) {
+  using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
   constexpr int64_t kVectors = kReduceLanes / kStep;
   const V start = hn::Set(d, initial);
-  const auto join = [=](float total, V lanes) HWY_ATTR {
+  const auto join = [=](T total, V lanes) HWY_ATTR {
     return hn::GetLane(combine(hn::Set(d, total), hn::Set(d, JoinLanes(d, lanes, combine))));
   };
   if (n <= 0) return initial;
   if (n <= kReduceLanes) return join(initial, FoldShort<kVectors>(d, n, start, load, part, combine));
-  float total = initial;
+  T total = initial;
   for (int64_t i = 0; i < n;) {
     const int64_t end = std::min(n, i + kReduceRun);
     V lanes[kVectors];
@@ -138,16 +140,16 @@ HWY_INLINE float ReduceBy(D d, int64_t n, float initial, const Load& load, const
   return total;
 }
 
-template <Length kLength = kShort, class D, class F, class Combine>
-HWY_INLINE float Reduce(D d, const float* x, int64_t n, float initial, const F& f, const Combine& combine) {
+template <Length kLength = kShort, class D, class F, class Combine, class T = hn::TFromD<D>>
+HWY_INLINE T Reduce(D d, const T* x, int64_t n, hn::TFromD<D> initial, const F& f, const Combine& combine) {
   if (n <= static_cast<int64_t>(kFew)) {
     if constexpr (kLength == kShort) {
-      const hn::CappedTag<float, 1> one;
+      const hn::CappedTag<T, 1> one;
       auto total = hn::Set(one, initial);
       for (int64_t i = 0; i < n; ++i) total = combine(total, f(hn::LoadU(one, x + i)));
       return hn::GetLane(total);
     } else if constexpr (hn::MaxLanes(D()) > kFew) {
-      return Reduce<kLong>(hn::CappedTag<float, kFew>(), x, n, initial, f, combine);
+      return Reduce<kLong>(hn::CappedTag<T, kFew>(), x, n, initial, f, combine);
     }
   }
   return ReduceBy(
@@ -155,9 +157,8 @@ HWY_INLINE float Reduce(D d, const float* x, int64_t n, float initial, const F& 
       [=](int64_t i, size_t rest) { return f(LoadPart(d, x + i, rest)); }, combine);
 }
 
-template <class D, class F, class Combine>
-HWY_INLINE float Reduce(D d, const float* a, const float* b, int64_t n, float initial, const F& f,
-                        const Combine& combine) {
+template <class D, class F, class Combine, class T = hn::TFromD<D>>
+HWY_INLINE T Reduce(D d, const T* a, const T* b, int64_t n, hn::TFromD<D> initial, const F& f, const Combine& combine) {
   return ReduceBy(
       d, n, initial, [=](int64_t i) { return f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); },
       [=](int64_t i, size_t rest) { return f(LoadPart(d, a + i, rest), LoadPart(d, b + i, rest)); }, combine);

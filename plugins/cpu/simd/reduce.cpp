@@ -1,6 +1,7 @@
 #include "plugins/cpu/simd/reduce.h"
 
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -17,19 +18,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
-using Floats = hn::ScalableTag<float>;
-
 template <Reduction kReduction, class D, class V = hn::Vec<D>>
 HWY_INLINE V Value([[maybe_unused]] D d, V x, [[maybe_unused]] V shift) {
-  switch (kReduction) {
-    case Reduction::kSumOfMagnitudes: return hn::Abs(x);
-    case Reduction::kSumOfSquares: return hn::Mul(x, x);
-    case Reduction::kSumOfExponentials: return Exp(d, hn::Sub(x, shift));
-    case Reduction::kSumOfSquaredDistances: {
-      const V distance = hn::Sub(x, shift);
-      return hn::Mul(distance, distance);
-    }
-    default: return x;
+  if constexpr (kReduction == Reduction::kSumOfMagnitudes) {
+    return hn::Abs(x);
+  } else if constexpr (kReduction == Reduction::kSumOfSquares) {
+    return hn::Mul(x, x);
+  } else if constexpr (kReduction == Reduction::kSumOfExponentials) {
+    return Exp(d, hn::Sub(x, shift));
+  } else if constexpr (kReduction == Reduction::kSumOfSquaredDistances) {
+    const V distance = hn::Sub(x, shift);
+    return hn::Mul(distance, distance);
+  } else {
+    return x;
   }
 }
 
@@ -46,13 +47,13 @@ constexpr auto CombinerOf() {
   }
 }
 
-template <Reduction kReduction>
-constexpr float Initial() {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return kReduction == Reduction::kProduct    ? 1.0f
+template <Reduction kReduction, typename T>
+constexpr T Initial() {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  return kReduction == Reduction::kProduct    ? T(1)
          : kReduction == Reduction::kLargest  ? -kInfinity
          : kReduction == Reduction::kSmallest ? kInfinity
-                                              : 0.0f;
+                                              : T(0);
 }
 
 // Calls step(d, i) for the vectors of a row, and for a half, a quarter … of one where the rest has one, each element
@@ -60,7 +61,7 @@ constexpr float Initial() {
 template <class D, class Step>
 HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
-  if (kStep == static_cast<int64_t>(hn::MaxLanes(Floats()))) {
+  if (kStep == static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<hn::TFromD<D>>()))) {
     for (; i + 4 * kStep <= n; i += 4 * kStep) {
       step(d, i);
       step(d, i + kStep);
@@ -77,48 +78,53 @@ HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
   }
 }
 
-template <Reduction kReduction>
+template <Reduction kReduction, typename T>
 struct RowOf {
-  static float Reduced(const float* x, int64_t n, float shift) {
+  using Tag = hn::ScalableTag<T>;
+
+  static T Reduced(const T* x, int64_t n, T shift) {
     constexpr Length kLength = kReduction == Reduction::kSumOfExponentials ? kLong : kShort;
     const auto value = [=](auto v) EPIPHYTE_INLINE {
       const hn::DFromV<decltype(v)> d;
       return Value<kReduction>(d, v, hn::Set(d, shift));
     };
-    return Reduce<kLength>(Floats(), x, n, Initial<kReduction>(), value, CombinerOf<kReduction>());
+    return Reduce<kLength>(Tag(), x, n, Initial<kReduction, T>(), value, CombinerOf<kReduction>());
   }
-  static void Accumulate(const float* x, float* sums, int64_t n, const float* shifts) {
+  static void Accumulate(const T* x, T* sums, int64_t n, const T* shifts) {
     constexpr auto kCombine = CombinerOf<kReduction>();
     // The shift matters to these only.
     if (shifts != nullptr &&
         (kReduction == Reduction::kSumOfExponentials || kReduction == Reduction::kSumOfSquaredDistances)) {
-      return InPieces(Floats(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {
+      return InPieces(Tag(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {
         const auto value = Value<kReduction>(d, hn::LoadU(d, x + i), hn::LoadU(d, shifts + i));
         hn::StoreU(kCombine(hn::LoadU(d, sums + i), value), d, sums + i);
       });
     }
-    InPieces(Floats(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {
+    InPieces(Tag(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {
       const auto value = Value<kReduction>(d, hn::LoadU(d, x + i), hn::Zero(d));
       hn::StoreU(kCombine(hn::LoadU(d, sums + i), value), d, sums + i);
     });
   }
 };
 
-struct Pointers {
-  float (*reduce)(const float*, int64_t, float);
-  void (*accumulate)(const float*, float*, int64_t, const float*);
-};
-template <int... kReductions>
-Pointers Pick(Reduction reduction, std::integer_sequence<int, kReductions...>) {
-  static constexpr Pointers kRows[] = {{&RowOf<static_cast<Reduction>(kReductions)>::Reduced,
-                                        &RowOf<static_cast<Reduction>(kReductions)>::Accumulate}...};
+template <Reduction kReduction, typename T>
+constexpr typename ReduceLoopOf<T>::Rows RowsOf() {
+  if constexpr (kReduction == Reduction::kSumOfExponentials && std::is_same_v<T, double>) {
+    return {nullptr, nullptr};
+  } else {
+    return {&RowOf<kReduction, T>::Reduced, &RowOf<kReduction, T>::Accumulate};
+  }
+}
+template <typename T, int... kReductions>
+HWY_INLINE typename ReduceLoopOf<T>::Rows Pick(Reduction reduction, std::integer_sequence<int, kReductions...>) {
+  static constexpr typename ReduceLoopOf<T>::Rows kRows[] = {RowsOf<static_cast<Reduction>(kReductions), T>()...};
   return kRows[static_cast<int>(reduction)];
 }
-float (*ReduceOf(Reduction reduction))(const float*, int64_t, float) {
-  return Pick(reduction, std::make_integer_sequence<int, kReductionCount>()).reduce;
+ReduceLoopOf<float>::Rows FloatRows(Reduction reduction) {
+  return Pick<float>(reduction, std::make_integer_sequence<int, kReductionCount>());
 }
-void (*AccumulateOf(Reduction reduction))(const float*, float*, int64_t, const float*) {
-  return Pick(reduction, std::make_integer_sequence<int, kReductionCount>()).accumulate;
+ReduceLoopOf<double>::Rows DoubleRows(Reduction reduction) {
+  return Pick<double>(reduction, std::make_integer_sequence<int, kReductionCount>());
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
@@ -127,10 +133,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-EPIPHYTE_EXPORT(ReduceOf);
-EPIPHYTE_EXPORT(AccumulateOf);
-ReduceLoop::ReduceLoop(Reduction reduction)
-    : reduce_(EPIPHYTE_DISPATCH(ReduceOf)(reduction)), accumulate_(EPIPHYTE_DISPATCH(AccumulateOf)(reduction)) {}
+EPIPHYTE_EXPORT(FloatRows);
+EPIPHYTE_EXPORT(DoubleRows);
+template <>
+ReduceLoopOf<float>::ReduceLoopOf(Reduction reduction) : rows_(EPIPHYTE_DISPATCH(FloatRows)(reduction)) {}
+template <>
+ReduceLoopOf<double>::ReduceLoopOf(Reduction reduction) : rows_(EPIPHYTE_DISPATCH(DoubleRows)(reduction)) {}
 
 }  // namespace epiphyte::cpu::simd
 #endif

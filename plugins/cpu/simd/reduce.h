@@ -1,5 +1,5 @@
-// One value of a row of floats, or rows folded into one another. The order in which values are combined is the same for
-// every target.
+// One value of a row of floats or doubles, or rows folded into one another. The order in which values are combined is
+// the same for every target.
 //
 //     const simd::ReduceLoop sum(simd::Reduction::kSum);
 //     float total = sum(x, n);               // of a row
@@ -15,7 +15,7 @@ enum class Reduction : int32_t {
   kProduct,
   kSumOfMagnitudes,
   kSumOfSquares,
-  kSumOfExponentials,      // of exp(x - shift)
+  kSumOfExponentials,      // of exp(x - shift); not of doubles
   kSumOfSquaredDistances,  // of (x - shift)^2
   kLargest,                // NaN if there is one, as for kSmallest
   kSmallest,
@@ -23,18 +23,25 @@ enum class Reduction : int32_t {
 inline constexpr int kReductionCount = static_cast<int>(Reduction::kSmallest) + 1;
 
 // In the variant for the target that was chosen when it was made (targets.h).
-class ReduceLoop {
+template <typename T>
+class ReduceLoopOf {
  public:
-  explicit ReduceLoop(Reduction reduction);
-  float operator()(const float* x, int64_t n, float shift = 0) const { return reduce_(x, n, shift); }
+  explicit ReduceLoopOf(Reduction reduction);
+  T operator()(const T* x, int64_t n, T shift = 0) const { return rows_.reduce(x, n, shift); }
   // `shifts`: of each element, or null for none.
-  void Accumulate(const float* x, float* accumulators, int64_t n, const float* shifts = nullptr) const {
-    accumulate_(x, accumulators, n, shifts);
+  void Accumulate(const T* x, T* accumulators, int64_t n, const T* shifts = nullptr) const {
+    rows_.accumulate(x, accumulators, n, shifts);
   }
 
+  struct Rows {
+    T (*reduce)(const T* x, int64_t n, T shift);
+    void (*accumulate)(const T* x, T* accumulators, int64_t n, const T* shifts);
+  };
+
  private:
-  float (*reduce_)(const float* x, int64_t n, float shift);
-  void (*accumulate_)(const float* x, float* accumulators, int64_t n, const float* shifts);
+  Rows rows_;
 };
+using ReduceLoop = ReduceLoopOf<float>;
+using DoubleReduceLoop = ReduceLoopOf<double>;
 
 }  // namespace epiphyte::cpu::simd

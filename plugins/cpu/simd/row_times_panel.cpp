@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/small_floats-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
@@ -26,18 +27,18 @@ constexpr int64_t kRun = 4;
 // Sums that the registers have room for beside weights; each step on one of them waits for the one before.
 constexpr int kMostSums = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 16 : 8;
 
-template <int kVectors>
-HWY_INLINE void AddRows(const float* a, const float* rows, int64_t count, Vector* sums) {
+template <int kVectors, typename T>
+HWY_INLINE void AddRows(const float* a, const T* rows, int64_t count, Vector* sums) {
   const Tag d;
   for (int64_t i = 0; i < count; ++i, rows += kVectors * kLanes) {
     const Vector factor = hn::Set(d, a[i]);
-    for (int v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(hn::LoadU(d, rows + v * kLanes), factor, sums[v]);
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(LoadFloats(d, rows + v * kLanes), factor, sums[v]);
   }
 }
 
 // Of columns [0, kVectors * kLanes) of a panel that is `width` wide.
-template <int64_t kWidth>
-HWY_INLINE void MultiplyPanel(const float* a, const float* panel, int64_t k, float* y) {
+template <int64_t kWidth, typename T>
+HWY_INLINE void MultiplyPanel(const float* a, const T* panel, int64_t k, float* y) {
   const Tag d;
   constexpr int kVectors = static_cast<int>(kWidth) / kLanes;
   // Of as many streams as there is room for, each has sums of its own.
@@ -61,13 +62,23 @@ HWY_INLINE void MultiplyPanel(const float* a, const float* panel, int64_t k, flo
   }
 }
 
-void RowTimesPanel(const float* a, const float* panel, int64_t width, int64_t k, float* y) {
+template <typename T>
+HWY_INLINE void MultiplyPanelOf(const float* a, const T* panel, int64_t width, int64_t k, float* y) {
   switch (width) {
     case 64: return MultiplyPanel<64>(a, panel, k, y);
     case 48: return MultiplyPanel<48>(a, panel, k, y);
     case 32: return MultiplyPanel<32>(a, panel, k, y);
     default: return MultiplyPanel<16>(a, panel, k, y);
   }
+}
+void TimesFloats(const float* a, const float* panel, int64_t width, int64_t k, float* y) {
+  MultiplyPanelOf(a, panel, width, k, y);
+}
+void TimesFloat16s(const float* a, const kit::Float16* panel, int64_t width, int64_t k, float* y) {
+  MultiplyPanelOf(a, panel, width, k, y);
+}
+void TimesBFloat16s(const float* a, const kit::BFloat16* panel, int64_t width, int64_t k, float* y) {
+  MultiplyPanelOf(a, panel, width, k, y);
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
@@ -76,9 +87,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-EPIPHYTE_EXPORT(RowTimesPanel);
+EPIPHYTE_EXPORT(TimesFloats);
+EPIPHYTE_EXPORT(TimesFloat16s);
+EPIPHYTE_EXPORT(TimesBFloat16s);
 void RowTimesPanel(const float* a, const float* panel, int64_t width, int64_t k, float* y) {
-  EPIPHYTE_DISPATCH(RowTimesPanel)(a, panel, width, k, y);
+  EPIPHYTE_DISPATCH(TimesFloats)(a, panel, width, k, y);
+}
+void RowTimesPanel(const float* a, const kit::Float16* panel, int64_t width, int64_t k, float* y) {
+  EPIPHYTE_DISPATCH(TimesFloat16s)(a, panel, width, k, y);
+}
+void RowTimesPanel(const float* a, const kit::BFloat16* panel, int64_t width, int64_t k, float* y) {
+  EPIPHYTE_DISPATCH(TimesBFloat16s)(a, panel, width, k, y);
 }
 
 }  // namespace epiphyte::cpu::simd

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 
+#include "epiphyte/kit/shape/float_types.hpp"
+
 namespace epiphyte::cpu::simd {
 
 constexpr bool IsPanelWidth(int64_t width) { return width == 16 || width == 32 || width == 48 || width == 64; }
 
-// y[width] = a[k] panel[k, width], for an IsPanelWidth.
+// y[width] = a[k] panel[k, width], for an IsPanelWidth. Panels of 16 bits are read as the floats that they are.
 void RowTimesPanel(const float* a, const float* panel, int64_t width, int64_t k, float* y);
+void RowTimesPanel(const float* a, const kit::Float16* panel, int64_t width, int64_t k, float* y);
+void RowTimesPanel(const float* a, const kit::BFloat16* panel, int64_t width, int64_t k, float* y);
 
 }  // namespace epiphyte::cpu::simd

@@ -64,6 +64,42 @@ TEST_P(Reductions, OfRowsAreAsPreciseAsLanesAndRunsMakeThem) {
   }
 }
 
+TEST_P(Reductions, OfDoubles) {
+  std::vector<int64_t> lengths = Lengths();
+  lengths.push_back(100003);
+  for (const Case& test : kCases) {
+    if (test.reduction == Reduction::kSumOfExponentials) continue;
+    const bool product = test.reduction == Reduction::kProduct;
+    const DoubleReduceLoop loop(test.reduction);
+    EXPECT_EQ(loop(nullptr, 0), test.initial) << test.name;
+    for (int64_t n : lengths) {
+      if (n == 0) continue;
+      std::vector<double> numbers;
+      for (const float number : product ? RandomFloats(n, 0.99f, 1.01f) : RandomFloats(n, -2, 3))
+        numbers.push_back(static_cast<double>(number) * 1.0000001);
+      GuardedRow<double> x(numbers), accumulators(numbers);
+      double expected = test.initial, magnitudes = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const double value = test.value(x[i], 0.5);
+        expected = test.combine(expected, value);
+        magnitudes += std::fabs(value);
+      }
+      // Of the loop here, too, which adds one after the other.
+      const double bound =
+          Selects(test) ? 0 : static_cast<double>(n + 8) * 0x1p-53 * (product ? expected * 2 : magnitudes);
+      EXPECT_LE(std::fabs(loop(x.data(), n, 0.5) - expected), bound) << test.name << " of " << n << " doubles";
+      const std::vector<double> shifts(static_cast<size_t>(n), 0.5);
+      loop.Accumulate(x.data(), accumulators.data(), n, shifts.data());
+      for (int64_t i = 0; i < n; ++i) {
+        const double sum = test.combine(x[i], test.value(x[i], 0.5));
+        ASSERT_NEAR(accumulators[i], sum, 0x1p-51 * (std::fabs(x[i]) + std::fabs(sum))) << test.name << " at " << i;
+      }
+      numbers[static_cast<size_t>(n / 2)] = std::numeric_limits<double>::quiet_NaN();
+      EXPECT_TRUE(std::isnan(loop(GuardedRow<double>(numbers).data(), n, 0.5))) << test.name;
+    }
+  }
+}
+
 TEST_P(Reductions, OfNothingAreNeutral) {
   for (const Case& test : kCases)
     EXPECT_EQ(ReduceLoop(test.reduction)(nullptr, 0), static_cast<float>(test.initial)) << test.name;

@@ -107,20 +107,27 @@ bool GoesByVectors(int64_t n) {
   return n > kShortRun || Op::kFloats == simd::Reduction::kSumOfExponentials;
 }
 
+// The loops that accumulate in A; those over floats where there are none, for what goes through floats.
+template <typename A>
+using ReduceLoops = std::conditional_t<std::is_same_v<A, double>, simd::DoubleReduceLoop, simd::ReduceLoop>;
+template <typename Op, typename A>
+inline constexpr bool kHasLoops = std::is_same_v<A, float> ||
+                                  (std::is_same_v<A, double> && Op::kFloats != simd::Reduction::kSumOfExponentials);
+
 template <typename Op, typename T, typename A>
-A ReduceRun(const Op& op, const simd::ReduceLoop& floats, const T* x, int64_t n, A shift) {
+A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t n, A shift) {
   if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
     const SmallFloats<T> small;
     float block[kFloatBlock];
     float acc = op.template Initial<float>();
     ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
       small.load(x + at, block, count);
-      acc = op.Combine(acc, ReduceRun<Op, float, float>(op, floats, block, count, shift));
+      acc = op.Combine(acc, ReduceRun<Op, float, float>(op, loops, block, count, shift));
     });
     return acc;
   } else {
-    if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-      if (GoesByVectors<Op>(n)) return floats(x, n, shift);
+    if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
+      if (GoesByVectors<Op>(n)) return loops(x, n, shift);
     }
     // Several side by side, which needn't wait for each other.
     constexpr int64_t kChains = 16;
@@ -140,17 +147,17 @@ A ReduceRun(const Op& op, const simd::ReduceLoop& floats, const T* x, int64_t n,
 }
 
 template <typename Op, typename T, typename A>
-void AccumulateRow(const Op& op, const simd::ReduceLoop& floats, const T* x, A* acc, int64_t n, const A* shifts) {
+void AccumulateRow(const Op& op, const ReduceLoops<A>& loops, const T* x, A* acc, int64_t n, const A* shifts) {
   if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
     const SmallFloats<T> small;
     float block[kFloatBlock];
     ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
       small.load(x + at, block, count);
-      AccumulateRow<Op, float, float>(op, floats, block, acc + at, count, shifts == nullptr ? nullptr : shifts + at);
+      AccumulateRow<Op, float, float>(op, loops, block, acc + at, count, shifts == nullptr ? nullptr : shifts + at);
     });
   } else {
-    if constexpr (std::is_same_v<T, float> && std::is_same_v<A, float>) {
-      if (GoesByVectors<Op>(n)) return floats.Accumulate(x, acc, n, shifts);
+    if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
+      if (GoesByVectors<Op>(n)) return loops.Accumulate(x, acc, n, shifts);
     }
     for (int64_t i = 0; i < n; ++i)
       acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
@@ -161,7 +168,7 @@ void AccumulateRow(const Op& op, const simd::ReduceLoop& floats, const T* x, A* 
 template <typename Op, typename T, typename R, typename A>
 void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
   const int64_t folded = shape.folded();
-  const simd::ReduceLoop floats(Op::kFloats);
+  const ReduceLoops<A> loops(Op::kFloats);
   const auto shift_of = [shifts](int64_t i) { return shifts == nullptr ? A(0) : shifts[i]; };
   if (!shape.inner_kept()) {
     ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
@@ -169,7 +176,7 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
         const T* base = x + shape.Offset(i);
         A acc = op.template Initial<A>();
         shape.ForEachRun([&](int64_t offset, int64_t n) {
-          acc = op.Combine(acc, ReduceRun<Op, T, A>(op, floats, base + offset, n, shift_of(i)));
+          acc = op.Combine(acc, ReduceRun<Op, T, A>(op, loops, base + offset, n, shift_of(i)));
         });
         y[i] = NumberAs<R>(op.Finish(acc, folded, shift_of(i)));
       }
@@ -185,7 +192,7 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
       std::fill_n(acc, n, op.template Initial<A>());
       const T* base = x + shape.Offset(i);
       shape.ForEachRun([&](int64_t offset, int64_t) {
-        AccumulateRow<Op, T, A>(op, floats, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
+        AccumulateRow<Op, T, A>(op, loops, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
       });
       for (int64_t j = 0; j < n; ++j) y[i + j] = NumberAs<R>(op.Finish(acc[j], folded, shift_of(i + j)));
       i += n;

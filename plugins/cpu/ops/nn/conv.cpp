@@ -51,10 +51,23 @@ class ConvKernel final : public Kernel {
     }
     try {
       const kit::ConvolutionShape shape = Resolve(input, weights->dims);
+      // Few channels, as of an image or of each group, leave nothing to gain.
+      constexpr int64_t kFewestChannels = 16;
+      const bool in_bfloat16 =
+          group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
       const auto choose = [&] {
-        const MemoryDesc any(WeightDims(weights->dims, group_), dnnl::memory::data_type::f32,
-                             dnnl::memory::format_tag::any);
-        return MakeDesc(shape, any, init.HasInput(2), init.HasInput(3), nullptr).weights_desc();
+        const auto describe = [&](ElementType type) {
+          return MakeDesc(shape, AnyWeights(weights->dims, type), init.HasInput(2), init.HasInput(3));
+        };
+        if (in_bfloat16) {
+          try {
+            const auto pd = describe(EP_TYPE_BFLOAT16);
+            if (!IsReference(pd)) return pd.weights_desc();
+          } catch (const dnnl::error& error) {
+            ThrowIfNoMemory(error);
+          }
+        }
+        return describe(EP_TYPE_FLOAT).weights_desc();
       };
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
@@ -132,11 +145,16 @@ class ConvKernel final : public Kernel {
     if (activation_) ApplyActivation(activation_, to, y.Count());
   }
 
-  // `x_desc`: the layout that the input has; null: whatever is best.
+  MemoryDesc AnyWeights(const Dims& dims, ElementType type) const {
+    return MemoryDesc(WeightDims(dims, group_), DataType(type), dnnl::memory::format_tag::any);
+  }
+
+  // The input is of the weights' type.
   dnnl::convolution_forward::primitive_desc MakeDesc(const kit::ConvolutionShape& shape, const MemoryDesc& weights,
-                                                     bool bias, bool residual, const MemoryDesc* x_desc) const {
+                                                     bool bias, bool residual) const {
     ConvolutionArgs args;
-    args.src = x_desc != nullptr ? *x_desc : AnyDesc(EP_TYPE_FLOAT, shape.x);
+    const bool in_bfloat16 = TypeOf(weights) == dnnl::memory::data_type::bf16;
+    args.src = AnyDesc(in_bfloat16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.x);
     args.weights = weights;
     args.dst = AnyDesc(EP_TYPE_FLOAT, shape.y);
     args.has_bias = bias;
@@ -164,11 +182,20 @@ class ConvKernel final : public Kernel {
     state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
-    const MemoryDesc any(weights, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+    const auto choose = [&](ElementType type) {
+      return ChooseDesc(packed_, AnyWeights(weight_dims, type),
+                        [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual); });
+    };
     dnnl::convolution_forward::primitive_desc pd;
     try {
-      pd = ChooseDesc(packed_, any,
-                      [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual, nullptr); });
+      if (packed_.for_bfloat16()) {
+        try {
+          pd = choose(EP_TYPE_BFLOAT16);
+        } catch (const dnnl::error& error) {
+          ThrowIfNoMemory(error);
+        }
+      }
+      if (!pd) pd = choose(EP_TYPE_FLOAT);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       NotImplemented("oneDNN has no convolution for this shape: {}", error.what());

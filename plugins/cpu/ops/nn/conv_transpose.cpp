@@ -145,7 +145,11 @@ class ConvTransposeKernel final : public Kernel {
       state.call.Run(context, x.data, weights, bias == nullptr ? nullptr : bias->data, y.data);
       return;
     }
-    if (packed_) weights = state.unpacked ? state.unpacked.get() : packed_.data;
+    if (packed_) {
+      PackedWeights plain = packed_;
+      if (state.unpacked) plain = {PlainWeights(state.shape), state.unpacked.get(), packed_.type};
+      weights = AsFloats(context, plain);
+    }
     ConvTransposeLoop<float>(context, state.shape, attributes_.group, context.Input(0).as<float>(),
                              static_cast<const float*>(weights), bias == nullptr ? nullptr : bias->as<float>(),
                              y.as<float>());
