@@ -124,6 +124,57 @@ void InferExpand(NodeInference& node) {
   node.SetTensor(0, node.element(0), std::move(output));
 }
 
+namespace {
+
+// What is left of a dimension; unknown where it depends on what isn't known.
+Dim SliceOf(const Dim& dim, int64_t start, int64_t end, int64_t step) {
+  if (start == 0 && step == 1 && end >= INT32_MAX) return dim;
+  if (!dim.known() || dim.value == 0) return dim.known() ? dim : Dim();
+  const auto within = [&](int64_t index, int64_t low, int64_t high) {
+    return std::clamp(index < 0 ? index + dim.value : index, low, high);
+  };
+  if (step > 0) {
+    const int64_t length = within(end, 0, dim.value) - within(start, 0, dim.value);
+    return Dim(length <= 0 ? 0 : (length - 1) / step + 1);
+  }
+  const int64_t length = within(start, 0, dim.value - 1) - within(end, -1, dim.value - 1);
+  // The lowest step has no opposite; it leaves one element all the same.
+  return Dim(length <= 0 ? 0 : (length - 1) / (step == INT64_MIN ? INT64_MAX : -step) + 1);
+}
+
+}  // namespace
+
+// Unlike libonnx's, it keeps the number of dimensions where only the run knows the bounds.
+void InferSlice(NodeInference& node) {
+  const Shape* input = node.shape(0);
+  if (input == nullptr) return node.SetTensor(0, node.element(0), std::nullopt);
+  const auto starts = node.ints(1);
+  const auto ends = node.ints(2);
+  auto axes = node.ints(3);
+  auto steps = node.ints(4);
+  Shape output(input->size());
+  const size_t count = starts ? starts->size() : ends ? ends->size() : 0;
+  if (starts && ends && ends->size() != count)
+    node.Reject("it has {} starts and {} ends, as many of each expected", count, ends->size());
+  if (node.node().input(3) == nullptr && (starts || ends)) {
+    axes.emplace();
+    for (size_t i = 0; i < count; ++i) axes->push_back(static_cast<int64_t>(i));
+  }
+  if (!axes) return node.SetTensor(0, node.element(0), std::move(output));
+  if ((starts || ends) && axes->size() != count)
+    node.Reject("it has bounds for {} axes, but lists {}", count, axes->size());
+  if (node.node().input(4) == nullptr) steps.emplace(axes->size(), 1);
+  if (steps && steps->size() != axes->size())
+    node.Reject("it has {} steps for {} axes, one for each expected", steps->size(), axes->size());
+  output = *input;
+  for (size_t i = 0; i < axes->size(); ++i) {
+    Dim& dim = output[node.Axis((*axes)[i], input->size())];
+    if (steps && (*steps)[i] == 0) node.Reject("step {} is 0", i);
+    dim = starts && ends && steps ? SliceOf(dim, (*starts)[i], (*ends)[i], (*steps)[i]) : Dim();
+  }
+  node.SetTensor(0, node.element(0), std::move(output));
+}
+
 void InferGatherNd(NodeInference& node) {
   const Shape* data = node.shape(0);
   const Shape* indices = node.shape(1);

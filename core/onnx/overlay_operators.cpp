@@ -123,6 +123,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"Sign", 9, InferLikeFirst},
     {"Sin", 1, InferLikeFirst},
     {"Sinh", 1, InferLikeFirst},
+    {"Slice", 10, InferSlice},
     {"Softplus", 1, InferLikeFirst},
     {"Softsign", 1, InferLikeFirst},
     {"Split", 18, InferSplit, 1, 2, 1, kN},

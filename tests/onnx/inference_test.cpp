@@ -198,6 +198,27 @@ TEST(Inference, OperatorsOfOpsets19To25) {
   EXPECT_EQ(Infer({.opset = 24, .op = "Swish", .inputs = {{kFloat, {"N"}}}}), "tensor(float)[N]");
 }
 
+TEST(Inference, SlicesKeepTheirRankWhateverBoundsThem) {
+  const auto sliced = [](int64_t start, int64_t end, int64_t axis, int64_t step) {
+    ProtoModel model;
+    model.Input("x", kFloat, {"N", "8", "6"}).Input("begin", kInt64, {"1"}).Output("y").Output("z");
+    model.Int64s("start", {start}).Int64s("end", {end}).Int64s("axis", {axis}).Int64s("step", {step});
+    model.Node("Slice", {"x", "begin", "end", "axis"}, {"y"});
+    model.Node("Slice", {"x", "start", "end", "axis", "step"}, {"z"});
+    const core::Model read = model.Read();
+    return TypeOf(read, "y") + " " + TypeOf(read, "z");
+  };
+  EXPECT_EQ(sliced(1, 7, 1, 1), "tensor(float)[N,?,6] tensor(float)[N,6,6]");
+  EXPECT_EQ(sliced(1, 7, -2, 4), "tensor(float)[N,?,6] tensor(float)[N,2,6]");
+  EXPECT_EQ(sliced(-1, -100, 2, -1), "tensor(float)[N,8,?] tensor(float)[N,8,6]");
+  EXPECT_EQ(sliced(4, 1, 2, 1), "tensor(float)[N,8,?] tensor(float)[N,8,0]");
+  EXPECT_EQ(sliced(5, INT64_MIN, 2, INT64_MIN), "tensor(float)[N,8,?] tensor(float)[N,8,1]");
+  EXPECT_EQ(sliced(0, INT64_MAX, 0, 1), "tensor(float)[?,8,6] tensor(float)[N,8,6]");
+  EXPECT_EQ(sliced(1, INT64_MAX, 0, 1), "tensor(float)[?,8,6] tensor(float)[?,8,6]");
+  ExpectError([&] { sliced(0, 1, 3, 1); }, StatusCode::kInvalidGraph, {"axis 3"});
+  ExpectError([&] { sliced(0, 1, 0, 0); }, StatusCode::kInvalidGraph, {"step 0 is 0"});
+}
+
 TEST(Inference, ShapesFlowThroughIntegerArithmetic) {
   // y = Reshape(x, Concat(Shape(x)[0:1], [-1])), of x[N,2,3].
   for (const int64_t opset : {11, 13, 21}) {
