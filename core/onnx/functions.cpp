@@ -1,10 +1,13 @@
 // InlineFunctions: calls of functions replaced by their bodies, and the newest opset's form of what the bodies contain.
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/inference.h"
+#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/proto_convert.h"
@@ -85,10 +88,17 @@ bool NeedsALaterOpset(const onnx::FunctionProto& function, int64_t opset) {
 class Inliner {
  public:
   Inliner(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* custom,
-          const std::function<void(const Node&)>& inlined)
-      : model_(model), keep_(keep), custom_(custom), tell_inlined_(inlined), functions_(ModelFunctions::Of(model)) {}
+          const std::function<void(const Node&)>& inlined, size_t* nodes)
+      : model_(model),
+        keep_(keep),
+        custom_(custom),
+        tell_inlined_(inlined),
+        functions_(ModelFunctions::Of(model)),
+        inlined_(*nodes) {}
 
-  bool Run() {
+  enum class Depth { kOuter, kAll };
+
+  bool Run(Depth depth) {
     std::vector<Node*> pending;
     CollectNodes(*model_.graph, &pending);
     bool changed = false;
@@ -99,10 +109,17 @@ class Inliner {
       if (!round_changed) break;
       changed = true;
       model_.graph->Finalize();
-      // Bodies that libonnx builds depend on the types of their inputs.
+      if (depth == Depth::kOuter) break;
+      // Bodies that are built for a call depend on the types of its inputs.
       InferTypes(*model_.graph, {}, custom_);
-      pending.clear();
+      pending = std::move(waiting_);
+      waiting_.clear();
       for (Node* node : added) CollectWithBodies(*node, &pending);
+    }
+    if (!waiting_.empty() && (depth == Depth::kAll || !changed)) {
+      Fail(StatusCode::kNotImplemented,
+           "{}: {} is not known, which it is computed by; export the model with the types and shapes of its values",
+           NodeLabel(*waiting_.front()), missing_);
     }
     if (functions_ != nullptr && !HasCalls(*model_.graph)) model_.functions = nullptr;
     return changed;
@@ -117,11 +134,36 @@ class Inliner {
         return true;
       }
     }
+    if (HasMicrosoftFunction(*node)) return !keep_(*node) && InlineMicrosoftFunction(node, added);
     const OperatorSchema* schema = schemas_.Find(node->domain(), node->op_type(), node->since_version());
     if (schema == nullptr || schema->libonnx == nullptr) return false;
     const onnx::OpSchema& source = *schema->libonnx;
     if ((!source.HasFunction() && !source.HasContextDependentFunction()) || keep_(*node)) return false;
     return InlineSchemaFunction(node, source, added);
+  }
+
+  // False when types are missing: the node waits for the next round.
+  bool InlineMicrosoftFunction(Node* node, std::vector<Node*>* added) {
+    const std::optional<std::string> function = BuildMicrosoftFunction(*node, &missing_);
+    if (!function) {
+      waiting_.push_back(node);
+      return false;
+    }
+    const size_t before = added->size();
+    Graph& graph = node->graph();
+    Replace(node, ReadFunction(*function), TensorReader(nullptr, nullptr), added);
+    // Providers that are asked for what the body holds see its numbers as constants.
+    const auto fold = [&](Node* made) {
+      if (!made->Is("Constant")) return false;
+      ValueDef* value = made->output(0);
+      const ConstantPtr constant = made->FindAttribute("value")->t();
+      graph.RemoveNode(made);
+      graph.SetConstant(value, constant);
+      return true;
+    };
+    const auto first = added->begin() + static_cast<std::ptrdiff_t>(before);
+    added->erase(std::remove_if(first, added->end(), fold), added->end());
+    return true;
   }
 
   // False when the builder finds that it can't express this node.
@@ -204,7 +246,9 @@ class Inliner {
   const std::function<void(const Node&)>& tell_inlined_;
   const ModelFunctions* functions_;
   SchemaTable schemas_;
-  size_t inlined_ = 0;
+  std::vector<Node*> waiting_;  // for types
+  std::string missing_;         // what the last of them waits for
+  size_t& inlined_;             // nodes that bodies brought
 };
 
 }  // namespace
@@ -218,7 +262,15 @@ std::string BodyPrefix(const Node& call) {
 
 bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,
                      const std::function<void(const Node&)>& inlined) {
-  return WithPrintableErrors("", [&] { return Inliner(model, keep, schemas, inlined).Run(); });
+  size_t nodes = 0;
+  return WithPrintableErrors("",
+                             [&] { return Inliner(model, keep, schemas, inlined, &nodes).Run(Inliner::Depth::kAll); });
+}
+
+bool InlineOuterFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,
+                          const std::function<void(const Node&)>& inlined, size_t* nodes) {
+  return WithPrintableErrors("",
+                             [&] { return Inliner(model, keep, schemas, inlined, nodes).Run(Inliner::Depth::kOuter); });
 }
 
 }  // namespace epiphyte::core

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/graph/context_node.h"
 #include "core/onnx/attribute_reader.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/known_operators.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/schema.h"

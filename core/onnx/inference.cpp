@@ -2,7 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/onnx/graph_reader.h"
 #include "core/onnx/libonnx_inference.h"
+#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/node_inference.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/printable_errors.h"
@@ -14,7 +16,8 @@ namespace {
 
 class TypeInferencer {
  public:
-  TypeInferencer(const Pulse& pulse, const OperatorSchemas* custom) : pulse_(pulse), custom_(custom) {}
+  TypeInferencer(const Pulse& pulse, const OperatorSchemas* custom, SchemaTable& schemas)
+      : pulse_(pulse), custom_(custom), schemas_(schemas) {}
 
   void InferGraph(Graph& graph) {
     for (const auto& value : graph.values()) {
@@ -53,11 +56,48 @@ class TypeInferencer {
 
   void InferCustom(Node& node) {
     const CustomOperator* schema = FindCustomOperator(custom_, node.domain(), node.op_type(), node.since_version());
+    if (schema == nullptr) return InferByBody(node);
     // A call of a model's function may have the name of an operator that somebody describes.
-    if (schema == nullptr || !HasRightArity(node, *schema)) return;
+    if (!HasRightArity(node, *schema)) return;
     NodeInference inference(node, data_);
     schema->Infer(inference);
     TakeOutputs(node, inference);
+  }
+
+  // What is known of the inputs goes through the operator's body in a graph of its own. A provider may know more of the
+  // operator than the body can say; if none does, inlining tells what is wrong.
+  void InferByBody(Node& node) {
+    Graph graph(node.op_type());
+    std::vector<ValueDef*> outputs;
+    try {
+      const std::optional<std::string> function = BuildMicrosoftFunction(node);
+      if (!function) return;
+      outputs = PutBodyInto(graph, node, *function);
+      TypeInferencer(pulse_, nullptr, schemas_).InferGraph(graph);
+    } catch (const Error& error) {
+      return Log(LogLevel::kDebug, "onnx", "{}: types not inferred: {}", NodeLabel(node), error.message());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i] != nullptr && outputs[i]->type()) Merge(node, *node.outputs()[i], outputs[i]->type());
+  }
+
+  // Returns the values that stand for the outputs of `node`.
+  static std::vector<ValueDef*> PutBodyInto(Graph& graph, const Node& node, const std::string& function) {
+    for (const auto& [domain, version] : node.graph().opsets()) graph.SetOpset(domain, version);
+    std::vector<ValueDef*> inputs, outputs;
+    for (const ValueDef* input : node.inputs()) {
+      ValueDef*& copy = inputs.emplace_back(nullptr);
+      if (input == nullptr) continue;
+      const ConstantPtr& constant = input->ResolvedConstant();
+      copy = constant ? graph.AddConstant("", constant) : graph.AddInput("", input->type());
+    }
+    for (const ValueDef* output : node.outputs()) outputs.push_back(output == nullptr ? nullptr : graph.AddValue(""));
+    const FunctionBody body = ReadFunction(function);
+    Node* call = graph.AddNode(node.op_type(), node.domain(), node.since_version(), inputs, {});
+    const TensorReader tensors(nullptr, nullptr);
+    GraphReader(tensors, body.opsets).Inline(body, *call, outputs, "");
+    graph.RemoveNode(call);
+    return outputs;
   }
 
   static void TakeOutputs(const Node& node, const NodeInference& inference) {
@@ -132,7 +172,7 @@ class TypeInferencer {
   const Pulse& pulse_;
   const OperatorSchemas* custom_;
   uint64_t nodes_done_ = 0;
-  SchemaTable schemas_;
+  SchemaTable& schemas_;
   ValueData data_;
   size_t bodies_inferred_ = 0;
   Key last_key_;
@@ -142,7 +182,10 @@ class TypeInferencer {
 }  // namespace
 
 void InferTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas) {
-  WithPrintableErrors("", [&] { TypeInferencer(pulse, schemas).InferGraph(graph); });
+  WithPrintableErrors("", [&] {
+    SchemaTable table;
+    TypeInferencer(pulse, schemas, table).InferGraph(graph);
+  });
 }
 
 }  // namespace epiphyte::core

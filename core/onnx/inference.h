@@ -24,6 +24,11 @@ void InferTypes(Graph& graph, const Pulse& pulse = {}, const OperatorSchemas* sc
 // Nodes that have no function body stay. `inlined` is told of each that goes, before it does.
 bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep,
                      const OperatorSchemas* schemas = nullptr, const std::function<void(const Node&)>& inlined = {});
+// The same, but what the bodies hold stays as it is, and without types: for callers whose `keep` has to see types and
+// neighbours first. To be called until it returns false, with InferTypes() in between; `*nodes`, which begins at 0,
+// counts what the bodies bring in all of these calls, so that it stays bounded.
+bool InlineOuterFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,
+                          const std::function<void(const Node&)>& inlined, size_t* nodes);
 
 // What the names of a body begin with that takes the place of `call`: "name/", or of its first output if it has no name.
 std::string BodyPrefix(const Node& call);

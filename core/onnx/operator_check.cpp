@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/printable_errors.h"
@@ -34,6 +35,7 @@ class OperatorChecker {
       if (schema != nullptr) CheckNode(node, *schema);
       return;  // without one, a provider may know it all the same
     }
+    if (HasMicrosoftFunction(node)) return;  // optimisers leave out the domain of some
     if (const OperatorSchema* schema = schemas_.Find(node.domain(), node.op_type(), node.since_version())) {
       CheckNode(node, *schema);
       return;

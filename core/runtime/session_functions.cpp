@@ -19,10 +19,10 @@ std::string FirstOutput(const Node& node) {
 }  // namespace
 
 // A function operator stays whole when some provider claims it; else its body takes its place, which may hold further
-// functions. Providers are asked only if there is such an operator at all.
+// functions: providers are asked for those anew. They are asked only if there is such an operator at all.
 void SessionBuilder::InlineUnclaimedFunctions() {
-  constexpr int kMaxRounds = 16;  // deeper nesting of functions than this is a mistake in the model
-  for (int round = 0; round < kMaxRounds; ++round) {
+  size_t nodes = 0;
+  for (;;) {
     std::unordered_set<const Node*> claimed;
     bool asked = false;
     auto ask = [&](auto&& self, Graph& graph) -> void {
@@ -34,7 +34,7 @@ void SessionBuilder::InlineUnclaimedFunctions() {
         for (Graph* body : node->subgraphs()) self(self, *body);
       }
     };
-    bool inlined = InlineFunctions(
+    const bool inlined = InlineOuterFunctions(
         model_,
         [&](const Node& node) {
           if (!IsKept(node)) return false;
@@ -45,7 +45,7 @@ void SessionBuilder::InlineUnclaimedFunctions() {
           }
           return claimed.contains(&node);
         },
-        &schemas_, [&](const Node& node) { history_.Removed(node, Fate::kInlined); });
+        &schemas_, [&](const Node& node) { history_.Removed(node, Fate::kInlined); }, &nodes);
     if (!inlined) return;
     InferTypes(*model_.graph, progress_.MakePulse(), &schemas_);
   }

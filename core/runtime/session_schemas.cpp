@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/suggest.h"
+#include "core/onnx/microsoft_functions.h"
 #include "core/runtime/provider_list.h"
 
 namespace epiphyte::core {
@@ -38,6 +39,8 @@ std::string SessionSchemas::WhyUnknown(std::string_view domain, std::string_view
     return fmt::format("plugin '{}' brings the domain '{}', but no operator of that name{}", plugin->plugin_name(),
                        domain, nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
   }
+  if (const std::string nearest = NearestMicrosoftOperator(op_type); domain == kMicrosoftDomain && !nearest.empty())
+    return fmt::format("no operator of that name is known in the domain '{}'; did you mean {}?", domain, nearest);
   if (config_.providers.empty()) {
     return fmt::format("no installed plugin knows the domain '{}'; install the one that brings it", domain);
   }

@@ -31,5 +31,21 @@ std::vector<std::string> SeedInputs() {
               s = Shape(z)
               t = Reshape(z, s)
               y = Concat <axis = 1> (t, w)
+            })"),
+          epiphyte::test::OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+            g (float[1, 3, 16] x, float[16] row, float[1, 2, 4, 8] past, int32[1] length, int32[1] total,
+               float[32, 4] cos, int64[1, 3] positions, int32[1, 3] mask, uint8[1, 4, 6, 6] image, float[1] scale)
+              => (float[1, 3, 16] y, uint8[1, 4, 3, 3] z) {
+              n, mean, deviation, s = com.microsoft.SkipLayerNormalization <epsilon = 0.001> (x, x, row, row)
+              r = com.microsoft.RotaryEmbedding <interleaved = 1> (n, positions, cos, cos)
+              a, k, v = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 2, do_rotary = 1,
+                local_window_size = 3> (r, s, n, past, past, length, total, cos, cos)
+              b = com.microsoft.MultiHeadAttention <num_heads = 4, unidirectional = 1> (a, n, s, absent, mask)
+              w = com.microsoft.FusedMatMul <transB = 1, alpha = 0.5> (b, b)
+              c = com.microsoft.FusedMatMul (w, n)
+              y = com.microsoft.FastGelu (c)
+              q = com.microsoft.QLinearAdd (image, scale, absent, image, scale, absent, scale)
+              z = com.microsoft.QLinearAveragePool <kernel_shape = [2, 2], strides = [2, 2], channels_last = 0>
+                (q, scale, absent, scale)
             })")};
 }

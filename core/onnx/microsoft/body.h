@@ -1,0 +1,161 @@
+// Body: writes the function body of one com.microsoft node, of ai.onnx operators as the graph's opset has them: axes as
+// attribute or as input, numbers of splits, casts. The families' builders (table.h) say what is computed, in the
+// spellings that the recognisers of plugin_api/kit/epiphyte/kit/fuse know.
+//
+//   Body body(call);
+//   const Name x = body.In(0);
+//   body.Return(0, body.Mul(x, body.Op("Sigmoid", {x})));
+//   onnx::FunctionProto function = body.Finish();
+//
+// What is asked of the call and isn't known yet (an element type, a rank) throws NotKnownYet: inference may find it.
+// What the node can't be expressed with is an Error, INVALID_GRAPH where the model is wrong and NOT_IMPLEMENTED where
+// the operator has more than the body can say; both name the node.
+#pragma once
+
+#include <onnx/defs/attr_proto_util.h>
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/graph/graph.h"
+#include "core/onnx/operator_schemas.h"
+#include "core/onnx/schema.h"
+
+namespace epiphyte::core::microsoft {
+
+// A value of the body. Empty: left out.
+using Name = std::string;
+using Names = std::vector<Name>;
+using Attributes = std::vector<onnx::AttributeProto>;
+
+struct NotKnownYet {
+  std::string what;
+};
+
+template <typename T>
+onnx::AttributeProto A(const char* name, const T& value) {
+  if constexpr (std::is_integral_v<T>) {
+    return onnx::MakeAttribute(name, static_cast<int64_t>(value));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return onnx::MakeAttribute(name, static_cast<float>(value));
+  } else {
+    return onnx::MakeAttribute(name, value);
+  }
+}
+
+class Body {
+ public:
+  // Adds the inputs and as many outputs as `call` has to the function's interface.
+  explicit Body(const Node& call);
+
+  // --- the call
+  int64_t opset() const { return opset_; }
+  bool Has(size_t input) const { return call_.input(input) != nullptr; }
+  Name In(size_t input) const;  // empty when left out
+  // As In(), for an input that there must be.
+  Name Need(size_t input, std::string_view what) const;
+  bool Wants(size_t output) const { return call_.output(output) != nullptr; }
+  size_t input_count() const { return call_.inputs().size(); }
+  DataType TypeOf(size_t input) const;
+  // As TypeOf(); INVALID_GRAPH for what is no float, double, float16 or bfloat16.
+  DataType FloatTypeOf(size_t input) const;
+  // Of inputs that the model gives types to at all; kUndefined when it isn't known.
+  DataType TypeIfKnown(size_t input) const;
+  size_t RankOf(size_t input) const;
+  // -1 when it isn't known; also for an axis that the input doesn't have. Counts from the end when negative.
+  int64_t DimIfKnown(size_t input, int64_t axis) const;
+  std::optional<size_t> RankIfKnown(size_t input) const;
+  // The data of an input that is a constant, else null.
+  ConstantPtr ConstantOf(size_t input) const;
+
+  int64_t Int(std::string_view name, int64_t fallback) const { return call_.IntAttribute(name, fallback); }
+  float Float(std::string_view name, float fallback) const { return call_.FloatAttribute(name, fallback); }
+  std::string String(std::string_view name, std::string_view fallback) const;
+  std::vector<int64_t> Ints(std::string_view name) const;
+  std::vector<float> Floats(std::string_view name) const;
+  bool HasAttribute(std::string_view name) const { return call_.FindAttribute(name) != nullptr; }
+  // Those of the call that are listed, as they are.
+  Attributes Copy(std::initializer_list<std::string_view> names) const;
+
+  // The model is wrong.
+  template <typename... Args>
+  [[noreturn]] void Reject(fmt::format_string<Args...> format, Args&&... args) const {
+    Fail(StatusCode::kInvalidGraph, "{}: {}", NodeLabel(call_), fmt::format(format, std::forward<Args>(args)...));
+  }
+  // The operator has more than this body can say.
+  template <typename... Args>
+  [[noreturn]] void Unsupported(fmt::format_string<Args...> format, Args&&... args) const {
+    Fail(StatusCode::kNotImplemented, "{}: {}", NodeLabel(call_), fmt::format(format, std::forward<Args>(args)...));
+  }
+  // UNSUPPORTED unless the attribute is absent or has this value.
+  void Only(std::string_view attribute, int64_t value) const;
+  void NoInput(size_t input, std::string_view name) const;
+  void NoOutput(size_t output, std::string_view name) const;
+
+  // --- nodes
+  Name Op(std::string_view op_type, Names inputs, Attributes attributes = {});
+  Names Ops(std::string_view op_type, size_t outputs, Names inputs, Attributes attributes = {});
+  Name Add(const Name& a, const Name& b) { return Op("Add", {a, b}); }
+  Name Sub(const Name& a, const Name& b) { return Op("Sub", {a, b}); }
+  Name Mul(const Name& a, const Name& b) { return Op("Mul", {a, b}); }
+  Name Div(const Name& a, const Name& b) { return Op("Div", {a, b}); }
+  Name MatMul(const Name& a, const Name& b) { return Op("MatMul", {a, b}); }
+  // a + b, where either may be left out.
+  Name AddIf(const Name& a, const Name& b);
+  Name Cast(const Name& x, DataType to);
+  Name Reshape(const Name& x, std::vector<int64_t> shape) { return Op("Reshape", {x, Integers(std::move(shape))}); }
+  Name Transpose(const Name& x, std::vector<int64_t> perm) { return Op("Transpose", {x}, {A("perm", perm)}); }
+  Name Unsqueeze(const Name& x, std::vector<int64_t> axes) { return WithAxes("Unsqueeze", x, std::move(axes), 13); }
+  Name Squeeze(const Name& x, std::vector<int64_t> axes) { return WithAxes("Squeeze", x, std::move(axes), 13); }
+  // Keeps the dimensions.
+  Name ReduceMean(const Name& x, std::vector<int64_t> axes) { return WithAxes("ReduceMean", x, std::move(axes), 18); }
+  Name ReduceMax(const Name& x, std::vector<int64_t> axes) { return WithAxes("ReduceMax", x, std::move(axes), 18); }
+  Name ReduceSum(const Name& x, std::vector<int64_t> axes, bool keep);
+  Name Concat(Names parts, int64_t axis) { return Op("Concat", std::move(parts), {A("axis", axis)}); }
+  // Of one axis; `begin` and `end` are int64 vectors of one element.
+  Name Slice(const Name& x, const Name& begin, const Name& end, int64_t axis) {
+    return Op("Slice", {x, begin, end, Integers({axis})});
+  }
+  Name Slice(const Name& x, int64_t begin, int64_t end, int64_t axis) {
+    return Slice(x, Integers({begin}), Integers({end}), axis);
+  }
+  // Equal parts.
+  Names Split(const Name& x, size_t parts, int64_t axis);
+  Names Split(const Name& x, std::vector<int64_t> sizes, int64_t axis);
+  Name Gather(const Name& x, const Name& indices, int64_t axis = 0) {
+    return Op("Gather", {x, indices}, {A("axis", axis)});
+  }
+  Name Where(const Name& condition, const Name& a, const Name& b) { return Op("Where", {condition, a, b}); }
+  Name Softmax(const Name& x) { return Op("Softmax", {x}, {A("axis", -1)}); }  // of the last axis
+  // The size of an axis, as int64[1].
+  Name SizeOf(const Name& x, int64_t axis);
+
+  // --- constants
+  Name Integers(std::vector<int64_t> values);  // int64[n]
+  Name Integer(int64_t value);                 // int64, no dimensions
+  Name Number(double value, DataType type);    // no dimensions, of any number type but the packed ones
+  Name Lowest(DataType type);                  // the lowest finite number of a float type
+
+  // --- results
+  void Return(size_t output, const Name& value);
+  // Ends the body. INVALID_GRAPH-free: throws NOT_IMPLEMENTED when the call wants an output that wasn't returned.
+  onnx::FunctionProto Finish();
+
+ private:
+  Name Fresh(std::string_view stem);
+  Name AddConstant(const onnx::TensorProto& tensor, std::string_view stem);
+  Name WithAxes(std::string_view op_type, const Name& x, std::vector<int64_t> axes, int64_t input_since);
+  const Shape* ShapeOf(size_t input) const;
+
+  const Node& call_;
+  int64_t opset_;
+  onnx::FunctionProto function_;
+  std::vector<Name> returned_;
+  size_t next_ = 0;
+};
+
+}  // namespace epiphyte::core::microsoft

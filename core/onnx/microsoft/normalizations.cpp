@@ -1,0 +1,93 @@
+// Normalisations with the sums in front of them.
+#include "core/onnx/microsoft/forms.h"
+#include "core/onnx/microsoft/table.h"
+
+namespace epiphyte::core::microsoft {
+namespace {
+
+// input + bias + skip: the bias first, so that it can go into the product that made the input.
+Name SkipSum(Body& body, size_t bias) {
+  return body.Add(body.AddIf(body.Need(0, "input"), body.In(bias)), body.Need(1, "skip"));
+}
+
+void BuildSkipLayerNormalization(Body& body) {
+  const Name sum = SkipSum(body, 4);
+  const bool statistics = body.Wants(1) || body.Wants(2);
+  const Normalized normal = LayerNormalization(body, sum, body.Need(2, "gamma"), body.In(3),
+                                               body.Float("epsilon", 1e-12f), body.FloatTypeOf(0), statistics);
+  body.Return(0, normal.y);
+  body.Return(1, normal.mean);
+  body.Return(2, normal.inverse_deviation);
+  body.Return(3, sum);
+}
+
+void BuildSkipSimplifiedLayerNormalization(Body& body) {
+  body.NoOutput(1, "mean");
+  const Name sum = SkipSum(body, 3);
+  const Normalized normal = RmsNormalization(body, sum, body.Need(2, "gamma"), body.Float("epsilon", 1e-12f), -1,
+                                             body.FloatTypeOf(0), body.Wants(2));
+  body.Return(0, normal.y);
+  body.Return(2, normal.inverse_deviation);
+  body.Return(3, sum);
+}
+
+void BuildSimplifiedLayerNormalization(Body& body) {
+  body.Only("stash_type", 1);
+  int64_t axis = body.Int("axis", -1);
+  // The last axis, however it is told.
+  if (axis >= 0 && axis == static_cast<int64_t>(body.RankOf(0)) - 1) axis = -1;
+  const DataType type = body.FloatTypeOf(0);
+  const DataType scale = body.TypeIfKnown(1) == DataType::kUndefined ? type : body.FloatTypeOf(1);
+  const Name x = body.Need(0, "X");
+  // The scale's type is the result's where the two differ.
+  if (scale != type) {
+    const Normalized wide = RmsNormalization(body, body.Cast(x, scale), body.Need(1, "scale"),
+                                             body.Float("epsilon", 1e-5f), axis, scale, body.Wants(1));
+    body.Return(0, wide.y);
+    return body.Return(1, wide.inverse_deviation);
+  }
+  const Normalized normal =
+      RmsNormalization(body, x, body.Need(1, "scale"), body.Float("epsilon", 1e-5f), axis, type, body.Wants(1));
+  body.Return(0, normal.y);
+  body.Return(1, normal.inverse_deviation);
+}
+
+// How many of a row's elements are 1, as int32; of `ids` without a mask 0 for each row.
+Name MaskIndex(Body& body, const Name& ids) {
+  const Name mask = body.In(7);
+  if (mask.empty()) {
+    const Name zeros =
+        body.Mul(body.ReduceSum(body.Cast(ids, DataType::kFloat), {1}, false), body.Number(0, DataType::kFloat));
+    return body.Cast(zeros, DataType::kInt32);
+  }
+  const Name is_one = body.Op("Equal", {body.Cast(mask, DataType::kInt32), body.Number(1, DataType::kInt32)});
+  return body.Cast(body.ReduceSum(body.Cast(is_one, DataType::kFloat), {1}, false), DataType::kInt32);
+}
+
+void BuildEmbedLayerNormalization(Body& body) {
+  const Name ids = body.Need(0, "input_ids");
+  const Name positions = body.Need(3, "position_embedding");
+  Name sum = body.Gather(body.Need(2, "word_embedding"), ids);
+  sum = body.Add(sum, body.Has(8) ? body.Gather(positions, body.In(8))
+                                  : body.Slice(positions, body.Integers({0}), body.SizeOf(ids, 1), 0));
+  if (body.Has(1) != body.Has(4)) body.Reject("segment_ids and segment_embedding go together, one of them is missing");
+  if (body.Has(1)) sum = body.Add(sum, body.Gather(body.In(4), body.In(1)));
+  const Normalized normal = LayerNormalization(body, sum, body.Need(5, "gamma"), body.Need(6, "beta"),
+                                               body.Float("epsilon", 1e-12f), body.FloatTypeOf(2), false);
+  body.Return(0, normal.y);
+  if (body.Wants(1)) body.Return(1, MaskIndex(body, ids));
+  body.Return(2, sum);
+}
+
+constexpr Operator kOperators[] = {
+    {"EmbedLayerNormalization", 7, 9, 3, "epsilon:f mask_index_type:i", BuildEmbedLayerNormalization},
+    {"SimplifiedLayerNormalization", 2, 2, 2, "axis:i epsilon:f stash_type:i", BuildSimplifiedLayerNormalization},
+    {"SkipLayerNormalization", 3, 5, 4, "epsilon:f", BuildSkipLayerNormalization},
+    {"SkipSimplifiedLayerNormalization", 3, 4, 4, "epsilon:f", BuildSkipSimplifiedLayerNormalization},
+};
+
+}  // namespace
+
+std::span<const Operator> NormalizationOperators() { return kOperators; }
+
+}  // namespace epiphyte::core::microsoft

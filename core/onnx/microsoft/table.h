@@ -1,0 +1,44 @@
+// The operators of com.microsoft that have bodies, by family. A row says what a call may have; the builder gets calls
+// that fit their row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace epiphyte::core::microsoft {
+
+class Body;
+
+struct Operator {
+  std::string_view op_type;
+  uint32_t min_inputs;
+  uint32_t max_inputs;
+  uint32_t max_outputs;
+  // "name:kind …" of all that the operator has: f float, i int, s string, F floats, I ints, S strings.
+  std::string_view attributes;
+  void (*build)(Body& body);
+};
+
+// activations.cpp
+std::span<const Operator> ActivationOperators();
+// products.cpp
+std::span<const Operator> ProductOperators();
+// normalizations.cpp
+std::span<const Operator> NormalizationOperators();
+// attention.cpp
+std::span<const Operator> AttentionOperators();
+// multi_head_attention.cpp
+std::span<const Operator> MultiHeadAttentionOperators();
+// grouped_attention.cpp
+std::span<const Operator> GroupedAttentionOperators();
+// integer_products.cpp
+std::span<const Operator> IntegerProductOperators();
+// quantized.cpp
+std::span<const Operator> QuantizedOperators();
+// quantized_layout.cpp
+std::span<const Operator> QuantizedLayoutOperators();
+// others.cpp
+std::span<const Operator> OtherOperators();
+
+}  // namespace epiphyte::core::microsoft
