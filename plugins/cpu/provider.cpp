@@ -144,7 +144,10 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
     compiled_.resize(std::max<size_t>(compiled_.size(), partition.index + size_t{1}));
     compiled_[partition.index] = plan;
   }
-  return std::make_unique<CompiledKernel>(std::move(plan));
+  auto kernel = std::make_unique<CompiledKernel>(std::move(plan));
+  // Who writes a context may never run it.
+  if (!context_enabled_) kernel->Rehearse(host());
+  return kernel;
 }
 
 void Provider::SaveContexts(kit::ContextSink& sink) {
@@ -220,7 +223,14 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
     log_.Warning(fmt::format("the context of partition '{}' was converted for this machine: {}", found.name, reason));
   }
   if (!share_) found.context.reset();
-  return std::make_unique<CompiledKernel>(std::move(plan), std::move(found.context));
+  auto kernel = std::make_unique<CompiledKernel>(std::move(plan), std::move(found.context));
+  kernel->Rehearse(host());
+  return kernel;
+}
+
+std::unique_ptr<FrameSet> CompiledKernel::MakeState() const {
+  const std::lock_guard lock(rehearsed_mutex_);
+  return std::make_unique<FrameSet>(std::move(rehearsed_));
 }
 
 void FrameSet::Execute(const Plan& plan, const kit::Run& run) {

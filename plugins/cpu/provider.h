@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/exec/frame.h"
 #include "plugins/cpu/exec/plan.h"
+#include "plugins/cpu/exec/rehearse.h"
 #include "plugins/cpu/share.h"
 
 namespace epiphyte::cpu {
@@ -51,7 +53,14 @@ class Provider final : public kit::Provider {
 // Frames for one Execute at a time, most recently used first.
 class FrameSet {
  public:
+  FrameSet() = default;
+  // `frame`: null for none.
+  explicit FrameSet(std::unique_ptr<Frame> frame) {
+    if (frame != nullptr) frames_.push_back(std::move(frame));
+  }
+
   void Execute(const Plan& plan, const kit::Run& run);
+  size_t size() const { return frames_.size(); }
 
  private:
   static constexpr size_t kMostFrames = 8;
@@ -66,10 +75,16 @@ class CompiledKernel final : public kit::StatefulKernel<FrameSet> {
   explicit CompiledKernel(std::shared_ptr<const Plan> plan, std::shared_ptr<const kit::ContextContainer> context = {})
       : plan_(std::move(plan)), context_(std::move(context)) {}
   void Execute(const kit::Run& run, FrameSet& frames) override { frames.Execute(*plan_, run); }
+  // The first one gets the frame that is rehearsed.
+  std::unique_ptr<FrameSet> MakeState() const override;
+  // So that the first run finds what it needs. Before any run.
+  void Rehearse(const EpHostInfo& host) { rehearsed_ = cpu::Rehearse(*plan_, host); }
 
  private:
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const kit::ContextContainer> context_;
+  mutable std::mutex rehearsed_mutex_;
+  mutable std::unique_ptr<Frame> rehearsed_;  // until somebody has it
 };
 
 }  // namespace epiphyte::cpu

@@ -28,6 +28,8 @@ class Frame final : public OpContext {
   // Whether a run's inputs have this frame's signature.
   bool Matches(const EpRunInfo& info) const;
   uint64_t memory_bytes() const;
+  // Whose limits hold for further runs: a frame that was made without its host needs it.
+  void SetHost(const EpHostInfo& host) { limits_ = kit::RunLimits(host); }
 
   void Execute(const kit::Run& run);
 
@@ -131,7 +133,7 @@ class Frame final : public OpContext {
   };
 
   const Plan& plan_;
-  const kit::RunLimits limits_;
+  kit::RunLimits limits_;
   std::vector<LateChoice> late_;  // by node; empty when all types are known
   std::vector<ArgumentType> arrived_;
   ShapeSignature signature_;

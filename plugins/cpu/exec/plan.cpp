@@ -283,9 +283,11 @@ void Plan::KeepConstants() {
 
 std::shared_ptr<const MemoryPlan> Plan::FindMemoryPlan(const ShapeSignature& signature) const {
   const std::lock_guard lock(memory_plans_mutex_);
-  for (const auto& plan : memory_plans_)
-    if (plan->signature == signature) return plan;
-  return nullptr;
+  const auto found = std::find_if(memory_plans_.begin(), memory_plans_.end(),
+                                  [&](const auto& plan) { return plan->signature == signature; });
+  if (found == memory_plans_.end()) return nullptr;
+  std::rotate(found, found + 1, memory_plans_.end());
+  return memory_plans_.back();
 }
 
 void Plan::AddMemoryPlan(std::shared_ptr<const MemoryPlan> plan) const {

@@ -114,7 +114,7 @@ class Plan {
   mutable std::map<size_t, std::vector<std::shared_ptr<const MadeLate>>> late_;  // by node; asked for last at the end
 
   mutable std::mutex memory_plans_mutex_;
-  mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // most recent last
+  mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // asked for last at the end
 };
 
 }  // namespace epiphyte::cpu

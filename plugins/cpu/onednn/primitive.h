@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/cpu/onednn/compat.h"
+#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/threading.h"
 
 namespace epiphyte::cpu {
@@ -53,6 +54,8 @@ class PrimitiveCall {
 
  private:
   void Execute() {
+    if (Rehearsal::On()) [[unlikely]]
+      return;
     const IndependentMembers scope(independent_);
     const dnnl_status_t status =
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());

@@ -1,0 +1,154 @@
+#include "plugins/cpu/exec/rehearse.h"
+
+#include <cstring>
+#include <exception>
+#include <vector>
+
+#include "epiphyte/kit/memory/heap.hpp"
+#include "epiphyte/kit/shape/dims.hpp"
+#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/threading.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+// Of all values of a plan together. A model that needs more takes so long that its first run doesn't matter.
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+
+// Whether everything has a known type and shape, so that zeros lead to the same requests as any other data would.
+bool IsKnown(const Plan& plan) {
+  if (plan.has_late_kernels()) return false;
+  uint64_t bytes = 0;
+  const std::vector<ir::Value>& values = plan.def().values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ir::Value& value = values[i];
+    if (plan.value_class(static_cast<int32_t>(i)) == Plan::ValueClass::kConstant) continue;
+    if (value.kind != EP_KIND_TENSOR || value.type == EP_TYPE_UNDEFINED || value.type == EP_TYPE_STRING ||
+        !value.IsStatic())
+      return false;
+    uint64_t count = 0;
+    if (!CountElements(value.dims, &count) || count > kMostBytes) return false;
+    bytes += ElementBytes(value.type, count);
+    if (bytes > kMostBytes) return false;
+  }
+  return true;
+}
+
+// The host of a run that nobody sees. What an EpRun points to.
+class Stage {
+ public:
+  Stage(const Plan& plan, const EpHostInfo& host) : host_(host) {
+    const ir::Graph& def = plan.def();
+    tensors_.resize(def.inputs.size());
+    views_.resize(def.inputs.size());
+    for (size_t i = 0; i < def.inputs.size(); ++i) {
+      const ir::Value& value = def.values[static_cast<size_t>(def.inputs[i])];
+      EpTensorView& tensor = tensors_[i];
+      tensor.struct_size = sizeof tensor;
+      tensor.element_type = value.type;
+      tensor.rank = static_cast<uint32_t>(value.dims.size());
+      tensor.dims = value.dims.data();
+      CountElements(value.dims, &tensor.element_count);
+      tensor.byte_size = ElementBytes(value.type, tensor.element_count);
+      void* const zeros = Memory(tensor.byte_size);
+      std::memset(zeros, 0, tensor.byte_size);
+      tensor.data = zeros;
+      views_[i].struct_size = sizeof(EpValueView);
+      views_[i].kind = EP_KIND_TENSOR;
+      views_[i].tensor = &tensor;
+      inputs_.push_back(&views_[i]);
+    }
+    api_.struct_size = sizeof api_;
+    api_.GetInfo = &Refuse;
+    api_.AllocateOutput = &AllocateOutput;
+    api_.SetStringOutput = &Refuse;
+    api_.CreateTensor = &Refuse;
+    api_.CreateStringTensor = &Refuse;
+    api_.CreateSequence = &Refuse;
+    api_.CreateMap = &Refuse;
+    api_.CreateEmptyOptional = &Refuse;
+    api_.ShareValue = &Refuse;
+    api_.SetOutput = &Refuse;
+    api_.ReleaseValue = [](EpValue*) {};
+    api_.IsCancelled = [](const EpRun*) -> uint32_t { return 0; };
+    api_.SetCancelListener = &Refuse;
+    // Memory is bounded by what IsKnown found; the host's limits are for its own runs.
+    stage_.struct_size = sizeof stage_;
+    stage_.abi_min = host.abi_min;
+    stage_.abi_max = host.abi_max;
+    stage_.host_name = host.host_name;
+    stage_.host_version = host.host_version;
+    stage_.status = host.status;
+    stage_.services = host.services;
+    stage_.run = &api_;
+    stage_.GetExtension = [](const EpHostInfo*, const char*) -> const void* { return nullptr; };
+    info_.struct_size = sizeof info_;
+    info_.input_count = static_cast<uint32_t>(inputs_.size());
+    info_.output_count = static_cast<uint32_t>(def.outputs.size());
+    info_.thread_count = plan.threads().wanted;
+    info_.inputs = inputs_.data();
+    info_.tag = "";
+    info_.run_id = 1;
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  kit::Run NewRun() { return {stage_, reinterpret_cast<EpRun*>(this), info_}; }
+
+ private:
+  static EpStatus* Fail(const EpRun* run) {
+    const auto* stage = reinterpret_cast<const Stage*>(run);
+    return stage->host_.status->Create(EP_STATUS_NOT_IMPLEMENTED, "not while a plan is rehearsed");
+  }
+  template <typename Run, typename... Rest>
+  static EpStatus* EP_CALL Refuse(Run* run, Rest...) {
+    return Fail(run);
+  }
+  static EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t, EpElementType type, const int64_t* dims, uint32_t rank,
+                                          void** data) {
+    auto* stage = reinterpret_cast<Stage*>(run);
+    uint64_t count = 0;
+    try {
+      if (!CountElements({dims, rank}, &count) || count > kMostBytes) return Fail(run);
+      *data = stage->Memory(ElementBytes(type, count));
+    } catch (const std::exception&) {
+      return Fail(run);
+    }
+    return nullptr;
+  }
+
+  void* Memory(uint64_t bytes) {
+    memory_.push_back(kit::AllocateShared(bytes));
+    return memory_.back().get();
+  }
+
+  const EpHostInfo& host_;
+  EpHostInfo stage_ = {};
+  EpRunApi api_ = {};
+  EpRunInfo info_ = {};
+  std::vector<EpTensorView> tensors_;
+  std::vector<EpValueView> views_;
+  std::vector<const EpValueView*> inputs_;
+  std::vector<std::shared_ptr<void>> memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host) {
+  if (!IsKnown(plan)) return nullptr;
+  try {
+    const OneDnnThreads threads(plan.threads());
+    const Rehearsal rehearsal;
+    Stage stage(plan, host);
+    const kit::Run run = stage.NewRun();
+    auto frame = std::make_unique<Frame>(plan, run);
+    frame->Execute(run);
+    frame->SetHost(host);
+    return frame;
+  } catch (const std::exception&) {
+    // The first run says it, if it is one of the model's.
+    return nullptr;
+  }
+}
+
+}  // namespace epiphyte::cpu

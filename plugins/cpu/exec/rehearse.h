@@ -1,0 +1,20 @@
+// Rehearse: what the first run of a plan would make, made before it: kernels' primitives for the plan's shapes, the
+// memory plan and the frame's memory.
+//
+// The plan is gone through once with inputs of zeros. oneDNN's primitives are made and don't run, other kernels do, so
+// that it costs less than a run. Nothing of what it computes is seen by anybody.
+#pragma once
+
+#include <memory>
+
+#include "epiphyte/ep_host.h"
+#include "plugins/cpu/exec/frame.h"
+
+namespace epiphyte::cpu {
+
+// A frame that is ready for a run; null where it can't be known what one will need: a shape or a type in the plan is
+// open, values are no tensors of numbers, it would take much memory, or a node fails on zeros. `host` outlives the
+// frame.
+std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host);
+
+}  // namespace epiphyte::cpu

@@ -1,0 +1,27 @@
+// Rehearsal: oneDNN's primitives are made, but don't run.
+//
+//   {
+//     const Rehearsal rehearsal;
+//     call.Run(context);  // what it would have written is what was there
+//   }
+#pragma once
+
+namespace epiphyte::cpu {
+
+// Of the thread that made it, while it lives. On the stack.
+class Rehearsal {
+ public:
+  Rehearsal() : before_(on_) { on_ = true; }
+  ~Rehearsal() { on_ = before_; }
+  Rehearsal(const Rehearsal&) = delete;
+  Rehearsal& operator=(const Rehearsal&) = delete;
+
+  static bool On() { return on_; }
+
+ private:
+  // Its memory comes with the thread: the C library ends the process when it has none at the first use.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local bool on_ = false;
+  const bool before_;
+};
+
+}  // namespace epiphyte::cpu

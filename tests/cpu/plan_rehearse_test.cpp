@@ -1,0 +1,159 @@
+// What is made before the first run, so that the first run needn't.
+#include <gmock/gmock.h>
+
+#include "plugins/cpu/exec/rehearse.h"
+#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/reorder_call.h"
+#include "plugins/cpu/provider.h"
+#include "tests/cpu/plan_host.h"
+#include "tests/framework/lone_services.h"
+
+namespace epiphyte::test {
+namespace {
+
+using kit::ir::Graph;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Eq;
+
+std::vector<float> Numbers(size_t count) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i % 13) - 6;
+  return numbers;
+}
+
+// A convolution, its activation, a matrix product and a sum.
+Graph Network(int64_t batch = 1) {
+  PlanBuilder b;
+  const int32_t x = b.Input({batch, 3, 8, 8});
+  const int32_t conv = b.Node("Conv", 11, {x, b.Constant({16, 3, 3, 3}, Numbers(432))}, {batch, 16, 6, 6});
+  const int32_t relu = b.Node("Relu", 14, {conv}, {batch, 16, 6, 6});
+  const int32_t product = b.Node("MatMul", 13, {relu, b.Constant({6, 4}, Numbers(24))}, {batch, 16, 6, 4});
+  b.Output(b.Node("Add", 14, {product, b.Constant({4}, {1, 2, 3, 4})}, {batch, 16, 6, 4}));
+  return b.Take();
+}
+
+std::unique_ptr<cpu::Plan> Build(Graph def) {
+  cpu::PlanConfig config;
+  config.registry = &AllKernels();
+  config.threads = {&kLoneServices, nullptr, 1};
+  return cpu::Plan::Build(std::move(def), config);
+}
+
+std::unique_ptr<cpu::Frame> Rehearsed(const cpu::Plan& plan) { return cpu::Rehearse(plan, *FakeHost()); }
+
+std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims, const std::vector<float>& data) {
+  EpTensorView tensor = {};
+  tensor.struct_size = sizeof tensor;
+  tensor.element_type = EP_TYPE_FLOAT;
+  tensor.rank = static_cast<uint32_t>(dims.size());
+  tensor.dims = dims.data();
+  tensor.data = data.data();
+  tensor.element_count = data.size();
+  tensor.byte_size = data.size() * sizeof(float);
+  const EpValueView view = {sizeof view, EP_KIND_TENSOR, &tensor, nullptr, 0, 0, 0};
+  const EpValueView* const inputs[] = {&view};
+  FakeRun run;
+  run.outputs.resize(1);
+  const EpRunInfo info = {sizeof info, 1, 1, 1, inputs};
+  EXPECT_TRUE(frame.Matches(info));
+  frame.Execute(kit::Run(*FakeHost(), reinterpret_cast<EpRun*>(&run), info));
+  std::vector<float> result(run.outputs[0].bytes / sizeof(float));
+  std::memcpy(result.data(), run.outputs[0].memory.get(), run.outputs[0].bytes);
+  return result;
+}
+
+TEST(Rehearse, TheFrameComputesAsAnyOther) {
+  const std::unique_ptr<cpu::Plan> plan = Build(Network());
+  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  ASSERT_NE(frame, nullptr);
+  const std::vector<float> x = Numbers(192);
+  PlanRunner runner(Network(), false);
+  const std::vector<float> expected = runner.Run({x});
+  EXPECT_THAT(RunFrame(*frame, {1, 3, 8, 8}, x), testing::Pointwise(testing::FloatNear(1e-3f), expected));
+  EXPECT_THAT(RunFrame(*frame, {1, 3, 8, 8}, x), testing::Pointwise(testing::FloatNear(1e-3f), expected));
+}
+
+TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {
+  const std::unique_ptr<cpu::Plan> plan = Build(Network());
+  const cpu::ShapeSignature signature = {EP_KIND_TENSOR, EP_TYPE_FLOAT, 4, 1, 3, 8, 8};
+  EXPECT_EQ(plan->FindMemoryPlan(signature), nullptr);
+  ASSERT_NE(Rehearsed(*plan), nullptr);
+  EXPECT_NE(plan->FindMemoryPlan(signature), nullptr);
+}
+
+TEST(Rehearse, OpenShapesAreLeftToTheFirstRun) { EXPECT_EQ(Rehearsed(*Build(Network(-1))), nullptr); }
+
+TEST(Rehearse, TextsAreLeftToTheFirstRun) {
+  PlanBuilder b;
+  const int32_t x = b.Input({2});
+  b.Info(x).type = EP_TYPE_STRING;
+  const int32_t y = b.Node("Identity", 14, {x}, {2});
+  b.Info(y).type = EP_TYPE_STRING;
+  b.Output(y);
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
+
+TEST(Rehearse, GiantsAreLeftToTheFirstRun) {
+  PlanBuilder b;
+  const int32_t x = b.Input({1 << 20, 1 << 10});
+  b.Output(b.Node("Relu", 14, {x}, {1 << 20, 1 << 10}));
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
+
+// Declared shapes may say anything: the first run tells what is wrong.
+TEST(Rehearse, WhatFailsIsLeftToTheFirstRun) {
+  PlanBuilder b;
+  const int32_t x = b.Input({2, 3});
+  b.Output(b.Node("MatMul", 13, {x, x}, {2, 3}));
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
+
+TEST(Rehearse, AnInputThatIsAnOutputIsLeftToTheFirstRun) {
+  PlanBuilder b;
+  b.Output(b.Input({2}));
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
+
+TEST(Rehearsal, PrimitivesAreMadeButDoNotRun) {
+  const std::vector<float> from = {1, 2, 3, 4, 5, 6};
+  std::vector<float> to(6, -7);
+  const int64_t dims[] = {2, 3};
+  const cpu::MemoryDesc plain = cpu::PlainDesc(EP_TYPE_FLOAT, dims);
+  const cpu::MemoryDesc turned({2, 3}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ba);
+  cpu::ReorderCall call;
+  {
+    const cpu::Rehearsal rehearsal;
+    call.Run(plain, from.data(), turned, to.data());
+  }
+  EXPECT_THAT(to, Each(Eq(-7)));
+  call.Run(plain, from.data(), turned, to.data());
+  EXPECT_THAT(to, ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
+TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
+  cpu::CompiledKernel kernel(Build(Network()));
+  kernel.Rehearse(*FakeHost());
+  EXPECT_EQ(kernel.MakeState()->size(), 1u);
+  EXPECT_EQ(kernel.MakeState()->size(), 0u);
+}
+
+// Seventeen shapes, of which one comes again and again.
+TEST(MemoryPlans, TheOneThatWasNotUsedForLongestGoes) {
+  PlanBuilder b;
+  const int32_t x = b.Input({-1});
+  b.Output(b.Node("Neg", 13, {b.Node("Relu", 14, {x}, {-1})}, {-1}));
+  PlanRunner runner(b.Take(), false);
+  const auto known = [&](int64_t size) {
+    return runner.plan().FindMemoryPlan({EP_KIND_TENSOR, EP_TYPE_FLOAT, 1, size}) != nullptr;
+  };
+  for (int64_t size = 1; size <= 20; ++size) {
+    runner.Run({Numbers(static_cast<size_t>(size))}, {{size}});
+    EXPECT_TRUE(known(1)) << size;
+  }
+  EXPECT_TRUE(known(20));
+  EXPECT_FALSE(known(2));
+}
+
+}  // namespace
+}  // namespace epiphyte::test
