@@ -80,6 +80,7 @@ void Linear::Prepare(OpContext& context, State& state, const Operands& o, int re
   state.use_repacked = false;
   state.columns = 0;
   if (PrepareColumns(context, state, o, residual)) return;
+  const OneDnnAlone scope(IsSmallProduct(o.rows * o.n, o.k));
   dnnl::matmul::primitive_desc pd;
   if (packed_) {
     bool fits = true;

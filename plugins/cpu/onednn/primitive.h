@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/cpu/onednn/alone.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/threading.h"
@@ -25,6 +26,7 @@ class PrimitiveCall {
     if (!stream_) stream_ = dnnl::stream(CpuEngine());
     primitive_ = std::move(primitive);
     independent_ = MembersAreIndependent(primitive_);
+    alone_ = OneDnnAlone::On();
     memories_.clear();
     args_.clear();
     slots_.clear();
@@ -56,7 +58,8 @@ class PrimitiveCall {
   void Execute() {
     if (Rehearsal::On()) [[unlikely]]
       return;
-    const IndependentMembers scope(independent_);
+    const IndependentMembers independent(independent_);
+    const OneDnnAlone alone(alone_);
     const dnnl_status_t status =
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
     if (status == dnnl_out_of_memory) throw std::bad_alloc();
@@ -67,6 +70,7 @@ class PrimitiveCall {
   dnnl::stream stream_;
   dnnl::primitive primitive_;
   bool independent_ = false;
+  bool alone_ = false;  // on one thread, as it was made
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;
   std::vector<int> slots_;

@@ -186,6 +186,7 @@ class ConvKernel final : public Kernel {
       return ChooseDesc(packed_, AnyWeights(weight_dims, type),
                         [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual); });
     };
+    const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
     dnnl::convolution_forward::primitive_desc pd;
     try {
       if (packed_.for_bfloat16()) {

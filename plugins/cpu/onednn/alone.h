@@ -1,0 +1,49 @@
+// OneDnnAlone: oneDNN's work that is done before another thread would have begun.
+//
+//   const OneDnnAlone scope(IsSmallProduct(rows * n, k));
+//   call.Reset(dnnl::matmul(MakeDesc()), …);  // runs on one thread, each time
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
+
+namespace epiphyte::cpu {
+
+// A product of `results` sums of `terms` each takes less than the about ten microseconds that waking threads and
+// waiting for them costs: 2^20 operations at a hundred in a nanosecond.
+inline bool IsSmallProduct(int64_t results, int64_t terms) {
+  constexpr double kWorthSharing = 1 << 20;
+  return 2.0 * static_cast<double>(results) * static_cast<double>(terms) < kWorthSharing;
+}
+// The same of a copy.
+inline bool IsSmallCopy(uint64_t bytes) { return bytes < (uint64_t{1} << 16); }
+
+// While it lives, oneDNN calls of this thread use this thread alone, and primitives that are made run so.
+class OneDnnAlone {
+ public:
+  // `alone` false: all stays as it is.
+  explicit OneDnnAlone(bool alone) : alone_(alone), on_before_(on_) {
+    if (!alone_) return;
+    team_before_ = EpiphyteOmpSetTeam({});
+    on_ = true;
+  }
+  ~OneDnnAlone() {
+    if (!alone_) return;
+    EpiphyteOmpSetTeam(team_before_);
+    on_ = on_before_;
+  }
+  OneDnnAlone(const OneDnnAlone&) = delete;
+  OneDnnAlone& operator=(const OneDnnAlone&) = delete;
+
+  static bool On() { return on_; }
+
+ private:
+  // Its memory comes with the thread: the C library ends the process when it has none at the first use.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local bool on_ = false;
+  const bool alone_;
+  const bool on_before_;
+  EpiphyteOmpTeam team_before_ = {};
+};
+
+}  // namespace epiphyte::cpu
