@@ -60,8 +60,8 @@ int TimesShared(Graph def, const std::vector<int64_t>& dims) {
 Graph Convolution(int64_t size) {
   PlanBuilder b;
   const int32_t x = b.Input({1, 16, size, size});
-  b.Output(b.Node("Conv", 11, {x, b.Constant({16, 16, 3, 3}, std::vector<float>(2304, 0.1f))},
-                  {1, 16, size - 2, size - 2}));
+  b.Output(
+      b.Node("Conv", 11, {x, b.Constant({16, 16, 3, 3}, std::vector<float>(2304, 0.1f))}, {1, 16, size - 2, size - 2}));
   return b.Take();
 }
 

@@ -1,6 +1,6 @@
-// A text recogniser: a small convolutional network over lines of text of any width, two attention blocks over its columns,
-// a classifier over an alphabet. Every reshape takes its sizes from shapes at run time, as exporters write it when
-// dimensions are open: Shape, Slice or Gather, arithmetic, Unsqueeze, Concat, Cast.
+// A text recogniser: a small convolutional network over lines of text of any width, two attention blocks over its
+// columns, a classifier over an alphabet. Every reshape takes its sizes from shapes at run time, as exporters write it
+// when dimensions are open: Shape, Slice or Gather, arithmetic, Unsqueeze, Concat, Cast.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -73,8 +73,8 @@ class Recogniser {
   // Dimension `axis` of `x` as one element of rank 1, through int32 and back.
   std::string Size(const std::string& x, int64_t axis) {
     const std::string shape = graph_.Node("Cast", {graph_.Node("Shape", {x})}, {{"to", 6}});
-    return graph_.Node("Slice", {shape, graph_.IntsConstant({axis}), graph_.IntsConstant({axis + 1}),
-                                 graph_.IntsConstant({0})});
+    return graph_.Node("Slice",
+                       {shape, graph_.IntsConstant({axis}), graph_.IntsConstant({axis + 1}), graph_.IntsConstant({0})});
   }
   std::string SizesToShape(const std::vector<std::string>& sizes) {
     return graph_.Node("Cast", {graph_.Node("Concat", sizes, {{"axis", 0}})}, {{"to", 7}});

@@ -1,6 +1,6 @@
-// A voice-activity network as exporters of scripted models write it: one If on the sampling rate with a whole network in
-// each branch, further ones in it, an LSTM whose state comes in and goes out, and weights of the outer graph that are
-// sliced and concatenated where they are used. Any batch, any number of samples.
+// A voice-activity network as exporters of scripted models write it: one If on the sampling rate with a whole network
+// in each branch, further ones in it, an LSTM whose state comes in and goes out, and weights of the outer graph that
+// are sliced and concatenated where they are used. Any batch, any number of samples.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -84,16 +84,18 @@ std::string Magnitudes(GraphBuilder& graph, const std::string& audio, const std:
 std::string EncoderBlock(GraphBuilder& graph, const std::string& x, const std::string& prefix, int64_t in, int64_t out,
                          int64_t stride) {
   const std::vector<int64_t> pads = {2, 2};
-  std::string y = graph.Node("Conv",
-                             {x, graph.Random(prefix + "depthwise", {in, 1, 5}, 0.4f), graph.Random(prefix + "db", {in}, 0.1f)},
-                             {{"group", in}, {"kernel_shape", std::vector<int64_t>{5}}, {"pads", pads}});
+  std::string y = graph.Node(
+      "Conv", {x, graph.Random(prefix + "depthwise", {in, 1, 5}, 0.4f), graph.Random(prefix + "db", {in}, 0.1f)},
+      {{"group", in}, {"kernel_shape", std::vector<int64_t>{5}}, {"pads", pads}});
   y = graph.Node("Relu", {y});
-  y = graph.Node("Conv", {y, graph.Random(prefix + "pointwise", {out, in, 1}, 0.1f), graph.Random(prefix + "pb", {out}, 0.1f)});
+  y = graph.Node("Conv",
+                 {y, graph.Random(prefix + "pointwise", {out, in, 1}, 0.1f), graph.Random(prefix + "pb", {out}, 0.1f)});
   const std::string around =
       in == out ? x : graph.Node("Conv", {x, graph.Random(prefix + "around", {out, in, 1}, 0.1f)});
   y = graph.Node("Relu", {graph.Node("Add", {y, around})});
   if (stride == 1) return y;
-  y = graph.Node("Conv", {y, graph.Random(prefix + "down", {out, out, 1}, 0.15f), graph.Random(prefix + "downb", {out}, 0.1f)},
+  y = graph.Node("Conv",
+                 {y, graph.Random(prefix + "down", {out, out, 1}, 0.15f), graph.Random(prefix + "downb", {out}, 0.1f)},
                  {{"strides", std::vector<int64_t>{stride}}});
   return graph.Node("Relu", {y});
 }
@@ -136,7 +138,8 @@ onnx::GraphProto Network(const std::string& name, const Outer& outer, int64_t wi
     c.push_back(made[2]);
   }
   x = graph.Node("Transpose", {graph.Node("Relu", {x})}, {{"perm", std::vector<int64_t>{1, 2, 0}}});
-  x = graph.Node("Conv", {x, graph.Random(prefix + "decoder", {1, kHidden, 1}, 0.3f), graph.Random(prefix + "decoderb", {1}, 0.1f)});
+  x = graph.Node("Conv", {x, graph.Random(prefix + "decoder", {1, kHidden, 1}, 0.3f),
+                          graph.Random(prefix + "decoderb", {1}, 0.1f)});
   x = graph.Node("Sigmoid", {x});
   x = graph.Node("ReduceMean", {x}, {{"axes", std::vector<int64_t>{2}}, {"keepdims", 0}});
   graph.Output(x, name + "_probability", kFloat, {"batch", 1});
@@ -162,9 +165,9 @@ onnx::ModelProto BuildVoiceActivity() {
     outer.recurrent_biases[layer] = graph.Random(prefix + "bias_hh", {4 * kHidden}, 0.12f);
   }
   const std::string is_wide = graph.Node("Equal", {rate, graph.IntConstant(16000)});
-  const std::vector<std::string> made =
-      graph.NodeWithOutputs("If", {is_wide}, 3,
-                            {{"then_branch", Network("wide", outer, 256)}, {"else_branch", Network("narrow", outer, 128)}});
+  const std::vector<std::string> made = graph.NodeWithOutputs(
+      "If", {is_wide}, 3,
+      {{"then_branch", Network("wide", outer, 256)}, {"else_branch", Network("narrow", outer, 128)}});
   graph.Output(made[0], "probability", kFloat, {"batch", 1});
   graph.Output(made[1], "hn", kFloat, {kLayers, "batch", kHidden});
   graph.Output(made[2], "cn", kFloat, {kLayers, "batch", kHidden});

@@ -239,12 +239,12 @@ TEST(InlineLoop, TheReportSaysWhichNodesWentAndWhy) {
   for (const RemovedNode& node : history.Take()) {
     told.push_back(node.graph + " " + node.op_type + ": " + std::string(FateName(node.fate)) + "; " + node.Describe());
   }
-  EXPECT_THAT(told, UnorderedElementsAre(
-                        " If: decided; decided before the run: the nodes of 'then_branch' took its place",
-                        "if_0/else_branch Abs: untaken; untaken: 'a' never runs it",
-                        " Loop: decided; decided before the run: its body never runs",
-                        "loop_1/body Neg: untaken; untaken: 'y' never runs it",
-                        "loop_1/body Identity: untaken; untaken: 'y' never runs it"));
+  EXPECT_THAT(told,
+              UnorderedElementsAre(" If: decided; decided before the run: the nodes of 'then_branch' took its place",
+                                   "if_0/else_branch Abs: untaken; untaken: 'a' never runs it",
+                                   " Loop: decided; decided before the run: its body never runs",
+                                   "loop_1/body Neg: untaken; untaken: 'y' never runs it",
+                                   "loop_1/body Identity: untaken; untaken: 'y' never runs it"));
 }
 
 }  // namespace
