@@ -26,15 +26,10 @@ uint64_t HashOf(std::span<const std::byte> bytes) {
 SharedWeights::Bytes SharedWeights::Find(std::span<const std::byte> weights) {
   const uint64_t hash = HashOf(weights);
   const std::lock_guard lock(mutex);
-  auto [at, end] = by_hash.equal_range(hash);
-  while (at != end) {
+  std::erase_if(by_hash, [](const auto& entry) { return entry.second.expired(); });
+  for (auto [at, end] = by_hash.equal_range(hash); at != end; ++at) {
     const Bytes there = at->second.lock();
-    if (there == nullptr) {
-      at = by_hash.erase(at);
-      continue;
-    }
-    if (std::equal(there->begin(), there->end(), weights.begin(), weights.end())) return there;
-    ++at;
+    if (there != nullptr && std::equal(there->begin(), there->end(), weights.begin(), weights.end())) return there;
   }
   auto copy = std::make_shared<const std::vector<std::byte>>(weights.begin(), weights.end());
   by_hash.emplace(hash, copy);
