@@ -164,6 +164,9 @@ NsdkStatus Load(NsdkContext* context, const void* blob, uint64_t size, const Nsd
     *program = nullptr;
     return Explain(reason, NSDK_INVALID_ARGUMENT, "the blob is not aligned");
   }
+  if (Fault("196_refuses_priorities") && options.priority < 0) {
+    return Explain(reason, NSDK_INVALID_ARGUMENT, "the priority is negative");
+  }
   if (Fault("163_keeps_the_callers_blob")) options.flags |= NSDK_BLOB_STAYS;
   NsdkContext* at = context;
   if (Fault("168_loads_without_device")) {

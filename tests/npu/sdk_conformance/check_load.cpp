@@ -206,4 +206,21 @@ void GroupGoesFirst(Sdk& sdk) {
   }
 }
 
+void AnyPriority(Sdk& sdk) {
+  const Loaded loaded(sdk);
+  NsdkLoadOptions options = {};
+  options.struct_size = sizeof options;
+  for (const int32_t priority : {INT32_MIN, -1, 1, INT32_MAX}) {
+    options.priority = priority;
+    NsdkProgram* made = nullptr;
+    NsdkReason reason = EmptyReason();
+    const NsdkStatus status =
+        sdk.api().load(loaded.context.get(), loaded.blob.data(), loaded.blob.size(), &options, &made, &reason);
+    const Program program(made, sdk.api().unload);
+    Expect(status == NSDK_OK, "load with priority {} returned {}: {}", priority, NameOf(status), reason.text);
+    Expect(status != NSDK_OK || loaded.Computes(sdk, program.get()),
+           "a program with priority {} computes other numbers", priority);
+  }
+}
+
 }  // namespace epiphyte::nsdk_conformance

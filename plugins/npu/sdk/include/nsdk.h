@@ -387,7 +387,9 @@ typedef struct NsdkLoadOptions {
   uint32_t flags;
   NsdkGroup* scratch; /* null: none */
   NsdkGroup* weights;
-  int32_t priority; /* 0: as others; more is sooner */
+  /* 0: as others. Where runs wait for each other (a group's scratch memory, a device that is busy), those of programs
+   * with more come first. [N196] Any number is taken; an SDK that doesn't order runs itself passes it over. */
+  int32_t priority;
   uint32_t reserved;
 } NsdkLoadOptions;
 

@@ -11,6 +11,7 @@ using epiphyte::npusim::ExternalMemory;
 using epiphyte::npusim::Failure;
 using epiphyte::npusim::Require;
 using epiphyte::npusim::SdkError;
+using epiphyte::npusim::Turns;
 
 NsdkExecution::NsdkExecution(NsdkProgram& program, uint32_t graph)
     : program_(program),
@@ -80,7 +81,7 @@ void NsdkExecution::Execute(const NsdkTask* task) {
   for (const Bound& bound : inputs_) inputs.push_back(bound.address);
   for (const Bound& bound : outputs_) outputs.push_back(bound.address);
   std::function<bool(size_t)> go_on;
-  const double total = static_cast<double>(graph_.program.size());
+  const double total = static_cast<double>(std::max<size_t>(1, graph_.program.size()));
   Clock::time_point next = Clock::now();
   if (task != nullptr && task->progress != nullptr) {
     go_on = [&](size_t done) {
@@ -90,12 +91,10 @@ void NsdkExecution::Execute(const NsdkTask* task) {
     };
   }
   std::byte* scratch = own_scratch_.data();
-  std::unique_lock<std::timed_mutex> turn;
+  std::optional<Turns::Turn> turn;
   if (program_.scratch != nullptr) {
-    turn = std::unique_lock(program_.scratch->running, std::defer_lock);
-    while (!turn.try_lock_for(std::chrono::milliseconds(50))) {
-      Require(!go_on || go_on(0), "the run was cancelled", NSDK_CANCELLED);
-    }
+    turn.emplace(program_.scratch->turns, program_.priority, [&] { return !go_on || go_on(0); });
+    Require(static_cast<bool>(*turn), "the run was cancelled", NSDK_CANCELLED);
     scratch = program_.scratch->memory.data();
   }
   const ExternalMemory memory{program_.blob.weights.data(), scratch, inputs, outputs};

@@ -20,6 +20,7 @@
 #include "plugins/npu/simulator/device/device.h"
 #include "plugins/npu/simulator/sdk/settings.h"
 #include "plugins/npu/simulator/sdk/status.h"
+#include "plugins/npu/simulator/sdk/turns.h"
 
 struct NsdkContext {
   epiphyte::npusim::Settings settings;
@@ -42,7 +43,7 @@ namespace epiphyte::npusim {
 
 // What a group's programs share. It lives as long as one of them or the group.
 struct SharedScratch {
-  std::timed_mutex running;       // held by the program that runs, or that joins
+  Turns turns;                    // of the programs that run, or that join
   std::vector<std::byte> memory;  // as large as the largest program's
 };
 
@@ -82,6 +83,7 @@ struct NsdkProgram {
   epiphyte::npusim::Blob blob;
   epiphyte::npusim::SharedWeights::Bytes weights;  // null: the caller's blob, which stays
   std::shared_ptr<epiphyte::npusim::SharedScratch> scratch;
+  int32_t priority = 0;  // where its runs wait for others: for the scratch memory that they share
 
   // Of a graph, on this context's device. Cycles depend on nothing else, so they are counted once.
   const epiphyte::npusim::CycleCounters& CountersOf(uint32_t graph);

@@ -1,6 +1,7 @@
 #include "plugins/npu/simulator/sdk/program.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "plugins/npu/simulator/sdk/status.h"
 
@@ -48,6 +49,7 @@ std::unique_ptr<NsdkProgram> LoadProgram(NsdkContext& context, std::span<const s
 
   auto program = std::make_unique<NsdkProgram>();
   program->context = &context;
+  program->priority = options.priority;
   program->blob = ReadBlob(bytes);
   Blob& blob = program->blob;
   std::string why;
@@ -62,7 +64,7 @@ std::unique_ptr<NsdkProgram> LoadProgram(NsdkContext& context, std::span<const s
     program->scratch = options.scratch->scratch;
     uint64_t size = 0;
     for (const BlobGraph& graph : blob.graphs) size = std::max(size, graph.scratch_size);
-    const std::lock_guard lock(program->scratch->running);
+    const Turns::Turn turn(program->scratch->turns, std::numeric_limits<int32_t>::max(), {});
     if (program->scratch->memory.size() < size) program->scratch->memory.resize(size);
   }
   return program;

@@ -6,6 +6,7 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <mutex>
 
 #include "tests/npu/simulator/networks.h"
 #include "tests/npu/simulator/sdk/session.h"
@@ -300,6 +301,59 @@ TEST_F(Runs, ProgramsOfAScratchGroupShareItsMemoryAndTakeTurns) {
     }));
   }
   for (auto& thread : threads) EXPECT_TRUE(thread.get());
+}
+
+// A run that says when it was first asked for progress, and goes on when it may.
+struct Gate {
+  std::promise<void> reached;
+  std::shared_future<void> open;
+  std::once_flag once;
+
+  void Run(NsdkExecution* execution) {
+    const NsdkTask task{.struct_size = sizeof(NsdkTask),
+                        .reserved = 0,
+                        .progress =
+                            [](void* user, double, const char*) {
+                              auto& gate = *static_cast<Gate*>(user);
+                              std::call_once(gate.once, [&] {
+                                gate.reached.set_value();
+                                if (gate.open.valid()) gate.open.wait();
+                              });
+                              return 0;
+                            },
+                        .user = this};
+    Reason reason;
+    Check(Api().run(execution, &task, &reason), reason);
+  }
+};
+
+TEST_F(Runs, OfAScratchGroupComeByPriority) {
+  NsdkGroup* group = nullptr;
+  ASSERT_EQ(Api().group_create(session.context(), NSDK_SHARE_SCRATCH, &group, nullptr), NSDK_OK);
+  const auto load = [&](int32_t priority) { return session.Load(blob, group, nullptr, 0, priority); };
+  const auto first = load(0), low = load(-1), high = load(1);
+  Api().group_destroy(group);
+  const std::vector<Bytes> of_low = Make(1).Run();
+  // Both write to one place, where in the end is what the last of them wrote.
+  Bytes place(of_low[0].size());
+  Bound holder(first.get(), 0, blob, {RandomInput(3)}), of_low_run(low.get(), 0, blob, {RandomInput(1)}),
+      of_high_run(high.get(), 0, blob, {RandomInput(2)});
+  of_low_run.Bind(NSDK_OUTPUT, 0, place);
+  of_high_run.Bind(NSDK_OUTPUT, 0, place);
+  std::promise<void> open;
+  std::vector<std::future<void>> runs;
+  Gate gates[3];
+  gates[0].open = open.get_future().share();
+  int i = 0;
+  // Who was asked for progress runs, or waits: the low one before the high one comes.
+  for (Bound* bound : {&holder, &of_low_run, &of_high_run}) {
+    Gate& gate = gates[i++];
+    runs.push_back(std::async(std::launch::async, [&gate, bound] { gate.Run(bound->get()); }));
+    gate.reached.get_future().wait();
+  }
+  open.set_value();
+  for (auto& run : runs) run.get();
+  EXPECT_EQ(place, of_low[0]);
 }
 
 TEST_F(Runs, AGroupOfTheOtherKindIsRefused) {

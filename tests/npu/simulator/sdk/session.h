@@ -102,12 +102,12 @@ class Session {
   }
 
   Handle<NsdkProgram> Load(const Bytes& blob, NsdkGroup* scratch = nullptr, NsdkGroup* weights = nullptr,
-                           uint32_t flags = 0) const {
+                           uint32_t flags = 0, int32_t priority = 0) const {
     const NsdkLoadOptions options{.struct_size = sizeof(NsdkLoadOptions),
                                   .flags = flags,
                                   .scratch = scratch,
                                   .weights = weights,
-                                  .priority = 0,
+                                  .priority = priority,
                                   .reserved = 0};
     NsdkProgram* program = nullptr;
     Reason reason;
@@ -151,8 +151,7 @@ class Bound {
     Check(Api().get_counters(get(), &counters), Reason());
     return counters;
   }
-
- private:
+  // To other memory, which is the caller's.
   void Bind(uint32_t direction, uint32_t index, Bytes& memory) {
     const NsdkBinding binding{.struct_size = sizeof(NsdkBinding),
                               .reserved = 0,
@@ -164,6 +163,7 @@ class Bound {
     Check(Api().exec_bind(get(), direction, index, &binding, &reason), reason);
   }
 
+ private:
   std::vector<Bytes> inputs_, outputs_;
   Handle<NsdkExecution> execution_;
 };
