@@ -68,7 +68,7 @@ NsdkStatus Guarded(NsdkReason* reason, F call) noexcept {
 
 template <typename... T>
 void NotNull(const char* what, T*... pointers) {
-  if (((pointers == nullptr) || ...)) Fail(NSDK_INVALID_ARGUMENT, std::string("null where there has to be ") + what);
+  if (!(... && (pointers != nullptr))) Fail(NSDK_INVALID_ARGUMENT, std::string("null where there has to be ") + what);
 }
 
 // Tells a caller's task how far its work is.
