@@ -14,6 +14,7 @@ std::vector<BlobIo> IosOf(const Graph& graph, const std::vector<uint32_t>& tenso
   std::vector<BlobIo> ios;
   for (const uint32_t index : tensors) {
     const Tensor& tensor = graph.tensors[index];
+    CheckSize(tensor);
     if (tensor.scales.size() > 1) {
       throw Unsupported("\"" + tensor.name + "\" has a scale for each channel, inputs and outputs have one");
     }

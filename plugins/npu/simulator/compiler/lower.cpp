@@ -46,6 +46,20 @@ std::vector<uint32_t> KeysOf(uint32_t kind) {
 void Refuse(const std::string& what) { throw Unsupported(what); }
 void Wrong(const Op& op, const std::string& what) { throw InvalidGraph("\"" + op.name + "\": " + what); }
 
+void CheckSize(const Tensor& tensor) {
+  if (tensor.dims.size() > kMaxRank) {
+    Refuse("a tensor has shape " + ShapeText(tensor.dims) + ", the NPU has at most " + std::to_string(kMaxRank) +
+           " dimensions");
+  }
+  int64_t elements = 1;
+  for (const int64_t dim : tensor.dims) {
+    elements = dim > kMaxDimension ? kMaxElements + 1 : std::min(elements * dim, kMaxElements + 1);
+  }
+  if (elements > kMaxElements) {
+    Refuse("a tensor has shape " + ShapeText(tensor.dims) + ", the NPU has dimensions of up to 2^24 and 2^30 elements");
+  }
+}
+
 double CheckFactor(double factor) {
   if (!(std::abs(factor) < 1 << 28)) {
     Refuse("the input's scales are " + std::to_string(factor) + " times the result's, at most 2^28 can be");
@@ -242,20 +256,7 @@ uint32_t Lowering::FinalOutput(const Op& op) const {
 void Lowering::LowerOp(const Op& op) {
   for (const auto* list : {&op.inputs, &op.outputs}) {
     for (const uint32_t i : *list) {
-      if (i == NSDK_NONE) continue;
-      const Tensor& tensor = graph_.tensors[i];
-      if (tensor.dims.size() > kMaxRank) {
-        Refuse("a tensor has shape " + ShapeText(tensor.dims) + ", the NPU has at most " + std::to_string(kMaxRank) +
-               " dimensions");
-      }
-      int64_t elements = 1;
-      for (const int64_t dim : tensor.dims) {
-        elements = dim > kMaxDimension ? kMaxElements + 1 : std::min(elements * dim, kMaxElements + 1);
-      }
-      if (elements > kMaxElements) {
-        Refuse("a tensor has shape " + ShapeText(tensor.dims) +
-               ", the NPU has dimensions of up to 2^24 and 2^30 elements");
-      }
+      if (i != NSDK_NONE) CheckSize(graph_.tensors[i]);
     }
   }
   CheckKeys(op);

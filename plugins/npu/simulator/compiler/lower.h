@@ -131,6 +131,9 @@ class Lowering {
   std::vector<bool> is_fused_;
 };
 
+// Whether the NPU has tensors of this size: more than that no blob has.
+void CheckSize(const Tensor& tensor);
+
 [[noreturn]] void Refuse(const std::string& what);
 [[noreturn]] void Wrong(const Op& op, const std::string& what);  // InvalidGraph
 

@@ -169,6 +169,7 @@ void Lowering::LowerConv(const Op& op) {
     Narrow(op, step, 1, "a stride");
     Narrow(op, pad_begin, 0, "a pad");
     Narrow(op, pad_end, 0, "a pad");
+    Narrow(op, extra, 0, "an output pad");
     const int64_t reach = dilate * (kernel_size - 1);
     int64_t expected = 0;
     if (transposed) {

@@ -114,7 +114,7 @@ void Lowering::LowerElementwise(const Op& op) {
 }
 
 uint64_t Lowering::AddTable(const Op& op) {
-  CheckCounts(op, 1, 2);
+  CheckCounts(op, 2, 2);
   const Tensor &x = In(op, 0), &y = Out(op);
   if (x.type != NSDK_INT8 && x.type != NSDK_UINT8) {
     Refuse(std::string("the input is ") + TypeName(x.type) + ", the NPU has int8 and uint8");
@@ -124,11 +124,9 @@ uint64_t Lowering::AddTable(const Op& op) {
   }
   if (x.dims != y.dims) Wrong(op, "input and result have shapes " + ShapeText(x.dims) + " and " + ShapeText(y.dims));
   const Bounds bounds = BoundsOf(op, y.type == NSDK_INT8 ? Type::kInt8 : Type::kUint8);
-  if (op.Input(1) == NSDK_NONE)
-    return lowered_.weights.Add(256, [](const auto&) { return std::vector<std::byte>(256); });
   const Tensor& table = In(op, 1);
-  if (!table.constant && !table.data.empty()) Refuse("the table isn't constant");
-  if (table.Elements() != 256 || ElementSize(table.type) != 1) {
+  if (!table.constant) Refuse("the table isn't constant");
+  if (table.Elements() != 256 || table.type != y.type) {
     Wrong(op, "the table has shape " + ShapeText(table.dims) + " of " + TypeName(table.type) +
                   ", expected 256 elements of the result's type");
   }
@@ -231,14 +229,16 @@ void Lowering::LowerSlice(const Op& op) {
   View view = ViewOf(op.inputs[0]);
   for (size_t i = 0; i < rank; ++i) {
     const int64_t limit = kMaxDimension;
-    const bool in_range = starts[i] >= 0 && starts[i] < x.dims[i] && steps[i] != 0 && std::abs(steps[i]) <= limit;
+    const bool in_range =
+        starts[i] >= 0 && starts[i] < x.dims[i] && steps[i] != 0 && steps[i] >= -limit && steps[i] <= limit;
     const int64_t last = in_range ? starts[i] + (y.dims[i] - 1) * steps[i] : -1;
     if (last < 0 || last >= x.dims[i]) {
       Wrong(op, "it takes " + std::to_string(y.dims[i]) + " from " + std::to_string(starts[i]) + " in steps of " +
                     std::to_string(steps[i]) + " along dimension " + std::to_string(i) + " of " + ShapeText(x.dims));
     }
     view.offset += starts[i] * view.strides[i];
-    view.strides[i] *= steps[i];
+    // Of one element no step is taken, so it may be any.
+    if (y.dims[i] > 1) view.strides[i] *= steps[i];
     view.dims[i] = y.dims[i];
   }
   AddCopyOrView(op, view);

@@ -302,9 +302,16 @@ Graph CopyOp(const NsdkGraph& original, uint32_t index) {
     for (uint32_t& tensor : *list) {
       if (tensor == NSDK_NONE) continue;
       const auto [it, added] = renamed.emplace(tensor, static_cast<uint32_t>(graph.tensors.size()));
+      if (!added && list == &op.outputs) {
+        Invalid("\"" + op.name + "\" writes tensor " + std::to_string(tensor) +
+                ", which it reads or has written already");
+      }
       if (added) {
         graph.tensors.push_back(CopyTensor(from, tensor, false));
         if (list == &op.inputs && !graph.tensors.back().constant) graph.inputs.push_back(it->second);
+        if (list == &op.outputs && graph.tensors.back().constant) {
+          Invalid("\"" + op.name + "\" writes tensor " + std::to_string(tensor) + ", which is a constant");
+        }
         if (list == &op.outputs) graph.outputs.push_back(it->second);
       }
       tensor = it->second;

@@ -241,18 +241,26 @@ uint64_t SizeOf(const RegionSizes& regions, uint32_t region) {
 
 void CheckAccess(const Access& access, const Config& config, const RegionSizes& regions) {
   Require(access.Begin() >= 0, "it reaches below the beginning of a memory");
+  __int128 size = 0;
   switch (access.space) {
     case Space::kScratchpad:
-      Require(access.End() <= config.scratchpad_bytes, "it reaches beyond the scratchpad");
+      size = config.scratchpad_bytes;
+      Require(access.End() <= size, "it reaches beyond the scratchpad");
       break;
     case Space::kAccumulator:
-      Require(access.End() <= config.AccumulatorWords(), "it reaches beyond the accumulators");
+      size = config.AccumulatorWords();
+      Require(access.End() <= size, "it reaches beyond the accumulators");
       break;
     case Space::kExternal:
-      Require(access.End() <= static_cast<__int128>(SizeOf(regions, access.region)),
-              "it reaches beyond a region of external memory");
+      size = SizeOf(regions, access.region);
+      Require(access.End() <= size, "it reaches beyond a region of external memory");
       break;
   }
+  if (!access.write) return;
+  // With strides of 0 a command could be at it for days, in which no run can be cancelled.
+  __int128 written = access.run;
+  for (const uint64_t count : access.count) written *= count;
+  Require(written <= 16 * size, "it writes more than 16 times as much as the memory has");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "plugins/npu/simulator/sdk/objects.h"
 #include "plugins/npu/simulator/sdk/status.h"
@@ -48,6 +50,9 @@ void NsdkExecution::Bind(uint32_t direction, uint32_t index, const NsdkBinding& 
     address = memory.address + binding.offset;
   } else {
     Require(binding.host_address != nullptr, what + ": neither a memory nor a host address is given");
+    const uint64_t room = std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(binding.host_address);
+    Require(binding.offset <= room && binding.size <= room - binding.offset,
+            what + ": address, offset and size go beyond the end of the address space");
     address = static_cast<std::byte*>(binding.host_address) + binding.offset;
   }
   const std::lock_guard lock(mutex_);

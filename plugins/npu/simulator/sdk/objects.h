@@ -6,9 +6,11 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -41,10 +43,28 @@ struct NsdkCompiled {
 
 namespace epiphyte::npusim {
 
+// Zeros that take no memory before they are touched, however many of them a blob asks for.
+class ZeroedBytes {
+ public:
+  explicit ZeroedBytes(uint64_t size = 0)
+      : size_(size), bytes_(size == 0 ? nullptr : static_cast<std::byte*>(std::calloc(1, size))) {
+    if (size != 0 && bytes_ == nullptr) throw std::bad_alloc();
+  }
+  std::byte* data() const { return bytes_.get(); }
+  uint64_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  uint64_t size_;
+  std::unique_ptr<std::byte, Free> bytes_;
+};
+
 // What a group's programs share. It lives as long as one of them or the group.
 struct SharedScratch {
-  Turns turns;                    // of the programs that run, or that join
-  std::vector<std::byte> memory;  // as large as the largest program's
+  Turns turns;         // of the programs that run, or that join
+  ZeroedBytes memory;  // as large as the largest program's
 };
 
 struct SharedWeights {
@@ -120,7 +140,7 @@ struct NsdkExecution {
   const uint32_t index_;
   const epiphyte::npusim::BlobGraph& graph_;
   std::optional<epiphyte::npusim::Device> device_;
-  std::vector<std::byte> own_scratch_;
+  epiphyte::npusim::ZeroedBytes own_scratch_;
   std::vector<Bound> inputs_, outputs_;
 
   std::mutex mutex_;  // of what follows

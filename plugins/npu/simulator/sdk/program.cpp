@@ -65,7 +65,7 @@ std::unique_ptr<NsdkProgram> LoadProgram(NsdkContext& context, std::span<const s
     uint64_t size = 0;
     for (const BlobGraph& graph : blob.graphs) size = std::max(size, graph.scratch_size);
     const Turns::Turn turn(program->scratch->turns, std::numeric_limits<int32_t>::max(), {});
-    if (program->scratch->memory.size() < size) program->scratch->memory.resize(size);
+    if (program->scratch->memory.size() < size) program->scratch->memory = ZeroedBytes(size);
   }
   return program;
 }

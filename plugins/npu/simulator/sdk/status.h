@@ -52,14 +52,22 @@ NsdkStatus Guard(NsdkReason* reason, const Function& function) noexcept {
   }
 }
 
+// Of a struct that need not be aligned: elements are as far apart as their caller says.
+inline uint32_t SizeAt(const void* from) {
+  uint32_t size = 0;
+  std::memcpy(&size, from, sizeof(size));
+  return size;
+}
+
 // What lies beyond struct_size is zero.
 template <typename T>
 T ReadStruct(const T* from, const char* what) {
   Require(from != nullptr, std::string(what) + " is null, expected a pointer");
-  Require(from->struct_size >= sizeof(uint32_t),
-          std::string(what) + ": struct_size is " + std::to_string(from->struct_size) + ", expected at least 4");
+  const uint32_t size = SizeAt(from);
+  Require(size >= sizeof(uint32_t),
+          std::string(what) + ": struct_size is " + std::to_string(size) + ", expected at least 4");
   T value{};
-  std::memcpy(&value, from, std::min<size_t>(from->struct_size, sizeof(T)));
+  std::memcpy(&value, static_cast<const void*>(from), std::min<size_t>(size, sizeof(T)));
   return value;
 }
 
@@ -67,7 +75,7 @@ T ReadStruct(const T* from, const char* what) {
 template <typename T>
 T ReadElement(const T* array, size_t index, const char* what) {
   Require(array != nullptr, std::string(what) + " is null, expected an array");
-  const auto* at = reinterpret_cast<const char*>(array) + index * array->struct_size;
+  const auto* at = reinterpret_cast<const char*>(array) + index * SizeAt(array);
   return ReadStruct(reinterpret_cast<const T*>(at), what);
 }
 

@@ -12,6 +12,7 @@
 #include "plugins/npu/simulator/blob/format.h"
 #include "plugins/npu/simulator/blob/little_endian.h"
 #include "plugins/npu/simulator/isa/encoding.h"
+#include "tests/npu/simulator/blob/forge.h"
 
 namespace epiphyte::npusim {
 namespace {
@@ -90,20 +91,8 @@ BlobError::Kind KindOf(const Bytes& bytes) {
   return BlobError::kCorrupt;
 }
 
-// Section i with other bytes of the same size, and digests that hold: what somebody who knows the format can do.
 Bytes WithSection(Bytes blob, size_t section, const std::function<void(std::byte* bytes, size_t size)>& change) {
-  std::byte* entry = blob.data() + kHeadSize + section * kSectionEntrySize;
-  const auto offset = LittleEndian<uint64_t>(entry + 8), size = LittleEndian<uint64_t>(entry + 16);
-  change(blob.data() + offset, size);
-  const auto put = [&](std::byte* at, uint64_t value) {
-    Bytes bytes;
-    PutLittleEndian(bytes, value);
-    std::copy(bytes.begin(), bytes.end(), at);
-  };
-  put(entry + 24, Digest({blob.data() + offset, size}));
-  const auto count = LittleEndian<uint32_t>(blob.data() + kSectionCountAt);
-  put(blob.data() + kHeadDigestAt,
-      Digest({blob.data() + kHeadSize, count * kSectionEntrySize}, Digest({blob.data(), kHeadDigestAt})));
+  Forge(blob, section, [&](std::span<std::byte> bytes) { change(bytes.data(), bytes.size()); });
   return blob;
 }
 

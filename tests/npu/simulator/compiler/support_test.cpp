@@ -158,11 +158,12 @@ TEST(Check, NeedsNoDataOfConstants) {
   GraphBuilder b("net");
   const uint32_t x = b.Input("x", NSDK_INT8, {1, 8, 9, 9}, kQ), w = b.RandomConstant(NSDK_INT8, {8, 8, 3, 3}, kQ);
   const uint32_t y = b.Value(NSDK_INT8, {1, 8, 7, 7}, kQ), z = b.Value(NSDK_INT8, {1, 8, 7, 7}, kQ);
+  const uint32_t table = b.RandomConstant(NSDK_INT8, {256}, kQ);
   b.Op(NSDK_CONV, {x, w}, {y});
-  b.Op(NSDK_LOOKUP, {y}, {z});
+  b.Op(NSDK_LOOKUP, {y, table}, {z});
   b.Output(z, "z");
   const NsdkGraph* graph = b.Graph();
-  const_cast<NsdkTensor&>(graph->tensors[w]).data = nullptr;
+  for (const uint32_t constant : {w, table}) const_cast<NsdkTensor&>(graph->tensors[constant]).data = nullptr;
   EXPECT_NO_THROW(CheckOp(*graph, 0, {}));
   EXPECT_NO_THROW(CheckOp(*graph, 1, {}));
 }
