@@ -17,6 +17,13 @@
 //   The activation is three attributes: "activation" (string; none when it isn't there), "activation_alpha" and
 //   "activation_beta" (floats): activation.hpp.
 //
+// ConvIntegerToFloat(x, w, x_zero_point?, w_zero_point?, x_scale: float, w_scale: float?, B: float?) -> y: float
+//                                                                                          (integer_products.hpp)
+//   ONNX's ConvInteger with its attributes, then as a float times x_scale * w_scale, of which the first is one number and
+//   the second one, or one for each filter; then + B, which has one for each filter.
+// MatMulIntegerToFloat(A, B, a_zero_point?, b_zero_point?, a_scale: float, b_scale: float?, bias: float?) -> y: float
+//   ONNX's MatMulInteger, then the same by columns.
+//
 // Elementwise(x: T, …) -> y: T                                                     (elementwise.hpp)
 //   A tree of element-wise operators on 1 to 32 inputs as a program: attributes "code" (ints), "parameters" (floats),
 //   see elementwise_program.hpp.
@@ -54,8 +61,10 @@
 namespace epiphyte::kit::fuse {
 
 inline constexpr std::string_view kDomain = "epiphyte.kit";
+inline constexpr std::string_view kConvIntegerToFloat = "ConvIntegerToFloat";
 inline constexpr std::string_view kElementwise = "Elementwise";
 inline constexpr std::string_view kAttention = "Attention";
+inline constexpr std::string_view kMatMulIntegerToFloat = "MatMulIntegerToFloat";
 inline constexpr std::string_view kSkipNormalization = "SkipNormalization";
 inline constexpr std::string_view kQLinearAveragePool = "QLinearAveragePool";
 inline constexpr std::string_view kQLinearConv = "QLinearConv";

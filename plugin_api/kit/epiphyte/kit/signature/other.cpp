@@ -75,11 +75,16 @@ constexpr Signature kFused[] = {
     {"Conv", 1, "X:T[3..5] W:T[3..5] B:T?[1] residual:T?[3..5] -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f auto_pad:s dilations:I[1..] group:i[1..] "
      "kernel_shape:I[1..] pads:I strides:I[1..]"},
+    {"ConvIntegerToFloat", 1, "x:T1[3..] w:T2[3..] x_zero_point:T1? w_zero_point:T2? x_scale:float w_scale:float? "
+     "B:float? -> y:float; T1=int8|uint8 T2=int8|uint8",
+     "auto_pad:s dilations:I[1..] group:i[1..] kernel_shape:I[1..] pads:I strides:I[1..]"},
     {"Elementwise", 1, "x:T* -> y:T; T=floats", "code:I parameters:F"},
     {"Gemm", 1, "A:T[2] B:T[2] C:T? -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f alpha:f beta:f transA:i transB:i"},
     {"MatMul", 1, "A:T[1..] B:T[1..] bias:T? residual:T? -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f"},
+    {"MatMulIntegerToFloat", 1, "A:T1[1..] B:T2[1..] a_zero_point:T1? b_zero_point:T2? a_scale:float b_scale:float? "
+     "bias:float? -> y:float; T1=int8|uint8 T2=int8|uint8", ""},
     {"QLinearAveragePool", 1, "x:T[3..5] -> y:T; T=int8|uint8",
      "auto_pad:s ceil_mode:i count_include_pad:i dilations:I[1..] global:i[0..1] high:i[-128..255] kernel_shape:I[1..] "
      "low:i[-128..255] pads:I scales:F strides:I[1..] zero_points:I[-128..255]"},
