@@ -55,6 +55,19 @@ TEST(FuseQuantized, ConvBecomesOnnxsQLinearConv) {
   EXPECT_EQ(Recognised(kConv, Quantized()), "y = QLinearConv<strides=[1,1]>(x, s, z, w, ws, wz, s, z, y_bias)\n");
 }
 
+TEST(FuseQuantized, ProductsOfComputedMatricesWhereTheyAreTaken) {
+  const std::string text = With(kProduct, "const b: uint8[2,4] = [1, 2, 3, 4, 5, 6, 7, 8]", "in b: uint8[2,4]");
+  EXPECT_THAT(Recognised(text, Quantized()), HasSubstr("MatMul(da, db)"));
+  QuantizedOptions options;
+  options.computed_products = true;
+  EXPECT_EQ(Recognised(text, Quantized(options)), "y = QLinearMatMul(a, s, z, b, s, bz, s, z)\n");
+  // Sums of more than int32 holds.
+  std::string deep = With(With(text, "in a: int8[3,2]", "in a: int8[3,70000]"), "in b: uint8[2,4]", "in b: uint8[70000,4]");
+  deep = With(With(deep, "float[3,2]", "float[3,70000]"), "db = DequantizeLinear@13(b, s, bz) : float[2,4]",
+              "db = DequantizeLinear@13(b, s, bz) : float[70000,4]");
+  EXPECT_THAT(Recognised(deep, Quantized(options)), HasSubstr("MatMul(da, db)"));
+}
+
 TEST(FuseQuantized, WithBoundsItIsTheKits) {
   const std::string relu = With(With(kConv, "y = Quant", "r = Relu@14(c) : float[1,2,4,4]\ny = Quant"),
                                 "(c, s, z) : uint8", "(r, s, z) : uint8");

@@ -174,12 +174,12 @@ class Fuser {
       if (!end) return false;
       (*ends)[i] = std::move(*end);
     }
-    return graph().FindConstant((*ends)[1].value) != nullptr;
+    return true;
   }
+  bool IsConstant(const End& end) const { return graph().FindConstant(end.value) != nullptr; }
 
-  // Whether integers are as good as floats here, which neither wrap nor lose small factors: the scales become a factor
-  // that float holds, and no input makes a sum that int32 doesn't hold. Outputs are along `axis` of the weights.
-  bool HoldsSums(const std::array<End, 3>& ends, const std::vector<int32_t>& bias, size_t axis) const {
+  // Whether the scales become a factor that float holds: floats don't lose small ones.
+  static bool HoldsFactors(const std::array<End, 3>& ends) {
     const qdq::Quantization &x = ends[0].quantization, &w = ends[1].quantization, &y = ends[2].quantization;
     for (size_t i = 0; i < w.Count(); ++i) {
       const double exact = x.Scale(0) * w.Scale(i) / y.Scale(0);
@@ -187,15 +187,29 @@ class Fuser {
                                                      static_cast<float>(y.Scale(0)));
       if (!(std::fabs(static_cast<double>(factor) - exact) <= exact * 1e-6)) return false;
     }
+    return true;
+  }
+
+  static int64_t Farthest(const qdq::Quantization& x) {
+    return std::max(x.ZeroPoint(0) - qdq::LowestOf(x.type), qdq::HighestOf(x.type) - x.ZeroPoint(0));
+  }
+
+  // Whether integers are as good as floats here, which neither wrap nor lose small factors: no input makes a sum that
+  // int32 doesn't hold. Outputs are along `axis` of the weights.
+  bool HoldsSums(const std::array<End, 3>& ends, const std::vector<int32_t>& bias, size_t axis) const {
+    if (!HoldsFactors(ends)) return false;
     const AxisView view(Dims(std::span<const int64_t>(editor_.info(ends[1].value).dims)), axis);
-    return qdq::HoldsSums(graph(), ends[1].value, x, w, bias,
+    return qdq::HoldsSums(graph(), ends[1].value, ends[0].quantization, ends[1].quantization, bias,
                           {view.size, [&](int64_t i) { return i / view.inner % view.size; }});
   }
 
   // Puts `fused`, which has its name, attributes and type, in the place of the unit.
   void PlaceProduct(const qdq::Unit& unit, ir::Node fused, const std::array<End, 3>& ends,
                     const std::vector<int32_t>& bias, size_t axis, bool of_kit) {
-    if (!HoldsSums(ends, bias, axis)) return;
+    if (HoldsSums(ends, bias, axis)) Place(unit, std::move(fused), ends, bias, of_kit);
+  }
+  void Place(const qdq::Unit& unit, ir::Node fused, const std::array<End, 3>& ends, const std::vector<int32_t>& bias,
+             bool of_kit) {
     const std::string name = editor_.info(ends[2].value).name;
     fused.inputs.clear();
     for (const End& end : ends) {
@@ -217,7 +231,7 @@ class Fuser {
 
   void FuseConv(const qdq::Unit& unit) {
     std::array<End, 3> ends;
-    if (!ReadEnds(unit, &ends)) return;
+    if (!ReadEnds(unit, &ends) || !IsConstant(ends[1])) return;
     const ir::Value& w = editor_.info(ends[1].value);
     if (w.rank < 3 || !w.IsStatic()) return;
     const auto bias = BiasOf(unit, ends, w.dims[0]);
@@ -232,6 +246,7 @@ class Fuser {
   void FuseProduct(const qdq::Unit& unit) {
     std::array<End, 3> ends;
     if (!ReadEnds(unit, &ends)) return;
+    if (!IsConstant(ends[1])) return FuseComputedProduct(unit, ends);
     const ir::Node& product = target(unit);
     const bool is_gemm = product.op_type == "Gemm";
     const bool transposed = is_gemm && product.Int("transB", 0) != 0;
@@ -257,6 +272,24 @@ class Fuser {
     if (transposed) fused.attributes.push_back(ir::Attribute::Int("transB", 1));
     const bool of_kit = transposed || !bias.empty();
     PlaceProduct(unit, std::move(fused), ends, bias, transposed ? 0 : 1, of_kit);
+  }
+
+  void FuseComputedProduct(const qdq::Unit& unit, const std::array<End, 3>& ends) {
+    const ir::Node& product = target(unit);
+    const qdq::Quantization &a = ends[0].quantization, &b = ends[1].quantization;
+    if (!options_.computed_products || product.op_type != "MatMul" || HasBounds(unit, ends[2]) || !a.IsPerTensor() ||
+        !b.IsPerTensor() || !HoldsFactors(ends))
+      return;
+    const ir::Value& info = editor_.info(ends[1].value);
+    if (info.rank < 1) return;
+    const int64_t depth = info.dims[static_cast<size_t>(std::max(info.rank - 2, 0))];
+    constexpr int64_t kMostDepth = INT32_MAX / (255 * 255);
+    if (depth < 0 || depth > kMostDepth || depth * Farthest(a) * Farthest(b) > INT32_MAX) return;
+    ir::Node fused;
+    fused.op_type = kQLinearMatMul;
+    fused.name = product.name;
+    fused.handle = product.handle;
+    Place(unit, std::move(fused), ends, {}, false);
   }
 
   // --- what moves

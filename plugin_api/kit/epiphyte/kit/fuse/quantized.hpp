@@ -25,6 +25,8 @@ namespace epiphyte::kit::fuse {
 struct QuantizedOptions {
   // Whether a node may take a unit's place; empty: every one. It isn't part of the graph yet, but its values are.
   std::function<bool(const ir::Editor& editor, const ir::Node& node)> takes;
+  // MatMul of two computed matrices, or of batches of them, becomes a QLinearMatMul, too.
+  bool computed_products = false;
 };
 
 void FuseQuantized(ir::Editor& editor, const QuantizedOptions& options = {});
