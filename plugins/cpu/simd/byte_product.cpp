@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "plugins/cpu/simd/byte_dot-inl.h"
 #include "plugins/cpu/simd/dispatch.h"
 #include "plugins/cpu/simd/math-inl.h"
 #include "plugins/cpu/simd/rows-inl.h"
@@ -28,56 +29,6 @@ bool g_has_vnni = false;
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using Sums = hn::ScalableTag<int32_t>;
-using Sum = hn::Vec<Sums>;
-constexpr int kLanes = static_cast<int>(hn::MaxLanes(Sums()));
-constexpr int kPanelVectors = static_cast<int>(kBytePanel) / kLanes;
-
-// Even and odd bytes apart, as 16-bit numbers, so that no product and no sum of two is too large.
-struct ByWords {
-#if HWY_CAP_GE512
-  static constexpr int kRows = 6, kVectors = 2;
-#else
-  static constexpr int kRows = 4, kVectors = 2;
-#endif
-  using Words = hn::Repartition<int16_t, Sums>;
-  struct Pair {
-    hn::Vec<Words> even, odd;
-  };
-  static HWY_INLINE Pair Weights(Sum bytes) {
-    const auto words = hn::BitCast(Words(), bytes);
-    return {hn::ShiftRight<8>(hn::ShiftLeft<8>(words)), hn::ShiftRight<8>(words)};
-  }
-  static HWY_INLINE Pair Factors(int32_t four) {
-    return {hn::BitCast(Words(), hn::Set(Sums(), four & 0x00FF00FF)),
-            hn::BitCast(Words(), hn::Set(Sums(), static_cast<int32_t>(static_cast<uint32_t>(four) >> 8 & 0x00FF00FF)))};
-  }
-  static HWY_INLINE Sum PairSums(hn::Vec<Words> a, hn::Vec<Words> b) {
-#if HWY_ARCH_X86
-    Sum none = hn::Zero(Sums());
-    return hn::ReorderWidenMulAccumulate(Sums(), a, b, hn::Zero(Sums()), none);  // pmaddwd
-#else
-    const Sum products = hn::BitCast(Sums(), hn::Mul(a, b));  // -128 * 255 is an int16
-    return hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(products)), hn::ShiftRight<16>(products));
-#endif
-  }
-  static HWY_INLINE Sum Add(Sum sum, const Pair& factors, const Pair& weights) {
-    return hn::Add(sum, hn::Add(PairSums(factors.even, weights.even), PairSums(factors.odd, weights.odd)));
-  }
-};
-
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-struct ByVnni {
-  static constexpr int kRows = 6, kVectors = 4;
-  static HWY_INLINE Sum Weights(Sum bytes) { return bytes; }
-  static HWY_INLINE Sum Factors(int32_t four) { return hn::Set(Sums(), four); }
-  static HWY_INLINE Sum Add(Sum sum, Sum factors, Sum weights) {
-    asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(factors.raw), "v"(weights.raw));
-    return sum;
-  }
-};
-#endif
 
 // Some rows times some vectors of columns.
 template <class Way, int kRows, int kVectors>
@@ -124,40 +75,10 @@ HWY_INLINE void TileRows(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
-HWY_INLINE Sum Requantized(Sum sum, hn::Vec<hn::ScalableTag<float>> factor, Sum zero, Sum low, Sum high) {
-  const hn::ScalableTag<float> df;
-  constexpr float kBeyond = 0x1p20f;
-  const auto lowest = hn::Set(df, -kBeyond);
-  const auto value = hn::Mul(hn::ConvertTo(df, sum), factor);
-#if HWY_ARCH_X86
-  const auto above = hn::Max(value, lowest);  // of which x86 gives the second one when there is a NaN
-#else
-  const auto above = hn::IfThenElse(hn::Gt(value, lowest), value, lowest);
-#endif
-  const Sum number = hn::NearestInt(hn::Min(above, hn::Set(df, kBeyond)));
-  return hn::Min(hn::Max(hn::Add(number, zero), low), high);
-}
-
-// The low byte of each.
-HWY_INLINE auto LowBytes(Sum v) {
-  const hn::RebindToUnsigned<Sums> du;
-  return hn::U8FromU32(hn::And(hn::BitCast(du, v), hn::Set(du, 255u)));
-}
-
-void RequantizeSums(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high, uint8_t* y,
-                    int64_t n) {
-  const Sums d;
-  const hn::ScalableTag<float> df;
-  const Sum vector_zero = hn::Set(d, zero), vector_low = hn::Set(d, low), vector_high = hn::Set(d, high);
-  Make(hn::Rebind<uint8_t, Sums>(), y, n, [=](const auto& load) EPIPHYTE_INLINE {
-    return LowBytes(Requantized(load(d, sums), load(df, factor), vector_zero, vector_low, vector_high));
-  });
-}
-
 // `columns` sums of each row to where they go, from a panel's first column.
-HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, int64_t columns, int32_t* sums) {
+HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                       int32_t* sums) {
   const Sums d;
-  const hn::ScalableTag<float> df;
   for (int64_t r = row; r < row + rows; ++r, sums += kBytePanel) {
     for (int t = 0; t < 2; ++t) {
       if (p.column_terms[t] == nullptr) continue;
@@ -169,24 +90,16 @@ HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t 
     }
     const int64_t at = r * p.y_stride + column;
     switch (p.result) {
-      case ByteResult::kSums: std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(columns) * 4); break;
+      case ByteResult::kSums:
+        std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(columns) * 4);
+        break;
       case ByteResult::kRequantized:
         RequantizeSums(sums, p.factor + column, p.zero, p.low, p.high, static_cast<uint8_t*>(p.y) + at, columns);
         break;
-      case ByteResult::kScaled: {
-        const float* const factor = p.factor + column;
-        const float* const bias = p.bias == nullptr ? nullptr : p.bias + column;
-        if (bias == nullptr) {
-          Make(df, static_cast<float*>(p.y) + at, columns, [=](const auto& load) EPIPHYTE_INLINE {
-            return hn::Mul(hn::ConvertTo(df, load(d, sums)), load(df, factor));
-          });
-        } else {
-          Make(df, static_cast<float*>(p.y) + at, columns, [=](const auto& load) EPIPHYTE_INLINE {
-            return hn::Add(InRegister(hn::Mul(hn::ConvertTo(df, load(d, sums)), load(df, factor))), load(df, bias));
-          });
-        }
+      case ByteResult::kScaled:
+        ScaleSums(sums, p.factor + column, p.bias == nullptr ? nullptr : p.bias + column, static_cast<float*>(p.y) + at,
+                  columns);
         break;
-      }
     }
   }
 }
@@ -221,12 +134,54 @@ HWY_INLINE void Product(const ByteProduct& p) {
 }
 
 void ProductByWords(const ByteProduct& p) { Product<ByWords>(p); }
-void ProductByVnni(const ByteProduct& p) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  Product<ByVnni>(p);
-#else
-  Product<ByWords>(p);
-#endif
+void ProductByVnni(const ByteProduct& p) { Product<ByVnni>(p); }
+void RequantizeAll(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high, uint8_t* y,
+                   int64_t n) {
+  RequantizeSums(sums, factor, zero, low, high, y, n);
+}
+
+// Four rows at a time, whose bytes are put in turn.
+void PackRows(const ByteMatrix& w, int64_t first, int64_t columns, int8_t* panel) {
+  const hn::FixedTag<uint8_t, 16> d;
+  const hn::FixedTag<uint16_t, 8> dw;
+  const auto flip = hn::Set(d, w.flip);
+  HWY_ALIGN uint8_t rows[4][kBytePanel] = {};
+  for (int64_t k = 0; k < w.inner; k += 4, panel += 4 * kBytePanel) {
+    const uint8_t* from[4];
+    for (int64_t r = 0; r < 4; ++r) {
+      from[r] = w.data + (k + r) * w.inner_stride + first;
+      if (columns == kBytePanel && k + r < w.inner) continue;
+      std::fill_n(rows[r], kBytePanel, w.flip);  // 0
+      if (k + r < w.inner) std::memcpy(rows[r], from[r], static_cast<size_t>(columns));
+      from[r] = rows[r];
+    }
+    for (int64_t c = 0; c < kBytePanel; c += 16) {
+      const auto load = [&](int r) HWY_ATTR { return hn::Xor(hn::LoadU(d, from[r] + c), flip); };
+      const auto a = load(0), b = load(1), e = load(2), f = load(3);
+      const auto low_ab = hn::BitCast(dw, hn::InterleaveLower(d, a, b));
+      const auto high_ab = hn::BitCast(dw, hn::InterleaveUpper(d, a, b));
+      const auto low_ef = hn::BitCast(dw, hn::InterleaveLower(d, e, f));
+      const auto high_ef = hn::BitCast(dw, hn::InterleaveUpper(d, e, f));
+      auto* const to = reinterpret_cast<uint16_t*>(panel + c * 4);
+      hn::Store(hn::InterleaveLower(dw, low_ab, low_ef), dw, to);
+      hn::Store(hn::InterleaveUpper(dw, low_ab, low_ef), dw, to + 8);
+      hn::Store(hn::InterleaveLower(dw, high_ab, high_ef), dw, to + 16);
+      hn::Store(hn::InterleaveUpper(dw, high_ab, high_ef), dw, to + 24);
+    }
+  }
+}
+
+void SumPanel(const int8_t* panel, int64_t steps, int32_t* sums) {
+  const Sums d;
+  const auto ones = ByWords::Factors(0x01010101);
+  for (int64_t c = 0; c < kBytePanel; c += kLanes) {
+    Sum sum = hn::Zero(d);
+    for (int64_t i = 0; i < steps; ++i) {
+      const Sum bytes = hn::Load(d, reinterpret_cast<const int32_t*>(panel + (i * kBytePanel + c) * 4));
+      sum = ByWords::Add(sum, ones, ByWords::Weights(bytes));
+    }
+    hn::StoreU(sum, d, sums + c);
+  }
 }
 
 void Flip(const uint8_t* from, uint8_t* to, int64_t n) {
@@ -267,11 +222,19 @@ const bool g_vnni_known = (g_has_vnni = HasVnni(), true);
 
 }  // namespace
 
+EPIPHYTE_EXPORT(PackRows);
+EPIPHYTE_EXPORT(SumPanel);
+
 void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int32_t* subtracted, int8_t* panels,
                     int32_t* sums) {
   const int64_t k = w.outer * w.inner, steps = ByteSteps(k);
   for (int64_t panel = first; panel < first + count; panel += kBytePanel) {
     int8_t* const to = panels + (panel - first) * steps * 4;
+    if (w.column_stride == 1 && w.outer == 1 && subtracted == nullptr) {
+      EPIPHYTE_DISPATCH(PackRows)(w, panel, std::min(kBytePanel, first + count - panel), to);
+      if (sums != nullptr) EPIPHYTE_DISPATCH(SumPanel)(to, steps, sums + panel - first);
+      continue;
+    }
     std::memset(to, 0, static_cast<size_t>(steps * 4 * kBytePanel));
     uint32_t totals[kBytePanel] = {};
     const int64_t columns = std::min(kBytePanel, first + count - panel);
@@ -295,7 +258,7 @@ void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int
 
 EPIPHYTE_EXPORT(ProductByWords);
 EPIPHYTE_EXPORT(ProductByVnni);
-EPIPHYTE_EXPORT(RequantizeSums);
+EPIPHYTE_EXPORT(RequantizeAll);
 EPIPHYTE_EXPORT(Flip);
 EPIPHYTE_EXPORT(SumBytes);
 
@@ -305,7 +268,7 @@ void RunByteProduct(const ByteProduct& product) {
 }
 void RequantizeRow(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high, uint8_t* y,
                    int64_t n) {
-  EPIPHYTE_DISPATCH(RequantizeSums)(sums, factor, zero, low, high, y, n);
+  EPIPHYTE_DISPATCH(RequantizeAll)(sums, factor, zero, low, high, y, n);
 }
 void FlipBytes(const uint8_t* from, uint8_t* to, int64_t n) { EPIPHYTE_DISPATCH(Flip)(from, to, n); }
 int32_t SumOfBytes(const uint8_t* row, int64_t n) { return EPIPHYTE_DISPATCH(SumBytes)(row, n); }

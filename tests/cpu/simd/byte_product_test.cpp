@@ -85,6 +85,11 @@ void ExpectSums(int64_t m, int64_t n, int64_t k) {
   RunByteProduct(product);
   for (int64_t r = 0; r < m; ++r)
     for (int64_t c = 0; c < n; ++c) ASSERT_EQ(y[r * n + c], made.Sum(r, c)) << "row " << r << ", column " << c;
+  for (int64_t c = 0; c < BytePanelColumns(n); ++c) {
+    int32_t sum = 0;
+    for (int64_t i = 0; c < n && i < k; ++i) sum += made.w[static_cast<size_t>(i * n + c)];
+    ASSERT_EQ(panels.sums[static_cast<size_t>(c)], sum) << "of column " << c;
+  }
 }
 
 void ExpectEveryShape() {
@@ -133,10 +138,9 @@ TEST_P(ByteProducts, AddTermsOfRowsAndColumns) {
   RunByteProduct(product);
   for (int64_t r = 0; r < 7; ++r) {
     for (int64_t c = 0; c < 70; ++c) {
-      const uint32_t term = static_cast<uint32_t>(rows[static_cast<size_t>(r)]) *
-                            static_cast<uint32_t>(columns[static_cast<size_t>(c)]);
-      ASSERT_EQ(y[static_cast<size_t>(r * 70 + c)],
-                static_cast<int32_t>(static_cast<uint32_t>(made.Sum(r, c)) + term));
+      const uint32_t term =
+          static_cast<uint32_t>(rows[static_cast<size_t>(r)]) * static_cast<uint32_t>(columns[static_cast<size_t>(c)]);
+      ASSERT_EQ(y[static_cast<size_t>(r * 70 + c)], static_cast<int32_t>(static_cast<uint32_t>(made.Sum(r, c)) + term));
     }
   }
 }
@@ -202,6 +206,28 @@ TEST_P(ByteProducts, RequantizeHalvesToEvenAndNanToTheLowest) {
   std::vector<uint8_t> y(8);
   RequantizeRow(sums.data(), factors.data(), 1, 0, 255, y.data(), 8);
   EXPECT_EQ(y, (std::vector<uint8_t>{1, 3, 1, 0, 0, 255, 0, 0}));
+}
+
+TEST_P(ByteProducts, TakePanelsOfUnsignedRowsThatEndWhereMemoryDoes) {
+  for (int64_t n : {1, 63, 64, 65, 130}) {
+    for (int64_t k : {1, 4, 7}) {
+      GuardedRow<uint8_t> w(Bytes<uint8_t>(k * n, 9));
+      ByteMatrix matrix;
+      matrix.data = w.data();
+      matrix.flip = 0x80;
+      matrix.columns = n;
+      matrix.inner = k;
+      matrix.inner_stride = n;
+      const Panels panels(matrix);
+      for (int64_t c = 0; c < BytePanelColumns(n); ++c) {
+        for (int64_t i = 0; i < ByteSteps(k) * 4; ++i) {
+          const int32_t expected = c < n && i < k ? w[i * n + c] - 128 : 0;
+          const int64_t at = c / 64 * ByteSteps(k) * 256 + i / 4 * 256 + c % 64 * 4 + i % 4;
+          ASSERT_EQ(panels.bytes[static_cast<size_t>(at)], expected) << "row " << i << ", column " << c;
+        }
+      }
+    }
+  }
 }
 
 TEST(BytePanels, HoldWhatIsSubtractedFlippedAndSummed) {

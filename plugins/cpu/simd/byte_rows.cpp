@@ -1,0 +1,226 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/byte_rows.cpp"
+#include "plugins/cpu/simd/byte_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/byte_dot-inl.h"
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+HWY_INLINE void MaxRows(const uint8_t* const* rows, int64_t count, uint8_t* y, int64_t n) {
+  const hn::ScalableTag<T> d;
+  Make(d, reinterpret_cast<T*>(y), n, [=](const auto& load) EPIPHYTE_INLINE {
+    auto most = load(d, reinterpret_cast<const T*>(rows[0]));
+    for (int64_t r = 1; r < count; ++r) most = hn::Max(most, load(d, reinterpret_cast<const T*>(rows[r])));
+    return most;
+  });
+}
+void MaxUnsigned(const uint8_t* const* rows, int64_t count, uint8_t* y, int64_t n) {
+  MaxRows<uint8_t>(rows, count, y, n);
+}
+void MaxSigned(const uint8_t* const* rows, int64_t count, uint8_t* y, int64_t n) { MaxRows<int8_t>(rows, count, y, n); }
+
+template <typename T>
+HWY_INLINE void SumRows(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t n) {
+  const Sums d;
+  const hn::Rebind<T, Sums> bytes;
+  Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE {
+    Sum sum = hn::Zero(d);
+    for (int64_t r = 0; r < count; ++r)
+      sum = hn::Add(sum, hn::PromoteTo(d, load(bytes, reinterpret_cast<const T*>(rows[r]))));
+    return sum;
+  });
+}
+void SumUnsigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t n) {
+  SumRows<uint8_t>(rows, count, y, n);
+}
+void SumSigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t n) { SumRows<int8_t>(rows, count, y, n); }
+
+using Bytes = hn::Repartition<uint8_t, Sums>;
+using Words = hn::Repartition<uint16_t, Sums>;
+constexpr int64_t kBytes = static_cast<int64_t>(hn::MaxLanes(Bytes()));
+
+// Sums of a vector of channels, of which `n` are there, to sums[0 … kBytes): four vectors, of which each has four
+// channels of every block of 16, as interleaving leaves them.
+template <class Way>
+HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t first, int64_t n, int32_t* sums) {
+  const Bytes d;
+  const Words dw;
+  const Sums ds;
+  const int64_t block = first / kDepthwiseBlock, inside = first % kDepthwiseBlock;
+  const int8_t* weights = p.weights + block * kDepthwiseBlock * p.steps * 4 + inside;
+  Sum sum[4] = {hn::Zero(ds), hn::Zero(ds), hn::Zero(ds), hn::Zero(ds)};
+  const auto flip = hn::Set(d, p.flip);
+  const auto load = [&](const uint8_t* row) EPIPHYTE_INLINE {
+    return hn::Xor(n >= kBytes ? hn::LoadU(d, row + first) : LoadPart(d, row + first, static_cast<size_t>(n)), flip);
+  };
+  for (int64_t step = 0; step < p.steps; ++step, rows += 4, weights += 4 * kDepthwiseBlock) {
+    const auto a = load(rows[0]), b = load(rows[1]), c = load(rows[2]), e = load(rows[3]);
+    const auto low_ab = hn::BitCast(dw, hn::InterleaveLower(d, a, b)),
+               high_ab = hn::BitCast(dw, hn::InterleaveUpper(d, a, b));
+    const auto low_ce = hn::BitCast(dw, hn::InterleaveLower(d, c, e)),
+               high_ce = hn::BitCast(dw, hn::InterleaveUpper(d, c, e));
+    const auto add = [&](int j, hn::Vec<Words> fours) EPIPHYTE_INLINE {
+      const Sum w = hn::Load(ds, reinterpret_cast<const int32_t*>(weights + j * kDepthwiseBlock));
+      sum[j] = Way::Add(sum[j], Way::FactorsOf(hn::BitCast(ds, fours)), Way::Weights(w));
+    };
+    add(0, hn::InterleaveLower(dw, low_ab, low_ce));
+    add(1, hn::InterleaveUpper(dw, low_ab, low_ce));
+    add(2, hn::InterleaveLower(dw, high_ab, high_ce));
+    add(3, hn::InterleaveUpper(dw, high_ab, high_ce));
+  }
+  HWY_ALIGN int32_t vectors[4 * kLanes];
+  for (int j = 0; j < 4; ++j) hn::Store(sum[j], ds, vectors + j * kLanes);
+  const hn::CappedTag<int32_t, 4> four;
+  for (int b = 0; b < kLanes / 4; ++b)
+    for (int j = 0; j < 4; ++j) hn::Store(hn::Load(four, vectors + j * kLanes + 4 * b), four, sums + 16 * b + 4 * j);
+}
+
+template <class Way>
+HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
+  HWY_ALIGN int32_t sums[4 * kLanes];
+  const Sums ds;
+  for (int64_t position = 0; position < p.positions; ++position) {
+    const uint8_t* const* const rows = p.rows + position * p.steps * 4;
+    for (int64_t first = 0; first < p.channels; first += kBytes) {
+      const int64_t n = std::min(kBytes, p.channels - first);
+      Depthwise<Way>(p, rows, first, n, sums);
+      for (int64_t i = 0; i < 4 * kLanes; i += kLanes)
+        hn::Store(hn::Add(hn::Load(ds, sums + i), hn::LoadU(ds, p.start + first + i)), ds, sums + i);
+      const int64_t at = position * p.channels + first;
+      switch (p.result) {
+        case ByteResult::kSums:
+          std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(n) * sizeof(int32_t));
+          break;
+        case ByteResult::kRequantized:
+          RequantizeSums(sums, p.factor + first, p.zero, p.low, p.high, static_cast<uint8_t*>(p.y) + at, n);
+          break;
+        case ByteResult::kScaled:
+          ScaleSums(sums, p.factor + first, p.bias == nullptr ? nullptr : p.bias + first, static_cast<float*>(p.y) + at,
+                    n);
+          break;
+      }
+    }
+  }
+}
+void DepthwiseByWords(const ByteDepthwise& p) { DepthwiseAll<ByWords>(p); }
+void DepthwiseByVnni(const ByteDepthwise& p) { DepthwiseAll<ByVnni>(p); }
+
+template <typename T, class Function>
+HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const uint8_t* b, int64_t b_stride,
+                        ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y, int64_t n,
+                        const Function& function) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<hn::ScalableTag<float>>;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<T, decltype(d)> bytes;
+  const T* const left = reinterpret_cast<const T*>(a);
+  const T* const right = reinterpret_cast<const T*>(b);
+  const auto real = [d](V number, ByteEnd end) EPIPHYTE_INLINE {
+    return InRegister(hn::Mul(hn::Sub(number, hn::Set(d, end.zero)), hn::Set(d, end.scale)));
+  };
+  const V a_first = real(hn::Set(d, static_cast<float>(n > 0 ? left[0] : 0)), a_end);
+  const V b_first = real(hn::Set(d, static_cast<float>(n > 0 ? right[0] : 0)), b_end);
+  const V scale = hn::Set(d, y_end.scale);
+  const Sum zero = hn::Set(di, static_cast<int32_t>(y_end.zero));
+  const Sum lowest = hn::Set(di, low), highest = hn::Set(di, high);
+  const auto finish = [=](V p, V q) EPIPHYTE_INLINE {
+    return LowBytes(Rounded(hn::Div(function(p, q), scale), zero, lowest, highest));
+  };
+  const auto load_real = [=](const auto& load, const T* from, ByteEnd end) EPIPHYTE_INLINE {
+    return real(hn::ConvertTo(d, hn::PromoteTo(di, load(bytes, from))), end);
+  };
+  const hn::Rebind<uint8_t, decltype(d)> out;
+  if (a_stride == 0) {
+    Make(out, y, n, [=](const auto& load) EPIPHYTE_INLINE { return finish(a_first, load_real(load, right, b_end)); });
+  } else if (b_stride == 0) {
+    Make(out, y, n, [=](const auto& load) EPIPHYTE_INLINE { return finish(load_real(load, left, a_end), b_first); });
+  } else {
+    Make(out, y, n, [=](const auto& load) EPIPHYTE_INLINE {
+      return finish(load_real(load, left, a_end), load_real(load, right, b_end));
+    });
+  }
+}
+
+void CombineAll(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
+                const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y,
+                int64_t n) {
+  const auto add = [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); };
+  const auto multiply = [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); };
+  if (operation == ByteOperation::kAdd) {
+    if (is_signed) return Combine<int8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, add);
+    return Combine<uint8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, add);
+  }
+  if (is_signed) return Combine<int8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, multiply);
+  Combine<uint8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, multiply);
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+EPIPHYTE_EXPORT(MaxUnsigned);
+EPIPHYTE_EXPORT(MaxSigned);
+EPIPHYTE_EXPORT(SumUnsigned);
+EPIPHYTE_EXPORT(SumSigned);
+EPIPHYTE_EXPORT(DepthwiseByWords);
+EPIPHYTE_EXPORT(DepthwiseByVnni);
+EPIPHYTE_EXPORT(CombineAll);
+
+void MaxOfByteRows(const uint8_t* const* rows, int64_t count, bool is_signed, uint8_t* y, int64_t n) {
+  if (is_signed) return EPIPHYTE_DISPATCH(MaxSigned)(rows, count, y, n);
+  EPIPHYTE_DISPATCH(MaxUnsigned)(rows, count, y, n);
+}
+void SumOfByteRows(const uint8_t* const* rows, int64_t count, bool is_signed, int32_t* y, int64_t n) {
+  if (is_signed) return EPIPHYTE_DISPATCH(SumSigned)(rows, count, y, n);
+  EPIPHYTE_DISPATCH(SumUnsigned)(rows, count, y, n);
+}
+
+void PackDepthwise(const ByteMatrix& w, const int32_t* subtracted, int8_t* packed, int32_t* sums) {
+  const int64_t taps = w.outer * w.inner, steps = ByteSteps(taps);
+  const int64_t blocks = (w.columns + kDepthwiseBlock - 1) / kDepthwiseBlock;
+  std::memset(packed, 0, static_cast<size_t>(DepthwiseBytes(w.columns, taps)));
+  std::fill_n(sums, blocks * kDepthwiseBlock, 0);
+  for (int64_t c = 0; c < w.columns; ++c) {
+    const int64_t inside = c % kDepthwiseBlock;
+    // Vector (inside % 16) / 4 of the step, in which the block of 16 has its place.
+    int8_t* const to =
+        packed + (c - inside) * steps * 4 + inside % 16 / 4 * kDepthwiseBlock + inside / 16 * 16 + inside % 4 * 4;
+    for (int64_t t = 0; t < taps; ++t) {
+      const int64_t from = c * w.column_stride + t / w.inner * w.outer_stride + t % w.inner * w.inner_stride;
+      const int32_t number = static_cast<int8_t>(w.data[from] ^ w.flip) - (subtracted == nullptr ? 0 : subtracted[c]);
+      to[t / 4 * 4 * kDepthwiseBlock + t % 4] = static_cast<int8_t>(number);
+      sums[c] += number;
+    }
+  }
+}
+
+void RunByteDepthwise(const ByteDepthwise& depthwise) {
+  if (UsesVnni()) return EPIPHYTE_DISPATCH(DepthwiseByVnni)(depthwise);
+  EPIPHYTE_DISPATCH(DepthwiseByWords)(depthwise);
+}
+
+void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
+                  const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high,
+                  uint8_t* y, int64_t n) {
+  EPIPHYTE_DISPATCH(CombineAll)(operation, is_signed, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
+}
+
+}  // namespace epiphyte::cpu::simd
+#endif

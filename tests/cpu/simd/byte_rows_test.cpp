@@ -1,0 +1,154 @@
+#include "plugins/cpu/simd/byte_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "tests/cpu/simd/simd_testing.h"
+
+namespace epiphyte::cpu::simd {
+namespace {
+
+using ByteRows = EachTarget;
+EPIPHYTE_EACH_TARGET(ByteRows);
+
+std::vector<uint8_t> Bytes(int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<uint8_t> values(static_cast<size_t>(n));
+  for (uint8_t& value : values) value = static_cast<uint8_t>(random());
+  return values;
+}
+int NumberOf(uint8_t byte, bool is_signed) { return is_signed ? int{static_cast<int8_t>(byte)} : int{byte}; }
+
+TEST_P(ByteRows, HaveMaximaAndSums) {
+  for (int64_t n : Lengths()) {
+    for (int64_t count : {1, 2, 9}) {
+      std::vector<std::unique_ptr<GuardedRow<uint8_t>>> rows;
+      std::vector<const uint8_t*> pointers;
+      for (int64_t r = 0; r < count; ++r) {
+        rows.push_back(std::make_unique<GuardedRow<uint8_t>>(Bytes(n, static_cast<unsigned>(r))));
+        pointers.push_back(rows.back()->data());
+      }
+      for (const bool is_signed : {false, true}) {
+        GuardedRow<uint8_t> most(n);
+        GuardedRow<int32_t> sums(n);
+        MaxOfByteRows(pointers.data(), count, is_signed, most.data(), n);
+        SumOfByteRows(pointers.data(), count, is_signed, sums.data(), n);
+        for (int64_t i = 0; i < n; ++i) {
+          int greatest = -1000, sum = 0;
+          for (const auto& row : rows) {
+            greatest = std::max(greatest, NumberOf((*row)[i], is_signed));
+            sum += NumberOf((*row)[i], is_signed);
+          }
+          ASSERT_EQ(NumberOf(most[i], is_signed), greatest) << i << " of " << n;
+          ASSERT_EQ(sums[i], sum) << i << " of " << n;
+        }
+      }
+    }
+  }
+}
+
+struct AlignedFree {
+  void operator()(int8_t* p) const { ::operator delete[](p, std::align_val_t(64)); }
+};
+
+// Of uint8 weights less 7 and rows of either type, for which int8 counts from -128.
+void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
+  SCOPED_TRACE(::testing::Message() << channels << " channels, " << taps << " taps");
+  constexpr int64_t kPositions = 3;
+  std::vector<uint8_t> w = Bytes(channels * taps, 5);
+  for (uint8_t& weight : w) weight = static_cast<uint8_t>(weight / 2 + 3);
+  ByteMatrix matrix;
+  matrix.data = w.data();
+  matrix.flip = 0x80;
+  matrix.columns = channels;
+  matrix.column_stride = taps;
+  matrix.inner = taps;
+  matrix.inner_stride = 1;
+  const std::vector<int32_t> subtracted(static_cast<size_t>(channels), 7 - 128);
+  const std::unique_ptr<int8_t[], AlignedFree> packed(new (std::align_val_t(64))
+                                                          int8_t[static_cast<size_t>(DepthwiseBytes(channels, taps))]);
+  const int64_t padded = BytePanelColumns(channels);
+  std::vector<int32_t> sums(static_cast<size_t>(padded)), start(static_cast<size_t>(padded), 11);
+  PackDepthwise(matrix, subtracted.data(), packed.get(), sums.data());
+
+  std::vector<std::unique_ptr<GuardedRow<uint8_t>>> rows;
+  std::vector<const uint8_t*> pointers;
+  for (int64_t i = 0; i < kPositions * ByteSteps(taps) * 4; ++i) {
+    rows.push_back(std::make_unique<GuardedRow<uint8_t>>(Bytes(channels, static_cast<unsigned>(i))));
+    pointers.push_back(rows.back()->data());
+  }
+  GuardedRow<int32_t> y(kPositions * channels);
+  GuardedRow<uint8_t> bytes(kPositions * channels);
+  ByteDepthwise depthwise;
+  depthwise.rows = pointers.data();
+  depthwise.positions = kPositions;
+  depthwise.channels = channels;
+  depthwise.steps = ByteSteps(taps);
+  depthwise.flip = is_signed ? 0x80 : 0;
+  depthwise.weights = packed.get();
+  depthwise.start = start.data();
+  depthwise.y = y.data();
+  RunByteDepthwise(depthwise);
+  const std::vector<float> factor = RandomFloats(padded, 1e-4f, 1e-2f);
+  depthwise.result = ByteResult::kRequantized;
+  depthwise.factor = factor.data();
+  depthwise.y = bytes.data();
+  depthwise.zero = 5;
+  depthwise.low = 5;
+  RunByteDepthwise(depthwise);
+  for (int64_t p = 0; p < kPositions; ++p) {
+    for (int64_t c = 0; c < channels; ++c) {
+      int32_t sum = 11, weights = 0;
+      for (int64_t t = 0; t < taps; ++t) {
+        const int weight = w[static_cast<size_t>(c * taps + t)] - 7;
+        const uint8_t byte = (*rows[static_cast<size_t>(p * depthwise.steps * 4 + t)])[c];
+        sum += (byte ^ depthwise.flip) * weight;
+        weights += weight;
+      }
+      ASSERT_EQ(y[p * channels + c], sum) << "position " << p << ", channel " << c;
+      ASSERT_EQ(sums[static_cast<size_t>(c)], weights);
+      const float value = std::nearbyint(static_cast<float>(sum) * factor[static_cast<size_t>(c)]) + 5;
+      ASSERT_EQ(bytes[p * channels + c], std::clamp(value, 5.0f, 255.0f)) << "position " << p << ", channel " << c;
+    }
+  }
+}
+
+TEST_P(ByteRows, AreConvolvedDepthwise) {
+  for (const bool vnni : {true, false}) {
+    std::unique_ptr<WithoutVnni> without;
+    if (!vnni) without = std::make_unique<WithoutVnni>();
+    for (int64_t channels : {1, 15, 16, 31, 32, 33, 63, 64, 65, 96, 144, 200}) {
+      for (int64_t taps : {1, 4, 9, 25}) ExpectDepthwise(channels, taps, taps == 9);
+    }
+  }
+}
+
+TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
+  const ByteEnd a_end{0.02f, 100}, b_end{0.05f, -3}, y_end{0.07f, 40};
+  for (int64_t n : Lengths()) {
+    if (n == 0) continue;
+    for (const bool is_signed : {false, true}) {
+      for (const auto operation : {ByteOperation::kAdd, ByteOperation::kMul}) {
+        for (const auto& [a_stride, b_stride] : {std::pair<int64_t, int64_t>{1, 1}, {0, 1}, {1, 0}}) {
+          GuardedRow<uint8_t> a(Bytes(a_stride == 0 ? 1 : n, 1)), b(Bytes(b_stride == 0 ? 1 : n, 2)), y(n);
+          const int low = is_signed ? -100 : 20, high = 110;
+          CombineBytes(operation, is_signed, a.data(), a_stride, a_end, b.data(), b_stride, b_end, y_end, low, high,
+                       y.data(), n);
+          for (int64_t i = 0; i < n; ++i) {
+            const float p = (static_cast<float>(NumberOf(a[i * a_stride], is_signed)) - a_end.zero) * a_end.scale;
+            const float q = (static_cast<float>(NumberOf(b[i * b_stride], is_signed)) - b_end.zero) * b_end.scale;
+            volatile float left = p, right = q;  // rounded, and not part of a fused step
+            const float real = operation == ByteOperation::kAdd ? left + right : left * right;
+            const float value = std::nearbyint(real / y_end.scale) + y_end.zero;
+            ASSERT_EQ(NumberOf(y[i], is_signed), std::clamp(value, static_cast<float>(low), static_cast<float>(high)))
+                << i << " of " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace epiphyte::cpu::simd
