@@ -1,5 +1,5 @@
-// Products and convolutions of bytes against plain loops: every combination of types, zero points on every side, groups,
-// dilations, asymmetric padding, constant weights and others, channels last and first.
+// Products and convolutions of bytes against plain loops: every combination of types, zero points on every side,
+// groups, dilations, asymmetric padding, constant weights and others, channels last and first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,10 @@ struct ConvCase {
   explicit ConvCase(unsigned seed) {
     Random random(seed);
     group = random.Between(0, 2) == 0 ? random.Between(2, 4) : 1;
-    const int64_t depth = random.Between(1, 9), filters = random.Between(1, random.Maybe() ? 5 : 80);
+    const bool depthwise = random.Between(0, 3) == 0;
+    if (depthwise) group = random.Between(8, 80);
+    const int64_t depth = depthwise ? 1 : random.Between(1, 9);
+    const int64_t filters = depthwise ? 1 : random.Between(1, random.Maybe() ? 5 : 80);
     const int64_t channels = group * depth;
     const int64_t kernel[2] = {random.Between(1, 3), random.Between(1, 4)};
     const int64_t size[2] = {random.Between(7, 12), random.Between(7, 19)};
@@ -211,7 +214,8 @@ TEST(ConvInteger, OneAndThreeDimensions) {
   line.Run();
   EXPECT_THAT(line.Output<int32_t>(0), ElementsAreArray({-3, -3}));
   OpRunner volume("ConvInteger", 10);
-  volume.Input<int8_t>({1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, -8}).Constant<uint8_t>({1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 255});
+  volume.Input<int8_t>({1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, -8})
+      .Constant<uint8_t>({1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 255});
   volume.Run();
   EXPECT_THAT(volume.Output<int32_t>(0), ElementsAreArray({1 + 4 + 9 + 16 + 25 + 36 + 49 - 8 * 255}));
 }

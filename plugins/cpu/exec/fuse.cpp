@@ -4,12 +4,15 @@
 
 #include "epiphyte/kit/fuse/attention.hpp"
 #include "epiphyte/kit/fuse/channel_normalization.hpp"
+#include "epiphyte/kit/fuse/dequantized.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
 #include "epiphyte/kit/fuse/fold.hpp"
 #include "epiphyte/kit/fuse/gelu.hpp"
 #include "epiphyte/kit/fuse/gemm.hpp"
+#include "epiphyte/kit/fuse/integer_products.hpp"
 #include "epiphyte/kit/fuse/normalization.hpp"
 #include "epiphyte/kit/fuse/products.hpp"
+#include "epiphyte/kit/fuse/quantized.hpp"
 #include "epiphyte/kit/fuse/rotary.hpp"
 #include "epiphyte/kit/fuse/softmax.hpp"
 #include "plugins/cpu/onednn/activation.h"
@@ -62,6 +65,15 @@ std::vector<bool> FindLaidOut(const ir::Editor& editor, const KernelRegistry& re
   return laid_out;
 }
 
+// Whether there is a kernel for a node that takes the place of others.
+bool HasKernel(const ir::Editor& editor, const KernelRegistry& registry, const ir::Node& node) {
+  std::vector<ArgumentType> inputs, outputs;
+  DescribeArguments(node.inputs, editor.graph().values, &inputs);
+  DescribeArguments(node.outputs, editor.graph().values, &outputs);
+  std::string why;
+  return registry.Find(node.domain, node.op_type, node.since_version, inputs, outputs, &why).entry != nullptr;
+}
+
 void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
   const std::vector<bool> laid_out = FindLaidOut(editor, registry);
   fuse::ElementwiseOptions options;
@@ -78,6 +90,13 @@ void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
 
 void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made) {
   ir::Editor editor(plan);
+  // QDQ units before all that takes operators away from them.
+  const auto has_kernel = [&](const ir::Editor& edited, const ir::Node& node) {
+    return HasKernel(edited, registry, node);
+  };
+  fuse::FuseQuantized(editor, {.takes = has_kernel, .computed_products = true});
+  fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
+  fuse::FoldDequantized(editor, UINT64_MAX, made);
   fuse::MergeReluIntoClip(editor);
   fuse::FoldIntoConvolutions(editor, made);
   fuse::FuseGemms(editor);

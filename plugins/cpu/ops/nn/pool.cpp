@@ -9,6 +9,7 @@
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
 #include "plugins/cpu/onednn/window_limits.h"
+#include "plugins/cpu/ops/quantized/byte_pool.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -103,6 +104,10 @@ class PoolKernel final : public Kernel {
     const bool indices = kind_ == PoolKind::kMax && context.HasOutput(1);
     if constexpr (std::is_same_v<T, float>) {
       if (kind_ != PoolKind::kLp && !indices && onednn_.Run(context)) return;
+    }
+    if constexpr (sizeof(T) == 1) {
+      if (!indices && kind_ == PoolKind::kMax && context.AnyLayoutInput(0).rank() >= 3)
+        return MaxPoolOfBytes(context, attributes_);
     }
     RunReference(context, indices);
   }
@@ -212,9 +217,10 @@ class PoolKernel final : public Kernel {
 
 template <typename T>
 void AddPool(KernelRegistry& registry, std::string_view op_type, PoolKind kind, bool global) {
-  const LayoutUse layouts = !std::is_same_v<T, float> || kind == PoolKind::kLp ? LayoutUse::kRowMajor
-                            : global                                           ? LayoutUse::kTakesAny
-                                                                               : LayoutUse::kMakes;
+  const LayoutUse layouts = (!std::is_same_v<T, float> && sizeof(T) != 1) || kind == PoolKind::kLp
+                                ? LayoutUse::kRowMajor
+                            : global ? LayoutUse::kTakesAny
+                                     : LayoutUse::kMakes;
   const auto make = [kind, global](const KernelInit& init) {
     return std::make_unique<PoolKernel<T>>(init, kind, global);
   };

@@ -87,9 +87,8 @@ const int32_t* StartOfSums(OpContext& context, const ByteWeights& weights, int32
   for (int64_t g = 0; g < weights.groups; ++g) {
     for (int64_t c = 0; c < padded; ++c) {
       const int64_t at = g * padded + c;
-      const uint32_t add = bias == nullptr || c >= weights.columns
-                               ? 0u
-                               : static_cast<uint32_t>(bias[g * weights.columns + c]);
+      const uint32_t add =
+          bias == nullptr || c >= weights.columns ? 0u : static_cast<uint32_t>(bias[g * weights.columns + c]);
       start[at] = static_cast<int32_t>(add - static_cast<uint32_t>(zero) * static_cast<uint32_t>(weights.sums[at]));
     }
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "plugins/cpu/ops/quantized/integer_product.h"
+#include "plugins/cpu/simd/byte_rows.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -27,6 +27,10 @@ ByteWeights ViewOfPacked(const BytesToPack& bytes, const void* memory) {
   return weights;
 }
 
+[[noreturn]] void FailNotStored() {
+  throw kit::Error(EP_STATUS_INVALID_GRAPH, "the context holds no weights of this kind; compile the model again");
+}
+
 void ForgetZeros(ByteWeights& weights) {
   const int32_t* const end = weights.minus_zeros + weights.groups * weights.padded();
   if (std::all_of(weights.minus_zeros, end, [](int32_t zero) { return zero == 0; })) weights.minus_zeros = nullptr;
@@ -44,8 +48,15 @@ bool StaysByte(const simd::ByteMatrix& w, int64_t column, int32_t zero) {
   return true;
 }
 
-// Columns of one panel of one group.
-void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, void* memory) {
+// The zero point of a column as packed numbers have it.
+int32_t ZeroOf(const BytesToPack& bytes, int64_t group, int64_t column) {
+  const int64_t zeros = bytes.zero == nullptr ? 0 : bytes.zero->Count(), columns = bytes.first.columns;
+  const int64_t index = zeros <= 1 ? 0 : zeros == columns ? column : group * columns + column;
+  return (zeros == 0 ? 0 : ByteAt(*bytes.zero, index)) - (bytes.is_signed ? 0 : 128);
+}
+
+// Columns of one panel of one group. `subtracts_zeros`: where that may be; it takes a look at every number.
+void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, bool subtracts_zeros, void* memory) {
   const ByteWeights packed = ViewOfPacked(bytes, memory);
   simd::ByteMatrix w = bytes.first;
   w.data += group * bytes.group_stride;
@@ -56,13 +67,10 @@ void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, void* mem
   int32_t* const minus_zeros = const_cast<int32_t*>(packed.minus_zeros) + at;
   std::fill_n(minus_zeros, simd::kBytePanel, 0);
   bool subtracts = false;
-  const int64_t zeros = bytes.zero == nullptr ? 0 : bytes.zero->Count();
   for (int64_t c = 0; c < count; ++c) {
-    const int64_t column = first + c;
-    const int64_t index = zeros <= 1 ? 0 : zeros == w.columns ? column : group * w.columns + column;
-    const int32_t zero = (zeros == 0 ? 0 : ByteAt(*bytes.zero, index)) - (bytes.is_signed ? 0 : 128);
+    const int32_t zero = ZeroOf(bytes, group, first + c);
     if (zero == 0) continue;
-    if (StaysByte(w, column, zero)) {
+    if (subtracts_zeros && StaysByte(w, first + c, zero)) {
       subtracted[c] = zero;
       subtracts = true;
     } else {
@@ -80,11 +88,12 @@ void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, void* mem
 
 // `parallel` is a ParallelFor.
 template <typename Parallel>
-void Fill(const BytesToPack& bytes, void* memory, const Parallel& parallel) {
+void Fill(const BytesToPack& bytes, bool subtracts_zeros, void* memory, const Parallel& parallel) {
   const int64_t panels = simd::BytePanelColumns(bytes.first.columns) / simd::kBytePanel;
   const int64_t cost = std::max<int64_t>(bytes.first.outer * bytes.first.inner * simd::kBytePanel, 1);
   parallel(bytes.groups * panels, std::max<int64_t>(1, (int64_t{1} << 16) / cost), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) PackPanel(bytes, i / panels, i % panels * simd::kBytePanel, memory);
+    for (int64_t i = begin; i < end; ++i)
+      PackPanel(bytes, i / panels, i % panels * simd::kBytePanel, subtracts_zeros, memory);
   });
 }
 
@@ -92,9 +101,8 @@ void Fill(const BytesToPack& bytes, void* memory, const Parallel& parallel) {
 
 ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesToPack& bytes) {
   const void* const memory = init.Packed("weights", "bytes in panels of 64 by 4, 1", SizeOf(bytes), [&](void* to) {
-    if (bytes.first.data == nullptr)
-      throw kit::Error(EP_STATUS_INVALID_GRAPH, "the context holds no weights of this kind; compile the model again");
-    Fill(bytes, to, [&](int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+    if (bytes.first.data == nullptr) FailNotStored();
+    Fill(bytes, true, to, [&](int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
       init.ParallelFor(count, grain, body);
     });
   });
@@ -104,9 +112,43 @@ ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesTo
   return weights;
 }
 
+ByteWeights StoreDepthwiseWeights(const KernelInit& init, size_t input, const BytesToPack& bytes) {
+  constexpr std::string_view kKey = "depthwise weights", kFormat = "bytes by 64 channels and 4 taps, 1";
+  const int64_t channels = bytes.groups, taps = bytes.first.outer * bytes.first.inner;
+  simd::ByteMatrix w = bytes.first;
+  w.columns = channels;
+  w.column_stride = bytes.group_stride;
+  std::vector<int32_t> zeros;
+  if (w.data == nullptr) {
+    std::string format;
+    uint64_t size = 0;
+    if (init.StoredPacked(kKey, &format, &size) == nullptr) return {};
+  } else {
+    for (int64_t c = 0; c < channels; ++c) {
+      zeros.push_back(ZeroOf(bytes, c, 0));
+      if (zeros.back() != 0 && !StaysByte(w, c, zeros.back())) return {};
+    }
+  }
+  const int64_t panels = simd::DepthwiseBytes(channels, taps);
+  ByteWeights weights;
+  weights.groups = 1;
+  weights.columns = channels;
+  weights.k = taps;
+  const uint64_t size = static_cast<uint64_t>(panels + weights.padded() * static_cast<int64_t>(sizeof(int32_t)));
+  const void* const memory = init.Packed(kKey, kFormat, size, [&](void* to) {
+    if (w.data == nullptr) FailNotStored();
+    auto* const packed = static_cast<int8_t*>(to);
+    simd::PackDepthwise(w, zeros.data(), packed, reinterpret_cast<int32_t*>(packed + panels));
+  });
+  init.Drop(input);
+  weights.panels = static_cast<const int8_t*>(memory);
+  weights.sums = reinterpret_cast<const int32_t*>(weights.panels + panels);
+  return weights;
+}
+
 ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes) {
   void* const memory = context.Scratch(SizeOf(bytes));
-  Fill(bytes, memory,
+  Fill(bytes, false, memory,
        [&](int64_t count, int64_t grain, const auto& body) { context.ParallelFor(count, grain, body); });
   ByteWeights weights = ViewOfPacked(bytes, memory);
   ForgetZeros(weights);

@@ -16,6 +16,11 @@
 
 namespace epiphyte::cpu {
 
+// Element i of an 8-bit tensor.
+inline int32_t ByteAt(const Tensor& tensor, int64_t i) {
+  return tensor.type == EP_TYPE_INT8 ? tensor.as<int8_t>()[i] : tensor.as<uint8_t>()[i];
+}
+
 struct ByteWeights {
   int64_t groups = 0, columns = 0, k = 0;  // columns of one group
   const int8_t* panels = nullptr;          // null: there are none
@@ -29,15 +34,18 @@ struct ByteWeights {
 };
 
 struct BytesToPack {
-  simd::ByteMatrix first;       // of group 0; its data may be null when it was dropped
+  simd::ByteMatrix first;  // of group 0; its data may be null when it was dropped
   int64_t groups = 1;
-  int64_t group_stride = 0;     // bytes from a group's matrix to the next one's
+  int64_t group_stride = 0;      // bytes from a group's matrix to the next one's
   const Tensor* zero = nullptr;  // of int8 or uint8, as the data; one, one for each column, or for each of each group
   bool is_signed = false;
 };
 
 // The constant input `input` packed, and dropped; what a context holds is used as it is.
 ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
+// The same of a depthwise convolution, whose groups have one column each: packed as simd/byte_rows.h has it, with one
+// group that has all columns. None where a zero point can't be subtracted, or a context holds none.
+ByteWeights StoreDepthwiseWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
 // In scratch memory.
 ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes);
 

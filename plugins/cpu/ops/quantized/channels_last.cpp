@@ -75,18 +75,75 @@ void LastOutput::Finish(OpContext& context) const {
   if (ElementBytes(tensor_->type, 1) == 1)
     return TransposeAll(context, static_cast<const uint8_t*>(data_), dims[0], positions, dims[1],
                         tensor_->as<uint8_t>());
+  if (tensor_->type == EP_TYPE_FLOAT) return TransposeWords<float>(context);
+  TransposeWords<int32_t>(context);
+}
+
+template <typename T>
+void LastOutput::TransposeWords(OpContext& context) const {
+  const Dims& dims = tensor_->dims;
+  const int64_t positions = dims.Count(2, dims.size());
   constexpr int64_t kBlock = 16;  // channels that are read as they lie beside each other
   const int64_t channels = dims[1], blocks = (channels + kBlock - 1) / kBlock;
   ParallelLoop(context, dims[0] * blocks, positions * kBlock, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / blocks * channels * positions, first = i % blocks * kBlock;
       const int64_t last = std::min(first + kBlock, channels);
-      const int32_t* from = static_cast<const int32_t*>(data_) + image;
-      int32_t* const to = tensor_->as<int32_t>() + image;
+      const T* from = static_cast<const T*>(data_) + image;
+      T* const to = tensor_->as<T>() + image;
       for (int64_t p = 0; p < positions; ++p, from += channels)
         for (int64_t c = first; c < last; ++c) to[c * positions + p] = from[c];
     }
   });
+}
+
+TapLines::TapLines(const kit::Window& window, const Dims& dims)
+    : window_(window), dims_(dims), last_(dims.size() - 3), lines_(dims[0]) {
+  for (size_t d = 0; d < last_; ++d) {
+    lines_of_taps_ *= window.kernel[d];
+    lines_ *= window.output[d];
+  }
+}
+
+void TapLines::Find(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
+                    std::vector<const uint8_t*>* rows) const {
+  const int64_t channels = dims_[1], width = dims_[last_ + 2], kernel = window_.kernel[last_];
+  rows->assign(static_cast<size_t>(positions() * slots), outside);
+  Dims at(last_, 0);
+  int64_t image = line;
+  for (size_t d = last_; d-- > 0;) {
+    at[d] = image % window_.output[d];
+    image /= window_.output[d];
+  }
+  const uint8_t* const plane = x + image * dims_.Count(2, dims_.size()) * channels;
+  for (int64_t outer = 0; outer < lines_of_taps_; ++outer) {
+    int64_t offset = 0, rest = outer, stride = 1;
+    bool is_inside = true;
+    for (size_t d = last_; d-- > 0;) {
+      const int64_t position =
+          at[d] * window_.strides[d] - window_.pads_begin[d] + rest % window_.kernel[d] * window_.dilations[d];
+      rest /= window_.kernel[d];
+      is_inside = is_inside && position >= 0 && position < dims_[d + 2];
+      offset += position * stride;
+      stride *= dims_[d + 2];
+    }
+    if (!is_inside) continue;
+    const uint8_t* const from = plane + offset * width * channels;
+    for (int64_t i = 0; i < positions(); ++i) {
+      const kit::Taps taps = window_.TapsInside(last_, i, width);
+      const uint8_t** const to = rows->data() + i * slots + outer * kernel + taps.skipped;
+      for (int64_t t = 0; t < taps.count; ++t) to[t] = from + (taps.first + t * window_.dilations[last_]) * channels;
+    }
+  }
+}
+
+int64_t TapLines::InPadded(int64_t line, int64_t i) const {
+  int64_t count = window_.TapsInPadded(last_, i, dims_[last_ + 2]);
+  for (size_t d = last_; d-- > 0;) {
+    count *= window_.TapsInPadded(d, line % window_.output[d], dims_[d + 2]);
+    line /= window_.output[d];
+  }
+  return count;
 }
 
 }  // namespace epiphyte::cpu

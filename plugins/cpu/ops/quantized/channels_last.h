@@ -4,11 +4,16 @@
 //     LastOutput output(context, EP_TYPE_UINT8, dims, &state.y);    // write [N, positions…, C] to output.data()
 //     …
 //     output.Finish(context);
+//
+//     const TapLines taps(window, x.dims);
+//     taps.Find(x, line, outside, taps.taps(), &rows);   // rows[i * taps() + t]: what tap t of position i reads
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
@@ -24,7 +29,7 @@ struct LastLayout {
   std::shared_ptr<const Layout> layout;
 };
 
-// Output 0, of elements of one byte, or of four.
+// Output 0: bytes, int32 or floats.
 class LastOutput {
  public:
   LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout);
@@ -33,8 +38,34 @@ class LastOutput {
   void Finish(OpContext& context) const;
 
  private:
+  template <typename T>
+  void TransposeWords(OpContext& context) const;
+
   Tensor* tensor_ = nullptr;
   void* data_ = nullptr;
+};
+
+// Where windows read, a line of positions at a time: those of the last dimension.
+class TapLines {
+ public:
+  // Of an input of `dims`, [N, C, …], that lies with channels last.
+  TapLines(const kit::Window& window, const Dims& dims);
+
+  int64_t taps() const { return lines_of_taps_ * window_.kernel[last_]; }
+  int64_t lines() const { return lines_; }
+  int64_t positions() const { return window_.output[last_]; }
+  // For position i of the line rows[i * slots + t] is the row of channels that tap t reads, or `outside`; as are slots
+  // beyond the taps.
+  void Find(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
+            std::vector<const uint8_t*>* rows) const;
+  // How many taps of the line's position i lie in the padded input.
+  int64_t InPadded(int64_t line, int64_t i) const;
+
+ private:
+  kit::Window window_;
+  Dims dims_;
+  size_t last_;
+  int64_t lines_of_taps_ = 1, lines_ = 0;
 };
 
 }  // namespace epiphyte::cpu

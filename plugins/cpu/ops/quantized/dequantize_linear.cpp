@@ -8,14 +8,16 @@ namespace {
 
 class DequantizeLinearKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit DequantizeLinearKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", 1)),
         block_(init.node().Int("block_size", 0)),
         type_(static_cast<ElementType>(init.node().Int("output_dtype", EP_TYPE_UNDEFINED))) {}
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
     const Tensor& scale = context.Input(1);
+    const ElementType type = type_ == EP_TYPE_UNDEFINED ? scale.type : type_;
+    const Tensor& x = ElementsInput(context, scale.Count() == 1 && block_ == 0 && type == EP_TYPE_FLOAT);
     const Tensor* zero = context.OptionalInput(2);
     if (zero != nullptr && zero->type != x.type) {
       FailOp("zero point is {}, expected {} as the input", TypeName(zero->type), TypeName(x.type));
@@ -23,11 +25,10 @@ class DequantizeLinearKernel : public Kernel {
     const ScaleRows rows(x.dims, scale.dims, axis_, block_);
     const float* scales = ScaleFloats(context, scale);
     const float* zeros = ZeroPointFloats(context, zero, scale);
-    const ElementType type = type_ == EP_TYPE_UNDEFINED ? scale.type : type_;
     if (type < 0 || type >= 64 || (kFloats & TypeBit(type)) == 0) {
       FailOp("output would be {}, expected a float type", TypeName(type));
     }
-    Tensor& y = context.Output(0, type, x.dims);
+    Tensor& y = context.State<OutputInOrder>().Make(context, x, type);
     if (y.type == EP_TYPE_FLOAT && x.type == EP_TYPE_UINT8) return Fast<uint8_t>(context, rows, x, scales, zeros, y);
     if (y.type == EP_TYPE_FLOAT && x.type == EP_TYPE_INT8) return Fast<int8_t>(context, rows, x, scales, zeros, y);
     ParallelLoop(context, rows.rows(), rows.row_size() * 8, [&](int64_t begin, int64_t end) {

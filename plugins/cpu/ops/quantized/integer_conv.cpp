@@ -8,6 +8,7 @@
 #include "plugins/cpu/ops/quantized/byte_multiply.h"
 #include "plugins/cpu/ops/quantized/channels_last.h"
 #include "plugins/cpu/ops/quantized/integer_product.h"
+#include "plugins/cpu/simd/byte_rows.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -24,8 +25,8 @@ class PatchRows final : public ByteRows {
     const kit::Window& w = shape.window;
     as_it_lies_ = !flips && k % 4 == 0;
     for (size_t d = 0; d < shape.spatial(); ++d)
-      as_it_lies_ = as_it_lies_ && w.kernel[d] == 1 && w.strides[d] == 1 && w.output[d] == shape.x[d + 2] &&
-                    w.pads_begin[d] == 0;
+      as_it_lies_ =
+          as_it_lies_ && w.kernel[d] == 1 && w.strides[d] == 1 && w.output[d] == shape.x[d + 2] && w.pads_begin[d] == 0;
   }
 
   Piece Get(int64_t group, int64_t row, int64_t count, uint8_t* buffer) const override {
@@ -113,13 +114,16 @@ class ByteConvolution {
       if (zero->Count() != 1 && zero->Count() != w->dims[0]) return;
     }
     w_dims_ = w->dims;
-    packed_ = StoreByteWeights(init, w_input, Describe(*w, zero));
+    const BytesToPack bytes = Describe(*w, zero);
+    if (group_ >= kLeastDepthwise && w->dims[0] == group_ && w->dims[1] == 1)
+      depthwise_ = StoreDepthwiseWeights(init, w_input, bytes);
+    if (!depthwise_) packed_ = StoreByteWeights(init, w_input, bytes);
   }
 
   kit::ConvolutionShape ShapeFor(OpContext& context) const {
     const Tensor& x = context.AnyLayoutInput(0);
     RequireBytes(x, "x");
-    if (packed_) return kit::ConvolutionShape(attributes_, x.dims, w_dims_, group_);
+    if (packed_ || depthwise_) return kit::ConvolutionShape(attributes_, x.dims, w_dims_, group_);
     const Tensor& w = context.Input(w_input_);
     RequireBytes(w, "w");
     return kit::ConvolutionShape(attributes_, x.dims, w.dims, group_);
@@ -130,6 +134,7 @@ class ByteConvolution {
   void Run(OpContext& context, const kit::ConvolutionShape& shape, int32_t x_zero, const Tensor* w_zero,
            const int32_t* bias, void* y, const Finish& finish) const {
     if (shape.y.Count() == 0) return;
+    if (depthwise_) return RunDepthwise(context, shape, x_zero, bias, y, finish);
     const ByteWeights weights = packed_ ? packed_ : PackByteWeights(context, Describe(context.Input(w_input_), w_zero));
     const bool flips = context.AnyLayoutInput(0).type == EP_TYPE_INT8;
     const PatchRows left(shape, ChannelsLast(context, 0), flips, static_cast<uint8_t>(x_zero));
@@ -162,11 +167,52 @@ class ByteConvolution {
     return bytes;
   }
 
+  template <typename Finish>
+  void RunDepthwise(OpContext& context, const kit::ConvolutionShape& shape, int32_t x_zero, const int32_t* bias,
+                    void* y, const Finish& finish) const {
+    const int64_t channels = shape.x[1];
+    const bool flips = context.AnyLayoutInput(0).type == EP_TYPE_INT8;
+    const uint8_t* const x = ChannelsLast(context, 0);
+    ByteOutput output;
+    output.start = StartOfSums(context, depthwise_, x_zero + (flips ? 128 : 0), bias);
+    finish(depthwise_, output);
+    auto* const outside = static_cast<uint8_t*>(context.Scratch(static_cast<uint64_t>(channels)));
+    std::fill_n(outside, channels, static_cast<uint8_t>(x_zero));
+    const TapLines taps(shape.window, shape.x);
+    simd::ByteDepthwise depthwise;
+    depthwise.positions = taps.positions();
+    depthwise.channels = channels;
+    depthwise.steps = simd::ByteSteps(taps.taps());
+    depthwise.flip = flips ? 0x80 : 0;
+    depthwise.weights = depthwise_.panels;
+    depthwise.start = output.start;
+    depthwise.result = output.result;
+    depthwise.factor = output.factor;
+    depthwise.bias = output.bias;
+    depthwise.zero = output.zero;
+    depthwise.low = output.low;
+    depthwise.high = output.high;
+    const int64_t element = output.result == simd::ByteResult::kRequantized ? 1 : 4;
+    ParallelLoop(context, taps.lines(), taps.positions() * channels, [&](int64_t begin, int64_t end) {
+      std::vector<const uint8_t*> rows;
+      for (int64_t line = begin; line < end; ++line) {
+        taps.Find(x, line, outside, depthwise.steps * 4, &rows);
+        simd::ByteDepthwise part = depthwise;
+        part.rows = rows.data();
+        part.y = static_cast<char*>(y) + line * taps.positions() * channels * element;
+        simd::RunByteDepthwise(part);
+      }
+    });
+  }
+
+  static constexpr int64_t kLeastDepthwise = 8;
+
   kit::WindowAttributes attributes_;
   int64_t group_;
   size_t w_input_;
   Dims w_dims_;
   ByteWeights packed_;
+  ByteWeights depthwise_;  // instead, of one filter for each channel
 };
 
 class ConvIntegerKernel : public Kernel {
@@ -183,6 +229,28 @@ class ConvIntegerKernel : public Kernel {
     const LastOutput y(context, EP_TYPE_INT32, shape.y, &context.State<LastLayout>());
     convolution_.Run(context, shape, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w_zero, nullptr, y.data(),
                      [](const ByteWeights&, ByteOutput&) {});
+    y.Finish(context);
+  }
+
+ private:
+  ByteConvolution convolution_;
+};
+
+class ConvIntegerToFloatKernel : public Kernel {
+ public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
+  explicit ConvIntegerToFloatKernel(const KernelInit& init) : convolution_(init, 1, 3) {}
+
+  void Run(OpContext& context) const override {
+    const kit::ConvolutionShape shape = convolution_.ShapeFor(context);
+    const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
+    const Tensor* w_zero = nullptr;
+    if (context.HasInput(3))
+      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters(), "filter", kByteTypes);
+    const FloatResult result(context, 4, shape.filters(), "filter", false);
+    const LastOutput y(context, EP_TYPE_FLOAT, shape.y, &context.State<LastLayout>());
+    convolution_.Run(context, shape, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w_zero, nullptr, y.data(),
+                     [&](const ByteWeights& weights, ByteOutput& output) { result.SetTo(context, weights, output); });
     y.Finish(context);
   }
 
@@ -230,6 +298,7 @@ class QLinearConvKernel : public Kernel {
 
 void Register_integer_conv(KernelRegistry& registry) {
   registry.Add<ConvIntegerKernel>("ConvInteger", 10, kByteTypes);
+  registry.Add<ConvIntegerToFloatKernel>(kit::fuse::kConvIntegerToFloat, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
   registry.Add<QLinearConvKernel>("QLinearConv", 10, kByteTypes);
   registry.Add<QLinearConvKernel>(kit::fuse::kQLinearConv, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
 }

@@ -182,6 +182,28 @@ class MatMulIntegerKernel : public Kernel {
   ByteMatMul product_;
 };
 
+class MatMulIntegerToFloatKernel : public Kernel {
+ public:
+  explicit MatMulIntegerToFloatKernel(const KernelInit& init) : product_(init, 1, 3, false) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& a = context.Input(0);
+    RequireBytes(a, "A");
+    const kit::ProductShape shape(a.dims, product_.BDims(context));
+    Tensor& y = context.Output(0, EP_TYPE_FLOAT, shape.y);
+    const Tensor* a_zero = ZeroPoints(context, 2, "a_zero_point", shape.a_batch.Count(), shape.m, "row");
+    const Tensor* b_zero = ZeroPoints(context, 3, "b_zero_point", shape.b_batch.Count(), shape.n, "column");
+    const FloatResult result(context, 4, shape.n, "column", true);
+    product_.Run(context, shape, a, a_zero, b_zero, nullptr, [&](const ByteWeights& weights, ByteOutput& output) {
+      output.y = y.data;
+      result.SetTo(context, weights, output);
+    });
+  }
+
+ private:
+  ByteMatMul product_;
+};
+
 class QLinearMatMulKernel : public Kernel {
  public:
   explicit QLinearMatMulKernel(const KernelInit& init)
@@ -245,6 +267,8 @@ class QLinearMatMulKernel : public Kernel {
 
 void Register_integer_matmul(KernelRegistry& registry) {
   registry.Add<MatMulIntegerKernel>("MatMulInteger", 10, kByteTypes);
+  registry.Add<MatMulIntegerToFloatKernel>(kit::fuse::kMatMulIntegerToFloat, 1, kByteTypes, INT64_MAX,
+                                           kit::fuse::kDomain);
   registry.Add<QLinearMatMulKernel>("QLinearMatMul", 10, kByteTypes);
   registry.Add<QLinearMatMulKernel>(kit::fuse::kQLinearMatMul, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
 }

@@ -15,11 +15,6 @@
 
 namespace epiphyte::cpu {
 
-// Element i of an 8-bit tensor.
-inline int32_t ByteAt(const Tensor& tensor, int64_t i) {
-  return tensor.type == EP_TYPE_INT8 ? tensor.as<int8_t>()[i] : tensor.as<uint8_t>()[i];
-}
-
 inline void RequireBytes(const Tensor& tensor, std::string_view what) {
   if (!Contains(kByteTypes, tensor.type)) {
     FailOp("{} is {}, expected int8 or uint8", what, TypeName(tensor.type));
@@ -33,8 +28,8 @@ inline float ParameterAt(const Tensor& parameter, int64_t i) {
   return value;
 }
 
-// The factors of sums, by column as ByteWeights has it, in scratch memory. `w_scale`: one, or one for each column of each
-// group.
+// The factors of sums, by column as ByteWeights has it, in scratch memory. `w_scale`: one, or one for each column of
+// each group.
 inline const float* RequantizationFactors(OpContext& context, const ByteWeights& weights, float x_scale,
                                           const Tensor& w_scale, float y_scale) {
   const int64_t padded = weights.padded(), scales = w_scale.Count();
@@ -51,6 +46,56 @@ inline const float* RequantizationFactors(OpContext& context, const ByteWeights&
   }
   return factors;
 }
+
+// One number for each column of each group, as ByteWeights has it, in scratch memory.
+inline float* NumbersByColumn(OpContext& context, const ByteWeights& weights, const float* each) {
+  const int64_t padded = weights.padded();
+  auto* const to = static_cast<float*>(context.Scratch(static_cast<uint64_t>(weights.groups * padded) * sizeof(float)));
+  for (int64_t g = 0; g < weights.groups; ++g) {
+    std::copy_n(each + g * weights.columns, weights.columns, to + g * padded);
+    std::fill(to + g * padded + weights.columns, to + (g + 1) * padded, 0.0f);
+  }
+  return to;
+}
+
+// What the kit's products that end in floats have from input `first` on (epiphyte/kit/fuse/operators.hpp): a scale of
+// the left side, scales of the right one, a bias. `columns` of all groups; `per_group`: each group has all of them.
+class FloatResult {
+ public:
+  FloatResult(OpContext& context, size_t first, int64_t columns, std::string_view item, bool per_group)
+      : columns_(columns), per_group_(per_group) {
+    scale_ = FloatParameter(context, first, "a_scale", Types(EP_TYPE_FLOAT));
+    if (context.HasInput(first + 1))
+      scales_ = &ParameterPerItem(context, first + 1, "b_scale", columns, item, Types(EP_TYPE_FLOAT));
+    if (!context.HasInput(first + 2)) return;
+    bias_ = &context.Input(first + 2);
+    if (bias_->type != EP_TYPE_FLOAT || bias_->Count() != columns)
+      FailOp("bias is {} of shape {}, expected float, one for each {}: {}", TypeName(bias_->type),
+             ShapeText(bias_->dims), item, columns);
+  }
+
+  template <typename Output>
+  void SetTo(OpContext& context, const ByteWeights& weights, Output& output) const {
+    const int64_t count = weights.groups * weights.columns;
+    auto* const each = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = per_group_ ? i % columns_ : i;
+      each[i] = scales_ == nullptr ? scale_ : scale_ * scales_->as<float>()[scales_->Count() == 1 ? 0 : at];
+    }
+    output.result = simd::ByteResult::kScaled;
+    output.factor = NumbersByColumn(context, weights, each);
+    if (bias_ == nullptr) return;
+    for (int64_t i = 0; i < count; ++i) each[i] = bias_->as<float>()[per_group_ ? i % columns_ : i];
+    output.bias = NumbersByColumn(context, weights, each);
+  }
+
+ private:
+  int64_t columns_;
+  bool per_group_;
+  float scale_ = 1;
+  const Tensor* scales_ = nullptr;
+  const Tensor* bias_ = nullptr;
+};
 
 // Within which the kit's operators on bytes keep their result, by their attributes "low" and "high".
 struct ResultBounds {

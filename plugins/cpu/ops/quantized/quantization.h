@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
 
@@ -97,6 +100,33 @@ inline const float* ZeroPointFloats(OpContext& context, const Tensor* zero, cons
   float* values = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
   std::fill_n(values, count, 0.0f);
   return values;
+}
+
+// Output 0 with the dimensions and the order of `x`, which is dense, but of another type. An object of a node's State.
+class OutputInOrder {
+ public:
+  Tensor& Make(OpContext& context, const Tensor& x, ElementType type) {
+    if (x.layout == nullptr) return context.Output(0, type, x.dims);
+    if (from_ != x.layout || layout_ == nullptr || type_ != type || !(dims_ == x.dims)) {
+      layout_ = MakeLayout(*x.layout->order, type, x.dims);
+      from_ = x.layout;
+      dims_ = x.dims;
+      type_ = type;
+    }
+    return context.OutputWithLayout(0, type, x.dims, layout_, ElementBytes(type, static_cast<uint64_t>(x.Count())));
+  }
+
+ private:
+  std::shared_ptr<const Layout> from_, layout_;
+  Dims dims_;
+  ElementType type_ = EP_TYPE_UNDEFINED;
+};
+
+// Input 0 as it lies, where its elements can be taken one by one whatever their order; else row-major.
+inline const Tensor& ElementsInput(OpContext& context, bool one_scale) {
+  const Tensor& x = context.AnyLayoutInput(0);
+  const bool as_it_lies = x.layout == nullptr || (one_scale && x.layout->order && IsDense(x));
+  return as_it_lies ? x : context.Input(0);
 }
 
 }  // namespace epiphyte::cpu

@@ -1,6 +1,7 @@
 // QuantizeLinear and DynamicQuantizeLinear: y = saturate(round(x / scale) + zero point).
 #include <cmath>
 
+#include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/quantized/quantization.h"
 #include "plugins/cpu/simd/quantize.h"
@@ -10,6 +11,7 @@ namespace {
 
 class QuantizeLinearKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit QuantizeLinearKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", 1)),
         block_(init.node().Int("block_size", 0)),
@@ -18,15 +20,15 @@ class QuantizeLinearKernel : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
     const Tensor& scale = context.Input(1);
     const Tensor* zero = context.OptionalInput(2);
+    ElementType type = zero != nullptr ? zero->type : type_;
+    if (type == EP_TYPE_UNDEFINED) type = EP_TYPE_UINT8;
+    const Tensor& x = ElementsInput(context, scale.Count() == 1 && block_ == 0 && Contains(kByteTypes, type));
     const ScaleRows rows(x.dims, scale.dims, axis_, block_);
     const float* scales = ScaleFloats(context, scale);
     const float* zeros = ZeroPointFloats(context, zero, scale);
-    ElementType type = zero != nullptr ? zero->type : type_;
-    if (type == EP_TYPE_UNDEFINED) type = EP_TYPE_UINT8;
-    Tensor& y = context.Output(0, type, x.dims);
+    Tensor& y = context.State<OutputInOrder>().Make(context, x, type);
     switch (type) {
       case EP_TYPE_UINT8: return ToIntegers<uint8_t>(context, rows, x, scales, zeros, y);
       case EP_TYPE_INT8: return ToIntegers<int8_t>(context, rows, x, scales, zeros, y);
@@ -91,14 +93,15 @@ class QuantizeLinearKernel : public Kernel {
 
 class DynamicQuantizeLinearKernel : public Kernel {
  public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit DynamicQuantizeLinearKernel(const KernelInit&) {}
 
   void Run(OpContext& context) const override {
-    const Tensor& x = context.Input(0);
-    Tensor& y = context.Output(0, EP_TYPE_UINT8, x.dims);
+    const Tensor& x = ElementsInput(context, true);
+    Tensor& y = context.State<OutputInOrder>().Make(context, x, EP_TYPE_UINT8);
     float& scale = *context.Output(1, EP_TYPE_FLOAT, {}).as<float>();
     uint8_t& zero = *context.Output(2, EP_TYPE_UINT8, {}).as<uint8_t>();
-    const auto [low, high] = simd::RangeWithZero(x.as<float>(), x.Count());
+    const auto [low, high] = RangeOf(context, x);
     // All zeros: any scale will do, but not zero.
     scale = high == low ? 1.0f : (high - low) / 255.0f;
     constexpr float kNoZero = 0;
@@ -108,6 +111,25 @@ class DynamicQuantizeLinearKernel : public Kernel {
     ParallelLoop(context, x.Count(), 2, [&](int64_t begin, int64_t end) {
       simd::QuantizeRow(x.as<float>() + begin, y.as<uint8_t>() + begin, end - begin, &scale, &zero_value, 0);
     });
+  }
+
+ private:
+  // Piece by piece, and then of these.
+  static simd::Range RangeOf(OpContext& context, const Tensor& x) {
+    constexpr int64_t kMostPieces = 64;
+    const int64_t count = x.Count();
+    const int64_t size = std::max<int64_t>((count + kMostPieces - 1) / kMostPieces, 2 * kGrain);
+    const int64_t pieces = (count + size - 1) / size;
+    if (pieces <= 1) return simd::RangeWithZero(x.as<float>(), count);
+    float ends[2 * kMostPieces];
+    ParallelLoop(context, pieces, size, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const simd::Range range = simd::RangeWithZero(x.as<float>() + i * size, std::min(size, count - i * size));
+        ends[2 * i] = range.low;
+        ends[2 * i + 1] = range.high;
+      }
+    });
+    return simd::RangeWithZero(ends, 2 * pieces);
   }
 };
 

@@ -1,0 +1,154 @@
+// epiphyte.kit.QLinearElementwise: an element-wise operator between a DequantizeLinear for each operand and a
+// QuantizeLinear, with the arithmetic that they would have one by one. Of one operand it is a table.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/shape/broadcast.hpp"
+#include "plugins/cpu/kernel/elementwise_run.h"
+#include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/ops/quantized/quantized_ends.h"
+
+namespace epiphyte::cpu {
+namespace {
+
+using Instruction = kit::fuse::ElementwiseProgram::Instruction;
+
+Instruction ReadInstruction(const ir::Node& node) {
+  const kit::fuse::ElementwiseProgram program = kit::fuse::ReadElementwiseProgram(node);
+  const size_t operands = node.inputs.size();
+  const Instruction instruction = program.instructions.empty() ? Instruction{} : program.instructions.front();
+  const bool in_order = operands == 2 ? instruction.a == 0 && instruction.b == 2 : operands == 1 && instruction.a == 0;
+  if (program.instructions.size() != 1 || !in_order)
+    throw kit::Error(EP_STATUS_INVALID_GRAPH,
+                     fmt::format("a program of {} instructions on {} operands; one instruction that takes one or two "
+                                 "operands in their order expected",
+                                 program.instructions.size(), operands));
+  return instruction;
+}
+
+class QLinearElementwiseKernel final : public Kernel {
+ public:
+  static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
+  explicit QLinearElementwiseKernel(const KernelInit& init)
+      : instruction_(ReadInstruction(init.node())),
+        loop_(instruction_.op, instruction_.p0, instruction_.p1),
+        operands_(init.node().inputs.size()),
+        ends_(ReadByteEnds(init.node(), operands_)),
+        bounds_(init.node()) {}
+
+  void Run(OpContext& context) const override {
+    const Tensor& first = DenseInput(context, 0);
+    RequireBytes(first, "x");
+    if (operands_ == 1) return RunTable(context, first);
+    const Tensor& second = DenseInput(context, 1);
+    if (first.type != second.type)
+      FailOp("operands of type {} and {}, expected one type", TypeName(first.type), TypeName(second.type));
+    if (first.dims == second.dims && SameLayout(first, second)) {
+      Tensor& y = OutputLike(context, 0, first);
+      const uint8_t* const a = first.as<uint8_t>();
+      const uint8_t* const b = second.as<uint8_t>();
+      const ElementType type = first.type;
+      ParallelLoop(context, y.Count(), 4, [&](int64_t begin, int64_t end) {
+        Combine(type, a + begin, 1, b + begin, 1, y.as<uint8_t>() + begin, end - begin);
+      });
+      return;
+    }
+    if (RunOrdered(context)) return;
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    const Dims out = kit::BroadcastShape(a.dims, b.dims);
+    Broadcast(context, a, a.dims, b, b.dims, out, context.Output(0, a.type, out));
+  }
+
+ private:
+  // One operand has the full shape and lies in an order of its own, in which the other one lies alike.
+  bool RunOrdered(OpContext& context) const {
+    for (size_t lead = 0; lead < 2; ++lead) {
+      const Tensor& full = context.AnyLayoutInput(lead);
+      const Tensor& other = context.AnyLayoutInput(1 - lead);
+      const std::optional<AxisOrder> order = full.layout == nullptr ? std::nullopt : OrderOf(full);
+      if (!order || other.layout != nullptr || other.rank() > full.rank() || !LiesAlike(other.dims, *order)) continue;
+      if (kit::BroadcastShape(full.dims, other.dims) != full.dims) continue;
+      const std::optional<Dims> other_dims = BroadcastInMemory(other.dims, *order);
+      if (!other_dims) continue;
+      const Dims dims = InMemory(full.dims, *order);
+      Tensor& y = context.OutputWithLayout(0, full.type, full.dims, full.layout, full.Bytes());
+      const bool first = lead == 0;
+      Broadcast(context, context.AnyLayoutInput(0), first ? dims : *other_dims, context.AnyLayoutInput(1),
+                first ? *other_dims : dims, dims, y);
+      return true;
+    }
+    return false;
+  }
+
+  void Broadcast(OpContext& context, const Tensor& a, const Dims& a_dims, const Tensor& b, const Dims& b_dims,
+                 const Dims& out, Tensor& y) const {
+    const kit::BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
+    ParallelLoop(context, loop.count(), 4, [&](int64_t begin, int64_t end) {
+      loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
+        Combine(a.type, a.as<uint8_t>() + in[0].offset, in[0].stride, b.as<uint8_t>() + in[1].offset, in[1].stride,
+                y.as<uint8_t>() + offset, n);
+      });
+    });
+  }
+
+  void Combine(ElementType type, const uint8_t* a, int64_t a_stride, const uint8_t* b, int64_t b_stride, uint8_t* y,
+               int64_t n) const {
+    const bool is_signed = type == EP_TYPE_INT8;
+    const ResultBounds bounds = bounds_.Of(type);
+    using kit::fuse::ElementwiseOp;
+    if (instruction_.op == ElementwiseOp::kAdd || instruction_.op == ElementwiseOp::kMul) {
+      const auto operation =
+          instruction_.op == ElementwiseOp::kAdd ? simd::ByteOperation::kAdd : simd::ByteOperation::kMul;
+      simd::CombineBytes(operation, is_signed, a, a_stride, ends_[0], b, b_stride, ends_[1], ends_[2], bounds.low,
+                         bounds.high, y, n);
+      return;
+    }
+    constexpr int64_t kBlock = 512;
+    float left[kBlock], right[kBlock];
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t count = std::min(kBlock, n - at);
+      Load(a, a_stride, at, count, ends_[0], is_signed, left);
+      Load(b, b_stride, at, count, ends_[1], is_signed, right);
+      loop_(left, right, left, count);
+      QuantizeWithin(left, count, ends_[2], bounds, is_signed, y + at);
+    }
+  }
+  static void Load(const uint8_t* x, int64_t stride, int64_t at, int64_t n, simd::ByteEnd end, bool is_signed,
+                   float* to) {
+    if (stride == 1) return DequantizeBytes(x + at, n, end, is_signed, to);
+    DequantizeBytes(x, 1, end, is_signed, to);
+    std::fill_n(to + 1, n - 1, to[0]);
+  }
+
+  void RunTable(OpContext& context, const Tensor& x) const {
+    const bool is_signed = x.type == EP_TYPE_INT8;
+    std::array<uint8_t, 256> bytes, table;
+    std::array<float, 256> reals;
+    std::iota(bytes.begin(), bytes.end(), uint8_t{0});
+    DequantizeBytes(bytes.data(), 256, ends_[0], is_signed, reals.data());
+    loop_(reals.data(), nullptr, reals.data(), 256);
+    QuantizeWithin(reals.data(), 256, ends_[1], bounds_.Of(x.type), is_signed, table.data());
+    const uint8_t* const from = x.as<uint8_t>();
+    uint8_t* const to = OutputLike(context, 0, x).as<uint8_t>();
+    ParallelLoop(context, x.Count(), 2, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = table[from[i]];
+    });
+  }
+
+  Instruction instruction_;
+  ElementwiseLoop loop_;
+  size_t operands_;
+  std::vector<simd::ByteEnd> ends_;
+  BoundsAttributes bounds_;
+};
+
+}  // namespace
+
+void Register_quantized_elementwise(KernelRegistry& registry) {
+  registry.Add<QLinearElementwiseKernel>(kit::fuse::kQLinearElementwise, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
+}
+
+}  // namespace epiphyte::cpu
