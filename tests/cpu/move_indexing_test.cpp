@@ -1,6 +1,8 @@
 // Operators with indices from the model: Gather and Scatter in all their forms, OneHot, TopK, Unique, Compress,
 // NonZero.
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "tests/cpu/move_testing.h"
 
@@ -42,6 +44,36 @@ TEST(Gather, RefusesIndicesOutside) {
     tuples.Input<float>({3}, {1, 2, 3}).Input<int64_t>({1}, {index});
     EXPECT_THAT(Failure(tuples), HasSubstr("[-3, 2]")) << index;
   }
+}
+
+TEST(GatherElements, CountsFromEitherEndAlongEveryAxis) {
+  const Shape dims = {4, 5, 3};
+  const std::vector<float> x = Counting<float>(60);
+  for (int64_t axis : {0, 1, 2}) {
+    const Shape shape = {axis == 0 ? 7 : 3, axis == 1 ? 6 : 5, axis == 2 ? 4 : 2};
+    std::vector<int64_t> indices(static_cast<size_t>(shape[0] * shape[1] * shape[2]));
+    std::vector<float> expected;
+    const int64_t size = dims[static_cast<size_t>(axis)];
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      indices[i] = at * 7 % (2 * size) - size;
+      Shape place = {at / (shape[1] * shape[2]), at / shape[2] % shape[1], at % shape[2]};
+      place[static_cast<size_t>(axis)] = (indices[i] + size) % size;
+      expected.push_back(x[static_cast<size_t>((place[0] * 5 + place[1]) * 3 + place[2])]);
+    }
+    OpRunner wide("GatherElements", 13), narrow("GatherElements", 13);
+    wide.Attribute("axis", axis).Input<float>(dims, x).Input<int64_t>(shape, indices).Run();
+    narrow.Attribute("axis", axis).Input<float>(dims, x);
+    narrow.Input<int32_t>(shape, std::vector<int32_t>(indices.begin(), indices.end())).Run();
+    EXPECT_EQ(wide.Output<float>(0), expected) << "axis " << axis;
+    EXPECT_EQ(narrow.Output<float>(0), expected) << "axis " << axis;
+  }
+}
+
+TEST(GatherElements, RefusesIndicesOutsideInTheMidstOfOthers) {
+  OpRunner gather("GatherElements", 13);
+  gather.Attribute("axis", 1).Input<float>({2, 2}, {1, 2, 3, 4}).Input<int32_t>({2, 2}, {0, 1, 2, 0});
+  EXPECT_THAT(Failure(gather), HasSubstr("index 2 found, a value in [-2, 1]"));
 }
 
 TEST(GatherElements, RefusesIndicesWiderThanTheData) {
@@ -151,6 +183,55 @@ TEST(TopK, HalfPrecisionAndRefusals) {
   OpRunner many("TopK", 11);
   many.Input<float>({2}, {1, 2}).Input<int64_t>({1}, {3}).Outputs(2);
   EXPECT_THAT(Failure(many), HasSubstr("[0, 2]"));
+}
+
+// Of rows with many equal elements, in every way.
+template <typename T>
+void ExpectTheFirstOfASortedRow() {
+  for (int64_t dim : {1, 5, 63, 200, 1000, 5000}) {
+    std::vector<T> x(static_cast<size_t>(3 * dim));
+    uint32_t state = 7;
+    for (T& value : x) value = T(static_cast<float>((state = state * 1664525u + 1013904223u) >> 24));
+    for (int64_t k : {int64_t{1}, std::min<int64_t>(dim, 7), dim / 2 + 1, dim}) {
+      for (int axis : {0, 1}) {
+        for (int largest : {0, 1}) {
+          OpRunner top("TopK", 11);
+          top.Attribute("axis", axis).Attribute("largest", largest);
+          top.Input<T>(axis == 1 ? Shape{3, dim} : Shape{dim, 3}, x).template Input<int64_t>({1}, {k}).Outputs(2).Run();
+          const std::vector<int64_t> indices = top.Output<int64_t>(1);
+          for (int64_t row = 0; row < 3; ++row) {
+            const auto at = [&](int64_t i) {
+              return static_cast<float>(x[static_cast<size_t>(axis == 1 ? row * dim + i : i * 3 + row)]);
+            };
+            std::vector<int64_t> order(static_cast<size_t>(dim));
+            std::iota(order.begin(), order.end(), 0);
+            std::stable_sort(order.begin(), order.end(),
+                             [&](int64_t a, int64_t b) { return largest != 0 ? at(a) > at(b) : at(a) < at(b); });
+            for (int64_t i = 0; i < k; ++i)
+              ASSERT_EQ(indices[static_cast<size_t>(axis == 1 ? row * k + i : i * 3 + row)],
+                        order[static_cast<size_t>(i)])
+                  << k << " of " << dim << ", axis " << axis << ", largest " << largest << ", row " << row;
+          }
+        }
+      }
+    }
+  }
+}
+TEST(TopK, OfEveryTypeIsTheBeginningOfTheSortedRow) {
+  ExpectTheFirstOfASortedRow<float>();
+  ExpectTheFirstOfASortedRow<double>();
+  ExpectTheFirstOfASortedRow<cpu::Float16>();
+  ExpectTheFirstOfASortedRow<uint8_t>();
+  ExpectTheFirstOfASortedRow<int32_t>();
+  ExpectTheFirstOfASortedRow<int64_t>();
+  ExpectTheFirstOfASortedRow<uint64_t>();
+}
+
+TEST(TopK, UnsortedOnesComeInTheOrderOfTheirIndices) {
+  OpRunner top("TopK", 11);
+  top.Attribute("sorted", 0).Input<float>({6}, {2, 9, 3, 3, 7, 1}).Input<int64_t>({1}, {3}).Outputs(2).Run();
+  EXPECT_THAT(top.Output<int64_t>(1), ElementsAre(1, 2, 4));
+  EXPECT_THAT(top.Output<float>(0), ElementsAre(9, 3, 7));
 }
 
 TEST(Unique, StringsInOrderOfAppearance) {

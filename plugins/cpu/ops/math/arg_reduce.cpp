@@ -1,6 +1,7 @@
 // ArgMax and ArgMin: where along an axis the extreme element is.
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/arg_extreme.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -15,8 +16,29 @@ bool Replaces(T a, T b) {
   return kLargest ? b > a : b < a;
 }
 
+template <bool kLargest, bool kLast>
+void FindFloats(OpContext& context, const kit::AxisView& view, const float* x, int64_t* y) {
+  constexpr simd::Extreme kWhich{kLargest, kLast};
+  ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t row = begin / view.inner, column = begin % view.inner;
+      const int64_t columns = std::min(end - begin, view.inner - column);
+      const float* const base = x + row * view.size * view.inner + column;
+      if (view.inner == 1) {
+        y[begin] = simd::ArgExtreme(base, view.size, kWhich);
+      } else {
+        simd::ArgExtremes(base, view.size, view.inner, columns, kWhich, y + begin);
+      }
+      begin += columns;
+    }
+  });
+}
+
 template <bool kLargest, bool kLast, typename T>
 void FindAlong(OpContext& context, const kit::AxisView& view, const T* x, int64_t* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (view.size <= INT32_MAX) return FindFloats<kLargest, kLast>(context, view, x, y);
+  }
   using C = Compute<T>;
   ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

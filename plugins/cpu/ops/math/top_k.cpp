@@ -1,45 +1,80 @@
-// TopK.
+// TopK: elements become whole numbers in the order that is asked for, of which a bound leaves few to be sorted.
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <compare>
+#include <functional>
+#include <vector>
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/parameter.h"
+#include "plugins/cpu/simd/top_keys.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-// The k first of `count` keys, in the order of the comparison if `sorted`. Equal keys: the lower index comes first.
-// NaN counts as the largest value.
-template <typename C>
-void Select(const C* keys, int64_t count, int64_t k, bool largest, bool sorted, std::vector<int64_t>& order) {
-  const auto before = [=](int64_t a, int64_t b) {
-    const C& x = keys[a];
-    const C& y = keys[b];
-    if constexpr (std::is_floating_point_v<C>) {
-      const bool x_nan = x != x, y_nan = y != y;
-      if (x_nan != y_nan) return x_nan == largest;
-      if (x_nan) return a < b;
-    }
-    if (x == y) return a < b;
-    return largest ? x > y : x < y;
-  };
-  if (k == 1 && count > 0) {
-    int64_t best = 0;
-    for (int64_t i = 1; i < count; ++i)
-      if (before(i, best)) best = i;
-    order.assign(1, best);
-    return;
-  }
-  order.resize(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  const auto middle = order.begin() + k;
-  if (k < count) std::nth_element(order.begin(), middle, order.end(), before);
-  if (sorted) {
-    std::sort(order.begin(), middle, before);
+// An element as what the vector loops compare: floats; doubles by their keys; and whole numbers.
+template <typename T>
+auto ToComparable(T x) {
+  if constexpr (std::is_same_v<T, double>) {
+    return simd::TopKeyOf(x, true);
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return std::bit_cast<int64_t>(x ^ (uint64_t{1} << 63));
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::conditional_t<(sizeof(T) < 4) || std::is_same_v<T, int32_t>, int32_t, int64_t>>(x);
   } else {
-    std::sort(order.begin(), middle);
+    return static_cast<float>(x);
+  }
+}
+template <typename T>
+using Comparable = decltype(ToComparable(T()));
+
+// A key with its index: in ascending order the greatest keys come first, and of equal ones the lowest index.
+struct Ranked {
+  int64_t key, index;
+  static Ranked Of(int64_t key, int64_t index) { return {~key, index}; }
+  int64_t Index() const { return index; }
+  auto operator<=>(const Ranked&) const = default;
+};
+// The same as one number, for keys and indices of 32 bits.
+struct SmallRanked {
+  uint64_t number;
+  static SmallRanked Of(int32_t key, int64_t index) {
+    const auto descending = std::bit_cast<uint32_t>(~key) ^ 0x80000000u;
+    return {uint64_t{descending} << 32 | static_cast<uint64_t>(index)};
+  }
+  int64_t Index() const { return static_cast<int64_t>(number & 0xFFFFFFFFu); }
+  auto operator<=>(const SmallRanked&) const = default;
+};
+
+// The k first of n elements, k > 0: in their order if `sorted`, else in that of their indices.
+template <typename R, typename C>
+void Choose(const C* x, int64_t n, int64_t k, bool largest, bool sorted, std::vector<R>& ranked) {
+  using K = simd::TopKey<C>;
+  const int64_t groups = std::max<int64_t>(32, (2 * k + simd::kKeyGroups - 1) / simd::kKeyGroups * simd::kKeyGroups);
+  ranked.clear();
+  if (n / 4 >= groups) {
+    std::vector<K> bounds(static_cast<size_t>(groups));
+    simd::GroupLargest(x, n, largest, bounds.data(), groups);
+    std::nth_element(bounds.begin(), bounds.begin() + (k - 1), bounds.end(), std::greater<K>());
+    constexpr int64_t kPiece = 1024;
+    int32_t found[kPiece];
+    for (int64_t i = 0; i < n; i += kPiece) {
+      const int64_t count =
+          simd::CollectFrom(x + i, std::min(kPiece, n - i), largest, bounds[static_cast<size_t>(k - 1)], found);
+      for (int64_t f = 0; f < count; ++f)
+        ranked.push_back(R::Of(simd::TopKeyOf(x[i + found[f]], largest), i + found[f]));
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) ranked.push_back(R::Of(simd::TopKeyOf(x[i], largest), i));
+  }
+  const auto end = ranked.begin() + k;
+  if (end != ranked.end()) std::nth_element(ranked.begin(), end, ranked.end());
+  if (sorted) {
+    std::sort(ranked.begin(), end);
+  } else {
+    std::sort(ranked.begin(), end, [](const R& a, const R& b) { return a.Index() < b.Index(); });
   }
 }
 
@@ -60,35 +95,42 @@ class TopKKernel : public Kernel {
     if (k < 0 || k > dim) FailOp("K {} found for a dimension of {}, a value in [0, {}] expected", k, dim, dim);
     Dims dims = x.dims;
     dims[axis] = k;
-    DispatchNumbers(x.type, "TopK", [&]<typename T>() { Choose<T>(context, x, axis, k, dims); });
+    DispatchNumbers(x.type, "TopK", [&]<typename T>() {
+      if (sizeof(Comparable<T>) == 4 && dim <= UINT32_MAX) {
+        if constexpr (sizeof(Comparable<T>) == 4) ChooseRows<T, SmallRanked>(context, x, axis, k, dims);
+      } else {
+        ChooseRows<T, Ranked>(context, x, axis, k, dims);
+      }
+    });
   }
 
  private:
-  template <typename T>
-  void Choose(OpContext& context, const Tensor& x, size_t axis, int64_t k, const Dims& dims) const {
-    using C = Compute<T>;
+  template <typename T, typename R>
+  void ChooseRows(OpContext& context, const Tensor& x, size_t axis, int64_t k, const Dims& dims) const {
     const int64_t dim = x.dims[axis], inner = x.dims.Count(axis + 1, x.rank());
     const int64_t outer = x.dims.Count(0, axis);
     T* values = context.Output(0, x.type, dims).template as<T>();
     int64_t* indices = context.Output(1, EP_TYPE_INT64, dims).template as<int64_t>();
     const T* from = x.as<T>();
     if (k == 0) return;
-    Parallel(context, outer * inner, std::max<int64_t>(1, 4096 / dim), [&](int64_t begin, int64_t end) {
-      std::vector<C> keys;
-      std::vector<int64_t> order;
-      if (inner != 1 || kIsSmallFloat<T>) keys.resize(static_cast<size_t>(dim));
+    constexpr int64_t kShare = 16384;
+    Parallel(context, outer * inner, std::max<int64_t>(1, kShare / dim), [&](int64_t begin, int64_t end) {
+      std::vector<Comparable<T>> gathered;
+      std::vector<R> ranked;
       for (int64_t item = begin; item < end; ++item) {
         const T* row = from + item / inner * dim * inner + item % inner;
-        const C* key = keys.data();
-        if constexpr (std::is_same_v<C, T>) {
-          if (inner == 1) key = row;
+        const Comparable<T>* numbers = nullptr;
+        if constexpr (std::is_same_v<T, Comparable<T>>)
+          if (inner == 1) numbers = row;
+        if (numbers == nullptr) {
+          gathered.resize(static_cast<size_t>(dim));
+          for (int64_t i = 0; i < dim; ++i) gathered[static_cast<size_t>(i)] = ToComparable(row[i * inner]);
+          numbers = gathered.data();
         }
-        if (key == keys.data())
-          for (int64_t i = 0; i < dim; ++i) keys[static_cast<size_t>(i)] = static_cast<C>(row[i * inner]);
-        Select(key, dim, k, largest_, sorted_, order);
+        Choose(numbers, dim, k, largest_, sorted_, ranked);
         const int64_t out = item / inner * k * inner + item % inner;
         for (int64_t i = 0; i < k; ++i) {
-          const int64_t at = order[static_cast<size_t>(i)];
+          const int64_t at = ranked[static_cast<size_t>(i)].Index();
           values[out + i * inner] = row[at * inner];
           indices[out + i * inner] = at;
         }

@@ -1,5 +1,6 @@
 // Gather, GatherElements, GatherND.
 #include <algorithm>
+#include <atomic>
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/gather.hpp"
@@ -47,6 +48,26 @@ class GatherKernel : public Kernel {
   int64_t axis_;
 };
 
+// to[i] = from[index[i] * step + i * row_step] for indices that may count from the end, of a dimension of `size`; false
+// when there is one outside.
+template <typename T, typename I>
+bool GatherRow(const T* from, const I* index, int64_t n, int64_t size, int64_t step, int64_t row_step, T* to) {
+  bool inside = true;
+  const auto place = [&](I at) {
+    const int64_t wide = at;
+    const int64_t i = wide < 0 ? wide + size : wide;
+    const bool valid = static_cast<uint64_t>(i) < static_cast<uint64_t>(size);
+    inside &= valid;
+    return valid ? i : 0;
+  };
+  if (step == 1 && row_step == 0) {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[place(index[i])];
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[place(index[i]) * step + i * row_step];
+  }
+  return inside;
+}
+
 class GatherElementsKernel : public Kernel {
  public:
   explicit GatherElementsKernel(const KernelInit& init) : axis_(init.node().Int("axis", 0)) {}
@@ -56,35 +77,45 @@ class GatherElementsKernel : public Kernel {
     const size_t rank = x.rank();
     const size_t axis = kit::NormalizeAxis(axis_, rank);
     kit::CheckGatherElements(x.dims, indices.dims, axis);
-    const int64_t* at = IndicesOf(context, indices, x.dims[axis], "indices");
+    if (indices.type == EP_TYPE_INT32) {
+      Gather(context, x, indices, axis, indices.as<int32_t>());
+    } else {
+      Gather(context, x, indices, axis, Int64Data(context, indices, "indices"));
+    }
+  }
 
+ private:
+  template <typename I>
+  static void Gather(OpContext& context, const Tensor& x, const Tensor& indices, size_t axis, const I* at) {
     kit::StridedBlock rows;  // rows of the output along its last axis; `from` is their place in the data
     rows.dims = indices.dims;
     rows.from = kit::RowMajorStrides(x.dims);
     rows.to = kit::RowMajorStrides(indices.dims);
-    const int64_t step = rows.from[axis];
+    const int64_t step = rows.from[axis], size = x.dims[axis];
     rows.from[axis] = 0;
-    const size_t last = rank - 1;
+    const size_t last = x.rank() - 1;
     const int64_t row = indices.dims[last], row_step = rows.from[last];
+    std::atomic<bool> inside = true;
     WithUnit(x.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);
       MoveTarget<T> target(context, 0, x.type, indices.dims);
       if (indices.Count() == 0) return;
+      if (size == 0) {
+        inside = false;
+        return;
+      }
       const T* from = source.data();
       T* to = target.data();
       Parallel(context, indices.dims.Count(0, last), MoveGrain(row * 8), [&](int64_t begin, int64_t end) {
         kit::Odometer place(rows, last, begin);
-        for (int64_t r = begin; r < end; ++r, place.Next()) {
-          const T* base = from + place.from();
-          const int64_t* index = at + r * row;
-          for (int64_t i = 0; i < row; ++i) to[r * row + i] = base[index[i] * step + i * row_step];
-        }
+        for (int64_t r = begin; r < end; ++r, place.Next())
+          if (!GatherRow(from + place.from(), at + r * row, row, size, step, row_step, to + r * row)) inside = false;
       });
     });
+    if (!inside) IndicesOf(context, indices, size, "indices");  // which says what is wrong
   }
 
- private:
   int64_t axis_;
 };
 

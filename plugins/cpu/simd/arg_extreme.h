@@ -1,0 +1,22 @@
+// Where the greatest or smallest element is, along a row or down columns. Among equals the first one counts, or the
+// last one. As in numpy a NaN wins over everything.
+//
+//     const int64_t best = simd::ArgExtreme(x, n, {.largest = true, .last = false});
+//     simd::ArgExtremes(x, n, stride, columns, {.largest = true, .last = false}, indices);   // of each column
+#pragma once
+
+#include <cstdint>
+
+namespace epiphyte::cpu::simd {
+
+struct Extreme {
+  bool largest = true;
+  bool last = false;
+};
+
+// n > 0.
+int64_t ArgExtreme(const float* x, int64_t n, Extreme which);
+// indices[c]: of x[c], x[c + stride], x[c + 2 stride] …; 0 < n < 2^31.
+void ArgExtremes(const float* x, int64_t n, int64_t stride, int64_t columns, Extreme which, int64_t* indices);
+
+}  // namespace epiphyte::cpu::simd
