@@ -68,6 +68,89 @@ TEST(Pool, PadsAreCountedAsBeforeForOrdinaryWindows) {
   EXPECT_THAT(runner.Output<double>(0), ElementsAre(3, 2, 15, 10));
 }
 
+// Windows over images whose floats are pooled and convolved otherwise than their doubles.
+struct Geometry {
+  Shape x;
+  Numbers kernel, strides, dilations, pads;
+};
+std::vector<Geometry> Geometries() {
+  return {{{1, 3, 12, 20}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+          {{2, 3, 9, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+          {{1, 2, 7, 7}, {2, 3}, {1, 3}, {2, 1}, {0, 1, 1, 2}},
+          {{2, 2, 7, 5}, {7, 5}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+          {{2, 4, 19}, {5}, {2}, {2}, {3, 4}},
+          {{1, 2, 4, 4}, {3, 3}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+          {{1, 2, 3, 4, 5}, {3, 4, 5}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}}};
+}
+template <typename T>
+std::vector<T> Wavy(int64_t count) {
+  std::vector<T> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(static_cast<int>(i * 37 % 101) - 50) / T(16);
+  return values;
+}
+int64_t CountOf(const Shape& dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return count;
+}
+template <typename T>
+OpRunner Windowed(const std::string& op_type, int64_t version, const Geometry& g) {
+  OpRunner runner(op_type, version);
+  runner.Attribute("kernel_shape", g.kernel).Attribute("strides", g.strides).Attribute("pads", g.pads);
+  runner.Attribute("dilations", g.dilations).Input<T>(g.x, Wavy<T>(CountOf(g.x)));
+  return runner;
+}
+void ExpectTheSame(OpRunner& floats, OpRunner& doubles) {
+  floats.Run();
+  doubles.Run();
+  ASSERT_EQ(floats.Dims(0), doubles.Dims(0));
+  const std::vector<double> expected = doubles.Output<double>(0);
+  const std::vector<float> found = floats.Output<float>(0);
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-5) << i;
+}
+
+TEST(Pool, FloatsGiveTheNumbersOfDoubles) {
+  for (const Geometry& g : Geometries()) {
+    for (int variant = 0; variant < 6; ++variant) {
+      SCOPED_TRACE(testing::Message() << testing::PrintToString(g.x) << " variant " << variant);
+      const char* const op_type = variant < 2 ? "MaxPool" : "AveragePool";
+      OpRunner floats = Windowed<float>(op_type, 19, g), doubles = Windowed<double>(op_type, 19, g);
+      for (OpRunner* runner : {&floats, &doubles})
+        runner->Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
+      ExpectTheSame(floats, doubles);
+    }
+  }
+}
+
+TEST(Conv, FiltersOfOneChannelGiveTheNumbersOfDoubles) {
+  for (const Geometry& g : Geometries()) {
+    for (int64_t per_channel : {1, 2}) {
+      for (bool constant : {false, true}) {
+        SCOPED_TRACE(testing::Message() << testing::PrintToString(g.x) << ", " << per_channel << " a channel");
+        Shape w{g.x[1] * per_channel, 1};
+        w.insert(w.end(), g.kernel.begin(), g.kernel.end());
+        OpRunner floats = Windowed<float>("Conv", 11, g), doubles = Windowed<double>("Conv", 11, g);
+        floats.Attribute("group", g.x[1]);
+        doubles.Attribute("group", g.x[1]);
+        const std::vector<float> weights = Wavy<float>(CountOf(w)), bias = Wavy<float>(w[0]);
+        constant ? floats.Constant<float>(w, weights) : floats.Input<float>(w, weights);
+        floats.Input<float>({w[0]}, bias);
+        doubles.Input<double>(w, Wavy<double>(CountOf(w))).Input<double>({w[0]}, Wavy<double>(w[0]));
+        ExpectTheSame(floats, doubles);
+      }
+    }
+  }
+}
+
+TEST(Conv, FusedFiltersOfOneChannelAddTheResidualBeforeTheActivation) {
+  OpRunner conv("Conv", 1, std::string(kit::fuse::kDomain));
+  conv.Attribute("group", 2).Attribute("activation", "Relu").Attribute("pads", Numbers{1, 1});
+  conv.Input<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6}).Constant<float>({2, 1, 3}, {0, 1, 0, 1, 0, -1});
+  conv.Input<float>({2}, {0.5f, 0}).Input<float>({1, 2, 3}, {-9, 0, 1, 20, 0, 0});
+  conv.Run();
+  EXPECT_THAT(conv.Output<float>(0), ElementsAre(0, 2.5f, 4.5f, 15, 0, 5));
+}
+
 // [1, 2, 3] with hardly any of it under each window: two windows in the padding, one over the input.
 template <typename T>
 OpRunner PaddedConv(bool bias) {

@@ -7,6 +7,7 @@
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/window_limits.h"
+#include "plugins/cpu/ops/nn/depthwise_conv.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -72,6 +73,7 @@ class ConvKernel final : public Kernel {
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
       packed_ = PackWeights(init, 1, "weights", plain, choose);
+      if (packed_ && group_ > 1 && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       // Run reports it for the shape at hand.
@@ -88,6 +90,7 @@ class ConvKernel final : public Kernel {
         !SameLayout(state.x_layout.get(), x.layout.get()))
       Prepare(state, x, weight_dims, context.HasInput(2), residual);
 
+    if (state.depthwise && RunDepthwise(context, state, w)) return;
     if (!state.call) return RunOverNothing(context, state.y_dims);
     Tensor* y = nullptr;
     if (residual) {
@@ -114,6 +117,8 @@ class ConvKernel final : public Kernel {
     std::shared_ptr<const Layout> x_layout;
     ConvolutionCall call;  // none: the result is empty, or there is nothing to sum over
     ReorderCall sum_call;  // a residual that lies otherwise than the result
+    kit::ConvolutionShape shape;
+    std::optional<simd::PlaneWindows> depthwise;  // of a row-major input that can stay so
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -129,6 +134,26 @@ class ConvKernel final : public Kernel {
     kit::ConvolutionShape shape(attributes_, x, w, group_);
     if (shape.spatial() > 3) NotImplemented("convolution over {} spatial dimensions", shape.spatial());
     return shape;
+  }
+
+  // `w`: null when weights are packed. False when a residual lies otherwise.
+  bool RunDepthwise(OpContext& context, const State& state, const Tensor* w) const {
+    const bool residual = context.HasInput(3);
+    if (residual && context.AnyLayoutInput(3).layout != nullptr) return false;
+    if (w == nullptr && depthwise_weights_ == nullptr) return false;
+    const Tensor* sum = residual ? &context.Input(3) : nullptr;
+    if (sum != nullptr && !(sum->dims == state.y_dims)) FailOp("a residual of another shape than the result");
+    const Tensor* bias = CheckedBias(context, state.y_dims[1]);
+    Tensor* y = residual ? context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims) : nullptr;
+    if (y == nullptr) y = &context.Output(0, EP_TYPE_FLOAT, state.y_dims);
+    DepthwiseOperands o;
+    o.x = context.Input(0).as<float>();
+    o.weights = w != nullptr ? w->as<float>() : static_cast<const float*>(depthwise_weights_.get());
+    o.bias = bias == nullptr ? nullptr : bias->as<float>();
+    o.residual = sum == nullptr ? nullptr : sum->as<float>();
+    o.y = y->as<float>();
+    DepthwiseConv(context, state.shape, *state.depthwise, o, activation_);
+    return true;
   }
 
   // Sums over no channels are zero.
@@ -179,8 +204,14 @@ class ConvKernel final : public Kernel {
     state.y_dims = shape.y;
     state.x_layout = x.layout;
     state.call = ConvolutionCall();
+    state.shape = shape;
+    state.depthwise = x.layout == nullptr && group_ > 1 ? DepthwiseWindowsOf(shape) : std::nullopt;
     state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
+    if (state.depthwise && !residual) {
+      state.known = true;
+      return;
+    }
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
     const auto choose = [&](ElementType type) {
       return ChooseDesc(packed_, AnyWeights(weight_dims, type),
@@ -212,6 +243,7 @@ class ConvKernel final : public Kernel {
   bool bfloat16_;
   Dims weight_dims_;
   PackedWeights packed_;
+  std::shared_ptr<void> depthwise_weights_;  // row-major, for row-major inputs
 };
 
 // Any number of spatial dimensions, and the types that oneDNN's convolution lacks. Sums in double.

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "epiphyte/kit/shape/pool.hpp"
 #include "plugins/cpu/kernel/convert.h"
@@ -9,7 +11,9 @@
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
 #include "plugins/cpu/onednn/window_limits.h"
+#include "plugins/cpu/ops/nn/plane_windows.h"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
+#include "plugins/cpu/simd/normalize.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -23,7 +27,7 @@ int64_t PowerOf(const ir::Node& node) {
   return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
 }
 
-// Max and average of floats, in whatever layout the input has.
+// Max and average of floats, in whatever layout the input has but row-major, where PoolPlanes does them.
 class OneDnnPool {
  public:
   OneDnnPool(PoolKind kind, const kit::PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
@@ -91,6 +95,62 @@ class OneDnnPool {
   const kit::PoolAttributes& attributes_;
 };
 
+// Max and average of row-major floats, which stay so. False when there is nothing for this shape.
+bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
+  const Tensor& x = context.Input(0);
+  const kit::Window window = attributes.Resolve(x.dims);
+  const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
+  const int64_t planes = x.dims[0] * x.dims[1], in_plane = x.dims.Count(2, x.rank());
+  if (y_dims.Count() == 0 || in_plane == 0) return false;
+  // Taps of the windows along each dimension, as averages count them; and whether the only window sees all of a plane.
+  std::vector<std::vector<float>> counts(window.kernel.size());
+  bool whole = true;
+  for (size_t d = 0; d < counts.size(); ++d) {
+    const int64_t size = x.dims[d + 2];
+    constexpr int64_t kMostWindows = int64_t{1} << 20;
+    if (window.output[d] > kMostWindows) return false;
+    for (int64_t at = 0; at < window.output[d]; ++at) {
+      const int64_t taps =
+          attributes.include_pad ? window.TapsInPadded(d, at, size) : window.TapsInside(d, at, size).count;
+      counts[d].push_back(static_cast<float>(std::max<int64_t>(taps, 1)));
+    }
+    whole = whole && window.output[d] == 1 && window.TapsInside(d, 0, size).count == size;
+  }
+  if (whole) {
+    const float* from = x.as<float>();
+    auto* to = context.Output(0, EP_TYPE_FLOAT, y_dims).as<float>();
+    const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
+    float count = 1;
+    for (const std::vector<float>& taps : counts) count *= taps[0];
+    const int64_t grain = std::max<int64_t>(1, 16384 / in_plane);
+    context.ParallelFor(planes, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const float* plane = from + i * in_plane;
+        to[i] = kind == PoolKind::kMax ? loops.largest(plane, in_plane) : loops.sum(plane, in_plane) / count;
+      }
+    });
+    return true;
+  }
+  const std::optional<simd::PlaneWindows> windows = PlaneWindowsOf(window, x.dims);
+  if (!windows) return false;
+  const float* from = x.as<float>();
+  auto* to = context.Output(0, EP_TYPE_FLOAT, y_dims).as<float>();
+  const int64_t out_plane = windows->out_height * windows->out_width;
+  const float one = 1;
+  const float* const row_counts = counts.size() == 2 ? counts[0].data() : &one;
+  context.ParallelFor(planes, PlaneGrain(*windows), [&](int64_t begin, int64_t end) {
+    std::vector<float> scratch(static_cast<size_t>(windows->ScratchFloats()));
+    const float* source = from + begin * in_plane;
+    float* target = to + begin * out_plane;
+    if (kind == PoolKind::kMax) {
+      simd::LargestOfWindows(*windows, source, target, end - begin, scratch.data());
+    } else {
+      simd::AverageOfWindows(*windows, source, row_counts, counts.back().data(), target, end - begin, scratch.data());
+    }
+  });
+  return true;
+}
+
 template <typename T>
 class PoolKernel final : public Kernel {
  public:
@@ -103,7 +163,10 @@ class PoolKernel final : public Kernel {
   void Run(OpContext& context) const override {
     const bool indices = kind_ == PoolKind::kMax && context.HasOutput(1);
     if constexpr (std::is_same_v<T, float>) {
-      if (kind_ != PoolKind::kLp && !indices && onednn_.Run(context)) return;
+      if (kind_ != PoolKind::kLp && !indices) {
+        const bool row_major = context.AnyLayoutInput(0).layout == nullptr;
+        if (row_major ? PoolPlanes(context, kind_, attributes_) || onednn_.Run(context) : onednn_.Run(context)) return;
+      }
     }
     if constexpr (sizeof(T) == 1) {
       if (!indices && kind_ == PoolKind::kMax && context.AnyLayoutInput(0).rank() >= 3)

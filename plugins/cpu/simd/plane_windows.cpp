@@ -1,0 +1,273 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/plane_windows.cpp"
+#include "plugins/cpu/simd/plane_windows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, 16>;
+using V = hn::Vec<D>;
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+// Columns of the plane that some window may see.
+HWY_INLINE int64_t ColumnsRead(const PlaneWindows& w) {
+  const int64_t end = (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1 - w.pad_left;
+  return std::clamp<int64_t>(end, 0, w.in_width);
+}
+// What is the same for all rows of windows.
+struct Geometry {
+  explicit Geometry(const PlaneWindows& w)
+      : columns(ColumnsRead(w)), part(w.PartFloats()), row_floats(w.RowFloats()), band(w.BandHeight()) {}
+  int64_t columns, part, row_floats, band;
+
+  // Where in a row of the scratch memory tap `column` of the first window lies.
+  int64_t TapOffset(const PlaneWindows& w, int64_t column) const {
+    const int64_t at = column * w.dilation_x;
+    return w.stride_x == 1 ? at : at % w.stride_x * part + at / w.stride_x;
+  }
+};
+
+// The rows that window row `at` sees, the first of which is that of tap `skipped`.
+struct TapRows {
+  int64_t skipped, first, count;
+};
+HWY_INLINE TapRows RowsOf(const PlaneWindows& w, int64_t at) {
+  const int64_t start = at * w.stride_y - w.pad_top, step = w.dilation_y;
+  TapRows rows;
+  const auto steps = [step](int64_t distance) { return step == 1 ? distance : distance / step; };
+  rows.skipped = start < 0 ? std::min(steps(-start + step - 1), w.kernel_height) : 0;
+  rows.first = start + rows.skipped * step;
+  const int64_t inside = rows.first >= w.in_height ? 0 : steps(w.in_height - 1 - rows.first) + 1;
+  rows.count = std::min(inside, w.kernel_height - rows.skipped);
+  return rows;
+}
+
+// Puts a row of the plane where the scratch memory has its columns; whole(i) gives a vector from column i on, and
+// first(i, n) one of which n columns count. `line` is room for a row of the plane.
+template <class Whole, class First>
+HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole& whole, const First& first, float* row,
+                          float* line) {
+  const D d;
+  const int64_t columns = g.columns;
+  int64_t i = 0;
+  if (w.stride_x == 2 && columns >= 2 * kLanes) {
+    // Column i + pad_left is in the part of its parity.
+    float* const even = row + w.pad_left % 2 * g.part + w.pad_left / 2;
+    float* const odd = row + (w.pad_left + 1) % 2 * g.part + (w.pad_left + 1) / 2;
+    const auto pair = [&](int64_t at) HWY_ATTR {
+      const V low = whole(at), high = whole(at + kLanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, even + at / 2);
+      hn::StoreU(hn::ConcatOdd(d, high, low), d, odd + at / 2);
+    };
+    for (; i + 2 * kLanes <= columns; i += 2 * kLanes) pair(i);
+    if (i + 1 < columns) pair(columns / 2 * 2 - 2 * kLanes);
+    if (columns % 2 != 0) even[columns / 2] = hn::GetLane(first(columns - 1, 1));
+    return;
+  }
+  float* const to = w.stride_x == 1 ? row + w.pad_left : line;
+  for (; i + kLanes <= columns; i += kLanes) hn::StoreU(whole(i), d, to + i);
+  if (i < columns) {
+    if (columns >= kLanes) {
+      hn::StoreU(whole(columns - kLanes), d, to + columns - kLanes);
+    } else {
+      const auto count = static_cast<size_t>(columns);
+      StorePart(d, first(0, count), to, count);
+    }
+  }
+  if (w.stride_x == 1) return;
+  int64_t part = w.pad_left % w.stride_x, at = w.pad_left / w.stride_x;
+  for (int64_t c = 0; c < columns; ++c) {
+    row[part * g.part + at] = line[c];
+    if (++part == w.stride_x) part = 0, ++at;
+  }
+}
+
+struct Larger {
+  static constexpr float kNothing = -std::numeric_limits<float>::infinity();
+  HWY_INLINE V operator()(V a, V b) const { return hn::Max(a, b); }
+};
+struct Added {
+  static constexpr float kNothing = 0;
+  HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); }
+};
+
+// Columns of some rows are joined first, then their neighbours. finish(v, row, column) makes a result.
+template <class Join, class Finish>
+HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int64_t planes, float* scratch,
+                            const Finish& finish) {
+  const D d;
+  const Join join;
+  const Geometry g(w);
+  const int64_t row_floats = g.row_floats, band = g.band, width = w.out_width;
+  int64_t taps[PlaneWindows::kMostTaps];
+  for (int64_t t = 0; t < w.kernel_width; ++t) taps[t] = g.TapOffset(w, t);
+  float* const line = scratch + w.BandRows() * row_floats;
+  std::fill_n(scratch, band * row_floats, Join::kNothing);  // the padding stays as it is from here on
+  for (int64_t plane = 0; plane < planes; ++plane, x += w.in_height * w.in_width, y += w.out_height * w.out_width) {
+    for (int64_t from = 0; from < w.out_height; from += band) {
+      const int64_t height = std::min(band, w.out_height - from);
+      for (int64_t r = 0; r < height; ++r) {
+        const TapRows rows = RowsOf(w, from + r);
+        const float* const top = x + rows.first * w.in_width;
+        const int64_t step = w.dilation_y * w.in_width;
+        if (rows.count <= 0) {
+          std::fill_n(scratch + r * row_floats, row_floats, Join::kNothing);
+          continue;
+        }
+        SpreadRow(
+            w, g,
+            [=](int64_t i) HWY_ATTR {
+              V v = hn::LoadU(d, top + i);
+              for (int64_t t = 1; t < rows.count; ++t) v = join(v, hn::LoadU(d, top + t * step + i));
+              return v;
+            },
+            [=](int64_t i, size_t n) HWY_ATTR {
+              V v = LoadPart(d, top + i, n);
+              for (int64_t t = 1; t < rows.count; ++t) v = join(v, LoadPart(d, top + t * step + i, n));
+              return v;
+            },
+            scratch + r * row_floats, line);
+      }
+      for (int64_t r = 0; r < height; ++r) {
+        float* const out = y + (from + r) * w.out_width;
+        for (int64_t c = 0; c < width; c += kLanes) {
+          const float* const row = scratch + r * row_floats + c;
+          V v = hn::LoadU(d, row);
+          for (int64_t t = 1; t < w.kernel_width; ++t) v = join(v, hn::LoadU(d, row + taps[t]));
+          v = finish(v, from + r, c);
+          if (c + kLanes <= width) {
+            hn::StoreU(v, d, out + c);
+          } else {
+            StorePart(d, v, out + c, static_cast<size_t>(width - c));
+          }
+        }
+      }
+    }
+  }
+}
+
+void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch) {
+  JoinWindows<Larger>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
+}
+
+void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* row_counts, const float* column_counts,
+                      float* y, int64_t planes, float* scratch) {
+  const D d;
+  const int64_t width = windows.out_width;
+  JoinWindows<Added>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
+    const V counts = column + kLanes <= width
+                         ? hn::LoadU(d, column_counts + column)
+                         : LoadPart(d, column_counts + column, static_cast<size_t>(width - column));
+    return hn::Div(v, hn::Mul(counts, hn::Set(d, row_counts[row])));
+  });
+}
+
+// kVectors vectors of results, of taps at `row` and beyond.
+template <int kVectors>
+HWY_INLINE void ConvolveColumns(const float* weights, const int64_t* offsets, int64_t taps, V bias, const float* row,
+                                float* out, int64_t columns) {
+  const D d;
+  V sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) sums[v] = bias;
+  for (int64_t t = 0; t < taps; ++t) {
+    const V factor = hn::Set(d, weights[t]);
+    const float* const tap = row + offsets[t];
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(hn::LoadU(d, tap + v * kLanes), factor, sums[v]);
+  }
+  if (columns >= kVectors * kLanes) {
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, out + v * kLanes);
+    return;
+  }
+  HWY_ALIGN float last[kVectors * kLanes];
+  for (int v = 0; v < kVectors; ++v) hn::Store(sums[v], d, last + v * kLanes);
+  std::copy_n(last, columns, out);
+}
+
+void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias, const float* x, float* y,
+                   float* scratch) {
+  const PlaneWindows w = windows;
+  const D d;
+  const V biases = hn::Set(d, bias);
+  const Geometry g(w);
+  const int64_t row_floats = g.row_floats, band = g.band;
+  int64_t offsets[PlaneWindows::kMostTaps];
+  for (int64_t ky = 0, t = 0; ky < w.kernel_height; ++ky) {
+    for (int64_t kx = 0; kx < w.kernel_width; ++kx, ++t)
+      offsets[t] = ky * w.dilation_y * row_floats + g.TapOffset(w, kx);
+  }
+  float* const line = scratch + w.BandRows() * row_floats;
+  std::fill_n(scratch, w.BandRows() * row_floats, 0.0f);
+  for (int64_t from = 0; from < w.out_height; from += band) {
+    const int64_t height = std::min(band, w.out_height - from);
+    const int64_t top = from * w.stride_y - w.pad_top;  // what the first row of the scratch memory is
+    const int64_t end =
+        std::min(w.in_height, top + (height - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y + 1);
+    for (int64_t r = std::max<int64_t>(top, 0); r < end; ++r) {
+      const float* const line_of_x = x + r * w.in_width;
+      SpreadRow(
+          w, g, [=](int64_t i) HWY_ATTR { return hn::LoadU(d, line_of_x + i); },
+          [=](int64_t i, size_t n) HWY_ATTR { return LoadPart(d, line_of_x + i, n); }, scratch + (r - top) * row_floats,
+          line);
+    }
+    for (int64_t r = from; r < from + height; ++r) {
+      const TapRows rows = RowsOf(w, r);
+      // The first of them that lies in the plane; offsets are from the window's first.
+      const int64_t skipped = rows.skipped * w.kernel_width, taps = std::max<int64_t>(rows.count, 0) * w.kernel_width;
+      const float* const first = scratch + (r - from) * w.stride_y * row_floats;
+      float* const out = y + r * w.out_width;
+      for (int64_t c = 0; c < w.out_width;) {
+        const int64_t left = w.out_width - c;
+        if (left > 3 * kLanes) {
+          ConvolveColumns<4>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
+          c += 4 * kLanes;
+        } else if (left > 2 * kLanes) {
+          ConvolveColumns<3>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
+          c += 3 * kLanes;
+        } else if (left > kLanes) {
+          ConvolveColumns<2>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
+          c += 2 * kLanes;
+        } else {
+          ConvolveColumns<1>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
+          c += kLanes;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+EPIPHYTE_EXPORT(LargestOfWindows);
+EPIPHYTE_EXPORT(AverageOfWindows);
+EPIPHYTE_EXPORT(ConvolvePlane);
+void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch) {
+  EPIPHYTE_DISPATCH(LargestOfWindows)(windows, x, y, planes, scratch);
+}
+void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* row_counts, const float* column_counts,
+                      float* y, int64_t planes, float* scratch) {
+  EPIPHYTE_DISPATCH(AverageOfWindows)(windows, x, row_counts, column_counts, y, planes, scratch);
+}
+void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias, const float* x, float* y,
+                   float* scratch) {
+  EPIPHYTE_DISPATCH(ConvolvePlane)(windows, weights, bias, x, y, scratch);
+}
+
+}  // namespace epiphyte::cpu::simd
+#endif
