@@ -106,7 +106,7 @@ void RegisterBinary() {
   RegisterRow("select", [](Rows& rows, int64_t n) {
     const auto words = [](std::vector<float>& values) { return reinterpret_cast<uint32_t*>(values.data()); };
     SelectLoop<uint32_t> loop;
-    loop(rows.bytes.data(), words(rows.a), words(rows.b), words(rows.y), n);
+    loop(rows.bytes.data(), words(rows.a), 1, words(rows.b), 1, words(rows.y), n);
   });
   RegisterRow("bytes_to_floats", [](Rows& rows, int64_t n) {
     ConvertLoop<uint8_t, float> loop;

@@ -1,7 +1,9 @@
 // One of two rows, element by element. Elements are moved, never computed with, so their size is all that matters.
 //
 //     const simd::SelectLoop<uint32_t> select;
-//     select(conditions, a, b, y, n);   // y[i] = conditions[i] != 0 ? a[i] : b[i]; y may be a or b
+//     select(conditions, a, 1, b, 1, y, n);   // y[i] = conditions[i] != 0 ? a[i] : b[i]; y may be a or b
+//
+// Either may be one element for the whole row: its stride is 0.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +16,13 @@ template <typename T>
 class SelectLoop {
  public:
   SelectLoop();
-  void operator()(const uint8_t* conditions, const T* a, const T* b, T* y, int64_t n) const {
-    row_(conditions, a, b, y, n);
+  void operator()(const uint8_t* conditions, const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* y,
+                  int64_t n) const {
+    row_(conditions, a, a_stride, b, b_stride, y, n);
   }
 
  private:
-  void (*row_)(const uint8_t* conditions, const T* a, const T* b, T* y, int64_t n);
+  void (*row_)(const uint8_t* conditions, const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* y, int64_t n);
 };
 
 }  // namespace epiphyte::cpu::simd

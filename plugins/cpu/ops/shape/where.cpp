@@ -1,4 +1,6 @@
 // Where: one of two tensors, element by element.
+#include <algorithm>
+
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/select.h"
@@ -55,11 +57,12 @@ class WhereKernel : public Kernel {
           const uint8_t* c = conditions + in[0].offset;
           const T* from_x = x + in[1].offset;
           const T* from_y = y + in[2].offset;
-          if (in[0].stride != 0 && in[1].stride != 0 && in[2].stride != 0) {
-            return select(c, from_x, from_y, result + offset, n);
-          }
-          for (int64_t i = 0; i < n; ++i) {
-            result[offset + i] = c[i * in[0].stride] != 0 ? from_x[i * in[1].stride] : from_y[i * in[2].stride];
+          if (in[0].stride != 0) return select(c, from_x, in[1].stride, from_y, in[2].stride, result + offset, n);
+          const T* from = *c != 0 ? from_x : from_y;
+          if ((*c != 0 ? in[1] : in[2]).stride != 0) {
+            std::copy_n(from, n, result + offset);
+          } else {
+            std::fill_n(result + offset, n, *from);
           }
         });
       });
@@ -67,8 +70,8 @@ class WhereKernel : public Kernel {
     if constexpr (std::is_integral_v<T>) {
       run(simd::SelectLoop<T>());
     } else {
-      run([](const uint8_t* c, const T* from_x, const T* from_y, T* to, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? from_x[i] : from_y[i];
+      run([](const uint8_t* c, const T* from_x, int64_t x_stride, const T* from_y, int64_t y_stride, T* to, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? from_x[i * x_stride] : from_y[i * y_stride];
       });
     }
   }
