@@ -46,6 +46,29 @@ TEST(Resize, AntialiasSeesEveryInput) {
   }
 }
 
+// Images of floats have a way of their own, which doubles don't take.
+TEST(Resize, LinearFloatsGiveTheNumbersOfDoubles) {
+  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
+    for (const Shape& sizes : {Shape{2, 3, 31, 45}, Shape{2, 3, 5, 45}, Shape{2, 3, 70, 9}, Shape{2, 3, 4, 6},
+                               Shape{2, 3, 1, 1}, Shape{2, 3, 100, 20}}) {
+      SCOPED_TRACE(testing::Message() << coordinates << " to " << testing::PrintToString(sizes));
+      const Shape dims = {2, 3, 9, 20};
+      std::vector<float> x(2 * 3 * 9 * 20);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) / 8;
+      OpRunner floats("Resize", 19), doubles("Resize", 19);
+      for (OpRunner* runner : {&floats, &doubles})
+        runner->Attribute("mode", "linear").Attribute("coordinate_transformation_mode", coordinates);
+      floats.Input<float>(dims, x).NoInput().NoInput().Input<int64_t>({4}, sizes).Run();
+      doubles.Input<double>(dims, std::vector<double>(x.begin(), x.end())).NoInput().NoInput();
+      doubles.Input<int64_t>({4}, sizes).Run();
+      const std::vector<float> found = floats.Output<float>(0);
+      const std::vector<double> expected = doubles.Output<double>(0);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-5) << i;
+    }
+  }
+}
+
 TEST(Resize, KeepsTheAspectRatio) {
   for (const auto& [policy, expected] :
        {std::pair<std::string, Shape>{"not_larger", {6, 3}}, {"not_smaller", {8, 4}}}) {
@@ -122,6 +145,27 @@ TEST(GridSample, PositionsThatAreNoNumbersAreOutside) {
       inside.Attribute("mode", mode).Attribute("padding_mode", padding).Input<float>({1, 1, 2, 2}, {5, 5, 5, 5});
       inside.Input<float>({1, 1, 3, 2}, {nan, 0, infinity, 0, 1e30f, -infinity}).Run();
       EXPECT_THAT(inside.Output<float>(0), Each(FloatNear(5, 1e-5f))) << mode << padding;
+    }
+  }
+}
+
+TEST(GridSample, ImagesOfFloatsGiveTheNumbersOfDoubles) {
+  const Shape dims = {2, 3, 6, 5}, places = {2, 9, 40, 2};
+  std::vector<float> x(2 * 3 * 6 * 5), grid(2 * 9 * 40 * 2);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) / 8;
+  for (size_t i = 0; i < grid.size(); ++i) grid[i] = static_cast<float>(static_cast<int>(i * 53 % 257) - 128) / 90;
+  for (const char* padding : {"zeros", "border", "reflection"}) {
+    for (int align : {0, 1}) {
+      OpRunner floats("GridSample", 20), doubles("GridSample", 20);
+      for (OpRunner* runner : {&floats, &doubles})
+        runner->Attribute("padding_mode", padding).Attribute("align_corners", align);
+      floats.Input<float>(dims, x).Input<float>(places, grid).Run();
+      doubles.Input<double>(dims, std::vector<double>(x.begin(), x.end())).Input<float>(places, grid).Run();
+      const std::vector<float> found = floats.Output<float>(0);
+      const std::vector<double> expected = doubles.Output<double>(0);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], 1e-5) << padding << ", align_corners " << align << ", element " << i;
     }
   }
 }

@@ -100,6 +100,11 @@ class GridSampleKernel : public Kernel {
       });
       return;
     }
+    if (spatial == 2 && sampling_ == Sampling::kLinear && x.type == EP_TYPE_FLOAT &&
+        x.dims[2] * x.dims[3] <= INT32_MAX) {
+      SampleImages(context, x, context.Output(0, x.type, dims), positions);
+      return;
+    }
     DispatchNumbers(x.type, "GridSample", [&]<typename T>() {
       const T* from = x.as<T>();
       T* to = context.Output(0, x.type, dims).template as<T>();
@@ -150,6 +155,60 @@ class GridSampleKernel : public Kernel {
           body((n * channels + c) * pixels, (n * channels + c) * points + point, taps.data());
       }
     });
+  }
+
+  // Four elements of an image and their weights; those outside are none.
+  struct Corners {
+    std::array<int32_t, 4> offset;
+    std::array<float, 4> weight;
+    bool inside;  // all of them
+  };
+
+  // Images of floats, linear: a point's corners are found once for all channels.
+  void SampleImages(OpContext& context, const Tensor& x, Tensor& y, const double* positions) const {
+    constexpr int64_t kBlock = 256;
+    const int64_t height = x.dims[2], width = x.dims[3], channels = x.dims[1];
+    const int64_t pixels = height * width, points = y.dims.Count(2, y.rank());
+    const int64_t blocks = (points + kBlock - 1) / kBlock;
+    Parallel(context, x.dims[0] * blocks, 1, [&](int64_t begin, int64_t end) {
+      std::array<Corners, kBlock> corners;
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t n = block / blocks, first = block % blocks * kBlock, count = std::min(kBlock, points - first);
+        for (int64_t i = 0; i < count; ++i)
+          corners[static_cast<size_t>(i)] = CornersOf(positions + 2 * (n * points + first + i), width, height);
+        for (int64_t c = 0; c < channels; ++c) {
+          const float* from = x.as<float>() + (n * channels + c) * pixels;
+          float* to = y.as<float>() + (n * channels + c) * points + first;
+          for (int64_t i = 0; i < count; ++i) {
+            const Corners& at = corners[static_cast<size_t>(i)];
+            if (at.inside) {
+              to[i] = at.weight[0] * from[at.offset[0]] + at.weight[1] * from[at.offset[1]] +
+                      (at.weight[2] * from[at.offset[2]] + at.weight[3] * from[at.offset[3]]);
+            } else {
+              float sum = 0;
+              for (size_t k = 0; k < 4; ++k)
+                if (at.offset[k] >= 0) sum += at.weight[k] * from[at.offset[k]];
+              to[i] = sum;
+            }
+          }
+        }
+      }
+    });
+  }
+
+  // `position`: the column, then the row.
+  Corners CornersOf(const double* position, int64_t width, int64_t height) const {
+    const AxisTaps columns = TapsOf(position[0], width), rows = TapsOf(position[1], height);
+    Corners corners;
+    corners.inside = true;
+    for (size_t k = 0; k < 4; ++k) {
+      const int64_t row = rows.index[k / 2], column = columns.index[k % 2];
+      const bool inside = row >= 0 && column >= 0;
+      corners.offset[k] = inside ? static_cast<int32_t>(row * width + column) : -1;
+      corners.weight[k] = static_cast<float>(rows.weight[k / 2] * columns.weight[k % 2]);
+      corners.inside = corners.inside && inside;
+    }
+    return corners;
   }
 
   AxisTaps TapsOf(double position, int64_t size) const {

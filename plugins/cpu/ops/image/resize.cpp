@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/resize.hpp"
@@ -11,6 +13,7 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/simd/linear_rows.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -116,6 +119,60 @@ void FilterAxis(OpContext& context, const C* from, C* to, int64_t outer, const R
                }
              }
            });
+}
+
+// The taps of a linear filter as the vector loops take them; nullopt for one that sees more.
+std::optional<simd::LinearTaps> LinearTapsOf(const ResizeAxis& axis, const ResizeTaps& taps) {
+  if (taps.taps != 2 || axis.in > INT32_MAX) return std::nullopt;
+  std::vector<int32_t> indices[2];
+  std::vector<float> weights[2];
+  for (size_t i = 0; i < taps.indices.size(); ++i) {
+    indices[i % 2].push_back(static_cast<int32_t>(taps.indices[i]));
+    weights[i % 2].push_back(static_cast<float>(taps.weights[i]));
+  }
+  return simd::LinearTaps(axis.in, std::move(indices[0]), std::move(indices[1]), std::move(weights[0]),
+                          std::move(weights[1]));
+}
+
+// Images whose rows lie together: a row of the result is blended of two that are kept until other ones are needed.
+void ResizeImages(OpContext& context, const float* from, float* to, int64_t images, const simd::LinearTaps& rows,
+                  const simd::LinearTaps& columns) {
+  constexpr int64_t kBand = 32;  // rows of the result that are made one after the other
+  const int64_t in_height = rows.in_width, in_width = columns.in_width;
+  const int64_t height = rows.count(), width = columns.count(), bands = (height + kBand - 1) / kBand;
+  const bool blends_first = height < in_height;  // what shrinks goes first: less is left for the other
+  Parallel(context, images * bands, MoveGrain(kBand * width * 8), [&](int64_t begin, int64_t end) {
+    std::vector<float> memory(static_cast<size_t>(blends_first ? in_width : 2 * width));
+    for (int64_t item = begin; item < end; ++item) {
+      const float* const image = from + item / bands * in_height * in_width;
+      float* const out = to + item / bands * height * width;
+      float* kept[2] = {memory.data(), memory.data() + (blends_first ? 0 : width)};
+      int32_t kept_row[2] = {-1, -1};
+      // The row of the image, sampled; `other` is not given up for it.
+      const auto sampled = [&](int32_t row, int32_t other) -> const float* {
+        if (kept_row[0] == row) return kept[0];
+        if (kept_row[1] == row) return kept[1];
+        const size_t free = kept_row[0] == other ? 1 : 0;
+        simd::SampleRow(columns, image + row * in_width, kept[free]);
+        kept_row[free] = row;
+        return kept[free];
+      };
+      const int64_t first = item % bands * kBand;
+      for (int64_t r = first; r < std::min(first + kBand, height); ++r) {
+        const auto at = static_cast<size_t>(r);
+        const int32_t lower = rows.lower[at], upper = rows.upper[at];
+        const float a = rows.lower_weights[at], b = rows.upper_weights[at];
+        if (blends_first) {
+          simd::BlendRows(image + lower * in_width, image + upper * in_width, a, b, kept[0], in_width);
+          simd::SampleRow(columns, kept[0], out + r * width);
+        } else {
+          const float* const low = sampled(lower, upper);
+          const float* const high = sampled(upper, lower);
+          simd::BlendRows(low, high, a, b, out + r * width, width);
+        }
+      }
+    }
+  });
 }
 
 // Integers are cut off, as a cast does, after an allowance for the rounding of weights; antialiased ones are rounded.
@@ -239,9 +296,19 @@ class ResizeKernel : public Kernel {
     }
     std::vector<ResizeTaps> taps(axes.size());
     Dims shape = x.dims;
+    for (size_t i : order) taps[i] = kit::MakeResizeTaps(axes[i], attributes_);
+    if constexpr (std::is_same_v<T, float>) {
+      const size_t last = axes.size() - 1;
+      if (order.size() == 2 && std::min(order[0], order[1]) + 1 == last && std::max(order[0], order[1]) == last) {
+        const auto rows = LinearTapsOf(axes[last - 1], taps[last - 1]), columns = LinearTapsOf(axes[last], taps[last]);
+        if (rows && columns) {
+          ResizeImages(context, from, y.as<float>(), dims.Count(0, last - 1), *rows, *columns);
+          order.clear();
+        }
+      }
+    }
     for (size_t pass = 0; pass < order.size(); ++pass) {
       const size_t i = order[pass];
-      taps[i] = kit::MakeResizeTaps(axes[i], attributes_);
       const int64_t outer = shape.Count(0, i), inner = shape.Count(i + 1, shape.size());
       shape[i] = axes[i].out;
       C* to;

@@ -1,0 +1,94 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/linear_rows.cpp"
+#include "plugins/cpu/simd/linear_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void SampleRow(const LinearTaps& taps, const float* x, float* y) {
+  const int64_t count = taps.count();
+  const int32_t* const lower = taps.lower.data();
+  const int32_t* const upper = taps.upper.data();
+  const float* const lower_weights = taps.lower_weights.data();
+  const float* const upper_weights = taps.upper_weights.data();
+  int64_t i = 0;
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  // Two vectors are a table of kReach floats, for which this version of Highway has no function.
+  const hn::CappedTag<float, LinearTaps::kBlock> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  constexpr int64_t kBlock = LinearTaps::kBlock;
+  for (; i + kBlock <= count; i += kBlock) {
+    const int32_t base = taps.bases[static_cast<size_t>(i / kBlock)];
+    if (base < 0) {
+      for (int64_t k = i; k < i + kBlock; ++k) y[k] = lower_weights[k] * x[lower[k]] + upper_weights[k] * x[upper[k]];
+      continue;
+    }
+    const int64_t left = taps.in_width - base;
+    const auto low = left >= kBlock ? hn::LoadU(d, x + base) : LoadPart(d, x + base, static_cast<size_t>(left));
+    const auto high = left >= 2 * kBlock ? hn::LoadU(d, x + base + kBlock)
+                      : left > kBlock    ? LoadPart(d, x + base + kBlock, static_cast<size_t>(left - kBlock))
+                                         : hn::Zero(d);
+    const auto start = hn::Set(di, base);
+    const auto from = [&](const int32_t* indices) HWY_ATTR {
+      const auto at = hn::Sub(hn::LoadU(di, indices + i), start);
+      return hn::Vec<decltype(d)>{_mm512_permutex2var_ps(low.raw, at.raw, high.raw)};
+    };
+    const auto part = hn::Mul(from(lower), hn::LoadU(d, lower_weights + i));
+    hn::StoreU(hn::MulAdd(from(upper), hn::LoadU(d, upper_weights + i), part), d, y + i);
+  }
+#endif
+  for (; i < count; ++i) y[i] = lower_weights[i] * x[lower[i]] + upper_weights[i] * x[upper[i]];
+}
+
+void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const V of_a = hn::Set(d, a_weight), of_b = hn::Set(d, b_weight);
+  Map(d, a, b, y, n, [=](V u, V v) EPIPHYTE_INLINE { return hn::MulAdd(v, of_b, hn::Mul(u, of_a)); });
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+LinearTaps::LinearTaps(int64_t width, std::vector<int32_t> lower_indices, std::vector<int32_t> upper_indices,
+                       std::vector<float> weights_of_lower, std::vector<float> weights_of_upper)
+    : in_width(width),
+      lower(std::move(lower_indices)),
+      upper(std::move(upper_indices)),
+      lower_weights(std::move(weights_of_lower)),
+      upper_weights(std::move(weights_of_upper)) {
+  for (int64_t i = 0; i < count(); i += kBlock) {
+    int32_t first = INT32_MAX, last = 0;
+    for (auto k = static_cast<size_t>(i); k < static_cast<size_t>(std::min(i + kBlock, count())); ++k) {
+      first = std::min({first, lower[k], upper[k]});
+      last = std::max({last, lower[k], upper[k]});
+    }
+    bases.push_back(last - first < kReach ? first : -1);
+  }
+}
+
+EPIPHYTE_EXPORT(SampleRow);
+EPIPHYTE_EXPORT(BlendRows);
+void SampleRow(const LinearTaps& taps, const float* x, float* y) { EPIPHYTE_DISPATCH(SampleRow)(taps, x, y); }
+void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n) {
+  EPIPHYTE_DISPATCH(BlendRows)(a, b, a_weight, b_weight, y, n);
+}
+
+}  // namespace epiphyte::cpu::simd
+#endif

@@ -1,0 +1,33 @@
+// Rows of floats between which, and along which, is interpolated linearly: images that are resized.
+//
+//     const LinearTaps taps(in_width, lower, upper, lower_weights, upper_weights);   // from row to row the same
+//     SampleRow(taps, x, y);                  // y[i] = lower_weights[i] x[lower[i]] + upper_weights[i] x[upper[i]]
+//     BlendRows(a, b, 0.25f, 0.75f, y, n);    // y[i] = 0.25 a[i] + 0.75 b[i]; y may be a or b
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace epiphyte::cpu::simd {
+
+struct LinearTaps {
+  // Elements are looked up by vectors where those of some neighbours lie close together.
+  static constexpr int64_t kBlock = 16, kReach = 32;
+
+  // Indices below in_width; the four lists have one length.
+  LinearTaps(int64_t in_width, std::vector<int32_t> lower_indices, std::vector<int32_t> upper_indices,
+             std::vector<float> weights_of_lower, std::vector<float> weights_of_upper);
+  int64_t count() const { return static_cast<int64_t>(lower.size()); }
+
+  int64_t in_width;
+  std::vector<int32_t> lower, upper;
+  std::vector<float> lower_weights, upper_weights;
+  std::vector<int32_t> bases;  // of each block: where the kReach elements begin that all of its taps are of, or -1
+};
+
+// y: taps.count() elements.
+void SampleRow(const LinearTaps& taps, const float* x, float* y);
+void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n);
+
+}  // namespace epiphyte::cpu::simd
