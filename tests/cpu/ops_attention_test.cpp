@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "tests/cpu/kernel_harness.h"
 
@@ -234,6 +235,38 @@ TEST(Einsum, ContractsTransposesAndTakesDiagonals) {
   EXPECT_THAT(Einsum("ij->", {a}), ElementsAre(10));
   EXPECT_THAT(Einsum("ij,ij,ij->j", {a, b, a}), ElementsAre(5 + 63, 24 + 128));
   EXPECT_THAT(Einsum("i,j", {MakeDatum<float>({2}, {1, 2}), MakeDatum<float>({2}, {3, 4})}), ElementsAre(3, 4, 6, 8));
+}
+
+// Floats of two operands are oneDNN's products, in whatever order their labels are; doubles are summed by loops.
+TEST(Einsum, FloatsGiveTheNumbersOfDoublesInEveryOrderOfLabels) {
+  const std::map<char, int64_t> sizes = {{'a', 2}, {'b', 3}, {'i', 5}, {'j', 1}, {'k', 4}, {'m', 7}, {'n', 6}};
+  for (const char* equation :
+       {"bij,bjk->bik", "abi,abk->aik", "aibk,ambk->abim", "aibk,ambk->iamb", "ik,kn->ni",
+        "ki,nk->in",    "bik,kn->bin",  "ik,bkn->bin",     "abik,mn->abnmik", "ikm,mkn->in",
+        "ab,ab->ab",    "ab,ab->",      "i,n->in",         "k,kn->n",         "mk,k->m",
+        "bin,abn->ibn", "jik,jkn->jin", "amkb,bnka->abmn", "ij,jn->in",       "abkm,abmn->bakn"}) {
+    const std::string text = equation;
+    const std::string terms[] = {text.substr(0, text.find(',')),
+                                 text.substr(text.find(',') + 1, text.find('-') - text.find(',') - 1)};
+    OpRunner floats("Einsum", 12), doubles("Einsum", 12);
+    floats.Attribute("equation", text);
+    doubles.Attribute("equation", text);
+    for (const std::string& term : terms) {
+      Shape dims;
+      int64_t count = 1;
+      for (char label : term) dims.push_back(sizes.at(label)), count *= dims.back();
+      std::vector<float> values(static_cast<size_t>(count));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<int>(i * 29 % 17) - 8);
+      floats.Input<float>(dims, values);
+      doubles.Input<double>(dims, std::vector<double>(values.begin(), values.end()));
+    }
+    floats.Run();
+    doubles.Run();
+    ASSERT_EQ(floats.Dims(0), doubles.Dims(0)) << equation;
+    const std::vector<double> expected = doubles.Output<double>(0);
+    // Small whole numbers, whose sums are exact.
+    ASSERT_EQ(floats.Output<float>(0), std::vector<float>(expected.begin(), expected.end())) << equation;
+  }
 }
 
 TEST(Einsum, EllipsesBroadcast) {

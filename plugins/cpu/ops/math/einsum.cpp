@@ -1,10 +1,12 @@
 // Einsum: operands are contracted two at a time, each time as a batch of matrix products.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/einsum.hpp"
 #include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/ops/math/einsum_product.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arithmetic.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -135,10 +137,38 @@ class EinsumKernel : public Kernel {
     }
     const kit::EinsumShape shape(equation_, shapes);
     Tensor& y = context.Output(0, context.Input(0).type, shape.y);
+    if (y.type == EP_TYPE_FLOAT && RunProduct(context, shape, y)) return;
     DispatchNumbers(y.type, "Einsum", [&]<typename T>() { RunTyped<T>(context, shape, y.as<T>()); });
   }
 
  private:
+  struct State {
+    Dims a, b;
+    std::optional<EinsumProduct> product;
+  };
+
+  // False when it is no product of two operands that oneDNN has.
+  static bool RunProduct(OpContext& context, const kit::EinsumShape& shape, Tensor& y) {
+    if (context.InputCount() != 2) return false;
+    const Tensor& a = context.Input(0);
+    const Tensor& b = context.Input(1);
+    if (!EinsumProduct::Suits(shape, a.dims, b.dims)) return false;
+    State& state = context.State<State>();
+    if (!state.product || !(state.a == a.dims) || !(state.b == b.dims)) {
+      state.product.reset();
+      try {
+        state.product.emplace(shape, a.dims, b.dims);
+      } catch (const dnnl::error& error) {
+        ThrowIfNoMemory(error);
+        return false;
+      }
+      state.a = a.dims;
+      state.b = b.dims;
+    }
+    state.product->Run(context, a, b, y);
+    return true;
+  }
+
   template <typename T>
   static void RunTyped(OpContext& context, const kit::EinsumShape& shape, T* y) {
     using C = typename Computing<T>::type;
