@@ -2,6 +2,7 @@
 // too, and give what the float operators give to within a quantum.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <random>
 
 #include "epiphyte/kit/graph/check.hpp"
@@ -149,6 +150,41 @@ out y
   const std::vector<float> x = Reals(240, 1), w = Reals(3360, 2);
   PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
   EXPECT_THAT(fused.Run({x, w}), Pointwise(FloatNear(0.25f), plain.Run({x, w})));
+}
+
+TEST(QuantizedPlan, OperatorsOnTwoOperandsAreOfBytes) {
+  for (const std::string op : {"Add@14", "Sub@14", "Mul@14", "Div@14", "Max@13", "Min@13"}) {
+    for (const std::string shape : {"2,3,5,8", "1,3,1,1"}) {
+      const std::string text = R"(
+in a: float[2,3,5,8]
+in b: float[)" + shape + R"(]
+const s: float[] = [0.03125]
+const z: int8[] = [-3]
+const s2: float[] = [0.015625]
+const z2: int8[] = [-128]
+const sy: float[] = [0.25]
+aq = QuantizeLinear@13(a, s, z) : int8[2,3,5,8]
+ad = DequantizeLinear@13(aq, s, z) : float[2,3,5,8]
+bq = QuantizeLinear@13(b, s2, z2) : int8[)" +
+                               shape + R"(]
+bd = DequantizeLinear@13(bq, s2, z2) : float[)" +
+                               shape + R"(]
+c = )" + op + R"((ad, bd) : float[2,3,5,8]
+q = QuantizeLinear@13(c, sy, z) : int8[2,3,5,8]
+y = DequantizeLinear@13(q, sy, z) : float[2,3,5,8]
+out y
+)";
+      SCOPED_TRACE(text);
+      kit::ir::Graph graph = GraphOf(text);
+      cpu::Fuse(graph, AllKernels());
+      EXPECT_EQ(Operators(graph), "QuantizeLinear QuantizeLinear QLinearElementwise* DequantizeLinear");
+      std::vector<float> b = Reals(shape == "1,3,1,1" ? 3 : 240, 2);
+      for (float& value : b) value = std::abs(value) + 0.25f;  // something to divide by
+      const std::vector<float> a = Reals(240, 1);
+      PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
+      EXPECT_THAT(fused.Run({a, b}), Pointwise(FloatNear(0.25f), plain.Run({a, b})));
+    }
+  }
 }
 
 std::shared_ptr<const kit::ContextContainer> Stored(const cpu::Plan& plan, std::string* bytes) {

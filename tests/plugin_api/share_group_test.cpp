@@ -30,7 +30,9 @@ constexpr int64_t kSide = 256;
 std::string Model(const std::string& name, int64_t rows, int products = 1) {
   std::mt19937 random(7);
   std::string weights;
-  for (int64_t i = 0; i < kSide * kSide; ++i) weights += (i == 0 ? "" : ", ") + std::to_string(int(random() % 9) - 4);
+  // Not exact in 16 bits: such would be kept as 16 bits, and widened by each session.
+  for (int64_t i = 0; i < kSide * kSide; ++i)
+    weights += (i == 0 ? "" : ", ") + std::to_string(int(random() % 9) - 4) + ".0001";
   std::string initializers;
   std::string nodes;
   std::string x = "x";
@@ -209,7 +211,8 @@ TEST_F(CpuShareGroup, ManySessionsLoadAtTheSameTime) {
 // Memory that only this process has: what a copy of mapped weights would be. Signed: it may well become less.
 int64_t PrivateKilobytes() {
 #if defined(__SANITIZE_ADDRESS__)
-  return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() / 1024);  // AddressSanitizer holds on to what was freed
+  return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() /
+                              1024);  // AddressSanitizer holds on to what was freed
 #else
   malloc_trim(0);  // what the allocator keeps for later belongs to nobody
   std::ifstream file("/proc/self/smaps_rollup");

@@ -33,8 +33,9 @@ class QLinearElementwiseKernel final : public Kernel {
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit QLinearElementwiseKernel(const KernelInit& init)
       : instruction_(ReadInstruction(init.node())),
-        loop_(instruction_.op, instruction_.p0, instruction_.p1),
         operands_(init.node().inputs.size()),
+        loop_(instruction_.op, instruction_.p0, instruction_.p1,
+              operands_ == 2 ? ElementwiseOperands::kBoth : ElementwiseOperands::kFirst),
         ends_(ReadByteEnds(init.node(), operands_)),
         bounds_(init.node()) {}
 
@@ -139,8 +140,8 @@ class QLinearElementwiseKernel final : public Kernel {
   }
 
   Instruction instruction_;
-  ElementwiseLoop loop_;
   size_t operands_;
+  ElementwiseLoop loop_;
   std::vector<simd::ByteEnd> ends_;
   BoundsAttributes bounds_;
 };
