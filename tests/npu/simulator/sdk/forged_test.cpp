@@ -15,8 +15,6 @@
 namespace epiphyte::npusim {
 namespace {
 
-constexpr size_t kInputBytes = 3 * 8 * 8;
-
 // A command of each kind.
 void BuildAll(GraphBuilder& b) {
   NetworkBuilder net(b);
