@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <iterator>
+#include <thread>
 
 #include "plugins/npu/simulator/sdk/objects.h"
+#include "tests/framework/process_threads.h"
 #include "tests/npu/simulator/networks.h"
 #include "tests/npu/simulator/sdk/session.h"
 
@@ -53,10 +56,14 @@ long Entries(const char* folder) {
 void ExpectNoGrowth(const std::function<void()>& once) {
   for (int i = 0; i < 50; ++i) once();
   const size_t before = HeapBytes();
-  const long threads = Entries("/proc/self/task"), files = Entries("/proc/self/fd");
+  const size_t threads = test::ThreadsOfThisProcess();
+  const long files = Entries("/proc/self/fd");
   for (int i = 0; i < kTimes; ++i) once();
   EXPECT_LT(HeapBytes(), before + 16 * kTimes);
-  EXPECT_LE(Entries("/proc/self/task"), threads);
+  // The last one that was waited for may still be ending.
+  for (int i = 0; i < 1000 && test::ThreadsOfThisProcess() > threads; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_LE(test::ThreadsOfThisProcess(), threads);
   EXPECT_LE(Entries("/proc/self/fd"), files);
 }
 
