@@ -9,25 +9,12 @@
 #include <limits>
 #include <system_error>
 
+#include "core/base/descriptor.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
 
 namespace epiphyte::core {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 [[noreturn]] void FailOpen(const std::filesystem::path& path, int error) {
   if (error == ENOENT || error == ENOTDIR) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <system_error>
 
+#include "core/base/descriptor.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
 
@@ -26,23 +27,9 @@ struct Piece {
   std::string digest;
 };
 
-class Descriptor {
- public:
-  explicit Descriptor(const std::filesystem::path& file) : fd_(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 std::string DigestOfFilePiece(const Piece& piece) {
   const std::filesystem::path& path = piece.source->file;
-  const Descriptor file(path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     Fail(StatusCode::kFail, "file '{}' can't be read: {}", path.string(), std::generic_category().message(errno));
   }
