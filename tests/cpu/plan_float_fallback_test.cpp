@@ -133,5 +133,61 @@ TEST(RunInFloat, ResultsOfSixteenBitsAreRoundedOnce) {
   EXPECT_THAT(PlanRunner(std::move(model.def)).Run({{1, 1}}), ElementsAre(0.00390625f));
 }
 
+// What a kernel's registration says (FloatUse) of a node that reads what a product gave, and of one that stands alone.
+struct FloatUseRow {
+  const char* node;   // gives y from m
+  const char* after;  // behind a product
+  const char* by_itself;
+};
+
+TEST(RunInFloat, AKernelsRegistrationSaysWhetherItsNodeRunsInFloat) {
+  const FloatUseRow rows[] = {
+      // It sums over much of its input: worth a conversion wherever it stands.
+      {"y = MaxPool@22<kernel_shape=[2,2]>(m)", "MaxPool Cast", "Cast MaxPool Cast"},
+      {"y = GlobalAveragePool@22(m)", "GlobalAveragePool Cast", "Cast GlobalAveragePool Cast"},
+      {"y = LRN@13<size=1>(m)", "LRN Cast", "Cast LRN Cast"},
+      {"y = LpNormalization@22(m)", "LpNormalization Cast", "Cast LpNormalization Cast"},
+      {"y = MeanVarianceNormalization@13(m)", "MeanVarianceNormalization Cast", "Cast MeanVarianceNormalization Cast"},
+      {"y = MatMul@13(m, m)", "MatMul Cast", "Cast MatMul Cast"},
+      {"y = Einsum@12<equation=\"abij,abjk->abik\">(m, m)", "Einsum Cast", "Cast Einsum Cast"},
+      {"const s: float[4] = 1 1 2 2\ny = Resize@19<mode=\"linear\">(m, _, s)", "Resize Cast", "Cast Resize Cast"},
+      // It moves bits: where it stands.
+      {"const s: float[4] = 1 1 2 2\ny = Resize@19<mode=\"nearest\">(m, _, s)", "Resize Cast", "Resize"},
+      {"y = Transpose(m)", "Transpose Cast", "Transpose"},
+      // It says something of its input's own bits.
+      {"y = Equal@19(m, m)", "Cast Equal", "Equal"},
+      {"y = GreaterOrEqual@16(m, m)", "Cast GreaterOrEqual", "GreaterOrEqual"},
+      {"y = IsNaN@20(m)", "Cast IsNaN", "IsNaN"},
+      {"y = IsInf@20(m)", "Cast IsInf", "IsInf"},
+      {"y = NonZero@13(m)", "Cast NonZero", "NonZero"},
+      {"y = Unique@11(m)", "Cast Unique", "Unique"},
+      {"y = Bernoulli@22(m)", "Cast Bernoulli", "Bernoulli"},
+      {"const s: float16[] = 0.5\ny = QuantizeLinear@21(m, s)", "Cast QuantizeLinear", "QuantizeLinear"},
+  };
+  for (const FloatUseRow& row : rows) {
+    SCOPED_TRACE(row.node);
+    Imported behind(std::string("in x: float16[1,1,4,4]\nm = MatMul@13(x, x)\n") + row.node + "\nout y\n");
+    cpu::RunInFloat(behind.def, AllKernels());
+    EXPECT_EQ(Operators(behind.def), std::string("Cast MatMul ") + row.after);
+    Imported alone(std::string("in m: float16[1,1,4,4]\n") + row.node + "\nout y\n");
+    cpu::RunInFloat(alone.def, AllKernels());
+    EXPECT_EQ(Operators(alone.def), row.by_itself);
+  }
+}
+
+TEST(MultipliesBfloat16, OnlyAModelWhoseProductsAreAllOfThatType) {
+  const auto multiplies = [](const std::string& second) {
+    Imported model("in x: bfloat16[1,1,4,4]\nin f: float[1,1,4,4]\nm = MatMul@13(x, x)\n" + second + "\nout m, y\n");
+    return cpu::MultipliesBfloat16(model.def, AllKernels());
+  };
+  EXPECT_TRUE(multiplies("y = Relu(f)"));
+  EXPECT_TRUE(multiplies("y = Conv@22(x, x)"));
+  EXPECT_FALSE(multiplies("y = Conv@22(f, f)"));
+  EXPECT_FALSE(multiplies("y = MatMul@13(f, f)"));
+  EXPECT_FALSE(multiplies("y = ConvTranspose@22(f, f)")) << "it would be rounded with the others";
+  Imported none("in x: bfloat16[1,1,4,4]\ny = Relu(x)\nout y\n");
+  EXPECT_FALSE(cpu::MultipliesBfloat16(none.def, AllKernels()));
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -38,58 +38,6 @@ bool NamesATypeByAttribute(const Signature& signature) {
 
 bool Is16Bit(ElementType type) { return type == EP_TYPE_FLOAT16 || type == EP_TYPE_BFLOAT16; }
 
-// Operators that sum over much of their input: their loops over floats are worth a conversion of all that they read and
-// write, wherever they stand.
-bool IsWorthCasts(const ir::Node& node) {
-  static constexpr std::string_view kNames[] = {
-      "Attention",
-      "AveragePool",
-      "BatchNormalization",
-      "Conv",
-      "ConvTranspose",
-      "DeformConv",
-      "Einsum",
-      "Gemm",
-      "GlobalAveragePool",
-      "GlobalLpPool",
-      "GlobalMaxPool",
-      "LRN",
-      "LpPool",
-      "LpNormalization",
-      "MatMul",
-      "MaxPool",
-      "MeanVarianceNormalization",
-      "Resize",
-      "Upsample",
-  };
-  if (!node.domain.empty() || std::find(std::begin(kNames), std::end(kNames), node.op_type) == std::end(kNames))
-    return false;
-  // Choosing the nearest element moves bits, whatever they mean.
-  const bool resizes = node.op_type == "Resize" || node.op_type == "Upsample";
-  return !resizes || node.String("mode", "nearest") != "nearest";
-}
-
-// Operators whose result says something of their input's own bits, so that more of them would be another answer.
-bool ReadsItsOwnType(const ir::Node& node) {
-  static constexpr std::string_view kNames[] = {
-      "Bernoulli",
-      "Equal",
-      "Greater",
-      "GreaterOrEqual",
-      "IsInf",
-      "IsNaN",
-      "Less",
-      "LessOrEqual",
-      "Multinomial",
-      "NonZero",
-      "QuantizeLinear",
-      "DynamicQuantizeLinear",
-      "DequantizeLinear",
-      "Unique",
-  };
-  return !node.domain.empty() || std::find(std::begin(kNames), std::end(kNames), node.op_type) != std::end(kNames);
-}
-
 class FloatFallback {
  public:
   FloatFallback(ir::Graph& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
@@ -129,17 +77,17 @@ class FloatFallback {
       return false;
     DescribeArguments(node.inputs, plan_.values, &inputs_);
     DescribeArguments(node.outputs, plan_.values, &outputs_);
-    const bool has_own =
-        registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, nullptr).entry != nullptr;
-    if (has_own && !IsBetterInFloat(node)) return false;
+    const KernelRegistry::Entry* own =
+        registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, nullptr).entry;
+    if (own != nullptr && !IsBetterInFloat(node, own->float_use(node))) return false;
     if (FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_).entry == nullptr)
       return false;
-    if (!has_own) told_.push_back(DescribeFloatFallback(node.op_type, node.name));
+    if (own == nullptr) told_.push_back(DescribeFloatFallback(node.op_type, node.name));
     return true;
   }
 
-  // Of a node that has a kernel of its own type.
-  bool IsBetterInFloat(const ir::Node& node) const {
+  // Of a node that has a kernel of its own type, which says `use`.
+  bool IsBetterInFloat(const ir::Node& node, FloatUse use) const {
     const auto is_16_bit = [&](int32_t value) {
       return value < 0 || !IsOther(value) || Is16Bit(plan_.values[value].type);
     };
@@ -148,8 +96,8 @@ class FloatFallback {
       if (!std::all_of(values->begin(), values->end(), is_16_bit) ||
           !std::all_of(values->begin(), values->end(), is_tensor))
         return false;
-    if (IsWorthCasts(node)) return true;
-    if (ReadsItsOwnType(node)) return false;
+    if (use == FloatUse::kOwnBits) return false;
+    if (use == FloatUse::kWorthCasts) return true;
     // A cache that grows by a row is passed on in its own type.
     const bool gives_results = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int32_t output) {
       return output >= 0 && is_output_[static_cast<size_t>(output)];
@@ -285,12 +233,11 @@ std::string DescribeFloatFallback(std::string_view op_type, std::string_view nam
   return fmt::format("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
 }
 
-bool MultipliesBfloat16(const ir::Graph& plan) {
-  static constexpr std::string_view kProducts[] = {"Conv", "Gemm", "MatMul"};
+bool MultipliesBfloat16(const ir::Graph& plan, const KernelRegistry& registry) {
   bool found = false;
   for (const ir::Node& node : plan.nodes) {
-    if (std::none_of(std::begin(kProducts), std::end(kProducts), [&](std::string_view name) { return node.Is(name); }))
-      continue;
+    const KernelRegistry::Entry* entry = registry.FloatEntry(node.domain, node.op_type);
+    if (entry == nullptr || !entry->multiplies_bfloat16) continue;
     if (!node.HasInput(0) || plan.values[node.inputs[0]].type != EP_TYPE_BFLOAT16) return false;
     found = true;
   }

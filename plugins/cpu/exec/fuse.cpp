@@ -53,7 +53,8 @@ std::vector<bool> FindLaidOut(const ir::Editor& editor, const KernelRegistry& re
   for (int32_t n = 0; n < editor.node_count(); ++n) {
     if (editor.removed(n)) continue;
     const ir::Node& node = editor.node(n);
-    const LayoutUse use = registry.LayoutsOf(node.domain, node.op_type);
+    const KernelRegistry::Entry* floats = registry.FloatEntry(node.domain, node.op_type);
+    const LayoutUse use = floats != nullptr ? floats->layouts : LayoutUse::kRowMajor;
     bool is_laid_out = use == LayoutUse::kMakes;
     // An element-wise operator becomes a program, if it must.
     if (use == LayoutUse::kPassesOn || fuse::ElementwiseStepOf(editor, n))

@@ -54,12 +54,12 @@ KernelRegistry::Choice KernelRegistry::Find(std::string_view domain, std::string
   return choice;
 }
 
-LayoutUse KernelRegistry::LayoutsOf(std::string_view domain, std::string_view op_type) const {
+const KernelRegistry::Entry* KernelRegistry::FloatEntry(std::string_view domain, std::string_view op_type) const {
   const auto found = operators_.find(Less::View(CanonicalDomain(domain), op_type));
-  if (found == operators_.end()) return LayoutUse::kRowMajor;
+  if (found == operators_.end()) return nullptr;
   for (const Entry& entry : found->second.entries)
-    if (Contains(entry.types, EP_TYPE_FLOAT)) return entry.layouts;
-  return LayoutUse::kRowMajor;
+    if (Contains(entry.types, EP_TYPE_FLOAT)) return &entry;
+  return nullptr;
 }
 
 void KernelRegistry::ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const {

@@ -101,7 +101,7 @@ class KernelInit {
   // The packed data comes from a context that this version made on this kind of machine with these options: it lies as
   // the kernel would pack it now.
   virtual bool PackedIsCurrent() const { return false; }
-  // The user allows products in bfloat16.
+  // Products in bfloat16 are allowed: by the option `precision: bf16`, or as all that the model multiplies is bfloat16.
   virtual bool AllowsBfloat16() const { return false; }
   // The plain bytes of constant input i are no longer needed by this kernel.
   virtual void Drop(size_t i) const = 0;
@@ -186,10 +186,21 @@ enum class LayoutUse : uint8_t {
   kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
 };
 
+// What becomes of a node of float16 or bfloat16 whose operator has kernels for float, too (exec/float_fallback.h).
+enum class FloatUse : uint8_t {
+  kWhereItStands,  // floats, if what it reads was computed in floats
+  kWorthCasts,  // floats: it sums over much of its input, which pays for a conversion of all that it reads and writes
+  kOwnBits,     // its own type: the result says something of the input's bits, and more of them are another answer
+};
+
 class Kernel {
  public:
-  // A class that is registered with KernelRegistry::Add<K> says here what it does.
+  // A class that is registered with KernelRegistry::Add<K> says here what it does, by declaring what differs anew.
   static constexpr LayoutUse kLayoutUse = LayoutUse::kRowMajor;
+  // Asked of kernels of 16-bit types.
+  static FloatUse FloatUseOf(const ir::Node& /*node*/) { return FloatUse::kWhereItStands; }
+  // Of a kernel of floats: it multiplies in bfloat16 where KernelInit allows it.
+  static constexpr bool kMultipliesBfloat16 = false;
 
   virtual ~Kernel() = default;
   virtual void Run(OpContext& context) const = 0;
@@ -206,6 +217,8 @@ class KernelRegistry {
     TypeSet types = kAnyType;  // of input 0, or of output 0 when there is no input
     Factory factory;
     LayoutUse layouts = LayoutUse::kRowMajor;
+    FloatUse (*float_use)(const ir::Node& node) = &Kernel::FloatUseOf;
+    bool multiplies_bfloat16 = false;
   };
 
   void Add(std::string_view op_type, std::string_view domain, Entry entry);
@@ -214,7 +227,7 @@ class KernelRegistry {
            int64_t last_version = INT64_MAX, std::string_view domain = "") {
     Add(op_type, domain,
         Entry{first_version, last_version, types, [](const KernelInit& init) { return std::make_unique<K>(init); },
-              K::kLayoutUse});
+              K::kLayoutUse, &K::FloatUseOf, K::kMultipliesBfloat16});
   }
 
   // The kernel for a node. Not `certain`: an input's type isn't known yet, so `entry` is no more than what may do, and
@@ -228,8 +241,8 @@ class KernelRegistry {
   // (then the signature is null too), or arguments that don't fit the signature or that no kernel takes.
   Choice Find(std::string_view domain, std::string_view op_type, int64_t since_version,
               std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs, std::string* why) const;
-  // What the operator's float kernels do, before one is chosen; kRowMajor for one that isn't known.
-  LayoutUse LayoutsOf(std::string_view domain, std::string_view op_type) const;
+  // What stands for the operator's float kernels before one is chosen; null for an operator that has none.
+  const Entry* FloatEntry(std::string_view domain, std::string_view op_type) const;
   // Calls visit(domain, op_type, entry) for every kernel.
   void ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const;
 

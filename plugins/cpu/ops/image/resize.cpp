@@ -191,6 +191,11 @@ T FromFiltered(C value, bool round) {
 class ResizeKernel : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
+  // Choosing the nearest element moves bits, whatever they mean.
+  static FloatUse FloatUseOf(const ir::Node& node) {
+    return node.String("mode", "nearest") == "nearest" ? FloatUse::kWhereItStands : FloatUse::kWorthCasts;
+  }
+
   explicit ResizeKernel(const KernelInit& init) : attributes_(kit::ResizeAttributes::Read(init.node())) {}
 
   void Run(OpContext& context) const override {

@@ -123,6 +123,13 @@ class BinaryKernel : public Kernel {
     return LayoutUse::kRowMajor;
   }();
 
+  // A comparison is of the numbers that the model has.
+  static FloatUse FloatUseOf(const ir::Node&) {
+    if constexpr (kHasFloat)
+      if constexpr (std::is_same_v<Result<float>, bool>) return FloatUse::kOwnBits;
+    return FloatUse::kWhereItStands;
+  }
+
   explicit BinaryKernel(const KernelInit& init)
       : name_(init.node().op_type), legacy_(init.node()), op_(MakeOp<Op>(init.node())) {}
 

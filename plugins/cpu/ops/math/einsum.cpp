@@ -125,6 +125,8 @@ struct Computing<T, true> {
 
 class EinsumKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit EinsumKernel(const KernelInit& init)
       : equation_(kit::EinsumEquation::Parse(init.node().String("equation"))) {}
 

@@ -24,6 +24,8 @@ struct GemmAttributes {
 
 class GemmKernel final : public Kernel {
  public:
+  static constexpr bool kMultipliesBfloat16 = true;
+
   explicit GemmKernel(const KernelInit& init)
       : attributes_(init.node()),
         plain_(attributes_.alpha == 1.0f && (attributes_.beta == 1.0f || !init.HasInput(2))),
@@ -177,6 +179,8 @@ class BlockedGemmKernel final : public Kernel {
 template <typename T>
 class ReferenceGemmKernel final : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit ReferenceGemmKernel(const KernelInit& init) : attributes_(init.node()) {}
 
   void Run(OpContext& context) const override {

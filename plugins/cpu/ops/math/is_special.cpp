@@ -26,6 +26,8 @@ struct IsInf {
 template <typename Op>
 class TestKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+
   explicit TestKernel(const KernelInit& init) : name_(init.node().op_type), op_(MakeOp<Op>(init.node())) {}
 
   void Run(OpContext& context) const override {

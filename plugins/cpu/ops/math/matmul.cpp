@@ -22,6 +22,8 @@ int64_t TypicalRows(const ir::Value& a) {
 
 class MatMulKernel final : public Kernel {
  public:
+  static constexpr bool kMultipliesBfloat16 = true;
+
   explicit MatMulKernel(const KernelInit& init)
       : linear_(init, {1, false, TypicalRows(init.InputInfo(0)), Activation::Read(init.node()), init.AllowsBfloat16()}),
         fused_(init.HasInput(2) || init.HasInput(3) || Activation::Read(init.node())),
@@ -176,6 +178,8 @@ class BlockedMatMulKernel final : public Kernel {
 template <typename T>
 class ReferenceMatMulKernel final : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit ReferenceMatMulKernel(const KernelInit&) {}
 
   void Run(OpContext& context) const override {

@@ -51,6 +51,8 @@ class RandomKernel : public Kernel {
 
 class BernoulliKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+
   explicit BernoulliKernel(const KernelInit& init)
       : type_(static_cast<ElementType>(init.node().Int("dtype", EP_TYPE_UNDEFINED))), seed_(init.node()) {}
 
@@ -81,6 +83,8 @@ class BernoulliKernel : public Kernel {
 // Draws from unnormalised log-probabilities.
 class MultinomialKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+
   explicit MultinomialKernel(const KernelInit& init)
       : samples_(init.node().Int("sample_size", 1)),
         type_(static_cast<ElementType>(init.node().Int("dtype", EP_TYPE_INT32))),

@@ -123,6 +123,8 @@ const C* AsNumbers(OpContext& context, const Tensor& tensor) {
 
 class AttentionKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit AttentionKernel(const KernelInit& init)
       : causal_(init.node().Int("is_causal", 0) != 0),
         q_heads_(init.node().Int("q_num_heads", 0)),

@@ -23,6 +23,8 @@ template <typename T>
 class BatchNormalizationKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit BatchNormalizationKernel(const KernelInit& init)
       : epsilon_(init.node().Float("epsilon", 1e-5f)),
         momentum_(init.node().Float("momentum", 0.9f)),

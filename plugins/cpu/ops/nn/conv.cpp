@@ -32,6 +32,8 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 class ConvKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
+  static constexpr bool kMultipliesBfloat16 = true;
+
   explicit ConvKernel(const KernelInit& init)
       : attributes_(kit::WindowAttributes::Read(init.node())),
         group_(kit::CheckedGroup(init.node().Int("group", 1))),
@@ -250,6 +252,8 @@ class ConvKernel final : public Kernel {
 template <typename T>
 class ReferenceConvKernel final : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit ReferenceConvKernel(const KernelInit& init)
       : attributes_(kit::WindowAttributes::Read(init.node())), group_(kit::CheckedGroup(init.node().Int("group", 1))) {}
 
@@ -334,7 +338,7 @@ void Register_conv(KernelRegistry& registry) {
                     return std::make_unique<ReferenceConvKernel<float>>(init);
                   return std::make_unique<ConvKernel>(init);
                 },
-                LayoutUse::kMakes});
+                ConvKernel::kLayoutUse, &ConvKernel::FloatUseOf, ConvKernel::kMultipliesBfloat16});
   registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
   registry.Add<ReferenceConvKernel<double>>("Conv", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceConvKernel<Float16>>("Conv", 1, Types(EP_TYPE_FLOAT16));

@@ -75,6 +75,8 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 template <typename T>
 class ReferenceConvTransposeKernel final : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit ReferenceConvTransposeKernel(const KernelInit& init)
       : attributes_(kit::TransposedConvolutionAttributes::Read(init.node())) {}
 
@@ -97,6 +99,7 @@ class ReferenceConvTransposeKernel final : public Kernel {
 class ConvTransposeKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
+  static constexpr bool kMultipliesBfloat16 = true;
 
   explicit ConvTransposeKernel(const KernelInit& init)
       : attributes_(kit::TransposedConvolutionAttributes::Read(init.node())), bfloat16_(init.AllowsBfloat16()) {

@@ -26,6 +26,8 @@ C Interpolate(const T* image, int64_t height, int64_t width, C y, C x) {
 
 class DeformConvKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit DeformConvKernel(const KernelInit& init)
       : dilations_(kit::WindowList(init.node().Ints("dilations"), 2, 1, 1, "dilations")),
         pads_(kit::WindowList(init.node().Ints("pads"), 4, 0, 0, "pads")),

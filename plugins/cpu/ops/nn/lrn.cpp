@@ -37,6 +37,8 @@ template <typename T>
 class LrnKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kTakesAny;
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit LrnKernel(const KernelInit& init) : attributes_(init.node()) {}
 
   void Run(OpContext& context) const override {

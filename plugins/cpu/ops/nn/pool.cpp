@@ -154,6 +154,8 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
 template <typename T>
 class PoolKernel final : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   PoolKernel(const KernelInit& init, PoolKind kind, bool global)
       : kind_(kind),
         attributes_(kit::PoolAttributes::Read(init.node(), global)),
@@ -287,7 +289,7 @@ void AddPool(KernelRegistry& registry, std::string_view op_type, PoolKind kind, 
   const auto make = [kind, global](const KernelInit& init) {
     return std::make_unique<PoolKernel<T>>(init, kind, global);
   };
-  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), make, layouts});
+  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), make, layouts, &PoolKernel<T>::FloatUseOf});
 }
 
 }  // namespace

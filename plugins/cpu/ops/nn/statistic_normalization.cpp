@@ -43,6 +43,8 @@ struct Deviation : Mean {
 
 class MeanVarianceKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit MeanVarianceKernel(const KernelInit& init) : axes_(init.node().Ints("axes")) {
     if (axes_.empty()) axes_ = {0, 2, 3};
   }
@@ -79,6 +81,8 @@ class MeanVarianceKernel : public Kernel {
 
 class LpNormalizationKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+
   explicit LpNormalizationKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", -1)), p_(init.node().Int("p", 2)) {
     if (p_ != 1 && p_ != 2) FailOp("p is {}, expected 1 or 2", p_);

@@ -12,6 +12,8 @@ namespace {
 class QuantizeLinearKernel : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+
   explicit QuantizeLinearKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", 1)),
         block_(init.node().Int("block_size", 0)),

@@ -34,6 +34,8 @@ bool IsNonZero(const T& element, uint64_t mask) {
 
 class NonZeroKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+
   explicit NonZeroKernel(const KernelInit&) {}
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);

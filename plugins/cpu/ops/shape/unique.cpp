@@ -38,6 +38,8 @@ void WithKeys(OpContext& context, const Tensor& x, Body&& body) {
 
 class UniqueKernel : public Kernel {
  public:
+  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+
   explicit UniqueKernel(const KernelInit& init)
       : has_axis_(init.node().Has("axis")),
         axis_(init.node().Int("axis", 0)),
