@@ -1,8 +1,7 @@
 // Operators whose output has as many elements as a condition holds for: NonZero, Compress.
 #include <algorithm>
 
-#include "epiphyte/kit/shape/axes.hpp"
-#include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/ops/shape/axis_items.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -74,31 +73,15 @@ class CompressKernel : public Kernel {
     if (condition.type != EP_TYPE_BOOL || condition.rank() != 1)
       FailOp("condition of type {} and shape {} found, a vector of bool expected", TypeName(condition.type),
              ShapeText(condition.dims));
-    const size_t axis = has_axis_ ? kit::NormalizeAxis(axis_, x.rank()) : 0;
-    const int64_t dim = has_axis_ ? x.dims[axis] : x.Count();
-    const int64_t outer = has_axis_ ? x.dims.Count(0, axis) : 1;
-    const int64_t inner = has_axis_ ? x.dims.Count(axis + 1, x.rank()) : 1;
-    if (condition.Count() > dim)
+    const AxisItems items(x, has_axis_, axis_);
+    if (condition.Count() > items.count)
       FailOp("a condition of {} elements found for a dimension of {}, at most that many expected", condition.Count(),
-             dim);
+             items.count);
     const auto* chosen = condition.as<uint8_t>();
     std::vector<int64_t> places;
     for (int64_t i = 0; i < condition.Count(); ++i)
       if (chosen[i] != 0) places.push_back(i);
-    const auto kept = static_cast<int64_t>(places.size());
-    Dims dims{kept};
-    if (has_axis_) {
-      dims = x.dims;
-      dims[axis] = kept;
-    }
-    WithUnit(x.type, [&](auto unit) {
-      using T = typename decltype(unit)::type;
-      MoveSource<T> source(context, x);
-      MoveTarget<T> target(context, 0, x.type, dims);
-      T* to = target.data();
-      for (int64_t o = 0; o < outer; ++o)
-        for (int64_t place : places) to = std::copy_n(source.data() + (o * dim + place) * inner, inner, to);
-    });
+    items.Emit(context, x, places);
   }
 
  private:

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
-#include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/ops/shape/axis_items.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -47,11 +46,8 @@ class UniqueKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    // Item i of `dim` is the block of outer x inner elements at position i of the axis.
-    const size_t axis = has_axis_ ? kit::NormalizeAxis(axis_, x.rank()) : 0;
-    const int64_t dim = has_axis_ ? x.dims[axis] : x.Count();
-    const int64_t outer = has_axis_ ? x.dims.Count(0, axis) : 1;
-    const int64_t inner = has_axis_ ? x.dims.Count(axis + 1, x.rank()) : 1;
+    const AxisItems items(x, has_axis_, axis_);
+    const int64_t dim = items.count, inner = items.inner;
 
     std::vector<int64_t> order(static_cast<size_t>(dim));
     std::iota(order.begin(), order.end(), 0);
@@ -60,7 +56,7 @@ class UniqueKernel : public Kernel {
     std::vector<int64_t> counts;
     WithKeys(context, x, [&](const auto* keys) {
       const auto compare = [&](int64_t a, int64_t b) {
-        for (int64_t o = 0; o < outer; ++o)
+        for (int64_t o = 0; o < items.outer; ++o)
           for (int64_t i = 0; i < inner; ++i)
             if (int c = Compare(keys[(o * dim + a) * inner + i], keys[(o * dim + b) * inner + i]); c != 0) return c;
         return 0;
@@ -92,20 +88,7 @@ class UniqueKernel : public Kernel {
       counts = std::move(new_counts);
     }
 
-    const auto groups = static_cast<int64_t>(first.size());
-    Dims dims{groups};
-    if (has_axis_) {
-      dims = x.dims;
-      dims[axis] = groups;
-    }
-    WithUnit(x.type, [&](auto unit) {
-      using T = typename decltype(unit)::type;
-      MoveSource<T> source(context, x);
-      MoveTarget<T> target(context, 0, x.type, dims);
-      T* to = target.data();
-      for (int64_t o = 0; o < outer; ++o)
-        for (int64_t item : first) to = std::copy_n(source.data() + (o * dim + item) * inner, inner, to);
-    });
+    items.Emit(context, x, first);
     Emit(context, 1, first);
     Emit(context, 2, group);
     Emit(context, 3, counts);

@@ -1,0 +1,53 @@
+// AxisItems: a tensor as the items of one axis, or of all its elements in order, and an output made of some of them:
+// what Compress and Unique do.
+//
+//   const AxisItems items(x, has_axis, axis);
+//   std::vector<int64_t> places = …;  // within 0 and items.count
+//   items.Emit(context, x, places);   // output 0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "epiphyte/kit/shape/axes.hpp"
+#include "plugins/cpu/kernel/move.h"
+
+namespace epiphyte::cpu {
+
+// Item i is the block of outer x inner elements at position i of the axis.
+struct AxisItems {
+  // Throws kit::Error when the axis isn't one of x. Without one, each element is an item.
+  AxisItems(const Tensor& x, bool has_axis, int64_t of)
+      : has_axis(has_axis),
+        axis(has_axis ? kit::NormalizeAxis(of, x.rank()) : 0),
+        count(has_axis ? x.dims[axis] : x.Count()),
+        outer(has_axis ? x.dims.Count(0, axis) : 1),
+        inner(has_axis ? x.dims.Count(axis + 1, x.rank()) : 1) {}
+
+  // Output 0 is the items at `places`, in that order.
+  void Emit(OpContext& context, const Tensor& x, const std::vector<int64_t>& places) const {
+    const auto chosen = static_cast<int64_t>(places.size());
+    Dims dims{chosen};
+    if (has_axis) {
+      dims = x.dims;
+      dims[axis] = chosen;
+    }
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveSource<T> source(context, x);
+      MoveTarget<T> target(context, 0, x.type, dims);
+      T* to = target.data();
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t place : places) to = std::copy_n(source.data() + (o * count + place) * inner, inner, to);
+    });
+  }
+
+  bool has_axis;
+  size_t axis;
+  int64_t count;
+  int64_t outer;
+  int64_t inner;
+};
+
+}  // namespace epiphyte::cpu
