@@ -77,6 +77,11 @@ constexpr bool IsLong(Unary function) {
   switch (function) {
     case Unary::kExp:
     case Unary::kLog:
+    case Unary::kSin:
+    case Unary::kCos:
+    case Unary::kAsin:
+    case Unary::kAcos:
+    case Unary::kAtan:
     case Unary::kTanh:
     case Unary::kErf:
     case Unary::kSigmoid:
@@ -121,6 +126,11 @@ struct Function {
       case Unary::kCube: return hn::Mul(hn::Mul(x, x), x);
       case Unary::kExp: return Exp(d, x);
       case Unary::kLog: return Log(d, x);
+      case Unary::kSin: return Sin(d, x);
+      case Unary::kCos: return Cos(d, x);
+      case Unary::kAsin: return Asin(d, x);
+      case Unary::kAcos: return Acos(d, x);
+      case Unary::kAtan: return Atan(d, x);
       case Unary::kTanh: return Tanh(d, x);
       case Unary::kErf: return Erf(d, x);
       case Unary::kSigmoid: return Sigmoid(d, x);

@@ -25,7 +25,12 @@ enum class Unary : int32_t {
   kCube,      // 1
   kExp,       // 1.1
   kLog,       // 0.8
-  kTanh,      // 1.4
+  kSin,       // 1.5
+  kCos,       // 1.5
+  kAsin,      // 4
+  kAcos,      // 3
+  kAtan,      // 4
+  kTanh,      // 7
   kErf,       // 1.3
   kSigmoid,   // 2.41
   kSoftplus,  // 2

@@ -47,7 +47,12 @@ const std::vector<Case>& Cases() {
       {"Cube", Unary::kCube, [](double x) { return x * x * x; }, 1.5, kSubnormal},
       {"Exp", Unary::kExp, [](double x) { return std::exp(x); }, 1.1},
       {"Log", Unary::kLog, [](double x) { return std::log(x); }, 0.8},
-      {"Tanh", Unary::kTanh, [](double x) { return std::tanh(x); }, 1.4},
+      {"Sin", Unary::kSin, [](double x) { return std::sin(x); }, 1.5},
+      {"Cos", Unary::kCos, [](double x) { return std::cos(x); }, 1.5},
+      {"Asin", Unary::kAsin, [](double x) { return std::asin(x); }, 4},
+      {"Acos", Unary::kAcos, [](double x) { return std::acos(x); }, 3},
+      {"Atan", Unary::kAtan, [](double x) { return std::atan(x); }, 4},
+      {"Tanh", Unary::kTanh, [](double x) { return std::tanh(x); }, 7},
       {"Erf", Unary::kErf, [](double x) { return std::erf(x); }, 1.3},
       {"Sigmoid", Unary::kSigmoid, Sigmoid, 2.41},
       {"Softplus", Unary::kSoftplus, Softplus, 2},
@@ -94,8 +99,12 @@ std::vector<float> Samples() {
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 200003) {
     samples.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   }
+  for (float x : RandomFloats(20000, -1, 1)) samples.push_back(x);
   for (float x : RandomFloats(20000, -12, 12)) samples.push_back(x);
   for (float x : RandomFloats(5000, -110, 110)) samples.push_back(x);
+  for (float x : RandomFloats(5000, -9000, 9000)) samples.push_back(x);
+  for (int i = 1; i < 6000; ++i)
+    samples.push_back(static_cast<float>(i * (M_PI / 2)));  // where sines and cosines vanish
   return samples;
 }
 
