@@ -17,6 +17,7 @@
 #include "epiphyte/kit/fuse/rotary.hpp"
 #include "epiphyte/kit/fuse/skip_normalization.hpp"
 #include "epiphyte/kit/fuse/softmax.hpp"
+#include "epiphyte/kit/fuse/sum.hpp"
 #include "epiphyte/kit/graph/check.hpp"
 #include "epiphyte/kit/graph/text.hpp"
 #include "tests/fuzz/fuzz_target.h"
@@ -31,6 +32,7 @@ using Recogniser = std::function<void(ir::Editor& editor)>;
 std::vector<Recogniser> Recognisers() {
   const auto any_type = [](EpElementType) { return true; };
   std::vector<Recogniser> list = {
+      fuse::SumsToAdditions,
       fuse::MergeReluIntoClip,
       [](ir::Editor& editor) { fuse::FoldIntoConvolutions(editor); },
       fuse::FuseGemms,

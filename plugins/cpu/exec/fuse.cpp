@@ -15,6 +15,7 @@
 #include "epiphyte/kit/fuse/quantized.hpp"
 #include "epiphyte/kit/fuse/rotary.hpp"
 #include "epiphyte/kit/fuse/softmax.hpp"
+#include "epiphyte/kit/fuse/sum.hpp"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/window_limits.h"
 
@@ -98,6 +99,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   fuse::FuseQuantized(editor, {.takes = has_kernel, .computed_products = true});
   fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
   fuse::FoldDequantized(editor, UINT64_MAX, made);
+  fuse::SumsToAdditions(editor);
   fuse::MergeReluIntoClip(editor);
   fuse::FoldIntoConvolutions(editor, made);
   fuse::FuseGemms(editor);
