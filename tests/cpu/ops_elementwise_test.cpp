@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tests/cpu/kernel_harness.h"
 
@@ -128,6 +131,29 @@ TEST(IsNaN, KnowsEightBitFloats) {
   EXPECT_THAT(isnan.Output<bool>(0), ElementsAre(false, true));
 }
 
+template <typename T>
+void ExpectSpecialNumbersOf16Bits() {
+  std::vector<T> x;
+  for (float value : {kNaN, kInfinity, -kInfinity, 0.0f, -0.0f, 1.0f, -65504.0f}) x.push_back(T(value));
+  T quiet = x[0];
+  auto bits = std::bit_cast<uint16_t>(quiet);
+  x.push_back(std::bit_cast<T>(static_cast<uint16_t>(bits | 0x8000)));
+  while (x.size() < 40) x.push_back(x[x.size() - 8]);
+  OpRunner nan("IsNaN", 20), infinity("IsInf", 20), negative("IsInf", 20);
+  negative.Attribute("detect_positive", 0);
+  for (OpRunner* runner : {&nan, &infinity, &negative}) runner->Input<T>({40}, x).Run();
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto value = static_cast<float>(x[i]);
+    EXPECT_EQ(nan.OutputTensor(0).as<bool>()[i], std::isnan(value)) << value;
+    EXPECT_EQ(infinity.OutputTensor(0).as<bool>()[i], std::isinf(value)) << value;
+    EXPECT_EQ(negative.OutputTensor(0).as<bool>()[i], value == -kInfinity) << value;
+  }
+}
+TEST(IsNaNAndIsInf, KnowThe16BitFloats) {
+  ExpectSpecialNumbersOf16Bits<kit::Float16>();
+  ExpectSpecialNumbersOf16Bits<kit::BFloat16>();
+}
+
 TEST(Activations, AgreeWithTheirDefinitions) {
   const std::vector<float> x = {-100.0f, -3.0f, -0.5f, 0.0f, 0.5f, 3.0f, 100.0f};
   const auto check = [&](OpRunner& runner, auto definition) {
@@ -186,6 +212,30 @@ OpRunner Binary(const std::string& op, int64_t version, const Shape& a_shape, co
   return runner;
 }
 
+TEST(Clip, LongRowsOfEveryTypeKeepNaNAndTakeTheUpperOfCrossedBounds) {
+  std::vector<double> x(3000);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 100) - 50;
+  x[7] = x[2001] = static_cast<double>(kNaN);
+  for (bool in_place : {false, true}) {
+    OpRunner clip("Clip", 13), crossed("Clip", 13), unbounded("Clip", 13), bytes("Clip", 13);
+    clip.Input<double>({3000}, x).Input<double>({}, {-7}).Input<double>({}, {9.5}).InPlace(in_place);
+    crossed.Input<double>({3000}, x).Input<double>({}, {5}).Input<double>({}, {-5}).InPlace(in_place);
+    unbounded.Input<double>({3000}, x).Input<double>({}, {static_cast<double>(kNaN)}).InPlace(in_place);
+    bytes.Input<int8_t>({100}, std::vector<int8_t>(x.begin() + 100, x.begin() + 200)).NoInput().Input<int8_t>({}, {3});
+    for (OpRunner* runner : {&clip, &crossed, &unbounded, &bytes}) runner->Run();
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i])) {
+        EXPECT_TRUE(std::isnan(clip.Output<double>(0)[i]) && std::isnan(crossed.Output<double>(0)[i]));
+        continue;
+      }
+      ASSERT_EQ(clip.OutputTensor(0).as<double>()[i], std::min(std::max(x[i], -7.0), 9.5));
+      ASSERT_EQ(crossed.OutputTensor(0).as<double>()[i], -5);
+      ASSERT_EQ(unbounded.OutputTensor(0).as<double>()[i], x[i]);
+    }
+    for (size_t i = 0; i < 100; ++i) EXPECT_EQ(bytes.Output<int8_t>(0)[i], std::min(static_cast<int>(i) - 50, 3));
+  }
+}
+
 TEST(Broadcasting, FollowsNumpy) {
   for (bool in_place : {false, true}) {
     const OpRunner add = Binary<float>("Add", 14, {2, 1, 3}, {0, 1, 2, 3, 4, 5}, {4, 1}, {0, 10, 20, 30}, in_place);
@@ -242,6 +292,75 @@ TEST(Arithmetic, IntegersWrapAndDivisionByZeroIsZero) {
   EXPECT_THAT(Binary<uint8_t>("Mul", 14, {1}, {16}, {1}, {17}).Output<uint8_t>(0), ElementsAre(16));
 }
 
+// Rows long enough for vectors, of which one operand is a row or a number.
+template <typename T>
+void ExpectIntegersLikeDoubles() {
+  using Function = double (*)(double, double);
+  const std::pair<const char*, Function> functions[] = {
+      {"Sub", [](double a, double b) { return a - b; }},
+      {"Div", [](double a, double b) { return std::trunc(a / b); }},
+      {"Less", [](double a, double b) { return a < b ? 1.0 : 0; }},
+      {"GreaterOrEqual", [](double a, double b) { return a >= b ? 1.0 : 0; }}};
+  for (const auto& [op, function] : functions) {
+    for (const auto& [a_rows, b_rows] : {std::pair{3, 3}, std::pair{3, 1}, std::pair{1, 3}}) {
+      for (int64_t b_columns : {50, 1}) {
+        std::vector<T> a(static_cast<size_t>(a_rows * 50)), b(static_cast<size_t>(b_rows * b_columns));
+        for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i * 7 % 100);
+        for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i * 5 % 17 + 1);
+        OpRunner runner(op, 14);
+        runner.Input<T>({a_rows, 50}, a).template Input<T>({b_rows, b_columns}, b);
+        runner.Run();
+        const bool compares = runner.OutputTensor(0).type == EP_TYPE_BOOL;
+        for (int64_t i = 0; i < 150; ++i) {
+          const auto left = a[static_cast<size_t>(a_rows == 1 ? i % 50 : i)];
+          const auto right =
+              b[static_cast<size_t>((b_rows == 1 ? 0 : i / 50 * b_columns) + (b_columns == 1 ? 0 : i % 50))];
+          const auto expected =
+              static_cast<T>(static_cast<int64_t>(function(static_cast<double>(left), static_cast<double>(right))));
+          const T found = compares ? static_cast<T>(runner.OutputTensor(0).template as<bool>()[i])
+                                   : runner.OutputTensor(0).template as<T>()[i];
+          ASSERT_EQ(found, expected) << op << ' ' << +left << ' ' << +right;
+        }
+      }
+    }
+  }
+}
+TEST(Arithmetic, IntegersOfEveryWidthBroadcastByRowsAndNumbers) {
+  ExpectIntegersLikeDoubles<int8_t>();
+  ExpectIntegersLikeDoubles<uint8_t>();
+  ExpectIntegersLikeDoubles<int16_t>();
+  ExpectIntegersLikeDoubles<int32_t>();
+  ExpectIntegersLikeDoubles<int64_t>();
+}
+
+TEST(Logic, RowsOfBooleansGiveWhatEachPairDoes) {
+  const std::pair<const char*, bool (*)(bool, bool)> functions[] = {{"And", [](bool a, bool b) { return a && b; }},
+                                                                    {"Or", [](bool a, bool b) { return a || b; }},
+                                                                    {"Xor", [](bool a, bool b) { return a != b; }},
+                                                                    {"Equal", [](bool a, bool b) { return a == b; }}};
+  std::vector<bool> a(3 * 70), b(70);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = i % 3 == 0;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = i % 2 == 0;
+  for (const auto& [op, function] : functions) {
+    OpRunner runner(op, 7);
+    runner.Input<bool>({3, 70}, a).Input<bool>({70}, b).InPlace(true);
+    runner.Run();
+    for (size_t i = 0; i < a.size(); ++i)
+      ASSERT_EQ(runner.OutputTensor(0).as<bool>()[i], function(a[i], b[i % 70])) << op << ' ' << i;
+  }
+}
+
+TEST(Not, TurnsEveryBoolean) {
+  std::vector<bool> x(100);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = i % 3 == 0;
+  for (bool in_place : {false, true}) {
+    OpRunner runner("Not", 1);
+    runner.Input<bool>({100}, x).InPlace(in_place);
+    runner.Run();
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(runner.OutputTensor(0).as<bool>()[i], !x[i]) << i;
+  }
+}
+
 TEST(Arithmetic, InputsOfDifferentTypesAreAnError) {
   OpRunner add("Add", 14);
   add.Input<float>({1}, {0}).Input<double>({1}, {0});
@@ -266,6 +385,31 @@ TEST(Pow, TheBaseDecidesTheType) {
               ElementsAre(4052555153018976267, 0, -1, 0));
 }
 
+// Constant exponents have loops of their own, in whatever type they come.
+TEST(Pow, SquaresAndCubesAreThoseOfEveryType) {
+  std::vector<double> x(50);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i) - 20.25;
+  for (double power : {2.0, 3.0}) {
+    OpRunner doubles("Pow", 15), integers("Pow", 15), halves("Pow", 15);
+    doubles.Input<double>({50}, x).Input<float>({}, {static_cast<float>(power)});
+    integers.Input<int32_t>({50}, std::vector<int32_t>(x.begin(), x.end())).Input<double>({1}, {power});
+    std::vector<kit::Float16> small;
+    for (double value : x) small.push_back(kit::Float16(static_cast<float>(value)));
+    halves.Input<kit::Float16>({50}, small).Input<int64_t>({}, {static_cast<int64_t>(power)});
+    for (OpRunner* runner : {&doubles, &integers, &halves}) runner->Run();
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_DOUBLE_EQ(doubles.Output<double>(0)[i], std::pow(x[i], power));
+      EXPECT_EQ(integers.Output<int32_t>(0)[i], static_cast<int32_t>(std::pow(static_cast<int32_t>(x[i]), power)));
+      EXPECT_NEAR(static_cast<float>(halves.Output<kit::Float16>(0)[i]), std::pow(x[i], power),
+                  std::fabs(std::pow(x[i], power)) * 0x1p-11);
+    }
+  }
+  OpRunner overflow("Pow", 15);
+  overflow.Input<int64_t>({2}, {int64_t{1} << 32, -3}).Input<int64_t>({}, {2});
+  overflow.Run();
+  EXPECT_THAT(overflow.Output<int64_t>(0), ElementsAre(0, 9));
+}
+
 TEST(Pow, SquaresInPlace) {
   OpRunner square("Pow", 15);
   square.Input<float>({3}, {-2, 3, 0.5f}).Input<float>({}, {2}).InPlace(true);
@@ -278,6 +422,30 @@ TEST(BitShift, ShiftsByTheWholeWidthGiveZero) {
   shift.Attribute("direction", "LEFT").Input<uint8_t>({3}, {1, 255, 1}).Input<uint8_t>({3}, {7, 1, 8});
   shift.Run();
   EXPECT_THAT(shift.Output<uint8_t>(0), ElementsAre(128, 254, 0));
+}
+
+template <typename T>
+void ExpectShiftedRows() {
+  std::vector<T> x(100), by(100);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<T>(~T(0) - T(i)), by[i] = static_cast<T>(i % (8 * sizeof(T) + 3));
+  for (bool left : {false, true}) {
+    OpRunner shift("BitShift", 11);
+    shift.Attribute("direction", left ? "LEFT" : "RIGHT").Input<T>({100}, x).template Input<T>({100}, by);
+    shift.Run();
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool gone = by[i] >= 8 * sizeof(T);
+      const auto value = uint64_t{x[i]};
+      const auto expected = static_cast<T>(gone ? 0 : left ? value << by[i] : value >> by[i]);
+      ASSERT_EQ(shift.Output<T>(0)[i], expected) << +x[i] << " by " << +by[i];
+    }
+  }
+}
+TEST(BitShift, RowsOfEveryWidthShiftElementByElement) {
+  ExpectShiftedRows<uint8_t>();
+  ExpectShiftedRows<uint16_t>();
+  ExpectShiftedRows<uint32_t>();
+  ExpectShiftedRows<uint64_t>();
 }
 
 TEST(BitShift, NeedsADirection) {

@@ -1,5 +1,6 @@
 // Arithmetic that is defined for every value: integers wrap, and dividing one by zero gives zero, because the data
-// comes from files and undefined behaviour or a trap must not. kFloats names the loop over rows of floats (binary.h).
+// comes from files and undefined behaviour or a trap must not. kFloats and kOthers name the loops over
+// rows of floats and of other numbers (binary.h, number_rows.h).
 #pragma once
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/binary.h"
+#include "plugins/cpu/simd/number_rows.h"
 
 namespace epiphyte::cpu {
 
@@ -18,6 +20,7 @@ using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 struct Add {
   static constexpr simd::Binary kFloats = simd::Binary::kAdd;
+  static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kAdd;
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -30,6 +33,7 @@ struct Add {
 };
 struct Sub {
   static constexpr simd::Binary kFloats = simd::Binary::kSub;
+  static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kSub;
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -42,6 +46,7 @@ struct Sub {
 };
 struct Mul {
   static constexpr simd::Binary kFloats = simd::Binary::kMul;
+  static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kMul;
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -55,6 +60,7 @@ struct Mul {
 // Integers: towards zero.
 struct Div {
   static constexpr simd::Binary kFloats = simd::Binary::kDiv;
+  static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kDiv;
   static constexpr int kCost = 2;
   template <typename T>
   T operator()(T a, T b) const {
@@ -70,15 +76,19 @@ struct Div {
 // The greater one; NaN if either is, as in numpy.
 struct Max {
   static constexpr simd::Binary kFloats = simd::Binary::kMax;
+  static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kMax;
   template <typename T>
   T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) return a < b ? b : a;
     return a >= b || a != a ? a : b;
   }
 };
 struct Min {
   static constexpr simd::Binary kFloats = simd::Binary::kMin;
+  static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kMin;
   template <typename T>
   T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) return b < a ? b : a;
     return a <= b || a != a ? a : b;
   }
 };

@@ -17,6 +17,7 @@ double SoftplusOf(double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std:
 // Floats have loops of their own; the templates are for the other types.
 struct Relu {
   simd::UnaryLoop floats{simd::Unary::kRelu};
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kRelu;
   template <typename T>
   T operator()(T x) const {
     return x < T(0) ? T(0) : x;  // keeps NaN

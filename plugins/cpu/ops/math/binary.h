@@ -15,6 +15,7 @@
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/binary.h"
+#include "plugins/cpu/simd/number_rows.h"
 
 namespace epiphyte::cpu {
 
@@ -33,6 +34,22 @@ auto FloatLoopOf(const Op& op) {
 }
 template <typename Op>
 using FloatLoop = decltype(FloatLoopOf(std::declval<const Op&>()));
+
+// The loop over rows of other numbers (simd/number_rows.h) of an Op that names one as `kOthers`, or as `others` when
+// its attributes decide, or a comparison as `kFloats`; void for others, and for types without.
+template <typename Op, typename T>
+auto NumberLoopOf([[maybe_unused]] const Op& op) {
+  using U = NumberOf<T>;
+  if constexpr (requires { simd::NumberLoop<U>(Op::kOthers); }) {
+    if constexpr (simd::Takes<U>(Op::kOthers)) return simd::NumberLoop<U>(Op::kOthers);
+  } else if constexpr (simd::kHasNumberLoops<U> && requires { simd::NumberLoop<U>(op.others); }) {
+    return simd::NumberLoop<U>(op.others);
+  } else if constexpr (simd::kHasNumberLoops<U> && requires { simd::NumberComparison<U>(Op::kFloats); }) {
+    return simd::NumberComparison<U>(Op::kFloats);
+  }
+}
+template <typename Op, typename T>
+inline constexpr bool kHasNumberLoop = !std::is_void_v<decltype(NumberLoopOf<Op, T>(std::declval<const Op&>()))>;
 
 // A row of a broadcast operation; strides are 0 or 1. `loop`: FloatLoopOf(op).
 template <typename Op, typename T, typename R>
@@ -56,6 +73,15 @@ void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_st
       }
     });
   } else {
+    if constexpr (kHasNumberLoop<Op, T>) {
+      constexpr int64_t kWorthACall = 16;
+      if (n >= kWorthACall && (a_stride != 0 || b_stride != 0)) {
+        const auto number = [](const auto* p) { return reinterpret_cast<const NumberOf<T>*>(p); };
+        const auto others = NumberLoopOf<Op, T>(op);
+        auto* const result = reinterpret_cast<typename std::remove_const_t<decltype(others)>::Result*>(y);
+        return others(number(a), a_stride, number(b), b_stride, result, n);
+      }
+    }
     const auto compute = [&](const T& left, const T& right) { return static_cast<R>(op(left, right)); };
     if (a_stride == 0 || b_stride == 0) {
       for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i * a_stride], b[i * b_stride]);
@@ -82,11 +108,16 @@ void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims&
                      const T* b, const Dims& b_dims, R* y) {
   const kit::BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
   const FloatLoop<Op> floats = FloatLoopOf(op);
-  ParallelLoop(context, loop.count(), cost, [&](int64_t begin, int64_t end) {
+  const auto share = [&](int64_t begin, int64_t end) {
     loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
       BinaryRow(op, floats, a + in[0].offset, in[0].stride, b + in[1].offset, in[1].stride, y + offset, n);
     });
-  });
+  };
+  if constexpr (kHasNumberLoop<Op, T>) {
+    VectorLoop<T>(context, loop.count(), cost, share);
+  } else {
+    ParallelLoop(context, loop.count(), cost, share);
+  }
 }
 
 // The same of float inputs 0 and 1 when one of them has the full shape and is not row-major: the result lies as that

@@ -41,6 +41,7 @@ struct BitShift {
       FailOp("direction is '{}', expected LEFT or RIGHT", direction);
     }
     left = direction == "LEFT";
+    others = left ? simd::NumberFunction::kShiftLeft : simd::NumberFunction::kShiftRight;
   }
   template <typename T>
   T operator()(T x, T by) const {
@@ -48,6 +49,7 @@ struct BitShift {
     return static_cast<T>(left ? static_cast<uint64_t>(x) << by : static_cast<uint64_t>(x) >> by);
   }
   bool left;
+  simd::NumberFunction others;
 };
 
 // The slope is broadcast to x since opset 7; before that it has one element or one for each channel.

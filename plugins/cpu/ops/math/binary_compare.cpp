@@ -13,24 +13,25 @@ namespace {
       return expression;                                                   \
     }                                                                      \
   };
-#define EPIPHYTE_BINARY(Name, Result, expression) \
-  struct Name {                                   \
-    template <typename T>                         \
-    Result operator()(T a, T b) const {           \
-      return static_cast<Result>(expression);     \
-    }                                             \
-  };
 EPIPHYTE_COMPARISON(Equal, a == b)
 EPIPHYTE_COMPARISON(Greater, a > b)
 EPIPHYTE_COMPARISON(GreaterOrEqual, a >= b)
 EPIPHYTE_COMPARISON(Less, a < b)
 EPIPHYTE_COMPARISON(LessOrEqual, a <= b)
-EPIPHYTE_BINARY(And, bool, a&& b)
-EPIPHYTE_BINARY(Or, bool, a || b)
-EPIPHYTE_BINARY(Xor, bool, a != b)
-EPIPHYTE_BINARY(BitwiseAnd, T, a& b)
-EPIPHYTE_BINARY(BitwiseOr, T, a | b)
-EPIPHYTE_BINARY(BitwiseXor, T, a ^ b)
+#define EPIPHYTE_BINARY(Name, kFunction, expression)                                 \
+  struct Name {                                                                      \
+    static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kFunction; \
+    template <typename T>                                                            \
+    T operator()(T a, T b) const {                                                   \
+      return static_cast<T>(expression);                                             \
+    }                                                                                \
+  };
+EPIPHYTE_BINARY(And, kLogicalAnd, a&& b)
+EPIPHYTE_BINARY(Or, kLogicalOr, a || b)
+EPIPHYTE_BINARY(Xor, kLogicalXor, a != b)
+EPIPHYTE_BINARY(BitwiseAnd, kAnd, a& b)
+EPIPHYTE_BINARY(BitwiseOr, kOr, a | b)
+EPIPHYTE_BINARY(BitwiseXor, kXor, a ^ b)
 #undef EPIPHYTE_COMPARISON
 #undef EPIPHYTE_BINARY
 

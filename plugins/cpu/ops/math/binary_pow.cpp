@@ -29,7 +29,7 @@ class PowKernel : public Kernel {
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& exponent = context.Input(1);
-    if (x.type == EP_TYPE_FLOAT && RunConstant(context, x, exponent)) return;
+    if (RunConstant(context, x, exponent)) return;
     const Dims exponent_dims = legacy_.Align(x.dims, exponent.dims);
     const Dims out = kit::BroadcastShape(x.dims, exponent_dims);
     const bool integer_exponent = exponent.type < 64 && (TypeBit(exponent.type) & kIntegers) != 0;
@@ -56,16 +56,47 @@ class PowKernel : public Kernel {
 
   // Squares, cubes and roots, which is what models use.
   static bool RunConstant(OpContext& context, const Tensor& x, const Tensor& exponent) {
-    if (exponent.type != EP_TYPE_FLOAT || exponent.Count() != 1 || exponent.rank() > x.rank()) return false;
-    const float power = *exponent.as<float>();
-    if (power != 2.0f && power != 3.0f && power != 0.5f) return false;
-    const simd::UnaryLoop loop(power == 2.0f   ? simd::Unary::kSquare
-                               : power == 3.0f ? simd::Unary::kCube
-                                               : simd::Unary::kSqrt);
-    const float* data = x.as<float>();
+    if (exponent.Count() != 1 || exponent.rank() > x.rank()) return false;
+    double power = 0;
+    DispatchNumbers(exponent.type, "Pow",
+                    [&]<typename T>() { power = static_cast<double>(static_cast<Compute<T>>(*exponent.as<T>())); });
+    if (x.type == EP_TYPE_FLOAT || x.type == EP_TYPE_FLOAT16 || x.type == EP_TYPE_BFLOAT16)
+      return RunFloats(context, x, power);
+    if (power == 2) {
+      switch (x.type) {
+        case EP_TYPE_DOUBLE: return RunNumbers<double>(context, x, simd::NumberUnary::kSquare);
+        case EP_TYPE_INT32: return RunNumbers<int32_t>(context, x, simd::NumberUnary::kSquare);
+        case EP_TYPE_INT64: return RunNumbers<int64_t>(context, x, simd::NumberUnary::kSquare);
+        default: return false;
+      }
+    }
+    return power == 3 && x.type == EP_TYPE_DOUBLE && RunNumbers<double>(context, x, simd::NumberUnary::kCube);
+  }
+
+  struct Power {
+    simd::UnaryLoop floats;
+  };
+  static bool RunFloats(OpContext& context, const Tensor& x, double power) {
+    if (power != 2 && power != 3 && power != 0.5) return false;
+    const Power loop{simd::UnaryLoop(power == 2   ? simd::Unary::kSquare
+                                     : power == 3 ? simd::Unary::kCube
+                                                  : simd::Unary::kSqrt)};
+    const void* data = x.data;
     Tensor& y = OutputLike(context, 0, x);
-    ParallelLoop(context, y.Count(), 1,
-                 [&](int64_t begin, int64_t end) { loop(data + begin, y.as<float>() + begin, end - begin); });
+    Dispatch<float, Float16, BFloat16>(y.type, "Pow", [&]<typename T>() {
+      ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
+        Apply(loop, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);
+      });
+    });
+    return true;
+  }
+  template <typename T>
+  static bool RunNumbers(OpContext& context, const Tensor& x, simd::NumberUnary function) {
+    const simd::NumberUnaryLoop<T> loop(function);
+    const T* data = x.as<T>();
+    Tensor& y = OutputLike(context, 0, x);
+    VectorLoop<T>(context, y.Count(), 1,
+                  [&](int64_t begin, int64_t end) { loop(data + begin, y.as<T>() + begin, end - begin); });
     return true;
   }
 

@@ -24,6 +24,26 @@ struct ClipFloats {
   simd::UnaryLoop floats;
 };
 
+// The same of other numbers that loops by vectors take. A bound that is NaN is none.
+template <typename T>
+void ClipRow(const ClipTo<T>& clip, const T* x, T* y, int64_t n) {
+  constexpr int64_t kBlock = 1024;
+  const simd::NumberLoop<T> at_least(simd::NumberFunction::kMax), at_most(simd::NumberFunction::kMin);
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t count = std::min(kBlock, n - at);
+    const T* from = x + at;
+    if (clip.low == clip.low) {
+      at_least(from, 1, &clip.low, 0, y + at, count);
+      from = y + at;
+    }
+    if (clip.high == clip.high) {
+      at_most(from, 1, &clip.high, 0, y + at, count);
+    } else if (from != y + at) {
+      std::copy_n(from, count, y + at);
+    }
+  }
+}
+
 template <typename C>
 C Lowest() {
   return std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
@@ -63,6 +83,10 @@ class ClipKernel : public Kernel {
       };
       if constexpr (std::is_same_v<C, float>) {
         run(ClipFloats{simd::UnaryLoop(simd::Unary::kClip, clip.low, clip.high)});
+      } else if constexpr (simd::kHasNumberLoops<T>) {
+        VectorLoop<T>(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
+          ClipRow(clip, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);
+        });
       } else {
         run(clip);
       }

@@ -15,6 +15,7 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/kernel/small_floats.h"
+#include "plugins/cpu/simd/number_rows.h"
 #include "plugins/cpu/simd/unary.h"
 
 namespace epiphyte::cpu {
@@ -31,6 +32,15 @@ void ParallelLoop(OpContext& context, int64_t count, int64_t cost, const Body& b
     return;
   }
   context.ParallelFor(count, grain, std::cref(body));
+}
+
+// The same over elements that loops by vectors take: narrower ones cost less.
+template <typename T, typename Body>
+void VectorLoop(OpContext& context, int64_t count, int64_t cost, const Body& body) {
+  constexpr int64_t kElements = kGrain * static_cast<int64_t>(sizeof(float)) / static_cast<int64_t>(sizeof(T));
+  const int64_t grain = std::max<int64_t>(kElements / std::max<int64_t>(cost, 1), 1);
+  if (count > grain) return context.ParallelFor(count, grain, std::cref(body));
+  if (count > 0) body(int64_t{0}, count);
 }
 
 // The memory holds the elements and nothing else, in whatever order: a function of single elements need not know which.
@@ -58,6 +68,17 @@ concept HasFloatLoop = requires(const Op& op) {
   { op.floats } -> std::convertible_to<const simd::UnaryLoop&>;
 };
 
+// Booleans are bytes to the loops over numbers.
+template <typename T>
+using NumberOf = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+// An Op that names one of the loops over numbers other than floats (simd/number_rows.h) as `kOthers`, which has T.
+template <typename Op, typename T>
+concept HasNumberLoop = requires {
+  { Op::kOthers } -> std::convertible_to<simd::NumberUnary>;
+  requires simd::Takes<NumberOf<T>>(Op::kOthers);
+};
+
 // y[i] = function(x[i]); y may be x, of which the compiler is told, because it wouldn't vectorise a loop that might
 // overlap.
 template <typename T, typename F>
@@ -82,6 +103,9 @@ void Apply(const Op& op, const T* x, T* y, int64_t n) {
       Apply<Op, float>(op, block, block, count);
       small.store(block, y + at, count);
     });
+  } else if constexpr (HasNumberLoop<Op, T>) {
+    using U = NumberOf<T>;
+    simd::NumberUnaryLoop<U>(Op::kOthers)(reinterpret_cast<const U*>(x), reinterpret_cast<U*>(y), n);
   } else {
     ApplyEach(x, y, n, [&op](T value) { return static_cast<T>(op(value)); });
   }
@@ -110,9 +134,14 @@ class UnaryKernel : public Kernel {
     const int64_t count = x.Count();
     Tensor& y = OutputLike(context, 0, x);
     const auto apply = [&]<typename T>() {
-      ParallelLoop(context, count, kCost, [&](int64_t begin, int64_t end) {
+      const auto share = [&](int64_t begin, int64_t end) {
         Apply(op_, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);
-      });
+      };
+      if constexpr (HasNumberLoop<Op, T>) {
+        VectorLoop<T>(context, count, kCost, share);
+      } else {
+        ParallelLoop(context, count, kCost, share);
+      }
     };
     if constexpr (sizeof...(Ts) == 0) {
       DispatchFloats(y.type, name_, apply);

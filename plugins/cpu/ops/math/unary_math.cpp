@@ -18,6 +18,7 @@ T Negate(T x) {
 
 struct Abs {
   simd::UnaryLoop floats{simd::Unary::kAbs};
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kAbs;
   template <typename T>
   T operator()(T x) const {
     if constexpr (std::is_floating_point_v<T>) {
@@ -31,6 +32,7 @@ struct Abs {
 };
 struct Neg {
   simd::UnaryLoop floats{simd::Unary::kNeg};
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kNeg;
   template <typename T>
   T operator()(T x) const {
     return Negate(x);
@@ -38,6 +40,7 @@ struct Neg {
 };
 struct Sign {
   simd::UnaryLoop floats{simd::Unary::kSign};
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kSign;
   template <typename T>
   T operator()(T x) const {
     if (std::is_floating_point_v<T> && x != x) return x;
@@ -45,6 +48,7 @@ struct Sign {
   }
 };
 struct BitwiseNot {
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kNot;
   template <typename T>
   T operator()(T x) const {
     return static_cast<T>(~x);
@@ -58,6 +62,7 @@ struct Erf {
   }
 };
 struct Not {
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kIsZero;
   bool operator()(bool x) const { return !x; }
 };
 
@@ -68,6 +73,16 @@ struct Not {
       return expression;                 \
     }                                    \
   };
+// With a loop over doubles, too.
+#define EPIPHYTE_DOUBLE_UNARY(Name, expression)                              \
+  struct Name {                                                              \
+    simd::UnaryLoop floats{simd::Unary::k##Name};                            \
+    static constexpr simd::NumberUnary kOthers = simd::NumberUnary::k##Name; \
+    template <typename T>                                                    \
+    T operator()(T x) const {                                                \
+      return expression;                                                     \
+    }                                                                        \
+  };
 #define EPIPHYTE_VECTOR_UNARY(Name, expression)   \
   struct Name {                                   \
     simd::UnaryLoop floats{simd::Unary::k##Name}; \
@@ -76,26 +91,27 @@ struct Not {
       return expression;                          \
     }                                             \
   };
-EPIPHYTE_VECTOR_UNARY(Ceil, std::ceil(x))
-EPIPHYTE_VECTOR_UNARY(Floor, std::floor(x))
-EPIPHYTE_VECTOR_UNARY(Round, std::nearbyint(x))  // halves to even
-EPIPHYTE_VECTOR_UNARY(Sqrt, std::sqrt(x))
-EPIPHYTE_VECTOR_UNARY(Reciprocal, T(1) / x)
-EPIPHYTE_VECTOR_UNARY(Exp, std::exp(x))
+EPIPHYTE_DOUBLE_UNARY(Ceil, std::ceil(x))
+EPIPHYTE_DOUBLE_UNARY(Floor, std::floor(x))
+EPIPHYTE_DOUBLE_UNARY(Round, std::nearbyint(x))  // halves to even
+EPIPHYTE_DOUBLE_UNARY(Sqrt, std::sqrt(x))
+EPIPHYTE_DOUBLE_UNARY(Reciprocal, T(1) / x)
+EPIPHYTE_DOUBLE_UNARY(Exp, std::exp(x))
 EPIPHYTE_VECTOR_UNARY(Log, std::log(x))
-EPIPHYTE_VECTOR_UNARY(Tanh, std::tanh(x))
-EPIPHYTE_UNARY(Sin, std::sin(x))
-EPIPHYTE_UNARY(Cos, std::cos(x))
+EPIPHYTE_DOUBLE_UNARY(Tanh, std::tanh(x))
+EPIPHYTE_VECTOR_UNARY(Sin, std::sin(x))
+EPIPHYTE_VECTOR_UNARY(Cos, std::cos(x))
 EPIPHYTE_UNARY(Tan, std::tan(x))
-EPIPHYTE_UNARY(Asin, std::asin(x))
-EPIPHYTE_UNARY(Acos, std::acos(x))
-EPIPHYTE_UNARY(Atan, std::atan(x))
+EPIPHYTE_VECTOR_UNARY(Asin, std::asin(x))
+EPIPHYTE_VECTOR_UNARY(Acos, std::acos(x))
+EPIPHYTE_VECTOR_UNARY(Atan, std::atan(x))
 EPIPHYTE_UNARY(Sinh, std::sinh(x))
 EPIPHYTE_UNARY(Cosh, std::cosh(x))
 EPIPHYTE_UNARY(Asinh, std::asinh(x))
 EPIPHYTE_UNARY(Acosh, std::acosh(x))
 EPIPHYTE_UNARY(Atanh, std::atanh(x))
 #undef EPIPHYTE_VECTOR_UNARY
+#undef EPIPHYTE_DOUBLE_UNARY
 #undef EPIPHYTE_UNARY
 
 template <typename Op>
@@ -123,12 +139,12 @@ void Register_unary_math(KernelRegistry& registry) {
   registry.Add<UnaryKernel<Log, 8>>("Log", 1, kFloats);
   registry.Add<UnaryKernel<Tanh, 8>>("Tanh", 1, kFloats);
   registry.Add<NumberKernel<Erf, 16>>("Erf", 9, kNumbers);
-  registry.Add<UnaryKernel<Sin, 32>>("Sin", 7, kFloats);
-  registry.Add<UnaryKernel<Cos, 32>>("Cos", 7, kFloats);
+  registry.Add<UnaryKernel<Sin, 8>>("Sin", 7, kFloats);
+  registry.Add<UnaryKernel<Cos, 8>>("Cos", 7, kFloats);
   registry.Add<UnaryKernel<Tan, 32>>("Tan", 7, kFloats);
-  registry.Add<UnaryKernel<Asin, 32>>("Asin", 7, kFloats);
-  registry.Add<UnaryKernel<Acos, 32>>("Acos", 7, kFloats);
-  registry.Add<UnaryKernel<Atan, 32>>("Atan", 7, kFloats);
+  registry.Add<UnaryKernel<Asin, 8>>("Asin", 7, kFloats);
+  registry.Add<UnaryKernel<Acos, 8>>("Acos", 7, kFloats);
+  registry.Add<UnaryKernel<Atan, 8>>("Atan", 7, kFloats);
   registry.Add<UnaryKernel<Sinh, 32>>("Sinh", 9, kFloats);
   registry.Add<UnaryKernel<Cosh, 32>>("Cosh", 9, kFloats);
   registry.Add<UnaryKernel<Asinh, 32>>("Asinh", 9, kFloats);

@@ -1,0 +1,72 @@
+// Exp and Tanh of vectors of doubles, for every argument, infinities and NaN included.
+//
+//     const hn::ScalableTag<double> d;
+//     hn::StoreU(Exp(d, hn::LoadU(d, x)), d, y);
+//
+// Largest errors, in units of the last place of the result: both 2. Where a result is subnormal the unit is that of
+// subnormals. Coefficients: those of Cephes' exp and tanh.
+#if defined(EPIPHYTE_SIMD_DOUBLE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
+#undef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
+#else
+#define EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
+#endif
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE::double_math {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The highest power first.
+template <class D, class V = hn::Vec<D>, typename... Coefficients>
+HWY_INLINE V Polynomial(D d, V x, double first, double second, Coefficients... rest) {
+  V sum = hn::MulAdd(hn::Set(d, first), x, hn::Set(d, second));
+  ((sum = hn::MulAdd(sum, x, hn::Set(d, rest))), ...);
+  return sum;
+}
+
+// exp(x) = 2^n (1 + 2 r P(r^2) / (Q(r^2) - r P(r^2))), x = n ln(2) + r
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Exp(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  // NaN fails both comparisons and stays.
+  V bounded = hn::IfThenElse(hn::Gt(x, hn::Set(d, 710.0)), hn::Set(d, 710.0), x);
+  bounded = hn::IfThenElse(hn::Lt(bounded, hn::Set(d, -746.0)), hn::Set(d, -746.0), bounded);
+  const V round = hn::Set(d, 0x1.8p52);
+  const V shifted = hn::MulAdd(bounded, hn::Set(d, 1.44269504088896340736), round);
+  const V count = hn::Sub(shifted, round);
+  // ln(2) in two parts, of which the first times any count is exact.
+  const V r = hn::NegMulAdd(count, hn::Set(d, 1.42860682030941723212e-6),
+                            hn::NegMulAdd(count, hn::Set(d, 6.93145751953125e-1), bounded));
+  const V z = hn::Mul(r, r);
+  const V p = hn::Mul(r, Polynomial(d, z, 1.26177193074810590878e-4, 3.02994407707441961300e-2, 1.0));
+  const V q = Polynomial(d, z, 3.00198505138664455042e-6, 2.52448340349684104192e-3, 2.27265548208155028766e-1, 2.0);
+  const V e = hn::Add(hn::Set(d, 1.0), hn::Div(hn::Add(p, p), hn::Sub(q, p)));
+  // In two steps, because 2^n alone may be out of range where the result is not.
+  const auto n = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, round));
+  const hn::RebindToUnsigned<D> du;
+  const auto shifted_n = hn::BitCast(du, hn::Add(n, hn::Set(di, 2048)));  // is positive
+  const auto half = hn::Sub(hn::BitCast(di, hn::ShiftRight<1>(shifted_n)), hn::Set(di, 1024));
+  const auto power = [&](auto exponent) EPIPHYTE_INLINE {
+    return hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(exponent, hn::Set(di, 1023))));
+  };
+  return hn::Mul(hn::Mul(e, power(half)), power(hn::Sub(n, half)));
+}
+
+// Near zero x + x^3 P(x^2) / Q(x^2), elsewhere 1 - 2 / (exp(2x) + 1).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Tanh(D d, V x) {
+  const V magnitude = hn::Abs(x), one = hn::Set(d, 1.0);
+  const V z = hn::Mul(x, x);
+  const V p = Polynomial(d, z, -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3);
+  const V q = Polynomial(d, z, 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3);
+  const V near = hn::MulAdd(hn::Mul(hn::Div(p, q), z), magnitude, magnitude);
+  const V far = hn::Sub(one, hn::Div(hn::Set(d, 2.0), hn::Add(Exp(d, hn::Add(magnitude, magnitude)), one)));
+  return hn::CopySignToAbs(hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625)), near, far), x);
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE::double_math
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

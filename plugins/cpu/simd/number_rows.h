@@ -1,0 +1,113 @@
+// Functions of one or two numbers of other types than float, over rows. Sums, differences and products of integers
+// wrap.
+//
+//     const NumberLoop<int32_t> add(NumberFunction::kAdd);
+//     add(a, 1, b, 1, y, n);        // y[i] = a[i] + b[i]; y may be a or b
+//     add(a, 1, &number, 0, y, n);  // y[i] = a[i] + number
+//     const NumberComparison<uint8_t> equal(Comparison::kEqual);
+//     equal(a, 1, b, 1, y, n);      // y: bool; may be a or b when they are bytes
+//     const NumberUnaryLoop<int64_t> abs(NumberUnary::kAbs);
+//     abs(x, y, n);                 // y may be x
+//
+// T: a type of kHasNumberLoops. In the variant for the target that was chosen when it was made (targets.h).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "plugins/cpu/simd/binary.h"
+
+namespace epiphyte::cpu::simd {
+
+template <typename T>
+inline constexpr bool kHasNumberLoops =
+    std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t> || std::is_same_v<T, int32_t> ||
+    std::is_same_v<T, uint32_t> || std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t> ||
+    std::is_same_v<T, double>;
+
+enum class NumberFunction : int32_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,  // integers: towards zero, and zero by zero; wraps as the others
+  kMax,  // NaN if either is, as for kMin
+  kMin,
+  kAnd,  // from here on of integers
+  kOr,
+  kXor,
+  kShiftLeft,  // of unsigned ones; zero from the number's width on
+  kShiftRight,
+  kLogicalAnd,  // of bytes; any but 0 is true, and the result 1 or 0
+  kLogicalOr,
+  kLogicalXor,
+};
+inline constexpr int kNumberFunctionCount = static_cast<int>(NumberFunction::kLogicalXor) + 1;
+
+// Of doubles errors are given in units of the last place, where they aren't correctly rounded.
+enum class NumberUnary : int32_t {
+  kAbs,  // the smallest integer's is itself
+  kNeg,
+  kSign,  // of NaN: NaN
+  kRelu,  // of NaN: NaN
+  kSquare,
+  kNot,     // of the bits of integers, as kIsZero
+  kIsZero,  // 1 or 0
+  kCeil,    // from here on of doubles
+  kFloor,
+  kRound,  // halves to even
+  kSqrt,
+  kReciprocal,
+  kCube,  // 1.5
+  kExp,   // 2
+  kTanh,  // 2
+};
+inline constexpr int kNumberUnaryCount = static_cast<int>(NumberUnary::kTanh) + 1;
+
+template <typename T>
+constexpr bool Takes(NumberFunction function) {
+  if constexpr (!kHasNumberLoops<T>) return false;
+  if (function >= NumberFunction::kLogicalAnd) return std::is_same_v<T, uint8_t>;
+  if (function >= NumberFunction::kShiftLeft) return std::is_unsigned_v<T>;
+  return std::is_integral_v<T> || function < NumberFunction::kAnd;
+}
+template <typename T>
+constexpr bool Takes(NumberUnary function) {
+  if constexpr (!kHasNumberLoops<T>) return false;
+  if (function == NumberUnary::kNot || function == NumberUnary::kIsZero) return std::is_integral_v<T>;
+  return function < NumberUnary::kNot || std::is_floating_point_v<T>;
+}
+
+// Steps are 0 or 1, not both 0 unless n is 1 or less.
+template <typename T, typename R>
+struct NumberRows {
+  using Result = R;
+  using Row = void (*)(const T* a, const T* b, R* y, int64_t n);
+  Row both, first, second;
+
+  void operator()(const T* a, int64_t a_step, const T* b, int64_t b_step, R* y, int64_t n) const {
+    (a_step == 0 ? second : b_step == 0 ? first : both)(a, b, y, n);
+  }
+};
+
+// Of functions that Takes<T> is true of.
+template <typename T>
+class NumberLoop : public NumberRows<T, T> {
+ public:
+  explicit NumberLoop(NumberFunction function);
+};
+template <typename T>
+class NumberComparison : public NumberRows<T, bool> {
+ public:
+  explicit NumberComparison(Comparison comparison);
+};
+template <typename T>
+class NumberUnaryLoop {
+ public:
+  explicit NumberUnaryLoop(NumberUnary function);
+  void operator()(const T* x, T* y, int64_t n) const { row_(x, y, n); }
+
+ private:
+  void (*row_)(const T* x, T* y, int64_t n);
+};
+
+}  // namespace epiphyte::cpu::simd
