@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -140,6 +141,40 @@ TEST(Reduce, IntegersBooleansAndNaN) {
   EXPECT_TRUE(std::isnan(Reduce("ReduceMax", 18, MakeDatum<float>({100}, x)).Output<float>(0)[0]));
 }
 
+// Of rows and of columns, both longer than what is folded at once.
+template <typename T>
+void ExpectExtremesOfIntegers() {
+  constexpr int64_t kRows = 3, kColumns = 1700;
+  std::vector<T> x(kRows * kColumns);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 7919 % 100 + 5);
+  x[1699] = 1, x[1700] = 120, x[2 * 1700 + 255] = 0;
+  for (int64_t axis : {0, 1}) {
+    for (bool largest : {false, true}) {
+      OpRunner runner(largest ? "ReduceMax" : "ReduceMin", 18);
+      runner.Input<T>({kRows, kColumns}, x).template Input<int64_t>({1}, {axis}).Attribute("keepdims", 0);
+      runner.Run();
+      const std::vector<T> found = runner.Output<T>(0);
+      for (size_t i = 0; i < found.size(); ++i) {
+        std::vector<T> set;
+        if (axis == 0)
+          for (size_t r = 0; r < kRows; ++r) set.push_back(x[r * kColumns + i]);
+        else
+          set.assign(x.begin() + static_cast<int64_t>(i) * kColumns,
+                     x.begin() + static_cast<int64_t>(i + 1) * kColumns);
+        const auto [low, high] = std::minmax_element(set.begin(), set.end());
+        ASSERT_EQ(found[i], largest ? *high : *low) << "axis " << axis << ", " << i;
+      }
+    }
+  }
+}
+TEST(Reduce, ExtremesOfIntegersAreFoundInLongRowsAndColumns) {
+  ExpectExtremesOfIntegers<uint8_t>();
+  ExpectExtremesOfIntegers<int8_t>();
+  ExpectExtremesOfIntegers<int32_t>();
+  ExpectExtremesOfIntegers<int64_t>();
+  ExpectExtremesOfIntegers<uint16_t>();
+}
+
 TEST(Reduce, LogSumExpNeitherOverflowsNorLosesInfinity) {
   EXPECT_THAT(Reduce("ReduceLogSumExp", 18, MakeDatum<float>({2}, {1000, 1000})).Output<float>(0),
               ElementsAre(FloatNear(1000.6931f, 1e-3f)));
@@ -172,6 +207,37 @@ TEST(ArgMax, FirstLastAndNaN) {
   nan.Input<float>({3}, {1, std::numeric_limits<float>::quiet_NaN(), 5});
   nan.Run();
   EXPECT_THAT(nan.Output<int64_t>(0), ElementsAre(1));
+}
+
+// Types whose values go through floats, and those that have loops of their own: all find what floats find.
+template <typename T>
+void ExpectTheIndicesOfFloats() {
+  const Shape dims = {2, 600, 37};
+  std::vector<float> numbers = Numbers(2 * 600 * 37, 60.0f);
+  for (float& number : numbers) number = std::round(std::fabs(number));
+  std::vector<T> x;
+  for (float number : numbers) x.push_back(static_cast<T>(number));
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    for (int64_t axis : {0, 1, 2}) {
+      for (int64_t last : {0, 1}) {
+        OpRunner floats(op, 13), others(op, 13);
+        floats.Input<float>(dims, numbers).Attribute("axis", axis).Attribute("select_last_index", last).Run();
+        others.Input<T>(dims, x).Attribute("axis", axis).Attribute("select_last_index", last).Run();
+        ASSERT_EQ(others.Output<int64_t>(0), floats.Output<int64_t>(0)) << op << ", axis " << axis;
+      }
+    }
+  }
+}
+TEST(ArgMax, EveryTypeFindsTheSameElements) {
+  ExpectTheIndicesOfFloats<double>();
+  ExpectTheIndicesOfFloats<int64_t>();
+  ExpectTheIndicesOfFloats<int32_t>();
+  ExpectTheIndicesOfFloats<int8_t>();
+  ExpectTheIndicesOfFloats<uint8_t>();
+  ExpectTheIndicesOfFloats<int16_t>();
+  ExpectTheIndicesOfFloats<uint64_t>();
+  ExpectTheIndicesOfFloats<kit::Float16>();
+  ExpectTheIndicesOfFloats<kit::BFloat16>();
 }
 
 TEST(ArgMax, AnEmptyAxisIsAnError) {
@@ -225,6 +291,29 @@ TEST(Softmax, AnyAxisAndTypeAgreesWithTheLastAxis) {
   columns.Run();
   const std::vector<double> expected = columns.Output<double>(0);
   EXPECT_THAT(rows.Output<float>(0), Pointwise(FloatNear(2e-6f), std::vector<float>(expected.begin(), expected.end())));
+}
+
+TEST(Softmax, DownColumnsGivesTheNumbersOfDoubles) {
+  for (const char* op : {"Softmax", "LogSoftmax"}) {
+    for (int64_t columns : {2, 17, 600}) {
+      std::vector<float> x = Numbers(static_cast<size_t>(2 * 5 * columns), 9.0f);
+      x[0] = -kInfinity;
+      OpRunner floats(op, 13), doubles(op, 13);
+      floats.Attribute("axis", 1).Input<float>({2, 5, columns}, x).InPlace(true);
+      doubles.Attribute("axis", 1).Input<double>({2, 5, columns}, std::vector<double>(x.begin(), x.end()));
+      floats.Run();
+      doubles.Run();
+      const std::vector<float> found = floats.Output<float>(0);
+      const std::vector<double> expected = doubles.Output<double>(0);
+      for (size_t i = 0; i < found.size(); ++i) {
+        if (std::isinf(expected[i])) {
+          EXPECT_EQ(found[i], static_cast<float>(expected[i])) << op << i;
+        } else {
+          ASSERT_NEAR(found[i], expected[i], 3e-6) << op << ", element " << i << " of " << columns;
+        }
+      }
+    }
+  }
 }
 
 TEST(LayerNormalization, ScaleAndBiasMayBroadcast) {

@@ -14,9 +14,11 @@ struct Extreme {
   bool last = false;
 };
 
-// n > 0.
-int64_t ArgExtreme(const float* x, int64_t n, Extreme which);
-// indices[c]: of x[c], x[c + stride], x[c + 2 stride] …; 0 < n < 2^31.
-void ArgExtremes(const float* x, int64_t n, int64_t stride, int64_t columns, Extreme which, int64_t* indices);
+// T: float, double, int32_t, int64_t, int8_t or uint8_t. n > 0.
+template <typename T>
+int64_t ArgExtreme(const T* x, int64_t n, Extreme which);
+// indices[c]: of x[c], x[c + stride], x[c + 2 stride] …; 0 < n < 2^31. T: float, double, int32_t or int64_t.
+template <typename T>
+void ArgExtremes(const T* x, int64_t n, int64_t stride, int64_t columns, Extreme which, int64_t* indices);
 
 }  // namespace epiphyte::cpu::simd

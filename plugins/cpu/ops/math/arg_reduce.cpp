@@ -1,4 +1,6 @@
 // ArgMax and ArgMin: where along an axis the extreme element is.
+#include <vector>
+
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arg_extreme.h"
@@ -16,40 +18,91 @@ bool Replaces(T a, T b) {
   return kLargest ? b > a : b < a;
 }
 
-template <bool kLargest, bool kLast>
-void FindFloats(OpContext& context, const kit::AxisView& view, const float* x, int64_t* y) {
+template <typename T>
+inline constexpr bool kHasColumns =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+template <typename T>
+inline constexpr bool kHasRows = kHasColumns<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t>;
+// Those whose values are all floats.
+template <typename T>
+inline constexpr bool kFitsFloat = kIsSmallFloat<T> || (std::is_integral_v<T> && sizeof(T) <= 2);
+
+template <typename T>
+void LoadAsFloats(const T* x, float* y, int64_t n) {
+  if constexpr (kIsSmallFloat<T>) {
+    SmallFloats<T>().load(x, y, n);
+  } else {
+    std::copy_n(x, n, y);
+  }
+}
+
+// Of one row.
+template <bool kLargest, bool kLast, typename T>
+int64_t FindInRow(const T* x, int64_t n) {
   constexpr simd::Extreme kWhich{kLargest, kLast};
-  ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
-    while (begin < end) {
-      const int64_t row = begin / view.inner, column = begin % view.inner;
-      const int64_t columns = std::min(end - begin, view.inner - column);
-      const float* const base = x + row * view.size * view.inner + column;
-      if (view.inner == 1) {
-        y[begin] = simd::ArgExtreme(base, view.size, kWhich);
-      } else {
-        simd::ArgExtremes(base, view.size, view.inner, columns, kWhich, y + begin);
+  if constexpr (kHasRows<T>) {
+    return simd::ArgExtreme(x, n, kWhich);
+  } else if constexpr (kFitsFloat<T>) {
+    float block[kFloatBlock], value = 0;
+    int64_t best = -1;
+    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+      LoadAsFloats(x + at, block, count);
+      const int64_t found = simd::ArgExtreme(static_cast<const float*>(block), count, kWhich);
+      if (best < 0 || Replaces<kLargest, kLast>(value, block[found])) best = at + found, value = block[found];
+    });
+    return best;
+  } else {
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; ++i)
+      if (Replaces<kLargest, kLast>(x[best], x[i])) best = i;
+    return best;
+  }
+}
+
+// Of columns that lie side by side, n elements each, `stride` apart.
+template <bool kLargest, bool kLast, typename T>
+void FindInColumns(const T* x, int64_t n, int64_t stride, int64_t columns, int64_t* y) {
+  constexpr simd::Extreme kWhich{kLargest, kLast};
+  constexpr int64_t kMostFloats = int64_t{1} << 16, kFewColumns = 16;
+  if constexpr (kHasColumns<T>) {
+    if (n <= INT32_MAX) return simd::ArgExtremes(x, n, stride, columns, kWhich, y);
+  } else if constexpr (kFitsFloat<T>) {
+    if (n <= kMostFloats / kFewColumns) {
+      const int64_t tile = std::min(kMostFloats / n, columns);
+      std::vector<float> block(static_cast<size_t>(n * tile));
+      for (int64_t first = 0; first < columns; first += tile) {
+        const int64_t width = std::min(tile, columns - first);
+        for (int64_t i = 0; i < n; ++i) LoadAsFloats(x + i * stride + first, block.data() + i * width, width);
+        simd::ArgExtremes(static_cast<const float*>(block.data()), n, width, width, kWhich, y + first);
       }
-      begin += columns;
+      return;
     }
-  });
+  }
+  using C = Compute<T>;
+  for (int64_t c = 0; c < columns; ++c) {
+    int64_t best = 0;
+    C value = static_cast<C>(x[c]);
+    for (int64_t i = 1; i < n; ++i) {
+      const C candidate = static_cast<C>(x[i * stride + c]);
+      if (Replaces<kLargest, kLast>(value, candidate)) best = i, value = candidate;
+    }
+    y[c] = best;
+  }
 }
 
 template <bool kLargest, bool kLast, typename T>
 void FindAlong(OpContext& context, const kit::AxisView& view, const T* x, int64_t* y) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (view.size <= INT32_MAX) return FindFloats<kLargest, kLast>(context, view, x, y);
-  }
-  using C = Compute<T>;
-  ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* base = x + i / view.inner * view.size * view.inner + i % view.inner;
-      int64_t best = 0;
-      C value = static_cast<C>(base[0]);
-      for (int64_t j = 1; j < view.size; ++j) {
-        const C candidate = static_cast<C>(base[j * view.inner]);
-        if (Replaces<kLargest, kLast>(value, candidate)) best = j, value = candidate;
+  VectorLoop<T>(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t row = begin / view.inner, column = begin % view.inner;
+      const int64_t columns = std::min(end - begin, view.inner - column);
+      const T* const base = x + row * view.size * view.inner + column;
+      if (view.inner == 1) {
+        y[begin] = FindInRow<kLargest, kLast>(base, view.size);
+      } else {
+        FindInColumns<kLargest, kLast>(base, view.size, view.inner, columns, y + begin);
       }
-      y[i] = best;
+      begin += columns;
     }
   });
 }

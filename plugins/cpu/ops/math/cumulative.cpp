@@ -1,4 +1,6 @@
 // CumSum and CumProd: sums and products of all elements up to each one along an axis.
+#include <algorithm>
+
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
@@ -26,6 +28,7 @@ class CumulativeKernel : public Kernel {
  private:
   template <typename T>
   void Accumulate(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
+    if (view.inner > 1) return AccumulateRows(context, view, x, y);
     ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t base = i / view.inner * view.size * view.inner + i % view.inner;
@@ -36,6 +39,37 @@ class CumulativeKernel : public Kernel {
           y[at] = static_cast<T>(exclusive_ ? total : next);
           total = next;
         }
+      }
+    });
+  }
+
+  // Neighbouring columns side by side, as memory has them.
+  template <typename T>
+  void AccumulateRows(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
+    constexpr int64_t kMostColumns = 256;
+    using C = Compute<T>;
+    ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
+      C totals[kMostColumns];
+      for (int64_t i = begin; i < end;) {
+        const int64_t column = i % view.inner, columns = std::min({end - i, view.inner - column, kMostColumns});
+        const int64_t base = i / view.inner * view.size * view.inner + column;
+        std::fill_n(totals, columns, static_cast<C>(kInitial));
+        for (int64_t j = 0; j < view.size; ++j) {
+          const int64_t at = base + (reverse_ ? view.size - 1 - j : j) * view.inner;
+          if (exclusive_) {
+            for (int64_t c = 0; c < columns; ++c) {
+              const C value = static_cast<C>(x[at + c]);
+              y[at + c] = static_cast<T>(totals[c]);
+              totals[c] = Op()(totals[c], value);
+            }
+          } else {
+            for (int64_t c = 0; c < columns; ++c) {
+              totals[c] = Op()(totals[c], static_cast<C>(x[at + c]));
+              y[at + c] = static_cast<T>(totals[c]);
+            }
+          }
+        }
+        i += columns;
       }
     });
   }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/ops/math/softmax_float.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -68,28 +69,35 @@ class LikelihoodLossKernel : public Kernel {
     const T* logs = scores.as<T>();
     if constexpr (kFromScores) {
       T* log_softmax = context.Output(1, scores.type, scores.dims).template as<T>();
-      ParallelLoop(context, labels.Count(), classes * 16, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t base = i / plane * classes * plane + i % plane;
-          LogSoftmax(scores.as<T>() + base, log_softmax + base, classes, plane);
-        }
-      });
+      if constexpr (std::is_same_v<T, float>) {
+        if (scores.Count() != 0) SoftmaxAlong(context, kit::AxisView(scores.dims, 1), logs, log_softmax, true);
+      } else {
+        ParallelLoop(context, labels.Count(), classes * kSoftmaxCost, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t base = i / plane * classes * plane + i % plane;
+            LogSoftmax(scores.as<T>() + base, log_softmax + base, classes, plane);
+          }
+        });
+      }
       logs = log_softmax;
     }
     const bool per_label = reduction_ == Reduction::kNone;
     Tensor& loss = context.Output(0, scores.type, per_label ? labels.dims : Dims());
     double sum = 0;
     double weight_sum = 0;
-    for (int64_t i = 0; i < labels.Count(); ++i) {
-      const int64_t label = LabelAt(labels, i);
-      C value = 0;
-      if (label != ignored_) {
-        const C weight = weights == nullptr ? C(1) : static_cast<C>(weights->as<T>()[label]);
-        value = -static_cast<C>(logs[(i / plane * classes + label) * plane + i % plane]) * weight;
-        weight_sum += static_cast<double>(weight);
+    for (int64_t n = 0; n < scores.dims[0] && plane != 0; ++n) {
+      const T* const image = logs + n * classes * plane;
+      for (int64_t p = 0; p < plane; ++p) {
+        const int64_t i = n * plane + p, label = LabelAt(labels, i);
+        C value = 0;
+        if (label != ignored_) {
+          const C weight = weights == nullptr ? C(1) : static_cast<C>(weights->as<T>()[label]);
+          value = -static_cast<C>(image[label * plane + p]) * weight;
+          weight_sum += static_cast<double>(weight);
+        }
+        if (per_label) loss.as<T>()[i] = static_cast<T>(value);
+        sum += static_cast<double>(value);
       }
-      if (per_label) loss.as<T>()[i] = static_cast<T>(value);
-      sum += static_cast<double>(value);
     }
     if (reduction_ == Reduction::kMean) sum /= weight_sum;
     if (!per_label) *loss.as<T>() = static_cast<T>(static_cast<C>(sum));

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "plugins/cpu/kernel/convert.h"
@@ -114,6 +115,17 @@ template <typename Op, typename A>
 inline constexpr bool kHasLoops = std::is_same_v<A, float> ||
                                   (std::is_same_v<A, double> && Op::kFloats != simd::Reduction::kSumOfExponentials);
 
+// The function of rows that folds integers into integers of the same type, where there is one.
+template <typename Op, typename T, typename A>
+constexpr std::optional<simd::NumberFunction> FoldOf() {
+  if constexpr (std::is_integral_v<T> && std::is_same_v<T, A> && simd::kHasNumberLoops<T>) {
+    if (Op::kFloats == simd::Reduction::kSum) return simd::NumberFunction::kAdd;
+    if (Op::kFloats == simd::Reduction::kLargest) return simd::NumberFunction::kMax;
+    if (Op::kFloats == simd::Reduction::kSmallest) return simd::NumberFunction::kMin;
+  }
+  return std::nullopt;
+}
+
 template <typename Op, typename T, typename A>
 A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t n, A shift) {
   if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
@@ -128,6 +140,16 @@ A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t n, A 
   } else {
     if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
       if (GoesByVectors<Op>(n)) return loops(x, n, shift);
+    }
+    if constexpr (FoldOf<Op, T, A>().has_value()) {
+      constexpr int64_t kRow = 256;
+      if (n >= 2 * kRow) {
+        const simd::NumberLoop<T> fold(*FoldOf<Op, T, A>());
+        T row[kRow];
+        std::copy_n(x, kRow, row);
+        for (int64_t at = kRow; at < n; at += kRow) fold(row, 1, x + at, 1, row, std::min(kRow, n - at));
+        return ReduceRun<Op, T, A>(op, loops, row, kRow, shift);
+      }
     }
     // Several side by side, which needn't wait for each other.
     constexpr int64_t kChains = 16;
@@ -159,6 +181,7 @@ void AccumulateRow(const Op& op, const ReduceLoops<A>& loops, const T* x, A* acc
     if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
       if (GoesByVectors<Op>(n)) return loops.Accumulate(x, acc, n, shifts);
     }
+    if constexpr (FoldOf<Op, T, A>().has_value()) return simd::NumberLoop<T>(*FoldOf<Op, T, A>())(acc, 1, x, 1, acc, n);
     for (int64_t i = 0; i < n; ++i)
       acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
   }

@@ -1,23 +1,31 @@
 // Softmax, LogSoftmax and Hardmax. Since opset 13 along one axis; before that over everything from the axis on.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/ops/math/softmax_float.h"
+#include "plugins/cpu/simd/arg_extreme.h"
 #include "plugins/cpu/simd/arithmetic.h"
-#include "plugins/cpu/simd/normalize.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 enum class Mode { kSoftmax, kLogSoftmax, kHardmax };
 
-constexpr int64_t kCost = 16;
-
 // 1 where the largest element is first, or the first NaN; x and y may be the same.
 template <typename T>
 void HardmaxRow(const T* x, T* y, int64_t n, int64_t stride) {
   using C = Compute<T>;
+  if constexpr (std::is_same_v<T, float>) {
+    if (stride == 1) {
+      const int64_t where = simd::ArgExtreme(x, n, {.largest = true, .last = false});
+      std::fill_n(y, n, 0.0f);
+      y[where] = 1;
+      return;
+    }
+  }
   C largest = static_cast<C>(x[0]);
   int64_t where = 0;
   for (int64_t i = 1; i < n; ++i) {
@@ -27,6 +35,7 @@ void HardmaxRow(const T* x, T* y, int64_t n, int64_t stride) {
   for (int64_t i = 0; i < n; ++i) y[i * stride] = T(i == where ? 1.0f : 0.0f);
 }
 
+using cpu::SoftmaxRow;
 void SoftmaxRow(const double* x, double* y, int64_t n, bool logarithm) {
   double largest = x[0];
   for (int64_t i = 1; i < n; ++i) largest = Max()(largest, x[i]);
@@ -42,10 +51,6 @@ void SoftmaxRow(const double* x, double* y, int64_t n, bool logarithm) {
     sum += y[i];
   }
   for (int64_t i = 0; i < n; ++i) y[i] /= sum;
-}
-void SoftmaxRow(const float* x, float* y, int64_t n, bool logarithm) {
-  const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
-  logarithm ? loops.log_softmax(x, y, n) : loops.softmax(x, y, n);
 }
 
 template <Mode kMode>
@@ -69,8 +74,10 @@ class SoftmaxKernel : public Kernel {
     }
     Tensor& y = OutputLike(context, 0, x);
     if (y.Count() == 0) return;
+    if (y.type == EP_TYPE_FLOAT && kMode != Mode::kHardmax)
+      return SoftmaxAlong(context, view, static_cast<const float*>(data), y.as<float>(), kMode == Mode::kLogSoftmax);
     DispatchFloats(y.type, name_, [&]<typename T>() {
-      ParallelLoop(context, view.outer * view.inner, view.size * kCost, [&](int64_t begin, int64_t end) {
+      ParallelLoop(context, view.outer * view.inner, view.size * kSoftmaxCost, [&](int64_t begin, int64_t end) {
         Rows<T> rows;
         for (int64_t i = begin; i < end; ++i) {
           const int64_t offset = i / view.inner * view.size * view.inner + i % view.inner;
