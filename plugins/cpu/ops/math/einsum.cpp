@@ -5,7 +5,8 @@
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/einsum.hpp"
-#include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/kernel/strided.h"
+#include "plugins/cpu/ops/math/blocked_product.h"
 #include "plugins/cpu/ops/math/einsum_product.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arithmetic.h"
@@ -56,8 +57,10 @@ class Contraction {
     return result;
   }
 
-  // a times b, keeping the labels in `kept`.
-  Operand<C> Multiply(OpContext& context, const Operand<C>& a, const Operand<C>& b, const Labels& kept) const {
+  // a times b, keeping the labels in `kept`. When the result's dimensions come out in the order of `wanted`, it is
+  // written to `target`, unless that is null.
+  Operand<C> Multiply(OpContext& context, const Operand<C>& a, const Operand<C>& b, const Labels& kept,
+                      const Labels& wanted, C* target) const {
     Labels batch, rows, columns, inner;
     for (const auto& [label, stride] : a.strides) {
       const bool shared = b.strides.count(label) != 0;
@@ -68,34 +71,102 @@ class Contraction {
     for (const auto& [label, stride] : b.strides) {
       if (a.strides.count(label) == 0 && Contains(kept, label)) columns.push_back(label);
     }
-    const std::vector<C> left = Arrange(a, Join({batch, rows, inner}));
-    const std::vector<C> right = Arrange(b, Join({batch, inner, columns}));
-    const int64_t m = Count(rows), n = Count(columns), k = Count(inner);
-    Operand<C> result;
-    const int64_t lines = kit::CheckedMultiply(Count(batch), m);
-    result.owned.resize(static_cast<size_t>(kit::CheckedMultiply(lines, n)));
-    // Shares are rows of all products, so that a single large one is divided too.
-    ParallelLoop(context, result.owned.empty() ? 0 : lines, kit::CheckedMultiply(n, k),
-                 [&](int64_t begin, int64_t end) {
-                   while (begin < end) {
-                     const int64_t product = begin / m;
-                     const int64_t count = std::min(end, (product + 1) * m) - begin;
-                     simd::TileMatMul(left.data() + begin * k, k, right.data() + product * k * n, n,
-                                      result.owned.data() + begin * n, n, count, n, k);
-                     begin += count;
-                   }
-                 });
-    result.data = result.owned.data();
-    int64_t stride = 1;
+    const auto place = [&](int label) { return std::find(wanted.begin(), wanted.end(), label) - wanted.begin(); };
+    for (Labels* group : {&batch, &rows, &columns})
+      std::stable_sort(group->begin(), group->end(), [&](int p, int q) { return place(p) < place(q); });
+    std::stable_sort(inner.begin(), inner.end(), [&](int p, int q) { return a.strides.at(p) > a.strides.at(q); });
+    const int64_t m = Count(rows), n = Count(columns), k = Count(inner), products = Count(batch);
+    const bool a_lies = Uses(a, {batch, rows, inner}) && Step(a, rows) && (k == 1 || Step(a, inner) == 1);
+    // Blocked products take any columns.
+    constexpr bool kBlocked = !std::is_same_v<C, float>;
+    const bool b_lies = Uses(b, {batch, inner, columns}) && Step(b, inner) &&
+                        (kBlocked ? Step(b, columns).has_value() : n == 1 || Step(b, columns) == 1);
+    const Operand<C> left = a_lies ? View(a) : Arranged(a, Join({batch, rows, inner}));
+    const Operand<C> right = b_lies ? View(b) : Arranged(b, Join({batch, inner, columns}));
     const Labels order = Join({batch, rows, columns});
-    for (size_t i = order.size(); i-- > 0;) {
-      result.strides[order[i]] = stride;
-      stride = kit::CheckedMultiply(stride, sizes_.at(order[i]));
+    Operand<C> result;
+    const int64_t lines = kit::CheckedMultiply(products, m);
+    const int64_t count = kit::CheckedMultiply(lines, n);
+    const bool direct = target != nullptr && order == wanted;
+    if (!direct) result.owned.resize(static_cast<size_t>(count));
+    C* const y = direct ? target : result.owned.data();
+    const int64_t a_row = *Step(left, rows), b_row = *Step(right, inner), b_column = *Step(right, columns);
+    const auto a_of = [&](int64_t product) { return left.data + Offset(left, batch, product); };
+    const auto b_of = [&](int64_t product) { return right.data + Offset(right, batch, product); };
+    if constexpr (kBlocked) {
+      MultiplyBlocked<C>(context, count == 0 ? 0 : products, [&](int64_t i) {
+        return BlockedProduct<C>{a_of(i), a_row, b_of(i), b_row, b_column, y + i * m * n, n, m, n, k};
+      });
+    } else {
+      // Shares are rows of all products, so that a single large one is divided too.
+      if (direct) std::fill_n(y, count, C{});
+      ParallelLoop(context, count == 0 ? 0 : lines, kit::CheckedMultiply(n, k), [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t product = begin / m;
+          const int64_t height = std::min(end, (product + 1) * m) - begin;
+          simd::TileMatMul(a_of(product) + begin % m * a_row, a_row, b_of(product), b_row, y + begin * n, n, height, n,
+                           k);
+          begin += height;
+        }
+      });
     }
+    result.data = y;
+    SetStrides(result, order);
     return result;
   }
 
  private:
+  // The same elements, whose memory the operand keeps.
+  static Operand<C> View(const Operand<C>& operand) {
+    Operand<C> view;
+    view.data = operand.data;
+    view.strides = operand.strides;
+    return view;
+  }
+  Operand<C> Arranged(const Operand<C>& operand, const Labels& labels) const {
+    Operand<C> arranged;
+    arranged.owned = Arrange(operand, labels);
+    arranged.data = arranged.owned.data();
+    SetStrides(arranged, labels);
+    return arranged;
+  }
+  void SetStrides(Operand<C>& operand, const Labels& order) const {
+    int64_t stride = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      operand.strides[order[i]] = stride;
+      stride = kit::CheckedMultiply(stride, sizes_.at(order[i]));
+    }
+  }
+  // The operand has these labels and no other.
+  static bool Uses(const Operand<C>& operand, std::initializer_list<Labels> groups) {
+    size_t count = 0;
+    for (const Labels& group : groups) count += group.size();
+    return operand.strides.size() == count;
+  }
+  // The distance of neighbours when the labels are one dimension of the operand's memory.
+  std::optional<int64_t> Step(const Operand<C>& operand, const Labels& labels) const {
+    std::optional<int64_t> step;
+    int64_t next = 0;
+    for (size_t i = labels.size(); i-- > 0;) {
+      const int64_t size = sizes_.at(labels[i]), stride = operand.strides.at(labels[i]);
+      if (size == 1) continue;
+      if (step && stride != next) return std::nullopt;
+      if (!step) step = stride;
+      next = stride * size;
+    }
+    return step.value_or(1);
+  }
+  // Of the batch's i-th product.
+  int64_t Offset(const Operand<C>& operand, const Labels& batch, int64_t i) const {
+    int64_t offset = 0;
+    for (size_t d = batch.size(); d-- > 0;) {
+      const int64_t size = sizes_.at(batch[d]);
+      offset += i % size * operand.strides.at(batch[d]);
+      i /= size;
+    }
+    return offset;
+  }
+
   static Labels Join(std::initializer_list<Labels> parts) {
     Labels all;
     for (const Labels& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -108,6 +179,10 @@ class Contraction {
     const auto found = operand.strides.find(labels[depth]);
     const int64_t stride = found == operand.strides.end() ? 0 : found->second;
     const int64_t size = sizes_.at(labels[depth]);
+    if (depth + 1 == labels.size()) {
+      for (int64_t i = 0; i < size; ++i) visit(offset + i * stride);
+      return;
+    }
     for (int64_t i = 0; i < size; ++i) Walk(operand, labels, depth + 1, offset + i * stride, visit);
   }
 
@@ -139,7 +214,7 @@ class EinsumKernel : public Kernel {
     }
     const kit::EinsumShape shape(equation_, shapes);
     Tensor& y = context.Output(0, context.Input(0).type, shape.y);
-    if (y.type == EP_TYPE_FLOAT && RunProduct(context, shape, y)) return;
+    if (RunMove(context, shape, y) || (y.type == EP_TYPE_FLOAT && RunProduct(context, shape, y))) return;
     DispatchNumbers(y.type, "Einsum", [&]<typename T>() { RunTyped<T>(context, shape, y.as<T>()); });
   }
 
@@ -148,6 +223,25 @@ class EinsumKernel : public Kernel {
     Dims a, b;
     std::optional<EinsumProduct> product;
   };
+
+  // False when it is more than another order of one operand's dimensions.
+  static bool RunMove(OpContext& context, const kit::EinsumShape& shape, Tensor& y) {
+    if (context.InputCount() != 1) return false;
+    const Tensor& x = context.Input(0);
+    const Labels& labels = shape.operands[0];
+    if (!std::is_permutation(labels.begin(), labels.end(), shape.output.begin(), shape.output.end())) return false;
+    const Dims strides = kit::RowMajorStrides(x.dims);
+    Dims moved;
+    for (int label : shape.output) {  // in which a label stands once, and so it does in the operand
+      const auto at = static_cast<size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+      moved.push_back(strides[at]);
+    }
+    WithUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      if constexpr (!std::is_same_v<T, std::string>) StridedMove(context, shape.y, x.as<T>(), moved, y.as<T>());
+    });
+    return true;
+  }
 
   // False when it is no product of two operands that oneDNN has.
   static bool RunProduct(OpContext& context, const kit::EinsumShape& shape, Tensor& y) {
@@ -180,7 +274,11 @@ class EinsumKernel : public Kernel {
     for (size_t i = 1; i < labels.size(); ++i) {
       Labels kept = shape.output;
       for (size_t j = i + 1; j < labels.size(); ++j) kept.insert(kept.end(), labels[j].begin(), labels[j].end());
-      result = contraction.Multiply(context, result, Load<T, C>(context.Input(i), labels[i]), kept);
+      C* target = nullptr;
+      if constexpr (sizeof(T) == sizeof(C)) target = i + 1 == labels.size() ? reinterpret_cast<C*>(y) : nullptr;
+      result =
+          contraction.Multiply(context, result, Load<T, C>(context.Input(i), labels[i]), kept, shape.output, target);
+      if (target != nullptr && result.data == target) return;
     }
     const std::vector<C> arranged = contraction.Arrange(result, shape.output);
     for (size_t i = 0; i < arranged.size(); ++i) y[i] = static_cast<T>(arranged[i]);
@@ -189,8 +287,8 @@ class EinsumKernel : public Kernel {
   template <typename T, typename C>
   static Operand<C> Load(const Tensor& tensor, const Labels& labels) {
     Operand<C> operand;
-    if constexpr (std::is_same_v<T, C>) {
-      operand.data = tensor.as<T>();
+    if constexpr (sizeof(T) == sizeof(C)) {
+      operand.data = reinterpret_cast<const C*>(tensor.as<T>());
     } else {
       const int64_t count = tensor.Count();
       operand.owned.resize(static_cast<size_t>(count));
