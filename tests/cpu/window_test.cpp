@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "tests/cpu/move_testing.h"
 #include "tests/cpu/plan_host.h"
@@ -118,6 +120,86 @@ TEST(Pool, FloatsGiveTheNumbersOfDoubles) {
       for (OpRunner* runner : {&floats, &doubles})
         runner->Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
       ExpectTheSame(floats, doubles);
+    }
+  }
+}
+
+// visit(window, values, indices) for each window: of its taps inside the image, in order.
+template <typename T, typename Visit>
+void ForEachWindow(const Geometry& g, const std::vector<T>& x, const Shape& y, const Visit& visit) {
+  const size_t spatial = g.kernel.size();
+  const int64_t planes = g.x[0] * g.x[1], in_plane = CountOf(g.x) / planes, out_plane = CountOf(y) / planes;
+  for (int64_t i = 0; i < planes * out_plane; ++i) {
+    std::vector<T> values;
+    std::vector<int64_t> indices;
+    for (int64_t tap = 0; tap < CountOf(g.kernel); ++tap) {
+      int64_t offset = 0, step = 1, at = i % out_plane, rest = tap;
+      bool inside = true;
+      for (size_t d = spatial; d-- > 0;) {
+        const int64_t place = at % y[d + 2] * g.strides[d] + rest % g.kernel[d] * g.dilations[d] - g.pads[d];
+        inside &= place >= 0 && place < g.x[d + 2];
+        offset += place * step;
+        step *= g.x[d + 2];
+        at /= y[d + 2];
+        rest /= g.kernel[d];
+      }
+      if (!inside) continue;
+      indices.push_back(i / out_plane * in_plane + offset);
+      values.push_back(x[static_cast<size_t>(indices.back())]);
+    }
+    visit(static_cast<size_t>(i), values, indices);
+  }
+}
+
+// The first of equals, and a NaN only where it is a window's first tap.
+template <typename T>
+void ExpectPlainMaxima() {
+  for (const Geometry& g : Geometries()) {
+    for (size_t outputs : {size_t{1}, size_t{2}}) {
+      std::vector<float> x = Wavy<float>(CountOf(g.x));
+      x[3] = x[40 % x.size()] = NAN;
+      std::vector<T> typed;
+      for (float value : x) typed.push_back(static_cast<T>(value));
+      OpRunner pool("MaxPool", 12);
+      pool.Attribute("kernel_shape", g.kernel).Attribute("strides", g.strides).Attribute("pads", g.pads);
+      pool.Attribute("dilations", g.dilations).Outputs(outputs).template Input<T>(g.x, typed).Run();
+      std::vector<float> y;
+      for (const T value : pool.Output<T>(0)) y.push_back(static_cast<float>(value));
+      const std::vector<int64_t> indices = outputs == 2 ? pool.Output<int64_t>(1) : std::vector<int64_t>();
+      ForEachWindow(g, x, pool.Dims(0),
+                    [&](size_t i, const std::vector<float>& values, const std::vector<int64_t>& at) {
+                      size_t best = 0;
+                      for (size_t v = 1; v < values.size(); ++v)
+                        if (values[v] > values[best]) best = v;
+                      const float expected = values.empty() ? -INFINITY : values[best];
+                      ASSERT_TRUE(y[i] == expected || (std::isnan(y[i]) && std::isnan(expected))) << i << ": " << y[i];
+                      if (outputs == 2 && !values.empty()) {
+                        ASSERT_EQ(indices[i], at[best]) << i;
+                      }
+                    });
+    }
+  }
+}
+TEST(Pool, MaximaAndTheirIndicesAreThoseOfPlainLoops) {
+  ExpectPlainMaxima<double>();
+  ExpectPlainMaxima<kit::Float16>();
+}
+
+TEST(Pool, NormsAndAveragesAreThoseOfPlainLoops) {
+  for (const Geometry& g : Geometries()) {
+    for (int64_t power : {0, 1, 2, 3}) {  // 0: the average
+      OpRunner pool = Windowed<double>(power == 0 ? "AveragePool" : "LpPool", 19, g);
+      if (power != 0) pool.Attribute("p", power);
+      pool.Run();
+      const std::vector<double> x = Wavy<double>(CountOf(g.x)), y = pool.Output<double>(0);
+      ForEachWindow(g, x, pool.Dims(0), [&](size_t i, const std::vector<double>& values, const std::vector<int64_t>&) {
+        double sum = 0;
+        for (double value : values) sum += power == 0 ? value : std::pow(std::fabs(value), power);
+        const double expected = power != 0       ? std::pow(sum, 1.0 / static_cast<double>(power))
+                                : values.empty() ? 0
+                                                 : sum / static_cast<double>(values.size());
+        ASSERT_NEAR(y[i], expected, 1e-12 * (1 + std::fabs(expected))) << "power " << power << ", window " << i;
+      });
     }
   }
 }

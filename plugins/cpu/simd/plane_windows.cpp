@@ -63,10 +63,24 @@ HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole&
   const D d;
   const int64_t columns = g.columns;
   int64_t i = 0;
-  if (w.stride_x == 2 && columns >= 2 * kLanes) {
+  if (w.stride_x == 2) {
     // Column i + pad_left is in the part of its parity.
     float* const even = row + w.pad_left % 2 * g.part + w.pad_left / 2;
     float* const odd = row + (w.pad_left + 1) % 2 * g.part + (w.pad_left + 1) / 2;
+    if (columns < 2 * kLanes) {
+      const auto load = [&](int64_t at) HWY_ATTR {
+        const int64_t n = columns - at;
+        return n >= kLanes ? whole(at) : n > 0 ? first(at, static_cast<size_t>(n)) : hn::Zero(d);
+      };
+      const auto store = [&](V v, float* to, int64_t n) HWY_ATTR {
+        if (n == kLanes) return hn::StoreU(v, d, to);
+        if (n > 0) StorePart(d, v, to, static_cast<size_t>(n));
+      };
+      const V low = load(0), high = load(kLanes);
+      store(hn::ConcatEven(d, high, low), even, (columns + 1) / 2);
+      store(hn::ConcatOdd(d, high, low), odd, columns / 2);
+      return;
+    }
     const auto pair = [&](int64_t at) HWY_ATTR {
       const V low = whole(at), high = whole(at + kLanes);
       hn::StoreU(hn::ConcatEven(d, high, low), d, even + at / 2);
@@ -196,6 +210,28 @@ HWY_INLINE void ConvolveColumns(const float* weights, const int64_t* offsets, in
   std::copy_n(last, columns, out);
 }
 
+// Of rows of windows that are no longer than a vector, kRows side by side: so that their sums don't wait for each
+// other.
+template <int kRows>
+HWY_INLINE void ConvolveRows(const float* weights, const int64_t* offsets, int64_t taps, V bias, const float* row,
+                             int64_t row_step, float* out, int64_t columns) {
+  const D d;
+  V sums[kRows];
+  for (int r = 0; r < kRows; ++r) sums[r] = bias;
+  for (int64_t t = 0; t < taps; ++t) {
+    const V factor = hn::Set(d, weights[t]);
+    const float* const tap = row + offsets[t];
+    for (int r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(hn::LoadU(d, tap + r * row_step), factor, sums[r]);
+  }
+  for (int r = 0; r < kRows; ++r) {
+    if (columns == kLanes) {
+      hn::StoreU(sums[r], d, out + r * columns);
+    } else {
+      StorePart(d, sums[r], out + r * columns, static_cast<size_t>(columns));
+    }
+  }
+}
+
 void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias, const float* x, float* y,
                    float* scratch) {
   const PlaneWindows w = windows;
@@ -228,6 +264,13 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias
       const int64_t skipped = rows.skipped * w.kernel_width, taps = std::max<int64_t>(rows.count, 0) * w.kernel_width;
       const float* const first = scratch + (r - from) * w.stride_y * row_floats;
       float* const out = y + r * w.out_width;
+      constexpr int kTogether = 4;
+      if (w.out_width <= kLanes && r + kTogether <= from + height && taps == w.kernel_height * w.kernel_width &&
+          RowsOf(w, r + kTogether - 1).count == w.kernel_height) {
+        ConvolveRows<kTogether>(weights, offsets, taps, biases, first, w.stride_y * row_floats, out, w.out_width);
+        r += kTogether - 1;
+        continue;
+      }
       for (int64_t c = 0; c < w.out_width;) {
         const int64_t left = w.out_width - c;
         if (left > 3 * kLanes) {

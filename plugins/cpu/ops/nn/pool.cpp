@@ -181,94 +181,195 @@ class PoolKernel final : public Kernel {
   using Number =
       std::conditional_t<std::is_integral_v<T>, T, std::conditional_t<std::is_same_v<T, double>, double, float>>;
 
+  // What the windows see along one dimension, by their position.
+  struct Seen {
+    int64_t first;      // where in the input the first tap that lies in it reads
+    int64_t count;      // taps inside the input,
+    int64_t in_padded;  // and inside its padding, too
+  };
+
   void RunReference(OpContext& context, bool indices) const {
+    switch (kind_) {
+      case PoolKind::kMax: return RunKind<PoolKind::kMax>(context, indices);
+      case PoolKind::kAverage: return RunKind<PoolKind::kAverage>(context, indices);
+      case PoolKind::kLp: return RunKind<PoolKind::kLp>(context, indices);
+    }
+  }
+
+  template <PoolKind kKind>
+  void RunKind(OpContext& context, bool indices) const {
+    indices ? RunRows<kKind, true>(context) : RunRows<kKind, false>(context);
+  }
+
+  // A tap of the windows that follow each other along the last dimension: of those in [begin, end) it lies inside, and
+  // window c sees the element c * stride + shift of the row.
+  struct Tap {
+    int64_t shift, begin, end;
+  };
+  // Of one row of windows.
+  struct Row {
+    explicit Row(int64_t windows)
+        : best(static_cast<size_t>(windows)), index(static_cast<size_t>(windows)), sum(static_cast<size_t>(windows)) {}
+    std::vector<Number> best;
+    std::vector<int64_t> index;
+    std::vector<double> sum;
+  };
+
+  // A row of windows at a time, tap after tap: so that neighbours are computed side by side.
+  template <PoolKind kKind, bool kIndices>
+  void RunRows(OpContext& context) const {
     const Tensor& x = context.Input(0);
     const kit::Window window = attributes_.Resolve(x.dims);
     const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
     Tensor& y = context.Output(0, x.type, y_dims);
-    int64_t* index_out = indices ? context.Output(1, EP_TYPE_INT64, y_dims).template as<int64_t>() : nullptr;
-    const size_t spatial = x.rank() - 2;
+    int64_t* index_out = kIndices ? context.Output(1, EP_TYPE_INT64, y_dims).template as<int64_t>() : nullptr;
+    const size_t last = x.rank() - 3;
     const int64_t in_plane = x.dims.Count(2, x.rank());
     const int64_t out_plane = y_dims.Count(2, y_dims.size());
-    double taps = static_cast<double>(out_plane);  // that lie inside the input, at most
-    for (size_t d = 0; d < spatial; ++d) taps *= static_cast<double>(std::min(window.kernel[d], x.dims[d + 2]));
+    if (y.Count() == 0) return;
+    double work = static_cast<double>(out_plane);  // taps that lie inside the input, at most
+    std::vector<std::vector<Seen>> seen(last + 1);
+    for (size_t d = 0; d <= last; ++d) {
+      const int64_t size = x.dims[d + 2];
+      work *= static_cast<double>(std::min(window.kernel[d], size));
+      for (int64_t at = 0; at < window.output[d]; ++at) {
+        const kit::Taps inside = window.TapsInside(d, at, size);
+        seen[d].push_back({inside.first, inside.count, window.TapsInPadded(d, at, size)});
+      }
+    }
+    const std::vector<Seen>& along = seen[last];
+    const int64_t windows = window.output[last], width = x.dims[last + 2], stride = window.strides[last];
+    const std::vector<Tap> taps = TapsAlong(window, last, width);
+    // Of kernels that are too long for that, window by window.
+    const auto for_each_tap = [&](const auto& visit) {
+      for (const Tap& tap : taps) visit(tap);
+      if (!taps.empty()) return;
+      for (int64_t c = 0; c < windows; ++c)
+        for (int64_t t = 0; t < along[static_cast<size_t>(c)].count; ++t)
+          visit(Tap{along[static_cast<size_t>(c)].first + t * window.dilations[last] - c * stride, c, c + 1});
+    };
     const int64_t grain =
-        taps < 16384 ? std::max<int64_t>(1, 16384 / std::max<int64_t>(1, static_cast<int64_t>(taps))) : 1;
+        work < 16384 ? std::max<int64_t>(1, 16384 / std::max<int64_t>(1, static_cast<int64_t>(work))) : 1;
     context.ParallelFor(x.dims[0] * x.dims[1], grain, [&](int64_t begin, int64_t end) {
-      Dims at(spatial, 0);
-      Dims first(spatial, 0);  // where in the input the first tap that lies in it reads
-      Dims inside(spatial, 0);
-      Dims tap(spatial, 0);
+      Row row(windows);
+      Dims at(last + 1, 0);   // of the row of windows; the last dimension stays 0
+      Dims tap(last + 1, 0);  // of the rows of their taps
+      Dims rows(last + 1, 1);
       for (int64_t plane = begin; plane < end; ++plane) {
-        const T* source = x.as<T>() + plane * in_plane;
+        const T* const source = x.as<T>() + plane * in_plane;
         std::fill(at.begin(), at.end(), 0);
-        for (int64_t i = 0; i < out_plane; ++i) {
-          Accumulator sum;
-          double in_padding = 1;  // taps inside the padded input, for averages
-          int64_t count = 1;
-          for (size_t d = 0; d < spatial; ++d) {
-            const kit::Taps taps_inside = window.TapsInside(d, at[d], x.dims[d + 2]);
-            inside[d] = taps_inside.count;
-            first[d] = taps_inside.first;
-            in_padding *= static_cast<double>(window.TapsInPadded(d, at[d], x.dims[d + 2]));
-            count *= inside[d];
+        for (int64_t first_window = 0; first_window < out_plane; first_window += windows) {
+          double in_padded = 1;  // rows of taps inside the padded input, for averages
+          int64_t row_count = 1;
+          for (size_t d = 0; d < last; ++d) {
+            const Seen& across = seen[d][static_cast<size_t>(at[d])];
+            rows[d] = across.count;
+            in_padded *= static_cast<double>(across.in_padded);
+            row_count *= across.count;
           }
+          std::fill(row.sum.begin(), row.sum.end(), 0.0);
           std::fill(tap.begin(), tap.end(), 0);
-          for (int64_t t = 0; t < count; ++t) {
+          for (int64_t r = 0; r < row_count; ++r) {
             int64_t offset = 0;
-            for (size_t d = 0; d < spatial; ++d)
-              offset = offset * x.dims[d + 2] + first[d] + tap[d] * window.dilations[d];
-            Accumulate(sum, static_cast<Number>(source[offset]), offset);
-            Advance(tap, inside);
+            for (size_t d = 0; d < last; ++d)
+              offset =
+                  offset * x.dims[d + 2] + seen[d][static_cast<size_t>(at[d])].first + tap[d] * window.dilations[d];
+            offset *= width;
+            // The first tap counts, whatever its value.
+            if (kKind == PoolKind::kMax && r == 0) {
+              for (size_t c = 0; c < along.size(); ++c) {
+                if (along[c].count == 0) continue;
+                row.best[c] = static_cast<Number>(source[offset + along[c].first]);
+                row.index[c] = offset + along[c].first;
+              }
+            }
+            for_each_tap([&](const Tap& t) {
+              if (stride == 1) {
+                Accumulate<kKind, kIndices>(row, source, offset, t, std::integral_constant<int64_t, 1>());
+              } else if (stride == 2) {
+                Accumulate<kKind, kIndices>(row, source, offset, t, std::integral_constant<int64_t, 2>());
+              } else {
+                Accumulate<kKind, kIndices>(row, source, offset, t, stride);
+              }
+            });
+            if (last > 0) Advance(tap, rows, last);
           }
-          y.as<T>()[plane * out_plane + i] = Finish(sum, in_padding);
-          if (index_out != nullptr)
-            index_out[plane * out_plane + i] = plane * in_plane + attributes_.StoredIndex(sum.index, x.dims);
-          Advance(at, window.output);
+          const int64_t target = plane * out_plane + first_window;
+          for (size_t c = 0; c < along.size(); ++c) {
+            const int64_t count = row_count * along[c].count;
+            const double padded = in_padded * static_cast<double>(along[c].in_padded);
+            y.as<T>()[target + static_cast<int64_t>(c)] = Finish<kKind>(row.best[c], row.sum[c], count, padded);
+            if constexpr (kIndices) {
+              const int64_t index = count == 0 ? 0 : row.index[c];
+              index_out[target + static_cast<int64_t>(c)] = plane * in_plane + attributes_.StoredIndex(index, x.dims);
+            }
+          }
+          Advance(at, window.output, last);
         }
       }
     });
   }
 
-  struct Accumulator {
-    double sum = 0;
-    Number best{};
-    int64_t index = 0;
-    int64_t count = 0;
-  };
-
-  void Accumulate(Accumulator& a, Number value, int64_t offset) const {
-    if (kind_ == PoolKind::kMax) {
-      if (a.count == 0 || value > a.best) {
-        a.best = value;
-        a.index = offset;
-      }
-    } else if (kind_ == PoolKind::kAverage) {
-      a.sum += static_cast<double>(value);
-    } else {
-      a.sum += std::pow(std::fabs(static_cast<double>(value)), power_);
+  // Those that lie inside for any window. None when the kernel is long: then most taps may lie beside the input.
+  static std::vector<Tap> TapsAlong(const kit::Window& window, size_t d, int64_t width) {
+    constexpr int64_t kMostTaps = 1024;
+    const int64_t stride = window.strides[d], windows = window.output[d];
+    std::vector<Tap> taps;
+    if (window.kernel[d] > kMostTaps) return taps;
+    for (int64_t t = 0; t < window.kernel[d]; ++t) {
+      const int64_t shift = t * window.dilations[d] - window.pads_begin[d];
+      const int64_t begin = shift >= 0 ? 0 : (stride - 1 - shift) / stride;
+      const int64_t end = shift >= width ? 0 : std::min(windows, (width - 1 - shift) / stride + 1);
+      if (begin < end) taps.push_back({shift, begin, end});
     }
-    ++a.count;
+    return taps;
   }
 
-  T Finish(const Accumulator& a, double in_padding) const {
-    double result = a.sum;
-    if (kind_ == PoolKind::kMax) {
-      if (a.count != 0) return static_cast<T>(a.best);
+  template <PoolKind kKind, bool kIndices, typename Stride>
+  void Accumulate(Row& row, const T* source, int64_t offset, const Tap& tap, Stride stride) const {
+    const T* const from = source + (offset + tap.begin * stride + tap.shift);
+    const int64_t n = tap.end - tap.begin;
+    if constexpr (kKind == PoolKind::kMax) {
+      Number* const best = row.best.data() + tap.begin;
+      [[maybe_unused]] int64_t* const index = row.index.data() + tap.begin;
+      for (int64_t i = 0; i < n; ++i) {
+        const auto value = static_cast<Number>(from[i * stride]);
+        const bool better = value > best[i];
+        best[i] = better ? value : best[i];
+        if constexpr (kIndices) index[i] = better ? offset + (tap.begin + i) * stride + tap.shift : index[i];
+      }
+    } else {
+      double* const sum = row.sum.data() + tap.begin;
+      const auto add = [&](const auto& term) {
+        for (int64_t i = 0; i < n; ++i) sum[i] += term(static_cast<double>(static_cast<Number>(from[i * stride])));
+      };
+      if (kKind == PoolKind::kAverage) return add([](double value) { return value; });
+      if (power_ == 2) return add([](double value) { return value * value; });
+      if (power_ == 1) return add([](double value) { return std::fabs(value); });
+      add([this](double value) { return std::pow(std::fabs(value), power_); });
+    }
+  }
+
+  // `count`: taps of the window inside the input; `in_padded`: and inside its padding, too.
+  template <PoolKind kKind>
+  T Finish(Number best, double sum, int64_t count, double in_padded) const {
+    double result = sum;
+    if constexpr (kKind == PoolKind::kMax) {
+      if (count != 0) return static_cast<T>(best);
       return static_cast<T>(std::is_integral_v<T> ? std::numeric_limits<Number>::lowest()
                                                   : -std::numeric_limits<Number>::infinity());
-    }
-    if (kind_ == PoolKind::kAverage) {
-      const double divisor = attributes_.include_pad ? in_padding : static_cast<double>(a.count);
-      result = divisor == 0 ? 0.0 : a.sum / divisor;
+    } else if constexpr (kKind == PoolKind::kAverage) {
+      const double divisor = attributes_.include_pad ? in_padded : static_cast<double>(count);
+      result = divisor == 0 ? 0.0 : sum / divisor;
     } else {
-      result = std::pow(a.sum, 1.0 / power_);
+      result = power_ == 2 ? std::sqrt(sum) : power_ == 1 ? sum : std::pow(sum, 1.0 / power_);
     }
     return static_cast<T>(NumberAs<Number>(result));
   }
 
-  static void Advance(Dims& position, const Dims& bounds) {
-    for (size_t d = position.size(); d-- > 0;) {
+  // The next position in the first `count` dimensions.
+  static void Advance(Dims& position, const Dims& bounds, size_t count) {
+    for (size_t d = count; d-- > 0;) {
       if (++position[d] < bounds[d]) return;
       position[d] = 0;
     }

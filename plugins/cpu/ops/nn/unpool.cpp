@@ -124,23 +124,39 @@ class Col2ImKernel : public Kernel {
   static void Sum(const Window& window, const T* from, int64_t block, int64_t columns, T* to, int64_t pixels) {
     using C = Compute<T>;
     std::fill_n(to, pixels, static_cast<T>(C{0}));
-    const size_t spatial = window.image.size();
-    for (int64_t k = 0; k < block; ++k)
-      for (int64_t l = 0; l < columns; ++l) {
-        int64_t at = 0, step = 1, in_block = k, place = l;
+    // Rows of places along the last dimension, of which those inside the image follow each other.
+    const size_t last = window.image.size() - 1;
+    const int64_t width = window.image[last], row = window.places[last], stride = window.strides[last];
+    if (row == 0) return;
+    for (int64_t k = 0; k < block; ++k) {
+      const int64_t shift = k % window.block[last] * window.dilations[last] - window.pads[last];
+      const int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+      const int64_t end = shift >= width ? 0 : std::min(row, (width - 1 - shift) / stride + 1);
+      for (int64_t l = 0; l < columns; l += row) {
+        int64_t at = 0, step = width, in_block = k / window.block[last], place = l / row;
         bool inside = true;
-        for (size_t i = spatial; i-- > 0;) {
+        for (size_t i = last; i-- > 0 && inside;) {
           const int64_t coordinate = place % window.places[i] * window.strides[i] +
                                      in_block % window.block[i] * window.dilations[i] - window.pads[i];
           place /= window.places[i];
           in_block /= window.block[i];
           inside = coordinate >= 0 && coordinate < window.image[i];
-          if (!inside) break;
           at += coordinate * step;
           step *= window.image[i];
         }
-        if (inside) to[at] = static_cast<T>(Add()(static_cast<C>(to[at]), static_cast<C>(from[k * columns + l])));
+        if (!inside) continue;
+        const T* const source = from + k * columns + l;
+        T* const target = to + at + shift;
+        const auto add = [](T& sum, T value) {
+          sum = static_cast<T>(Add()(static_cast<C>(sum), static_cast<C>(value)));
+        };
+        if (stride == 1) {
+          for (int64_t i = first; i < end; ++i) add(target[i], source[i]);
+        } else {
+          for (int64_t i = first; i < end; ++i) add(target[i * stride], source[i]);
+        }
       }
+    }
   }
 
   Dims dilations_;
