@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <random>
 
 #include "tests/cpu/kernel_harness.h"
 
@@ -112,6 +113,23 @@ TEST(Random, ASeedGivesTheNumbersOfNumpysRandomState) {
   normal.Run();
   EXPECT_THAT(normal.Output<float>(0),
               ElementsAre(FloatNear(1.76405235f, 1e-6f), FloatNear(0.40015721f, 1e-6f), FloatNear(0.97873798f, 1e-6f)));
+}
+
+// Far beyond the generator's state of 624 words.
+TEST(Random, TheNumbersAreThoseOfTheMersenneTwister) {
+  std::mt19937 twister(7);
+  OpRunner uniform("RandomUniform", 22), bernoulli("Bernoulli", 22);
+  uniform.Attribute("seed", 7.0f).Attribute("shape", std::vector<int64_t>{3000}).OutputType(0, EP_TYPE_DOUBLE);
+  uniform.Attribute("dtype", int64_t{EP_TYPE_DOUBLE});
+  uniform.Run();
+  bernoulli.Attribute("seed", 7.0f).Input<float>({3000}, std::vector<float>(3000, 0.25f));
+  bernoulli.Run();
+  for (size_t i = 0; i < 3000; ++i) {
+    const uint32_t high = static_cast<uint32_t>(twister()) >> 5, low = static_cast<uint32_t>(twister()) >> 6;
+    const double expected = (static_cast<double>(high) * 0x1p26 + static_cast<double>(low)) * 0x1p-53;
+    ASSERT_EQ(uniform.Output<double>(0)[i], expected) << i;
+    ASSERT_EQ(bernoulli.Output<float>(0)[i], expected > 0.75 ? 1 : 0) << i;
+  }
 }
 
 TEST(Random, WithoutASeedRunsDiffer) {

@@ -33,10 +33,19 @@ class RandomKernel : public Kernel {
     Tensor& y = context.Output(0, type, dims);
     RandomSource source = seed_.Start();
     DispatchFloats(type, kNormal ? "RandomNormal" : "RandomUniform", [&]<typename T>() {
-      for (int64_t i = 0; i < y.Count(); ++i) {
-        const double value =
-            kNormal ? first_ + second_ * source.Normal() : first_ + (second_ - first_) * source.Uniform();
-        y.as<T>()[i] = static_cast<T>(static_cast<Compute<T>>(value));
+      constexpr int64_t kBlock = 512;
+      double values[kBlock];
+      const int64_t count = y.Count();
+      const double scale = kNormal ? second_ : second_ - first_;
+      for (int64_t at = 0; at < count; at += kBlock) {
+        const int64_t n = std::min(kBlock, count - at);
+        if (kNormal) {
+          for (int64_t i = 0; i < n; ++i) values[i] = source.Normal();
+        } else {
+          source.Uniforms(values, n);
+        }
+        T* const to = y.as<T>() + at;
+        for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(static_cast<Compute<T>>(first_ + scale * values[i]));
       }
     });
   }
@@ -63,13 +72,16 @@ class BernoulliKernel : public Kernel {
     const int64_t count = x.Count();
     for (int64_t at = 0; at < count; at += kConvertChunk) {
       float values[kConvertChunk];
+      double numbers[kConvertChunk];
       const int64_t n = std::min(kConvertChunk, count - at);
       LoadFloats(x, at, n, values);
+      source.Uniforms(numbers, n);
       for (int64_t i = 0; i < n; ++i) {
         // As numpy's binomial: the rarer outcome is the one that takes a large number.
         const double p = values[i];
-        const double u = source.Uniform();
-        values[i] = (p <= 0.5 ? u > 1.0 - p : u <= p) ? 1.0f : 0.0f;
+        const double u = numbers[i];
+        const bool drawn = ((p <= 0.5) & (u > 1.0 - p)) | ((p > 0.5) & (u <= p));  // no jumps, which go either way
+        values[i] = drawn ? 1.0f : 0.0f;
       }
       StoreFloats(values, at, n, y);
     }

@@ -2,6 +2,7 @@
 // ONNX's reference implementation uses, and the same in every run. Without one they differ from run to run.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -13,13 +14,29 @@ namespace epiphyte::cpu {
 
 class RandomSource {
  public:
-  explicit RandomSource(uint32_t seed) : generator_(seed) {}
+  // As std::mt19937 begins.
+  explicit RandomSource(uint32_t seed) {
+    for (uint32_t i = 0; i < kWords; ++i) {
+      state_[i] = seed;
+      seed = 1812433253u * (seed ^ (seed >> 30)) + i + 1;
+    }
+  }
 
   // In [0, 1), 53 bits.
   double Uniform() {
-    const uint32_t high = static_cast<uint32_t>(generator_()) >> 5;
-    const uint32_t low = static_cast<uint32_t>(generator_()) >> 6;
-    return (static_cast<double>(high) * 67108864.0 + static_cast<double>(low)) / 9007199254740992.0;
+    if (at_ == kUniforms) Refill();
+    return uniforms_[at_++];
+  }
+  // The next n of them.
+  void Uniforms(double* values, int64_t n) {
+    while (n > 0) {
+      if (at_ == kUniforms) Refill();
+      const int64_t count = std::min(n, kUniforms - at_);
+      std::copy_n(uniforms_ + at_, count, values);
+      at_ += count;
+      values += count;
+      n -= count;
+    }
   }
 
   // Standard normal, by the polar method, two at a time.
@@ -41,7 +58,37 @@ class RandomSource {
   }
 
  private:
-  std::mt19937 generator_;
+  static constexpr int64_t kWords = 624, kMiddle = 397;  // of the Mersenne twister
+  static constexpr int64_t kUniforms = kWords / 2;
+
+  // The twister's next words (M. Matsumoto, T. Nishimura: Mersenne Twister, 1998) and the numbers of two each. Whole
+  // loops rather than a word at a time, so that the compiler makes vectors of them.
+  void Refill() {
+    const auto twist = [this](int64_t i, int64_t next, int64_t from) {
+      const uint32_t mixed = (state_[i] & 0x80000000u) | (state_[next] & 0x7FFFFFFFu);
+      state_[i] = state_[from] ^ (mixed >> 1) ^ ((0u - (mixed & 1u)) & 0x9908B0DFu);
+    };
+    for (int64_t i = 0; i < kWords - kMiddle; ++i) twist(i, i + 1, i + kMiddle);
+    for (int64_t i = kWords - kMiddle; i + 1 < kWords; ++i) twist(i, i + 1, i + kMiddle - kWords);
+    twist(kWords - 1, 0, kMiddle - 1);
+    uint32_t words[kWords];
+    for (int64_t w = 0; w < kWords; ++w) {
+      uint32_t word = state_[w];
+      word ^= word >> 11;
+      word ^= (word << 7) & 0x9D2C5680u;
+      word ^= (word << 15) & 0xEFC60000u;
+      words[w] = word ^ (word >> 18);
+    }
+    for (int64_t u = 0; u < kUniforms; ++u) {
+      const auto high = static_cast<int32_t>(words[2 * u] >> 5), low = static_cast<int32_t>(words[2 * u + 1] >> 6);
+      uniforms_[u] = (static_cast<double>(high) * 67108864.0 + static_cast<double>(low)) * (1.0 / 9007199254740992.0);
+    }
+    at_ = 0;
+  }
+
+  uint32_t state_[kWords];
+  double uniforms_[kUniforms];
+  int64_t at_ = kUniforms;
   double spare_ = 0;
   bool has_spare_ = false;
 };

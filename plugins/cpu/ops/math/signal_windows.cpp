@@ -42,10 +42,15 @@ class WindowKernel : public Kernel {
     if (size < 0 || size > kLargest) FailOp("size is {}, expected 0 to {}", size, kLargest);
     std::vector<double> values(static_cast<size_t>(size));
     const double steps = static_cast<double>(periodic_ ? size : std::max<int64_t>(size - 1, 1));
+    // The second half mirrors the first: at `period` steps the angle is a whole turn.
+    const int64_t period = periodic_ ? size : size - 1;
     for (int64_t i = 0; i < size; ++i) {
+      const bool mirrors = 2 * i > period;
       const double angle = 2.0 * kPi * static_cast<double>(i) / steps;
-      values[static_cast<size_t>(i)] =
-          coefficients_[0] - coefficients_[1] * std::cos(angle) + coefficients_[2] * std::cos(2.0 * angle);
+      double value = mirrors ? values[static_cast<size_t>(period - i)] : coefficients_[0];
+      if (!mirrors) value -= coefficients_[1] * std::cos(angle);
+      if (!mirrors && coefficients_[2] != 0) value += coefficients_[2] * std::cos(2.0 * angle);
+      values[static_cast<size_t>(i)] = value;
     }
     StoreDoubles(values, context.Output(0, type_, Dims{size}));
   }
@@ -90,26 +95,29 @@ class MelWeightMatrixKernel : public Kernel {
         FailOp("an edge lies at bin {}, expected 0 to {}", edge, bins);
       edges[i] = static_cast<int64_t>(edge);
     }
-    std::vector<double> weights(static_cast<size_t>(bins * bands), 0.0);
-    const auto weight = [&](int64_t bin, int64_t band) -> double& {
-      return weights[static_cast<size_t>(bin * bands + band)];
+    Tensor& y = context.Output(0, type_, Dims{bins, bands});
+    DispatchNumbers(type_, "MelWeightMatrix", [&]<typename T>() { Fill(edges, bins, bands, y.as<T>()); });
+  }
+
+ private:
+  template <typename T>
+  static void Fill(const std::vector<int64_t>& edges, int64_t bins, int64_t bands, T* y) {
+    std::fill_n(y, bins * bands, static_cast<T>(Compute<T>{0}));
+    const auto set = [&](int64_t bin, int64_t band, double weight) {
+      y[bin * bands + band] = static_cast<T>(NumberAs<Compute<T>>(weight));
     };
     for (int64_t band = 0; band < bands; ++band) {
       const int64_t left = edges[static_cast<size_t>(band)];
       const int64_t centre = edges[static_cast<size_t>(band + 1)];
       const int64_t right = edges[static_cast<size_t>(band + 2)];
-      if (centre == left && centre < bins) weight(centre, band) = 1.0;
-      for (int64_t bin = left; bin < std::min(centre + 1, bins) && centre != left; ++bin) {
-        weight(bin, band) = static_cast<double>(bin - left) / static_cast<double>(centre - left);
-      }
-      for (int64_t bin = centre; bin < std::min(right, bins) && right != centre; ++bin) {
-        weight(bin, band) = static_cast<double>(right - bin) / static_cast<double>(right - centre);
-      }
+      if (centre == left && centre < bins) set(centre, band, 1.0);
+      for (int64_t bin = left; bin < std::min(centre + 1, bins) && centre != left; ++bin)
+        set(bin, band, static_cast<double>(bin - left) / static_cast<double>(centre - left));
+      for (int64_t bin = centre; bin < std::min(right, bins) && right != centre; ++bin)
+        set(bin, band, static_cast<double>(right - bin) / static_cast<double>(right - centre));
     }
-    StoreDoubles(weights, context.Output(0, type_, Dims{bins, bands}));
   }
 
- private:
   ElementType type_;
 };
 
