@@ -86,6 +86,42 @@ TEST(Attention, QueryHeadsShareKeysAndValues) {
               Pointwise(FloatNear(1e-5f), PlainAttention(o.s, o.q, o.k, o.v, [](auto...) { return true; })));
 }
 
+// A few queries are computed over the keys as they lie.
+template <typename T>
+void ExpectPlainAttentionOfFewQueries(float bound) {
+  Operands o;
+  o.s.queries = 1, o.s.keys = 150, o.s.size = 24, o.s.v_size = 40;
+  o.q = Numbers(o.s.batch * o.s.heads * o.s.size, 1);
+  o.k = Numbers(o.s.batch * o.s.kv_heads * o.s.keys * o.s.size, 2);
+  o.v = Numbers(o.s.batch * o.s.kv_heads * o.s.keys * o.s.v_size, 3);
+  const auto rounded = [](std::vector<float>& values) {
+    std::vector<T> typed;
+    for (float& value : values) typed.push_back(static_cast<T>(value)), value = static_cast<float>(typed.back());
+    return typed;
+  };
+  for (bool present : {false, true}) {
+    OpRunner attention("Attention", 23);
+    attention.Input<T>({o.s.batch, o.s.heads, 1, o.s.size}, rounded(o.q));
+    attention.Input<T>({o.s.batch, o.s.kv_heads, o.s.keys, o.s.size}, rounded(o.k));
+    attention.Input<T>({o.s.batch, o.s.kv_heads, o.s.keys, o.s.v_size}, rounded(o.v));
+    if (present) attention.Outputs(3);
+    attention.Run();
+    const std::vector<float> expected = PlainAttention(o.s, o.q, o.k, o.v, [](auto...) { return true; });
+    const std::vector<T> found = attention.Output<T>(0);
+    for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(static_cast<float>(found[i]), expected[i], bound) << i;
+    if (present) {
+      EXPECT_EQ(attention.Dims(1), (Shape{o.s.batch, o.s.kv_heads, o.s.keys, o.s.size}));
+      EXPECT_EQ(static_cast<float>(attention.Output<T>(2).back()), o.v.back());
+    }
+  }
+}
+TEST(Attention, OneQueryOfEveryTypeOverManyKeys) {
+  ExpectPlainAttentionOfFewQueries<float>(1e-5f);
+  ExpectPlainAttentionOfFewQueries<double>(1e-6f);
+  ExpectPlainAttentionOfFewQueries<kit::Float16>(5e-4f);
+  ExpectPlainAttentionOfFewQueries<kit::BFloat16>(4e-3f);
+}
+
 TEST(Attention, CausalityCountsFromTheStartOfTheKeys) {
   const Operands o;
   OpRunner attention("Attention", 23);
@@ -194,6 +230,42 @@ TEST(RotaryEmbedding, TurnsPairsByThePositionsAngle) {
   pairs.Input<float>({1, 1, 4}, {1, 2, 3, 4}).Input<float>({1, 1, 1}, {c}).Input<float>({1, 1, 1}, {s});
   pairs.Run();
   EXPECT_THAT(pairs.Output<float>(0), Pointwise(FloatNear(1e-6f), std::vector<float>{c - 2 * s, s + 2 * c, 3, 4}));
+}
+
+// Heads longer than the blocks that 16 bits are converted in, of which a part isn't turned.
+TEST(RotaryEmbedding, SixteenBitsTurnLikeFloats) {
+  constexpr int64_t kSize = 1100, kRotated = 1064;
+  const std::vector<float> x = Numbers(2 * kSize, 1), c = Numbers(kRotated / 2, 2), s = Numbers(kRotated / 2, 3);
+  for (int64_t interleaved : {0, 1}) {
+    OpRunner small("RotaryEmbedding", 23), floats("RotaryEmbedding", 23);
+    for (OpRunner* runner : {&small, &floats})
+      runner->Attribute("interleaved", interleaved).Attribute("rotary_embedding_dim", kRotated);
+    const auto add = [&](const Shape& dims, const std::vector<float>& values) {
+      std::vector<kit::Float16> halves;
+      std::vector<float> widened;
+      for (float value : values)
+        halves.push_back(kit::Float16(value)), widened.push_back(static_cast<float>(halves.back()));
+      small.Input<kit::Float16>(dims, halves);
+      floats.Input<float>(dims, widened);
+    };
+    add({1, 2, 1, kSize}, x);
+    add({1, kRotated / 2}, c);
+    add({1, kRotated / 2}, s);
+    for (OpRunner* runner : {&small, &floats}) runner->Input<int64_t>({1, 1}, {0}).Run();
+    const std::vector<float> expected = floats.Output<float>(0);
+    const std::vector<kit::Float16> found = small.Output<kit::Float16>(0);
+    for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(static_cast<float>(found[i]), expected[i], 0x1p-10) << i;
+    // And floats as the definition has it.
+    const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : kRotated / 2;
+    for (int64_t i = 0; i < kRotated / 2; ++i) {
+      const auto a = static_cast<float>(kit::Float16(x[static_cast<size_t>(i * step)]));
+      const auto b = static_cast<float>(kit::Float16(x[static_cast<size_t>(i * step + other)]));
+      const auto cosine = static_cast<float>(kit::Float16(c[static_cast<size_t>(i)]));
+      const auto sine = static_cast<float>(kit::Float16(s[static_cast<size_t>(i)]));
+      ASSERT_NEAR(expected[static_cast<size_t>(i * step)], cosine * a - sine * b, 1e-6f);
+      ASSERT_NEAR(expected[static_cast<size_t>(i * step + other)], sine * a + cosine * b, 1e-6f);
+    }
+  }
 }
 
 TEST(RotaryEmbedding, NegativePositionsCountFromTheEndOfTheCache) {

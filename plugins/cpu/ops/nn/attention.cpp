@@ -3,11 +3,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "epiphyte/kit/shape/attention.hpp"
 #include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/normalize.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
@@ -15,6 +18,10 @@ namespace epiphyte::cpu {
 namespace {
 
 constexpr int64_t kQueryBlock = 32;
+// With fewer queries, as when language is generated, keys and values are read once, where they lie.
+constexpr int64_t kFewQueries = 4;
+// So many keys or values of 16 bits are made floats at a time.
+constexpr int64_t kKeyBlock = 64;
 
 // What the fourth output shows.
 enum ScoreStage : int64_t { kRaw = 0, kCapped = 1, kMasked = 2, kSoftmaxed = 3 };
@@ -116,15 +123,20 @@ const C* AsNumbers(OpContext& context, const Tensor& tensor) {
   const int64_t count = tensor.Count();
   C* numbers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(C)));
   DispatchFloats(tensor.type, "Attention", [&]<typename T>() {
-    for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<C>(static_cast<Compute<T>>(tensor.as<T>()[i]));
+    const T* const from = tensor.as<T>();
+    ParallelLoop(context, count, 1, [&](int64_t begin, int64_t end) {
+      if constexpr (kIsSmallFloat<T> && std::is_same_v<C, float>) {
+        SmallFloats<T>().load(from + begin, numbers + begin, end - begin);
+      } else {
+        for (int64_t i = begin; i < end; ++i) numbers[i] = static_cast<C>(static_cast<Compute<T>>(from[i]));
+      }
+    });
   });
   return numbers;
 }
 
 class AttentionKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
-
   explicit AttentionKernel(const KernelInit& init)
       : causal_(init.node().Int("is_causal", 0) != 0),
         q_heads_(init.node().Int("q_num_heads", 0)),
@@ -147,10 +159,8 @@ class AttentionKernel : public Kernel {
       FailOp("Q, K, V and the cache have different types");
     }
     const Bias bias(shape, context.OptionalInput(3), context.OptionalInput(6), causal_);
-    Tensor& keys = context.Output(1, k.type, shape.PresentKey());
-    Tensor& values = context.Output(2, v.type, shape.PresentValue());
-    Concatenate(shape, past_key, k, shape.size, keys);
-    Concatenate(shape, past_value, v, shape.v_size, values);
+    const Tensor& keys = Present(context, shape, 1, past_key, k, shape.size);
+    const Tensor& values = Present(context, shape, 2, past_value, v, shape.v_size);
     Tensor& y = context.Output(0, q.type, shape.Output());
     Tensor* scores = nullptr;
     if (context.HasOutput(3)) {
@@ -161,25 +171,51 @@ class AttentionKernel : public Kernel {
   }
 
  private:
+  // Output j: the cache with what is new. Without a cache that is the input as it is, unless its heads lie otherwise.
+  static const Tensor& Present(OpContext& context, const kit::AttentionShape& shape, size_t j, const Tensor* past,
+                               const Tensor& fresh, int64_t width) {
+    if (past == nullptr && shape.heads_first && !context.HasOutput(j)) return fresh;
+    Tensor& present = context.Output(j, fresh.type, Dims{shape.batch, shape.kv_heads, shape.total, width});
+    Concatenate(shape, past, fresh, width, present);
+    return present;
+  }
+
+  // [batch, kv_heads, …] each: keys as [size, total] or, where `rows` aren't null, as these [total, size].
+  template <typename T>
+  struct Operands {
+    const T* key_rows = nullptr;
+    const T* value_rows = nullptr;
+    const Compute<T>* keys = nullptr;
+    const Compute<T>* values = nullptr;
+  };
+
   template <typename T>
   void RunTyped(OpContext& context, const kit::AttentionShape& shape, const Bias& bias, const Tensor& q,
                 const Tensor& keys, const Tensor& values, Tensor& y, Tensor* shown) const {
     using C = Compute<T>;
-    const C* key_numbers = Transpose(context, shape, AsNumbers<C>(context, keys));
-    const C* value_numbers = AsNumbers<C>(context, values);
+    Operands<T> operands;
+    if (shape.queries <= kFewQueries && values.type == keys.type) {
+      operands.key_rows = keys.as<T>();
+      operands.value_rows = values.as<T>();
+    } else {
+      operands.keys = Transpose(context, shape, AsNumbers<C>(context, keys));
+      operands.values = AsNumbers<C>(context, values);
+    }
     const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
     const int64_t tasks = shape.batch * shape.heads * blocks;
     // A share has buffers of its own, so their number is fixed here.
     const int64_t shares = std::min<int64_t>(context.thread_count(), tasks);
-    const int64_t buffer = kQueryBlock * (shape.size + shape.total + shape.v_size);
+    const int64_t block = std::min(kQueryBlock, shape.queries);
+    const int64_t buffer =
+        block * (shape.size + shape.total + shape.v_size) + kKeyBlock * std::max(shape.size, shape.v_size);
     C* buffers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(shares * buffer) * sizeof(C)));
-    const double work = static_cast<double>(tasks * kQueryBlock) * static_cast<double>(shape.total) *
+    const double work = static_cast<double>(tasks * block) * static_cast<double>(shape.total) *
                         static_cast<double>(shape.size + shape.v_size) / 8;
     const double cost = work / static_cast<double>(std::max<int64_t>(shares, 1));
     ParallelLoop(context, shares, SaturateTo<int64_t>(cost), [&](int64_t first, int64_t last) {
       for (int64_t share = first; share < last; ++share) {
         for (int64_t task = share; task < tasks; task += shares) {
-          RunBlock<T>(shape, bias, q, key_numbers, value_numbers, y, shown, task / blocks, task % blocks * kQueryBlock,
+          RunBlock<T>(shape, bias, q, operands, y, shown, task / blocks, task % blocks * kQueryBlock,
                       buffers + share * buffer);
         }
       }
@@ -196,11 +232,12 @@ class AttentionKernel : public Kernel {
       for (int64_t i = begin; i < end; ++i) {
         const C* from = keys + i * count;
         C* to = transposed + i * count;
-        for (int64_t row = 0; row < shape.total; ++row) {
-          for (int64_t column = 0; column < shape.size; ++column) {
-            to[column * shape.total + row] = from[row * shape.size + column];
-          }
-        }
+        constexpr int64_t kTile = 32;
+        for (int64_t row = 0; row < shape.total; row += kTile)
+          for (int64_t column = 0; column < shape.size; column += kTile)
+            strided::TransposeTile(from + row * shape.size + column, shape.size, to + column * shape.total + row,
+                                   shape.total, std::min(kTile, shape.size - column),
+                                   std::min(kTile, shape.total - row));
       }
     });
     return transposed;
@@ -208,25 +245,29 @@ class AttentionKernel : public Kernel {
 
   // Up to kQueryBlock queries of one head of one image.
   template <typename T>
-  void RunBlock(const kit::AttentionShape& shape, const Bias& bias, const Tensor& q, const Compute<T>* keys,
-                const Compute<T>* values, Tensor& y, Tensor* shown, int64_t item, int64_t first,
-                Compute<T>* buffer) const {
+  void RunBlock(const kit::AttentionShape& shape, const Bias& bias, const Tensor& q, const Operands<T>& operands,
+                Tensor& y, Tensor* shown, int64_t item, int64_t first, Compute<T>* buffer) const {
     using C = Compute<T>;
     const int64_t image = item / shape.heads, head = item % shape.heads;
     const int64_t kv = image * shape.kv_heads + shape.SharedHead(head);
     const int64_t rows = std::min(kQueryBlock, shape.queries - first);
     const int64_t total = shape.total;
     C* queries = buffer;
-    C* scores = queries + kQueryBlock * shape.size;
-    C* results = scores + kQueryBlock * total;
+    C* scores = queries + rows * shape.size;
+    C* results = scores + rows * total;
+    C* room = results + rows * shape.v_size;
     const C scale = scale_ ? static_cast<C>(*scale_) : C(1) / std::sqrt(static_cast<C>(shape.size));
     for (int64_t i = 0; i < rows; ++i) {
       const T* from = q.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.size);
       for (int64_t j = 0; j < shape.size; ++j) queries[i * shape.size + j] = static_cast<C>(from[j]) * scale;
     }
-    std::fill_n(scores, rows * total, C(0));
-    simd::TileMatMul(queries, shape.size, keys + kv * shape.size * total, total, scores, total, rows, total,
-                     shape.size);
+    if (operands.key_rows != nullptr) {
+      ScoreRows(queries, operands.key_rows + kv * total * shape.size, rows, total, shape.size, scores, room);
+    } else {
+      std::fill_n(scores, rows * total, C(0));
+      simd::TileMatMul(queries, shape.size, operands.keys + kv * shape.size * total, total, scores, total, rows, total,
+                       shape.size);
+    }
     for (int64_t i = 0; i < rows; ++i) {
       C* row = scores + i * total;
       const auto show = [&](ScoreStage stage) {
@@ -245,12 +286,56 @@ class AttentionKernel : public Kernel {
       show(kSoftmaxed);
     }
     std::fill_n(results, rows * shape.v_size, C(0));
-    simd::TileMatMul(scores, total, values + kv * total * shape.v_size, shape.v_size, results, shape.v_size, rows,
-                     shape.v_size, total);
+    if (operands.value_rows != nullptr) {
+      const T* const values = operands.value_rows + kv * total * shape.v_size;
+      ForEachRows(values, total, shape.v_size, room, [&](int64_t at, int64_t count, const C* block) {
+        simd::TileMatMul(scores + at, total, block, shape.v_size, results, shape.v_size, rows, shape.v_size, count);
+      });
+    } else {
+      simd::TileMatMul(scores, total, operands.values + kv * total * shape.v_size, shape.v_size, results, shape.v_size,
+                       rows, shape.v_size, total);
+    }
     for (int64_t i = 0; i < rows; ++i) {
       T* to = y.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.v_size);
-      for (int64_t j = 0; j < shape.v_size; ++j) to[j] = static_cast<T>(results[i * shape.v_size + j]);
+      const C* const from = results + i * shape.v_size;
+      if constexpr (kIsSmallFloat<T>) {
+        SmallFloats<T>().store(from, to, shape.v_size);
+      } else {
+        std::copy_n(from, shape.v_size, to);
+      }
     }
+  }
+
+  // Calls visit(at, count, rows) for all of `n` rows of `width` numbers; those of 16 bits kKeyBlock at a time, which
+  // are floats in `room`.
+  template <typename T, typename Visit>
+  static void ForEachRows(const T* rows, int64_t n, int64_t width, Compute<T>* room, const Visit& visit) {
+    if constexpr (kIsSmallFloat<T>) {
+      for (int64_t at = 0; at < n; at += kKeyBlock) {
+        const int64_t count = std::min(kKeyBlock, n - at);
+        SmallFloats<T>().load(rows + at * width, room, count * width);
+        visit(at, count, room);
+      }
+    } else {
+      visit(int64_t{0}, n, rows);
+    }
+  }
+
+  // scores[rows, total] = queries[rows, size] times the keys' rows.
+  template <typename T>
+  static void ScoreRows(const Compute<T>* queries, const T* keys, int64_t rows, int64_t total, int64_t size,
+                        Compute<T>* scores, Compute<T>* room) {
+    ForEachRows(keys, total, size, room, [&](int64_t at, int64_t count, const Compute<T>* block) {
+      for (int64_t i = 0; i < rows; ++i) {
+        const Compute<T>* const query = queries + i * size;
+        Compute<T>* const to = scores + i * total + at;
+        if constexpr (std::is_same_v<Compute<T>, float>) {
+          simd::RowDots(query, block, size, count, size, to);
+        } else {
+          for (int64_t j = 0; j < count; ++j) to[j] = std::inner_product(query, query + size, block + j * size, 0.0);
+        }
+      }
+    });
   }
 
   bool causal_;
