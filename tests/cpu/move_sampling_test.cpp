@@ -1,5 +1,6 @@
 // Operators that read between elements or pick regions: Resize, GridSample, RoiAlign, NonMaxSuppression, MaxUnpool …
 // Expected values of Resize and GridSample are computed by hand from their definitions.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -237,6 +238,65 @@ TEST(Col2Im, AddsWhereBlocksOverlap) {
   OpRunner bad("Col2Im", 18);
   bad.Input<float>({1, 2, 4}, Counting<float>(8)).Input<int64_t>({1}, {4}).Input<int64_t>({1}, {2});
   EXPECT_THAT(Failure(bad), HasSubstr("[N, multiple of 2, 3]"));
+}
+
+// Offsets that leave the image, groups of both kinds, a mask, and a NaN that pixels beside it must not see.
+template <typename T>
+void ExpectDeformedLikePlainLoops(double bound) {
+  constexpr int64_t kN = 2, kC = 4, kH = 7, kW = 9, kM = 6, kK = 3, kGroups = 2, kOffsetGroups = 2, kOH = 7, kOW = 9;
+  const auto numbers = [](int64_t count, int seed, double scale) {
+    std::vector<T> values;
+    for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<T>(((i * 37 + seed) % 101 - 50) / 50.0 * scale));
+    return values;
+  };
+  std::vector<T> x = numbers(kN * kC * kH * kW, 3, 1);
+  x[0] = static_cast<T>(NAN);
+  const std::vector<T> w = numbers(kM * kC / kGroups * kK * kK, 5, 1), b = numbers(kM, 7, 1);
+  const std::vector<T> offset = numbers(kN * kOffsetGroups * 2 * kK * kK * kOH * kOW, 11, 3);
+  const std::vector<T> mask = numbers(kN * kOffsetGroups * kK * kK * kOH * kOW, 13, 1);
+  OpRunner conv("DeformConv", 19);
+  conv.Attribute("group", kGroups)
+      .Attribute("offset_group", kOffsetGroups)
+      .Attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
+  conv.Input<T>({kN, kC, kH, kW}, x).template Input<T>({kM, kC / kGroups, kK, kK}, w);
+  conv.Input<T>({kN, kOffsetGroups * 2 * kK * kK, kOH, kOW}, offset).template Input<T>({kM}, b);
+  conv.Input<T>({kN, kOffsetGroups * kK * kK, kOH, kOW}, mask).Run();
+  const std::vector<T> y = conv.Output<T>(0);
+  const auto at = [](const std::vector<T>& values, int64_t i) {
+    return static_cast<double>(values[static_cast<size_t>(i)]);
+  };
+  for (int64_t i = 0; i < kN * kM * kOH * kOW; ++i) {
+    const int64_t n = i / (kM * kOH * kOW), m = i / (kOH * kOW) % kM, oy = i / kOW % kOH, ox = i % kOW;
+    double sum = at(b, m);
+    for (int64_t c = 0; c < kC / kGroups; ++c) {
+      const int64_t channel = m / (kM / kGroups) * (kC / kGroups) + c, group = channel / (kC / kOffsetGroups);
+      for (int64_t tap = 0; tap < kK * kK; ++tap) {
+        const int64_t place = ((n * kOffsetGroups + group) * kK * kK + tap) * kOH * kOW + oy * kOW + ox;
+        const int64_t shift = ((n * kOffsetGroups + group) * kK * kK + tap) * 2 * kOH * kOW + oy * kOW + ox;
+        const double py = static_cast<double>(oy - 1 + tap / kK) + at(offset, shift);
+        const double px = static_cast<double>(ox - 1 + tap % kK) + at(offset, shift + kOH * kOW);
+        double value = 0;
+        for (int64_t r = 0; r < kH; ++r)
+          for (int64_t q = 0; q < kW; ++q) {
+            const double weight = std::max(0.0, 1 - std::fabs(py - static_cast<double>(r))) *
+                                  std::max(0.0, 1 - std::fabs(px - static_cast<double>(q)));
+            if (weight != 0) value += weight * at(x, ((n * kC + channel) * kH + r) * kW + q);
+          }
+        sum += at(w, (m * kC / kGroups + c) * kK * kK + tap) * value * at(mask, place);
+      }
+    }
+    if (std::isnan(sum)) {
+      EXPECT_TRUE(std::isnan(y[static_cast<size_t>(i)])) << i;
+    } else {
+      // A NaN whose weight is 0 may count or not.
+      const double found = static_cast<double>(y[static_cast<size_t>(i)]);
+      ASSERT_TRUE(std::isnan(found) || std::fabs(found - sum) <= bound) << i << ": " << found << ", " << sum;
+    }
+  }
+}
+TEST(DeformConv, AgreesWithPlainLoopsOverTheImage) {
+  ExpectDeformedLikePlainLoops<float>(1e-4);
+  ExpectDeformedLikePlainLoops<double>(1e-12);
 }
 
 TEST(DeformConv, WithoutOffsetsIsAConvolution) {

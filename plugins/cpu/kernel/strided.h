@@ -57,6 +57,27 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
       for (; c < columns; ++c)
         for (int64_t k = 0; k < 4; ++k) to[(r + k) * to_stride + c] = from[c * from_stride + r + k];
     }
+    // Pixels of three channels, four at a time.
+    if (rows == 3 && from_stride == 3) {
+      int64_t c = 0;
+      for (; c + 4 <= columns; c += 4) {
+        const auto load = [&](int64_t i) {
+          return _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 3 * c + i)));
+        };
+        const auto store = [&](int64_t row, __m128 v) {
+          _mm_storeu_si128(reinterpret_cast<__m128i*>(to + row * to_stride + c), _mm_castps_si128(v));
+        };
+        const __m128 first = load(0), second = load(4), third = load(8);              // xyzx, yzxy, zxyz
+        const __m128 late = _mm_shuffle_ps(second, third, _MM_SHUFFLE(2, 1, 3, 2));   // xyxy of the last two
+        const __m128 early = _mm_shuffle_ps(first, second, _MM_SHUFFLE(1, 0, 2, 1));  // yzyz of the first two
+        store(0, _mm_shuffle_ps(first, late, _MM_SHUFFLE(2, 0, 3, 0)));
+        store(1, _mm_shuffle_ps(early, late, _MM_SHUFFLE(3, 1, 2, 0)));
+        store(2, _mm_shuffle_ps(early, third, _MM_SHUFFLE(3, 0, 3, 1)));
+      }
+      for (; c < columns; ++c)
+        for (int64_t k = 0; k < 3; ++k) to[k * to_stride + c] = from[3 * c + k];
+      return;
+    }
   }
 #endif
   for (; r < rows; ++r)
@@ -105,7 +126,7 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   if (dims.Count() == 0) return;
   kit::StridedBlock plan = kit::Simplify(dims, from_strides, to_strides);
   const size_t last = plan.dims.size() - 1;
-  if (plan.to[last] == 1 && plan.from[last] != 1) {
+  if (plan.to[last] == 1 && plan.from[last] != 1 && plan.from[last] != 0) {
     for (size_t i = 0; i < last; ++i)
       if (plan.from[i] == 1 && plan.dims[i] >= 4) return strided::MoveTiles(context, std::move(plan), i, from, to);
   }

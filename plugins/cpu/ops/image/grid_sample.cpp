@@ -286,33 +286,48 @@ class AffineGridKernel : public Kernel {
     for (size_t i = 0; i < k; ++i) dims.push_back(size[i + 2]);
     dims.push_back(static_cast<int64_t>(k));
     kit::CheckedCount(dims);
-    const int64_t points = size.Count(2, size.size());
+    const int64_t width = size.back(), rows = size.Count(2, size.size() - 1);
+    std::vector<double> across(static_cast<size_t>(width));
+    for (int64_t i = 0; i < width; ++i) across[static_cast<size_t>(i)] = Coordinate(i, width);
     DispatchFloats(theta.type, "AffineGrid", [&]<typename T>() {
       const T* from = theta.as<T>();
       T* to = context.Output(0, theta.type, dims).template as<T>();
-      Parallel(context, size[0] * points, 1024, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          std::array<double, 4> point{};  // x, y(, z), 1
-          int64_t rest = i % points;
-          for (size_t a = 0; a < k; ++a) {
+      const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, width));
+      Parallel(context, size[0] * rows, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          std::array<double, 4> point{};  // of x nothing yet; y(, z), 1
+          int64_t rest = r % rows;
+          for (size_t a = 1; a < k; ++a) {
             const int64_t length = size[size.size() - 1 - a];
             point[a] = Coordinate(rest % length, length);
             rest /= length;
           }
           point[k] = 1;
-          const T* matrix = from + i / points * static_cast<int64_t>(k * (k + 1));
-          for (size_t row = 0; row < k; ++row) {
-            double sum = 0;
-            for (size_t column = 0; column <= k; ++column)
-              sum += static_cast<double>(static_cast<Compute<T>>(matrix[row * (k + 1) + column])) * point[column];
-            to[static_cast<size_t>(i) * k + row] = static_cast<T>(static_cast<Compute<T>>(sum));
-          }
+          const T* matrix = from + r / rows * static_cast<int64_t>(k * (k + 1));
+          T* const out = to + r * width * static_cast<int64_t>(k);
+          k == 2 ? AlongRow<2>(matrix, point, across, out) : AlongRow<3>(matrix, point, across, out);
         }
       });
     });
   }
 
  private:
+  // The points of a row, of which only the first coordinate differs.
+  template <size_t kAxes, typename T>
+  static void AlongRow(const T* matrix, const std::array<double, 4>& point, const std::vector<double>& across, T* out) {
+    for (size_t row = 0; row < kAxes; ++row) {
+      double factor[kAxes + 1];
+      for (size_t c = 0; c <= kAxes; ++c)
+        factor[c] =
+            static_cast<double>(static_cast<Compute<T>>(matrix[row * (kAxes + 1) + c])) * (c == 0 ? 1 : point[c]);
+      for (size_t i = 0; i < across.size(); ++i) {
+        double sum = factor[0] * across[i];
+        for (size_t c = 1; c <= kAxes; ++c) sum += factor[c];
+        out[i * kAxes + row] = static_cast<T>(static_cast<Compute<T>>(sum));
+      }
+    }
+  }
+
   double Coordinate(int64_t index, int64_t length) const {
     const double i = static_cast<double>(index), n = static_cast<double>(length);
     if (!align_corners_) return (2 * i + 1) / n - 1;

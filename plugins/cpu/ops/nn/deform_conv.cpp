@@ -6,6 +6,7 @@
 #include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -88,46 +89,114 @@ class DeformConvKernel : public Kernel {
                 const Tensor* bias, const Tensor* mask, const Dims& dims) const {
     using C = Compute<T>;
     const int64_t taps = s.kh * s.kw, pixels = s.oh * s.ow, rows = s.c * taps;
-    const int64_t depth = s.c / groups_ * taps;
+    const int64_t depth = s.c / groups_ * taps, filters = s.m / groups_;
     T* y = context.Output(0, x.type, dims).template as<T>();
     if (dims.Count() == 0) return;
     auto* columns =
         static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(Dims{rows, pixels})) * sizeof(C)));
     auto* sums =
         static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(Dims{s.m, pixels})) * sizeof(C)));
+    const C* const weights = AsNumbers<T>(context, w);
+    const int64_t blocks = (pixels + kBlock - 1) / kBlock;
     for (int64_t n = 0; n < s.n; ++n) {
-      Parallel(context, rows, std::max<int64_t>(1, 2048 / pixels), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const int64_t c = r / taps, tap = r % taps, group = c / (s.c / offset_groups_);
-          const T* image = x.as<T>() + (n * s.c + c) * s.h * s.w;
-          const T* dy = offset.as<T>() + ((n * offset_groups_ + group) * taps + tap) * 2 * pixels;
-          const T* strength =
-              mask == nullptr ? nullptr : mask->as<T>() + ((n * offset_groups_ + group) * taps + tap) * pixels;
-          const C top = static_cast<C>(tap / s.kw * dilations_[0] - pads_[0]);
-          const C left = static_cast<C>(tap % s.kw * dilations_[1] - pads_[1]);
-          C* out = columns + r * pixels;
-          for (int64_t p = 0; p < pixels; ++p) {
-            const C at_y = static_cast<C>(p / s.ow * strides_[0]) + top + static_cast<C>(dy[p]);
-            const C at_x = static_cast<C>(p % s.ow * strides_[1]) + left + static_cast<C>(dy[pixels + p]);
-            const C value = Interpolate<C>(image, s.h, s.w, at_y, at_x);
-            out[p] = strength == nullptr ? value : value * static_cast<C>(strength[p]);
-          }
-        }
-      });
-      Parallel(context, s.m, std::max<int64_t>(1, (64 << 10) / std::max<int64_t>(1, depth * pixels)),
+      const int64_t sampled = s.c / offset_groups_ * std::min(pixels, kBlock);
+      Parallel(context, offset_groups_ * taps * blocks, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, sampled)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t m = begin; m < end; ++m) {
-                   C* sum = sums + m * pixels;
-                   std::fill_n(sum, pixels, bias != nullptr ? static_cast<C>(bias->as<T>()[m]) : C{0});
-                   const C* column = columns + m / (s.m / groups_) * depth * pixels;
-                   for (int64_t k = 0; k < depth; ++k, column += pixels) {
-                     const C weight = static_cast<C>(w.as<T>()[m * depth + k]);
-                     for (int64_t p = 0; p < pixels; ++p) sum[p] += weight * column[p];
-                   }
-                   T* out = y + (n * s.m + m) * pixels;
-                   for (int64_t p = 0; p < pixels; ++p) out[p] = static_cast<T>(sum[p]);
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t row = i / blocks, first = i % blocks * kBlock;
+                   Sample(s, n, row / taps, row % taps, first, std::min(kBlock, pixels - first), x.as<T>(),
+                          offset.as<T>(), mask == nullptr ? nullptr : mask->as<T>(), columns);
                  }
                });
+      const int64_t cost = filters * depth * std::min(pixels, kBlock);
+      Parallel(context, groups_ * blocks, std::max<int64_t>(1, (256 << 10) / std::max<int64_t>(1, cost)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t group = i / blocks, first = i % blocks * kBlock;
+                   const int64_t count = std::min(kBlock, pixels - first);
+                   C* const sum = sums + group * filters * pixels + first;
+                   for (int64_t m = 0; m < filters; ++m) {
+                     const int64_t filter = group * filters + m;
+                     std::fill_n(sum + m * pixels, count,
+                                 bias != nullptr ? static_cast<C>(bias->as<T>()[filter]) : C{0});
+                   }
+                   simd::TileMatMul(weights + group * filters * depth, depth, columns + group * depth * pixels + first,
+                                    pixels, sum, pixels, filters, count, depth);
+                   for (int64_t m = 0; m < filters; ++m) {
+                     T* const out = y + (n * s.m + group * filters + m) * pixels + first;
+                     for (int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(sum[m * pixels + p]);
+                   }
+                 }
+               });
+    }
+  }
+
+  // Pixels whose corners are found together.
+  static constexpr int64_t kBlock = 256;
+
+  template <typename T>
+  static const Compute<T>* AsNumbers(OpContext& context, const Tensor& tensor) {
+    using C = Compute<T>;
+    if constexpr (std::is_same_v<T, C>) {
+      return tensor.as<T>();
+    } else {
+      const int64_t count = tensor.Count();
+      auto* numbers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(C)));
+      for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<C>(tensor.as<T>()[i]);
+      return numbers;
+    }
+  }
+
+  // What a tap of all of a group's channels sees of image n, for `count` pixels from `first` on: their corners and
+  // weights are the same for every channel.
+  template <typename T>
+  void Sample(const Shape& s, int64_t n, int64_t group, int64_t tap, int64_t first, int64_t count, const T* x,
+              const T* offsets, const T* mask, Compute<T>* columns) const {
+    using C = Compute<T>;
+    const int64_t taps = s.kh * s.kw, pixels = s.oh * s.ow, channels = s.c / offset_groups_;
+    const T* const dy = offsets + ((n * offset_groups_ + group) * taps + tap) * 2 * pixels + first;
+    const T* const dx = dy + pixels;
+    const T* const strength =
+        mask == nullptr ? nullptr : mask + ((n * offset_groups_ + group) * taps + tap) * pixels + first;
+    const C top = static_cast<C>(tap / s.kw * dilations_[0] - pads_[0]);
+    const C left = static_cast<C>(tap % s.kw * dilations_[1] - pads_[1]);
+    int64_t corner[kBlock], below[kBlock];
+    C upper_left[kBlock], upper_right[kBlock], lower_left[kBlock], lower_right[kBlock];
+    C at_y[kBlock], at_x[kBlock];
+    int64_t beside[kBlock], beside_count = 0;  // pixels of which a corner lies outside of the image
+    for (int64_t p = 0; p < count; ++p) {
+      const C py = at_y[p] = static_cast<C>((first + p) / s.ow * strides_[0]) + top + static_cast<C>(dy[p]);
+      const C px = at_x[p] = static_cast<C>((first + p) % s.ow * strides_[1]) + left + static_cast<C>(dx[p]);
+      corner[p] = below[p] = 0;
+      if (!(py >= 0 && py < static_cast<C>(s.h - 1) && px >= 0 && px < static_cast<C>(s.w - 1))) {
+        beside[beside_count++] = p;
+        upper_left[p] = upper_right[p] = lower_left[p] = lower_right[p] = 0;
+        continue;
+      }
+      const auto row = static_cast<int64_t>(py), column = static_cast<int64_t>(px);
+      const C ly = py - static_cast<C>(row), lx = px - static_cast<C>(column);
+      const C factor = strength == nullptr ? C{1} : static_cast<C>(strength[p]);
+      corner[p] = row * s.w + column;
+      below[p] = corner[p] + s.w;
+      upper_left[p] = (1 - ly) * (1 - lx) * factor;
+      upper_right[p] = (1 - ly) * lx * factor;
+      lower_left[p] = ly * (1 - lx) * factor;
+      lower_right[p] = ly * lx * factor;
+    }
+    const bool small = s.h < 2 || s.w < 2;  // then every pixel is one of those
+    for (int64_t c = 0; c < channels; ++c) {
+      const T* const image = x + (n * s.c + group * channels + c) * s.h * s.w;
+      C* const out = columns + ((group * channels + c) * taps + tap) * pixels + first;
+      for (int64_t p = 0; p < count && !small; ++p) {
+        const T *const above = image + corner[p], *const under = image + below[p];
+        out[p] = upper_left[p] * static_cast<C>(above[0]) + upper_right[p] * static_cast<C>(above[1]) +
+                 lower_left[p] * static_cast<C>(under[0]) + lower_right[p] * static_cast<C>(under[1]);
+      }
+      for (int64_t b = 0; b < beside_count; ++b) {
+        const int64_t p = beside[b];
+        const C value = Interpolate<C>(image, s.h, s.w, at_y[p], at_x[p]);
+        out[p] = strength == nullptr ? value : value * static_cast<C>(strength[p]);
+      }
     }
   }
 

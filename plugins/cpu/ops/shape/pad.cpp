@@ -29,17 +29,20 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
   size_t axes = 1;
   for (size_t i = 0; i < dims.size(); ++i)
     if (before[i] != 0 || after[i] != 0) axes = i + 1;
-  std::vector<std::vector<int64_t>> maps(axes);
-  for (size_t i = 0; i < axes; ++i) maps[i] = kit::PadMap(mode, x[i], before[i], after[i], dims[i]);
-  if (dims.Count() == 0) return;
   const size_t last = axes - 1;
+  std::vector<std::vector<int64_t>> maps(last);
+  for (size_t i = 0; i < last; ++i) maps[i] = kit::PadMap(mode, x[i], before[i], after[i], dims[i]);
   const int64_t run = dims.Count(axes, dims.size()), row = dims[last];
   const Dims strides = kit::RowMajorStrides(x);
   // The stretch of a row that is a plain copy.
   const int64_t lead = std::min(row, std::max<int64_t>(before[last], 0));
   const int64_t first = std::max<int64_t>(0, -before[last]);
   const int64_t body = std::max<int64_t>(0, std::min(row - lead, x[last] - first - std::max<int64_t>(0, -after[last])));
-  const std::vector<int64_t>& map = maps[last];
+  const auto border_map = [&](int64_t begin, int64_t end) {
+    return kit::PadMap(mode, x[last], before[last], after[last], row, begin, end);
+  };
+  const std::vector<int64_t> leading = border_map(0, lead), trailing = border_map(lead + body, row);
+  if (dims.Count() == 0) return;
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
            [&](int64_t begin, int64_t end) {
              for (int64_t r = begin; r < end; ++r) {
@@ -56,16 +59,18 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
                  std::fill_n(out, row * run, value);
                  continue;
                }
-               const auto border = [&](int64_t c) {
-                 const int64_t at = map[static_cast<size_t>(c)];
-                 if (at < 0)
-                   std::fill_n(out + c * run, run, value);
-                 else
-                   std::copy_n(from + base + at * run, run, out + c * run);
+               const auto border = [&](const std::vector<int64_t>& map, T* edge) {
+                 for (const int64_t at : map) {
+                   if (at < 0)
+                     std::fill_n(edge, run, value);
+                   else
+                     std::copy_n(from + base + at * run, run, edge);
+                   edge += run;
+                 }
                };
-               for (int64_t c = 0; c < lead; ++c) border(c);
+               border(leading, out);
                if (body > 0) std::copy_n(from + base + first * run, body * run, out + lead * run);
-               for (int64_t c = lead + body; c < row; ++c) border(c);
+               border(trailing, out + (lead + body) * run);
              }
            });
 }

@@ -36,12 +36,17 @@ Pads::Pads(size_t rank, std::span<const int64_t> pads) : before(rank, 0), after(
 }
 
 std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size) {
+  return PadMap(mode, dim, before, after, size, 0, size);
+}
+
+std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size, int64_t begin,
+                            int64_t end) {
   const int64_t first = std::max<int64_t>(0, -before);
   const int64_t kept = std::max<int64_t>(0, dim - first - std::max<int64_t>(0, -after));
   if (kept == 0 && mode != PadMode::kConstant && size > 0)
     FailArgument("an empty dimension found, something to pad with in this mode expected");
-  std::vector<int64_t> map(static_cast<size_t>(size));
-  for (int64_t i = 0; i < size; ++i) {
+  std::vector<int64_t> map(static_cast<size_t>(end - begin));
+  for (int64_t i = begin; i < end; ++i) {
     int64_t at = i - std::max<int64_t>(before, 0);
     if (at < 0 || at >= kept) {
       switch (mode) {
@@ -56,7 +61,7 @@ std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t a
         }
       }
     }
-    map[static_cast<size_t>(i)] = at + first;
+    map[static_cast<size_t>(i - begin)] = at + first;
   }
   return map;
 }

@@ -34,6 +34,9 @@ struct Pads {
 // Where in a dimension each of the `size` elements of the result comes from; -1: nowhere, it is the constant. Negative
 // pads crop, and the other modes see only what is left. Throws when that is nothing.
 std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size);
+// The same of elements [begin, end) only.
+std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size, int64_t begin,
+                            int64_t end);
 
 // The pads that give a dimension `wanted` elements, on both sides alike, as CenterCropPad has them: before, after.
 std::pair<int64_t, int64_t> CenterPads(int64_t dim, int64_t wanted);
