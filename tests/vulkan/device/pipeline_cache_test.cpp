@@ -1,5 +1,7 @@
+// Pipeline caches: what a driver made comes back to it, and nothing else reaches it, whoever wrote the digests.
 #include <cstring>
 
+#include "epiphyte/kit/memory/digest.hpp"
 #include "plugins/vulkan/device/vk_device.h"
 #include "tests/vulkan/device/test_device.h"
 #include "tests/vulkan/lavapipe.h"
@@ -15,7 +17,8 @@ class PipelineCacheTest : public DeviceTest {
     device_ = Open();
     // Mesa's software device keeps nothing but the header: as if it kept more.
     get_ = device_->handles().vk.vkGetPipelineCacheData;
-    device_->handles().vk.vkGetPipelineCacheData = [](VkDevice device, VkPipelineCache cache, size_t* size, void* data) {
+    device_->handles().vk.vkGetPipelineCacheData = [](VkDevice device, VkPipelineCache cache, size_t* size,
+                                                      void* data) {
       constexpr size_t kMore = 40;
       size_t own = data == nullptr ? 0 : *size - kMore;
       const VkResult result = get_(device, cache, &own, data);
@@ -34,6 +37,23 @@ class PipelineCacheTest : public DeviceTest {
     };
   }
 
+  // Why a cache with another number at that place is not used. Its digests fit, as of somebody who knows the format.
+  template <typename T>
+  std::string WhyNotWith(size_t at, T number) {
+    std::vector<std::byte> forged = data_;
+    std::memcpy(forged.data() + at, &number, sizeof number);
+    if (at >= kHeaderBytes)
+      Put(forged, kDataDigest, kit::Digest(forged.data() + kHeaderBytes, forged.size() - kHeaderBytes));
+    Put(forged, kHeaderDigest, kit::Digest(forged.data(), kHeaderDigest));
+    return device_->UsePipelineCacheData(forged);
+  }
+  static void Put(std::vector<std::byte>& bytes, size_t at, uint64_t number) {
+    std::memcpy(bytes.data() + at, &number, sizeof number);
+  }
+
+  // Where the header of pipeline_cache.cpp has them.
+  static constexpr size_t kHeaderBytes = 128, kDataBytes = 104, kDataDigest = 112, kHeaderDigest = 120;
+
   std::shared_ptr<Device> device_;
   std::vector<std::byte> data_;
   static inline int given_ = 0;
@@ -49,7 +69,9 @@ TEST_F(PipelineCacheTest, WhatADriverMadeItTakes) {
   EXPECT_EQ(another->UsePipelineCacheData(data_), "");
 }
 
-TEST_F(PipelineCacheTest, EqualCachesAreEqualBytes) { EXPECT_EQ(Open()->PipelineCacheData(), Open()->PipelineCacheData()); }
+TEST_F(PipelineCacheTest, EqualCachesAreEqualBytes) {
+  EXPECT_EQ(Open()->PipelineCacheData(), Open()->PipelineCacheData());
+}
 
 TEST_F(PipelineCacheTest, NoBitMayDiffer) {
   for (size_t i = 0; i < data_.size(); ++i)
@@ -91,6 +113,35 @@ TEST_F(PipelineCacheTest, AnotherDeviceDriverOrKernelSetIsNamed) {
   EXPECT_EQ(reason([](DeviceInfo& info) { ++info.pipeline_cache_uuid[0]; }, TestKernels()), driver);
   const KernelSet fewer(TestKernels().shaders().first(1));
   EXPECT_EQ(reason([](DeviceInfo&) {}, fewer), "the pipeline cache is of another version of the kernels");
+}
+
+TEST_F(PipelineCacheTest, EveryFieldIsLookedAtThoughTheDigestsFit) {
+  const std::string device = "the pipeline cache is of another device";
+  const std::string driver = "the pipeline cache is of another driver, or of another version of it";
+  EXPECT_EQ(WhyNotWith<uint8_t>(0, 'e'), "the pipeline cache is none");
+  for (const size_t version_or_size : {8, 12})
+    EXPECT_EQ(WhyNotWith<uint32_t>(version_or_size, 200), "the pipeline cache has another format");
+  for (const size_t of_device : {16, 20, 40, 52})
+    EXPECT_EQ(WhyNotWith<uint32_t>(of_device, 0x5EED), device) << of_device;
+  for (const size_t of_driver : {24, 28, 32, 36, 56, 68, 72, 84, 88})
+    EXPECT_EQ(WhyNotWith<uint32_t>(of_driver, 0x5EED), driver) << of_driver;
+  EXPECT_EQ(WhyNotWith<uint64_t>(96, 1), "the pipeline cache is of another version of the kernels");
+  for (const uint64_t size : {uint64_t{0}, uint64_t{71}, uint64_t{73}, ~uint64_t{0}})
+    EXPECT_EQ(WhyNotWith<uint64_t>(kDataBytes, size), "the pipeline cache is cut off, or too long") << size;
+  EXPECT_EQ(WhyNotWith<uint64_t>(kDataDigest, 1), "the pipeline cache is damaged");
+  EXPECT_EQ(given_, 0);
+}
+
+// The header that Vulkan has in front of a driver's data: its size, its version, vendor, device and UUID.
+TEST_F(PipelineCacheTest, DataThatAreAnotherDriversAreNotGivenToThisOne) {
+  for (const uint32_t size : {0u, 31u, 73u, ~0u})
+    EXPECT_EQ(WhyNotWith<uint32_t>(kHeaderBytes, size), "the pipeline cache holds another driver's data") << size;
+  for (const size_t at : {4, 8, 12, 16, 28})
+    EXPECT_EQ(WhyNotWith<uint32_t>(kHeaderBytes + at, 0x5EED), "the pipeline cache holds another driver's data") << at;
+  EXPECT_EQ(given_, 0);
+  // Behind it are the driver's own: it is trusted with what has its name on it.
+  EXPECT_EQ(WhyNotWith<uint32_t>(kHeaderBytes + 32, 0x5EED), "");
+  EXPECT_EQ(given_, 1);
 }
 
 TEST_F(PipelineCacheTest, ADriverThatGivesWhatIsNotItsOwnGivesNothing) {
