@@ -28,18 +28,19 @@ layout(std430, set = 0, binding = 2) readonly buffer Mask { MASK mask[]; };
 layout(std430, set = 0, binding = 3) readonly buffer Lengths { uvec2 lengths[]; };  // int64
 layout(std430, set = 0, binding = 4) writeonly buffer Shown { T shown[]; };
 
-#define P_ROWS p[0]
-#define P_TOTAL p[1]
-#define P_PITCH p[2]
-#define P_HEADS p[3]
-#define P_QUERIES p[4]
-#define P_MASK_BATCH p[5]
-#define P_MASK_HEAD p[6]
-#define P_MASK_QUERY p[7]
-#define P_MASK_KEY p[8]
-#define P_MASK_LENGTH p[9]
-#define P_BEFORE p[10]
-#define P_SOFTCAP uintBitsToFloat(p[11])
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_ROWS = p[0];
+uint P_TOTAL = p[1];
+uint P_PITCH = p[2];
+uint P_HEADS = p[3];
+uint P_QUERIES = p[4];
+uint P_MASK_BATCH = p[5];
+uint P_MASK_HEAD = p[6];
+uint P_MASK_QUERY = p[7];
+uint P_MASK_KEY = p[8];
+uint P_MASK_LENGTH = p[9];
+uint P_BEFORE = p[10];
+float P_SOFTCAP = uintBitsToFloat(p[11]);
 
 // Keys that the row may see at all.
 uint VisibleKeys(uint image, uint query) {
@@ -59,18 +60,16 @@ void Compute(uint row) {
   const uint query = row % P_QUERIES;
   const uint head = row / P_QUERIES % P_HEADS;
   const uint image = row / (P_QUERIES * P_HEADS);
-  // Words are loaded outside of loops: in their conditions GPU-assisted validation can't add its code.
-  const uint total = P_TOTAL, pitch = P_PITCH;
-  const uint at = row * pitch;
+  const uint at = row * P_PITCH;
   const uint mask_at = image * P_MASK_BATCH + head * P_MASK_HEAD + query * P_MASK_QUERY;
   const uint visible = VisibleKeys(image, query);
 
   float largest = -Infinity();
-  for (uint i = row_first; i < total; i += row_step) {
+  for (uint i = row_first; i < P_TOTAL; i += row_step) {
     float value = float(scores[at + i]);
-    if (kShown == 0u) shown[row * total + i] = T(value);
+    if (kShown == 0u) shown[row * P_TOTAL + i] = T(value);
     if ((kFlags & FLAG_SOFTCAP) != 0u) value = Tanh(value / P_SOFTCAP) * P_SOFTCAP;
-    if (kShown == 1u) shown[row * total + i] = T(value);
+    if (kShown == 1u) shown[row * P_TOTAL + i] = T(value);
     if ((kFlags & FLAG_MASK) != 0u) {
       if (i >= P_MASK_LENGTH) {
         value = -Infinity();
@@ -83,7 +82,7 @@ void Compute(uint row) {
       }
     }
     if (i >= visible) value = -Infinity();
-    if (kShown == 2u) shown[row * total + i] = T(value);
+    if (kShown == 2u) shown[row * P_TOTAL + i] = T(value);
     if (kFlags != 0u) scores[at + i] = T(value);
     largest = Larger(largest, value);
   }
@@ -91,22 +90,21 @@ void Compute(uint row) {
   const bool blind = largest == -Infinity();
 
   float sum = 0.0;
-  for (uint i = row_first; i < total; i += row_step) {
+  for (uint i = row_first; i < P_TOTAL; i += row_step) {
     const float value = blind ? 0.0 : Exp(float(scores[at + i]) - largest);
     sum += value;
     scores[at + i] = T(value);
   }
   sum = RowSum(sum);
   const float factor = blind ? 0.0 : 1.0 / sum;
-  for (uint i = row_first; i < total; i += row_step) {
+  for (uint i = row_first; i < P_TOTAL; i += row_step) {
     const float value = float(scores[at + i]) * factor;
     scores[at + i] = T(value);
-    if (kShown == 3u) shown[row * total + i] = T(value);
+    if (kShown == 3u) shown[row * P_TOTAL + i] = T(value);
   }
-  for (uint i = total + row_first; i < pitch; i += row_step) scores[at + i] = T(0.0);
+  for (uint i = P_TOTAL + row_first; i < P_PITCH; i += row_step) scores[at + i] = T(0.0);
 }
 
 void main() {
-  const uint rows = P_ROWS;
-  FOR_ROWS(row, rows) Compute(row);
+  FOR_ROWS(row, P_ROWS) Compute(row);
 }

@@ -18,18 +18,19 @@ layout(std430, set = 0, binding = 4) writeonly buffer Y { T y[]; };
 
 layout(constant_id = 0) const uint kHasBias = 0;
 
-#define IMAGES p[0]
-#define GROUPS p[1]
-#define FILTERS p[2]
-#define CHANNELS p[3]
-#define FILTER_BLOCKS p[4]
-#define PIECES p[5]  // of a row of the output: PHASES for each run of 4 * stride elements
-#define IN(d) int(p[6 + (d)])
-#define OUT(d) int(p[9 + (d)])
-#define KERNEL(d) int(p[12 + (d)])
-#define STRIDE(d) int(p[15 + (d)])
-#define DILATION(d) int(p[18 + (d)])
-#define BEFORE(d) int(p[21 + (d)])
+// The words of p[], each read once, before main, as in product.glsl.
+uint IMAGES = p[0];
+uint GROUPS = p[1];
+uint FILTERS = p[2];
+uint CHANNELS = p[3];
+uint FILTER_BLOCKS = p[4];
+uint PIECES = p[5];  // of a row of the output: PHASES for each run of 4 * stride elements
+ivec3 in_size = ivec3(p[6], p[7], p[8]);
+uvec3 out_size = uvec3(p[9], p[10], p[11]);
+ivec3 kernel = ivec3(p[12], p[13], p[14]);
+ivec3 stride = ivec3(p[15], p[16], p[17]);
+ivec3 dilation = ivec3(p[18], p[19], p[20]);
+ivec3 before = ivec3(p[21], p[22], p[23]);
 
 const uint kPositions = 4;
 
@@ -37,18 +38,18 @@ void main() {
   uint index = Index();
   const uint piece = index % PIECES;
   index /= PIECES;
-  const int at_y = int(index % p[10]);
-  index /= p[10];
-  const int at_z = int(index % p[9]);
-  index /= p[9];
+  const int at_y = int(index % out_size.y);
+  index /= out_size.y;
+  const int at_z = int(index % out_size.x);
+  index /= out_size.x;
   const uint block = index % (GROUPS * FILTER_BLOCKS);
   const uint image = index / (GROUPS * FILTER_BLOCKS);
   if (image >= IMAGES) return;
-  const int step = STRIDE(2);
+  const int step = stride.z;
   const int first = int(piece) / step * step * int(kPositions) + int(piece) % step;
-  if (first >= OUT(2)) return;
+  if (first >= int(out_size.z)) return;
   const uint group = block / FILTER_BLOCKS;
-  const uint plane = uint(IN(0) * IN(1) * IN(2));
+  const uint plane = uint(in_size.x * in_size.y * in_size.z);
   const uint base = (image * GROUPS + group) * CHANNELS * plane;
 
   vec4 low[kPositions];
@@ -57,19 +58,13 @@ void main() {
     low[j] = vec4(0);
     high[j] = vec4(0);
   }
-  // Words are loaded outside of loops: in their conditions they would be loaded each time.
-  const ivec3 kernel = ivec3(KERNEL(0), KERNEL(1), KERNEL(2));
-  const ivec3 in_size = ivec3(IN(0), IN(1), IN(2));
-  const ivec3 stride = ivec3(STRIDE(0), STRIDE(1), STRIDE(2));
-  const ivec3 dilation = ivec3(DILATION(0), DILATION(1), DILATION(2));
-  const uint channels = CHANNELS;
   uint tap = 0;
   for (int kz = 0; kz < kernel.x; ++kz) {
-    const int from_z = at_z + BEFORE(0) - kz * dilation.x;
+    const int from_z = at_z + before.x - kz * dilation.x;
     for (int ky = 0; ky < kernel.y; ++ky) {
-      const int from_y = at_y + BEFORE(1) - ky * dilation.y;
+      const int from_y = at_y + before.y - ky * dilation.y;
       for (int kx = 0; kx < kernel.z; ++kx, ++tap) {
-        const int from_x = first + BEFORE(2) - kx * dilation.z;
+        const int from_x = first + before.z - kx * dilation.z;
         // Exact division: where it leaves a rest, or is negative, the tap reaches none of these positions from this row.
         const int z = from_z / stride.x;
         const int y_row = from_y / stride.y;
@@ -86,8 +81,8 @@ void main() {
           inside[j] = x_first + int(j) >= 0 && x_first + int(j) < in_size.z;
           at[j] = row + uint(clamp(x_first + int(j), 0, in_size.z - 1));
         }
-        uint weight = (block * uint(kernel.x * kernel.y * kernel.z) + tap) * channels * 2;
-        for (uint c = 0; c < channels; ++c) {
+        uint weight = (block * uint(kernel.x * kernel.y * kernel.z) + tap) * CHANNELS * 2;
+        for (uint c = 0; c < CHANNELS; ++c) {
           const vec4 w_low = vec4(w[weight]);
           const vec4 w_high = vec4(w[weight + 1]);
           for (uint j = 0; j < kPositions; ++j) {
@@ -106,11 +101,11 @@ void main() {
     if (first_filter + i >= FILTERS) return;
     const uint filter_index = group * FILTERS + first_filter + i;
     const float bias = kHasBias != 0 ? float(b[filter_index]) : 0.0;
-    const uint row = ((image * GROUPS * FILTERS + filter_index) * p[9] + uint(at_z)) * p[10] + uint(at_y);
+    const uint row = ((image * GROUPS * FILTERS + filter_index) * out_size.x + uint(at_z)) * out_size.y + uint(at_y);
     for (uint j = 0; j < kPositions; ++j) {
       const int at_x = first + int(j) * step;
-      if (at_x >= OUT(2)) break;
-      y[row * p[11] + uint(at_x)] = T((i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias);
+      if (at_x >= int(out_size.z)) break;
+      y[row * out_size.z + uint(at_x)] = T((i < 4 ? low[j][i & 3] : high[j][i & 3]) + bias);
     }
   }
 }

@@ -35,13 +35,11 @@ void main() {
     sums[j] = ivec4(0);
     x_sums[j] = ivec4(0);
   }
-  const uvec3 kernel = uvec3(P_KERNEL(0), P_KERNEL(1), P_KERNEL(2));
-  const uvec3 tap_size = uvec3(P_TAP(0), P_TAP(1), P_TAP(2));
-  uint weight = place.block * kernel.x * kernel.y * kernel.z;
-  for (uint kz = 0u; kz < kernel.x; ++kz) {
-    for (uint ky = 0u; ky < kernel.y; ++ky) {
-      for (uint kx = 0u; kx < kernel.z; ++kx) {
-        const uint tap = kz * tap_size.x + ky * tap_size.y + kx * tap_size.z;
+  uint weight = place.block * P_KERNEL.x * P_KERNEL.y * P_KERNEL.z;
+  for (uint kz = 0u; kz < P_KERNEL.x; ++kz) {
+    for (uint ky = 0u; ky < P_KERNEL.y; ++ky) {
+      for (uint kx = 0u; kx < P_KERNEL.z; ++kx) {
+        const uint tap = kz * P_TAP.x + ky * P_TAP.y + kx * P_TAP.z;
         const ivec4 weights = ivec4(uvec4(w[weight++]) << uvec4(24u, 16u, 8u, 0u)) >> 24;
         [[unroll]] for (uint j = 0u; j < kPositions; ++j) {
           const ivec4 values = ivec4(uvec4(x[start[j] + tap] ^ kFlip) >> uvec4(0u, 8u, 16u, 24u) & 255u);

@@ -15,13 +15,13 @@ layout(std430, set = 0, binding = 1) readonly buffer Bytes { uint8_t x_bytes[]; 
 layout(std430, set = 0, binding = 2) readonly buffer Zero { uint8_t zero[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Quads { uint quads[]; };
 
-#define P_COUNT p[0]     // of rows of quads
-#define P_BYTES p[1]     // of the input
-#define P_GROUPS p[2]
-#define P_CHANNELS p[3]  // of a group
-#define P_IN(d) int(p[4 + (d)])
-#define P_OUT(d) int(p[7 + (d)])
-#define P_BEFORE(d) int(p[10 + (d)])
+// The words of p[], each read once, before main, as in product.glsl.
+uint P_COUNT = p[0];     // of rows of quads
+uint P_BYTES = p[1];     // of the input
+uint P_CHANNELS = p[3];  // of a group
+ivec3 in_size = ivec3(p[4], p[5], p[6]);
+ivec3 out_size = ivec3(p[7], p[8], p[9]);
+ivec3 before = ivec3(p[10], p[11], p[12]);
 
 const int kWords = 16;
 
@@ -35,28 +35,24 @@ uint Word(int i) {
 }
 
 void main() {
-  const ivec3 in_size = ivec3(P_IN(0), P_IN(1), P_IN(2));
-  const ivec3 out_size = ivec3(P_OUT(0), P_OUT(1), P_OUT(2));
   const uint pieces = uint(out_size.z + kWords - 1) / uint(kWords);
   uint index = Index();
   const int first = int(index % pieces) * kWords;
   const uint row = index / pieces;
   if (row >= P_COUNT) return;
   index = row;
-  const int at_y = int(index % uint(out_size.y)) - P_BEFORE(1);
+  const int at_y = int(index % uint(out_size.y)) - before.y;
   index /= uint(out_size.y);
-  const int at_z = int(index % uint(out_size.x)) - P_BEFORE(0);
+  const int at_z = int(index % uint(out_size.x)) - before.x;
   index /= uint(out_size.x);
-  const uint channels = P_CHANNELS;
-  const uint group_quads = (channels + 3u) / 4u;
+  const uint group_quads = (P_CHANNELS + 3u) / 4u;
   const uint channel = index % group_quads * 4u;
-  const uint plane = index / group_quads * channels + channel;
+  const uint plane = index / group_quads * P_CHANNELS + channel;
 
   const uint fill = (kHasZero == 0u ? 0u : uint(zero[0])) * 0x01010101u;
-  const uint there = min(channels - channel, 4u);
+  const uint there = min(P_CHANNELS - channel, 4u);
   const uint lanes = there == 4u ? 0xffffffffu : (1u << (8u * there)) - 1u;
   const bool inside = at_y >= 0 && at_y < in_size.y && at_z >= 0 && at_z < in_size.x;
-  const int before = P_BEFORE(2);
   const int end = min(first + kWords, out_size.z);
   const uint to = row * uint(out_size.z);
   if (!inside) {
@@ -68,7 +64,7 @@ void main() {
   uint last[4];  // the word that was loaded last
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {
     const int of = int(plane + min(c, there - 1u));
-    at[c] = ((of * in_size.x + at_z) * in_size.y + at_y) * in_size.z + first - before;
+    at[c] = ((of * in_size.x + at_z) * in_size.y + at_y) * in_size.z + first - before.z;
     last[c] = Word(at[c] >> 2);
   }
   for (int i = first; i < end; i += 4) {
@@ -76,7 +72,7 @@ void main() {
     uint v[4];
     uint mask = 0u;
     [[unroll]] for (int k = 0; k < 4; ++k) {
-      const int at_x = i + k - before;
+      const int at_x = i + k - before.z;
       if (at_x >= 0 && at_x < in_size.z) mask |= 255u << (8 * k);
     }
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {

@@ -1,22 +1,23 @@
 // Which part of a product of quads an invocation has, and where its input begins: parameters as RecordQuads of
 // ops/quantized/quads.cpp writes them.
-#define P_IMAGES p[0]
-#define P_GROUPS p[1]
-#define P_FILTERS p[2]  // of a group
-#define P_QUADS p[3]    // of channels that a filter reads
-#define P_POSITIONS p[4]
-#define P_FILTER_BLOCKS p[5]  // of a group
-#define P_PLANE p[6]          // words from one quad of channels to the next
-#define P_GROUP p[7]          // from one group of the input to the next
-#define P_IMAGE p[8]
-#define P_KERNEL(d) p[9 + (d)]
-#define P_TAP(d) p[12 + (d)]   // words from one tap to the next
-#define P_STEP(d) p[15 + (d)]  // and from one output position to the next
-#define P_OUT_HEIGHT p[18]
-#define P_OUT_WIDTH p[19]
-#define P_Y_IMAGE p[20]  // elements of y
-#define P_Y_FILTER p[21]
-#define P_Y_POSITION p[22]
+//
+// The words of p[], of which the first is the number of images, each read once, before main, as in product.glsl.
+uint P_GROUPS = p[1];
+uint P_FILTERS = p[2];  // of a group
+uint P_QUADS = p[3];    // of channels that a filter reads
+uint P_POSITIONS = p[4];
+uint P_FILTER_BLOCKS = p[5];  // of a group
+uint P_PLANE = p[6];          // words from one quad of channels to the next
+uint P_GROUP = p[7];          // from one group of the input to the next
+uint P_IMAGE = p[8];
+uvec3 P_KERNEL = uvec3(p[9], p[10], p[11]);
+uvec3 P_TAP = uvec3(p[12], p[13], p[14]);   // words from one tap to the next
+uvec3 P_STEP = uvec3(p[15], p[16], p[17]);  // and from one output position to the next
+uint P_OUT_HEIGHT = p[18];
+uint P_OUT_WIDTH = p[19];
+uint P_Y_IMAGE = p[20];  // elements of y
+uint P_Y_FILTER = p[21];
+uint P_Y_POSITION = p[22];
 
 struct Place {
   uint image, block, first;  // the block is that of all groups, `first` a position
@@ -34,5 +35,5 @@ Place PlaceOf(uint at_once, uint blocks) {
 uint StartOf(uint position) {
   const uint at = min(position, P_POSITIONS - 1u);
   const uint row = at / P_OUT_WIDTH;
-  return row / P_OUT_HEIGHT * P_STEP(0) + row % P_OUT_HEIGHT * P_STEP(1) + at % P_OUT_WIDTH * P_STEP(2);
+  return row / P_OUT_HEIGHT * P_STEP[0] + row % P_OUT_HEIGHT * P_STEP[1] + at % P_OUT_WIDTH * P_STEP[2];
 }

@@ -33,8 +33,8 @@ layout(std430, set = 0, binding = 4) readonly buffer Table { ivec4 table[]; };
 
 void main() {
   const Place place = PlaceOf(MR, kBlocksOfGroup);
-  const uint block = place.block, first = place.first, image = place.image, positions = P_POSITIONS;
-  if (first >= positions || block >= P_GROUPS * P_FILTER_BLOCKS) return;
+  const uint block = place.block, first = place.first, image = place.image;
+  if (first >= P_POSITIONS || block >= P_GROUPS * P_FILTER_BLOCKS) return;
   const uint group = block / P_FILTER_BLOCKS;
   uint start[MR];
   const uint base = image * P_IMAGE + group * P_GROUP;
@@ -45,21 +45,17 @@ void main() {
     x_sums[j] = 0;
     [[unroll]] for (uint f = 0u; f < 8u; ++f) sums[j][f] = 0;
   }
-  const uvec3 kernel = uvec3(P_KERNEL(0), P_KERNEL(1), P_KERNEL(2));
-  const uvec3 tap_size = uvec3(P_TAP(0), P_TAP(1), P_TAP(2));
-  const uint quads = P_QUADS;
-  const uint plane = P_PLANE;
-  uint weight = block * kernel.x * kernel.y * kernel.z * quads * 2u;
-  for (uint kz = 0u; kz < kernel.x; ++kz) {
-    for (uint ky = 0u; ky < kernel.y; ++ky) {
-      for (uint kx = 0u; kx < kernel.z; ++kx) {
-        uint tap = kz * tap_size.x + ky * tap_size.y + kx * tap_size.z;
-        for (uint q = 0u; q < quads; ++q) {
+  uint weight = block * P_KERNEL.x * P_KERNEL.y * P_KERNEL.z * P_QUADS * 2u;
+  for (uint kz = 0u; kz < P_KERNEL.x; ++kz) {
+    for (uint ky = 0u; ky < P_KERNEL.y; ++ky) {
+      for (uint kx = 0u; kx < P_KERNEL.z; ++kx) {
+        uint tap = kz * P_TAP.x + ky * P_TAP.y + kx * P_TAP.z;
+        for (uint q = 0u; q < P_QUADS; ++q) {
           const uvec4 low = w[weight], high = w[weight + 1u];
           weight += 2u;
           uint words[MR];
           [[unroll]] for (uint j = 0u; j < MR; ++j) words[j] = x[start[j] + tap] ^ kFlip;
-          tap += plane;
+          tap += P_PLANE;
 #ifdef DOT_PRODUCT
           [[unroll]] for (uint j = 0u; j < MR; ++j) {
             [[unroll]] for (uint f = 0u; f < 8u; ++f)
@@ -86,7 +82,7 @@ void main() {
   const int x_zero = QuadValue(kHasZero == 0u ? 0u : uint(zero[0]), kZeroFlip);
   const uint first_filter = (block - group * P_FILTER_BLOCKS) * 8u;
   const uint filters = min(P_FILTERS - first_filter, 8u);
-  const uint count = min(positions - first, MR);
+  const uint count = min(P_POSITIONS - first, MR);
   const uint to = image * P_Y_IMAGE + (group * P_FILTERS + first_filter) * P_Y_FILTER + first * P_Y_POSITION;
 #ifdef REQUANTIZED
   const ivec4 all = table[0];

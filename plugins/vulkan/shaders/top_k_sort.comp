@@ -25,12 +25,14 @@ layout(std430, set = 0, binding = 4) writeonly buffer Indices { uvec2 indices[];
 // 0: begin; 1: compare and swap; 2: write.
 layout(constant_id = 1) const uint kStep = 0;
 
-#define SIZE p[1]
-#define INNER p[2]
-#define K p[3]
-#define WIDTH p[4]
-#define BLOCK p[5]
-#define DISTANCE p[6]
+// The words of p[], each read once, before main, as in product.glsl.
+uint LINES_BEFORE = p[0];
+uint SIZE = p[1];
+uint INNER = p[2];
+uint K = p[3];
+uint WIDTH = p[4];
+uint BLOCK = p[5];
+uint DISTANCE = p[6];
 
 uint BaseOf(uint line) { return line / INNER * SIZE * INNER + line % INNER; }
 
@@ -41,7 +43,7 @@ bool IsBefore(uint base, uint a, uint b) {
 
 void main() {
   const uint index = Index();
-  const uint lines = p[0] * INNER;
+  const uint lines = LINES_BEFORE * INNER;
   if (kStep == 0) {
     if (index < lines * WIDTH) places[index] = index % WIDTH;
     return;
