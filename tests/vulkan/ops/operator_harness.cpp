@@ -38,6 +38,36 @@ core::SessionOptions Options(const std::string& provider, const std::map<std::st
   return session;
 }
 
+// The environment of all tests of the program, whose device a session keeps open between them: what the driver has
+// compiled lasts as long as the device. Under GPU-assisted validation that is nearly all the time there is to save: a
+// kernel's instrumented code takes the driver seconds, and running it milliseconds.
+class OpenDevice final : public testing::Environment {
+ public:
+  // Null: there is no device.
+  core::Environment* Get() {
+    if (environment_ == nullptr && vulkan::PinLavapipe()) {
+      environment_ = BuildTreeEnvironment();
+      const std::string bytes = Model("g (float[1] x) => (float[1] y) { y = Relu(x) }", {});
+      keeper_ = std::make_unique<core::Session>(*environment_, bytes.data(), bytes.size(), Options("vulkan", {}));
+    }
+    return environment_.get();
+  }
+  void TearDown() override {
+    keeper_.reset();
+    environment_.reset();
+  }
+
+ private:
+  std::unique_ptr<core::Environment> environment_;
+  std::unique_ptr<core::Session> keeper_;
+};
+
+OpenDevice& TheOpenDevice() {
+  static auto* const device = static_cast<OpenDevice*>(testing::AddGlobalTestEnvironment(new OpenDevice));
+  return *device;
+}
+const OpenDevice& registered = TheOpenDevice();  // before the tests begin
+
 }  // namespace
 
 ValuePtr Numbers(DataType type, std::vector<int64_t> dims, const std::vector<double>& values) {
@@ -74,8 +104,8 @@ ValuePtr Random(DataType type, std::vector<int64_t> dims, uint32_t seed) {
 }
 
 void OperatorTest::SetUp() {
-  if (!vulkan::PinLavapipe()) GTEST_SKIP() << vulkan::kNoLavapipe;
-  environment_ = BuildTreeEnvironment();
+  environment_ = TheOpenDevice().Get();
+  if (environment_ == nullptr) GTEST_SKIP() << vulkan::kNoLavapipe;
 }
 
 std::vector<ValuePtr> OperatorTest::RunVulkan(std::string_view model, const std::vector<ValuePtr>& inputs,

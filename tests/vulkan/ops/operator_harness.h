@@ -55,7 +55,7 @@ class OperatorTest : public ::testing::Test {
   std::string WhyNot(std::string_view model, const OperatorRun& run = {});
 
  private:
-  std::unique_ptr<core::Environment> environment_;
+  core::Environment* environment_ = nullptr;  // one for all tests of the program
 };
 
 }  // namespace epiphyte::test
