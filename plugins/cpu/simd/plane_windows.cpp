@@ -36,7 +36,8 @@ struct Geometry {
   // Where in a row of the scratch memory tap `column` of the first window lies.
   int64_t TapOffset(const PlaneWindows& w, int64_t column) const {
     const int64_t at = column * w.dilation_x;
-    return w.stride_x == 1 ? at : at % w.stride_x * part + at / w.stride_x;
+    if (w.stride_x <= 2) return w.stride_x == 1 ? at : (at & 1) * part + (at >> 1);  // no division for each tap
+    return at % w.stride_x * part + at / w.stride_x;
   }
 };
 
@@ -240,9 +241,10 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias
   const Geometry g(w);
   const int64_t row_floats = g.row_floats, band = g.band;
   int64_t offsets[PlaneWindows::kMostTaps];
-  for (int64_t ky = 0, t = 0; ky < w.kernel_height; ++ky) {
-    for (int64_t kx = 0; kx < w.kernel_width; ++kx, ++t)
-      offsets[t] = ky * w.dilation_y * row_floats + g.TapOffset(w, kx);
+  for (int64_t kx = 0; kx < w.kernel_width; ++kx) {
+    offsets[kx] = g.TapOffset(w, kx);
+    for (int64_t ky = 1; ky < w.kernel_height; ++ky)
+      offsets[ky * w.kernel_width + kx] = ky * w.dilation_y * row_floats + offsets[kx];
   }
   float* const line = scratch + w.BandRows() * row_floats;
   std::fill_n(scratch, w.BandRows() * row_floats, 0.0f);
