@@ -149,6 +149,21 @@ void ExpectSpecialNumbersOf16Bits() {
     EXPECT_EQ(negative.OutputTensor(0).as<bool>()[i], value == -kInfinity) << value;
   }
 }
+TEST(IsInf, LongRowsOfDoublesHaveTheSignsThatAreAsked) {
+  std::vector<double> x(1100);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = i % 5 == 0 ? INFINITY : i % 7 == 0 ? -INFINITY : i % 11 == 0 ? NAN : static_cast<double>(i) * 1e305;
+  for (bool positive : {false, true}) {
+    for (bool negative : {false, true}) {
+      OpRunner runner("IsInf", 20);
+      runner.Attribute("detect_positive", positive ? 1 : 0).Attribute("detect_negative", negative ? 1 : 0);
+      runner.Input<double>({1100}, x).Run();
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(runner.OutputTensor(0).as<bool>()[i], std::isinf(x[i]) && (x[i] > 0 ? positive : negative)) << x[i];
+    }
+  }
+}
+
 TEST(IsNaNAndIsInf, KnowThe16BitFloats) {
   ExpectSpecialNumbersOf16Bits<kit::Float16>();
   ExpectSpecialNumbersOf16Bits<kit::BFloat16>();

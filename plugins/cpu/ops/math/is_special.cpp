@@ -1,4 +1,5 @@
 // IsInf and IsNaN.
+#include <algorithm>
 #include <limits>
 
 #include "plugins/cpu/ops/math/elementwise.h"
@@ -23,6 +24,22 @@ struct IsInf {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     return static_cast<bool>((positive & (x == kInfinity)) | (negative & (x == -kInfinity)));
   }
+  // Vectors of doubles are compared by loops for each target: the oldest compare no 64 bits at once.
+  void OfDoubles(const double* x, bool* y, int64_t n) const {
+    constexpr int64_t kBlock = 512;
+    const double infinity =
+        positive ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    if (!positive && !negative) return (void)std::fill_n(y, n, false);
+    const simd::NumberComparison<double> equal(simd::Comparison::kEqual);
+    if (positive != negative) return equal(x, 1, &infinity, 0, y, n);
+    const simd::NumberUnaryLoop<double> abs(simd::NumberUnary::kAbs);
+    double magnitudes[kBlock];
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t count = std::min(kBlock, n - at);
+      abs(x + at, magnitudes, count);
+      equal(magnitudes, 1, &infinity, 0, y + at, count);
+    }
+  }
   bool OfBits(uint16_t bits, uint16_t infinity) const {
     return static_cast<bool>((positive & (bits == infinity)) | (negative & (bits == (infinity | 0x8000))));
   }
@@ -45,7 +62,9 @@ class TestKernel : public Kernel {
           using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
           const T* const data = x.as<T>();
           VectorLoop<T>(context, x.Count(), 1, [&, op = op_](int64_t begin, int64_t end) {
-            if constexpr (kIsSmallFloat<T>) {
+            if constexpr (std::is_same_v<T, double> && std::is_same_v<Op, IsInf>) {
+              op.OfDoubles(data + begin, y + begin, end - begin);
+            } else if constexpr (kIsSmallFloat<T>) {
               constexpr uint16_t kInfinity = std::is_same_v<T, Float16> ? 0x7C00 : 0x7F80;
               Test(reinterpret_cast<const uint16_t*>(data) + begin, y + begin, end - begin,
                    [op](uint16_t bits) { return op.OfBits(bits, kInfinity); });
