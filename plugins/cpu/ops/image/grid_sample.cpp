@@ -294,6 +294,7 @@ class AffineGridKernel : public Kernel {
       T* to = context.Output(0, theta.type, dims).template as<T>();
       const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, width));
       Parallel(context, size[0] * rows, grain, [&](int64_t begin, int64_t end) {
+        std::vector<Compute<T>> line(k * across.size());
         for (int64_t r = begin; r < end; ++r) {
           std::array<double, 4> point{};  // of x nothing yet; y(, z), 1
           int64_t rest = r % rows;
@@ -305,7 +306,8 @@ class AffineGridKernel : public Kernel {
           point[k] = 1;
           const T* matrix = from + r / rows * static_cast<int64_t>(k * (k + 1));
           T* const out = to + r * width * static_cast<int64_t>(k);
-          k == 2 ? AlongRow<2>(matrix, point, across, out) : AlongRow<3>(matrix, point, across, out);
+          k == 2 ? AlongRow<2>(matrix, point, across, line.data(), out)
+                 : AlongRow<3>(matrix, point, across, line.data(), out);
         }
       });
     });
@@ -314,7 +316,8 @@ class AffineGridKernel : public Kernel {
  private:
   // The points of a row, of which only the first coordinate differs.
   template <size_t kAxes, typename T>
-  static void AlongRow(const T* matrix, const std::array<double, 4>& point, const std::vector<double>& across, T* out) {
+  static void AlongRow(const T* matrix, const std::array<double, 4>& point, const std::vector<double>& across,
+                       Compute<T>* line, T* out) {
     for (size_t row = 0; row < kAxes; ++row) {
       double factor[kAxes + 1];
       for (size_t c = 0; c <= kAxes; ++c)
@@ -323,9 +326,11 @@ class AffineGridKernel : public Kernel {
       for (size_t i = 0; i < across.size(); ++i) {
         double sum = factor[0] * across[i];
         for (size_t c = 1; c <= kAxes; ++c) sum += factor[c];
-        out[i * kAxes + row] = static_cast<T>(static_cast<Compute<T>>(sum));
+        line[row * across.size() + i] = static_cast<Compute<T>>(sum);
       }
     }
+    for (size_t i = 0; i < across.size(); ++i)
+      for (size_t row = 0; row < kAxes; ++row) out[i * kAxes + row] = static_cast<T>(line[row * across.size() + i]);
   }
 
   double Coordinate(int64_t index, int64_t length) const {

@@ -43,6 +43,31 @@ class CumulativeKernel : public Kernel {
     });
   }
 
+  // Each row is the one before it and a row of x, where there are loops for that.
+  template <typename T>
+  static constexpr bool kHasRows = std::is_same_v<T, float> || simd::kHasNumberLoops<T>;
+  template <typename T>
+  void AddRows(const kit::AxisView& view, const T* x, T* y, int64_t columns) const {
+    const auto loop = [] {
+      if constexpr (std::is_same_v<T, float>) {
+        return simd::BinaryLoop(Op::kFloats);
+      } else {
+        return simd::NumberLoop<T>(Op::kOthers);
+      }
+    }();
+    const int64_t step = reverse_ ? -view.inner : view.inner;
+    const int64_t first = reverse_ ? (view.size - 1) * view.inner : 0;
+    const T* from = x + first;
+    T* to = y + first;
+    if (exclusive_) {
+      std::fill_n(to, columns, static_cast<T>(kInitial));
+    } else {
+      std::copy_n(from, columns, to);
+      from += step;
+    }
+    for (int64_t j = 1; j < view.size; ++j, from += step, to += step) loop(to, 1, from, 1, to + step, columns);
+  }
+
   // Neighbouring columns side by side, as memory has them.
   template <typename T>
   void AccumulateRows(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
@@ -53,6 +78,11 @@ class CumulativeKernel : public Kernel {
       for (int64_t i = begin; i < end;) {
         const int64_t column = i % view.inner, columns = std::min({end - i, view.inner - column, kMostColumns});
         const int64_t base = i / view.inner * view.size * view.inner + column;
+        if constexpr (kHasRows<T>) {
+          AddRows(view, x + base, y + base, columns);
+          i += columns;
+          continue;
+        }
         std::fill_n(totals, columns, static_cast<C>(kInitial));
         for (int64_t j = 0; j < view.size; ++j) {
           const int64_t at = base + (reverse_ ? view.size - 1 - j : j) * view.inner;

@@ -1,5 +1,7 @@
 // RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. ONNX defines the
 // rows of the caches by Gather: a negative position counts from their end, one outside of them is an error.
+#include <vector>
+
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
@@ -28,19 +30,47 @@ class RotaryEmbeddingKernel : public Kernel {
     DispatchFloats(x.type, "RotaryEmbedding", [&]<typename T>() {
       ParallelLoop(context, layout.batch * layout.length * layout.heads, layout.size * 2,
                    [&](int64_t begin, int64_t end) {
+                     Angles<T> angles(rotated / 2);
                      for (int64_t i = begin; i < end; ++i) {
                        const int64_t token = i / layout.heads;  // batch * length + position in the sequence
-                       int64_t row = positions == nullptr ? token : positions->as<int64_t>()[token];
-                       if (row < 0) row += rows;
+                       if (i == begin || i % layout.heads == 0) {
+                         int64_t row = positions == nullptr ? token : positions->as<int64_t>()[token];
+                         if (row < 0) row += rows;
+                         angles.Load(cosines.as<T>() + row * (rotated / 2), sines.as<T>() + row * (rotated / 2));
+                       }
                        const int64_t offset = layout.Offset(token, i % layout.heads);
-                       Rotate(x.as<T>() + offset, cosines.as<T>() + row * (rotated / 2),
-                              sines.as<T>() + row * (rotated / 2), y.as<T>() + offset, rotated, layout.size);
+                       Rotate(x.as<T>() + offset, angles, y.as<T>() + offset, rotated / 2, layout.size);
                      }
                    });
     });
   }
 
  private:
+  // The cosines and sines of a token, which are the same for all heads; the 16-bit formats go through floats.
+  template <typename T>
+  struct Angles {
+    explicit Angles(int64_t half) {
+      if constexpr (kIsSmallFloat<T>) wide.resize(static_cast<size_t>(6 * half));
+      n = half;
+    }
+    void Load(const T* cosine_row, const T* sine_row) {
+      if constexpr (kIsSmallFloat<T>) {
+        SmallFloats<T>().load(cosine_row, wide.data(), n);
+        SmallFloats<T>().load(sine_row, wide.data() + n, n);
+        cosines = wide.data(), sines = wide.data() + n;
+      } else {
+        cosines = cosine_row, sines = sine_row;
+      }
+    }
+    // Room for a head's elements, and behind them for what becomes of them.
+    float* room() { return wide.data() + 2 * n; }
+
+    int64_t n;
+    const Compute<T>* cosines = nullptr;
+    const Compute<T>* sines = nullptr;
+    std::vector<float> wide;
+  };
+
   struct Layout {
     int64_t batch, length, heads, size;
     bool heads_first;  // [batch, heads, length, size]; otherwise [batch, length, heads * size]
@@ -83,16 +113,26 @@ class RotaryEmbeddingKernel : public Kernel {
   }
 
   template <typename T>
-  void Rotate(const T* x, const T* cosines, const T* sines, T* y, int64_t rotated, int64_t size) const {
-    const int64_t half = rotated / 2;
+  void Rotate(const T* x, Angles<T>& angles, T* y, int64_t half, int64_t size) const {
     if constexpr (kIsSmallFloat<T>) {
-      RotateBlocks(x, cosines, sines, y, half);
-    } else if (interleaved_) {
+      const SmallFloats<T> small;
+      float* const from = angles.room();
+      float* const to = from + 2 * half;
+      small.load(x, from, 2 * half);
+      RotateHead(from, angles.cosines, angles.sines, to, half);
+      small.store(to, y, 2 * half);
+    } else {
+      RotateHead(x, angles.cosines, angles.sines, y, half);
+    }
+    std::copy(x + 2 * half, x + size, y + 2 * half);
+  }
+  template <typename C>
+  void RotateHead(const C* x, const C* cosines, const C* sines, C* y, int64_t half) const {
+    if (interleaved_) {
       RotatePairs<2>(x, x + 1, cosines, sines, y, y + 1, half);
     } else {
       RotatePairs<1>(x, x + half, cosines, sines, y, y + half, half);
     }
-    std::copy(x + rotated, x + size, y + rotated);
   }
 
   // The rows overlap nowhere, of which the compiler is told, because it wouldn't make vectors otherwise.
@@ -103,30 +143,6 @@ class RotaryEmbeddingKernel : public Kernel {
       const C first = a[i * kStep], second = b[i * kStep], c = cosines[i], s = sines[i];
       y_a[i * kStep] = c * first - s * second;
       y_b[i * kStep] = s * first + c * second;
-    }
-  }
-
-  // The 16-bit formats go through floats.
-  template <typename T>
-  void RotateBlocks(const T* x, const T* cosines, const T* sines, T* y, int64_t half) const {
-    constexpr int64_t kBlock = 256;
-    const SmallFloats<T> small;
-    float values[2 * kBlock], c[kBlock], s[kBlock], turned[2 * kBlock];
-    for (int64_t at = 0; at < half; at += kBlock) {
-      const int64_t n = std::min(kBlock, half - at);
-      small.load(cosines + at, c, n);
-      small.load(sines + at, s, n);
-      if (interleaved_) {
-        small.load(x + 2 * at, values, 2 * n);
-        RotatePairs<2>(values, values + 1, c, s, turned, turned + 1, n);
-        small.store(turned, y + 2 * at, 2 * n);
-      } else {
-        small.load(x + at, values, n);
-        small.load(x + half + at, values + n, n);
-        RotatePairs<1>(values, values + n, c, s, turned, turned + n, n);
-        small.store(turned, y + at, n);
-        small.store(turned + n, y + half + at, n);
-      }
     }
   }
 
