@@ -127,8 +127,10 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   kit::StridedBlock plan = kit::Simplify(dims, from_strides, to_strides);
   const size_t last = plan.dims.size() - 1;
   if (plan.to[last] == 1 && plan.from[last] != 1 && plan.from[last] != 0) {
+    const bool pixels = sizeof(T) == 4 && plan.from[last] == 3;  // of three channels (TransposeTile)
     for (size_t i = 0; i < last; ++i)
-      if (plan.from[i] == 1 && plan.dims[i] >= 4) return strided::MoveTiles(context, std::move(plan), i, from, to);
+      if (plan.from[i] == 1 && plan.dims[i] >= (pixels ? 3 : 4))
+        return strided::MoveTiles(context, std::move(plan), i, from, to);
   }
   // Rows along the last axis; long ones are cut, so that a single row can be shared out as well.
   constexpr int64_t kPieceBytes = 128 << 10;
