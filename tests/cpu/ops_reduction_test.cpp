@@ -212,8 +212,9 @@ TEST(ArgMax, FirstLastAndNaN) {
 // Types whose values go through floats, and those that have loops of their own: all find what floats find.
 template <typename T>
 void ExpectTheIndicesOfFloats() {
-  const Shape dims = {2, 600, 37};
-  std::vector<float> numbers = Numbers(2 * 600 * 37, 60.0f);
+  const int64_t rows = 600, columns = 1030;  // more than go through floats at once
+  const Shape dims = {2, rows, columns};
+  std::vector<float> numbers = Numbers(static_cast<size_t>(2 * rows * columns), 100.0f);
   for (float& number : numbers) number = std::round(std::fabs(number));
   std::vector<T> x;
   for (float number : numbers) x.push_back(static_cast<T>(number));
