@@ -1,6 +1,7 @@
 // The cpu plugin: what its providers have in common, and the library's one exported symbol.
 #include "epiphyte/kit/plugin/plugin.hpp"
 
+#include "epiphyte/kit/plugin/microsoft.hpp"
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
@@ -23,6 +24,7 @@ class Plugin final : public kit::Plugin {
   }
 
   std::span<const EpDeviceInfo> Devices() override { return {&device_, 1}; }
+  std::span<const kit::Operator> Operators() override { return kit::MicrosoftOperators(); }
   std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
     return CheckContextHeader(header.info(), info().sources[0], registry_);

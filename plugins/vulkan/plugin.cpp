@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "plugins/vulkan/operators.h"
+#include "epiphyte/kit/plugin/microsoft.hpp"
 #include "plugins/vulkan/provider.h"
 
 namespace epiphyte::vulkan {
@@ -53,7 +53,7 @@ class Plugin final : public kit::Plugin {
     return devices_;
   }
   kit::DeviceMemories* Memories() override { return memories_ ? &*memories_ : nullptr; }
-  std::span<const kit::Operator> Operators() override { return OwnOperators(); }
+  std::span<const kit::Operator> Operators() override { return kit::MicrosoftOperators(); }
   std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
     if (devices_.empty()) return kit::ContextVerdict::Unsupported("there is no device: " + why_not_);

@@ -98,6 +98,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   };
   fuse::FuseQuantized(editor, {.takes = has_kernel, .computed_products = true});
   fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
+  fuse::FuseBlockedWeights(editor, {.takes = has_kernel});
   fuse::FoldDequantized(editor, UINT64_MAX, made);
   fuse::SumsToAdditions(editor);
   fuse::MergeReluIntoClip(editor);

@@ -1,5 +1,6 @@
 #include "epiphyte/kit/fuse/dequantized.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -70,9 +71,17 @@ class BlockedWeights {
 
   int32_t AddNumbers(ir::Editor& editor, const std::string& name) const {
     const int64_t blob = quantization_.block * bits_ / 8;
-    return AddPacked(editor, name, {columns_, blocks_, blob}, [&](int64_t column, uint8_t* row) {
-      for (int64_t k = 0; k < rows_; ++k)
-        Put(row, k, static_cast<int32_t>(NumberOr(numbers_, Index(k, column, rows_, transposed_), 0)) + offset_);
+    return AddPacked(editor, name, {columns_, blocks_, blob}, [&](int64_t first, int64_t count, uint8_t* to) {
+      // Numbers with a sign are moved to those without by their highest bit.
+      const uint32_t mask = (1u << bits_) - 1u, sign = static_cast<uint32_t>(offset_);
+      const auto* const from = numbers_.as<uint8_t>();
+      for (int64_t k = 0; k < rows_; ++k) {
+        for (int64_t c = 0; c < count; ++c) {
+          const auto bit = static_cast<int64_t>(Index(k, first + c, rows_, transposed_)) * bits_;
+          const uint32_t number = static_cast<uint32_t>(from[bit / 8]) >> (bit % 8) & mask;
+          Put(to + c * blocks_ * blob, k, static_cast<int32_t>(number ^ sign));
+        }
+      }
     });
   }
   // -1 where all are in the middle, which needs no tensor.
@@ -81,10 +90,13 @@ class BlockedWeights {
     for (int64_t i = 0; i < columns_ * blocks_ && middle; ++i)
       middle = quantization_.ZeroPoint(static_cast<size_t>(i)) + offset_ == 1 << (bits_ - 1);
     if (middle) return -1;
-    return AddPacked(editor, name, {columns_, (blocks_ * bits_ + 7) / 8}, [&](int64_t column, uint8_t* row) {
-      for (int64_t block = 0; block < blocks_; ++block)
-        Put(row, block,
-            static_cast<int32_t>(quantization_.ZeroPoint(Index(block, column, blocks_, transposed_))) + offset_);
+    const int64_t bytes = (blocks_ * bits_ + 7) / 8;
+    return AddPacked(editor, name, {columns_, bytes}, [&](int64_t first, int64_t count, uint8_t* to) {
+      for (int64_t c = 0; c < count; ++c, to += bytes) {
+        for (int64_t block = 0; block < blocks_; ++block)
+          Put(to, block,
+              static_cast<int32_t>(quantization_.ZeroPoint(Index(block, first + c, blocks_, transposed_))) + offset_);
+      }
     });
   }
   int32_t AddScales(ir::Editor& editor, const std::string& name) const {
@@ -112,6 +124,7 @@ class BlockedWeights {
     const uint32_t kept = static_cast<uint32_t>(number) & ((1u << bits_) - 1u);
     row[bit / 8] = static_cast<uint8_t>(row[bit / 8] | kept << (bit % 8));
   }
+  // fill(first, count, to) puts down some columns.
   template <typename Fill>
   int32_t AddPacked(ir::Editor& editor, const std::string& name, Dims dims, const Fill& fill) const {
     ir::Tensor tensor;
@@ -120,9 +133,10 @@ class BlockedWeights {
     const uint64_t bytes = tensor.Bytes();
     const std::shared_ptr<void> owner = AllocateWeights(bytes);
     std::memset(owner.get(), 0, static_cast<size_t>(bytes));
-    for (int64_t column = 0; column < columns_; ++column)
-      fill(column, static_cast<uint8_t*>(owner.get()) +
-                       static_cast<uint64_t>(column) * (bytes / static_cast<uint64_t>(columns_)));
+    constexpr int64_t kTogether = 64;  // columns whose numbers lie side by side
+    const int64_t column_bytes = static_cast<int64_t>(bytes) / columns_;
+    for (int64_t first = 0; first < columns_; first += kTogether)
+      fill(first, std::min(kTogether, columns_ - first), static_cast<uint8_t*>(owner.get()) + first * column_bytes);
     tensor.data = owner.get();
     return editor.AddTensor(name, std::move(tensor), owner);
   }

@@ -1,0 +1,375 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugins/cpu/simd/block_quantized.cpp"
+#include "plugins/cpu/simd/block_quantized.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/cpu/simd/byte_product.h"
+#include "plugins/cpu/simd/per_target.h"
+// After the policy.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "plugins/cpu/simd/byte_dot-inl.h"
+#include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/small_floats-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::ScalableTag<float>;
+using Vector = hn::Vec<Tag>;
+// Beside a single row, and beside several, whose sums are more.
+constexpr int kVectorsOfRow = 4;
+constexpr int kVectorsOfRows = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
+constexpr int kMostRows = 4;
+constexpr int kMostByteRows = HWY_CAP_GE512 ? 6 : 4;
+
+// Number kRow of each word, as a float.
+template <int kBits, int kRow>
+HWY_INLINE Vector NumberOf(Sum words, [[maybe_unused]] Vector numbers) {
+  constexpr int kShift = kRow % 4 * 8 + kRow / 4 * kBits;
+  const hn::RebindToUnsigned<Sums> du;
+  const auto low = hn::ShiftRight<kShift>(hn::BitCast(du, words));
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  // The lowest four bits choose, whatever is above them.
+  if constexpr (kBits <= 4) return Vector{_mm512_permutexvar_ps(low.raw, numbers.raw)};
+#endif
+  const auto number = kShift + kBits == 32 ? low : hn::And(low, hn::Set(du, (1u << kBits) - 1u));
+  return hn::ConvertTo(Tag(), hn::BitCast(Sums(), number));
+}
+
+// What NumberOf chooses from.
+template <int kBits>
+HWY_INLINE Vector Numbers() {
+  const Tag d;
+  HWY_ALIGN float numbers[16];
+  for (int i = 0; i < 16; ++i) numbers[i] = static_cast<float>(i & ((1 << kBits) - 1));
+  return hn::LoadU(d, numbers);
+}
+
+// The parameters of one block of a panel: floats, in place or in `buffer`.
+struct Parameters {
+  const float* scales;
+  const float* zeros;  // null: `middle`
+  float middle;
+};
+HWY_INLINE Parameters ParametersOf(const BlockQuantized& w, int64_t panel, int64_t block, float* buffer) {
+  const Tag d;
+  const int64_t at = (panel * w.blocks + block) * kBlockPanel;
+  Parameters of{w.scales + at, nullptr, static_cast<float>(1 << (w.bits - 1))};
+  if (w.half_scales != nullptr) {
+    for (int64_t c = 0; c < kBlockPanel; c += kLanes) hn::StoreU(LoadFloats(d, w.half_scales + at + c), d, buffer + c);
+    of.scales = buffer;
+  }
+  if (w.real_zeros != nullptr) of.zeros = w.real_zeros + at;
+  if (w.zeros != nullptr) {
+    float* const zeros = buffer + kBlockPanel;
+    const hn::Rebind<uint8_t, Tag> db;
+    for (int64_t c = 0; c < kBlockPanel; c += kLanes)
+      hn::StoreU(hn::ConvertTo(d, hn::PromoteTo(Sums(), hn::LoadU(db, w.zeros + at + c))), d, zeros + c);
+    of.zeros = zeros;
+  }
+  return of;
+}
+
+// What the sum of a block begins with, of a row whose elements have the sum `sum`.
+HWY_INLINE Vector StartOf(const Parameters& of, int64_t column, float sum) {
+  const Tag d;
+  const Vector minus = hn::Set(d, -sum);
+  return hn::Mul(of.zeros == nullptr ? hn::Set(d, of.middle) : hn::LoadU(d, of.zeros + column), minus);
+}
+
+// Rows from kRow on of the words times those of the left side.
+template <int kBits, int kRow, int kRows, int kVectors>
+HWY_INLINE void AddRows(const Sum (&words)[kVectors], const float* a, int64_t stride, Vector numbers,
+                        Vector (&sums)[kRows][kVectors]) {
+  if constexpr (kRow < 32 / kBits) {
+    Vector weights[kVectors];
+    for (int v = 0; v < kVectors; ++v) weights[v] = NumberOf<kBits, kRow>(words[v], numbers);
+    for (int r = 0; r < kRows; ++r) {
+      const Vector factor = hn::Set(Tag(), a[r * stride + kRow]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weights[v], factor, sums[r][v]);
+    }
+    AddRows<kBits, kRow + 1, kRows, kVectors>(words, a, stride, numbers, sums);
+  }
+}
+
+// Products of floats.
+template <int kBits>
+struct OfFloats {
+  using Left = BlockLeft;
+  template <int kRows, int kVectors>
+  static HWY_INLINE void Block(const uint32_t* words, const Left& left, int64_t row, int64_t block, int64_t rows,
+                               const Parameters& of, int64_t column, int64_t blocks, Vector (&sums)[kRows][kVectors]) {
+    const float* const a = left.a + row * left.stride + block * rows;
+    for (int r = 0; r < kRows; ++r) {
+      const float sum = left.sums[(row + r) * blocks + block];
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = StartOf(of, column + v * kLanes, sum);
+    }
+    const Vector numbers = Numbers<kBits>();
+    for (int64_t i = 0; i < rows; i += 32 / kBits, words += kBlockPanel) {
+      Sum word[kVectors];
+      for (int v = 0; v < kVectors; ++v)
+        word[v] = hn::LoadU(Sums(), reinterpret_cast<const int32_t*>(words) + v * kLanes);
+      AddRows<kBits, 0, kRows, kVectors>(word, a + i, left.stride, numbers, sums);
+    }
+  }
+};
+
+// Products of bytes, exact within a block.
+template <class Way, int kBits>
+struct OfBytes {
+  using Left = ByteBlockLeft;
+  template <int kRows, int kVectors>
+  static HWY_INLINE void Block(const uint32_t* words, const Left& left, int64_t row, int64_t block, int64_t rows,
+                               const Parameters& of, int64_t column, int64_t blocks, Vector (&sums)[kRows][kVectors]) {
+    const Sums d;
+    const int8_t* const a = left.a + row * left.stride + block * rows;
+    Sum integers[kRows][kVectors];
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) integers[r][v] = hn::Zero(d);
+    }
+    for (int64_t i = 0; i < rows; i += 32 / kBits, words += kBlockPanel) {
+      Sum word[kVectors];
+      for (int v = 0; v < kVectors; ++v) word[v] = hn::LoadU(d, reinterpret_cast<const int32_t*>(words) + v * kLanes);
+      Four<0>(word, a + i, left.stride, integers);
+    }
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t at = (row + r) * blocks + block;
+      const Vector scale = hn::Set(Tag(), left.scales[at]);
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] =
+            hn::MulAdd(hn::ConvertTo(Tag(), integers[r][v]), scale, StartOf(of, column + v * kLanes, left.sums[at]));
+    }
+  }
+
+ private:
+  // Four rows of each word, from row 4 * kGroup on, and those that follow.
+  template <int kGroup, int kRows, int kVectors>
+  static HWY_INLINE void Four(const Sum (&words)[kVectors], const int8_t* a, int64_t stride,
+                              Sum (&integers)[kRows][kVectors]) {
+    if constexpr (kGroup < 8 / kBits) {
+      const Sums d;
+      decltype(Way::FactorsOf(words[0])) factors[kVectors];
+      for (int v = 0; v < kVectors; ++v) {
+        Sum bytes = hn::ShiftRight<kGroup * kBits>(words[v]);
+        if (kBits < 8) bytes = hn::And(bytes, hn::Set(d, ((1 << kBits) - 1) * 0x01010101));
+        factors[v] = Way::FactorsOf(bytes);
+      }
+      for (int r = 0; r < kRows; ++r) {
+        int32_t four;
+        std::memcpy(&four, a + r * stride + kGroup * 4, sizeof(four));
+        const auto weights = Way::Weights(hn::Set(d, four));
+        for (int v = 0; v < kVectors; ++v) integers[r][v] = Way::Add(integers[r][v], factors[v], weights);
+      }
+      Four<kGroup + 1>(words, a, stride, integers);
+    }
+  }
+};
+
+// Some rows times some vectors of columns of a panel.
+template <class Of, int kRows, int kVectors>
+HWY_INLINE void Tile(const BlockQuantized& w, int64_t panel, const typename Of::Left& left, int64_t row, int64_t column,
+                     float* y) {
+  const Tag d;
+  HWY_ALIGN float buffer[2 * kBlockPanel];
+  const int64_t words_of_block = BlockPanelWords(w.bits, w.block);
+  const uint32_t* words = w.words + panel * w.blocks * words_of_block + column;
+  Vector totals[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) totals[r][v] = hn::Zero(d);
+  }
+  for (int64_t block = 0; block < w.blocks; ++block, words += words_of_block) {
+    const Parameters of = ParametersOf(w, panel, block, buffer);
+    Vector sums[kRows][kVectors];
+    Of::Block(words, left, row, block, w.block, of, column, w.blocks, sums);
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector scale = hn::LoadU(d, of.scales + column + v * kLanes);
+      for (int r = 0; r < kRows; ++r) totals[r][v] = hn::MulAdd(sums[r][v], scale, totals[r][v]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(totals[r][v], d, y + (row + r) * kBlockPanel + column + v * kLanes);
+  }
+}
+
+template <class Of, int kRows>
+HWY_INLINE void Rows(const BlockQuantized& w, int64_t panel, const typename Of::Left& left, int64_t row, float* y) {
+  constexpr int kVectors = kRows == 1 ? kVectorsOfRow : kVectorsOfRows;
+  for (int64_t column = 0; column < kBlockPanel; column += kVectors * kLanes)
+    Tile<Of, kRows, kVectors>(w, panel, left, row, column, y);
+}
+
+template <class Of, int kMost>
+HWY_INLINE void AllRows(const BlockQuantized& w, int64_t panel, const typename Of::Left& left, float* y) {
+  int64_t row = 0;
+  for (; row + kMost <= left.rows; row += kMost) Rows<Of, kMost>(w, panel, left, row, y);
+  if (kMost > 4 && row + 4 <= left.rows) {
+    Rows<Of, 4>(w, panel, left, row, y);
+    row += 4;
+  }
+  if (row + 2 <= left.rows) {
+    Rows<Of, 2>(w, panel, left, row, y);
+    row += 2;
+  }
+  if (row < left.rows) Rows<Of, 1>(w, panel, left, row, y);
+}
+
+void TimesFloats(const BlockQuantized& w, int64_t panel, const BlockLeft& left, float* y) {
+  switch (w.bits) {
+    case 2: return AllRows<OfFloats<2>, kMostRows>(w, panel, left, y);
+    case 4: return AllRows<OfFloats<4>, kMostRows>(w, panel, left, y);
+    default: return AllRows<OfFloats<8>, kMostRows>(w, panel, left, y);
+  }
+}
+template <class Way>
+HWY_INLINE void TimesBytes(const BlockQuantized& w, int64_t panel, const ByteBlockLeft& left, float* y) {
+  switch (w.bits) {
+    case 2: return AllRows<OfBytes<Way, 2>, kMostByteRows>(w, panel, left, y);
+    case 4: return AllRows<OfBytes<Way, 4>, kMostByteRows>(w, panel, left, y);
+    default: return AllRows<OfBytes<Way, 8>, kMostByteRows>(w, panel, left, y);
+  }
+}
+void TimesBytesByWords(const BlockQuantized& w, int64_t panel, const ByteBlockLeft& left, float* y) {
+  TimesBytes<ByWords>(w, panel, left, y);
+}
+void TimesBytesByVnni(const BlockQuantized& w, int64_t panel, const ByteBlockLeft& left, float* y) {
+  TimesBytes<ByVnni>(w, panel, left, y);
+}
+
+// --- the left side
+
+void SumEach(const float* row, int64_t blocks, int64_t block, float* sums) {
+  const Tag d;
+  for (int64_t b = 0; b < blocks; ++b, row += block) {
+    Vector sum = hn::Zero(d);
+    for (int64_t i = 0; i < block; i += kLanes) sum = hn::Add(sum, hn::LoadU(d, row + i));
+    sums[b] = hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+}
+
+void QuantizeEach(const float* row, int64_t blocks, int64_t block, int8_t* numbers, float* scales, float* sums) {
+  const Tag d;
+  const hn::Rebind<int8_t, Tag> db;
+  for (int64_t b = 0; b < blocks; ++b, row += block, numbers += block) {
+    Vector most = hn::Zero(d);
+    for (int64_t i = 0; i < block; i += kLanes) most = hn::Max(hn::Abs(hn::LoadU(d, row + i)), most);
+    const float scale = hn::GetLane(hn::MaxOfLanes(d, most)) / 127.0f;
+    const Vector inverse = hn::Set(d, scale > 0 ? 1.0f / scale : 0.0f);
+    Sum sum = hn::Zero(Sums());
+    // A NaN is a number like others to a maximum, but not to a sum.
+    Vector reals = hn::Zero(d);
+    for (int64_t i = 0; i < block; i += kLanes) {
+      const Vector x = hn::LoadU(d, row + i);
+      reals = hn::Add(reals, x);
+      const Vector number = hn::Min(hn::Max(hn::Mul(x, inverse), hn::Set(d, -127.0f)), hn::Set(d, 127.0f));
+      const Sum rounded = hn::NearestInt(number);
+      sum = hn::Add(sum, rounded);
+      hn::StoreU(hn::DemoteTo(db, rounded), db, numbers + i);
+    }
+    const float real = hn::GetLane(hn::SumOfLanes(d, reals));
+    scales[b] = real - real == 0 ? scale : real - real;
+    sums[b] = static_cast<float>(hn::GetLane(hn::SumOfLanes(Sums(), sum))) * scales[b];
+  }
+}
+
+// --- weights as floats
+
+template <int kBits, int kRow>
+HWY_INLINE void WidenRows(Sum words, Vector numbers, Vector scale, Vector start, float* to) {
+  if constexpr (kRow < 32 / kBits) {
+    hn::StoreU(hn::MulAdd(NumberOf<kBits, kRow>(words, numbers), scale, start), Tag(), to + kRow * kBlockPanel);
+    WidenRows<kBits, kRow + 1>(words, numbers, scale, start, to);
+  }
+}
+template <int kBits>
+HWY_INLINE void WidenWords(const BlockQuantized& w, int64_t panel, int64_t first, int64_t count, float* to) {
+  const Tag d;
+  HWY_ALIGN float buffer[2 * kBlockPanel];
+  const Vector numbers = Numbers<kBits>();
+  for (int64_t row = first; row < first + count;) {
+    const int64_t block = row / w.block, end = std::min((block + 1) * w.block, first + count);
+    const Parameters of = ParametersOf(w, panel, block, buffer);
+    for (int64_t c = 0; c < kBlockPanel; c += kLanes) {
+      const Vector scale = hn::LoadU(d, of.scales + c);
+      const Vector start = hn::Mul(StartOf(of, c, 1), scale);
+      for (int64_t i = row; i < end; i += 32 / kBits) {
+        const uint32_t* const words = w.words + BlockPanelWords(kBits, panel * w.rows() + i) + c;
+        WidenRows<kBits, 0>(hn::LoadU(Sums(), reinterpret_cast<const int32_t*>(words)), numbers, scale, start,
+                            to + (i - first) * kBlockPanel + c);
+      }
+    }
+    row = end;
+  }
+}
+void WidenAll(const BlockQuantized& w, int64_t panel, int64_t first, int64_t count, float* to) {
+  switch (w.bits) {
+    case 2: return WidenWords<2>(w, panel, first, count, to);
+    case 4: return WidenWords<4>(w, panel, first, count, to);
+    default: return WidenWords<8>(w, panel, first, count, to);
+  }
+}
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace epiphyte::cpu::simd {
+
+void PackBlockPanel(const uint8_t* const* columns, int bits, int64_t rows, uint32_t* words) {
+  for (int64_t i = 0; i < rows * bits / 32; ++i) {
+    for (int64_t c = 0; c < kBlockPanel; ++c, ++words) {
+      *words = 0;
+      if (columns[c] == nullptr) continue;
+      const uint8_t* const from = columns[c] + i * 4;
+      const uint32_t word = from[0] | from[1] << 8 | from[2] << 16 | static_cast<uint32_t>(from[3]) << 24;
+      // Four rows that lie together are put into four bytes.
+      if (bits == 8) *words = word;
+      for (int group = 0; bits < 8 && group < 8 / bits; ++group) {
+        uint32_t four = word >> (group * 4 * bits) & ((1u << 4 * bits) - 1u);
+        if (bits == 4) {
+          four = (four | four << 8) & 0x00FF00FF;
+          four = (four | four << 4) & 0x0F0F0F0F;
+        } else {
+          four = (four | four << 12) & 0x000F000F;
+          four = (four | four << 6) & 0x03030303;
+        }
+        *words |= four << (group * bits);
+      }
+    }
+  }
+}
+
+EPIPHYTE_EXPORT(SumEach);
+EPIPHYTE_EXPORT(QuantizeEach);
+EPIPHYTE_EXPORT(TimesFloats);
+EPIPHYTE_EXPORT(TimesBytesByWords);
+EPIPHYTE_EXPORT(TimesBytesByVnni);
+EPIPHYTE_EXPORT(WidenAll);
+
+void SumBlocks(const float* row, int64_t blocks, int64_t block, float* sums) {
+  EPIPHYTE_DISPATCH(SumEach)(row, blocks, block, sums);
+}
+void QuantizeBlocks(const float* row, int64_t blocks, int64_t block, int8_t* numbers, float* scales, float* sums) {
+  EPIPHYTE_DISPATCH(QuantizeEach)(row, blocks, block, numbers, scales, sums);
+}
+void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const BlockLeft& left, float* y) {
+  EPIPHYTE_DISPATCH(TimesFloats)(weights, panel, left, y);
+}
+void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const ByteBlockLeft& left, float* y) {
+  if (UsesVnni()) {
+    EPIPHYTE_DISPATCH(TimesBytesByVnni)(weights, panel, left, y);
+  } else {
+    EPIPHYTE_DISPATCH(TimesBytesByWords)(weights, panel, left, y);
+  }
+}
+void WidenBlockPanel(const BlockQuantized& weights, int64_t panel, int64_t first, int64_t count, float* to) {
+  EPIPHYTE_DISPATCH(WidenAll)(weights, panel, first, count, to);
+}
+
+}  // namespace epiphyte::cpu::simd
+#endif
