@@ -60,6 +60,21 @@ void BlendRows(const float* a, const float* b, float a_weight, float b_weight, f
   Map(d, a, b, y, n, [=](V u, V v) EPIPHYTE_INLINE { return hn::MulAdd(v, of_b, hn::Mul(u, of_a)); });
 }
 
+template <typename T>
+HWY_INLINE void Double(const T* x, T* y, int64_t n) {
+  const hn::ScalableTag<T> d;
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    const auto v = hn::LoadU(d, x + i);
+    hn::StoreInterleaved2(v, v, d, y + 2 * i);
+  }
+  for (; i < n; ++i) y[2 * i] = y[2 * i + 1] = x[i];
+}
+void Double8(const uint8_t* x, uint8_t* y, int64_t n) { Double(x, y, n); }
+void Double16(const uint16_t* x, uint16_t* y, int64_t n) { Double(x, y, n); }
+void Double32(const uint32_t* x, uint32_t* y, int64_t n) { Double(x, y, n); }
+
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -89,6 +104,13 @@ void SampleRow(const LinearTaps& taps, const float* x, float* y) { EPIPHYTE_DISP
 void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n) {
   EPIPHYTE_DISPATCH(BlendRows)(a, b, a_weight, b_weight, y, n);
 }
+
+EPIPHYTE_EXPORT(Double8);
+EPIPHYTE_EXPORT(Double16);
+EPIPHYTE_EXPORT(Double32);
+void DoubleRow(const uint8_t* x, uint8_t* y, int64_t n) { EPIPHYTE_DISPATCH(Double8)(x, y, n); }
+void DoubleRow(const uint16_t* x, uint16_t* y, int64_t n) { EPIPHYTE_DISPATCH(Double16)(x, y, n); }
+void DoubleRow(const uint32_t* x, uint32_t* y, int64_t n) { EPIPHYTE_DISPATCH(Double32)(x, y, n); }
 
 }  // namespace epiphyte::cpu::simd
 #endif

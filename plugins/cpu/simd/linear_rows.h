@@ -1,4 +1,5 @@
-// Rows of floats between which, and along which, is interpolated linearly: images that are resized.
+// Rows of floats between which, and along which, is interpolated linearly, and rows of anything of which each element
+// is repeated: images that are resized.
 //
 //     const LinearTaps taps(in_width, lower, upper, lower_weights, upper_weights);   // from row to row the same
 //     SampleRow(taps, x, y);                  // y[i] = lower_weights[i] x[lower[i]] + upper_weights[i] x[upper[i]]
@@ -29,5 +30,9 @@ struct LinearTaps {
 // y: taps.count() elements.
 void SampleRow(const LinearTaps& taps, const float* x, float* y);
 void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n);
+// The nearest neighbours where there are twice as many: y[2 i] = y[2 i + 1] = x[i]; n of x.
+void DoubleRow(const uint8_t* x, uint8_t* y, int64_t n);
+void DoubleRow(const uint16_t* x, uint16_t* y, int64_t n);
+void DoubleRow(const uint32_t* x, uint32_t* y, int64_t n);
 
 }  // namespace epiphyte::cpu::simd

@@ -46,5 +46,21 @@ TEST_P(LinearRows, AreBlended) {
   }
 }
 
+template <typename T>
+void ExpectDoubled() {
+  for (int64_t n : Lengths()) {
+    std::vector<T> numbers(static_cast<size_t>(n));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<T>(i * 2654435761u);
+    GuardedRow<T> x(numbers), y(2 * n);
+    DoubleRow(x.data(), y.data(), n);
+    for (int64_t i = 0; i < 2 * n; ++i) ASSERT_EQ(y[i], numbers[static_cast<size_t>(i / 2)]) << i << " of " << 2 * n;
+  }
+}
+TEST_P(LinearRows, AreDoubled) {
+  ExpectDoubled<uint8_t>();
+  ExpectDoubled<uint16_t>();
+  ExpectDoubled<uint32_t>();
+}
+
 }  // namespace
 }  // namespace epiphyte::cpu::simd

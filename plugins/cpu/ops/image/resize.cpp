@@ -13,6 +13,7 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/simd/convert.h"
 #include "plugins/cpu/simd/linear_rows.h"
 
 namespace epiphyte::cpu {
@@ -32,13 +33,13 @@ std::vector<double> Reals(const Tensor& tensor, std::string_view name) {
   return values;
 }
 
-// Every element twice. The rows don't overlap, of which the compiler is told, because it wouldn't make vectors
-// otherwise.
+// y[2 i] = y[2 i + 1] = x[i]
 template <typename T>
-void Double(const T* __restrict from, T* __restrict to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    to[2 * i] = from[i];
-    to[2 * i + 1] = from[i];
+void Double(const T* x, T* y, int64_t n) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) {
+    simd::DoubleRow(x, y, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[2 * i] = y[2 * i + 1] = x[i];
   }
 }
 
@@ -60,43 +61,50 @@ void MoveNearest(OpContext& context, const Tensor& x, Tensor& y, const std::vect
   MoveTarget<T> target(context, y);
   const T* from = source.data();
   T* to = target.data();
+  // Rows of the axis before the last come one after another, whatever the axes in front of them are.
+  const int64_t lines = last == 0 ? 1 : dims[last - 1];
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
            [&](int64_t begin, int64_t end) {
-             int64_t previous = -1;
-             for (int64_t r = begin; r < end; ++r) {
-               T* out = to + r * row * run;
-               int64_t base = 0, rest = r;
+             const int64_t* line_map = last == 0 || maps[last - 1].empty() ? nullptr : maps[last - 1].data();
+             const int64_t line_stride = last == 0 ? 0 : strides[last - 1];
+             for (int64_t r = begin; r < end;) {
+               int64_t plane = 0, rest = r / lines;
                bool outside = false;
-               for (size_t i = last; i-- > 0;) {
+               for (size_t i = last == 0 ? 0 : last - 1; i-- > 0; rest /= dims[i]) {
                  const int64_t coordinate = rest % dims[i];
                  const int64_t at = maps[i].empty() ? coordinate : maps[i][static_cast<size_t>(coordinate)];
-                 rest /= dims[i];
                  outside |= at < 0;
-                 base += at * strides[i];
+                 plane += at * strides[i];
                }
-               if (outside) {
-                 std::fill_n(out, row * run, outside_value);
-                 previous = -1;
-                 continue;
-               }
-               const T* in = from + base;
-               if (base == previous) {
-                 std::copy_n(out - row * run, row * run, out);
-               } else if (map == nullptr) {
-                 std::copy_n(in, row * run, out);
-               } else if (doubles) {
-                 Double(in, out, row / 2);
-               } else {
-                 for (int64_t i = 0; i < row; ++i) {
-                   if (map[i] < 0)
-                     std::fill_n(out + i * run, run, outside_value);
-                   else if (run == 1)
-                     out[i] = in[map[i]];
-                   else
-                     std::copy_n(in + map[i] * run, run, out + i * run);
+               const int64_t stop = std::min(end, (r / lines + 1) * lines);
+               int64_t previous = -1;
+               for (int64_t line = r % lines; r < stop; ++r, ++line) {
+                 const int64_t at = line_map == nullptr ? line : line_map[line];
+                 T* out = to + r * row * run;
+                 if (outside || at < 0) {
+                   std::fill_n(out, row * run, outside_value);
+                   previous = -1;
+                   continue;
                  }
+                 const T* in = from + plane + at * line_stride;
+                 if (at == previous) {
+                   std::copy_n(out - row * run, row * run, out);
+                 } else if (map == nullptr) {
+                   std::copy_n(in, row * run, out);
+                 } else if (doubles) {
+                   Double(in, out, row / 2);
+                 } else {
+                   for (int64_t i = 0; i < row; ++i) {
+                     if (map[i] < 0)
+                       std::fill_n(out + i * run, run, outside_value);
+                     else if (run == 1)
+                       out[i] = in[map[i]];
+                     else
+                       std::copy_n(in + map[i] * run, run, out + i * run);
+                   }
+                 }
+                 previous = at;
                }
-               previous = base;
              }
            });
 }
@@ -144,18 +152,68 @@ std::optional<simd::LinearTaps> LinearTapsOf(const ResizeAxis& axis, const Resiz
                           std::move(weights[1]));
 }
 
+// Integers are cut off, as a cast does, after an allowance for the rounding of weights; antialiased ones are rounded.
+template <typename T>
+constexpr float kAllowance = sizeof(T) == 1 ? 1e-3f : 1e-6f;
+template <typename T, typename C>
+T FromFiltered(C value, bool round) {
+  if constexpr (std::is_integral_v<T>) {
+    double v = static_cast<double>(value);
+    v = round ? std::nearbyint(v) : std::trunc(v + std::copysign(static_cast<double>(kAllowance<T>), v));
+    return SaturateTo<T>(v);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// Rows of images as the filters take and give them: floats, in place or in a buffer.
+template <typename T>
+class FilteredRows {
+ public:
+  const float* Load(const T* row, int64_t n, float* buffer) const {
+    if constexpr (std::is_same_v<T, float>)
+      return row;
+    else
+      return load_(row, buffer, n), buffer;
+  }
+  // Where n floats are to be put for Store.
+  float* Target(T* row, float* buffer) const {
+    if constexpr (std::is_same_v<T, float>)
+      return row;
+    else
+      return buffer;
+  }
+  void Store(float* floats, int64_t n, T* row) const {
+    if constexpr (std::is_integral_v<T>) {
+      for (int64_t i = 0; i < n; ++i) floats[i] += floats[i] < 0 ? -kAllowance<T> : kAllowance<T>;
+    }
+    if constexpr (!std::is_same_v<T, float>) store_(floats, row, n);
+  }
+
+ private:
+  struct None {};
+  std::conditional_t<std::is_same_v<T, float>, None, simd::ConvertLoop<T, float>> load_;
+  std::conditional_t<std::is_same_v<T, float>, None, simd::ConvertLoop<float, T>> store_;
+};
+
 // Images whose rows lie together: a row of the result is blended of two that are kept until other ones are needed.
-void ResizeImages(OpContext& context, const float* from, float* to, int64_t images, const simd::LinearTaps& rows,
+template <typename T>
+void ResizeImages(OpContext& context, const T* from, T* to, int64_t images, const simd::LinearTaps& rows,
                   const simd::LinearTaps& columns) {
+  const FilteredRows<T> floats;
   constexpr int64_t kBand = 32;  // rows of the result that are made one after the other
   const int64_t in_height = rows.in_width, in_width = columns.in_width;
   const int64_t height = rows.count(), width = columns.count(), bands = (height + kBand - 1) / kBand;
   const bool blends_first = height < in_height;  // what shrinks goes first: less is left for the other
   Parallel(context, images * bands, MoveGrain(kBand * width * 8), [&](int64_t begin, int64_t end) {
-    std::vector<float> memory(static_cast<size_t>(blends_first ? in_width : 2 * width));
+    const int64_t kept_size = blends_first ? in_width : 2 * width;
+    std::vector<float> memory(static_cast<size_t>(kept_size));
+    std::vector<float> converted(std::is_same_v<T, float> ? 0 : static_cast<size_t>(2 * in_width + width));
+    float* const loaded = converted.data();
+    float* const result = loaded + (converted.empty() ? 0 : 2 * in_width);
     for (int64_t item = begin; item < end; ++item) {
-      const float* const image = from + item / bands * in_height * in_width;
-      float* const out = to + item / bands * height * width;
+      const T* const image = from + item / bands * in_height * in_width;
+      T* const out = to + item / bands * height * width;
       float* kept[2] = {memory.data(), memory.data() + (blends_first ? 0 : width)};
       int32_t kept_row[2] = {-1, -1};
       // The row of the image, sampled; `other` is not given up for it.
@@ -163,7 +221,7 @@ void ResizeImages(OpContext& context, const float* from, float* to, int64_t imag
         if (kept_row[0] == row) return kept[0];
         if (kept_row[1] == row) return kept[1];
         const size_t free = kept_row[0] == other ? 1 : 0;
-        simd::SampleRow(columns, image + row * in_width, kept[free]);
+        simd::SampleRow(columns, floats.Load(image + row * in_width, in_width, loaded), kept[free]);
         kept_row[free] = row;
         return kept[free];
       };
@@ -172,30 +230,20 @@ void ResizeImages(OpContext& context, const float* from, float* to, int64_t imag
         const auto at = static_cast<size_t>(r);
         const int32_t lower = rows.lower[at], upper = rows.upper[at];
         const float a = rows.lower_weights[at], b = rows.upper_weights[at];
+        float* const made = floats.Target(out + r * width, result);
         if (blends_first) {
-          simd::BlendRows(image + lower * in_width, image + upper * in_width, a, b, kept[0], in_width);
-          simd::SampleRow(columns, kept[0], out + r * width);
+          simd::BlendRows(floats.Load(image + lower * in_width, in_width, loaded),
+                          floats.Load(image + upper * in_width, in_width, loaded + in_width), a, b, kept[0], in_width);
+          simd::SampleRow(columns, kept[0], made);
         } else {
           const float* const low = sampled(lower, upper);
           const float* const high = sampled(upper, lower);
-          simd::BlendRows(low, high, a, b, out + r * width, width);
+          simd::BlendRows(low, high, a, b, made, width);
         }
+        floats.Store(made, width, out + r * width);
       }
     }
   });
-}
-
-// Integers are cut off, as a cast does, after an allowance for the rounding of weights; antialiased ones are rounded.
-template <typename T, typename C>
-T FromFiltered(C value, bool round) {
-  if constexpr (std::is_integral_v<T>) {
-    const double allowance = sizeof(T) == 1 ? 1e-3 : 1e-6;
-    double v = static_cast<double>(value);
-    v = round ? std::nearbyint(v) : std::trunc(v + std::copysign(allowance, v));
-    return SaturateTo<T>(v);
-  } else {
-    return static_cast<T>(value);
-  }
 }
 
 class ResizeKernel : public Kernel {
@@ -218,7 +266,7 @@ class ResizeKernel : public Kernel {
       context.Output(0, x.type, dims);
       return;
     }
-    const std::optional<AxisOrder> order = x.type == EP_TYPE_FLOAT && x.layout != nullptr ? OrderOf(x) : std::nullopt;
+    const std::optional<AxisOrder> order = x.layout != nullptr ? OrderOf(x) : std::nullopt;
     if (!order || (order->block > 1 && !IsIdentity(axes[1])))
       return ResizeInto(context.Output(0, x.type, dims), context, context.Input(0), axes, dims);
     // What isn't row-major stays as it is: axes are resized where memory has them, and blocks aren't.
@@ -300,6 +348,21 @@ class ResizeKernel : public Kernel {
     const auto growth = [&](size_t i) { return static_cast<double>(axes[i].out) / static_cast<double>(axes[i].in); };
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return growth(a) < growth(b); });
 
+    std::vector<ResizeTaps> taps(axes.size());
+    Dims shape = x.dims;
+    for (size_t i : order) taps[i] = kit::MakeResizeTaps(axes[i], attributes_);
+    if constexpr (std::is_same_v<C, float>) {
+      const size_t last = axes.size() - 1;
+      const bool rounds = std::is_integral_v<T> && attributes_.antialias;
+      if (!rounds && order.size() == 2 && std::min(order[0], order[1]) + 1 == last &&
+          std::max(order[0], order[1]) == last) {
+        const auto rows = LinearTapsOf(axes[last - 1], taps[last - 1]), columns = LinearTapsOf(axes[last], taps[last]);
+        if (rows && columns) {
+          ResizeImages(context, x.as<T>(), y.as<T>(), dims.Count(0, last - 1), *rows, *columns);
+          return FillOutside<T, C>(y.as<T>(), dims, axes, taps);
+        }
+      }
+    }
     const C* from;
     if constexpr (std::is_same_v<T, C>) {
       from = x.as<T>();
@@ -308,19 +371,6 @@ class ResizeKernel : public Kernel {
       auto* wide = static_cast<C*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(C)));
       for (int64_t i = 0; i < count; ++i) wide[i] = static_cast<C>(static_cast<Compute<T>>(x.as<T>()[i]));
       from = wide;
-    }
-    std::vector<ResizeTaps> taps(axes.size());
-    Dims shape = x.dims;
-    for (size_t i : order) taps[i] = kit::MakeResizeTaps(axes[i], attributes_);
-    if constexpr (std::is_same_v<T, float>) {
-      const size_t last = axes.size() - 1;
-      if (order.size() == 2 && std::min(order[0], order[1]) + 1 == last && std::max(order[0], order[1]) == last) {
-        const auto rows = LinearTapsOf(axes[last - 1], taps[last - 1]), columns = LinearTapsOf(axes[last], taps[last]);
-        if (rows && columns) {
-          ResizeImages(context, from, y.as<float>(), dims.Count(0, last - 1), *rows, *columns);
-          order.clear();
-        }
-      }
     }
     for (size_t pass = 0; pass < order.size(); ++pass) {
       const size_t i = order[pass];
@@ -338,10 +388,17 @@ class ResizeKernel : public Kernel {
     const int64_t count = dims.Count();
     if constexpr (!std::is_same_v<T, C>)
       for (int64_t i = 0; i < count; ++i) out[i] = FromFiltered<T>(from[i], attributes_.antialias);
+    FillOutside<T, C>(out, dims, axes, taps);
+  }
+
+  // What lies outside of the region that was asked for.
+  template <typename T, typename C>
+  void FillOutside(T* out, const Dims& dims, const std::vector<ResizeAxis>& axes,
+                   const std::vector<ResizeTaps>& taps) const {
     for (size_t i = 0; i < axes.size(); ++i) {
       if (taps[i].outside.empty()) continue;
       const int64_t inner = dims.Count(i + 1, dims.size());
-      for (int64_t r = 0; r < count / inner; ++r)
+      for (int64_t r = 0; r < dims.Count() / inner; ++r)
         if (taps[i].outside[static_cast<size_t>(r % axes[i].out)] != 0)
           std::fill_n(out + r * inner, inner, FromFiltered<T>(static_cast<C>(attributes_.extrapolation), false));
     }
