@@ -163,11 +163,37 @@ TEST(ConvInteger, IsExactForRandomShapesTypesAndZeroPoints) {
   }
 }
 
-void ExpectQLinearConv(unsigned seed, bool of_kit) {
+// [N, C, H, W] with the channels at the end.
+template <typename T>
+std::vector<T> ChannelsAtTheEnd(const std::vector<T>& values, const Shape& dims) {
+  std::vector<T> result;
+  const int64_t plane = dims[2] * dims[3];
+  for (int64_t n = 0; n < dims[0]; ++n)
+    for (int64_t i = 0; i < plane; ++i)
+      for (int64_t c = 0; c < dims[1]; ++c)
+        result.push_back(values[static_cast<size_t>((n * dims[1] + c) * plane + i)]);
+  return result;
+}
+
+enum class Of { kOnnx, kKit, kMicrosoft };
+void ExpectQLinearConv(unsigned seed, Of of) {
   SCOPED_TRACE(seed);
-  const ConvCase made(seed);
-  OpRunner conv("QLinearConv", of_kit ? 1 : 10, of_kit ? std::string(kit::fuse::kDomain) : "");
+  ConvCase made(seed);
+  const bool of_kit = of == Of::kKit;
+  // com.microsoft's has a tensor's channels at the end if it is told so.
+  const bool at_the_end = of == Of::kMicrosoft && seed % 3 != 0;
+  OpRunner conv("QLinearConv", of == Of::kOnnx ? 10 : 1,
+                of_kit                 ? std::string(kit::fuse::kDomain)
+                : of == Of::kMicrosoft ? "com.microsoft"
+                                       : "");
   made.AddTo(conv);
+  if (of == Of::kMicrosoft) conv.Attribute("channels_last", at_the_end ? 1 : 0);
+  const std::vector<int32_t> sums = made.Sums();
+  if (at_the_end) {
+    made.last = false;
+    made.x.numbers = ChannelsAtTheEnd(made.x.numbers, made.x.dims);
+    std::rotate(made.x.dims.begin() + 1, made.x.dims.begin() + 2, made.x.dims.end());
+  }
   const int least = made.y_zero.is_signed ? -128 : 0;
   const int low = of_kit ? least + 100 : least, high = of_kit ? least + 200 : least + 255;
   if (of_kit) conv.Attribute("low", low).Attribute("high", high);
@@ -179,7 +205,6 @@ void ExpectQLinearConv(unsigned seed, bool of_kit) {
   conv.Input<int32_t>({static_cast<int64_t>(made.bias.size())}, made.bias);
   made.Arrange(conv);
   conv.Run();
-  const std::vector<int32_t> sums = made.Sums();
   std::vector<int> expected;
   const auto plane = static_cast<size_t>(made.y[2] * made.y[3]);
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -187,14 +212,17 @@ void ExpectQLinearConv(unsigned seed, bool of_kit) {
     expected.push_back(Requantized(sums[i] + made.bias[filter], made.x_scale, made.w_scale[filter], made.y_scale,
                                    made.y_zero.numbers[0], low, high));
   }
-  ASSERT_THAT(NumbersOf(conv), ElementsAreArray(expected));
+  ASSERT_THAT(NumbersOf(conv), ElementsAreArray(at_the_end ? ChannelsAtTheEnd(expected, made.y) : expected));
 }
 
 TEST(QLinearConv, IsExactForRandomShapesTypesAndZeroPoints) {
-  for (unsigned seed = 100; seed <= 160; ++seed) ExpectQLinearConv(seed, false);
+  for (unsigned seed = 100; seed <= 160; ++seed) ExpectQLinearConv(seed, Of::kOnnx);
 }
 TEST(QLinearConv, OfTheKitStaysWithinItsBounds) {
-  for (unsigned seed = 200; seed <= 220; ++seed) ExpectQLinearConv(seed, true);
+  for (unsigned seed = 200; seed <= 220; ++seed) ExpectQLinearConv(seed, Of::kKit);
+}
+TEST(QLinearConv, OfMicrosoftTakesChannelsAtTheEnd) {
+  for (unsigned seed = 300; seed <= 340; ++seed) ExpectQLinearConv(seed, Of::kMicrosoft);
 }
 
 TEST(QLinearConv, ChannelsStayLastBetweenConvolutions) {

@@ -15,6 +15,7 @@
 
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/simd/byte_transpose.h"
 
 namespace epiphyte::cpu {
 
@@ -36,6 +37,11 @@ void CopyRow(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64
 // to[r * to_stride + c] = from[c * from_stride + r]
 template <typename T>
 void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows, int64_t columns) {
+  if constexpr (sizeof(T) <= 2) {
+    using U = std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t>;
+    return simd::TransposeBytes(reinterpret_cast<const U*>(from), from_stride, columns, rows, reinterpret_cast<U*>(to),
+                                to_stride);
+  }
   int64_t r = 0;
 #if defined(__SSE2__)
   if constexpr (sizeof(T) == 4 && std::is_trivially_copyable_v<T>) {
@@ -126,8 +132,9 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   if (dims.Count() == 0) return;
   kit::StridedBlock plan = kit::Simplify(dims, from_strides, to_strides);
   const size_t last = plan.dims.size() - 1;
+  // What is repeated along the last axis is a row of its own.
   if (plan.to[last] == 1 && plan.from[last] != 1 && plan.from[last] != 0) {
-    const bool pixels = sizeof(T) == 4 && plan.from[last] == 3;  // of three channels (TransposeTile)
+    const bool pixels = sizeof(T) <= 4 && plan.from[last] == 3;  // of three channels (TransposeTile)
     for (size_t i = 0; i < last; ++i)
       if (plan.from[i] == 1 && plan.dims[i] >= (pixels ? 3 : 4))
         return strided::MoveTiles(context, std::move(plan), i, from, to);

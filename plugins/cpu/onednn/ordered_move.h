@@ -20,6 +20,17 @@ inline bool Fit(const OrderStrides& a, const OrderStrides& b) {
   return a.block == 1 || b.block == 1 || a.block == b.block;
 }
 
+// As WithUnit, for types of what may lie in another order than row-major: of one, two or four bytes.
+template <typename Body>
+void WithOrderedUnit(ElementType type, Body&& body) {
+  switch (UnitBytes(type)) {
+    case 1: return body(std::type_identity<uint8_t>());
+    case 2: return body(std::type_identity<uint16_t>());
+    case 4: return body(std::type_identity<float>());
+    default: NotImplemented("elements of type {} in another order than row-major", TypeName(type));
+  }
+}
+
 // Strides of the source may be negative. With blocks on a side, dims[1] is a multiple of them.
 template <typename T>
 void MoveOrdered(OpContext& context, const Dims& dims, const T* from, const OrderStrides& from_strides, T* to,

@@ -189,16 +189,22 @@ void Flip(const uint8_t* from, uint8_t* to, int64_t n) {
   Map(d, from, to, n, [d](auto v) EPIPHYTE_INLINE { return hn::Xor(v, hn::Set(d, uint8_t{0x80})); });
 }
 
-int32_t SumBytes(const uint8_t* row, int64_t n) {
+int32_t SumBytes(const uint8_t* row, int64_t n, uint8_t flip) {
   const hn::ScalableTag<uint8_t> d;
+  const auto flips = hn::Set(d, flip);
   const hn::Repartition<uint64_t, decltype(d)> d64;
   constexpr auto kBytes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
   auto sums = hn::Zero(d64);
   int64_t i = 0;
-  for (; i + kBytes <= n; i += kBytes) sums = hn::Add(sums, hn::SumsOf8(hn::LoadU(d, row + i)));
-  auto sum = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(d64, sums)));
-  for (; i < n; ++i) sum += row[i];
-  return static_cast<int32_t>(sum);
+  for (; i + kBytes <= n; i += kBytes) sums = hn::Add(sums, hn::SumsOf8(hn::Xor(hn::LoadU(d, row + i), flips)));
+  const auto rest = static_cast<size_t>(n - i);
+  if (rest != 0) {
+    // Lanes beyond the row are 0, before they are turned.
+    sums = hn::Add(sums, hn::SumsOf8(hn::Xor(LoadPart(d, row + i, rest), flips)));
+    i += kBytes;
+  }
+  const auto sum = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(d64, sums)));
+  return static_cast<int32_t>(sum - static_cast<uint32_t>(i - n) * flip);
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
@@ -271,7 +277,7 @@ void RequantizeRow(const int32_t* sums, const float* factor, int32_t zero, int32
   EPIPHYTE_DISPATCH(RequantizeAll)(sums, factor, zero, low, high, y, n);
 }
 void FlipBytes(const uint8_t* from, uint8_t* to, int64_t n) { EPIPHYTE_DISPATCH(Flip)(from, to, n); }
-int32_t SumOfBytes(const uint8_t* row, int64_t n) { return EPIPHYTE_DISPATCH(SumBytes)(row, n); }
+int32_t SumOfBytes(const uint8_t* row, int64_t n, uint8_t flip) { return EPIPHYTE_DISPATCH(SumBytes)(row, n, flip); }
 
 bool UsesVnni() { return g_has_vnni; }
 WithoutVnni::WithoutVnni() { g_has_vnni = false; }

@@ -41,8 +41,8 @@ void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int
 
 // to[i] = from[i] ^ 0x80; `to` may be `from`.
 void FlipBytes(const uint8_t* from, uint8_t* to, int64_t n);
-// The sum of a row.
-int32_t SumOfBytes(const uint8_t* row, int64_t n);
+// The sum of row[i] ^ flip.
+int32_t SumOfBytes(const uint8_t* row, int64_t n, uint8_t flip = 0);
 
 // What becomes of a sum.
 enum class ByteResult : uint8_t {

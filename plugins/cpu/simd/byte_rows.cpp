@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
 // After the policy.
@@ -54,19 +55,19 @@ using Bytes = hn::Repartition<uint8_t, Sums>;
 using Words = hn::Repartition<uint16_t, Sums>;
 constexpr int64_t kBytes = static_cast<int64_t>(hn::MaxLanes(Bytes()));
 
-// Sums of a vector of channels, of which `n` are there, to sums[0 … kBytes): four vectors, of which each has four
-// channels of every block of 16, as interleaving leaves them.
-template <class Way>
-HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t first, int64_t n, int32_t* sums) {
+// Sums of a vector of channels, of which `n` are there: four vectors, of which each has four channels of every block of
+// 16, as interleaving leaves them. `sum` is what they begin with.
+template <class Way, bool kFlips>
+HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t first, int64_t n, Sum (&sum)[4]) {
   const Bytes d;
   const Words dw;
   const Sums ds;
   const int64_t block = first / kDepthwiseBlock, inside = first % kDepthwiseBlock;
   const int8_t* weights = p.weights + block * kDepthwiseBlock * p.steps * 4 + inside;
-  Sum sum[4] = {hn::Zero(ds), hn::Zero(ds), hn::Zero(ds), hn::Zero(ds)};
   const auto flip = hn::Set(d, p.flip);
   const auto load = [&](const uint8_t* row) EPIPHYTE_INLINE {
-    return hn::Xor(n >= kBytes ? hn::LoadU(d, row + first) : LoadPart(d, row + first, static_cast<size_t>(n)), flip);
+    const auto bytes = n >= kBytes ? hn::LoadU(d, row + first) : LoadPart(d, row + first, static_cast<size_t>(n));
+    return kFlips ? hn::Xor(bytes, flip) : bytes;
   };
   for (int64_t step = 0; step < p.steps; ++step, rows += 4, weights += 4 * kDepthwiseBlock) {
     const auto a = load(rows[0]), b = load(rows[1]), c = load(rows[2]), e = load(rows[3]);
@@ -83,42 +84,92 @@ HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, in
     add(2, hn::InterleaveLower(dw, high_ab, high_ce));
     add(3, hn::InterleaveUpper(dw, high_ab, high_ce));
   }
-  HWY_ALIGN int32_t vectors[4 * kLanes];
-  for (int j = 0; j < 4; ++j) hn::Store(sum[j], ds, vectors + j * kLanes);
-  const hn::CappedTag<int32_t, 4> four;
-  for (int b = 0; b < kLanes / 4; ++b)
-    for (int j = 0; j < 4; ++j) hn::Store(hn::Load(four, vectors + j * kLanes + 4 * b), four, sums + 16 * b + 4 * j);
 }
 
-template <class Way>
+// Numbers of a vector of channels in the order of such sums, and back.
+template <typename T>
+HWY_INLINE void ToOrderOfSums(const T* natural, T* sums) {
+  const hn::CappedTag<T, 4> four;
+  for (int b = 0; b < kLanes / 4; ++b)
+    for (int j = 0; j < 4; ++j) hn::StoreU(hn::LoadU(four, natural + 16 * b + 4 * j), four, sums + j * kLanes + 4 * b);
+}
+HWY_INLINE void FromOrderOfSums(const int32_t* sums, int32_t* natural) {
+  const hn::CappedTag<int32_t, 4> four;
+  for (int b = 0; b < kLanes / 4; ++b)
+    for (int j = 0; j < 4; ++j) hn::StoreU(hn::LoadU(four, sums + j * kLanes + 4 * b), four, natural + 16 * b + 4 * j);
+}
+
+// Numbers in the order of such sums as bytes, as the channels lie, what doesn't fit cut off: vectors are packed block
+// by block.
+template <typename T>
+HWY_INLINE hn::Vec<Bytes> BytesOfSums(const Sum (&numbers)[4]) {
+  const hn::Repartition<int16_t, Sums> dw;
+  const auto low = hn::ReorderDemote2To(dw, numbers[0], numbers[1]);
+  const auto high = hn::ReorderDemote2To(dw, numbers[2], numbers[3]);
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm512_packs_epi16(low.raw, high.raw)
+                                            : _mm512_packus_epi16(low.raw, high.raw)};
+#elif HWY_ARCH_X86 && HWY_CAP_GE256
+  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm256_packs_epi16(low.raw, high.raw)
+                                            : _mm256_packus_epi16(low.raw, high.raw)};
+#else
+  static_assert(kLanes == 4);
+  const hn::Repartition<T, Sums> d;
+  const hn::Half<decltype(d)> half;
+  return hn::BitCast(Bytes(), hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low)));
+#endif
+}
+
+template <class Way, bool kFlips>
 HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
-  HWY_ALIGN int32_t sums[4 * kLanes];
-  const Sums ds;
-  for (int64_t position = 0; position < p.positions; ++position) {
-    const uint8_t* const* const rows = p.rows + position * p.steps * 4;
-    for (int64_t first = 0; first < p.channels; first += kBytes) {
-      const int64_t n = std::min(kBytes, p.channels - first);
-      Depthwise<Way>(p, rows, first, n, sums);
-      for (int64_t i = 0; i < 4 * kLanes; i += kLanes)
-        hn::Store(hn::Add(hn::Load(ds, sums + i), hn::LoadU(ds, p.start + first + i)), ds, sums + i);
+  const Sums d;
+  const hn::ScalableTag<float> df;
+  const Sum zero = hn::Set(d, p.zero), low = hn::Set(d, p.low), high = hn::Set(d, p.high);
+  HWY_ALIGN int32_t sums[4 * kLanes], natural[4 * kLanes];
+  HWY_ALIGN float ordered[4 * kLanes] = {};
+  for (int64_t first = 0; first < p.channels; first += kBytes) {
+    const int64_t n = std::min(kBytes, p.channels - first);
+    ToOrderOfSums(p.start + first, sums);
+    if (p.result == ByteResult::kRequantized) ToOrderOfSums(p.factor + first, ordered);
+    Sum start[4];
+    hn::Vec<hn::ScalableTag<float>> factor[4];
+    for (int j = 0; j < 4; ++j) {
+      start[j] = hn::Load(d, sums + j * kLanes);
+      factor[j] = hn::Load(df, ordered + j * kLanes);
+    }
+    for (int64_t position = 0; position < p.positions; ++position) {
+      Sum sum[4] = {start[0], start[1], start[2], start[3]};
+      Depthwise<Way, kFlips>(p, p.rows + position * p.steps * 4, first, n, sum);
       const int64_t at = position * p.channels + first;
-      switch (p.result) {
-        case ByteResult::kSums:
-          std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(n) * sizeof(int32_t));
-          break;
-        case ByteResult::kRequantized:
-          RequantizeSums(sums, p.factor + first, p.zero, p.low, p.high, static_cast<uint8_t*>(p.y) + at, n);
-          break;
-        case ByteResult::kScaled:
-          ScaleSums(sums, p.factor + first, p.bias == nullptr ? nullptr : p.bias + first, static_cast<float*>(p.y) + at,
-                    n);
-          break;
+      if (p.result == ByteResult::kRequantized) {
+        for (int j = 0; j < 4; ++j) sum[j] = Rounded(hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]), zero, low, high);
+        const auto bytes = p.low < 0 ? BytesOfSums<int8_t>(sum) : BytesOfSums<uint8_t>(sum);
+        uint8_t* const to = static_cast<uint8_t*>(p.y) + at;
+        if (n == kBytes) {
+          hn::StoreU(bytes, Bytes(), to);
+        } else {
+          StorePart(Bytes(), bytes, to, static_cast<size_t>(n));
+        }
+        continue;
+      }
+      for (int j = 0; j < 4; ++j) hn::Store(sum[j], d, sums + j * kLanes);
+      FromOrderOfSums(sums, natural);
+      if (p.result == ByteResult::kSums) {
+        std::memcpy(static_cast<int32_t*>(p.y) + at, natural, static_cast<size_t>(n) * sizeof(int32_t));
+      } else {
+        ScaleSums(natural, p.factor + first, p.bias == nullptr ? nullptr : p.bias + first,
+                  static_cast<float*>(p.y) + at, n);
       }
     }
   }
 }
-void DepthwiseByWords(const ByteDepthwise& p) { DepthwiseAll<ByWords>(p); }
-void DepthwiseByVnni(const ByteDepthwise& p) { DepthwiseAll<ByVnni>(p); }
+template <class Way>
+HWY_INLINE void DepthwiseOfType(const ByteDepthwise& p) {
+  if (p.flip != 0) return DepthwiseAll<Way, true>(p);
+  DepthwiseAll<Way, false>(p);
+}
+void DepthwiseByWords(const ByteDepthwise& p) { DepthwiseOfType<ByWords>(p); }
+void DepthwiseByVnni(const ByteDepthwise& p) { DepthwiseOfType<ByVnni>(p); }
 
 template <typename T, class Function>
 HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const uint8_t* b, int64_t b_stride,
@@ -156,17 +207,74 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   }
 }
 
+// Sums of whole rows, by fewer steps that round elsewhere: numbers so near to the middle between two results that this
+// may matter are left to exact(first, count), with their neighbours.
+template <typename T, class Exact>
+HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, ByteEnd b_end, ByteEnd y_end, int32_t low,
+                          int32_t high, uint8_t* y, int64_t n, const Exact& exact) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const hn::Rebind<T, decltype(d)> bytes;
+  const hn::Repartition<T, decltype(d)> numbers_of_y;
+  const Sums di;
+  constexpr int64_t kStep = 4 * kLanes;
+  // Fewer than 16 steps, here and there, round by 2^-24 of terms that are up to 510 steps of an operand.
+  const double a_factor = static_cast<double>(a_end.scale) / y_end.scale;
+  const double b_factor = static_cast<double>(b_end.scale) / y_end.scale;
+  const double error = 0x1p-20 * (510 * (a_factor + b_factor) + 600);
+  if (n < kStep || !(error < 0.125)) return exact(0, n);
+  const V limit = hn::Set(d, static_cast<float>(0.5 - error));
+  const V of_a = hn::Set(d, static_cast<float>(a_factor)), of_b = hn::Set(d, static_cast<float>(b_factor));
+  const V rest = hn::Set(d, static_cast<float>(y_end.zero - a_end.zero * a_factor - b_end.zero * b_factor));
+  const auto lowest = hn::Set(numbers_of_y, static_cast<T>(low)), highest = hn::Set(numbers_of_y, static_cast<T>(high));
+  // Fours of bytes, which packing leaves block by block of the vectors.
+  HWY_ALIGN int32_t places[kLanes];
+  for (int v = 0; v < 4; ++v)
+    for (int block = 0; block < kLanes / 4; ++block) places[v * (kLanes / 4) + block] = block * 4 + v;
+  const auto order = hn::SetTableIndices(di, places);
+  const auto load = [=](const uint8_t* from) EPIPHYTE_INLINE {
+    return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(bytes, reinterpret_cast<const T*>(from))));
+  };
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    Sum numbers[4];
+    V farthest = hn::Zero(d);
+    for (int v = 0; v < 4; ++v) {
+      const V real = hn::MulAdd(load(a + i + v * kLanes), of_a, hn::MulAdd(load(b + i + v * kLanes), of_b, rest));
+      numbers[v] = hn::NearestInt(real);
+      farthest = hn::Max(farthest, hn::Abs(hn::Sub(real, hn::ConvertTo(d, numbers[v]))));
+    }
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(farthest, limit)))) {
+      exact(i, kStep);
+      continue;
+    }
+    const Sum fours = hn::TableLookupLanes(hn::BitCast(di, BytesOfSums<T>(numbers)), order);
+    const auto result = hn::Min(hn::Max(hn::BitCast(numbers_of_y, fours), lowest), highest);
+    hn::StoreU(result, numbers_of_y, reinterpret_cast<T*>(y + i));
+  }
+  if (i < n) exact(i, n - i);
+}
+
+template <typename T>
+HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_stride, ByteEnd a_end, const uint8_t* b,
+                          int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y,
+                          int64_t n) {
+  if (operation == ByteOperation::kMul)
+    return Combine<T>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n,
+                      [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); });
+  const auto add = [=](int64_t first, int64_t count) HWY_ATTR {
+    Combine<T>(a + first * a_stride, a_stride, a_end, b + first * b_stride, b_stride, b_end, y_end, low, high,
+               y + first, count, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
+  };
+  if (a_stride == 0 || b_stride == 0) return add(0, n);
+  AddNearly<T>(a, a_end, b, b_end, y_end, low, high, y, n, add);
+}
+
 void CombineAll(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
                 const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y,
                 int64_t n) {
-  const auto add = [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); };
-  const auto multiply = [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); };
-  if (operation == ByteOperation::kAdd) {
-    if (is_signed) return Combine<int8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, add);
-    return Combine<uint8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, add);
-  }
-  if (is_signed) return Combine<int8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, multiply);
-  Combine<uint8_t>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n, multiply);
+  if (is_signed) return CombineOf<int8_t>(operation, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
+  CombineOf<uint8_t>(operation, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE

@@ -263,12 +263,14 @@ TEST_P(ByteProducts, FlipAndSumRowsOfAnyLength) {
   for (int64_t n : Lengths()) {
     GuardedRow<uint8_t> from(Bytes<uint8_t>(n, 7)), to(n);
     FlipBytes(from.data(), to.data(), n);
-    int32_t sum = 0;
+    int32_t sum = 0, flipped = 0;
     for (int64_t i = 0; i < n; ++i) {
       ASSERT_EQ(to[i], from[i] ^ 0x80);
       sum += from[i];
+      flipped += to[i];
     }
     ASSERT_EQ(SumOfBytes(from.data(), n), sum) << n;
+    ASSERT_EQ(SumOfBytes(from.data(), n, 0x80), flipped) << n;
   }
 }
 

@@ -150,5 +150,38 @@ TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
   }
 }
 
+// Every pair of bytes, with scales that put many results into the middle between two, and others.
+TEST_P(ByteRows, AreCombinedExactlyWhereResultsAreInTheMiddle) {
+  std::vector<uint8_t> first(65536), second(65536);
+  for (size_t i = 0; i < first.size(); ++i) {
+    first[i] = static_cast<uint8_t>(i);
+    second[i] = static_cast<uint8_t>(i / 256);
+  }
+  std::mt19937 random(9);
+  for (int trial = 0; trial < 40; ++trial) {
+    const bool is_signed = trial % 2 == 0, multiplies = trial % 4 < 2;
+    const auto end = [&](float scale) {
+      return ByteEnd{scale, static_cast<float>(static_cast<int>(random() % 256) - (is_signed ? 128 : 0))};
+    };
+    const auto scale = [&] {
+      return trial < 12 ? std::ldexp(1.0f, static_cast<int>(random() % 5) - 6)
+                        : std::uniform_real_distribution<float>(0.001f, 0.2f)(random);
+    };
+    const ByteEnd a_end = end(scale()), b_end = end(scale()), y_end = end(trial == 39 ? 1e-9f : scale());
+    const int low = is_signed ? -128 : 0, high = low + 255;
+    std::vector<uint8_t> y = first;  // in place of an operand
+    CombineBytes(multiplies ? ByteOperation::kMul : ByteOperation::kAdd, is_signed, y.data(), 1, a_end, second.data(),
+                 1, b_end, y_end, low, high, y.data(), 65536);
+    for (size_t i = 0; i < y.size(); ++i) {
+      volatile float left = (static_cast<float>(NumberOf(first[i], is_signed)) - a_end.zero) * a_end.scale;
+      volatile float right = (static_cast<float>(NumberOf(second[i], is_signed)) - b_end.zero) * b_end.scale;
+      const float real = multiplies ? left * right : left + right;
+      const float value = std::nearbyint(real / y_end.scale) + y_end.zero;
+      ASSERT_EQ(NumberOf(y[i], is_signed), std::clamp(value, static_cast<float>(low), static_cast<float>(high)))
+          << "trial " << trial << ", " << int{first[i]} << " and " << int{second[i]};
+    }
+  }
+}
+
 }  // namespace
 }  // namespace epiphyte::cpu::simd

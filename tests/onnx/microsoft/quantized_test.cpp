@@ -199,6 +199,39 @@ TEST_P(MicrosoftQuantized, PoolsTakeChannelsInBothPlaces) {
   }
 }
 
+TEST_P(MicrosoftQuantized, ConvolutionsTakeChannelsAtEitherPlace) {
+  const Array image = Whole({1, 4, 6, 6}, type_), w = RandomIntegers({5, 4, 3, 3}, -127, 127, DataType::kInt8, 2);
+  const Array bias = RandomIntegers({5}, -500, 500, DataType::kInt32, 3);
+  const auto last = [](const Array& x) {
+    Array y = Make({x.dims[0], x.dims[2], x.dims[3], x.dims[1]}, [&](const Dims& i) {
+      return x.At({i[0], i[3], i[1], i[2]});
+    });
+    y.type = x.type;
+    return y;
+  };
+  const Array numbers = Make({1, 5, 3, 3}, [&](const Dims& i) {
+    double sum = bias.At({i[1]});
+    for (int64_t at = 0; at < 4 * 9; ++at) {
+      const int64_t c = at / 9, row = 2 * i[2] - 1 + at / 3 % 3, column = 2 * i[3] - 1 + at % 3;
+      if (row < 0 || column < 0 || row >= 6 || column >= 6) continue;
+      sum += (image.At({0, c, row, column}) - a_.zero) * w.At({i[1], c, at / 3 % 3, at % 3});
+    }
+    return sum * a_.scale * 0.001f;
+  });
+  const Array expected = Quantized(numbers, y_, type_);
+  for (const int64_t opset : kQuantizedOpsets) {
+    for (const bool channels_last : {false, true}) {
+      Call call("QLinearConv");
+      Put(call.In(channels_last ? last(image) : image), a_, type_);
+      Put(call.Weights(w), {0.001f, 0}, DataType::kInt8);
+      Put(call, y_, type_).Weights(bias).Int("channels_last", channels_last);
+      call.Ints("pads", {1, 1, 1, 1}).Ints("strides", {2, 2});
+      ExpectNear(call.Run({.opset = opset})[0], channels_last ? last(expected) : expected, kOneStep);
+      EXPECT_THAT(call.Body({.opset = opset}), Contains("QLinearConv"));
+    }
+  }
+}
+
 TEST_P(MicrosoftQuantized, MeansAreOverAxes) {
   const Array x = Whole({2, 3, 8}, type_);
   const Array numbers = Dequantized(x, a_);

@@ -1,13 +1,64 @@
-// MaxPool of bytes, with channels last.
+// Pools of bytes, with channels last: what they share, and MaxPool.
+//
+//     PoolBytes(context, attributes, axis, 4, {}, [&](const TapLines& taps, int64_t channels) {
+//       return [=, sums = std::vector<int32_t>(…)](const BytePoolPosition& at) mutable { … };   // of one share
+//     });
 #pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "epiphyte/kit/shape/pool.hpp"
 #include "plugins/cpu/kernel/kernel.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/ops/quantized/channels_last.h"
 
 namespace epiphyte::cpu {
 
-// Input 0, int8 or uint8 of at least one spatial dimension, to output 0. Windows may lie outside of the input: these
-// give the least number.
-void MaxPoolOfBytes(OpContext& context, const kit::PoolAttributes& attributes);
+// Position `position` of a line of the result: the rows of channels that its window has, those inside of the input, of
+// which there may be none, or all of them, and where its own row goes.
+struct BytePoolPosition {
+  const uint8_t* const* rows;
+  int64_t count;
+  int64_t line, position;
+  uint8_t* to;
+};
+
+// Input 0, int8 or uint8 of at least one spatial dimension, to output 0 of its type. `make(taps, channels)` gives what
+// makes a position's row; each share of the work has one of its own. `cost`: of an element, in additions. `outside`: a
+// byte that taps outside of the input read; without one these are left out.
+template <typename Make>
+void PoolBytes(OpContext& context, const kit::PoolAttributes& attributes, ChannelAxis axis, int64_t cost,
+               std::optional<uint8_t> outside, const Make& make) {
+  const Tensor& x = axis == ChannelAxis::kLast ? context.Input(0) : context.AnyLayoutInput(0);
+  const Dims dims = WithChannelsSecond(x.dims, axis);
+  const kit::Window window = attributes.Resolve(dims);
+  const int64_t channels = dims[1];
+  const LastOutput y(context, x.type, window.OutputDims(dims[0], channels), &context.State<LastLayout>(), axis);
+  const TapLines taps(window, dims);
+  const int64_t positions = taps.positions();
+  if (taps.lines() * positions * channels == 0) return;
+  const uint8_t* const from = ChannelsLast(context, 0, axis);
+  uint8_t* const beside = outside ? static_cast<uint8_t*>(context.Scratch(static_cast<uint64_t>(channels))) : nullptr;
+  if (outside) std::fill_n(beside, channels, *outside);
+  ParallelLoop(context, taps.lines(), positions * channels * cost, [&](int64_t begin, int64_t end) {
+    auto make_row = make(taps, channels);
+    std::vector<const uint8_t*> rows;
+    for (int64_t line = begin; line < end; ++line) {
+      taps.Find(from, line, beside, taps.taps(), &rows);
+      for (int64_t i = 0; i < positions; ++i) {
+        const auto first = rows.begin() + i * taps.taps();
+        const int64_t count = outside ? taps.taps() : std::remove(first, first + taps.taps(), nullptr) - first;
+        make_row(BytePoolPosition{count == 0 ? nullptr : &*first, count, line, i,
+                                  static_cast<uint8_t*>(y.data()) + (line * positions + i) * channels});
+      }
+    }
+  });
+  y.Finish(context);
+}
+
+// Windows that lie outside of the input give the least number.
+void MaxPoolOfBytes(OpContext& context, const kit::PoolAttributes& attributes, ChannelAxis axis = ChannelAxis::kSecond);
 
 }  // namespace epiphyte::cpu

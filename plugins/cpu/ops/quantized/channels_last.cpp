@@ -42,7 +42,19 @@ bool LiesChannelsLast(const Tensor& tensor) {
   return order && *order == LastOrder(tensor.rank());
 }
 
-const uint8_t* ChannelsLast(OpContext& context, size_t i) {
+Dims WithChannelsSecond(const Dims& dims, ChannelAxis axis) {
+  Dims result = dims;
+  if (axis == ChannelAxis::kLast) std::rotate(result.begin() + 1, result.end() - 1, result.end());
+  return result;
+}
+Dims WithChannels(const Dims& dims, ChannelAxis axis) {
+  Dims result = dims;
+  if (axis == ChannelAxis::kLast) std::rotate(result.begin() + 1, result.begin() + 2, result.end());
+  return result;
+}
+
+const uint8_t* ChannelsLast(OpContext& context, size_t i, ChannelAxis axis) {
+  if (axis == ChannelAxis::kLast) return context.Input(i).as<uint8_t>();
   const Tensor& any = context.AnyLayoutInput(i);
   if (LiesChannelsLast(any)) return any.as<uint8_t>();
   const Tensor& x = context.Input(i);
@@ -52,7 +64,12 @@ const uint8_t* ChannelsLast(OpContext& context, size_t i) {
   return copy;
 }
 
-LastOutput::LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout) {
+LastOutput::LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout, ChannelAxis axis) {
+  if (axis == ChannelAxis::kLast) {
+    tensor_ = &context.Output(0, type, WithChannels(dims, axis));
+    data_ = tensor_->data;
+    return;
+  }
   const bool as_it_is = dims.Count() == 0 || IsBoth(dims);
   if (as_it_is || dims.size() > AxisOrder::kMostAxes || context.WantsRowMajor(0)) {
     tensor_ = &context.Output(0, type, dims);
@@ -103,6 +120,7 @@ TapLines::TapLines(const kit::Window& window, const Dims& dims)
     lines_of_taps_ *= window.kernel[d];
     lines_ *= window.output[d];
   }
+  for (int64_t i = 0; i < positions(); ++i) along_.push_back(window.TapsInside(last_, i, dims[last_ + 2]));
 }
 
 void TapLines::Find(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
@@ -130,7 +148,7 @@ void TapLines::Find(const uint8_t* x, int64_t line, const uint8_t* outside, int6
     if (!is_inside) continue;
     const uint8_t* const from = plane + offset * width * channels;
     for (int64_t i = 0; i < positions(); ++i) {
-      const kit::Taps taps = window_.TapsInside(last_, i, width);
+      const kit::Taps& taps = along_[static_cast<size_t>(i)];
       const uint8_t** const to = rows->data() + i * slots + outer * kernel + taps.skipped;
       for (int64_t t = 0; t < taps.count; ++t) to[t] = from + (taps.first + t * window_.dilations[last_]) * channels;
     }

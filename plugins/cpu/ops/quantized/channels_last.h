@@ -18,8 +18,15 @@
 
 namespace epiphyte::cpu {
 
+// Where a tensor's dimensions have the channels: in the second place as in ONNX, or at the end, as some operators of
+// com.microsoft have them.
+enum class ChannelAxis : uint8_t { kSecond, kLast };
+// Dimensions of rank 3 or more as ONNX has them, and back.
+Dims WithChannelsSecond(const Dims& dims, ChannelAxis axis);
+Dims WithChannels(const Dims& dims, ChannelAxis axis);
+
 // The bytes of input i, which has a rank of at least 3: as they lie, or a copy in scratch memory.
-const uint8_t* ChannelsLast(OpContext& context, size_t i);
+const uint8_t* ChannelsLast(OpContext& context, size_t i, ChannelAxis axis = ChannelAxis::kSecond);
 // Whether they lie so.
 bool LiesChannelsLast(const Tensor& tensor);
 
@@ -29,10 +36,11 @@ struct LastLayout {
   std::shared_ptr<const Layout> layout;
 };
 
-// Output 0: bytes, int32 or floats.
+// Output 0: bytes, int32 or floats. `dims` are [N, C, …], whatever the axis.
 class LastOutput {
  public:
-  LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout);
+  LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout,
+             ChannelAxis axis = ChannelAxis::kSecond);
   void* data() const { return data_; }
   // Makes it row-major where that is what its readers want.
   void Finish(OpContext& context) const;
@@ -65,6 +73,7 @@ class TapLines {
   kit::Window window_;
   Dims dims_;
   size_t last_;
+  std::vector<kit::Taps> along_;  // of each position of a line, in the last dimension
   int64_t lines_of_taps_ = 1, lines_ = 0;
 };
 

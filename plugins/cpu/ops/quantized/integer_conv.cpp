@@ -97,13 +97,25 @@ class PatchRows final : public ByteRows {
   bool as_it_lies_;
 };
 
+// What the two products without a scale of the result have after x and w, each of which may be left out.
+struct ZeroPoints {
+  int32_t x = 0;
+  const Tensor* w = nullptr;  // one, or one for each filter
+
+  ZeroPoints(OpContext& context, int64_t filters) {
+    if (const Tensor* zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes)) x = ByteAt(*zero, 0);
+    if (context.HasInput(3)) w = &ParameterPerItem(context, 3, "w_zero_point", filters, "filter", kByteTypes);
+  }
+};
+
 // A convolution of bytes, whose weights are packed when they are constant.
 class ByteConvolution {
  public:
   ByteConvolution(const KernelInit& init, size_t w_input, size_t w_zero_input)
       : attributes_(kit::WindowAttributes::Read(init.node())),
         group_(kit::CheckedGroup(init.node().Int("group", 1))),
-        w_input_(w_input) {
+        w_input_(w_input),
+        axis_(init.node().Int("channels_last", 0) != 0 ? ChannelAxis::kLast : ChannelAxis::kSecond) {
     const Tensor* w = init.PeekConstant(w_input);
     if (w == nullptr || !Contains(kByteTypes, w->type) || w->rank() < 3 || w->dims[0] % group_ != 0 || w->Count() == 0)
       return;
@@ -121,13 +133,16 @@ class ByteConvolution {
   }
 
   kit::ConvolutionShape ShapeFor(OpContext& context) const {
-    const Tensor& x = context.AnyLayoutInput(0);
+    const Tensor& x = axis_ == ChannelAxis::kLast ? context.Input(0) : context.AnyLayoutInput(0);
     RequireBytes(x, "x");
-    if (packed_ || depthwise_) return kit::ConvolutionShape(attributes_, x.dims, w_dims_, group_);
+    if (x.rank() < 3) FailOp("x has shape {}, expected at least 3 dimensions", ShapeText(x.dims));
+    const Dims dims = WithChannelsSecond(x.dims, axis_);
+    if (packed_ || depthwise_) return kit::ConvolutionShape(attributes_, dims, w_dims_, group_);
     const Tensor& w = context.Input(w_input_);
     RequireBytes(w, "w");
-    return kit::ConvolutionShape(attributes_, x.dims, w.dims, group_);
+    return kit::ConvolutionShape(attributes_, dims, w.dims, group_);
   }
+  ChannelAxis axis() const { return axis_; }
 
   // Writes [N, positions…, filters] to `y`. `finish(weights, output)` sets what becomes of the sums.
   template <typename Finish>
@@ -137,7 +152,7 @@ class ByteConvolution {
     if (depthwise_) return RunDepthwise(context, shape, x_zero, bias, y, finish);
     const ByteWeights weights = packed_ ? packed_ : PackByteWeights(context, Describe(context.Input(w_input_), w_zero));
     const bool flips = context.AnyLayoutInput(0).type == EP_TYPE_INT8;
-    const PatchRows left(shape, ChannelsLast(context, 0), flips, static_cast<uint8_t>(x_zero));
+    const PatchRows left(shape, ChannelsLast(context, 0, axis_), flips, static_cast<uint8_t>(x_zero));
     ByteOutput output;
     output.y = y;
     output.y_stride = shape.filters();
@@ -172,7 +187,7 @@ class ByteConvolution {
                     void* y, const Finish& finish) const {
     const int64_t channels = shape.x[1];
     const bool flips = context.AnyLayoutInput(0).type == EP_TYPE_INT8;
-    const uint8_t* const x = ChannelsLast(context, 0);
+    const uint8_t* const x = ChannelsLast(context, 0, axis_);
     ByteOutput output;
     output.start = StartOfSums(context, depthwise_, x_zero + (flips ? 128 : 0), bias);
     finish(depthwise_, output);
@@ -210,6 +225,7 @@ class ByteConvolution {
   kit::WindowAttributes attributes_;
   int64_t group_;
   size_t w_input_;
+  ChannelAxis axis_;  // of the image and the result; com.microsoft's QLinearConv may have channels last
   Dims w_dims_;
   ByteWeights packed_;
   ByteWeights depthwise_;  // instead, of one filter for each channel
@@ -222,13 +238,9 @@ class ConvIntegerKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const kit::ConvolutionShape shape = convolution_.ShapeFor(context);
-    const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
-    const Tensor* w_zero = nullptr;
-    if (context.HasInput(3))
-      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters(), "filter", kByteTypes);
+    const ZeroPoints zeros(context, shape.filters());
     const LastOutput y(context, EP_TYPE_INT32, shape.y, &context.State<LastLayout>());
-    convolution_.Run(context, shape, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w_zero, nullptr, y.data(),
-                     [](const ByteWeights&, ByteOutput&) {});
+    convolution_.Run(context, shape, zeros.x, zeros.w, nullptr, y.data(), [](const ByteWeights&, ByteOutput&) {});
     y.Finish(context);
   }
 
@@ -243,13 +255,10 @@ class ConvIntegerToFloatKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const kit::ConvolutionShape shape = convolution_.ShapeFor(context);
-    const Tensor* x_zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes);
-    const Tensor* w_zero = nullptr;
-    if (context.HasInput(3))
-      w_zero = &ParameterPerItem(context, 3, "w_zero_point", shape.filters(), "filter", kByteTypes);
+    const ZeroPoints zeros(context, shape.filters());
     const FloatResult result(context, 4, shape.filters(), "filter", false);
     const LastOutput y(context, EP_TYPE_FLOAT, shape.y, &context.State<LastLayout>());
-    convolution_.Run(context, shape, x_zero == nullptr ? 0 : ByteAt(*x_zero, 0), w_zero, nullptr, y.data(),
+    convolution_.Run(context, shape, zeros.x, zeros.w, nullptr, y.data(),
                      [&](const ByteWeights& weights, ByteOutput& output) { result.SetTo(context, weights, output); });
     y.Finish(context);
   }
@@ -276,7 +285,7 @@ class QLinearConvKernel : public Kernel {
       FailOp("bias has shape {} and type {}, expected [{}] of int32", ShapeText(bias->dims), TypeName(bias->type),
              shape.filters());
     }
-    const LastOutput y(context, y_zero.type, shape.y, &context.State<LastLayout>());
+    const LastOutput y(context, y_zero.type, shape.y, &context.State<LastLayout>(), convolution_.axis());
     const ResultBounds bounds = bounds_.Of(y_zero.type);
     convolution_.Run(context, shape, ByteAt(x_zero, 0), &w_zero, bias == nullptr ? nullptr : bias->as<int32_t>(),
                      y.data(), [&](const ByteWeights& weights, ByteOutput& output) {
@@ -300,6 +309,7 @@ void Register_integer_conv(KernelRegistry& registry) {
   registry.Add<ConvIntegerKernel>("ConvInteger", 10, kByteTypes);
   registry.Add<ConvIntegerToFloatKernel>(kit::fuse::kConvIntegerToFloat, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
   registry.Add<QLinearConvKernel>("QLinearConv", 10, kByteTypes);
+  registry.Add<QLinearConvKernel>("QLinearConv", 1, kByteTypes, INT64_MAX, "com.microsoft");
   registry.Add<QLinearConvKernel>(kit::fuse::kQLinearConv, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
 }
 

@@ -1,10 +1,9 @@
 // epiphyte.kit.QLinearAveragePool: AveragePool and GlobalAveragePool of what bytes are dequantised to, quantised again.
-// Sums are exact; what follows is in float.
+// Sums are exact; what follows is in float. And com.microsoft's NhwcMaxPool.
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
-#include "epiphyte/kit/shape/pool.hpp"
-#include "plugins/cpu/ops/quantized/channels_last.h"
+#include "plugins/cpu/ops/quantized/byte_pool.h"
 #include "plugins/cpu/ops/quantized/quantized_ends.h"
 
 namespace epiphyte::cpu {
@@ -22,45 +21,63 @@ class QLinearAveragePoolKernel final : public Kernel {
     const Tensor& x = context.AnyLayoutInput(0);
     RequireBytes(x, "x");
     const ElementType type = x.type;
-    const kit::Window window = attributes_.Resolve(x.dims);
-    const LastOutput y(context, type, window.OutputDims(x.dims[0], x.dims[1]), &context.State<LastLayout>());
-    const TapLines taps(window, x.dims);
-    const int64_t channels = x.dims[1], positions = taps.positions();
-    if (taps.lines() * positions * channels == 0) return;
-    const uint8_t* const from = ChannelsLast(context, 0);
     const bool is_signed = type == EP_TYPE_INT8;
     const ResultBounds bounds = bounds_.Of(type);
-    ParallelLoop(context, taps.lines(), positions * channels * 4, [&](int64_t begin, int64_t end) {
-      std::vector<const uint8_t*> rows;
-      std::vector<int32_t> sums(static_cast<size_t>(channels));
-      std::vector<float> reals(static_cast<size_t>(channels));
-      for (int64_t line = begin; line < end; ++line) {
-        taps.Find(from, line, nullptr, taps.taps(), &rows);
-        for (int64_t i = 0; i < positions; ++i) {
-          const auto first = rows.begin() + i * taps.taps();
-          const int64_t inside = std::remove(first, first + taps.taps(), nullptr) - first;
-          simd::SumOfByteRows(inside == 0 ? nullptr : &*first, inside, is_signed, sums.data(), channels);
-          const int64_t counted = std::max<int64_t>(attributes_.include_pad ? taps.InPadded(line, i) : inside, 1);
-          const float zeros = static_cast<float>(inside) * ends_[0].zero;
-          for (size_t c = 0; c < sums.size(); ++c)
-            reals[c] = (static_cast<float>(sums[c]) - zeros) * ends_[0].scale / static_cast<float>(counted);
-          QuantizeWithin(reals.data(), channels, ends_[1], bounds, is_signed,
-                         static_cast<uint8_t*>(y.data()) + (line * positions + i) * channels);
-        }
-      }
+    // Planes that lie as they are need not be turned round to be summed.
+    if (attributes_.global && x.layout == nullptr && x.Count() != 0) return RunPlanes(context, x, bounds);
+    PoolBytes(context, attributes_, ChannelAxis::kSecond, 4, {}, [&](const TapLines& taps, int64_t channels) {
+      return [this, &taps, channels, is_signed, bounds, sums = std::vector<int32_t>(static_cast<size_t>(channels)),
+              reals = std::vector<float>(static_cast<size_t>(channels))](const BytePoolPosition& at) mutable {
+        simd::SumOfByteRows(at.rows, at.count, is_signed, sums.data(), channels);
+        const int64_t counted =
+            std::max<int64_t>(attributes_.include_pad ? taps.InPadded(at.line, at.position) : at.count, 1);
+        for (size_t c = 0; c < sums.size(); ++c) reals[c] = Mean(sums[c], at.count, counted);
+        QuantizeWithin(reals.data(), channels, ends_[1], bounds, is_signed, at.to);
+      };
     });
-    y.Finish(context);
   }
 
  private:
+  float Mean(int32_t sum, int64_t count, int64_t counted) const {
+    const float zeros = static_cast<float>(count) * ends_[0].zero;
+    return (static_cast<float>(sum) - zeros) * ends_[0].scale / static_cast<float>(counted);
+  }
+
+  void RunPlanes(OpContext& context, const Tensor& x, ResultBounds bounds) const {
+    const kit::Window window = attributes_.Resolve(x.dims);
+    const bool is_signed = x.type == EP_TYPE_INT8;
+    const int64_t planes = x.dims[0] * x.dims[1], size = x.Count() / planes;
+    Tensor& y = context.Output(0, x.type, window.OutputDims(x.dims[0], x.dims[1]));
+    // int8 is uint8 that counts from -128 after its highest bit is turned.
+    const uint8_t flip = is_signed ? 0x80 : 0;
+    ParallelLoop(context, planes, size / 8, [&](int64_t begin, int64_t end) {
+      std::vector<float> means(static_cast<size_t>(end - begin));
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t sum = simd::SumOfBytes(x.as<uint8_t>() + plane * size, size, flip) - flip * size;
+        means[static_cast<size_t>(plane - begin)] = Mean(static_cast<int32_t>(sum), size, size);
+      }
+      QuantizeWithin(means.data(), end - begin, ends_[1], bounds, is_signed, y.as<uint8_t>() + begin);
+    });
+  }
+
   kit::PoolAttributes attributes_;
   std::vector<simd::ByteEnd> ends_;
   BoundsAttributes bounds_;
 };
 
+class NhwcMaxPoolKernel final : public Kernel {
+ public:
+  explicit NhwcMaxPoolKernel(const KernelInit& init) : attributes_(kit::PoolAttributes::Read(init.node(), false)) {}
+  void Run(OpContext& context) const override { MaxPoolOfBytes(context, attributes_, ChannelAxis::kLast); }
+
+ private:
+  kit::PoolAttributes attributes_;
+};
+
 }  // namespace
 
 void Register_quantized_pool(KernelRegistry& registry) {
+  registry.Add<NhwcMaxPoolKernel>("NhwcMaxPool", 1, kByteTypes, INT64_MAX, "com.microsoft");
   registry.Add<QLinearAveragePoolKernel>(kit::fuse::kQLinearAveragePool, 1, kByteTypes, INT64_MAX, kit::fuse::kDomain);
 }
 

@@ -31,7 +31,9 @@ class ConcatKernel : public Kernel {
     const Dims& dims = shape.Result();
     const size_t axis = shape.axis();
     if (context.InputCount() == 1) return context.OutputAlias(0, 0, dims);
-    if (laid_out && first.type == EP_TYPE_FLOAT && dims.Count() != 0) return JoinOrdered(context, axis, dims);
+    if (laid_out && dims.Count() != 0)
+      return WithOrderedUnit(
+          first.type, [&](auto unit) { JoinOrdered<typename decltype(unit)::type>(context, first.type, axis, dims); });
     WithUnit(first.type, [&](auto unit) {
       using T = typename decltype(unit)::type;
       MoveTarget<T> target(context, 0, first.type, dims);
@@ -99,24 +101,25 @@ class ConcatKernel : public Kernel {
   }
 
   // Some of the inputs are not row-major, and the result need not be.
-  void JoinOrdered(OpContext& context, size_t axis, const Dims& dims) const {
+  template <typename T>
+  void JoinOrdered(OpContext& context, ElementType type, size_t axis, const Dims& dims) const {
     const AxisOrder order = TargetOrder(context, axis, dims);
     State& state = context.State<State>();
     if (!(state.dims == dims) || !(state.order == order)) {
       state.dims = dims;
       state.order = order;
-      state.layout = MakeLayout(order, EP_TYPE_FLOAT, dims);
+      state.layout = MakeLayout(order, type, dims);
     }
-    const uint64_t bytes = ElementBytes(EP_TYPE_FLOAT, static_cast<uint64_t>(dims.Count()));
-    float* target = context.OutputWithLayout(0, EP_TYPE_FLOAT, dims, state.layout, bytes).as<float>();
+    const uint64_t bytes = ElementBytes(type, static_cast<uint64_t>(dims.Count()));
+    T* target = context.OutputWithLayout(0, type, dims, state.layout, bytes).as<T>();
 
     const size_t place = PositionOf(order, axis);
-    Parts<float> parts;
+    Parts<T> parts;
     for (size_t i = 0; i < context.InputCount(); ++i) {
       const Tensor& x = context.AnyLayoutInput(i);
       if (!(OrderOf(x) == order) && !(x.layout == nullptr && LiesAlike(x.dims, order))) break;
       const Dims lies = InMemory(x.dims, order);
-      parts.push_back({x.as<float>(), lies.Count(place, lies.size())});
+      parts.push_back({x.as<T>(), lies.Count(place, lies.size())});
     }
     if (parts.size() == context.InputCount())
       return Join(context, InMemory(dims, order).Count(0, place), parts, target);
@@ -131,7 +134,7 @@ class ConcatKernel : public Kernel {
         x = &context.Input(i);
         own = AxisOrder::RowMajor(dims.size());
       }
-      MoveOrdered(context, x->dims, x->as<float>(), StridesOf(x->dims, *own), target + OffsetOf(to, axis, at), to);
+      MoveOrdered(context, x->dims, x->as<T>(), StridesOf(x->dims, *own), target + OffsetOf(to, axis, at), to);
       at += size;
     }
   }
@@ -202,7 +205,7 @@ class SplitKernel : public Kernel {
   // Parts of an input that is not row-major stay as it is. False when its blocks would be cut.
   bool CutOrdered(OpContext& context, const Tensor& x, size_t axis, const Dims& sizes) const {
     const std::optional<AxisOrder> order = OrderOf(x);
-    if (x.type != EP_TYPE_FLOAT || !order || x.Count() == 0) return false;
+    if (!order || x.Count() == 0) return false;
     for (int64_t size : sizes)
       if (axis == 1 && size % order->block != 0) return false;
     State& state = context.State<State>();
@@ -226,8 +229,11 @@ class SplitKernel : public Kernel {
       const uint64_t bytes = ElementBytes(x.type, static_cast<uint64_t>(dims.Count()));
       Tensor& y = context.OutputWithLayout(i, x.type, dims, plain ? nullptr : state.layouts[i], bytes);
       if (sizes[i] == 0) continue;
-      MoveOrdered(context, dims, x.as<float>() + OffsetOf(from, axis, begin), from, y.as<float>(),
-                  StridesOf(dims, plain ? AxisOrder::RowMajor(dims.size()) : *order));
+      WithOrderedUnit(x.type, [&](auto unit) {
+        using T = typename decltype(unit)::type;
+        MoveOrdered(context, dims, x.as<T>() + OffsetOf(from, axis, begin), from, y.as<T>(),
+                    StridesOf(dims, plain ? AxisOrder::RowMajor(dims.size()) : *order));
+      });
     }
     return true;
   }

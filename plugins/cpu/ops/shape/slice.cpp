@@ -53,7 +53,7 @@ class SliceKernel : public Kernel {
   static bool TakeOrdered(OpContext& context, const Tensor& x, const Dims& dims,
                           const std::vector<kit::SliceRange>& ranges) {
     std::optional<AxisOrder> order = OrderOf(x);
-    if (x.type != EP_TYPE_FLOAT || !order || dims.Count() == 0) return false;
+    if (!order || dims.Count() == 0) return false;
     OrderStrides from = StridesOf(x.dims, *order);
     std::vector<kit::SliceRange> blocks = ranges;
     if (order->block > 1) {
@@ -71,7 +71,10 @@ class SliceKernel : public Kernel {
     }
     const uint64_t bytes = ElementBytes(x.type, static_cast<uint64_t>(dims.Count()));
     Tensor& y = context.OutputWithLayout(0, x.type, dims, state.layout, bytes);
-    MoveOrdered(context, dims, x.as<float>() + base, from, y.as<float>(), StridesOf(dims, *order));
+    WithOrderedUnit(x.type, [&](auto unit) {
+      using T = typename decltype(unit)::type;
+      MoveOrdered(context, dims, x.as<T>() + base, from, y.as<T>(), StridesOf(dims, *order));
+    });
     return true;
   }
 

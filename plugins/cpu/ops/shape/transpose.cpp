@@ -20,7 +20,7 @@ class TransposeKernel : public Kernel {
     const Tensor& any = context.AnyLayoutInput(0);
     // What lies in memory in another order is read as it lies: channels last to channels last is a plain copy.
     const std::optional<AxisOrder> order = OrderOf(any);
-    const bool laid_out = any.layout != nullptr && any.type == EP_TYPE_FLOAT && order && order->block == 1;
+    const bool laid_out = any.layout != nullptr && order && order->block == 1;
     const Tensor& x = laid_out ? any : context.Input(0);
     const size_t rank = x.rank();
     Dims perm(rank, 0);

@@ -66,6 +66,11 @@ constexpr Signature kMicrosoft[] = {
     {"MatMulNBits", 1, "A:T[1..] B:uint8 scales:T zero_points:float|float16|uint8? g_idx:int32? bias:T?[1] -> Y:T; "
      "T=float|float16",
      "K:i[1..] N:i[1..] accuracy_level:i bits:i[2..8] block_size:i[16..]"},
+    {"NhwcMaxPool", 1, "x:T[3..5] -> y:T; T=int8|uint8",
+     "auto_pad:s ceil_mode:i dilations:I[1..] kernel_shape:I[1..] pads:I strides:I[1..]"},
+    {"QLinearConv", 1, "x:T1[3..5] x_scale:float x_zero_point:T1 w:T2[3..5] w_scale:float w_zero_point:T2 "
+     "y_scale:float y_zero_point:T3 B:int32?[1] -> y:T3; T1=int8|uint8 T2=int8|uint8 T3=int8|uint8",
+     "auto_pad:s channels_last:i[0..1] dilations:I[1..] group:i[1..] kernel_shape:I[1..] pads:I strides:I[1..]"},
 };
 
 constexpr Signature kFused[] = {

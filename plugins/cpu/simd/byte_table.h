@@ -1,0 +1,12 @@
+// Functions of bytes as tables: element-wise operators between quantised tensors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace epiphyte::cpu::simd {
+
+// y[i] = table[x[i]]; y may be x. By AVX-512's VBMI where the CPU has it.
+void MapBytes(const std::array<uint8_t, 256>& table, const uint8_t* x, uint8_t* y, int64_t n);
+
+}  // namespace epiphyte::cpu::simd
