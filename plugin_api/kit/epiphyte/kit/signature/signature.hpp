@@ -112,7 +112,7 @@ std::span<const Signature> FindSignatures(std::string_view domain, std::string_v
 std::span<const Signature> OnnxSignatures();
 std::span<const Signature> MlSignatures();
 std::span<const Signature> TrainingSignatures();
-std::span<const Signature> MicrosoftSignatures();  // those that plugins bring (plugin/schema.hpp)
+std::span<const Signature> MicrosoftSignatures();  // operators of com.microsoft that kernels take as they are
 std::span<const Signature> FusedSignatures();  // of the kit's own operators (fuse/operators.hpp)
 
 // An attribute's entry in Signature::attributes.
