@@ -28,6 +28,8 @@ const CustomOperator* SessionSchemas::Find(std::string_view domain, std::string_
 
 std::string SessionSchemas::WhyUnknown(std::string_view domain, std::string_view op_type, int64_t opset) const {
   if (!IsCustomOperator(domain, op_type) || Find(domain, op_type, opset) != nullptr) return {};
+  std::vector<std::string_view> known;
+  std::string bringer;
   for (const auto& plugin : plugins_) {
     const std::vector<std::string_view> operators = plugin->OperatorsOf(domain);
     if (operators.empty()) continue;
@@ -35,12 +37,19 @@ std::string SessionSchemas::WhyUnknown(std::string_view domain, std::string_view
       return fmt::format("plugin '{}' brings {}.{}, but not for version {} of the domain, which the model imports",
                          plugin->plugin_name(), domain, op_type, opset);
     }
-    const std::string_view nearest = Nearest(op_type, operators);
-    return fmt::format("plugin '{}' brings the domain '{}', but no operator of that name{}", plugin->plugin_name(),
-                       domain, nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+    known.insert(known.end(), operators.begin(), operators.end());
+    if (bringer.empty()) bringer = plugin->plugin_name();
   }
-  if (const std::string nearest = NearestMicrosoftOperator(op_type); domain == kMicrosoftDomain && !nearest.empty())
-    return fmt::format("no operator of that name is known in the domain '{}'; did you mean {}?", domain, nearest);
+  // The core knows operators of this domain, too.
+  const bool is_microsoft = domain == kMicrosoftDomain;
+  const std::string nearest_of_core = is_microsoft ? NearestMicrosoftOperator(op_type) : "";
+  if (!nearest_of_core.empty()) known.push_back(nearest_of_core);
+  const std::string_view nearest = Nearest(op_type, known);
+  const std::string advice = nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+  if (is_microsoft && !known.empty())
+    return fmt::format("no operator of that name is known in the domain '{}'{}", domain, advice);
+  if (!bringer.empty())
+    return fmt::format("plugin '{}' brings the domain '{}', but no operator of that name{}", bringer, domain, advice);
   if (config_.providers.empty()) {
     return fmt::format("no installed plugin knows the domain '{}'; install the one that brings it", domain);
   }

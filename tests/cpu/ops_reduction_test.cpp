@@ -257,6 +257,18 @@ TEST(CumSum, ExclusiveAndReverse) {
   EXPECT_THAT(sum.Output<int32_t>(0), ElementsAre(5, 3, 0, 11, 6, 0));
 }
 
+TEST(CumSum, OfAnEmptyAxisIsNothing) {
+  for (const int64_t reverse : {0, 1}) {
+    for (const int64_t exclusive : {0, 1}) {
+      OpRunner sum("CumSum", 14);
+      sum.Attribute("reverse", reverse).Attribute("exclusive", exclusive);
+      sum.Input<float>({2, 0, 3}, {}).Input<int64_t>({}, {1});
+      sum.Run();
+      EXPECT_EQ(sum.Dims(0), (Shape{2, 0, 3}));
+    }
+  }
+}
+
 TEST(CumProd, MultipliesAlongTheAxis) {
   OpRunner product("CumProd", 26);
   product.Input<double>({3}, {1, 2, 3}).Input<int64_t>({}, {-1});

@@ -28,6 +28,7 @@ class CumulativeKernel : public Kernel {
  private:
   template <typename T>
   void Accumulate(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
+    if (view.size == 0) return;  // there is no first row
     if (view.inner > 1) return AccumulateRows(context, view, x, y);
     ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
