@@ -84,7 +84,7 @@ class Comparer {
   void CompareBytes(const Value& actual, const Value& expected) {
     const auto* a = actual.data_as<unsigned char>();
     const auto* e = expected.data_as<unsigned char>();
-    const auto [differs, unused] = std::mismatch(a, a + actual.byte_size(), e);
+    const auto differs = std::mismatch(a, a + actual.byte_size(), e).first;
     if (differs == a + actual.byte_size()) return;
     const uint64_t element = static_cast<uint64_t>(differs - a) * 8 / core::DataTypeBits(actual.type());
     const auto shown = [&](const Value& value) {
