@@ -157,7 +157,7 @@ struct OfBytes {
       decltype(Way::FactorsOf(words[0])) factors[kVectors];
       for (int v = 0; v < kVectors; ++v) {
         Sum bytes = hn::ShiftRight<kGroup * kBits>(words[v]);
-        if (kBits < 8) bytes = hn::And(bytes, hn::Set(d, ((1 << kBits) - 1) * 0x01010101));
+        if constexpr (kBits < 8) bytes = hn::And(bytes, hn::Set(d, ((1 << kBits) - 1) * 0x01010101));
         factors[v] = Way::FactorsOf(bytes);
       }
       for (int r = 0; r < kRows; ++r) {

@@ -42,9 +42,9 @@ struct FunctionOf {
     } else if constexpr (kFunction == NumberFunction::kDiv) {
       return Quotient(a, b);
     } else if constexpr (kFunction == NumberFunction::kMax) {
-      return (a >= b) | (a != a) ? a : b;
+      return ((a >= b) | (a != a)) ? a : b;
     } else if constexpr (kFunction == NumberFunction::kMin) {
-      return (a <= b) | (a != a) ? a : b;
+      return ((a <= b) | (a != a)) ? a : b;
     } else if constexpr (kFunction == NumberFunction::kAnd) {
       return static_cast<T>(a & b);
     } else if constexpr (kFunction == NumberFunction::kOr) {

@@ -105,7 +105,8 @@ void Apply(const Op& op, const T* x, T* y, int64_t n) {
     });
   } else if constexpr (HasNumberLoop<Op, T>) {
     using U = NumberOf<T>;
-    simd::NumberUnaryLoop<U>(Op::kOthers)(reinterpret_cast<const U*>(x), reinterpret_cast<U*>(y), n);
+    const simd::NumberUnaryLoop<U> loop(Op::kOthers);
+    loop(reinterpret_cast<const U*>(x), reinterpret_cast<U*>(y), n);
   } else {
     ApplyEach(x, y, n, [&op](T value) { return static_cast<T>(op(value)); });
   }

@@ -62,9 +62,9 @@ class TestKernel : public Kernel {
           using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
           const T* const data = x.as<T>();
           VectorLoop<T>(context, x.Count(), 1, [&, op = op_](int64_t begin, int64_t end) {
-            if constexpr (std::is_same_v<T, double> && std::is_same_v<Op, IsInf>) {
-              op.OfDoubles(data + begin, y + begin, end - begin);
-            } else if constexpr (kIsSmallFloat<T>) {
+            if constexpr (std::is_same_v<Op, IsInf>)
+              if constexpr (std::is_same_v<T, double>) return op.OfDoubles(data + begin, y + begin, end - begin);
+            if constexpr (kIsSmallFloat<T>) {
               constexpr uint16_t kInfinity = std::is_same_v<T, Float16> ? 0x7C00 : 0x7F80;
               Test(reinterpret_cast<const uint16_t*>(data) + begin, y + begin, end - begin,
                    [op](uint16_t bits) { return op.OfBits(bits, kInfinity); });
