@@ -29,6 +29,10 @@ struct ByWords {
 #endif
   using Words = hn::Repartition<int16_t, Sums>;
   struct Pair {
+    // Spelled out: an implicit constructor has not the target that the vectors' own are inlined for (GCC, aarch64).
+    HWY_INLINE Pair() {}
+    HWY_INLINE Pair(hn::Vec<Words> even_words, hn::Vec<Words> odd_words) : even(even_words), odd(odd_words) {}
+
     hn::Vec<Words> even, odd;
   };
   static HWY_INLINE Pair Weights(Sum bytes) {
