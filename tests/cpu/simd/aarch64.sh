@@ -1,8 +1,8 @@
 #!/bin/sh
-# Compiles the vector loops and their tests for aarch64 and runs them with an emulator. Highway's headers are enough: for a
+# Compiles the vector loops and their tests for aarch64 and, if there is an emulator, runs them with it. Highway's headers are enough: for a
 # single instruction set nothing of its library is called. What was compiled before is taken from ccache, if installed.
 #
-#   aarch64.sh SOURCE_FOLDER WORK_FOLDER GOOGLETEST_FOLDER COMPILER EMULATOR ARGUMENT...
+#   aarch64.sh SOURCE_FOLDER WORK_FOLDER GOOGLETEST_FOLDER COMPILER [EMULATOR ARGUMENT...]
 set -eu
 source=$1 work=$2 googletest=$3 compiler=$4
 shift 4
@@ -20,4 +20,4 @@ for file in googletest/src/gtest-all googlemock/src/gmock-all googlemock/src/gmo
 done >> "$work/commands"
 tr '\n' '\0' < "$work/commands" | xargs -0 -n 1 -P "$(nproc)" sh -c
 "$compiler" "$work"/*.o -o "$work/simd_tests"
-"$@" "$work/simd_tests" --gtest_brief=1
+[ $# -eq 0 ] || "$@" "$work/simd_tests" --gtest_brief=1
