@@ -23,16 +23,31 @@ void ShownConstants::Show(const Graph& graph, Constants* to) {
   }
 }
 
-ConstantPtr ShownConstants::Find(const EpValueDef* value) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+const ShownConstants::Constants& ShownConstants::MakeConstants() {
   if (!constants_) {
     Constants all;
     for (const Graph* graph : graphs_) Show(*graph, &all);
     for (const Node* node : nodes_) Show(*node, &all);
+    for (const auto& [value, constant] : all) ++readers_[constant.get()];
     constants_ = std::move(all);
   }
-  const auto found = constants_->find(value);
-  return found == constants_->end() ? nullptr : found->second;
+  return *constants_;
+}
+
+ConstantPtr ShownConstants::Find(const EpValueDef* value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Constants& constants = MakeConstants();
+  const auto found = constants.find(value);
+  return found == constants.end() ? nullptr : found->second;
+}
+
+bool ShownConstants::Drop(const EpValueDef* value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Constants& constants = MakeConstants();
+  const auto found = constants.find(value);
+  if (found == constants.end()) return false;
+  if (dropped_.insert(value).second && --readers_[found->second.get()] == 0) found->second->Drop();
+  return true;
 }
 
 // Leaked: a plugin's threads may release until the process ends.
@@ -42,6 +57,7 @@ RetainedConstants& RetainedConstants::All() {
 }
 
 EpConstant* RetainedConstants::Add(const void* owner, ConstantPtr constant) {
+  static_cast<void>(constant->abi());  // what is dropped from here on stays
   const std::lock_guard<std::mutex> lock(mutex_);
   const uintptr_t number = next_;
   references_.emplace(number, Reference{owner, std::move(constant)});

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/graph/constant.h"
@@ -30,9 +31,13 @@ class ShownConstants {
   void Add(const Graph& graph) { graphs_.push_back(&graph); }
   void Add(const Node& node) { nodes_.push_back(&node); }
   ConstantPtr Find(const EpValueDef* value);
+  // The plugin reads this value's data no more; a constant that all values have dropped drops its own. False when Find
+  // would find none. Thread-safe as Find.
+  bool Drop(const EpValueDef* value);
 
  private:
   using Constants = std::unordered_map<const void*, ConstantPtr>;  // by handle
+  const Constants& MakeConstants();                                // under the mutex
   static void Show(const Graph& graph, Constants* to);
   static void Show(const Node& node, Constants* to);
   static void Show(const ValueDef* value, Constants* to);
@@ -41,6 +46,8 @@ class ShownConstants {
   std::vector<const Node*> nodes_;
   std::mutex mutex_;
   std::optional<Constants> constants_;  // made at the first question: most plugins don't ask
+  std::unordered_map<const Constant*, size_t> readers_;  // values that haven't dropped it
+  std::unordered_set<const void*> dropped_;              // values, by handle
 };
 
 // The references of the whole process, in one table for its life. Thread-safe.

@@ -183,20 +183,33 @@ EpStatus* EP_CALL DeclinePartition(EpTask* handle, uint64_t index, const char* r
   });
 }
 
+ShownConstants& ConstantsOf(const OpenTask& task, const char* function) {
+  if (task->constants == nullptr)
+    Fail(StatusCode::kInvalidArgument, "{}: only Compile and LoadContext have constants to keep or to drop", function);
+  return *task->constants;
+}
+
+[[noreturn]] void FailNoConstant(const char* function) {
+  Fail(StatusCode::kInvalidArgument,
+       "{}: the value is no constant of this task's graphs; take one with the flag CONSTANT", function);
+}
+
 EpStatus* EP_CALL RetainConstant(EpTask* handle, const EpValueDef* value, EpConstant** constant) {
   return Guard([&] {
     const OpenTask task(handle);
     if (!task) FailEnded();
     if (constant == nullptr) Fail(StatusCode::kInvalidArgument, "RetainConstant: the place for the reference is null");
-    if (task->constants == nullptr) {
-      Fail(StatusCode::kInvalidArgument, "RetainConstant: only Compile and LoadContext have constants to retain");
-    }
-    ConstantPtr found = task->constants->Find(value);
-    if (!found) {
-      Fail(StatusCode::kInvalidArgument,
-           "RetainConstant: the value is no constant of this task's graphs; take one with the flag CONSTANT");
-    }
+    ConstantPtr found = ConstantsOf(task, "RetainConstant").Find(value);
+    if (!found) FailNoConstant("RetainConstant");
     *constant = RetainedConstants::All().Add(task->owner, std::move(found));
+  });
+}
+
+EpStatus* EP_CALL DropConstant(EpTask* handle, const EpValueDef* value) {
+  return Guard([&] {
+    const OpenTask task(handle);
+    if (!task) FailEnded();
+    if (!ConstantsOf(task, "DropConstant").Drop(value)) FailNoConstant("DropConstant");
   });
 }
 
@@ -218,7 +231,7 @@ EpProfile* ProfileOfTask(const EpTask* handle) noexcept {
 }
 
 const EpTaskApi kTaskApi = {
-    sizeof(EpTaskApi), 0, ReportProgress, IsCancelled, SetCancelListener, DeclinePartition, RetainConstant,
-    ReleaseConstant};
+    sizeof(EpTaskApi), 0,           ReportProgress, IsCancelled, SetCancelListener, DeclinePartition, RetainConstant,
+    ReleaseConstant,   DropConstant};
 
 }  // namespace epiphyte::core

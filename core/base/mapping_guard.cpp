@@ -141,4 +141,11 @@ bool TouchGuarded(const void* data, size_t size) {
   return true;
 }
 
+void ReleaseGuardedPages(const void* data, size_t size) {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  if (size == 0 || FindSlot(begin) == nullptr) return;
+  const uintptr_t page = begin & ~(PageSize() - 1);
+  madvise(reinterpret_cast<void*>(page), begin + size - page, MADV_DONTNEED);
+}
+
 }  // namespace epiphyte::core

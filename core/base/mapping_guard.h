@@ -51,4 +51,8 @@ class GuardedMapping {
 // says whether the call is worth another try, which it is if the memory belongs to a guarded mapping.
 bool TouchGuarded(const void* data, size_t size);
 
+// Gives the memory of these pages back to the system if they belong to a guarded mapping, which has them again from its
+// file when they are read; other memory stays as it is.
+void ReleaseGuardedPages(const void* data, size_t size);
+
 }  // namespace epiphyte::core

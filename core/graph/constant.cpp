@@ -5,10 +5,12 @@
 #endif
 
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/mapping_guard.h"
 
 namespace epiphyte::core {
 namespace {
@@ -18,7 +20,7 @@ constexpr std::align_val_t kAlignment{64};
 
 // From here on in pages of their own, which the system has back as soon as the constant is gone: transforms and
 // compilers free most of a model's weights, and the heap would keep that memory.
-[[maybe_unused]] constexpr uint64_t kOwnPages = uint64_t{128} << 10;
+constexpr uint64_t kOwnPages = uint64_t{128} << 10;
 
 std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
 #if defined(__linux__)
@@ -29,6 +31,25 @@ std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
   }
 #endif
   return {::operator new(bytes, kAlignment), [](void* memory) { ::operator delete(memory, kAlignment); }};
+}
+
+bool IsAligned(const void* data, DataType type) {
+  // Complex numbers are pairs, aligned as their parts.
+  const uint32_t bytes = DataTypeBits(type) / 8;
+  const uint32_t alignment = bytes == 0 ? 1 : bytes > 8 ? 8 : bytes;
+  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
+}
+
+std::shared_ptr<void> CopyOf(const void* data, uint64_t bytes) {
+  std::shared_ptr<void> memory = AllocateAligned(bytes);
+  std::memcpy(memory.get(), data, bytes);
+  return memory;
+}
+
+// Of all constants: copies are few and rare.
+std::mutex& CopyMutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 std::string DimsToString(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
@@ -75,10 +96,38 @@ ConstantPtr Constant::View(DataType type, std::vector<int64_t> dims, const void*
 
 ConstantPtr Constant::Copy(DataType type, std::vector<int64_t> dims, const void* data, uint64_t bytes) {
   if (bytes == 0 || data == nullptr) return View(type, std::move(dims), data, bytes, nullptr);
-  std::shared_ptr<void> memory = AllocateAligned(bytes);
-  std::memcpy(memory.get(), data, bytes);
+  std::shared_ptr<void> memory = CopyOf(data, bytes);
   const void* copy = memory.get();
   return View(type, std::move(dims), copy, bytes, std::move(memory));
+}
+
+ConstantPtr Constant::ViewOfAnyAlignment(DataType type, std::vector<int64_t> dims, const void* data, uint64_t bytes,
+                                         std::shared_ptr<const void> owner) {
+  // A small one costs less as a copy than as something to look at each time.
+  constexpr uint64_t kSmall = 4096;
+  if (type != DataType::kString && !IsAligned(data, type)) {
+    if (bytes < kSmall) return Copy(type, std::move(dims), data, bytes);
+    auto made = std::const_pointer_cast<Constant>(View(type, std::move(dims), data, bytes, std::move(owner)));
+    made->misaligned_ = std::exchange(made->view_.data, nullptr);
+    return made;
+  }
+  return View(type, std::move(dims), data, bytes, std::move(owner));
+}
+
+void Constant::Align() const {
+  const std::lock_guard<std::mutex> lock(CopyMutex());
+  if (copy_ != nullptr) return;
+  copy_ = CopyOf(misaligned_, view_.byte_size);
+  view_.data = copy_.get();
+  // The original need not stay in memory beside it.
+  if (view_.byte_size >= kOwnPages) ReleaseGuardedPages(misaligned_, static_cast<size_t>(view_.byte_size));
+}
+
+void Constant::Drop() const {
+  const std::lock_guard<std::mutex> lock(CopyMutex());
+  if (misaligned_ == nullptr || keeps_copy_.load(std::memory_order_relaxed)) return;
+  view_.data = nullptr;
+  copy_.reset();
 }
 
 ConstantPtr Constant::Strings(std::vector<int64_t> dims, std::vector<std::string> strings) {

@@ -71,7 +71,7 @@ void FillValueDefInfo(const ValueDef& value, EpValueDefInfo* info) {
   full.id = value.id();
   full.name = value.name().c_str();
   full.type = value.type() != nullptr ? value.type()->abi() : &kUnknownType;
-  full.constant = constant != nullptr ? constant->abi() : nullptr;
+  full.constant = constant != nullptr ? constant->lent() : nullptr;
   full.producer = ToAbi(value.producer());
   full.producer_output = value.producer_output();
   full.consumers = Handles<EpNode>(value.consumers());

@@ -169,7 +169,7 @@ ValuePtr Value::EmptyOptional() {
 ValuePtr Value::FromConstant(const ConstantPtr& constant) {
   ValuePtr value = ValuePtr::Adopt(New(0));
   value->MutableExtras().constant = constant;
-  value->SetTensor(constant->type(), constant->dims(), constant->data(), constant->byte_size());
+  value->SetTensor(constant->type(), constant->dims(), constant->abi()->data, constant->byte_size());
   return value;
 }
 

@@ -78,9 +78,9 @@ void WriteTensor(const Constant& constant, std::string_view name, WireWriter& ou
   if (constant.type() == DataType::kString) {
     for (const std::string& text : constant.strings()) out.Bytes(proto::tensor::kStringData, text);
   } else if (constant.byte_size() >= kAlignedFrom) {
-    out.AlignedBytes(proto::tensor::kRawData, proto::kPadding, constant.data(), constant.byte_size());
+    out.AlignedBytes(proto::tensor::kRawData, proto::kPadding, constant.bytes(), constant.byte_size());
   } else {
-    out.Bytes(proto::tensor::kRawData, constant.data(), constant.byte_size());
+    out.Bytes(proto::tensor::kRawData, constant.bytes(), constant.byte_size());
   }
 }
 
@@ -127,7 +127,7 @@ void GraphWriter::WriteInitializer(const ValueDef& value) {
 }
 
 ExternalLocation GraphWriter::PlaceOutside(const Constant& constant) {
-  const auto known = placed_.find(constant.data());
+  const auto known = placed_.find(constant.bytes());
   if (known != placed_.end() && known->second.length == constant.byte_size()) return known->second;
   const uint64_t alignment = constant.byte_size() >= kLarge ? kPageAlignment : kAlignment;
   const uint64_t padding = (alignment - external_size_ % alignment) % alignment;
@@ -135,10 +135,10 @@ ExternalLocation GraphWriter::PlaceOutside(const Constant& constant) {
   if (!out_.IsCounting()) {
     static constexpr char kZeros[kPageAlignment] = {};
     if (padding > 0) options_.external_sink(kZeros, padding);
-    options_.external_sink(constant.data(), constant.byte_size());
+    options_.external_sink(constant.bytes(), constant.byte_size());
   }
   external_size_ = location.offset + location.length;
-  placed_.insert_or_assign(constant.data(), location);
+  placed_.insert_or_assign(constant.bytes(), location);
   return location;
 }
 

@@ -131,7 +131,7 @@ Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& option
     }
   }();
   file->RequireIntact();
-  // Weights that were not aligned have been copied: their originals need not stay in memory beside them.
+  // Small tensors have been copied, and others may have been looked at.
   file->ReleasePages();
   return model;
 }

@@ -30,7 +30,7 @@ std::optional<std::vector<float>> NodeInference::floats(size_t index) const {
     return std::nullopt;
   }
   std::vector<float> numbers(constant->element_count());
-  if (!numbers.empty()) std::memcpy(numbers.data(), constant->data(), constant->byte_size());
+  if (!numbers.empty()) std::memcpy(numbers.data(), constant->bytes(), constant->byte_size());
   return numbers;
 }
 

@@ -74,7 +74,7 @@ void ToTensorProto(const Constant& constant, onnx::TensorProto* proto) {
   if (constant.type() == DataType::kString) {
     for (const std::string& text : constant.strings()) proto->add_string_data(text);
   } else {
-    proto->set_raw_data(constant.data(), constant.byte_size());
+    proto->set_raw_data(constant.bytes(), constant.byte_size());
   }
 }
 

@@ -102,13 +102,6 @@ void CheckSize(uint64_t found, uint64_t expected, DataType type, const std::vect
        fmt::join(dims, ","), found, expected);
 }
 
-bool IsAligned(const void* data, DataType type) {
-  // Complex numbers are pairs, aligned as their parts.
-  const uint32_t bytes = DataTypeBits(type) / 8;
-  const uint32_t alignment = bytes == 0 ? 1 : bytes > 8 ? 8 : bytes;
-  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
-}
-
 // Offsets in the dense tensor, from linear positions or from one row of coordinates for each value.
 std::vector<uint64_t> SparsePositions(const Constant& indices, uint64_t count, const std::vector<int64_t>& dims,
                                       uint64_t dense_count, std::string_view what) {
@@ -121,7 +114,7 @@ std::vector<uint64_t> SparsePositions(const Constant& indices, uint64_t count, c
          DataTypeName(indices.type()), fmt::join(indices.dims(), ","), count, count, rank);
   }
   std::vector<uint64_t> positions(count);
-  const auto* numbers = static_cast<const uint8_t*>(indices.data());
+  const auto* numbers = static_cast<const uint8_t*>(indices.bytes());
   auto at = [numbers](uint64_t i) {
     int64_t value = 0;
     std::memcpy(&value, numbers + i * sizeof value, sizeof value);
@@ -151,7 +144,7 @@ std::vector<uint64_t> SparsePositions(const Constant& indices, uint64_t count, c
 
 ConstantPtr TensorReader::Bytes(DataType type, std::vector<int64_t> dims, const void* data, uint64_t size,
                                 const std::shared_ptr<const void>& owner) const {
-  if (owner && IsAligned(data, type)) return Constant::View(type, std::move(dims), data, size, owner);
+  if (owner) return Constant::ViewOfAnyAlignment(type, std::move(dims), data, size, owner);
   return Constant::Copy(type, std::move(dims), data, size);
 }
 
@@ -221,7 +214,7 @@ NamedTensor TensorReader::ReadSparse(std::string_view bytes, std::string_view wh
   // calloc: pages that no value touches are never made.
   std::shared_ptr<void> dense(std::calloc(size == 0 ? 1 : size, 1), std::free);
   if (!dense) Fail(StatusCode::kFail, "{}: no memory for {} bytes", subject, size);
-  const auto* from = static_cast<const uint8_t*>(values.constant->data());
+  const auto* from = static_cast<const uint8_t*>(values.constant->bytes());
   for (uint64_t i = 0; i < count; ++i) {
     std::memcpy(static_cast<uint8_t*>(dense.get()) + positions[i] * width, from + i * width, width);
   }

@@ -1,8 +1,8 @@
 // TensorReader: TensorProto and SparseTensorProto to constants.
 //
-// Raw bytes are viewed where they are, when they are aligned for their element type; otherwise that one tensor is
-// copied. Typed fields (int32_data and the like) are decoded. Whatever a tensor claims is checked before memory is
-// allocated for it, so a small file can't ask for a large allocation.
+// Raw bytes are viewed where they are (Constant::ViewOfAnyAlignment). Typed fields (int32_data and the like) are
+// decoded. Whatever a tensor claims is checked before memory is allocated for it, so a small file can't ask for a large
+// allocation.
 #pragma once
 
 #include <memory>

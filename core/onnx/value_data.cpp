@@ -25,7 +25,7 @@ bool IsSmallInteger(const Type* type) {
 template <typename T>
 Elements ReadElements(const Constant& constant) {
   Elements elements(constant.element_count());
-  const auto* bytes = static_cast<const uint8_t*>(constant.data());
+  const auto* bytes = static_cast<const uint8_t*>(constant.bytes());
   for (size_t i = 0; i < elements.size(); ++i) {
     T number = 0;
     std::memcpy(&number, bytes + i * sizeof number, sizeof number);

@@ -32,7 +32,7 @@ T Load(const void* data, uint64_t index) {
 }
 
 std::optional<double> Element(const Constant& constant, uint64_t index) {
-  const void* data = constant.data();
+  const void* data = constant.bytes();
   switch (constant.type()) {
     case DataType::kFloat: return Load<float>(data, index);
     case DataType::kDouble: return Load<double>(data, index);
@@ -62,9 +62,9 @@ std::optional<std::vector<int64_t>> Integers(const Constant* constant, size_t mo
   std::vector<int64_t> values(constant->element_count());
   for (size_t i = 0; i < values.size(); ++i) {
     if (constant->type() == DataType::kInt64) {
-      values[i] = Load<int64_t>(constant->data(), i);
+      values[i] = Load<int64_t>(constant->bytes(), i);
     } else if (constant->type() == DataType::kInt32) {
-      values[i] = Load<int32_t>(constant->data(), i);
+      values[i] = Load<int32_t>(constant->bytes(), i);
     } else {
       return std::nullopt;
     }

@@ -145,7 +145,7 @@ void CheckCompile(Journal& journal, const Target& target) {
       {Rule::kCompileKeepsExceptions, Rule::kCompileWorks, Rule::kOneKernelForEachPartition, Rule::kEachKernelOnce,
        Rule::kKernelsHaveOneOwner, Rule::kPartitionEndsWithTheCall, Rule::kTaskEndsWithTheCall,
        Rule::kConstantsAreReadOnly, Rule::kProgressIsAFraction, Rule::kDeclinesItsPartitions, Rule::kRetainsConstants,
-       Rule::kConstantsReleasedOnce, Rule::kDescribeKernelWorks});
+       Rule::kConstantsReleasedOnce, Rule::kDroppedConstantsAreLeft, Rule::kDescribeKernelWorks});
   if (claimed.empty()) return bench.Finish();
   const Work work(claimed);
   Session first(bench.plugin(), {});

@@ -303,6 +303,11 @@ int DebugGraph::IndexOf(const EpValueDef* handle) const {
 
 void DebugGraph::Retain(int value) { ++constants_[static_cast<size_t>(value)].references; }
 
+void DebugGraph::Drop(int value) {
+  Constant& constant = constants_[static_cast<size_t>(value)];
+  if (constant.references == 0) constant.data->TakeAway(Rule::kDroppedConstantsAreLeft);
+}
+
 void DebugGraph::Release(int value) {
   Constant& constant = constants_[static_cast<size_t>(value)];
   if (--constant.references > 0 || open_) return;

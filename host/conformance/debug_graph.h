@@ -68,6 +68,8 @@ class DebugGraph {
   // Keeps the data of a constant, with its view, beyond End, until as many Releases as Retains.
   void Retain(int value);
   void Release(int value);
+  // Takes the data of a constant away, unless it is retained.
+  void Drop(int value);
   void End();
 
  private:

@@ -32,6 +32,10 @@ EpStatus* EP_CALL RetainConstant(EpTask* task, const EpValueDef* value, EpConsta
   DebugTask* mine = DebugTask::Find(task, "RetainConstant");
   return mine == nullptr ? NoTask() : mine->Retain(value, constant);
 }
+EpStatus* EP_CALL DropConstant(EpTask* task, const EpValueDef* value) {
+  DebugTask* mine = DebugTask::Find(task, "DropConstant");
+  return mine == nullptr ? NoTask() : mine->Drop(value);
+}
 void EP_CALL ReleaseConstant(EpConstant* constant) {
   if (constant != nullptr && !RetainedConstants::Release(constant)) {
     DebugHost::Current().Violate(Rule::kConstantsReleasedOnce,
@@ -42,8 +46,8 @@ void EP_CALL ReleaseConstant(EpConstant* constant) {
 }  // namespace
 
 const EpTaskApi kDebugTaskApi = {
-    sizeof(EpTaskApi), 0, ReportProgress, IsCancelled, SetCancelListener, DeclinePartition, RetainConstant,
-    ReleaseConstant};
+    sizeof(EpTaskApi), 0,           ReportProgress, IsCancelled, SetCancelListener, DeclinePartition, RetainConstant,
+    ReleaseConstant,   DropConstant};
 
 EpConstant* RetainedConstants::Add(std::shared_ptr<DebugGraph> graph, int value) {
   graph->Retain(value);
@@ -124,17 +128,38 @@ EpStatus* DebugTask::Decline(uint64_t index, const char* reason) {
   return nullptr;
 }
 
-EpStatus* DebugTask::Retain(const EpValueDef* value, EpConstant** constant) {
-  DebugHost& host = DebugHost::Current();
-  for (const std::shared_ptr<DebugGraph>& graph : graphs_) {
-    const int index = graph->IndexOf(value);
+int DebugTask::FindConstant(const EpValueDef* value, std::shared_ptr<DebugGraph>* graph) const {
+  for (const std::shared_ptr<DebugGraph>& candidate : graphs_) {
+    const int index = candidate->IndexOf(value);
     if (index < 0) continue;
-    if (!graph->spec().values[static_cast<size_t>(index)].is_constant) break;
-    std::lock_guard lock(mutex_);
-    *constant = constants_.Add(graph, index);
-    return nullptr;
+    *graph = candidate;
+    return candidate->spec().values[static_cast<size_t>(index)].is_constant ? index : -1;
   }
-  return host.Refuse(Rule::kRetainsConstants, "RetainConstant was called with what is no constant of this task");
+  return -1;
+}
+
+EpStatus* DebugTask::Retain(const EpValueDef* value, EpConstant** constant) {
+  std::shared_ptr<DebugGraph> graph;
+  const int index = FindConstant(value, &graph);
+  if (index < 0) {
+    return DebugHost::Current().Refuse(Rule::kRetainsConstants,
+                                       "RetainConstant was called with what is no constant of this task");
+  }
+  std::lock_guard lock(mutex_);
+  *constant = constants_.Add(graph, index);
+  return nullptr;
+}
+
+EpStatus* DebugTask::Drop(const EpValueDef* value) {
+  std::shared_ptr<DebugGraph> graph;
+  const int index = FindConstant(value, &graph);
+  if (index < 0) {
+    return DebugHost::Current().Refuse(Rule::kRetainsConstants,
+                                       "DropConstant was called with what is no constant of this task");
+  }
+  std::lock_guard lock(mutex_);
+  graph->Drop(index);
+  return nullptr;
 }
 
 }  // namespace epiphyte::conformance

@@ -52,8 +52,12 @@ class DebugTask {
   EpStatus* Listen(EpCancelListener listener, void* user);
   EpStatus* Decline(uint64_t index, const char* reason);
   EpStatus* Retain(const EpValueDef* value, EpConstant** constant);
+  EpStatus* Drop(const EpValueDef* value);
 
  private:
+  // The index of the constant in `graph`; -1: none of this task's.
+  int FindConstant(const EpValueDef* value, std::shared_ptr<DebugGraph>* graph) const;
+
   const Kind kind_;
   const std::vector<std::shared_ptr<DebugGraph>> graphs_;
   RetainedConstants& constants_;

@@ -95,7 +95,8 @@ void LentMemory::MakeReadOnly() {
   mprotect(region_->pages, region_->room, PROT_READ);
 }
 
-void LentMemory::TakeAway() {
+void LentMemory::TakeAway(std::optional<Rule> gone) {
+  if (gone && region_->state != State::kGone) region_->gone = *gone;
   if (region_->state.exchange(State::kGone) == State::kGone) return;
   mprotect(region_->pages, region_->room, PROT_NONE);
   madvise(region_->pages, region_->room, MADV_DONTNEED);

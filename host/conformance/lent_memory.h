@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "host/conformance/journal.h"
@@ -38,7 +39,8 @@ class LentMemory {
   std::byte* data() const;
   size_t size() const;
   void MakeReadOnly();
-  void TakeAway();
+  // `gone`: the rule that is broken by touching it now, if not the one of before.
+  void TakeAway(std::optional<Rule> gone = {});
   // What lies around the bytes on their own pages is as it was.
   bool SurroundingsAreUntouched() const;
 

@@ -321,9 +321,9 @@ void Session::Compile(const std::vector<GraphSpec>& partitions) {
     host_.journal().NotApplicable(Rule::kCompileWorks, "the plugin gave a partition of the suite's back, as it may");
     throw CheckEnded();
   }
-  for (const Rule rule :
-       {Rule::kCompileWorks, Rule::kTaskEndsWithTheCall, Rule::kProgressIsAFraction, Rule::kDeclinesItsPartitions,
-        Rule::kRetainsConstants, Rule::kConstantsReleasedOnce, Rule::kConstantsAreReadOnly}) {
+  for (const Rule rule : {Rule::kCompileWorks, Rule::kTaskEndsWithTheCall, Rule::kProgressIsAFraction,
+                          Rule::kDeclinesItsPartitions, Rule::kRetainsConstants, Rule::kConstantsReleasedOnce,
+                          Rule::kDroppedConstantsAreLeft, Rule::kConstantsAreReadOnly}) {
     host_.journal().Pass(rule);
   }
 }

@@ -139,6 +139,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
   // copied.
   if (!share_) config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
+  config.drop = [&](ir::Constant& constant) { ir::Drop(host(), partition.task.handle(), constant); };
   std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);
   if (context_enabled_) {
     compiled_.resize(std::max<size_t>(compiled_.size(), partition.index + size_t{1}));

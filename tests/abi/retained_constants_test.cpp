@@ -1,10 +1,12 @@
-// RetainConstant: what a plugin retains stays where it is until it lets go, and what nobody retains is gone once the
-// session is made. Seen by the mappings of the file that the weights are in.
+// RetainConstant and DropConstant: what a plugin retains stays where it is until it lets go, what it drops goes at
+// once, and what nobody retains is gone once the session is made. Seen by the mappings of the file that the weights are
+// in, and by the memory that is used.
 #include "core/abi/retained_constants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/abi/host_tables.h"
@@ -12,6 +14,7 @@
 #include "epiphyte/kit/abi/constant.hpp"
 #include "tests/abi/witness_plugin.h"
 #include "tests/framework/mappings.h"
+#include "tests/framework/resident_memory.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -82,8 +85,50 @@ class RetainedConstantsTest : public testing::Test {
     std::string bytes;
     core::WriteModel(model, options,
                      [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+    return Write(std::move(bytes), std::move(weights));
+  }
+  // model.onnx: y[i] = op(x, w[i]), each w of 2^21 floats, all 0.5, one byte off.
+  std::filesystem::path WriteModelOfOddWeights(const std::string& op, size_t count) {
+    core::Model model;
+    model.ir_version = 8;
+    model.graph = std::make_unique<Graph>("g");
+    Graph& graph = *model.graph;
+    graph.SetOpset("", 17);
+    ValueDef* x = graph.AddInput("x", Type::Tensor(DataType::kFloat, Shape{Dim(1), Dim(2048)}));
+    std::vector<ValueDef*> outputs;
+    for (size_t i = 0; i < count; ++i) {
+      std::vector<float> half(kOddBytes / 4, 0.5F);
+      half[0] = static_cast<float>(i);  // equal ones would become one
+      ValueDef* w =
+          graph.AddConstant("w" + std::to_string(i),
+                            Constant::Copy(DataType::kFloat, {2048, kOddBytes / 8192}, half.data(), half.size() * 4));
+      outputs.push_back(graph.AddValue("y" + std::to_string(i)));
+      graph.AddNode(op, "", 13, {x, w}, {outputs.back()});
+    }
+    graph.SetOutputs(outputs);
+    graph.Finalize();
+    std::string weights = "-";
+    core::WriteOptions options;
+    options.external_file_name = "weights.bin";
+    options.external_sink = [&](const void* data, uint64_t size) {
+      weights.append(static_cast<const char*>(data), size);
+    };
+    std::string bytes;
+    core::WriteModel(model, options,
+                     [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
+    // Offsets are text; one more has as many digits, as all of them are even.
+    const std::string key = "offset";
+    for (size_t at = bytes.find(key); at != std::string::npos; at = bytes.find(key, at + 1)) {
+      const size_t length = static_cast<unsigned char>(bytes[at + key.size() + 1]);
+      ++bytes[at + key.size() + 1 + length];
+    }
+    return Write(std::move(bytes), std::move(weights));
+  }
+  static constexpr int64_t kOddBytes = int64_t{8} << 20;
+
+  std::filesystem::path Write(std::string model, std::string weights) {
     weights_ = dir_.Write("weights.bin", weights);
-    return dir_.Write("model.onnx", bytes);
+    return dir_.Write("model.onnx", model);
   }
   size_t Mappings() const { return MappingsOf(weights_); }
 
@@ -214,6 +259,98 @@ TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeRetained) {
   ASSERT_EQ(answers.size(), 7u);
   for (const std::string& answer : answers) EXPECT_THAT(answer, testing::StartsWith("2: "));
   EXPECT_THAT(answers[0], HasSubstr("no constant"));
+}
+
+TEST_F(RetainedConstantsTest, WhatIsDroppedIsFreedAtOnceAndWhatIsRetainedStays) {
+  const auto model = WriteModelOfOddWeights("MatMul", 2);
+  witness_.claims = {"MatMul"};
+  std::vector<int64_t> freed;
+  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
+    const kit::GraphView graph(*core::HostInfo(), partition.graph);
+    for (size_t i = 0; i < graph.node_count(); ++i) {
+      const kit::ValueView value = graph.node(i).input(1);
+      const auto* data = static_cast<const float*>(value.constant()->data);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+      EXPECT_EQ(data[1], 0.5F);
+      if (data[0] == 1) kept_ = kit::RetainedConstant(*core::HostInfo(), task, value);
+      const auto before = static_cast<int64_t>(ResidentBytes());
+      EXPECT_EQ(TextOf(TaskApi().DropConstant(task, value.handle())), "OK");
+      EXPECT_EQ(TextOf(TaskApi().DropConstant(task, value.handle())), "OK") << "a second time is no harm";
+      freed.push_back(before - static_cast<int64_t>(ResidentBytes()));
+    }
+    return nullptr;
+  };
+  {
+    Session session(*environment_, model, OptionsFor({"witness"}));
+    ASSERT_EQ(freed.size(), 2u);
+    if (kFreedMemoryGoes) {
+      EXPECT_GT(std::max(freed[0], freed[1]), kOddBytes / 2);
+    }
+    EXPECT_LT(std::min(freed[0], freed[1]), kOddBytes / 2);
+  }
+  const auto* data = static_cast<const float*>(kept_->data);
+  EXPECT_EQ(data[0], 1);
+  EXPECT_TRUE(std::all_of(data + 1, data + kept_->element_count, [](float number) { return number == 0.5F; }));
+  kept_ = {};
+}
+
+// The same weight in two partitions of one Compile, each with a value of its own.
+TEST(ShownConstants, OneThatAnotherValueStillReadsStays) {
+  constexpr size_t kBytes = size_t{16} << 20;
+  const auto bytes = std::make_shared<std::string>(kBytes + 1, 'w');
+  const core::ConstantPtr weight = Constant::ViewOfAnyAlignment(DataType::kFloat, {static_cast<int64_t>(kBytes / 4)},
+                                                                bytes->data() + 1, kBytes, bytes);
+  Graph first("first"), second("second");
+  const EpValueDef* const one = core::ToAbi(first.AddConstant("w", weight));
+  const EpValueDef* const other = core::ToAbi(second.AddConstant("w", weight));
+  core::ShownConstants shown;
+  shown.Add(first);
+  shown.Add(second);
+  const void* data = weight->lent()->data;
+  EXPECT_TRUE(shown.Drop(one));
+  EXPECT_TRUE(shown.Drop(one));
+  EXPECT_EQ(weight->lent()->data, data);
+  const uint64_t before = ResidentBytes();
+  EXPECT_TRUE(shown.Drop(other));
+  EXPECT_LT(ResidentBytes() + kBytes / 2, before);
+}
+
+TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeDropped) {
+  const auto model = WriteModelFor("Add", 8);
+  EpTask* ended = nullptr;
+  const EpValueDef* constant = nullptr;
+  std::vector<std::string> answers;
+  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
+    ended = task;
+    constant = ConstantOf(partition).handle();
+    const kit::NodeView node = kit::GraphView(*core::HostInfo(), partition.graph).node(0);
+    int foreign = 0;
+    answers = {TextOf(TaskApi().DropConstant(task, node.input(0).handle())),
+               TextOf(TaskApi().DropConstant(task, reinterpret_cast<const EpValueDef*>(&foreign))),
+               TextOf(TaskApi().DropConstant(task, nullptr)), TextOf(TaskApi().DropConstant(nullptr, constant))};
+    return nullptr;
+  };
+  Session session(*environment_, model, OptionsFor({"witness"}));
+  answers.push_back(TextOf(TaskApi().DropConstant(ended, constant)));
+  for (const std::string& answer : answers) EXPECT_THAT(answer, testing::StartsWith("2: "));
+  EXPECT_THAT(answers[0], HasSubstr("no constant"));
+}
+
+TEST_F(RetainedConstantsTest, TheCpuPluginHasNoWeightTwice) {
+  if (!kFreedMemoryGoes) GTEST_SKIP() << "the sanitizer keeps what is freed";
+  constexpr int64_t kWeights = 8;
+  const auto model = WriteModelOfOddWeights("MatMul", kWeights);
+  int64_t most = 0;
+  core::SessionOptions options = OptionsFor({"cpu"});
+  const auto before = static_cast<int64_t>(ResidentBytes());
+  options.progress = [&](const core::SessionProgress&) {
+    most = std::max(most, static_cast<int64_t>(ResidentBytes()) - before);
+    return false;
+  };
+  const Session session(*environment_, model, options);
+  // All of them packed, and what else is packed between two reports.
+  EXPECT_LT(most, (kWeights + 4) * kOddBytes);
+  EXPECT_GT(most, kWeights / 2 * kOddBytes);
 }
 
 TEST_F(RetainedConstantsTest, TheCpuPluginReadsALargeTableWhereItIs) {

@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/mapped_file.h"
 #include "tests/framework/resident_memory.h"
+#include "tests/framework/temp_dir.h"
 
 namespace epiphyte::test {
 namespace {
@@ -48,6 +50,72 @@ TEST(Constant, CopiesGoBackToTheSystemAtOnceWhateverLiesBetweenThem) {
   EXPECT_GE(before, ResidentBytes() + 15 * bytes.size());
 }
 #endif
+
+// A float tensor one byte into a buffer.
+struct Odd {
+  std::shared_ptr<std::vector<uint8_t>> buffer;
+  ConstantPtr constant;
+
+  explicit Odd(size_t count) : buffer(std::make_shared<std::vector<uint8_t>>(count * 4 + 1)) {
+    for (size_t i = 0; i < buffer->size(); ++i) (*buffer)[i] = static_cast<uint8_t>(i * 7);
+    constant = Constant::ViewOfAnyAlignment(DataType::kFloat, {static_cast<int64_t>(count)}, buffer->data() + 1,
+                                            count * 4, buffer);
+  }
+  bool IsRight(const void* data) const {
+    return reinterpret_cast<uintptr_t>(data) % 64 == 0 &&
+           std::memcmp(data, buffer->data() + 1, constant->byte_size()) == 0;
+  }
+};
+
+TEST(ConstantOfAnyAlignment, IsAViewWhereItCanBe) {
+  const auto owner = std::make_shared<std::vector<float>>(4096);
+  const ConstantPtr constant =
+      Constant::ViewOfAnyAlignment(DataType::kFloat, {4096}, owner->data(), owner->size() * 4, owner);
+  EXPECT_EQ(constant->data(), owner->data());
+  constant->Drop();
+  EXPECT_EQ(constant->data(), owner->data());
+}
+
+TEST(ConstantOfAnyAlignment, IsShownAlignedAndReadWhereItIs) {
+  for (const size_t count : {size_t{3}, size_t{2000}, size_t{1} << 18}) {
+    const Odd odd(count);
+    EXPECT_TRUE(odd.IsRight(odd.constant->data())) << count;
+    EXPECT_TRUE(odd.IsRight(odd.constant->abi()->data)) << count;
+    EXPECT_EQ(std::memcmp(odd.constant->bytes(), odd.buffer->data() + 1, count * 4), 0) << count;
+  }
+}
+
+TEST(ConstantOfAnyAlignment, IsCopiedForWhoAsksAndNotBefore) {
+  const size_t bytes = size_t{16} << 20;
+  const Odd odd(bytes / 4);
+  const uint64_t before = ResidentBytes();
+  EXPECT_EQ(odd.constant->bytes(), odd.buffer->data() + 1);
+  EXPECT_LT(ResidentBytes(), before + bytes / 2);
+  EXPECT_TRUE(odd.IsRight(odd.constant->lent()->data));
+  EXPECT_GE(ResidentBytes(), before + bytes / 2);
+  odd.constant->Drop();
+  EXPECT_LT(ResidentBytes(), before + bytes / 2);
+  EXPECT_TRUE(odd.IsRight(odd.constant->lent()->data)) << "the next one has it again";
+}
+
+TEST(ConstantOfAnyAlignment, KeepsWhatMustStay) {
+  const Odd odd(2000);
+  const void* data = odd.constant->abi()->data;
+  odd.constant->Drop();
+  EXPECT_EQ(odd.constant->data(), data);
+  EXPECT_TRUE(odd.IsRight(data));
+}
+
+TEST(ConstantOfAnyAlignment, LeavesNoPagesOfItsFileInMemory) {
+  const TempDir dir;
+  const size_t bytes = size_t{16} << 20;
+  const std::shared_ptr<const MappedFile> file = MappedFile::Open(dir.Write("weights", std::string(bytes + 1, 'w')));
+  const ConstantPtr constant =
+      Constant::ViewOfAnyAlignment(DataType::kFloat, {static_cast<int64_t>(bytes / 4)}, file->data() + 1, bytes, file);
+  const uint64_t before = ResidentBytes();
+  EXPECT_EQ(static_cast<const char*>(constant->data())[bytes - 1], 'w');
+  EXPECT_LT(ResidentBytes(), before + bytes + bytes / 2);
+}
 
 TEST(Constant, RefusesDataOfTheWrongSize) {
   const float values[4] = {};

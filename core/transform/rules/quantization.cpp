@@ -16,7 +16,7 @@ bool SameConstant(const Node& a, const Node& b, size_t index) {
   if (left == nullptr || right == nullptr || left->type() == DataType::kString) return false;
   return left == right ||
          (left->type() == right->type() && left->dims() == right->dims() && left->byte_size() == right->byte_size() &&
-          (left->byte_size() == 0 || std::memcmp(left->data(), right->data(), left->byte_size()) == 0));
+          (left->byte_size() == 0 || std::memcmp(left->bytes(), right->bytes(), left->byte_size()) == 0));
 }
 
 }  // namespace

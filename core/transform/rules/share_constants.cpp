@@ -22,9 +22,9 @@ std::string KeyOf(const Constant& constant) {
   Append(&key, constant.dims().size());
   for (const int64_t dim : constant.dims()) Append(&key, dim);
   if (constant.byte_size() <= kComparedBytes) {
-    key.append(static_cast<const char*>(constant.data()), constant.byte_size());
+    key.append(static_cast<const char*>(constant.bytes()), constant.byte_size());
   } else {
-    Append(&key, constant.data());
+    Append(&key, constant.bytes());
   }
   return key;
 }

@@ -69,6 +69,14 @@ typedef struct EpTaskApi {
 
   /* At the latest in DestroyProvider; what is left then is released by the host. Null is allowed. [any thread] */
   void(EP_CALL* ReleaseConstant)(EpConstant* constant);
+
+  /* Compile and LoadContext: the plugin is through with the data of a constant of the task's graphs, having packed it,
+   * say, and doesn't read it again in this task. [R615] Many weights lie in a model's file at addresses that their type
+   * doesn't divide, and what the host shows is an aligned copy: this frees it, where else all weights would be in
+   * memory twice until the task ends. Nothing is taken from who has retained the constant before. INVALID_ARGUMENT as
+   * for RetainConstant [R612]. Hosts of ABI 0.2.0 didn't have it: see EP_HAS_FIELD. [any thread, while the task runs]
+   */
+  EpStatus*(EP_CALL* DropConstant)(EpTask* task, const EpValueDef* value);
 } EpTaskApi;
 
 EP_EXTERN_C_END

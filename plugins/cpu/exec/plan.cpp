@@ -101,6 +101,7 @@ std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::
   plan->packed_is_current_ = config.packed_is_current;
   plan->weights_ = config.weights;
   plan->retain_ = config.retain ? &config.retain : nullptr;
+  plan->drop_ = config.drop ? &config.drop : nullptr;
   plan->registry_ = config.registry;
   plan->packed_ = std::move(packed);
   const std::vector<KernelRegistry::Choice> choices =
@@ -110,6 +111,8 @@ std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::
   plan->KeepConstants();
   plan->weights_ = nullptr;
   plan->retain_ = nullptr;
+  plan->drop_ = nullptr;
+  plan->reads_alone_ = {};
   return plan;
 }
 
@@ -186,6 +189,8 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
   kernels_.reserve(count);
   std::stable_sort(packed_.begin(), packed_.end(),
                    [](const kit::PackedData& a, const kit::PackedData& b) { return a.node < b.node; });
+  FindLastReaders();
+  for (size_t i = 0; i < def_.constants.size(); ++i) ForgetConstant(i);  // of which a fusion has made others
   for (size_t n = 0; n < count; ++n) {
     const ir::Node& node = def_.nodes[n];
     const auto fail = [&](EpStatusCode code, const char* what) {
@@ -203,7 +208,8 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
       fail(EP_STATUS_EP_FAIL, error.what());
     }
     for (int32_t value : node.inputs)
-      if (value >= 0 && def_.constant_of_value[value] >= 0) ForgetMadeConstant(def_.constant_of_value[value]);
+      if (value >= 0 && def_.constant_of_value[value] >= 0)
+        ForgetConstant(static_cast<size_t>(def_.constant_of_value[value]));
     // Often enough to be cancelled soon, and for the host to let go of the weights that have been read.
     const bool report = n % 64 == 63 || n + 1 == count || packed_unreported_ > kPackedBetweenReports;
     if (config.progress && report) {
@@ -254,12 +260,36 @@ const Tensor& Plan::OwnConstant(size_t i) {
   return constants_[i];
 }
 
-// One that a fusion made goes as soon as the last kernel has packed it, or all of a network's weights would be there
-// twice before the first are gone.
-void Plan::ForgetMadeConstant(int32_t i) {
+void Plan::FindLastReaders() {
+  constexpr uint64_t kWorthACall = uint64_t{64} << 10;
+  reads_alone_.assign(def_.constants.size(), false);
+  if (drop_ == nullptr) return;
+  std::vector<std::pair<const char*, size_t>> places;
+  for (size_t i = 0; i < def_.constants.size(); ++i)
+    if (const void* data = def_.constants[i].tensor.data) places.emplace_back(static_cast<const char*>(data), i);
+  std::sort(places.begin(), places.end());
+  const char* end = nullptr;  // of what was seen
+  for (size_t k = 0; k < places.size(); ++k) {
+    const auto [data, i] = places[k];
+    const uint64_t bytes = def_.constants[i].tensor.Bytes();
+    const bool alone =
+        (end == nullptr || data >= end) && (k + 1 == places.size() || places[k + 1].first >= data + bytes);
+    reads_alone_[i] = alone && bytes >= kWorthACall && def_.constants[i].owner == nullptr;
+    if (end == nullptr || data + bytes > end) end = data + bytes;
+  }
+}
+
+// Weights go as soon as the last kernel has packed them, those that a fusion made as those of the host: else all of a
+// network's would be there twice before the first are gone.
+void Plan::ForgetConstant(size_t i) {
   ir::Constant& constant = def_.constants[i];
-  if (constant.storage != ir::Constant::Storage::kBorrowed || constant.owner == nullptr || drops_[i] < uses_[i]) return;
-  SetData(static_cast<size_t>(i), nullptr);
+  if (constant.storage != ir::Constant::Storage::kBorrowed || drops_[i] < uses_[i]) return;
+  if (reads_alone_[i]) {
+    (*drop_)(constant);
+  } else if (constant.owner == nullptr || uses_[i] == 0) {
+    return;
+  }
+  SetData(i, nullptr);
   constant.owner.reset();
 }
 

@@ -28,6 +28,8 @@ struct PlanConfig {
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
   // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
   std::function<void(ir::Constant& constant)> retain;
+  // Tells the host that a borrowed constant's data is not read any more, as ir::Drop; may be empty.
+  std::function<void(ir::Constant& constant)> drop;
 };
 
 class Plan {
@@ -86,7 +88,8 @@ class Plan {
   void KeepConstants();
   const Tensor& OwnConstant(size_t i);
   void SetData(size_t i, const void* data);
-  void ForgetMadeConstant(int32_t i);
+  void FindLastReaders();
+  void ForgetConstant(size_t i);
 
   ir::Graph def_;
   kit::Threads threads_;
@@ -95,6 +98,8 @@ class Plan {
   uint64_t packed_unreported_ = 0;      // bytes packed since progress was reported last
   kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
   const std::function<void(ir::Constant&)>* retain_ = nullptr;
+  const std::function<void(ir::Constant&)>* drop_ = nullptr;
+  std::vector<bool> reads_alone_;  // per constant: large, and its bytes are no other constant's; while building
   bool repacked_ = false;
   std::vector<kit::PackedData> packed_;
   std::vector<Tensor> constants_;

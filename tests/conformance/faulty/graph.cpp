@@ -104,6 +104,11 @@ EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* pa
         return status;
       host->task->ReleaseConstant(retained);
       if (Has("613_releases_constant_twice")) host->task->ReleaseConstant(retained);
+      const EpValueDef* const dropped = facts.info.inputs[1];
+      if (EpStatus* status = Has("606_keeps_constant") ? nullptr : host->task->DropConstant(task, dropped))
+        return status;
+      if (Has("615_reads_what_it_dropped"))
+        kernel->program.constant[0] = static_cast<const volatile float*>(numbers)[0];
     }
     provider->programs[partitions[i]->name] = kernel->program;
     provider->names.emplace_back(partitions[i]->name);

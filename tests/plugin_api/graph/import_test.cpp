@@ -292,5 +292,39 @@ TEST(RetainConstant, NeedsNoReferenceForWhatARewriteMade) {
   EXPECT_EQ(graph.constants[0].storage, Constant::Storage::kOwned);
 }
 
+int g_dropped = 0;
+
+TEST(DropConstant, LeavesAConstantWithoutBytes) {
+  g_dropped = 0;
+  EpTaskApi task = kLoneTask;
+  task.DropConstant = [](EpTask*, const EpValueDef*) -> EpStatus* {
+    ++g_dropped;
+    return nullptr;
+  };
+  EpHostInfo host = InfoHost();
+  host.task = &task;
+  SmallGraph from;
+  Graph graph = kit::ir::Import(host, from.Handle(), "");
+  Constant& constant = graph.constants[0];
+  kit::ir::Drop(host, nullptr, constant);
+  kit::ir::Drop(host, nullptr, constant);
+  EXPECT_EQ(g_dropped, 1);
+  EXPECT_EQ(constant.storage, Constant::Storage::kDropped);
+  EXPECT_EQ(constant.tensor.data, nullptr);
+}
+
+TEST(DropConstant, IsNotAskedOfAHostThatHasItNot) {
+  EpTaskApi task = kLoneTask;
+  task.struct_size = EP_SIZE_THROUGH(EpTaskApi, ReleaseConstant);
+  task.DropConstant = [](EpTask*, const EpValueDef*) -> EpStatus* { std::abort(); };
+  EpHostInfo host = InfoHost();
+  host.task = &task;
+  SmallGraph from;
+  Graph graph = kit::ir::Import(host, from.Handle(), "");
+  kit::ir::Drop(host, nullptr, graph.constants[0]);
+  EXPECT_EQ(graph.constants[0].storage, Constant::Storage::kBorrowed);
+  EXPECT_NE(graph.constants[0].tensor.data, nullptr);
+}
+
 }  // namespace
 }  // namespace epiphyte::test

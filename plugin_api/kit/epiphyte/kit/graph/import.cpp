@@ -267,4 +267,13 @@ void Retain(const EpHostInfo& host, EpTask* task, Constant& constant) {
   constant.handle = nullptr;
 }
 
+void Drop(const EpHostInfo& host, EpTask* task, Constant& constant) {
+  if (constant.storage != Constant::Storage::kBorrowed || constant.handle == nullptr) return;
+  if (!EP_HAS_FIELD(host.task, EpTaskApi, DropConstant)) return;
+  ThrowIfFailed(host, host.task->DropConstant(task, constant.handle), "a constant can't be dropped");
+  constant.storage = Constant::Storage::kDropped;
+  constant.handle = nullptr;
+  constant.tensor.data = nullptr;
+}
+
 }  // namespace epiphyte::kit::ir

@@ -27,4 +27,8 @@ Value ImportValue(const EpValueDefInfo& info);
 // EpTaskApi::RetainConstant). The reference ends with the last copy of `owner`, and before the provider.
 void Retain(const EpHostInfo& host, EpTask* task, Constant& constant);
 
+// Tells the host that nobody reads a borrowed constant any more (see EpTaskApi::DropConstant), which has no bytes from
+// then on: neither here nor in any copy of it. Does nothing to others, and with a host that has no such call.
+void Drop(const EpHostInfo& host, EpTask* task, Constant& constant);
+
 }  // namespace epiphyte::kit::ir
