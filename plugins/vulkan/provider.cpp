@@ -169,6 +169,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   // copied.
   if (!share_)
     config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
+  config.drop = [&](ir::Constant& constant) { ir::Drop(host(), partition.task.handle(), constant); };
   std::shared_ptr<CompiledGraph> compiled;
   try {
     compiled = CompiledGraph::Build(std::move(graph), config);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::cpu {
@@ -112,7 +113,7 @@ std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::
   plan->weights_ = nullptr;
   plan->retain_ = nullptr;
   plan->drop_ = nullptr;
-  plan->reads_alone_ = {};
+  plan->droppable_ = {};
   return plan;
 }
 
@@ -189,7 +190,7 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
   kernels_.reserve(count);
   std::stable_sort(packed_.begin(), packed_.end(),
                    [](const kit::PackedData& a, const kit::PackedData& b) { return a.node < b.node; });
-  FindLastReaders();
+  if (drop_ != nullptr) droppable_ = ir::Droppable(def_);
   for (size_t i = 0; i < def_.constants.size(); ++i) ForgetConstant(i);  // of which a fusion has made others
   for (size_t n = 0; n < count; ++n) {
     const ir::Node& node = def_.nodes[n];
@@ -260,31 +261,12 @@ const Tensor& Plan::OwnConstant(size_t i) {
   return constants_[i];
 }
 
-void Plan::FindLastReaders() {
-  constexpr uint64_t kWorthACall = uint64_t{64} << 10;
-  reads_alone_.assign(def_.constants.size(), false);
-  if (drop_ == nullptr) return;
-  std::vector<std::pair<const char*, size_t>> places;
-  for (size_t i = 0; i < def_.constants.size(); ++i)
-    if (const void* data = def_.constants[i].tensor.data) places.emplace_back(static_cast<const char*>(data), i);
-  std::sort(places.begin(), places.end());
-  const char* end = nullptr;  // of what was seen
-  for (size_t k = 0; k < places.size(); ++k) {
-    const auto [data, i] = places[k];
-    const uint64_t bytes = def_.constants[i].tensor.Bytes();
-    const bool alone =
-        (end == nullptr || data >= end) && (k + 1 == places.size() || places[k + 1].first >= data + bytes);
-    reads_alone_[i] = alone && bytes >= kWorthACall && def_.constants[i].owner == nullptr;
-    if (end == nullptr || data + bytes > end) end = data + bytes;
-  }
-}
-
 // Weights go as soon as the last kernel has packed them, those that a fusion made as those of the host: else all of a
 // network's would be there twice before the first are gone.
 void Plan::ForgetConstant(size_t i) {
   ir::Constant& constant = def_.constants[i];
   if (constant.storage != ir::Constant::Storage::kBorrowed || drops_[i] < uses_[i]) return;
-  if (reads_alone_[i]) {
+  if (drop_ != nullptr && droppable_[i]) {
     (*drop_)(constant);
   } else if (constant.owner == nullptr || uses_[i] == 0) {
     return;

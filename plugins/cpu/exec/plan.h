@@ -88,7 +88,6 @@ class Plan {
   void KeepConstants();
   const Tensor& OwnConstant(size_t i);
   void SetData(size_t i, const void* data);
-  void FindLastReaders();
   void ForgetConstant(size_t i);
 
   ir::Graph def_;
@@ -99,7 +98,7 @@ class Plan {
   kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
   const std::function<void(ir::Constant&)>* retain_ = nullptr;
   const std::function<void(ir::Constant&)>* drop_ = nullptr;
-  std::vector<bool> reads_alone_;  // per constant: large, and its bytes are no other constant's; while building
+  std::vector<bool> droppable_;  // per constant; while building
   bool repacked_ = false;
   std::vector<kit::PackedData> packed_;
   std::vector<Tensor> constants_;

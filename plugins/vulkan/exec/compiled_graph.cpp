@@ -5,6 +5,7 @@
 #include <set>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::vulkan {
@@ -122,6 +123,12 @@ std::shared_ptr<const LoadedProgram> CompiledGraph::StaticProgram() {
 
 void CompiledGraph::Pack(const CompileConfig& config) {
   std::vector<uint32_t> releases(graph_.values.size(), 0);
+  std::vector<uint32_t> uses(graph_.values.size(), 0);
+  for (const ir::Node& node : graph_.nodes)
+    for (const int32_t input : node.inputs)
+      if (input >= 0) ++uses[static_cast<size_t>(input)];
+  for (const int32_t output : graph_.outputs) ++uses[static_cast<size_t>(output)];
+  const std::vector<bool> droppable = config.drop ? ir::Droppable(graph_) : std::vector<bool>();
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     if (config.progress) config.progress(n, graph_.nodes.size());
     if (operators_[n]->pack == nullptr) continue;
@@ -133,12 +140,14 @@ void CompiledGraph::Pack(const CompileConfig& config) {
       const ir::Node& node = graph_.nodes[n];
       throw kit::Error(error.code(), kit::TextOf("node '", node.name, "' (", node.op_type, "): ", error.what()));
     }
+    if (droppable.empty()) continue;
+    for (const int32_t input : graph_.nodes[n].inputs) {
+      if (input < 0 || releases[static_cast<size_t>(input)] < uses[static_cast<size_t>(input)]) continue;
+      const int32_t constant = graph_.constant_of_value[static_cast<size_t>(input)];
+      if (constant >= 0 && droppable[static_cast<size_t>(constant)])
+        config.drop(graph_.constants[static_cast<size_t>(constant)]);
+    }
   }
-  std::vector<uint32_t> uses(graph_.values.size(), 0);
-  for (const ir::Node& node : graph_.nodes)
-    for (const int32_t input : node.inputs)
-      if (input >= 0) ++uses[static_cast<size_t>(input)];
-  for (const int32_t output : graph_.outputs) ++uses[static_cast<size_t>(output)];
   for (ir::Constant& constant : graph_.constants) {
     const auto value = static_cast<size_t>(constant.value);
     if (uses[value] == 0 || releases[value] < uses[value]) continue;

@@ -35,6 +35,8 @@ struct CompileConfig {
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
   // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
   std::function<void(ir::Constant& constant)> retain;
+  // Tells the host that a borrowed constant's data is not read any more, as ir::Drop; may be empty.
+  std::function<void(ir::Constant& constant)> drop;
 };
 
 // What an input of a run is to a program.

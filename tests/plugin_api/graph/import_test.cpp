@@ -313,6 +313,27 @@ TEST(DropConstant, LeavesAConstantWithoutBytes) {
   EXPECT_EQ(constant.tensor.data, nullptr);
 }
 
+TEST(DropConstant, TakesNoBytesThatAnotherConstantHasToo) {
+  const std::vector<float> bytes(size_t{1} << 17);
+  int host_value = 0;
+  const auto* const handle = reinterpret_cast<const EpValueDef*>(&host_value);
+  Graph graph;
+  const auto add = [&](size_t begin, size_t count, const EpValueDef* of) {
+    kit::ir::Tensor tensor;
+    tensor.type = EP_TYPE_FLOAT;
+    tensor.dims = {static_cast<int64_t>(count)};
+    tensor.data = bytes.data() + begin;
+    graph.AddConstant("w" + std::to_string(graph.constants.size()), tensor, Constant::Storage::kBorrowed);
+    graph.constants.back().handle = of;
+  };
+  add(65536, 32768, handle);  // alone
+  add(0, 32768, handle);
+  add(16384, 32768, nullptr);  // a rewrite's, over the end of the one before and the start of the next
+  add(32768, 32768, handle);
+  add(98304, 4, handle);  // not worth a call
+  EXPECT_EQ(kit::ir::Droppable(graph), (std::vector<bool>{true, false, false, false, false}));
+}
+
 TEST(DropConstant, IsNotAskedOfAHostThatHasItNot) {
   EpTaskApi task = kLoneTask;
   task.struct_size = EP_SIZE_THROUGH(EpTaskApi, ReleaseConstant);

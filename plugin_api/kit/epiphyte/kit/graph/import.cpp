@@ -276,4 +276,24 @@ void Drop(const EpHostInfo& host, EpTask* task, Constant& constant) {
   constant.tensor.data = nullptr;
 }
 
+std::vector<bool> Droppable(const Graph& graph) {
+  constexpr uint64_t kWorthACall = uint64_t{64} << 10;
+  std::vector<bool> droppable(graph.constants.size(), false);
+  std::vector<std::pair<uintptr_t, size_t>> places;
+  for (size_t i = 0; i < graph.constants.size(); ++i)
+    if (const void* data = graph.constants[i].tensor.data) places.emplace_back(reinterpret_cast<uintptr_t>(data), i);
+  std::sort(places.begin(), places.end());
+  uintptr_t end = 0;  // of the bytes seen so far
+  for (size_t k = 0; k < places.size(); ++k) {
+    const auto [begin, i] = places[k];
+    const Constant& constant = graph.constants[i];
+    const uint64_t bytes = constant.tensor.Bytes();
+    const bool alone = begin >= end && (k + 1 == places.size() || places[k + 1].first >= begin + bytes);
+    droppable[i] = alone && bytes >= kWorthACall && constant.storage == Constant::Storage::kBorrowed &&
+                   constant.handle != nullptr && constant.owner == nullptr;
+    end = std::max<uintptr_t>(end, begin + bytes);
+  }
+  return droppable;
+}
+
 }  // namespace epiphyte::kit::ir

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "epiphyte/ep_host.h"
 #include "epiphyte/kit/graph/ir.hpp"
@@ -30,5 +31,8 @@ void Retain(const EpHostInfo& host, EpTask* task, Constant& constant);
 // Tells the host that nobody reads a borrowed constant any more (see EpTaskApi::DropConstant), which has no bytes from
 // then on: neither here nor in any copy of it. Does nothing to others, and with a host that has no such call.
 void Drop(const EpHostInfo& host, EpTask* task, Constant& constant);
+// By constant of the graph: it is borrowed from the host and worth dropping, and no other constant has its bytes too,
+// as a rewrite's with another shape may.
+std::vector<bool> Droppable(const Graph& graph);
 
 }  // namespace epiphyte::kit::ir
