@@ -69,10 +69,11 @@ class NodeCheck {
 }  // namespace
 
 std::span<const kit::Option> Provider::Options() {
-  static constexpr const char* kPrecisions[] = {"f32", "bf16"};
+  static constexpr const char* kPrecisions[] = {"f32", "bf16", "int8-dynamic"};
   static constexpr kit::Option kOptions[] = {
       kit::Option::Choice("precision", kPrecisions, "f32",
-                          "what products and convolutions are computed in; bf16 is faster where the CPU has it")};
+                          "what products and convolutions are computed in; bf16 is faster where the CPU has it, "
+                          "int8-dynamic quantises weights for good and their inputs in each run")};
   return kOptions;
 }
 
@@ -87,8 +88,8 @@ Provider::Provider(const KernelRegistry& registry, const kit::ProviderConfig& co
   } else if (context_enabled_) {
     weights_ = std::make_shared<kit::WeightPool>();
   }
-  bfloat16_ = kit::OptionValues(Options(), config.options).Text("precision") == "bf16";
-  if (bfloat16_ && !HasBfloat16Products())
+  precision_ = kit::OptionValues(Options(), config.options).Text("precision");
+  if (precision_ == "bf16" && !HasBfloat16Products())
     FailOp("precision bf16 asked for, but this CPU ({}) has no bfloat16 products; use f32", EffectiveIsa());
 }
 
@@ -112,7 +113,7 @@ PlanConfig Provider::MakePlanConfig(const kit::Task& task, std::string_view name
   PlanConfig config;
   config.registry = &registry_;
   config.threads = threads_;
-  config.bfloat16 = bfloat16_;
+  config.bfloat16 = precision_ == "bf16";
   config.weights = weights_.get();
   config.progress = [task, name = std::string(name)](uint64_t done, uint64_t total) {
     task.Report(done, total, name.c_str());
@@ -130,12 +131,13 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   // The host lets go of the model's weights that have been read when it hears of progress.
   constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
   uint64_t made = 0;
-  Fuse(def, registry_, [&](uint64_t bytes) {
+  const auto made_weights = [&](uint64_t bytes) {
     made += bytes;
     if (made < kMadeBetweenReports) return;
     made = 0;
     config.progress(0, def.nodes.size());
-  });
+  };
+  Fuse(def, registry_, made_weights, precision_ == "int8-dynamic");
   // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
   // copied.
   if (!share_) config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
@@ -155,7 +157,7 @@ void Provider::SaveContexts(kit::ContextSink& sink) {
   const kit::ShareMembership& membership = share_.membership();
   const bool writes_group = membership.compiling && membership.last;
   if (compiled_.empty() && !writes_group) return;
-  const ContextKey key = ContextKey::Here(threads_.wanted, bfloat16_);
+  const ContextKey key = ContextKey::Here(threads_.wanted, precision_);
   kit::ContextNode node;
   std::optional<kit::ContextWriter> payload;
   if (sink.defers_payload()) {
@@ -205,7 +207,7 @@ Provider::Container Provider::Open(std::span<const std::byte> payload, const Con
 
 void Provider::LoadContexts(kit::ContextLoading& loading) {
   const OneDnnThreads scope(threads_);
-  const ContextKey here = ContextKey::Here(threads_.wanted, bfloat16_);
+  const ContextKey here = ContextKey::Here(threads_.wanted, precision_);
   std::vector<Container> contexts;
   for (const std::span<const std::byte> payload : loading.payloads()) contexts.push_back(Open(payload, here));
   for (size_t i = 0; i < loading.size(); ++i) loading.SetKernel(i, Load(loading, i, contexts, here));

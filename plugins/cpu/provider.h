@@ -45,7 +45,7 @@ class Provider final : public kit::Provider {
   const kit::Log log_;
   const bool context_enabled_;
   kit::ShareGroup<ShareWorkspace> share_;
-  bool bfloat16_ = false;
+  std::string precision_;                              // the option: one of Options()' choices
   std::shared_ptr<kit::WeightPool> weights_;           // while a context may be asked for
   std::vector<std::shared_ptr<const Plan>> compiled_;  // by partition index, while a context may be asked for
 };

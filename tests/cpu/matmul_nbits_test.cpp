@@ -296,7 +296,7 @@ TEST(MatMulNBits, StaysPackedInAContext) {
   PlanRunner original(GraphOf(text), true);
   std::string bytes;
   const cpu::Plan* plans[] = {&original.plan()};
-  cpu::WriteContext(cpu::ContextKey::Here(1, false), plans,
+  cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,
                     [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
   // 4 bits for each of 128 rows and columns, a float and a byte for each block.
   EXPECT_LT(bytes.size(), 128u * 128 / 2 + 4 * 128 * 5 + 4096);

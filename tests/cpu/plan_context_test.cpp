@@ -63,7 +63,7 @@ Blob ToBlob(const std::string& bytes) {
 std::string Write(const cpu::Plan& plan) {
   std::string bytes;
   const cpu::Plan* plans[] = {&plan};
-  cpu::WriteContext(cpu::ContextKey::Here(1, false), plans,
+  cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,
                     [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
   return bytes;
 }

@@ -189,7 +189,7 @@ out y
 
 std::shared_ptr<const kit::ContextContainer> Stored(const cpu::Plan& plan, std::string* bytes) {
   const cpu::Plan* plans[] = {&plan};
-  cpu::WriteContext(cpu::ContextKey::Here(1, false), plans,
+  cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,
                     [&](const void* data, uint64_t size) { bytes->append(static_cast<const char*>(data), size); });
   return cpu::OpenContext(bytes->data(), bytes->size());
 }
@@ -207,6 +207,49 @@ TEST(QuantizedPlan, ComesBackFromAContextWithItsPackedBytes) {
   PlanRunner loaded(std::move(stored.graph), false, std::move(stored.packed), cpu::PlanOrigin::kContext);
   EXPECT_FALSE(loaded.plan().repacked());
   EXPECT_EQ(loaded.Run({x}), original.Run({x}));
+}
+
+// What `precision: int8-dynamic` makes of a float network: near enough, through a context to the last bit.
+TEST(QuantizedPlan, AFloatNetworkWithDynamicallyQuantisedProducts) {
+  const auto reals = [](int64_t count, unsigned seed) {
+    std::string text = "[";
+    for (const float value : Reals(count, seed)) text += (text.size() == 1 ? "" : ", ") + std::to_string(value);
+    return text + "]";
+  };
+  const std::string text =
+      "in x: float[2,8,9,9]\nconst w1: float[24,8,3,3] = " + reals(24 * 72, 1) +
+      "\nconst b1: float[24] = " + reals(24, 2) + "\nconst w2: float[1944,40] = " + reals(1944 * 40, 3) +
+      "\nconst b2: float[40] = " + reals(40, 4) + "\nconst w3: float[16,1944] = " + reals(1944 * 16, 5) + R"(
+c = Conv@11<pads=[1,1,1,1]>(x, w1, b1) : float[2,24,9,9]
+r = Relu@14(c) : float[2,24,9,9]
+f = Flatten@13(r) : float[2,1944]
+m = MatMul@13(f, w2) : float[2,40]
+y = Add@14(m, b2) : float[2,40]
+z = Gemm@13<alpha=0.5, transB=1>(f, w3) : float[2,16]
+out y
+out z
+)";
+  kit::ir::Graph graph = GraphOf(text);
+  cpu::Fuse(graph, AllKernels(), {}, true);
+  EXPECT_THAT(Operators(graph), testing::AllOf(HasSubstr("ConvIntegerToFloat*"), HasSubstr("MatMulIntegerToFloat*"),
+                                               testing::Not(HasSubstr("Gemm")), testing::Not(HasSubstr("Conv "))));
+  const std::vector<float> x = Reals(2 * 8 * 81, 7);
+  PlanRunner exact(GraphOf(text)), quantized(std::move(graph), false);
+  const std::vector<float> expected = exact.Run({x});
+  const std::vector<float> found = quantized.Run({x});
+  ASSERT_EQ(found.size(), expected.size());
+  double error = 0, size = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    error += std::pow(found[i] - expected[i], 2.0);
+    size += std::pow(expected[i], 2.0);
+  }
+  EXPECT_LT(std::sqrt(error / size), 0.02);
+  EXPECT_GT(error, 0) << "was anything quantised?";
+  std::string bytes;
+  const auto context = Stored(quantized.plan(), &bytes);
+  kit::StoredGraph stored = kit::ReadGraph(*context, "partition", kit::GraphCheck::kLater);
+  PlanRunner loaded(std::move(stored.graph), false, std::move(stored.packed), cpu::PlanOrigin::kContext);
+  EXPECT_EQ(loaded.Run({x}), found);
 }
 
 TEST(QuantizedPlan, AContextWhosePackedBytesAreMissingOrOfAnotherSizeIsRefused) {

@@ -176,14 +176,15 @@ TEST_F(Doctor, ShowsTheOptionsThatAPluginDeclares) {
   EXPECT_EQ(options[0]["name"], "precision");
   EXPECT_EQ(options[0]["type"], "choice");
   EXPECT_EQ(options[0]["default"], "f32");
-  EXPECT_EQ(options[0]["choices"], Json({"f32", "bf16"}));
+  EXPECT_EQ(options[0]["choices"], Json({"f32", "bf16", "int8-dynamic"}));
   EXPECT_THAT(options[0]["help"].get<std::string>(), Not(IsEmpty()));
-  EXPECT_THAT(Run({}).out, HasSubstr("  option    precision = f32 (f32, bf16)  "));
+  EXPECT_THAT(Run({}).out, HasSubstr("  option    precision = f32 (f32, bf16, int8-dynamic)  "));
 }
 
 TEST_F(Doctor, AManifestThatSetsWhatThePluginDoesNotDeclareIsAMismatch) {
-  for (const auto& [given, problem] : {std::pair("precison: f32", "did you mean 'precision'?"),
-                                       {"precision: bf61", "one of f32, bf16 expected; did you mean 'bf16'?"}}) {
+  for (const auto& [given, problem] :
+       {std::pair("precison: f32", "did you mean 'precision'?"),
+        {"precision: bf61", "one of f32, bf16, int8-dynamic expected; did you mean 'bf16'?"}}) {
     folder_.Write("cpu.yaml", CpuManifestWith(given));
     const ProgramResult result = Run({});
     EXPECT_EQ(result.code, 1);
@@ -201,7 +202,7 @@ TEST_F(Doctor, APolicyFileThatSetsWhatThePluginDoesNotTakeIsADefect) {
       {{"EPIPHYTE_PLUGIN_PATH", EPIPHYTE_PLUGIN_FOLDER}, {"XDG_CONFIG_HOME", (folder_ / "config").string()}});
   EXPECT_EQ(result.code, 1) << result.out;
   EXPECT_THAT(result.out, AllOf(HasSubstr("cpu  Loaded"), HasSubstr("option 'precision' of the policy file '"),
-                                HasSubstr("is 'bf61', one of f32, bf16 expected; did you mean 'bf16'?"),
+                                HasSubstr("is 'bf61', one of f32, bf16, int8-dynamic expected; did you mean 'bf16'?"),
                                 HasSubstr("correct providers.cpu.options there")));
   EXPECT_THAT(result.err, HasSubstr("cpu (wrong options)"));
 }

@@ -1,5 +1,7 @@
 #include "plugins/cpu/exec/context.h"
 
+#include <utility>
+
 #include "plugins/cpu/onednn/compat.h"
 
 namespace epiphyte::cpu {
@@ -85,9 +87,8 @@ std::string Architecture() {
 #endif
 }
 
-ContextKey ContextKey::Here(uint32_t threads, bool bfloat16) {
-  return {OneDnnVersion(), Architecture() + "/" + EffectiveIsa(), threads, bfloat16 ? "bf16" : "f32",
-          EPIPHYTE_CPU_VERSION};
+ContextKey ContextKey::Here(uint32_t threads, std::string precision) {
+  return {OneDnnVersion(), Architecture() + "/" + EffectiveIsa(), threads, std::move(precision), EPIPHYTE_CPU_VERSION};
 }
 
 std::string ContextKey::ToText() const { return WholeKey(*this).ToText(); }
@@ -111,7 +112,7 @@ kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::strin
   if (!View(header.source).empty() && header.source != source)
     return kit::ContextVerdict::NotApplicable(
         fmt::format("its source is '{}', the cpu provider's is '{}'", header.source, source));
-  const ContextKey here = ContextKey::Here(1, false);
+  const ContextKey here = ContextKey::Here(1, "f32");
   auto found =
       kit::ContextVerdict::NotApplicable("nothing is said about how it was made; check it together with its binary");
   if (const std::string_view info = View(header.compatibility_info); !info.empty())

@@ -31,10 +31,10 @@ struct ContextKey {
   std::string onednn;  // version and hash
   std::string isa;     // that oneDNN generates code for, after the machine's: "x86_64/avx2"
   uint32_t threads = 1;
-  std::string precision;  // "f32" or "bf16"
+  std::string precision;  // the provider's option
   std::string plugin;     // version of this provider
 
-  static ContextKey Here(uint32_t threads, bool bfloat16);
+  static ContextKey Here(uint32_t threads, std::string precision);
   std::string ToText() const;
   // Whether a context made under the key of text `made` runs under this one.
   kit::ContextVerdict Compare(std::string_view made) const;

@@ -16,6 +16,7 @@
 #include "epiphyte/kit/fuse/rotary.hpp"
 #include "epiphyte/kit/fuse/softmax.hpp"
 #include "epiphyte/kit/fuse/sum.hpp"
+#include "epiphyte/kit/qdq/dynamic_products.hpp"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/window_limits.h"
 
@@ -90,7 +91,8 @@ void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
 
 }  // namespace
 
-void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made) {
+void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made,
+          bool int8_products) {
   ir::Editor editor(plan);
   // QDQ units before all that takes operators away from them.
   const auto has_kernel = [&](const ir::Editor& edited, const ir::Node& node) {
@@ -103,6 +105,10 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   fuse::SumsToAdditions(editor);
   fuse::MergeReluIntoClip(editor);
   fuse::FoldIntoConvolutions(editor, made);
+  if (int8_products) {
+    kit::qdq::QuantizeProducts(editor, made);
+    fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
+  }
   fuse::FuseGemms(editor);
   fuse::FuseNormalizations(editor);
   fuse::FuseChannelNormalizations(editor);

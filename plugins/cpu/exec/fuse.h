@@ -10,7 +10,9 @@
 namespace epiphyte::cpu {
 
 // `registry` says which operators leave their results in layouts of their own. `made`: see
-// kit::fuse::FoldIntoConvolutions.
-void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made = {});
+// kit::fuse::FoldIntoConvolutions. `int8_products`: products of floats become dynamically quantised ones
+// (kit::qdq::QuantizeProducts).
+void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made = {},
+          bool int8_products = false);
 
 }  // namespace epiphyte::cpu
