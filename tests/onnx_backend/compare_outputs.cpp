@@ -1,10 +1,13 @@
-// epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1]
+// epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1 | --rms]
 //
 // Compares output_<N>.pb of two folders. One line for each output with the largest absolute and relative difference;
 // the last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance;
-// with --top1, when in each row of each output (its last dimension) the largest float is the same one.
+// with --top1, when in each row of each output (its last dimension) the largest float is the same one. With --rms the
+// last line is the root mean square of the differences over that of what is expected, of the worst output of floats,
+// and the exit code is 0 when they could be compared.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -21,7 +24,7 @@
 namespace epiphyte::test {
 namespace {
 
-constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1]";
+constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1 | --rms]";
 
 // In how many rows another float is the largest.
 size_t RowsWithAnotherLargest(const core::Value& actual, const core::Value& expected) {
@@ -38,9 +41,24 @@ size_t RowsWithAnotherLargest(const core::Value& actual, const core::Value& expe
   return others;
 }
 
+// The root mean square of the differences over that of what is expected.
+double RelativeError(const core::Value& actual, const core::Value& expected) {
+  if (actual.type() != core::DataType::kFloat || expected.type() != core::DataType::kFloat ||
+      !std::ranges::equal(actual.dims(), expected.dims()))
+    throw std::runtime_error(conformance::DescribeValue(actual) + " and " + conformance::DescribeValue(expected) +
+                             " are no floats of one shape");
+  const auto *a = static_cast<const float*>(actual.data()), *e = static_cast<const float*>(expected.data());
+  double differences = 0, squares = 0;
+  for (size_t i = 0; i < expected.element_count(); ++i) {
+    differences += (double{a[i]} - e[i]) * (double{a[i]} - e[i]);
+    squares += double{e[i]} * e[i];
+  }
+  return squares > 0 ? std::sqrt(differences / squares) : std::sqrt(differences);
+}
+
 int Main(int argc, char** argv) {
   conformance::Tolerance tolerance{.relative = 0, .absolute = 0};
-  bool top1 = false;
+  bool top1 = false, rms = false;
   std::vector<std::filesystem::path> folders;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -51,6 +69,8 @@ int Main(int argc, char** argv) {
       tolerance.absolute = std::atof(argv[++i]);
     } else if (argument == "--top1") {
       top1 = true;
+    } else if (argument == "--rms") {
+      rms = true;
     } else {
       folders.emplace_back(argument);
     }
@@ -61,6 +81,15 @@ int Main(int argc, char** argv) {
   if (actual.empty() || actual.size() != expected.size()) {
     throw std::runtime_error(folders[0].string() + " holds " + std::to_string(actual.size()) + " outputs, " +
                              folders[1].string() + " " + std::to_string(expected.size()));
+  }
+  if (rms) {
+    double worst = 0;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      if (expected[i]->type() == core::DataType::kFloat)
+        worst = std::max(worst, RelativeError(*actual[i], *expected[i]));
+    }
+    std::printf("%.3g\n", worst);
+    return 0;
   }
   bool equal = true;
   double largest = 0;
