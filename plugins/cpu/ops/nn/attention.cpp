@@ -10,8 +10,8 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/normalize.h"
+#include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
