@@ -253,7 +253,8 @@ void ExpectUnique(const std::vector<T>& special = {}) {
       for (T& value : x) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         if constexpr (std::is_floating_point_v<T>) {
-          value = std::ldexp(static_cast<T>(static_cast<int64_t>(state)), wide ? static_cast<int>(state >> 40 & 63) : -60);
+          value =
+              std::ldexp(static_cast<T>(static_cast<int64_t>(state)), wide ? static_cast<int>(state >> 40 & 63) : -60);
           if (!wide) value = std::round(value);
         } else {
           value = static_cast<T>(wide ? state >> 8 : state >> 60);
