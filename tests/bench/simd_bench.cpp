@@ -21,6 +21,7 @@
 #include "plugins/cpu/simd/quantize.h"
 #include "plugins/cpu/simd/recurrent.h"
 #include "plugins/cpu/simd/reduce.h"
+#include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/row_times_panel.h"
 #include "plugins/cpu/simd/select.h"
 #include "plugins/cpu/simd/targets.h"

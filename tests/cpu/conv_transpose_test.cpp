@@ -165,6 +165,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.x = {1, 8, 5, 5}, .w = {8, 1, 3, 3}, .group = 8, .strides = {2, 2}, .pads = {1, 0, 0, 1}},
         Case{.x = {1, 32, 5, 5}, .w = {32, 8, 3, 3}, .group = 2, .dilations = {1, 2}},
         Case{.x = {1, 2, 3, 4, 3}, .w = {2, 3, 2, 3, 2}, .strides = {1, 2, 3}, .pads = {0, 1, 1, 1, 0, 1}},
+        // Kernels side by side.
+        Case{.x = {2, 16, 7, 6}, .w = {16, 5, 2, 2}, .strides = {2, 2}},
+        Case{.x = {1, 3, 4, 21}, .w = {3, 20, 2, 3}, .strides = {2, 3}, .bias = false},
+        Case{.x = {1, 3, 4, 5}, .w = {3, 2, 1, 2}, .strides = {1, 2}, .dilations = {3, 1}},
+        Case{.x = {1, 3, 4, 5}, .w = {3, 2, 2, 2}, .strides = {2, 2}, .output_padding = {1, 0}},
+        Case{.x = {1, 4, 4, 5}, .w = {4, 2, 2, 2}, .group = 2, .strides = {2, 2}},
+        Case{.x = {1, 4, 4, 5}, .w = {4, 2, 2, 2}, .strides = {2, 2}, .pads = {1, 0, 1, 0}},
         // Kernels that touch nothing of some outputs, and pads beyond the kernel.
         Case{.x = {1, 2, 3, 3}, .w = {2, 2, 1, 1}, .strides = {3, 2}},
         Case{.x = {1, 1, 6, 6}, .w = {1, 2, 2, 2}, .pads = {2, 3, 2, 1}},

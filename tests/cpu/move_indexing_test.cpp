@@ -243,6 +243,60 @@ TEST(Unique, StringsInOrderOfAppearance) {
   EXPECT_THAT(unique.Output<int64_t>(3), ElementsAre(2, 1, 1));
 }
 
+// Of many equal numbers and of numbers whose every digit differs, of few and of many.
+template <typename T>
+void ExpectUnique(const std::vector<T>& special = {}) {
+  for (const int64_t count : {1, 7, 48, 49, 1000, 5000}) {
+    for (const bool wide : {false, true}) {
+      std::vector<T> x(static_cast<size_t>(count));
+      uint64_t state = 7;
+      for (T& value : x) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        if constexpr (std::is_floating_point_v<T>) {
+          value =
+              std::ldexp(static_cast<T>(static_cast<int64_t>(state)), wide ? static_cast<int>(state >> 40 & 63) : -60);
+          if (!wide) value = std::round(value);
+        } else {
+          value = static_cast<T>(wide ? state >> 8 : state >> 60);
+        }
+      }
+      std::copy_n(special.begin(), std::min(special.size(), x.size()), x.begin());
+      OpRunner unique("Unique", 11);
+      unique.Input<T>({count}, x).Outputs(4).Run();
+      const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
+      std::vector<int64_t> order(x.size()), first, group(x.size()), counts;
+      std::iota(order.begin(), order.end(), 0);
+      const auto at = [&](size_t i) { return x[static_cast<size_t>(order[i])]; };
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return less(x[static_cast<size_t>(a)], x[static_cast<size_t>(b)]);
+      });
+      for (size_t i = 0; i < order.size(); ++i) {
+        if (i == 0 || less(at(i - 1), at(i))) {
+          first.push_back(order[i]);
+          counts.push_back(0);
+        }
+        group[static_cast<size_t>(order[i])] = static_cast<int64_t>(first.size()) - 1;
+        ++counts.back();
+      }
+      EXPECT_EQ(unique.Output<int64_t>(1), first) << count;
+      EXPECT_EQ(unique.Output<int64_t>(2), group) << count;
+      EXPECT_EQ(unique.Output<int64_t>(3), counts) << count;
+    }
+  }
+}
+TEST(Unique, NumbersOfEveryTypeInTheirOrder) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  ExpectUnique<float>({0.0f, nan, -0.0f, infinity, -nan, -infinity, 1e-40f, -1e-40f});
+  ExpectUnique<double>({0.0, nan, -0.0, infinity, -nan, -infinity});
+  ExpectUnique<int8_t>();
+  ExpectUnique<uint8_t>();
+  ExpectUnique<int16_t>();
+  ExpectUnique<int32_t>({INT32_MIN, INT32_MAX, -1, 0});
+  ExpectUnique<uint32_t>();
+  ExpectUnique<int64_t>({INT64_MIN, INT64_MAX, -1, 0});
+  ExpectUnique<uint64_t>();
+}
+
 TEST(Unique, OfNothing) {
   OpRunner unique("Unique", 11);
   unique.Input<float>({0}, {}).Outputs(4).Run();

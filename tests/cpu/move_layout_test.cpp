@@ -50,6 +50,18 @@ TEST(Transpose, LargeEnoughForTilesAndShares) {
   }
 }
 
+TEST(Transpose, OneShortSideAndManyPieces) {
+  for (const int64_t channels : {2, 3, 4, 7, 31, 33}) {
+    ExpectTransposes<uint8_t>({1, channels, 211, 97}, {0, 2, 3, 1});
+    ExpectTransposes<uint8_t>({1, 211, 97, channels}, {0, 3, 1, 2});
+    ExpectTransposes<uint16_t>({2, channels, 201, 37}, {0, 2, 3, 1});
+    ExpectTransposes<uint16_t>({2, 201, 37, channels}, {0, 3, 1, 2});
+    ExpectTransposes<float>({1, channels, 211, 97}, {0, 2, 3, 1});
+    ExpectTransposes<float>({2, 211, 97, channels}, {0, 3, 1, 2});
+    ExpectTransposes<double>({1, channels, 201, 37}, {0, 2, 3, 1});
+  }
+}
+
 TEST(Transpose, StringsAndPackedTypes) {
   OpRunner strings("Transpose", 13);
   strings.Input<std::string>({2, 3}, {"a", "b", "c", "d", "e", "f"}).Run();

@@ -45,6 +45,24 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
   int64_t r = 0;
 #if defined(__SSE2__)
   if constexpr (sizeof(T) == 4 && std::is_trivially_copyable_v<T>) {
+    // Three planes as pixels, four at a time.
+    if (columns == 3 && to_stride == 3) {
+      for (; r + 4 <= rows; r += 4) {
+        const auto load = [&](int64_t plane) {
+          const T* source = from + plane * from_stride + r;
+          return _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
+        };
+        const auto store = [&](int64_t i, __m128 v) {
+          _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 3 * r + i), _mm_castps_si128(v));
+        };
+        const __m128 x = load(0), y = load(1), z = load(2);
+        const __m128 early = _mm_unpacklo_ps(x, y), late = _mm_unpackhi_ps(x, y);
+        store(0, _mm_shuffle_ps(early, _mm_shuffle_ps(z, x, _MM_SHUFFLE(1, 1, 0, 0)), _MM_SHUFFLE(2, 0, 1, 0)));
+        store(4, _mm_shuffle_ps(_mm_shuffle_ps(y, z, _MM_SHUFFLE(1, 1, 1, 1)), late, _MM_SHUFFLE(1, 0, 2, 0)));
+        store(8, _mm_shuffle_ps(_mm_shuffle_ps(z, late, _MM_SHUFFLE(2, 2, 2, 2)),
+                                _mm_shuffle_ps(late, z, _MM_SHUFFLE(3, 3, 3, 3)), _MM_SHUFFLE(2, 0, 2, 0)));
+      }
+    }
     for (; r + 4 <= rows; r += 4) {
       int64_t c = 0;
       for (; c + 4 <= columns; c += 4) {
@@ -93,10 +111,13 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
 // The plan's last axis is contiguous in the target, its axis `rows_axis` in the source.
 template <typename T>
 void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, const T* from, T* to) {
-  constexpr int64_t kTile = sizeof(T) <= 2 ? 64 : 32;
   const size_t last = plan.dims.size() - 1;
   const int64_t rows = plan.dims[rows_axis], columns = plan.dims[last];
   const int64_t to_stride = plan.to[rows_axis], from_stride = plan.from[last];
+  // Where one side is short, as the channels of an image are, the other one is longer.
+  constexpr int64_t kSide = sizeof(T) <= 2 ? 64 : 32;
+  const int64_t tile_rows = columns < kSide ? kSide * kSide / columns / kSide * kSide : kSide;
+  const int64_t tile_columns = rows < kSide ? kSide * kSide / rows / kSide * kSide : kSide;
   kit::StridedBlock outer;
   for (size_t i = 0; i < last; ++i) {
     if (i == rows_axis) continue;
@@ -104,20 +125,27 @@ void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, con
     outer.from.push_back(plan.from[i]);
     outer.to.push_back(plan.to[i]);
   }
-  // The innermost axis of the walk is the strip of rows.
-  const int64_t strips = (rows + kTile - 1) / kTile;
+  // The innermost axes of the walk are strips of rows, and pieces of these, of some tiles each.
+  constexpr int64_t kPieceBytes = 32 << 10;
+  const int64_t tile_bytes = std::min(rows, tile_rows) * tile_columns * static_cast<int64_t>(sizeof(T));
+  const int64_t piece = tile_columns * std::max<int64_t>(1, kPieceBytes / tile_bytes);
+  const int64_t strips = (rows + tile_rows - 1) / tile_rows, pieces = (columns + piece - 1) / piece;
   outer.dims.push_back(strips);
-  outer.from.push_back(kTile);
-  outer.to.push_back(kTile * to_stride);
+  outer.from.push_back(tile_rows);
+  outer.to.push_back(tile_rows * to_stride);
+  outer.dims.push_back(pieces);
+  outer.from.push_back(piece * from_stride);
+  outer.to.push_back(piece);
   const int64_t items = outer.dims.Count();
-  const int64_t strip_bytes = std::min(rows, kTile) * columns * static_cast<int64_t>(sizeof(T));
-  Parallel(context, items, MoveGrain(strip_bytes), [&](int64_t begin, int64_t end) {
+  const int64_t item_bytes = std::min(rows, tile_rows) * std::min(columns, piece) * static_cast<int64_t>(sizeof(T));
+  Parallel(context, items, MoveGrain(item_bytes), [&](int64_t begin, int64_t end) {
     kit::Odometer at(outer, outer.dims.size(), begin);
     for (int64_t item = begin; item < end; ++item, at.Next()) {
-      const int64_t height = std::min(kTile, rows - (item % strips) * kTile);
-      for (int64_t c = 0; c < columns; c += kTile)
+      const int64_t height = std::min(tile_rows, rows - item / pieces % strips * tile_rows);
+      const int64_t width = std::min(piece, columns - item % pieces * piece);
+      for (int64_t c = 0; c < width; c += tile_columns)
         TransposeTile(from + at.from() + c * from_stride, from_stride, to + at.to() + c, to_stride, height,
-                      std::min(kTile, columns - c));
+                      std::min(tile_columns, width - c));
     }
   });
 }

@@ -20,78 +20,6 @@ namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::ScalableTag<float>;
-using Vector = hn::Vec<Tag>;
-constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
-constexpr int kTogether = 4;
-using Quad = hn::CappedTag<float, kTogether>;
-
-// The sum of lanes that are 4, 8 … apart.
-template <class D>
-HWY_INLINE hn::Vec<Quad> Fold(D /*d*/, hn::Vec<D> v) {
-  if constexpr (hn::MaxLanes(D()) <= kTogether) {
-    return v;
-  } else {
-    const hn::Half<D> half;
-    return Fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-
-// The sums of four vectors, in order.
-HWY_INLINE hn::Vec<Quad> FourSums(const Vector* sums) {
-  const Tag d;
-  const Quad q;
-  const auto pair = [&](int i) HWY_ATTR {
-    const auto a = Fold(d, sums[i]), b = Fold(d, sums[i + 1]);
-    return hn::Add(hn::InterleaveLower(q, a, b), hn::InterleaveUpper(q, a, b));
-  };
-  const auto first = pair(0), second = pair(2);
-  return hn::Add(hn::ConcatLowerLower(q, second, first), hn::ConcatUpperUpper(q, second, first));
-}
-
-void RowDots(const float* a, const float* rows, int64_t stride, int64_t count, int64_t depth, float* y) {
-  const Tag d;
-  const Quad q;
-  if (depth <= 8) {  // which takes less time than adding lanes up
-    for (int64_t i = 0; i < count; ++i) {
-      float sum = 0;
-      for (int64_t at = 0; at < depth; ++at) sum += a[at] * rows[i * stride + at];
-      y[i] = sum;
-    }
-    return;
-  }
-  for (int64_t i = 0; i < count; i += kTogether) {
-    // Rows behind the last are the last one again.
-    const float* row[kTogether];
-    for (int r = 0; r < kTogether; ++r) row[r] = rows + std::min<int64_t>(i + r, count - 1) * stride;
-    Vector sums[kTogether], more[kTogether];
-    for (int r = 0; r < kTogether; ++r) sums[r] = more[r] = hn::Zero(d);
-    int64_t at = 0;
-    for (; at + 2 * kLanes <= depth; at += 2 * kLanes) {
-      const Vector first = hn::LoadU(d, a + at), second = hn::LoadU(d, a + at + kLanes);
-      for (int r = 0; r < kTogether; ++r) {
-        sums[r] = hn::MulAdd(first, hn::LoadU(d, row[r] + at), sums[r]);
-        more[r] = hn::MulAdd(second, hn::LoadU(d, row[r] + at + kLanes), more[r]);
-      }
-    }
-    if (at + kLanes <= depth) {
-      const Vector next = hn::LoadU(d, a + at);
-      for (int r = 0; r < kTogether; ++r) sums[r] = hn::MulAdd(next, hn::LoadU(d, row[r] + at), sums[r]);
-      at += kLanes;
-    }
-    if (at < depth) {
-      const auto rest = static_cast<size_t>(depth - at);
-      const Vector last = LoadPart(d, a + at, rest);
-      for (int r = 0; r < kTogether; ++r) more[r] = hn::MulAdd(last, LoadPart(d, row[r] + at, rest), more[r]);
-    }
-    for (int r = 0; r < kTogether; ++r) sums[r] = hn::Add(sums[r], more[r]);
-    const auto four = FourSums(sums);
-    if (i + kTogether <= count) {
-      hn::StoreU(four, q, y + i);
-    } else {
-      StorePart(q, four, y + i, static_cast<size_t>(count - i));
-    }
-  }
-}
 
 // What is left of a row behind its whole vectors; it stays in a register from one pass to the next.
 template <class D>
@@ -182,11 +110,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-EPIPHYTE_EXPORT(RowDots);
 EPIPHYTE_EXPORT(MaskedSoftmax);
-void RowDots(const float* a, const float* rows, int64_t stride, int64_t count, int64_t depth, float* y) {
-  EPIPHYTE_DISPATCH(RowDots)(a, rows, stride, count, depth, y);
-}
 void MaskedSoftmax(float* scores, const float* mask, int64_t mask_step, float scale, int64_t n) {
   EPIPHYTE_DISPATCH(MaskedSoftmax)(scores, mask, mask_step, scale, n);
 }

@@ -142,15 +142,8 @@ void BFloat16sToFloats(const kit::BFloat16* from, float* to, int64_t n) {
         [](auto v) EPIPHYTE_INLINE { return FloatsOfBFloat16(F32(), v); });
 }
 void FloatsToBFloat16s(const float* from, kit::BFloat16* to, int64_t n) {
-  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) EPIPHYTE_INLINE {
-    const U32 u;
-    const auto all = hn::BitCast(u, v);
-    const auto high = hn::ShiftRight<16>(all);
-    const auto even = hn::And(high, hn::Set(u, 1));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(all, hn::Add(even, hn::Set(u, 0x7FFF))));
-    const auto nan = hn::RebindMask(u, hn::IsNaN(v));
-    return hn::TruncateTo(U16(), hn::IfThenElse(nan, hn::Or(high, hn::Set(u, 0x40)), rounded));
-  });
+  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n,
+        [](Floats v) EPIPHYTE_INLINE { return BFloat16OfFloats(F32(), v); });
 }
 
 void Float16sToFloats(const kit::Float16* from, float* to, int64_t n) {
@@ -158,31 +151,8 @@ void Float16sToFloats(const kit::Float16* from, float* to, int64_t n) {
         [](auto v) EPIPHYTE_INLINE { return FloatsOfFloat16(F32(), v); });
 }
 void FloatsToFloat16s(const float* from, kit::Float16* to, int64_t n) {
-  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n, [](Floats v) EPIPHYTE_INLINE {
-    const U32 u;
-    const auto all = hn::BitCast(u, v);
-    const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(u, 0x8000));
-#if HWY_CAP_GE256 || HWY_ARCH_ARM_A64
-    // Every NaN gives the same one, of either sign.
-    const auto code = hn::BitCast(U16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, F32>(), v));
-    const auto nan = hn::TruncateTo(U16(), hn::Or(sign, hn::Set(u, 0x7E00)));
-    const auto is_nan = hn::TruncateTo(U16(), hn::BitCast(u, hn::VecFromMask(F32(), hn::IsNaN(v))));
-    return hn::IfThenElse(hn::MaskFromVec(is_nan), nan, code);
-#else
-    const auto magnitude = hn::And(all, hn::Set(u, 0x7FFFFFFF));
-    const Floats size = hn::BitCast(F32(), magnitude);
-    const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(u, 1));
-    const auto rounded = hn::Add(magnitude, hn::Add(odd, hn::Set(u, 0xFFF - (112u << 23))));
-    // Adding 0.5 leaves the subnormal's bits, rounded, at the end of the mantissa.
-    const auto subnormal = hn::Sub(hn::BitCast(u, hn::Add(size, hn::Set(F32(), 0.5f))), hn::Set(u, 0x3F000000));
-    const auto small = hn::RebindMask(u, hn::Lt(size, hn::Set(F32(), 0x1p-14f)));
-    const auto in_range = hn::RebindMask(u, hn::Lt(size, hn::Set(F32(), 0x1p16f)));
-    const auto is_nan = hn::RebindMask(u, hn::IsNaN(v));
-    const auto special = hn::IfThenElse(is_nan, hn::Set(u, 0x7E00), hn::Set(u, 0x7C00));
-    const auto finite = hn::IfThenElse(small, subnormal, hn::ShiftRight<13>(rounded));
-    return hn::TruncateTo(U16(), hn::Or(hn::IfThenElse(in_range, finite, special), sign));
-#endif
-  });
+  MapTo(F32(), from, U16(), reinterpret_cast<uint16_t*>(to), n,
+        [](Floats v) EPIPHYTE_INLINE { return Float16OfFloats(F32(), v); });
 }
 
 // Integers of 64 bits, and of 32 without sign, which go by int64: AVX-512 has instructions, which Highway 1.0 doesn't

@@ -60,16 +60,40 @@ void BlendRows(const float* a, const float* b, float a_weight, float b_weight, f
   Map(d, a, b, y, n, [=](V u, V v) EPIPHYTE_INLINE { return hn::MulAdd(v, of_b, hn::Mul(u, of_a)); });
 }
 
-template <typename T>
-HWY_INLINE void Double(const T* x, T* y, int64_t n) {
-  const hn::ScalableTag<T> d;
-  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) {
+void BlendFourRows(const float* const* rows, const float* weights, float* y, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto w0 = hn::Set(d, weights[0]), w1 = hn::Set(d, weights[1]);
+  const auto w2 = hn::Set(d, weights[2]), w3 = hn::Set(d, weights[3]);
+  const float *const a = rows[0], *const b = rows[1], *const c = rows[2], *const e = rows[3];
+  Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE {
+    const auto upper = hn::MulAdd(load(d, b), w1, hn::Mul(load(d, a), w0));
+    return hn::MulAdd(load(d, e), w3, hn::MulAdd(load(d, c), w2, upper));
+  });
+}
+
+// By vectors of `d`, whose last one reaches back, or else by shorter ones.
+template <class D, typename T>
+HWY_INLINE void DoubleBy(D d, const T* x, T* y, int64_t n) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (n < kStep) {
+    if constexpr (kStep * sizeof(T) > 16) {
+      DoubleBy(hn::Half<D>(), x, y, n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) y[2 * i] = y[2 * i + 1] = x[i];
+    }
+    return;
+  }
+  const auto store = [=](int64_t i) HWY_ATTR {
     const auto v = hn::LoadU(d, x + i);
     hn::StoreInterleaved2(v, v, d, y + 2 * i);
-  }
-  for (; i < n; ++i) y[2 * i] = y[2 * i + 1] = x[i];
+  };
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) store(i);
+  if (i < n) store(n - kStep);
+}
+template <typename T>
+HWY_INLINE void Double(const T* x, T* y, int64_t n) {
+  DoubleBy(hn::ScalableTag<T>(), x, y, n);
 }
 void Double8(const uint8_t* x, uint8_t* y, int64_t n) { Double(x, y, n); }
 void Double16(const uint16_t* x, uint16_t* y, int64_t n) { Double(x, y, n); }
@@ -100,9 +124,13 @@ LinearTaps::LinearTaps(int64_t width, std::vector<int32_t> lower_indices, std::v
 
 EPIPHYTE_EXPORT(SampleRow);
 EPIPHYTE_EXPORT(BlendRows);
+EPIPHYTE_EXPORT(BlendFourRows);
 void SampleRow(const LinearTaps& taps, const float* x, float* y) { EPIPHYTE_DISPATCH(SampleRow)(taps, x, y); }
 void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n) {
   EPIPHYTE_DISPATCH(BlendRows)(a, b, a_weight, b_weight, y, n);
+}
+void BlendFourRows(const float* const* rows, const float* weights, float* y, int64_t n) {
+  EPIPHYTE_DISPATCH(BlendFourRows)(rows, weights, y, n);
 }
 
 EPIPHYTE_EXPORT(Double8);

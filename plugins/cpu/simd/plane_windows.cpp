@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "plugins/cpu/simd/per_target.h"
+#include "plugins/cpu/simd/tap_rows.h"
 // After the policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -40,21 +41,6 @@ struct Geometry {
     return at % w.stride_x * part + at / w.stride_x;
   }
 };
-
-// The rows that window row `at` sees, the first of which is that of tap `skipped`.
-struct TapRows {
-  int64_t skipped, first, count;
-};
-HWY_INLINE TapRows RowsOf(const PlaneWindows& w, int64_t at) {
-  const int64_t start = at * w.stride_y - w.pad_top, step = w.dilation_y;
-  TapRows rows;
-  const auto steps = [step](int64_t distance) { return step == 1 ? distance : distance / step; };
-  rows.skipped = start < 0 ? std::min(steps(-start + step - 1), w.kernel_height) : 0;
-  rows.first = start + rows.skipped * step;
-  const int64_t inside = rows.first >= w.in_height ? 0 : steps(w.in_height - 1 - rows.first) + 1;
-  rows.count = std::min(inside, w.kernel_height - rows.skipped);
-  return rows;
-}
 
 // Puts a row of the plane where the scratch memory has its columns; whole(i) gives a vector from column i on, and
 // first(i, n) one of which n columns count. `line` is room for a row of the plane.
@@ -135,7 +121,7 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
     for (int64_t from = 0; from < w.out_height; from += band) {
       const int64_t height = std::min(band, w.out_height - from);
       for (int64_t r = 0; r < height; ++r) {
-        const TapRows rows = RowsOf(w, from + r);
+        const TapRows rows(w, from + r);
         const float* const top = x + rows.first * w.in_width;
         const int64_t step = w.dilation_y * w.in_width;
         if (rows.count <= 0) {
@@ -261,14 +247,14 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias
           line);
     }
     for (int64_t r = from; r < from + height; ++r) {
-      const TapRows rows = RowsOf(w, r);
+      const TapRows rows(w, r);
       // The first of them that lies in the plane; offsets are from the window's first.
       const int64_t skipped = rows.skipped * w.kernel_width, taps = std::max<int64_t>(rows.count, 0) * w.kernel_width;
       const float* const first = scratch + (r - from) * w.stride_y * row_floats;
       float* const out = y + r * w.out_width;
       constexpr int kTogether = 4;
       if (w.out_width <= kLanes && r + kTogether <= from + height && taps == w.kernel_height * w.kernel_width &&
-          RowsOf(w, r + kTogether - 1).count == w.kernel_height) {
+          TapRows(w, r + kTogether - 1).count == w.kernel_height) {
         ConvolveRows<kTogether>(weights, offsets, taps, biases, first, w.stride_y * row_floats, out, w.out_width);
         r += kTogether - 1;
         continue;

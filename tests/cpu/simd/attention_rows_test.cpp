@@ -5,36 +5,10 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-using RowDotProducts = EachTarget;
-EPIPHYTE_EACH_TARGET(RowDotProducts);
 using MaskedSoftmaxes = EachTarget;
 EPIPHYTE_EACH_TARGET(MaskedSoftmaxes);
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-void ExpectDots(int64_t count, int64_t depth, int64_t gap) {
-  SCOPED_TRACE(::testing::Message() << count << " rows of " << depth << ", " << gap << " apart");
-  const int64_t stride = depth + gap;
-  GuardedRow<float> a(RandomFloats(depth, -1, 1, 1)), y(count);
-  GuardedRow<float> rows(RandomFloats(count == 0 ? 0 : (count - 1) * stride + depth, -1, 1, 2));
-  RowDots(a.data(), rows.data(), stride, count, depth, y.data());
-  for (int64_t r = 0; r < count; ++r) {
-    double expected = 0, magnitude = 0;
-    for (int64_t i = 0; i < depth; ++i) {
-      const double product = static_cast<double>(a[i]) * rows[r * stride + i];
-      expected += product;
-      magnitude += std::fabs(product);
-    }
-    ASSERT_NEAR(y[r], expected, 0x1p-24 * static_cast<double>(depth + 1) * magnitude) << "row " << r;
-  }
-}
-
-TEST_P(RowDotProducts, AreRightForEveryDepth) {
-  for (int64_t depth : Lengths()) ExpectDots(5, depth, 3);
-}
-TEST_P(RowDotProducts, AreRightForEveryNumberOfRows) {
-  for (int64_t count = 0; count <= 20; ++count) ExpectDots(count, 64, 0);
-}
 
 // Softmax in double; the bound is that of exp (1.1 units), of the sum and of the products, and what the rounding of the
 // weighed score, of magnitude 20 at most, does to exp.

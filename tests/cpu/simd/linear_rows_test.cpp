@@ -46,6 +46,18 @@ TEST_P(LinearRows, AreBlended) {
   }
 }
 
+TEST_P(LinearRows, AreBlendedByFours) {
+  const float weights[4] = {0.4f, -0.3f, 0.2f, 0.7f};
+  for (int64_t n : Lengths()) {
+    GuardedRow<float> a(RandomFloats(n, -1, 1, 1)), b(RandomFloats(n, -1, 1, 2));
+    GuardedRow<float> c(RandomFloats(n, -1, 1, 3)), d(RandomFloats(n, -1, 1, 4)), y(n);
+    const float* const rows[4] = {a.data(), b.data(), c.data(), d.data()};
+    BlendFourRows(rows, weights, y.data(), n);
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_NEAR(y[i], 0.4 * a[i] - 0.3 * b[i] + 0.2 * c[i] + 0.7 * d[i], 0x1p-21) << i << " of " << n;
+  }
+}
+
 template <typename T>
 void ExpectDoubled() {
   for (int64_t n : Lengths()) {

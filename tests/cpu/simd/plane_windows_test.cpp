@@ -1,6 +1,7 @@
 // Windows over planes, against plain loops over the taps.
 #include "plugins/cpu/simd/plane_windows.h"
 
+#include "plugins/cpu/simd/small_planes.h"
 #include "tests/cpu/simd/simd_testing.h"
 
 namespace epiphyte::cpu::simd {
@@ -61,60 +62,89 @@ using WindowsOverPlanes = EachTarget;
 EPIPHYTE_EACH_TARGET(WindowsOverPlanes);
 
 constexpr int64_t kPlanes = 3;
+// More and fewer than are put side by side.
+constexpr int64_t kSmallPlanes[] = {1, 3, 8, 16, 37};
 
+template <typename Largest>
+void ExpectLargest(const PlaneWindows& w, int64_t planes, int64_t scratch_floats, const Largest& largest) {
+  SCOPED_TRACE(NameOf(w));
+  const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
+  GuardedRow<float> x(RandomFloats(planes * in_plane, -9, -1)), y(planes * out_plane), scratch(scratch_floats);
+  largest(w, x.data(), y.data(), planes, scratch.data());
+  for (int64_t i = 0; i < planes * out_plane; ++i) {
+    float expected = -std::numeric_limits<float>::infinity();
+    ForEachTap(w, i % out_plane / w.out_width, i % w.out_width,
+               [&](int64_t at, int64_t) { expected = std::max(expected, x[i / out_plane * in_plane + at]); });
+    ASSERT_EQ(y[i], expected) << i;
+  }
+}
 TEST_P(WindowsOverPlanes, GiveTheLargestTap) {
   for (const PlaneWindows& w : Cases()) {
-    SCOPED_TRACE(NameOf(w));
-    const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
-    GuardedRow<float> x(RandomFloats(kPlanes * in_plane, -9, -1)), y(kPlanes * out_plane), scratch(w.ScratchFloats());
-    LargestOfWindows(w, x.data(), y.data(), kPlanes, scratch.data());
-    for (int64_t i = 0; i < kPlanes * out_plane; ++i) {
-      float expected = -std::numeric_limits<float>::infinity();
-      ForEachTap(w, i % out_plane / w.out_width, i % w.out_width,
-                 [&](int64_t at, int64_t) { expected = std::max(expected, x[i / out_plane * in_plane + at]); });
-      ASSERT_EQ(y[i], expected) << i;
-    }
+    ExpectLargest(w, kPlanes, w.ScratchFloats(), LargestOfWindows);
+    for (const int64_t planes : kSmallPlanes)
+      ExpectLargest(w, planes, SmallPlaneScratchFloats(w), LargestOfSmallPlanes);
   }
 }
 
+template <typename Average>
+void ExpectAverage(const PlaneWindows& w, int64_t planes, int64_t scratch_floats, const Average& average) {
+  SCOPED_TRACE(NameOf(w));
+  const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
+  GuardedRow<float> x(RandomFloats(planes * in_plane, -1, 1)), y(planes * out_plane), scratch(scratch_floats);
+  GuardedRow<float> rows(RandomFloats(w.out_height, 1, 4)), columns(RandomFloats(w.out_width, 1, 4, 2));
+  average(w, x.data(), rows.data(), columns.data(), y.data(), planes, scratch.data());
+  for (int64_t i = 0; i < planes * out_plane; ++i) {
+    const int64_t row = i % out_plane / w.out_width, column = i % w.out_width;
+    double sum = 0, magnitude = 0;
+    ForEachTap(w, row, column, [&](int64_t at, int64_t) {
+      const double tap = x[i / out_plane * in_plane + at];
+      sum += tap, magnitude += std::fabs(tap);
+    });
+    const double count = static_cast<double>(rows[row]) * columns[column];
+    // A rounding for each tap, the counts' product and the quotient.
+    const auto steps = static_cast<double>(w.kernel_height * w.kernel_width + 2);
+    ASSERT_NEAR(y[i], sum / count, 0x1p-24 * steps * magnitude / count) << i;
+  }
+}
 TEST_P(WindowsOverPlanes, GiveTheAverageByTheCountsThatAreGiven) {
   for (const PlaneWindows& w : Cases()) {
-    SCOPED_TRACE(NameOf(w));
-    const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
-    GuardedRow<float> x(RandomFloats(kPlanes * in_plane, -1, 1)), y(kPlanes * out_plane), scratch(w.ScratchFloats());
-    GuardedRow<float> rows(RandomFloats(w.out_height, 1, 4)), columns(RandomFloats(w.out_width, 1, 4, 2));
-    AverageOfWindows(w, x.data(), rows.data(), columns.data(), y.data(), kPlanes, scratch.data());
-    for (int64_t i = 0; i < kPlanes * out_plane; ++i) {
-      const int64_t row = i % out_plane / w.out_width, column = i % w.out_width;
-      double sum = 0, magnitude = 0;
-      ForEachTap(w, row, column, [&](int64_t at, int64_t) {
-        const double tap = x[i / out_plane * in_plane + at];
-        sum += tap, magnitude += std::fabs(tap);
-      });
-      const double count = static_cast<double>(rows[row]) * columns[column];
-      // A rounding for each tap, the counts' product and the quotient.
-      const auto steps = static_cast<double>(w.kernel_height * w.kernel_width + 2);
-      ASSERT_NEAR(y[i], sum / count, 0x1p-24 * steps * magnitude / count) << i;
-    }
+    ExpectAverage(w, kPlanes, w.ScratchFloats(), AverageOfWindows);
+    for (const int64_t planes : kSmallPlanes)
+      ExpectAverage(w, planes, SmallPlaneScratchFloats(w), AverageOfSmallPlanes);
   }
 }
 
+// convolve(x, weights, biases, y, scratch)
+template <typename Convolve>
+void ExpectSums(const PlaneWindows& w, int64_t planes, int64_t scratch_floats, bool has_bias,
+                const Convolve& convolve) {
+  SCOPED_TRACE(NameOf(w));
+  const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
+  const int64_t taps = w.kernel_height * w.kernel_width;
+  GuardedRow<float> x(RandomFloats(planes * in_plane, -1, 1)), y(planes * out_plane), scratch(scratch_floats);
+  GuardedRow<float> weights(RandomFloats(planes * taps, -1, 1, 2)), biases(RandomFloats(planes, -1, 1, 3));
+  convolve(x.data(), weights.data(), has_bias ? biases.data() : nullptr, y.data(), scratch.data());
+  for (int64_t i = 0; i < planes * out_plane; ++i) {
+    const int64_t plane = i / out_plane;
+    double sum = has_bias ? biases[plane] : 0, magnitude = std::fabs(sum);
+    ForEachTap(w, i % out_plane / w.out_width, i % w.out_width, [&](int64_t at, int64_t tap) {
+      const double product = static_cast<double>(x[plane * in_plane + at]) * weights[plane * taps + tap];
+      sum += product, magnitude += std::fabs(product);
+    });
+    ASSERT_NEAR(y[i], sum, 0x1p-23 * static_cast<double>(taps + 1) * magnitude) << i;
+  }
+}
 TEST_P(WindowsOverPlanes, GiveTheSumOfWeightedTaps) {
   for (const PlaneWindows& w : Cases()) {
-    SCOPED_TRACE(NameOf(w));
-    const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
-    const int64_t taps = w.kernel_height * w.kernel_width;
-    GuardedRow<float> x(RandomFloats(in_plane, -1, 1)), y(out_plane), scratch(w.ScratchFloats());
-    GuardedRow<float> weights(RandomFloats(taps, -1, 1, 2));
-    const float bias = 0.375f;
-    ConvolvePlane(w, weights.data(), bias, x.data(), y.data(), scratch.data());
-    for (int64_t i = 0; i < out_plane; ++i) {
-      double sum = bias, magnitude = bias;
-      ForEachTap(w, i / w.out_width, i % w.out_width, [&](int64_t at, int64_t tap) {
-        const double product = static_cast<double>(x[at]) * weights[tap];
-        sum += product, magnitude += std::fabs(product);
-      });
-      ASSERT_NEAR(y[i], sum, 0x1p-23 * static_cast<double>(taps + 1) * magnitude) << i;
+    ExpectSums(w, 1, w.ScratchFloats(), true,
+               [&](const float* x, const float* weights, const float* biases, float* y, float* scratch) {
+                 ConvolvePlane(w, weights, *biases, x, y, scratch);
+               });
+    for (const int64_t planes : kSmallPlanes) {
+      ExpectSums(w, planes, SmallPlaneScratchFloats(w), planes != 8,
+                 [&](const float* x, const float* weights, const float* biases, float* y, float* scratch) {
+                   ConvolveSmallPlanes(w, weights, biases, x, y, planes, scratch);
+                 });
     }
   }
 }

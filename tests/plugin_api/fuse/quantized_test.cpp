@@ -277,11 +277,17 @@ TEST(FuseQuantized, WhatMovesMovesTheIntegers) {
             "y = Concat<axis=0>(x, k)\n");
 }
 
-TEST(FuseQuantized, BetweenDifferentScalesItStays) {
-  EXPECT_THAT(RecognisedOperators(kMove + "m = DepthToSpace@13<blocksize=1>(dx) : float[2,3]\n"
-                                          "y = QuantizeLinear@13(m, t, z) : uint8[2,3]\nout y\n",
+TEST(FuseQuantized, BetweenDifferentScalesNumbersAreBroughtOverBeforeTheyMove) {
+  for (const std::string op : {"Transpose@13", "DepthToSpace@13<blocksize=1>", "MaxPool@12<kernel_shape=[1]>"}) {
+    EXPECT_EQ(RecognisedOperators(kMove + "m = " + op + "(dx) : float[2,3]\n" +
+                                      "y = QuantizeLinear@13(m, t, z) : uint8[2,3]\nout y\n",
                                   Quantized()),
-              HasSubstr("DequantizeLinear"));
+              "QLinearElementwise " + op.substr(0, op.find('@')));
+  }
+  EXPECT_EQ(RecognisedOperators(kMove + "const i: int64[1] = [2]\nm, n = TopK@11(dx, i) : float[2,2], int64[2,2]\n"
+                                        "y = QuantizeLinear@13(m, t, z) : uint8[2,2]\nout y\nout n\n",
+                                Quantized()),
+            "DequantizeLinear TopK QuantizeLinear");
 }
 
 TEST(FuseQuantized, InputsOfAConcatAreBroughtToItsNumbers) {

@@ -79,10 +79,30 @@ out y
             std::string::npos);
 }
 
+TEST(FuseRotaryEmbedding, AnglesForAllRowsOfABatchAreRepeated) {
+  std::string text = Turn("x", "y", "float[5,2,3,8]");
+  for (size_t at = 0; (at = text.find("float[1,", at)) != std::string::npos;) text.replace(at, 8, "float[5,");
+  const std::string head = With(kHead, "in x: float[1,2,3,8]", "in x: float[5,2,3,8]");
+  EXPECT_EQ(Recognised(head + text, kFuse),
+            "a = Concat<axis=-1>(angle, angle)\nb = Unsqueeze(a, front)\ncos = Cos(b)\nsin = Sin(b)\n"
+            "cos/half = Slice(cos, cos/begin, cos/end, cos/axis)\ncos/cache = Squeeze(cos/half, cos/axes)\n"
+            "cos/batches = Expand(cos/cache, cos/shape)\n"
+            "sin/half = Slice(sin, sin/begin, sin/end, sin/axis)\nsin/cache = Squeeze(sin/half, sin/axes)\n"
+            "sin/batches = Expand(sin/cache, sin/shape)\n"
+            "y = RotaryEmbedding(x, cos/batches, sin/batches)\n");
+  // Angles of two batches share what is made of one row.
+  EXPECT_EQ(RecognisedOperators(head + text + Turn("z", "w", "float[1,4,3,8]"), kFuse),
+            "Concat Unsqueeze Cos Sin Slice Squeeze Expand Slice Squeeze Expand RotaryEmbedding RotaryEmbedding");
+}
+
 TEST(FuseRotaryEmbedding, AnglesOfAnotherShapeStay) {
   const std::string text = kHead + Turn("x", "y", "float[1,2,3,8]");
-  std::string batch = With(text, "in x: float[1,2,3,8]", "in x: float[2,2,3,8]");
-  EXPECT_EQ(RecognisedOperators(batch, kFuse).find("Rotary"), std::string::npos) << "one batch of angles for two";
+  for (const std::string batch : {"-1", "0"}) {
+    EXPECT_EQ(RecognisedOperators(With(text, "in x: float[1,2,3,8]", "in x: float[" + batch + ",2,3,8]"), kFuse)
+                  .find("Rotary"),
+              std::string::npos)
+        << "one batch of angles for " << batch;
+  }
   EXPECT_EQ(RecognisedOperators(With(text, "Concat@13<axis=-1>(angle, angle)", "Concat@13<axis=-1>(angle, other)")
                                     .insert(1, "in other: float[3,4]\n"),
                                 kFuse)

@@ -1,12 +1,13 @@
 // Products of matrices of double and of integers of 32 and 64 bits, for which there is no library: as large as they
-// come, on all threads. Floats have oneDNN.
+// come, on all threads. Floats have oneDNN, but for products of few rows.
 //
 //     const BlockedProduct<double> product{a, k, 1, b, n, 1, y, n, m, n, k};   // all row-major
 //     MultiplyBlocked<double>(context, 1, [&](int64_t) { return product; });
 //
 // A share of the work is some rows by some panels of columns. Of B, a block of a panel at a time is copied into memory
 // that stays in the cache while all rows are multiplied with it (simd/tile_matmul.h). An element is a sum of sums over
-// kDepth steps each, in the order of k, whatever the number of threads; integers are unsigned and wrap.
+// kDepth steps each, in the order of k, whatever the number of threads; integers are unsigned and wrap. Of few rows and
+// columns of B that lie side by side each element is a sum by itself (simd/row_dots.h).
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/kernel/kernel.h"
+#include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
@@ -47,6 +49,12 @@ inline constexpr int64_t kThinWidth = 512, kThinDepth = 64;
 template <typename T>
 bool IsThin(const BlockedProduct<T>& p) {
   return p.m <= kThinRows && p.b_column == 1;
+}
+// Few rows, and columns of B whose elements lie side by side.
+inline constexpr int64_t kDotWidth = 16;
+template <typename T>
+bool IsThinOfDots(const BlockedProduct<T>& p) {
+  return p.m <= kThinRows && p.b_row == 1;
 }
 
 // Elements of some rows and columns that are sums over nothing.
@@ -93,9 +101,17 @@ void MultiplyThin(const BlockedProduct<T>& p, int64_t column) {
                                            p.y_row, p.m, columns, std::min(kThinDepth, p.k - at), at == 0});
 }
 
+template <typename T>
+void MultiplyDots(const BlockedProduct<T>& p, int64_t column) {
+  const int64_t columns = std::min(kDotWidth, p.n - column);
+  for (int64_t row = 0; row < p.m; ++row)
+    simd::RowDots(p.a + row * p.a_row, p.b + column * p.b_column, p.b_column, columns, p.k,
+                  p.y + row * p.y_row + column);
+}
+
 }  // namespace blocked_product
 
-// `count` products of one shape; product(i) gives the i-th. T: double, uint32_t or uint64_t.
+// `count` products of one shape; product(i) gives the i-th. T: float, double, uint32_t or uint64_t.
 template <typename T, typename Product>
 void MultiplyBlocked(OpContext& context, int64_t count, const Product& product) {
   namespace bp = blocked_product;
@@ -108,6 +124,14 @@ void MultiplyBlocked(OpContext& context, int64_t count, const Product& product) 
     const int64_t cost = std::max<int64_t>(1, first.m * first.k * std::min(bp::kThinWidth, first.n));
     context.ParallelFor(count * parts, std::max<int64_t>(1, kShare / cost), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) bp::MultiplyThin(product(i / parts), i % parts * bp::kThinWidth);
+    });
+    return;
+  }
+  if (bp::IsThinOfDots(first)) {
+    const int64_t parts = (first.n + bp::kDotWidth - 1) / bp::kDotWidth;
+    const int64_t cost = std::max<int64_t>(1, first.m * first.k * std::min(bp::kDotWidth, first.n));
+    context.ParallelFor(count * parts, std::max<int64_t>(1, kShare / cost), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) bp::MultiplyDots(product(i / parts), i % parts * bp::kDotWidth);
     });
     return;
   }

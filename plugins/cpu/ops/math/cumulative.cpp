@@ -30,18 +30,30 @@ class CumulativeKernel : public Kernel {
   void Accumulate(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
     if (view.size == 0) return;  // there is no first row
     if (view.inner > 1) return AccumulateRows(context, view, x, y);
-    ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t base = i / view.inner * view.size * view.inner + i % view.inner;
-        Compute<T> total = kInitial;
-        for (int64_t j = 0; j < view.size; ++j) {
-          const int64_t at = base + (reverse_ ? view.size - 1 - j : j) * view.inner;
-          const Compute<T> next = Op()(total, static_cast<Compute<T>>(x[at]));
-          y[at] = static_cast<T>(exclusive_ ? total : next);
-          total = next;
-        }
-      }
+    // Each step waits for the one before it: some lines side by side.
+    constexpr int64_t kLines = 8;
+    ParallelLoop(context, view.outer, view.size, [&](int64_t begin, int64_t end) {
+      int64_t i = begin;
+      for (; i + kLines <= end; i += kLines) AccumulateLines<kLines>(x + i * view.size, y + i * view.size, view.size);
+      for (; i < end; ++i) AccumulateLines<1>(x + i * view.size, y + i * view.size, view.size);
     });
+  }
+  // Lines of n elements that follow each other.
+  template <int64_t kLines, typename T>
+  void AccumulateLines(const T* x, T* y, int64_t n) const {
+    using C = Compute<T>;
+    C totals[kLines];
+    std::fill_n(totals, kLines, static_cast<C>(kInitial));
+    const bool exclusive = exclusive_;
+    const int64_t step = reverse_ ? -1 : 1;
+    int64_t at = reverse_ ? n - 1 : 0;
+    for (int64_t j = 0; j < n; ++j, at += step) {
+      for (int64_t line = 0; line < kLines; ++line) {
+        const C next = Op()(totals[line], static_cast<C>(x[line * n + at]));
+        y[line * n + at] = static_cast<T>(exclusive ? totals[line] : next);
+        totals[line] = next;
+      }
+    }
   }
 
   // Each row is the one before it and a row of x, where there are loops for that.

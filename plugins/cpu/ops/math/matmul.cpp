@@ -99,6 +99,21 @@ class MatMulKernel final : public Kernel {
       std::fill_n(y.as<float>(), y.Count(), 0.0f);
       return;
     }
+    // Of few rows each matrix is read once, as it lies, which oneDNN copies first.
+    if (shape.m <= blocked_product::kThinRows) {
+      MultiplyBlocked<float>(context, batches, [&](int64_t i) {
+        return BlockedProduct<float>{.a = a.as<float>() + shape.OffsetA(i) * shape.m * shape.k,
+                                     .a_row = shape.k,
+                                     .b = b.as<float>() + shape.OffsetB(i) * shape.k * shape.n,
+                                     .b_row = shape.n,
+                                     .y = y.as<float>() + i * shape.m * shape.n,
+                                     .y_row = shape.n,
+                                     .m = shape.m,
+                                     .n = shape.n,
+                                     .k = shape.k};
+      });
+      return;
+    }
     // With equal batches (or a broadcast operand) one primitive does all; else one call for each matrix.
     const bool a_full = shape.a_batch.Count() == batches;
     const bool b_full = shape.b_batch.Count() == batches;

@@ -10,8 +10,8 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/normalize.h"
+#include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
@@ -22,6 +22,13 @@ constexpr int64_t kQueryBlock = 32;
 constexpr int64_t kFewQueries = 4;
 // So many keys or values of 16 bits are made floats at a time.
 constexpr int64_t kKeyBlock = 64;
+
+// Rows of scores, and of transposed keys, begin where lines of the cache do, and are whole vectors.
+int64_t WholeLines(int64_t elements) {
+  constexpr int64_t kLine = 16;
+  return (elements + kLine - 1) / kLine * kLine;
+}
+int64_t PaddedKeys(const kit::AttentionShape& shape) { return WholeLines(shape.total); }
 
 // What the fourth output shows.
 enum ScoreStage : int64_t { kRaw = 0, kCapped = 1, kMasked = 2, kSoftmaxed = 3 };
@@ -206,8 +213,8 @@ class AttentionKernel : public Kernel {
     // A share has buffers of its own, so their number is fixed here.
     const int64_t shares = std::min<int64_t>(context.thread_count(), tasks);
     const int64_t block = std::min(kQueryBlock, shape.queries);
-    const int64_t buffer =
-        block * (shape.size + shape.total + shape.v_size) + kKeyBlock * std::max(shape.size, shape.v_size);
+    const int64_t buffer = WholeLines(block * (shape.size + PaddedKeys(shape) + shape.v_size) +
+                                      kKeyBlock * std::max(shape.size, shape.v_size));
     C* buffers = static_cast<C*>(context.Scratch(static_cast<uint64_t>(shares * buffer) * sizeof(C)));
     const double work = static_cast<double>(tasks * block) * static_cast<double>(shape.total) *
                         static_cast<double>(shape.size + shape.v_size) / 8;
@@ -222,22 +229,23 @@ class AttentionKernel : public Kernel {
     });
   }
 
-  // [batch, kv_heads, size, total], so that scores come from a plain matrix product.
+  // [batch, kv_heads, size, padded keys], so that scores come from a plain matrix product.
   template <typename C>
   static const C* Transpose(OpContext& context, const kit::AttentionShape& shape, const C* keys) {
     const int64_t matrices = shape.batch * shape.kv_heads;
-    const int64_t count = shape.total * shape.size;
-    C* transposed = static_cast<C*>(context.Scratch(static_cast<uint64_t>(matrices * count) * sizeof(C)));
+    const int64_t count = shape.total * shape.size, padded = PaddedKeys(shape);
+    C* transposed = static_cast<C*>(context.Scratch(static_cast<uint64_t>(matrices * padded * shape.size) * sizeof(C)));
     ParallelLoop(context, matrices, count * 2, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const C* from = keys + i * count;
-        C* to = transposed + i * count;
+        C* to = transposed + i * padded * shape.size;
+        for (int64_t row = 0; row < shape.size; ++row)
+          std::fill_n(to + row * padded + shape.total, padded - shape.total, C(0));
         constexpr int64_t kTile = 32;
         for (int64_t row = 0; row < shape.total; row += kTile)
           for (int64_t column = 0; column < shape.size; column += kTile)
-            strided::TransposeTile(from + row * shape.size + column, shape.size, to + column * shape.total + row,
-                                   shape.total, std::min(kTile, shape.size - column),
-                                   std::min(kTile, shape.total - row));
+            strided::TransposeTile(from + row * shape.size + column, shape.size, to + column * padded + row, padded,
+                                   std::min(kTile, shape.size - column), std::min(kTile, shape.total - row));
       }
     });
     return transposed;
@@ -251,10 +259,10 @@ class AttentionKernel : public Kernel {
     const int64_t image = item / shape.heads, head = item % shape.heads;
     const int64_t kv = image * shape.kv_heads + shape.SharedHead(head);
     const int64_t rows = std::min(kQueryBlock, shape.queries - first);
-    const int64_t total = shape.total;
-    C* queries = buffer;
-    C* scores = queries + rows * shape.size;
-    C* results = scores + rows * total;
+    const int64_t total = shape.total, padded = PaddedKeys(shape);
+    C* scores = buffer;
+    C* queries = scores + rows * padded;
+    C* results = queries + rows * shape.size;
     C* room = results + rows * shape.v_size;
     const C scale = scale_ ? static_cast<C>(*scale_) : C(1) / std::sqrt(static_cast<C>(shape.size));
     for (int64_t i = 0; i < rows; ++i) {
@@ -262,14 +270,13 @@ class AttentionKernel : public Kernel {
       for (int64_t j = 0; j < shape.size; ++j) queries[i * shape.size + j] = static_cast<C>(from[j]) * scale;
     }
     if (operands.key_rows != nullptr) {
-      ScoreRows(queries, operands.key_rows + kv * total * shape.size, rows, total, shape.size, scores, room);
+      ScoreRows(queries, operands.key_rows + kv * total * shape.size, rows, total, shape.size, scores, padded, room);
     } else {
-      std::fill_n(scores, rows * total, C(0));
-      simd::TileMatMul(queries, shape.size, operands.keys + kv * shape.size * total, total, scores, total, rows, total,
-                       shape.size);
+      simd::TileMatMul(simd::TileOperands<C>{queries, shape.size, operands.keys + kv * shape.size * padded, padded,
+                                             scores, padded, rows, padded, shape.size, true});
     }
     for (int64_t i = 0; i < rows; ++i) {
-      C* row = scores + i * total;
+      C* row = scores + i * padded;
       const auto show = [&](ScoreStage stage) {
         if (shown == nullptr || stage != stage_) return;
         T* to = shown->as<T>() + (item * shape.queries + first + i) * total;
@@ -289,10 +296,10 @@ class AttentionKernel : public Kernel {
     if (operands.value_rows != nullptr) {
       const T* const values = operands.value_rows + kv * total * shape.v_size;
       ForEachRows(values, total, shape.v_size, room, [&](int64_t at, int64_t count, const C* block) {
-        simd::TileMatMul(scores + at, total, block, shape.v_size, results, shape.v_size, rows, shape.v_size, count);
+        simd::TileMatMul(scores + at, padded, block, shape.v_size, results, shape.v_size, rows, shape.v_size, count);
       });
     } else {
-      simd::TileMatMul(scores, total, operands.values + kv * total * shape.v_size, shape.v_size, results, shape.v_size,
+      simd::TileMatMul(scores, padded, operands.values + kv * total * shape.v_size, shape.v_size, results, shape.v_size,
                        rows, shape.v_size, total);
     }
     for (int64_t i = 0; i < rows; ++i) {
@@ -324,11 +331,11 @@ class AttentionKernel : public Kernel {
   // scores[rows, total] = queries[rows, size] times the keys' rows.
   template <typename T>
   static void ScoreRows(const Compute<T>* queries, const T* keys, int64_t rows, int64_t total, int64_t size,
-                        Compute<T>* scores, Compute<T>* room) {
+                        Compute<T>* scores, int64_t stride, Compute<T>* room) {
     ForEachRows(keys, total, size, room, [&](int64_t at, int64_t count, const Compute<T>* block) {
       for (int64_t i = 0; i < rows; ++i) {
         const Compute<T>* const query = queries + i * size;
-        Compute<T>* const to = scores + i * total + at;
+        Compute<T>* const to = scores + i * stride + at;
         if constexpr (std::is_same_v<Compute<T>, float>) {
           simd::RowDots(query, block, size, count, size, to);
         } else {

@@ -4,6 +4,7 @@
 #include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/convolution_call.h"
+#include "plugins/cpu/ops/nn/conv_transpose_tiles.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -153,6 +154,14 @@ class ConvTransposeKernel final : public Kernel {
       if (state.unpacked) plain = {PlainWeights(state.shape), state.unpacked.get(), packed_.type};
       weights = AsFloats(context, plain);
     }
+    if (state.tiles) {
+      auto* product = static_cast<float*>(context.Scratch(y.Bytes()));
+      state.tiles.Set(DNNL_ARG_SRC, weights);
+      state.tiles.Set(DNNL_ARG_WEIGHTS, x.data);
+      state.tiles.Set(DNNL_ARG_DST, product);
+      state.tiles.Run(context);
+      return PlaceTiles(context, state.shape, product, bias == nullptr ? nullptr : bias->as<float>(), y.as<float>());
+    }
     ConvTransposeLoop<float>(context, state.shape, attributes_.group, context.Input(0).as<float>(),
                              static_cast<const float*>(weights), bias == nullptr ? nullptr : bias->as<float>(),
                              y.as<float>());
@@ -163,8 +172,9 @@ class ConvTransposeKernel final : public Kernel {
     bool known = false;
     kit::TransposedConvolutionShape shape;
     std::shared_ptr<const Layout> x_layout;
-    ConvolutionCall call;            // none: the loop does it
-    std::shared_ptr<void> unpacked;  // packed weights as in the model, for the loop
+    ConvolutionCall call;            // none: the product of tiles does it or, without that, the loop
+    PrimitiveCall tiles;             // of a row-major input
+    std::shared_ptr<void> unpacked;  // packed weights as in the model, for either of these
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -204,9 +214,12 @@ class ConvTransposeKernel final : public Kernel {
     for (int64_t dilation : shape.dilations) args.dilates.push_back(dilation - 1);
     args.pads_begin = ToDnnl(shape.pads_begin);
     args.pads_end = ToDnnl(shape.pads_end);
+    return DeconvolutionDesc(args, Attributes());
+  }
+  PrimitiveAttr Attributes() const {
     PrimitiveAttr attr = UserScratchpad();
     if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
-    return DeconvolutionDesc(args, attr);
+    return attr;
   }
 
   // Pads of less than 0 at the front, or of more than the kernel, are no case that oneDNN is made for.
@@ -228,10 +241,22 @@ class ConvTransposeKernel final : public Kernel {
     const kit::TransposedConvolutionShape& shape = state.shape;
     if (shape.y.Count() != 0 && shape.w.Count() != 0) {
       const MemoryDesc plain = PlainWeights(shape);
-      const bool has_call = FitsOneDnn(shape) && PrepareCall(state, x, plain, bias);
-      if (!has_call && packed_ && packed_.desc != plain) state.unpacked = Repack(packed_, plain);
+      const bool done = PrepareTiles(state, x) || (FitsOneDnn(shape) && PrepareCall(state, x, plain, bias));
+      if ((!done || state.tiles) && packed_ && packed_.desc != plain) state.unpacked = Repack(packed_, plain);
     }
     state.known = true;
+  }
+
+  // False when kernels overlap.
+  bool PrepareTiles(State& state, const Tensor& x) const {
+    if (x.layout != nullptr || !MakesTiles(state.shape, attributes_.group)) return false;
+    try {
+      state.tiles = TileProduct(state.shape, Attributes());
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
+      return false;
+    }
+    return true;
   }
 
   // False when oneDNN has nothing for this shape.

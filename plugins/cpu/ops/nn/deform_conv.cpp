@@ -1,28 +1,26 @@
-// DeformConv: a 2-D convolution whose window has learned offsets. The sampled windows become the columns of a matrix.
+// DeformConv: a 2-D convolution whose window has learned offsets. The sampled windows become the rows of a matrix.
 #include <algorithm>
 #include <cmath>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
-#include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/kernel/strided.h"
+#include "plugins/cpu/simd/linear_rows.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-// The image between its elements; zero outside.
-template <typename C, typename T>
-C Interpolate(const T* image, int64_t height, int64_t width, C y, C x) {
-  if (!(y > -1 && y < static_cast<C>(height) && x > -1 && x < static_cast<C>(width))) return 0;
-  const C y_floor = std::floor(y), x_floor = std::floor(x);
-  const auto y0 = static_cast<int64_t>(y_floor), x0 = static_cast<int64_t>(x_floor);
-  const C ly = y - y_floor, lx = x - x_floor;
-  const auto at = [&](int64_t i, int64_t j) {
-    return i >= 0 && i < height && j >= 0 && j < width ? static_cast<C>(image[i * width + j]) : C{0};
-  };
-  return (1 - ly) * ((1 - lx) * at(y0, x0) + lx * at(y0, x0 + 1)) +
-         ly * ((1 - lx) * at(y0 + 1, x0) + lx * at(y0 + 1, x0 + 1));
+// y = the weighted sum of four rows.
+template <typename C>
+void BlendFour(const C* const* rows, const C* weights, C* y, int64_t n) {
+  if constexpr (std::is_same_v<C, float>) {
+    simd::BlendFourRows(rows, weights, y, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = weights[0] * rows[0][i] + weights[1] * rows[1][i] + weights[2] * rows[2][i] + weights[3] * rows[3][i];
+  }
 }
 
 class DeformConvKernel : public Kernel {
@@ -84,55 +82,65 @@ class DeformConvKernel : public Kernel {
              TypeName(type), ShapeText(dims));
   }
 
+  // All channels of a pixel lie side by side, so that what is found out about a corner serves them all; the weights lie
+  // as a matrix for each group and tap accordingly.
   template <typename T>
   void Convolve(OpContext& context, const Shape& s, const Tensor& x, const Tensor& w, const Tensor& offset,
                 const Tensor* bias, const Tensor* mask, const Dims& dims) const {
     using C = Compute<T>;
-    const int64_t taps = s.kh * s.kw, pixels = s.oh * s.ow, rows = s.c * taps;
-    const int64_t depth = s.c / groups_ * taps, filters = s.m / groups_;
+    const int64_t taps = s.kh * s.kw, pixels = s.oh * s.ow, plane = s.h * s.w;
+    const int64_t depth = s.c / groups_, filters = s.m / groups_, width = kit::CheckedMultiply(taps, s.c);
     T* y = context.Output(0, x.type, dims).template as<T>();
     if (dims.Count() == 0) return;
-    auto* columns =
-        static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(Dims{rows, pixels})) * sizeof(C)));
-    auto* sums =
-        static_cast<C*>(context.Scratch(static_cast<uint64_t>(kit::CheckedCount(Dims{s.m, pixels})) * sizeof(C)));
-    const C* const weights = AsNumbers<T>(context, w);
-    const int64_t blocks = (pixels + kBlock - 1) / kBlock;
+    const auto numbers = [&](std::initializer_list<int64_t> sizes) {
+      const auto count = static_cast<uint64_t>(kit::CheckedCount(Dims(sizes)));
+      return static_cast<C*>(context.Scratch(count * sizeof(C)));
+    };
+    C* const weights = numbers({taps, s.c, filters});
+    StridedMove(context, Dims{groups_, taps, depth, filters}, AsNumbers<T>(context, w),
+                Dims{filters * depth * taps, 1, taps, depth * taps}, weights);
+    const C* const images = AsNumbers<T>(context, x);
+    C* const image = numbers({plane, s.c});
+    C* const nothing = numbers({s.c});
+    std::fill_n(nothing, s.c, C{0});
+    // Pixels whose sampled windows stay in the cache until they are multiplied.
+    constexpr int64_t kWindowBytes = 64 << 10;
+    const int64_t block = std::clamp<int64_t>(kWindowBytes / std::max<int64_t>(1, width) / sizeof(C), 4, 64);
+    const int64_t blocks = (pixels + block - 1) / block;
+    const int64_t shares = std::min<int64_t>(blocks, int64_t{context.thread_count()} * 2);
+    const int64_t room = block * (width + s.m);
+    C* const rooms = numbers({shares, room});
     for (int64_t n = 0; n < s.n; ++n) {
-      const int64_t sampled = s.c / offset_groups_ * std::min(pixels, kBlock);
-      Parallel(context, offset_groups_ * taps * blocks, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, sampled)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t row = i / blocks, first = i % blocks * kBlock;
-                   Sample(s, n, row / taps, row % taps, first, std::min(kBlock, pixels - first), x.as<T>(),
-                          offset.as<T>(), mask == nullptr ? nullptr : mask->as<T>(), columns);
-                 }
-               });
-      const int64_t cost = filters * depth * std::min(pixels, kBlock);
-      Parallel(context, groups_ * blocks, std::max<int64_t>(1, (256 << 10) / std::max<int64_t>(1, cost)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t group = i / blocks, first = i % blocks * kBlock;
-                   const int64_t count = std::min(kBlock, pixels - first);
-                   C* const sum = sums + group * filters * pixels + first;
-                   for (int64_t m = 0; m < filters; ++m) {
-                     const int64_t filter = group * filters + m;
-                     std::fill_n(sum + m * pixels, count,
-                                 bias != nullptr ? static_cast<C>(bias->as<T>()[filter]) : C{0});
-                   }
-                   simd::TileMatMul(weights + group * filters * depth, depth, columns + group * depth * pixels + first,
-                                    pixels, sum, pixels, filters, count, depth);
-                   for (int64_t m = 0; m < filters; ++m) {
-                     T* const out = y + (n * s.m + group * filters + m) * pixels + first;
-                     for (int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(sum[m * pixels + p]);
-                   }
-                 }
-               });
+      StridedMove(context, Dims{plane, s.c}, images + n * s.c * plane, Dims{1, plane}, image);
+      const int64_t work = blocks * block * width * (filters + 4);
+      Parallel(context, shares, work < (256 << 10) ? shares : 1, [&](int64_t begin, int64_t end) {
+        for (int64_t share = begin; share < end; ++share) {
+          C* const windows = rooms + share * room;
+          C* const sums = windows + block * width;
+          for (int64_t b = share * blocks / shares; b < (share + 1) * blocks / shares; ++b) {
+            const int64_t first = b * block, count = std::min(block, pixels - first);
+            for (int64_t p = 0; p < count; ++p)
+              Sample(s, n, first + p, image, nothing, offset.as<T>(), mask == nullptr ? nullptr : mask->as<T>(),
+                     windows + p * width);
+            for (int64_t p = 0; p < count; ++p)
+              for (int64_t m = 0; m < s.m; ++m)
+                sums[p * s.m + m] = bias != nullptr ? static_cast<C>(bias->as<T>()[m]) : C{0};
+            for (int64_t g = 0; g < groups_; ++g)
+              for (int64_t t = 0; t < taps; ++t)
+                simd::TileMatMul(windows + t * s.c + g * depth, width, weights + (g * taps + t) * depth * filters,
+                                 filters, sums + g * filters, s.m, count, filters, depth);
+            T* const to = y + n * s.m * pixels + first;
+            if constexpr (std::is_same_v<T, C>) {
+              strided::TransposeTile(sums, s.m, to, pixels, s.m, count);
+            } else {
+              for (int64_t m = 0; m < s.m; ++m)
+                for (int64_t p = 0; p < count; ++p) to[m * pixels + p] = static_cast<T>(sums[p * s.m + m]);
+            }
+          }
+        }
+      });
     }
   }
-
-  // Pixels whose corners are found together.
-  static constexpr int64_t kBlock = 256;
 
   template <typename T>
   static const Compute<T>* AsNumbers(OpContext& context, const Tensor& tensor) {
@@ -147,55 +155,39 @@ class DeformConvKernel : public Kernel {
     }
   }
 
-  // What a tap of all of a group's channels sees of image n, for `count` pixels from `first` on: their corners and
-  // weights are the same for every channel.
+  // What the taps of one pixel of the result see in image n, which has its channels last: [taps, channels]. Beside the
+  // image is `nothing`, a zero for each channel.
   template <typename T>
-  void Sample(const Shape& s, int64_t n, int64_t group, int64_t tap, int64_t first, int64_t count, const T* x,
-              const T* offsets, const T* mask, Compute<T>* columns) const {
+  void Sample(const Shape& s, int64_t n, int64_t pixel, const Compute<T>* image, const Compute<T>* nothing,
+              const T* offsets, const T* mask, Compute<T>* window) const {
     using C = Compute<T>;
     const int64_t taps = s.kh * s.kw, pixels = s.oh * s.ow, channels = s.c / offset_groups_;
-    const T* const dy = offsets + ((n * offset_groups_ + group) * taps + tap) * 2 * pixels + first;
-    const T* const dx = dy + pixels;
-    const T* const strength =
-        mask == nullptr ? nullptr : mask + ((n * offset_groups_ + group) * taps + tap) * pixels + first;
-    const C top = static_cast<C>(tap / s.kw * dilations_[0] - pads_[0]);
-    const C left = static_cast<C>(tap % s.kw * dilations_[1] - pads_[1]);
-    int64_t corner[kBlock], below[kBlock];
-    C upper_left[kBlock], upper_right[kBlock], lower_left[kBlock], lower_right[kBlock];
-    C at_y[kBlock], at_x[kBlock];
-    int64_t beside[kBlock], beside_count = 0;  // pixels of which a corner lies outside of the image
-    for (int64_t p = 0; p < count; ++p) {
-      const C py = at_y[p] = static_cast<C>((first + p) / s.ow * strides_[0]) + top + static_cast<C>(dy[p]);
-      const C px = at_x[p] = static_cast<C>((first + p) % s.ow * strides_[1]) + left + static_cast<C>(dx[p]);
-      corner[p] = below[p] = 0;
-      if (!(py >= 0 && py < static_cast<C>(s.h - 1) && px >= 0 && px < static_cast<C>(s.w - 1))) {
-        beside[beside_count++] = p;
-        upper_left[p] = upper_right[p] = lower_left[p] = lower_right[p] = 0;
-        continue;
-      }
-      const auto row = static_cast<int64_t>(py), column = static_cast<int64_t>(px);
-      const C ly = py - static_cast<C>(row), lx = px - static_cast<C>(column);
-      const C factor = strength == nullptr ? C{1} : static_cast<C>(strength[p]);
-      corner[p] = row * s.w + column;
-      below[p] = corner[p] + s.w;
-      upper_left[p] = (1 - ly) * (1 - lx) * factor;
-      upper_right[p] = (1 - ly) * lx * factor;
-      lower_left[p] = ly * (1 - lx) * factor;
-      lower_right[p] = ly * lx * factor;
-    }
-    const bool small = s.h < 2 || s.w < 2;  // then every pixel is one of those
-    for (int64_t c = 0; c < channels; ++c) {
-      const T* const image = x + (n * s.c + group * channels + c) * s.h * s.w;
-      C* const out = columns + ((group * channels + c) * taps + tap) * pixels + first;
-      for (int64_t p = 0; p < count && !small; ++p) {
-        const T *const above = image + corner[p], *const under = image + below[p];
-        out[p] = upper_left[p] * static_cast<C>(above[0]) + upper_right[p] * static_cast<C>(above[1]) +
-                 lower_left[p] * static_cast<C>(under[0]) + lower_right[p] * static_cast<C>(under[1]);
-      }
-      for (int64_t b = 0; b < beside_count; ++b) {
-        const int64_t p = beside[b];
-        const C value = Interpolate<C>(image, s.h, s.w, at_y[p], at_x[p]);
-        out[p] = strength == nullptr ? value : value * static_cast<C>(strength[p]);
+    const auto top = static_cast<C>(pixel / s.ow * strides_[0] - pads_[0]);
+    const auto left = static_cast<C>(pixel % s.ow * strides_[1] - pads_[1]);
+    for (int64_t group = 0; group < offset_groups_; ++group) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t at = (n * offset_groups_ + group) * taps + tap;
+        const C y = top + static_cast<C>(tap / s.kw * dilations_[0]) + static_cast<C>(offsets[2 * at * pixels + pixel]);
+        const C x =
+            left + static_cast<C>(tap % s.kw * dilations_[1]) + static_cast<C>(offsets[(2 * at + 1) * pixels + pixel]);
+        C* const to = window + tap * s.c + group * channels;
+        if (!(y > -1 && y < static_cast<C>(s.h) && x > -1 && x < static_cast<C>(s.w))) {
+          std::fill_n(to, channels, C{0});
+          continue;
+        }
+        const C y_floor = std::floor(y), x_floor = std::floor(x);
+        const auto row = static_cast<int64_t>(y_floor), column = static_cast<int64_t>(x_floor);
+        const auto corner = [&](int64_t i, int64_t j) {
+          const bool inside = i >= 0 && i < s.h && j >= 0 && j < s.w;
+          return (inside ? image + (i * s.w + j) * s.c : nothing) + group * channels;
+        };
+        const C* const rows[4] = {corner(row, column), corner(row, column + 1), corner(row + 1, column),
+                                  corner(row + 1, column + 1)};
+        const C factor = mask == nullptr ? C{1} : static_cast<C>(mask[at * pixels + pixel]);
+        const C ly = y - y_floor, lx = x - x_floor;
+        const C weights[4] = {(1 - ly) * (1 - lx) * factor, (1 - ly) * lx * factor, ly * (1 - lx) * factor,
+                              ly * lx * factor};
+        BlendFour(rows, weights, to, channels);
       }
     }
   }

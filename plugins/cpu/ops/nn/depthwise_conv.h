@@ -2,6 +2,7 @@
 // input and its result, which takes longer than the sums.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/ops/nn/plane_windows.h"
+#include "plugins/cpu/simd/small_planes.h"
 
 namespace epiphyte::cpu {
 
@@ -30,20 +32,32 @@ inline void DepthwiseConv(OpContext& context, const kit::ConvolutionShape& shape
                           const DepthwiseOperands& o, const Activation& activation) {
   const int64_t filters = shape.filters(), channels = shape.x[1], per_channel = shape.filters_per_group();
   const int64_t in_plane = shape.in_positions(), out_plane = shape.positions(), taps = shape.taps();
-  context.ParallelFor(shape.y[0] * filters, PlaneGrain(windows), [&](int64_t begin, int64_t end) {
+  // Planes of one image that are worked on together.
+  const bool small = per_channel == 1 && filters >= simd::kPlanesTogether / 2 && simd::SuitsSmallPlanes(windows);
+  const int64_t together = small ? simd::kPlanesTogether : 1, blocks = (filters + together - 1) / together;
+  const int64_t grain = (PlaneGrain(windows) + together - 1) / together;
+  context.ParallelFor(shape.y[0] * blocks, grain, [&](int64_t begin, int64_t end) {
     const bool apart = o.residual != nullptr;
-    std::vector<float> scratch(static_cast<size_t>(windows.ScratchFloats())), plane;
-    if (apart) plane.resize(static_cast<size_t>(out_plane));
+    const int64_t floats = small ? simd::SmallPlaneScratchFloats(windows) : windows.ScratchFloats();
+    std::vector<float> scratch(static_cast<size_t>(floats)), planes;
+    if (apart) planes.resize(static_cast<size_t>(together * out_plane));
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t filter = i % filters;
-      const float* const from = o.x + (i / filters * channels + filter / per_channel) * in_plane;
-      float* const to = o.y + i * out_plane;
-      float* const sums = apart ? plane.data() : to;
-      simd::ConvolvePlane(windows, o.weights + filter * taps, o.bias == nullptr ? 0.0f : o.bias[filter], from, sums,
-                          scratch.data());
+      const int64_t image = i / blocks, filter = i % blocks * together;
+      const int64_t count = std::min(together, filters - filter);
+      const float* const from = o.x + (image * channels + filter / per_channel) * in_plane;
+      const float* const weights = o.weights + filter * taps;
+      const float* const bias = o.bias == nullptr ? nullptr : o.bias + filter;
+      const int64_t at = (image * filters + filter) * out_plane;
+      float* const to = o.y + at;
+      float* const sums = apart ? planes.data() : to;
+      if (small) {
+        simd::ConvolveSmallPlanes(windows, weights, bias, from, sums, count, scratch.data());
+      } else {
+        simd::ConvolvePlane(windows, weights, bias == nullptr ? 0.0f : *bias, from, sums, scratch.data());
+      }
       if (apart)
-        for (int64_t k = 0; k < out_plane; ++k) to[k] = sums[k] + o.residual[i * out_plane + k];
-      if (activation) ApplyActivation(activation, to, out_plane);
+        for (int64_t k = 0; k < count * out_plane; ++k) to[k] = sums[k] + o.residual[at + k];
+      if (activation) ApplyActivation(activation, to, count * out_plane);
     }
   });
 }

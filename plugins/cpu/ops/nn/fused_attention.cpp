@@ -7,6 +7,7 @@
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/simd/attention_rows.h"
+#include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
 
 namespace epiphyte::cpu {

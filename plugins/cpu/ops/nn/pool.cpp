@@ -14,6 +14,7 @@
 #include "plugins/cpu/ops/nn/plane_windows.h"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
 #include "plugins/cpu/simd/normalize.h"
+#include "plugins/cpu/simd/small_planes.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -138,14 +139,22 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
   const int64_t out_plane = windows->out_height * windows->out_width;
   const float one = 1;
   const float* const row_counts = counts.size() == 2 ? counts[0].data() : &one;
-  context.ParallelFor(planes, PlaneGrain(*windows), [&](int64_t begin, int64_t end) {
-    std::vector<float> scratch(static_cast<size_t>(windows->ScratchFloats()));
-    const float* source = from + begin * in_plane;
-    float* target = to + begin * out_plane;
+  const float* const column_counts = counts.back().data();
+  const bool small = planes >= simd::kPlanesTogether / 2 && simd::SuitsSmallPlanes(*windows);
+  const int64_t together = small ? simd::kPlanesTogether : 1;
+  const int64_t grain = (PlaneGrain(*windows) + together - 1) / together;
+  context.ParallelFor((planes + together - 1) / together, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * together, count = std::min(end * together, planes) - first;
+    const int64_t floats = small ? simd::SmallPlaneScratchFloats(*windows) : windows->ScratchFloats();
+    std::vector<float> memory(static_cast<size_t>(floats));
+    float* const scratch = memory.data();
+    const float* const source = from + first * in_plane;
+    float* const target = to + first * out_plane;
     if (kind == PoolKind::kMax) {
-      simd::LargestOfWindows(*windows, source, target, end - begin, scratch.data());
+      (small ? simd::LargestOfSmallPlanes : simd::LargestOfWindows)(*windows, source, target, count, scratch);
     } else {
-      simd::AverageOfWindows(*windows, source, row_counts, counts.back().data(), target, end - begin, scratch.data());
+      (small ? simd::AverageOfSmallPlanes : simd::AverageOfWindows)(*windows, source, row_counts, column_counts, target,
+                                                                    count, scratch);
     }
   });
   return true;

@@ -10,84 +10,15 @@
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/onednn/linear.h"
+#include "plugins/cpu/ops/nn/rnn_activation.h"
 #include "plugins/cpu/simd/binary.h"
 #include "plugins/cpu/simd/panel_product.h"
 #include "plugins/cpu/simd/recurrent.h"
-#include "plugins/cpu/simd/unary.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 enum class Cell { kRnn, kGru, kLstm };
-
-// One of ONNX's activation functions over a row.
-class RnnActivation {
- public:
-  RnnActivation() : RnnActivation(simd::Unary::kTanh, 0, 0) {}
-  RnnActivation(simd::Unary function, float alpha, float beta) : function_(function), loop_(function, alpha, beta) {}
-  // alpha tanh(beta x)
-  static RnnActivation ScaledTanh(float alpha, float beta) {
-    RnnActivation activation;
-    constexpr float kNothing = -0.0f;  // which leaves signs of zeros
-    activation.before_.emplace(simd::Unary::kAffine, beta, kNothing);
-    activation.after_.emplace(simd::Unary::kAffine, alpha, kNothing);
-    return activation;
-  }
-
-  void operator()(float* x, int64_t n) const {
-    if (before_) (*before_)(x, x, n);
-    loop_(x, x, n);
-    if (after_) (*after_)(x, x, n);
-  }
-  bool Is(simd::Unary function) const { return function_ == function && !before_; }
-
- private:
-  simd::Unary function_;
-  simd::UnaryLoop loop_;
-  std::optional<simd::UnaryLoop> before_, after_;
-};
-
-// Parameters of all activations of a node are listed together: each takes those it has, in order.
-class ActivationReader {
- public:
-  ActivationReader(std::vector<float> alpha, std::vector<float> beta)
-      : alpha_(std::move(alpha)), beta_(std::move(beta)) {}
-
-  RnnActivation Read(std::string name) {
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-    using simd::Unary;
-    static constexpr struct {
-      std::string_view name;
-      Unary function;
-      int parameters;
-      float alpha, beta;
-    } kKnown[] = {{"sigmoid", Unary::kSigmoid, 0, 0, 0},
-                  {"tanh", Unary::kTanh, 0, 0, 0},
-                  {"relu", Unary::kRelu, 0, 0, 0},
-                  {"affine", Unary::kAffine, 2, 1, 0},
-                  {"leakyrelu", Unary::kLeakyRelu, 1, 0.01f, 0},
-                  {"thresholdedrelu", Unary::kThresholdedRelu, 1, 1, 0},
-                  {kScaledTanh, Unary::kTanh, 2, 1, 1},
-                  {"hardsigmoid", Unary::kHardSigmoid, 2, 0.2f, 0.5f},
-                  {"elu", Unary::kElu, 1, 1, 0},
-                  {"softsign", Unary::kSoftsign, 0, 0, 0},
-                  {"softplus", Unary::kSoftplus, 0, 0, 0}};
-    for (const auto& known : kKnown) {
-      if (name != known.name) continue;
-      float alpha = known.alpha, beta = known.beta;
-      if (known.parameters >= 1 && next_alpha_ < alpha_.size()) alpha = alpha_[next_alpha_++];
-      if (known.parameters >= 2 && next_beta_ < beta_.size()) beta = beta_[next_beta_++];
-      if (name == kScaledTanh) return RnnActivation::ScaledTanh(alpha, beta);
-      return RnnActivation(known.function, alpha, beta);
-    }
-    FailOp("unknown activation '{}'", name);
-  }
-
- private:
-  std::vector<float> alpha_, beta_;
-  static constexpr std::string_view kScaledTanh = "scaledtanh";
-  size_t next_alpha_ = 0, next_beta_ = 0;
-};
 
 class RecurrentKernel final : public Kernel {
  public:
@@ -156,16 +87,18 @@ class RecurrentKernel final : public Kernel {
     for (int64_t d = 0; d < directions_; ++d) directions[static_cast<size_t>(d)] = Prepare(context, sizes, d, x);
     if (y != nullptr && std::any_of(lengths.begin(), lengths.end(), [&](int64_t l) { return l != sizes.steps; }))
       std::fill_n(y, y_dims.Count(), 0.0f);
-    // Directions and sequences don't depend on each other, so threads meet once, not at every step.
+    // Directions and sequences don't depend on each other, so threads meet once, not at every step. Where there is only
+    // one, its large products are shared.
     const int64_t threads = context.thread_count();
     const int64_t groups = std::max<int64_t>(1, std::min(sizes.batch, (threads + directions_ - 1) / directions_));
     const double work = static_cast<double>(sizes.steps) * static_cast<double>(sizes.batch) *
                         static_cast<double>(width) * static_cast<double>(sizes.hidden);
+    OpContext* const helpers = directions_ * groups == 1 && threads > 1 ? &context : nullptr;
     context.ParallelFor(directions_ * groups, work < 65536 ? directions_ * groups : 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t d = i / groups;
         const int64_t group = i % groups;
-        RunSteps(sizes, lengths, d, directions[static_cast<size_t>(d)], sizes.batch * group / groups,
+        RunSteps(helpers, sizes, lengths, d, directions[static_cast<size_t>(d)], sizes.batch * group / groups,
                  sizes.batch * (group + 1) / groups, y, y_h, y_c);
       }
     });
@@ -354,9 +287,25 @@ class RecurrentKernel final : public Kernel {
     return direction;
   }
 
+  // y += a times panels, of n columns, on more than one thread where there are helpers and it is worth that.
+  static void Multiply(OpContext* helpers, const float* a, const float* panels, float* y, int64_t y_stride,
+                       int64_t rows, int64_t n, int64_t k, int64_t step) {
+    constexpr int64_t kShare = int64_t{1} << 16;  // products that take longer than waiting for another thread
+    const bool last_first = step % 2 != 0;
+    if (helpers == nullptr || rows * n * k < 2 * kShare)
+      return simd::PanelProduct(a, k, panels, y, y_stride, rows, n, k, last_first);
+    const int64_t count = (n + simd::kPanelWidth - 1) / simd::kPanelWidth, threads = helpers->thread_count();
+    // Each thread has the same panels at every step, which stay in its cache.
+    helpers->ParallelFor(count, (count + threads - 1) / threads, [&](int64_t begin, int64_t end) {
+      const int64_t first = begin * simd::kPanelWidth;
+      simd::PanelProduct(a, k, panels + first * k, y + first, y_stride, rows,
+                         std::min(end * simd::kPanelWidth, n) - first, k, last_first);
+    });
+  }
+
   // All steps of sequences [first, end) in one direction.
-  void RunSteps(const Sizes& sizes, const std::vector<int64_t>& lengths, int64_t d, const Direction& direction,
-                int64_t first, int64_t end, float* y, float* y_h, float* y_c) const {
+  void RunSteps(OpContext* helpers, const Sizes& sizes, const std::vector<int64_t>& lengths, int64_t d,
+                const Direction& direction, int64_t first, int64_t end, float* y, float* y_h, float* y_c) const {
     const int64_t hidden = sizes.hidden, batch = sizes.batch, steps = sizes.steps;
     const int64_t width = gates_ * hidden;
     const bool reversed = d == 1 || first_reversed_;
@@ -368,9 +317,9 @@ class RecurrentKernel final : public Kernel {
       for (int64_t b = first; b < end; ++b)
         if (s < lengths[b])
           std::copy_n(direction.projected + row(position(b), b) * width, width, direction.gates + b * width);
-      simd::PanelProduct(direction.h + first * hidden, hidden, direction.panels.gates, direction.gates + first * width,
-                         width, end - first, RecurrenceGates() * hidden, hidden, s % 2 != 0);
-      if (cell_ == Cell::kGru) StepCandidate(d, sizes, lengths, s, direction, first, end);
+      Multiply(helpers, direction.h + first * hidden, direction.panels.gates, direction.gates + first * width, width,
+               end - first, RecurrenceGates() * hidden, hidden, s);
+      if (cell_ == Cell::kGru) StepCandidate(helpers, d, sizes, lengths, s, direction, first, end);
       for (int64_t b = first; b < end; ++b) {
         if (s >= lengths[b]) continue;
         StepGates(d, hidden, direction, b);
@@ -401,8 +350,8 @@ class RecurrentKernel final : public Kernel {
   }
 
   // The recurrent part of GRU's candidate: reset before the product, or after it.
-  void StepCandidate(int64_t d, const Sizes& sizes, const std::vector<int64_t>& lengths, int64_t step,
-                     const Direction& direction, int64_t first, int64_t end) const {
+  void StepCandidate(OpContext* helpers, int64_t d, const Sizes& sizes, const std::vector<int64_t>& lengths,
+                     int64_t step, const Direction& direction, int64_t first, int64_t end) const {
     const int64_t n = sizes.hidden;
     for (int64_t b = first; b < end; ++b) {
       float* const gates = direction.gates + b * 3 * n;
@@ -415,8 +364,8 @@ class RecurrentKernel final : public Kernel {
       Squash(activations_[d][0], gates, 2 * n);
       if (!linear_before_reset_) multiply_(gates + n, 1, direction.h + b * n, 1, direction.reset + b * n, n);
     }
-    simd::PanelProduct((linear_before_reset_ ? direction.h : direction.reset) + first * n, n,
-                       direction.panels.candidate, direction.product + first * n, n, end - first, n, n, step % 2 != 0);
+    Multiply(helpers, (linear_before_reset_ ? direction.h : direction.reset) + first * n, direction.panels.candidate,
+             direction.product + first * n, n, end - first, n, n, step);
   }
 
   static std::optional<simd::UnaryLoop> ClipOf(float limit) {

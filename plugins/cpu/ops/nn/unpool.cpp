@@ -43,9 +43,6 @@ class MaxUnpoolKernel : public Kernel {
     kit::CheckedCount(dims);
     const int64_t* at = Int64Data(context, indices, "indices");
     const int64_t count = x.Count();
-    for (int64_t i = 0; i < count; ++i)
-      if (at[i] < 0 || at[i] >= pooled_count)
-        FailOp("index {} found, a value in [0, {}] expected", at[i], pooled_count - 1);
     const Dims to_strides = kit::RowMajorStrides(dims);
     const bool same = dims == pooled;
     WithUnit(x.type, [&](auto unit) {
@@ -53,15 +50,19 @@ class MaxUnpoolKernel : public Kernel {
       MoveSource<T> source(context, x);
       MoveTarget<T> target(context, 0, x.type, dims);
       T* to = target.data();
-      std::fill_n(to, dims.Count(), T{});
+      const T* const from = source.data();
+      const T nothing{};
+      StridedMove(context, Dims{dims.Count()}, &nothing, Dims{0}, to);
       for (int64_t i = 0; i < count; ++i) {
         int64_t place = at[i];
+        if (place < 0 || place >= pooled_count)
+          FailOp("index {} found, a value in [0, {}] expected", place, pooled_count - 1);
         if (!same) {
           int64_t rest = place;
           place = 0;
           for (size_t k = dims.size(); k-- > 0; rest /= pooled[k]) place += rest % pooled[k] * to_strides[k];
         }
-        to[place] = source.data()[i];
+        to[place] = from[i];
       }
     });
   }

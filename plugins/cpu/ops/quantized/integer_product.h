@@ -36,10 +36,12 @@ inline const float* RequantizationFactors(OpContext& context, const ByteWeights&
   const uint64_t bytes = static_cast<uint64_t>(weights.groups * padded) * sizeof(float);
   auto* const factors = static_cast<float*>(context.Scratch(bytes));
   const float* const each = ScaleFloats(context, w_scale);
+  const float first = scales == 1 ? kit::qdq::RequantizationFactor(x_scale, each[0], y_scale) : 0.0f;
   for (int64_t g = 0; g < weights.groups; ++g) {
     float* const to = factors + g * padded;
-    for (int64_t c = 0; c < weights.columns; ++c) {
-      const int64_t at = scales == 1 ? 0 : scales == weights.columns ? c : g * weights.columns + c;
+    if (scales == 1) std::fill_n(to, weights.columns, first);
+    for (int64_t c = 0; scales != 1 && c < weights.columns; ++c) {
+      const int64_t at = scales == weights.columns ? c : g * weights.columns + c;
       to[c] = kit::qdq::RequantizationFactor(x_scale, each[at], y_scale);
     }
     std::fill(to + weights.columns, to + padded, 0.0f);

@@ -109,11 +109,22 @@ class ScatterElementsKernel : public Kernel {
     walk.to = kit::RowMajorStrides(indices.dims);
     const int64_t step = walk.from[axis];
     walk.from[axis] = 0;
-    const int64_t count = indices.Count();
+    const int64_t row = indices.dims.back(), row_step = walk.from.back();
+    // What differs in front of the axis is written to different places, so that it can be shared out.
+    const int64_t blocks = indices.dims.Count(0, axis);
+    const int64_t block_rows = axis == rank - 1 ? 1 : indices.dims.Count(axis, rank - 1);
+    constexpr int64_t kShare = 8192;  // updates that are worth waking a thread for
     Scatter(context, reduction_, data, updates, [&](const auto& update) {
-      if (count == 0) return;
-      kit::Odometer place(walk, rank, 0);
-      for (int64_t i = 0; i < count; ++i, place.Next()) update(place.from() + at[i] * step, i, 1);
+      if (indices.Count() == 0) return;
+      const int64_t grain = std::max<int64_t>(1, kShare / (block_rows * row));
+      Parallel(context, blocks, grain, [&](int64_t begin, int64_t end) {
+        kit::Odometer place(walk, rank - 1, begin * block_rows);
+        for (int64_t r = begin * block_rows; r < end * block_rows; ++r, place.Next()) {
+          const int64_t* const of_row = at + r * row;
+          const int64_t from = place.from(), first = r * row;
+          for (int64_t i = 0; i < row; ++i) update(from + i * row_step + of_row[i] * step, first + i, 1);
+        }
+      });
     });
   }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/kernel/key_order.h"
 #include "plugins/cpu/ops/shape/axis_items.h"
 
 namespace epiphyte::cpu {
@@ -49,28 +50,30 @@ class UniqueKernel : public Kernel {
     const AxisItems items(x, has_axis_, axis_);
     const int64_t dim = items.count, inner = items.inner;
 
-    std::vector<int64_t> order(static_cast<size_t>(dim));
-    std::iota(order.begin(), order.end(), 0);
-    std::vector<int64_t> group(order.size());  // of each item, numbered in sorted order
-    std::vector<int64_t> first;                // item with which each group begins
-    std::vector<int64_t> counts;
+    Groups found;
     WithKeys(context, x, [&](const auto* keys) {
+      using T = std::remove_cvref_t<decltype(*keys)>;
+      if constexpr (std::is_arithmetic_v<T>) {
+        if (items.outer * inner == 1 && dim <= UINT32_MAX) {
+          const std::vector<OrderedKey<T>> order = OrderedKeys(keys, dim);
+          return found.Fill(
+              dim, [&](size_t i) { return static_cast<int64_t>(order[i].index); },
+              [&](size_t i) { return order[i].bits != order[i - 1].bits; });
+        }
+      }
       const auto compare = [&](int64_t a, int64_t b) {
         for (int64_t o = 0; o < items.outer; ++o)
           for (int64_t i = 0; i < inner; ++i)
             if (int c = Compare(keys[(o * dim + a) * inner + i], keys[(o * dim + b) * inner + i]); c != 0) return c;
         return 0;
       };
+      std::vector<int64_t> order(static_cast<size_t>(dim));
+      std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
-      for (size_t i = 0; i < order.size(); ++i) {
-        if (i == 0 || compare(order[i - 1], order[i]) != 0) {
-          first.push_back(order[i]);
-          counts.push_back(0);
-        }
-        group[static_cast<size_t>(order[i])] = static_cast<int64_t>(first.size()) - 1;
-        ++counts.back();
-      }
+      found.Fill(
+          dim, [&](size_t i) { return order[i]; }, [&](size_t i) { return compare(order[i - 1], order[i]) != 0; });
     });
+    std::vector<int64_t>&first = found.first, &group = found.group, &counts = found.counts;
     if (!sorted_) {
       // Groups in the order in which they first appear.
       std::vector<int64_t> by_appearance(first.size());
@@ -95,6 +98,28 @@ class UniqueKernel : public Kernel {
   }
 
  private:
+  // Equal items, numbered in sorted order.
+  struct Groups {
+    std::vector<int64_t> group;  // of each item
+    std::vector<int64_t> first;  // item with which each group begins
+    std::vector<int64_t> counts;
+
+    // at(i): the item that comes i-th; differs(i): it isn't equal to the one before.
+    template <typename At, typename Differs>
+    void Fill(int64_t count, const At& at, const Differs& differs) {
+      group.resize(static_cast<size_t>(count));
+      for (size_t i = 0; i < group.size(); ++i) {
+        const int64_t item = at(i);
+        if (i == 0 || differs(i)) {
+          first.push_back(item);
+          counts.push_back(0);
+        }
+        group[static_cast<size_t>(item)] = static_cast<int64_t>(first.size()) - 1;
+        ++counts.back();
+      }
+    }
+  };
+
   static void Emit(OpContext& context, size_t output, const std::vector<int64_t>& values) {
     if (!context.HasOutput(output)) return;
     Tensor& y = context.Output(output, EP_TYPE_INT64, Dims{static_cast<int64_t>(values.size())});

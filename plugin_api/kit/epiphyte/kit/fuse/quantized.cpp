@@ -55,6 +55,7 @@ class Fuser {
     units.widest_bits = 8;
     units.any_weight_sign = true;
     units.dequantized_outputs = true;
+    units.moves_between_scales = true;
     const qdq::Units found = qdq::FindUnits(editor_, units);
     for (const qdq::Unit& unit : found.units)
       if (unit.IsQdq()) FuseUnit(unit);
@@ -96,7 +97,7 @@ class Fuser {
     if (qdq::IsClamp(target(unit)) && FuseClamp(unit)) return;
     const bool moves = qdq::FindRule(target(unit))->moves || IsAmong(kMoveBetweenEqual, op_type);
     if ((moves && FuseMove(unit)) || FuseElement(unit)) return;
-    if (IsAmong(kJoins, op_type)) FuseJoin(unit);
+    if (IsAmong(kJoins, op_type) || (moves && !ComputesBetween(target(unit)))) FuseJoin(unit);
   }
 
   // Of the kit's operators: what a Relu or Clip behind the operator keeps of the result.
@@ -294,12 +295,15 @@ class Fuser {
 
   // --- what moves
 
+  // Numbers in between are computed, or come from attributes in float.
+  static bool ComputesBetween(const ir::Node& node) {
+    return node.op_type == "Resize" && (node.String("mode", "nearest") != "nearest" ||
+                                        node.String("coordinate_transformation_mode") == "tf_crop_and_resize");
+  }
+
   bool FuseMove(const qdq::Unit& unit) {
     ir::Node moved = target(unit);
-    // Numbers in between are computed, or come from attributes in float.
-    if (moved.op_type == "Resize" && (moved.String("mode", "nearest") != "nearest" ||
-                                      moved.String("coordinate_transformation_mode") == "tf_crop_and_resize"))
-      return false;
+    if (ComputesBetween(moved)) return false;
     std::optional<End> first;
     const auto same = [&](int32_t node) {
       std::optional<End> end = EndOf(node);
@@ -324,14 +328,15 @@ class Fuser {
 
   // An operator on the numbers of y, to which inputs are brought that are quantised otherwise.
   void FuseJoin(const qdq::Unit& unit) {
-    const std::optional<End> y = EndOf(unit.quantize[0]);
-    if (!y || HasBounds(unit, *y)) return;
+    const std::optional<End> y = unit.quantize.size() == 1 ? EndOf(unit.quantize[0]) : std::nullopt;
+    if (!y || target(unit).outputs.size() != 1 || HasBounds(unit, *y) || !y->quantization.IsPerTensor()) return;
     ir::Node joined = target(unit);
     joined.outputs = {y->value};
     std::vector<ir::Node> before;
     for (size_t i = 0; i < unit.dequantize.size(); ++i) {
+      if (unit.dequantize[i] < 0) continue;
       const std::optional<End> x = EndOf(unit.dequantize[i]);
-      if (!x) return;
+      if (!x || !x->quantization.IsPerTensor() || x->quantization.type != y->quantization.type) return;
       joined.inputs[i] = x->value;
       if (qdq::SameQuantization(x->quantization, y->quantization)) continue;
       before.push_back(Requantized(*x, *y, i));

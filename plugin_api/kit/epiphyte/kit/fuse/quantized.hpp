@@ -7,8 +7,8 @@
 //   a bias to add, a matrix to be transposed, or a Relu or Clip that does something. Not where a sum might be more than
 //   int32 holds, as a bias that a quantiser has clipped makes it: floats don't wrap.
 // - What moves elements between equal quantisations (Reshape, Transpose, MaxPool, …; Concat, Slice, … where all ends are
-//   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip. Inputs of a Concat
-//   that are quantised otherwise than its result are brought to that first.
+//   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip. Inputs that are
+//   quantised otherwise than the result are brought to that first.
 // - Add, Mul, Sigmoid and whatever else an instruction of an ElementwiseProgram is becomes the kit's
 //   QLinearElementwise; AveragePool and GlobalAveragePool become its QLinearAveragePool.
 //

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "epiphyte/kit/fuse/match.hpp"
@@ -110,19 +111,30 @@ class RotaryFuser {
     // Angles of unknown number fit: they are made for the sequence.
     const auto is_of = [](int64_t found, int64_t expected) { return found == expected || found < 0; };
     if (!is_of(a.dims[rank - 2], info.dims[2])) return false;
-    if (rank == 4) return a.dims[1] == 1 && is_of(a.dims[0], info.dims[0]);
-    return info.dims[0] == 1 && (rank == 2 || a.dims[0] == 1);
+    if (rank == 4 && a.dims[1] != 1) return false;
+    return AngleBatches(a) == 1 ? info.dims[0] > 0 : is_of(AngleBatches(a), info.dims[0]);
   }
+  static int64_t AngleBatches(const ir::Value& angles) { return angles.rank == 2 ? 1 : angles.dims[0]; }
 
   // A value [batch, sequence, half] of such angles, made before node `place`; the first `half` of each row when it has
-  // more.
-  int32_t CacheOf(int32_t angles, int64_t half, int32_t place) {
-    const auto [known, is_new] = caches_.try_emplace({angles, half}, -1);
+  // more. The operator has angles for each of its batches: where there are those of one, they are repeated.
+  int32_t CacheOf(int32_t angles, int64_t half, int64_t batches, int32_t place) {
+    if (AngleBatches(editor_.info(angles)) != 1) batches = 1;
+    const auto [known, is_new] = caches_.try_emplace({angles, half, batches}, -1);
     if (!is_new) return known->second;
-    if (const auto numbers = editor_.Floats(angles)) {
-      known->second = AddConstantCache(angles, *numbers, half);
-      return known->second;
-    }
+    if (batches <= 1) return known->second = CacheOfAngles(angles, half, place);
+    ir::Node expand;
+    expand.op_type = "Expand";
+    expand.since_version = 13;
+    const int64_t shape[] = {batches, 1, 1};
+    const int32_t one = CacheOf(angles, half, 1, place);
+    expand.inputs = {one, editor_.AddInts(editor_.info(angles).name + "/shape", {3}, shape)};
+    std::vector<int64_t> dims = editor_.info(one).dims;
+    dims[0] = batches;
+    return known->second = Insert(place, std::move(expand), angles, "/batches", std::move(dims));
+  }
+  int32_t CacheOfAngles(int32_t angles, int64_t half, int32_t place) {
+    if (const auto numbers = editor_.Floats(angles)) return AddConstantCache(angles, *numbers, half);
     int32_t value = angles;
     if (editor_.info(angles).dims.back() != half) {
       ir::Node slice;
@@ -144,7 +156,6 @@ class RotaryFuser {
       const int64_t batch = dims.size() == 4 ? dims[0] : 1;
       value = Insert(place, std::move(node), angles, "/cache", {batch, dims[dims.size() - 2], half});
     }
-    known->second = value;
     return value;
   }
   int32_t AddConstantCache(int32_t angles, const std::vector<float>& numbers, int64_t half) {
@@ -170,8 +181,9 @@ class RotaryFuser {
   }
 
   void ReplaceBy(int32_t n, int32_t x, int32_t cos, int32_t sin, int64_t half, bool interleaved) {
-    const int32_t cos_cache = CacheOf(cos, half, n);
-    const int32_t sin_cache = CacheOf(sin, half, n);
+    const int64_t batch = editor_.info(x).dims[0];
+    const int32_t cos_cache = CacheOf(cos, half, batch, n);
+    const int32_t sin_cache = CacheOf(sin, half, batch, n);
     ir::Node node;
     node.op_type = "RotaryEmbedding";
     node.since_version = 23;
@@ -302,7 +314,8 @@ class RotaryFuser {
 
   ir::Editor& editor_;
   const RotaryOptions& options_;
-  std::map<std::pair<int32_t, int64_t>, int32_t> caches_;  // angles and half: the operator's input
+  // By angles, half, and how often they are repeated: the operator's input.
+  std::map<std::tuple<int32_t, int64_t, int64_t>, int32_t> caches_;
 };
 
 }  // namespace

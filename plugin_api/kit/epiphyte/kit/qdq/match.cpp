@@ -240,7 +240,7 @@ class Matcher {
     if (found.type != numbers_->type)
       return Fail(OutputText(i) + " is quantised to " + TypeName(found.type) + ", its input to " +
                   TypeName(numbers_->type));
-    if (rule_.moves && !SameQuantization(found, *numbers_))
+    if (rule_.moves && !options_.moves_between_scales && !SameQuantization(found, *numbers_))
       return Fail(OutputText(i) + " is quantised with another scale or zero point than its input, and " +
                   node_.op_type + " only moves elements");
     return true;

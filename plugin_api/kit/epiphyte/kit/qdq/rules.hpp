@@ -41,7 +41,8 @@ struct Rule {
   std::string_view inputs;   // as letters; a '*' at the end repeats the last one
   std::string_view outputs;  // likewise
   WeightAxis axis = WeightAxis::kNone;
-  bool moves = false;           // moves elements and computes nothing: both ends have the same scale and zero point
+  bool moves = false;           // moves elements and computes nothing: both ends have the same scale and zero point,
+                                // but for Options::moves_between_scales
   bool signed_weights = false;  // numbers of up to 8 bits with a sign need weights with a sign that are no wider
   int64_t since = 1;            // versions before this one take no integers
 

@@ -43,6 +43,8 @@ struct Options {
   // What a DequantizeLinear makes may also be read outside of units, or be an output of the graph. Where it isn't
   // allowed, no float leaves a unit (but for float_products and weight_only_products).
   bool dequantized_outputs = false;
+  // What only moves elements may have a result of another scale or zero point than its input.
+  bool moves_between_scales = false;
   // Weights without a sign go with numbers that have one, too: for those who correct sums by zero points of any sign.
   bool any_weight_sign = false;
   // A bias whose scale isn't that of the input times that of the weights makes no unit. QuantizedBias (bias.hpp) brings
