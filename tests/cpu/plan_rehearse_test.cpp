@@ -74,6 +74,22 @@ TEST(Rehearse, TheFrameComputesAsAnyOther) {
   EXPECT_THAT(RunFrame(*frame, {1, 3, 8, 8}, x), testing::Pointwise(testing::FloatNear(1e-3f), expected));
 }
 
+TEST(Rehearse, WhatIsRepackedIsKeptForTheRuns) {
+  const auto network = [] {
+    PlanBuilder b;
+    const int32_t w = b.Constant({32, 16, 2, 2}, Numbers(32 * 16 * 4));
+    b.Output(b.Node("ConvTranspose", 11, {b.Input({1, 32, 4, 4}), w}, {1, 16, 8, 8},
+                    {kit::ir::Attribute::Ints("strides", {2, 2})}));
+    return b.Take();
+  };
+  const std::unique_ptr<cpu::Plan> plan = Build(network());
+  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  ASSERT_NE(frame, nullptr);
+  const std::vector<float> x = Numbers(32 * 16);
+  PlanRunner runner(network(), false);
+  EXPECT_EQ(RunFrame(*frame, {1, 32, 4, 4}, x), runner.Run({x}));
+}
+
 TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
   const cpu::ShapeSignature signature = {EP_KIND_TENSOR, EP_TYPE_FLOAT, 4, 1, 3, 8, 8};

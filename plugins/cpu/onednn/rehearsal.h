@@ -3,6 +3,8 @@
 //   {
 //     const Rehearsal rehearsal;
 //     call.Run(context);  // what it would have written is what was there
+//     const Rehearsal none(false);
+//     Reorder(…);         // runs all the same: what it makes is kept for the performance
 //   }
 #pragma once
 
@@ -11,7 +13,7 @@ namespace epiphyte::cpu {
 // Of the thread that made it, while it lives. On the stack.
 class Rehearsal {
  public:
-  Rehearsal() : before_(on_) { on_ = true; }
+  explicit Rehearsal(bool on = true) : before_(on_) { on_ = on; }
   ~Rehearsal() { on_ = before_; }
   Rehearsal(const Rehearsal&) = delete;
   Rehearsal& operator=(const Rehearsal&) = delete;

@@ -6,6 +6,7 @@
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/kernel/small_floats.h"
+#include "plugins/cpu/onednn/rehearsal.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -164,6 +165,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
   const uint64_t bytes = BytesOf(wanted, packed.type);
   const std::shared_ptr<void> copy(kit::AllocateHeap(bytes), kit::FreeHeap);
+  const Rehearsal none(false);  // who has it keeps it for all runs
   MakeAs(packed.type, wanted, copy.get(), [&](void* floats) { ReorderPacked(packed, wanted, floats); });
   return copy;
 }
