@@ -125,6 +125,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   fuse::FuseProducts(editor, products);
   products.takes = TakesConv;
   fuse::FuseConvolutions(editor, products);
+  fuse::FuseBatchNormalizations(editor);
   FuseElementwise(editor, registry);
   editor.Finish();
 }
