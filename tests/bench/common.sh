@@ -7,7 +7,12 @@ models=$root/build/release/models
 ort_version=1.30
 
 all_models="resnet50 mobilenetv2 squeezenet1.1 bert_base llama_prefill llama_decode lstm_tagger detector_tail \
-control_flow tiny_add chain_1000 chain_100000 voice_activity text_recogniser"
+control_flow tiny_add chain_1000 chain_100000 voice_activity text_recogniser densenet121 inceptionv3 shufflenetv2 \
+efficientnet_b0 vit_s16 whisper_encoder whisper_decoder wake_word unet unet_f16 unet_int8 bert_base_int8 resnet50_qdq \
+bert_base_qdq llama_decode_int4 llama_decode_int4_dq resnet50_opset9 bert_base_opset9 mobilenetv2_opset9 \
+squeezenet1.1_opset9 densenet121_opset9 inceptionv3_opset9 efficientnet_b0_opset9 shufflenetv2_opset9 vit_s16_opset9 \
+text_recogniser_opset9 wake_word_opset9 whisper_encoder_opset9 resnet50_tf mobilenetv2_tf bert_base_tf \
+densenet121_tf inceptionv3_tf efficientnet_b0_tf vit_s16_tf"
 
 die() {
   echo "$(basename "$0"): $*" >&2

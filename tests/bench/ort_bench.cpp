@@ -1,7 +1,8 @@
-// epiphyte_ort_bench LIBRARY MODEL --inputs DIR [--outputs DIR] [--threads N] [--runs N]
+// epiphyte_ort_bench LIBRARY MODEL --inputs DIR [--outputs DIR] [--thin] [--threads N] [--runs N]
 //
 // What `epiphyte bench --json` measures, measured of ONNX Runtime, printed as the same JSON object. With --outputs the
-// outputs of the first run are written as output_<N>.pb.
+// outputs of the first run are written as output_<N>.pb; with --thin, large ones as thinned_<N>.pb, which has a part of
+// their elements (value_files.h).
 
 #include <algorithm>
 #include <chrono>
@@ -29,10 +30,13 @@ struct Arguments {
   fs::path library, model, inputs, outputs;
   int threads = 2;
   int runs = 20;
+  bool thin = false;
 };
 
+constexpr uint64_t kLargeElements = 4096;
+
 constexpr const char* kUsage =
-    "usage: epiphyte_ort_bench LIBRARY MODEL --inputs DIR [--outputs DIR] [--threads N] [--runs N]";
+    "usage: epiphyte_ort_bench LIBRARY MODEL --inputs DIR [--outputs DIR] [--thin] [--threads N] [--runs N]";
 
 Arguments ParseArguments(int argc, char** argv) {
   if (argc < 3) throw std::invalid_argument(kUsage);
@@ -41,6 +45,11 @@ Arguments ParseArguments(int argc, char** argv) {
   arguments.model = argv[2];
   for (int i = 3; i < argc; i += 2) {
     const std::string_view key = argv[i];
+    if (key == "--thin") {
+      arguments.thin = true;
+      --i;
+      continue;
+    }
     if (i + 1 == argc) throw std::invalid_argument(kUsage);
     const char* value = argv[i + 1];
     if (key == "--inputs") {
@@ -78,13 +87,16 @@ double PeakMegabytes() {
   return 0;
 }
 
-void WriteOutputs(const OrtSession& session, const OrtBinding& binding, const fs::path& folder) {
-  fs::create_directories(folder);
+void WriteOutputs(const OrtSession& session, const OrtBinding& binding, const Arguments& arguments) {
+  fs::create_directories(arguments.outputs);
   const std::vector<OrtTensor> outputs = binding.Outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const core::ValuePtr value = core::Value::Tensor(static_cast<core::DataType>(outputs[i].type), outputs[i].dims);
+    core::ValuePtr value = core::Value::Tensor(static_cast<core::DataType>(outputs[i].type), outputs[i].dims);
     if (value->byte_size() > 0) std::memcpy(value->mutable_data(), outputs[i].data, value->byte_size());
-    core::WriteValueFile(folder / ("output_" + std::to_string(i) + ".pb"), *value, *core::Type::Tensor(value->type()),
+    const bool thin = arguments.thin && value->element_count() > kLargeElements;
+    if (thin) value = Thinned(*value);
+    const std::string file = (thin ? "thinned_" : "output_") + std::to_string(i) + ".pb";
+    core::WriteValueFile(arguments.outputs / file, *value, *core::Type::Tensor(value->type()),
                          session.output_names()[i]);
   }
 }
@@ -113,7 +125,7 @@ void Bench(const Arguments& arguments) {
   const Stopwatch first_watch;
   binding.Run();
   const double first_ms = first_watch.Milliseconds();
-  if (!arguments.outputs.empty()) WriteOutputs(session, binding, arguments.outputs);
+  if (!arguments.outputs.empty()) WriteOutputs(session, binding, arguments);
   binding.ReleaseOutputs();
 
   std::vector<double> times;

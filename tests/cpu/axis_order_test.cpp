@@ -225,8 +225,9 @@ TEST(AxisOrder, ResizeKeepsTheOrderOfItsInput) {
 }
 
 TEST(AxisOrder, BatchNormalizationScalesChannelsWhereTheyLie) {
-  const auto normalize = [](const Shape& dims) {
-    OpRunner runner("BatchNormalization", 15);
+  const auto normalize = [](const Shape& dims, bool activates = false) {
+    OpRunner runner("BatchNormalization", activates ? 1 : 15, activates ? "epiphyte.kit" : "");
+    if (activates) runner.Attribute("activation", std::string("Relu"));
     const Shape c = {dims[1]};
     std::vector<float> variance(static_cast<size_t>(dims[1]), 4.0f);
     runner.Input<float>(dims, Numbers(dims)).Constant<float>(c, Numbers(c, 1)).Constant<float>(c, Numbers(c, 2));
@@ -235,6 +236,9 @@ TEST(AxisOrder, BatchNormalizationScalesChannelsWhereTheyLie) {
   };
   ExpectSame({[&] { return normalize({2, 17, 40, 41}); }, {0}, ChannelsLast(4)});
   ExpectSame({[&] { return normalize({2, 48, 5, 7}); }, {0}, Blocks(4, 16)});
+  // More than what is in the cache between the two.
+  ExpectSame({[&] { return normalize({2, 17, 40, 41}, true); }, {0}, ChannelsLast(4)});
+  ExpectSame({[&] { return normalize({2, 48, 25, 37}, true); }, {0}, Blocks(4, 16)});
 }
 
 TEST(AxisOrder, BroadcastOperandsFollowTheFullOne) {

@@ -45,6 +45,22 @@ TEST(FuseElementwise, AChainBecomesOneNode) {
   ExpectSameResult(make, {{0, 1, 2, 3}});
 }
 
+// A plane longer than what is activated at a time.
+TEST(FuseBatchNormalizations, AnActivationJoinsOneThatFollowsNoConvolution) {
+  const auto make = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({1, 2, 70, 70});
+    const int32_t y = b.Node("BatchNormalization", 15,
+                             {x, b.Constant({2}, {1, -2}), b.Constant({2}, {0.1f, 0.2f}),
+                              b.Constant({2}, {0.3f, -0.1f}), b.Constant({2}, {1, 4})},
+                             {1, 2, 70, 70});
+    b.Output(b.Node("Relu", 14, {y}, {1, 2, 70, 70}));
+    return b.Take();
+  };
+  EXPECT_EQ(Operators(Fused(make())), "BatchNormalization*");
+  ExpectSameResult(make, {Ramp(2 * 70 * 70)});
+}
+
 TEST(FuseElementwise, ALongChainIsCutWhereItNeedsTooManyInputs) {
   const auto make = [] {
     PlanBuilder b;

@@ -17,6 +17,15 @@ onnx::ModelProto BuildDetectorTail();
 onnx::ModelProto BuildControlFlow();
 onnx::ModelProto BuildVoiceActivity();
 onnx::ModelProto BuildTextRecogniser();
+onnx::ModelProto BuildDenseNet121();
+onnx::ModelProto BuildInceptionV3();
+onnx::ModelProto BuildShuffleNetV2();
+onnx::ModelProto BuildEfficientNetB0();
+onnx::ModelProto BuildVitS16();
+onnx::ModelProto BuildWhisperEncoder();
+onnx::ModelProto BuildWhisperDecoder();
+onnx::ModelProto BuildUnet();
+onnx::ModelProto BuildWakeWord();
 onnx::ModelProto BuildTinyAdd();
 onnx::ModelProto BuildChain(int64_t node_count);
 
@@ -26,5 +35,7 @@ struct LlamaModels {
   onnx::ModelProto decode;
 };
 LlamaModels BuildLlama(const std::filesystem::path& weights_path);
+// One of them with its weights inside.
+onnx::ModelProto BuildLlamaWhole(bool decode);
 
 }  // namespace epiphyte::test

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "tests/models/architectures.h"
-#include "tests/models/builder.h"
+#include "tests/models/transformer.h"
 
 namespace epiphyte::test {
 namespace {
@@ -52,7 +52,7 @@ class Bert {
     std::string y = Attention(x, mask, name + ".attention.self");
     y = Dense(y, name + ".attention.output.dense", kHidden, kHidden);
     const std::string attended = LayerNorm(graph_.Node("Add", {y, x}), name + ".attention.output.LayerNorm");
-    y = Gelu(Dense(attended, name + ".intermediate.dense", kHidden, kFeedForward));
+    y = Gelu(graph_, Dense(attended, name + ".intermediate.dense", kHidden, kFeedForward));
     y = Dense(y, name + ".output.dense", kFeedForward, kHidden);
     return LayerNorm(graph_.Node("Add", {y, attended}), name + ".output.LayerNorm");
   }
@@ -71,27 +71,11 @@ class Bert {
   }
 
   std::string Dense(const std::string& x, const std::string& name, int64_t in, int64_t out) {
-    const std::string weight = graph_.Random(name + ".weight", {in, out}, kDeviation);
-    const std::string bias = graph_.Random(name + ".bias", {out}, kDeviation);
-    return graph_.Node("Add", {bias, graph_.Node("MatMul", {x, weight})});
+    return test::Dense(graph_, x, name, in, out, kDeviation);
   }
 
   std::string LayerNorm(const std::string& x, const std::string& name) {
-    const std::vector<int64_t> last = {-1};
-    const std::string mean = graph_.Node("ReduceMean", {x}, {{"axes", last}});
-    const std::string centred = graph_.Node("Sub", {x, mean});
-    const std::string square = graph_.Node("Pow", {centred, graph_.FloatConstant(2)});
-    const std::string variance = graph_.Node("ReduceMean", {square}, {{"axes", last}});
-    const std::string deviation = graph_.Node("Sqrt", {graph_.Node("Add", {variance, graph_.FloatConstant(1e-12f)})});
-    const std::string normal = graph_.Node("Div", {centred, deviation});
-    const std::string scaled = graph_.Node("Mul", {normal, graph_.Random(name + ".weight", {kHidden}, 0.1f, 1)});
-    return graph_.Node("Add", {scaled, graph_.Random(name + ".bias", {kHidden}, 0.1f)});
-  }
-
-  std::string Gelu(const std::string& x) {
-    const std::string erf = graph_.Node("Erf", {graph_.Node("Div", {x, graph_.FloatConstant(std::sqrt(2.0f))})});
-    const std::string y = graph_.Node("Mul", {x, graph_.Node("Add", {erf, graph_.FloatConstant(1)})});
-    return graph_.Node("Mul", {y, graph_.FloatConstant(0.5f)});
+    return test::LayerNorm(graph_, x, name, kHidden, 1e-12f);
   }
 
   std::string Heads(const std::string& x, const std::vector<int64_t>& permutation) {

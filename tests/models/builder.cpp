@@ -12,8 +12,10 @@ namespace {
 constexpr const char* kRevision = "2";
 
 int IrVersionOf(int64_t opset) {
+  if (opset >= 21) return 10;
   if (opset >= 15) return 8;
-  return opset >= 12 ? 7 : 6;
+  if (opset >= 12) return 7;
+  return opset >= 10 ? 6 : 4;
 }
 
 template <typename T>
@@ -76,6 +78,11 @@ onnx::TensorProto ConstantTensor(GraphBuilder::Elem type, const std::vector<int6
 }
 
 }  // namespace
+
+void WriteAttribute(const Attribute& attribute, onnx::AttributeProto* proto) {
+  proto->set_name(attribute.name);
+  std::visit(AttributeWriter{proto}, attribute.value);
+}
 
 GraphBuilder::GraphBuilder(std::string name, ExternalWeights* external) : external_(external) {
   graph_.set_name(std::move(name));
@@ -173,11 +180,7 @@ std::vector<std::string> GraphBuilder::NodeWithOutputs(const std::string& op_typ
     outputs.push_back(node->name() + "_output_" + std::to_string(i));
     node->add_output(outputs.back());
   }
-  for (const Attribute& attribute : attributes) {
-    onnx::AttributeProto* proto = node->add_attribute();
-    proto->set_name(attribute.name);
-    std::visit(AttributeWriter{proto}, attribute.value);
-  }
+  for (const Attribute& attribute : attributes) WriteAttribute(attribute, node->add_attribute());
   return outputs;
 }
 

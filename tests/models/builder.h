@@ -47,6 +47,8 @@ struct Attribute {
   std::variant<int64_t, float, std::string, std::vector<int64_t>, onnx::GraphProto, onnx::TensorProto> value;
 };
 
+void WriteAttribute(const Attribute& attribute, onnx::AttributeProto* proto);
+
 class GraphBuilder {
  public:
   using Elem = onnx::TensorProto::DataType;

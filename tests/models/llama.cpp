@@ -191,4 +191,9 @@ LlamaModels BuildLlama(const std::filesystem::path& weights_path) {
   return models;
 }
 
+onnx::ModelProto BuildLlamaWhole(bool decode) {
+  return decode ? BuildGraph("llama_decode", 1, "past", nullptr)
+                : BuildGraph("llama_prefill", kPromptLength, nullptr, nullptr);
+}
+
 }  // namespace epiphyte::test

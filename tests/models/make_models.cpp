@@ -14,17 +14,20 @@
 #include "tests/models/models.h"
 #include "tests/models/quantizer/quantized_models.h"
 #include "tests/models/sample_inputs.h"
+#include "tests/models/variants/variant.h"
 
 namespace {
 
 using epiphyte::test::Calibration;
 using epiphyte::test::IsQuantizedName;
 using epiphyte::test::QuantizedModelOptions;
+using epiphyte::test::SplitVariant;
 
 constexpr const char* kUsage =
     "usage: epiphyte_make_models [--out DIR] [--only NAME[,NAME]...] [options for quantised models]\n"
     "Writes the generated models to DIR (default: models), each with sample inputs in NAME.inputs; models that are\n"
-    "there already stay, but for quantised ones of other options.\n"
+    "there already stay, but for quantised ones of other options. Without names, all but the variants: NAME_f16,\n"
+    "NAME_int8, NAME_int4, NAME_int4_dq, NAME_opset9, NAME_tf.\n"
     "  --calibration minmax|percentile  how the ranges of activations are chosen (default: minmax)\n"
     "  --percentile P                   of the numbers that stay in range (default: 99.99)\n"
     "  --samples N                      inputs to calibrate with (default: 8)\n"
@@ -91,7 +94,9 @@ bool SetOption(std::string_view key, std::string_view value, Arguments* argument
 std::optional<Arguments> ReadArguments(int argc, char** argv) {
   Arguments arguments;
   for (const auto names : {epiphyte::test::ModelNames(), epiphyte::test::QuantizedModelNames()}) {
-    arguments.names.insert(arguments.names.end(), names.begin(), names.end());
+    for (const std::string_view name : names) {
+      if (SplitVariant(name).variant == nullptr) arguments.names.emplace_back(name);
+    }
   }
   for (int i = 1; i < argc; ++i) {
     if (SetFlag(argv[i], &arguments.quantized)) continue;
@@ -119,7 +124,7 @@ int main(int argc, char** argv) {
       const std::filesystem::path path = IsQuantizedName(name) ? WriteQuantizedModel(name, folder, arguments->quantized)
                                                                : epiphyte::test::WriteModel(name, folder);
       epiphyte::test::WriteSampleInputs(name, folder);
-      std::printf("%-17s %9.2f MB  %s\n", name.c_str(), static_cast<double>(std::filesystem::file_size(path)) / 1e6,
+      std::printf("%-24s %9.2f MB  %s\n", name.c_str(), static_cast<double>(std::filesystem::file_size(path)) / 1e6,
                   path.c_str());
       std::fflush(stdout);
     }

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "tests/models/architectures.h"
+#include "tests/models/builder.h"
 #include "tests/models/model_store.h"
+#include "tests/models/variants/variant.h"
 
 namespace epiphyte::test {
 namespace {
@@ -31,16 +33,38 @@ std::optional<int64_t> ChainLength(std::string_view name) {
   return length;
 }
 
+struct Architecture {
+  std::string_view name;
+  onnx::ModelProto (*build)();
+};
+constexpr Architecture kArchitectures[] = {
+    {"resnet50", BuildResNet50},
+    {"mobilenetv2", BuildMobileNetV2},
+    {"squeezenet1.1", BuildSqueezeNet11},
+    {"densenet121", BuildDenseNet121},
+    {"inceptionv3", BuildInceptionV3},
+    {"shufflenetv2", BuildShuffleNetV2},
+    {"efficientnet_b0", BuildEfficientNetB0},
+    {"unet", BuildUnet},
+    {"vit_s16", BuildVitS16},
+    {"bert_base", BuildBertBase},
+    {"whisper_encoder", BuildWhisperEncoder},
+    {"whisper_decoder", BuildWhisperDecoder},
+    {"lstm_tagger", BuildLstmTagger},
+    {"voice_activity", BuildVoiceActivity},
+    {"text_recogniser", BuildTextRecogniser},
+    {"wake_word", BuildWakeWord},
+    {"detector_tail", BuildDetectorTail},
+    {"control_flow", BuildControlFlow},
+    {"tiny_add", BuildTinyAdd},
+};
+
 Build FindBuild(std::string_view name) {
-  static constexpr std::pair<std::string_view, onnx::ModelProto (*)()> kBuilds[] = {
-      {"resnet50", BuildResNet50},        {"mobilenetv2", BuildMobileNetV2}, {"squeezenet1.1", BuildSqueezeNet11},
-      {"bert_base", BuildBertBase},       {"lstm_tagger", BuildLstmTagger},  {"detector_tail", BuildDetectorTail},
-      {"control_flow", BuildControlFlow}, {"tiny_add", BuildTinyAdd},        {"voice_activity", BuildVoiceActivity},
-      {"text_recogniser", BuildTextRecogniser},
-  };
-  for (const auto& [known, build] : kBuilds) {
-    if (known == name) return build;
+  for (const Architecture& architecture : kArchitectures) {
+    if (architecture.name == name) return architecture.build;
   }
+  if (name == kLlamaPrefill) return [] { return BuildLlamaWhole(false); };
+  if (name == kLlamaDecode) return [] { return BuildLlamaWhole(true); };
   if (const std::optional<int64_t> length = ChainLength(name)) return [length] { return BuildChain(*length); };
   std::string message = "no model is named '" + std::string(name) + "'; known:";
   for (std::string_view known : ModelNames()) message.append(" ").append(known);
@@ -64,23 +88,39 @@ void WriteLlama(const fs::path& folder) {
 }  // namespace
 
 std::span<const std::string_view> ModelNames() {
-  static constexpr std::string_view kNames[] = {"resnet50",     "mobilenetv2", "squeezenet1.1", "bert_base",
-                                                kLlamaPrefill,  kLlamaDecode,  "lstm_tagger",   "detector_tail",
-                                                "control_flow", "tiny_add",    "chain_1000",    "chain_100000",
-                                                "voice_activity", "text_recogniser"};
+  // clang-format off
+  static constexpr std::string_view kNames[] = {
+      "resnet50", "mobilenetv2", "squeezenet1.1", "bert_base", kLlamaPrefill, kLlamaDecode, "lstm_tagger",
+      "detector_tail", "control_flow", "tiny_add", "chain_1000", "chain_100000", "voice_activity", "text_recogniser",
+      "densenet121", "inceptionv3", "shufflenetv2", "efficientnet_b0", "vit_s16", "whisper_encoder", "whisper_decoder",
+      "wake_word", "unet",
+      "unet_f16", "unet_int8", "bert_base_int8", "llama_decode_int4", "llama_decode_int4_dq",
+      "resnet50_opset9", "mobilenetv2_opset9", "squeezenet1.1_opset9", "bert_base_opset9", "densenet121_opset9",
+      "inceptionv3_opset9", "shufflenetv2_opset9", "efficientnet_b0_opset9", "vit_s16_opset9",
+      "text_recogniser_opset9", "wake_word_opset9", "whisper_encoder_opset9",
+      "resnet50_tf", "mobilenetv2_tf", "bert_base_tf", "densenet121_tf", "inceptionv3_tf", "efficientnet_b0_tf",
+      "vit_s16_tf"};
+  // clang-format on
   return kNames;
 }
 
 fs::path WriteModel(std::string_view name, const fs::path& folder) {
   const fs::path path = ModelPath(name, folder);
-  if (name == kLlamaPrefill || name == kLlamaDecode) {
+  const auto [base, variant] = SplitVariant(name);
+  if (variant == nullptr && (name == kLlamaPrefill || name == kLlamaDecode)) {
     fs::create_directories(folder);
     WriteLlama(folder);
     return path;
   }
-  const Build build = FindBuild(name);
+  const Build build = FindBuild(base);
   fs::create_directories(folder);
-  if (!IsCurrent(path)) SaveModel(build(), path);
+  if (IsCurrent(path)) return path;
+  onnx::ModelProto model = build();
+  if (variant != nullptr) {
+    model = variant->apply(std::move(model));
+    StampModel(&model, model.opset_import(0).version());
+  }
+  SaveModel(model, path);
   return path;
 }
 

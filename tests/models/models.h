@@ -3,7 +3,8 @@
 //   TempDir dir;
 //   std::filesystem::path model = WriteModel("lstm_tagger", dir.path());
 //
-// Small enough for unit tests: lstm_tagger, detector_tail, control_flow, tiny_add, chain_1000, voice_activity.
+// Small enough for unit tests: lstm_tagger, detector_tail, control_flow, tiny_add, chain_1000, voice_activity,
+// wake_word.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,8 @@
 
 namespace epiphyte::test {
 
-// Every name that WriteModel knows; besides these it takes chain_<N> for any N.
+// The names that the benches run. Besides these WriteModel takes chain_<N> for any N, and every model in every variant
+// that can be made of it (variants/variant.h).
 std::span<const std::string_view> ModelNames();
 
 // Writes <folder>/<name>.onnx, with the files it refers to, and returns its path. A model that is there already,

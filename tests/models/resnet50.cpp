@@ -36,10 +36,7 @@ onnx::ModelProto BuildResNet50() {
   std::string x = graph.Input("image", onnx::TensorProto::FLOAT, {1, 3, 224, 224});
   x = Conv(graph, x, "conv1", {.in = 3, .out = 64, .kernel = 7, .stride = 2, .padding = 3}, false);
   x = graph.Node("Relu", {BatchNorm(graph, x, "bn1", 64)});
-  x = graph.Node("MaxPool", {x},
-                 {{"kernel_shape", std::vector<int64_t>{3, 3}},
-                  {"pads", std::vector<int64_t>{1, 1, 1, 1}},
-                  {"strides", std::vector<int64_t>{2, 2}}});
+  x = MaxPool(graph, x, 3, 2, 1);
 
   const int64_t depths[] = {3, 4, 6, 3};
   int64_t channels = 64;

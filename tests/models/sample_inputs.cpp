@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/models/random_weights.h"
+#include "tests/models/variants/variant.h"
 
 namespace epiphyte::test {
 namespace {
@@ -92,15 +93,26 @@ class Sampler {
   std::string suffix_;
 };
 
-}  // namespace
-
-std::vector<onnx::TensorProto> SampleInputs(std::string_view name, uint64_t index) {
-  constexpr std::string_view kQuantized = "_qdq";
-  if (name.ends_with(kQuantized)) name.remove_suffix(kQuantized.size());
-  const Sampler sampler(index);
+std::vector<onnx::TensorProto> InputsOf(std::string_view name, const Sampler& sampler) {
   constexpr int64_t kSequence = 128, kPadding = 28;
-  if (name == "resnet50" || name == "mobilenetv2" || name == "squeezenet1.1") {
-    return {sampler.Image("image", 224)};
+  for (const std::string_view classifier :
+       {"resnet50", "mobilenetv2", "squeezenet1.1", "densenet121", "shufflenetv2", "efficientnet_b0", "vit_s16"}) {
+    if (name == classifier) return {sampler.Image("image", 224)};
+  }
+  if (name == "inceptionv3") return {sampler.Image("image", 299)};
+  if (name == "unet") return {sampler.Image("image", 256)};
+  if (name == "wake_word") return {sampler.Floats("features", {1, 16, 96})};
+  if (name == "whisper_encoder") return {sampler.Floats("input_features", {1, 80, 3000})};
+  if (name == "whisper_decoder") {
+    std::vector<onnx::TensorProto> inputs = {sampler.Tokens("input_ids", {1, 1}, 51865)};
+    for (int layer = 0; layer < 4; ++layer) {
+      const std::string past = "past_key_values." + std::to_string(layer);
+      inputs.push_back(sampler.Floats(past + ".decoder.key", {1, 6, 63, 64}));
+      inputs.push_back(sampler.Floats(past + ".decoder.value", {1, 6, 63, 64}));
+      inputs.push_back(sampler.Floats(past + ".encoder.key", {1, 6, 1500, 64}));
+      inputs.push_back(sampler.Floats(past + ".encoder.value", {1, 6, 1500, 64}));
+    }
+    return inputs;
   }
   if (name == "bert_base") {
     return {
@@ -130,6 +142,19 @@ std::vector<onnx::TensorProto> SampleInputs(std::string_view name, uint64_t inde
   if (name == "tiny_add") return {sampler.Floats("x", {4}), sampler.Floats("y", {4})};
   if (name.starts_with("chain_")) return {sampler.Floats("x", {4})};
   throw std::invalid_argument("no sample inputs are known for a model named '" + std::string(name) + "'");
+}
+
+}  // namespace
+
+std::vector<onnx::TensorProto> SampleInputs(std::string_view name, uint64_t index) {
+  constexpr std::string_view kQuantized = "_qdq";
+  if (name.ends_with(kQuantized)) name.remove_suffix(kQuantized.size());
+  const auto [base, variant] = SplitVariant(name);
+  std::vector<onnx::TensorProto> inputs = InputsOf(base, Sampler(index));
+  if (variant != nullptr && variant->input != nullptr) {
+    for (onnx::TensorProto& input : inputs) variant->input(&input);
+  }
+  return inputs;
 }
 
 std::filesystem::path WriteSampleInputs(std::string_view name, const std::filesystem::path& folder) {

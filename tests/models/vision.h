@@ -15,6 +15,9 @@ struct ConvShape {
   int64_t stride = 1;
   int64_t padding = 0;
   int64_t groups = 1;
+  // Of the kernel along a row and what is added at its ends; 0: square, padded alike.
+  int64_t kernel_width = 0;
+  int64_t padding_width = 0;
 };
 
 // A convolution whose weights are `<name>.weight` and, with `bias`, `<name>.bias`.
@@ -23,6 +26,9 @@ std::string Conv(GraphBuilder& graph, const std::string& x, const std::string& n
 // Inference-time batch normalisation over `channels`; `gain` is the mean of its scale.
 std::string BatchNorm(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t channels,
                       float gain = 1);
+
+// Without ceil_mode.
+std::string MaxPool(GraphBuilder& graph, const std::string& x, int64_t kernel, int64_t stride, int64_t padding);
 
 // Flatten from axis 1, then a dense layer.
 std::string Classifier(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t in, int64_t out);

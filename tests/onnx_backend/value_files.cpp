@@ -2,6 +2,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -31,6 +33,17 @@ std::vector<core::ValuePtr> ReadTensorFiles(const fs::path& folder, std::string_
     values.push_back(core::ReadValueFile(file, *type));
   }
   return values;
+}
+
+core::ValuePtr Thinned(const core::Value& tensor) {
+  const uint64_t count = (tensor.element_count() + kThinning - 1) / kThinning;
+  const int64_t dims[] = {static_cast<int64_t>(count)};
+  core::ValuePtr thinned = core::Value::Tensor(tensor.type(), dims);
+  const uint64_t size = count == 0 ? 0 : tensor.byte_size() / tensor.element_count();
+  const auto* from = static_cast<const std::byte*>(tensor.data());
+  auto* to = static_cast<std::byte*>(thinned->mutable_data());
+  for (uint64_t i = 0; i < count; ++i) std::memcpy(to + i * size, from + i * kThinning * size, size);
+  return thinned;
 }
 
 }  // namespace epiphyte::test

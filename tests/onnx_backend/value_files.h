@@ -15,4 +15,9 @@ std::vector<std::filesystem::path> NumberedFiles(const std::filesystem::path& fo
 // Reads files that hold tensors, whose element types come from the files themselves.
 std::vector<core::ValuePtr> ReadTensorFiles(const std::filesystem::path& folder, std::string_view prefix);
 
+// Of a tensor that is too large to keep: every kThinning-th element, of rank 1. The number is prime, so that elements
+// of every row and channel are among them.
+inline constexpr uint64_t kThinning = 997;
+core::ValuePtr Thinned(const core::Value& tensor);
+
 }  // namespace epiphyte::test

@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/attention.hpp"
+#include "epiphyte/kit/fuse/bounds.hpp"
 #include "epiphyte/kit/fuse/channel_normalization.hpp"
 #include "epiphyte/kit/fuse/dequantized.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
+#include "epiphyte/kit/fuse/flattened_products.hpp"
 #include "epiphyte/kit/fuse/fold.hpp"
 #include "epiphyte/kit/fuse/gelu.hpp"
 #include "epiphyte/kit/fuse/gemm.hpp"
 #include "epiphyte/kit/fuse/integer_products.hpp"
 #include "epiphyte/kit/fuse/normalization.hpp"
+#include "epiphyte/kit/fuse/pads.hpp"
 #include "epiphyte/kit/fuse/products.hpp"
 #include "epiphyte/kit/fuse/quantized.hpp"
 #include "epiphyte/kit/fuse/rotary.hpp"
@@ -103,7 +106,10 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   fuse::FuseBlockedWeights(editor, {.takes = has_kernel});
   fuse::FoldDequantized(editor, UINT64_MAX, made);
   fuse::SumsToAdditions(editor);
+  fuse::FuseBounds(editor);
   fuse::MergeReluIntoClip(editor);
+  fuse::FoldPads(editor);
+  fuse::UnflattenProducts(editor);
   fuse::FoldIntoConvolutions(editor, made);
   if (int8_products) {
     kit::qdq::QuantizeProducts(editor, made);
@@ -125,6 +131,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   fuse::FuseProducts(editor, products);
   products.takes = TakesConv;
   fuse::FuseConvolutions(editor, products);
+  fuse::FuseBatchNormalizations(editor);
   FuseElementwise(editor, registry);
   editor.Finish();
 }

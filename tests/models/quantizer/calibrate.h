@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/models/quantizer/model_file.h"
 #include "tests/models/quantizer/statistics.h"
+#include "tests/models/rewrite/model_file.h"
 
 namespace epiphyte::test {
 

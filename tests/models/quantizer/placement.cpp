@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "tests/models/quantizer/model_file.h"
 #include "tests/models/quantizer/statistics.h"
+#include "tests/models/rewrite/model_file.h"
 
 namespace epiphyte::test {
 namespace {

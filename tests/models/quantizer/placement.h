@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "epiphyte/kit/qdq/rules.hpp"
-#include "tests/models/quantizer/graph_index.h"
+#include "tests/models/rewrite/graph_index.h"
 
 namespace epiphyte::test {
 

@@ -1,4 +1,4 @@
-#include "tests/models/quantizer/prepare.h"
+#include "tests/models/rewrite/prepare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

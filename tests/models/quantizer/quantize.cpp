@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "tests/models/quantizer/prepare.h"
 #include "tests/models/quantizer/qdq_writer.h"
+#include "tests/models/rewrite/prepare.h"
 
 namespace epiphyte::test {
 namespace {

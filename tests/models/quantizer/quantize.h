@@ -19,7 +19,7 @@
 
 #include "tests/models/quantizer/calibrate.h"
 #include "tests/models/quantizer/linear.h"
-#include "tests/models/quantizer/model_file.h"
+#include "tests/models/rewrite/model_file.h"
 
 namespace epiphyte::test {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "tests/models/quantizer/graph_index.h"
 #include "tests/models/quantizer/quantizer_fixture.h"
+#include "tests/models/rewrite/graph_index.h"
 
 namespace epiphyte::test {
 namespace {

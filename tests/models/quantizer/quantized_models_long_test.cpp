@@ -10,10 +10,10 @@
 
 #include "tests/framework/temp_dir.h"
 #include "tests/models/models.h"
-#include "tests/models/quantizer/graph_index.h"
 #include "tests/models/quantizer/model_measure.h"
 #include "tests/models/quantizer/quantized_models.h"
 #include "tests/models/quantizer/quantizer_fixture.h"
+#include "tests/models/rewrite/graph_index.h"
 
 namespace epiphyte::test {
 namespace {

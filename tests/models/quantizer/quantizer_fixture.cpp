@@ -9,8 +9,8 @@
 
 #include "epiphyte/kit/qdq/units.hpp"
 #include "tests/framework/temp_dir.h"
-#include "tests/models/quantizer/graph_index.h"
 #include "tests/models/random_weights.h"
+#include "tests/models/rewrite/graph_index.h"
 
 namespace epiphyte::test {
 namespace {

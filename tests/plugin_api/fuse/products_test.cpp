@@ -180,5 +180,19 @@ out y
   EXPECT_THAT(made, ElementsAre(6 * sizeof(float), 3 * sizeof(float))) << "weights, then a bias";
 }
 
+TEST(FuseBatchNormalizations, OnlyInInference) {
+  const std::string text =
+      "in x: float[1,2,4]\nin c: float[2]\ny = BatchNormalization@15(x, c, c, c, c) : float[1,2,4]\n"
+      "z = Relu@14(y) : float[1,2,4]\nout z";
+  const auto fused = [](const std::string& graph) {
+    return RecognisedOperators(graph, [](kit::ir::Editor& editor) { kit::fuse::FuseBatchNormalizations(editor); });
+  };
+  EXPECT_EQ(fused(text), "BatchNormalization");
+  EXPECT_EQ(fused(With(text, "@15(", "@15<training_mode=1>(")), "BatchNormalization Relu");
+  EXPECT_EQ(fused(With(text, "@15(", "@6(")), "BatchNormalization Relu") << "is_test is 0";
+  EXPECT_EQ(fused(With(text, "@15(", "@7<spatial=0>(")), "BatchNormalization Relu");
+  EXPECT_EQ(fused(With(text, "out z", "out z\nout y")), "BatchNormalization Relu");
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -1,8 +1,10 @@
-// BatchNormalization, with given statistics or, in training, with those of the batch.
+// BatchNormalization, with given statistics or, in training, with those of the batch; also with an activation.
 #include <algorithm>
 #include <cmath>
 
+#include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
+#include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/channel_scale.h"
@@ -30,6 +32,7 @@ class BatchNormalizationKernel final : public Kernel {
         momentum_(init.node().Float("momentum", 0.9f)),
         version_(init.node().since_version),
         spatial_(init.node().Int("spatial", 1) != 0),
+        activation_(Activation::Read(init.node())),
         training_(version_ >= 14 ? init.node().Int("training_mode", 0) != 0
                                  : version_ < 7 && init.node().Int("is_test", 0) == 0 && HasTrainingOutputs(init)) {}
 
@@ -80,43 +83,64 @@ class BatchNormalizationKernel final : public Kernel {
                      : &context.Output(0, x.type, x.dims);
     const T* from = x.as<T>();
     T* to = y->template as<T>();
-    if (block != 0) {
-      if constexpr (std::is_same_v<T, float>) {
-        const std::vector<float> scales(scale.begin(), scale.end());
-        const std::vector<float> shifts(shift.begin(), shift.end());
-        if (block == channels) {
-          ParallelLoop(context, x.dims[0] * plane, channels, [&](int64_t begin, int64_t end) {
-            const int64_t at = begin * channels;
-            simd::ScaleChannels(from + at, scales.data(), shifts.data(), to + at, end - begin, channels);
-          });
-          return;
-        }
+    if constexpr (std::is_same_v<T, float>) {
+      const std::vector<float> scales(scale.begin(), scale.end());
+      const std::vector<float> shifts(shift.begin(), shift.end());
+      if (block == 0) {
+        ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            ScalePlane(from, to, i * plane, plane, scales[i % channels], shifts[i % channels]);
+        });
+      } else if (block == channels) {
+        ParallelLoop(context, x.dims[0] * plane, channels, [&](int64_t begin, int64_t end) {
+          ScaleBlock(from + begin * channels, to + begin * channels, scales.data(), shifts.data(), end - begin,
+                     channels);
+        });
+      } else {
         const int64_t blocks = channels / block;
         ParallelLoop(context, x.dims[0] * blocks, plane * block, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            const int64_t c = i % blocks * block;
-            simd::ScaleChannels(from + i * plane * block, scales.data() + c, shifts.data() + c, to + i * plane * block,
-                                plane, block);
+            const int64_t at = i * plane * block, c = i % blocks * block;
+            ScaleBlock(from + at, to + at, scales.data() + c, shifts.data() + c, plane, block);
           }
         });
       }
-      return;
-    }
-    [[maybe_unused]] const auto affine = simd::ChosenNormalizeLoops().affine;
-    ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const double a = scale[i % channels];
-        const double b = shift[i % channels];
-        if constexpr (std::is_same_v<T, float>) {
-          affine(from + i * plane, to + i * plane, plane, static_cast<float>(a), static_cast<float>(b));
-        } else {
+    } else {
+      ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const double a = scale[i % channels];
+          const double b = shift[i % channels];
           for (int64_t p = i * plane; p < (i + 1) * plane; ++p) to[p] = FromDouble(ToDouble(from[p]) * a + b);
         }
-      }
-    });
+      });
+    }
   }
 
  private:
+  // So many numbers are still in the nearest cache when the activation comes to them.
+  static constexpr int64_t kPiece = 4096;
+
+  void ScalePlane(const float* x, float* y, int64_t at, int64_t plane, float scale, float shift) const {
+    const auto affine = simd::ChosenNormalizeLoops().affine;
+    const int64_t end = at + plane, step = activation_ ? kPiece : plane;
+    for (; at < end; at += step) {
+      const int64_t count = std::min(step, end - at);
+      affine(x + at, y + at, count, scale, shift);
+      if (activation_) ApplyActivation(activation_, y + at, count);
+    }
+  }
+
+  // `points` rows of `width` channels.
+  void ScaleBlock(const float* x, float* y, const float* scale, const float* shift, int64_t points,
+                  int64_t width) const {
+    const int64_t step = activation_ ? std::max<int64_t>(kPiece / width, 1) : points;
+    for (int64_t p = 0; p < points; p += step) {
+      const int64_t count = std::min(step, points - p);
+      simd::ScaleChannels(x + p * width, scale, shift, y + p * width, count, width);
+      if (activation_) ApplyActivation(activation_, y + p * width, count * width);
+    }
+  }
+
   static bool HasTrainingOutputs(const KernelInit& init) { return init.node().outputs.size() > 1; }
   static double ToDouble(T value) {
     if constexpr (std::is_same_v<T, double>) {
@@ -172,6 +196,7 @@ class BatchNormalizationKernel final : public Kernel {
   float epsilon_, momentum_;
   int64_t version_;
   bool spatial_;
+  Activation activation_;
   bool training_;
 };
 
@@ -179,6 +204,8 @@ class BatchNormalizationKernel final : public Kernel {
 
 void Register_batch_normalization(KernelRegistry& registry) {
   registry.Add<BatchNormalizationKernel<float>>("BatchNormalization", 1, Types(EP_TYPE_FLOAT));
+  registry.Add<BatchNormalizationKernel<float>>("BatchNormalization", 1, Types(EP_TYPE_FLOAT), INT64_MAX,
+                                                kit::fuse::kDomain);
   registry.Add<BatchNormalizationKernel<double>>("BatchNormalization", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<BatchNormalizationKernel<Float16>>("BatchNormalization", 1, Types(EP_TYPE_FLOAT16));
   registry.Add<BatchNormalizationKernel<BFloat16>>("BatchNormalization", 1, Types(EP_TYPE_BFLOAT16));

@@ -7,9 +7,9 @@
 
 #include "tests/models/model_store.h"
 #include "tests/models/models.h"
-#include "tests/models/quantizer/model_file.h"
 #include "tests/models/quantizer/quantized_models.h"
 #include "tests/models/quantizer/quantizer_fixture.h"
+#include "tests/models/rewrite/model_file.h"
 #include "tests/models/sample_inputs.h"
 
 namespace epiphyte::test {

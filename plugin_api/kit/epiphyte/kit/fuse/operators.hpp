@@ -14,13 +14,15 @@
 //   shape, then the activation.
 // Gemm(A: T, B: T, C: T?) -> Y: T                                                             (products.hpp)
 //   ONNX's Gemm with its attributes, then the activation.
+// BatchNormalization(X: T, scale, B, mean, var) -> Y: T                                       (products.hpp)
+//   ONNX's BatchNormalization in inference, then the activation.
 //   The activation is three attributes: "activation" (string; none when it isn't there), "activation_alpha" and
 //   "activation_beta" (floats): activation.hpp.
 //
 // ConvIntegerToFloat(x, w, x_zero_point?, w_zero_point?, x_scale: float, w_scale: float?, B: float?) -> y: float
 //                                                                                          (integer_products.hpp)
-//   ONNX's ConvInteger with its attributes, then as a float times x_scale * w_scale, of which the first is one number and
-//   the second one, or one for each filter; then + B, which has one for each filter.
+//   ONNX's ConvInteger with its attributes, then as a float times x_scale * w_scale, of which the first is one number
+//   and the second one, or one for each filter; then + B, which has one for each filter.
 // MatMulIntegerToFloat(A, B, a_zero_point?, b_zero_point?, a_scale: float, b_scale: float?, bias: float?) -> y: float
 //   ONNX's MatMulInteger, then the same by columns.
 //

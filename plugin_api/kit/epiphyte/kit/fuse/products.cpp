@@ -82,7 +82,8 @@ void FuseMatMul(ir::Editor& editor, const ProductOptions& options, int32_t n) {
   FuseTail(editor, options, n, last, value, std::move(fused));
 }
 
-void FuseGemm(ir::Editor& editor, const ProductOptions& options, int32_t n) {
+// Of what takes an activation alone.
+void FuseActivation(ir::Editor& editor, const ProductOptions& options, int32_t n) {
   ir::Node fused = editor.node(n);
   DropActivation(fused);
   if (!Takes(options, editor, fused)) return;
@@ -93,6 +94,16 @@ void FuseGemm(ir::Editor& editor, const ProductOptions& options, int32_t n) {
   fused.since_version = 1;
   fused.outputs = {editor.node(found.node).outputs[0]};
   editor.Replace(found.node, std::move(fused));
+}
+
+// With the statistics that are given, of each channel and of X's type, and nothing made of them that is used.
+bool IsInference(const ir::Editor& editor, const ir::Node& node) {
+  const auto has_type = [&](int32_t input) { return editor.info(input).type == editor.info(node.inputs[0]).type; };
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), has_type)) return false;
+  if (node.since_version < 7 ? node.Int("is_test", 0) == 0 : node.Int("training_mode", 0) != 0) return false;
+  return node.Int("spatial", 1) == 1 && std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](int32_t output) {
+           return output < 0 || (!editor.IsOutput(output) && editor.Readers(output).empty());
+         });
 }
 
 void FuseConv(ir::Editor& editor, const ProductOptions& options, int32_t n) {
@@ -109,7 +120,15 @@ void FuseConv(ir::Editor& editor, const ProductOptions& options, int32_t n) {
 void FuseProducts(ir::Editor& editor, const ProductOptions& options) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
     if (IsProduct(editor, n, "MatMul", 2)) FuseMatMul(editor, options, n);
-    if (IsProduct(editor, n, "Gemm", 3)) FuseGemm(editor, options, n);
+    if (IsProduct(editor, n, "Gemm", 3)) FuseActivation(editor, options, n);
+  }
+}
+
+void FuseBatchNormalizations(ir::Editor& editor, const ProductOptions& options) {
+  for (int32_t n = 0; n < editor.node_count(); ++n) {
+    if (IsProduct(editor, n, "BatchNormalization", 5) && editor.node(n).inputs.size() == 5 &&
+        IsInference(editor, editor.node(n)))
+      FuseActivation(editor, options, n);
   }
 }
 

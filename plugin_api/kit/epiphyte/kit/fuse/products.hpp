@@ -1,5 +1,5 @@
-// Products and convolutions with the bias, the residual and the activation that follow, as MatMul, Gemm and Conv of the
-// kit's domain (operators.hpp).
+// Products, convolutions and batch normalisations with the bias, the residual and the activation that follow, as
+// MatMul, Gemm, Conv and BatchNormalization of the kit's domain (operators.hpp).
 //
 //   fuse::FuseConvolutions(editor, {.takes = [](const ir::Editor&, const ir::Node& conv) { return FitsMyUnit(conv); },
 //                                   .takes_activation = [](const fuse::Activation& activation) {
@@ -28,5 +28,7 @@ struct ProductOptions {
 // MatMul of operands of rank 2 and more, and Gemm, which takes an activation alone.
 void FuseProducts(ir::Editor& editor, const ProductOptions& options = {});
 void FuseConvolutions(ir::Editor& editor, const ProductOptions& options = {});
+// BatchNormalization in inference, which takes an activation alone: one that no convolution in front has taken in.
+void FuseBatchNormalizations(ir::Editor& editor, const ProductOptions& options = {});
 
 }  // namespace epiphyte::kit::fuse

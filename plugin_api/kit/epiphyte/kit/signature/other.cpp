@@ -77,6 +77,8 @@ constexpr Signature kFused[] = {
     {"Attention", 1, "q:T[4] k:T[4] v:T[4] mask:T?[0..4] past_key:T?[4] past_value:T?[4] -> y:T present_key:T?[4] "
      "present_value:T?[4]; T=floats",
      "k_perm:I[0..3] q_perm:I[0..3] scale:f v_perm:I[0..3] y_perm:I[0..3]"},
+    {"BatchNormalization", 1, "X:T scale:T B:T mean:T var:T -> Y:T; T=floats",
+     "activation:s activation_alpha:f activation_beta:f epsilon:f momentum:f spatial:i training_mode:i"},
     {"Conv", 1, "X:T[3..5] W:T[3..5] B:T?[1] residual:T?[3..5] -> Y:T; T=floats",
      "activation:s activation_alpha:f activation_beta:f auto_pad:s dilations:I[1..] group:i[1..] "
      "kernel_shape:I[1..] pads:I strides:I[1..]"},

@@ -1,4 +1,4 @@
-#include "tests/models/quantizer/graph_index.h"
+#include "tests/models/rewrite/graph_index.h"
 
 namespace epiphyte::test {
 

@@ -1,4 +1,4 @@
-#include "tests/models/quantizer/model_file.h"
+#include "tests/models/rewrite/model_file.h"
 
 #include <cstring>
 #include <fstream>

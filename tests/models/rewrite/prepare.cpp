@@ -1,4 +1,4 @@
-#include "tests/models/quantizer/prepare.h"
+#include "tests/models/rewrite/prepare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/models/quantizer/graph_index.h"
+#include "tests/models/rewrite/graph_index.h"
 
 namespace epiphyte::test {
 namespace {

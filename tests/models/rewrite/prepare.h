@@ -11,7 +11,7 @@
 //   PrepareForQuantization(&file);
 #pragma once
 
-#include "tests/models/quantizer/model_file.h"
+#include "tests/models/rewrite/model_file.h"
 
 namespace epiphyte::test {
 

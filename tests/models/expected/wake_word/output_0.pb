@@ -1,0 +1,2 @@
+
+BprobabilityJ“®7?

@@ -1,0 +1,29 @@
+// ValueShapes: the shapes of a graph's values, as far as ONNX's inference knows them.
+//
+//   const ValueShapes shapes(&model);
+//   const int64_t channels = shapes.Of("x")[1];
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace epiphyte::test {
+
+class ValueShapes {
+ public:
+  explicit ValueShapes(onnx::ModelProto* model);
+
+  // -1 is an open dimension. Null when not even the rank is known.
+  const std::vector<int64_t>* Find(const std::string& value) const;
+  // The same; throws std::invalid_argument.
+  const std::vector<int64_t>& Of(const std::string& value) const;
+
+ private:
+  std::map<std::string, std::vector<int64_t>> shapes_;
+};
+
+}  // namespace epiphyte::test
