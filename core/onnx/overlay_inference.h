@@ -54,5 +54,6 @@ void InferAttention(NodeInference& node);
 void InferRmsNormalization(NodeInference& node);
 void InferLayerNormalization(NodeInference& node);
 void InferGemm(NodeInference& node);
+void InferEinsum(NodeInference& node);
 
 }  // namespace epiphyte::core

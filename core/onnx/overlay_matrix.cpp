@@ -1,4 +1,8 @@
-// Inference of Gemm, Attention and the normalisations over last axes.
+// Inference of Gemm, Einsum, Attention and the normalisations over last axes.
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include "core/onnx/node_inference.h"
 #include "core/onnx/overlay_inference.h"
 
@@ -22,6 +26,60 @@ std::optional<Heads> ReadHeads(const NodeInference& node, size_t input, std::str
     node.Reject("input {} has {} columns, a multiple of {}={} expected", input, hidden.value, count_attribute, count);
   }
   return Heads{(*shape)[0], Dim(count), (*shape)[1], hidden.known() ? Dim(hidden.value / count) : Dim()};
+}
+
+// What the letters and the ellipsis of an equation stand for.
+struct EinsumAxes {
+  std::map<char, Dim> letters;
+  std::map<char, int> uses;
+  std::optional<Shape> ellipsis;
+};
+
+constexpr std::string_view kEllipsis = "...";
+
+// Calls visit(letter) for each letter of a term and visit('.') for its ellipsis.
+template <typename Visit>
+void VisitTerm(const NodeInference& node, std::string_view term, const Visit& visit) {
+  bool had_ellipsis = false;
+  for (size_t i = 0; i < term.size(); ++i) {
+    const char c = term[i];
+    if (!had_ellipsis && term.substr(i).starts_with(kEllipsis)) {
+      had_ellipsis = true;
+      i += kEllipsis.size() - 1;
+      visit('.');
+    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      visit(c);
+    } else {
+      node.Reject("attribute 'equation' has the term '{}', letters and one ellipsis expected", term);
+    }
+  }
+}
+
+void ReadTerm(const NodeInference& node, std::string_view term, size_t input, EinsumAxes* axes) {
+  const Shape& shape = *node.shape(input);
+  size_t letters = 0;
+  bool has_ellipsis = false;
+  VisitTerm(node, term, [&](char c) {
+    has_ellipsis |= c == '.';
+    letters += c != '.';
+  });
+  if (has_ellipsis ? shape.size() < letters : shape.size() != letters)
+    node.Reject("input {} has rank {}, but its term of the equation is '{}'", input, shape.size(), term);
+  const size_t spread = shape.size() - letters;
+  auto dim = shape.begin();
+  VisitTerm(node, term, [&](char c) {
+    if (c == '.') {
+      const Shape part(dim, dim + static_cast<ptrdiff_t>(spread));
+      axes->ellipsis = axes->ellipsis ? Broadcast(node, *axes->ellipsis, part) : part;
+      dim += static_cast<ptrdiff_t>(spread);
+      return;
+    }
+    ++axes->uses[c];
+    const auto [known, is_new] = axes->letters.try_emplace(c, *dim);
+    // Whoever runs it says whether two sizes fit.
+    if (!is_new && known->second != *dim) known->second = Dim();
+    ++dim;
+  });
 }
 
 }  // namespace
@@ -93,6 +151,44 @@ void InferGemm(NodeInference& node) {
     node.Reject("inner dimensions {} and {} differ", inner_a.value, inner_b.value);
   }
   node.SetTensor(0, node.element(0), Shape{(*a)[transpose_a ? 1 : 0], (*b)[transpose_b ? 0 : 1]});
+}
+
+// libonnx counts the letters of an equation without an arrow in an array of 26, which capitals are outside of.
+void InferEinsum(NodeInference& node) {
+  std::string equation = node.node().StringAttribute("equation");
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  const std::string_view left = std::string_view(equation).substr(0, arrow);
+  const size_t inputs = node.node().inputs().size();
+  EinsumAxes axes;
+  size_t input = 0;
+  for (size_t begin = 0; begin <= left.size(); ++input) {
+    const size_t end = std::min(left.find(',', begin), left.size());
+    if (input < inputs) {
+      if (node.shape(input) == nullptr) return node.SetTensor(0, node.element(0), std::nullopt);
+      ReadTerm(node, left.substr(begin, end - begin), input, &axes);
+    }
+    begin = end + 1;
+  }
+  if (input != inputs) node.Reject("{} inputs and an equation of {} terms found", inputs, input);
+
+  Shape shape;
+  const auto add_ellipsis = [&] {
+    if (axes.ellipsis) shape.insert(shape.end(), axes.ellipsis->begin(), axes.ellipsis->end());
+  };
+  if (arrow == std::string::npos) {
+    add_ellipsis();
+    for (const auto& [letter, times] : axes.uses)
+      if (times == 1) shape.push_back(axes.letters[letter]);
+  } else {
+    VisitTerm(node, std::string_view(equation).substr(arrow + 2), [&](char c) {
+      if (c == '.') return add_ellipsis();
+      const auto known = axes.letters.find(c);
+      if (known == axes.letters.end()) node.Reject("letter '{}' of the equation's result is in none of its terms", c);
+      shape.push_back(known->second);
+    });
+  }
+  node.SetTensor(0, node.element(0), shape);
 }
 
 }  // namespace epiphyte::core

@@ -53,6 +53,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"DequantizeLinear", 19, InferDequantize},
     {"Div", 1, InferLikeFirst},
     {"Div", 7, InferBroadcast},
+    {"Einsum", 12, InferEinsum},
     {"Elu", 1, InferLikeFirst},
     {"Equal", 7, InferComparison},
     {"Erf", 9, InferLikeFirst},

@@ -55,7 +55,11 @@ class NodeCheck {
     const EpTypeInfo* const type = value.info().type;
     if (type != nullptr && type->kind == EP_KIND_SPARSE_TENSOR)
       return fmt::format("value '{}' is a sparse tensor", value.name());
-    argument = ToArgument(ir::ImportValue(value.info()));
+    try {
+      argument = ToArgument(ir::ImportValue(value.info()));
+    } catch (const kit::Error& error) {
+      return error.what();  // a shape that no tensor has, inferred from the node's inputs; the host names the node
+    }
     return {};
   }
 

@@ -1,6 +1,8 @@
 // Types and shapes: libonnx's inference through the IR, the overlay beyond it, and what is known of shapes as data.
 #include "core/onnx/inference.h"
 
+#include <gmock/gmock.h>
+
 #include <string_view>
 
 #include "core/base/pulse.h"
@@ -87,6 +89,30 @@ TEST(Inference, OperatorsOfLibonnx) {
                        }}),
             "tensor(float)[3,N,2]");
   EXPECT_EQ(Infer({.op = "Shape", .inputs = {{kFloat, {"N", "2"}}}}), "tensor(int64)[2]");
+}
+
+TEST(Inference, EinsumWithAnyLetters) {
+  const auto infer = [](const std::string& equation, std::vector<std::vector<std::string>> shapes) {
+    Case c{.op = "Einsum"};
+    for (std::vector<std::string>& shape : shapes) c.inputs.push_back({kFloat, std::move(shape)});
+    c.edit = [&](ProtoModel&, onnx::NodeProto& n) {
+      ProtoModel::Attribute(n, "equation", onnx::AttributeProto::STRING).set_s(equation);
+    };
+    try {
+      return Infer(c);
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+  };
+  EXPECT_EQ(infer("bij, bjk -> bik", {{"B", "2", "3"}, {"B", "3", "4"}}), "tensor(float)[B,2,4]");
+  EXPECT_EQ(infer("i...,ij", {{"2", "5", "1"}, {"2", "3"}}), "tensor(float)[5,1,3]");
+  EXPECT_EQ(infer("ii->", {{"4", "4"}}), "tensor(float)[]");
+  // Capitals come before the others.
+  EXPECT_EQ(infer("Zb,bA", {{"2", "3"}, {"3", "4"}}), "tensor(float)[4,2]");
+  EXPECT_THAT(infer("i~,~k", {{"2", "3"}, {"3", "4"}}), testing::HasSubstr("the term 'i~'"));
+  EXPECT_THAT(infer("ijk", {{"2", "3"}}), testing::HasSubstr("has rank 2, but its term of the equation is 'ijk'"));
+  EXPECT_THAT(infer("ij,jk", {{"2", "3"}}), testing::HasSubstr("1 inputs and an equation of 2 terms"));
+  EXPECT_THAT(infer("ij->k", {{"2", "3"}}), testing::HasSubstr("letter 'k'"));
 }
 
 TEST(Inference, NewVersionsThatOnlyWidenTypesInferAsBefore) {

@@ -1,0 +1,90 @@
+// From one element type to another.
+#include <cmath>
+
+#include "tests/cpu/random_operators/broadcast.h"
+#include "tests/cpu/random_operators/operator_case.h"
+
+namespace epiphyte::test::random_operators {
+namespace {
+
+bool IsFloat8(DataType type) {
+  return type == DataType::kFloat8E4M3FN || type == DataType::kFloat8E4M3FNUZ || type == DataType::kFloat8E5M2 ||
+         type == DataType::kFloat8E5M2FNUZ;
+}
+
+DataType CastType(Random& random) {
+  if (random.Chance(15))
+    return random.Pick({DataType::kFloat8E4M3FN, DataType::kFloat8E4M3FNUZ, DataType::kFloat8E5M2,
+                        DataType::kFloat8E5M2FNUZ});
+  if (random.Chance(10)) return random.Pick({DataType::kInt4, DataType::kUint4});
+  return random.Chance(10) ? DataType::kBool : random.NumberType();
+}
+
+bool HasInfinity(DataType type) { return std::isinf(Round(type, HUGE_VALL)); }
+
+// The specification's tables for float 8: what is out of range becomes the largest number when saturating, else the
+// infinity, or NaN where there is none. An infinity saturates, but in the formats without a negative zero it is NaN.
+Number ToFloat8(Number value, DataType to, bool saturate) {
+  if (std::isnan(value)) return value;
+  const bool no_negative_zero = to == DataType::kFloat8E4M3FNUZ || to == DataType::kFloat8E5M2FNUZ;
+  if (std::isinf(value) && no_negative_zero) return NAN;
+  const Number highest = Highest(to);
+  const Number rounded = Round(to, value);
+  if (std::isfinite(rounded) && std::fabs(rounded) <= highest) return rounded;
+  return saturate ? std::copysign(highest, value) : HasInfinity(to) ? std::copysign(HUGE_VALL, value) : NAN;
+}
+
+Number Converted(Number value, DataType from, DataType to, bool saturate) {
+  if (to == DataType::kBool) return value != 0;
+  if (IsFloat8(to)) return ToFloat8(value, to, saturate);
+  if (IsFloat(to)) return Round(to, value);
+  if (IsFloat(from)) return std::trunc(value);
+  return Wrap(to, static_cast<__int128>(value));
+}
+
+// Of floats that go to integers: what is in range once the fraction is cut off; all else is undefined.
+Array Castable(Random& random, DataType from, DataType to, const Dims& dims) {
+  Array x = random.Values(from, dims, Draw::kAll);
+  const bool narrow = core::DataTypeBits(to) < 8;
+  // Integers wrap, but what those of less than a byte do isn't said.
+  if (IsFloat(to) || to == DataType::kBool || (!IsFloat(from) && !narrow)) return x;
+  for (Number& value : x.values) {
+    // What becomes of a fraction has changed between versions for the types of less than a byte.
+    if (narrow) value = std::trunc(value);
+    const Number whole = std::trunc(value);
+    if (!(whole >= Lowest(to) && whole <= Highest(to))) value = static_cast<Number>(random.Int(0, 3));
+  }
+  return x;
+}
+
+void CastTo(Random& random, Case& c, bool like) {
+  c.opset = random.Pick({21, 23});
+  const DataType from = CastType(random);
+  const DataType to = CastType(random);
+  const Array x = Castable(random, from, to, random.Shape(0, 5));
+  bool saturate = true;
+  if (IsFloat8(to) && random.Chance(50)) {
+    saturate = random.Chance(50);
+    c.Set("saturate", saturate);
+  }
+  c.Input(x);
+  if (like) {
+    c.Input(random.Values(to, random.Shape(0, 2), Draw::kPlain));
+  } else {
+    c.Set("to", static_cast<int64_t>(to));
+  }
+  c.Output(Map(x, [&](Number v) { return Converted(v, from, to, saturate); }, to));
+}
+void Cast(Random& random, Case& c) { CastTo(random, c, false); }
+void CastLike(Random& random, Case& c) { CastTo(random, c, true); }
+
+}  // namespace
+
+std::vector<OperatorCases> ConversionOperators() {
+  return {
+      {"Cast", "", Cast},
+      {"CastLike", "", CastLike},
+  };
+}
+
+}  // namespace epiphyte::test::random_operators

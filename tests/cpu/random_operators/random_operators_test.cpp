@@ -1,0 +1,121 @@
+// Each operator of the CPU plugin on random cases against a plain reference.
+//
+//   cpu_random_operators --cases 1000                    so many of each operator instead of 20
+//   cpu_random_operators --first 17 --cases 1 --gtest_filter='*MatchReference/Conv'    that one again
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+
+#include "plugins/cpu/kernel/kernel.h"
+#include "tests/cpu/random_operators/runner.h"
+
+namespace epiphyte::test::random_operators {
+namespace {
+
+uint64_t first_case = 0;
+uint64_t case_count = 20;
+
+// Opens the plugin once for all tests of the program.
+Runner& TheRunner() {
+  static auto* const runner = new Runner;
+  return *runner;
+}
+
+class RandomOperators : public testing::TestWithParam<OperatorCases> {
+ protected:
+  void Try(Generator make) {
+    constexpr int kEnough = 3;
+    int failures = 0;
+    for (uint64_t number = first_case; number < first_case + case_count && failures < kEnough; ++number) {
+      const Case c = MakeCase(GetParam(), make, number);
+      const std::string failure = TheRunner().Run(c, Random(number));
+      if (failure.empty()) continue;
+      ++failures;
+      ADD_FAILURE() << "case " << number << " (--first " << number << " --cases 1): " << failure << "\n" << Describe(c);
+    }
+  }
+};
+
+std::vector<OperatorCases> WithBadCases() {
+  std::vector<OperatorCases> operators = AllOperators();
+  std::erase_if(operators, [](const OperatorCases& op) { return op.make_bad == nullptr; });
+  return operators;
+}
+
+std::string NameOf(const testing::TestParamInfo<OperatorCases>& info) {
+  const std::string domain = info.param.domain == "com.microsoft" ? "Microsoft" : "";
+  return domain + std::string(info.param.op_type);
+}
+
+TEST_P(RandomOperators, MatchReference) { Try(GetParam().make); }
+INSTANTIATE_TEST_SUITE_P(, RandomOperators, testing::ValuesIn(AllOperators()), NameOf);
+
+class BadOperators : public RandomOperators {};
+TEST_P(BadOperators, AreRefusedByName) { Try(GetParam().make_bad); }
+INSTANTIATE_TEST_SUITE_P(, BadOperators, testing::ValuesIn(WithBadCases()), NameOf);
+
+// Operators of ai.onnx without random cases, and why.
+struct Uncovered {
+  std::string_view op_type;
+  std::string_view why;
+};
+constexpr Uncovered kUncovered[] = {
+#include "tests/cpu/random_operators/uncovered.inc"
+};
+
+TEST(RandomOperatorsList, HasEveryKernelOrSaysWhyNot) {
+  std::set<std::string, std::less<>> covered;
+  for (const OperatorCases& op : AllOperators()) {
+    if (!op.domain.empty()) continue;
+    EXPECT_TRUE(covered.emplace(op.op_type).second) << op.op_type << " is listed twice";
+  }
+  std::set<std::string, std::less<>> excused;
+  for (const Uncovered& op : kUncovered) {
+    EXPECT_FALSE(covered.contains(op.op_type)) << op.op_type << " has cases and needs no excuse: " << op.why;
+    excused.emplace(op.op_type);
+  }
+  cpu::KernelRegistry registry;
+  cpu::RegisterAllKernels(registry);
+  registry.ForEach([&](std::string_view domain, std::string_view op_type, const cpu::KernelRegistry::Entry&) {
+    if (!domain.empty()) return;
+    EXPECT_TRUE(covered.contains(op_type) || excused.contains(op_type))
+        << op_type << " has a kernel; give it random cases in tests/cpu/random_operators, or a line in uncovered.inc";
+    excused.erase(std::string(op_type));
+  });
+}
+
+}  // namespace
+
+std::vector<OperatorCases> AllOperators() {
+  std::vector<OperatorCases> all;
+  for (std::vector<OperatorCases> (*family)() :
+       {UnaryOperators, BinaryOperators, ConversionOperators, ReductionOperators, ProductOperators, WindowOperators,
+        NormalizationOperators, ShapeOperators, IndexOperators, QuantizedOperators, ImageOperators,
+        RecurrentOperators, AttentionOperators, SignalOperators, RegionOperators}) {
+    for (const OperatorCases& op : family()) all.push_back(op);
+  }
+  return all;
+}
+
+// Name tests in messages and lists.
+void PrintTo(const OperatorCases& op, std::ostream* os) { *os << op.op_type; }
+
+}  // namespace epiphyte::test::random_operators
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  using namespace epiphyte::test::random_operators;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view option = argv[i];
+    uint64_t* const number = option == "--cases" ? &case_count : option == "--first" ? &first_case : nullptr;
+    if (number == nullptr) {
+      std::fprintf(stderr, "'%s' is no option; there are --cases N and --first N\n", argv[i]);
+      return 2;
+    }
+    *number = std::strtoull(argv[i + 1], nullptr, 10);
+  }
+  return RUN_ALL_TESTS();
+}
