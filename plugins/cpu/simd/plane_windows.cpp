@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "plugins/cpu/simd/per_target.h"
-#include "plugins/cpu/simd/tap_rows.h"
 // After the policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

@@ -39,6 +39,19 @@ struct PlaneWindows {
   int64_t ScratchFloats() const { return BandRows() * RowFloats() + in_width; }
 };
 
+// The rows of a plane that row `at` of windows sees, the first of which is that of tap `skipped`.
+struct TapRows {
+  TapRows(const PlaneWindows& w, int64_t at) {
+    const int64_t start = at * w.stride_y - w.pad_top, step = w.dilation_y;
+    const auto steps = [step](int64_t distance) { return step == 1 ? distance : distance / step; };
+    skipped = start < 0 ? std::min(steps(-start + step - 1), w.kernel_height) : 0;
+    first = start + skipped * step;
+    const int64_t inside = first >= w.in_height ? 0 : steps(w.in_height - 1 - first) + 1;
+    count = std::min(inside, w.kernel_height - skipped);
+  }
+  int64_t skipped, first, count;
+};
+
 // y: out_height x out_width for each of the planes, which follow each other, as those of x do. A window without a tap
 // inside gives -infinity; a NaN among others may get lost.
 void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch);
