@@ -36,14 +36,17 @@ CoopTiles::CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int
   if (CeilDiv(m, kLargeSide) * CeilDiv(n, kLargeSide) * batches >= kLeastLargeTiles &&
       SharedBytes(matrix_, kLargeSide) <= capabilities.max_shared_memory)
     side_ = kLargeSide;
+  why_not_ = WhyNot(capabilities, std::min({m, n, k}));
+  if (!why_not_.empty()) return;
   fetches_ = static_cast<uint32_t>(side_ * kSteps / 4 / invocations_);
   // The loops that are no straight code: over steps, and over an invocation's part of the tile.
-  passes_ = static_cast<uint64_t>(CeilDiv(k, kSteps) + side_ + CeilDiv(side_ * side_, invocations_));
+  passes_ = static_cast<uint64_t>(CeilDiv(k, kSteps) * (1 + kSteps / matrix_.k) + side_ +
+                                  CeilDiv(side_ * side_, invocations_));
+  if (passes_ > capabilities.max_passes) why_not_ = "sums are too long for the device's loops";
   const int64_t groups[] = {CeilDiv(n, side_), CeilDiv(m, side_), batches};
-  why_not_ = WhyNot(capabilities, std::min({m, n, k}));
   for (size_t i = 0; i < groups_.size(); ++i) {
     groups_[i] = static_cast<uint32_t>(groups[i]);
-    if (why_not_.empty() && groups[i] > capabilities.max_workgroup_count[i])
+    if (groups[i] > capabilities.max_workgroup_count[i])
       why_not_ = "it would take more workgroups than the device allows";
   }
 }
@@ -57,7 +60,6 @@ std::string CoopTiles::WhyNot(const Capabilities& can, int64_t least) const {
     return kit::TextOf("subgroups have ", can.subgroup_size, " invocations");
   if (invocations_ > can.max_workgroup_invocations) return "the device's workgroups are too small";
   if (SharedBytes(matrix_, side_) > can.max_shared_memory) return "the device has too little workgroup memory";
-  if (passes_ > can.max_passes) return "sums are too long for the device's loops";
   return "";
 }
 

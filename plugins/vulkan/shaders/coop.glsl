@@ -94,7 +94,7 @@ void MultiplyTile() {
       next_left[f] = FetchLeft(i, k + kSteps);
       next_right[f] = FetchRight(i, k + kSteps);
     }
-    [[unroll]] for (uint step = 0u; step < kSteps; step += kK) {
+    for (uint step = 0u; step < kSteps; step += kK) {
       LEFT_MATRIX left[kDown];
       [[unroll]] for (uint i = 0u; i < kDown; ++i) {
 #ifdef LEFT_BY_COLUMNS
