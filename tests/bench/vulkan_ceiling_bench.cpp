@@ -59,6 +59,27 @@ void MultiplyAdd(benchmark::State& state, const std::shared_ptr<Device>& device,
   Measure(state, device, command, "GFLOP/s", 2.0 * 32.0 * invocations * steps);
 }
 
+// By cooperative matrices, of which each subgroup has 16 sums.
+void MultiplyAddMatrices(benchmark::State& state, const std::shared_ptr<Device>& device) {
+  const Capabilities& can = device->info().capabilities;
+  const MatrixShape& matrix = can.coop_matrix;
+  const bool software = device->info().type == DeviceType::kSoftware;
+  const uint32_t groups = software ? 4 : 1u << 12;
+  const uint32_t steps = 1u << 10;
+  constexpr uint32_t kSubgroups = 4;
+  const uint64_t bytes = uint64_t{groups} * kSubgroups * matrix.m * matrix.n * sizeof(float);
+  const BufferRange sums = {device->Allocate(bytes, "sums"), 0, bytes};
+  const double multiply_adds = 16.0 * matrix.m * matrix.n * matrix.k * steps * kSubgroups * groups;
+  const Command command = {.shader = "multiply_add_matrices.f16",
+                           .specialization = {kSubgroups * can.subgroup_size, matrix.m, matrix.n, matrix.k},
+                           .parameters = {steps},
+                           .bindings = {{sums, Access::kWrite}},
+                           .groups = {groups, 1, 1},
+                           .work = static_cast<uint64_t>(multiply_adds),
+                           .full_subgroups = true};
+  Measure(state, device, command, "GFLOP/s", 2.0 * multiply_adds);
+}
+
 void Read(benchmark::State& state, const std::shared_ptr<Device>& device) {
   const uint64_t bytes = std::min<uint64_t>(device->info().capabilities.max_buffer_range, uint64_t{512} << 20);
   const uint32_t invocations = device->info().type == DeviceType::kSoftware ? 1u << 10 : 1u << 18;
@@ -103,6 +124,8 @@ int Main(int argc, char** argv) {
   add("MultiplyAdd/f32", [&](benchmark::State& state) { MultiplyAdd(state, device, "f32"); });
   if (info.capabilities.Has(Capability::kFp16))
     add("MultiplyAdd/f16", [&](benchmark::State& state) { MultiplyAdd(state, device, "f16"); });
+  if (info.capabilities.CanUse(Capability::kCoopMatrix))
+    add("MultiplyAdd/coopmat", [&](benchmark::State& state) { MultiplyAddMatrices(state, device); });
   add("Read", [&](benchmark::State& state) { Read(state, device); });
   benchmark::RunSpecifiedBenchmarks();
   return 0;
