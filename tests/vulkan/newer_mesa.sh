@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a program of this build with the Vulkan of a newer Debian: Mesa's software device, loader, validation layer and
-# spirv-val. For what the device of Debian 12 and 13 hasn't got, cooperative matrices above all.
+# spirv-val. For what the device of Debian 12 hasn't got, cooperative matrices above all.
 #
 #   newer_mesa.sh PROGRAM [ARGUMENT]...
 #

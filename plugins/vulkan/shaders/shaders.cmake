@@ -62,8 +62,10 @@ function(epiphyte_add_kernel_set variable)
         message(FATAL_ERROR "${shader}: there are two variants '${name}'")
       endif()
       set(translate "")
+      set(translator "")
       if(COOPERATIVE_MATRICES IN_LIST words)
-        set(translate COMMAND epiphyte_khr_matrices ${work}/${name}.spv)
+        set(translator epiphyte_khr_matrices)
+        set(translate COMMAND ${translator} ${work}/${name}.spv)
       endif()
       list(TRANSFORM words PREPEND "-D")
       add_custom_command(OUTPUT ${work}/${name}.inc VERBATIM
@@ -72,7 +74,7 @@ function(epiphyte_add_kernel_set variable)
         COMMAND ${EPIPHYTE_SPIRV_OPT} ${EPIPHYTE_SPIRV_PASSES} ${work}/${name}.spv -o ${work}/${name}.spv
         ${translate}
         COMMAND sh -c "od -An -v -t u4 '${work}/${name}.spv' | sed 's/ *\\([0-9][0-9]*\\)/\\1,/g' > '${work}/${name}.inc'"
-        DEPENDS ${shader} DEPFILE ${work}/${name}.d
+        DEPENDS ${shader} ${translator} DEPFILE ${work}/${name}.d
         COMMENT "Compiling shader ${name}")
       list(APPEND names ${name})
       list(APPEND modules ${work}/${name}.inc)
