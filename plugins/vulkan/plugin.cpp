@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/plugin/microsoft.hpp"
 #include "plugins/vulkan/provider.h"
 
@@ -21,7 +22,10 @@ std::string Describe(uint32_t version, const Capabilities& capabilities) {
     const auto capability = static_cast<Capability>(i);
     std::string& list = capabilities.Has(capability) ? has : capabilities.IsSlow(capability) ? slow : lacks;
     list += (list.empty() ? "" : ", ") + std::string(NameOf(capability));
-    if (capability == Capability::kSubgroup && &list != &lacks) list += " " + std::to_string(capabilities.subgroup_size);
+    if (&list == &lacks) continue;
+    if (capability == Capability::kSubgroup) list += kit::TextOf(' ', capabilities.subgroup_size);
+    const MatrixShape& matrix = capabilities.coop_matrix;
+    if (capability == Capability::kCoopMatrix) list += kit::TextOf(' ', matrix.m, 'x', matrix.n, 'x', matrix.k);
   }
   return "Vulkan " + VersionText(version) + ": " + has + (slow.empty() ? "" : "; not used, for it is slow: " + slow) +
          (lacks.empty() ? "" : "; without " + lacks);

@@ -74,8 +74,8 @@ std::span<const kit::Option> Provider::Options() {
                           "manifest is for all sessions, and has timeline, too"),
       kit::Option::String("prefer", "",
                           "capabilities that kernels use wherever they can, also where the device does better without, "
-                          "as a software device without subgroup and shared_memory: to compare and to test; or all. "
-                          "What 'disable' names stays off"),
+                          "as a software device without subgroup, shared_memory and coopmat: to compare and to test; or "
+                          "all. What 'disable' names stays off"),
       kit::Option::Int("memory_limit", 0,
                        "MiB of the device's memory that the session's weights and intermediate values may use; 0: all. "
                        "For its inputs and outputs there is session.max_device_bytes",

@@ -65,7 +65,7 @@ plugins/cpu   2  ^plugins/cpu/kernel/
 plugins/cpu   3  ^plugins/cpu/(onednn|text|ml)/
 plugins/cpu   4  ^plugins/cpu/(ops|exec)/
 plugins/cpu   5  ^plugins/cpu/(plugin|provider|share)[.]
-plugins/vulkan 1  ^plugins/vulkan/device/
+plugins/vulkan 1  ^plugins/vulkan/(device|spirv)/
 plugins/vulkan 2  ^plugins/vulkan/program/
 plugins/vulkan 3  ^plugins/vulkan/ops/
 plugins/vulkan 4  ^plugins/vulkan/exec/

@@ -92,8 +92,11 @@ done
 printf '%s\n' "$device"
 [ -z "$tested" ] || printf '\n%s' "$tested"
 printf '\n%-26s %12s %12s %8s\n' "product" "GFLOP/s" "ceiling" "share"
-for type in f32 f16; do
-  ceiling=$(counter "$work/ceiling.csv" "MultiplyAdd/$type" GFLOP/s)
+# f16 is as it is chosen; coopmat and no_coopmat are f16, too, by cooperative matrices, whose own ceiling is higher, and
+# without them.
+for type in f32 f16 coopmat no_coopmat; do
+  of=${type#no_coopmat}
+  ceiling=$(counter "$work/ceiling.csv" "MultiplyAdd/${of:-f16}" GFLOP/s)
   [ -n "$ceiling" ] || continue
   for size in 512 1024 2048 4096; do
     rate=$(counter "$work/products.csv" "Square/$type/$size" GFLOP/s)

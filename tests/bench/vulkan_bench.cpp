@@ -5,15 +5,18 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/device/transfer.h"
 #include "core/runtime/session.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
 namespace epiphyte::test {
@@ -39,15 +42,30 @@ core::ValuePtr OnDevice(core::Environment& environment, const Operand& operand) 
   return core::ToDevice(*value, *device->main_memory(), environment.devices(), nullptr, "an operand");
 }
 
-// A model's graph, as text; what is read and written lies in the device's memory.
+// Whether the report says of the model's first node that it gets this kernel.
+bool GetsKernel(core::Environment& environment, const std::string& model, const core::SessionOptions& options,
+                const std::string& kernel) {
+  const TempDir dir;
+  std::ofstream(dir.path() / "model.onnx", std::ios::binary) << model;
+  const core::Placement placement = core::PlaceModel(environment, dir.path() / "model.onnx", options);
+  for (const std::string& note : placement.nodes.at(0).notes)
+    if (note.starts_with(kernel)) return true;
+  return false;
+}
+
+// A model's graph, as text; what is read and written lies in the device's memory. `kernel`: of which the first node's
+// name begins, or it is not run; "" for any.
 void RunOnDevice(benchmark::State& state, const std::string& graph, const std::vector<Operand>& inputs,
-                 const Operand& output, const std::map<std::string, std::string>& provider_options = {}) {
+                 const Operand& output, const std::map<std::string, std::string>& provider_options = {},
+                 const std::string& kernel = "") {
   static const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
   const std::string model = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]> " + graph);
   core::SessionOptions options = OptionsFor({"vulkan"});
   options.thread_count = 2;
   options.providers[0].options = provider_options;
   const std::string failure = FailureOf([&] {
+    if (!kernel.empty() && !GetsKernel(*environment, model, options, kernel))
+      throw std::runtime_error("the device has nothing for " + kernel);
     core::Session session(*environment, model.data(), model.size(), options);
     std::vector<core::ValuePtr> values;
     for (const Operand& input : inputs) values.push_back(OnDevice(*environment, input));
@@ -71,7 +89,8 @@ std::string TextOf(const Operand& operand) {
 
 // [rows, inner] by [inner, columns]. Rates are of multiply-adds, two operations each.
 void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int64_t inner, int64_t columns,
-                bool packed) {
+                bool packed, const std::map<std::string, std::string>& provider_options = {},
+                const std::string& kernel = "") {
   const Operand a{type, {rows, inner}}, b{type, {inner, columns}}, y{type, {rows, columns}};
   // Weights that are constant are packed when the session is created.
   std::string weights;
@@ -85,14 +104,15 @@ void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int6
   RunOnDevice(state,
               "g (" + TextOf(a) + " a" + (packed ? "" : ", " + TextOf(b) + " b") + ") => (" + TextOf(y) + " y) " +
                   weights + " { y = MatMul(a, b) }",
-              inputs, y);
+              inputs, y, provider_options, kernel);
   state.counters["GFLOP/s"] =
       benchmark::Counter(2e-9 * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(columns),
                          benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void Square(benchmark::State& state, core::DataType type) {
-  RunProduct(state, type, state.range(0), state.range(0), state.range(0), false);
+void Square(benchmark::State& state, core::DataType type,
+            const std::map<std::string, std::string>& provider_options = {}, const std::string& kernel = "") {
+  RunProduct(state, type, state.range(0), state.range(0), state.range(0), false, provider_options, kernel);
 }
 BENCHMARK_CAPTURE(Square, f32, core::DataType::kFloat)
     ->RangeMultiplier(2)
@@ -100,6 +120,17 @@ BENCHMARK_CAPTURE(Square, f32, core::DataType::kFloat)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Square, f16, core::DataType::kFloat16)
+    ->RangeMultiplier(2)
+    ->Range(512, 4096)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+// With cooperative matrices, also where the device does better without, and without them.
+BENCHMARK_CAPTURE(Square, coopmat, core::DataType::kFloat16, {{"prefer", "coopmat"}}, "matmul_coop")
+    ->RangeMultiplier(2)
+    ->Range(512, 4096)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Square, no_coopmat, core::DataType::kFloat16, {{"disable", "coopmat"}})
     ->RangeMultiplier(2)
     ->Range(512, 4096)
     ->UseRealTime()

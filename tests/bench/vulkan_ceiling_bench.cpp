@@ -59,6 +59,24 @@ void MultiplyAdd(benchmark::State& state, const std::shared_ptr<Device>& device,
   Measure(state, device, command, "GFLOP/s", 2.0 * 32.0 * invocations * steps);
 }
 
+// By cooperative matrices, of which each subgroup has 16 sums.
+void MultiplyAddMatrices(benchmark::State& state, const std::shared_ptr<Device>& device) {
+  const Capabilities& can = device->info().capabilities;
+  const MatrixShape& matrix = can.coop_matrix;
+  constexpr uint32_t kGroups = 1u << 12, kSteps = 1u << 10, kSubgroups = 4;
+  const uint64_t bytes = uint64_t{kGroups} * kSubgroups * matrix.m * matrix.n * sizeof(float);
+  const BufferRange sums = {device->Allocate(bytes, "sums"), 0, bytes};
+  const double multiply_adds = 16.0 * matrix.m * matrix.n * matrix.k * kSteps * kSubgroups * kGroups;
+  const Command command = {.shader = "multiply_add_matrices.f16",
+                           .specialization = {kSubgroups * can.subgroup_size, matrix.m, matrix.n, matrix.k},
+                           .parameters = {kSteps},
+                           .bindings = {{sums, Access::kWrite}},
+                           .groups = {kGroups, 1, 1},
+                           .work = static_cast<uint64_t>(multiply_adds),
+                           .full_subgroups = true};
+  Measure(state, device, command, "GFLOP/s", 2.0 * multiply_adds);
+}
+
 void Read(benchmark::State& state, const std::shared_ptr<Device>& device) {
   const uint64_t bytes = std::min<uint64_t>(device->info().capabilities.max_buffer_range, uint64_t{512} << 20);
   const uint32_t invocations = device->info().type == DeviceType::kSoftware ? 1u << 10 : 1u << 18;
@@ -103,6 +121,9 @@ int Main(int argc, char** argv) {
   add("MultiplyAdd/f32", [&](benchmark::State& state) { MultiplyAdd(state, device, "f32"); });
   if (info.capabilities.Has(Capability::kFp16))
     add("MultiplyAdd/f16", [&](benchmark::State& state) { MultiplyAdd(state, device, "f16"); });
+  // Not where they are emulated: then a compiler sees that each step adds the same, and multiplies once.
+  if (info.capabilities.Has(Capability::kCoopMatrix))
+    add("MultiplyAdd/coopmat", [&](benchmark::State& state) { MultiplyAddMatrices(state, device); });
   add("Read", [&](benchmark::State& state) { Read(state, device); });
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -22,7 +22,7 @@ enum class Capability : uint8_t {
   kDotProduct,    // packed 4x8-bit dot products, in hardware
   kSubgroup,      // subgroup arithmetic and shuffles in compute shaders
   kSharedMemory,  // workgroup memory and barriers
-  kCoopMatrix,    // cooperative matrices
+  kCoopMatrix,    // cooperative matrices of float16 with float sums
   kTimeline,      // timeline semaphores: how far a stream is; without, each submission has a fence
   kCount,
 };
@@ -33,6 +33,11 @@ std::optional<Capability> CapabilityOf(std::string_view name);
 
 // Storage buffers that a dispatch can bind on every device, its parameters not counted: Vulkan promises four in all.
 inline constexpr uint32_t kLeastBindings = 3;
+
+// Of the matrices that a subgroup multiplies at once: [m, k] by [k, n].
+struct MatrixShape {
+  uint32_t m = 0, n = 0, k = 0;
+};
 
 struct Capabilities {
   // Kernels use it.
@@ -46,6 +51,7 @@ struct Capabilities {
 
   uint32_t subgroup_size = 1;          // a power of two
   bool full_subgroups = false;         // a kernel can ask for subgroups of that size, none of them in part
+  MatrixShape coop_matrix;             // that kernels use
   uint32_t max_workgroup_invocations = 128;
   uint32_t max_workgroup_count[3] = {65535, 65535, 65535};
   uint32_t max_shared_memory = 16384;        // bytes of a workgroup

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugins/vulkan/device/coop_matrices.h"
 #include "plugins/vulkan/device/vk_instance.h"
 
 namespace epiphyte::vulkan {
@@ -129,6 +130,8 @@ DeviceFeatures::DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice dev
   link(timeline, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
   link(dot_product, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   link(subgroup_size, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  link(memory_model, VK_API_VERSION_1_2, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+  link(coop_matrix, UINT32_MAX, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   for (const char* extension : {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
                                 VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME})
     if (Contains(there, extension)) extensions.push_back(extension);
@@ -145,6 +148,12 @@ DeviceFeatures::DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice dev
   storage16.storageInputOutput16 = VK_FALSE;
   storage8.uniformAndStorageBuffer8BitAccess = VK_FALSE;
   storage8.storagePushConstant8 = VK_FALSE;
+  // Shaders with cooperative matrices are in that model, and have these in workgroup memory only.
+  coop_matrix.cooperativeMatrix = coop_matrix.cooperativeMatrix == VK_TRUE && memory_model.vulkanMemoryModel == VK_TRUE;
+  coop_matrix.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+  memory_model.vulkanMemoryModel = coop_matrix.cooperativeMatrix;
+  memory_model.vulkanMemoryModelDeviceScope = VK_FALSE;
+  memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
 }
 
 DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) {
@@ -163,6 +172,8 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_pointers = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+  VkPhysicalDeviceCooperativeMatrixPropertiesKHR coop = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
   void** next = &properties.pNext;
   const auto link = [&](auto& structure, uint32_t core_since, const char* extension) {
     if (version < core_since && !Contains(extensions, extension)) return;
@@ -176,6 +187,7 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   link(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   link(dot, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   link(host_pointers, UINT32_MAX, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  link(coop, UINT32_MAX, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   vk.vkGetPhysicalDeviceProperties2(device, &properties);
   const VkPhysicalDeviceProperties& core = properties.properties;
   const VkPhysicalDeviceLimits& limits = core.limits;
@@ -224,17 +236,25 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   set(Capability::kSubgroup, (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                  (subgroup.supportedOperations & kOperations) == kOperations);
   set(Capability::kSharedMemory, true);
+  can.full_subgroups = features.subgroup_size.subgroupSizeControl == VK_TRUE &&
+                       features.subgroup_size.computeFullSubgroups == VK_TRUE &&
+                       (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+  if (features.coop_matrix.cooperativeMatrix == VK_TRUE &&
+      (coop.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
+    const std::vector<VkCooperativeMatrixPropertiesKHR> matrices = CoopMatricesOf(vk, device);
+    info.coop_matrix_shapes = TextOf(matrices);
+    can.coop_matrix = UsableShape(matrices);
+    // They are whole subgroups'.
+    set(Capability::kCoopMatrix, can.coop_matrix.m > 0 && can.full_subgroups);
+  }
   if (info.type == DeviceType::kSoftware) {
-    for (const Capability emulated : {Capability::kSubgroup, Capability::kSharedMemory}) {
+    for (const Capability emulated : {Capability::kSubgroup, Capability::kSharedMemory, Capability::kCoopMatrix}) {
       can.slow[static_cast<size_t>(emulated)] = can.Has(emulated);
       set(emulated, false);
     }
   }
   set(Capability::kTimeline, features.timeline.timelineSemaphore == VK_TRUE);
   can.subgroup_size = info.subgroup_size;
-  can.full_subgroups = features.subgroup_size.subgroupSizeControl == VK_TRUE &&
-                       features.subgroup_size.computeFullSubgroups == VK_TRUE &&
-                       (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   can.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   std::copy_n(limits.maxComputeWorkGroupCount, 3, can.max_workgroup_count);
   can.max_shared_memory = limits.maxComputeSharedMemorySize;

@@ -168,6 +168,10 @@ Instance::Instance(InstanceOptions options)
   if (vk.name == nullptr) kit::FailWith(EP_STATUS_ENGINE_ERROR, "the Vulkan loader has no " #name);
   EPIPHYTE_VK_INSTANCE_FUNCTIONS(EPIPHYTE_VK_LOAD)
 #undef EPIPHYTE_VK_LOAD
+#define EPIPHYTE_VK_LOAD(name) \
+  vk.name = reinterpret_cast<PFN_##name>(vkGetInstanceProcAddr(handles_->instance, #name));
+  EPIPHYTE_VK_OPTIONAL_INSTANCE_FUNCTIONS(EPIPHYTE_VK_LOAD)
+#undef EPIPHYTE_VK_LOAD
 
   if (validation.Any()) {
     const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(

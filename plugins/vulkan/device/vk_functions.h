@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/vulkan/device/khr_cooperative_matrix.h"
+
 namespace epiphyte::vulkan {
 
 #define EPIPHYTE_VK_INSTANCE_FUNCTIONS(F) \
@@ -20,6 +22,9 @@ namespace epiphyte::vulkan {
   F(vkGetPhysicalDeviceExternalBufferProperties) \
   F(vkCreateDevice) \
   F(vkGetDeviceProcAddr)
+
+// Of extensions; null where no device has them.
+#define EPIPHYTE_VK_OPTIONAL_INSTANCE_FUNCTIONS(F) F(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 
 #define EPIPHYTE_VK_DEVICE_FUNCTIONS(F) \
   F(vkDestroyDevice) \
@@ -84,6 +89,7 @@ namespace epiphyte::vulkan {
 struct InstanceFunctions {
 #define EPIPHYTE_VK_MEMBER(name) PFN_##name name = nullptr;
   EPIPHYTE_VK_INSTANCE_FUNCTIONS(EPIPHYTE_VK_MEMBER)
+  EPIPHYTE_VK_OPTIONAL_INSTANCE_FUNCTIONS(EPIPHYTE_VK_MEMBER)
 };
 struct DeviceFunctions {
   EPIPHYTE_VK_DEVICE_FUNCTIONS(EPIPHYTE_VK_MEMBER)

@@ -8,6 +8,8 @@
 # is the larger part of a driver's work on a pipeline, be its code cached or not: Mesa's software device takes 8 ms instead
 # of 26 for an element-wise operator. Nothing more, as it makes no kernel faster, and the loops that spirv-opt -O makes
 # can't be instrumented by the GPU-assisted validation of Debian 12, which splits them wrongly.
+# A variant with the word COOPERATIVE_MATRICES is written with NVIDIA's, which compilers and optimisers of all releases
+# know, and gets KHR's in the end (spirv/khr_matrices.h).
 # A shader is compiled again when it or a file that it includes changes. Includes are looked for in FOLDER and here.
 find_program(EPIPHYTE_GLSLC glslc)
 if(NOT EPIPHYTE_GLSLC)
@@ -59,13 +61,20 @@ function(epiphyte_add_kernel_set variable)
       if(name IN_LIST names)
         message(FATAL_ERROR "${shader}: there are two variants '${name}'")
       endif()
+      set(translate "")
+      set(translator "")
+      if(COOPERATIVE_MATRICES IN_LIST words)
+        set(translator epiphyte_khr_matrices)
+        set(translate COMMAND ${translator} ${work}/${name}.spv)
+      endif()
       list(TRANSFORM words PREPEND "-D")
       add_custom_command(OUTPUT ${work}/${name}.inc VERBATIM
         COMMAND ${EPIPHYTE_GLSLC} --target-env=vulkan1.1 -I ${CMAKE_CURRENT_FUNCTION_LIST_DIR} ${words}
                 -MD -MF ${work}/${name}.d -MT ${work}/${name}.inc -o ${work}/${name}.spv ${shader}
         COMMAND ${EPIPHYTE_SPIRV_OPT} ${EPIPHYTE_SPIRV_PASSES} ${work}/${name}.spv -o ${work}/${name}.spv
+        ${translate}
         COMMAND sh -c "od -An -v -t u4 '${work}/${name}.spv' | sed 's/ *\\([0-9][0-9]*\\)/\\1,/g' > '${work}/${name}.inc'"
-        DEPENDS ${shader} DEPFILE ${work}/${name}.d
+        DEPENDS ${shader} ${translator} DEPFILE ${work}/${name}.d
         COMMENT "Compiling shader ${name}")
       list(APPEND names ${name})
       list(APPEND modules ${work}/${name}.inc)

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/device/coop_matrices.h"
 #include "tests/vulkan/device/test_device.h"
 #include "tests/vulkan/lavapipe.h"
 
@@ -101,6 +103,42 @@ TEST(CapabilitiesTest, WhatIsDisabledStaysOffWhenItIsPreferred) {
   }
 }
 
+VkCooperativeMatrixPropertiesKHR Matrix(const MatrixShape& shape, VkComponentTypeKHR operands, VkComponentTypeKHR sums,
+                                        VkScopeKHR scope = VK_SCOPE_SUBGROUP_KHR) {
+  return {VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, nullptr, shape.m, shape.n, shape.k, operands, operands,
+          sums, sums, VK_FALSE, scope};
+}
+constexpr VkComponentTypeKHR kF16 = VK_COMPONENT_TYPE_FLOAT16_KHR, kF32 = VK_COMPONENT_TYPE_FLOAT32_KHR;
+
+std::string UsableOf(const std::vector<VkCooperativeMatrixPropertiesKHR>& matrices) {
+  const MatrixShape shape = UsableShape(matrices);
+  return kit::TextOf(shape.m, 'x', shape.n, 'x', shape.k);
+}
+
+TEST(CoopMatricesTest, TheLargestOfFloat16WithFloatSumsIsUsed) {
+  EXPECT_EQ(UsableOf({Matrix({16, 8, 8}, kF16, kF32), Matrix({16, 16, 16}, kF16, kF32), Matrix({16, 8, 16}, kF16, kF32)}),
+            "16x16x16");
+  EXPECT_EQ(UsableOf({Matrix({8, 16, 16}, kF16, kF32)}), "8x16x16");
+}
+
+TEST(CoopMatricesTest, OthersAreNot) {
+  EXPECT_EQ(UsableOf({}), "0x0x0");
+  EXPECT_EQ(UsableOf({Matrix({16, 16, 16}, kF16, kF16)}), "0x0x0") << "float16 can't hold long sums";
+  EXPECT_EQ(UsableOf({Matrix({16, 16, 32}, VK_COMPONENT_TYPE_SINT8_KHR, VK_COMPONENT_TYPE_SINT32_KHR)}), "0x0x0");
+  EXPECT_EQ(UsableOf({Matrix({64, 64, 16}, kF16, kF32, VK_SCOPE_WORKGROUP_KHR)}), "0x0x0");
+  for (const MatrixShape& odd : {MatrixShape{12, 16, 16}, {16, 4, 16}, {16, 16, 64}})
+    EXPECT_EQ(UsableOf({Matrix(odd, kF16, kF32)}), "0x0x0") << "tiles are no multiples";
+}
+
+TEST(CoopMatricesTest, AllHaveATextInOrder) {
+  EXPECT_EQ(TextOf(std::vector{Matrix({8, 8, 32}, VK_COMPONENT_TYPE_UINT8_KHR, VK_COMPONENT_TYPE_UINT32_KHR),
+                               Matrix({16, 16, 16}, kF16, kF32), Matrix({16, 16, 16}, kF16, kF16),
+                               Matrix({16, 16, 16}, kF16, kF16), Matrix({64, 64, 64}, kF16, kF32, VK_SCOPE_WORKGROUP_KHR),
+                               Matrix({16, 16, 16}, static_cast<VkComponentTypeKHR>(1000141000), kF32)}),
+            "16x16x16 f16 f16 f16; 16x16x16 f16 f16 f32; 16x16x16 type 1000141000 type 1000141000 f32; 8x8x32 u8 u8 u32");
+  EXPECT_EQ(TextOf(std::vector<VkCooperativeMatrixPropertiesKHR>{}), "");
+}
+
 class InstanceTest : public DeviceTest {};
 
 TEST_F(InstanceTest, TheSoftwareDeviceDescribesItself) {
@@ -129,6 +167,11 @@ TEST_F(InstanceTest, TheSoftwareDeviceDescribesItself) {
   for (const Capability emulated : {Capability::kSharedMemory, Capability::kSubgroup}) {
     EXPECT_FALSE(can.Has(emulated)) << NameOf(emulated);
     EXPECT_TRUE(can.IsSlow(emulated)) << NameOf(emulated);
+  }
+  EXPECT_FALSE(can.Has(Capability::kCoopMatrix)) << "it is slow where there is one";
+  if (can.IsSlow(Capability::kCoopMatrix)) {
+    EXPECT_THAT(device.coop_matrix_shapes,
+                HasSubstr(kit::TextOf(can.coop_matrix.m, 'x', can.coop_matrix.n, 'x', can.coop_matrix.k, " f16 f16 f32")));
   }
   EXPECT_EQ(can.subgroup_size, device.subgroup_size);
   EXPECT_LT(can.max_passes, 65'535u) << "llvmpipe makes no more";

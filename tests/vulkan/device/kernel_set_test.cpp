@@ -29,7 +29,8 @@ TEST(KernelSetTest, TheDigestCoversNamesWordsAndNumber) {
   EXPECT_ANY_THROW(digest({{"b", one}, {"a", one}})) << "not in order";
 }
 
-// All that the build compiled is what Vulkan 1.1 takes: most modules are used by few models.
+// All that the build compiled is what Vulkan 1.1 takes: most modules are used by few models. A validator that is older than
+// KHR's cooperative matrices, as that of Debian 12, refuses them by their number.
 TEST(BuiltInKernelsTest, EveryModuleIsValid) {
   const test::TempDir dir;
   for (const Shader& shader : BuiltInKernels().shaders()) {
@@ -41,7 +42,9 @@ TEST(BuiltInKernelsTest, EveryModuleIsValid) {
     ASSERT_NE(pipe, nullptr);
     std::string said;
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += static_cast<char>(c);
-    EXPECT_EQ(pclose(pipe), 0) << shader.name << ": " << said;
+    const int status = pclose(pipe);
+    if (IsCooperative(shader) && said.find("Invalid capability operand: 6022") != std::string::npos) continue;
+    EXPECT_EQ(status, 0) << shader.name << ": " << said;
   }
 }
 

@@ -69,6 +69,13 @@ std::vector<uint32_t> DeviceTest::Run(HostProgram& program, const std::vector<ui
   return output;
 }
 
+bool IsCooperative(const Shader& shader) {
+  constexpr uint32_t kOpCapability = 17, kCooperativeMatrixKhr = 6022;
+  for (size_t at = 5; at < shader.words.size(); at += shader.words[at] >> 16)
+    if ((shader.words[at] & 0xffff) == kOpCapability && shader.words[at + 1] == kCooperativeMatrixKhr) return true;
+  return false;
+}
+
 kit::Error ErrorOf(const std::function<void()>& body) {
   try {
     body();

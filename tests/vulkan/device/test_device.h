@@ -44,6 +44,9 @@ class DeviceTest : public testing::Test {
                                    const RunOptions& options = {});
 };
 
+// Whether the shader needs cooperative matrices, which not every device and no old tool knows.
+bool IsCooperative(const Shader& shader);
+
 // The Error that it throws; one of code OK when it throws none.
 kit::Error ErrorOf(const std::function<void()>& body);
 

@@ -129,12 +129,37 @@ TEST_F(VulkanSession, AContextGivesTheSameAndTheSameBytes) {
 }
 
 TEST_F(VulkanSession, EachCapabilityCanBeTurnedOff) {
-  for (const char* list : {"fp16", "[shared_memory, subgroup]", "all"}) {
+  for (const char* list : {"fp16", "[shared_memory, subgroup]", "coopmat", "all"}) {
     core::SessionOptions options = OptionsFor({"vulkan"});
     options.providers[0].options["disable"] = list;
     core::Session session(environment(), Model(), options);
     EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(4, 6)) << list;
   }
+}
+
+// All that the device can do is used, but for one capability at a time.
+TEST_F(VulkanSession, AFloat16ProductIsTheSameWithoutAnyOfThem) {
+  const auto model = Model(R"(<ir_version: 8, opset_import: ["" : 18]>
+g (float[40,64] x) => (float[40,40] y) {
+  a = Cast<to = 10>(x)
+  t = Transpose<perm = [1, 0]>(a)
+  p = MatMul(a, t)
+  y = Cast<to = 1>(p)
+})");
+  std::vector<float> numbers(40 * 64);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 5) - 2;
+  const auto run = [&](const std::string& disabled) {
+    core::SessionOptions options = OptionsFor({"vulkan", "cpu"});
+    options.providers[0].options = {{"prefer", "all"}, {"disable", disabled}};
+    core::Session session(environment(), model, options);
+    const core::ValuePtr inputs[] = {Floats({40, 64}, numbers)};
+    return FloatsOf(*session.Run(inputs)[0]);
+  };
+  const std::vector<float> expected = run("all");
+  EXPECT_THAT(expected, testing::Contains(testing::Ne(0)));
+  for (const char* each : {"", "storage16", "storage8", "int64", "fp16", "int8", "dot_product", "subgroup", "shared_memory",
+                           "coopmat"})
+    EXPECT_EQ(run(each), expected) << each;
 }
 
 TEST_F(VulkanSession, WhatADeviceDoesBetterWithoutCanBePreferred) {

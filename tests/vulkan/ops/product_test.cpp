@@ -55,6 +55,8 @@ TEST_F(MatMul, OfHalfFloats) {
   Check({70, 64}, {64, 64}, DataType::kFloat16);
   Check({1, 64}, {64, 12}, DataType::kFloat16);
   Check({2, 1, 9, 8}, {1, 3, 8, 12}, DataType::kFloat16);
+  Check({3, 40, 64}, {3, 64, 72}, DataType::kFloat16);
+  Check({200, 100}, {100, 132}, DataType::kFloat16);
 }
 
 TEST_F(MatMul, WithConstantWeights) {
@@ -68,6 +70,18 @@ TEST_F(MatMul, WithConstantWeights) {
       }
     }
   }
+}
+
+TEST_F(MatMul, OfHalfFloatsWithConstantWeightsBiasResidualAndActivation) {
+  const std::string head = "g (float16[2,33,64] a, float16[2,33,72] r) => (float16[] y) <" + Initializer("w", {64, 72}) +
+                           ", " + Initializer("c", {72}) +
+                           "> { b = Cast<to=10>(w) bias = Cast<to=10>(c) p = MatMul(a, b) s = Add(p, bias) ";
+  const std::vector<ValuePtr> inputs = {Scaled({2, 33, 64}, 1, DataType::kFloat16),
+                                        Scaled({2, 33, 72}, 2, DataType::kFloat16)};
+  const OperatorRun run = {.tolerance = {.relative = 2e-3, .absolute = 1e-2}};
+  ExpectLikeCpu(head + "y = Add(s, r) }", inputs, run);
+  ExpectLikeCpu(head + "t = Add(s, r) y = Relu(t) }", inputs, run);
+  ExpectLikeCpu(head + "y = Sigmoid(s) }", inputs, run);
 }
 
 TEST_F(MatMul, ThenBiasResidualAndActivation) {
@@ -99,6 +113,17 @@ TEST_F(Gemm, TransposesEither) {
                         attributes + " (a, b) }",
                     {Random(DataType::kFloat, a, 1)});
     }
+  }
+}
+
+TEST_F(Gemm, OfHalfFloats) {
+  for (const char* attributes : {"<alpha = 0.5, beta = 2.0>", "<transB = 1>", "<transA = 1>"}) {
+    SCOPED_TRACE(attributes);
+    ExpectLikeCpu(std::string("g (float16[64,64] a, float16[64,64] b, float16[64] c) => (float16[] y) { y = Gemm ") +
+                      attributes + " (a, b, c) }",
+                  {Scaled({64, 64}, 1, DataType::kFloat16), Scaled({64, 64}, 2, DataType::kFloat16),
+                   Scaled({64}, 3, DataType::kFloat16)},
+                  {.tolerance = {.relative = 2e-3, .absolute = 1e-2}});
   }
 }
 

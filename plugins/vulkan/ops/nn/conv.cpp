@@ -1,7 +1,7 @@
 // Conv of one to three dimensions, ONNX's and the kit's, which also adds a residual and applies an activation.
 //
-// The input is given its padding first, unless it has none. Then one of three kernels: one for filters of one channel,
-// and two for all others, in registers alone or with tiles in workgroup memory.
+// The input is given its padding first, unless it has none. Then one of four kernels: one for filters of one channel,
+// and three for all others, in registers alone, with tiles in workgroup memory, or by cooperative matrices.
 #include <algorithm>
 #include <array>
 
@@ -10,6 +10,7 @@
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/vulkan/ops/activation_variant.h"
+#include "plugins/vulkan/ops/coop_tiles.h"
 #include "plugins/vulkan/ops/nn/packed_filters.h"
 #include "plugins/vulkan/ops/nn/spatial.h"
 
@@ -129,14 +130,21 @@ void RecordConv(Recording& r) {
     const std::array<int64_t, 3> tiles = {(shape.positions() + kTile - 1) / kTile,
                                           shape.group * ((filters.blocks() + 7) / 8), shape.x[0]};
     const std::string why_not = WhyNotTiled(r.capabilities(), tiles);
-    if (why_not.empty()) {
+    const CoopTiles coop(r.capabilities(), shape.filters_per_group(), shape.positions(), shape.taps() * shape.w[1],
+                         shape.x[0] * shape.group);
+    const std::string why_not_coop = type == EP_TYPE_FLOAT16 ? "; not conv_coop: " + coop.why_not() : "";
+    if (type == EP_TYPE_FLOAT16 && coop.why_not().empty()) {
+      dispatch.shader = Recording::ShaderFor("conv_coop" + variant, type);
+      coop.Complete(&dispatch);
+      r.Note(kit::TextOf("conv_coop (", coop.Describe(), ")"));
+    } else if (why_not.empty()) {
       dispatch.shader = Recording::ShaderFor("conv_tiled" + variant, type);
       dispatch.groups = {Word(tiles[0]), Word(tiles[1]), Word(tiles[2])};
-      r.Note("conv_tiled");
+      r.Note("conv_tiled" + why_not_coop);
     } else {
       dispatch.shader = Recording::ShaderFor("conv" + variant, type);
       dispatch.groups = r.GroupsFor(shape.x[0] * shape.group * filters.blocks() * blocks);
-      r.Note("conv; not conv_tiled: " + why_not);
+      r.Note("conv; not conv_tiled: " + why_not + why_not_coop);
     }
   }
   r.Add(std::move(dispatch));

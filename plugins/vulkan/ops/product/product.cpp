@@ -9,6 +9,7 @@
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
 #include "plugins/vulkan/ops/activation_variant.h"
+#include "plugins/vulkan/ops/coop_tiles.h"
 #include "plugins/vulkan/ops/row_work.h"
 
 namespace epiphyte::vulkan {
@@ -21,9 +22,8 @@ constexpr uint32_t kHasTable = 4;
 
 // Blocks of 8 x 8 take half of the loads, but a device wants enough invocations to be busy.
 constexpr int64_t kLeastLargeBlocks = 256;
-// The side of the tiles that a workgroup shares (shaders/matmul_tiled.comp), and the least product that is worth one.
+// The side of the tiles that a workgroup shares (shaders/matmul_tiled.comp).
 constexpr int64_t kTile = 64;
-constexpr int64_t kLeastTiled = 32;
 // Of so few rows are products whose sums are divided among invocations (shaders/matmul_split.comp), if they are so
 // long.
 constexpr int64_t kMostSplitRows = 4;
@@ -60,6 +60,7 @@ struct Choice {
   std::string kernel;
   int64_t rows = 1, columns = 4;  // of the block of an invocation, or of a workgroup that shares one
   bool tiled = false;             // it is a workgroup's
+  std::optional<CoopTiles> coop;  // instead: by cooperative matrices
   std::optional<RowWork> split;   // who divide the sums of `rows` rows and four times `across` columns
   uint32_t across = 1;            // fours of columns that lie side by side
 };
@@ -96,12 +97,36 @@ Choice Split(Recording& r, const Product& product, Reading reading, Choice plain
   return choice;
 }
 
+// By cooperative matrices, if that is possible and worth it.
+std::optional<CoopTiles> Cooperative(Recording& r, const Product& product, Reading reading, EpElementType type,
+                                     bool is_large) {
+  const Capabilities& capabilities = r.capabilities();
+  if (!is_large && !capabilities.IsPreferred(Capability::kCoopMatrix)) return std::nullopt;
+  if (reading == Reading::kAny) return std::nullopt;
+  if (type != EP_TYPE_FLOAT16) {
+    if (capabilities.Has(Capability::kCoopMatrix)) r.Note("matmul: not in cooperative matrices, they are of float16");
+    return std::nullopt;
+  }
+  const CoopTiles tiles(capabilities, product.m, product.n, product.k, product.batches);
+  if (!tiles.why_not().empty()) {
+    r.Note("matmul: not in cooperative matrices, " + tiles.why_not());
+    return std::nullopt;
+  }
+  return tiles;
+}
+
 Choice Choose(Recording& r, const Product& product, Reading reading, EpElementType type) {
   const std::string name(kReadingNames[static_cast<size_t>(reading)]);
   const Capabilities& capabilities = r.capabilities();
   // Then whatever needs fewer passes will do.
   const bool too_long = PassesAlone(product, reading) > capabilities.max_passes;
   const bool is_large = product.m >= kLeastTiled && product.n >= kLeastTiled && product.k >= kLeastTiled;
+  if (const auto tiles = Cooperative(r, product, reading, type, is_large)) {
+    Choice choice;
+    choice.kernel = "matmul_coop_" + name;
+    choice.coop = tiles;
+    return choice;
+  }
   if (reading != Reading::kAny && (is_large || too_long)) {
     const int64_t across = CeilDiv(product.n, kTile), down = CeilDiv(product.m, kTile);
     if (!(too_long ? capabilities.CanUse(Capability::kSharedMemory) : capabilities.Has(Capability::kSharedMemory))) {
@@ -132,7 +157,9 @@ void RecordProduct(Recording& r, const Product& product) {
   const EpElementType type = r.tensor(product.y.tensor).type;
   const Reading reading = ReadingOf(product);
   Choice choice = Choose(r, product, reading, type);
-  if (product.m <= kMostSplitRows) {
+  if (choice.coop) {
+    r.Note(kit::TextOf("matmul: ", choice.kernel, " (", choice.coop->Describe(), ")"));
+  } else if (product.m <= kMostSplitRows) {
     choice = Split(r, product, reading, std::move(choice));
   } else {
     r.Note("matmul: " + choice.kernel);
@@ -175,18 +202,20 @@ void RecordProduct(Recording& r, const Product& product) {
   dispatch.bindings = {a, b, product.c.tensor >= 0 ? or_a(product.c.tensor) : a,
                        product.residual >= 0 ? or_a(product.residual) : a, Recording::Write(product.y.tensor)};
   const int64_t across = CeilDiv(product.n, choice.columns), down = CeilDiv(product.m, choice.rows);
-  if (choice.split) {
+  if (choice.coop) {
+    choice.coop->Complete(&dispatch);
+  } else if (choice.split) {
     dispatch.specialization.push_back(choice.across);
     choice.split->Complete(r, &dispatch);
   } else if (choice.tiled) {
     dispatch.groups = {static_cast<uint32_t>(across), static_cast<uint32_t>(down),
                        static_cast<uint32_t>(product.batches)};
+    dispatch.passes = static_cast<uint64_t>(product.k) / 16;
   } else {
     dispatch.groups = r.GroupsFor(across * down * product.batches);
+    dispatch.passes = PassesAlone(product, reading);
   }
   dispatch.work = static_cast<uint64_t>(elements) * static_cast<uint64_t>(product.k);
-  if (!choice.split)
-    dispatch.passes = choice.tiled ? static_cast<uint64_t>(product.k) / 16 : PassesAlone(product, reading);
   r.Add(std::move(dispatch));
 }
 

@@ -1,0 +1,80 @@
+#include "plugins/vulkan/ops/coop_tiles.h"
+
+#include <algorithm>
+
+#include "epiphyte/kit/abi/fail.hpp"
+
+namespace epiphyte::vulkan {
+namespace {
+
+// As in the shader: the subgroups of a workgroup, two by two, the steps that they read at a time, and what is left free
+// in workgroup memory behind each row.
+constexpr uint32_t kSubgroups = 4;
+constexpr int64_t kSteps = 32;
+constexpr int64_t kPadding = 8;
+
+// A large tile reads each operand half as often, but a device wants enough workgroups to be busy.
+constexpr int64_t kSmallSide = 64, kLargeSide = 128;
+constexpr int64_t kLeastLargeTiles = 128;
+// So that fours are shared out evenly among the invocations of a workgroup.
+constexpr uint32_t kLeastSubgroup = kLargeSide / 4 / kSubgroups;
+constexpr uint32_t kMostSubgroup = kSmallSide * kSteps / 4 / kSubgroups;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+// Of workgroup memory, for tiles of such a side, however they lie.
+int64_t SharedBytes(const MatrixShape& matrix, int64_t side) {
+  constexpr int64_t kHalf = 2, kFloat = 4;
+  const int64_t operand = std::max(side * (kSteps + kPadding), kSteps * (side + kPadding));
+  return 2 * operand * kHalf + kSubgroups * matrix.m * (side / 2) * kFloat;
+}
+
+}  // namespace
+
+CoopTiles::CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches)
+    : matrix_(capabilities.coop_matrix), invocations_(kSubgroups * capabilities.subgroup_size), side_(kSmallSide) {
+  if (CeilDiv(m, kLargeSide) * CeilDiv(n, kLargeSide) * batches >= kLeastLargeTiles &&
+      SharedBytes(matrix_, kLargeSide) <= capabilities.max_shared_memory)
+    side_ = kLargeSide;
+  why_not_ = WhyNot(capabilities, std::min({m, n, k}));
+  if (!why_not_.empty()) return;
+  fetches_ = static_cast<uint32_t>(side_ * kSteps / 4 / invocations_);
+  // The loops that are no straight code: over steps, and over an invocation's part of the tile.
+  passes_ = static_cast<uint64_t>(CeilDiv(k, kSteps) * (1 + kSteps / matrix_.k) + side_ +
+                                  CeilDiv(side_ * side_, invocations_));
+  if (passes_ > capabilities.max_passes) why_not_ = "sums are too long for the device's loops";
+  const int64_t groups[] = {CeilDiv(n, side_), CeilDiv(m, side_), batches};
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i] = static_cast<uint32_t>(groups[i]);
+    if (groups[i] > capabilities.max_workgroup_count[i])
+      why_not_ = "it would take more workgroups than the device allows";
+  }
+}
+
+std::string CoopTiles::WhyNot(const Capabilities& can, int64_t least) const {
+  if (!can.Has(Capability::kCoopMatrix)) return can.WhyNot(Capability::kCoopMatrix);
+  if (!can.Has(Capability::kFp16)) return can.WhyNot(Capability::kFp16);
+  if (!can.CanUse(Capability::kSharedMemory)) return can.WhyNot(Capability::kSharedMemory);
+  if (!can.IsPreferred(Capability::kCoopMatrix) && least < kLeastTiled) return "tiles would be empty for the most part";
+  if (can.subgroup_size < kLeastSubgroup || can.subgroup_size > kMostSubgroup)
+    return kit::TextOf("subgroups have ", can.subgroup_size, " invocations");
+  if (invocations_ > can.max_workgroup_invocations) return "the device's workgroups are too small";
+  if (SharedBytes(matrix_, side_) > can.max_shared_memory) return "the device has too little workgroup memory";
+  return "";
+}
+
+std::string CoopTiles::Describe() const {
+  return kit::TextOf("tiles of ", side_, " by ", side_, ", matrices of ", matrix_.m, 'x', matrix_.n, 'x', matrix_.k);
+}
+
+void CoopTiles::Complete(Dispatch* dispatch) const {
+  const auto of_subgroup = static_cast<uint32_t>(side_ / 2);
+  for (const uint32_t constant :
+       {invocations_, matrix_.m, matrix_.n, matrix_.k, of_subgroup / matrix_.m, of_subgroup / matrix_.n, fetches_})
+    dispatch->specialization.push_back(constant);
+  dispatch->groups = groups_;
+  dispatch->full_subgroups = true;
+  dispatch->passes = passes_;
+}
+
+}  // namespace epiphyte::vulkan

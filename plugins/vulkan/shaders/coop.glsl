@@ -1,0 +1,134 @@
+// What the kernels by cooperative matrices share. A workgroup has a tile of a matrix, the product of a left and a right
+// one of float16, with float sums. It reads their parts 32 steps at a time into memory that its subgroups share. There are
+// four of these, and each has a quarter of the tile: kDown by kAcross matrices.
+//
+//     #define COOP_CONSTANTS 2    // the number of the shader's own specialization constants
+//     #define RIGHT_BY_COLUMNS    // in workgroup memory; LEFT_BY_COLUMNS is the left one's
+//     #include "coop.glsl"
+//     uvec2 FetchLeft(uint i, uint k) { … }
+//     …
+//     void main() { MultiplyTile(); }
+//
+// CoopTiles in ops/coop_tiles.h chooses, and writes the constants.
+#ifndef COOP_GLSL
+#define COOP_GLSL
+
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require  // the build makes it KHR's (spirv/khr_matrices.h)
+
+layout(local_size_x_id = COOP_CONSTANTS) in;  // four full subgroups
+// Matrices are of kM rows by kK, kK by kN, and kM by kN. Not the same constants, whatever their values: by them it is
+// known which is which.
+layout(constant_id = COOP_CONSTANTS + 1) const uint kM = 16u;
+layout(constant_id = COOP_CONSTANTS + 2) const uint kN = 16u;
+layout(constant_id = COOP_CONSTANTS + 3) const uint kK = 16u;
+layout(constant_id = COOP_CONSTANTS + 4) const uint kDown = 2u;
+layout(constant_id = COOP_CONSTANTS + 5) const uint kAcross = 2u;
+layout(constant_id = COOP_CONSTANTS + 6) const uint kFetches = 4u;  // fours of each that an invocation reads at a time
+#define LEFT_MATRIX fcoopmatNV<16, gl_ScopeSubgroup, kM, kK>
+#define RIGHT_MATRIX fcoopmatNV<16, gl_ScopeSubgroup, kK, kN>
+#define SUM_MATRIX fcoopmatNV<32, gl_ScopeSubgroup, kM, kN>
+
+const uint kSteps = 32u;
+const uint kSubgroupRows = kDown * kM;
+const uint kSubgroupColumns = kAcross * kN;
+const uint kRows = 2u * kSubgroupRows;  // of the tile
+const uint kColumns = 2u * kSubgroupColumns;
+// In fours of float16. What lies by rows is apart from the banks of the row before.
+const uint kStepFours = kSteps / 4u, kStepPitch = kStepFours + 2u;
+const uint kRowFours = kRows / 4u, kRowPitch = kRowFours + 2u;
+const uint kColumnFours = kColumns / 4u, kColumnPitch = kColumnFours + 2u;
+#ifdef LEFT_BY_COLUMNS
+shared uvec2 left_tile[kSteps * kRowPitch];
+#else
+shared uvec2 left_tile[kRows * kStepPitch];
+#endif
+#ifdef RIGHT_BY_COLUMNS
+shared uvec2 right_tile[kColumns * kStepPitch];
+#else
+shared uvec2 right_tile[kSteps * kColumnPitch];
+#endif
+// For each subgroup a row of its matrices, on their way to where each element is an invocation's.
+const uint kStaged = kM * kSubgroupColumns;
+shared float staged[4u * kStaged];
+
+// --- Of the shader
+
+// Number i of the fours of each operand for the steps from k on, and its place in the tile. Beyond the last step it is 0,
+// beyond the last row or column anything.
+uvec2 FetchLeft(uint i, uint k);
+uvec2 FetchRight(uint i, uint k);
+uint LeftPlace(uint i);
+uint RightPlace(uint i);
+uint Steps();
+// Stores a sum of the tile, unless it is beyond the last row or column.
+void Store(uint row, uint column, float sum);
+
+// ---
+
+void MultiplyTile() {
+  const uint own_row = gl_SubgroupID / 2u * kSubgroupRows;
+  const uint own_column = gl_SubgroupID % 2u * kSubgroupColumns;
+  const uint steps = Steps();
+  SUM_MATRIX sums[kDown * kAcross];
+  [[unroll]] for (uint i = 0u; i < kDown * kAcross; ++i) sums[i] = SUM_MATRIX(0.0);
+  // What the next steps need is under way while these are multiplied.
+  uvec2 next_left[kFetches], next_right[kFetches];
+  [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
+    const uint i = f * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    next_left[f] = FetchLeft(i, 0u);
+    next_right[f] = FetchRight(i, 0u);
+  }
+  for (uint k = 0u; k < steps; k += kSteps) {
+    [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
+      const uint i = f * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+      left_tile[LeftPlace(i)] = next_left[f];
+      right_tile[RightPlace(i)] = next_right[f];
+    }
+    barrier();
+    [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
+      const uint i = f * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+      next_left[f] = FetchLeft(i, k + kSteps);
+      next_right[f] = FetchRight(i, k + kSteps);
+    }
+    for (uint step = 0u; step < kSteps; step += kK) {
+      LEFT_MATRIX left[kDown];
+      [[unroll]] for (uint i = 0u; i < kDown; ++i) {
+#ifdef LEFT_BY_COLUMNS
+        coopMatLoadNV(left[i], left_tile, step * kRowPitch + (own_row + i * kM) / 4u, kRowPitch, true);
+#else
+        coopMatLoadNV(left[i], left_tile, (own_row + i * kM) * kStepPitch + step / 4u, kStepPitch, false);
+#endif
+      }
+      [[unroll]] for (uint j = 0u; j < kAcross; ++j) {
+        RIGHT_MATRIX right;
+#ifdef RIGHT_BY_COLUMNS
+        coopMatLoadNV(right, right_tile, (own_column + j * kN) * kStepPitch + step / 4u, kStepPitch, true);
+#else
+        coopMatLoadNV(right, right_tile, step * kColumnPitch + (own_column + j * kN) / 4u, kColumnPitch, false);
+#endif
+        [[unroll]] for (uint i = 0u; i < kDown; ++i)
+          sums[i * kAcross + j] = coopMatMulAddNV(left[i], right, sums[i * kAcross + j]);
+      }
+    }
+    barrier();
+  }
+
+  // What is done to a sum is in the code once, as activations are long.
+  const uint mine = gl_SubgroupID * kStaged;
+  for (uint block = 0u; block < kDown; ++block) {
+    [[unroll]] for (uint i = 0u; i < kDown; ++i)
+      if (i == block)
+        [[unroll]] for (uint j = 0u; j < kAcross; ++j)
+          coopMatStoreNV(sums[i * kAcross + j], staged, mine + j * kN, kSubgroupColumns, false);
+    subgroupBarrier();
+    for (uint i = gl_SubgroupInvocationID; i < kStaged; i += gl_SubgroupSize)
+      Store(own_row + block * kM + i / kSubgroupColumns, own_column + i % kSubgroupColumns, staged[mine + i]);
+    subgroupBarrier();
+  }
+}
+
+#endif  // COOP_GLSL
