@@ -258,13 +258,15 @@ TEST(CumSum, ExclusiveAndReverse) {
 }
 
 TEST(CumSum, OfAnEmptyAxisIsNothing) {
-  for (const int64_t reverse : {0, 1}) {
-    for (const int64_t exclusive : {0, 1}) {
-      OpRunner sum("CumSum", 14);
-      sum.Attribute("reverse", reverse).Attribute("exclusive", exclusive);
-      sum.Input<float>({2, 0, 3}, {}).Input<int64_t>({}, {1});
-      sum.Run();
-      EXPECT_EQ(sum.Dims(0), (Shape{2, 0, 3}));
+  for (const Shape& dims : {Shape{2, 0, 3}, Shape{2, 3, 0}, Shape{0, 2, 3}}) {
+    for (const int64_t reverse : {0, 1}) {
+      for (const int64_t exclusive : {0, 1}) {
+        OpRunner sum("CumSum", 14);
+        sum.Attribute("reverse", reverse).Attribute("exclusive", exclusive);
+        sum.Input<float>(dims, {}).Input<int64_t>({}, {1});
+        sum.Run();
+        EXPECT_EQ(sum.Dims(0), dims);
+      }
     }
   }
 }

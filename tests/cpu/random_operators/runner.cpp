@@ -174,10 +174,11 @@ std::string Text(const AttributeValue& value) {
 }
 
 // A refusal's message: "" or what it lacks. The nodes that a function stands for have its node's name in front of
-// theirs.
+// theirs; one that took the node's place has its name and an operator of its own.
 std::string WhyBadRefusal(const Case& c, const std::string& error) {
   const bool is_named = error.find("the_node") != std::string::npos &&
-                        (error.find(c.op_type) != std::string::npos || error.find("'the_node/") != std::string::npos);
+                        (error.find(c.op_type) != std::string::npos || error.find("'the_node/") != std::string::npos ||
+                         error.find("node 'the_node' (") != std::string::npos);
   if (!is_named) return "is refused without the names of node and operator: " + error;
   if (error.find('\n') != std::string::npos) return "is refused by more than a line: " + error;
   for (const char* internal : {"std::", "bad_alloc", "vector::", "basic_string", "map::at"})
