@@ -241,6 +241,14 @@ TEST(ArgMax, EveryTypeFindsTheSameElements) {
   ExpectTheIndicesOfFloats<kit::BFloat16>();
 }
 
+TEST(Reductions, KeepDimensionsOrDont) {
+  for (const char* op_type : {"ReduceSum", "ReduceMax", "ArgMin"}) {
+    OpRunner runner(op_type, 13);
+    runner.Attribute("keepdims", 2).Input<float>({2}, {1, 2});
+    EXPECT_THAT([&] { runner.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("keepdims 2 found, 0 or 1 expected")));
+  }
+}
+
 TEST(ArgMax, AnEmptyAxisIsAnError) {
   OpRunner arg("ArgMax", 13);
   arg.Input<float>({0, 2}, {});
