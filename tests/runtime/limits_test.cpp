@@ -208,20 +208,14 @@ TEST_F(LimitsTest, ATextThatDoublesInALoopIsRefused) {
               AllOf(StartsWith("FAIL"), HasSubstr("StringConcat"), HasSubstr("session.max_value_bytes")));
 }
 
-TEST_F(LimitsTest, ASequenceThatALoopFillsIsCounted) {
-  const auto session = Make(R"(g (int64 n, bool c, float[1000] x) => (int64 length) {
-        empty = SequenceEmpty<dtype = 1>()
-        all = Loop<body = step (int64 i, bool go, seq(float[1000]) s) => (bool on, seq(float[1000]) t) {
-          on = Identity(go)
-          y = Neg(x)
-          t = SequenceInsert(s, y)
-        }>(n, c, empty)
-        length = SequenceLength(all) })",
-                            {{"session.max_run_bytes", "4000000"}});
-  const ValuePtr x = Floats({1000}, std::vector<float>(1000, 1));
-  EXPECT_EQ(Outcome(*session, {Int64s({}, {100}), Bools({}, {true}), x}), "OK");
-  EXPECT_THAT(Outcome(*session, {Int64s({}, {int64_t{1} << 62}), Bools({}, {true}), x}),
-              AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 4000000")));
+TEST_F(LimitsTest, RowsOfAGridAreNotMadeBeforeTheGridIsAllowed) {
+  const auto session =
+      Make("g (float[1, 2, 3] theta, int64[4] size) => (float[N, H, W, 2] y) { y = AffineGrid(theta, size) }",
+           {{"session.max_value_bytes", "10000000"}}, 20);
+  const ValuePtr theta = Floats({1, 2, 3}, {1, 0, 0, 0, 1, 0});
+  EXPECT_EQ(Outcome(*session, {theta, Int64s({4}, {1, 1, 10, 1000})}), "OK");
+  EXPECT_THAT(Outcome(*session, {theta, Int64s({4}, {1, 1, 1, int64_t{1} << 40})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("AffineGrid"), HasSubstr("session.max_value_bytes")));
 }
 
 TEST_F(LimitsTest, TablesOfATransformAreCountedBeforeTheyAreMade) {
