@@ -28,10 +28,10 @@ namespace fs = std::filesystem;
 
 // Sums of floats are cut differently at each level. Of 16 bits the values between nodes are rounded, too, and where a
 // sum lies beside a border between two numbers of 8 bits, it falls to either side.
-constexpr double kFloat = 2e-5;
-constexpr double kFloat16 = 4e-3;
-constexpr double kBfloat16 = 4e-2;
-constexpr double kBytes = 4e-2;
+constexpr double kFloat = 5e-6;
+constexpr double kFloat16 = 2e-3;
+constexpr double kBfloat16 = 2e-2;
+constexpr double kBytes = 1e-2;
 
 constexpr LevelModel kModels[] = {
     {"recogniser", "text_recogniser", "f32", kFloat},

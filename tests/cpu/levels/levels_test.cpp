@@ -1,7 +1,7 @@
 // The plugin gives the same answers at every level of instructions: each operator's random cases match the plain
 // reference, within the bounds that these have, and the outputs of models those of the baseline.
 //
-//   cpu_levels --cases 40                           so many of each operator instead of 1
+//   cpu_levels --cases 200                          so many of each operator instead of 10
 //   cpu_levels --level avx2 --cases 1 --first 17    at one level, in this process
 //   cpu_levels --level avx2 --outputs DIR --models DIR
 #include <gmock/gmock.h>
@@ -33,6 +33,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr int kNoSuchLevel = 77;
+constexpr uint64_t kCases = 10;
 constexpr std::string_view kNoBfloat16 = "has no bfloat16 products";
 
 std::map<std::string, std::string, std::less<>> options;
@@ -53,7 +54,7 @@ std::unique_ptr<core::Environment> OwnPlugin() {
 
 int RunOperators() {
   random_operators::Runner runner(OwnPlugin());
-  const uint64_t first = NumberOption("--first", 0), count = NumberOption("--cases", 1);
+  const uint64_t first = NumberOption("--first", 0), count = NumberOption("--cases", kCases);
   int failures = 0;
   for (const random_operators::OperatorCases& op : random_operators::AllOperators()) {
     for (uint64_t number = first; number < first + count; ++number) {
@@ -120,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(, OperatorsAtLevel, testing::ValuesIn(Levels()), NameOf
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OperatorsAtLevel);
 
 TEST_P(OperatorsAtLevel, MatchTheReference) {
-  const Ended ended = RunInAProcess(GetParam().name, "--cases " + std::to_string(NumberOption("--cases", 1)) +
+  const Ended ended = RunInAProcess(GetParam().name, "--cases " + std::to_string(NumberOption("--cases", kCases)) +
                                                          " --first " + std::to_string(NumberOption("--first", 0)));
   if (ended.code == kNoSuchLevel) GTEST_SKIP() << ended.text;
   EXPECT_EQ(ended.code, 0) << ended.text;
@@ -163,6 +164,10 @@ TEST_P(ModelsAtLevel, GiveWhatTheBaselineGives) {
 }
 
 }  // namespace
+
+// Name tests in messages and lists.
+void PrintTo(const Level& level, std::ostream* os) { *os << level.name; }
+
 }  // namespace epiphyte::test::levels
 
 int main(int argc, char** argv) {
