@@ -25,6 +25,11 @@ class MemoryBudget {
       FailTake(bytes);
     used_ += bytes;
   }
+  // Throws what Take would for one value of `bytes`, and counts nothing.
+  void CheckValue(uint64_t bytes) const {
+    if (bytes > limits_.value_bytes) [[unlikely]]
+      FailTake(bytes);
+  }
   // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too. What is refused is not
   // counted.
   void TakeTensor(uint64_t bytes) {

@@ -18,6 +18,7 @@ void InferReshape(NodeInference& node);
 void InferConstantOfShape(NodeInference& node);
 void InferExpand(NodeInference& node);
 void InferGatherNd(NodeInference& node);
+void InferRange(NodeInference& node);
 void InferSlice(NodeInference& node);
 void InferSplit(NodeInference& node);
 void InferPad(NodeInference& node);

@@ -175,6 +175,25 @@ void InferSlice(NodeInference& node) {
   node.SetTensor(0, node.element(0), std::move(output));
 }
 
+// Unlike libonnx's, it takes distances that the numbers' type doesn't hold. A step of 0 is the kernel's to refuse.
+void InferRange(NodeInference& node) {
+  Dim length;
+  const auto ints = [&](size_t i) { return node.ints(i).value_or(std::vector<int64_t>()); };
+  const auto floats = [&](size_t i) { return node.floats(i).value_or(std::vector<float>()); };
+  if (const auto start = ints(0), limit = ints(1), step = ints(2);
+      start.size() == 1 && limit.size() == 1 && step.size() == 1 && step[0] != 0) {
+    const __int128 distance = static_cast<__int128>(limit[0]) - start[0];
+    const __int128 steps = (distance + step[0] - (step[0] > 0 ? 1 : -1)) / step[0];
+    length = steps <= INT64_MAX ? Dim(std::max<int64_t>(static_cast<int64_t>(steps), 0)) : Dim();
+    if ((distance > 0) != (step[0] > 0)) length = Dim(0);
+  } else if (const auto from = floats(0), to = floats(1), by = floats(2);
+             from.size() == 1 && to.size() == 1 && by.size() == 1 && by[0] != 0) {
+    const double steps = std::ceil((static_cast<double>(to[0]) - from[0]) / by[0]);
+    if (steps < 0x1p62) length = Dim(static_cast<int64_t>(std::max(steps, 0.0)));
+  }
+  node.SetTensor(0, node.element(0), Shape{length});
+}
+
 void InferGatherNd(NodeInference& node) {
   const Shape* data = node.shape(0);
   const Shape* indices = node.shape(1);

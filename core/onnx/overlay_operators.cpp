@@ -101,6 +101,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"QLinearConv", 10, InferQLinearConv},
     {"QuantizeLinear", 19, InferQuantize},
     {"RMSNormalization", 23, InferRmsNormalization, 2, 2, 1, 1},
+    {"Range", 11, InferRange},
     {"Reciprocal", 1, InferLikeFirst},
     {"ReduceL1", 18, nullptr, 1, 2, 1, 1, "ReduceSum"},
     {"ReduceL2", 18, nullptr, 1, 2, 1, 1, "ReduceSum"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "core/onnx/schema.h"
 #include "core/runtime/stack.h"
 
 namespace epiphyte::core {
@@ -34,7 +35,7 @@ bool ReadCondition(const Value& value, std::string_view node) {
 
 }  // namespace
 
-IfNode::IfNode(const Node& node, const PlanTools& tools) {
+IfNode::IfNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)) {
   node_inputs_ = node.inputs().size();
   then_branch_ = BuildBody(RequiredBody(node, "then_branch"), tools);
   else_branch_ = BuildBody(RequiredBody(node, "else_branch"), tools);
@@ -47,13 +48,12 @@ IfNode::IfNode(const Node& node, const PlanTools& tools) {
 }
 
 void IfNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
-  if (inputs[0] == nullptr) Fail(StatusCode::kInvalidArgument, "If: the condition is absent");
-  const Body& body = ReadCondition(*inputs[0], "If") ? then_branch_ : else_branch_;
+  if (inputs[0] == nullptr) Fail(StatusCode::kInvalidArgument, "{}: the condition is absent", name_);
+  const Body& body = ReadCondition(*inputs[0], name_) ? then_branch_ : else_branch_;
   body.plan->Run({}, OuterOf(body, inputs.subspan(node_inputs_)), outputs, run);
 }
 
-LoopNode::LoopNode(const Node& node, const PlanTools& tools)
-    : name_(node.name().empty() ? "Loop" : node.name()) {
+LoopNode::LoopNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)) {
   node_inputs_ = node.inputs().size();
   const Graph& graph = RequiredBody(node, "body");
   body_ = BuildBody(graph, tools);
@@ -79,6 +79,7 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   std::vector<ValuePtr> carried;
   for (size_t i = 0; i < carried_; ++i) carried.push_back(ValuePtr::Share(inputs[2 + i]));
   std::vector<std::vector<ValuePtr>> scans(scan_types_.size());
+  std::vector<uint64_t> stacked(scan_types_.size(), 0);  // bytes
   std::vector<ValuePtr> results(body_.plan->output_count());
   std::vector<Value*> arguments(carried_ + 2);
   ValuePtr condition = Value::Tensor(DataType::kBool, {});
@@ -97,7 +98,11 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
       run.Drop(carried[i]);
       carried[i] = std::move(results[1 + i]);
     }
-    for (size_t i = 0; i < scans.size(); ++i) scans[i].push_back(std::move(results[1 + carried_ + i]));
+    for (size_t i = 0; i < scans.size(); ++i) {
+      ValuePtr& slice = scans[i].emplace_back(std::move(results[1 + carried_ + i]));
+      // Known before the slices fill what the run may have.
+      if (slice->IsTensor()) NamingErrors(name_, [&] { run.CheckValue(stacked[i] += slice->byte_size()); });
+    }
   }
   for (size_t i = 0; i < carried_; ++i) outputs[i] = std::move(carried[i]);
   for (size_t i = 0; i < scans.size(); ++i) {

@@ -13,6 +13,7 @@ class IfNode : public BodyFlow {
  private:
   Body then_branch_;
   Body else_branch_;
+  std::string name_;
 };
 
 class LoopNode : public BodyFlow {

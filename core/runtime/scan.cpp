@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/onnx/schema.h"
 #include "core/runtime/stack.h"
 
 namespace epiphyte::core {
@@ -94,7 +95,7 @@ ValuePtr StackBatches(std::vector<ValuePtr>& batches, int64_t longest, const Typ
 
 }  // namespace
 
-ScanNode::ScanNode(const Node& node, const PlanTools& tools) : name_(node.name().empty() ? "Scan" : node.name()) {
+ScanNode::ScanNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
   states_ = node_inputs_ - scan_inputs_;
@@ -158,7 +159,7 @@ void ScanNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   }
 }
 
-Scan8Node::Scan8Node(const Node& node, const PlanTools& tools) : name_(node.name().empty() ? "Scan" : node.name()) {
+Scan8Node::Scan8Node(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)) {
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
   if (node_inputs_ < scan_inputs_ + 1) {

@@ -38,9 +38,7 @@ SessionTools::SessionTools(const SessionConfig& config) : pool(std::make_shared<
 struct Session::Impl {
   Impl(const Environment& environment, const SessionConfig& config, SessionTools shared)
       : tools(std::move(shared)), profile_path(config.profile_path) {
-    const auto limit = [](uint64_t asked, uint64_t otherwise) { return asked == 0 ? otherwise : asked; };
-    limits.value_bytes = limit(config.max_value_bytes, environment.memory() / 2);
-    limits.run_bytes = limit(config.max_run_bytes, environment.memory() / 4 * 3);
+    limits = config.LimitsOfRuns(environment.memory());
   }
 
   void Build(Environment& environment, const ModelSource& source, const SessionConfig& config) {

@@ -62,4 +62,9 @@ SessionConfig::SessionConfig(const SessionOptions& options) : SessionSettings(op
   }
 }
 
+MemoryLimits SessionConfig::LimitsOfRuns(uint64_t memory) const {
+  return {.value_bytes = max_value_bytes != 0 ? max_value_bytes : memory / 2,
+          .run_bytes = max_run_bytes != 0 ? max_run_bytes : memory / 4 * 3};
+}
+
 }  // namespace epiphyte::core

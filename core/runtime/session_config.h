@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/memory_budget.h"
 #include "core/runtime/session_options.h"
 
 namespace epiphyte::core {
@@ -59,6 +60,8 @@ struct SessionConfig : SessionSettings {
   uint64_t max_device_bytes = 0;  // 0: what the devices have
   uint64_t max_run_bytes = 0;
   uint64_t max_value_bytes = 0;
+  // `memory`: of the machine.
+  MemoryLimits LimitsOfRuns(uint64_t memory) const;
 
   // Keys and values of the options that change what is compiled: for whoever has to tell two compiled models apart.
   std::vector<std::pair<std::string, std::string>> compiling_options;

@@ -16,12 +16,29 @@ std::string FirstOutput(const Node& node) {
   return {};
 }
 
+bool IsLarger(const Type& type, uint64_t most_bytes) {
+  if (!type.IsTensor() || !type.IsStatic()) return false;
+  double bytes = static_cast<double>(DataTypeBits(type.element_type())) / 8;
+  for (const Dim& dim : *type.shape()) bytes *= static_cast<double>(dim.value);
+  return bytes > static_cast<double>(most_bytes);
+}
+
+// A body may make its output piece by piece, and would fill the memory that a run may have before it is refused.
+void RefuseLargeOutputs(const Node& function, uint64_t most_bytes) {
+  for (const ValueDef* output : function.outputs()) {
+    if (output == nullptr || !output->type() || !IsLarger(*output->type(), most_bytes)) continue;
+    Fail(StatusCode::kFail, "{}: its output '{}' is {}, session.max_value_bytes allows {} bytes", NodeLabel(function),
+         output->name(), output->type()->ToString(), most_bytes);
+  }
+}
+
 }  // namespace
 
 // A function operator stays whole when some provider claims it; else its body takes its place, which may hold further
 // functions: providers are asked for those anew. They are asked only if there is such an operator at all.
 void SessionBuilder::InlineUnclaimedFunctions() {
   size_t nodes = 0;
+  const uint64_t most_bytes = config_.LimitsOfRuns(environment_.memory()).value_bytes;
   for (;;) {
     std::unordered_set<const Node*> claimed;
     bool asked = false;
@@ -37,13 +54,16 @@ void SessionBuilder::InlineUnclaimedFunctions() {
     const bool inlined = InlineOuterFunctions(
         model_,
         [&](const Node& node) {
-          if (!IsKept(node)) return false;
-          if (!asked) {
-            model_.graph->Finalize();
-            ask(ask, *model_.graph);
-            asked = true;
+          if (IsKept(node)) {
+            if (!asked) {
+              model_.graph->Finalize();
+              ask(ask, *model_.graph);
+              asked = true;
+            }
+            if (claimed.contains(&node)) return true;
           }
-          return claimed.contains(&node);
+          RefuseLargeOutputs(node, most_bytes);
+          return false;
         },
         &schemas_, [&](const Node& node) { history_.Removed(node, Fate::kInlined); }, &nodes);
     if (!inlined) return;

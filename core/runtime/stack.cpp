@@ -65,7 +65,7 @@ ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* sl
   dims.insert(dims.begin() + axis, static_cast<int64_t>(slices.size()));
   Split split = SplitAt(dims, static_cast<size_t>(axis));
   if (type == DataType::kString) {
-    run.TakeTensor(BytesOfStrings(dims));
+    NamingErrors(what, [&] { run.TakeTensor(BytesOfStrings(dims)); });
     std::vector<std::string> strings;
     for (int64_t outer = 0; outer < split.outer; ++outer) {
       for (const ValuePtr& slice : slices) {
@@ -77,7 +77,7 @@ ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* sl
     slices.clear();
     return Value::Strings(dims, std::move(strings));
   }
-  ValuePtr result = Value::Tensor(type, dims, &run);
+  ValuePtr result = NamingErrors(what, [&] { return Value::Tensor(type, dims, &run); });
   if (DataTypeBits(type) % 8 != 0 && split.inner % 2 != 0 && slices.size() > 1) {
     Fail(StatusCode::kNotImplemented, "{}: packed {} slices of odd length can't be stacked", what, DataTypeName(type));
   }

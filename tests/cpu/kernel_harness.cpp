@@ -216,6 +216,7 @@ class OpRunner::Context : public cpu::OpContext {
     memory_.push_back(GuardedMemory(bytes, kAlignment));
     return memory_.back().get();
   }
+  void CountMemory(uint64_t) override {}
   uint32_t thread_count() const override { return 2; }
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) override {
     RunShares(count, grain, body);

@@ -311,6 +311,14 @@ TEST(NonZero, NegativeZeroIsZeroAndNaNIsNot) {
   EXPECT_THAT(floats.Output<int64_t>(0), ElementsAre(0, 1, 1, 1));
 }
 
+TEST(NonZero, AScalarHasNoAxesToTellAnIndexOf) {
+  for (const float x : {0.0f, 2.0f}) {
+    OpRunner runner("NonZero", 13);
+    runner.Input<float>({}, {x}).Run();
+    EXPECT_EQ(runner.Dims(0), (Shape{0, x == 0 ? 0 : 1}));
+  }
+}
+
 TEST(Compress, RefusesAConditionThatIsTooLong) {
   OpRunner compress("Compress", 11);
   compress.Input<float>({2}, {1, 2}).Input<bool>({3}, {false, true, true});

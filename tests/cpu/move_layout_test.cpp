@@ -179,6 +179,12 @@ TEST(Pad, StringsAndPackedTypes) {
   EXPECT_THAT(Unpacked(nibbles.OutputTensor(0)), ElementsAre(7, 1, 2));
 }
 
+TEST(Pad, NothingTakesNoMemoryHoweverLongItIs) {
+  OpRunner pad("Pad", 18);
+  pad.Input<float>({3, 2}, Counting<float>(6)).Input<int64_t>({4}, {int64_t{1} << 50, 0, 0, -2}).Run();
+  EXPECT_EQ(pad.Dims(0), (Shape{(int64_t{1} << 50) + 3, 0}));
+}
+
 TEST(Pad, RefusesWhatCannotBePadded) {
   const auto failure = [](const std::string& mode, const Shape& dims, const std::vector<int64_t>& pads) {
     OpRunner pad("Pad", 18);

@@ -169,6 +169,16 @@ TEST(Attention, MasksOfBoolsAndFloatsMayBeShort) {
   }
 }
 
+TEST(Attention, MasksOfDoublesKeepTheirBits) {
+  // Both values have one half, but for what the mask's last bits make of it.
+  constexpr double kAdded = 0x1p-40;
+  OpRunner attention("Attention", 24);
+  attention.Input<double>({1, 1, 1, 1}, {0}).Input<double>({1, 1, 2, 1}, {0, 0}).Input<double>({1, 1, 2, 1}, {0, 1});
+  attention.Input<double>({1, 2}, {1, 1 + kAdded});
+  attention.Run();
+  EXPECT_NEAR(attention.Output<double>(0)[0], 0.5 + kAdded / 4, 1e-16);
+}
+
 TEST(Attention, TheCacheComesFirst) {
   Operands o;
   // The same keys and values, the first three of them as the past.

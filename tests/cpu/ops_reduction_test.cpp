@@ -241,6 +241,14 @@ TEST(ArgMax, EveryTypeFindsTheSameElements) {
   ExpectTheIndicesOfFloats<kit::BFloat16>();
 }
 
+TEST(Reductions, KeepDimensionsOrDont) {
+  for (const char* op_type : {"ReduceSum", "ReduceMax", "ArgMin"}) {
+    OpRunner runner(op_type, 13);
+    runner.Attribute("keepdims", 2).Input<float>({2}, {1, 2});
+    EXPECT_THAT([&] { runner.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("keepdims 2 found, 0 or 1 expected")));
+  }
+}
+
 TEST(ArgMax, AnEmptyAxisIsAnError) {
   OpRunner arg("ArgMax", 13);
   arg.Input<float>({0, 2}, {});
@@ -258,13 +266,15 @@ TEST(CumSum, ExclusiveAndReverse) {
 }
 
 TEST(CumSum, OfAnEmptyAxisIsNothing) {
-  for (const int64_t reverse : {0, 1}) {
-    for (const int64_t exclusive : {0, 1}) {
-      OpRunner sum("CumSum", 14);
-      sum.Attribute("reverse", reverse).Attribute("exclusive", exclusive);
-      sum.Input<float>({2, 0, 3}, {}).Input<int64_t>({}, {1});
-      sum.Run();
-      EXPECT_EQ(sum.Dims(0), (Shape{2, 0, 3}));
+  for (const Shape& dims : {Shape{2, 0, 3}, Shape{2, 3, 0}, Shape{0, 2, 3}}) {
+    for (const int64_t reverse : {0, 1}) {
+      for (const int64_t exclusive : {0, 1}) {
+        OpRunner sum("CumSum", 14);
+        sum.Attribute("reverse", reverse).Attribute("exclusive", exclusive);
+        sum.Input<float>(dims, {}).Input<int64_t>({}, {1});
+        sum.Run();
+        EXPECT_EQ(sum.Dims(0), dims);
+      }
     }
   }
 }

@@ -304,6 +304,12 @@ TEST_P(EveryCell, RefusesShapesThatDoNotFit) {
     return Failure(rnn);
   };
   EXPECT_EQ(shapes({5, 3, 4}, {1, g, 4}, {1, g, 6}, {1, 2 * g}, {1, 3, 6}), "");
+  for (const int64_t told : {int64_t{0}, int64_t{5}, INT64_MAX}) {
+    OpRunner rnn(c.op, 14);
+    rnn.Attribute("hidden_size", told).Input<float>({5, 3, 4}, Counting<float>(60));
+    rnn.Input<float>({1, g, 4}, Counting<float>(g * 4)).Input<float>({1, g, 6}, Counting<float>(g * 6));
+    EXPECT_THAT(Failure(rnn), testing::HasSubstr("hidden_size " + std::to_string(told) + " found, 6 expected"));
+  }
   EXPECT_NE(shapes({5, 3}, {1, g, 4}, {1, g, 6}, {1, 2 * g}, {1, 3, 6}), "");
   EXPECT_NE(shapes({5, 3, 5}, {1, g, 4}, {1, g, 6}, {1, 2 * g}, {1, 3, 6}), "");
   EXPECT_NE(shapes({5, 3, 4}, {1, g, 4, 1}, {1, g, 6}, {1, 2 * g}, {1, 3, 6}), "");

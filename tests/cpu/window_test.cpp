@@ -53,6 +53,16 @@ TEST(Pool, DilatedHugelyReadsOnlyWhatIsInside) {
   EXPECT_THAT(runner.Output<int64_t>(1), ElementsAre(0, 1, 2));
 }
 
+TEST(Pool, OfNothingButPaddingTheIndicesAreThoseOfTheFirstElement) {
+  for (const int64_t storage_order : {0, 1}) {
+    OpRunner runner = Pool("MaxPool", {2, 2}, {1, 1, 1, 1}, {1, 1});
+    runner.Attribute("storage_order", storage_order).Outputs(2).Input<float>({1, 1, 0, 3}, {});
+    runner.Run();
+    EXPECT_EQ(runner.Dims(1), (Shape{1, 1, 1, 4}));
+    EXPECT_THAT(runner.Output<int64_t>(1), ElementsAre(0, 0, 0, 0));
+  }
+}
+
 TEST(Pool, AResultTooLargeForAnyMemoryIsAnError) {
   for (const char* op_type : {"MaxPool", "AveragePool", "LpPool"}) {
     OpRunner runner = Pool(op_type, {kMost, kMost}, Numbers(4, kMost - 1), {1, 1});

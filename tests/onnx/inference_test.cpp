@@ -224,6 +224,26 @@ TEST(Inference, OperatorsOfOpsets19To25) {
   EXPECT_EQ(Infer({.opset = 24, .op = "Swish", .inputs = {{kFloat, {"N"}}}}), "tensor(float)[N]");
 }
 
+TEST(Inference, RangesAreAsLongAsTheirNumbersSay) {
+  const auto of_ints = [](int64_t start, int64_t limit, int64_t step) {
+    ProtoModel model;
+    model.Output("y");
+    for (const auto& [name, value] : {std::pair("start", start), std::pair("limit", limit), std::pair("step", step)})
+      model.Initializer(name, onnx::TensorProto::INT64, {}).add_int64_data(value);
+    model.Node("Range", {"start", "limit", "step"}, {"y"});
+    return TypeOf(model.Read(), "y");
+  };
+  EXPECT_EQ(of_ints(3, 10, 3), "tensor(int64)[3]");
+  EXPECT_EQ(of_ints(10, 3, -7), "tensor(int64)[1]");
+  EXPECT_EQ(of_ints(10, 10, 1), "tensor(int64)[0]");
+  EXPECT_EQ(of_ints(3, 10, -1), "tensor(int64)[0]");
+  EXPECT_EQ(of_ints(3, 10, 0), "tensor(int64)[?]");
+  // The distance needs more than the 64 bits of the numbers.
+  EXPECT_EQ(of_ints(INT64_MAX, INT64_MIN, 1), "tensor(int64)[0]");
+  EXPECT_EQ(of_ints(INT64_MIN, INT64_MAX, int64_t{1} << 62), "tensor(int64)[4]");
+  EXPECT_EQ(of_ints(INT64_MAX, INT64_MIN, INT64_MIN), "tensor(int64)[2]");
+}
+
 TEST(Inference, SlicesKeepTheirRankWhateverBoundsThem) {
   const auto sliced = [](int64_t start, int64_t end, int64_t axis, int64_t step) {
     ProtoModel model;

@@ -22,12 +22,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::string_view kHeader = R"(<ir_version: 8, opset_import: ["" : 17]> )";
+std::string Header(int opset) { return "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]> "; }
 
 class LimitsTest : public testing::Test {
  protected:
-  std::unique_ptr<Session> Make(std::string_view graph, std::map<std::string, std::string> settings) {
-    const std::string bytes = OnnxFromText(std::string(kHeader) + std::string(graph));
+  std::unique_ptr<Session> Make(std::string_view graph, std::map<std::string, std::string> settings, int opset = 17) {
+    const std::string bytes = OnnxFromText(Header(opset) + std::string(graph));
     SessionOptions options = OptionsFor({"cpu"});
     for (const auto& [key, value] : settings) options.Set(key, value);
     return std::make_unique<Session>(*environment_, bytes.data(), bytes.size(), options);
@@ -70,6 +70,18 @@ TEST_F(LimitsTest, AValueInsideAPartitionIsLimitedToo) {
               AllOf(StartsWith("FAIL"), HasSubstr("2400000000 bytes"), HasSubstr("session.max_value_bytes")));
 }
 
+TEST_F(LimitsTest, AFunctionsBodyIsNotUnfoldedForAnOutputAboveTheLimit) {
+  // Nobody claims a Range whose shape no tensor has, and its body would grow it one number at a time.
+  EXPECT_THAT(
+      FailureOf([&] {
+        Make(R"(g () => (int64[N] y) <int64 start = {0}, int64 limit = {1152921504606846976}, int64 delta = {1}> {
+                  y = Range(start, limit, delta) })",
+             {});
+      }),
+      AllOf(StartsWith("FAIL"), HasSubstr("Range"), HasSubstr("its output 'y' is tensor(int64)[1152921504606846976]"),
+            HasSubstr("session.max_value_bytes")));
+}
+
 TEST_F(LimitsTest, PaddingDoesNotMakeAPoolAllocateOnFaith) {
   const auto session = Make(R"(g (float[1, 1, 4] x) => (float[1, 1, N] y) {
         y = AveragePool<kernel_shape = [268435457], pads = [268435456, 268435456]>(x) })",
@@ -98,6 +110,20 @@ TEST_F(LimitsTest, ALoopThatGathersWithoutEndIsStoppedByTheLimitOfARun) {
   EXPECT_THAT(Outcome(*session, {Int64s({}, {int64_t{1} << 62}), Bools({}, {true}), Floats({1}, {1})}),
               AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 4000000")));
   EXPECT_EQ(Outcome(*session, {Int64s({}, {1000}), Bools({}, {true}), Floats({1}, {1})}), "OK");
+}
+
+TEST_F(LimitsTest, WhatALoopStacksIsRefusedAsSoonAsItIsTooLargeForAValue) {
+  const auto session = Make(R"(g (int64 n, bool c, float[1000] x) => (float[N, 1000] all) {
+        all = Loop<body = step (int64 i, bool go) => (bool on, float[1000] out) {
+          on = Identity(go)
+          out = Abs(x)
+        }>(n, c) })",
+                            {{"session.max_value_bytes", "1000000"}});
+  const ValuePtr x = Floats({1000}, std::vector<float>(1000, 1));
+  EXPECT_EQ(Outcome(*session, {Int64s({}, {250}), Bools({}, {true}), x}), "OK");
+  EXPECT_THAT(Outcome(*session, {Int64s({}, {int64_t{1} << 62}), Bools({}, {true}), x}),
+              AllOf(StartsWith("FAIL"), HasSubstr("Loop node"), HasSubstr("a value of 1004000 bytes is needed"),
+                    HasSubstr("session.max_value_bytes allows 1000000")));
 }
 
 TEST_F(LimitsTest, ALoopThatKeepsNothingMayRunForLong) {
@@ -148,6 +174,57 @@ TEST_F(LimitsTest, TextsThatALoopGathersAreCountedToo) {
   EXPECT_THAT(Outcome(*Make(graph, {{"session.max_run_bytes", "5000000"}}), inputs),
               AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 5000000")));
   EXPECT_EQ(Outcome(*Make(graph, {{"session.max_run_bytes", "10000000"}}), inputs), "OK");
+}
+
+TEST_F(LimitsTest, CopiesOfATextAreCountedBeforeTheyAreMade) {
+  const std::string_view graphs[] = {
+      "g (string[1] t, int64[1] s) => (string[N] y) { y = Expand(t, s) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { y = Tile(t, s) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1] {0}>() i = Expand(z, s) "
+      "y = Gather(t, i) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { f = Constant<value = bool[1] {1}>() c = Expand(f, s) "
+      "y = Where(c, t, t) }",
+  };
+  const ValuePtr text = core::Value::Strings(std::vector<int64_t>{1}, {std::string(100'000, 'a')});
+  for (const std::string_view graph : graphs) {
+    const auto session = Make(graph, {{"session.max_value_bytes", "50000000"}});
+    EXPECT_EQ(Outcome(*session, {text, Int64s({1}, {100})}), "OK") << graph;
+    EXPECT_THAT(Outcome(*session, {text, Int64s({1}, {1000})}),
+                AllOf(StartsWith("FAIL"), HasSubstr("session.max_value_bytes allows 50000000")))
+        << graph;
+  }
+}
+
+TEST_F(LimitsTest, ATextThatDoublesInALoopIsRefused) {
+  const auto session = Make(R"(g (int64 n, bool c, string[1] t) => (string[1] last) {
+        last = Loop<body = step (int64 i, bool go, string[1] v) => (bool on, string[1] w) {
+          on = Identity(go)
+          w = StringConcat(v, v)
+        }>(n, c, t) })",
+                            {{"session.max_value_bytes", "50000000"}}, 20);
+  const ValuePtr text = core::Value::Strings(std::vector<int64_t>{1}, {std::string("a")});
+  EXPECT_EQ(Outcome(*session, {Int64s({}, {10}), Bools({}, {true}), text}), "OK");
+  EXPECT_THAT(Outcome(*session, {Int64s({}, {60}), Bools({}, {true}), text}),
+              AllOf(StartsWith("FAIL"), HasSubstr("StringConcat"), HasSubstr("session.max_value_bytes")));
+}
+
+TEST_F(LimitsTest, RowsOfAGridAreNotMadeBeforeTheGridIsAllowed) {
+  const auto session =
+      Make("g (float[1, 2, 3] theta, int64[4] size) => (float[N, H, W, 2] y) { y = AffineGrid(theta, size) }",
+           {{"session.max_value_bytes", "10000000"}}, 20);
+  const ValuePtr theta = Floats({1, 2, 3}, {1, 0, 0, 0, 1, 0});
+  EXPECT_EQ(Outcome(*session, {theta, Int64s({4}, {1, 1, 10, 1000})}), "OK");
+  EXPECT_THAT(Outcome(*session, {theta, Int64s({4}, {1, 1, 1, int64_t{1} << 40})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("AffineGrid"), HasSubstr("session.max_value_bytes")));
+}
+
+TEST_F(LimitsTest, TablesOfATransformAreCountedBeforeTheyAreMade) {
+  const auto session = Make("g (float[1, 8, 1] x, int64 n) => (float[1, N, 2] y) { y = DFT(x, n) }",
+                            {{"session.max_value_bytes", "10000000"}});
+  EXPECT_EQ(Outcome(*session, {Floats({1, 8, 1}, std::vector<float>(8, 1)), Int64s({}, {1000})}), "OK");
+  // The output takes 2.4 MB, the tables ten times as much.
+  EXPECT_THAT(Outcome(*session, {Floats({1, 8, 1}, std::vector<float>(8, 1)), Int64s({}, {300'001})}),
+              AllOf(StartsWith("FAIL"), HasSubstr("DFT"), HasSubstr("session.max_value_bytes")));
 }
 
 TEST_F(LimitsTest, ASecondRunInTheSameMemoryIsCountedOnce) {
@@ -202,11 +279,12 @@ TEST_F(LimitsTest, ARunIsCancelledBetweenTheNodesOfAPartition) {
   const std::vector<ValuePtr> inputs = {Floats({1}, {1})};
   EXPECT_EQ(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), "OK");
   source.request_stop();
-  EXPECT_THAT(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }), HasSubstr("the run was cancelled"));
+  EXPECT_THAT(FailureOf([&] { session->Run(inputs, {.stop = source.get_token()}); }),
+              HasSubstr("the run was cancelled"));
 }
 
 TEST_F(LimitsTest, ConstantsLargerThanTheLimitOfFoldingAreNeverMade) {
-  const std::string bytes = OnnxFromText(std::string(kHeader) + R"(g () => (float[N] y) {
+  const std::string bytes = OnnxFromText(Header(17) + R"(g () => (float[N] y) {
         s = Constant<value = int64[1] {1000}>()
         y = ConstantOfShape(s) })");
   core::ReadOptions options;

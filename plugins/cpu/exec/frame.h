@@ -49,6 +49,7 @@ class Frame final : public OpContext {
   void OutputAlias(size_t i, size_t j, std::span<const int64_t> dims) override;
   void SetOutput(size_t i, Datum datum) override;
   void* Scratch(uint64_t bytes) override;
+  void CountMemory(uint64_t bytes) override { Count(bytes); }
   uint32_t thread_count() const override { return plan_.threads().Count(); }
   using OpContext::ParallelFor;
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) override {

@@ -146,6 +146,9 @@ class OpContext {
 
   // Scratch memory until Run returns, 64-byte aligned.
   virtual void* Scratch(uint64_t bytes) = 0;
+  // Of memory that a kernel takes by itself and that grows with the data (tables, texts), before it is taken: throws
+  // when the run may not have so much.
+  virtual void CountMemory(uint64_t bytes) = 0;
 
   virtual uint32_t thread_count() const = 0;
   // Runs body(begin, end) over [0, count) in shares of at least `grain`. Bodies must not throw.

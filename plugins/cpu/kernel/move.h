@@ -104,6 +104,14 @@ class MoveTarget {
   T* data_ = nullptr;
 };
 
+// What copies of a text take beside the elements that they are in; short ones lie in these.
+inline uint64_t TextBytes(const std::string& text, int64_t copies = 1) {
+  constexpr size_t kShort = 15;
+  const uint64_t bytes = text.size() > kShort ? text.size() + 1 : 0;
+  uint64_t all = 0;
+  return __builtin_mul_overflow(bytes, static_cast<uint64_t>(copies), &all) ? UINT64_MAX : all;
+}
+
 // context.ParallelFor without the cost of a std::function where one thread will do. Bodies must not throw.
 template <typename Body>
 void Parallel(OpContext& context, int64_t count, int64_t grain, const Body& body) {

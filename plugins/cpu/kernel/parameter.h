@@ -1,4 +1,4 @@
-// Inputs that are parameters: an axis, a bound, a scale, a flag, a zero point. They come from files and from runs, so
+// Inputs and attributes that are parameters: an axis, a bound, a scale, a flag, a zero point. They come from files and from runs, so
 // each is checked for its type and for how many elements it has before one is read.
 //
 //     const int64_t k = IntegerParameter(context, 1, "K");
@@ -32,6 +32,9 @@ int64_t IntegerParameter(OpContext& context, size_t i, std::string_view name, Ty
 double RealParameter(OpContext& context, size_t i, std::string_view name, TypeSet types = kFloats);
 float FloatParameter(OpContext& context, size_t i, std::string_view name, TypeSet types = kFloats);
 bool FlagParameter(OpContext& context, size_t i, std::string_view name);
+
+// An attribute that is 0 or 1.
+bool FlagAttribute(const ir::Node& node, std::string_view name, bool otherwise);
 
 // The only element of a tensor that Parameter let through.
 int64_t IntegerIn(const Tensor& one);

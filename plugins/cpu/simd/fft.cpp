@@ -88,16 +88,30 @@ constexpr double kPi = 3.14159265358979323846;
 
 bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
 
+int64_t PaddedLength(int64_t length) {
+  const int64_t needed = IsPowerOfTwo(length) ? length : 2 * length - 1;
+  int64_t padded = 1;
+  while (padded < needed) padded *= 2;
+  return padded;
+}
+
 }  // namespace
 
-Fft::Fft(int64_t length) : length_(length), padded_(1) {
-  const int64_t needed = IsPowerOfTwo(length) ? length : 2 * length - 1;
-  while (padded_ < needed) padded_ *= 2;
+uint64_t Fft::BytesFor(int64_t length) {
+  const int64_t padded = PaddedLength(length);
+  // Roots and values; and the chirp, the filter and the work of Bluestein's method.
+  const int64_t numbers = padded == length ? 2 * padded : 3 * padded + 2 * length;
+  return static_cast<uint64_t>(numbers) * sizeof(Complex);
+}
+
+Fft::Fft(int64_t length) : length_(length), padded_(PaddedLength(length)) {
+  roots_.reserve(static_cast<size_t>(padded_));
   for (int64_t half = 1; half < padded_; half *= 2) {
     for (int64_t k = 0; k < half; ++k)
       roots_.push_back(std::polar(1.0, -kPi * static_cast<double>(k) / static_cast<double>(half)));
   }
   if (padded_ == length_) return;
+  chirp_.reserve(static_cast<size_t>(length_));
   for (int64_t k = 0; k < length_; ++k) {
     // k^2 modulo 2n keeps the angle small, and with it its error.
     const auto square = static_cast<uint64_t>(k) * static_cast<uint64_t>(k) % static_cast<uint64_t>(2 * length_);

@@ -16,6 +16,8 @@ class Fft {
   using Complex = std::complex<double>;
 
   explicit Fft(int64_t length);
+  // What the tables for a length take, and numbers being transformed beside them.
+  static uint64_t BytesFor(int64_t length);
   int64_t length() const { return length_; }
   // `values` has `length` elements. Threads may share an Fft.
   void Transform(std::vector<Complex>& values, bool inverse) const;

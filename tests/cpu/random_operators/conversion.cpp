@@ -35,6 +35,7 @@ Number ToFloat8(Number value, DataType to, bool saturate) {
 }
 
 Number Converted(Number value, DataType from, DataType to, bool saturate) {
+  if (from == to) return value;
   if (to == DataType::kBool) return value != 0;
   if (IsFloat8(to)) return ToFloat8(value, to, saturate);
   if (IsFloat(to)) return Round(to, value);

@@ -54,6 +54,7 @@ struct ResizeRules {
 struct ResizedAxis {
   int64_t in = 1, out = 1;
   Number scale = 1;
+  bool by_size = false;  // `out` was told, not `scale`
   Number start = 0, end = 1;  // of the region
 };
 
@@ -61,12 +62,14 @@ Number Origin(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) 
   const auto at = static_cast<Number>(place);
   const auto in = static_cast<Number>(axis.in);
   const auto out = static_cast<Number>(axis.out);
+  // What the scale makes of the length, before it is cut off to whole pixels.
+  const Number length = axis.by_size ? out : axis.scale * in;
   if (rules.coordinates == "asymmetric") return at / axis.scale;
-  if (rules.coordinates == "align_corners") return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
+  if (rules.coordinates == "align_corners") return axis.out == 1 ? 0 : at * (in - 1) / (length - 1);
   if (rules.coordinates == "pytorch_half_pixel" && axis.out == 1) return 0;
   if (rules.coordinates == "tf_crop_and_resize") {
     if (axis.out == 1) return (axis.start + axis.end) / 2 * (in - 1);
-    return axis.start * (in - 1) + at * (axis.end - axis.start) * (in - 1) / (out - 1);
+    return axis.start * (in - 1) + at * (axis.end - axis.start) * (in - 1) / (length - 1);
   }
   const Number half_pixel = (at + 0.5L) / axis.scale - 0.5L;
   if (rules.coordinates != "half_pixel_symmetric") return half_pixel;
@@ -121,6 +124,7 @@ void ResizeTo(Random& random, Case& c, bool upsample) {
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     ResizedAxis& own = axes[axis];
     own.in = own.out = dims[axis];
+    own.by_size = by_sizes;
     if (static_cast<int64_t>(axis) < rank - resized) continue;
     if (by_sizes && !nearest) {
       own.out = random.Int(1, 24);

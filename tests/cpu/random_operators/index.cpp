@@ -43,7 +43,7 @@ void GatherCase(Random& random, Case& c, bool bad) {
   c.Input(indices);
   if (bad) {
     c.Output(Array(x.type, {0}));
-    return c.MustFail();
+    return c.MustFail("indices: index ");
   }
   Dims dims(x.dims.begin(), x.dims.begin() + axis);
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
@@ -81,7 +81,7 @@ void GatherElementsCase(Random& random, Case& c, bool bad) {
   c.Input(indices);
   if (bad) {
     c.Output(Array(x.type, {0}));
-    return c.MustFail();
+    return c.MustFail("indices: index ");
   }
   Array y(x.type, indices.dims);
   ForEachIndex(y.dims, [&](const Dims& index, int64_t i) {
@@ -120,7 +120,7 @@ void GatherNdCase(Random& random, Case& c, bool bad) {
   c.Input(indices);
   if (bad) {
     c.Output(Array(x.type, {0}));
-    return c.MustFail();
+    return c.MustFail("indices: index ");
   }
   const size_t tuple_rank = dims.size();
   dims.insert(dims.end(), x.dims.begin() + batch + depth, x.dims.end());
@@ -199,7 +199,7 @@ void ScatterElementsCase(Random& random, Case& c, bool reduces, bool bad) {
   c.Input(updates);
   if (bad) {
     c.Output(Array(x.type, {0}));
-    return c.MustFail();
+    return c.MustFail("indices: index ");
   }
   Array y = x;
   ForEachIndex(dims, [&](const Dims& index, int64_t i) {
@@ -250,7 +250,7 @@ void ScatterNdCase(Random& random, Case& c, bool bad) {
   c.Input(updates);
   if (bad) {
     c.Output(Array(x.type, {0}));
-    return c.MustFail();
+    return c.MustFail("indices: index ");
   }
   Array y = x;
   ForEachIndex(dims, [&](const Dims& index, int64_t i) {
@@ -292,7 +292,7 @@ void TensorScatterCase(Random& random, Case& c, bool bad) {
         circular ? random.Pick<int64_t>({-1, INT64_MIN}) : random.Pick<int64_t>({-1, size - written + 1, INT64_MAX, INT64_MIN}));
     c.Input(starts);
     c.Output(Array(cache.type, {0}));
-    return c.MustFail();
+    return c.MustFail("write_indices: index ");
   }
   if (random.Chance(70)) {
     c.Input(starts);

@@ -61,8 +61,12 @@ struct Case {
       attributes[name] = AttributeValue(std::move(value));
     }
   }
-  // Refused, by a message that names the operator. Outputs then say nothing but their types.
-  void MustFail() { fails = true; }
+  // Refused, by a message that names the node and its operator, and holds `told`: of which input, and what is wrong.
+  // Outputs then say nothing but their types.
+  void MustFail(std::string told = {}) {
+    fails = true;
+    refusal = std::move(told);
+  }
 
   std::string op_type;
   std::string domain;
@@ -71,6 +75,7 @@ struct Case {
   std::vector<In> inputs;
   std::vector<Out> outputs;
   bool fails = false;
+  std::string refusal;
 };
 
 using Generator = void (*)(Random& random, Case& c);

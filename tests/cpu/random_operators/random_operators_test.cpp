@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "plugins/cpu/kernel/kernel.h"
+#include "tests/cpu/random_operators/hostile.h"
 #include "tests/cpu/random_operators/runner.h"
+#include "tests/framework/test_session.h"
 
 namespace epiphyte::test::random_operators {
 namespace {
@@ -20,18 +22,22 @@ uint64_t case_count = 20;
 
 // Opens the plugin once for all tests of the program.
 Runner& TheRunner() {
-  static auto* const runner = new Runner;
+  static auto* const runner = new Runner(BuildTreeEnvironment());
   return *runner;
 }
 
 class RandomOperators : public testing::TestWithParam<OperatorCases> {
  protected:
   void Try(Generator make) {
+    Try([make](uint64_t number) { return MakeCase(GetParam(), make, number); }, &Runner::Run);
+  }
+  template <typename Make>
+  void Try(const Make& make, std::string (Runner::*run)(const Case&, Random)) {
     constexpr int kEnough = 3;
     int failures = 0;
     for (uint64_t number = first_case; number < first_case + case_count && failures < kEnough; ++number) {
-      const Case c = MakeCase(GetParam(), make, number);
-      const std::string failure = TheRunner().Run(c, Random(number));
+      const Case c = make(number);
+      const std::string failure = (TheRunner().*run)(c, Random(number));
       if (failure.empty()) continue;
       ++failures;
       ADD_FAILURE() << "case " << number << " (--first " << number << " --cases 1): " << failure << "\n" << Describe(c);
@@ -52,6 +58,12 @@ std::string NameOf(const testing::TestParamInfo<OperatorCases>& info) {
 
 TEST_P(RandomOperators, MatchReference) { Try(GetParam().make); }
 INSTANTIATE_TEST_SUITE_P(, RandomOperators, testing::ValuesIn(AllOperators()), NameOf);
+
+class HostileOperators : public RandomOperators {};
+TEST_P(HostileOperators, AreRunOrRefusedByName) {
+  Try([](uint64_t number) { return MakeHostileCase(GetParam(), number); }, &Runner::RunHostile);
+}
+INSTANTIATE_TEST_SUITE_P(, HostileOperators, testing::ValuesIn(AllOperators()), NameOf);
 
 class BadOperators : public RandomOperators {};
 TEST_P(BadOperators, AreRefusedByName) { Try(GetParam().make_bad); }
@@ -88,17 +100,6 @@ TEST(RandomOperatorsList, HasEveryKernelOrSaysWhyNot) {
 }
 
 }  // namespace
-
-std::vector<OperatorCases> AllOperators() {
-  std::vector<OperatorCases> all;
-  for (std::vector<OperatorCases> (*family)() :
-       {UnaryOperators, BinaryOperators, ConversionOperators, ReductionOperators, ProductOperators, WindowOperators,
-        NormalizationOperators, ShapeOperators, IndexOperators, QuantizedOperators, ImageOperators,
-        RecurrentOperators, AttentionOperators, SignalOperators, RegionOperators}) {
-    for (const OperatorCases& op : family()) all.push_back(op);
-  }
-  return all;
-}
 
 // Name tests in messages and lists.
 void PrintTo(const OperatorCases& op, std::ostream* os) { *os << op.op_type; }

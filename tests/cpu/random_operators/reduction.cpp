@@ -54,8 +54,16 @@ Number SquaresOf(const std::vector<Number>& x) {
 }
 Number MeanOf(const std::vector<Number>& x) { return SumOf(x) / static_cast<Number>(x.size()); }
 Number MeanSizeOf(const std::vector<Number>& x) { return SizeOf(x) / static_cast<Number>(x.size()); }
+// Floats are drawn from ±1, so that a large product is one of integers. The low bits of these are right however far it
+// goes, which a Number hasn't got all of.
 Number ProductOf(const std::vector<Number>& x) {
-  return std::accumulate(x.begin(), x.end(), Number{1}, [](Number product, Number v) { return product * v; });
+  Number product = 1;
+  uint64_t low = 1;
+  for (Number v : x) {
+    product *= v;
+    low *= static_cast<uint64_t>(static_cast<int64_t>(v));
+  }
+  return std::fabs(product) < 0x1p63L ? product : static_cast<Number>(static_cast<int64_t>(low));
 }
 Number L2Of(const std::vector<Number>& x) { return std::sqrt(SquaresOf(x)); }
 Number LogSumOf(const std::vector<Number>& x) { return std::log(SumOf(x)); }
@@ -64,9 +72,11 @@ Number SizeOfLog(const std::vector<Number>& x) {
   return std::max<Number>(1, SizeOf(x) / std::max<Number>(std::fabs(SumOf(x)), 1e-30L));
 }
 Number LogSumExpOf(const std::vector<Number>& x) {
+  // Of the largest number alone it is that number, not one beside it.
+  const Number largest = *std::max_element(x.begin(), x.end());
   Number sum = 0;
-  for (Number v : x) sum += std::exp(v);
-  return std::log(sum);
+  for (Number v : x) sum += std::exp(v - largest);
+  return largest + std::log(sum);
 }
 Number SizeOfLogExp(const std::vector<Number>& x) {
   Number largest = 1;

@@ -16,11 +16,15 @@ Case MakeCase(const OperatorCases& cases, Generator make, uint64_t number);
 
 class Runner {
  public:
-  Runner();
+  // `environment`: whose CPU plugin is run.
+  explicit Runner(std::unique_ptr<core::Environment> environment);
   ~Runner();
 
   // "" or what is wrong with it. How much of the model's shapes and inputs is known before the run is `random`'s choice.
   std::string Run(const Case& c, Random random);
+  // Of a case whose outputs aren't known: it gives some, within limits of memory, or it is refused, by a message of one
+  // line that names the node and its operator.
+  std::string RunHostile(const Case& c, Random random);
 
  private:
   std::unique_ptr<core::Environment> environment_;

@@ -59,10 +59,11 @@ TEST_P(Quantizing, RoundsAndSaturatesSignedShorts) { ExpectEveryRow<int16_t>(); 
 template <typename Q>
 void ExpectEdges() {
   constexpr float kLow = std::numeric_limits<Q>::min(), kHigh = std::numeric_limits<Q>::max();
-  const std::vector<float> x = {0.0f,       -0.0f,         0.5f,           1.5f,       2.5f,        -0.5f,    -1.5f,
-                                kHigh,      kHigh + 0.5f,  kHigh + 1,      kLow,       kLow - 0.5f, kLow - 1, 0x1p22f,
-                                -0x1p22f,   0x1p31f,       -0x1p31f,       1e38f,      -1e38f,      1e-45f,   kInfinity,
-                                -kInfinity, std::nanf(""), -std::nanf(""), 8388609.0f, -8388609.0f};
+  const std::vector<float> x = {0.0f, -0.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, kHigh, kHigh + 0.5f, kHigh + 1, kLow,
+                                kLow - 0.5f, kLow - 1, 0x1p22f, -0x1p22f, 0x1p31f, -0x1p31f, 1e38f, -1e38f, 1e-45f,
+                                kInfinity, -kInfinity, std::nanf(""), -std::nanf(""), 8388609.0f, -8388609.0f,
+                                // What has the highest of 16 bits and few of the others.
+                                32767.0f, 32768.0f, 32800.0f, 33023.0f, 65536.0f, -32769.0f, -65400.0f};
   for (float zero : {0.0f, 1.0f, 7.0f, kHigh, kLow}) {
     for (float scale : {1.0f, 0.1f, -1.0f, 1e-30f, 1e30f, 0.0f, kInfinity}) {
       std::vector<Q> y(x.size());

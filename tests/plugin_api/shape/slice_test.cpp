@@ -1,4 +1,4 @@
-// Slices by the rules of Python, against walking the indices.
+// Slices by the rules of ONNX, against walking the indices.
 #include <gmock/gmock.h>
 
 #include <vector>
@@ -16,7 +16,8 @@ using kit::SliceRange;
 using kit::SliceShape;
 using ::testing::HasSubstr;
 
-// The indices that Python's range(*slice(start, end, step).indices(dim)) walks.
+// The indices that Python's range(*slice(start, end, step).indices(dim)) walks, but for a start before the first
+// element when steps go down: ONNX has it begin with that element, Python with none.
 std::vector<int64_t> Walk(int64_t start, int64_t end, int64_t step, int64_t dim) {
   std::vector<int64_t> indices;
   const auto bound = [&](int64_t at, int64_t least, int64_t most) {
@@ -26,12 +27,13 @@ std::vector<int64_t> Walk(int64_t start, int64_t end, int64_t step, int64_t dim)
   if (step > 0) {
     for (int64_t i = bound(start, 0, dim); i < bound(end, 0, dim); i += step) indices.push_back(i);
   } else {
-    for (int64_t i = bound(start, -1, dim - 1); i > bound(end, -1, dim - 1); i += step) indices.push_back(i);
+    for (int64_t i = bound(start, dim == 0 ? -1 : 0, dim - 1); i > bound(end, -1, dim - 1); i += step)
+      indices.push_back(i);
   }
   return indices;
 }
 
-TEST(ResolveSlice, TakesWhatPythonTakes) {
+TEST(ResolveSlice, TakesWhatTheSpecificationTakes) {
   for (const int64_t dim : {0, 1, 5})
     for (int64_t start = -7; start <= 7; ++start)
       for (int64_t end = -7; end <= 7; ++end)

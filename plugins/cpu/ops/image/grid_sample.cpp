@@ -287,11 +287,13 @@ class AffineGridKernel : public Kernel {
     dims.push_back(static_cast<int64_t>(k));
     kit::CheckedCount(dims);
     const int64_t width = size.back(), rows = size.Count(2, size.size() - 1);
+    Tensor& y = context.Output(0, theta.type, dims);
+    if (y.Count() == 0) return;  // however long its rows are
     std::vector<double> across(static_cast<size_t>(width));
     for (int64_t i = 0; i < width; ++i) across[static_cast<size_t>(i)] = Coordinate(i, width);
     DispatchFloats(theta.type, "AffineGrid", [&]<typename T>() {
       const T* from = theta.as<T>();
-      T* to = context.Output(0, theta.type, dims).template as<T>();
+      T* to = y.as<T>();
       const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, width));
       Parallel(context, size[0] * rows, grain, [&](int64_t begin, int64_t end) {
         std::vector<Compute<T>> line(k * across.size());

@@ -28,7 +28,7 @@ class CumulativeKernel : public Kernel {
  private:
   template <typename T>
   void Accumulate(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
-    if (view.size == 0) return;  // there is no first row
+    if (view.outer * view.size * view.inner == 0) return;  // there is no first row, or nothing in it
     if (view.inner > 1) return AccumulateRows(context, view, x, y);
     // Each step waits for the one before it: some lines side by side.
     constexpr int64_t kLines = 8;

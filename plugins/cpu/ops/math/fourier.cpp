@@ -48,6 +48,7 @@ class DftKernel : public Kernel {
     out.back() = to_real ? 1 : 2;
     Tensor& y = context.Output(0, x.type, out);
     const kit::AxisView from(Dims(std::span<const int64_t>(x.dims).first(x.rank() - 1)), at);
+    context.CountMemory(simd::Fft::BytesFor(length));
     const simd::Fft fft(length);
     DispatchFloats(x.type, "DFT", [&]<typename T>() {
       for (int64_t i = 0; i < from.outer * from.inner; ++i) {
@@ -106,6 +107,7 @@ class StftKernel : public Kernel {
     const int64_t frames = (x.dims[1] - length) / step + 1;
     const int64_t bins = onesided_ ? length / 2 + 1 : length;
     Tensor& y = context.Output(0, x.type, Dims{x.dims[0], frames, bins, 2});
+    context.CountMemory(simd::Fft::BytesFor(length));
     const simd::Fft fft(length);
     DispatchFloats(x.type, "STFT", [&]<typename T>() {
       std::vector<simd::Fft::Complex> values(static_cast<size_t>(length));

@@ -14,13 +14,17 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kLargest = int64_t{1} << 31;
 
 // Values computed in double, as any numeric type.
-void StoreDoubles(const std::vector<double>& values, Tensor& y) {
+void StoreDoubles(const double* values, int64_t count, Tensor& y) {
   if (y.type == EP_TYPE_DOUBLE) {
-    std::copy(values.begin(), values.end(), y.as<double>());
+    std::copy_n(values, count, y.as<double>());
     return;
   }
-  const std::vector<float> floats(values.begin(), values.end());
-  StoreFloats(floats.data(), 0, static_cast<int64_t>(floats.size()), y);
+  float floats[kConvertChunk];
+  for (int64_t at = 0; at < count; at += kConvertChunk) {
+    const int64_t n = std::min(kConvertChunk, count - at);
+    std::copy_n(values + at, n, floats);
+    StoreFloats(floats, at, n, y);
+  }
 }
 
 ElementType OutputType(const ir::Node& node) {
@@ -40,19 +44,20 @@ class WindowKernel : public Kernel {
   void Run(OpContext& context) const override {
     const int64_t size = IntegerParameter(context, 0, "size");
     if (size < 0 || size > kLargest) FailOp("size is {}, expected 0 to {}", size, kLargest);
-    std::vector<double> values(static_cast<size_t>(size));
+    Tensor& y = context.Output(0, type_, Dims{size});
+    auto* const values = static_cast<double*>(context.Scratch(static_cast<uint64_t>(size) * sizeof(double)));
     const double steps = static_cast<double>(periodic_ ? size : std::max<int64_t>(size - 1, 1));
     // The second half mirrors the first: at `period` steps the angle is a whole turn.
     const int64_t period = periodic_ ? size : size - 1;
     for (int64_t i = 0; i < size; ++i) {
       const bool mirrors = 2 * i > period;
       const double angle = 2.0 * kPi * static_cast<double>(i) / steps;
-      double value = mirrors ? values[static_cast<size_t>(period - i)] : coefficients_[0];
+      double value = mirrors ? values[period - i] : coefficients_[0];
       if (!mirrors) value -= coefficients_[1] * std::cos(angle);
       if (!mirrors && coefficients_[2] != 0) value += coefficients_[2] * std::cos(2.0 * angle);
-      values[static_cast<size_t>(i)] = value;
+      values[i] = value;
     }
-    StoreDoubles(values, context.Output(0, type_, Dims{size}));
+    StoreDoubles(values, size, y);
   }
 
  private:
@@ -86,6 +91,7 @@ class MelWeightMatrixKernel : public Kernel {
              rate);
     }
     const int64_t bins = length / 2 + 1;
+    context.CountMemory(static_cast<uint64_t>(bands + 2) * sizeof(int64_t));
     std::vector<int64_t> edges(static_cast<size_t>(bands + 2));
     const double step = (high - low) / static_cast<double>(edges.size());
     for (size_t i = 0; i < edges.size(); ++i) {

@@ -309,8 +309,8 @@ class PoolKernel final : public Kernel {
             const double padded = in_padded * static_cast<double>(along[c].in_padded);
             y.as<T>()[target + static_cast<int64_t>(c)] = Finish<kKind>(row.best[c], row.sum[c], count, padded);
             if constexpr (kIndices) {
-              const int64_t index = count == 0 ? 0 : row.index[c];
-              index_out[target + static_cast<int64_t>(c)] = plane * in_plane + attributes_.StoredIndex(index, x.dims);
+              const int64_t index = count == 0 ? 0 : attributes_.StoredIndex(row.index[c], x.dims);
+              index_out[target + static_cast<int64_t>(c)] = plane * in_plane + index;
             }
           }
           Advance(at, window.output, last);

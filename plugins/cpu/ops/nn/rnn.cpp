@@ -38,7 +38,8 @@ class RecurrentKernel final : public Kernel {
     directions_ = direction == "bidirectional" ? 2 : 1;
     first_reversed_ = direction == "reverse";
     ReadActivations(node);
-    MakeProducts(init, node.Int("hidden_size", 0));
+    if (node.Has("hidden_size")) told_hidden_ = node.Int("hidden_size", 0);
+    MakeProducts(init, told_hidden_.value_or(0));
   }
 
   void Run(OpContext& context) const override {
@@ -56,6 +57,8 @@ class RecurrentKernel final : public Kernel {
         w_dims != Dims{directions_, gates_ * sizes.hidden, sizes.input})
       FailOp("the weights' shapes don't fit {} directions, {} gates, {} inputs and {} hidden values", directions_,
              gates_, sizes.input, sizes.hidden);
+    if (told_hidden_ && *told_hidden_ != sizes.hidden)
+      FailOp("hidden_size {} found, {} expected, which the weights have", *told_hidden_, sizes.hidden);
     const int64_t width = gates_ * sizes.hidden;
     const Dims y_dims = batch_first_ ? Dims{sizes.batch, sizes.steps, directions_, sizes.hidden}
                                      : Dims{sizes.steps, directions_, sizes.batch, sizes.hidden};
@@ -439,6 +442,7 @@ class RecurrentKernel final : public Kernel {
   int64_t directions_ = 1;
   bool first_reversed_ = false;
   std::array<std::array<RnnActivation, 3>, 2> activations_;
+  std::optional<int64_t> told_hidden_;
   Dims w_dims_, r_dims_;
   std::vector<Linear> input_product_;  // by direction
   std::vector<Panels> panels_;

@@ -147,7 +147,7 @@ class SequenceLengthKernel : public Kernel {
 class SplitToSequenceKernel : public Kernel {
  public:
   explicit SplitToSequenceKernel(const KernelInit& init)
-      : axis_(init.node().Int("axis", 0)), keep_dims_(init.node().Int("keepdims", 1) != 0) {}
+      : axis_(init.node().Int("axis", 0)), keep_dims_(FlagAttribute(init.node(), "keepdims", true)) {}
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const size_t axis = kit::NormalizeAxis(axis_, x.rank());

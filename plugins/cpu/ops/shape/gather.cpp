@@ -29,6 +29,12 @@ class GatherKernel : public Kernel {
       const T* from = source.data();
       T* to = target.data();
       if (run == 0) return;
+      if constexpr (std::is_same_v<T, std::string>) {
+        uint64_t bytes = 0;
+        for (int64_t item = 0; item < outer * count; ++item)
+          for (int64_t i = 0; i < run; ++i) bytes += TextBytes(from[(item / count * dim + at[item % count]) * run + i]);
+        context.CountMemory(bytes);
+      }
       Parallel(context, outer * count, MoveGrain(run * static_cast<int64_t>(sizeof(T))),
                [=](int64_t begin, int64_t end) {
                  int64_t block = begin / count, i = begin % count;

@@ -50,6 +50,9 @@ class OneHotKernel : public Kernel {
       MoveSource<T> source(context, values);
       MoveTarget<T> target(context, 0, values.type, dims);
       const T off = source.data()[0], on = source.data()[1];
+      if constexpr (std::is_same_v<T, std::string>)
+        for (const auto& [text, copies] : {std::pair(&off, total), std::pair(&on, count)})
+          context.CountMemory(TextBytes(*text, copies));
       T* to = target.data();
       std::fill_n(to, total, off);
       for (int64_t i = 0; i < count; ++i) {

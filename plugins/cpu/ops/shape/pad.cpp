@@ -25,6 +25,13 @@ struct PadShape {
 template <typename T>
 void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const T* from, T* to, const T& value) {
   const Dims &x = shape.x, &before = shape.before, &after = shape.after, &dims = shape.y;
+  if (dims.Count() == 0) return;  // however long some of its dimensions are
+  if constexpr (std::is_same_v<T, std::string>) {
+    uint64_t bytes = TextBytes(value, dims.Count());
+    for (int64_t i = 0; mode != PadMode::kConstant && i < x.Count(); ++i)
+      bytes = std::max(bytes, TextBytes(from[i], dims.Count()));
+    context.CountMemory(bytes);
+  }
   // Axes behind the last padded one move together with it.
   size_t axes = 1;
   for (size_t i = 0; i < dims.size(); ++i)
@@ -42,7 +49,6 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
     return kit::PadMap(mode, x[last], before[last], after[last], row, begin, end);
   };
   const std::vector<int64_t> leading = border_map(0, lead), trailing = border_map(lead + body, row);
-  if (dims.Count() == 0) return;
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
            [&](int64_t begin, int64_t end) {
              for (int64_t r = begin; r < end; ++r) {

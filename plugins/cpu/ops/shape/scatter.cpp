@@ -197,7 +197,7 @@ class TensorScatterKernel : public Kernel {
       const bool circular = mode_ == "circular";
       for (int64_t b = 0; b < batches; ++b)
         if (starts[b] < 0 || (circular ? starts[b] >= std::max<int64_t>(capacity, 1) : starts[b] > capacity - length))
-          FailOp("write index {} found, a value in [0, {}] expected", starts[b],
+          FailOp("write_indices: index {} found, a value in [0, {}] expected", starts[b],
                  circular ? capacity - 1 : capacity - length);
     }
     const int64_t inner = cache.dims.Count(axis + 1, rank), blocks = cache.dims.Count(1, axis);

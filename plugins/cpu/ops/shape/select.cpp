@@ -38,8 +38,7 @@ class NonZeroKernel : public Kernel {
   explicit NonZeroKernel(const KernelInit&) {}
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    // A scalar counts as a vector of one element.
-    const Dims dims = x.rank() == 0 ? Dims{1} : x.dims;
+    const Dims& dims = x.dims;
     const auto rank = static_cast<int64_t>(dims.size());
     const int64_t count = x.Count();
     const uint64_t mask = MagnitudeMask(x.type);

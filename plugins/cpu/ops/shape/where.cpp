@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/shape/broadcast.hpp"
+#include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/select.h"
 
@@ -67,6 +68,16 @@ class WhereKernel : public Kernel {
         });
       });
     };
+    if constexpr (std::is_same_v<T, std::string>) {
+      uint64_t bytes = 0;
+      loop.Run(0, loop.count(), [&](int64_t n, int64_t, const kit::BroadcastLoop<3>::Operands& in) {
+        for (int64_t i = 0; i < n; ++i) {
+          const bool first = conditions[in[0].offset + i * in[0].stride] != 0;
+          bytes += TextBytes(first ? x[in[1].offset + i * in[1].stride] : y[in[2].offset + i * in[2].stride]);
+        }
+      });
+      context.CountMemory(bytes);
+    }
     if constexpr (std::is_integral_v<T>) {
       run(simd::SelectLoop<T>());
     } else {

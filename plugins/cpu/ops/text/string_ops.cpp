@@ -70,6 +70,12 @@ class StringConcatKernel : public Kernel {
     const int64_t count = kit::CheckedCount(walk.dims);
     std::vector<std::string>& out = *context.Output(0, EP_TYPE_STRING, walk.dims).strings;
     if (count == 0) return;
+    uint64_t bytes = 0;
+    kit::Odometer sizes(walk, rank, 0);
+    for (int64_t i = 0; i < count; ++i, sizes.Next())
+      bytes +=
+          (*a.strings)[static_cast<size_t>(sizes.from())].size() + (*b.strings)[static_cast<size_t>(sizes.to())].size();
+    context.CountMemory(bytes);
     kit::Odometer at(walk, rank, 0);
     for (int64_t i = 0; i < count; ++i, at.Next())
       out[static_cast<size_t>(i)] =

@@ -20,7 +20,8 @@ SliceRange ResolveSlice(int64_t start, int64_t end, int64_t step, int64_t dim) {
     end = std::clamp<int64_t>(end, 0, dim);
     if (end > range.start) range.count = 1 + (end - range.start - 1) / step;
   } else {
-    range.start = std::clamp<int64_t>(start, -1, dim - 1);
+    // What begins before the first element begins with it, as ONNX has it.
+    range.start = std::clamp<int64_t>(start, std::min<int64_t>(dim - 1, 0), dim - 1);
     end = std::clamp<int64_t>(end, -1, dim - 1);
     if (end < range.start) range.count = 1 + (range.start - end - 1) / -step;
   }

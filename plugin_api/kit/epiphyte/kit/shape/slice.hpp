@@ -20,7 +20,8 @@ struct SliceRange {
   int64_t count = 0;
 };
 
-// What [start:end:step] takes of a dimension, by the rules of Python and numpy. Throws for a step of 0.
+// What [start:end:step] takes of a dimension, by the rules of ONNX: those of Python, but that what begins before the first
+// element when steps go down begins with it. Throws for a step of 0.
 SliceRange ResolveSlice(int64_t start, int64_t end, int64_t step, int64_t dim);
 
 struct SliceShape {
