@@ -14,8 +14,10 @@ root=${EPIPHYTE_NEWER_ROOT:-$source/build/newer_mesa}
 
 if [ ! -e "$root/complete" ]; then
   command -v debootstrap >/dev/null || { echo "newer_mesa.sh: debootstrap is not there; install it" >&2; exit 1; }
-  packages=mesa-vulkan-drivers,libvulkan1,vulkan-validationlayers,spirv-tools
-  debootstrap --variant=minbase --include=$packages "${EPIPHYTE_NEWER_DEBIAN:-sid}" "$root" >&2
+  debootstrap --variant=minbase "${EPIPHYTE_NEWER_DEBIAN:-sid}" "$root" >&2
+  chroot "$root" apt-get update -qq >&2
+  chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+    mesa-vulkan-drivers libvulkan1 vulkan-validationlayers spirv-tools >&2
   touch "$root/complete"
 fi
 
