@@ -1,4 +1,4 @@
-// Inputs and attributes that are parameters: an axis, a bound, a scale, a flag, a zero point. They come from files and from runs, so
+// Inputs that are parameters: an axis, a bound, a scale, a flag, a zero point. They come from files and from runs, so
 // each is checked for its type and for how many elements it has before one is read.
 //
 //     const int64_t k = IntegerParameter(context, 1, "K");
