@@ -23,6 +23,9 @@
 // A worker may join while joined < limit; the number it finds there is its ticket. ParallelFor closes the job (limit
 // becomes 0) when no chunk is left and waits only for those who joined, so that a worker that is still asleep costs
 // nothing. RunGang leaves it open until all have joined.
+//
+// The chunks of a loop are split into shards. A thread begins with the shard that is its own whenever loops are alike,
+// so that it finds in its cache what it left there, and then helps with the others.
 namespace epiphyte::core {
 namespace {
 
@@ -37,6 +40,8 @@ constexpr uint32_t Joined(uint64_t state) { return static_cast<uint32_t>(state &
 
 // Chunks per thread: enough to even out threads that are slowed down, few enough to keep the counter cheap.
 constexpr uint64_t kChunksPerThread = 4;
+// Few enough for each thread to look at all of them at the end of a loop.
+constexpr uint64_t kMostShards = 8;
 constexpr std::chrono::microseconds kSpinTime{50};
 // After this part of it a spinning thread offers its processor to others: whom it waits for may be one of them.
 constexpr std::chrono::microseconds kGreedyTime{3};
@@ -121,11 +126,13 @@ struct ThreadPool::Impl {
     std::call_once(started, [this] { StartWorkers(); });
   }
   void StartWorkers();
-  void WorkerLoop();
+  // `index`: its place among the workers.
+  void WorkerLoop(uint32_t index);
   // Waits for a job this worker has not seen and joins it; false when the pool is going.
   bool Join(uint64_t* last_generation, uint32_t* ticket);
-  void RunTicket(uint32_t ticket);
-  void RunChunks(uint32_t worker);
+  void RunTicket(uint32_t ticket, uint32_t index);
+  // `place`: decides on the shard it begins with.
+  void RunChunks(uint32_t worker, uint32_t place);
   // Publishes the job in the fields below to at most `helpers` workers.
   void Open(uint32_t helpers);
   void WakeUp(uint32_t helpers);
@@ -150,11 +157,16 @@ struct ThreadPool::Impl {
   uint64_t count = 0;
   uint64_t chunk = 0;
   uint64_t chunk_count = 0;
+  uint64_t shard_count = 1;
   uint32_t gang_size = 0;
   std::string_view log_tag;  // of the thread that it is for
 
   alignas(64) std::atomic<uint64_t> state{0};
-  alignas(64) std::atomic<uint64_t> next_chunk{0};
+  struct alignas(64) Shard {
+    std::atomic<uint64_t> next_chunk{0};
+    uint64_t end = 0;
+  };
+  Shard shards[kMostShards];
   alignas(64) std::atomic<uint32_t> finished{0};
   std::atomic<bool> caller_sleeps{false};
   alignas(64) std::atomic<uint32_t> sleepers{0};
@@ -183,7 +195,8 @@ void ThreadPool::Impl::StartWorkers() {
   try {
     const uint32_t most = ThreadsWithRoom(wanted);
     workers.reserve(most);
-    while (workers.size() < most) workers.emplace_back([this] { WorkerLoop(); });
+    while (workers.size() < most)
+      workers.emplace_back([this, index = static_cast<uint32_t>(workers.size())] { WorkerLoop(index); });
   } catch (const std::exception& error) {
     reason = error.what();
   }
@@ -197,12 +210,12 @@ void ThreadPool::Impl::StartWorkers() {
   }
 }
 
-void ThreadPool::Impl::WorkerLoop() {
+void ThreadPool::Impl::WorkerLoop(uint32_t index) {
   t_inside_body = true;
   uint64_t last_generation = 0;
   uint32_t ticket = 0;
   while (Join(&last_generation, &ticket)) {
-    RunTicket(ticket);
+    RunTicket(ticket, index);
     finished.fetch_add(1);
     if (caller_sleeps.load()) finished.notify_one();
   }
@@ -237,28 +250,30 @@ void ThreadPool::Impl::Sleep(uint64_t last_generation) {
   sleepers.fetch_sub(1);
 }
 
-void ThreadPool::Impl::RunTicket(uint32_t ticket) {
+void ThreadPool::Impl::RunTicket(uint32_t ticket, uint32_t index) {
   const LogTag tag(log_tag);
   if (gang != nullptr) {
     gang(user, ticket + 1, gang_size);
   } else {
-    RunChunks(ticket + 1);
+    RunChunks(ticket + 1, index + 1);
   }
 }
 
-void ThreadPool::Impl::RunChunks(uint32_t worker) {
-  for (;;) {
-    const uint64_t index = next_chunk.fetch_add(1, std::memory_order_relaxed);
-    if (index >= chunk_count) return;
-    const uint64_t begin = index * chunk;
-    range(user, begin, begin + std::min(chunk, count - begin), worker);
+void ThreadPool::Impl::RunChunks(uint32_t worker, uint32_t place) {
+  for (uint64_t i = 0; i < shard_count; ++i) {
+    Shard& shard = shards[(place + i) % shard_count];
+    while (shard.next_chunk.load(std::memory_order_relaxed) < shard.end) {
+      const uint64_t index = shard.next_chunk.fetch_add(1, std::memory_order_relaxed);
+      if (index >= shard.end) break;
+      const uint64_t begin = index * chunk;
+      range(user, begin, begin + std::min(chunk, count - begin), worker);
+    }
   }
 }
 
 void ThreadPool::Impl::Open(uint32_t helpers) {
   log_tag = LogTag::Current();
   finished.store(0, std::memory_order_relaxed);
-  next_chunk.store(0, std::memory_order_relaxed);
   state.store(MakeState(Generation(state.load(std::memory_order_relaxed)) + 1, helpers));
   WakeUp(helpers);
 }
@@ -335,8 +350,14 @@ void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body,
   pool.count = count;
   pool.chunk = std::max(grain, count / most_chunks + (count % most_chunks != 0 ? 1 : 0));
   pool.chunk_count = count / pool.chunk + (count % pool.chunk != 0 ? 1 : 0);
-  pool.Open(static_cast<uint32_t>(std::min<uint64_t>(helpers, pool.chunk_count - 1)));
-  pool.RunChunks(0);
+  const uint64_t threads = std::min<uint64_t>(uint64_t{helpers} + 1, pool.chunk_count);
+  pool.shard_count = std::min(threads, kMostShards);
+  for (uint64_t i = 0; i < pool.shard_count; ++i) {
+    pool.shards[i].next_chunk.store(i * pool.chunk_count / pool.shard_count, std::memory_order_relaxed);
+    pool.shards[i].end = (i + 1) * pool.chunk_count / pool.shard_count;
+  }
+  pool.Open(static_cast<uint32_t>(threads - 1));
+  pool.RunChunks(0, 0);
   pool.WaitForFinished(Joined(pool.state.fetch_and(~kLimitMask)));
 }
 

@@ -107,6 +107,34 @@ TEST(ParallelFor, UsesSeveralThreads) {
   EXPECT_EQ(arrived.load(), 2);
 }
 
+TEST(ParallelFor, AThreadBeginsWithTheSamePartOfEachLoop) {
+  ThreadPool pool(2);
+  constexpr uint64_t kCount = 1000;
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> arrived{0};
+    std::vector<uint64_t> first(2, kCount);
+    pool.ParallelFor(kCount, 1, [&](uint64_t begin, uint64_t, uint32_t worker) {
+      if (first[worker] != kCount) return;
+      first[worker] = begin;
+      ++arrived;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (arrived.load() < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    EXPECT_EQ(first[0], 0u);
+    EXPECT_EQ(first[1], kCount / 2);
+  }
+}
+
+TEST(ParallelFor, HasManyThreadsShareTheirParts) {
+  ThreadPool pool(20);
+  std::vector<std::atomic<int>> calls(10'007);
+  for (int round = 0; round < 50; ++round)
+    pool.ParallelFor(calls.size(), 1, [&](uint64_t begin, uint64_t end, uint32_t) {
+      for (uint64_t i = begin; i < end; ++i) calls[i].fetch_add(1);
+    });
+  for (const std::atomic<int>& count : calls) ASSERT_EQ(count.load(), 50);
+}
+
 TEST(ParallelFor, NestedCallsRunOnTheCallingThreadAlone) {
   ThreadPool pool(4);
   std::atomic<uint64_t> inner_indices{0};

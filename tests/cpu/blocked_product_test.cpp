@@ -44,14 +44,14 @@ T Expected(const std::vector<T>& a, const std::vector<T>& b, const Matrices& s, 
 template <typename T>
 testing::AssertionResult Agree(T found, T expected, int64_t k) {
   bool close = found == expected;
-  if constexpr (!std::is_integral_v<T>)
-    close = std::abs(found - expected) <= static_cast<double>(k) * 0x1p-52;
+  if constexpr (!std::is_integral_v<T>) close = std::abs(found - expected) <= static_cast<double>(k) * 0x1p-52;
   return close ? testing::AssertionSuccess() : testing::AssertionFailure() << found << ", expected " << expected;
 }
 
-// One row and four, a panel and parts of one, more than one block of depth, more rows than a share has.
-constexpr Matrices kShapes[] = {{1, 300, 700}, {4, 70, 33},  {5, 7, 3},   {64, 256, 32},
-                                {37, 513, 70}, {130, 40, 8}, {300, 1, 2}, {3, 0, 4}};
+// One row and four, a panel and parts of one, more than one block of depth, more rows than a share has,
+// and matrices that are panels as they lie.
+constexpr Matrices kShapes[] = {{1, 300, 700}, {4, 70, 33}, {5, 7, 3}, {64, 256, 32}, {37, 513, 70},
+                                {130, 40, 8},  {300, 1, 2}, {3, 0, 4}, {20, 200, 32}, {20, 200, 64}};
 
 template <typename T>
 class BlockedProduct : public testing::Test {};

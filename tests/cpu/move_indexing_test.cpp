@@ -319,6 +319,25 @@ TEST(NonZero, AScalarHasNoAxesToTellAnIndexOf) {
   }
 }
 
+TEST(NonZero, FindsPlacesInLongRowsOfEachPlane) {
+  const Shape dims = {2, 3, 700};
+  std::vector<int32_t> x(2 * 3 * 700);
+  std::vector<int64_t> planes, rows, columns;
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = (i * 2654435761u >> 7) % 3 == 0 || i % 700 == 255 || i % 700 == 256 ? static_cast<int32_t>(i) + 1 : 0;
+    if (x[i] == 0) continue;
+    planes.push_back(static_cast<int64_t>(i / 2100));
+    rows.push_back(static_cast<int64_t>(i / 700 % 3));
+    columns.push_back(static_cast<int64_t>(i % 700));
+  }
+  OpRunner runner("NonZero", 13);
+  runner.Input<int32_t>(dims, x).Run();
+  std::vector<int64_t> expected = planes;
+  expected.insert(expected.end(), rows.begin(), rows.end());
+  expected.insert(expected.end(), columns.begin(), columns.end());
+  EXPECT_EQ(runner.Output<int64_t>(0), expected);
+}
+
 TEST(Compress, RefusesAConditionThatIsTooLong) {
   OpRunner compress("Compress", 11);
   compress.Input<float>({2}, {1, 2}).Input<bool>({3}, {false, true, true});

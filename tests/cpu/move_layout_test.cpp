@@ -228,6 +228,18 @@ TEST(Expand, BroadcastsBothWays) {
   EXPECT_THAT(Failure(bad), HasSubstr("broadcast"));
 }
 
+TEST(Expand, RepeatsShortRowsManyTimes) {
+  for (const int64_t times : {1, 2, 7, 1000, 20'001}) {
+    const std::vector<int16_t> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    OpRunner expand("Expand", 13);
+    expand.Input<int16_t>({3, 1, 5}, x).Input<int64_t>({3}, {3, times, 5}).Run();
+    const std::vector<int16_t> y = expand.Output<int16_t>(0);
+    ASSERT_EQ(y.size(), static_cast<size_t>(15 * times));
+    for (size_t i = 0; i < y.size(); ++i)
+      ASSERT_EQ(y[i], x[i / static_cast<size_t>(5 * times) * 5 + i % 5]) << i << " of " << times << " times";
+  }
+}
+
 TEST(CenterCropPad, CropsAndPadsAroundTheMiddle) {
   OpRunner both("CenterCropPad", 18);
   both.Input<int32_t>({1, 5}, {1, 2, 3, 4, 5}).Input<int64_t>({2}, {2, 2}).Run();

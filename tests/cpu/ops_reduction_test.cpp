@@ -394,6 +394,30 @@ TEST(GroupNormalization, ChannelsMustDivide) {
   EXPECT_THAT([&] { norm.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("3 groups")));
 }
 
+TEST(LpNormalization, OfRowsAndOfColumns) {
+  constexpr int64_t kRows = 20, kColumns = 150;
+  std::vector<double> x;
+  for (int64_t i = 0; i < kRows * kColumns; ++i) x.push_back(std::sin(static_cast<double>(i)));
+  for (const int64_t axis : {0, 1}) {
+    for (const int64_t p : {1, 2}) {
+      OpRunner norm("LpNormalization", 22);
+      norm.Attribute("p", p).Attribute("axis", axis).Input<double>({kRows, kColumns}, x).Run();
+      const std::vector<double> y = norm.Output<double>(0);
+      for (int64_t i = 0; i < kRows * kColumns; ++i) {
+        double sum = 0;
+        const int64_t count = axis == 0 ? kRows : kColumns;
+        for (int64_t j = 0; j < count; ++j) {
+          const double value =
+              x[static_cast<size_t>(axis == 0 ? j * kColumns + i % kColumns : i / kColumns * kColumns + j)];
+          sum += p == 1 ? std::fabs(value) : value * value;
+        }
+        const double expected = x[static_cast<size_t>(i)] / (p == 1 ? sum : std::sqrt(sum));
+        ASSERT_NEAR(y[static_cast<size_t>(i)], expected, 1e-15) << "axis " << axis << ", p " << p << ", element " << i;
+      }
+    }
+  }
+}
+
 TEST(LpNormalization, ZeroVectorsStayZero) {
   OpRunner norm("LpNormalization", 22);
   norm.Attribute("p", 1).Attribute("axis", 0).Input<float>({2, 2}, {1, 0, -3, 0});

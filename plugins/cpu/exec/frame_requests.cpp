@@ -6,6 +6,7 @@
 #include "epiphyte/kit/shape/dims.hpp"
 #include "plugins/cpu/exec/frame.h"
 #include "plugins/cpu/onednn/layout.h"
+#include "plugins/cpu/onednn/ordered_move.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -90,6 +91,9 @@ const Tensor& Frame::RowMajor(int32_t value) {
 void Frame::CopyRowMajor(Slot& slot, void* to) {
   if (!slot.plain) slot.plain = std::make_unique<PlainCopy>();
   const Tensor& tensor = slot.datum.tensor;
+  if (tensor.type == EP_TYPE_FLOAT && CopyOrdered(*this, tensor.dims, tensor.layout->order, tensor.as<float>(),
+                                                  AxisOrder::RowMajor(tensor.rank()), static_cast<float*>(to)))
+    return;
   slot.plain->reorder.Run(tensor.layout->desc, tensor.data, PlainDesc(tensor.type, tensor.dims), to);
 }
 

@@ -1,5 +1,7 @@
 #include "plugins/cpu/onednn/convolution_call.h"
 
+#include "plugins/cpu/onednn/ordered_move.h"
+
 namespace epiphyte::cpu {
 
 void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights, const MemoryDesc& y,
@@ -16,7 +18,14 @@ void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights
     packed_ = {weights, repacked_.get(), packed.type};
   }
   reorder_x_ = x != given_x;
+  given_order_.reset();
   if (!reorder_x_) return;
+  if (TypeOf(x) == dnnl::memory::data_type::f32 && TypeOf(given_x) == dnnl::memory::data_type::f32) {
+    given_order_ = OrderOf(given_x);
+    x_order_ = OrderOf(x);
+    const std::vector<int64_t> dims = Describe(x).dims;
+    x_dims_ = Dims(std::span<const int64_t>(dims));
+  }
   const PrimitiveAttr attr = UserScratchpad();
   const dnnl::reorder::primitive_desc reorder(CpuEngine(), given_x, CpuEngine(), x, attr);
   x_call_.Reset(dnnl::reorder(reorder), reorder.scratchpad_desc());
@@ -27,9 +36,12 @@ void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights
 void ConvolutionCall::Run(OpContext& context, const void* x, const void* weights, const void* bias, void* y) {
   if (reorder_x_) {
     void* scratch = context.Scratch(x_desc_.get_size());
-    x_call_.Set(DNNL_ARG_FROM, x);
-    x_call_.Set(DNNL_ARG_TO, scratch);
-    x_call_.Run(context);
+    if (!CopyOrdered(context, x_dims_, given_order_, static_cast<const float*>(x), x_order_,
+                     static_cast<float*>(scratch))) {
+      x_call_.Set(DNNL_ARG_FROM, x);
+      x_call_.Set(DNNL_ARG_TO, scratch);
+      x_call_.Run(context);
+    }
     x = scratch;
   }
   if (packed_) {

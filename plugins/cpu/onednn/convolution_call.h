@@ -70,6 +70,8 @@ class ConvolutionCall {
   PackedWeights packed_;
   std::shared_ptr<void> repacked_;  // holds packed_'s data when the shape wants another layout than the kernel's
   bool reorder_x_ = false;
+  std::optional<AxisOrder> given_order_, x_order_;  // of an input of floats that is reordered
+  Dims x_dims_;
   PrimitiveCall call_, x_call_;
   ReorderCall w_call_;
 };

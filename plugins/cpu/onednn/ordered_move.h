@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/axis_order.h"
@@ -58,6 +59,18 @@ void MoveOrdered(OpContext& context, const Dims& dims, const T* from, const Orde
     sorted_target[i] = target[order[i]];
   }
   StridedMove(context, sorted_sizes, from, sorted_source, to, sorted_target);
+}
+
+// A whole tensor from one order to another, of which oneDNN's reorder takes several times as long. False where one of
+// them isn't known, or MoveOrdered can't.
+template <typename T>
+bool CopyOrdered(OpContext& context, const Dims& dims, const std::optional<AxisOrder>& from_order, const T* from,
+                 const std::optional<AxisOrder>& to_order, T* to) {
+  if (!from_order || !to_order || !Holds(*from_order, dims) || !Holds(*to_order, dims)) return false;
+  const OrderStrides source = StridesOf(dims, *from_order), target = StridesOf(dims, *to_order);
+  if (!Fit(source, target)) return false;
+  MoveOrdered(context, dims, from, source, to, target);
+  return true;
 }
 
 }  // namespace epiphyte::cpu

@@ -1,10 +1,10 @@
-// Exp and Tanh of vectors of doubles, for every argument, infinities and NaN included.
+// Exp, Tanh, Sin and Cos of vectors of doubles, for every argument, infinities and NaN included.
 //
 //     const hn::ScalableTag<double> d;
 //     hn::StoreU(Exp(d, hn::LoadU(d, x)), d, y);
 //
-// Largest errors, in units of the last place of the result: both 2. Where a result is subnormal the unit is that of
-// subnormals. Coefficients: those of Cephes' exp and tanh.
+// Largest errors, in units of the last place of the result: 2 each. Where a result is subnormal the unit is that of
+// subnormals. Coefficients: those of Cephes' exp, tanh, sin and cos.
 #if defined(EPIPHYTE_SIMD_DOUBLE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
 #undef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
@@ -12,6 +12,7 @@
 #define EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
 #endif
 
+#include <cmath>
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
@@ -64,6 +65,54 @@ HWY_INLINE V Tanh(D d, V x) {
   const V near = hn::MulAdd(hn::Mul(hn::Div(p, q), z), magnitude, magnitude);
   const V far = hn::Sub(one, hn::Div(hn::Set(d, 2.0), hn::Add(Exp(d, hn::Add(magnitude, magnitude)), one)));
   return hn::CopySignToAbs(hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625)), near, far), x);
+}
+
+// sin(x) for `kSine`, otherwise cos(x): of x = q pi/2 + r, |r| <= pi/4, by the parity of q.
+template <bool kSine, class D, class V = hn::Vec<D>>
+HWY_INLINE V SineWithin(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const V round = hn::Set(d, 0x1.8p52);  // adding it leaves the nearest integer in the low bits
+  const V shifted = hn::MulAdd(x, hn::Set(d, 0.63661977236758134308), round);
+  const V count = hn::Sub(shifted, round);
+  auto quarter = hn::BitCast(di, shifted);
+  if constexpr (!kSine) quarter = hn::Add(quarter, hn::Set(di, 1));
+  // pi/2 in three parts, of which the first two times any count are exact.
+  V r = hn::NegMulAdd(count, hn::Set(d, 2 * 7.85398125648498535156e-1), x);
+  r = hn::NegMulAdd(count, hn::Set(d, 2 * 3.77489470793079817668e-8), r);
+  r = hn::NegMulAdd(count, hn::Set(d, 2 * 2.69515142907905952645e-15), r);
+  const V z = hn::Mul(r, r);
+  const V s = Polynomial(d, z, 1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6,
+                         -1.98412698295895385996e-4, 8.33333333332211858878e-3, -1.66666666666666307295e-1);
+  const V sine = hn::MulAdd(hn::Mul(s, z), r, r);
+  const V c = Polynomial(d, z, -1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7,
+                         2.48015872888517045348e-5, -1.38888888888730564116e-3, 4.16666666666665929218e-2);
+  const V cosine = hn::MulAdd(hn::Mul(c, z), z, hn::NegMulAdd(hn::Set(d, 0.5), z, hn::Set(d, 1.0)));
+  const auto odd = hn::RebindMask(d, hn::Eq(hn::And(quarter, hn::Set(di, 1)), hn::Set(di, 1)));
+  const V sign = hn::BitCast(d, hn::ShiftLeft<62>(hn::And(quarter, hn::Set(di, 2))));
+  return hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+}
+inline constexpr double kMostAngle = 1e6;
+
+// Vectors with angles beyond, infinities or NaN go to the standard library.
+template <bool kSine, class D, class V = hn::Vec<D>>
+HWY_INLINE V Sine(D d, V x) {
+  const V y = SineWithin<kSine>(d, x);
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, kMostAngle))))) return y;
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  HWY_ALIGN double angles[kLanes], results[kLanes];
+  hn::Store(x, d, angles);
+  hn::Store(y, d, results);
+  for (size_t i = 0; i < kLanes; ++i)
+    if (!(std::fabs(angles[i]) < kMostAngle)) results[i] = kSine ? std::sin(angles[i]) : std::cos(angles[i]);
+  return hn::Load(d, results);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Sin(D d, V x) {
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, Sine<true>(d, x));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Cos(D d, V x) {
+  return Sine<false>(d, x);
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE::double_math

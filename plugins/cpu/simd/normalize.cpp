@@ -84,8 +84,49 @@ HWY_INLINE void ShortSoftmax(D d, const float* x, float* y, size_t n) {
   StorePart(d, softmax, y, n);
 }
 
+// A row of so many whole vectors, which stay in registers. Sums are those of ReduceBy.
+template <int kVectors>
+HWY_INLINE void HeldSoftmax(const float* x, float* y) {
+  const D d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr int kChains = static_cast<int>(HWY_MAX(kReduceLanes / kLanes, 1));
+  V values[kVectors];
+  for (int v = 0; v < kVectors; ++v) values[v] = hn::LoadU(d, x + v * kLanes);
+  V most[kVectors];
+  for (int v = 0; v < kVectors; ++v) most[v] = values[v];
+  for (int width = kVectors; width > 1; width = (width + 1) / 2)
+    for (int v = 0; v < width / 2; ++v) most[v] = Greater()(most[v], most[v + (width + 1) / 2]);
+  const ExpOfDistance exponential{JoinLanes(d, most[0], Greater())};
+  for (int v = 0; v < kVectors; ++v) values[v] = exponential(values[v]);
+  V sums[kChains];
+  for (int c = 0; c < kChains; ++c) sums[c] = c < kVectors ? values[c] : hn::Zero(d);
+  for (int v = kChains; v < kVectors; ++v) sums[v % kChains] = hn::Add(sums[v % kChains], values[v]);
+  for (int width = kChains / 2; width > 0; width /= 2)
+    for (int c = 0; c < width; ++c) sums[c] = hn::Add(sums[c], sums[c + width]);
+  const V factor = hn::Set(d, 1.0f / JoinLanes(d, sums[0], Plus()));
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(hn::Mul(values[v], factor), d, y + v * kLanes);
+}
+// False for rows of other lengths.
+HWY_INLINE bool SoftmaxOfFewVectors(const float* x, float* y, int64_t n) {
+#if HWY_CAP_GE512
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (n % kLanes != 0) return false;
+  switch (n / kLanes) {
+    case 2: return HeldSoftmax<2>(x, y), true;
+    case 3: return HeldSoftmax<3>(x, y), true;
+    case 4: return HeldSoftmax<4>(x, y), true;
+    case 6: return HeldSoftmax<6>(x, y), true;
+    case 8: return HeldSoftmax<8>(x, y), true;
+    default: break;
+  }
+#endif
+  (void)x, (void)y, (void)n;
+  return false;
+}
+
 void Softmax(const float* x, float* y, int64_t n) {
   const D d;
+  if (SoftmaxOfFewVectors(x, y, n)) return;
   const hn::CappedTag<float, kFew> few;
   if (n <= 0) return;
   if (n <= static_cast<int64_t>(hn::MaxLanes(few))) return ShortSoftmax(few, x, y, static_cast<size_t>(n));

@@ -60,8 +60,10 @@ enum class NumberUnary : int32_t {
   kCube,  // 1.5
   kExp,   // 2
   kTanh,  // 2
+  kSin,   // 2
+  kCos,   // 2
 };
-inline constexpr int kNumberUnaryCount = static_cast<int>(NumberUnary::kTanh) + 1;
+inline constexpr int kNumberUnaryCount = static_cast<int>(NumberUnary::kCos) + 1;
 
 template <typename T>
 constexpr bool Takes(NumberFunction function) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
 // After the policy.
@@ -175,25 +176,36 @@ void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* 
   });
 }
 
-// kVectors vectors of results, of taps at `row` and beyond.
-template <int kVectors>
-HWY_INLINE void ConvolveColumns(const float* weights, const int64_t* offsets, int64_t taps, V bias, const float* row,
-                                float* out, int64_t columns) {
+// Kernels that are worked on together share what they load: most of it lies across two lines of the cache.
+constexpr int kKernelsTogether = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
+
+// kVectors vectors of results of each of some kernels, of taps at `row` and beyond. A kernel's weights and results lie
+// `weights_step` and `out_step` behind those of the one before it.
+template <int kKernels, int kVectors>
+HWY_INLINE void ConvolveColumns(const float* weights, int64_t weights_step, const int64_t* offsets, int64_t taps,
+                                const float* biases, const float* row, float* out, int64_t out_step, int64_t columns) {
   const D d;
-  V sums[kVectors];
-  for (int v = 0; v < kVectors; ++v) sums[v] = bias;
+  V sums[kKernels][kVectors];
+  for (int k = 0; k < kKernels; ++k)
+    for (int v = 0; v < kVectors; ++v) sums[k][v] = biases == nullptr ? hn::Zero(d) : hn::Set(d, biases[k]);
   for (int64_t t = 0; t < taps; ++t) {
-    const V factor = hn::Set(d, weights[t]);
     const float* const tap = row + offsets[t];
-    for (int v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(hn::LoadU(d, tap + v * kLanes), factor, sums[v]);
+    V values[kVectors];
+    for (int v = 0; v < kVectors; ++v) values[v] = hn::LoadU(d, tap + v * kLanes);
+    for (int k = 0; k < kKernels; ++k) {
+      const V factor = hn::Set(d, weights[k * weights_step + t]);
+      for (int v = 0; v < kVectors; ++v) sums[k][v] = hn::MulAdd(values[v], factor, sums[k][v]);
+    }
   }
   if (columns >= kVectors * kLanes) {
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, out + v * kLanes);
+    for (int k = 0; k < kKernels; ++k)
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[k][v], d, out + k * out_step + v * kLanes);
     return;
   }
-  HWY_ALIGN float last[kVectors * kLanes];
-  for (int v = 0; v < kVectors; ++v) hn::Store(sums[v], d, last + v * kLanes);
-  std::copy_n(last, columns, out);
+  HWY_ALIGN float last[kKernels * kVectors * kLanes];
+  for (int k = 0; k < kKernels; ++k)
+    for (int v = 0; v < kVectors; ++v) hn::Store(sums[k][v], d, last + (k * kVectors + v) * kLanes);
+  for (int k = 0; k < kKernels; ++k) std::copy_n(last + k * kVectors * kLanes, columns, out + k * out_step);
 }
 
 // Of rows of windows that are no longer than a vector, kRows side by side: so that their sums don't wait for each
@@ -218,11 +230,54 @@ HWY_INLINE void ConvolveRows(const float* weights, const int64_t* offsets, int64
   }
 }
 
-void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias, const float* x, float* y,
-                   float* scratch) {
+// Rows [from, from + height) of windows of some kernels, whose part of the plane is in the scratch memory.
+template <int kKernels>
+HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int64_t from, int64_t height,
+                             const float* weights, const float* biases, const float* scratch, int64_t row_floats,
+                             float* y) {
+  const int64_t all_taps = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
+  for (int64_t r = from; r < from + height; ++r) {
+    const TapRows rows(w, r);
+    // The first of them that lies in the plane; offsets are from the window's first.
+    const int64_t skipped = rows.skipped * w.kernel_width, taps = std::max<int64_t>(rows.count, 0) * w.kernel_width;
+    const float* const first = scratch + (r - from) * w.stride_y * row_floats;
+    float* const out = y + r * w.out_width;
+    constexpr int kTogether = 4;
+    if (w.out_width <= kLanes && r + kTogether <= from + height && taps == all_taps &&
+        TapRows(w, r + kTogether - 1).count == w.kernel_height) {
+      for (int k = 0; k < kKernels; ++k) {
+        const V bias = hn::Set(D(), biases == nullptr ? 0.0f : biases[k]);
+        ConvolveRows<kTogether>(weights + k * all_taps, offsets, taps, bias, first, w.stride_y * row_floats,
+                                out + k * out_plane, w.out_width);
+      }
+      r += kTogether - 1;
+      continue;
+    }
+    for (int64_t c = 0; c < w.out_width;) {
+      const int64_t left = w.out_width - c;
+      const auto columns = [&](auto vectors) HWY_ATTR {
+        constexpr int kVectors = decltype(vectors)::value;
+        ConvolveColumns<kKernels, kVectors>(weights + skipped, all_taps, offsets + skipped, taps, biases, first + c,
+                                            out + c, out_plane, left);
+        c += kVectors * kLanes;
+      };
+      if (left > 3 * kLanes) {
+        columns(std::integral_constant<int, 4>());
+      } else if (left > 2 * kLanes) {
+        columns(std::integral_constant<int, 3>());
+      } else if (left > kLanes) {
+        columns(std::integral_constant<int, 2>());
+      } else {
+        columns(std::integral_constant<int, 1>());
+      }
+    }
+  }
+}
+
+void ConvolvePlane(const PlaneWindows& windows, const float* weights, const float* biases, int64_t kernels,
+                   const float* x, float* y, float* scratch) {
   const PlaneWindows w = windows;
   const D d;
-  const V biases = hn::Set(d, bias);
   const Geometry g(w);
   const int64_t row_floats = g.row_floats, band = g.band;
   int64_t offsets[PlaneWindows::kMostTaps];
@@ -245,36 +300,16 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias
           [=](int64_t i, size_t n) HWY_ATTR { return LoadPart(d, line_of_x + i, n); }, scratch + (r - top) * row_floats,
           line);
     }
-    for (int64_t r = from; r < from + height; ++r) {
-      const TapRows rows(w, r);
-      // The first of them that lies in the plane; offsets are from the window's first.
-      const int64_t skipped = rows.skipped * w.kernel_width, taps = std::max<int64_t>(rows.count, 0) * w.kernel_width;
-      const float* const first = scratch + (r - from) * w.stride_y * row_floats;
-      float* const out = y + r * w.out_width;
-      constexpr int kTogether = 4;
-      if (w.out_width <= kLanes && r + kTogether <= from + height && taps == w.kernel_height * w.kernel_width &&
-          TapRows(w, r + kTogether - 1).count == w.kernel_height) {
-        ConvolveRows<kTogether>(weights, offsets, taps, biases, first, w.stride_y * row_floats, out, w.out_width);
-        r += kTogether - 1;
-        continue;
-      }
-      for (int64_t c = 0; c < w.out_width;) {
-        const int64_t left = w.out_width - c;
-        if (left > 3 * kLanes) {
-          ConvolveColumns<4>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
-          c += 4 * kLanes;
-        } else if (left > 2 * kLanes) {
-          ConvolveColumns<3>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
-          c += 3 * kLanes;
-        } else if (left > kLanes) {
-          ConvolveColumns<2>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
-          c += 2 * kLanes;
-        } else {
-          ConvolveColumns<1>(weights + skipped, offsets + skipped, taps, biases, first + c, out + c, left);
-          c += kLanes;
-        }
-      }
-    }
+    const int64_t kernel = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
+    const auto convolve = [&](auto together, int64_t k) HWY_ATTR {
+      ConvolveBand<decltype(together)::value>(w, offsets, from, height, weights + k * kernel,
+                                              biases == nullptr ? nullptr : biases + k, scratch, row_floats,
+                                              y + k * out_plane);
+    };
+    int64_t k = 0;
+    for (; k + kKernelsTogether <= kernels; k += kKernelsTogether)
+      convolve(std::integral_constant<int, kKernelsTogether>(), k);
+    for (; k < kernels; ++k) convolve(std::integral_constant<int, 1>(), k);
   }
 }
 
@@ -294,9 +329,9 @@ void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* 
                       float* y, int64_t planes, float* scratch) {
   EPIPHYTE_DISPATCH(AverageOfWindows)(windows, x, row_counts, column_counts, y, planes, scratch);
 }
-void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias, const float* x, float* y,
-                   float* scratch) {
-  EPIPHYTE_DISPATCH(ConvolvePlane)(windows, weights, bias, x, y, scratch);
+void ConvolvePlane(const PlaneWindows& windows, const float* weights, const float* biases, int64_t kernels,
+                   const float* x, float* y, float* scratch) {
+  EPIPHYTE_DISPATCH(ConvolvePlane)(windows, weights, biases, kernels, x, y, scratch);
 }
 
 }  // namespace epiphyte::cpu::simd

@@ -60,9 +60,10 @@ void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int
 void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* row_counts, const float* column_counts,
                       float* y, int64_t planes, float* scratch);
 
-// Sums of the kernel's weights times their taps, and the bias. Each a fused step in the order of the weights, where the
+// Sums of a kernel's weights times their taps, and the bias, for each of some kernels that see the same plane: weights,
+// results and biases follow each other; biases may be null. Each a fused step in the order of the weights, where the
 // CPU has them.
-void ConvolvePlane(const PlaneWindows& windows, const float* weights, float bias, const float* x, float* y,
-                   float* scratch);
+void ConvolvePlane(const PlaneWindows& windows, const float* weights, const float* biases, int64_t kernels,
+                   const float* x, float* y, float* scratch);
 
 }  // namespace epiphyte::cpu::simd

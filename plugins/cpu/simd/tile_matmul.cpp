@@ -63,17 +63,20 @@ struct First {
   }
 };
 
-// Some rows times some vectors of columns.
+// Some rows times some vectors of columns. `continues`: y has the sums over what was before in k.
 template <int kRows, int kVectors, class D, class T, class Access>
-HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column, const Access& access) {
+HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column, bool continues,
+                      const Access& access) {
   using V = hn::Vec<D>;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
   const T* const left = o.a + row * o.a_stride;
   const T* right = o.b + column;
+  T* const result = o.y + row * o.y_stride + column;
   const int64_t a_stride = o.a_stride, b_stride = o.b_stride, k = o.k;
   V sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v)
+      sums[r][v] = continues ? access.Load(d, result + r * o.y_stride + v * kLanes) : hn::Zero(d);
   }
   for (int64_t i = 0; i < k; ++i, right += b_stride) {
     V values[kVectors];
@@ -84,7 +87,7 @@ HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    T* const out = o.y + (row + r) * o.y_stride + column;
+    T* const out = result + r * o.y_stride;
     if (o.replaces) {
       for (int v = 0; v < kVectors; ++v) access.Store(sums[r][v], d, out + v * kLanes);
       continue;
@@ -94,49 +97,76 @@ HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column
   }
 }
 
+// The last rows, of which there are at most kRows.
+template <int kRows, int kVectors, class D, class T, class Access>
+HWY_INLINE void LastRows(D d, const TileOperands<T>& o, int64_t row, int64_t column, bool continues,
+                         const Access& access) {
+  if (o.m - row == kRows) return Block<kRows, kVectors>(d, o, row, column, continues, access);
+  if constexpr (kRows > 1) LastRows<kRows - 1, kVectors>(d, o, row, column, continues, access);
+}
+
+// As many rows at a time as there are registers for sums, but not so few sums that each step waits for the last one.
 template <int kVectors, class D, class T, class Access>
-HWY_INLINE void AllRows(D d, const TileOperands<T>& o, int64_t column, const Access& access) {
+HWY_INLINE void AllRows(D d, const TileOperands<T>& o, int64_t column, bool continues, const Access& access) {
+  constexpr bool kManyRegisters = std::is_floating_point_v<T> && (HWY_CAP_GE256 || HWY_ARCH_ARM_A64);
+  constexpr int kRows = !kManyRegisters ? 4 : kVectors == 1 ? 8 : 6;
   int64_t row = 0;
-  for (; row + 4 <= o.m; row += 4) Block<4, kVectors>(d, o, row, column, access);
-  switch (o.m - row) {
-    case 3: return Block<3, kVectors>(d, o, row, column, access);
-    case 2: return Block<2, kVectors>(d, o, row, column, access);
-    case 1: return Block<1, kVectors>(d, o, row, column, access);
-    default: return;
-  }
+  for (; row + kRows <= o.m; row += kRows) Block<kRows, kVectors>(d, o, row, column, continues, access);
+  if (row < o.m) LastRows<kRows - 1, kVectors>(d, o, row, column, continues, access);
 }
 
 // The last columns, fewer than fill a vector twice as long as `d`.
 template <class D, class T>
-HWY_INLINE void LastColumns(D d, const TileOperands<T>& o, int64_t column) {
+HWY_INLINE void LastColumns(D d, const TileOperands<T>& o, int64_t column, bool continues) {
   if (o.n - column >= static_cast<int64_t>(hn::MaxLanes(D()))) {
-    AllRows<1>(d, o, column, Whole());
+    AllRows<1>(d, o, column, continues, Whole());
     column += static_cast<int64_t>(hn::MaxLanes(D()));
   }
-  if constexpr (hn::MaxLanes(D()) > 1) LastColumns(hn::Half<D>(), o, column);
+  if constexpr (hn::MaxLanes(D()) > 1) LastColumns(hn::Half<D>(), o, column, continues);
+}
+
+// Beside the rows of AllRows; more don't fit into the registers.
+constexpr int kBlockVectors = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
+
+template <class T>
+HWY_INLINE void MultiplyPart(const TileOperands<T>& o, bool continues) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  constexpr int kVectors = kBlockVectors;
+  constexpr int kRowVectors = 8;  // a single row has room for sums enough to keep the CPU busy
+  int64_t column = 0;
+  if (o.m == 1)
+    for (; column + kRowVectors * kLanes <= o.n; column += kRowVectors * kLanes)
+      Block<1, kRowVectors>(d, o, 0, column, continues, Whole());
+  for (; column + kVectors * kLanes <= o.n; column += kVectors * kLanes)
+    AllRows<kVectors>(d, o, column, continues, Whole());
+  if constexpr (kVectors > 2)
+    for (; column + 2 * kLanes <= o.n; column += 2 * kLanes) AllRows<2>(d, o, column, continues, Whole());
+  for (; column + kLanes <= o.n; column += kLanes) AllRows<1>(d, o, column, continues, Whole());
+  if (column == o.n) return;
+#if HWY_CAP_GE256
+  AllRows<1>(d, o, column, continues, First{static_cast<size_t>(o.n - column)});
+#else
+  if constexpr (kLanes > 1) LastColumns(hn::Half<hn::ScalableTag<T>>(), o, column, continues);
+#endif
 }
 
 template <class T>
 HWY_INLINE void Multiply(const TileOperands<T>& o) {
-  const hn::ScalableTag<T> d;
+  // Of many rows each block of columns is read again and again: a part of k at a time, for which it stays in the
+  // innermost cache.
+  constexpr int64_t kManyRows = 12;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  // Beside four rows; more don't fit into the registers. A single row has room for sums enough to keep the CPU busy.
-  constexpr int kVectors = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
-  constexpr int kRowVectors = 8;
-  int64_t column = 0;
-  if (o.m == 1)
-    for (; column + kRowVectors * kLanes <= o.n; column += kRowVectors * kLanes)
-      Block<1, kRowVectors>(d, o, 0, column, Whole());
-  for (; column + kVectors * kLanes <= o.n; column += kVectors * kLanes) AllRows<kVectors>(d, o, column, Whole());
-  if constexpr (kVectors > 2)
-    for (; column + 2 * kLanes <= o.n; column += 2 * kLanes) AllRows<2>(d, o, column, Whole());
-  for (; column + kLanes <= o.n; column += kLanes) AllRows<1>(d, o, column, Whole());
-  if (column == o.n) return;
-#if HWY_CAP_GE256
-  AllRows<1>(d, o, column, First{static_cast<size_t>(o.n - column)});
-#else
-  if constexpr (kLanes > 1) LastColumns(hn::Half<hn::ScalableTag<T>>(), o, column);
-#endif
+  constexpr int64_t kDepth = (int64_t{24} << 10) / (kBlockVectors * kLanes * static_cast<int64_t>(sizeof(T)));
+  if (!o.replaces || o.m < kManyRows || o.k <= kDepth) return MultiplyPart(o, false);
+  const int64_t parts = (o.k + kDepth - 1) / kDepth, depth = (o.k + parts - 1) / parts;
+  for (int64_t at = 0; at < o.k; at += depth) {
+    TileOperands<T> part = o;
+    part.a += at;
+    part.b += at * o.b_stride;
+    part.k = std::min(depth, o.k - at);
+    MultiplyPart(part, at > 0);
+  }
 }
 
 void MultiplyFloats(const TileOperands<float>& o) { Multiply(o); }

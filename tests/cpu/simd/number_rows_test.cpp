@@ -250,7 +250,9 @@ TEST_P(DoubleRows, OneOperandKeepsToItsErrorBound) {
       {"Reciprocal", NumberUnary::kReciprocal, [](long double x) { return 1 / x; }, 0.51},
       {"Cube", NumberUnary::kCube, [](long double x) { return x * x * x; }, 1.5},
       {"Exp", NumberUnary::kExp, [](long double x) { return std::exp(x); }, 2},
-      {"Tanh", NumberUnary::kTanh, [](long double x) { return std::tanh(x); }, 2}};
+      {"Tanh", NumberUnary::kTanh, [](long double x) { return std::tanh(x); }, 2},
+      {"Sin", NumberUnary::kSin, [](long double x) { return std::sin(x); }, 2},
+      {"Cos", NumberUnary::kCos, [](long double x) { return std::cos(x); }, 2}};
   for (int64_t n : Lengths()) {
     for (const Case& test : cases) {
       const NumberUnaryLoop<double> loop(test.function);

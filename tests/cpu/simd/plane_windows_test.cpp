@@ -138,13 +138,31 @@ TEST_P(WindowsOverPlanes, GiveTheSumOfWeightedTaps) {
   for (const PlaneWindows& w : Cases()) {
     ExpectSums(w, 1, w.ScratchFloats(), true,
                [&](const float* x, const float* weights, const float* biases, float* y, float* scratch) {
-                 ConvolvePlane(w, weights, *biases, x, y, scratch);
+                 ConvolvePlane(w, weights, biases, 1, x, y, scratch);
                });
     for (const int64_t planes : kSmallPlanes) {
       ExpectSums(w, planes, SmallPlaneScratchFloats(w), planes != 8,
                  [&](const float* x, const float* weights, const float* biases, float* y, float* scratch) {
                    ConvolveSmallPlanes(w, weights, biases, x, y, planes, scratch);
                  });
+    }
+  }
+}
+
+TEST_P(WindowsOverPlanes, SeveralKernelsOfOnePlaneGiveWhatEachGives) {
+  constexpr int64_t kKernels = 5;
+  for (const PlaneWindows& w : Cases()) {
+    const int64_t taps = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
+    const std::vector<float> x = RandomFloats(w.in_height * w.in_width, -1, 1, 1),
+                             weights = RandomFloats(kKernels * taps, -1, 1, 2),
+                             biases = RandomFloats(kKernels, -1, 1, 3);
+    std::vector<float> scratch(static_cast<size_t>(w.ScratchFloats())), alone(static_cast<size_t>(out_plane));
+    GuardedRow<float> together(kKernels * out_plane);
+    ConvolvePlane(w, weights.data(), biases.data(), kKernels, x.data(), together.data(), scratch.data());
+    for (int64_t k = 0; k < kKernels; ++k) {
+      ConvolvePlane(w, weights.data() + k * taps, &biases[static_cast<size_t>(k)], 1, x.data(), alone.data(),
+                    scratch.data());
+      for (int64_t i = 0; i < out_plane; ++i) ASSERT_EQ(together[k * out_plane + i], alone[static_cast<size_t>(i)]);
     }
   }
 }

@@ -64,17 +64,51 @@ void ExpectProduct(int64_t m, int64_t n, int64_t k) {
 
 template <typename T>
 void ExpectEveryShape() {
-  for (int64_t m : {1, 2, 3, 4, 5, 7, 8}) {
+  for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15}) {
     for (int64_t n = 1; n <= 40; ++n) ExpectProduct<T>(m, n, 5);
     for (int64_t n : {63, 64, 65, 96, 127, 130, 200}) ExpectProduct<T>(m, n, 9);
   }
   for (int64_t k : {0, 1, 2, 64, 197}) ExpectProduct<T>(6, 70, k);
 }
 
-TEST_P(TileProducts, OfFloats) { ExpectEveryShape<float>(); }
-TEST_P(TileProducts, OfDoubles) { ExpectEveryShape<double>(); }
-TEST_P(TileProducts, OfUnsignedIntegersWrap) { ExpectEveryShape<uint32_t>(); }
-TEST_P(TileProducts, OfLongUnsignedIntegersWrap) { ExpectEveryShape<uint64_t>(); }
+// So deep that a block of columns doesn't fit into the innermost cache.
+template <typename T>
+void ExpectDeepShapes() {
+  for (int64_t m : {11, 12, 13, 40})
+    for (int64_t k : {95, 96, 97, 200, 389, 1000}) ExpectProduct<T>(m, 70, k);
+}
+
+TEST_P(TileProducts, OfFloats) {
+  ExpectEveryShape<float>();
+  ExpectDeepShapes<float>();
+}
+TEST_P(TileProducts, OfDoubles) {
+  ExpectEveryShape<double>();
+  ExpectDeepShapes<double>();
+}
+TEST_P(TileProducts, OfUnsignedIntegersWrap) {
+  ExpectEveryShape<uint32_t>();
+  ExpectDeepShapes<uint32_t>();
+}
+TEST_P(TileProducts, OfLongUnsignedIntegersWrap) {
+  ExpectEveryShape<uint64_t>();
+  ExpectDeepShapes<uint64_t>();
+}
+
+TEST_P(TileProducts, AreOneSumInTheOrderOfKHoweverDeep) {
+  constexpr int64_t kRows = 20, kColumns = 70, kDepth = 500;
+  const std::vector<float> a = Numbers<float>(kRows * kDepth, 1), b = Numbers<float>(kDepth * kColumns, 2);
+  std::vector<float> together(kRows * kColumns), alone(kColumns);
+  const TileOperands<float> all{a.data(), kDepth, b.data(), kColumns, together.data(),
+                                kColumns, kRows,  kColumns, kDepth,   true};
+  TileMatMul(all);
+  for (int64_t row = 0; row < kRows; ++row) {
+    TileMatMul(TileOperands<float>{a.data() + row * kDepth, kDepth, b.data(), kColumns, alone.data(), kColumns, 1,
+                                   kColumns, kDepth, true});
+    for (int64_t c = 0; c < kColumns; ++c)
+      ASSERT_EQ(together[static_cast<size_t>(row * kColumns + c)], alone[static_cast<size_t>(c)]) << row << ", " << c;
+  }
+}
 
 TEST_P(TileProducts, PassNanAndInfinityOn) {
   const float infinity = std::numeric_limits<float>::infinity();

@@ -5,6 +5,7 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/binary.h"
 #include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/power.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -43,6 +44,8 @@ class PowKernel : public Kernel {
           const auto power = [](T base, double by) { return NumberAs<T>(std::pow(static_cast<double>(base), by)); };
           RunLoop<T>(context, x, exponent_dims, out, ConvertTo<double>(context, exponent), power);
         }
+      } else if constexpr (std::is_same_v<T, float>) {
+        RunFloatLoop(context, x, exponent_dims, out, ConvertTo<float>(context, exponent));
       } else {
         using C = Compute<T>;
         const auto power = [](T base, C by) { return static_cast<T>(std::pow(static_cast<C>(base), by)); };
@@ -111,6 +114,19 @@ class PowKernel : public Kernel {
         for (int64_t i = 0; i < n; ++i) {
           y[offset + i] = power(bases[in[0].offset + i * in[0].stride], exponents[in[1].offset + i * in[1].stride]);
         }
+      });
+    });
+  }
+
+  static void RunFloatLoop(OpContext& context, const Tensor& x, const Dims& exponent_dims, const Dims& out,
+                           const float* exponents) {
+    constexpr int64_t kVectorCost = 8;
+    float* const y = context.Output(0, x.type, out).as<float>();
+    const kit::BroadcastLoop<2> loop(out, {&x.dims, &exponent_dims});
+    ParallelLoop(context, loop.count(), kVectorCost, [&](int64_t begin, int64_t end) {
+      loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
+        simd::PowerRow(x.as<float>() + in[0].offset, in[0].stride, exponents + in[1].offset, in[1].stride, y + offset,
+                       n);
       });
     });
   }

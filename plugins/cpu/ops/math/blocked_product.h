@@ -1,5 +1,6 @@
 // Products of matrices of double and of integers of 32 and 64 bits, for which there is no library: as large as they
-// come, on all threads. Floats have oneDNN, but for products of few rows.
+// come, on all threads. Floats have oneDNN, but for products of few rows and of
+// what lies row-major and would be reordered for it.
 //
 //     const BlockedProduct<double> product{a, k, 1, b, n, 1, y, n, m, n, k};   // all row-major
 //     MultiplyBlocked<double>(context, 1, [&](int64_t) { return product; });
@@ -35,11 +36,12 @@ struct BlockedProduct {
   T* y = nullptr;
   int64_t y_row = 0;
   int64_t m = 0, n = 0, k = 0;
+  const T* start = nullptr;  // what the sums of each row of y begin with; none: 0
 };
 
 namespace blocked_product {
 
-inline constexpr int64_t kDepth = 256;
+inline constexpr int64_t kDepth = 96;  // of which a panel stays in the innermost cache
 template <typename T>
 inline constexpr int64_t kWidth = 256 / static_cast<int64_t>(sizeof(T));  // columns of a panel
 // With fewer rows, copying B takes longer than multiplying with it.
@@ -48,19 +50,20 @@ inline constexpr int64_t kThinWidth = 512, kThinDepth = 64;
 
 template <typename T>
 bool IsThin(const BlockedProduct<T>& p) {
-  return p.m <= kThinRows && p.b_column == 1;
+  return p.m <= kThinRows && p.b_column == 1 && p.start == nullptr;
 }
 // Few rows, and columns of B whose elements lie side by side.
 inline constexpr int64_t kDotWidth = 16;
 template <typename T>
 bool IsThinOfDots(const BlockedProduct<T>& p) {
-  return p.m <= kThinRows && p.b_row == 1;
+  return p.m <= kThinRows && p.b_row == 1 && p.start == nullptr;
 }
 
-// Elements of some rows and columns that are sums over nothing.
+// What elements of some rows and columns are before anything is summed.
 template <typename T>
-void Clear(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  for (int64_t r = row; r < row + rows; ++r) std::fill_n(p.y + r * p.y_row + column, columns, T(0));
+void Begin(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  for (int64_t r = row; r < row + rows; ++r)
+    std::fill_n(p.y + r * p.y_row + column, columns, p.start == nullptr ? T(0) : p.start[r]);
 }
 
 // b[at, at + depth) of some columns, as rows of kWidth.
@@ -83,19 +86,22 @@ void CopyPanel(const BlockedProduct<T>& p, int64_t at, int64_t depth, int64_t co
 template <typename T>
 void MultiplyPanel(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, T* panel) {
   const int64_t columns = std::min(kWidth<T>, p.n - column);
-  if (p.k == 0) return Clear(p, row, rows, column, columns);
+  const bool begins = p.k == 0 || p.start != nullptr;
+  if (begins) Begin(p, row, rows, column, columns);
   for (int64_t at = 0; at < p.k; at += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - at);
-    CopyPanel(p, at, depth, column, columns, panel);
-    simd::TileMatMul(simd::TileOperands<T>{p.a + row * p.a_row + at, p.a_row, panel, kWidth<T>,
-                                           p.y + row * p.y_row + column, p.y_row, rows, columns, depth, at == 0});
+    const bool is_panel = p.b_column == 1 && p.b_row == kWidth<T>;
+    if (!is_panel) CopyPanel(p, at, depth, column, columns, panel);
+    simd::TileMatMul(simd::TileOperands<T>{
+        p.a + row * p.a_row + at, p.a_row, is_panel ? p.b + at * p.b_row + column : panel, kWidth<T>,
+        p.y + row * p.y_row + column, p.y_row, rows, columns, depth, at == 0 && !begins});
   }
 }
 
 template <typename T>
 void MultiplyThin(const BlockedProduct<T>& p, int64_t column) {
   const int64_t columns = std::min(kThinWidth, p.n - column);
-  if (p.k == 0) return Clear(p, 0, p.m, column, columns);
+  if (p.k == 0) return Begin(p, 0, p.m, column, columns);
   for (int64_t at = 0; at < p.k; at += kThinDepth)
     simd::TileMatMul(simd::TileOperands<T>{p.a + at, p.a_row, p.b + at * p.b_row + column, p.b_row, p.y + column,
                                            p.y_row, p.m, columns, std::min(kThinDepth, p.k - at), at == 0});

@@ -1,16 +1,32 @@
 // IsInf and IsNaN.
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
 namespace {
 
+// Of floats and doubles, by loops for each target: the oldest compare no 64 bits at once.
+template <typename T>
+struct RowLoops {
+  static constexpr bool kIsFloat = std::is_same_v<T, float>;
+  std::conditional_t<kIsFloat, simd::CompareLoop, simd::NumberComparison<double>> equal{simd::Comparison::kEqual};
+  std::conditional_t<kIsFloat, simd::UnaryLoop, simd::NumberUnaryLoop<double>> abs{
+      std::conditional_t<kIsFloat, std::integral_constant<simd::Unary, simd::Unary::kAbs>,
+                         std::integral_constant<simd::NumberUnary, simd::NumberUnary::kAbs>>::value};
+};
+
 struct IsNaN {
   template <typename T>
   bool operator()(T x) const {
     return x != x;
+  }
+  template <typename T>
+  void OfRow(const T* x, bool* y, int64_t n) const {
+    RowLoops<T>().equal(x, 1, x, 1, y, n);
+    for (int64_t i = 0; i < n; ++i) y[i] = !y[i];
   }
   // `infinity`: the bits of the positive one.
   bool OfBits(uint16_t bits, uint16_t infinity) const { return (bits & 0x7FFF) > infinity; }
@@ -24,20 +40,18 @@ struct IsInf {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     return static_cast<bool>((positive & (x == kInfinity)) | (negative & (x == -kInfinity)));
   }
-  // Vectors of doubles are compared by loops for each target: the oldest compare no 64 bits at once.
-  void OfDoubles(const double* x, bool* y, int64_t n) const {
+  template <typename T>
+  void OfRow(const T* x, bool* y, int64_t n) const {
     constexpr int64_t kBlock = 512;
-    const double infinity =
-        positive ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    const T infinity = positive ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
     if (!positive && !negative) return (void)std::fill_n(y, n, false);
-    const simd::NumberComparison<double> equal(simd::Comparison::kEqual);
-    if (positive != negative) return equal(x, 1, &infinity, 0, y, n);
-    const simd::NumberUnaryLoop<double> abs(simd::NumberUnary::kAbs);
-    double magnitudes[kBlock];
+    const RowLoops<T> loops;
+    if (positive != negative) return loops.equal(x, 1, &infinity, 0, y, n);
+    T magnitudes[kBlock];
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t count = std::min(kBlock, n - at);
-      abs(x + at, magnitudes, count);
-      equal(magnitudes, 1, &infinity, 0, y + at, count);
+      loops.abs(x + at, magnitudes, count);
+      loops.equal(magnitudes, 1, &infinity, 0, y + at, count);
     }
   }
   bool OfBits(uint16_t bits, uint16_t infinity) const {
@@ -62,8 +76,7 @@ class TestKernel : public Kernel {
           using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
           const T* const data = x.as<T>();
           VectorLoop<T>(context, x.Count(), 1, [&, op = op_](int64_t begin, int64_t end) {
-            if constexpr (std::is_same_v<Op, IsInf>)
-              if constexpr (std::is_same_v<T, double>) return op.OfDoubles(data + begin, y + begin, end - begin);
+            if constexpr (std::is_floating_point_v<T>) return op.OfRow(data + begin, y + begin, end - begin);
             if constexpr (kIsSmallFloat<T>) {
               constexpr uint16_t kInfinity = std::is_same_v<T, Float16> ? 0x7C00 : 0x7F80;
               Test(reinterpret_cast<const uint16_t*>(data) + begin, y + begin, end - begin,

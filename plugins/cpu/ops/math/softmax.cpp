@@ -7,7 +7,8 @@
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/math/softmax_float.h"
 #include "plugins/cpu/simd/arg_extreme.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/number_rows.h"
+#include "plugins/cpu/simd/reduce.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -37,20 +38,24 @@ void HardmaxRow(const T* x, T* y, int64_t n, int64_t stride) {
 
 using cpu::SoftmaxRow;
 void SoftmaxRow(const double* x, double* y, int64_t n, bool logarithm) {
-  double largest = x[0];
-  for (int64_t i = 1; i < n; ++i) largest = Max()(largest, x[i]);
+  const simd::NumberLoop<double> subtract(simd::NumberFunction::kSub), divide(simd::NumberFunction::kDiv);
+  const simd::NumberUnaryLoop<double> exponential(simd::NumberUnary::kExp);
+  const simd::DoubleReduceLoop add(simd::Reduction::kSum);
+  const double largest = simd::DoubleReduceLoop(simd::Reduction::kLargest)(x, n);
   double sum = 0;
-  if (logarithm) {
-    for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i] - largest);
-    const double log = std::log(sum);
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - largest - log;
-    return;
+  constexpr int64_t kBlock = 256;
+  double block[kBlock];
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t count = std::min(kBlock, n - at);
+    double* const values = logarithm ? block : y + at;
+    subtract(x + at, 1, &largest, 0, values, count);
+    exponential(values, values, count);
+    sum += add(values, count);
   }
-  for (int64_t i = 0; i < n; ++i) {
-    y[i] = std::exp(x[i] - largest);
-    sum += y[i];
-  }
-  for (int64_t i = 0; i < n; ++i) y[i] /= sum;
+  if (!logarithm) return divide(y, 1, &sum, 0, y, n);
+  const double log = std::log(sum);
+  subtract(x, 1, &largest, 0, y, n);
+  subtract(y, 1, &log, 0, y, n);
 }
 
 template <Mode kMode>

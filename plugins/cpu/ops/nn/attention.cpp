@@ -294,15 +294,15 @@ class AttentionKernel : public Kernel {
       Softmax(row, total);
       show(kSoftmaxed);
     }
-    std::fill_n(results, rows * shape.v_size, C(0));
     if (operands.value_rows != nullptr) {
+      std::fill_n(results, rows * shape.v_size, C(0));
       const T* const values = operands.value_rows + kv * total * shape.v_size;
       ForEachRows(values, total, shape.v_size, room, [&](int64_t at, int64_t count, const C* block) {
         simd::TileMatMul(scores + at, padded, block, shape.v_size, results, shape.v_size, rows, shape.v_size, count);
       });
     } else {
-      simd::TileMatMul(scores, padded, operands.values + kv * total * shape.v_size, shape.v_size, results, shape.v_size,
-                       rows, shape.v_size, total);
+      simd::TileMatMul(simd::TileOperands<C>{scores, padded, operands.values + kv * total * shape.v_size, shape.v_size,
+                                             results, shape.v_size, rows, shape.v_size, total, true});
     }
     for (int64_t i = 0; i < rows; ++i) {
       T* to = y.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.v_size);

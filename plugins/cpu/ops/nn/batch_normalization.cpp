@@ -86,12 +86,12 @@ class BatchNormalizationKernel final : public Kernel {
     if constexpr (std::is_same_v<T, float>) {
       const std::vector<float> scales(scale.begin(), scale.end());
       const std::vector<float> shifts(shift.begin(), shift.end());
-      if (block == 0) {
+      if (block == 0 && plane != 1) {
         ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i)
             ScalePlane(from, to, i * plane, plane, scales[i % channels], shifts[i % channels]);
         });
-      } else if (block == channels) {
+      } else if (block == channels || block == 0) {
         ParallelLoop(context, x.dims[0] * plane, channels, [&](int64_t begin, int64_t end) {
           ScaleBlock(from + begin * channels, to + begin * channels, scales.data(), shifts.data(), end - begin,
                      channels);

@@ -7,6 +7,7 @@
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/window_limits.h"
+#include "plugins/cpu/ops/math/blocked_product.h"
 #include "plugins/cpu/ops/nn/depthwise_conv.h"
 
 namespace epiphyte::cpu {
@@ -75,7 +76,7 @@ class ConvKernel final : public Kernel {
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
       packed_ = PackWeights(init, 1, "weights", plain, choose);
-      if (packed_ && group_ > 1 && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
+      if (packed_ && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       // Run reports it for the shape at hand.
@@ -90,8 +91,9 @@ class ConvKernel final : public Kernel {
     const bool residual = context.HasInput(3);
     if (!state.known || !(state.x_dims == x.dims) || !(state.w_dims == weight_dims) ||
         !SameLayout(state.x_layout.get(), x.layout.get()))
-      Prepare(state, x, weight_dims, context.HasInput(2), residual);
+      Prepare(state, x, weight_dims, context.HasInput(2), residual, context.WantsRowMajor(0));
 
+    if (state.product) return RunProduct(context, state, w);
     if (state.depthwise && RunDepthwise(context, state, w)) return;
     if (!state.call) return RunOverNothing(context, state.y_dims);
     Tensor* y = nullptr;
@@ -121,6 +123,8 @@ class ConvKernel final : public Kernel {
     ReorderCall sum_call;  // a residual that lies otherwise than the result
     kit::ConvolutionShape shape;
     std::optional<simd::PlaneWindows> depthwise;  // of a row-major input that can stay so
+    bool product = false;                         // of the weights and each image, as they lie row-major
+    std::shared_ptr<void> product_weights;        // those that are packed otherwise
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -156,6 +160,46 @@ class ConvKernel final : public Kernel {
     o.y = y->as<float>();
     DepthwiseConv(context, state.shape, *state.depthwise, o, activation_);
     return true;
+  }
+
+  // Windows of one pixel, each of which counts: where both ends are row-major, reordering them for oneDNN takes as long
+  // as the product or longer, unless sums are long.
+  bool IsProduct(const kit::ConvolutionShape& shape) const {
+    constexpr int64_t kLongSums = 64;
+    const kit::Window& window = shape.window;
+    if (group_ != 1 || shape.taps() != 1 || shape.positions() != shape.in_positions()) return false;
+    for (size_t i = 0; i < shape.spatial(); ++i)
+      if (window.strides[i] != 1 || window.pads_begin[i] != 0) return false;
+    const int64_t in = shape.in_per_group(), out = shape.filters();
+    if (packed_ && (packed_.for_bfloat16() || packed_.type != EP_TYPE_FLOAT)) return false;
+    return in > 0 && out > blocked_product::kThinRows && in * out / (in + out) < kLongSums;
+  }
+
+  // `w`: null when weights are packed.
+  void RunProduct(OpContext& context, const State& state, const Tensor* w) const {
+    const kit::ConvolutionShape& shape = state.shape;
+    const Tensor* bias = CheckedBias(context, shape.filters());
+    const auto* weights = static_cast<const float*>(w != nullptr ? w->data : state.product_weights.get());
+    const auto* x = context.Input(0).as<float>();
+    auto* y = context.Output(0, EP_TYPE_FLOAT, state.y_dims).as<float>();
+    const int64_t in = shape.in_per_group(), out = shape.filters(), positions = shape.positions();
+    MultiplyBlocked<float>(context, shape.x[0], [&](int64_t image) {
+      return BlockedProduct<float>{.a = weights,
+                                   .a_row = in,
+                                   .b = x + image * in * positions,
+                                   .b_row = positions,
+                                   .y = y + image * out * positions,
+                                   .y_row = positions,
+                                   .m = out,
+                                   .n = positions,
+                                   .k = in,
+                                   .start = bias == nullptr ? nullptr : bias->as<float>()};
+    });
+    if (!activation_) return;
+    const int64_t grain = std::max<int64_t>(1, 8192 / positions);
+    context.ParallelFor(shape.x[0] * out, grain, [&](int64_t begin, int64_t end) {
+      ApplyActivation(activation_, y + begin * positions, (end - begin) * positions);
+    });
   }
 
   // Sums over no channels are zero.
@@ -199,7 +243,8 @@ class ConvKernel final : public Kernel {
     return ConvolutionDesc(args, attr);
   }
 
-  void Prepare(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual) const {
+  void Prepare(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual,
+               bool wants_row_major) const {
     const kit::ConvolutionShape shape = Resolve(x.dims, weight_dims);
     state.x_dims = x.dims;
     state.w_dims = weight_dims;
@@ -207,7 +252,9 @@ class ConvKernel final : public Kernel {
     state.x_layout = x.layout;
     state.call = ConvolutionCall();
     state.shape = shape;
-    state.depthwise = x.layout == nullptr && group_ > 1 ? DepthwiseWindowsOf(shape) : std::nullopt;
+    const bool stays = x.layout == nullptr && (group_ > 1 || wants_row_major);
+    state.depthwise = stays ? DepthwiseWindowsOf(shape) : std::nullopt;
+    state.product = false;
     state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
     if (state.depthwise && !residual) {
@@ -215,6 +262,12 @@ class ConvKernel final : public Kernel {
       return;
     }
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
+    state.product = wants_row_major && x.layout == nullptr && !residual && IsProduct(shape);
+    if (state.product) {
+      state.product_weights = packed_ ? Repack(packed_, PlainDesc(EP_TYPE_FLOAT, weights)) : nullptr;
+      state.known = true;
+      return;
+    }
     const auto choose = [&](ElementType type) {
       return ChooseDesc(packed_, AnyWeights(weight_dims, type),
                         [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual); });

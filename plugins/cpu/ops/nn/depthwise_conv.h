@@ -17,7 +17,11 @@ namespace epiphyte::cpu {
 // Nullopt when the convolution is of another kind.
 inline std::optional<simd::PlaneWindows> DepthwiseWindowsOf(const kit::ConvolutionShape& shape) {
   if (shape.in_per_group() != 1 || shape.y.Count() == 0 || shape.w.Count() == 0) return std::nullopt;
-  return PlaneWindowsOf(shape.window, shape.x);
+  std::optional<simd::PlaneWindows> windows = PlaneWindowsOf(shape.window, shape.x);
+  // The only channel there is: few taps that lie far apart are as long to find as to multiply.
+  constexpr int64_t kMostSteps = 2;
+  if (windows && shape.group == 1 && (shape.spatial() != 2 || windows->stride_x > kMostSteps)) return std::nullopt;
+  return windows;
 }
 
 struct DepthwiseOperands {
@@ -32,18 +36,21 @@ inline void DepthwiseConv(OpContext& context, const kit::ConvolutionShape& shape
                           const DepthwiseOperands& o, const Activation& activation) {
   const int64_t filters = shape.filters(), channels = shape.x[1], per_channel = shape.filters_per_group();
   const int64_t in_plane = shape.in_positions(), out_plane = shape.positions(), taps = shape.taps();
-  // Planes of one image that are worked on together.
+  // Filters that are worked on together: of neighbouring planes, or of one.
   const bool small = per_channel == 1 && filters >= simd::kPlanesTogether / 2 && simd::SuitsSmallPlanes(windows);
-  const int64_t together = small ? simd::kPlanesTogether : 1, blocks = (filters + together - 1) / together;
-  const int64_t grain = (PlaneGrain(windows) + together - 1) / together;
+  constexpr int64_t kFiltersOfOnePlane = 8;
+  const int64_t together = small ? simd::kPlanesTogether : std::min(per_channel, kFiltersOfOnePlane);
+  const int64_t group = small ? filters : per_channel, parts = (group + together - 1) / together;
+  const int64_t blocks = filters / group * parts, grain = (PlaneGrain(windows) + together - 1) / together;
   context.ParallelFor(shape.y[0] * blocks, grain, [&](int64_t begin, int64_t end) {
     const bool apart = o.residual != nullptr;
     const int64_t floats = small ? simd::SmallPlaneScratchFloats(windows) : windows.ScratchFloats();
     std::vector<float> scratch(static_cast<size_t>(floats)), planes;
     if (apart) planes.resize(static_cast<size_t>(together * out_plane));
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t image = i / blocks, filter = i % blocks * together;
-      const int64_t count = std::min(together, filters - filter);
+      const int64_t image = i / blocks, in_group = i % parts * together;
+      const int64_t filter = i % blocks / parts * group + in_group;
+      const int64_t count = std::min(together, group - in_group);
       const float* const from = o.x + (image * channels + filter / per_channel) * in_plane;
       const float* const weights = o.weights + filter * taps;
       const float* const bias = o.bias == nullptr ? nullptr : o.bias + filter;
@@ -53,7 +60,7 @@ inline void DepthwiseConv(OpContext& context, const kit::ConvolutionShape& shape
       if (small) {
         simd::ConvolveSmallPlanes(windows, weights, bias, from, sums, count, scratch.data());
       } else {
-        simd::ConvolvePlane(windows, weights, bias == nullptr ? 0.0f : *bias, from, sums, scratch.data());
+        simd::ConvolvePlane(windows, weights, bias, count, from, sums, scratch.data());
       }
       if (apart)
         for (int64_t k = 0; k < count * out_plane; ++k) to[k] = sums[k] + o.residual[at + k];

@@ -6,6 +6,7 @@
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/kernel.h"
+#include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -96,15 +97,15 @@ class AttentionKernel final : public Kernel {
       stride *= y_dims[d];
     }
 
-    // Whole heads when there are enough of them for the threads; keys are packed once a share.
-    int64_t tile = std::min<int64_t>(rows, 256);
-    if (batches * heads < 2 * static_cast<int64_t>(context.thread_count())) tile = std::min<int64_t>(tile, 32);
+    // Whole heads when there are enough of them for the threads; keys and values are packed once a share.
+    int64_t tile = rows;
+    if (batches * heads < 2 * static_cast<int64_t>(context.thread_count())) tile = std::min<int64_t>(tile, kRowBlock);
     const int64_t tiles = (rows + tile - 1) / tile;
     const int64_t shares = batches * heads * tiles;
     const int64_t work = tile * keys * (depth + width);
     context.ParallelFor(
         shares, std::max<int64_t>(1, 20000 / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-          Scratch scratch(tile, keys, depth, width);
+          Scratch scratch(std::min(tile, kRowBlock), keys, depth, width);
           for (int64_t share = begin; share < end; ++share) {
             const int64_t head_index = share / tiles;
             const int64_t b = head_index / heads;
@@ -122,18 +123,34 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
+  // Rows of queries whose scores stay in the innermost cache.
+  static constexpr int64_t kRowBlock = 32;
+  // With fewer, keys and values are read once, where they lie.
+  static constexpr int64_t kFewRows = 4;
+
+  // Rows of scores and of packed keys are whole lines of the cache.
+  static int64_t WholeLines(int64_t floats) {
+    constexpr int64_t kLine = 16;
+    return (floats + kLine - 1) / kLine * kLine;
+  }
+
   struct Scratch {
     std::unique_ptr<float[]> memory;
-    float *scores, *q, *k, *v, *y;
-    const float* packed_k = nullptr;  // the matrix that `k` holds, packed
-    Scratch(int64_t tile, int64_t keys, int64_t depth, int64_t width) {
-      memory.reset(
-          new float[static_cast<size_t>(tile * keys + tile * depth + depth * keys + keys * width + tile * width)]);
-      scores = memory.get();
-      q = scores + tile * keys;
-      k = q + tile * depth;
-      v = k + depth * keys;
-      y = v + keys * width;
+    float *scores, *k, *v, *q, *y;
+    const float* packed_k = nullptr;  // the matrices that `k` and `v` hold, packed
+    const float* packed_v = nullptr;
+    Scratch(int64_t block, int64_t keys, int64_t depth, int64_t width) {
+      constexpr int64_t kLine = 16;
+      const int64_t padded = WholeLines(keys);
+      const int64_t floats =
+          block * padded + depth * padded + WholeLines(keys * width) + WholeLines(block * depth) + block * width;
+      memory.reset(new float[static_cast<size_t>(floats + kLine)]);
+      const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.get()) / sizeof(float)) % kLine;
+      scores = memory.get() + (kLine - beyond);
+      k = scores + block * padded;
+      v = k + depth * padded;
+      q = v + WholeLines(keys * width);
+      y = q + WholeLines(block * depth);
     }
   };
 
@@ -150,15 +167,33 @@ class AttentionKernel final : public Kernel {
     return strides;
   }
 
-  // rows x columns with the columns side by side: in place, or copied to `to`.
+  // rows x columns with the columns side by side, `to_row` apart; what is between rows becomes 0.
+  static void Pack(const float* from, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns,
+                   float* to, int64_t to_row) {
+    constexpr int64_t kTile = 32;
+    for (int64_t r = 0; r < rows; ++r) {
+      if (column_stride == 1) {
+        std::copy_n(from + r * row_stride, columns, to + r * to_row);
+      } else if (row_stride != 1) {
+        for (int64_t c = 0; c < columns; ++c) to[r * to_row + c] = from[r * row_stride + c * column_stride];
+      }
+      std::fill(to + r * to_row + columns, to + (r + 1) * to_row, 0.0f);
+    }
+    if (row_stride != 1 || column_stride == 1) return;
+    for (int64_t c = 0; c < columns; c += kTile)
+      for (int64_t r = 0; r < rows; r += kTile)
+        strided::TransposeTile(from + c * column_stride + r, column_stride, to + r * to_row + c, to_row,
+                               std::min(kTile, rows - r), std::min(kTile, columns - c));
+  }
+
+  // The same in place, or copied to `to`.
   static const float* Dense(const float* from, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns,
                             float* to, int64_t* stride) {
     if (column_stride == 1 || columns == 1) {
       *stride = row_stride;
       return from;
     }
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c) to[r * columns + c] = from[r * row_stride + c * column_stride];
+    Pack(from, row_stride, column_stride, rows, columns, to, columns);
     *stride = columns;
     return to;
   }
@@ -166,38 +201,46 @@ class AttentionKernel final : public Kernel {
   void RunTile(Scratch& scratch, const Strided& q, const Strided& k, const Strided& v, int64_t b, int64_t h,
                int64_t heads, int64_t first, int64_t rows, const float* mask,
                const std::array<int64_t, 4>& mask_strides, float* y, int64_t y_row, int64_t y_column) const {
-    const int64_t depth = q.sizes[3], keys = k.sizes[3], width = v.sizes[3];
+    for (int64_t at = 0; at < rows; at += kRowBlock)
+      RunBlock(scratch, q, k, v, b, h, heads, first + at, std::min(kRowBlock, rows - at),
+               mask == nullptr ? nullptr : mask + at * mask_strides[2], mask_strides, y + at * y_row, y_row, y_column);
+  }
+
+  void RunBlock(Scratch& scratch, const Strided& q, const Strided& k, const Strided& v, int64_t b, int64_t h,
+                int64_t heads, int64_t first, int64_t rows, const float* mask,
+                const std::array<int64_t, 4>& mask_strides, float* y, int64_t y_row, int64_t y_column) const {
+    const int64_t depth = q.sizes[3], keys = k.sizes[3], width = v.sizes[3], padded = WholeLines(keys);
+    const bool few = rows < kFewRows;
     int64_t q_row = 0;
     const float* queries =
         Dense(q.Matrix(b, h, heads) + first * q.strides[2], q.strides[2], q.strides[3], rows, depth, scratch.q, &q_row);
-    const float* key_matrix = k.Matrix(b, h, heads);
-    if (rows < 4 && k.strides[2] == 1) {
-      // For few queries the keys are read once, as they are.
+    const float* const key_matrix = k.Matrix(b, h, heads);
+    if (few && k.strides[2] == 1 && scratch.packed_k != key_matrix) {
       for (int64_t r = 0; r < rows; ++r)
-        simd::RowDots(queries + r * q_row, key_matrix, k.strides[3], keys, depth, scratch.scores + r * keys);
+        simd::RowDots(queries + r * q_row, key_matrix, k.strides[3], keys, depth, scratch.scores + r * padded);
     } else {
-      int64_t k_row = 0;
-      const float* packed = nullptr;
-      if (scratch.packed_k == key_matrix) {
-        packed = scratch.k;
-        k_row = keys;
-      } else {
-        packed = Dense(key_matrix, k.strides[2], k.strides[3], depth, keys, scratch.k, &k_row);
-        if (packed == scratch.k) scratch.packed_k = key_matrix;
-      }
-      std::fill_n(scratch.scores, rows * keys, 0.0f);
-      simd::TileMatMul(queries, q_row, packed, k_row, scratch.scores, keys, rows, keys, depth);
+      if (scratch.packed_k != key_matrix) Pack(key_matrix, k.strides[2], k.strides[3], depth, keys, scratch.k, padded);
+      scratch.packed_k = key_matrix;
+      simd::TileMatMul(simd::TileOperands<float>{queries, q_row, scratch.k, padded, scratch.scores, padded, rows,
+                                                 padded, depth, true});
     }
     for (int64_t r = 0; r < rows; ++r)
-      simd::MaskedSoftmax(scratch.scores + r * keys, mask == nullptr ? nullptr : mask + r * mask_strides[2],
+      simd::MaskedSoftmax(scratch.scores + r * padded, mask == nullptr ? nullptr : mask + r * mask_strides[2],
                           mask_strides[3], scale_, keys);
-    int64_t v_row = 0;
-    const float* values = Dense(v.Matrix(b, h, heads), v.strides[2], v.strides[3], keys, width, scratch.v, &v_row);
+    const float* values = v.Matrix(b, h, heads);
+    int64_t v_row = v.strides[2];
+    const bool lies_well = v.strides[3] == 1 && (few || v_row == width);
+    if (scratch.packed_v == values || !lies_well) {
+      if (scratch.packed_v != values) Pack(values, v.strides[2], v.strides[3], keys, width, scratch.v, width);
+      scratch.packed_v = values;
+      values = scratch.v;
+      v_row = width;
+    }
     const bool direct = y_column == 1;
     float* to = direct ? y : scratch.y;
     const int64_t to_row = direct ? y_row : width;
-    for (int64_t r = 0; r < rows; ++r) std::fill_n(to + r * to_row, width, 0.0f);
-    simd::TileMatMul(static_cast<const float*>(scratch.scores), keys, values, v_row, to, to_row, rows, width, keys);
+    simd::TileMatMul(
+        simd::TileOperands<float>{scratch.scores, padded, values, v_row, to, to_row, rows, width, keys, true});
     if (!direct)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < width; ++c) y[r * y_row + c * y_column] = to[r * width + c];

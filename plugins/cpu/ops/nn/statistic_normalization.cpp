@@ -1,4 +1,5 @@
 // MeanVarianceNormalization and LpNormalization: statistics over any axes, with no parameters to learn.
+#include <algorithm>
 #include <cmath>
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -93,26 +94,70 @@ class LpNormalizationKernel : public Kernel {
     const kit::AxisView view(x.dims, kit::NormalizeAxis(axis_, x.rank()));
     Tensor& y = context.Output(0, x.type, x.dims);
     DispatchFloats(x.type, "LpNormalization", [&]<typename T>() {
-      using C = Compute<T>;
-      ParallelLoop(context, view.outer * view.inner, view.size * 4, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t base = i / view.inner * view.size * view.inner + i % view.inner;
-          C norm = 0;
-          for (int64_t j = 0; j < view.size; ++j) {
-            const C value = static_cast<C>(x.as<T>()[base + j * view.inner]);
-            norm += p_ == 1 ? std::fabs(value) : value * value;
-          }
-          if (p_ == 2) norm = std::sqrt(norm);
-          for (int64_t j = 0; j < view.size; ++j) {
-            const int64_t at = base + j * view.inner;
-            y.as<T>()[at] = norm == C(0) ? T(0.0f) : static_cast<T>(static_cast<C>(x.as<T>()[at]) / norm);
-          }
-        }
-      });
+      if constexpr (!kIsSmallFloat<T>)
+        if (view.inner == 1) return NormalizeRows(context, view, x.as<T>(), y.as<T>());
+      NormalizeColumns(context, view, x.as<T>(), y.as<T>());
     });
   }
 
  private:
+  template <typename T>
+  void NormalizeRows(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
+    using Divide = std::conditional_t<std::is_same_v<T, float>, simd::BinaryLoop, simd::NumberLoop<double>>;
+    const Divide divide = [] {
+      if constexpr (std::is_same_v<T, float>)
+        return Divide(simd::Binary::kDiv);
+      else
+        return Divide(simd::NumberFunction::kDiv);
+    }();
+    const simd::ReduceLoopOf<T> sum(p_ == 1 ? simd::Reduction::kSumOfMagnitudes : simd::Reduction::kSumOfSquares);
+    ParallelLoop(context, view.outer, view.size, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin * view.size; at < end * view.size; at += view.size) {
+        const T total = sum(x + at, view.size), norm = p_ == 2 ? std::sqrt(total) : total;
+        if (norm == T(0)) {
+          std::fill_n(y + at, view.size, T(0));
+        } else {
+          divide(x + at, 1, &norm, 0, y + at, view.size);
+        }
+      }
+    });
+  }
+
+  // Some columns side by side.
+  static constexpr int64_t kColumns = 64;
+  template <typename T>
+  void NormalizeColumns(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
+    const int64_t parts = (view.inner + kColumns - 1) / kColumns;
+    ParallelLoop(context, view.outer * parts, view.size * 2 * std::min(kColumns, view.inner),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t first = i % parts * kColumns, count = std::min(kColumns, view.inner - first);
+                     const int64_t base = i / parts * view.size * view.inner + first;
+                     NormalizePart(x + base, y + base, view, count);
+                   }
+                 });
+  }
+  template <typename T, typename C = Compute<T>>
+  void NormalizePart(const T* x, T* y, const kit::AxisView& view, int64_t count) const {
+    C norms[kColumns] = {};
+    for (int64_t j = 0; j < view.size; ++j) {
+      const T* const row = x + j * view.inner;
+      if (p_ == 1) {
+        for (int64_t i = 0; i < count; ++i) norms[i] += std::fabs(static_cast<C>(row[i]));
+      } else {
+        for (int64_t i = 0; i < count; ++i) norms[i] += static_cast<C>(row[i]) * static_cast<C>(row[i]);
+      }
+    }
+    if (p_ == 2)
+      for (int64_t i = 0; i < count; ++i) norms[i] = std::sqrt(norms[i]);
+    for (int64_t j = 0; j < view.size; ++j) {
+      for (int64_t i = 0, at = j * view.inner; i < count; ++i) {
+        const C quotient = static_cast<C>(x[at + i]) / norms[i];
+        y[at + i] = static_cast<T>(norms[i] == C(0) ? C(0) : quotient);
+      }
+    }
+  }
+
   int64_t axis_;
   int64_t p_;
 };

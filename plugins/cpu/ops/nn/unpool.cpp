@@ -5,7 +5,7 @@
 #include "epiphyte/kit/shape/strides.hpp"
 #include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
-#include "plugins/cpu/kernel/strided.h"
+#include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
 namespace epiphyte::cpu {
@@ -51,8 +51,12 @@ class MaxUnpoolKernel : public Kernel {
       MoveTarget<T> target(context, 0, x.type, dims);
       T* to = target.data();
       const T* const from = source.data();
-      const T nothing{};
-      StridedMove(context, Dims{dims.Count()}, &nothing, Dims{0}, to);
+      // Indices may be anywhere: where the result fits into the cache next to this core, it is cleared there, too.
+      constexpr int64_t kNearBytes = 2 << 20;
+      const int64_t elements = dims.Count();
+      const int64_t bytes = elements * static_cast<int64_t>(sizeof(T));
+      Parallel(context, elements, bytes <= kNearBytes ? elements : MoveGrain(sizeof(T)),
+               [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, T{}); });
       for (int64_t i = 0; i < count; ++i) {
         int64_t place = at[i];
         if (place < 0 || place >= pooled_count)
@@ -120,41 +124,74 @@ class Col2ImKernel : public Kernel {
     Dims image, block, dilations, pads, strides, places;
   };
 
-  // One channel. Small floats are rounded after each addition, which keeps this free of a second buffer.
+  // sums[i] += values[i]. Small floats are rounded after each addition, which keeps this free of a second buffer.
+  template <typename T>
+  class AddRow {
+   public:
+    void operator()(T* sums, const T* values, int64_t n) const {
+      if constexpr (std::is_same_v<T, float>) {
+        loop_.both(sums, values, sums, n);
+      } else if constexpr (simd::kHasNumberLoops<T>) {
+        loop_(sums, 1, values, 1, sums, n);
+      } else {
+        for (int64_t i = 0; i < n; ++i) AddTo(sums[i], values[i]);
+      }
+    }
+    static void AddTo(T& sum, T value) {
+      using C = Compute<T>;
+      sum = static_cast<T>(Add()(static_cast<C>(sum), static_cast<C>(value)));
+    }
+
+   private:
+    struct None {};
+    using Loop = std::conditional_t<std::is_same_v<T, float>, simd::BinaryLoop,
+                                    std::conditional_t<simd::kHasNumberLoops<T>, simd::NumberLoop<T>, None>>;
+    static Loop Make() {
+      if constexpr (std::is_same_v<T, float>) {
+        return Loop(Add::kFloats);
+      } else if constexpr (simd::kHasNumberLoops<T>) {
+        return Loop(Add::kOthers);
+      } else {
+        return {};
+      }
+    }
+    Loop loop_ = Make();
+  };
+
+  // One channel.
   template <typename T>
   static void Sum(const Window& window, const T* from, int64_t block, int64_t columns, T* to, int64_t pixels) {
-    using C = Compute<T>;
-    std::fill_n(to, pixels, static_cast<T>(C{0}));
+    std::fill_n(to, pixels, static_cast<T>(Compute<T>{0}));
     // Rows of places along the last dimension, of which those inside the image follow each other.
     const size_t last = window.image.size() - 1;
     const int64_t width = window.image[last], row = window.places[last], stride = window.strides[last];
     if (row == 0) return;
+    const AddRow<T> add;
+    Dims shifts(last, 0), place(last, 0);
     for (int64_t k = 0; k < block; ++k) {
       const int64_t shift = k % window.block[last] * window.dilations[last] - window.pads[last];
       const int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
       const int64_t end = shift >= width ? 0 : std::min(row, (width - 1 - shift) / stride + 1);
+      int64_t in_block = k / window.block[last];
+      for (size_t i = last; i-- > 0; in_block /= window.block[i])
+        shifts[i] = in_block % window.block[i] * window.dilations[i] - window.pads[i];
+      std::fill(place.begin(), place.end(), 0);
       for (int64_t l = 0; l < columns; l += row) {
-        int64_t at = 0, step = width, in_block = k / window.block[last], place = l / row;
+        int64_t at = 0;
         bool inside = true;
-        for (size_t i = last; i-- > 0 && inside;) {
-          const int64_t coordinate = place % window.places[i] * window.strides[i] +
-                                     in_block % window.block[i] * window.dilations[i] - window.pads[i];
-          place /= window.places[i];
-          in_block /= window.block[i];
+        for (size_t i = 0; i < last && inside; ++i) {
+          const int64_t coordinate = place[i] * window.strides[i] + shifts[i];
           inside = coordinate >= 0 && coordinate < window.image[i];
-          at += coordinate * step;
-          step *= window.image[i];
+          at = at * window.image[i] + coordinate;
         }
-        if (!inside) continue;
+        for (size_t i = last; i-- > 0 && ++place[i] == window.places[i];) place[i] = 0;
+        if (!inside || first >= end) continue;
         const T* const source = from + k * columns + l;
-        T* const target = to + at + shift;
-        const auto add = [](T& sum, T value) {
-          sum = static_cast<T>(Add()(static_cast<C>(sum), static_cast<C>(value)));
-        };
+        T* const target = to + at * width + shift;
         if (stride == 1) {
-          for (int64_t i = first; i < end; ++i) add(target[i], source[i]);
+          add(target + first, source + first, end - first);
         } else {
-          for (int64_t i = first; i < end; ++i) add(target[i * stride], source[i]);
+          for (int64_t i = first; i < end; ++i) AddRow<T>::AddTo(target[i * stride], source[i]);
         }
       }
     }

@@ -1,4 +1,6 @@
 // Operators that repeat their input: Expand, Tile.
+#include <algorithm>
+
 #include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/repeat.hpp"
 #include "plugins/cpu/kernel/parameter.h"
@@ -6,6 +8,37 @@
 
 namespace epiphyte::cpu {
 namespace {
+
+// StridedMove into a row-major target. Short rows that are repeated one after another are copied once, and then what is
+// there already, twice as much each time.
+template <typename T>
+void Repeat(OpContext& context, const Dims& dims, const T* from, const Dims& strides, T* to) {
+  constexpr int64_t kShortBytes = 1 << 10, kPieceBytes = 32 << 10;
+  if (dims.Count() == 0) return;
+  const kit::StridedBlock plan = kit::Simplify(dims, strides, kit::RowMajorStrides(dims));
+  const size_t last = plan.dims.size() - 1;
+  const int64_t row = plan.dims[last], row_bytes = row * static_cast<int64_t>(sizeof(T));
+  const bool repeats = last > 0 && plan.from[last] == 1 && plan.from[last - 1] == 0 && plan.to[last - 1] == row;
+  if (!repeats || row_bytes > kShortBytes) return StridedMove(context, dims, from, strides, to);
+  const int64_t times = plan.dims[last - 1], most = std::min(times, kPieceBytes / row_bytes);
+  const int64_t pieces = (times + most - 1) / most;
+  Parallel(context, plan.dims.Count(0, last - 1) * pieces, MoveGrain(most * row_bytes),
+           [&](int64_t begin, int64_t end) {
+             kit::Odometer at(plan, last - 1, begin / pieces);
+             int64_t piece = begin % pieces;
+             for (int64_t item = begin; item < end; ++item) {
+               T* const first = to + at.to() + piece * most * row;
+               const int64_t count = std::min(most, times - piece * most) * row;
+               std::copy_n(from + at.from(), row, first);
+               for (int64_t done = row; done < count; done *= 2)
+                 std::copy_n(first, std::min(done, count - done), first + done);
+               if (++piece == pieces) {
+                 piece = 0;
+                 at.Next();
+               }
+             }
+           });
+}
 
 class ExpandKernel : public Kernel {
  public:
@@ -19,7 +52,7 @@ class ExpandKernel : public Kernel {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);
       MoveTarget<T> target(context, 0, x.type, expand.dims);
-      StridedMove(context, expand.dims, source.data(), expand.strides, target.data());
+      Repeat(context, expand.dims, source.data(), expand.strides, target.data());
     });
   }
 };
@@ -43,7 +76,7 @@ class TileKernel : public Kernel {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);
       MoveTarget<T> target(context, 0, x.type, tile.dims);
-      if (tile.dims.Count() != 0) StridedMove(context, tile.move, source.data(), tile.strides, target.data());
+      Repeat(context, tile.move, source.data(), tile.strides, target.data());
     });
   }
 

@@ -66,6 +66,10 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
                  continue;
                }
                const auto border = [&](const std::vector<int64_t>& map, T* edge) {
+                 if (run == 1) {
+                   for (const int64_t at : map) *edge++ = at < 0 ? value : from[base + at];
+                   return;
+                 }
                  for (const int64_t at : map) {
                    if (at < 0)
                      std::fill_n(edge, run, value);

@@ -48,15 +48,29 @@ class NonZeroKernel : public Kernel {
       const T* from = source.data();
       int64_t found = 0;
       for (int64_t i = 0; i < count; ++i) found += IsNonZero(from[i], mask);
-      int64_t* out = context.Output(0, EP_TYPE_INT64, Dims{rank, found}).template as<int64_t>();
-      for (int64_t i = 0, at = 0; i < count; ++i) {
-        if (!IsNonZero(from[i], mask)) continue;
-        int64_t rest = i;
-        for (int64_t k = rank; k-- > 0;) {
-          out[k * found + at] = rest % dims[static_cast<size_t>(k)];
-          rest /= dims[static_cast<size_t>(k)];
+      int64_t* const out = context.Output(0, EP_TYPE_INT64, Dims{rank, found}).template as<int64_t>();
+      if (found == 0) return;
+      // Pieces of rows along the last axis: places in one are collected without jumps, which would be guessed wrong.
+      constexpr int64_t kPiece = 256;
+      const int64_t row = dims.back();
+      int64_t places[kPiece];
+      Dims outer(dims.size() - 1, 0);
+      int64_t at = 0;
+      for (int64_t first = 0; first < count; first += row) {
+        for (int64_t column = 0; column < row; column += kPiece) {
+          const T* const piece = from + first + column;
+          const int64_t size = std::min(kPiece, row - column);
+          int64_t n = 0;
+          for (int64_t i = 0; i < size; ++i) {
+            places[n] = column + i;
+            n += IsNonZero(piece[i], mask);
+          }
+          for (size_t k = 0; k < outer.size(); ++k)
+            std::fill_n(out + static_cast<int64_t>(k) * found + at, n, outer[k]);
+          std::copy_n(places, n, out + (rank - 1) * found + at);
+          at += n;
         }
-        ++at;
+        for (size_t k = outer.size(); k-- > 0 && ++outer[k] == dims[k];) outer[k] = 0;
       }
     });
   }
