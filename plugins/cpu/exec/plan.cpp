@@ -60,6 +60,9 @@ class PlanKernelInit final : public KernelInit {
   }
   bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
+  bool OutputMayBeBfloat16(size_t i) const override {
+    return i < node_.outputs.size() && node_.outputs[i] >= 0 && plan_.may_be_bfloat16(node_.outputs[i]);
+  }
   uint32_t thread_count() const override { return plan_.threads_.Count(); }
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {
     plan_.threads_.ParallelFor(count, grain, body);
@@ -124,6 +127,7 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
   last_use_.assign(values, -1);
   graph_output_.assign(values, -1);
   wants_row_major_.assign(values, false);
+  may_be_bfloat16_.assign(values, true);
   drops_.assign(def_.constants.size(), 0);
   uses_.assign(def_.constants.size(), 0);
   for (int32_t input : def_.inputs) value_class_[input] = ValueClass::kInput;
@@ -137,9 +141,11 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
     const ir::Node& node = def_.nodes[n];
     input_begin_.push_back(static_cast<uint32_t>(node_inputs_.size()));
     output_begin_.push_back(static_cast<uint32_t>(node_outputs_.size()));
+    const bool takes_bfloat16 = choices[n].certain && choices[n].entry->takes_bfloat16_layouts;
     for (int32_t value : node.inputs) {
       node_inputs_.push_back(value);
       if (value < 0) continue;
+      if (!takes_bfloat16) may_be_bfloat16_[value] = false;
       last_use_[value] = static_cast<int32_t>(n);
       if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
     }
@@ -154,6 +160,7 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
     const int32_t value = def_.outputs[i];
     last_use_[value] = kForever;
     wants_row_major_[value] = true;
+    may_be_bfloat16_[value] = false;
     if (graph_output_[value] < 0) graph_output_[value] = static_cast<int32_t>(i);
     if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
   }

@@ -73,6 +73,8 @@ class Plan {
   // The graph output that a value is first, or -1.
   int32_t graph_output(int32_t value) const { return graph_output_[value]; }
   bool wants_row_major(int32_t value) const { return wants_row_major_[value]; }
+  // All who read it take floats in a layout of bfloat16.
+  bool may_be_bfloat16(int32_t value) const { return may_be_bfloat16_[value]; }
 
   // Memory plans that frames learned, shared by frames with the same input shapes. [any thread]
   std::shared_ptr<const MemoryPlan> FindMemoryPlan(const ShapeSignature& signature) const;
@@ -109,7 +111,7 @@ class Plan {
   std::vector<int32_t> node_inputs_, node_outputs_, dying_;
   std::vector<ValueClass> value_class_;
   std::vector<int32_t> last_use_, graph_output_;
-  std::vector<bool> wants_row_major_;
+  std::vector<bool> wants_row_major_, may_be_bfloat16_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
 
   bool has_late_kernels_ = false;

@@ -103,6 +103,8 @@ class KernelInit {
   virtual bool PackedIsCurrent() const { return false; }
   // Products in bfloat16 are allowed: by the option `precision: bf16`, or as all that the model multiplies is bfloat16.
   virtual bool AllowsBfloat16() const { return false; }
+  // Everybody who reads output i takes floats in a layout of bfloat16 (Kernel::kTakesBfloat16Layouts).
+  virtual bool OutputMayBeBfloat16(size_t /*i*/) const { return false; }
   // The plain bytes of constant input i are no longer needed by this kernel.
   virtual void Drop(size_t i) const = 0;
   // Threads that a run may use.
@@ -204,6 +206,8 @@ class Kernel {
   static FloatUse FloatUseOf(const ir::Node& /*node*/) { return FloatUse::kWhereItStands; }
   // Of a kernel of floats: it multiplies in bfloat16 where KernelInit allows it.
   static constexpr bool kMultipliesBfloat16 = false;
+  // Of a kernel of floats: what it reads through AnyLayoutInput may be of a layout whose numbers are bfloat16.
+  static constexpr bool kTakesBfloat16Layouts = false;
 
   virtual ~Kernel() = default;
   virtual void Run(OpContext& context) const = 0;
@@ -222,6 +226,7 @@ class KernelRegistry {
     LayoutUse layouts = LayoutUse::kRowMajor;
     FloatUse (*float_use)(const ir::Node& node) = &Kernel::FloatUseOf;
     bool multiplies_bfloat16 = false;
+    bool takes_bfloat16_layouts = false;
   };
 
   void Add(std::string_view op_type, std::string_view domain, Entry entry);
@@ -230,7 +235,7 @@ class KernelRegistry {
            int64_t last_version = INT64_MAX, std::string_view domain = "") {
     Add(op_type, domain,
         Entry{first_version, last_version, types, [](const KernelInit& init) { return std::make_unique<K>(init); },
-              K::kLayoutUse, &K::FloatUseOf, K::kMultipliesBfloat16});
+              K::kLayoutUse, &K::FloatUseOf, K::kMultipliesBfloat16, K::kTakesBfloat16Layouts});
   }
 
   // The kernel for a node. Not `certain`: an input's type isn't known yet, so `entry` is no more than what may do, and

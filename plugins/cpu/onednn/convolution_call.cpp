@@ -9,7 +9,9 @@ void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights
   x_desc_ = x;
   w_desc_ = weights;
   y_desc_ = y;
-  y_layout_ = MakeLayout(y);
+  // Of bfloat16, for a tensor of floats: no order that anybody else could read it by.
+  y_layout_ = TypeOf(y) == dnnl::memory::data_type::bf16 ? std::make_shared<const Layout>(Layout{y, std::nullopt})
+                                                         : MakeLayout(y);
   plain_ = plain;
   packed_ = packed;
   repacked_.reset();

@@ -77,35 +77,45 @@ struct ByVnni {
 using ByVnni = ByWords;
 #endif
 
-// round(value) + zero, within low and high; halves to even, NaN is the lowest.
-HWY_INLINE Sum Rounded(hn::Vec<hn::ScalableTag<float>> value, Sum zero, Sum low, Sum high) {
-  const hn::ScalableTag<float> df;
-  constexpr float kBeyond = 0x1p20f;
-  const auto lowest = hn::Set(df, -kBeyond);
+// round(value) + zero, within low and high, all of them those of bytes; halves to even, NaN is the lowest.
+class Rounding {
+ public:
+  HWY_INLINE Rounding(int32_t zero, int32_t low, int32_t high)
+      : low_(hn::Set(Floats(), static_cast<float>(low - zero))),
+        high_(hn::Set(Floats(), static_cast<float>(high - zero))),
+        offset_(hn::Set(Sums(), zero - static_cast<int32_t>(kIntegerBits))) {}
+  HWY_INLINE Sum operator()(hn::Vec<hn::ScalableTag<float>> value) const {
+    const Floats d;
 #if HWY_ARCH_X86
-  const auto above = hn::Max(value, lowest);  // of which x86 gives the second one when there is a NaN
+    const auto above = hn::Max(value, low_);  // of which x86 gives the second one when there is a NaN
 #else
-  const auto above = hn::IfThenElse(hn::Gt(value, lowest), value, lowest);
+    const auto above = hn::IfThenElse(hn::Gt(value, low_), value, low_);
 #endif
-  const Sum number = hn::NearestInt(hn::Min(above, hn::Set(df, kBeyond)));
-  return hn::Min(hn::Max(hn::Add(number, zero), low), high);
-}
+    // Numbers as large as what is added are integers.
+    return hn::Add(hn::BitCast(Sums(), hn::Add(hn::Min(above, high_), hn::Set(d, kInteger))), offset_);
+  }
+
+ private:
+  using Floats = hn::ScalableTag<float>;
+  static constexpr float kInteger = 0x1.8p23f;
+  static constexpr uint32_t kIntegerBits = 0x4B400000;
+
+  hn::Vec<Floats> low_, high_;
+  Sum offset_;
+};
 
 // The low byte of each.
 HWY_INLINE auto LowBytes(Sum v) {
-  const hn::RebindToUnsigned<Sums> du;
-  return hn::U8FromU32(hn::And(hn::BitCast(du, v), hn::Set(du, 255u)));
+  return hn::TruncateTo(hn::Rebind<uint8_t, Sums>(), hn::BitCast(hn::RebindToUnsigned<Sums>(), v));
 }
 
 // See RequantizeRow.
-HWY_INLINE void RequantizeSums(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high,
-                               uint8_t* y, int64_t n) {
+HWY_INLINE void RequantizeSums(const int32_t* sums, const float* factor, const Rounding& rounding, uint8_t* y,
+                               int64_t n) {
   const Sums d;
   const hn::ScalableTag<float> df;
-  const Sum vector_zero = hn::Set(d, zero), vector_low = hn::Set(d, low), vector_high = hn::Set(d, high);
   Make(hn::Rebind<uint8_t, Sums>(), y, n, [=](const auto& load) EPIPHYTE_INLINE {
-    return LowBytes(
-        Rounded(hn::Mul(hn::ConvertTo(df, load(d, sums)), load(df, factor)), vector_zero, vector_low, vector_high));
+    return LowBytes(rounding(hn::Mul(hn::ConvertTo(df, load(d, sums)), load(df, factor))));
   });
 }
 

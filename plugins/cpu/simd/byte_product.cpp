@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "plugins/cpu/simd/amx.h"
 #include "plugins/cpu/simd/per_target.h"
 // After the policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "plugins/cpu/simd/amx-inl.h"
 #include "plugins/cpu/simd/byte_dot-inl.h"
 #include "plugins/cpu/simd/dispatch.h"
 #include "plugins/cpu/simd/math-inl.h"
@@ -75,10 +77,11 @@ HWY_INLINE void TileRows(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
-// `columns` sums of each row to where they go, from a panel's first column.
+// `columns` sums of each row to where they go; rows of `sums` lie as far apart as columns of a panel.
 HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, int64_t columns,
                        int32_t* sums) {
   const Sums d;
+  const Rounding rounding(p.zero, p.low, p.high);
   for (int64_t r = row; r < row + rows; ++r, sums += kBytePanel) {
     for (int t = 0; t < 2; ++t) {
       if (p.column_terms[t] == nullptr) continue;
@@ -94,7 +97,7 @@ HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t 
         std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(columns) * 4);
         break;
       case ByteResult::kRequantized:
-        RequantizeSums(sums, p.factor + column, p.zero, p.low, p.high, static_cast<uint8_t*>(p.y) + at, columns);
+        RequantizeSums(sums, p.factor + column, rounding, static_cast<uint8_t*>(p.y) + at, columns);
         break;
       case ByteResult::kScaled:
         ScaleSums(sums, p.factor + column, p.bias == nullptr ? nullptr : p.bias + column, static_cast<float*>(p.y) + at,
@@ -135,9 +138,96 @@ HWY_INLINE void Product(const ByteProduct& p) {
 
 void ProductByWords(const ByteProduct& p) { Product<ByWords>(p); }
 void ProductByVnni(const ByteProduct& p) { Product<ByVnni>(p); }
+
+#if EPIPHYTE_HAS_TILES
+constexpr int64_t kTileSteps = kTileBytes / 4;
+constexpr int64_t kTileColumns = kTileBytes / 4;
+constexpr int64_t kPairColumns = 2 * kTileColumns;
+
+// The last steps of a product, fewer than a tile has, as whole tiles that end with zeros.
+struct LastSteps {
+  alignas(64) uint8_t a[2 * kTileRows * kTileBytes];
+  alignas(64) int8_t panel[kTileSteps * kPairColumns * 4];
+
+  HWY_INLINE void CopyA(const uint8_t* from, int64_t stride, int64_t rows, int64_t steps) {
+    const hn::ScalableTag<uint8_t> d;
+    const auto some = hn::FirstN(d, static_cast<size_t>(steps * 4));
+    for (int64_t r = 0; r < rows; ++r) hn::Store(hn::MaskedLoad(some, d, from + r * stride), d, a + r * kTileBytes);
+  }
+  void CopyPanel(const int8_t* from, int64_t steps) {
+    for (int64_t i = 0; i < steps; ++i)
+      std::memcpy(panel + i * kPairColumns * 4, from + i * kBytePanel * 4, static_cast<size_t>(kPairColumns * 4));
+    std::memset(panel + steps * kPairColumns * 4, 0, static_cast<size_t>((kTileSteps - steps) * kPairColumns * 4));
+  }
+};
+
+template <int kRowTiles>
+HWY_INLINE void AddTiles(const uint8_t* a, int64_t a_stride, const int8_t* panel, int64_t panel_stride) {
+  LoadTile<6>(panel, panel_stride);
+  LoadTile<4>(a, a_stride);
+  AddByteProducts<0, 4, 6>();
+  LoadTile<7>(panel + kTileColumns * 4, panel_stride);
+  AddByteProducts<1, 4, 7>();
+  if constexpr (kRowTiles == 2) {
+    LoadTile<5>(a + kTileRows * a_stride, a_stride);
+    AddByteProducts<2, 5, 6>();
+    AddByteProducts<3, 5, 7>();
+  }
+}
+
+// Up to 32 rows times two tiles of columns. `last`: null when there are no steps but whole tiles of them.
+template <int kRowTiles>
+HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel, int64_t tiles, const LastSteps* last,
+                         const int32_t* start, int32_t* to) {
+  LoadTile<0>(start, 0);
+  LoadTile<1>(start + kTileColumns, 0);
+  if constexpr (kRowTiles == 2) {
+    LoadTile<2>(start, 0);
+    LoadTile<3>(start + kTileColumns, 0);
+  }
+  for (int64_t i = 0; i < tiles; ++i, a += kTileBytes, panel += kTileSteps * kBytePanel * 4)
+    AddTiles<kRowTiles>(a, a_stride, panel, kBytePanel * 4);
+  if (last != nullptr) AddTiles<kRowTiles>(last->a, kTileBytes, last->panel, kPairColumns * 4);
+  StoreTile<0>(to, kBytePanel * 4);
+  StoreTile<1>(to + kTileColumns, kBytePanel * 4);
+  if constexpr (kRowTiles == 2) {
+    StoreTile<2>(to + kTileRows * kBytePanel, kBytePanel * 4);
+    StoreTile<3>(to + kTileRows * kBytePanel + kTileColumns, kBytePanel * 4);
+  }
+}
+
+// A pair of tiles of columns stays in the first cache while all rows are multiplied by it.
+void ProductByAmx(const ByteProduct& p) {
+  HWY_ALIGN int32_t sums[2 * kTileRows * kBytePanel];
+  LastSteps last;
+  const int64_t tiles = p.steps / kTileSteps, last_steps = p.steps % kTileSteps;
+  const int64_t whole = p.rows / (2 * kTileRows) * (2 * kTileRows);
+  const TileConfig all(2 * kTileRows), rest(p.rows - whole);
+  const TileScope scope(whole == 0 ? rest : all);
+  for (int64_t column = 0; column < p.columns; column += kPairColumns) {
+    const int64_t in_panel = column % kBytePanel;
+    const int8_t* const panel = p.panels + (column - in_panel) * p.steps * 4 + in_panel * 4;
+    const int64_t columns = std::min(kPairColumns, p.columns - column);
+    if (last_steps != 0) last.CopyPanel(panel + tiles * kTileSteps * kBytePanel * 4, last_steps);
+    for (int64_t row = 0; row < p.rows; row += 2 * kTileRows) {
+      const int64_t rows = std::min(2 * kTileRows, p.rows - row);
+      const uint8_t* const a = p.a + row * p.a_stride;
+      if (last_steps != 0) last.CopyA(a + tiles * kTileBytes, p.a_stride, rows, last_steps);
+      if (row == whole && whole != 0) TileScope::Set(rest);
+      const auto multiply = rows > kTileRows ? TilePair<2> : TilePair<1>;
+      multiply(a, p.a_stride, panel, tiles, last_steps != 0 ? &last : nullptr, p.start + column, sums);
+      Finish(p, row, rows, column, columns, sums);
+    }
+    if (whole != 0 && whole != p.rows) TileScope::Set(all);
+  }
+}
+#else
+void ProductByAmx(const ByteProduct& p) { Product<ByVnni>(p); }
+#endif
+
 void RequantizeAll(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high, uint8_t* y,
                    int64_t n) {
-  RequantizeSums(sums, factor, zero, low, high, y, n);
+  RequantizeSums(sums, factor, Rounding(zero, low, high), y, n);
 }
 
 // Four rows at a time, whose bytes are put in turn.
@@ -226,6 +316,9 @@ bool HasVnni() {
 
 const bool g_vnni_known = (g_has_vnni = HasVnni(), true);
 
+// Fewer leave most of a tile unused.
+constexpr int64_t kFewestAmxRows = 4;
+
 }  // namespace
 
 EPIPHYTE_EXPORT(PackRows);
@@ -264,11 +357,14 @@ void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int
 
 EPIPHYTE_EXPORT(ProductByWords);
 EPIPHYTE_EXPORT(ProductByVnni);
+EPIPHYTE_EXPORT(ProductByAmx);
 EPIPHYTE_EXPORT(RequantizeAll);
 EPIPHYTE_EXPORT(Flip);
 EPIPHYTE_EXPORT(SumBytes);
 
+int64_t ByteTileRows() { return g_has_vnni && UsesAmxBytes() ? 32 : 0; }
 void RunByteProduct(const ByteProduct& product) {
+  if (product.rows >= kFewestAmxRows && ByteTileRows() != 0) return EPIPHYTE_DISPATCH(ProductByAmx)(product);
   if (g_has_vnni) return EPIPHYTE_DISPATCH(ProductByVnni)(product);
   return EPIPHYTE_DISPATCH(ProductByWords)(product);
 }

@@ -1,6 +1,6 @@
 // Products of bytes, summed exactly in int32, which wraps: unsigned bytes times a matrix of signed ones that is packed
-// once and used many times. By AVX-512's VNNI where the CPU has it, elsewhere by products of 16-bit numbers; nothing
-// saturates, and the numbers are the same everywhere.
+// once and used many times. By AMX (amx.h) or AVX-512's VNNI where the CPU has them, elsewhere by products of 16-bit
+// numbers; nothing saturates, and the numbers are the same everywhere.
 //
 // W [k, n] is stored in panels of kBytePanel columns; a panel has, for each four rows of W, the four bytes of each of
 // its columns. Rows and columns beyond W are zeros.
@@ -71,13 +71,15 @@ struct ByteProduct {
 };
 
 void RunByteProduct(const ByteProduct& product);
+// With AMX, rows of the left side that are multiplied by weights while these are in the registers; else 0.
+int64_t ByteTileRows();
 
 // n sums to bytes as kRequantized has it, with a factor for each.
 void RequantizeRow(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high, uint8_t* y,
                    int64_t n);
 
-// Whether products go through VNNI. While it lives, a WithoutVnni keeps them from it, for tests; no other thread may be
-// inside a product when it is made or goes.
+// Whether products go through VNNI, without which they don't go through AMX either. While it lives, a WithoutVnni keeps
+// them from it, for tests; no other thread may be inside a product when it is made or goes.
 bool UsesVnni();
 class WithoutVnni {
  public:

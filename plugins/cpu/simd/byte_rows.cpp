@@ -124,7 +124,7 @@ template <class Way, bool kFlips>
 HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
   const Sums d;
   const hn::ScalableTag<float> df;
-  const Sum zero = hn::Set(d, p.zero), low = hn::Set(d, p.low), high = hn::Set(d, p.high);
+  const Rounding rounding(p.zero, p.low, p.high);
   HWY_ALIGN int32_t sums[4 * kLanes], natural[4 * kLanes];
   HWY_ALIGN float ordered[4 * kLanes] = {};
   for (int64_t first = 0; first < p.channels; first += kBytes) {
@@ -142,7 +142,7 @@ HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
       Depthwise<Way, kFlips>(p, p.rows + position * p.steps * 4, first, n, sum);
       const int64_t at = position * p.channels + first;
       if (p.result == ByteResult::kRequantized) {
-        for (int j = 0; j < 4; ++j) sum[j] = Rounded(hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]), zero, low, high);
+        for (int j = 0; j < 4; ++j) sum[j] = rounding(hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]));
         const auto bytes = p.low < 0 ? BytesOfSums<int8_t>(sum) : BytesOfSums<uint8_t>(sum);
         uint8_t* const to = static_cast<uint8_t*>(p.y) + at;
         if (n == kBytes) {
@@ -187,10 +187,9 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   const V a_first = real(hn::Set(d, static_cast<float>(n > 0 ? left[0] : 0)), a_end);
   const V b_first = real(hn::Set(d, static_cast<float>(n > 0 ? right[0] : 0)), b_end);
   const V scale = hn::Set(d, y_end.scale);
-  const Sum zero = hn::Set(di, static_cast<int32_t>(y_end.zero));
-  const Sum lowest = hn::Set(di, low), highest = hn::Set(di, high);
+  const Rounding rounding(static_cast<int32_t>(y_end.zero), low, high);
   const auto finish = [=](V p, V q) EPIPHYTE_INLINE {
-    return LowBytes(Rounded(hn::Div(function(p, q), scale), zero, lowest, highest));
+    return LowBytes(rounding(hn::Div(function(p, q), scale)));
   };
   const auto load_real = [=](const auto& load, const T* from, ByteEnd end) EPIPHYTE_INLINE {
     return real(hn::ConvertTo(d, hn::PromoteTo(di, load(bytes, from))), end);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "plugins/cpu/simd/amx.h"
 #include "tests/cpu/simd/simd_testing.h"
 
 namespace epiphyte::cpu::simd {
@@ -97,9 +98,19 @@ void ExpectEveryShape() {
     for (int64_t n : {1, 15, 16, 17, 33, 63, 64, 65, 130}) ExpectSums(m, n, 37);
     for (int64_t k : {1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
   }
+  // Tiles of 16 rows, 16 columns and 64 steps, and what is left of each.
+  for (int64_t m : {15, 16, 17, 31, 32, 33, 47, 65}) {
+    for (int64_t n : {16, 31, 32, 33, 49, 96, 130}) ExpectSums(m, n, 70);
+    for (int64_t k : {3, 63, 64, 65, 128, 200}) ExpectSums(m, 70, k);
+  }
 }
 
 TEST_P(ByteProducts, AreExactForEveryShape) { ExpectEveryShape(); }
+TEST_P(ByteProducts, AreExactWithoutAmx) {
+  const WithoutAmx without;
+  EXPECT_EQ(ByteTileRows(), 0);
+  ExpectEveryShape();
+}
 TEST_P(ByteProducts, AreExactWithoutVnni) {
   const WithoutVnni without;
   EXPECT_FALSE(UsesVnni());

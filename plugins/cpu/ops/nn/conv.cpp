@@ -34,12 +34,14 @@ class ConvKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
   static constexpr bool kMultipliesBfloat16 = true;
+  static constexpr bool kTakesBfloat16Layouts = true;
 
   explicit ConvKernel(const KernelInit& init)
       : attributes_(kit::WindowAttributes::Read(init.node())),
         group_(kit::CheckedGroup(init.node().Int("group", 1))),
         activation_(Activation::Read(init.node())),
-        bfloat16_(init.AllowsBfloat16()) {
+        bfloat16_(init.AllowsBfloat16()),
+        bfloat16_result_(init.OutputMayBeBfloat16(0)) {
     if (!SuitsOneDnn(attributes_))
       NotImplemented("a fused convolution with pads below 0, or with strides, dilations or pads above 32767");
     const Tensor* weights = init.PeekConstant(1);
@@ -220,14 +222,14 @@ class ConvKernel final : public Kernel {
     return MemoryDesc(WeightDims(dims, group_), DataType(type), dnnl::memory::format_tag::any);
   }
 
-  // The input is of the weights' type.
+  // The input is of the weights' type, and the result of that or float.
   dnnl::convolution_forward::primitive_desc MakeDesc(const kit::ConvolutionShape& shape, const MemoryDesc& weights,
                                                      bool bias, bool residual) const {
     ConvolutionArgs args;
     const bool in_bfloat16 = TypeOf(weights) == dnnl::memory::data_type::bf16;
     args.src = AnyDesc(in_bfloat16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.x);
     args.weights = weights;
-    args.dst = AnyDesc(EP_TYPE_FLOAT, shape.y);
+    args.dst = AnyDesc(in_bfloat16 && bfloat16_result_ ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.y);
     args.has_bias = bias;
     if (bias) args.bias = PlainDesc(EP_TYPE_FLOAT, {shape.w.data(), 1});
     args.strides = ToDnnl(shape.window.strides);
@@ -296,6 +298,7 @@ class ConvKernel final : public Kernel {
   int64_t group_;
   Activation activation_;
   bool bfloat16_;
+  bool bfloat16_result_;  // nobody needs more of what is multiplied in bfloat16
   Dims weight_dims_;
   PackedWeights packed_;
   std::shared_ptr<void> depthwise_weights_;  // row-major, for row-major inputs
@@ -391,7 +394,8 @@ void Register_conv(KernelRegistry& registry) {
                     return std::make_unique<ReferenceConvKernel<float>>(init);
                   return std::make_unique<ConvKernel>(init);
                 },
-                ConvKernel::kLayoutUse, &ConvKernel::FloatUseOf, ConvKernel::kMultipliesBfloat16});
+                ConvKernel::kLayoutUse, &ConvKernel::FloatUseOf, ConvKernel::kMultipliesBfloat16,
+                ConvKernel::kTakesBfloat16Layouts});
   registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
   registry.Add<ReferenceConvKernel<double>>("Conv", 1, Types(EP_TYPE_DOUBLE));
   registry.Add<ReferenceConvKernel<Float16>>("Conv", 1, Types(EP_TYPE_FLOAT16));

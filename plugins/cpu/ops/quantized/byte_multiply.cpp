@@ -5,10 +5,27 @@
 namespace epiphyte::cpu {
 namespace {
 
-constexpr int64_t kBlockBytes = 48 << 10;  // of rows, beside which panels stream through the second cache
-constexpr int64_t kTileRows = 6;
-constexpr int64_t kMostBlockRows = 192;
 constexpr int64_t kShareWork = int64_t{1} << 19;  // products that are worth waking a thread for
+
+// How many rows are multiplied by a panel of weights before the next one.
+int64_t RowsOfBlock(const ByteRows& left, int64_t row_bytes, int64_t threads) {
+  const int64_t all = left.rows * left.products;
+  if (const int64_t tile = simd::ByteTileRows(); tile != 0) {
+    // Weights come from the second cache or from beyond, which is slower than tiles are: the more rows the better. Rows
+    // that are made are made for one share only.
+    constexpr int64_t kBlockBytes = 256 << 10, kMostRows = 1024;
+    const int64_t block = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMostRows);
+    const int64_t shares = left.in_place ? threads : 4 * threads;
+    const int64_t fair = left.in_place && left.rows <= block ? left.rows : (all + shares - 1) / shares;
+    return std::min(block, (fair + tile - 1) / tile * tile);
+  }
+  constexpr int64_t kBlockBytes = 48 << 10;  // beside which panels stream through the second cache
+  constexpr int64_t kTileRows = 6, kMostRows = 192;
+  // A share for each thread at least; more of them keep the last one from being waited for.
+  const int64_t block = std::clamp(kBlockBytes / row_bytes / kTileRows * kTileRows, kTileRows, kMostRows);
+  const int64_t fair = (all + 4 * threads - 1) / (4 * threads);
+  return std::min(block, std::max(kTileRows, (fair + kTileRows - 1) / kTileRows * kTileRows));
+}
 
 }  // namespace
 
@@ -17,10 +34,7 @@ void MultiplyBytes(OpContext& context, const ByteRows& left, const ByteWeights& 
   if (left.products == 0 || left.rows == 0 || n == 0) return;
   const int64_t row_bytes = std::max<int64_t>(steps * 4, 4);
   const int64_t threads = std::max<int64_t>(context.thread_count(), 1);
-  // A share for each thread at least; more of them keep the last one from being waited for.
-  int64_t block = std::clamp(kBlockBytes / row_bytes / kTileRows * kTileRows, kTileRows, kMostBlockRows);
-  const int64_t fair = (left.rows * left.products + 4 * threads - 1) / (4 * threads);
-  block = std::min(block, std::max(kTileRows, (fair + kTileRows - 1) / kTileRows * kTileRows));
+  const int64_t block = RowsOfBlock(left, row_bytes, threads);
   const int64_t blocks = (left.rows + block - 1) / block;
   const int64_t panels = weights.padded() / simd::kBytePanel;
   const int64_t whole = left.products * blocks;
@@ -30,7 +44,8 @@ void MultiplyBytes(OpContext& context, const ByteRows& left, const ByteWeights& 
 
   const int64_t work = left.products * left.rows * n * row_bytes;
   const int64_t shares = std::clamp<int64_t>(std::min(items, work / kShareWork), 1, threads == 1 ? 1 : threads * 4);
-  const uint64_t buffer_bytes = static_cast<uint64_t>((block * (row_bytes + 4) + 63) / 64 * 64);
+  const int64_t made_bytes = left.in_place ? 0 : block * row_bytes;
+  const uint64_t buffer_bytes = static_cast<uint64_t>((made_bytes + block * 4 + 63) / 64 * 64);
   auto* const buffers = static_cast<uint8_t*>(context.Scratch(static_cast<uint64_t>(shares) * buffer_bytes));
 
   const auto run = [&](int64_t item, uint8_t* buffer) {
@@ -51,7 +66,7 @@ void MultiplyBytes(OpContext& context, const ByteRows& left, const ByteWeights& 
     const int64_t first = group * weights.padded() + column;
     p.start = output.start + first;
     if (weights.minus_zeros != nullptr) {
-      auto* const sums = reinterpret_cast<int32_t*>(buffer + block * row_bytes);
+      auto* const sums = reinterpret_cast<int32_t*>(buffer + made_bytes);
       for (int64_t r = 0; r < count; ++r) sums[r] = simd::SumOfBytes(piece.data + r * piece.stride, weights.k);
       p.row_terms[0] = sums;
       p.column_terms[0] = weights.minus_zeros + first;

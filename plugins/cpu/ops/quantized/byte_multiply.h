@@ -25,6 +25,7 @@ class ByteRows {
   virtual Piece Get(int64_t product, int64_t row, int64_t count, uint8_t* buffer) const = 0;
 
   int64_t products = 1, rows = 0, k = 0;
+  bool in_place = false;  // Get copies nothing
 };
 
 struct ByteOutput {

@@ -23,16 +23,16 @@ class PatchRows final : public ByteRows {
     rows = shape.x[0] * shape.positions();
     k = shape.in_per_group() * shape.taps();
     const kit::Window& w = shape.window;
-    as_it_lies_ = !flips && k % 4 == 0;
+    in_place = !flips && k % 4 == 0;
     for (size_t d = 0; d < shape.spatial(); ++d)
-      as_it_lies_ =
-          as_it_lies_ && w.kernel[d] == 1 && w.strides[d] == 1 && w.output[d] == shape.x[d + 2] && w.pads_begin[d] == 0;
+      in_place =
+          in_place && w.kernel[d] == 1 && w.strides[d] == 1 && w.output[d] == shape.x[d + 2] && w.pads_begin[d] == 0;
   }
 
   Piece Get(int64_t group, int64_t row, int64_t count, uint8_t* buffer) const override {
     const int64_t channels = shape_.x[1];
     const uint8_t* const x = x_ + group * shape_.in_per_group();
-    if (as_it_lies_) return {x + row * channels, channels};
+    if (in_place) return {x + row * channels, channels};
     const size_t spatial = shape_.spatial();
     const int64_t stride = simd::ByteSteps(k) * 4, positions = shape_.positions();
     Dims at(spatial, 0);
@@ -94,7 +94,6 @@ class PatchRows final : public ByteRows {
   const uint8_t* x_;
   bool flips_;
   uint8_t padding_;  // before it is flipped
-  bool as_it_lies_;
 };
 
 // What the two products without a scale of the result have after x and w, each of which may be left out.

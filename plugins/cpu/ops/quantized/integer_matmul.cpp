@@ -36,6 +36,7 @@ class MatrixRows final : public ByteRows {
     products = product_count;
     rows = row_count;
     k = depth;
+    in_place = !flips_ && k % 4 == 0;
   }
   // Which matrix of `a` each product has; null: product p has matrix p.
   const int64_t* matrices = nullptr;

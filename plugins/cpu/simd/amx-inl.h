@@ -1,0 +1,94 @@
+// Tile registers, for AVX3 on x86: 0 to 3 have sums, 4 and 5 rows of the left side, 6 and 7 rows of the right side.
+//
+//     const TileConfig config(32);        // rows of the left side, up to 32
+//     const TileScope scope(config);
+//     LoadTile<0>(start, 0);              // each row is the same: what sums begin with
+//     LoadTile<4>(a, a_stride);
+//     LoadTile<6>(b, b_stride);
+//     AddByteProducts<0, 4, 6>();
+//     StoreTile<0>(to, to_stride);
+//
+// A tile has up to 16 rows of 64 bytes. The CPU keeps one configuration for each thread, which the scope sets and takes
+// away; nothing else that uses tiles may run in between.
+#if defined(EPIPHYTE_SIMD_AMX_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EPIPHYTE_SIMD_AMX_INL_H
+#undef EPIPHYTE_SIMD_AMX_INL_H
+#else
+#define EPIPHYTE_SIMD_AMX_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
+
+#undef EPIPHYTE_HAS_TILES
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
+#define EPIPHYTE_HAS_TILES 1
+
+constexpr int64_t kTileRows = 16;
+constexpr int64_t kTileBytes = 64;  // of a row
+
+struct alignas(64) TileConfig {
+  // Left sides and sums have these rows in their first tile, and what is beyond 16 in their second one.
+  explicit TileConfig(int64_t rows) {
+    const auto first = static_cast<uint8_t>(std::min(rows, kTileRows));
+    const auto second = static_cast<uint8_t>(std::max<int64_t>(rows - kTileRows, 0));
+    const uint8_t of_tile[8] = {first, first, second, second, first, second, kTileRows, kTileRows};
+    for (int i = 0; i < 8; ++i) {
+      rows_of[i] = of_tile[i];
+      bytes_of[i] = of_tile[i] == 0 ? uint16_t{0} : static_cast<uint16_t>(kTileBytes);
+    }
+  }
+
+  uint8_t palette = 1, start_row = 0, unused[14] = {};
+  uint16_t bytes_of[16] = {};
+  uint8_t rows_of[16] = {};
+};
+
+class TileScope {
+ public:
+  HWY_INLINE explicit TileScope(const TileConfig& config) { Set(config); }
+  HWY_INLINE ~TileScope() { asm volatile("tilerelease" ::: "memory"); }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+  // All tiles are 0 afterwards.
+  static HWY_INLINE void Set(const TileConfig& config) { asm volatile("ldtilecfg %0" : : "m"(config) : "memory"); }
+};
+
+// `stride`: bytes from row to row.
+template <int kTile>
+HWY_INLINE void LoadTile(const void* from, int64_t stride) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(kTile) : "memory");
+}
+template <int kTile>
+HWY_INLINE void StoreTile(void* to, int64_t stride) {
+  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(kTile) : "memory");
+}
+template <int kTile>
+HWY_INLINE void ClearTile() {
+  asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
+}
+// Sums of int32 += unsigned bytes times signed ones; four of each row of the left side meet four of a column, which lie
+// side by side.
+template <int kSums, int kLeft, int kRight>
+HWY_INLINE void AddByteProducts() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
+}
+// Sums of float += products of bfloat16, of which two meet two.
+template <int kSums, int kLeft, int kRight>
+HWY_INLINE void AddBfloat16Products() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
+}
+
+#else
+#define EPIPHYTE_HAS_TILES 0
+#endif
+
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // EPIPHYTE_SIMD_AMX_INL_H

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# How near models come to what the machine can do: GFLOP/s of the products of ResNet-50 and BERT-base (an addition and a
+# multiplication each count one) beside the peak, and GB/s of the weights that decoding a token reads beside a streaming
+# read of as much memory; all measured in the same run, alternating.
+#
+#   tests/bench/limits.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]
+#
+# Two peaks: of a loop that touches registers only, by the widest instructions that the CPU has ("registers"), and of
+# oneDNN's best matrix product ("product"). The time is that of a whole run, whatever else the model does.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+selected="resnet50 bert_base resnet50_qdq bert_base_qdq bert_base_int8 llama_decode llama_decode_int4"
+rounds=3
+threads=2
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --only) selected=${2//,/ }; shift ;;
+    --rounds) rounds=$2; shift ;;
+    --threads) threads=$2; shift ;;
+    *) die "usage: limits.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]" ;;
+  esac
+  shift
+done
+
+require_build
+limits=$bin/epiphyte_limits_bench
+[ -x "$limits" ] || die "$limits is not built"
+export OMP_NUM_THREADS=1  # of oneDNN's own threads; what is measured has the host's
+make_models "$selected"
+
+# precisions_of NAME: which of the provider's precisions it is run in, with the peak that each is held against.
+precisions_of() {
+  case "$1" in
+    *_qdq | *_int8) echo "f32:int8" ;;
+    llama_decode*) echo "f32:f32" ;;
+    *) grep -q avx512_bf16 /proc/cpuinfo && echo "f32:f32 bf16:bf16" || echo "f32:f32" ;;
+  esac
+}
+
+declare -A times=() peaks=() reads=() work=()
+for name in $selected; do
+  work[$name]=$("$limits" model "$models/$name.onnx" --inputs "$models/$name.inputs")
+done
+for ((round = 1; round <= rounds; ++round)); do
+  echo "round $round of $rounds" >&2
+  machine=$("$limits" machine --threads "$threads")
+  for peak in f32 bf16 int8; do
+    peaks[$peak,registers]+=" $(number "$machine" "${peak}_registers")"
+    peaks[$peak,product]+=" $(number "$machine" "${peak}_product")"
+  done
+  for name in $selected; do
+    for pair in $(precisions_of "$name"); do
+      times[$name,${pair%:*}]+=" $(number "$("$bin/epiphyte" bench "$models/$name.onnx" --ep cpu \
+        --ep-option "cpu.precision=${pair%:*}" --threads "$threads" --runs 30 --inputs "$models/$name.inputs" --json)" \
+        median)"
+    done
+    case "$name" in
+      llama_decode*)
+        megabytes=$(number "${work[$name]}" weight_mb)
+        reads[$name]+=" $(number "$("$limits" read --threads "$threads" --mb "${megabytes%.*}")" read_gbs)"
+        ;;
+    esac
+  done
+done
+
+# of LIST: its median.
+of() {
+  # shellcheck disable=SC2086
+  median $1
+}
+
+printf '%s threads, %s rounds, medians\n\n%-6s %12s %12s   GFLOP/s\n' "$threads" "$rounds" peak registers product
+for peak in f32 bf16 int8; do
+  printf '%-6s %12.0f %12.0f\n' "$peak" "$(of "${peaks[$peak,registers]}")" "$(of "${peaks[$peak,product]}")"
+done
+printf '\n%-20s %-6s %10s %10s %10s %10s\n' model in ms GFLOP/s registers product
+for name in $selected; do
+  for pair in $(precisions_of "$name"); do
+    peak=${pair#*:}
+    echo "$name $peak $(of "${times[$name,${pair%:*}]}") $(number "${work[$name]}" gflop)" \
+      "$(of "${peaks[$peak,registers]}") $(of "${peaks[$peak,product]}")"
+  done
+done | awk '{ rate = $4 / $3 * 1000
+  printf "%-20s %-6s %10.4g %10.4g %9.0f%% %9.0f%%\n", $1, $2, $3, rate, $5 > 0 ? 100 * rate / $5 : 0,
+    $6 > 0 ? 100 * rate / $6 : 0 }'
+for name in $selected; do
+  [ -n "${reads[$name]-}" ] || continue
+  echo "$name $(of "${times[$name,f32]}") $(number "${work[$name]}" weight_mb) $(of "${reads[$name]}")"
+done | awk 'NR == 1 { printf "\n%-20s %10s %10s %10s %10s %10s\n", "model", "ms", "weights MB", "GB/s", "read GB/s", "part" }
+  { rate = $3 / $2; printf "%-20s %10.4g %10.1f %10.4g %10.4g %9.0f%%\n", $1, $2, $3, rate, $4, 100 * rate / $4 }'

@@ -1,0 +1,367 @@
+// What limits.sh compares: the most that this machine does, and how much work a model is.
+//
+//   epiphyte_limits_bench machine [--threads N]
+//   epiphyte_limits_bench read --mb MB [--threads N]
+//   epiphyte_limits_bench model MODEL --inputs DIR
+//
+// `machine`: GFLOP/s of products (an addition and a multiplication each count one) by loops that touch registers only,
+// with the widest instructions that the CPU has, and by oneDNN's best matrix product. Each thread runs a product by
+// itself, so OMP_NUM_THREADS=1 must be set. `read`: GB/s of reading MB of memory again and again. Of both, all threads
+// at once, the best of several tries.
+//
+// `model`: operations of its convolutions and products, for the shapes of the inputs in DIR, and the bytes of the
+// constants that they multiply by.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <dnnl.hpp>
+
+#include "core/onnx/inference.h"
+#include "core/onnx/model_reader.h"
+#include "plugins/cpu/simd/amx.h"
+#include "tests/onnx_backend/value_files.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace epiphyte::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// --- the machine
+
+double Seconds(const std::function<void()>& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The best of several tries, in `amount` for each thread and second, summed over the threads.
+double BestRate(int threads, double amount, const std::function<void(int thread)>& body) {
+  constexpr int kTries = 7;
+  double best = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const double seconds = Seconds([&] {
+      std::vector<std::thread> others;
+      for (int t = 1; t < threads; ++t) others.emplace_back(body, t);
+      body(0);
+      for (std::thread& other : others) other.join();
+    });
+    best = std::max(best, amount * threads / seconds);
+  }
+  return best;
+}
+
+struct RegisterLoop {
+  std::string_view name = "none";
+  double operations = 0;  // of one call
+  void (*run)() = nullptr;
+};
+
+#if defined(__x86_64__)
+constexpr int kSteps = 1 << 20;
+constexpr int kSums = 16;
+
+// Keeps sums in registers, where nobody reads them.
+template <typename V>
+void Keep(V& v) {
+  asm volatile("" : "+v"(v));
+}
+
+__attribute__((target("avx512f"))) void FloatsOf512() {
+  __m512 sums[kSums], a = _mm512_set1_ps(1), b = _mm512_set1_ps(0.5f);
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  for (int i = 0; i < kSteps; ++i)
+    for (__m512& sum : sums) asm("vfmadd231ps %1, %2, %0" : "+v"(sum) : "v"(a), "v"(b));
+  for (__m512& sum : sums) Keep(sum);
+}
+__attribute__((target("avx2,fma"))) void FloatsOf256() {
+  constexpr int kFew = 12;
+  __m256 sums[kFew], a = _mm256_set1_ps(1), b = _mm256_set1_ps(0.5f);
+  for (__m256& sum : sums) sum = _mm256_setzero_ps();
+  for (int i = 0; i < kSteps; ++i)
+    for (__m256& sum : sums) asm("vfmadd231ps %1, %2, %0" : "+x"(sum) : "x"(a), "x"(b));
+  for (__m256& sum : sums) asm volatile("" : "+x"(sum));
+}
+__attribute__((target("avx512f"))) void Bfloat16Of512() {
+  __m512 sums[kSums], a = _mm512_setzero_ps();
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  for (int i = 0; i < kSteps; ++i)
+    for (__m512& sum : sums) asm("vdpbf16ps %1, %1, %0" : "+v"(sum) : "v"(a));
+  for (__m512& sum : sums) Keep(sum);
+}
+__attribute__((target("avx512f"))) void BytesOf512() {
+  __m512i sums[kSums], a = _mm512_setzero_si512();
+  for (__m512i& sum : sums) sum = _mm512_setzero_si512();
+  for (int i = 0; i < kSteps; ++i)
+    for (__m512i& sum : sums) asm("vpdpbusd %1, %1, %0" : "+v"(sum) : "v"(a));
+  for (__m512i& sum : sums) Keep(sum);
+}
+
+struct alignas(64) WholeTiles {
+  uint8_t palette = 1, unused[15] = {};
+  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+constexpr int kTileSteps = 1 << 16;
+
+void Bfloat16OfTiles() {
+  const WholeTiles config;
+  asm volatile("ldtilecfg %0" : : "m"(config));
+  for (int i = 0; i < kTileSteps; ++i) {
+    asm volatile(
+        "tdpbf16ps %tmm6, %tmm4, %tmm0\n tdpbf16ps %tmm7, %tmm4, %tmm1\n"
+        "tdpbf16ps %tmm6, %tmm5, %tmm2\n tdpbf16ps %tmm7, %tmm5, %tmm3");
+  }
+  asm volatile("tilerelease");
+}
+void BytesOfTiles() {
+  const WholeTiles config;
+  asm volatile("ldtilecfg %0" : : "m"(config));
+  for (int i = 0; i < kTileSteps; ++i) {
+    asm volatile(
+        "tdpbusd %tmm6, %tmm4, %tmm0\n tdpbusd %tmm7, %tmm4, %tmm1\n"
+        "tdpbusd %tmm6, %tmm5, %tmm2\n tdpbusd %tmm7, %tmm5, %tmm3");
+  }
+  asm volatile("tilerelease");
+}
+
+RegisterLoop Floats() {
+  if (__builtin_cpu_supports("avx512f")) return {"avx512", 2.0 * 16 * kSums * kSteps, FloatsOf512};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {"avx2", 2.0 * 8 * 12 * kSteps, FloatsOf256};
+  return {};
+}
+RegisterLoop Bfloat16() {
+  if (cpu::simd::UsesAmxBfloat16()) return {"amx", 2.0 * 16 * 16 * 32 * 4 * kTileSteps, Bfloat16OfTiles};
+  if (__builtin_cpu_supports("avx512bf16")) return {"avx512", 2.0 * 32 * kSums * kSteps, Bfloat16Of512};
+  return {};
+}
+RegisterLoop Bytes() {
+  if (cpu::simd::UsesAmxBytes()) return {"amx", 2.0 * 16 * 16 * 64 * 4 * kTileSteps, BytesOfTiles};
+  if (__builtin_cpu_supports("avx512vnni")) return {"avx512", 2.0 * 64 * kSums * kSteps, BytesOf512};
+  return {};
+}
+#else
+RegisterLoop Floats() { return {}; }
+RegisterLoop Bfloat16() { return {}; }
+RegisterLoop Bytes() { return {}; }
+#endif
+
+using Type = dnnl::memory::data_type;
+
+// One thread's product of oneDNN, with the right side as oneDNN likes it.
+class Product {
+ public:
+  Product(const dnnl::engine& engine, Type a, Type b, Type y, int64_t m, int64_t k, int64_t n) : stream_(engine) {
+    using Tag = dnnl::memory::format_tag;
+    const dnnl::memory::desc left({m, k}, a, Tag::ab), any({k, n}, b, Tag::any), result({m, n}, y, Tag::ab);
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::matmul::primitive_desc desc(engine, left, any, result);
+#else
+    const dnnl::matmul::primitive_desc desc({left, any, result}, engine);
+#endif
+    product_ = dnnl::matmul(desc);
+    for (const auto& [arg, memory] : {std::pair(DNNL_ARG_SRC, left), std::pair(DNNL_ARG_WEIGHTS, desc.weights_desc()),
+                                      std::pair(DNNL_ARG_DST, result)}) {
+      const dnnl::memory& made = args_.emplace(arg, dnnl::memory(memory, engine)).first->second;
+      std::memset(made.get_data_handle(), 0, memory.get_size());
+    }
+  }
+  void Run() {
+    product_.execute(stream_, args_);
+    stream_.wait();
+  }
+
+ private:
+  dnnl::stream stream_;
+  dnnl::matmul product_;
+  std::unordered_map<int, dnnl::memory> args_;
+};
+
+double BestProduct(int threads, Type a, Type b, Type y) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  double best = 0;
+  for (const auto& [m, k, n] : std::initializer_list<std::tuple<int64_t, int64_t, int64_t>>{
+           {128, 768, 768}, {256, 1024, 1024}, {512, 1024, 512}, {1024, 1024, 1024}, {2048, 512, 512}}) {
+    std::vector<std::unique_ptr<Product>> products;
+    try {
+      for (int t = 0; t < threads; ++t) products.push_back(std::make_unique<Product>(engine, a, b, y, m, k, n));
+    } catch (const dnnl::error&) {
+      continue;  // none of these types
+    }
+    const double operations = 2.0 * static_cast<double>(m * k * n);
+    const int runs = std::max(1, static_cast<int>(2e9 / operations));
+    best = std::max(best, BestRate(threads, operations * runs, [&](int t) {
+                      for (int i = 0; i < runs; ++i) products[static_cast<size_t>(t)]->Run();
+                    }));
+  }
+  return best;
+}
+
+// Eight sums of 64 bytes each, which the compiler makes vectors of: the loads are the limit.
+uint64_t Read(const uint64_t* data, size_t words) {
+  constexpr size_t kWords = 64;
+  uint64_t sums[kWords] = {};
+  for (size_t i = 0; i + kWords <= words; i += kWords)
+    for (size_t w = 0; w < kWords; ++w) sums[w] += data[i + w];
+  uint64_t sum = 0;
+  for (const uint64_t one : sums) sum += one;
+  return sum;
+}
+
+void PrintMachine(int threads) {
+  std::printf("{\"threads\": %d", threads);
+  const auto loop = [&](const char* name, const RegisterLoop& of) {
+    const double rate = of.run == nullptr ? 0 : BestRate(threads, of.operations, [&](int) { of.run(); });
+    std::printf(", \"%s_by\": \"%.*s\", \"%s_registers\": %.1f", name, static_cast<int>(of.name.size()), of.name.data(),
+                name, rate / 1e9);
+  };
+  loop("f32", Floats());
+  loop("bf16", Bfloat16());
+  loop("int8", Bytes());
+  const auto product = [&](const char* name, Type a, Type b, Type y) {
+    std::printf(", \"%s_product\": %.1f", name, BestProduct(threads, a, b, y) / 1e9);
+  };
+  product("f32", Type::f32, Type::f32, Type::f32);
+  product("bf16", Type::bf16, Type::bf16, Type::bf16);
+  product("int8", Type::u8, Type::s8, Type::s32);
+  std::printf("}\n");
+}
+
+void PrintRead(int threads, int64_t megabytes) {
+  const size_t words = static_cast<size_t>(megabytes) * 1000000 / 8;
+  const size_t share = words / static_cast<size_t>(threads) / 64 * 64;
+  const std::vector<uint64_t> memory(words, 1);
+  std::vector<uint64_t> sums(static_cast<size_t>(threads));
+  const double rate = BestRate(threads, static_cast<double>(share) * 8, [&](int t) {
+    sums[static_cast<size_t>(t)] += Read(memory.data() + share * static_cast<size_t>(t), share);
+  });
+  std::printf("{\"threads\": %d, \"read_gbs\": %.2f, \"sum\": %llu}\n", threads, rate / 1e9,
+              static_cast<unsigned long long>(sums[0]));
+}
+
+// --- the model
+
+using core::Node;
+using core::ValueDef;
+
+// Throws when a dimension isn't known.
+std::vector<int64_t> DimsOf(const ValueDef* value) {
+  if (value == nullptr || value->type() == nullptr || !value->type()->IsStatic())
+    throw std::runtime_error("the shape of '" + (value == nullptr ? "" : value->name()) + "' isn't known");
+  std::vector<int64_t> dims;
+  for (const core::Dim& dim : *value->type()->shape()) dims.push_back(dim.value);
+  return dims;
+}
+double CountOf(const std::vector<int64_t>& dims, size_t first = 0) {
+  double count = 1;
+  for (size_t i = first; i < dims.size(); ++i) count *= static_cast<double>(dims[i]);
+  return count;
+}
+
+bool IsOneOf(const Node& node, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return node.op_type() == name; });
+}
+
+struct Work {
+  double operations = 0;
+  double weight_bytes = 0;
+};
+
+// Bytes of the constants that `value` is made of: itself, or what a chain of nodes of one use makes of them.
+double ConstantBytes(const ValueDef* value) {
+  if (value == nullptr) return 0;
+  if (const core::ConstantPtr& constant = value->ResolvedConstant()) return static_cast<double>(constant->byte_size());
+  const Node* const maker = value->producer();
+  if (maker == nullptr || !IsOneOf(*maker, {"DequantizeLinear", "Reshape", "Transpose", "Cast"})) return 0;
+  double bytes = 0;
+  for (const ValueDef* input : maker->inputs()) bytes += ConstantBytes(input);
+  return bytes;
+}
+
+void Add(const Node& node, Work* work) {
+  double operations = 0;
+  size_t first_weight = 1;
+  if (IsOneOf(node, {"Conv", "ConvInteger", "QLinearConv"})) {
+    const size_t w = node.op_type() == "QLinearConv" ? 3 : 1;
+    operations = 2 * CountOf(DimsOf(node.output(0))) * CountOf(DimsOf(node.input(w)), 1);
+  } else if (IsOneOf(node, {"ConvTranspose"})) {
+    operations = 2 * CountOf(DimsOf(node.input(0))) * CountOf(DimsOf(node.input(1)), 1);
+  } else if (IsOneOf(node, {"MatMul", "MatMulInteger", "QLinearMatMul"})) {
+    operations = 2 * CountOf(DimsOf(node.output(0))) * static_cast<double>(DimsOf(node.input(0)).back());
+    first_weight = 0;
+  } else if (IsOneOf(node, {"Gemm"})) {
+    const std::vector<int64_t> a = DimsOf(node.input(0));
+    operations = 2 * CountOf(DimsOf(node.output(0))) * static_cast<double>(a[node.IntAttribute("transA", 0) ? 0 : 1]);
+  } else if (IsOneOf(node, {"MatMulNBits"})) {
+    operations = 2 * CountOf(DimsOf(node.input(0))) * static_cast<double>(node.IntAttribute("N", 0));
+  } else {
+    return;
+  }
+  work->operations += operations;
+  for (size_t i = first_weight; i < node.inputs().size(); ++i) work->weight_bytes += ConstantBytes(node.input(i));
+}
+
+void PrintModel(const fs::path& path, const fs::path& folder) {
+  core::Model model = core::ReadModelFile(path, {});
+  const std::vector<core::ValuePtr> inputs = ReadTensorFiles(folder, "input_");
+  for (size_t i = 0; i < inputs.size() && i < model.graph->inputs().size(); ++i) {
+    core::Shape shape;
+    for (const int64_t dim : inputs[i]->dims()) shape.emplace_back(dim);
+    model.graph->inputs()[i]->set_type(core::Type::Tensor(inputs[i]->type(), shape));
+  }
+  core::InferTypes(*model.graph);
+  Work work;
+  for (const auto& node : model.graph->nodes())
+    if (node != nullptr) Add(*node, &work);
+  std::printf("{\"gflop\": %.6f, \"weight_mb\": %.4f}\n", work.operations / 1e9, work.weight_bytes / 1e6);
+}
+
+constexpr const char* kUsage =
+    "usage: epiphyte_limits_bench machine [--threads N]\n"
+    "       epiphyte_limits_bench read --mb MB [--threads N]\n"
+    "       epiphyte_limits_bench model MODEL --inputs DIR";
+
+void Run(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const auto option = [&](std::string_view name, const char* otherwise) {
+    const auto found = std::find(words.begin(), words.end(), name);
+    return found == words.end() || found + 1 == words.end() ? otherwise : (found + 1)->data();
+  };
+  const int threads = std::max(1, std::atoi(option("--threads", "2")));
+  if (!words.empty() && words[0] == "machine") return PrintMachine(threads);
+  if (!words.empty() && words[0] == "read") return PrintRead(threads, std::max(1, std::atoi(option("--mb", "1024"))));
+  if (words.size() == 4 && words[0] == "model" && words[2] == "--inputs") return PrintModel(words[1], words[3]);
+  throw std::invalid_argument(kUsage);
+}
+
+}  // namespace
+}  // namespace epiphyte::test
+
+int main(int argc, char** argv) {
+  try {
+    epiphyte::test::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "epiphyte_limits_bench: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
