@@ -58,6 +58,8 @@ class Bias {
         const int64_t at = base + i * lies_.strides[3];
         if (mask_->type == EP_TYPE_BOOL) {
           if (!mask_->as<bool>()[at]) scores[i] = kNever;
+        } else if (mask_->type == EP_TYPE_DOUBLE) {
+          scores[i] += static_cast<C>(mask_->as<double>()[at]);
         } else {
           float value;
           LoadFloats(*mask_, at, 1, &value);
