@@ -280,6 +280,19 @@ TEST(GradientRules, OfFunctions) {
       .CheckIn({16});
 }
 
+TEST(GradientRules, OfOperatorsBehindEachOther) {
+  Differentiated("n = LayerNormalization(x, b) h = MatMul(n, w) y = Softmax(h)")
+      .By("x", {2, 3})
+      .By("w", {3, 2})
+      .By("b", {3})
+      .CheckIn({17, 18});
+  Differentiated("c = Conv(x, w) r = Tanh(c) p = MaxPool<kernel_shape=[2]>(r) f = Flatten(p) y = MatMul(f, v)")
+      .By("x", {2, 1, 5})
+      .By("w", {2, 1, 2})
+      .By("v", {6, 2})
+      .CheckIn({17});
+}
+
 // What is constant but for steps adds nothing.
 TEST(GradientRules, OfSteps) {
   Differentiated("f = Floor(x) r = Round(x) s = Sign(x) t = Sum(f, r, s) y = Mul(x, t)").By("x", {5}).CheckIn({17});
