@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/onnx/gradients.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/microsoft_functions.h"
@@ -263,8 +264,11 @@ std::string BodyPrefix(const Node& call) {
 bool InlineFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,
                      const std::function<void(const Node&)>& inlined) {
   size_t nodes = 0;
-  return WithPrintableErrors("",
-                             [&] { return Inliner(model, keep, schemas, inlined, &nodes).Run(Inliner::Depth::kAll); });
+  return WithPrintableErrors("", [&] {
+    const bool changed = Inliner(model, keep, schemas, inlined, &nodes).Run(Inliner::Depth::kAll);
+    if (changed) ExpandGradients(model, {}, schemas);
+    return changed;
+  });
 }
 
 bool InlineOuterFunctions(Model& model, const std::function<bool(const Node&)>& keep, const OperatorSchemas* schemas,

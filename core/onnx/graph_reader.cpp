@@ -1,5 +1,6 @@
 #include "core/onnx/graph_reader.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "core/base/error.h"
@@ -289,9 +290,40 @@ Node* GraphReader::AddNode(std::string_view node_proto, Scope& scope) {
     outputs.push_back(name.empty() ? nullptr : scope.Find(name, &found));
   }
   std::vector<Attribute> attributes = ReadAttributes(fields, scope);
+  if (fields.op_type == "Gradient" && fields.domain == kPreviewTrainingDomain)
+    AddNamedValues(fields, attributes, scope, &inputs);
   std::string name = scope.prefix + std::string(fields.name);
   return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields),
                               std::move(inputs), std::move(outputs), std::move(attributes), std::move(name));
+}
+
+// The values that a Gradient node names, see gradients.h.
+void GraphReader::AddNamedValues(const NodeFields& node, const std::vector<Attribute>& attributes, Scope& scope,
+                                 std::vector<ValueDef*>* inputs) {
+  std::vector<std::string> names;
+  for (const std::string_view which : {"xs", "zs", "y"}) {
+    const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                    [&](const Attribute& attribute) { return attribute.name() == which; });
+    if (found != attributes.end()) names.insert(names.end(), found->strings().begin(), found->strings().end());
+    const bool is_one = which != "y" || (found != attributes.end() && found->strings().size() == 1);
+    if (!is_one) Fail(StatusCode::kInvalidGraph, "{}: its attribute 'y' has to name a value", node.Label());
+    if (which == "zs" && (names.empty() || names.size() != inputs->size() ||
+                          std::find(inputs->begin(), inputs->end(), nullptr) != inputs->end())) {
+      Fail(StatusCode::kInvalidGraph,
+           "{} has {} inputs, but its attributes 'xs' and 'zs' name {}; one for each expected", node.Label(),
+           inputs->size(), names.size());
+    }
+  }
+  for (const std::string& name : names) {
+    bool found = false;
+    ValueDef* value = scope.Find(name, &found);
+    if (value == nullptr) {
+      Fail(StatusCode::kInvalidGraph,
+           "{}: '{}' of its attributes is made by no node, input or initializer of graph '{}'", node.Label(), name,
+           scope.graph->name());
+    }
+    inputs->push_back(value);
+  }
 }
 
 std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope& scope) {

@@ -68,6 +68,8 @@ class GraphReader {
   void SetDeclaredTypes(const std::vector<std::string_view>& value_infos, Scope& scope);
   void SetGraphOutputs(const std::vector<std::string_view>& value_infos, Scope& scope);
   Node* AddNode(std::string_view node_proto, Scope& scope);
+  void AddNamedValues(const NodeFields& node, const std::vector<Attribute>& attributes, Scope& scope,
+                      std::vector<ValueDef*>* inputs);
   std::vector<Attribute> ReadAttributes(const NodeFields& node, Scope& scope);
   std::unique_ptr<Graph> ReadSubgraph(std::string_view graph_proto, Scope& outer);
   int64_t VersionOf(const NodeFields& node);

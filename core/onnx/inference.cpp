@@ -29,7 +29,8 @@ class TypeInferencer {
     }
   }
 
- private:
+  ValueData& data() { return data_; }
+
   void InferNode(Node& node) {
     const OperatorSchema* schema = FindSchema(node);
     if (schema == nullptr) {
@@ -54,6 +55,7 @@ class TypeInferencer {
     data_.Propagate(node);
   }
 
+ private:
   void InferCustom(Node& node) {
     const CustomOperator* schema = FindCustomOperator(custom_, node.domain(), node.op_type(), node.since_version());
     if (schema == nullptr) return InferByBody(node);
@@ -186,6 +188,27 @@ void InferTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas
     SchemaTable table;
     TypeInferencer(pulse, schemas, table).InferGraph(graph);
   });
+}
+
+struct RunningInference::State {
+  Pulse pulse;
+  SchemaTable table;
+  TypeInferencer inferencer;
+
+  State(const Pulse& beats, const OperatorSchemas* schemas) : pulse(beats), inferencer(pulse, schemas, table) {}
+};
+
+RunningInference::RunningInference(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas)
+    : state_(std::make_unique<State>(pulse, schemas)) {
+  state_->inferencer.InferGraph(graph);
+}
+
+RunningInference::~RunningInference() = default;
+
+void RunningInference::Infer(Node& node) { state_->inferencer.InferNode(node); }
+
+std::optional<std::vector<int64_t>> RunningInference::Ints(const ValueDef* value) {
+  return state_->inferencer.data().FindInts(value);
 }
 
 }  // namespace epiphyte::core

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/mapped_file.h"
 #include "core/onnx/file_kind.h"
+#include "core/onnx/gradients.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/model_functions.h"
@@ -107,6 +108,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   if (options.infer) {
     CheckOperators(model, options.pulse, options.schemas);
     InferTypes(*model.graph, options.pulse, options.schemas);
+    ExpandGradients(model, options.pulse, options.schemas);
   }
   if (options.keep_function) InlineFunctions(model, options.keep_function, options.schemas);
   return model;

@@ -11,6 +11,7 @@
 // - An input that has an initializer too is a constant, not a run-time input.
 // - The operator of a call to an overloaded model-local function (IR version 10) is "name:overload".
 // - The domain "ai.onnx" is "".
+// - Gradient nodes have become what they ask for (gradients.h), when types are inferred.
 //
 // The reader checks what later floors rely on: SSA form, no dangling inputs, unique names, no cycles, attribute and
 // data sizes; schemas where the operator is known (arity, attribute types); then infers types and shapes.

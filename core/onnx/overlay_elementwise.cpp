@@ -46,4 +46,9 @@ void InferStringSplit(NodeInference& node) {
   node.SetTensor(0, DataType::kString, std::move(pieces));
 }
 
+// Each derivative is like what is differentiated by.
+void InferGradient(NodeInference& node) {
+  for (size_t i = 0; i < node.node().outputs().size(); ++i) node.SetLike(i, i);
+}
+
 }  // namespace epiphyte::core

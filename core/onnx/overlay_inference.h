@@ -38,6 +38,7 @@ void InferGridSample(NodeInference& node);
 void InferAffineGrid(NodeInference& node);
 void InferDft(NodeInference& node);
 void InferStft(NodeInference& node);
+void InferGradient(NodeInference& node);
 void InferImageDecoder(NodeInference& node);
 
 // overlay_types.cpp

@@ -5,6 +5,7 @@
 
 #include "core/onnx/overlay.h"
 #include "core/onnx/overlay_inference.h"
+#include "core/onnx/schema.h"
 
 namespace epiphyte::core {
 namespace {
@@ -63,6 +64,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"GatherND", 11, InferGatherNd},
     {"Gelu", 20, InferLikeFirst, 1, 1, 1, 1},
     {"Gemm", 1, InferGemm},
+    {"Gradient", 1, InferGradient, kAsBefore, kAsBefore, kAsBefore, kAsBefore, "", kPreviewTrainingDomain},
     {"Greater", 7, InferComparison},
     {"GreaterOrEqual", 12, InferComparison},
     {"GridSample", 20, InferGridSample},

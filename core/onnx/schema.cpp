@@ -16,7 +16,6 @@ namespace epiphyte::core {
 namespace {
 
 constexpr std::string_view kMlDomain = "ai.onnx.ml";
-constexpr std::string_view kPreviewTrainingDomain = "ai.onnx.preview.training";
 
 // The type strings of a parameter, as bits. Anything but plain tensors turns the check off for it.
 void ReadAllowedTypes(const onnx::DataTypeSet& types, OperatorSchema::Parameter* parameter) {

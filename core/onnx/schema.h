@@ -22,6 +22,7 @@ class OpSchema;
 namespace epiphyte::core {
 
 inline constexpr int64_t kMaxOnnxOpset = 25;
+inline constexpr std::string_view kPreviewTrainingDomain = "ai.onnx.preview.training";
 
 // "" for the two spellings of ai.onnx.
 std::string_view NormalDomain(std::string_view domain);

@@ -1,6 +1,7 @@
 // The session builder's functions: which calls stay whole for a provider, and which are replaced by their bodies.
 #include <unordered_set>
 
+#include "core/onnx/gradients.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/schema.h"
 #include "core/runtime/session_builder.h"
@@ -68,6 +69,7 @@ void SessionBuilder::InlineUnclaimedFunctions() {
         &schemas_, [&](const Node& node) { history_.Removed(node, Fate::kInlined); }, &nodes);
     if (!inlined) return;
     InferTypes(*model_.graph, progress_.MakePulse(), &schemas_);
+    ExpandGradients(model_, progress_.MakePulse(), &schemas_);
   }
 }
 

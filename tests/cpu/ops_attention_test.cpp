@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "tests/cpu/kernel_harness.h"
@@ -177,6 +178,23 @@ TEST(Attention, MasksOfDoublesKeepTheirBits) {
   attention.Input<double>({1, 2}, {1, 1 + kAdded});
   attention.Run();
   EXPECT_NEAR(attention.Output<double>(0)[0], 0.5 + kAdded / 4, 1e-16);
+}
+
+// A cap comes before what hides keys: else hidden ones would be seen again.
+TEST(Attention, TheFourthOutputIsOneOfFourStages) {
+  const float product = 2, capped = 3 * std::tanh(product / 3), masked = capped + 1;
+  const float hidden = -std::numeric_limits<float>::infinity();
+  const std::vector<float> stages[] = {{product, product}, {capped, capped}, {masked, hidden}, {1, 0}};
+  for (const int64_t version : {23, 24}) {
+    for (int64_t mode = 0; mode < 4; ++mode) {
+      OpRunner attention("Attention", version);
+      attention.Attribute("scale", 1.0f).Attribute("softcap", 3.0f).Attribute("qk_matmul_output_mode", mode);
+      attention.Input<float>({1, 1, 1, 1}, {2}).Input<float>({1, 1, 2, 1}, {1, 1}).Input<float>({1, 1, 2, 1}, {5, 7});
+      attention.Input<float>({1, 2}, {1, hidden}).Outputs(4).Run();
+      EXPECT_THAT(attention.Output<float>(0), ElementsAre(5));
+      EXPECT_THAT(attention.Output<float>(3), Pointwise(FloatNear(1e-6f), stages[mode])) << mode;
+    }
+  }
 }
 
 TEST(Attention, TheCacheComesFirst) {

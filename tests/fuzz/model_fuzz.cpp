@@ -32,6 +32,15 @@ std::vector<std::string> SeedInputs() {
               t = Reshape(z, s)
               y = Concat <axis = 1> (t, w)
             })"),
+          epiphyte::test::OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>
+            g (float[N, 3] x, float[3, 2] w, float[3] b) => (float[3, 2] dw, float[N, 3] ddx) {
+              n = LayerNormalization (x, b)
+              h = MatMul (n, w)
+              s = Softmax (h)
+              l = ReduceMean <axes = [1]> (s)
+              dw, dx = ai.onnx.preview.training.Gradient <xs = ["w", "x"], zs = ["b"], y = "l"> (w, x, b)
+              ddx = ai.onnx.preview.training.Gradient <xs = ["x"], zs = ["w", "b"], y = "dx"> (x, w, b)
+            })"),
           epiphyte::test::OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
             g (float[1, 3, 16] x, float[16] row, float[1, 2, 4, 8] past, int32[1] length, int32[1] total,
                float[32, 4] cos, int64[1, 3] positions, int32[1, 3] mask, uint8[1, 4, 6, 6] image, float[1] scale)

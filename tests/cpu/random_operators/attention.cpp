@@ -56,15 +56,18 @@ void Attention(Random& random, Case& c) {
   }
   Number scale = 1 / std::sqrt(static_cast<Number>(size));
   if (random.Chance(40)) c.Set("scale", static_cast<float>(scale = 0.5L));
-  // Which comes first, the cap or the mask, depends on the version of the specification.
+  // The cap comes before whatever hides keys, which a cap would show again.
   Number cap = 0;
-  if (random.Chance(15)) c.Set("softcap", static_cast<float>(cap = 2));
-  const bool causal = cap == 0 && random.Chance(30);
+  if (random.Chance(30)) c.Set("softcap", static_cast<float>(cap = 2));
+  const bool causal = random.Chance(30);
   if (causal) c.Set("is_causal", 1);
+  // What the fourth output shows: products, capped, with what is added to them, as probabilities; -1: it is left out.
+  const int64_t shown = random.Chance(40) ? random.Int(0, 3) : -1;
+  if (shown > 0 || (shown == 0 && random.Chance(50))) c.Set("qk_matmul_output_mode", shown);
 
   const Dims scores = {batch, heads, length, all};
   Array mask(type, {});
-  const bool masked = cap == 0 && random.Chance(50);
+  const bool masked = random.Chance(50);
   if (masked) {
     Dims dims = scores;
     const int64_t left_out = random.Int(0, 2);
@@ -93,6 +96,7 @@ void Attention(Random& random, Case& c) {
     values = Joined(past_value, v);
   }
   Array y(type, {batch, heads, length, value_size});
+  Array stage(type, scores);
   std::vector<Number> row(static_cast<size_t>(all));
   for (int64_t b = 0; b < batch; ++b) {
     for (int64_t h = 0; h < heads; ++h) {
@@ -103,7 +107,9 @@ void Attention(Random& random, Case& c) {
           Number score = 0;
           for (int64_t d = 0; d < size; ++d) score += q.At({b, h, i, d}) * keys.At({b, own, j, d});
           score *= scale;
+          if (shown == 0) stage.At({b, h, i, j}) = score;
           if (cap != 0) score = cap * std::tanh(score / cap);
+          if (shown == 1) stage.At({b, h, i, j}) = score;
           if (masked) {
             const Number at = SpreadAt(mask, {b, h, i, j});
             if (mask.type == DataType::kBool) {
@@ -113,21 +119,27 @@ void Attention(Random& random, Case& c) {
             }
           }
           if (causal && j > i + past) score = -HUGE_VALL;
+          if (shown == 2) stage.At({b, h, i, j}) = score;
           sum += row[static_cast<size_t>(j)] = std::exp(score);
         }
         for (int64_t d = 0; d < value_size; ++d)
           for (int64_t j = 0; j < all; ++j)
             y.At({b, h, i, d}) += row[static_cast<size_t>(j)] / sum * values.At({b, own, j, d});
+        if (shown != 3) continue;
+        for (int64_t j = 0; j < all; ++j) stage.At({b, h, i, j}) = row[static_cast<size_t>(j)] / sum;
       }
     }
   }
   // Values within ±1 are averaged; scores are exponents. 16-bit types may be rounded after each of the steps.
   const bool is_small = type == DataType::kFloat16 || type == DataType::kBfloat16;
-  c.Output(merged ? Merged(y) : y,
-           {.ulps = is_small ? Number{12} : 96, .sizes = std::vector<Number>(y.values.size(), 1)});
-  if (past == 0) return;
+  const auto close = [&](const Array& output, Number magnitude) {
+    return Bound{.ulps = is_small ? Number{12} : 96, .sizes = std::vector<Number>(output.values.size(), magnitude)};
+  };
+  c.Output(merged ? Merged(y) : y, close(y, 1));
+  if (past == 0 && shown < 0) return;
   c.Output(keys);
   c.Output(values);
+  if (shown >= 0) c.Output(stage, close(stage, shown == 3 ? 1 : static_cast<Number>(size) * scale + 1));
 }
 
 void BadAttention(Random& random, Case& c) {
@@ -170,7 +182,8 @@ void RotaryEmbeddingCase(Random& random, Case& c, bool bad) {
   c.Input(sin);
   Array place = random.Integers(DataType::kInt64, {batch, length}, 0, positions - 1);
   if (bad) {
-    place[random.Int(0, place.count() - 1)] = static_cast<Number>(random.Pick<int64_t>({positions, -positions - 1, INT64_MAX, INT64_MIN}));
+    place[random.Int(0, place.count() - 1)] =
+        static_cast<Number>(random.Pick<int64_t>({positions, -positions - 1, INT64_MAX, INT64_MIN}));
     c.Input(place);
     c.Output(x);
     return c.MustFail();

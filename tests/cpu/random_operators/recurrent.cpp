@@ -120,7 +120,9 @@ void Recurrent(Random& random, Case& c) {
   c.opset = 14;
   Network net;
   net.cell = cell;
-  const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble, DataType::kFloat16});
+  const DataType type = random.Pick(
+      {DataType::kFloat, DataType::kFloat, DataType::kDouble, DataType::kFloat16, DataType::kBfloat16});
+  if (type == DataType::kBfloat16) c.opset = 22;
   net.steps = random.Int(1, 6);
   net.batch = random.Pick({1, 1, 2, 3, 5});
   net.input = random.SizeButNotZero(34);

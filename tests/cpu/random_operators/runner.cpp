@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "core/graph/value.h"
+#include "epiphyte/kit/signature/signature.hpp"
 #include "tests/framework/test_session.h"
 
 namespace epiphyte::test::random_operators {
@@ -205,6 +208,21 @@ uint64_t HashOf(std::string_view text) {
   return hash;
 }
 
+// The last opset in which the operator has the form and the meaning that it has in this one.
+int64_t LastOpsetAlike(const OperatorCases& op, int64_t opset) {
+  constexpr int64_t kNewest = 25;
+  // Where the meaning changes and the form doesn't, or where there is no such operator any more.
+  constexpr std::pair<std::string_view, int64_t> kChanges[] = {
+      {"Hardmax", 13}, {"LogSoftmax", 13}, {"Scatter", 11}, {"Softmax", 13}, {"Upsample", 10}};
+  if (!op.domain.empty()) return opset;
+  int64_t last = kNewest;
+  for (const auto& [op_type, version] : kChanges)
+    if (op.op_type == op_type && version > opset) last = version - 1;
+  for (const kit::Signature& signature : kit::FindSignatures("", op.op_type))
+    if (signature.since_version > opset) last = std::min<int64_t>(last, signature.since_version - 1);
+  return std::max(last, opset);
+}
+
 }  // namespace
 
 void Case::Output(Array array, Bound bound) {
@@ -212,12 +230,14 @@ void Case::Output(Array array, Bound bound) {
   outputs.push_back({std::move(array), std::move(bound)});
 }
 
+// Half of the good cases are of a later version than the one that they were made for.
 Case MakeCase(const OperatorCases& cases, Generator make, uint64_t number) {
   Random random(HashOf(cases.op_type) + number);
   Case c;
   c.op_type = cases.op_type;
   c.domain = cases.domain;
   make(random, c);
+  if (make == cases.make && number % 2 == 1) c.opset = random.Int(c.opset, LastOpsetAlike(cases, c.opset));
   return c;
 }
 

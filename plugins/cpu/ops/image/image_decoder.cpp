@@ -1,8 +1,14 @@
-// ImageDecoder, for the formats that need no library: BMP without compression and the PNM family. Other formats are
-// recognised and named in the error.
+// ImageDecoder: BMP without compression and the PNM family here, the formats that take a library through images/.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
+#include "plugins/cpu/images/images.h"
 #include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
@@ -156,6 +162,26 @@ class PnmReader {
   int64_t most_ = 255;
 };
 
+// Beside the plugin, and nowhere else. Once opened it stays, so that opening it again costs nothing.
+EpiphyteDecodeImageFunction OpenImageLibrary() {
+  constexpr std::string_view kName = "libepiphyte_cpu_images.so";
+  Dl_info self{};
+  std::error_code error;
+  std::filesystem::path path;
+  if (dladdr(reinterpret_cast<const void*>(&OpenImageLibrary), &self) != 0 && self.dli_fname != nullptr)
+    path = std::filesystem::canonical(self.dli_fname, error).replace_filename(kName);
+  if (!path.is_absolute())
+    NotImplemented("this image format takes {} beside the plugin, whose place can't be found out", kName);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* function = library == nullptr ? nullptr : dlsym(library, EPIPHYTE_DECODE_IMAGE);
+  if (function == nullptr) {
+    const char* reason = dlerror();
+    NotImplemented("this image format takes {} beside the plugin, which can't be opened: {}", kName,
+                   reason == nullptr ? "no reason is given" : reason);
+  }
+  return reinterpret_cast<EpiphyteDecodeImageFunction>(function);
+}
+
 class ImageDecoderKernel : public Kernel {
  public:
   explicit ImageDecoderKernel(const KernelInit& init) : format_(init.node().String("pixel_format", "RGB")) {
@@ -167,31 +193,81 @@ class ImageDecoderKernel : public Kernel {
     if (stream.type != EP_TYPE_UINT8 || stream.rank() != 1)
       FailOp("input of type {} and shape {} found, a vector of uint8 expected", TypeName(stream.type),
              ShapeText(stream.dims));
-    const Image image = Decode(Bytes({stream.as<uint8_t>(), static_cast<size_t>(stream.Count())}));
-    const int64_t channels = format_ == "Grayscale" ? 1 : 3;
-    uint8_t* out = context.Output(0, EP_TYPE_UINT8, Dims{image.height, image.width, channels}).as<uint8_t>();
-    for (const auto& [red, green, blue] : image.pixels) {
-      if (channels == 1) {
-        // ITU-R 601 luma in 16 bits of fraction.
-        *out++ = static_cast<uint8_t>((red * 19595u + green * 38470u + blue * 7471u + 0x8000u) >> 16);
-      } else {
-        *out++ = format_ == "RGB" ? red : blue;
-        *out++ = green;
-        *out++ = format_ == "RGB" ? blue : red;
-      }
-    }
+    const std::span<const uint8_t> bytes(stream.as<uint8_t>(), static_cast<size_t>(stream.Count()));
+    const Bytes view(bytes);
+    const bool bmp = view.StartsWith("BM"), pnm = view.StartsWith("P") && view.At(1) >= '1' && view.At(1) <= '6';
+    if (!bmp && !pnm) return DecodeByLibrary(context, bytes);
+    const Image image = bmp ? DecodeBmp(view) : PnmReader(view).Decode();
+    Pixels pixels{context, *this};
+    Write(pixels.Allocate(image.height, image.width), image);
+    pixels.Finish();
   }
 
  private:
-  static Image Decode(const Bytes& bytes) {
-    if (bytes.StartsWith("BM")) return DecodeBmp(bytes);
-    if (bytes.StartsWith("P") && bytes.At(1) >= '1' && bytes.At(1) <= '6') return PnmReader(bytes).Decode();
-    constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-        {"\xff\xd8", "JPEG"}, {"\x89PNG", "PNG"}, {"RIFF", "WebP"},
-        {"II*", "TIFF"},      {"MM", "TIFF"},     {"\xff\x4f", "JPEG 2000"}};
-    for (const auto& [magic, name] : kOthers)
-      if (bytes.StartsWith(magic)) NotImplemented("an image of format {} found, BMP or PNM expected", name);
-    FailOp("{} bytes of no known image format found, BMP or PNM expected", bytes.size());
+  // Red, green and blue as they come, and the output that becomes of them.
+  struct Pixels {
+    OpContext& context;
+    const ImageDecoderKernel& kernel;
+    uint8_t* out = nullptr;
+    uint8_t* colors = nullptr;  // the same, but for gray
+    uint64_t count = 0;
+    std::exception_ptr refusal;
+
+    uint8_t* Allocate(int64_t height, int64_t width) {
+      const bool gray = kernel.format_ == "Grayscale";
+      count = static_cast<uint64_t>(height) * static_cast<uint64_t>(width);
+      out = context.Output(0, EP_TYPE_UINT8, Dims{height, width, gray ? 1 : 3}).as<uint8_t>();
+      return colors = gray ? static_cast<uint8_t*>(context.Scratch(count * 3)) : out;
+    }
+    void Finish() const {
+      if (kernel.format_ == "BGR") {
+        for (uint64_t i = 0; i < count; ++i) std::swap(out[i * 3], out[i * 3 + 2]);
+      } else if (kernel.format_ == "Grayscale") {
+        // ITU-R 601 luma in 16 bits of fraction.
+        for (uint64_t i = 0; i < count; ++i) {
+          const uint8_t* color = colors + i * 3;
+          out[i] = static_cast<uint8_t>((color[0] * 19595u + color[1] * 38470u + color[2] * 7471u + 0x8000u) >> 16);
+        }
+      }
+    }
+  };
+
+  static void Write(uint8_t* to, const Image& image) {
+    for (const std::array<uint8_t, 3>& pixel : image.pixels) to = std::copy(pixel.begin(), pixel.end(), to);
+  }
+
+  // What the run refuses is thrown once the library has let go of what it has.
+  template <typename Body>
+  static auto Guarded(void* context, Body body) -> decltype(body(*static_cast<Pixels*>(context))) {
+    auto& pixels = *static_cast<Pixels*>(context);
+    try {
+      return body(pixels);
+    } catch (...) {
+      pixels.refusal = std::current_exception();
+      return nullptr;
+    }
+  }
+
+  void DecodeByLibrary(OpContext& context, std::span<const uint8_t> bytes) const {
+    constexpr std::string_view kFormats = "BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP expected";
+    Pixels pixels{context, *this};
+    EpiphyteImageSink sink{};
+    sink.context = &pixels;
+    sink.allocate = [](void* of, uint32_t height, uint32_t width) {
+      return Guarded(of, [&](Pixels& here) { return here.Allocate(height, width); });
+    };
+    sink.scratch = [](void* of, uint64_t size) {
+      return Guarded(of, [&](Pixels& here) { return here.context.Scratch(size); });
+    };
+    char message[512] = {};
+    switch (OpenImageLibrary()(bytes.data(), bytes.size(), &sink, message, sizeof message)) {
+      case EPIPHYTE_IMAGE_OK: return pixels.Finish();
+      case EPIPHYTE_IMAGE_UNSUPPORTED: NotImplemented("an image that can't be decoded found: {}", message);
+      case EPIPHYTE_IMAGE_UNKNOWN: FailOp("{} bytes of no known image format found, {}", bytes.size(), kFormats);
+      default: break;
+    }
+    if (pixels.refusal) std::rethrow_exception(pixels.refusal);
+    FailOp("an image of {} bytes that can't be decoded found: {}", bytes.size(), message);
   }
 
   std::string format_;

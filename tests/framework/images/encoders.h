@@ -1,0 +1,64 @@
+// Images for tests, and files of them in each format.
+//
+//   const Picture picture = Gradients(5, 7);
+//   const std::string file = Png(picture, {.interlaced = true});
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace epiphyte::test {
+
+struct Picture {
+  uint32_t height = 0;
+  uint32_t width = 0;
+  std::vector<uint8_t> pixels;  // red, green, blue
+};
+
+// Smooth, so that lossy formats keep it; with all colors in it.
+Picture Gradients(uint32_t height, uint32_t width);
+// Of noise.
+Picture Noise(uint32_t height, uint32_t width);
+// The same, with red in place of the other colors.
+Picture Gray(Picture picture);
+
+struct PngForm {
+  bool gray = false;
+  bool palette = false;  // of at most 256 colors
+  bool alpha = false;
+  bool deep = false;  // 16 bits
+  bool interlaced = false;
+};
+std::string Png(const Picture& picture, const PngForm& form = {});
+
+struct JpegForm {
+  int quality = 95;
+  bool gray = false;
+  bool progressive = false;
+  bool inks = false;  // CMYK, as Adobe writes it
+};
+std::string Jpeg(const Picture& picture, const JpegForm& form = {});
+
+std::string Webp(const Picture& picture, bool lossless);
+
+struct TiffForm {
+  uint16_t compression = 1;  // as in the file: 1 none, 5 LZW, 8 deflate, 32773 PackBits
+  bool gray = false;
+  bool alpha = false;  // one that is not multiplied into the colors
+  bool deep = false;   // 16 bits
+  bool tiles = false;
+  bool planes = false;
+  bool bottom_up = false;
+  bool big_endian = false;
+};
+std::string Tiff(const Picture& picture, const TiffForm& form = {});
+
+struct Jpeg2000Form {
+  bool boxed = true;  // JP2
+  bool gray = false;
+  float ratio = 1;  // of compression; 1 loses nothing
+};
+std::string Jpeg2000(const Picture& picture, const Jpeg2000Form& form = {});
+
+}  // namespace epiphyte::test
