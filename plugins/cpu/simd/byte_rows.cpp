@@ -206,6 +206,16 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   }
 }
 
+// The greater of `a`, which is a magnitude, and that of `b`.
+template <class V>
+HWY_INLINE V GreaterMagnitude(V a, V b) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return V{_mm512_range_ps(a.raw, b.raw, 0b1011)};  // which this version of Highway has no function for
+#else
+  return hn::Max(a, hn::Abs(b));
+#endif
+}
+
 // Sums of whole rows, by fewer steps that round elsewhere: numbers so near to the middle between two results that this
 // may matter are left to exact(first, count), with their neighbours.
 template <typename T, class Exact>
@@ -241,7 +251,7 @@ HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, Byt
     for (int v = 0; v < 4; ++v) {
       const V real = hn::MulAdd(load(a + i + v * kLanes), of_a, hn::MulAdd(load(b + i + v * kLanes), of_b, rest));
       numbers[v] = hn::NearestInt(real);
-      farthest = hn::Max(farthest, hn::Abs(hn::Sub(real, hn::ConvertTo(d, numbers[v]))));
+      farthest = GreaterMagnitude(farthest, hn::Sub(real, hn::ConvertTo(d, numbers[v])));
     }
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(farthest, limit)))) {
       exact(i, kStep);

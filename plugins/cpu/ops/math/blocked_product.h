@@ -1,6 +1,5 @@
 // Products of matrices of double and of integers of 32 and 64 bits, for which there is no library: as large as they
-// come, on all threads. Floats have oneDNN, but for products of few rows and of
-// what lies row-major and would be reordered for it.
+// come, on all threads. Floats have oneDNN, but for products of few rows, and of what would be reordered for it.
 //
 //     const BlockedProduct<double> product{a, k, 1, b, n, 1, y, n, m, n, k};   // all row-major
 //     MultiplyBlocked<double>(context, 1, [&](int64_t) { return product; });
@@ -77,6 +76,11 @@ void CopyPanel(const BlockedProduct<T>& p, int64_t at, int64_t depth, int64_t co
   constexpr int64_t kRun = 8;  // rows whose cache lines are written together
   for (int64_t i = 0; i < depth; i += kRun) {
     const int64_t end = std::min(depth, i + kRun);
+    if (p.b_row == 1 && end == i + kRun) {  // a known number of steps, which needs no loop
+      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t j = 0; j < kRun; ++j) to[(i + j) * kWidth<T> + c] = from[i + j + c * p.b_column];
+      continue;
+    }
     for (int64_t c = 0; c < columns; ++c)
       for (int64_t j = i; j < end; ++j) to[j * kWidth<T> + c] = from[j * p.b_row + c * p.b_column];
   }

@@ -25,8 +25,14 @@ struct IsNaN {
   }
   template <typename T>
   void OfRow(const T* x, bool* y, int64_t n) const {
-    RowLoops<T>().equal(x, 1, x, 1, y, n);
-    for (int64_t i = 0; i < n; ++i) y[i] = !y[i];
+    constexpr int64_t kBlock = 4096;  // of which the answers are still in the nearest cache
+    const RowLoops<T> loops;
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t end = std::min(n, at + kBlock);
+      loops.equal(x + at, 1, x + at, 1, y + at, end - at);
+      auto* const answers = reinterpret_cast<uint8_t*>(y);  // 1 or 0
+      for (int64_t i = at; i < end; ++i) answers[i] ^= 1;
+    }
   }
   // `infinity`: the bits of the positive one.
   bool OfBits(uint16_t bits, uint16_t infinity) const { return (bits & 0x7FFF) > infinity; }

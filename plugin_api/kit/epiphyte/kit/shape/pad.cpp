@@ -54,6 +54,10 @@ std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t a
         case PadMode::kEdge: at = std::clamp<int64_t>(at, 0, kept - 1); break;
         case PadMode::kWrap: at = (at % kept + kept) % kept; break;
         case PadMode::kReflect: {
+          if (-kept < at && at < 2 * kept - 1) {  // once, which needs no division
+            at = at < 0 ? -at : 2 * (kept - 1) - at;
+            break;
+          }
           const int64_t period = std::max<int64_t>(2 * (kept - 1), 1);
           at = (at % period + period) % period;
           if (at >= kept) at = period - at;
