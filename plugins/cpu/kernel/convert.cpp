@@ -37,10 +37,14 @@ void StoreAs(const float* from, int64_t n, T* to, const ConvertOptions& options)
 }
 
 template <int kBits, bool kSigned>
-void StorePackedFloats(const float* from, int64_t begin, int64_t n, uint8_t* to) {
+void StorePackedFloats(const float* from, int64_t begin, int64_t n, uint8_t* to, const ConvertOptions& options) {
   constexpr float kLow = kSigned ? -static_cast<float>(1 << (kBits - 1)) : 0.0f;
   constexpr float kHigh = kLow + static_cast<float>((1 << kBits) - 1);
   for (int64_t i = 0; i < n; ++i) {
+    if (options.low_bits) {
+      StorePacked<kBits>(to, static_cast<uint64_t>(begin + i), static_cast<unsigned>(TruncateTo<int32_t>(from[i])));
+      continue;
+    }
     const float rounded = std::nearbyint(from[i]);
     const float clipped = rounded > kLow ? (rounded < kHigh ? rounded : kHigh) : kLow;  // NaN: the lowest
     StorePacked<kBits>(to, static_cast<uint64_t>(begin + i), static_cast<unsigned>(static_cast<int>(clipped)));
@@ -124,10 +128,10 @@ void LoadFloats(const Tensor& from, int64_t begin, int64_t n, float* to) {
 void StoreFloats(const float* from, int64_t begin, int64_t n, Tensor& to, const ConvertOptions& options) {
   uint8_t* packed = to.as<uint8_t>();
   switch (to.type) {
-    case EP_TYPE_UINT4: ClearPacked(to, begin, n); return StorePackedFloats<4, false>(from, begin, n, packed);
-    case EP_TYPE_INT4: ClearPacked(to, begin, n); return StorePackedFloats<4, true>(from, begin, n, packed);
-    case EP_TYPE_UINT2: ClearPacked(to, begin, n); return StorePackedFloats<2, false>(from, begin, n, packed);
-    case EP_TYPE_INT2: ClearPacked(to, begin, n); return StorePackedFloats<2, true>(from, begin, n, packed);
+    case EP_TYPE_UINT4: ClearPacked(to, begin, n); return StorePackedFloats<4, false>(from, begin, n, packed, options);
+    case EP_TYPE_INT4: ClearPacked(to, begin, n); return StorePackedFloats<4, true>(from, begin, n, packed, options);
+    case EP_TYPE_UINT2: ClearPacked(to, begin, n); return StorePackedFloats<2, false>(from, begin, n, packed, options);
+    case EP_TYPE_INT2: ClearPacked(to, begin, n); return StorePackedFloats<2, true>(from, begin, n, packed, options);
     case EP_TYPE_FLOAT4E2M1:
       ClearPacked(to, begin, n);
       for (int64_t i = 0; i < n; ++i)

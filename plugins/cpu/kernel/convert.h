@@ -21,6 +21,9 @@ namespace epiphyte::cpu {
 struct ConvertOptions {
   bool saturate = true;
   Float8E8M0::Rounding rounding = Float8E8M0::Rounding::kUp;
+  // Integers of less than a byte: the nearest that there is, or as in wider ones, without the fraction and the bits that
+  // don't fit.
+  bool low_bits = false;
 };
 
 // Elements that packed types are converted at a time; a multiple of what fits in a byte, so chunks share no byte.

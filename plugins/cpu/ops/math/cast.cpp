@@ -181,6 +181,8 @@ void CastTo(OpContext& context, ElementType type, const ConvertOptions& options)
 ConvertOptions ReadOptions(const ir::Node& node) {
   ConvertOptions options;
   options.saturate = node.Int("saturate", 1) != 0;
+  // What is out of range is undefined; these are the numbers that ONNX's own data has.
+  options.low_bits = node.since_version >= 24;
   const std::string mode = node.String("round_mode", "up");
   if (mode == "down") {
     options.rounding = Float8E8M0::Rounding::kDown;

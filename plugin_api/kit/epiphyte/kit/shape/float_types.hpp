@@ -5,8 +5,8 @@
 //     Float16 Add(Float16 a, Float16 b) { return Float16(float(a) + float(b)); }
 //
 // From float everything rounds to nearest even. What is too large becomes infinity in Float16 and BFloat16; the 8-bit
-// formats follow ONNX's tables for Cast: the largest finite value with `saturate`, otherwise infinity or, without one,
-// NaN; infinity in a format without negative zero (FNUZ) is NaN either way.
+// formats follow ONNX's tables for Cast, as its newest version has them: the largest finite value with `saturate`,
+// otherwise infinity or, without one, NaN. Infinity is just too large.
 // Conversions of the 16-bit formats have no branches, so loops over them vectorise.
 #pragma once
 
@@ -86,7 +86,7 @@ struct Float8 {
     const uint32_t magnitude = all & 0x7FFFFFFFu;
     const uint8_t sign = static_cast<uint8_t>(all >> 24 & 0x80u);
     const uint8_t nan = kFnuz ? 0x80u : static_cast<uint8_t>(sign | 0x7Fu);
-    if (magnitude > (kFnuz ? 0x7F7FFFFFu : 0x7F800000u)) return nan;
+    if (magnitude > 0x7F800000u) return nan;
     uint32_t code = 0;
     if (magnitude < (128u - kBias) << 23) {
       // The sum's last mantissa bit is the format's smallest step, so the addition rounds.
