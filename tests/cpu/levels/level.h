@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/cpu/simd/amx.h"
 #include "plugins/cpu/simd/byte_product.h"
 #include "plugins/cpu/simd/targets.h"
 
@@ -24,6 +25,7 @@ struct Level {
   std::string_view name;
   std::string_view target;  // of our loops, by Highway's name
   bool vnni;                // of our loops
+  bool amx;                 // of our loops
   dnnl::cpu_isa isa;
 };
 
@@ -42,6 +44,7 @@ class ForcedLevel {
  private:
   cpu::simd::TargetChoice target_;
   std::unique_ptr<cpu::simd::WithoutVnni> without_vnni_;
+  std::unique_ptr<cpu::simd::WithoutAmx> without_amx_;
 };
 
 }  // namespace epiphyte::test::levels
