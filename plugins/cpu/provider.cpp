@@ -130,7 +130,8 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   ir::Graph def = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
   PlanConfig config = MakePlanConfig(partition.task, partition.name);
   // What such a model multiplies are numbers of that format.
-  config.bfloat16 = config.bfloat16 || (HasBfloat16Products() && MultipliesBfloat16(def, registry_));
+  config.bfloat16 = config.bfloat16 || (HasBfloat16Products() && MultipliesOnly(EP_TYPE_BFLOAT16, def, registry_));
+  config.split_floats = MultipliesOnly(EP_TYPE_FLOAT16, def, registry_);
   for (const std::string& told : RunInFloat(def, registry_)) log_.Warning(told);
   // The host lets go of the model's weights that have been read when it hears of progress.
   constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;

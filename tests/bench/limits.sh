@@ -76,14 +76,15 @@ for peak in f32 bf16 int8; do
 done
 printf '\n%-20s %-6s %10s %10s %10s %10s\n' model in ms GFLOP/s registers product
 for name in $selected; do
+  [[ "$name" != llama_decode* ]] || continue
   for pair in $(precisions_of "$name"); do
     peak=${pair#*:}
     echo "$name $peak $(of "${times[$name,${pair%:*}]}") $(number "${work[$name]}" gflop)" \
       "$(of "${peaks[$peak,registers]}") $(of "${peaks[$peak,product]}")"
   done
 done | awk '{ rate = $4 / $3 * 1000
-  printf "%-20s %-6s %10.4g %10.4g %9.0f%% %9.0f%%\n", $1, $2, $3, rate, $5 > 0 ? 100 * rate / $5 : 0,
-    $6 > 0 ? 100 * rate / $6 : 0 }'
+  printf "%-20s %-6s %10.4g %10.4g %9.0f%% %9.0f%%\n", $1, $2, $3, rate, ($5 > 0 ? 100 * rate / $5 : 0),
+    ($6 > 0 ? 100 * rate / $6 : 0) }'
 for name in $selected; do
   [ -n "${reads[$name]-}" ] || continue
   echo "$name $(of "${times[$name,f32]}") $(number "${work[$name]}" weight_mb) $(of "${reads[$name]}")"

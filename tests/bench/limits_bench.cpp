@@ -10,7 +10,7 @@
 // at once, the best of several tries.
 //
 // `model`: operations of its convolutions and products, for the shapes of the inputs in DIR, and the bytes of the
-// constants that they multiply by.
+// constants that they multiply by; products whose shapes can't be inferred are left out and counted as unknown.
 
 #include <algorithm>
 #include <chrono>
@@ -297,9 +297,17 @@ double ConstantBytes(const ValueDef* value) {
   return bytes;
 }
 
+bool IsProduct(const Node& node) {
+  return IsOneOf(node, {"Conv", "ConvInteger", "QLinearConv", "ConvTranspose", "MatMul", "MatMulInteger",
+                        "QLinearMatMul", "Gemm", "MatMulNBits"});
+}
+
 void Add(const Node& node, Work* work) {
   double operations = 0;
   size_t first_weight = 1;
+  if (node.op_type() == "QLinearMatMul") first_weight = 3;
+  for (size_t i = first_weight; IsProduct(node) && i < node.inputs().size(); ++i)
+    work->weight_bytes += ConstantBytes(node.input(i));
   if (IsOneOf(node, {"Conv", "ConvInteger", "QLinearConv"})) {
     const size_t w = node.op_type() == "QLinearConv" ? 3 : 1;
     operations = 2 * CountOf(DimsOf(node.output(0))) * CountOf(DimsOf(node.input(w)), 1);
@@ -307,7 +315,6 @@ void Add(const Node& node, Work* work) {
     operations = 2 * CountOf(DimsOf(node.input(0))) * CountOf(DimsOf(node.input(1)), 1);
   } else if (IsOneOf(node, {"MatMul", "MatMulInteger", "QLinearMatMul"})) {
     operations = 2 * CountOf(DimsOf(node.output(0))) * static_cast<double>(DimsOf(node.input(0)).back());
-    first_weight = 0;
   } else if (IsOneOf(node, {"Gemm"})) {
     const std::vector<int64_t> a = DimsOf(node.input(0));
     operations = 2 * CountOf(DimsOf(node.output(0))) * static_cast<double>(a[node.IntAttribute("transA", 0) ? 0 : 1]);
@@ -317,7 +324,6 @@ void Add(const Node& node, Work* work) {
     return;
   }
   work->operations += operations;
-  for (size_t i = first_weight; i < node.inputs().size(); ++i) work->weight_bytes += ConstantBytes(node.input(i));
 }
 
 void PrintModel(const fs::path& path, const fs::path& folder) {
@@ -330,9 +336,17 @@ void PrintModel(const fs::path& path, const fs::path& folder) {
   }
   core::InferTypes(*model.graph);
   Work work;
-  for (const auto& node : model.graph->nodes())
-    if (node != nullptr) Add(*node, &work);
-  std::printf("{\"gflop\": %.6f, \"weight_mb\": %.4f}\n", work.operations / 1e9, work.weight_bytes / 1e6);
+  int unknown = 0;  // products whose shapes only the run tells
+  for (const auto& node : model.graph->nodes()) {
+    if (node == nullptr) continue;
+    try {
+      Add(*node, &work);
+    } catch (const std::runtime_error&) {
+      ++unknown;
+    }
+  }
+  std::printf("{\"gflop\": %.6f, \"weight_mb\": %.4f, \"unknown\": %d}\n", work.operations / 1e9,
+              work.weight_bytes / 1e6, unknown);
 }
 
 constexpr const char* kUsage =

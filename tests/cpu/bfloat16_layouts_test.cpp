@@ -42,7 +42,7 @@ PlanRunner Runner(kit::ir::Graph graph, bool bfloat16, std::vector<kit::PackedDa
 
 TEST(Bfloat16Layouts, AreWhatConvolutionsAloneRead) {
   PlanRunner runner = Runner(Chain(), false);
-  ASSERT_EQ(Operators(runner.plan().def()), "Conv Conv *Conv Conv Softmax Conv");
+  ASSERT_EQ(Operators(runner.plan().def()), "Conv Conv Conv* Conv Softmax Conv");
   std::vector<bool> may_be;
   for (const kit::ir::Node& node : runner.plan().def().nodes)
     may_be.push_back(runner.plan().may_be_bfloat16(node.outputs[0]));

@@ -175,10 +175,11 @@ TEST(RunInFloat, AKernelsRegistrationSaysWhetherItsNodeRunsInFloat) {
   }
 }
 
-TEST(MultipliesBfloat16, OnlyAModelWhoseProductsAreAllOfThatType) {
+TEST(MultipliesOnly, OneTypeWhenAllProductsAreOfIt) {
   const auto multiplies = [](const std::string& second) {
     Imported model("in x: bfloat16[1,1,4,4]\nin f: float[1,1,4,4]\nm = MatMul@13(x, x)\n" + second + "\nout m, y\n");
-    return cpu::MultipliesBfloat16(model.def, AllKernels());
+    EXPECT_FALSE(cpu::MultipliesOnly(EP_TYPE_FLOAT16, model.def, AllKernels()));
+    return cpu::MultipliesOnly(EP_TYPE_BFLOAT16, model.def, AllKernels());
   };
   EXPECT_TRUE(multiplies("y = Relu(f)"));
   EXPECT_TRUE(multiplies("y = Conv@22(x, x)"));
@@ -186,7 +187,9 @@ TEST(MultipliesBfloat16, OnlyAModelWhoseProductsAreAllOfThatType) {
   EXPECT_FALSE(multiplies("y = MatMul@13(f, f)"));
   EXPECT_FALSE(multiplies("y = ConvTranspose@22(f, f)")) << "it would be rounded with the others";
   Imported none("in x: bfloat16[1,1,4,4]\ny = Relu(x)\nout y\n");
-  EXPECT_FALSE(cpu::MultipliesBfloat16(none.def, AllKernels()));
+  EXPECT_FALSE(cpu::MultipliesOnly(EP_TYPE_BFLOAT16, none.def, AllKernels()));
+  Imported halves("in x: float16[4,4]\ny = MatMul@13(x, x)\nout y\n");
+  EXPECT_TRUE(cpu::MultipliesOnly(EP_TYPE_FLOAT16, halves.def, AllKernels()));
 }
 
 }  // namespace

@@ -133,13 +133,14 @@ int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int3
 }
 
 PlanRunner::PlanRunner(kit::ir::Graph def, bool fused, std::vector<kit::PackedData> packed, cpu::PlanOrigin origin,
-                       bool bfloat16) {
+                       bool bfloat16, bool split_floats) {
   if (fused) cpu::Fuse(def, AllKernels());
   cpu::PlanConfig config;
   config.registry = &AllKernels();
   config.threads = {&kLoneServices, nullptr, 1};
   config.origin = origin;
   config.bfloat16 = bfloat16;
+  config.split_floats = split_floats;
   plan_ = cpu::Plan::Build(std::move(def), config, std::move(packed));
 }
 

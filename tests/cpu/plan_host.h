@@ -57,7 +57,8 @@ class PlanRunner {
  public:
   // `fused`: after the plugin's fusions.
   explicit PlanRunner(kit::ir::Graph def, bool fused = true, std::vector<kit::PackedData> packed = {},
-                      cpu::PlanOrigin origin = cpu::PlanOrigin::kMadeNow, bool bfloat16 = false);
+                      cpu::PlanOrigin origin = cpu::PlanOrigin::kMadeNow, bool bfloat16 = false,
+                      bool split_floats = false);
 
   // Inputs take the shapes they were declared with, unless others are given. The first output.
   std::vector<float> Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims = {});

@@ -233,12 +233,12 @@ std::string DescribeFloatFallback(std::string_view op_type, std::string_view nam
   return fmt::format("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
 }
 
-bool MultipliesBfloat16(const ir::Graph& plan, const KernelRegistry& registry) {
+bool MultipliesOnly(ElementType type, const ir::Graph& plan, const KernelRegistry& registry) {
   bool found = false;
   for (const ir::Node& node : plan.nodes) {
     const KernelRegistry::Entry* entry = registry.FloatEntry(node.domain, node.op_type);
     if (entry == nullptr || !entry->multiplies_bfloat16) continue;
-    if (!node.HasInput(0) || plan.values[node.inputs[0]].type != EP_TYPE_BFLOAT16) return false;
+    if (!node.HasInput(0) || plan.values[node.inputs[0]].type != type) return false;
     found = true;
   }
   return found;

@@ -27,8 +27,8 @@ KernelRegistry::Choice FindAsFloat(const KernelRegistry& registry, std::string_v
 // What reports say of such a node.
 std::string DescribeFloatFallback(std::string_view op_type, std::string_view name);
 
-// All products and convolutions of `plan` are of bfloat16, and there are some. For a plan as it came.
-bool MultipliesBfloat16(const ir::Graph& plan, const KernelRegistry& registry);
+// All products and convolutions of `plan` are of `type`, and there are some. For a plan as it came.
+bool MultipliesOnly(ElementType type, const ir::Graph& plan, const KernelRegistry& registry);
 
 // Makes the nodes of `plan` that run as float read and give floats, and casts what others read and give. Gives what is
 // to be said of each that has no kernel of its own type. Constants are cast here and now.

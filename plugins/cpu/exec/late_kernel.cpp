@@ -45,6 +45,7 @@ class LateKernelInit final : public KernelInit {
     return packed_->back().get();
   }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
+  bool AllowsSplitFloats() const override { return plan_.split_floats_; }
   void Drop(size_t) const override {}
   uint32_t thread_count() const override { return plan_.threads_.Count(); }
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const override {

@@ -60,6 +60,7 @@ class PlanKernelInit final : public KernelInit {
   }
   bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
+  bool AllowsSplitFloats() const override { return plan_.split_floats_; }
   bool OutputMayBeBfloat16(size_t i) const override {
     return i < node_.outputs.size() && node_.outputs[i] >= 0 && plan_.may_be_bfloat16(node_.outputs[i]);
   }
@@ -102,6 +103,7 @@ std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::
   plan->def_ = std::move(def);
   plan->threads_ = config.threads;
   plan->bfloat16_ = config.bfloat16;
+  plan->split_floats_ = config.split_floats;
   plan->packed_is_current_ = config.packed_is_current;
   plan->weights_ = config.weights;
   plan->retain_ = config.retain ? &config.retain : nullptr;

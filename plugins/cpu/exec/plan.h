@@ -22,6 +22,7 @@ struct PlanConfig {
   const KernelRegistry* registry = nullptr;  // outlives the plan
   kit::Threads threads;
   bool bfloat16 = false;
+  bool split_floats = false;
   PlanOrigin origin = PlanOrigin::kMadeNow;
   bool packed_is_current = false;      // see KernelInit::PackedIsCurrent
   kit::WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
@@ -95,6 +96,7 @@ class Plan {
   ir::Graph def_;
   kit::Threads threads_;
   bool bfloat16_ = false;
+  bool split_floats_ = false;
   bool packed_is_current_ = false;
   uint64_t packed_unreported_ = 0;      // bytes packed since progress was reported last
   kit::WeightPool* weights_ = nullptr;  // while building, as is retain_

@@ -103,6 +103,8 @@ class KernelInit {
   virtual bool PackedIsCurrent() const { return false; }
   // Products in bfloat16 are allowed: by the option `precision: bf16`, or as all that the model multiplies is bfloat16.
   virtual bool AllowsBfloat16() const { return false; }
+  // Products may be off by 2^-16 of them: all that the model multiplies is float16.
+  virtual bool AllowsSplitFloats() const { return false; }
   // Everybody who reads output i takes floats in a layout of bfloat16 (Kernel::kTakesBfloat16Layouts).
   virtual bool OutputMayBeBfloat16(size_t /*i*/) const { return false; }
   // The plain bytes of constant input i are no longer needed by this kernel.

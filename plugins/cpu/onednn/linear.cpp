@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/kernel/small_floats.h"
+#include "plugins/cpu/onednn/split.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -28,7 +29,13 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     const int64_t dims[] = {k, n};
     // A single row, as generating language has, takes what memory gives, and panels of floats are read fastest.
     const bool in_bfloat16 = typical.rows > 1 && MayMultiplyBfloat16(init, options_.b_input, options_.key);
+    constexpr int64_t kFewestSplitRows = 8;
+    const bool split =
+        !in_bfloat16 && typical.rows >= kFewestSplitRows && MaySplit(init, options_.b_input, options_.key, dims);
     const auto choose = [&] {
+      if (split) {
+        if (const std::optional<MemoryDesc> desc = SplitMatrixDesc(k, n)) return *desc;
+      }
       if (in_bfloat16) {
         try {
           const auto pd = MakeDesc(typical, n, AnyDesc(EP_TYPE_BFLOAT16, dims), 0);
@@ -42,6 +49,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     packed_ =
         PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose, options_.offset, options_.last_part);
     if (packed_) panels_ = PanelsOf(packed_.desc);
+    split_ = packed_ && HasSplitProducts() && IsSplit(packed_.desc);
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
     ThrowIfNoMemory(error);
@@ -175,6 +183,21 @@ const void* Linear::RoundToBfloat16(OpContext& context, const Operands& o) {
   return rounded;
 }
 
+bool Linear::RunSplit(OpContext& context, const Operands& o) const {
+  const auto floats = [](const void* data) { return static_cast<const float*>(data); };
+  SplitOperands split;
+  split.weights = packed_;
+  split.a = floats(o.a);
+  split.rows = o.rows;
+  split.k = o.k;
+  split.n = o.n;
+  split.bias = floats(o.bias);
+  split.sum = floats(o.residual);
+  split.activation = options_.activation;
+  split.y = static_cast<float*>(o.y);
+  return MultiplySplit(context, split);
+}
+
 void Linear::Run(OpContext& context, State& state, const Operands& o) const {
   if (o.rows == 0 || o.n == 0) return;
   const int residual = o.residual == nullptr ? 0 : o.residual == o.y ? 1 : 2;
@@ -190,6 +213,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
         o.k,         o.n};
     return RowTimesPanels(context, *panels_, row, options_.activation);
   }
+  if (split_ && !o.transposed_a && !state.in_loop && RunSplit(context, o)) return;
   if (!state.call || state.rows != o.rows || state.k != o.k || state.n != o.n || state.bias != (o.bias != nullptr) ||
       state.residual != residual || state.transposed_a != o.transposed_a) {
     try {

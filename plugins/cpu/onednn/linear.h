@@ -63,12 +63,14 @@ class Linear {
   bool PrepareColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
   void Reset(PrimitiveCall& call, const dnnl::matmul::primitive_desc& pd, const Operands& operands, int64_t columns,
              int residual) const;
+  bool RunSplit(OpContext& context, const Operands& operands) const;  // false: not all numbers are finite
   static const void* RoundToBfloat16(OpContext& context, const Operands& operands);  // A, in scratch memory
   void RunColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
 
   Options options_;
   Dims b_dims_;
   PackedWeights packed_;
+  bool split_ = false;            // packed_ is for split products
   std::optional<Panels> panels_;  // how packed_ lies, when a single row can be multiplied without oneDNN
 };
 

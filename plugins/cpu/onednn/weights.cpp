@@ -120,6 +120,15 @@ bool MayMultiplyBfloat16(const KernelInit& init, size_t input, std::string_view 
          format.starts_with(kForBfloat16);
 }
 
+std::optional<MemoryDesc> StoredLayout(const KernelInit& init, std::string_view key, std::span<const int64_t> dims) {
+  std::string format;
+  uint64_t bytes = 0;
+  if (init.StoredPacked(key, &format, &bytes) == nullptr) return std::nullopt;
+  MemoryDesc desc;
+  ElementType type;
+  return ParseFormat(format, dims, bytes, &desc, &type) ? std::optional(desc) : std::nullopt;
+}
+
 PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
                           const std::function<MemoryDesc()>& choose, int64_t offset, bool drop) {
   const Tensor* constant = init.PeekConstant(input);

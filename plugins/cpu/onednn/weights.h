@@ -30,6 +30,9 @@ struct PackedWeights {
 // products, and they are allowed, or a context that holds the weights under `key` was made for them.
 bool MayMultiplyBfloat16(const KernelInit& init, size_t input, std::string_view key);
 
+// The layout in which a context holds weights of those dimensions under `key`; nullopt when it doesn't.
+std::optional<MemoryDesc> StoredLayout(const KernelInit& init, std::string_view key, std::span<const int64_t> dims);
+
 // Packs constant input `input`, which is `plain` in memory, as `wanted`, and drops the constant. From a context the
 // packed bytes are found; those of another layout are converted. `wanted` gives a blocked layout; it is not asked when
 // the context's layout is current, because asking oneDNN takes longer than all the rest of loading.

@@ -22,12 +22,12 @@
 
 #include <hwy/highway.h>
 
-HWY_BEFORE_NAMESPACE();
-namespace epiphyte::cpu::simd::HWY_NAMESPACE {
-
 #undef EPIPHYTE_HAS_TILES
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
 #define EPIPHYTE_HAS_TILES 1
+
+HWY_BEFORE_NAMESPACE();
+namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
 constexpr int64_t kTileRows = 16;
 constexpr int64_t kTileBytes = 64;  // of a row
@@ -84,11 +84,11 @@ HWY_INLINE void AddBfloat16Products() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
 }
 
+}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
 #else
 #define EPIPHYTE_HAS_TILES 0
 #endif
-
-}  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
 
 #endif  // EPIPHYTE_SIMD_AMX_INL_H

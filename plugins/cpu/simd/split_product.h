@@ -1,0 +1,58 @@
+// Products of floats by AMX, which multiplies bfloat16: each operand is the sum of two of these, of which what is left
+// is at most 2^-17 of a float, and nothing of a float16. Three of the four products are made, and added up in float;
+// the fourth one, of the lower parts, is 2^-17 of the product at most. So sums are far closer to those of floats than
+// float16 is, and several times as fast.
+//
+// W [k, n] is stored in panels of kSplitPanel columns, of float16, bfloat16 or float: a panel has, for each two rows of
+// W, the two numbers of each of its columns. Rows and columns beyond W are zeros; the number of rows is SplitDepth(k).
+//
+//     SplitRows(a, a_stride, rows, k, tiles);        // SplitTileNumbers(rows, k) of them, aligned to 64 bytes
+//     SplitProduct product;
+//     …
+//     RunSplitProduct(product, panels);              // y[rows, n] = a W + bias
+//
+// For finite numbers, and for CPUs with AMX only (UsesAmxBfloat16, amx.h), which have instructions for bfloat16 as
+// well.
+#pragma once
+
+#include <cstdint>
+
+#include "epiphyte/kit/shape/float_types.hpp"
+
+namespace epiphyte::cpu::simd {
+
+inline constexpr int64_t kSplitPanel = 32;
+
+// What k becomes, so that tiles are whole.
+constexpr int64_t SplitDepth(int64_t k) { return (k + 31) / 32 * 32; }
+
+// The left side: for each 16 rows and each 32 columns a tile of the upper parts, then one of the lower ones. Rows
+// beyond the last one are left as they are.
+inline constexpr int64_t kSplitTileRows = 16, kSplitTileColumns = 32;
+inline constexpr int64_t kSplitTile = kSplitTileRows * kSplitTileColumns;  // numbers
+constexpr int64_t SplitTileNumbers(int64_t rows, int64_t k) {
+  return (rows + kSplitTileRows - 1) / kSplitTileRows * kSplitTileRows * SplitDepth(k) * 2;
+}
+// Where in them row `row` begins: each kSplitTileColumns numbers of its upper part are 2 * kSplitTile further on, those
+// of its lower part kSplitTile behind.
+constexpr int64_t SplitRowBegin(int64_t row, int64_t k) {
+  return row / kSplitTileRows * kSplitTileRows * SplitDepth(k) * 2 + row % kSplitTileRows * kSplitTileColumns;
+}
+// False when one of the floats isn't finite, or is beyond bfloat16.
+bool SplitRows(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles);
+struct SplitProduct {
+  const uint16_t* tiles = nullptr;
+  int64_t rows = 0, columns = 0, depth = 0;  // depth: SplitDepth(k)
+  const float* bias = nullptr;               // by column; null: none
+  const float* sum = nullptr;                // added to the result, as which it lies; may be y, or null
+  float* y = nullptr;
+  int64_t y_stride = 0;     // between rows
+  void* scratch = nullptr;  // SplitScratchBytes(rows) of them, aligned to 64 bytes
+};
+uint64_t SplitScratchBytes(int64_t rows);
+// `panels`: of these columns.
+void RunSplitProduct(const SplitProduct& product, const kit::Float16* panels);
+void RunSplitProduct(const SplitProduct& product, const kit::BFloat16* panels);
+void RunSplitProduct(const SplitProduct& product, const float* panels);
+
+}  // namespace epiphyte::cpu::simd
