@@ -15,7 +15,7 @@ root=${EPIPHYTE_NEWER_ROOT:-$source/build/newer_mesa}
 if [ ! -e "$root/complete" ]; then
   command -v debootstrap >/dev/null || { echo "newer_mesa.sh: debootstrap is not there; install it" >&2; exit 1; }
   debootstrap --variant=minbase "${EPIPHYTE_NEWER_DEBIAN:-sid}" "$root" >&2
-  chroot "$root" apt-get update -qq >&2
+  # Its lists of packages are there already.
   chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
     mesa-vulkan-drivers libvulkan1 vulkan-validationlayers spirv-tools >&2
   touch "$root/complete"
