@@ -188,9 +188,7 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   const V b_first = real(hn::Set(d, static_cast<float>(n > 0 ? right[0] : 0)), b_end);
   const V scale = hn::Set(d, y_end.scale);
   const Rounding rounding(static_cast<int32_t>(y_end.zero), low, high);
-  const auto finish = [=](V p, V q) EPIPHYTE_INLINE {
-    return LowBytes(rounding(hn::Div(function(p, q), scale)));
-  };
+  const auto finish = [=](V p, V q) EPIPHYTE_INLINE { return LowBytes(rounding(hn::Div(function(p, q), scale))); };
   const auto load_real = [=](const auto& load, const T* from, ByteEnd end) EPIPHYTE_INLINE {
     return real(hn::ConvertTo(d, hn::PromoteTo(di, load(bytes, from))), end);
   };
