@@ -123,7 +123,7 @@ const QdqWriter::Stored& QdqWriter::Quantize(const std::string& value, const std
 void QdqWriter::AddDequantize(const std::string& name, const Stored& stored, const std::string& output) {
   onnx::NodeProto* node = graph_.add_node();
   node->set_op_type("DequantizeLinear");
-  node->set_name(name);
+  node->set_name(Fresh(name));
   for (const std::string& input : {stored.numbers, stored.scale, stored.zero_point}) node->add_input(input);
   node->add_output(output);
   if (stored.axis < 0) return;

@@ -7,7 +7,9 @@
 #include <onnx/checker.h>
 
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <string>
 
 #include "tests/models/quantizer/quantizer_fixture.h"
 #include "tests/models/rewrite/graph_index.h"
@@ -86,6 +88,18 @@ TEST(Quantize, AnOutputThatIsReadToo) {
   const onnx::ModelProto quantized = Quantized(model);
   EXPECT_THAT(UnitsOf(quantized), ElementsAre("Conv", "Conv"));
   EXPECT_GT(SignalToNoise(model, quantized), 25);
+}
+
+// ONNX Runtime refuses models in which two nodes have one name.
+TEST(Quantize, NoTwoNodesHaveOneName) {
+  SmallGraph graph;
+  const std::string middle = graph.Conv(graph.x(), "w1");
+  graph.Output(graph.Conv(middle, "w2"), "y");
+  graph.Output(middle, "middle");
+  const onnx::ModelProto quantized = Quantized(graph.Model());
+  std::set<std::string> names;
+  for (const onnx::NodeProto& node : quantized.graph().node())
+    EXPECT_TRUE(node.name().empty() || names.insert(node.name()).second) << node.name();
 }
 
 TEST(Quantize, AnInputThatTwoOperatorsReadIsQuantisedOnce) {
