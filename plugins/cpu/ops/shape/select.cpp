@@ -49,7 +49,7 @@ class NonZeroKernel : public Kernel {
       int64_t found = 0;
       for (int64_t i = 0; i < count; ++i) found += IsNonZero(from[i], mask);
       int64_t* const out = context.Output(0, EP_TYPE_INT64, Dims{rank, found}).template as<int64_t>();
-      if (found == 0) return;
+      if (found == 0 || rank == 0) return;  // a scalar has no axes to tell an index of
       // Pieces of rows along the last axis: places in one are collected without jumps, which would be guessed wrong.
       constexpr int64_t kPiece = 256;
       const int64_t row = dims.back();
