@@ -179,7 +179,7 @@ std::vector<BackendCase> FindBackendCases(const fs::path& root) {
 
 std::string RunBackendCase(core::Environment& environment, const BackendCase& test, const BackendRunOptions& options) {
   try {
-    const TempDir temp;
+    const TempDir temp, alone;
     onnx::ModelProto proto = ParseModel(test.folder / "model.onnx");
     const bool random = DrawsRandomNumbers(proto);
     fs::path model = CorrectedModel(test, proto, temp);
@@ -189,10 +189,15 @@ std::string RunBackendCase(core::Environment& environment, const BackendCase& te
       core::SessionOptions compiling = MakeOptions(options);
       compiling.Set("ep.context_enable", "1");
       compiling.Set("ep.context_file_path", context_model.string());
+      compiling.Set("ep.context_embed_mode", options.embed_context ? "1" : "0");
       const std::unique_ptr<core::Session> compile = OpenCase(environment, model, compiling, options, &unclaimed);
       if (compile == nullptr) return std::string(kNotClaimed) + unclaimed;
       if (compile->context_output() == nullptr) return "compiling wrote no context model";
       model = context_model;
+      if (options.embed_context) {  // alone, so that a payload that is beside it is missed
+        model = alone / "model_ctx.onnx";
+        fs::rename(context_model, model);
+      }
     }
     const std::unique_ptr<core::Session> opened =
         OpenCase(environment, model, MakeOptions(options), options, &unclaimed);

@@ -25,6 +25,7 @@ struct BackendRunOptions {
   std::vector<std::string> providers;  // in order of priority; empty: the catalog's order
   std::map<std::string, std::map<std::string, std::string>> provider_options;  // by provider, then by key
   bool via_context = false;            // compile to a context model first and run that
+  bool embed_context = false;          // its payloads in the model, not in a file beside it
   bool claimed_only = false;           // see kNotClaimed
   int runs = 1;                        // of each data set in one session
   conformance::Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};

@@ -1,5 +1,5 @@
-// onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]...
-//                   [--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]
+// onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context | --via-embedded-context] [--filter GLOB]
+//                   [--expect FILE]... [--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]
 //
 // Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line; the last
 // line is "N passed, N failed". The exit code is 0 when all passed or, with --expect, when exactly the listed ones
@@ -41,8 +41,8 @@ using conformance::RunIsolated;
 constexpr std::chrono::seconds kCaseTimeout(60);
 
 constexpr const char* kUsage =
-    "usage: onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context] [--filter GLOB] [--expect FILE]... "
-    "[--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]";
+    "usage: onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context | --via-embedded-context] [--filter GLOB] "
+    "[--expect FILE]... [--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]";
 
 struct Arguments {
   std::filesystem::path root;
@@ -63,6 +63,8 @@ Arguments ParseArguments(int argc, char** argv) {
       arguments.list = true;
     } else if (argument == "--via-context") {
       arguments.run.via_context = true;
+    } else if (argument == "--via-embedded-context") {
+      arguments.run.via_context = arguments.run.embed_context = true;
     } else if (argument == "--claimed") {
       arguments.run.claimed_only = true;
     } else if (argument == "--why") {
