@@ -6,7 +6,7 @@
 #
 # They come from libonnx's headers, which say what its registry is filled with.
 function(epiphyte_libonnx_operators output)
-  get_target_property(folders onnx INTERFACE_INCLUDE_DIRECTORIES)
+  get_target_property(folders ONNX::onnx INTERFACE_INCLUDE_DIRECTORIES)
   if(NOT folders)
     set(folders "")
   endif()
