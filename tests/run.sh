@@ -59,7 +59,8 @@ if $long; then
     ASAN_OPTIONS=intercept_tls_get_addr=0:verify_asan_link_order=0
     LSAN_OPTIONS=print_suppressions=0:suppressions=$PWD/tests/framework/sanitizers/leaks_of_others.txt" \
     run_suite asan -LE uninstrumented
-  run_suite tsan -LE uninstrumented
+  check_with="TSAN_OPTIONS=suppressions=$PWD/tests/framework/sanitizers/races_of_others.txt" \
+    run_suite tsan -LE uninstrumented
   # Counts of an earlier build don't fit this one's.
   if [ -d build/coverage ]; then find build/coverage -name '*.gcda' -delete; fi
   run_suite coverage -LE '^long$|uninstrumented'
