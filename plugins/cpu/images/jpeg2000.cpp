@@ -65,7 +65,7 @@ struct ImageCloser {
 
 // What the code stream begins with says how large the image is, before the library allocates anything.
 struct Sizes {
-  uint64_t height = 0, width = 0, components = 0;
+  uint64_t height = 0, width = 0, components = 0, tiles = 0;
 };
 
 uint64_t Big(Source source, uint64_t at, int bytes) {
@@ -103,7 +103,10 @@ Sizes ReadSizes(Source stream) {
   const uint64_t down = (bottom - tiles_top + tile_height - 1) / tile_height;
   if (across > stream.size() || down > stream.size() || across * down > stream.size() / kBytesPerTile)
     FailWrong("the JPEG 2000 has fewer bytes than its tiles need");
-  return {bottom - top, right - left, Big(stream, 40, 2)};
+  // Each component of a tile has a packet at least, if an empty one.
+  const uint64_t components = Big(stream, 40, 2), tiles = across * down;
+  if (tiles * components > stream.size()) FailWrong("the JPEG 2000 has fewer bytes than its tiles need");
+  return {bottom - top, right - left, components, tiles};
 }
 
 // A component may have fewer samples than the image has pixels, and numbers below zero.
@@ -161,8 +164,11 @@ void ToPixels(const opj_image_t& image, uint64_t height, uint64_t width, uint8_t
 void DecodeJpeg2000(Source source, const Sink& sink) {
   const Sizes sizes = ReadSizes(CodeStream(source));
   uint8_t* pixels = sink.Allocate(sizes.height, sizes.width);
-  // The library has an int for each sample, and once more while it decodes a tile.
-  sink.Scratch(sizes.height * sizes.width * sizes.components * 2 * sizeof(int32_t));
+  // The library has an int for each sample, once more while it decodes a tile, and how each component of each tile is
+  // coded.
+  constexpr uint64_t kBytesPerComponent = 1200;
+  sink.Scratch(sizes.components *
+               (sizes.height * sizes.width * 2 * sizeof(int32_t) + sizes.tiles * kBytesPerComponent));
   File file{source, 0, {}};
   const std::unique_ptr<opj_stream_t, StreamCloser> stream(opj_stream_create(1 << 16, OPJ_TRUE));
   const std::unique_ptr<opj_codec_t, CodecCloser> codec(
