@@ -7,6 +7,7 @@
 
 #include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/cpu/onednn/split.h"
+#include "plugins/cpu/simd/amx.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {
@@ -92,6 +93,17 @@ TEST_F(SplitProducts, ComeFromAContextAsTheyWere) {
   PlanRunner loaded(kit::ir::Graph(made.plan().def()), false, made.plan().packed());
   EXPECT_FALSE(loaded.plan().repacked());
   EXPECT_THAT(loaded.Run(inputs), ElementsAreArray(y));
+}
+
+TEST_F(SplitProducts, FromAContextAreMadeWithFloatsWhereThereAreNoTiles) {
+  const std::vector<std::vector<float>> inputs = {Waves(20 * 250, 0.7)};
+  PlanRunner plain(MatMul(20, 250, 120, true, false));
+  PlanRunner made = Split(MatMul(20, 250, 120, true, false));
+  const cpu::simd::WithoutAmx none;
+  PlanRunner loaded(kit::ir::Graph(made.plan().def()), false, made.plan().packed());
+  const std::vector<float> exact = plain.Run(inputs), found = loaded.Run(inputs);
+  ASSERT_EQ(found.size(), exact.size());
+  for (size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(found[i], exact[i], 1e-6) << "element " << i;
 }
 
 TEST_F(SplitProducts, AreMadeWithFloatsWhereANumberIsNotFinite) {
