@@ -1,5 +1,6 @@
 // ImageDecoder on files that the formats' own libraries have written.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -179,6 +180,25 @@ std::string WithSizes(std::string jpeg, uint32_t height, uint32_t width) {
     jpeg[at + 1] = static_cast<char>(size);
   }
   return jpeg;
+}
+
+int64_t MostMegabytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+TEST(ImageFormats, TextsBesideThePixelsTakeNoMemory) {
+  const Picture one = Noise(1, 1);
+  std::string file = Png(one, {.text = 4'000'000});
+  const size_t kind = file.find("zTXt");
+  ASSERT_NE(kind, std::string::npos);
+  const size_t end = file.find("IDAT") - 4;
+  const std::string chunk = file.substr(kind - 4, end - (kind - 4));
+  for (int i = 0; i < 100; ++i) file.insert(end, chunk);
+  const int64_t before = MostMegabytes();
+  ExpectEach(one, file, 0);
+  EXPECT_LT(MostMegabytes() - before, 100);
 }
 
 // Numbers of a file, the highest byte first or last.
