@@ -216,16 +216,28 @@ class Writer {
   std::string text_;
 };
 
-// A code stream of one pixel to a tile, with as many bytes for all of them.
-std::string Jpeg2000OfTiles(uint32_t tiles, uint32_t components, uint32_t bytes) {
+// What a code stream begins with. Exponents of precincts: 0xff for those that there are without any.
+std::string Jpeg2000Head(uint32_t width, uint32_t height, uint32_t tile_width, uint32_t components,
+                         uint32_t precincts = 0xff) {
   Writer file(true);
   file.Put(0xff4fff51, 4).Put(38 + 3 * components, 2).Put(0, 2);
-  for (const uint32_t size : {tiles, 1u, 0u, 0u, 1u, 1u, 0u, 0u}) file.Put(size, 4);
+  for (const uint32_t size : {width, height, 0u, 0u, tile_width, height, 0u, 0u}) file.Put(size, 4);
   file.Put(components, 2);
   for (uint32_t i = 0; i < components; ++i) file.Put(0x070101, 3);
-  file.Put(0xff52000c, 4).Put(0x00000001, 4).Put(0x00000404, 4).Put(0x0001, 2);
-  file.Put(0xff5c0004, 4).Put(0x4040, 2);
-  return file.text() + std::string(bytes, '\0');
+  file.Put(0xff52000d, 4).Put(0x01000001, 4).Put(0x00000404, 4).Put(0x0001, 2).Put(precincts, 1);
+  return file.Put(0xff5c0004, 4).Put(0x4040, 2).text();
+}
+
+// One pixel to a tile, with as many bytes for all of them.
+std::string Jpeg2000OfTiles(uint32_t tiles, uint32_t components, uint32_t bytes) {
+  return Jpeg2000Head(tiles, 1, 1, components) + std::string(bytes, '\0');
+}
+
+// One tile, of nothing but empty packets.
+std::string Jpeg2000OfPrecincts(uint32_t side, uint32_t exponents) {
+  Writer tile(true);
+  tile.Put(0xff90000a, 4).Put(0, 2).Put(0, 4).Put(0x0001, 2).Put(0xff93, 2);
+  return Jpeg2000Head(side, side, side, 1, exponents) + tile.text() + std::string(64, '\0') + "\xff\xd9";
 }
 
 // One gray pixel in a tile of so many rows and columns, all of them black.
@@ -296,6 +308,18 @@ TEST(ImageFormats, InASessionKeepToItsLimitsWhereTilesAreLarge) {
               AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes")));
   EXPECT_THAT(FailureOf([&] { session.Run(Jpeg2000OfTiles(50, 50, 50 * 50)); }),
               AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes")));
+}
+
+TEST(ImageFormats, InASessionKeepToItsLimitsWherePrecinctsAreSmall) {
+  ImageSession session(BuildTreeEnvironment(), "1000000");
+  const auto run = [&](uint32_t side, uint32_t exponents) {
+    return FailureOf([&] { session.Run(Jpeg2000OfPrecincts(side, exponents)); });
+  };
+  const auto refused = AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes"));
+  EXPECT_EQ(run(330, 0xff), "OK");
+  EXPECT_EQ(run(330, 0x66), "OK");
+  EXPECT_THAT(run(100, 0x00), refused);
+  EXPECT_THAT(run(330, 0x0f), refused);
 }
 
 TEST(ImageFormats, WithoutTheirLibraryAreRefusedAndOthersAreNot) {
