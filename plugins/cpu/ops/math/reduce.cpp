@@ -5,6 +5,7 @@
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/reduction.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
