@@ -33,7 +33,10 @@ class Comparer {
     }
   }
 
-  Comparison Take() { return std::move(result_); }
+  Comparison Take() {
+    result_.relative_rms = std::sqrt(squares_ > 0 ? squared_differences_ / squares_ : squared_differences_);
+    return std::move(result_);
+  }
 
  private:
   void CompareTensors(const Value& actual, const Value& expected) {
@@ -58,11 +61,13 @@ class Comparer {
     for (uint64_t i = 0; i < actual.element_count() * parts; ++i) {
       const double x = static_cast<double>(a[i]);
       const double y = static_cast<double>(e[i]);
+      if (std::isfinite(y)) squares_ += y * y;
       if (x == y || (std::isnan(x) && std::isnan(y))) continue;
       // A NaN or an infinity on one side only is as far away as can be.
       const bool finite = std::isfinite(x) && std::isfinite(y);
       const double distance = finite ? std::abs(x - y) : std::numeric_limits<double>::infinity();
       result_.max_absolute = std::max(result_.max_absolute, distance);
+      squared_differences_ += distance * distance;
       if (finite && y != 0) result_.max_relative = std::max(result_.max_relative, distance / std::abs(y));
       const bool close = finite && distance <= tolerance_.absolute + relative * std::abs(y);
       if (!close && result_.equal()) {
@@ -104,6 +109,7 @@ class Comparer {
 
   Tolerance tolerance_;
   Comparison result_;
+  double squared_differences_ = 0, squares_ = 0;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Comparison {
   std::string difference;   // one line; empty: within the tolerance
   double max_absolute = 0;  // over all numbers compared
   double max_relative = 0;  // over those whose expected value is not 0
+  double relative_rms = 0;  // of floats: the root mean square of the differences over that of what is expected
 
   bool equal() const { return difference.empty(); }
 };

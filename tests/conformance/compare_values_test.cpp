@@ -45,6 +45,19 @@ TEST(CompareValues, ReportsTheLargestDifferencesAndTheFirstElementOutside) {
   EXPECT_EQ(comparison.difference, "element 1 is 2.5, expected 2");
 }
 
+TEST(CompareValues, ReportsTheRootMeanSquareOfDifferencesOverThatOfWhatIsExpected) {
+  EXPECT_DOUBLE_EQ(CompareValues(*Floats({4, 3, 5}), *Floats({3, 3, 1}), {}).relative_rms, std::sqrt(17.0 / 19));
+  EXPECT_DOUBLE_EQ(CompareValues(*Floats({3}), *Floats({0}), {}).relative_rms, 3);
+  EXPECT_EQ(CompareValues(*Floats({3, kNan}), *Floats({3, kNan}), {}).relative_rms, 0);
+  EXPECT_EQ(CompareValues(*Floats({3, kNan}), *Floats({3, 0}), {}).relative_rms, HUGE_VAL);
+  // 1.5 and 1.25 instead of 1 and 1
+  const auto float16 = [](uint16_t a, uint16_t b) { return TensorOf<uint16_t>(DataType::kFloat16, {a, b}); };
+  EXPECT_DOUBLE_EQ(CompareValues(*float16(0x3e00, 0x3d00), *float16(0x3c00, 0x3c00), {}).relative_rms,
+                   std::sqrt(0.3125 / 2));
+  const ValuePtr two = TensorOf<double>(DataType::kDouble, {2}), one = TensorOf<double>(DataType::kDouble, {1});
+  EXPECT_DOUBLE_EQ(CompareValues(*two, *one, {}).relative_rms, 1);
+}
+
 TEST(CompareValues, HoldsNanEqualToNanOnly) {
   EXPECT_TRUE(CompareValues(*Floats({kNan}), *Floats({kNan}), {}).equal());
   EXPECT_FALSE(CompareValues(*Floats({kNan}), *Floats({0}), {}).equal());

@@ -1,5 +1,6 @@
 // ImageDecoder on files that the formats' own libraries have written.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -181,6 +182,91 @@ std::string WithSizes(std::string jpeg, uint32_t height, uint32_t width) {
   return jpeg;
 }
 
+int64_t MostMegabytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+TEST(ImageFormats, TextsBesideThePixelsTakeNoMemory) {
+  const Picture one = Noise(1, 1);
+  std::string file = Png(one, {.text = 4'000'000});
+  const size_t kind = file.find("zTXt");
+  ASSERT_NE(kind, std::string::npos);
+  const size_t end = file.find("IDAT") - 4;
+  const std::string chunk = file.substr(kind - 4, end - (kind - 4));
+  for (int i = 0; i < 100; ++i) file.insert(end, chunk);
+  const int64_t before = MostMegabytes();
+  ExpectEach(one, file, 0);
+  EXPECT_LT(MostMegabytes() - before, 100);
+}
+
+// Numbers of a file, the highest byte first or last.
+class Writer {
+ public:
+  explicit Writer(bool big) : big_(big) {}
+  Writer& Put(uint32_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) text_ += static_cast<char>(number >> 8 * (big_ ? bytes - 1 - i : i));
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  bool big_;
+  std::string text_;
+};
+
+// What a code stream begins with. Exponents of precincts: 0xff for those that there are without any.
+std::string Jpeg2000Head(uint32_t width, uint32_t height, uint32_t tile_width, uint32_t components,
+                         uint32_t precincts = 0xff) {
+  Writer file(true);
+  file.Put(0xff4fff51, 4).Put(38 + 3 * components, 2).Put(0, 2);
+  for (const uint32_t size : {width, height, 0u, 0u, tile_width, height, 0u, 0u}) file.Put(size, 4);
+  file.Put(components, 2);
+  for (uint32_t i = 0; i < components; ++i) file.Put(0x070101, 3);
+  file.Put(0xff52000d, 4).Put(0x01000001, 4).Put(0x00000404, 4).Put(0x0001, 2).Put(precincts, 1);
+  return file.Put(0xff5c0004, 4).Put(0x4040, 2).text();
+}
+
+// One pixel to a tile, with as many bytes for all of them.
+std::string Jpeg2000OfTiles(uint32_t tiles, uint32_t components, uint32_t bytes) {
+  return Jpeg2000Head(tiles, 1, 1, components) + std::string(bytes, '\0');
+}
+
+// One tile, of nothing but empty packets.
+std::string Jpeg2000OfPrecincts(uint32_t side, uint32_t exponents) {
+  Writer tile(true);
+  tile.Put(0xff90000a, 4).Put(0, 2).Put(0, 4).Put(0x0001, 2).Put(0xff93, 2);
+  return Jpeg2000Head(side, side, side, 1, exponents) + tile.text() + std::string(64, '\0') + "\xff\xd9";
+}
+
+// One gray pixel in a tile of so many rows and columns, all of them black.
+std::string TiffOfATile(uint32_t side) {
+  std::string packed;
+  for (uint32_t i = 0; i < side * side; i += 128) packed += std::string("\x81\0", 2);
+  constexpr uint32_t kTags = 10, kHead = 8, kEnd = kHead + 2 + kTags * 12 + 4;
+  constexpr uint32_t kPackBits = 32773;
+  Writer file(false);
+  file.Put(0x002a4949, 4).Put(kHead, 4).Put(kTags, 2);
+  for (const auto& [tag, value] : {std::pair{256u, 1u},
+                                   {257u, 1u},
+                                   {258u, 8u},
+                                   {259u, kPackBits},
+                                   {262u, 1u},
+                                   {277u, 1u},
+                                   {322u, side},
+                                   {323u, side},
+                                   {324u, kEnd},
+                                   {325u, static_cast<uint32_t>(packed.size())}})
+    file.Put(tag, 2).Put(4, 2).Put(1, 4).Put(value, 4);
+  return file.Put(0, 4).text() + packed;
+}
+
+TEST(ImageFormats, Jpeg2000HasBytesForEachComponentOfATile) {
+  EXPECT_THAT(Refusal(Jpeg2000OfTiles(200, 200, 200 * 14)), HasSubstr("fewer bytes than its tiles need"));
+  EXPECT_THAT(Refusal(Jpeg2000OfTiles(200, 2, 200 * 14)), Not(HasSubstr("fewer bytes than its tiles need")));
+}
+
 // A session of the plugin as it is installed.
 class ImageSession {
  public:
@@ -212,6 +298,28 @@ TEST(ImageFormats, InASessionKeepToItsLimits) {
   EXPECT_TRUE(std::equal(smooth.pixels.begin(), smooth.pixels.end(), image->data_as<uint8_t>()));
   EXPECT_THAT(FailureOf([&] { session.Run(WithSizes(Jpeg(smooth), 65000, 65000)); }),
               AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes"), HasSubstr("12675000000")));
+}
+
+// So are a tile that is larger than the image, and what the library keeps of each component of each tile.
+TEST(ImageFormats, InASessionKeepToItsLimitsWhereTilesAreLarge) {
+  ImageSession session(BuildTreeEnvironment(), "1000000");
+  EXPECT_EQ(FailureOf([&] { session.Run(TiffOfATile(128)); }), "OK");
+  EXPECT_THAT(FailureOf([&] { session.Run(TiffOfATile(1024)); }),
+              AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes")));
+  EXPECT_THAT(FailureOf([&] { session.Run(Jpeg2000OfTiles(50, 50, 50 * 50)); }),
+              AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes")));
+}
+
+TEST(ImageFormats, InASessionKeepToItsLimitsWherePrecinctsAreSmall) {
+  ImageSession session(BuildTreeEnvironment(), "1000000");
+  const auto run = [&](uint32_t side, uint32_t exponents) {
+    return FailureOf([&] { session.Run(Jpeg2000OfPrecincts(side, exponents)); });
+  };
+  const auto refused = AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes"));
+  EXPECT_EQ(run(330, 0xff), "OK");
+  EXPECT_EQ(run(330, 0x66), "OK");
+  EXPECT_THAT(run(100, 0x00), refused);
+  EXPECT_THAT(run(330, 0x0f), refused);
 }
 
 TEST(ImageFormats, WithoutTheirLibraryAreRefusedAndOthersAreNot) {

@@ -7,6 +7,7 @@
 
 #include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/cpu/onednn/split.h"
+#include "plugins/cpu/simd/amx.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {
@@ -48,13 +49,17 @@ void ExpectNear(const std::vector<float>& found, const std::vector<float>& exact
   EXPECT_GT(most, 0) << "as floats would give";
 }
 
-kit::ir::Graph MatMul(int64_t rows, int64_t k, int64_t n, bool halves, bool sum) {
+kit::ir::Graph MatMul(int64_t rows, int64_t k, int64_t n, std::vector<float> weights, bool sum) {
   PlanBuilder b;
-  int32_t y = b.Node("MatMul", 13, {b.Input({rows, k}), b.Constant({k, n}, Waves(k * n, 0.3, halves))}, {rows, n});
+  int32_t y = b.Node("MatMul", 13, {b.Input({rows, k}), b.Constant({k, n}, std::move(weights))}, {rows, n});
   y = b.Node("Add", 14, {y, b.Constant({n}, Waves(n, 0.9))}, {rows, n});
   if (sum) y = b.Node("Add", 14, {y, b.Input({rows, n})}, {rows, n});
   b.Output(b.Node("Sigmoid", 13, {y}, {rows, n}));
   return b.Take();
+}
+
+kit::ir::Graph MatMul(int64_t rows, int64_t k, int64_t n, bool halves, bool sum) {
+  return MatMul(rows, k, n, Waves(k * n, 0.3, halves), sum);
 }
 
 TEST_F(SplitProducts, OfAMatMulAreWithinTheirParts) {
@@ -88,6 +93,34 @@ TEST_F(SplitProducts, ComeFromAContextAsTheyWere) {
   PlanRunner loaded(kit::ir::Graph(made.plan().def()), false, made.plan().packed());
   EXPECT_FALSE(loaded.plan().repacked());
   EXPECT_THAT(loaded.Run(inputs), ElementsAreArray(y));
+}
+
+TEST_F(SplitProducts, AreNotMadeOfWeightsThatAreNotFiniteOrBeyondTheirParts) {
+  const std::vector<std::vector<float>> inputs = {Waves(20 * 256, 0.7)};
+  for (const float extreme : {-INFINITY, INFINITY, NAN, 3e38f}) {
+    SCOPED_TRACE(extreme);
+    std::vector<float> weights = Waves(256 * 128, 0.3, true);
+    weights[300 * 128 % weights.size() + 5] = extreme;
+    PlanRunner plain(MatMul(20, 256, 128, weights, false));
+    PlanRunner split = Split(MatMul(20, 256, 128, weights, false));
+    const std::vector<float> exact = plain.Run(inputs), found = split.Run(inputs);
+    for (size_t i = 0; i < exact.size(); ++i) {
+      ASSERT_EQ(std::isnan(found[i]), std::isnan(exact[i])) << i;
+      if (std::isnan(exact[i])) continue;
+      ASSERT_NEAR(found[i], exact[i], 1e-4) << i;
+    }
+  }
+}
+
+TEST_F(SplitProducts, FromAContextAreMadeWithFloatsWhereThereAreNoTiles) {
+  const std::vector<std::vector<float>> inputs = {Waves(20 * 250, 0.7)};
+  PlanRunner plain(MatMul(20, 250, 120, true, false));
+  PlanRunner made = Split(MatMul(20, 250, 120, true, false));
+  const cpu::simd::WithoutAmx none;
+  PlanRunner loaded(kit::ir::Graph(made.plan().def()), false, made.plan().packed());
+  const std::vector<float> exact = plain.Run(inputs), found = loaded.Run(inputs);
+  ASSERT_EQ(found.size(), exact.size());
+  for (size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(found[i], exact[i], 1e-6) << "element " << i;
 }
 
 TEST_F(SplitProducts, AreMadeWithFloatsWhereANumberIsNotFinite) {

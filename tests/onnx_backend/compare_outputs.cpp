@@ -41,21 +41,6 @@ size_t RowsWithAnotherLargest(const core::Value& actual, const core::Value& expe
   return others;
 }
 
-// The root mean square of the differences over that of what is expected.
-double RelativeError(const core::Value& actual, const core::Value& expected) {
-  if (actual.type() != core::DataType::kFloat || expected.type() != core::DataType::kFloat ||
-      !std::ranges::equal(actual.dims(), expected.dims()))
-    throw std::runtime_error(conformance::DescribeValue(actual) + " and " + conformance::DescribeValue(expected) +
-                             " are no floats of one shape");
-  const auto *a = static_cast<const float*>(actual.data()), *e = static_cast<const float*>(expected.data());
-  double differences = 0, squares = 0;
-  for (size_t i = 0; i < expected.element_count(); ++i) {
-    differences += (double{a[i]} - e[i]) * (double{a[i]} - e[i]);
-    squares += double{e[i]} * e[i];
-  }
-  return squares > 0 ? std::sqrt(differences / squares) : std::sqrt(differences);
-}
-
 int Main(int argc, char** argv) {
   conformance::Tolerance tolerance{.relative = 0, .absolute = 0};
   bool top1 = false, rms = false;
@@ -85,8 +70,11 @@ int Main(int argc, char** argv) {
   if (rms) {
     double worst = 0;
     for (size_t i = 0; i < actual.size(); ++i) {
-      if (expected[i]->type() == core::DataType::kFloat)
-        worst = std::max(worst, RelativeError(*actual[i], *expected[i]));
+      const std::string found = conformance::DescribeValue(*actual[i]);
+      const std::string wanted = conformance::DescribeValue(*expected[i]);
+      if (found != wanted)
+        throw std::runtime_error("output_" + std::to_string(i) + " is " + found + ", expected " + wanted);
+      worst = std::max(worst, conformance::CompareValues(*actual[i], *expected[i], tolerance).relative_rms);
     }
     std::printf("%.3g\n", worst);
     return 0;

@@ -22,7 +22,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Header(int opset) { return "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]> "; }
+std::string Header(int opset) {
+  return "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + ", \"ai.onnx.ml\" : 3]> ";
+}
 
 class LimitsTest : public testing::Test {
  protected:
@@ -184,6 +186,16 @@ TEST_F(LimitsTest, CopiesOfATextAreCountedBeforeTheyAreMade) {
       "y = Gather(t, i) }",
       "g (string[1] t, int64[1] s) => (string[N] y) { f = Constant<value = bool[1] {1}>() c = Expand(f, s) "
       "y = Where(c, t, t) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1] {0}>() i = Expand(z, s) "
+      "y = GatherElements(t, i) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1, 1] {0}>() "
+      "one = Constant<value = int64[1] {1}>() d = Concat<axis = 0>(s, one) i = Expand(z, d) y = GatherND(t, i) }",
+      // Pairs, of which there are many.
+      "g (string[1] t, int64[1] s) => (string[N, 2] y) { u = Concat<axis = 0>(t, t) "
+      "two = Constant<value = int64[1] {2}>() d = Concat<axis = 0>(s, two) y = Expand(u, d) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { y = Resize<mode = \"nearest\">(t, , , s) }",
+      "g (string[1] t, int64[1] s) => (string[1, N] y) { z = Constant<value = int64[1] {0}>() i = Expand(z, s) "
+      "y = ai.onnx.ml.ArrayFeatureExtractor(t, i) }",
   };
   const ValuePtr text = core::Value::Strings(std::vector<int64_t>{1}, {std::string(100'000, 'a')});
   for (const std::string_view graph : graphs) {

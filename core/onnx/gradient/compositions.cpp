@@ -44,6 +44,7 @@ void OnlyOutput(Step& s) {
 
 void BatchNormalization(Step& s) {
   OnlyOutput(s);
+  s.RankFrom(2, 0);
   s.Through([&] {
     Emitter& e = s.e();
     const double epsilon = s.Float("epsilon", 1e-5f);

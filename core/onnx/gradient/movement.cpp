@@ -12,8 +12,15 @@ void Transpose(Step& s) {
   const std::vector<int64_t> perm = s.Ints("perm");
   // Without `perm` the order is reversed, and reversing undoes that.
   if (perm.empty()) return s.Give(0, s.e().Op("Transpose", {s.g()}));
-  Axes inverse(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(s.Axis(perm[i]))] = static_cast<int64_t>(i);
+  constexpr int64_t kNone = -1;
+  const auto rank = static_cast<int64_t>(perm.size());
+  Axes inverse(perm.size(), kNone);
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t axis = perm[static_cast<size_t>(i)];
+    if (axis < 0 || axis >= rank || inverse[static_cast<size_t>(axis)] != kNone)
+      s.Refuse("its perm has not each of {} axes once", rank);
+    inverse[static_cast<size_t>(axis)] = i;
+  }
   s.Give(0, s.e().Transpose(s.g(), std::move(inverse)));
 }
 

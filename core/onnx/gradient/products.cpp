@@ -17,7 +17,7 @@ Value SwapLastTwo(Emitter& e, Value x) {
 // A vector is a row on the left and a column on the right; the dimension that it gets for that isn't in the result.
 void MatMul(Step& s) {
   Emitter& e = s.e();
-  const bool row = e.RankOf(s.In(0)) == 1, column = e.RankOf(s.In(1)) == 1;
+  const bool row = s.RankFrom(1, 0) == 1, column = s.RankFrom(1, 1) == 1;
   const Value a = row ? e.Unsqueeze(s.In(0), {0}) : s.In(0);
   const Value b = column ? e.Unsqueeze(s.In(1), {1}) : s.In(1);
   Value g = s.g();

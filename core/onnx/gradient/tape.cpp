@@ -88,7 +88,17 @@ std::vector<int64_t> Step::Ints(std::string_view name) const {
 }
 
 int64_t Step::Axis(int64_t axis, size_t input) {
-  return axis >= 0 ? axis : axis + static_cast<int64_t>(e_.RankOf(node_.input(input)));
+  const ValueDef* value = node_.input(input);
+  if (axis >= 0 && !Emitter::RankIfKnown(value)) return axis;
+  const auto rank = static_cast<int64_t>(e_.RankOf(value));
+  if (axis < -rank || axis >= rank) Refuse("axis {} found, a value in [{}, {}] expected", axis, -rank, rank - 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
+size_t Step::RankFrom(size_t least, size_t input) {
+  const size_t rank = e_.RankOf(node_.input(input));
+  if (rank < least) Refuse("its input {} has {} dimensions, at least {} expected", input, rank, least);
+  return rank;
 }
 
 std::vector<int64_t> Step::Axes(size_t input) {

@@ -88,8 +88,10 @@ class Step {
   int64_t Int(std::string_view name, int64_t fallback) const { return node_.IntAttribute(name, fallback); }
   double Float(std::string_view name, float fallback) const { return node_.FloatAttribute(name, fallback); }
   std::vector<int64_t> Ints(std::string_view name) const;
-  // Not negative; the input's dimensions must be known where `axis` counts from the end.
+  // Not negative, and one of the input's where their number is known, as it must be where `axis` counts from the end.
   int64_t Axis(int64_t axis, size_t input = 0);
+  // How many dimensions an input has, which has to have `least`.
+  size_t RankFrom(size_t least, size_t input);
   // `axes`: an attribute, or an input that is known before the run. Empty when it is absent.
   std::vector<int64_t> Axes(size_t input);
 

@@ -55,14 +55,15 @@ Window WindowOf(Step& s, size_t axes, Value kernel) {
   window.dilations = IntsOr(s, "dilations", axes, 1);
   window.group = s.Int("group", 1);
   window.kernel = kernel;
+  if (window.strides.size() != axes || window.dilations.size() != axes)
+    s.Refuse("its strides and dilations are not those of {} dimensions", axes);
   const std::string mode = s.node().StringAttribute("auto_pad", "NOTSET");
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     window.begin = SamePads(e, window, s.In(), s.Out(), mode == "SAME_LOWER");
     return window;
   }
   window.pads = mode == "VALID" ? std::vector<int64_t>(2 * axes, 0) : IntsOr(s, "pads", 2 * axes, 0);
-  if (window.pads.size() != 2 * axes || window.strides.size() != axes || window.dilations.size() != axes)
-    s.Refuse("its pads, strides and dilations are not those of {} dimensions", axes);
+  if (window.pads.size() != 2 * axes) s.Refuse("its pads are not those of {} dimensions", axes);
   window.begin = e.Integers({window.pads.begin(), window.pads.begin() + static_cast<std::ptrdiff_t>(axes)});
   return window;
 }
@@ -117,7 +118,7 @@ void GiveBias(Step& s, const Window& window) {
 
 void Conv(Step& s) {
   Emitter& e = s.e();
-  const Window window = WindowOf(s, e.RankOf(s.In(1)) - 2, Sizes(e, s.In(1)));
+  const Window window = WindowOf(s, s.RankFrom(3, 1) - 2, Sizes(e, s.In(1)));
   if (s.Wants(0)) s.Give(0, Spread(e, window, s.g(), s.In(1), s.In()));
   if (s.Wants(1)) s.Give(1, WeightPart(e, window, s.In(), s.g(), s.In(1)));
   GiveBias(s, window);
@@ -129,7 +130,7 @@ void ConvTranspose(Step& s) {
   const std::string mode = s.node().StringAttribute("auto_pad", "NOTSET");
   if (!s.Ints("output_shape").empty() || (mode != "NOTSET" && mode != "VALID"))
     s.Refuse("its pads follow from a size of its output; give them by 'pads'");
-  const Window window = WindowOf(s, e.RankOf(s.In(1)) - 2, Sizes(e, s.In(1)));
+  const Window window = WindowOf(s, s.RankFrom(3, 1) - 2, Sizes(e, s.In(1)));
   if (s.Wants(0)) {
     const Value all =
         e.Op("Conv", {s.g(), s.In(1)},

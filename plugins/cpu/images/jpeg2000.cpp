@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include "plugins/cpu/images/decoder.h"
@@ -65,7 +66,7 @@ struct ImageCloser {
 
 // What the code stream begins with says how large the image is, before the library allocates anything.
 struct Sizes {
-  uint64_t height = 0, width = 0, components = 0;
+  uint64_t height = 0, width = 0, components = 0, tiles = 0;
 };
 
 uint64_t Big(Source source, uint64_t at, int bytes) {
@@ -103,7 +104,65 @@ Sizes ReadSizes(Source stream) {
   const uint64_t down = (bottom - tiles_top + tile_height - 1) / tile_height;
   if (across > stream.size() || down > stream.size() || across * down > stream.size() / kBytesPerTile)
     FailWrong("the JPEG 2000 has fewer bytes than its tiles need");
-  return {bottom - top, right - left, Big(stream, 40, 2)};
+  // Each component of a tile has a packet at least, if an empty one.
+  const uint64_t components = Big(stream, 40, 2), tiles = across * down;
+  if (tiles * components > stream.size()) FailWrong("the JPEG 2000 has fewer bytes than its tiles need");
+  return {bottom - top, right - left, components, tiles};
+}
+
+// The exponents of the smallest precincts that the headers of a code stream name: without any they are 2^15.
+struct Precincts {
+  uint64_t across = 15, down = 15;
+};
+
+// `at`: of what COD and COC say of a component, which begins with the number of its decompositions.
+void Shrink(Source stream, uint64_t at, Precincts* smallest) {
+  constexpr uint64_t kHead = 5, kMost = 33;
+  const uint64_t count = std::min(Big(stream, at, 1) + 1, kMost);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t exponents = Big(stream, at + kHead + i, 1);
+    smallest->across = std::min(smallest->across, exponents & 15);
+    smallest->down = std::min(smallest->down, exponents >> 4);
+  }
+}
+
+Precincts SmallestPrecincts(Source stream, uint64_t components) {
+  constexpr uint64_t kSot = 0xff90, kSod = 0xff93, kEnd = 0xffd9, kCod = 0xff52, kCoc = 0xff53;
+  // Those that the library knows; it looks for the next one right behind another.
+  constexpr uint64_t kSegments[] = {kSot,   kCod,   kCoc,   0xff50, 0xff51, 0xff55, 0xff57,
+                                    0xff58, 0xff59, 0xff5c, 0xff5d, 0xff5e, 0xff5f, 0xff60,
+                                    0xff61, 0xff63, 0xff64, 0xff74, 0xff75, 0xff77, 0xff78};
+  Precincts smallest;
+  uint64_t end = 0;  // of the tile part
+  for (uint64_t at = 2; at + 4 <= stream.size();) {
+    const uint64_t marker = Big(stream, at, 2), length = Big(stream, at + 2, 2);
+    if (marker == kSod) {
+      if (end <= at) return smallest;
+      at = end;
+      continue;
+    }
+    if (marker == kEnd) return smallest;
+    if (std::find(std::begin(kSegments), std::end(kSegments), marker) == std::end(kSegments)) {
+      at += 2;
+      continue;
+    }
+    if (marker == kSot) {
+      const uint64_t bytes = Big(stream, at + 6, 4);  // none: all that is left
+      end = bytes == 0 ? stream.size() : at + bytes;
+    }
+    const uint64_t of_component = at + 4 + (components < 257 ? 1 : 2);
+    if (marker == kCod && (Big(stream, at + 4, 1) & 1) != 0) Shrink(stream, at + 9, &smallest);
+    if (marker == kCoc && (Big(stream, of_component, 1) & 1) != 0) Shrink(stream, of_component + 1, &smallest);
+    at += 2 + length;
+  }
+  return smallest;
+}
+
+// What the library keeps of each precinct of a component while it decodes, in all its decompositions.
+uint64_t PrecinctBytes(const Sizes& sizes, const Precincts& smallest) {
+  constexpr uint64_t kEach = 600;
+  const auto count = [](uint64_t size, uint64_t exponent) { return (size >> exponent) + 1; };
+  return count(sizes.width, smallest.across) * count(sizes.height, smallest.down) * 4 / 3 * kEach;
 }
 
 // A component may have fewer samples than the image has pixels, and numbers below zero.
@@ -159,10 +218,15 @@ void ToPixels(const opj_image_t& image, uint64_t height, uint64_t width, uint8_t
 }  // namespace
 
 void DecodeJpeg2000(Source source, const Sink& sink) {
-  const Sizes sizes = ReadSizes(CodeStream(source));
+  const Source code = CodeStream(source);
+  const Sizes sizes = ReadSizes(code);
+  const Precincts smallest = SmallestPrecincts(code, sizes.components);
   uint8_t* pixels = sink.Allocate(sizes.height, sizes.width);
-  // The library has an int for each sample, and once more while it decodes a tile.
-  sink.Scratch(sizes.height * sizes.width * sizes.components * 2 * sizeof(int32_t));
+  // The library has an int for each sample, once more while it decodes a tile, and how each component of each tile is
+  // coded.
+  constexpr uint64_t kBytesPerComponent = 1200;
+  sink.Scratch(sizes.components * (sizes.height * sizes.width * 2 * sizeof(int32_t) + sizes.tiles * kBytesPerComponent +
+                                   PrecinctBytes(sizes, smallest)));
   File file{source, 0, {}};
   const std::unique_ptr<opj_stream_t, StreamCloser> stream(opj_stream_create(1 << 16, OPJ_TRUE));
   const std::unique_ptr<opj_codec_t, CodecCloser> codec(

@@ -30,6 +30,8 @@ class Png {
     });
     // What is too large is refused by who gives the memory.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    // What pixels don't need, as compressed texts of any size, isn't read.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   }
   Png(const Png&) = delete;
   Png& operator=(const Png&) = delete;

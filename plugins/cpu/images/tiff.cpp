@@ -76,6 +76,16 @@ void LeaveColors(TIFF* tiff) {
   TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, count, changed.get());
 }
 
+// What the library has of the file at a time: a strip or a tile, which may be larger than the image, of each plane.
+uint64_t PartBytes(TIFF* tiff) {
+  constexpr uint64_t kMostPlanes = 4;  // of which it makes colors
+  uint16_t planes = PLANARCONFIG_CONTIG;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
+  const uint64_t bytes = TIFFIsTiled(tiff) != 0 ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
+  const uint64_t most = UINT64_MAX / 2 / kMostPlanes;
+  return std::min(bytes, most) * (planes == PLANARCONFIG_SEPARATE ? kMostPlanes : 1);
+}
+
 }  // namespace
 
 void DecodeTiff(Source source, const Sink& sink) {
@@ -84,7 +94,7 @@ void DecodeTiff(Source source, const Sink& sink) {
   if (!options) FailWrong("libtiff has no memory");
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), KeepError, &file);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), DropWarning, &file);
-  // A strip isn't larger than the pixels, and those are refused before.
+  // For what the file lists; its pixels are refused before.
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), tmsize_t{1} << 32);
   const std::unique_ptr<TIFF, Closer> tiff(
       TIFFClientOpenExt("image", "r", &file, Read, Write, Seek, Close, Size, Map, Unmap, options.get()));
@@ -99,7 +109,7 @@ void DecodeTiff(Source source, const Sink& sink) {
   LeaveColors(tiff.get());
   uint8_t* pixels = sink.Allocate(height, width);
   const uint64_t count = uint64_t{height} * width;
-  auto* raster = static_cast<uint32_t*>(sink.Scratch(count * sizeof(uint32_t)));
+  auto* raster = static_cast<uint32_t*>(sink.Scratch(count * sizeof(uint32_t) + PartBytes(tiff.get())));
   if (TIFFReadRGBAImageOriented(tiff.get(), width, height, raster, ORIENTATION_TOPLEFT, 1) == 0) fail();
   for (uint64_t i = 0; i < count; ++i, pixels += 3) {
     pixels[0] = static_cast<uint8_t>(TIFFGetR(raster[i]));

@@ -112,6 +112,17 @@ inline uint64_t TextBytes(const std::string& text, int64_t copies = 1) {
   return __builtin_mul_overflow(bytes, static_cast<uint64_t>(copies), &all) ? UINT64_MAX : all;
 }
 
+// Counts what texts take, before they are copied: text(i) is the i-th of `count`. Elements of other types lie in the
+// output, which is counted already.
+template <typename T, typename Text>
+void CountTexts(OpContext& context, int64_t count, const Text& text) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    uint64_t bytes = 0;
+    for (int64_t i = 0; i < count; ++i) bytes += TextBytes(text(i));
+    context.CountMemory(bytes);
+  }
+}
+
 // context.ParallelFor without the cost of a std::function where one thread will do. Bodies must not throw.
 template <typename Body>
 void Parallel(OpContext& context, int64_t count, int64_t grain, const Body& body) {

@@ -31,12 +31,6 @@ const Tensor& ParameterPerItem(OpContext& context, size_t i, std::string_view na
   return tensor;
 }
 
-bool FlagAttribute(const ir::Node& node, std::string_view name, bool otherwise) {
-  const int64_t value = node.Int(name, otherwise ? 1 : 0);
-  if (value != 0 && value != 1) FailOp("{} {} found, 0 or 1 expected", name, value);
-  return value != 0;
-}
-
 int64_t IntegerIn(const Tensor& one) {
   int64_t value = 0;
   DispatchIntegers(one.type, "a parameter", [&]<typename T>() {

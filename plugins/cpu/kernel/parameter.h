@@ -33,9 +33,6 @@ double RealParameter(OpContext& context, size_t i, std::string_view name, TypeSe
 float FloatParameter(OpContext& context, size_t i, std::string_view name, TypeSet types = kFloats);
 bool FlagParameter(OpContext& context, size_t i, std::string_view name);
 
-// An attribute that is 0 or 1.
-bool FlagAttribute(const ir::Node& node, std::string_view name, bool otherwise);
-
 // The only element of a tensor that Parameter let through.
 int64_t IntegerIn(const Tensor& one);
 double RealIn(const Tensor& one);

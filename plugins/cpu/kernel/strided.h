@@ -150,6 +150,16 @@ void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, con
   });
 }
 
+// Of what `plan` reads.
+template <typename T>
+void CountTexts(OpContext& context, const kit::StridedBlock& plan, const T* from) {
+  kit::Odometer at(plan, plan.dims.size(), 0);
+  cpu::CountTexts<T>(context, plan.dims.Count(), [&](int64_t i) -> const T& {
+    if (i != 0) at.Next();
+    return from[at.from()];
+  });
+}
+
 }  // namespace strided
 
 // to[sum(i*to_strides)] = from[sum(i*from_strides)] for every index i below dims. The caller has checked that both
@@ -160,12 +170,7 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   if (dims.Count() == 0) return;
   kit::StridedBlock plan = kit::Simplify(dims, from_strides, to_strides);
   const size_t last = plan.dims.size() - 1;
-  if constexpr (std::is_same_v<T, std::string>) {
-    uint64_t bytes = 0;
-    kit::Odometer at(plan, last + 1, 0);
-    for (int64_t i = plan.dims.Count(); i > 0; --i, at.Next()) bytes += TextBytes(from[at.from()]);
-    context.CountMemory(bytes);
-  }
+  strided::CountTexts(context, plan, from);
   // What is repeated along the last axis is a row of its own.
   if (plan.to[last] == 1 && plan.from[last] != 1 && plan.from[last] != 0) {
     const bool pixels = sizeof(T) <= 4 && plan.from[last] == 3;  // of three channels (TransposeTile)

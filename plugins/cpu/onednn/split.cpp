@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstring>
 
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/rehearsal.h"
@@ -23,6 +25,21 @@ bool SplitLeft(OpContext& context, const SplitOperands& o, uint16_t* tiles) {
       finite.store(false, std::memory_order_relaxed);
   });
   return finite.load(std::memory_order_relaxed);
+}
+
+// All of `count` floats from `data` on, which may be at any address, are sums of two finite parts.
+bool HaveParts(const char* data, int64_t count) {
+  constexpr float kBeyond = 0x1p111f;  // where splitting overflows
+  constexpr int64_t kBlock = 1024;
+  float block[kBlock];
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t n = std::min(kBlock, count - at);
+    std::memcpy(block, data + static_cast<size_t>(at) * sizeof(float), static_cast<size_t>(n) * sizeof(float));
+    bool all = true;
+    for (int64_t i = 0; i < n; ++i) all &= std::fabs(block[i]) < kBeyond;
+    if (!all) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -54,8 +71,9 @@ bool MaySplit(const KernelInit& init, size_t input, std::string_view key, std::s
   const Tensor* constant = init.PeekConstant(input);
   if (constant == nullptr || constant->type != EP_TYPE_FLOAT || Dims(dims).Count() < kFewest || !HasSplitProducts())
     return false;
-  if (init.AllowsSplitFloats()) return true;
-  const std::optional<MemoryDesc> stored = constant->data == nullptr ? StoredLayout(init, key, dims) : std::nullopt;
+  if (constant->data != nullptr)
+    return init.AllowsSplitFloats() && HaveParts(constant->as<char>(), constant->Count());
+  const std::optional<MemoryDesc> stored = StoredLayout(init, key, dims);
   return stored && IsSplit(*stored);
 }
 

@@ -22,8 +22,8 @@ std::optional<MemoryDesc> SplitMatrixDesc(int64_t k, int64_t n);
 // Whether a layout is that.
 bool IsSplit(const MemoryDesc& desc);
 
-// Whether constant input `input`, or a part of it of dimensions `dims`, may be packed for them under `key`: it is
-// large, and KernelInit says so, or a context holds it like that.
+// Whether constant input `input`, or a part of it of dimensions `dims`, may be packed for them under `key`: it is large
+// and finite, and KernelInit says so, or a context holds it like that.
 bool MaySplit(const KernelInit& init, size_t input, std::string_view key, std::span<const int64_t> dims);
 
 struct SplitOperands {

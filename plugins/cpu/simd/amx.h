@@ -5,7 +5,8 @@
 namespace epiphyte::cpu::simd {
 
 // Whether products go through tiles: of bytes, of bfloat16. The first call asks the system; one that says no, as to a
-// process that has signal stacks too small for tiles, isn't asked again.
+// process that has signal stacks too small for tiles, isn't asked again. From a yes on, the system refuses the process
+// such stacks (sigaltstack fails below AT_MINSIGSTKSZ).
 bool UsesAmxBytes();
 bool UsesAmxBfloat16();
 

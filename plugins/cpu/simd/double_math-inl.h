@@ -12,20 +12,13 @@
 #define EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
 #endif
 
-#include <cmath>
 #include <cstdint>
+
+#include "plugins/cpu/simd/math_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE::double_math {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// The highest power first.
-template <class D, class V = hn::Vec<D>, typename... Coefficients>
-HWY_INLINE V Polynomial(D d, V x, double first, double second, Coefficients... rest) {
-  V sum = hn::MulAdd(hn::Set(d, first), x, hn::Set(d, second));
-  ((sum = hn::MulAdd(sum, x, hn::Set(d, rest))), ...);
-  return sum;
-}
 
 // exp(x) = 2^n (1 + 2 r P(r^2) / (Q(r^2) - r P(r^2))), x = n ln(2) + r
 template <class D, class V = hn::Vec<D>>
@@ -87,24 +80,13 @@ HWY_INLINE V SineWithin(D d, V x) {
   const V c = Polynomial(d, z, -1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7,
                          2.48015872888517045348e-5, -1.38888888888730564116e-3, 4.16666666666665929218e-2);
   const V cosine = hn::MulAdd(hn::Mul(c, z), z, hn::NegMulAdd(hn::Set(d, 0.5), z, hn::Set(d, 1.0)));
-  const auto odd = hn::RebindMask(d, hn::Eq(hn::And(quarter, hn::Set(di, 1)), hn::Set(di, 1)));
-  const V sign = hn::BitCast(d, hn::ShiftLeft<62>(hn::And(quarter, hn::Set(di, 2))));
-  return hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+  return SineOfQuarters(d, quarter, sine, cosine);
 }
 inline constexpr double kMostAngle = 1e6;
 
-// Vectors with angles beyond, infinities or NaN go to the standard library.
 template <bool kSine, class D, class V = hn::Vec<D>>
 HWY_INLINE V Sine(D d, V x) {
-  const V y = SineWithin<kSine>(d, x);
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, kMostAngle))))) return y;
-  constexpr size_t kLanes = hn::MaxLanes(D());
-  HWY_ALIGN double angles[kLanes], results[kLanes];
-  hn::Store(x, d, angles);
-  hn::Store(y, d, results);
-  for (size_t i = 0; i < kLanes; ++i)
-    if (!(std::fabs(angles[i]) < kMostAngle)) results[i] = kSine ? std::sin(angles[i]) : std::cos(angles[i]);
-  return hn::Load(d, results);
+  return WithAnglesBeyond<kSine>(d, x, SineWithin<kSine>(d, x), kMostAngle);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sin(D d, V x) {

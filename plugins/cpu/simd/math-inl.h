@@ -22,23 +22,11 @@
 #include <cstdint>
 #include <limits>
 
+#include "plugins/cpu/simd/math_parts-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V HornerStep(D, V, V sum) {
-  return sum;
-}
-template <class D, class V = hn::Vec<D>, typename... Rest>
-HWY_INLINE V HornerStep(D d, V x, V sum, float next, Rest... rest) {
-  return HornerStep(d, x, hn::MulAdd(sum, x, hn::Set(d, next)), rest...);
-}
-// Of the coefficients of x^n, x^(n-1) … 1.
-template <class D, class V = hn::Vec<D>, typename... Rest>
-HWY_INLINE V Polynomial(D d, V x, float first, Rest... rest) {
-  return HornerStep(d, x, hn::Set(d, first), rest...);
-}
 
 // The smaller or greater of a number and a limit; NaN stays NaN.
 template <class D, class V = hn::Vec<D>>
@@ -217,24 +205,13 @@ HWY_INLINE V SineWithin(D d, V x) {
   const V sine = hn::MulAdd(hn::Mul(s, z), r, r);
   const V c = Polynomial(d, z, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f);
   const V cosine = hn::MulAdd(hn::Mul(c, z), z, hn::NegMulAdd(hn::Set(d, 0.5f), z, hn::Set(d, 1.0f)));
-  const auto odd = hn::RebindMask(d, hn::Ne(hn::And(quarter, hn::Set(di, 1)), hn::Zero(di)));
-  const V sign = hn::BitCast(d, hn::ShiftLeft<30>(hn::And(quarter, hn::Set(di, 2))));
-  return hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+  return SineOfQuarters(d, quarter, sine, cosine);
 }
 inline constexpr float kMostAngle = 2048;
 
-// Vectors with angles beyond, infinities or NaN go to the standard library.
 template <bool kSine, class D, class V = hn::Vec<D>>
 HWY_INLINE V Sine(D d, V x) {
-  const V y = SineWithin<kSine>(d, x);
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, kMostAngle))))) return y;
-  constexpr size_t kLanes = hn::MaxLanes(D());
-  HWY_ALIGN float angles[kLanes], results[kLanes];
-  hn::Store(x, d, angles);
-  hn::Store(y, d, results);
-  for (size_t i = 0; i < kLanes; ++i)
-    if (!(std::fabs(angles[i]) < kMostAngle)) results[i] = kSine ? std::sin(angles[i]) : std::cos(angles[i]);
-  return hn::Load(d, results);
+  return WithAnglesBeyond<kSine>(d, x, SineWithin<kSine>(d, x), kMostAngle);
 }
 
 }  // namespace math_internal

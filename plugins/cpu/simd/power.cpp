@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math_parts-inl.h"
 #include "plugins/cpu/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,15 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::ScalableTag<double>;
 using Floats = hn::Rebind<float, Doubles>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Doubles()));
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Horner(D, V, V sum) {
-  return sum;
-}
-template <class D, class V = hn::Vec<D>, typename... Rest>
-HWY_INLINE V Horner(D d, V x, V sum, double next, Rest... rest) {
-  return Horner(d, x, hn::MulAdd(sum, x, hn::Set(d, next)), rest...);
-}
 
 // The binary logarithm of positive normal numbers, to within 2^-38 of itself.
 HWY_INLINE hn::Vec<Doubles> Log2(hn::Vec<Floats> x) {
@@ -45,7 +37,7 @@ HWY_INLINE hn::Vec<Doubles> Log2(hn::Vec<Floats> x) {
   const auto one = hn::Set(d, 1.0);
   const auto s = hn::Div(hn::Sub(m, one), hn::Add(m, one));
   const auto z = hn::Mul(s, s);
-  const auto p = Horner(d, z, hn::Set(d, 2 / 13.0), 2 / 11.0, 2 / 9.0, 2 / 7.0, 2 / 5.0, 2 / 3.0, 2.0);
+  const auto p = Polynomial(d, z, 2 / 13.0, 2 / 11.0, 2 / 9.0, 2 / 7.0, 2 / 5.0, 2 / 3.0, 2.0);
   return hn::MulAdd(hn::Mul(s, p), hn::Set(d, 1.4426950408889634), e);
 }
 
@@ -56,8 +48,7 @@ HWY_INLINE hn::Vec<Doubles> Exp2(hn::Vec<Doubles> t) {
   const auto round = hn::Set(d, 0x1.8p52);  // adding it leaves the nearest integer in the low bits
   const auto shifted = hn::Add(t, round);
   const auto r = hn::Mul(hn::Sub(t, hn::Sub(shifted, round)), hn::Set(d, 0.6931471805599453));
-  const auto p =
-      Horner(d, r, hn::Set(d, 1 / 40320.0), 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0, 0.5, 1.0, 1.0);
+  const auto p = Polynomial(d, r, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0, 0.5, 1.0, 1.0);
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<52>(hn::BitCast(di, shifted))));
 }
 

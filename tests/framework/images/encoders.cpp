@@ -109,6 +109,13 @@ std::string Png(const Picture& picture, const PngForm& form) {
   } else {
     samples = Samples(picture, channels, form.deep);
   }
+  std::string key = "text", words(form.text, 'a');
+  png_text text = {};
+  text.compression = PNG_TEXT_COMPRESSION_zTXt;
+  text.key = key.data();
+  text.text = words.data();
+  text.text_length = words.size();
+  if (form.text != 0) png_set_text(png, info, &text, 1);
   std::vector<png_bytep> rows;
   const size_t row = picture.width * channels * (form.deep ? 2 : 1);
   for (uint32_t y = 0; y < picture.height; ++y) rows.push_back(samples.data() + y * row);

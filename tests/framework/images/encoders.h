@@ -29,6 +29,7 @@ struct PngForm {
   bool alpha = false;
   bool deep = false;  // 16 bits
   bool interlaced = false;
+  size_t text = 0;  // bytes of a compressed text beside the pixels
 };
 std::string Png(const Picture& picture, const PngForm& form = {});
 

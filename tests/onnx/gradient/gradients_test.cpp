@@ -235,5 +235,30 @@ TEST_F(Gradients, OfOperatorsWithoutARuleAreRefusedByName) {
             "OK");
 }
 
+// Where nobody knows the shape, no checker has looked at the attributes.
+TEST_F(Gradients, OfNodesThatMakeNoSenseAreRefused) {
+  const std::string_view nodes[] = {
+      "y = Transpose <perm = [1000000000, 0]> (x)",
+      "y = Transpose <perm = [0, 0]> (x)",
+      "y = BatchNormalization(w, w, w, w, w)",
+      "y = Conv(x, w)",
+      "y = ConvTranspose(x, w)",
+      "y = MatMul(x, n)",
+      "y = AveragePool <kernel_shape = [2], strides = [1, 1, 1]> (x)",
+      "y = AveragePool <kernel_shape = [2], strides = [1, 1, 1], auto_pad = \"SAME_UPPER\"> (x)",
+      "y = LayerNormalization <axis = -9223372036854775808> (w, w)",
+      "y = LogSoftmax <axis = -9223372036854775808> (w)",
+      "y = ReduceL1 <axes = [-9223372036854775808], keepdims = 0> (w)",
+  };
+  for (const std::string_view node : nodes) {
+    EXPECT_THAT(Failure(fmt::format(R"(g (float[] x, float[1] w, float n) => (float[] dx, float[1] dw) {{
+      {}
+      dx, dw = ai.onnx.preview.training.Gradient <xs = ["x", "w"], y = "y"> (x, w) }})",
+                                    node)),
+                testing::Not("OK"))
+        << node;
+  }
+}
+
 }  // namespace
 }  // namespace epiphyte::test

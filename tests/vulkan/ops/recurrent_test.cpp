@@ -89,5 +89,15 @@ TEST_F(Recurrent, Lstm) {
   Check({"LSTM", 4, "activations = [\"HardSigmoid\", \"Softsign\", \"Relu\"], activation_alpha = [0.3]"});
 }
 
+TEST_F(Recurrent, AHiddenSizeThatNoWeightsHaveIsRefused) {
+  EXPECT_THAT(FailureOf([&] {
+                RunVulkan(
+                    "g (float[5,3,6] x, float[1,4,6] w, float[1,4,4] r) => (float[] y) { "
+                    "y = RNN<hidden_size = 5>(x, w, r) }",
+                    {Scaled({5, 3, 6}, 1), Scaled({1, 4, 6}, 2), Scaled({1, 4, 4}, 3)}, {.opset = 14});
+              }),
+              ::testing::HasSubstr("hidden_size 5 found, 4 expected"));
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -32,6 +32,18 @@ TEST_F(Reductions, ReductionsOfAllAndOfNothing) {
   ExpectLikeCpu({.op = "ReduceProd", .inputs = {{2, 0, 3}}, .others = {Axes({1})}, .opset = 18});
 }
 
+TEST_F(Reductions, KeepingDimensionsOrNotIsSaidByZeroOrOne) {
+  for (const char* op : {"ReduceSum", "ReduceLogSumExp", "ArgMax"}) {
+    EXPECT_THAT(FailureOf([&] {
+                  RunVulkan(std::string("g (float[A,B] x) => (") + (op[0] == 'A' ? "int64" : "float") +
+                                "[] y) { y = " + op + "<keepdims=2>(x) }",
+                            {Random(DataType::kFloat, {2, 3})});
+                }),
+                ::testing::HasSubstr("keepdims 2 found, 0 or 1 expected"))
+        << op;
+  }
+}
+
 // So few and so long that several invocations share each.
 TEST_F(Reductions, LongReductions) {
   for (const std::string op : kReductions) {

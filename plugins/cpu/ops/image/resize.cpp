@@ -61,6 +61,17 @@ void MoveNearest(OpContext& context, const Tensor& x, Tensor& y, const std::vect
   MoveTarget<T> target(context, y);
   const T* from = source.data();
   T* to = target.data();
+  CountTexts<T>(context, dims.Count(), [&](int64_t rest) -> const T& {
+    int64_t place = 0;
+    bool outside = false;
+    for (size_t i = axes.size(); i-- > 0; rest /= dims[i]) {
+      const int64_t coordinate = rest % dims[i];
+      const int64_t at = maps[i].empty() ? coordinate : maps[i][static_cast<size_t>(coordinate)];
+      outside |= at < 0;
+      place += at * strides[i];
+    }
+    return outside ? outside_value : from[place];
+  });
   // Rows of the axis before the last come one after another, whatever the axes in front of them are.
   const int64_t lines = last == 0 ? 1 : dims[last - 1];
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "epiphyte/kit/shape/axes.hpp"
-#include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arg_extreme.h"
 
@@ -114,7 +113,7 @@ class ArgKernel : public Kernel {
   explicit ArgKernel(const KernelInit& init)
       : name_(init.node().op_type),
         axis_(init.node().Int("axis", 0)),
-        keep_(FlagAttribute(init.node(), "keepdims", true)),
+        keep_(kit::CheckedKeepDims(init.node().Int("keepdims", 1))),
         last_(init.node().Int("select_last_index", 0) != 0) {}
 
   void Run(OpContext& context) const override {

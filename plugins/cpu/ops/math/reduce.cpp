@@ -135,7 +135,7 @@ class ReduceKernel : public Kernel {
       : name_(init.node().op_type),
         axes_(std::span<const int64_t>(init.node().Ints("axes"))),
         axes_are_input_(init.node().since_version >= (name_ == "ReduceSum" ? 13 : 18)),
-        keep_(FlagAttribute(init.node(), "keepdims", true)),
+        keep_(kit::CheckedKeepDims(init.node().Int("keepdims", 1))),
         noop_(init.node().Int("noop_with_empty_axes", 0) != 0) {}
 
   void Run(OpContext& context) const override {

@@ -35,6 +35,8 @@ class ArrayFeatureExtractorKernel : public Kernel {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);
       MoveTarget<T> target(context, 0, x.type, dims);
+      CountTexts<T>(context, rows * count,
+                    [&](int64_t i) -> const T& { return source.data()[i / count * width + at[i % count]]; });
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t i = 0; i < count; ++i) target.data()[r * count + i] = source.data()[r * width + at[i]];
     });

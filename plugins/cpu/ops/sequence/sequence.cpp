@@ -147,7 +147,7 @@ class SequenceLengthKernel : public Kernel {
 class SplitToSequenceKernel : public Kernel {
  public:
   explicit SplitToSequenceKernel(const KernelInit& init)
-      : axis_(init.node().Int("axis", 0)), keep_dims_(FlagAttribute(init.node(), "keepdims", true)) {}
+      : axis_(init.node().Int("axis", 0)), keep_dims_(kit::CheckedKeepDims(init.node().Int("keepdims", 1))) {}
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const size_t axis = kit::NormalizeAxis(axis_, x.rank());

@@ -20,6 +20,7 @@ void Repeat(OpContext& context, const Dims& dims, const T* from, const Dims& str
   const int64_t row = plan.dims[last], row_bytes = row * static_cast<int64_t>(sizeof(T));
   const bool repeats = last > 0 && plan.from[last] == 1 && plan.from[last - 1] == 0 && plan.to[last - 1] == row;
   if (!repeats || row_bytes > kShortBytes) return StridedMove(context, dims, from, strides, to);
+  strided::CountTexts(context, plan, from);
   const int64_t times = plan.dims[last - 1], most = std::min(times, kPieceBytes / row_bytes);
   const int64_t pieces = (times + most - 1) / most;
   Parallel(context, plan.dims.Count(0, last - 1) * pieces, MoveGrain(most * row_bytes),

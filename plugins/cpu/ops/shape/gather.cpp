@@ -29,12 +29,10 @@ class GatherKernel : public Kernel {
       const T* from = source.data();
       T* to = target.data();
       if (run == 0) return;
-      if constexpr (std::is_same_v<T, std::string>) {
-        uint64_t bytes = 0;
-        for (int64_t item = 0; item < outer * count; ++item)
-          for (int64_t i = 0; i < run; ++i) bytes += TextBytes(from[(item / count * dim + at[item % count]) * run + i]);
-        context.CountMemory(bytes);
-      }
+      CountTexts<T>(context, outer * count * run, [&](int64_t i) -> const T& {
+        const int64_t item = i / run;
+        return from[(item / count * dim + at[item % count]) * run + i % run];
+      });
       Parallel(context, outer * count, MoveGrain(run * static_cast<int64_t>(sizeof(T))),
                [=](int64_t begin, int64_t end) {
                  int64_t block = begin / count, i = begin % count;
@@ -113,6 +111,14 @@ class GatherElementsKernel : public Kernel {
       }
       const T* from = source.data();
       T* to = target.data();
+      if constexpr (std::is_same_v<T, std::string>) {
+        const int64_t* const checked = IndicesOf(context, indices, size, "indices");
+        kit::Odometer place(rows, rows.dims.size(), 0);
+        CountTexts<T>(context, indices.Count(), [&](int64_t i) -> const T& {
+          if (i != 0) place.Next();
+          return from[place.from() + checked[i] * step];
+        });
+      }
       Parallel(context, indices.dims.Count(0, last), MoveGrain(row * 8), [&](int64_t begin, int64_t end) {
         kit::Odometer place(rows, last, begin);
         for (int64_t r = begin; r < end; ++r, place.Next())
@@ -156,6 +162,7 @@ class GatherNdKernel : public Kernel {
       MoveTarget<T> target(context, 0, x.type, shape.dims);
       const T* from = source.data();
       T* to = target.data();
+      CountTexts<T>(context, tuples * run, [&](int64_t i) -> const T& { return from[offsets[i / run] + i % run]; });
       Parallel(context, tuples, MoveGrain(run * static_cast<int64_t>(sizeof(T))), [=](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t) std::copy_n(from + offsets[t], run, to + t * run);
       });

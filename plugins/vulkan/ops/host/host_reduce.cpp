@@ -105,7 +105,7 @@ std::vector<HostTensor> ReduceOnHost(const ir::Node& node, HostInputs inputs) {
     Reduce(reduction, x.type, x.floats, places, y.floats);
   else
     Reduce(reduction, x.type, x.ints, places, y.ints);
-  y.dims = kit::ReducedDims(x.dims, reduced, node.Int("keepdims", 1) != 0);
+  y.dims = kit::ReducedDims(x.dims, reduced, kit::CheckedKeepDims(node.Int("keepdims", 1)));
   return {std::move(y)};
 }
 

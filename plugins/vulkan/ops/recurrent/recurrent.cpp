@@ -113,6 +113,8 @@ class Recorder {
     if (weights != Dims{attributes_.directions, width, hidden_} || w != Dims{attributes_.directions, width, input_})
       kit::FailArgument("W ", kit::ShapeText(w), " and R ", kit::ShapeText(weights), " don't fit ",
                         attributes_.directions, " directions, ", attributes_.gates, " gates and ", input_, " inputs");
+    if (const int64_t told = r.node().Int("hidden_size", hidden_); told != hidden_)
+      kit::FailArgument("hidden_size ", told, " found, ", hidden_, " expected, which the weights have");
     CheckCount(3, attributes_.directions * 2 * width, "B");
     CheckCount(4, batch_, "sequence_lens");
     CheckCount(5, attributes_.directions * batch_ * hidden_, "initial_h");

@@ -26,7 +26,8 @@ void RecordArg(Recording& r) {
   const kit::AxisView view(x, axis);
   std::vector<bool> reduced(x.size(), false);
   reduced[axis] = true;
-  const int32_t y = r.Output(0, EP_TYPE_INT64, kit::ReducedDims(x, reduced, node.Int("keepdims", 1) != 0));
+  const int32_t y =
+      r.Output(0, EP_TYPE_INT64, kit::ReducedDims(x, reduced, kit::CheckedKeepDims(node.Int("keepdims", 1))));
   const int64_t lines = view.outer * view.inner;
   if (lines == 0) return;
   if (view.size == 0) kit::FailArgument("axis ", axis, " of the input is empty, so it has no extreme");

@@ -28,7 +28,7 @@ void RecordReduce(Recording& r) {
   const Dims x = r.InputDims(0);
   std::vector<bool> reduced;
   if (!ReadAxes(r, &reduced)) return r.OutputAs(0, 0, x);
-  const bool keep = r.node().Int("keepdims", 1) != 0;
+  const bool keep = kit::CheckedKeepDims(r.node().Int("keepdims", 1));
   const int32_t y = r.Output(0, r.InputType(0), kit::ReducedDims(x, reduced, keep));
   AddReduction(r, {kCombine, kLoad, kFinish}, r.InputTensor(0), x, reduced, y);
 }
@@ -38,7 +38,7 @@ void RecordLogSumExp(Recording& r) {
   const Dims x = r.InputDims(0);
   std::vector<bool> reduced;
   if (!ReadAxes(r, &reduced)) return r.OutputAs(0, 0, x);
-  const bool keep = r.node().Int("keepdims", 1) != 0;
+  const bool keep = kit::CheckedKeepDims(r.node().Int("keepdims", 1));
   const Dims dims = kit::ReducedDims(x, reduced, keep);
   const int32_t y = r.Output(0, r.InputType(0), dims);
   const int32_t shift = r.Scratch(EP_TYPE_FLOAT, dims);

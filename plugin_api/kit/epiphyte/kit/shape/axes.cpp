@@ -30,6 +30,11 @@ std::vector<bool> AxesMask(std::span<const int64_t> axes, size_t rank) {
   return mask;
 }
 
+bool CheckedKeepDims(int64_t keepdims) {
+  if (keepdims != 0 && keepdims != 1) FailArgument("keepdims ", keepdims, " found, 0 or 1 expected");
+  return keepdims != 0;
+}
+
 Dims ReducedDims(const Dims& dims, const std::vector<bool>& reduced, bool keep) {
   Dims out;
   for (size_t i = 0; i < dims.size(); ++i) {

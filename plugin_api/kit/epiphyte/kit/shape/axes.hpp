@@ -22,6 +22,8 @@ size_t NormalizeAxis(int64_t axis, size_t rank, std::string_view name = "axis");
 Dims NormalizeAxes(std::span<const int64_t> axes, size_t rank, std::string_view name = "axes");
 // For each dimension, whether it is among `axes`, which may repeat themselves.
 std::vector<bool> AxesMask(std::span<const int64_t> axes, size_t rank);
+// What attribute `keepdims` says, which is 0 or 1.
+bool CheckedKeepDims(int64_t keepdims);
 // The dimensions without those that are marked in `reduced`, or with a 1 in their place.
 Dims ReducedDims(const Dims& dims, const std::vector<bool>& reduced, bool keep);
 // The axes of `perm`, which must be all of those of a tensor of dimensions `x`, in another order.
