@@ -76,6 +76,29 @@ TEST(GatherElements, RefusesIndicesOutsideInTheMidstOfOthers) {
   EXPECT_THAT(Failure(gather), HasSubstr("index 2 found, a value in [-2, 1]"));
 }
 
+TEST(GatherElements, LongRowsHaveIndicesFromEitherEndAndRefuseOthersAnywhere) {
+  constexpr int64_t kRow = 300, kSize = 37;
+  for (const int64_t odd : {int64_t{-1}, int64_t{0}, int64_t{127}, int64_t{128}, int64_t{299}}) {
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < kRow; ++i) indices.push_back(i == odd ? i % kSize - kSize : i % kSize);
+    const auto gather = [&] {
+      OpRunner runner("GatherElements", 13);
+      runner.Input<float>({kSize}, Counting<float>(kSize)).Input<int64_t>({kRow}, indices);
+      return runner;
+    };
+    OpRunner right = gather();
+    right.Run();
+    const std::vector<float> x = Counting<float>(kSize), found = right.Output<float>(0);
+    for (int64_t i = 0; i < kRow; ++i) ASSERT_EQ(found[static_cast<size_t>(i)], x[static_cast<size_t>(i % kSize)]) << i;
+    if (odd < 0) continue;
+    for (const int64_t outside : {kSize, -kSize - 1, INT64_MIN, INT64_MAX}) {
+      indices[static_cast<size_t>(odd)] = outside;
+      OpRunner wrong = gather();
+      EXPECT_THAT(Failure(wrong), HasSubstr("[-37, 36]")) << odd << ": " << outside;
+    }
+  }
+}
+
 TEST(GatherElements, RefusesIndicesWiderThanTheData) {
   OpRunner gather("GatherElements", 13);
   gather.Input<float>({2, 2}, {1, 2, 3, 4}).Input<int64_t>({1, 3}, {0, 0, 0});
