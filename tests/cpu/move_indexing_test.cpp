@@ -361,6 +361,36 @@ TEST(NonZero, FindsPlacesInLongRowsOfEachPlane) {
   EXPECT_EQ(runner.Output<int64_t>(0), expected);
 }
 
+// Items that are one element and items that are many; of one block and of some; chosen all, some and none.
+template <typename T>
+void ExpectCompressed(const Shape& dims, int64_t axis, int64_t keep_one_of) {
+  int64_t outer = 1, inner = 1;
+  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) {
+    if (i < axis) outer *= dims[static_cast<size_t>(i)];
+    if (i > axis) inner *= dims[static_cast<size_t>(i)];
+  }
+  const int64_t count = dims[static_cast<size_t>(axis)] - 1;  // the last one has no condition
+  const std::vector<T> x = Counting<T>(outer * (count + 1) * inner);
+  std::vector<bool> condition;
+  for (int64_t i = 0; i < count; ++i) condition.push_back(keep_one_of > 0 && i * 5 % keep_one_of == 0);
+  std::vector<T> expected;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t k = 0; k < inner && condition[static_cast<size_t>(i)]; ++k)
+        expected.push_back(x[static_cast<size_t>((o * (count + 1) + i) * inner + k)]);
+  OpRunner compress("Compress", 11);
+  compress.Attribute("axis", axis).Input<T>(dims, x).template Input<bool>({count}, condition).Run();
+  EXPECT_EQ(compress.Output<T>(0), expected) << "axis " << axis << ", one of " << keep_one_of;
+}
+TEST(Compress, KeepsWhatIsChosen) {
+  for (const int64_t keep_one_of : {0, 1, 3}) {
+    ExpectCompressed<float>({20001}, 0, keep_one_of);
+    ExpectCompressed<int64_t>({301, 170}, 0, keep_one_of);
+    ExpectCompressed<uint8_t>({7, 40, 611}, 1, keep_one_of);
+    ExpectCompressed<double>({3, 5, 2}, 2, keep_one_of);
+  }
+}
+
 TEST(Compress, RefusesAConditionThatIsTooLong) {
   OpRunner compress("Compress", 11);
   compress.Input<float>({2}, {1, 2}).Input<bool>({3}, {false, true, true});
