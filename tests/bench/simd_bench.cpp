@@ -163,7 +163,7 @@ void RegisterRecurrent() {
   const std::vector<int64_t> lengths = {16, 64, 128, 256, 512};
   const auto gates = [](int64_t n) { return 4 * n; };
   Register("lstm_step", lengths, gates, Same,
-           [](Rows& rows, int64_t n) { LstmStep(rows.a.data(), rows.b.data(), rows.y.data(), n); });
+           [](Rows& rows, int64_t n) { LstmStep(rows.a.data(), n, rows.b.data(), rows.y.data(), n); });
   Register("gru_step", lengths, Same, Same, [](Rows& rows, int64_t n) {
     GruStep(rows.a.data(), rows.b.data(), rows.c.data(), nullptr, rows.y.data(), n);
   });

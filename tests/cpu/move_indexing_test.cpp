@@ -76,6 +76,29 @@ TEST(GatherElements, RefusesIndicesOutsideInTheMidstOfOthers) {
   EXPECT_THAT(Failure(gather), HasSubstr("index 2 found, a value in [-2, 1]"));
 }
 
+TEST(GatherElements, LongRowsHaveIndicesFromEitherEndAndRefuseOthersAnywhere) {
+  constexpr int64_t kRow = 300, kSize = 37;
+  for (const int64_t odd : {int64_t{-1}, int64_t{0}, int64_t{127}, int64_t{128}, int64_t{299}}) {
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < kRow; ++i) indices.push_back(i == odd ? i % kSize - kSize : i % kSize);
+    const auto gather = [&] {
+      OpRunner runner("GatherElements", 13);
+      runner.Input<float>({kSize}, Counting<float>(kSize)).Input<int64_t>({kRow}, indices);
+      return runner;
+    };
+    OpRunner right = gather();
+    right.Run();
+    const std::vector<float> x = Counting<float>(kSize), found = right.Output<float>(0);
+    for (int64_t i = 0; i < kRow; ++i) ASSERT_EQ(found[static_cast<size_t>(i)], x[static_cast<size_t>(i % kSize)]) << i;
+    if (odd < 0) continue;
+    for (const int64_t outside : {kSize, -kSize - 1, INT64_MIN, INT64_MAX}) {
+      indices[static_cast<size_t>(odd)] = outside;
+      OpRunner wrong = gather();
+      EXPECT_THAT(Failure(wrong), HasSubstr("[-37, 36]")) << odd << ": " << outside;
+    }
+  }
+}
+
 TEST(GatherElements, RefusesIndicesWiderThanTheData) {
   OpRunner gather("GatherElements", 13);
   gather.Input<float>({2, 2}, {1, 2, 3, 4}).Input<int64_t>({1, 3}, {0, 0, 0});
@@ -336,6 +359,36 @@ TEST(NonZero, FindsPlacesInLongRowsOfEachPlane) {
   expected.insert(expected.end(), rows.begin(), rows.end());
   expected.insert(expected.end(), columns.begin(), columns.end());
   EXPECT_EQ(runner.Output<int64_t>(0), expected);
+}
+
+// Items that are one element and items that are many; of one block and of some; chosen all, some and none.
+template <typename T>
+void ExpectCompressed(const Shape& dims, int64_t axis, int64_t keep_one_of) {
+  int64_t outer = 1, inner = 1;
+  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) {
+    if (i < axis) outer *= dims[static_cast<size_t>(i)];
+    if (i > axis) inner *= dims[static_cast<size_t>(i)];
+  }
+  const int64_t count = dims[static_cast<size_t>(axis)] - 1;  // the last one has no condition
+  const std::vector<T> x = Counting<T>(outer * (count + 1) * inner);
+  std::vector<bool> condition;
+  for (int64_t i = 0; i < count; ++i) condition.push_back(keep_one_of > 0 && i * 5 % keep_one_of == 0);
+  std::vector<T> expected;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t k = 0; k < inner && condition[static_cast<size_t>(i)]; ++k)
+        expected.push_back(x[static_cast<size_t>((o * (count + 1) + i) * inner + k)]);
+  OpRunner compress("Compress", 11);
+  compress.Attribute("axis", axis).Input<T>(dims, x).template Input<bool>({count}, condition).Run();
+  EXPECT_EQ(compress.Output<T>(0), expected) << "axis " << axis << ", one of " << keep_one_of;
+}
+TEST(Compress, KeepsWhatIsChosen) {
+  for (const int64_t keep_one_of : {0, 1, 3}) {
+    ExpectCompressed<float>({20001}, 0, keep_one_of);
+    ExpectCompressed<int64_t>({301, 170}, 0, keep_one_of);
+    ExpectCompressed<uint8_t>({7, 40, 611}, 1, keep_one_of);
+    ExpectCompressed<double>({3, 5, 2}, 2, keep_one_of);
+  }
 }
 
 TEST(Compress, RefusesAConditionThatIsTooLong) {

@@ -123,6 +123,27 @@ TEST(Range, ReachesTheEndsOfItsType) {
   EXPECT_THAT(range.Output<int64_t>(0), ElementsAre(INT64_MAX - 2, -3));
 }
 
+template <typename T>
+void ExpectRanges(T start, T delta) {
+  for (int64_t count = 0; count < 40; ++count) {
+    std::vector<T> expected;
+    for (int64_t i = 0; i < count; ++i) expected.push_back(static_cast<T>(start + static_cast<T>(i) * delta));
+    OpRunner range("Range", 11);
+    range.Input<T>({}, {start});
+    range.Input<T>({}, {static_cast<T>(start + static_cast<T>(count) * delta)});
+    range.Input<T>({}, {delta});
+    range.Run();
+    EXPECT_EQ(range.Output<T>(0), expected) << count;
+  }
+}
+TEST(Range, IsThatOfTheDefinitionAtEveryLength) {
+  ExpectRanges<int32_t>(-7, 3);
+  ExpectRanges<int64_t>(int64_t{1} << 40, -5);
+  ExpectRanges<int16_t>(100, -9);
+  ExpectRanges<float>(-3, 0.25f);
+  ExpectRanges<double>(1e10, -2);
+}
+
 TEST(Range, RefusesAStepOfZeroAndEndlessRanges) {
   OpRunner zero("Range", 11);
   zero.Input<int32_t>({}, {0}).Input<int32_t>({}, {3}).Input<int32_t>({}, {0});

@@ -265,6 +265,46 @@ TEST(CumSum, ExclusiveAndReverse) {
   EXPECT_THAT(sum.Output<int32_t>(0), ElementsAre(5, 3, 0, 11, 6, 0));
 }
 
+// Columns that one thread takes, that threads share, and more than are taken at once; more rows than a cache holds.
+template <typename T>
+void ExpectRunningSums(int64_t outer, int64_t size, int64_t inner) {
+  const auto count = static_cast<size_t>(outer * size * inner);
+  std::vector<T> x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = static_cast<T>(static_cast<float>(i * 7 % 5));
+  for (const bool reverse : {false, true}) {
+    for (const bool exclusive : {false, true}) {
+      std::vector<T> expected(count);
+      for (int64_t line = 0; line < outer * inner; ++line) {
+        float total = 0;
+        for (int64_t j = 0; j < size; ++j) {
+          const int64_t row = reverse ? size - 1 - j : j;
+          const auto at = static_cast<size_t>((line / inner * size + row) * inner + line % inner);
+          if (exclusive) expected[at] = static_cast<T>(total);
+          total += static_cast<float>(x[at]);
+          if (!exclusive) expected[at] = static_cast<T>(total);
+        }
+      }
+      OpRunner sum("CumSum", 14);
+      sum.Attribute("exclusive", exclusive ? 1 : 0).Attribute("reverse", reverse ? 1 : 0);
+      sum.Input<T>({outer, size, inner}, x).template Input<int64_t>({}, {1});
+      sum.Run();
+      const std::vector<T> found = sum.Output<T>(0);
+      for (size_t i = 0; i < count; ++i)
+        ASSERT_EQ(static_cast<float>(found[i]), static_cast<float>(expected[i]))
+            << i << " of " << outer << "x" << size << "x" << inner << (reverse ? ", reverse" : "")
+            << (exclusive ? ", exclusive" : "");
+    }
+  }
+}
+TEST(CumSum, OfColumnsThatAreSharedOrNot) {
+  ExpectRunningSums<float>(1, 5, 3);
+  ExpectRunningSums<float>(3, 40, 700);
+  ExpectRunningSums<float>(1, 3, 9001);
+  ExpectRunningSums<int32_t>(1, 600, 501);
+  ExpectRunningSums<double>(2, 5, 3001);
+  ExpectRunningSums<cpu::Float16>(2, 60, 601);
+}
+
 TEST(CumSum, OfAnEmptyAxisIsNothing) {
   for (const Shape& dims : {Shape{2, 0, 3}, Shape{2, 3, 0}, Shape{0, 2, 3}}) {
     for (const int64_t reverse : {0, 1}) {

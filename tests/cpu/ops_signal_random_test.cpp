@@ -5,8 +5,10 @@
 #include <cmath>
 #include <complex>
 #include <random>
+#include <utility>
 
 #include "tests/cpu/kernel_harness.h"
+#include "tests/cpu/move_testing.h"
 
 namespace epiphyte::test {
 namespace {
@@ -203,6 +205,28 @@ TEST(Trilu, DiagonalsFarOutsideTakeAllOrNothing) {
       trilu.Attribute("upper", upper ? 1 : 0).Input<int16_t>({2, 2}, {1, 1, 1, 1}).Input<int64_t>({}, {k});
       trilu.Run();
       EXPECT_THAT(trilu.Output<int16_t>(0), Each((k < 0) == upper ? 1 : 0));
+    }
+  }
+}
+
+TEST(Trilu, KeepsItsPartOfOneMatrixAndOfManyOfEverySize) {
+  for (const int64_t batch : {1, 3, 4, 9}) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {5, 7}, {70, 3}, {33, 130}, {20, 2100}}) {
+      for (const bool upper : {true, false}) {
+        for (const int64_t k : {-2, 0, 3}) {
+          OpRunner trilu("Trilu", 14);
+          const std::vector<int32_t> x = Counting<int32_t>(batch * rows * columns);
+          trilu.Attribute("upper", upper ? 1 : 0).Input<int32_t>({batch, rows, columns}, x).Input<int64_t>({}, {k});
+          trilu.Run();
+          std::vector<int32_t> expected = x;
+          for (size_t i = 0; i < expected.size(); ++i) {
+            const auto at = static_cast<int64_t>(i);
+            const int64_t right = at % columns - at / columns % rows;
+            if (upper ? right < k : right > k) expected[i] = 0;
+          }
+          ASSERT_EQ(trilu.Output<int32_t>(0), expected) << batch << "x" << rows << "x" << columns << ", k " << k;
+        }
+      }
     }
   }
 }

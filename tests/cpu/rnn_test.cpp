@@ -33,6 +33,7 @@ struct Case {
   float clip = 0;
   std::vector<std::string> activations;
   std::vector<float> alpha, beta;
+  float recurrent = 0.6f;           // recurrence weights are between this and its negative
   std::vector<Function> functions;  // what the activations mean, for all directions; empty: the defaults
 
   int64_t gates() const { return op == "LSTM" ? 4 : op == "GRU" ? 3 : 1; }
@@ -53,7 +54,7 @@ struct Data {
     const int64_t d = c.directions(), g = c.gates() * hidden;
     x = Noise(steps * batch * input, 1, 1);
     w = Noise(d * g * input, 0.7f, 2);
-    r = Noise(d * g * hidden, 0.6f, 3);
+    r = Noise(d * g * hidden, c.recurrent, 3);
     b = Noise(d * 2 * g, 0.5f, 4);
     h = Noise(d * batch * hidden, 0.8f, 5);
     cell = Noise(d * batch * hidden, 0.9f, 6);
@@ -239,6 +240,26 @@ TEST_P(EveryCell, ClipBoundsWhatActivationsGet) { ExpectEverywhere({.clip = 0.3f
 TEST_P(EveryCell, SizesThatFillNoVector) {
   ExpectEverywhere({.sizes = {.steps = 3, .batch = 1, .input = 1, .hidden = 1}});
   ExpectEverywhere({.sizes = {.steps = 2, .batch = 7, .input = 19, .hidden = 37}});
+}
+
+// Threads share the hidden values of a step: of one sequence, of few, and of weights that are more than a cache holds;
+// in whole panels of columns and in others.
+TEST_P(EveryCell, StepsThatAreWorthSharing) {
+  for (const int64_t hidden : {384, 389}) {
+    for (const char* direction : {"forward", "reverse"}) {
+      SCOPED_TRACE(fmt::format("{} {}", hidden, direction));
+      Case c{.op = GetParam(), .sizes = {.steps = 4, .batch = 1, .input = 3, .hidden = hidden}, .direction = direction};
+      c.recurrent = 0.04f;
+      ExpectByDefinition(c);
+      c.sizes.batch = 5;
+      c.batch_first = true;
+      c.lengths = {4, 1, 3, 0, 2};
+      ExpectByDefinition(c);
+      c.linear_before_reset = c.op == "GRU";
+      c.peepholes = c.op == "LSTM";
+      ExpectByDefinition(c);
+    }
+  }
 }
 
 TEST_P(EveryCell, WithoutStepsThereIsNoSequence) {

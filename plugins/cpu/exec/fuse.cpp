@@ -121,7 +121,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
   fuse::FuseSoftmax(editor);
   fuse::FuseGelu(editor);
   fuse::FuseHardSwish(editor);
-  fuse::FuseRotaryEmbedding(editor);
+  fuse::FuseRotaryEmbedding(editor, {.takes_type = {}, .takes_positions = true});
   fuse::FuseAttention(editor);
   fuse::ProductOptions products;
   products.takes_activation = IsOneDnnActivation;

@@ -43,15 +43,15 @@ HWY_INLINE Vector Blended(Vector z, Vector candidate, Vector h) {
   return hn::MulAdd(z, h, hn::Mul(hn::Sub(hn::Set(Tag(), 1.0f), z), candidate));
 }
 
-void LstmStep(const float* gates, float* c, float* h, int64_t n) {
+void LstmStep(const float* gates, int64_t stride, float* c, float* h, int64_t n) {
   const Tag d;
   ForEachVector(n, [=](int64_t i, auto access) HWY_ATTR {
     const Vector input = Sigmoid(d, access.Load(gates + i));
-    const Vector candidate = Tanh(d, access.Load(gates + 3 * n + i));
-    const Vector forget = Sigmoid(d, access.Load(gates + 2 * n + i));
+    const Vector candidate = Tanh(d, access.Load(gates + 3 * stride + i));
+    const Vector forget = Sigmoid(d, access.Load(gates + 2 * stride + i));
     const Vector cell = hn::MulAdd(forget, access.Load(c + i), hn::Mul(input, candidate));
     access.Store(cell, c + i);
-    access.Store(hn::Mul(Sigmoid(d, access.Load(gates + n + i)), Tanh(d, cell)), h + i);
+    access.Store(hn::Mul(Sigmoid(d, access.Load(gates + stride + i)), Tanh(d, cell)), h + i);
   });
 }
 
@@ -92,7 +92,9 @@ EPIPHYTE_EXPORT(GruStep);
 EPIPHYTE_EXPORT(MultiplyAdd);
 EPIPHYTE_EXPORT(UpdateCell);
 EPIPHYTE_EXPORT(Blend);
-void LstmStep(const float* gates, float* c, float* h, int64_t n) { EPIPHYTE_DISPATCH(LstmStep)(gates, c, h, n); }
+void LstmStep(const float* gates, int64_t stride, float* c, float* h, int64_t n) {
+  EPIPHYTE_DISPATCH(LstmStep)(gates, stride, c, h, n);
+}
 void GruStep(const float* z, const float* candidate, const float* product, const float* reset, float* h, int64_t n) {
   EPIPHYTE_DISPATCH(GruStep)(z, candidate, product, reset, h, n);
 }

@@ -6,9 +6,9 @@
 
 namespace epiphyte::cpu::simd {
 
-// One step of an LSTM: gates[4][n] are the input, output, forget and cell gates, before sigmoid and tanh;
-// c = sigmoid(forget) c + sigmoid(input) tanh(cell), h = sigmoid(output) tanh(c).
-void LstmStep(const float* gates, float* c, float* h, int64_t n);
+// One step of an LSTM: gates[4][n], `stride` apart, are the input, output, forget and cell gates, before sigmoid and
+// tanh; c = sigmoid(forget) c + sigmoid(input) tanh(cell), h = sigmoid(output) tanh(c).
+void LstmStep(const float* gates, int64_t stride, float* c, float* h, int64_t n);
 
 // One step of a GRU: with the update gate z, after its function, and the candidate, before tanh:
 // h = (1 - z) tanh(candidate + product) + z h. With `reset`, the product is multiplied by it.

@@ -30,7 +30,7 @@ class Keys {
 
   HWY_INLINE hn::Vec<D> operator()(const T* x) const {
     const D d;
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_floating_point_v<T>) {
       const hn::RebindToFloat<D> df;
       const auto v = hn::LoadU(df, x);
       const auto bits = hn::BitCast(d, hn::Add(v, hn::Zero(df)));
@@ -66,6 +66,9 @@ HWY_INLINE void GroupLargestOf(const T* x, int64_t n, bool largest, TopKey<T>* b
   }
 }
 void GroupLargestFloat(const float* x, int64_t n, bool largest, int32_t* bounds, int64_t groups) {
+  GroupLargestOf(x, n, largest, bounds, groups);
+}
+void GroupLargestDouble(const double* x, int64_t n, bool largest, int64_t* bounds, int64_t groups) {
   GroupLargestOf(x, n, largest, bounds, groups);
 }
 void GroupLargest32(const int32_t* x, int64_t n, bool largest, int32_t* bounds, int64_t groups) {
@@ -106,6 +109,9 @@ HWY_INLINE int64_t Collect(const T* x, int64_t n, bool largest, TopKey<T> least,
 int64_t CollectFloat(const float* x, int64_t n, bool largest, int32_t least, int32_t* indices) {
   return Collect(x, n, largest, least, indices);
 }
+int64_t CollectDouble(const double* x, int64_t n, bool largest, int64_t least, int32_t* indices) {
+  return Collect(x, n, largest, least, indices);
+}
 int64_t Collect32(const int32_t* x, int64_t n, bool largest, int32_t least, int32_t* indices) {
   return Collect(x, n, largest, least, indices);
 }
@@ -120,13 +126,18 @@ HWY_AFTER_NAMESPACE();
 namespace epiphyte::cpu::simd {
 
 EPIPHYTE_EXPORT(GroupLargestFloat);
+EPIPHYTE_EXPORT(GroupLargestDouble);
 EPIPHYTE_EXPORT(GroupLargest32);
 EPIPHYTE_EXPORT(GroupLargest64);
 EPIPHYTE_EXPORT(CollectFloat);
+EPIPHYTE_EXPORT(CollectDouble);
 EPIPHYTE_EXPORT(Collect32);
 EPIPHYTE_EXPORT(Collect64);
 void GroupLargest(const float* x, int64_t n, bool largest, int32_t* bounds, int64_t groups) {
   EPIPHYTE_DISPATCH(GroupLargestFloat)(x, n, largest, bounds, groups);
+}
+void GroupLargest(const double* x, int64_t n, bool largest, int64_t* bounds, int64_t groups) {
+  EPIPHYTE_DISPATCH(GroupLargestDouble)(x, n, largest, bounds, groups);
 }
 void GroupLargest(const int32_t* x, int64_t n, bool largest, int32_t* bounds, int64_t groups) {
   EPIPHYTE_DISPATCH(GroupLargest32)(x, n, largest, bounds, groups);
@@ -136,6 +147,9 @@ void GroupLargest(const int64_t* x, int64_t n, bool largest, int64_t* bounds, in
 }
 int64_t CollectFrom(const float* x, int64_t n, bool largest, int32_t least, int32_t* indices) {
   return EPIPHYTE_DISPATCH(CollectFloat)(x, n, largest, least, indices);
+}
+int64_t CollectFrom(const double* x, int64_t n, bool largest, int64_t least, int32_t* indices) {
+  return EPIPHYTE_DISPATCH(CollectDouble)(x, n, largest, least, indices);
 }
 int64_t CollectFrom(const int32_t* x, int64_t n, bool largest, int32_t least, int32_t* indices) {
   return EPIPHYTE_DISPATCH(Collect32)(x, n, largest, least, indices);

@@ -36,11 +36,13 @@ TopKey<T> TopKeyOf(T x, bool largest) {
 // n.
 inline constexpr int64_t kKeyGroups = 16;
 void GroupLargest(const float* x, int64_t n, bool largest, int32_t* bounds, int64_t groups);
+void GroupLargest(const double* x, int64_t n, bool largest, int64_t* bounds, int64_t groups);
 void GroupLargest(const int32_t* x, int64_t n, bool largest, int32_t* bounds, int64_t groups);
 void GroupLargest(const int64_t* x, int64_t n, bool largest, int64_t* bounds, int64_t groups);
 
 // The indices of the elements whose keys are `least` or greater, in ascending order, and how many they are; n < 2^31.
 int64_t CollectFrom(const float* x, int64_t n, bool largest, int32_t least, int32_t* indices);
+int64_t CollectFrom(const double* x, int64_t n, bool largest, int64_t least, int32_t* indices);
 int64_t CollectFrom(const int32_t* x, int64_t n, bool largest, int32_t least, int32_t* indices);
 int64_t CollectFrom(const int64_t* x, int64_t n, bool largest, int64_t least, int32_t* indices);
 

@@ -20,13 +20,15 @@ double Roundings(int count, double size) { return count * 0x1p-24 * size; }
 TEST_P(LstmSteps, AreRightForEveryLength) {
   for (int64_t n : Lengths()) {
     SCOPED_TRACE(n);
-    GuardedRow<float> gates(RandomFloats(4 * n, -6, 6, 1));
+    const int64_t stride = n + 3;
+    GuardedRow<float> gates(RandomFloats(3 * stride + n, -6, 6, 1));
     const std::vector<float> before = RandomFloats(n, -2, 2, 2);
     GuardedRow<float> c(before), h(n);
-    LstmStep(gates.data(), c.data(), h.data(), n);
+    LstmStep(gates.data(), stride, c.data(), h.data(), n);
     for (int64_t i = 0; i < n; ++i) {
-      const double input = Sigmoid(gates[i]), output = Sigmoid(gates[n + i]), forget = Sigmoid(gates[2 * n + i]);
-      const double cell = forget * before[static_cast<size_t>(i)] + input * std::tanh(gates[3 * n + i]);
+      const double input = Sigmoid(gates[i]), output = Sigmoid(gates[stride + i]);
+      const double forget = Sigmoid(gates[2 * stride + i]);
+      const double cell = forget * before[static_cast<size_t>(i)] + input * std::tanh(gates[3 * stride + i]);
       ASSERT_NEAR(c[i], cell, Roundings(12, 3)) << i;
       ASSERT_NEAR(h[i], output * std::tanh(cell), Roundings(12, 3)) << i;
     }
@@ -37,7 +39,7 @@ TEST_P(LstmSteps, ForgetAndKeepAtTheEnds) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> gates = {infinity, -infinity, infinity, infinity, -infinity, infinity, 100, -100};
   std::vector<float> c = {3, 4}, h(2);
-  LstmStep(gates.data(), c.data(), h.data(), 2);
+  LstmStep(gates.data(), 2, c.data(), h.data(), 2);
   EXPECT_EQ(c, (std::vector<float>{1, 4}));
   EXPECT_FLOAT_EQ(h[0], std::tanh(1.0f));
   EXPECT_FLOAT_EQ(h[1], std::tanh(4.0f));
@@ -46,7 +48,7 @@ TEST_P(LstmSteps, ForgetAndKeepAtTheEnds) {
 TEST_P(LstmSteps, PassNanOn) {
   const std::vector<float> gates = {0, std::nanf(""), 0, 0, 0, 0, 0, 0};
   std::vector<float> c = {1, 1}, h(2);
-  LstmStep(gates.data(), c.data(), h.data(), 2);
+  LstmStep(gates.data(), 2, c.data(), h.data(), 2);
   EXPECT_FALSE(std::isnan(h[0]));
   EXPECT_TRUE(std::isnan(c[1]) && std::isnan(h[1]));
 }

@@ -73,6 +73,7 @@ EPIPHYTE_EACH_TARGET(TopKeys);
 
 TEST_P(TopKeys, AreThoseOfEachGroupAndOfAllThatReachTheBound) {
   TestBounds<float>();
+  TestBounds<double>();
   TestBounds<int32_t>();
   TestBounds<int64_t>();
 }

@@ -132,6 +132,50 @@ TEST(FuseRotaryEmbedding, HalvesThatAreTurnedApart) {
             std::string::npos);
 }
 
+// Angles that are looked up.
+const std::string kTables = R"(
+in x: float[2,2,3,8]
+in p: int64[2,3]
+in q: int64[2,3]
+const c: float[2,4] = [1, 2, 3, 4, 5, 6, 7, 8]
+const s: float[2,4] = [8, 7, 6, 5, 4, 3, 2, 1]
+const one: int64[1] = [1]
+cg = Gather@13(c, p) : float[2,3,4]
+sg = Gather@13(s, p) : float[2,3,4]
+cu = Unsqueeze@13(cg, one) : float[2,1,3,4]
+su = Unsqueeze@13(sg, one) : float[2,1,3,4]
+f, g = Split@13<axis=-1>(x) : float[2,2,3,4], float[2,2,3,4]
+fc = Mul@14(f, cu)
+gs = Mul@14(g, su)
+gc = Mul@14(cu, g)
+fs = Mul@14(f, su)
+a = Sub@14(fc, gs)
+b = Add@14(fs, gc)
+y = Concat@13<axis=-1>(a, b) : float[2,2,3,8]
+out y
+)";
+
+TEST(FuseRotaryEmbedding, RowsOfTablesAreLeftToTheOperator) {
+  const Recogniser with_positions = [](kit::ir::Editor& editor) {
+    kit::fuse::FuseRotaryEmbedding(editor, {.takes_type = {}, .takes_positions = true});
+  };
+  EXPECT_EQ(Recognised(kTables, with_positions), "y = RotaryEmbedding(x, c, s, p)\n");
+  EXPECT_EQ(RecognisedOperators(kTables, kFuse), "Gather Gather Unsqueeze Unsqueeze Squeeze Squeeze RotaryEmbedding")
+      << "nobody said that positions are welcome";
+  EXPECT_EQ(RecognisedOperators(With(kTables, "Gather@13(s, p)", "Gather@13(s, q)"), with_positions),
+            "Gather Gather Unsqueeze Unsqueeze Squeeze Squeeze RotaryEmbedding")
+      << "positions that differ";
+  std::string one_row = kTables;
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"int64[2,3]", "int64[1,3]"},
+                                 {"(c, p) : float[2,", "(c, p) : float[1,"},
+                                 {"(s, p) : float[2,", "(s, p) : float[1,"},
+                                 {"(cg, one) : float[2,", "(cg, one) : float[1,"},
+                                 {"(sg, one) : float[2,", "(sg, one) : float[1,"}})
+    one_row = With(one_row, from, to);
+  EXPECT_EQ(Recognised(one_row, with_positions),
+            "p/batches = Expand(p, p/shape)\ny = RotaryEmbedding(x, c, s, p/batches)\n");
+}
+
 TEST(FuseRotaryEmbedding, Interleaved) {
   EXPECT_EQ(RecognisedOperators(R"(
 in x: float[2,2,3,8]

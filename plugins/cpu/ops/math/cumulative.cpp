@@ -84,31 +84,40 @@ class CumulativeKernel : public Kernel {
   // Neighbouring columns side by side, as memory has them.
   template <typename T>
   void AccumulateRows(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
-    constexpr int64_t kMostColumns = 256;
+    // Rows that are read again at once stay in the first cache.
+    constexpr int64_t kMostColumns = kHasRows<T> ? int64_t{16384} / static_cast<int64_t>(sizeof(T)) : 256;
     using C = Compute<T>;
-    ParallelLoop(context, view.outer * view.inner, view.size, [&](int64_t begin, int64_t end) {
-      C totals[kMostColumns];
+    // Where there is little to compute, a thread has many columns side by side, since for shreds of rows it would wait
+    // for memory. What is in one thread's cache isn't worth a second one then.
+    constexpr int64_t kFewestColumns = 1024, kInCache = 1 << 19;
+    const int64_t count = view.outer * view.inner, threads = context.thread_count();
+    int64_t grain = std::max<int64_t>(1, kGrain / view.size);
+    if constexpr (kHasRows<T>) {
+      const bool in_cache = count * view.size * static_cast<int64_t>(sizeof(T)) <= kInCache;
+      grain = std::max(grain, in_cache ? kFewestColumns : std::min(kFewestColumns, (count + threads - 1) / threads));
+    }
+    context.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end;) {
         const int64_t column = i % view.inner, columns = std::min({end - i, view.inner - column, kMostColumns});
         const int64_t base = i / view.inner * view.size * view.inner + column;
         if constexpr (kHasRows<T>) {
           AddRows(view, x + base, y + base, columns);
-          i += columns;
-          continue;
-        }
-        std::fill_n(totals, columns, static_cast<C>(kInitial));
-        for (int64_t j = 0; j < view.size; ++j) {
-          const int64_t at = base + (reverse_ ? view.size - 1 - j : j) * view.inner;
-          if (exclusive_) {
-            for (int64_t c = 0; c < columns; ++c) {
-              const C value = static_cast<C>(x[at + c]);
-              y[at + c] = static_cast<T>(totals[c]);
-              totals[c] = Op()(totals[c], value);
-            }
-          } else {
-            for (int64_t c = 0; c < columns; ++c) {
-              totals[c] = Op()(totals[c], static_cast<C>(x[at + c]));
-              y[at + c] = static_cast<T>(totals[c]);
+        } else {
+          C totals[kMostColumns];
+          std::fill_n(totals, columns, static_cast<C>(kInitial));
+          for (int64_t j = 0; j < view.size; ++j) {
+            const int64_t at = base + (reverse_ ? view.size - 1 - j : j) * view.inner;
+            if (exclusive_) {
+              for (int64_t c = 0; c < columns; ++c) {
+                const C value = static_cast<C>(x[at + c]);
+                y[at + c] = static_cast<T>(totals[c]);
+                totals[c] = Op()(totals[c], value);
+              }
+            } else {
+              for (int64_t c = 0; c < columns; ++c) {
+                totals[c] = Op()(totals[c], static_cast<C>(x[at + c]));
+                y[at + c] = static_cast<T>(totals[c]);
+              }
             }
           }
         }

@@ -14,11 +14,11 @@
 namespace epiphyte::cpu {
 namespace {
 
-// An element as what the vector loops compare: floats; doubles by their keys; and whole numbers.
+// An element as what the vector loops compare: floats, doubles and whole numbers.
 template <typename T>
 auto ToComparable(T x) {
   if constexpr (std::is_same_v<T, double>) {
-    return simd::TopKeyOf(x, true);
+    return x;
   } else if constexpr (std::is_same_v<T, uint64_t>) {
     return std::bit_cast<int64_t>(x ^ (uint64_t{1} << 63));
   } else if constexpr (std::is_integral_v<T>) {

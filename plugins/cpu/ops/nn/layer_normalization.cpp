@@ -66,7 +66,7 @@ class LayerNormalizationKernel : public Kernel {
       Tensor& y = std::is_same_v<T, S> ? OutputLike(context, 0, x) : context.Output(0, kTypeOf<S>, x.dims);
       C* means = Statistics<C>(context, 1, statistics);
       C* inverses = Statistics<C>(context, 2, statistics);
-      ParallelLoop(context, rows, n * 4, [&](int64_t begin, int64_t end) {
+      ParallelLoop(context, rows, n * 2, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const T* from = static_cast<const T*>(data) + i * n;
           const C mean = kCentred ? math.Sum(from, n) / static_cast<C>(n) : C(0);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -146,8 +147,8 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
   context.ParallelFor((planes + together - 1) / together, grain, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * together, count = std::min(end * together, planes) - first;
     const int64_t floats = small ? simd::SmallPlaneScratchFloats(*windows) : windows->ScratchFloats();
-    std::vector<float> memory(static_cast<size_t>(floats));
-    float* const scratch = memory.data();
+    const auto memory = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(floats));
+    float* const scratch = memory.get();
     const float* const source = from + first * in_plane;
     float* const target = to + first * out_plane;
     if (kind == PoolKind::kMax) {

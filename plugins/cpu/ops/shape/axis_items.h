@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -37,9 +39,24 @@ struct AxisItems {
       using T = typename decltype(unit)::type;
       MoveSource<T> source(context, x);
       MoveTarget<T> target(context, 0, x.type, dims);
+      const T* from = source.data();
       T* to = target.data();
-      for (int64_t o = 0; o < outer; ++o)
-        for (int64_t place : places) to = std::copy_n(source.data() + (o * count + place) * inner, inner, to);
+      // Copies of texts may throw, which bodies of loops must not.
+      const int64_t items = outer * chosen;
+      const int64_t grain = std::is_same_v<T, std::string> ? items : MoveGrain(inner * static_cast<int64_t>(sizeof(T)));
+      Parallel(context, items, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t item = begin; item < end;) {
+          const int64_t at = item % chosen, some = std::min(end - item, chosen - at);
+          const T* const block = from + item / chosen * count * inner;
+          const int64_t* const place = places.data() + at;
+          if (inner == 1) {
+            for (int64_t i = 0; i < some; ++i) to[item + i] = block[place[i]];
+          } else {
+            for (int64_t i = 0; i < some; ++i) std::copy_n(block + place[i] * inner, inner, to + (item + i) * inner);
+          }
+          item += some;
+        }
+      });
     });
   }
 

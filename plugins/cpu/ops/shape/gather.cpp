@@ -65,7 +65,21 @@ bool GatherRow(const T* from, const I* index, int64_t n, int64_t size, int64_t s
     return valid ? i : 0;
   };
   if (step == 1 && row_step == 0) {
-    for (int64_t i = 0; i < n; ++i) to[i] = from[place(index[i])];
+    // Most indices are neither negative nor outside, which is seen for some of them together.
+    constexpr int64_t kTogether = 128;
+    for (int64_t i = 0; i < n; i += kTogether) {
+      const int64_t end = std::min(n, i + kTogether);
+      uint64_t signs = 0;
+      for (int64_t k = i; k < end; ++k) {
+        const auto at = static_cast<uint64_t>(static_cast<int64_t>(index[k]));
+        signs |= at | (static_cast<uint64_t>(size) - 1 - at);
+      }
+      if (signs >> 63 == 0) {
+        for (int64_t k = i; k < end; ++k) to[k] = from[index[k]];
+      } else {
+        for (int64_t k = i; k < end; ++k) to[k] = from[place(index[k])];
+      }
+    }
   } else {
     for (int64_t i = 0; i < n; ++i) to[i] = from[place(index[i]) * step + i * row_step];
   }

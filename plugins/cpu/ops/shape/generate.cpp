@@ -169,11 +169,28 @@ class RangeKernel : public Kernel {
                                     std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>;
     const int64_t count = kit::RangeCount(static_cast<Wide>(start), static_cast<Wide>(limit), static_cast<Wide>(delta));
     T* out = context.Output(0, kTypeOf<T>, Dims{count}).template as<T>();
-    for (int64_t i = 0; i < count; ++i) {
-      if constexpr (std::is_integral_v<T>)
-        out[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
-      else
-        out[i] = static_cast<T>(start + static_cast<C>(i) * delta);
+    if constexpr (std::is_integral_v<T>) {
+      // Some at a time, by additions, which vectors have for every width. Numbers wrap around.
+      using U = std::make_unsigned_t<T>;
+      constexpr int64_t kTogether = 16;
+      U next[kTogether];
+      for (int64_t k = 0; k < kTogether; ++k)
+        next[k] =
+            static_cast<U>(static_cast<uint64_t>(start) + static_cast<uint64_t>(k) * static_cast<uint64_t>(delta));
+      const U step = static_cast<U>(static_cast<uint64_t>(kTogether) * static_cast<uint64_t>(delta));
+      for (int64_t i = 0; i < count; i += kTogether) {
+        const int64_t some = std::min(kTogether, count - i);
+        if (some == kTogether) {
+          for (int64_t k = 0; k < kTogether; ++k) {
+            out[i + k] = static_cast<T>(next[k]);
+            next[k] = static_cast<U>(next[k] + step);
+          }
+        } else {
+          for (int64_t k = 0; k < some; ++k) out[i + k] = static_cast<T>(next[k]);
+        }
+      }
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(start + static_cast<C>(i) * delta);
     }
   }
 };

@@ -113,7 +113,8 @@ class ScatterElementsKernel : public Kernel {
     // What differs in front of the axis is written to different places, so that it can be shared out.
     const int64_t blocks = indices.dims.Count(0, axis);
     const int64_t block_rows = axis == rank - 1 ? 1 : indices.dims.Count(axis, rank - 1);
-    constexpr int64_t kShare = 8192;  // updates that are worth waking a thread for
+    // Few updates, since threads have just made the copy, and each is to change what its own cache holds of it.
+    constexpr int64_t kShare = 1024;
     Scatter(context, reduction_, data, updates, [&](const auto& update) {
       if (indices.Count() == 0) return;
       const int64_t grain = std::max<int64_t>(1, kShare / (block_rows * row));

@@ -91,9 +91,14 @@ class CompressKernel : public Kernel {
       FailOp("a condition of {} elements found for a dimension of {}, at most that many expected", condition.Count(),
              items.count);
     const auto* chosen = condition.as<uint8_t>();
-    std::vector<int64_t> places;
-    for (int64_t i = 0; i < condition.Count(); ++i)
-      if (chosen[i] != 0) places.push_back(i);
+    // Without jumps, which would be guessed wrong.
+    std::vector<int64_t> places(static_cast<size_t>(condition.Count()) + 1);
+    size_t found = 0;
+    for (int64_t i = 0; i < condition.Count(); ++i) {
+      places[found] = i;
+      found += chosen[i] != 0 ? 1 : 0;
+    }
+    places.resize(found);
     items.Emit(context, x, places);
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugins/cpu/kernel/convert.h"
+#include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
@@ -40,12 +41,32 @@ class TriluKernel : public Kernel {
       }
       return;
     }
+    const auto row_bytes = static_cast<uint64_t>(columns) * bytes;
+    const uint64_t matrix_bytes = static_cast<uint64_t>(rows) * row_bytes;
+    // What calls for each row would cost more than, and has its place in a cache.
+    constexpr uint64_t kSmallMatrix = 16384;
+    if (matrix_bytes <= kSmallMatrix && x.Count() / columns >= 4 * rows) {
+      auto* const mask = static_cast<uint8_t*>(context.Scratch(matrix_bytes));
+      std::memset(mask, 0, matrix_bytes);
+      for (int64_t i = 0; i < rows; ++i) {
+        const auto [from, to] = kept(i);
+        std::memset(mask + static_cast<uint64_t>(i) * row_bytes + static_cast<uint64_t>(from) * bytes, 0xFF,
+                    static_cast<uint64_t>(to - from) * bytes);
+      }
+      const auto n = static_cast<int64_t>(matrix_bytes);
+      Parallel(context, x.Count() / columns / rows, MoveGrain(n), [&](int64_t begin, int64_t end) {
+        for (int64_t matrix = begin; matrix < end; ++matrix) {
+          and_(x.as<uint8_t>() + matrix * n, 1, mask, 1, y.as<uint8_t>() + matrix * n, n);
+        }
+      });
+      return;
+    }
     ParallelLoop(context, x.Count() / columns, columns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const auto [from, to] = kept(i);
-        const uint8_t* source = x.as<uint8_t>() + static_cast<uint64_t>(i * columns) * bytes;
-        uint8_t* target = y.as<uint8_t>() + static_cast<uint64_t>(i * columns) * bytes;
-        std::memset(target, 0, static_cast<uint64_t>(columns) * bytes);
+        const uint8_t* source = x.as<uint8_t>() + static_cast<uint64_t>(i) * row_bytes;
+        uint8_t* target = y.as<uint8_t>() + static_cast<uint64_t>(i) * row_bytes;
+        std::memset(target, 0, row_bytes);
         std::memcpy(target + static_cast<uint64_t>(from) * bytes, source + static_cast<uint64_t>(from) * bytes,
                     static_cast<uint64_t>(to - from) * bytes);
       }
@@ -54,6 +75,7 @@ class TriluKernel : public Kernel {
 
  private:
   bool upper_;
+  simd::NumberLoop<uint8_t> and_{simd::NumberFunction::kAnd};
 };
 
 class EyeLikeKernel : public Kernel {

@@ -180,15 +180,60 @@ class RotaryFuser {
     return made;
   }
 
-  void ReplaceBy(int32_t n, int32_t x, int32_t cos, int32_t sin, int64_t half, bool interleaved) {
+  // Rows of a table [rows, half] for positions [batch, sequence], perhaps as [batch, 1, sequence, half].
+  struct Rows {
+    int32_t table = -1, positions = -1;
+    explicit operator bool() const { return table >= 0; }
+  };
+  Rows RowsOfTable(int32_t angles, int64_t half) const {
+    if (const int32_t n = Maker(editor_, angles, "Unsqueeze"); n >= 0) {
+      const auto axes = ListOf(editor_, editor_.node(n), "axes", 1);
+      if (!axes || *axes != std::vector<int64_t>{1}) return {};
+      angles = editor_.node(n).inputs[0];
+    }
+    const int32_t gather = Maker(editor_, angles, "Gather", 2);
+    if (gather < 0 || editor_.node(gather).Int("axis", 0) != 0) return {};
+    const Rows rows{editor_.node(gather).inputs[0], editor_.node(gather).inputs[1]};
+    const ir::Value& table = editor_.info(rows.table);
+    const ir::Value& positions = editor_.info(rows.positions);
+    const bool fits = table.rank == 2 && table.dims[0] > 0 && table.dims[1] == half && positions.rank == 2 &&
+                      positions.type == EP_TYPE_INT64;
+    return fits ? rows : Rows();
+  }
+  // Positions for each of the batches, made before node `place`.
+  int32_t PositionsOf(int32_t positions, int64_t batches, int32_t place) {
+    const ir::Value& info = editor_.info(positions);
+    if (info.dims[0] != 1 || batches == 1) return positions;
+    const auto [known, is_new] = positions_.try_emplace({positions, batches}, -1);
+    if (!is_new) return known->second;
+    ir::Node expand;
+    expand.op_type = "Expand";
+    expand.since_version = 13;
+    const int64_t shape[] = {batches, 1};
+    const int64_t sequence = info.dims[1];
+    expand.inputs = {positions, editor_.AddInts(info.name + "/shape", {2}, shape)};
+    return known->second = Insert(place, std::move(expand), positions, "/batches", {batches, sequence});
+  }
+  // The operator's inputs after the first.
+  std::vector<int32_t> AnglesFor(int32_t x, int32_t cos, int32_t sin, int64_t half, int32_t place) {
     const int64_t batch = editor_.info(x).dims[0];
-    const int32_t cos_cache = CacheOf(cos, half, batch, n);
-    const int32_t sin_cache = CacheOf(sin, half, batch, n);
+    if (options_.takes_positions) {
+      const Rows c = RowsOfTable(cos, half), s = RowsOfTable(sin, half);
+      if (c && s && c.positions == s.positions && SameDims(editor_, c.table, s.table))
+        return {c.table, s.table, PositionsOf(c.positions, batch, place)};
+    }
+    const int32_t cos_cache = CacheOf(cos, half, batch, place);
+    return {cos_cache, CacheOf(sin, half, batch, place)};
+  }
+
+  void ReplaceBy(int32_t n, int32_t x, int32_t cos, int32_t sin, int64_t half, bool interleaved) {
+    const std::vector<int32_t> angles = AnglesFor(x, cos, sin, half, n);
     ir::Node node;
     node.op_type = "RotaryEmbedding";
     node.since_version = 23;
     node.name = editor_.node(n).name;
-    node.inputs = {x, cos_cache, sin_cache};
+    node.inputs = {x};
+    node.inputs.insert(node.inputs.end(), angles.begin(), angles.end());
     node.outputs = {editor_.node(n).outputs[0]};
     if (interleaved) node.attributes.push_back(ir::Attribute::Int("interleaved", 1));
     editor_.Replace(n, std::move(node));
@@ -316,6 +361,7 @@ class RotaryFuser {
   const RotaryOptions& options_;
   // By angles, half, and how often they are repeated: the operator's input.
   std::map<std::tuple<int32_t, int64_t, int64_t>, int32_t> caches_;
+  std::map<std::pair<int32_t, int64_t>, int32_t> positions_;  // by positions, and how often they are repeated
 };
 
 }  // namespace
