@@ -103,6 +103,25 @@ TEST(FuseElementwise, OperandsBroadcastInEveryWay) {
   ExpectSameResult(make, {Ramp(120)});
 }
 
+// Of several images, so that some blocks of the output see rows of two of them, or the next one sees another row.
+TEST(FuseElementwise, ARowThatRepeatsIsReadInEveryPlaceOfItsImage) {
+  for (const auto& [points, channels] :
+       {std::pair<int64_t, int64_t>(37, 1), {37, 3}, {37, 96}, {37, 700}, {37, 1500}, {32, 64}}) {
+    const std::vector<int64_t> dims = {3, points, channels};
+    const auto make = [&] {
+      PlanBuilder b;
+      int32_t x = b.Input(dims);
+      x = b.Node("Mul", 14, {x, b.Input({3, 1, channels})}, dims);
+      x = b.Node("Add", 14, {x, b.Input({channels})}, dims);
+      b.Output(x);
+      return b.Take();
+    };
+    EXPECT_EQ(Operators(Fused(make())), "Elementwise*");
+    const auto count = static_cast<size_t>(channels);
+    ExpectSameResult(make, {Ramp(3 * static_cast<size_t>(points) * count), Ramp(3 * count), Ramp(count)});
+  }
+}
+
 TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
   const auto make = [] {
     PlanBuilder b;

@@ -5,12 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/pool.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
 #include "plugins/cpu/onednn/window_limits.h"
+#include "plugins/cpu/ops/math/laid_out_reduction.h"
+#include "plugins/cpu/ops/math/reduction_operators.h"
 #include "plugins/cpu/ops/nn/plane_windows.h"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
 #include "plugins/cpu/simd/normalize.h"
@@ -96,6 +99,23 @@ class OneDnnPool {
   const kit::PoolAttributes& attributes_;
 };
 
+// One window that sees all of each plane, of floats in a layout of oneDNN's. False when it is of another kind.
+bool PoolWholePlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
+  const Tensor& x = context.AnyLayoutInput(0);
+  if (!attributes.global || x.rank() < 3 || x.Count() == 0) return false;
+  std::vector<bool> reduced(x.rank(), true);
+  reduced[0] = reduced[1] = false;
+  const std::optional<ReductionShape> shape = ReductionInMemory(x, reduced);
+  if (!shape) return false;
+  auto* y = context.Output(0, EP_TYPE_FLOAT, kit::ReducedDims(x.dims, reduced, true)).as<float>();
+  if (kind == PoolKind::kMax) {
+    Reduce<Largest, float, float, float>(context, Largest(), *shape, x.as<float>(), nullptr, y);
+  } else {
+    Reduce<Mean, float, float, float>(context, Mean(), *shape, x.as<float>(), nullptr, y);
+  }
+  return true;
+}
+
 // Max and average of row-major floats, which stay so. False when there is nothing for this shape.
 bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
   const Tensor& x = context.Input(0);
@@ -176,7 +196,8 @@ class PoolKernel final : public Kernel {
     if constexpr (std::is_same_v<T, float>) {
       if (kind_ != PoolKind::kLp && !indices) {
         const bool row_major = context.AnyLayoutInput(0).layout == nullptr;
-        if (row_major ? PoolPlanes(context, kind_, attributes_) || onednn_.Run(context) : onednn_.Run(context)) return;
+        if (row_major ? PoolPlanes(context, kind_, attributes_) : PoolWholePlanes(context, kind_, attributes_)) return;
+        if (onednn_.Run(context)) return;
       }
     }
     if constexpr (sizeof(T) == 1) {
