@@ -218,6 +218,10 @@ class ConvKernel final : public Kernel {
     if (activation_) ApplyActivation(activation_, to, y.Count());
   }
 
+  static bool IsByMatrices(const dnnl::convolution_forward::primitive_desc& pd) {
+    return IsReference(pd) || std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos;
+  }
+
   MemoryDesc AnyWeights(const Dims& dims, ElementType type) const {
     return MemoryDesc(WeightDims(dims, group_), DataType(type), dnnl::memory::format_tag::any);
   }
@@ -288,6 +292,14 @@ class ConvKernel final : public Kernel {
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
+    }
+    // Channels that no kernel of oneDNN's takes become a product of matrices for each of them, of a row-major copy.
+    if (IsByMatrices(pd) && !residual && (!packed_ || depthwise_weights_ != nullptr)) {
+      state.depthwise = DepthwiseWindowsOf(shape);
+      if (state.depthwise) {
+        state.known = true;
+        return;
+      }
     }
     const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
     state.call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_, bias);
