@@ -137,6 +137,27 @@ TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
   ExpectSameResult(make, {Ramp(16 * 64)}, 1e-4f);
 }
 
+// What is small is activated by oneDNN, a large result by a loop of our own; 17 channels may be padded.
+TEST(FuseConv, ASwishJoinsSmallAndLargeConvolutions) {
+  for (const auto& [channels, side] : {std::pair<int64_t, int64_t>(16, 9), {16, 72}, {17, 72}}) {
+    for (const bool residual : {false, true}) {
+      const std::vector<int64_t> dims = {1, channels, side, side};
+      const auto make = [&] {
+        PlanBuilder b;
+        const int32_t x = b.Input(dims);
+        int32_t y =
+            b.Node("Conv", 11,
+                   {x, b.Constant({channels, channels, 1, 1}, Ramp(static_cast<size_t>(channels * channels)))}, dims);
+        if (residual) y = b.Node("Add", 14, {y, x}, dims);
+        b.Output(b.Node("Mul", 14, {y, b.Node("Sigmoid", 13, {y}, dims)}, dims));
+        return b.Take();
+      };
+      EXPECT_EQ(Operators(Fused(make())), "Conv*");
+      ExpectSameResult(make, {Ramp(static_cast<size_t>(channels * side * side))}, 1e-4f);
+    }
+  }
+}
+
 TEST(FuseConv, AConvolutionThatIsAnOutputToKeepsItsOwnResult) {
   const auto make = [] {
     PlanBuilder b;
