@@ -254,6 +254,8 @@ void FrameSet::Execute(const Plan& plan, const kit::Run& run) {
     frames_[0]->Execute(run);
     return;
   }
+  // Whose shapes were a guess.
+  std::erase_if(frames_, [](const std::unique_ptr<Frame>& frame) { return frame->only_rehearsed(); });
   uint64_t bytes = 0;
   for (const auto& frame : frames_) bytes += frame->memory_bytes();
   while (!frames_.empty() && (frames_.size() >= kMostFrames || bytes > kMostBytes)) {

@@ -19,6 +19,31 @@ die() {
   exit 1
 }
 
+# read_arguments ARGUMENT...: the options of those variables that the caller has given a default: --only into selected,
+# --rounds, --threads, --seconds and --json. A list with commas becomes one with spaces.
+read_arguments() {
+  local usage option
+  usage="usage: $(basename "$0") [--only NAME[,NAME]...]"
+  for option in rounds threads seconds; do
+    [ -z "${!option-}" ] || usage+=" [--$option N]"
+  done
+  [ -z "${json-}" ] || usage+=" [--json]"
+  while [ $# -gt 0 ]; do
+    option=${1#--}
+    case "$1" in
+      --only) [ $# -gt 1 ] || die "$usage"; selected=${2//,/ }; shift ;;
+      --rounds | --threads | --seconds)
+        if [ $# -lt 2 ] || [ -z "${!option-}" ]; then die "$usage"; fi
+        printf -v "$option" '%s' "${2//,/ }"
+        shift
+        ;;
+      --json) [ -n "${json-}" ] || die "$usage"; json=true ;;
+      *) die "$usage" ;;
+    esac
+    shift
+  done
+}
+
 require_build() {
   [ -x "$bin/epiphyte" ] && [ -x "$bin/epiphyte_ort_bench" ] ||
     die "build/release is not built; run: cmake --preset release && cmake --build --preset release"

@@ -14,16 +14,7 @@ selected=$all_models
 rounds=3
 threads=2
 json=false
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --only) selected=${2//,/ }; shift ;;
-    --rounds) rounds=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    --json) json=true ;;
-    *) die "usage: compare.sh [--only NAME[,NAME]...] [--rounds N] [--threads N] [--json]" ;;
-  esac
-  shift
-done
+read_arguments "$@"
 
 # Enough runs that a median means something, without waiting for minutes.
 runs_of() {

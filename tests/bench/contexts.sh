@@ -10,15 +10,7 @@ set -euo pipefail
 selected="resnet50 bert_base llama_prefill llama_decode"
 rounds=5
 threads=2
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --only) selected=${2//,/ }; shift ;;
-    --rounds) rounds=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    *) die "usage: contexts.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]" ;;
-  esac
-  shift
-done
+read_arguments "$@"
 
 require_build
 find_ort_library

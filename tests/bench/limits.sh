@@ -13,15 +13,7 @@ set -euo pipefail
 selected="resnet50 bert_base resnet50_qdq bert_base_qdq bert_base_int8 llama_decode llama_decode_int4"
 rounds=3
 threads=2
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --only) selected=${2//,/ }; shift ;;
-    --rounds) rounds=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    *) die "usage: limits.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]" ;;
-  esac
-  shift
-done
+read_arguments "$@"
 
 require_build
 limits=$bin/epiphyte_limits_bench

@@ -12,15 +12,7 @@ set -euo pipefail
 selected="resnet50 mobilenetv2 squeezenet1.1 bert_base llama_prefill llama_decode lstm_tagger text_recogniser"
 rounds=3
 threads=2
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --only) selected=${2//,/ }; shift ;;
-    --rounds) rounds=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    *) die "usage: precision.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]" ;;
-  esac
-  shift
-done
+read_arguments "$@"
 
 require_build
 find_ort_library

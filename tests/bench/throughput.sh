@@ -13,17 +13,7 @@ rounds=3
 threads="1 2"
 seconds=1
 json=false
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --only) selected=${2//,/ }; shift ;;
-    --rounds) rounds=$2; shift ;;
-    --threads) threads=${2//,/ }; shift ;;
-    --seconds) seconds=$2; shift ;;
-    --json) json=true ;;
-    *) die "usage: throughput.sh [--only NAME[,NAME]...] [--rounds N] [--threads N[,N]...] [--seconds S] [--json]" ;;
-  esac
-  shift
-done
+read_arguments "$@"
 
 require_build
 find_ort_library

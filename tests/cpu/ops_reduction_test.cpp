@@ -187,6 +187,81 @@ TEST(Reduce, LongSumsStayAccurate) {
   EXPECT_NEAR(Reduce("ReduceSum", 13, MakeDatum<float>({1 << 20}, ones)).Output<float>(0)[0], 104857.6, 2.0);
 }
 
+// What many rows fold into is summed in parts.
+TEST(Reduce, ManyRowsOfFewColumnsAgreeWithPlainLoops) {
+  for (int64_t columns : {1, 5, 9, 16, 47, 100}) {
+    const Shape dims = {2, 4001, columns};
+    const std::vector<float> x = Numbers(static_cast<size_t>(2 * 4001 * columns));
+    for (const ReduceCase& test : kCases) {
+      if (std::string(test.op) == "ReduceProd") continue;
+      OpRunner runner(test.op, 18);
+      runner.Attribute("keepdims", 0).InputDatum(MakeDatum<float>(dims, x)).Input<int64_t>({1}, {1});
+      runner.Run();
+      const std::vector<float> found = runner.Output<float>(0);
+      const auto sets = Sets(dims, x, 2);
+      ASSERT_EQ(found.size(), sets.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        const double expected = test.function(sets[i]);
+        ASSERT_NEAR(found[i], expected, 2e-3 + 1e-5 * std::fabs(expected)) << test.op << " of column " << i;
+      }
+    }
+  }
+  std::vector<int64_t> numbers(4001 * 10);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  OpRunner runner("ReduceSum", 13);
+  runner.Input<int64_t>({4001, 10}, numbers).Input<int64_t>({1}, {0});
+  runner.Run();
+  for (int64_t c = 0; c < 10; ++c)
+    EXPECT_EQ(runner.Output<int64_t>(0)[static_cast<size_t>(c)], 10 * (4000 * 4001 / 2) + 4001 * c);
+}
+
+TEST(Reduce, TensorsInOtherOrdersAreFoldedAsTheyLie) {
+  const Shape dims = {2, 32, 6, 7};
+  const std::vector<float> x = Numbers(2 * 32 * 6 * 7);
+  const cpu::AxisOrder orders[] = {{4, {0, 2, 3, 1}}, {4, {0, 1, 2, 3}, 16}, {4, {0, 1, 2, 3}, 8}, {4, {1, 0, 3, 2}}};
+  for (const ReduceCase& test : kCases) {
+    for (const cpu::AxisOrder& order : orders) {
+      for (unsigned reduced = 1; reduced < 16; ++reduced) {
+        std::vector<int64_t> axes;
+        for (int64_t d = 0; d < 4; ++d)
+          if (reduced >> d & 1) axes.push_back(d);
+        OpRunner runner(test.op, 18);
+        runner.InputDatum(MakeDatum<float>(dims, x)).InOrder(0, order);
+        runner.Input<int64_t>({static_cast<int64_t>(axes.size())}, axes);
+        runner.Run();
+        std::vector<float> expected;
+        for (const auto& set : Sets(dims, x, reduced)) expected.push_back(static_cast<float>(test.function(set)));
+        EXPECT_THAT(runner.Output<float>(0), Pointwise(FloatNear(2e-4f), expected)) << test.op << ' ' << reduced;
+        // Of planes and of everything.
+        const bool of_planes = order.axes[0] == 0 && (reduced & 12) == 12;
+        EXPECT_TRUE(!of_planes || runner.reorders() == 0) << test.op << ' ' << reduced;
+      }
+    }
+  }
+}
+
+TEST(GlobalPools, FoldPlanesAsTheyLie) {
+  for (int64_t images : {1, 3}) {
+    const Shape dims = {images, 48, 33, 31};
+    const std::vector<float> x = Numbers(static_cast<size_t>(images * 48 * 33 * 31));
+    for (const cpu::AxisOrder& order : {cpu::AxisOrder{4, {0, 2, 3, 1}}, cpu::AxisOrder{4, {0, 1, 2, 3}, 16}}) {
+      for (const auto& [pool, reduction] : {std::pair("GlobalAveragePool", 1), std::pair("GlobalMaxPool", 6),
+                                            std::pair("AveragePool", 1), std::pair("MaxPool", 6)}) {
+        OpRunner runner(pool, 1);
+        if (std::string(pool).find("Global") != 0) runner.Attribute("kernel_shape", std::vector<int64_t>{33, 31});
+        runner.InputDatum(MakeDatum<float>(dims, x)).InOrder(0, order);
+        runner.Run();
+        std::vector<float> expected;
+        for (const auto& set : Sets(dims, x, 12))
+          expected.push_back(static_cast<float>(kCases[reduction].function(set)));
+        EXPECT_EQ(runner.OutputDatum(0).tensor.dims, (cpu::Dims{images, 48, 1, 1}));
+        EXPECT_THAT(runner.Output<float>(0), Pointwise(FloatNear(1e-5f), expected)) << pool;
+        EXPECT_EQ(runner.reorders(), 0) << pool;
+      }
+    }
+  }
+}
+
 TEST(Reduce, AnAxisOutOfRangeIsAnError) {
   OpRunner runner("ReduceSum", 13);
   runner.Input<float>({2}, {1, 2}).Input<int64_t>({1}, {1});

@@ -103,6 +103,25 @@ TEST(FuseElementwise, OperandsBroadcastInEveryWay) {
   ExpectSameResult(make, {Ramp(120)});
 }
 
+// Of several images, so that some blocks of the output see rows of two of them, or the next one sees another row.
+TEST(FuseElementwise, ARowThatRepeatsIsReadInEveryPlaceOfItsImage) {
+  for (const auto& [points, channels] :
+       {std::pair<int64_t, int64_t>(37, 1), {37, 3}, {37, 96}, {37, 700}, {37, 1500}, {32, 64}}) {
+    const std::vector<int64_t> dims = {3, points, channels};
+    const auto make = [&] {
+      PlanBuilder b;
+      int32_t x = b.Input(dims);
+      x = b.Node("Mul", 14, {x, b.Input({3, 1, channels})}, dims);
+      x = b.Node("Add", 14, {x, b.Input({channels})}, dims);
+      b.Output(x);
+      return b.Take();
+    };
+    EXPECT_EQ(Operators(Fused(make())), "Elementwise*");
+    const auto count = static_cast<size_t>(channels);
+    ExpectSameResult(make, {Ramp(3 * static_cast<size_t>(points) * count), Ramp(3 * count), Ramp(count)});
+  }
+}
+
 TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
   const auto make = [] {
     PlanBuilder b;
@@ -116,6 +135,27 @@ TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
   };
   EXPECT_EQ(Operators(Fused(make())), "Conv* Conv*");
   ExpectSameResult(make, {Ramp(16 * 64)}, 1e-4f);
+}
+
+// What is small is activated by oneDNN, a large result by a loop of our own; 17 channels may be padded.
+TEST(FuseConv, ASwishJoinsSmallAndLargeConvolutions) {
+  for (const auto& [channels, side] : {std::pair<int64_t, int64_t>(16, 9), {16, 72}, {17, 72}}) {
+    for (const bool residual : {false, true}) {
+      const std::vector<int64_t> dims = {1, channels, side, side};
+      const auto make = [&] {
+        PlanBuilder b;
+        const int32_t x = b.Input(dims);
+        int32_t y =
+            b.Node("Conv", 11,
+                   {x, b.Constant({channels, channels, 1, 1}, Ramp(static_cast<size_t>(channels * channels)))}, dims);
+        if (residual) y = b.Node("Add", 14, {y, x}, dims);
+        b.Output(b.Node("Mul", 14, {y, b.Node("Sigmoid", 13, {y}, dims)}, dims));
+        return b.Take();
+      };
+      EXPECT_EQ(Operators(Fused(make())), "Conv*");
+      ExpectSameResult(make, {Ramp(static_cast<size_t>(channels * side * side))}, 1e-4f);
+    }
+  }
 }
 
 TEST(FuseConv, AConvolutionThatIsAnOutputToKeepsItsOwnResult) {

@@ -98,7 +98,61 @@ TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {
   EXPECT_NE(plan->FindMemoryPlan(signature), nullptr);
 }
 
-TEST(Rehearse, OpenShapesAreLeftToTheFirstRun) { EXPECT_EQ(Rehearsed(*Build(Network(-1))), nullptr); }
+TEST(Rehearse, AnOpenBatchIsTakenForOne) {
+  const std::unique_ptr<cpu::Plan> plan = Build(Network(-1));
+  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  ASSERT_NE(frame, nullptr);
+  const std::vector<float> x = Numbers(192);
+  PlanRunner runner(Network(), false);
+  EXPECT_THAT(RunFrame(*frame, {1, 3, 8, 8}, x), testing::Pointwise(testing::FloatNear(1e-3f), runner.Run({x})));
+  EXPECT_FALSE(frame->only_rehearsed());
+}
+
+TEST(Rehearse, OtherOpenShapesAreLeftToTheFirstRun) {
+  for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{1, -1}, {-1, -1}}) {
+    PlanBuilder b;
+    b.Output(b.Node("Relu", 14, {b.Node("Neg", 13, {b.Input(dims)}, dims)}, dims));
+    EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  }
+  PlanBuilder b;
+  const int32_t x = b.Input({2});
+  b.Info(x).rank = -1;
+  b.Info(x).dims.clear();
+  b.Output(b.Node("Neg", 13, {x}, {2}));
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
+
+// How many elements there are depends on the data, of which zeros have none.
+TEST(Rehearse, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
+  PlanBuilder b;
+  const int32_t x = b.Input({-1, 64});
+  const int32_t found = b.Node("NonZero", 13, {x}, {2, -1});
+  b.Info(found).type = EP_TYPE_INT64;
+  const int32_t cast = b.Node("Cast", 13, {found}, {2, -1}, {kit::ir::Attribute::Int("to", EP_TYPE_FLOAT)});
+  b.Output(b.Node("Neg", 13, {cast}, {2, -1}));
+  const std::unique_ptr<cpu::Plan> plan = Build(b.Take());
+  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  ASSERT_NE(frame, nullptr);
+  const std::vector<float> ones(64, 1);
+  const uint64_t before = frame->memory_bytes();
+  const std::vector<float> first = RunFrame(*frame, {1, 64}, ones);
+  EXPECT_EQ(RunFrame(*frame, {1, 64}, ones), first);
+  EXPECT_GE(frame->memory_bytes(), before + 2 * 64 * sizeof(int64_t));
+  EXPECT_EQ(RunFrame(*frame, {1, 64}, ones), first);
+  EXPECT_EQ(first.size(), 128u);
+  EXPECT_EQ(first.back(), -63);
+}
+
+// Of a shape that only the run tells.
+TEST(Rehearse, MemoryBeyondReasonIsLeftToTheFirstRun) {
+  PlanBuilder b;
+  const int32_t x = b.Input({-1, 1024});
+  const int32_t square = b.Node("MatMul", 13, {b.Constant({1 << 19, 1}, Numbers(1 << 19)), x}, {1 << 19, -1});
+  b.Info(square).rank = -1;
+  b.Info(square).dims.clear();
+  b.Output(b.Node("ReduceSum", 13, {square}, {1, 1}));
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
 
 TEST(Rehearse, TextsAreLeftToTheFirstRun) {
   PlanBuilder b;
@@ -152,6 +206,32 @@ TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
   kernel.Rehearse(*FakeHost());
   EXPECT_EQ(kernel.MakeState()->size(), 1u);
   EXPECT_EQ(kernel.MakeState()->size(), 0u);
+}
+
+TEST(CompiledKernel, AGuessThatWasWrongGoes) {
+  const std::shared_ptr<const cpu::Plan> plan = Build(Network(-1));
+  cpu::CompiledKernel kernel(plan);
+  kernel.Rehearse(*FakeHost());
+  const std::unique_ptr<cpu::FrameSet> frames = kernel.MakeState();
+  EXPECT_EQ(frames->size(), 1u);
+  const std::vector<float> x = Numbers(3 * 192);
+  const int64_t dims[] = {3, 3, 8, 8};
+  EpTensorView tensor = {};
+  tensor.struct_size = sizeof tensor;
+  tensor.element_type = EP_TYPE_FLOAT;
+  tensor.rank = 4;
+  tensor.dims = dims;
+  tensor.data = x.data();
+  tensor.element_count = x.size();
+  tensor.byte_size = x.size() * sizeof(float);
+  const EpValueView view = {sizeof view, EP_KIND_TENSOR, &tensor, nullptr, 0, 0, 0};
+  const EpValueView* const inputs[] = {&view};
+  FakeRun run;
+  run.outputs.resize(1);
+  const EpRunInfo info = {sizeof info, 1, 1, 1, inputs};
+  frames->Execute(*plan, kit::Run(*FakeHost(), reinterpret_cast<EpRun*>(&run), info));
+  EXPECT_EQ(frames->size(), 1u);
+  EXPECT_EQ(run.outputs[0].bytes, 3 * 16 * 6 * 4 * sizeof(float));
 }
 
 // Seventeen shapes, of which one comes again and again.

@@ -159,8 +159,13 @@ void Frame::Execute(const kit::Run& run) {
     }
     EmitOutputs(info);
     if (watching_) Learn();
+    const bool fits = fallbacks_.empty();
     EndRun();
     GrowScratch();
+    if (only_rehearsed_) [[unlikely]] {
+      only_rehearsed_ = false;
+      if (!fits) Forget();
+    }
   } catch (const kit::Error& error) {
     EndRun();
     if (node_ < 0) throw;
@@ -332,6 +337,37 @@ void Frame::Adopt(std::shared_ptr<const MemoryPlan> plan) {
   scratch_most_ = std::max(scratch_most_, plan->scratch_bytes);
   memory_plan_ = std::move(plan);
   GrowScratch();
+}
+
+// Back to watching. The plan that was learned stands for others until a better one is known.
+void Frame::Forget() {
+  for (size_t value = 0; value < slots_.size(); ++value) {
+    Slot& slot = slots_[value];
+    slot.plan = {};
+    slot.planned = nullptr;
+    if (plan_.value_class(static_cast<int32_t>(value)) == Plan::ValueClass::kComputed) slot.ready = false;
+    if (slot.plain) slot.plain->planned = nullptr;
+  }
+  memory_plan_.reset();
+  arena_.reset();
+  watching_ = true;
+}
+
+void Frame::EndRehearsal(const EpHostInfo& host) {
+  limits_ = kit::RunLimits(host);
+  only_rehearsed_ = true;
+  // The system gives a page when it is first written to, which takes longer than to write it. Of large memory, which
+  // comes in large pages, no run notices it.
+  constexpr uint64_t kMostBytes = uint64_t{256} << 20, kPage = 4096;
+  const auto touch = [&](void* memory, uint64_t bytes) {
+    auto* const first = static_cast<volatile char*>(memory);
+    plan_.threads().ParallelFor(static_cast<int64_t>(std::min(bytes, kMostBytes) / kPage), 64,
+                                [&](int64_t begin, int64_t end) {
+                                  for (int64_t page = begin; page < end; ++page) first[page * kPage] = 0;
+                                });
+  };
+  if (memory_plan_) touch(arena_.get(), memory_plan_->arena_bytes);
+  touch(scratch_, scratch_size_);
 }
 
 void Frame::GrowScratch() {

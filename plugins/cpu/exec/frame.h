@@ -28,8 +28,11 @@ class Frame final : public OpContext {
   // Whether a run's inputs have this frame's signature.
   bool Matches(const EpRunInfo& info) const;
   uint64_t memory_bytes() const;
-  // Whose limits hold for further runs: a frame that was made without its host needs it.
-  void SetHost(const EpHostInfo& host) { limits_ = kit::RunLimits(host); }
+  // After a run on inputs that nobody gave: from the next run on the frame obeys this host's limits, and its memory is
+  // there. What that run finds not to fit is watched once more in the one that follows.
+  void EndRehearsal(const EpHostInfo& host);
+  // No run has come since.
+  bool only_rehearsed() const { return only_rehearsed_; }
 
   void Execute(const kit::Run& run);
 
@@ -106,6 +109,7 @@ class Frame final : public OpContext {
   void EndWatchedNode();
   void Adopt(std::shared_ptr<const MemoryPlan> plan);
   void Learn();
+  void Forget();
 
   [[noreturn]] void FailInput(size_t i) const;
   Slot& OutputSlot(size_t i);
@@ -162,6 +166,7 @@ class Frame final : public OpContext {
   std::vector<void*> scratch_overflow_;
 
   bool watching_ = false;
+  bool only_rehearsed_ = false;
   std::vector<Storage> storages_;
   std::vector<std::pair<uint64_t, void*>> free_;  // memory of dead storages, for reuse while watching
 };

@@ -1,9 +1,11 @@
 #include "plugins/cpu/exec/rehearse.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <vector>
 
+#include "epiphyte/ep_run_limits.h"
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
 #include "plugins/cpu/onednn/rehearsal.h"
@@ -15,19 +17,33 @@ namespace {
 // Of all values of a plan together. A model that needs more takes so long that its first run doesn't matter.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-// Whether everything has a known type and shape, so that zeros lead to the same requests as any other data would.
+// The shape of an input, of which the first dimension may be guessed.
+Dims ShapeOf(const ir::Value& input) {
+  Dims dims(std::span<const int64_t>(input.dims));
+  if (!dims.empty() && dims[0] < 0) dims[0] = 1;
+  return dims;
+}
+
+// Whether everything has a known type and, for inputs of these shapes, a known shape, so that zeros lead to the same
+// requests as any other data would. What follows from a guessed dimension is open in the plan: there the first run says
+// what didn't fit.
 bool IsKnown(const Plan& plan) {
   if (plan.has_late_kernels()) return false;
+  const ir::Graph& def = plan.def();
+  bool guessed = false;
+  for (int32_t input : def.inputs) guessed = guessed || !def.values[static_cast<size_t>(input)].IsStatic();
   uint64_t bytes = 0;
-  const std::vector<ir::Value>& values = plan.def().values;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const ir::Value& value = values[i];
-    if (plan.value_class(static_cast<int32_t>(i)) == Plan::ValueClass::kConstant) continue;
-    if (value.kind != EP_KIND_TENSOR || value.type == EP_TYPE_UNDEFINED || value.type == EP_TYPE_STRING ||
-        !value.IsStatic())
-      return false;
+  for (size_t i = 0; i < def.values.size(); ++i) {
+    const ir::Value& value = def.values[i];
+    const Plan::ValueClass value_class = plan.value_class(static_cast<int32_t>(i));
+    if (value_class == Plan::ValueClass::kConstant) continue;
+    if (value.kind != EP_KIND_TENSOR || value.type == EP_TYPE_UNDEFINED || value.type == EP_TYPE_STRING) return false;
+    const bool is_input = value_class == Plan::ValueClass::kInput;
+    if (guessed && !is_input && !value.IsStatic()) continue;
+    const Dims dims = is_input ? ShapeOf(value) : Dims(std::span<const int64_t>(value.dims));
+    if (value.rank < 0 || std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; })) return false;
     uint64_t count = 0;
-    if (!CountElements(value.dims, &count) || count > kMostBytes) return false;
+    if (!CountElements(dims, &count) || count > kMostBytes) return false;
     bytes += ElementBytes(value.type, count);
     if (bytes > kMostBytes) return false;
   }
@@ -41,14 +57,15 @@ class Stage {
     const ir::Graph& def = plan.def();
     tensors_.resize(def.inputs.size());
     views_.resize(def.inputs.size());
+    for (int32_t input : def.inputs) shapes_.push_back(ShapeOf(def.values[static_cast<size_t>(input)]));
     for (size_t i = 0; i < def.inputs.size(); ++i) {
       const ir::Value& value = def.values[static_cast<size_t>(def.inputs[i])];
       EpTensorView& tensor = tensors_[i];
       tensor.struct_size = sizeof tensor;
       tensor.element_type = value.type;
-      tensor.rank = static_cast<uint32_t>(value.dims.size());
-      tensor.dims = value.dims.data();
-      CountElements(value.dims, &tensor.element_count);
+      tensor.rank = static_cast<uint32_t>(shapes_[i].size());
+      tensor.dims = shapes_[i].data();
+      CountElements(shapes_[i], &tensor.element_count);
       tensor.byte_size = ElementBytes(value.type, tensor.element_count);
       void* const zeros = Memory(tensor.byte_size);
       std::memset(zeros, 0, tensor.byte_size);
@@ -72,7 +89,7 @@ class Stage {
     api_.ReleaseValue = [](EpValue*) {};
     api_.IsCancelled = [](const EpRun*) -> uint32_t { return 0; };
     api_.SetCancelListener = &Refuse;
-    // Memory is bounded by what IsKnown found; the host's limits are for its own runs.
+    // The host's limits are for its own runs.
     stage_.struct_size = sizeof stage_;
     stage_.abi_min = host.abi_min;
     stage_.abi_max = host.abi_max;
@@ -81,7 +98,10 @@ class Stage {
     stage_.status = host.status;
     stage_.services = host.services;
     stage_.run = &api_;
-    stage_.GetExtension = [](const EpHostInfo*, const char*) -> const void* { return nullptr; };
+    stage_.GetExtension = [](const EpHostInfo*, const char* name) -> const void* {
+      static constexpr EpRunLimitsApi kLimits = {sizeof kLimits, 0, &TakeMemory, [](EpRun*, uint64_t) {}};
+      return std::strcmp(name, EP_RUN_LIMITS_EXTENSION) == 0 ? &kLimits : nullptr;
+    };
     info_.struct_size = sizeof info_;
     info_.input_count = static_cast<uint32_t>(inputs_.size());
     info_.output_count = static_cast<uint32_t>(def.outputs.size());
@@ -117,6 +137,13 @@ class Stage {
     return nullptr;
   }
 
+  static EpStatus* EP_CALL TakeMemory(EpRun* run, uint64_t bytes) {
+    auto* stage = reinterpret_cast<Stage*>(run);
+    if (bytes > kMostBytes - stage->taken_) return Fail(run);
+    stage->taken_ += bytes;
+    return nullptr;
+  }
+
   void* Memory(uint64_t bytes) {
     memory_.push_back(kit::AllocateShared(bytes));
     return memory_.back().get();
@@ -126,6 +153,8 @@ class Stage {
   EpHostInfo stage_ = {};
   EpRunApi api_ = {};
   EpRunInfo info_ = {};
+  uint64_t taken_ = 0;  // of kMostBytes, by kernels
+  std::vector<Dims> shapes_;
   std::vector<EpTensorView> tensors_;
   std::vector<EpValueView> views_;
   std::vector<const EpValueView*> inputs_;
@@ -143,7 +172,7 @@ std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host) {
     const kit::Run run = stage.NewRun();
     auto frame = std::make_unique<Frame>(plan, run);
     frame->Execute(run);
-    frame->SetHost(host);
+    frame->EndRehearsal(host);
     return frame;
   } catch (const std::exception&) {
     // The first run says it, if it is one of the model's.

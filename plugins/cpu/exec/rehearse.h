@@ -2,7 +2,8 @@
 // memory plan and the frame's memory.
 //
 // The plan is gone through once with inputs of zeros. oneDNN's primitives are made and don't run, other kernels do, so
-// that it costs less than a run. Nothing of what it computes is seen by anybody.
+// that it costs less than a run. Nothing of what it computes is seen by anybody. An input of which no more than the
+// first dimension is open is taken for a batch of one.
 #pragma once
 
 #include <memory>
@@ -12,9 +13,9 @@
 
 namespace epiphyte::cpu {
 
-// A frame that is ready for a run; null where it can't be known what one will need: a shape or a type in the plan is
-// open, values are no tensors of numbers, it would take much memory, or a node fails on zeros. `host` outlives the
-// frame.
+// A frame that is ready for a run; null where it can't be known what one will need: more of an input's shape is open, or
+// a shape or a type within the plan, values are no tensors of numbers, it would take much memory, or a node fails on
+// zeros. `host` outlives the frame.
 std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host);
 
 }  // namespace epiphyte::cpu

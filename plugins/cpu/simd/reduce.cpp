@@ -78,6 +78,39 @@ HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
   }
 }
 
+// Neighbouring columns of rows, whose results stay in registers.
+template <Reduction kReduction, int kVectors, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AccumulateColumns(D d, const T* x, int64_t stride, int64_t rows, T* sums) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr auto kCombine = CombinerOf<kReduction>();
+  hn::Vec<D> columns[kVectors];
+  for (int v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, sums + v * kStep);
+  for (int64_t r = 0; r < rows; ++r, x += stride)
+    for (int v = 0; v < kVectors; ++v)
+      columns[v] = kCombine(columns[v], Value<kReduction>(d, hn::LoadU(d, x + v * kStep), hn::Zero(d)));
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(columns[v], d, sums + v * kStep);
+}
+
+template <Reduction kReduction, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AccumulateBelow(D d, const T* x, int64_t stride, int64_t rows, T* sums, int64_t n) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  int64_t i = 0;
+  if (kStep == static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()))) {
+    for (; i + 4 * kStep <= n; i += 4 * kStep) AccumulateColumns<kReduction, 4>(d, x + i, stride, rows, sums + i);
+    if (i + 2 * kStep <= n) {
+      AccumulateColumns<kReduction, 2>(d, x + i, stride, rows, sums + i);
+      i += 2 * kStep;
+    }
+  }
+  if (i + kStep <= n) {
+    AccumulateColumns<kReduction, 1>(d, x + i, stride, rows, sums + i);
+    i += kStep;
+  }
+  if constexpr (kStep > 1) {
+    if (i < n) AccumulateBelow<kReduction>(hn::Half<D>(), x + i, stride, rows, sums + i, n - i);
+  }
+}
+
 template <Reduction kReduction, typename T>
 struct RowOf {
   using Tag = hn::ScalableTag<T>;
@@ -105,14 +138,17 @@ struct RowOf {
       hn::StoreU(kCombine(hn::LoadU(d, sums + i), value), d, sums + i);
     });
   }
+  static void AccumulateRows(const T* x, int64_t stride, int64_t rows, T* sums, int64_t n) {
+    AccumulateBelow<kReduction>(Tag(), x, stride, rows, sums, n);
+  }
 };
 
 template <Reduction kReduction, typename T>
 constexpr typename ReduceLoopOf<T>::Rows RowsOf() {
   if constexpr (kReduction == Reduction::kSumOfExponentials && std::is_same_v<T, double>) {
-    return {nullptr, nullptr};
+    return {nullptr, nullptr, nullptr};
   } else {
-    return {&RowOf<kReduction, T>::Reduced, &RowOf<kReduction, T>::Accumulate};
+    return {&RowOf<kReduction, T>::Reduced, &RowOf<kReduction, T>::Accumulate, &RowOf<kReduction, T>::AccumulateRows};
   }
 }
 template <typename T, int... kReductions>

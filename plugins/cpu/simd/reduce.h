@@ -33,9 +33,15 @@ class ReduceLoopOf {
     rows_.accumulate(x, accumulators, n, shifts);
   }
 
+  // The same of rows whose first elements are `stride` apart, one after the other.
+  void AccumulateRows(const T* x, int64_t stride, int64_t rows, T* accumulators, int64_t n) const {
+    rows_.accumulate_rows(x, stride, rows, accumulators, n);
+  }
+
   struct Rows {
     T (*reduce)(const T* x, int64_t n, T shift);
     void (*accumulate)(const T* x, T* accumulators, int64_t n, const T* shifts);
+    void (*accumulate_rows)(const T* x, int64_t stride, int64_t rows, T* accumulators, int64_t n);
   };
 
  private:

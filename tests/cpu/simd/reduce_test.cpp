@@ -142,5 +142,22 @@ TEST_P(Reductions, AccumulateRowsElementByElement) {
   }
 }
 
+TEST_P(Reductions, AccumulateManyRowsAsOneAfterTheOther) {
+  constexpr int64_t kRows = 5;
+  for (const Case& test : kCases) {
+    const ReduceLoop loop(test.reduction);
+    for (int64_t n : Lengths()) {
+      const int64_t stride = n + 3;
+      // The last row ends with its last element.
+      GuardedRow<float> x(RandomFloats((kRows - 1) * stride + n, -2, 3)), together(RandomFloats(n, 1, 2, 2)),
+          apart(together.values());
+      loop.AccumulateRows(x.data(), stride, kRows, together.data(), n);
+      for (int64_t r = 0; r < kRows; ++r) loop.Accumulate(x.data() + r * stride, apart.data(), n);
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_NEAR(together[i], apart[i], 4e-6 * std::fabs(apart[i])) << test.name << ", element " << i << " of " << n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace epiphyte::cpu::simd

@@ -24,8 +24,15 @@ struct Walk {
   std::array<int64_t, 8> sizes{};
   std::array<int64_t, 8> strides{};
   size_t rank = 0;
-  int64_t period = 1;  // elements of the innermost run
-  bool full = false;   // as the output itself
+  bool full = false;  // as the output itself
+  // Not 0: the innermost row is read again and again, over that many elements of the output.
+  int64_t repeats = 0;
+};
+
+// Where a range of the output has an input that must be spread out.
+struct Spread {
+  float* memory = nullptr;
+  int64_t row = -1;  // which repeated row is written out there
 };
 
 class ElementwiseKernel final : public Kernel {
@@ -246,12 +253,13 @@ class ElementwiseKernel final : public Kernel {
       walk.rank = 1;
       walk.sizes[0] = 1;
     }
+    if (walk.rank > 1 && walk.strides[0] == 1 && walk.strides[1] == 0 && walk.sizes[0] <= kBlock)
+      walk.repeats = walk.sizes[0] * walk.sizes[1];
     return walk;
   }
 
   // `n` elements of an input from output position `begin`, in place if they lie together, else in `buffer`.
   static const float* Load(const Walk& walk, const float* data, int64_t begin, int64_t n, float* buffer) {
-    if (walk.full) return data + begin;
     std::array<int64_t, 8> at{};
     int64_t rest = begin;
     int64_t offset = 0;
@@ -284,29 +292,63 @@ class ElementwiseKernel final : public Kernel {
     return buffer;
   }
 
+  static int64_t SpreadFloats(const Walk& walk, int64_t block) {
+    return walk.repeats == 0 ? block : std::max(block, std::min(walk.repeats, block + walk.sizes[0]));
+  }
+
+  // The same where a short row repeats: it is written out once for all blocks that see no other.
+  static const float* LoadSpread(const Walk& walk, const float* data, int64_t begin, int64_t n, int64_t block,
+                                 Spread& spread) {
+    if (walk.repeats == 0) return Load(walk, data, begin, n, spread.memory);
+    const int64_t row = begin / walk.repeats, period = walk.sizes[0];
+    if ((begin + n - 1) / walk.repeats != row) {
+      spread.row = -1;
+      return Load(walk, data, begin, n, spread.memory);
+    }
+    if (spread.row != row) {
+      spread.row = row;
+      const int64_t count = std::min(walk.repeats, block + period);
+      const float* first = Load(walk, data, row * walk.repeats, period, spread.memory);
+      if (first != spread.memory) std::copy_n(first, period, spread.memory);
+      for (int64_t done = period; done < count;) {
+        const int64_t more = std::min(done, count - done);
+        std::copy_n(spread.memory, more, spread.memory + done);
+        done += more;
+      }
+    }
+    return spread.memory + begin % period;
+  }
+
   void RunRange(const State* state, const float* const* data, float* y, int64_t begin, int64_t end) const {
     const bool all_full = state == nullptr || state->all_full;
     const int64_t block = std::min(kBlock, end - begin);
     // Registers, then room for inputs that must be spread out.
-    const size_t spread = all_full ? 0 : inputs_;
-    const size_t floats = static_cast<size_t>(block) * (static_cast<size_t>(registers_) + spread);
+    int64_t floats = block * registers_;
+    Spread spreads[kMostElementwiseInputs];
+    if (!all_full)
+      for (size_t i = 0; i < inputs_; ++i) floats += state->walks[i].full ? 0 : SpreadFloats(state->walks[i], block);
     alignas(64) float small[2048];
     std::unique_ptr<float[]> large;
     float* memory = small;
-    if (floats > std::size(small)) {
-      large.reset(new float[floats]);
+    if (floats > std::ssize(small)) {
+      large.reset(new float[static_cast<size_t>(floats)]);
       memory = large.get();
     }
     // Inputs are only read: no step's result has their places.
     float* places[kMostElementwiseInputs + kMostElementwiseInstructions + 1];
     for (int32_t i = 0; i < registers_; ++i) places[inputs_ + i] = memory + i * block;
+    memory += registers_ * block;
+    for (size_t i = 0; i < inputs_ && !all_full; ++i) {
+      spreads[i].memory = memory;
+      if (!state->walks[i].full) memory += SpreadFloats(state->walks[i], block);
+    }
     const int64_t short_row = simd::ShortRow();
     for (int64_t at = begin; at < end; at += block) {
       const int64_t n = std::min(block, end - at);
       for (size_t i = 0; i < inputs_; ++i)
-        places[i] = const_cast<float*>(
-            all_full ? data[i] + at
-                     : Load(state->walks[i], data[i], at, n, memory + (static_cast<size_t>(registers_) + i) * block));
+        places[i] = const_cast<float*>(all_full || state->walks[i].full
+                                           ? data[i] + at
+                                           : LoadSpread(state->walks[i], data[i], at, n, block, spreads[i]));
       places[inputs_ + registers_] = y + at;
       if (n <= short_row) {
         RunShort(places, n);

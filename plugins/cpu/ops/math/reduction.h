@@ -65,20 +65,17 @@ class ReductionShape {
     return offset;
   }
 
-  // Calls row(offset, n) for every run of reduced elements that lie side by side, relative to Offset. With inner_kept
-  // a run is one element.
-  template <typename Row>
-  void ForEachRun(const Row& row) const {
+  // Calls run(offset, n) for every `n` reduced elements that are `run_stride` apart, relative to Offset.
+  template <typename Run>
+  void ForEachRun(const Run& run) const {
     if (folded_ == 0) return;
-    if (reduced_.empty()) return row(int64_t{0}, int64_t{1});
-    const bool contiguous = !inner_kept_;
-    const size_t first = contiguous ? 1 : 0;
-    const int64_t n = contiguous ? reduced_[0].size : 1;
-    if (first == reduced_.size()) return row(int64_t{0}, n);
+    if (reduced_.empty()) return run(int64_t{0}, int64_t{1});
+    const int64_t n = reduced_[0].size;
+    if (reduced_.size() == 1) return run(int64_t{0}, n);
     Dims index(reduced_.size(), 0);
     for (int64_t offset = 0;;) {
-      row(offset, n);
-      size_t d = first;
+      run(offset, n);
+      size_t d = 1;
       for (; d < reduced_.size(); ++d) {
         offset += reduced_[d].stride;
         if (++index[d] < reduced_[d].size) break;
@@ -88,6 +85,10 @@ class ReductionShape {
       if (d == reduced_.size()) return;
     }
   }
+  // 1 unless inner_kept.
+  int64_t run_stride() const { return reduced_.empty() ? 1 : reduced_[0].stride; }
+  // All elements of an output are one run.
+  bool is_one_run() const { return reduced_.size() == 1; }
 
  private:
   struct Loop {
@@ -187,6 +188,49 @@ void AccumulateRow(const Op& op, const ReduceLoops<A>& loops, const T* x, A* acc
   }
 }
 
+// The same of `rows` rows, one after the other.
+template <typename Op, typename T, typename A>
+void AccumulateRows(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t stride, int64_t rows, A* acc,
+                    int64_t n, const A* shifts) {
+  if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
+    if (shifts == nullptr && GoesByVectors<Op>(n)) return loops.AccumulateRows(x, stride, rows, acc, n);
+  }
+  for (int64_t r = 0; r < rows; ++r) AccumulateRow<Op, T, A>(op, loops, x + r * stride, acc, n, shifts);
+}
+
+// Into how many parts the rows that fold into few outputs are cut, which makes the threads' shares neighbours in memory
+// and sums shorter. By the shape alone, so that results don't depend on the number of threads.
+inline int64_t RowParts(const ReductionShape& shape) {
+  constexpr int64_t kMostParts = 8, kMostOutputs = 4096, kElements = 16384;
+  if (!shape.inner_kept() || !shape.is_one_run() || shape.outputs() > kMostOutputs) return 1;
+  const int64_t parts = std::min(shape.outputs() * shape.folded() / kElements, shape.folded() / kMostParts);
+  return std::clamp<int64_t>(parts, 1, kMostParts);
+}
+
+template <typename Op, typename T, typename R, typename A>
+void ReduceInParts(OpContext& context, const Op& op, const ReductionShape& shape, int64_t parts, const T* x,
+                   const A* shifts, R* y) {
+  const ReduceLoops<A> loops(Op::kFloats);
+  const int64_t row = shape.inner_kept_size(), outputs = shape.outputs(), rows = shape.folded();
+  auto* found = static_cast<A*>(context.Scratch(static_cast<uint64_t>(parts * outputs) * sizeof(A)));
+  // By the first output of a row, then by parts.
+  context.ParallelFor(outputs / row * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t output = i / parts * row, first = i % parts * rows / parts, last = (i % parts + 1) * rows / parts;
+      A* const acc = found + i * row;
+      std::fill_n(acc, row, op.template Initial<A>());
+      AccumulateRows<Op, T, A>(op, loops, x + shape.Offset(output) + first * shape.run_stride(), shape.run_stride(),
+                               last - first, acc, row, shifts == nullptr ? nullptr : shifts + output);
+    }
+  });
+  for (int64_t i = 0; i < outputs; ++i) {
+    const A* const of = found + i / row * parts * row + i % row;
+    A acc = of[0];
+    for (int64_t part = 1; part < parts; ++part) acc = op.Combine(acc, of[part * row]);
+    y[i] = NumberAs<R>(op.Finish(acc, rows, shifts == nullptr ? A(0) : shifts[i]));
+  }
+}
+
 // y[i] = the reduction of the elements of output i.
 template <typename Op, typename T, typename R, typename A>
 void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
@@ -206,6 +250,8 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
     });
     return;
   }
+  if (const int64_t parts = RowParts(shape); parts > 1)
+    return ReduceInParts<Op, T, R, A>(context, op, shape, parts, x, shifts, y);
   constexpr int64_t kBlock = 256;
   const int64_t row = shape.inner_kept_size();
   ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
@@ -214,8 +260,9 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
       const int64_t n = std::min({kBlock, end - i, row - i % row});
       std::fill_n(acc, n, op.template Initial<A>());
       const T* base = x + shape.Offset(i);
-      shape.ForEachRun([&](int64_t offset, int64_t) {
-        AccumulateRow<Op, T, A>(op, loops, base + offset, acc, n, shifts == nullptr ? nullptr : shifts + i);
+      shape.ForEachRun([&](int64_t offset, int64_t rows) {
+        AccumulateRows<Op, T, A>(op, loops, base + offset, shape.run_stride(), rows, acc, n,
+                                 shifts == nullptr ? nullptr : shifts + i);
       });
       for (int64_t j = 0; j < n; ++j) y[i + j] = NumberAs<R>(op.Finish(acc[j], folded, shift_of(i + j)));
       i += n;

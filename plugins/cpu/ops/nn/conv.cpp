@@ -8,10 +8,13 @@
 #include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/window_limits.h"
 #include "plugins/cpu/ops/math/blocked_product.h"
+#include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/nn/depthwise_conv.h"
 
 namespace epiphyte::cpu {
 namespace {
+
+constexpr int64_t kActivationCost = 8;  // as ParallelLoop counts
 
 // [O, I/G, k…] as oneDNN has it: [G, O/G, I/G, k…] when there are groups.
 dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
@@ -114,6 +117,11 @@ class ConvKernel final : public Kernel {
     }
     const Tensor* bias = CheckedBias(context, weight_dims[0]);
     state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
+    if (!state.activates) return;
+    // As the layout has it, with its padding.
+    auto* const values = y->as<float>();
+    ParallelLoop(context, static_cast<int64_t>(state.call.y_desc().get_size() / sizeof(float)), kActivationCost,
+                 [&](int64_t begin, int64_t end) { ApplyActivation(activation_, values + begin, end - begin); });
   }
 
  private:
@@ -125,6 +133,7 @@ class ConvKernel final : public Kernel {
     ReorderCall sum_call;  // a residual that lies otherwise than the result
     kit::ConvolutionShape shape;
     std::optional<simd::PlaneWindows> depthwise;  // of a row-major input that can stay so
+    bool activates = false;                       // what the call leaves is activated afterwards
     bool product = false;                         // of the weights and each image, as they lie row-major
     std::shared_ptr<void> product_weights;        // those that are packed otherwise
   };
@@ -218,8 +227,19 @@ class ConvKernel final : public Kernel {
     if (activation_) ApplyActivation(activation_, to, y.Count());
   }
 
+  static bool IsByMatrices(const dnnl::convolution_forward::primitive_desc& pd) {
+    return IsReference(pd) || std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos;
+  }
+
   MemoryDesc AnyWeights(const Dims& dims, ElementType type) const {
     return MemoryDesc(WeightDims(dims, group_), DataType(type), dnnl::memory::format_tag::any);
+  }
+
+  // oneDNN takes longer for the exponential of a swish than our loop and another pass over a result that isn't small.
+  bool ActivatesAfterwards(const kit::ConvolutionShape& shape, const MemoryDesc& weights) const {
+    constexpr int64_t kSmall = int64_t{1} << 16;
+    return activation_.op == kit::fuse::ElementwiseOp::kSwish && shape.y.Count() > kSmall &&
+           TypeOf(weights) == dnnl::memory::data_type::f32;
   }
 
   // The input is of the weights' type, and the result of that or float.
@@ -239,7 +259,7 @@ class ConvKernel final : public Kernel {
     PrimitiveAttr attr = UserScratchpad();
     dnnl::post_ops ops;
     if (residual) ops.append_sum(1.0f);
-    AppendActivation(activation_, ops);
+    if (!ActivatesAfterwards(shape, weights)) AppendActivation(activation_, ops);
     attr.set_post_ops(ops);
     if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
     return ConvolutionDesc(args, attr);
@@ -257,6 +277,7 @@ class ConvKernel final : public Kernel {
     const bool stays = x.layout == nullptr && (group_ > 1 || wants_row_major);
     state.depthwise = stays ? DepthwiseWindowsOf(shape) : std::nullopt;
     state.product = false;
+    state.activates = false;
     state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
     if (state.depthwise && !residual) {
@@ -288,6 +309,15 @@ class ConvKernel final : public Kernel {
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
+    }
+    state.activates = ActivatesAfterwards(shape, pd.weights_desc());
+    // Channels that no kernel of oneDNN's takes become a product of matrices for each of them, of a row-major copy.
+    if (IsByMatrices(pd) && !residual && (!packed_ || depthwise_weights_ != nullptr)) {
+      state.depthwise = DepthwiseWindowsOf(shape);
+      if (state.depthwise) {
+        state.known = true;
+        return;
+      }
     }
     const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
     state.call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_, bias);

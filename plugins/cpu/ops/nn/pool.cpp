@@ -12,6 +12,8 @@
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
 #include "plugins/cpu/onednn/window_limits.h"
+#include "plugins/cpu/ops/math/laid_out_reduction.h"
+#include "plugins/cpu/ops/math/reduction_operators.h"
 #include "plugins/cpu/ops/nn/plane_windows.h"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
 #include "plugins/cpu/simd/normalize.h"
@@ -97,6 +99,36 @@ class OneDnnPool {
   const kit::PoolAttributes& attributes_;
 };
 
+// By how much the average of a plane's only window divides, which sees all of the plane; nullopt when there are others.
+std::optional<float> TapsOfWholePlane(const kit::Window& window, const Dims& x, bool include_pad) {
+  float taps = 1;
+  for (size_t d = 0; d < window.kernel.size(); ++d) {
+    const int64_t size = x[d + 2];
+    if (window.output[d] != 1 || window.TapsInside(d, 0, size).count != size) return std::nullopt;
+    taps *= static_cast<float>(std::max<int64_t>(include_pad ? window.TapsInPadded(d, 0, size) : size, 1));
+  }
+  return taps;
+}
+
+// Such windows of floats in a layout of oneDNN's. False for others.
+bool PoolWholePlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
+  const Tensor& x = context.AnyLayoutInput(0);
+  const kit::Window window = attributes.Resolve(x.dims);
+  const std::optional<float> taps = TapsOfWholePlane(window, x.dims, attributes.include_pad);
+  if (!taps || x.Count() == 0) return false;
+  std::vector<bool> reduced(x.rank(), true);
+  reduced[0] = reduced[1] = false;
+  const std::optional<ReductionShape> shape = ReductionInMemory(x, reduced);
+  if (!shape || (kind == PoolKind::kAverage && *taps != static_cast<float>(shape->folded()))) return false;
+  auto* y = context.Output(0, EP_TYPE_FLOAT, window.OutputDims(x.dims[0], x.dims[1])).as<float>();
+  if (kind == PoolKind::kMax) {
+    Reduce<Largest, float, float, float>(context, Largest(), *shape, x.as<float>(), nullptr, y);
+  } else {
+    Reduce<Mean, float, float, float>(context, Mean(), *shape, x.as<float>(), nullptr, y);
+  }
+  return true;
+}
+
 // Max and average of row-major floats, which stay so. False when there is nothing for this shape.
 bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
   const Tensor& x = context.Input(0);
@@ -104,9 +136,21 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
   const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
   const int64_t planes = x.dims[0] * x.dims[1], in_plane = x.dims.Count(2, x.rank());
   if (y_dims.Count() == 0 || in_plane == 0) return false;
-  // Taps of the windows along each dimension, as averages count them; and whether the only window sees all of a plane.
+  if (const std::optional<float> taps = TapsOfWholePlane(window, x.dims, attributes.include_pad)) {
+    const float* from = x.as<float>();
+    auto* to = context.Output(0, EP_TYPE_FLOAT, y_dims).as<float>();
+    const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
+    const int64_t grain = std::max<int64_t>(1, 16384 / in_plane);
+    context.ParallelFor(planes, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const float* plane = from + i * in_plane;
+        to[i] = kind == PoolKind::kMax ? loops.largest(plane, in_plane) : loops.sum(plane, in_plane) / *taps;
+      }
+    });
+    return true;
+  }
+  // Taps of the windows along each dimension, as averages count them.
   std::vector<std::vector<float>> counts(window.kernel.size());
-  bool whole = true;
   for (size_t d = 0; d < counts.size(); ++d) {
     const int64_t size = x.dims[d + 2];
     constexpr int64_t kMostWindows = int64_t{1} << 20;
@@ -116,22 +160,6 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
           attributes.include_pad ? window.TapsInPadded(d, at, size) : window.TapsInside(d, at, size).count;
       counts[d].push_back(static_cast<float>(std::max<int64_t>(taps, 1)));
     }
-    whole = whole && window.output[d] == 1 && window.TapsInside(d, 0, size).count == size;
-  }
-  if (whole) {
-    const float* from = x.as<float>();
-    auto* to = context.Output(0, EP_TYPE_FLOAT, y_dims).as<float>();
-    const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
-    float count = 1;
-    for (const std::vector<float>& taps : counts) count *= taps[0];
-    const int64_t grain = std::max<int64_t>(1, 16384 / in_plane);
-    context.ParallelFor(planes, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const float* plane = from + i * in_plane;
-        to[i] = kind == PoolKind::kMax ? loops.largest(plane, in_plane) : loops.sum(plane, in_plane) / count;
-      }
-    });
-    return true;
   }
   const std::optional<simd::PlaneWindows> windows = PlaneWindowsOf(window, x.dims);
   if (!windows) return false;
@@ -177,7 +205,8 @@ class PoolKernel final : public Kernel {
     if constexpr (std::is_same_v<T, float>) {
       if (kind_ != PoolKind::kLp && !indices) {
         const bool row_major = context.AnyLayoutInput(0).layout == nullptr;
-        if (row_major ? PoolPlanes(context, kind_, attributes_) || onednn_.Run(context) : onednn_.Run(context)) return;
+        if (row_major ? PoolPlanes(context, kind_, attributes_) : PoolWholePlanes(context, kind_, attributes_)) return;
+        if (onednn_.Run(context)) return;
       }
     }
     if constexpr (sizeof(T) == 1) {
