@@ -94,7 +94,9 @@ HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t 
     const int64_t at = r * p.y_stride + column;
     switch (p.result) {
       case ByteResult::kSums:
-        std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(columns) * 4);
+        // Not by memcpy: GCC makes of it an instruction that moves strings, which is slow to begin.
+        Make(d, static_cast<int32_t*>(p.y) + at, columns,
+             [=](const auto& load) EPIPHYTE_INLINE { return load(d, sums); });
         break;
       case ByteResult::kRequantized:
         RequantizeSums(sums, p.factor + column, rounding, static_cast<uint8_t*>(p.y) + at, columns);
