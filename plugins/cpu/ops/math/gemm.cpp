@@ -6,7 +6,7 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
-#include "plugins/cpu/ops/math/blocked_product.h"
+#include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
 namespace epiphyte::cpu {

@@ -5,7 +5,7 @@
 #include "epiphyte/kit/shape/product.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
-#include "plugins/cpu/ops/math/blocked_product.h"
+#include "plugins/cpu/kernel/blocked_product.h"
 
 namespace epiphyte::cpu {
 namespace {

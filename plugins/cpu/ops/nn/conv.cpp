@@ -7,7 +7,7 @@
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/window_limits.h"
-#include "plugins/cpu/ops/math/blocked_product.h"
+#include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/ops/nn/depthwise_conv.h"
 
 namespace epiphyte::cpu {
