@@ -218,7 +218,7 @@ void ProductByAmx(const ByteProduct& p) {
   HWY_ALIGN int32_t sums[2 * kTileRows * kBytePanel];
   LastSteps last;
   // Few steps have tiles of their own, smaller ones.
-  const bool few = p.steps < kTileSteps;
+  const bool few = p.steps > 0 && p.steps < kTileSteps;
   const int64_t steps = few ? p.steps : kTileSteps;
   const int64_t tiles = p.steps / steps, last_steps = p.steps % steps;
   const int64_t whole = p.rows / (2 * kTileRows) * (2 * kTileRows);

@@ -97,7 +97,7 @@ void ExpectSums(int64_t m, int64_t n, int64_t k) {
 void ExpectEveryShape() {
   for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 13}) {
     for (int64_t n : {1, 15, 16, 17, 33, 63, 64, 65, 130}) ExpectSums(m, n, 37);
-    for (int64_t k : {1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
+    for (int64_t k : {0, 1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
   }
   // Tiles of 16 rows, 16 columns and 64 steps, and what is left of each.
   for (int64_t m : {15, 16, 17, 31, 32, 33, 47, 65}) {
