@@ -258,9 +258,10 @@ struct MatMulCase {
   std::vector<float> b_scale;
   float a_scale = 0.02f, y_scale = 0.9f;
 
-  explicit MatMulCase(unsigned seed) {
+  explicit MatMulCase(unsigned seed, int64_t most_rows = 20) {
     Random random(seed);
-    const int64_t m = random.Between(1, 20), k = random.Between(1, 50), n = random.Between(1, 140);
+    const int64_t m = random.Between(most_rows - 19, most_rows), k = random.Between(1, 50);
+    const int64_t n = random.Between(1, 140);
     Shape a_dims = {m, k}, b_dims = {k, n};
     const int64_t batches = random.Between(0, 3);
     if (batches >= 1) a_dims.insert(a_dims.begin(), batches == 3 ? 1 : 3);
@@ -301,6 +302,18 @@ TEST(MatMulInteger, IsExactForRandomShapesTypesAndZeroPoints) {
   for (unsigned seed = 1; seed <= 80; ++seed) {
     SCOPED_TRACE(seed);
     const MatMulCase made(seed);
+    OpRunner product("MatMulInteger", 10);
+    product.InputDatum(made.a.datum()).InputDatum(made.b.datum(), made.constant).InputDatum(made.a_zero.datum());
+    product.InputDatum(made.b_zero.datum(), made.constant);
+    product.Run();
+    ASSERT_THAT(product.Output<int32_t>(0), ElementsAreArray(made.Sums()));
+  }
+}
+
+TEST(MatMulInteger, IsExactForMoreRowsThanFitIntoACache) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const MatMulCase made(seed, 2500);
     OpRunner product("MatMulInteger", 10);
     product.InputDatum(made.a.datum()).InputDatum(made.b.datum(), made.constant).InputDatum(made.a_zero.datum());
     product.InputDatum(made.b_zero.datum(), made.constant);

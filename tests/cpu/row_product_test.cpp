@@ -35,16 +35,55 @@ TEST(RowProduct, AnySizes) {
   }
 }
 
+TEST(RowProduct, AnySizesOfMatricesThatAreInputs) {
+  for (const int64_t k : {1, 3, 64, 67, 130}) {
+    for (const int64_t n : {1, 15, 17, 65, 127, 128, 640, 4100, 8200}) {
+      const std::vector<float> a = Waves(k, 0.7), b = Waves(k * n, 0.3);
+      for (const Shape& shape : {Shape{1, k}, Shape{k}}) {
+        OpRunner runner("MatMul", 13);
+        runner.Input<float>(shape, a).Input<float>({k, n}, b).Run();
+        const std::vector<float> y = runner.Output<float>(0);
+        ASSERT_EQ(y.size(), static_cast<size_t>(n));
+        for (int64_t i = 0; i < n; ++i) ASSERT_NEAR(y[i], Product(a, b, n, i), 1e-4) << k << " x " << n << " at " << i;
+      }
+    }
+  }
+}
+
+TEST(RowProduct, MatrixTimesColumn) {
+  for (const int64_t k : {1, 3, 64, 67, 130}) {
+    for (const int64_t rows : {2, 15, 16, 17, 300}) {
+      const std::vector<float> b = Waves(k, 0.7), a = Waves(rows * k, 0.3);
+      std::vector<float> transposed(a.size());
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < k; ++j) transposed[j * rows + i] = a[i * k + j];
+      OpRunner plain("MatMul", 13);
+      plain.Input<float>({rows, k}, a).Input<float>({k, 1}, b).Run();
+      OpRunner gemm("Gemm", 13);
+      gemm.Attribute("transA", 1).Attribute("transB", 1);
+      gemm.Input<float>({k, rows}, transposed).Input<float>({1, k}, b).Input<float>({1}, {0.5f}).Run();
+      for (int64_t i = 0; i < rows; ++i) {
+        ASSERT_NEAR(plain.Output<float>(0)[i], Product(b, transposed, rows, i), 1e-4) << k << " x " << rows;
+        ASSERT_NEAR(gemm.Output<float>(0)[i], Product(b, transposed, rows, i) + 0.5, 1e-4) << k << " x " << rows;
+      }
+    }
+  }
+}
+
 TEST(RowProduct, TransposedMatrixOfGemm) {
   const int64_t k = 70, n = 130;
   const std::vector<float> a = Waves(k, 0.7), b = Waves(k * n, 0.3), c = Waves(n, 1.1);
   std::vector<float> transposed(b.size());
   for (int64_t i = 0; i < k; ++i)
     for (int64_t j = 0; j < n; ++j) transposed[j * k + i] = b[i * n + j];
-  OpRunner runner("Gemm", 13);
-  runner.Attribute("transB", 1).Input<float>({1, k}, a).Constant<float>({n, k}, transposed).Input<float>({n}, c).Run();
-  const std::vector<float> y = runner.Output<float>(0);
-  for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], Product(a, b, n, i) + c[i], 1e-4);
+  for (const bool constant : {false, true}) {
+    OpRunner runner("Gemm", 13);
+    runner.Attribute("transB", 1).Input<float>({1, k}, a);
+    constant ? runner.Constant<float>({n, k}, transposed) : runner.Input<float>({n, k}, transposed);
+    runner.Input<float>({n}, c).Run();
+    const std::vector<float> y = runner.Output<float>(0);
+    for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], Product(a, b, n, i) + c[i], 1e-4);
+  }
 }
 
 TEST(RowProduct, BiasResidualAndActivation) {
@@ -69,11 +108,13 @@ TEST(RowProduct, BiasResidualAndActivation) {
       {"HardSwish", 0, 0, [](double x) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); }},
   };
   for (const auto& activation : kActivations) {
-    for (const bool in_place : {false, true}) {
+    for (const auto& [in_place, constant] : {std::pair(false, true), {true, true}, {false, false}, {true, false}}) {
       OpRunner runner("MatMul", 1, std::string(kit::fuse::kDomain));
       runner.Attribute("activation", activation.name);
       runner.Attribute("activation_alpha", activation.alpha).Attribute("activation_beta", activation.beta);
-      runner.Input<float>({1, k}, a).Constant<float>({k, n}, b).Constant<float>({n}, bias);
+      runner.Input<float>({1, k}, a);
+      constant ? runner.Constant<float>({k, n}, b) : runner.Input<float>({k, n}, b);
+      runner.Constant<float>({n}, bias);
       runner.Input<float>({1, n}, residual).InPlace(in_place).Run();
       const std::vector<float> y = runner.Output<float>(0);
       for (int64_t i = 0; i < n; ++i)

@@ -139,5 +139,126 @@ TEST_F(SplitProducts, AreMadeWithFloatsWhereANumberIsNotFinite) {
   ExpectNear(split.Run({x}), plain.Run({x}), 256);
 }
 
+// --- convolutions
+
+struct Convolution {
+  std::vector<int64_t> x, w, y;  // dimensions
+  int64_t stride = 1, dilation = 1, pad = 0;
+  std::string activation = "";
+  bool residual = false;
+};
+std::ostream& operator<<(std::ostream& out, const Convolution& c) {
+  return out << testing::PrintToString(c.x) << " * " << testing::PrintToString(c.w) << ", stride " << c.stride
+             << ", dilation " << c.dilation << ", pad " << c.pad << " " << c.activation << ", residual " << c.residual;
+}
+int64_t Count(const std::vector<int64_t>& dims) {
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  return count;
+}
+
+// A convolution, and what may be fused to it.
+kit::ir::Graph Graph(const Convolution& c, bool halves) {
+  using kit::ir::Attribute;
+  const size_t spatial = c.x.size() - 2;
+  PlanBuilder b;
+  int32_t y = b.Node(
+      "Conv", 11,
+      {b.Input(c.x), b.Constant(c.w, Waves(Count(c.w), 0.3, halves)), b.Constant({c.w[0]}, Waves(c.w[0], 0.9))}, c.y,
+      {Attribute::Ints("strides", std::vector<int64_t>(spatial, c.stride)),
+       Attribute::Ints("dilations", std::vector<int64_t>(spatial, c.dilation)),
+       Attribute::Ints("pads", std::vector<int64_t>(2 * spatial, c.pad))});
+  if (c.residual) y = b.Node("Add", 14, {y, b.Input(c.y)}, c.y);
+  if (!c.activation.empty()) y = b.Node(c.activation, 14, {y}, c.y);
+  b.Output(y);
+  return b.Take();
+}
+
+TEST_F(SplitProducts, OfConvolutionsAreWithinTheirParts) {
+  const Convolution kCases[] = {
+      {{1, 168, 9, 11}, {130, 168, 1, 1}, {1, 130, 9, 11}},
+      {{1, 32, 9, 11}, {33, 32, 3, 3}, {1, 33, 9, 11}, 1, 1, 1},
+      {{2, 64, 30, 31}, {32, 64, 3, 3}, {2, 32, 30, 31}, 1, 1, 1, "Relu", true},
+      {{1, 64, 12, 13}, {70, 64, 3, 3}, {1, 70, 6, 7}, 2, 1, 1, "Relu"},
+      {{1, 64, 12, 13}, {70, 64, 1, 1}, {1, 70, 6, 7}, 2, 1, 0},
+      {{1, 16, 20, 20}, {16, 16, 5, 5}, {1, 16, 6, 6}, 3, 1, 0, "Sigmoid", true},
+      {{1, 48, 20, 15}, {64, 48, 3, 3}, {1, 64, 20, 15}, 1, 2, 2},
+      {{1, 48, 21, 15}, {64, 48, 3, 3}, {1, 64, 11, 8}, 2, 3, 3},
+      {{1, 32, 2, 2}, {64, 32, 3, 3}, {1, 64, 4, 4}, 1, 1, 2},
+      {{3, 48, 50}, {64, 48, 3}, {3, 64, 50}, 1, 1, 1, "Tanh"},
+      {{1, 64, 7, 7}, {512, 64, 3, 3}, {1, 512, 7, 7}, 1, 1, 1, "", true},
+  };
+  for (const Convolution& c : kCases) {
+    for (const bool halves : {true, false}) {
+      SCOPED_TRACE(::testing::Message() << c << ", halves " << halves);
+      std::vector<std::vector<float>> inputs = {Waves(Count(c.x), 0.7)};
+      if (c.residual) inputs.push_back(Waves(Count(c.y), 0.2));
+      PlanRunner plain(Graph(c, halves));
+      PlanRunner split = Split(Graph(c, halves));
+      ASSERT_EQ(split.plan().packed().size(), 1u);
+      EXPECT_THAT(split.plan().packed()[0].format, HasSubstr(";16,32,2,;1,0,1,;")) << "for split products";
+      const std::vector<float> exact = plain.Run(inputs), found = split.Run(inputs);
+      ExpectNear(found, exact, Count(c.w) / c.w[0]);
+      EXPECT_THAT(split.Run(inputs), ElementsAreArray(found)) << "once more";
+    }
+  }
+}
+
+TEST_F(SplitProducts, AreNotForShortSumsOfRowMajorImages) {
+  for (const bool halves : {true, false}) {
+    const Convolution c = {{2, 256, 9, 11}, {64, 256, 1, 1}, {2, 64, 9, 11}, 1, 1, 0, "Relu"};
+    PlanRunner plain(Graph(c, halves));
+    PlanRunner split = Split(Graph(c, halves));
+    EXPECT_THAT(split.plan().packed()[0].format, HasSubstr(";16,32,2,;1,0,1,;")) << "as other shapes like it";
+    const std::vector<std::vector<float>> inputs = {Waves(Count(c.x), 0.7)};
+    const std::vector<float> exact = plain.Run(inputs), found = split.Run(inputs);
+    for (size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(found[i], exact[i], 5e-5) << i;
+  }
+}
+
+TEST_F(SplitProducts, OfConvolutionsFollowEachOther) {
+  const auto build = [] {
+    using kit::ir::Attribute;
+    const std::vector<Attribute> padded = {Attribute::Ints("pads", {1, 1, 1, 1})};
+    PlanBuilder b;
+    const int32_t x = b.Input({1, 32, 14, 14});
+    int32_t y = b.Node("Conv", 11, {x, b.Constant({64, 32, 3, 3}, Waves(64 * 32 * 9, 0.3))}, {1, 64, 14, 14}, padded);
+    y = b.Node("Relu", 14, {y}, {1, 64, 14, 14});
+    y = b.Node("Conv", 11, {y, b.Constant({32, 64, 1, 1}, Waves(32 * 64, 0.4))}, {1, 32, 14, 14});
+    y = b.Node("Add", 14, {y, x}, {1, 32, 14, 14});
+    y = b.Node("Relu", 14, {y}, {1, 32, 14, 14});
+    b.Output(b.Node("GlobalAveragePool", 1, {y}, {1, 32, 1, 1}));
+    return b.Take();
+  };
+  const std::vector<std::vector<float>> inputs = {Waves(32 * 14 * 14, 0.7)};
+  PlanRunner plain(build());
+  PlanRunner split = Split(build());
+  ExpectNear(split.Run(inputs), plain.Run(inputs), 2000);
+}
+
+TEST_F(SplitProducts, OfConvolutionsComeFromAContextAndAreMadeWithFloatsWhereANumberIsNotFinite) {
+  const Convolution c = {{1, 64, 12, 13}, {64, 64, 3, 3}, {1, 64, 12, 13}, 1, 1, 1, "Relu", true};
+  std::vector<std::vector<float>> inputs = {Waves(Count(c.x), 0.7), Waves(Count(c.y), 0.2)};
+  PlanRunner plain(Graph(c, true));
+  PlanRunner made = Split(Graph(c, true));
+  EXPECT_THAT(made.plan().packed()[0].format, StartsWith("float16 "));
+  const std::vector<float> y = made.Run(inputs);
+  PlanRunner loaded(kit::ir::Graph(made.plan().def()), false, made.plan().packed());
+  EXPECT_FALSE(loaded.plan().repacked());
+  EXPECT_THAT(loaded.Run(inputs), ElementsAreArray(y));
+  inputs[0][700] = INFINITY;
+  const std::vector<float> exact = plain.Run(inputs);
+  for (PlanRunner* split : {&made, &loaded}) {
+    const std::vector<float> found = split->Run(inputs);
+    for (size_t i = 0; i < exact.size(); ++i) {
+      ASSERT_EQ(std::isfinite(found[i]), std::isfinite(exact[i])) << i;
+      if (!std::isfinite(exact[i])) continue;
+      ASSERT_NEAR(found[i], exact[i], 1e-4) << i;
+    }
+  }
+  inputs[0][700] = 0;
+  ExpectNear(made.Run(inputs), plain.Run(inputs), 64 * 9);
+}
+
 }  // namespace
 }  // namespace epiphyte::test

@@ -183,6 +183,23 @@ const void* Linear::RoundToBfloat16(OpContext& context, const Operands& o) {
   return rounded;
 }
 
+bool Linear::RunVector(OpContext& context, const Operands& o) const {
+  const auto floats = [](const void* data) { return static_cast<const float*>(data); };
+  RowOperands row{floats(o.a), o.b, EP_TYPE_FLOAT, floats(o.bias), floats(o.residual), static_cast<float*>(o.y),
+                  o.k,         o.n};
+  if (o.rows == 1) {
+    RowTimesMatrix(context, row, options_.transpose_b, false, options_.activation);
+    return true;
+  }
+  // Turned round, a matrix times a column is a row times a matrix, too.
+  if (o.n != 1) return false;
+  row.a = floats(o.b);
+  row.b = o.a;
+  row.n = o.rows;
+  RowTimesMatrix(context, row, !o.transposed_a, true, options_.activation);
+  return true;
+}
+
 bool Linear::RunSplit(OpContext& context, const Operands& o) const {
   const auto floats = [](const void* data) { return static_cast<const float*>(data); };
   SplitOperands split;
@@ -213,6 +230,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
         o.k,         o.n};
     return RowTimesPanels(context, *panels_, row, options_.activation);
   }
+  if (!packed_ && !state.in_loop && RunVector(context, o)) return;
   if (split_ && !o.transposed_a && !state.in_loop && RunSplit(context, o)) return;
   if (!state.call || state.rows != o.rows || state.k != o.k || state.n != o.n || state.bias != (o.bias != nullptr) ||
       state.residual != residual || state.transposed_a != o.transposed_a) {

@@ -63,6 +63,7 @@ class Linear {
   bool PrepareColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
   void Reset(PrimitiveCall& call, const dnnl::matmul::primitive_desc& pd, const Operands& operands, int64_t columns,
              int residual) const;
+  bool RunVector(OpContext& context, const Operands& operands) const;  // false: neither side is a vector
   bool RunSplit(OpContext& context, const Operands& operands) const;  // false: not all numbers are finite
   static const void* RoundToBfloat16(OpContext& context, const Operands& operands);  // A, in scratch memory
   void RunColumns(OpContext& context, State& state, const Operands& operands, int residual) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/simd/row_times_panel.h"
@@ -45,6 +46,30 @@ void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands&
       }
     });
   });
+}
+
+void RowTimesMatrix(OpContext& context, const RowOperands& o, bool transposed, bool one_bias,
+                    const Activation& activation) {
+  // The residual may lie where the result goes.
+  float* const sums =
+      o.residual == nullptr ? o.y : static_cast<float*>(context.Scratch(static_cast<uint64_t>(o.n) * sizeof(float)));
+  MultiplyBlocked<float>(context, 1, [&](int64_t) {
+    return BlockedProduct<float>{.a = o.a,
+                                 .a_row = o.k,
+                                 .b = static_cast<const float*>(o.b),
+                                 .b_row = transposed ? 1 : o.n,
+                                 .b_column = transposed ? o.k : 1,
+                                 .y = sums,
+                                 .y_row = o.n,
+                                 .m = 1,
+                                 .n = o.n,
+                                 .k = o.k};
+  });
+  if (o.bias != nullptr)
+    for (int64_t c = 0; c < o.n; ++c) sums[c] += o.bias[one_bias ? 0 : c];
+  if (o.residual != nullptr)
+    for (int64_t c = 0; c < o.n; ++c) o.y[c] = sums[c] + o.residual[c];
+  if (activation) ApplyActivation(activation, o.y, o.n);
 }
 
 }  // namespace epiphyte::cpu

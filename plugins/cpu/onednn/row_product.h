@@ -1,5 +1,6 @@
-// A single row times a matrix that oneDNN packed: what a language model does for each token, over and over with all of
-// its weights. Memory is the limit there, and oneDNN's kernels for blocks of rows leave much of it unused.
+// A single row times a matrix, which oneDNN packed or which lies as it came: what a language model does for each token,
+// over and over with all of its weights. Memory is the limit there, and oneDNN's kernels for blocks of rows leave much
+// of it unused.
 #pragma once
 
 #include <optional>
@@ -18,15 +19,19 @@ std::optional<Panels> PanelsOf(const MemoryDesc& desc);
 
 struct RowOperands {
   const float* a = nullptr;
-  const void* b = nullptr;  // the panels, of b_type: float, float16 or bfloat16
+  const void* b = nullptr;  // of b_type: float, float16 or bfloat16
   ElementType b_type = EP_TYPE_FLOAT;
   const float* bias = nullptr;      // n values, or null
   const float* residual = nullptr;  // n values, or null; may be y
   float* y = nullptr;
   int64_t k = 0, n = 0;
 };
-// y = activation(a B + bias + residual)
+// y = activation(a B + bias + residual), where B is panels.
 void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands,
+                    const Activation& activation);
+
+// The same where B is floats [k, n], or [n, k] when `transposed`. `one_bias`: it is one number for all columns.
+void RowTimesMatrix(OpContext& context, const RowOperands& operands, bool transposed, bool one_bias,
                     const Activation& activation);
 
 }  // namespace epiphyte::cpu

@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/split_window.h"
 #include "plugins/cpu/simd/amx.h"
 
 namespace epiphyte::cpu {
@@ -60,8 +61,8 @@ std::optional<MemoryDesc> SplitMatrixDesc(int64_t k, int64_t n) {
 
 bool IsSplit(const MemoryDesc& desc) {
   const dnnl::memory::dims dims = DimsOf(desc);
-  if (TypeOf(desc) != dnnl::memory::data_type::f32 || dims.size() != 2) return false;
-  const std::optional<MemoryDesc> wanted = SplitMatrixDesc(dims[0], dims[1]);
+  if (TypeOf(desc) != dnnl::memory::data_type::f32 || dims.size() < 2) return false;
+  const std::optional<MemoryDesc> wanted = dims.size() == 2 ? SplitMatrixDesc(dims[0], dims[1]) : SplitWindowDesc(dims);
   return wanted && *wanted == desc;
 }
 

@@ -19,7 +19,7 @@ bool HasSplitProducts();
 
 // Panels of a matrix [k, n], as a layout of floats. Nullopt where oneDNN has no such one.
 std::optional<MemoryDesc> SplitMatrixDesc(int64_t k, int64_t n);
-// Whether a layout is that.
+// Whether a layout is that, or SplitWindowDesc's (split_window.h).
 bool IsSplit(const MemoryDesc& desc);
 
 // Whether constant input `input`, or a part of it of dimensions `dims`, may be packed for them under `key`: it is large

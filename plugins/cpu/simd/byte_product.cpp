@@ -94,7 +94,9 @@ HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t 
     const int64_t at = r * p.y_stride + column;
     switch (p.result) {
       case ByteResult::kSums:
-        std::memcpy(static_cast<int32_t*>(p.y) + at, sums, static_cast<size_t>(columns) * 4);
+        // Not by memcpy: GCC makes of it an instruction that moves strings, which is slow to begin.
+        Make(d, static_cast<int32_t*>(p.y) + at, columns,
+             [=](const auto& load) EPIPHYTE_INLINE { return load(d, sums); });
         break;
       case ByteResult::kRequantized:
         RequantizeSums(sums, p.factor + column, rounding, static_cast<uint8_t*>(p.y) + at, columns);
@@ -196,13 +198,33 @@ HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
+// Requantises all rows of a pair of tiles of columns, whose factors stay in registers.
+HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, const int32_t* sums) {
+  const Sums d;
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<uint8_t, Sums> bytes;
+  const Rounding rounding(p.zero, p.low, p.high);
+  const auto left = hn::LoadU(df, p.factor + column), right = hn::LoadU(df, p.factor + column + kTileColumns);
+  auto* to = static_cast<uint8_t*>(p.y) + row * p.y_stride + column;
+  for (int64_t r = 0; r < rows; ++r, sums += kBytePanel, to += p.y_stride) {
+    hn::StoreU(LowBytes(rounding(hn::Mul(hn::ConvertTo(df, hn::Load(d, sums)), left))), bytes, to);
+    hn::StoreU(LowBytes(rounding(hn::Mul(hn::ConvertTo(df, hn::Load(d, sums + kTileColumns)), right))), bytes,
+               to + kTileColumns);
+  }
+}
+
 // A pair of tiles of columns stays in the first cache while all rows are multiplied by it.
 void ProductByAmx(const ByteProduct& p) {
   HWY_ALIGN int32_t sums[2 * kTileRows * kBytePanel];
   LastSteps last;
-  const int64_t tiles = p.steps / kTileSteps, last_steps = p.steps % kTileSteps;
+  // Few steps have tiles of their own, smaller ones.
+  const bool few = p.steps > 0 && p.steps < kTileSteps;
+  const int64_t steps = few ? p.steps : kTileSteps;
+  const int64_t tiles = p.steps / steps, last_steps = p.steps % steps;
   const int64_t whole = p.rows / (2 * kTileRows) * (2 * kTileRows);
-  const TileConfig all(2 * kTileRows), rest(p.rows - whole);
+  const TileConfig all(2 * kTileRows, steps), rest(p.rows - whole, steps);
+  const bool requantizes =
+      p.result == ByteResult::kRequantized && p.column_terms[0] == nullptr && p.column_terms[1] == nullptr;
   const TileScope scope(whole == 0 ? rest : all);
   for (int64_t column = 0; column < p.columns; column += kPairColumns) {
     const int64_t in_panel = column % kBytePanel;
@@ -216,7 +238,11 @@ void ProductByAmx(const ByteProduct& p) {
       if (row == whole && whole != 0) TileScope::Set(rest);
       const auto multiply = rows > kTileRows ? TilePair<2> : TilePair<1>;
       multiply(a, p.a_stride, panel, tiles, last_steps != 0 ? &last : nullptr, p.start + column, sums);
-      Finish(p, row, rows, column, columns, sums);
+      if (requantizes && columns == kPairColumns) {
+        RequantizePair(p, row, rows, column, sums);
+      } else {
+        Finish(p, row, rows, column, columns, sums);
+      }
     }
     if (whole != 0 && whole != p.rows) TileScope::Set(all);
   }
@@ -230,49 +256,96 @@ void RequantizeAll(const int32_t* sums, const float* factor, int32_t zero, int32
   RequantizeSums(sums, factor, Rounding(zero, low, high), y, n);
 }
 
-// Four rows at a time, whose bytes are put in turn.
-void PackRows(const ByteMatrix& w, int64_t first, int64_t columns, int8_t* panel) {
-  const hn::FixedTag<uint8_t, 16> d;
-  const hn::FixedTag<uint16_t, 8> dw;
-  const auto flip = hn::Set(d, w.flip);
-  HWY_ALIGN uint8_t rows[4][kBytePanel] = {};
-  for (int64_t k = 0; k < w.inner; k += 4, panel += 4 * kBytePanel) {
-    const uint8_t* from[4];
-    for (int64_t r = 0; r < 4; ++r) {
-      from[r] = w.data + (k + r) * w.inner_stride + first;
-      if (columns == kBytePanel && k + r < w.inner) continue;
-      std::fill_n(rows[r], kBytePanel, w.flip);  // 0
-      if (k + r < w.inner) std::memcpy(rows[r], from[r], static_cast<size_t>(columns));
-      from[r] = rows[r];
-    }
-    for (int64_t c = 0; c < kBytePanel; c += 16) {
-      const auto load = [&](int r) HWY_ATTR { return hn::Xor(hn::LoadU(d, from[r] + c), flip); };
+// The bytes of four rows of a panel in turn.
+class Weave {
+ public:
+  HWY_INLINE explicit Weave(uint8_t flip) : flip_(hn::Set(Bytes(), flip)) {}
+
+  HWY_INLINE void operator()(const uint8_t* const* from, int8_t* panel) const {
+    const Bytes d;
+    const Words dw;
+    auto* const to = reinterpret_cast<uint16_t*>(panel);
+    for (int64_t c = 0; c < kBytePanel; c += kColumns) {
+      const auto load = [&](int r) EPIPHYTE_INLINE { return hn::Xor(hn::LoadU(d, from[r] + c), flip_); };
       const auto a = load(0), b = load(1), e = load(2), f = load(3);
       const auto low_ab = hn::BitCast(dw, hn::InterleaveLower(d, a, b));
       const auto high_ab = hn::BitCast(dw, hn::InterleaveUpper(d, a, b));
       const auto low_ef = hn::BitCast(dw, hn::InterleaveLower(d, e, f));
       const auto high_ef = hn::BitCast(dw, hn::InterleaveUpper(d, e, f));
-      auto* const to = reinterpret_cast<uint16_t*>(panel + c * 4);
-      hn::Store(hn::InterleaveLower(dw, low_ab, low_ef), dw, to);
-      hn::Store(hn::InterleaveUpper(dw, low_ab, low_ef), dw, to + 8);
-      hn::Store(hn::InterleaveLower(dw, high_ab, high_ef), dw, to + 16);
-      hn::Store(hn::InterleaveUpper(dw, high_ab, high_ef), dw, to + 24);
+      // Of each 16 columns: 0 to 3, 4 to 7, and so on.
+      Store(hn::InterleaveLower(dw, low_ab, low_ef), hn::InterleaveUpper(dw, low_ab, low_ef),
+            hn::InterleaveLower(dw, high_ab, high_ef), hn::InterleaveUpper(dw, high_ab, high_ef), to + c * 2);
     }
+  }
+
+ private:
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  using Bytes = hn::FixedTag<uint8_t, 64>;
+#else
+  using Bytes = hn::FixedTag<uint8_t, 16>;
+#endif
+  using Words = hn::Repartition<uint16_t, Bytes>;
+  using Word = hn::Vec<Words>;
+  static constexpr int64_t kColumns = static_cast<int64_t>(hn::MaxLanes(Bytes()));
+
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  // Block i of each vector has columns of 16 i and more.
+  static HWY_INLINE void Store(Word a, Word b, Word e, Word f, uint16_t* to) {
+    const Words d;
+    const auto store = [=](Word ab, Word ef, uint16_t* at) EPIPHYTE_INLINE {
+      hn::Store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(ef), ab), d, at);
+      hn::Store(hn::OddEvenBlocks(ef, hn::SwapAdjacentBlocks(ab)), d, at + 32);
+    };
+    store(hn::ConcatLowerLower(d, e, a), hn::ConcatLowerLower(d, f, b), to);
+    store(hn::ConcatUpperUpper(d, e, a), hn::ConcatUpperUpper(d, f, b), to + 64);
+  }
+#else
+  static HWY_INLINE void Store(Word a, Word b, Word e, Word f, uint16_t* to) {
+    const Words d;
+    hn::Store(a, d, to);
+    hn::Store(b, d, to + 8);
+    hn::Store(e, d, to + 16);
+    hn::Store(f, d, to + 24);
+  }
+#endif
+
+  hn::Vec<Bytes> flip_;
+};
+
+// Four rows at a time.
+void PackRows(const ByteMatrix& w, int64_t first, int64_t columns, int8_t* panel) {
+  constexpr int64_t kAhead = 48;  // rows
+  const Weave weave(w.flip);
+  HWY_ALIGN uint8_t rows[4][kBytePanel] = {};
+  for (int64_t k = 0; k < w.inner; k += 4, panel += 4 * kBytePanel) {
+    const uint8_t* from[4];
+    for (int64_t r = 0; r < 4; ++r) {
+      from[r] = w.data + (k + r) * w.inner_stride + first;
+      __builtin_prefetch(from[r] + kAhead * w.inner_stride);
+      if (columns == kBytePanel && k + r < w.inner) continue;
+      std::fill_n(rows[r], kBytePanel, w.flip);  // 0
+      if (k + r < w.inner) std::memcpy(rows[r], from[r], static_cast<size_t>(columns));
+      from[r] = rows[r];
+    }
+    weave(from, panel);
   }
 }
 
-void SumPanel(const int8_t* panel, int64_t steps, int32_t* sums) {
+template <class Way>
+HWY_INLINE void SumPanelBy(const int8_t* panel, int64_t steps, int32_t* sums) {
   const Sums d;
-  const auto ones = ByWords::Factors(0x01010101);
+  const auto ones = Way::Factors(0x01010101);
   for (int64_t c = 0; c < kBytePanel; c += kLanes) {
     Sum sum = hn::Zero(d);
     for (int64_t i = 0; i < steps; ++i) {
       const Sum bytes = hn::Load(d, reinterpret_cast<const int32_t*>(panel + (i * kBytePanel + c) * 4));
-      sum = ByWords::Add(sum, ones, ByWords::Weights(bytes));
+      sum = Way::Add(sum, ones, Way::Weights(bytes));
     }
     hn::StoreU(sum, d, sums + c);
   }
 }
+void SumPanelByWords(const int8_t* panel, int64_t steps, int32_t* sums) { SumPanelBy<ByWords>(panel, steps, sums); }
+void SumPanelByVnni(const int8_t* panel, int64_t steps, int32_t* sums) { SumPanelBy<ByVnni>(panel, steps, sums); }
 
 void Flip(const uint8_t* from, uint8_t* to, int64_t n) {
   const hn::ScalableTag<uint8_t> d;
@@ -322,7 +395,14 @@ constexpr int64_t kFewestAmxRows = 4;
 }  // namespace
 
 EPIPHYTE_EXPORT(PackRows);
-EPIPHYTE_EXPORT(SumPanel);
+EPIPHYTE_EXPORT(SumPanelByWords);
+EPIPHYTE_EXPORT(SumPanelByVnni);
+namespace {
+void SumPanel(const int8_t* panel, int64_t steps, int32_t* sums) {
+  if (g_has_vnni) return EPIPHYTE_DISPATCH(SumPanelByVnni)(panel, steps, sums);
+  EPIPHYTE_DISPATCH(SumPanelByWords)(panel, steps, sums);
+}
+}  // namespace
 
 void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int32_t* subtracted, int8_t* panels,
                     int32_t* sums) {
@@ -331,7 +411,7 @@ void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int
     int8_t* const to = panels + (panel - first) * steps * 4;
     if (w.column_stride == 1 && w.outer == 1 && subtracted == nullptr) {
       EPIPHYTE_DISPATCH(PackRows)(w, panel, std::min(kBytePanel, first + count - panel), to);
-      if (sums != nullptr) EPIPHYTE_DISPATCH(SumPanel)(to, steps, sums + panel - first);
+      if (sums != nullptr) SumPanel(to, steps, sums + panel - first);
       continue;
     }
     std::memset(to, 0, static_cast<size_t>(steps * 4 * kBytePanel));

@@ -37,7 +37,8 @@ using Halves = hn::Repartition<uint16_t, Floats>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
 
-// Floats that are bfloat16s, as those.
+// Floats as bfloat16s: those that are such already or, where kPackedRounds, rounded to nearest.
+constexpr bool kPackedRounds = EPIPHYTE_HAS_TILES != 0;
 HWY_INLINE hn::Vec<Halves> Packed(Vector first, Vector second) {
 #if EPIPHYTE_HAS_TILES
   hn::Vec<Halves> packed;
@@ -54,15 +55,15 @@ HWY_INLINE hn::Vec<Halves> Packed(Vector first, Vector second) {
 struct Parts {
   Vector high, low;
 };
-// The upper part is rounded to nearest, and what is left is exact before it is rounded in turn.
+// The upper part is rounded to nearest, and what is left is exact before it is rounded in turn, by Packed if that does.
 HWY_INLINE Parts PartsOf(Vector v) {
   const Floats d;
   const auto rounded = [d](Vector x) EPIPHYTE_INLINE {
     const Vector large = InRegister(hn::Mul(x, hn::Set(d, 0x1p16f + 1)));
     return hn::Sub(large, InRegister(hn::Sub(large, x)));
   };
-  const Vector high = InRegister(rounded(v));
-  return {high, rounded(hn::Sub(v, high))};
+  const Vector high = InRegister(rounded(v)), left = hn::Sub(v, high);
+  return {high, kPackedRounds ? left : rounded(left)};
 }
 // Of a number of 16 bits, of which the upper part has all but three.
 HWY_INLINE Parts PartsOfHalf(Vector v) {
@@ -101,6 +102,24 @@ bool SplitAllRows(const float* a, int64_t a_stride, int64_t rows, int64_t k, uin
         SplitTwo(LoadUpTo(a, k, at + c), LoadUpTo(a, k, at + c + kLanes), check, &upper, &lower);
         hn::StoreU(upper, half, to + c);
         hn::StoreU(lower, half, to + kSplitTile + c);
+      }
+    }
+  }
+  return hn::AllTrue(d, hn::Eq(check, check));
+}
+
+bool SplitAllPixels(const float* x, int64_t stride, int64_t pixels, int64_t channels, uint16_t* to, int64_t plane) {
+  const Floats d;
+  const Halves half;
+  Vector check = hn::Zero(d);
+  hn::Vec<Halves> upper, lower;
+  for (int64_t i = 0; i < pixels; ++i, x += stride, to += kSplitPixel) {
+    uint16_t* at = to;
+    for (int64_t c = 0; c < channels; c += kSplitTileColumns, at += plane) {
+      for (int64_t j = 0; j < kSplitTileColumns; j += 2 * kLanes) {
+        SplitTwo(LoadUpTo(x, channels, c + j), LoadUpTo(x, channels, c + j + kLanes), check, &upper, &lower);
+        hn::StoreU(upper, half, at + j);
+        hn::StoreU(lower, half, at + kSplitTileColumns + j);
       }
     }
   }
@@ -147,10 +166,21 @@ class Fetch {
   int64_t step_;
 };
 
-// Some steps of up to 32 rows, added to `sums`. `second`: where the second tile of rows is behind the first one.
-template <int kRowTiles>
-HWY_INLINE void AddProducts(const uint16_t* a, int64_t second, const uint16_t* b_high, const uint16_t* b_low,
-                            int64_t count, bool first, Fetch& fetch, float* sums) {
+// Where the left side of some steps is.
+struct LeftSide {
+  const uint16_t* a;
+  int64_t second;          // where the second tile of rows is behind the first one
+  const int64_t* offsets;  // of planes (SplitProduct); not looked at for tiles
+};
+
+// Some steps of up to 32 rows, added to `sums`.
+template <int kRowTiles, bool kPlanes>
+HWY_INLINE void AddProducts(const LeftSide& left, const uint16_t* b_high, const uint16_t* b_low, int64_t count,
+                            bool first, Fetch& fetch, float* sums) {
+  constexpr int64_t kLeftRow = kPlanes ? kSplitPixel * 2 : kTileBytes;  // bytes
+  constexpr int64_t kLower = kPlanes ? kSplitTileColumns : kSplitTile;  // numbers
+  const uint16_t* a = left.a;
+  const int64_t second = left.second;
   constexpr int64_t kSumsRow = kSplitPanel * 4;  // bytes
   float* const lower_sums = sums + kTileRows * kSplitPanel;
   if (first) {
@@ -170,6 +200,7 @@ HWY_INLINE void AddProducts(const uint16_t* a, int64_t second, const uint16_t* b
   }
   for (int64_t i = 0; i < count; ++i) {
     fetch.Some();
+    if constexpr (kPlanes) a = left.a + left.offsets[i];
     // The parts below first: a tile of the upper one is used for what follows.
     const auto products = [&]() EPIPHYTE_INLINE {
       AddBfloat16Products<0, 4, 6>();
@@ -181,16 +212,16 @@ HWY_INLINE void AddProducts(const uint16_t* a, int64_t second, const uint16_t* b
     };
     LoadTile<6>(b_high, kPanelRow);
     LoadTile<7>(b_high + kSplitPanel, kPanelRow);
-    LoadTile<4>(a + kSplitTile, kTileBytes);
-    if constexpr (kRowTiles == 2) LoadTile<5>(a + second + kSplitTile, kTileBytes);
+    LoadTile<4>(a + kLower, kLeftRow);
+    if constexpr (kRowTiles == 2) LoadTile<5>(a + second + kLower, kLeftRow);
     products();
-    LoadTile<4>(a, kTileBytes);
-    if constexpr (kRowTiles == 2) LoadTile<5>(a + second, kTileBytes);
+    LoadTile<4>(a, kLeftRow);
+    if constexpr (kRowTiles == 2) LoadTile<5>(a + second, kLeftRow);
     products();
     LoadTile<6>(b_low, kPanelRow);
     LoadTile<7>(b_low + kSplitPanel, kPanelRow);
     products();
-    a += 2 * kSplitTile;
+    if constexpr (!kPlanes) a += 2 * kSplitTile;
     b_high += kPanelTile;
     b_low += kPanelTile;
   }
@@ -212,22 +243,27 @@ HWY_INLINE void Finish(const SplitProduct& p, const float* sums, int64_t column)
     const bool whole = rest == kLanes;
     const float* const bias = p.bias == nullptr ? nullptr : p.bias + column + c;
     const auto more = bias == nullptr ? hn::Zero(d) : whole ? hn::LoadU(d, bias) : LoadPart(d, bias, rest);
-    for (int64_t r = 0; r < p.rows; ++r) {
-      const int64_t at = r * p.y_stride + column + c;
+    int64_t at = column + c;
+    for (int64_t r = 0, in_line = p.first; r < p.rows; ++r, ++in_line) {
+      if (p.line != 0) {
+        if (in_line == p.line) in_line = 0;
+        if (in_line >= p.used) continue;
+      }
       auto sum = hn::Add(hn::Load(d, sums + r * kSplitPanel + c), more);
+      if (p.sum != nullptr) sum = hn::Add(sum, whole ? hn::LoadU(d, p.sum + at) : LoadPart(d, p.sum + at, rest));
+      if (p.relu) sum = hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum);
       if (whole) {
-        if (p.sum != nullptr) sum = hn::Add(sum, hn::LoadU(d, p.sum + at));
         hn::StoreU(sum, d, p.y + at);
       } else {
-        if (p.sum != nullptr) sum = hn::Add(sum, LoadPart(d, p.sum + at, rest));
         StorePart(d, sum, p.y + at, rest);
       }
+      at += p.y_stride;
     }
   }
 }
 
-template <typename T>
-HWY_INLINE void Product(const SplitProduct& p, const T* panels) {
+template <bool kPlanes, typename T>
+HWY_INLINE void ProductOf(const SplitProduct& p, const T* panels) {
   constexpr int64_t kRows = 2 * kTileRows;
   auto* const b_high = static_cast<uint16_t*>(p.scratch);
   uint16_t* const b_low = b_high + kSplitPart;
@@ -247,17 +283,24 @@ HWY_INLINE void Product(const SplitProduct& p, const T* panels) {
       Fetch fetch(panel + (at + depth) * kSplitPanel, numbers * static_cast<int64_t>(sizeof(T)),
                   count * ((p.rows + kRows - 1) / kRows));
       const auto add = [&](auto&& rows, int64_t row) EPIPHYTE_INLINE {
-        rows(p.tiles + (row * p.depth + kTileRows * at) * 2, kTileRows * p.depth * 2, b_high, b_low, count, at == 0,
-             fetch, sums + row * kSplitPanel);
+        const LeftSide left =
+            kPlanes ? LeftSide{p.tiles + row * kSplitPixel, kTileRows * kSplitPixel, p.offsets + at / kSplitTileColumns}
+                    : LeftSide{p.tiles + (row * p.depth + kTileRows * at) * 2, kTileRows * p.depth * 2, nullptr};
+        rows(left, b_high, b_low, count, at == 0, fetch, sums + row * kSplitPanel);
       };
-      for (int64_t row = 0; row < whole; row += kRows) add(AddProducts<2>, row);
+      for (int64_t row = 0; row < whole; row += kRows) add(AddProducts<2, kPlanes>, row);
       if (rest == 0) continue;
       if (whole != 0) TileScope::Set(last_rows);
-      add(rest > kTileRows ? AddProducts<2> : AddProducts<1>, whole);
+      add(rest > kTileRows ? AddProducts<2, kPlanes> : AddProducts<1, kPlanes>, whole);
       if (whole != 0) TileScope::Set(all_rows);
     }
     Finish(p, sums, column);
   }
+}
+template <typename T>
+void Product(const SplitProduct& p, const T* panels) {
+  if (p.offsets == nullptr) return ProductOf<false>(p, panels);
+  ProductOf<true>(p, panels);
 }
 #else
 template <typename T>
@@ -278,11 +321,15 @@ uint64_t SplitScratchBytes(int64_t rows) {
 }
 
 EPIPHYTE_EXPORT(SplitAllRows);
+EPIPHYTE_EXPORT(SplitAllPixels);
 EPIPHYTE_EXPORT(ProductOfHalves);
 EPIPHYTE_EXPORT(ProductOfBfloat16s);
 EPIPHYTE_EXPORT(ProductOfFloats);
 bool SplitRows(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles) {
   return EPIPHYTE_DISPATCH(SplitAllRows)(a, a_stride, rows, k, tiles);
+}
+bool SplitPixels(const float* x, int64_t stride, int64_t pixels, int64_t channels, uint16_t* to, int64_t plane) {
+  return EPIPHYTE_DISPATCH(SplitAllPixels)(x, stride, pixels, channels, to, plane);
 }
 void RunSplitProduct(const SplitProduct& product, const kit::Float16* panels) {
   EPIPHYTE_DISPATCH(ProductOfHalves)(product, panels);

@@ -40,11 +40,24 @@ constexpr int64_t SplitRowBegin(int64_t row, int64_t k) {
 }
 // False when one of the floats isn't finite, or is beyond bfloat16.
 bool SplitRows(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles);
+// The other form of a left side, for rows that are windows of an image with channels last: planes of kSplitTileColumns
+// channels each, of which each pixel has kSplitPixel numbers, those of the upper parts and then those of the lower
+// ones. Pixel i of channel c goes to to[c / kSplitTileColumns * plane + i * kSplitPixel]; `stride`: between pixels.
+inline constexpr int64_t kSplitPixel = 2 * kSplitTileColumns;
+bool SplitPixels(const float* x, int64_t stride, int64_t pixels, int64_t channels, uint16_t* to, int64_t plane);
+
 struct SplitProduct {
   const uint16_t* tiles = nullptr;
   int64_t rows = 0, columns = 0, depth = 0;  // depth: SplitDepth(k)
-  const float* bias = nullptr;               // by column; null: none
-  const float* sum = nullptr;                // added to the result, as which it lies; may be y, or null
+  // Of planes: where, behind `tiles`, row 0 begins for each kSplitTileColumns rows of W; the next row is a pixel
+  // further. Null: of tiles.
+  const int64_t* offsets = nullptr;
+  // Rows are lines of so many, of which the first `used` are rows of the result, one after another; row 0 is number
+  // `first` of its line. 0: all are.
+  int64_t line = 0, used = 0, first = 0;
+  const float* bias = nullptr;  // by column; null: none
+  const float* sum = nullptr;   // added to the result, as which it lies; may be y, or null
+  bool relu = false;            // numbers below 0 become 0
   float* y = nullptr;
   int64_t y_stride = 0;     // between rows
   void* scratch = nullptr;  // SplitScratchBytes(rows) of them, aligned to 64 bytes

@@ -113,6 +113,89 @@ TEST(SplitProducts, AreWithinWhatTheirPartsLeaveOut) {
   }
 }
 
+TEST_P(SplitParts, OfPixelsLieInPlanes) {
+  if (!MaySplit()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
+  for (int64_t channels : {1, 31, 32, 33, 64, 70}) {
+    constexpr int64_t kPixels = 5, kPlane = 7 * kSplitPixel;
+    const int64_t stride = 2 * channels;
+    GuardedRow<float> x(RandomFloats((kPixels - 1) * stride + channels, -100, 100));
+    const auto planes = Aligned<uint16_t>(3 * kPlane);
+    ASSERT_TRUE(SplitPixels(x.data(), stride, kPixels, channels, planes.get(), kPlane));
+    for (int64_t i = 0; i < kPixels; ++i) {
+      for (int64_t c = 0; c < SplitDepth(channels); ++c) {
+        const uint16_t* const high = planes.get() + c / 32 * kPlane + i * kSplitPixel + c % 32;
+        const float exact = c < channels ? x[i * stride + c] : 0.0f;
+        ASSERT_NEAR(FloatOf(high[0]) + FloatOf(high[32]), exact, std::fabs(exact) * 0x1p-17f) << i << ", " << c;
+      }
+    }
+    x[stride + channels - 1] = NAN;
+    EXPECT_FALSE(SplitPixels(x.data(), stride, kPixels, channels, planes.get(), kPlane));
+  }
+}
+
+// Of two planes of 90 pixels, and taps that are 0, 1 and 11 pixels away: lines of 10, of which 8 are results.
+TEST(SplitProducts, OfPlanesWriteTheResultsOfLines) {
+  if (!UsesAmxBfloat16()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
+  constexpr int64_t kPixels = 90, kChannels = 64, kPlane = kPixels * kSplitPixel, kTaps[] = {0, 1, 11};
+  constexpr int64_t kDepth = kChannels * 3, kLine = 10, kUsed = 8;
+  const auto x = RandomFloats(kPixels * kChannels, -1, 1);
+  const auto planes = Aligned<uint16_t>(2 * kPlane);
+  ASSERT_TRUE(SplitPixels(x.data(), kChannels, kPixels, kChannels, planes.get(), kPlane));
+  std::vector<int64_t> offsets;
+  for (const int64_t chunk : {0, 1})
+    for (const int64_t tap : kTaps) offsets.push_back(chunk * kPlane + tap * kSplitPixel);
+  for (const int64_t n : {16, 32, 50}) {
+    for (const int64_t first : {0, 3, 9}) {
+      for (const int64_t rows : {1, 7, 16, 33, 65}) {
+        for (const bool relu : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << n << " columns, " << rows << " rows from " << first << ", " << relu);
+          const int64_t padded = (n + kSplitPanel - 1) / kSplitPanel * kSplitPanel;
+          const auto w = RandomFloats(padded * kDepth, -1, 1, 2);
+          auto panels = Aligned<float>(padded * kDepth);
+          std::copy(w.begin(), w.end(), panels.get());
+          const auto scratch = Aligned<char>(static_cast<int64_t>(SplitScratchBytes(rows)));
+          int64_t results = 0;
+          for (int64_t r = 0; r < rows; ++r) results += (first + r) % kLine < kUsed;
+          const auto sum = RandomFloats(std::max<int64_t>(results, 1) * n, -1, 1, 4);
+          GuardedRow<float> y(sum);
+          SplitProduct product;
+          product.tiles = planes.get();
+          product.offsets = offsets.data();
+          product.rows = rows;
+          product.columns = n;
+          product.depth = kDepth;
+          product.line = kLine;
+          product.used = kUsed;
+          product.first = first;
+          product.sum = y.data();
+          product.relu = relu;
+          product.y = y.data();
+          product.y_stride = n;
+          product.scratch = scratch.get();
+          RunSplitProduct(product, static_cast<const float*>(panels.get()));
+          int64_t result = 0;
+          for (int64_t r = 0; r < rows; ++r) {
+            if ((first + r) % kLine >= kUsed) continue;
+            for (int64_t c = 0; c < n; ++c) {
+              double expected = sum[static_cast<size_t>(result * n + c)];
+              for (int64_t k = 0; k < kDepth; ++k) {
+                const int64_t channel = k / (3 * 32) * 32 + k % 32, pixel = r + kTaps[k / 32 % 3];
+                const int64_t at =
+                    c / kSplitPanel * kSplitPanel * kDepth + k / 2 * kSplitPanel * 2 + c % kSplitPanel * 2 + k % 2;
+                expected += static_cast<double>(x[static_cast<size_t>(pixel * kChannels + channel)]) *
+                            w[static_cast<size_t>(at)];
+              }
+              if (relu) expected = std::max(expected, 0.0);
+              ASSERT_NEAR(y[result * n + c], expected, kDepth * 0x1p-16) << "row " << r << ", column " << c;
+            }
+            ++result;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(SplitProducts, OfWholeNumbersAreExact) {
   if (!UsesAmxBfloat16()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
   // Numbers of 11 and 16 bits, and sums of fewer than 24; of the lower parts one is always 0.

@@ -2,12 +2,17 @@
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
+#include "plugins/cpu/kernel/blocked_product.h"
+#include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
+#include "plugins/cpu/onednn/ordered_move.h"
+#include "plugins/cpu/onednn/split.h"
+#include "plugins/cpu/onednn/split_window.h"
 #include "plugins/cpu/onednn/window_limits.h"
-#include "plugins/cpu/ops/math/blocked_product.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/nn/depthwise_conv.h"
 
@@ -64,7 +69,12 @@ class ConvKernel final : public Kernel {
       constexpr int64_t kFewestChannels = 16;
       const bool in_bfloat16 =
           group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
+      const bool split = !in_bfloat16 && group_ == 1 && weights->dims[1] >= kFewestChannels && spatial <= 2 &&
+                         MaySplit(init, 1, "weights", weights->dims);
       const auto choose = [&] {
+        if (split) {
+          if (const std::optional<MemoryDesc> desc = SplitWindowDesc(weights->dims)) return *desc;
+        }
         const auto describe = [&](ElementType type) {
           return MakeDesc(shape, AnyWeights(weights->dims, type), init.HasInput(2), init.HasInput(3));
         };
@@ -81,6 +91,7 @@ class ConvKernel final : public Kernel {
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
       packed_ = PackWeights(init, 1, "weights", plain, choose);
+      split_ = packed_ && group_ == 1 && HasSplitProducts() && IsSplit(packed_.desc);
       if (packed_ && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
@@ -98,6 +109,10 @@ class ConvKernel final : public Kernel {
         !SameLayout(state.x_layout.get(), x.layout.get()))
       Prepare(state, x, weight_dims, context.HasInput(2), residual, context.WantsRowMajor(0));
 
+    if (state.split) {
+      if (RunSplit(context, state)) return;
+      if (!state.call) PrepareCall(state, x, weight_dims, context.HasInput(2), residual);
+    }
     if (state.product) return RunProduct(context, state, w);
     if (state.depthwise && RunDepthwise(context, state, w)) return;
     if (!state.call) return RunOverNothing(context, state.y_dims);
@@ -136,6 +151,9 @@ class ConvKernel final : public Kernel {
     bool activates = false;                       // what the call leaves is activated afterwards
     bool product = false;                         // of the weights and each image, as they lie row-major
     std::shared_ptr<void> product_weights;        // those that are packed otherwise
+    std::optional<SplitWindow> split;             // by parts of bfloat16, unless a number isn't finite
+    std::shared_ptr<const Layout> split_layout;   // of its result
+    ReorderCall split_x_call;
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -151,6 +169,52 @@ class ConvKernel final : public Kernel {
     kit::ConvolutionShape shape(attributes_, x, w, group_);
     if (shape.spatial() > 3) NotImplemented("convolution over {} spatial dimensions", shape.spatial());
     return shape;
+  }
+
+  // False when a number of the input isn't finite.
+  bool RunSplit(OpContext& context, State& state) const {
+    const SplitWindow& window = *state.split;
+    const Tensor* bias = CheckedBias(context, window.filters);
+    SplitConvolution o;
+    o.numbers = SplitImages(context, window, ChannelsLast(context, state, 0));
+    if (o.numbers == nullptr) return false;
+    o.weights = packed_;
+    o.bias = bias == nullptr ? nullptr : bias->as<float>();
+    o.activation = activation_;
+    Tensor* y = nullptr;
+    if (context.HasInput(3)) {
+      const Tensor& sum = context.AnyLayoutInput(3);
+      if (!(sum.dims == state.y_dims)) FailOp("a residual of another shape than the result");
+      o.sum = ChannelsLast(context, state, 3);
+      if (SameLayout(sum.layout.get(), state.split_layout.get()))
+        y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
+    }
+    if (y == nullptr)
+      y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.split_layout,
+                                    static_cast<uint64_t>(state.y_dims.Count()) * sizeof(float));
+    o.y = y->as<float>();
+    ConvolveSplit(context, window, o);
+    return true;
+  }
+
+  // Input i with channels last, where it lies or in scratch memory.
+  static const float* ChannelsLast(OpContext& context, State& state, size_t i) {
+    const Tensor& x = context.AnyLayoutInput(i);
+    const AxisOrder order = ChannelsLastOrder(x.rank());
+    const std::optional<AxisOrder> own = OrderOf(x);
+    if (own && *own == order) return x.as<float>();
+    auto* const copy = static_cast<float*>(context.Scratch(static_cast<uint64_t>(x.Count()) * sizeof(float)));
+    if (CopyOrdered(context, x.dims, own, x.as<float>(), order, copy)) return copy;
+    const std::shared_ptr<const Layout> wanted = MakeLayout(order, EP_TYPE_FLOAT, x.dims);
+    const MemoryDesc plain = PlainDesc(x.type, x.dims);
+    state.split_x_call.Run(x.layout ? x.layout->desc : plain, x.data, wanted ? wanted->desc : plain, copy);
+    return copy;
+  }
+  static AxisOrder ChannelsLastOrder(size_t rank) {
+    AxisOrder order = AxisOrder::RowMajor(rank);
+    for (size_t i = 1; i + 1 < rank; ++i) order.axes[i] = static_cast<uint8_t>(i + 1);
+    order.axes[rank - 1] = 1;
+    return order;
   }
 
   // `w`: null when weights are packed. False when a residual lies otherwise.
@@ -182,8 +246,22 @@ class ConvKernel final : public Kernel {
     for (size_t i = 0; i < shape.spatial(); ++i)
       if (window.strides[i] != 1 || window.pads_begin[i] != 0) return false;
     const int64_t in = shape.in_per_group(), out = shape.filters();
-    if (packed_ && (packed_.for_bfloat16() || packed_.type != EP_TYPE_FLOAT)) return false;
+    if (packed_ && (packed_.for_bfloat16() || (packed_.type != EP_TYPE_FLOAT && !split_))) return false;
     return in > 0 && out > blocked_product::kThinRows && in * out / (in + out) < kLongSums;
+  }
+
+  // What is packed, as floats in the model's order.
+  std::shared_ptr<void> PlainWeights() const {
+    const std::shared_ptr<void> plain = Repack(packed_, PlainDesc(EP_TYPE_FLOAT, WeightDims(weight_dims_, group_)));
+    if (packed_.type == EP_TYPE_FLOAT) return plain;
+    Tensor narrow;
+    narrow.type = packed_.type;
+    narrow.dims = weight_dims_;
+    narrow.data = plain.get();
+    const auto count = static_cast<uint64_t>(weight_dims_.Count());
+    const std::shared_ptr<void> wide(kit::AllocateHeap(count * sizeof(float)), kit::FreeHeap);
+    LoadFloats(narrow, 0, weight_dims_.Count(), static_cast<float*>(wide.get()));
+    return wide;
   }
 
   // `w`: null when weights are packed.
@@ -278,19 +356,33 @@ class ConvKernel final : public Kernel {
     state.depthwise = stays ? DepthwiseWindowsOf(shape) : std::nullopt;
     state.product = false;
     state.activates = false;
+    state.split.reset();
     state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
     if (state.depthwise && !residual) {
       state.known = true;
       return;
     }
-    const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
     state.product = wants_row_major && x.layout == nullptr && !residual && IsProduct(shape);
     if (state.product) {
-      state.product_weights = packed_ ? Repack(packed_, PlainDesc(EP_TYPE_FLOAT, weights)) : nullptr;
+      state.product_weights = packed_ ? PlainWeights() : nullptr;
       state.known = true;
       return;
     }
+    state.split = split_ ? SplitWindow::Of(shape) : std::nullopt;
+    if (state.split) {
+      state.split_layout = MakeLayout(ChannelsLastOrder(shape.y.size()), EP_TYPE_FLOAT, shape.y);
+      state.known = true;
+      return;
+    }
+    PrepareCall(state, x, weight_dims, bias, residual);
+    state.known = true;
+  }
+
+  // Of oneDNN.
+  void PrepareCall(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual) const {
+    const kit::ConvolutionShape& shape = state.shape;
+    const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
     const auto choose = [&](ElementType type) {
       return ChooseDesc(packed_, AnyWeights(weight_dims, type),
                         [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual); });
@@ -321,7 +413,6 @@ class ConvKernel final : public Kernel {
     }
     const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
     state.call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_, bias);
-    state.known = true;
   }
 
   kit::WindowAttributes attributes_;
@@ -331,6 +422,7 @@ class ConvKernel final : public Kernel {
   bool bfloat16_result_;  // nobody needs more of what is multiplied in bfloat16
   Dims weight_dims_;
   PackedWeights packed_;
+  bool split_ = false;                       // packed_ is for parts of bfloat16
   std::shared_ptr<void> depthwise_weights_;  // row-major, for row-major inputs
 };
 

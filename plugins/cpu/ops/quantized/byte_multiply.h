@@ -50,4 +50,9 @@ void MultiplyBytes(OpContext& context, const ByteRows& left, const ByteWeights& 
 // ByteWeights has it. `bias` has one for each column of each group, or is null. In scratch memory.
 const int32_t* StartOfSums(OpContext& context, const ByteWeights& weights, int32_t zero, const int32_t* bias);
 
+// The same for weights that are `reserved` (byte_weights.h): each panel is packed by the thread that multiplies by it
+// next, where only one does. `zero` and `bias` as StartOfSums has them; output.start is ignored.
+void MultiplyBytes(OpContext& context, const ByteRows& left, const BytesToPack& bytes, const ByteWeights& reserved,
+                   int32_t zero, const int32_t* bias, ByteOutput output);
+
 }  // namespace epiphyte::cpu

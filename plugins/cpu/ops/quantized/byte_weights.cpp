@@ -48,40 +48,49 @@ bool StaysByte(const simd::ByteMatrix& w, int64_t column, int32_t zero) {
   return true;
 }
 
-// The zero point of a column as packed numbers have it.
+// Zero point `index` as packed numbers have it, and that of a column.
+int32_t ZeroAt(const BytesToPack& bytes, int64_t index) {
+  return (bytes.zero == nullptr ? 0 : ByteAt(*bytes.zero, index)) - (bytes.is_signed ? 0 : 128);
+}
 int32_t ZeroOf(const BytesToPack& bytes, int64_t group, int64_t column) {
   const int64_t zeros = bytes.zero == nullptr ? 0 : bytes.zero->Count(), columns = bytes.first.columns;
-  const int64_t index = zeros <= 1 ? 0 : zeros == columns ? column : group * columns + column;
-  return (zeros == 0 ? 0 : ByteAt(*bytes.zero, index)) - (bytes.is_signed ? 0 : 128);
+  return ZeroAt(bytes, zeros <= 1 ? 0 : zeros == columns ? column : group * columns + column);
 }
 
-// Columns of one panel of one group. `subtracts_zeros`: where that may be; it takes a look at every number.
-void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, bool subtracts_zeros, void* memory) {
-  const ByteWeights packed = ViewOfPacked(bytes, memory);
+int8_t* PanelOf(const ByteWeights& weights, int64_t group, int64_t first) {
+  return const_cast<int8_t*>(weights.PanelsOf(group)) + first * simd::ByteSteps(weights.k) * 4;
+}
+
+// Columns of one panel of one group; `panel` is where the panel goes. `subtracts_zeros`: where that may be; it takes a
+// look at every number.
+void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, bool subtracts_zeros, const ByteWeights& packed,
+               int8_t* panel) {
   simd::ByteMatrix w = bytes.first;
   w.data += group * bytes.group_stride;
   const int64_t count = std::min(simd::kBytePanel, w.columns - first);
   int32_t subtracted[simd::kBytePanel] = {};
   const int64_t at = group * packed.padded() + first;
   int32_t* const sums = const_cast<int32_t*>(packed.sums) + at;
-  int32_t* const minus_zeros = const_cast<int32_t*>(packed.minus_zeros) + at;
-  std::fill_n(minus_zeros, simd::kBytePanel, 0);
-  bool subtracts = false;
-  for (int64_t c = 0; c < count; ++c) {
-    const int32_t zero = ZeroOf(bytes, group, first + c);
+  int32_t* const minus_zeros = packed.minus_zeros == nullptr ? nullptr : const_cast<int32_t*>(packed.minus_zeros) + at;
+  if (minus_zeros != nullptr) std::fill_n(minus_zeros, simd::kBytePanel, 0);
+  bool subtracts = false, keeps = false;
+  const bool one = bytes.zero == nullptr || bytes.zero->Count() == 1;
+  const int32_t first_zero = ZeroOf(bytes, group, first);
+  for (int64_t c = 0; c < count && !(one && first_zero == 0); ++c) {
+    const int32_t zero = one ? first_zero : ZeroOf(bytes, group, first + c);
     if (zero == 0) continue;
     if (subtracts_zeros && StaysByte(w, first + c, zero)) {
       subtracted[c] = zero;
       subtracts = true;
     } else {
       minus_zeros[c] = -zero;
+      keeps = true;
     }
   }
   w.data += first * w.column_stride;
   w.columns = count;
-  int8_t* const panels = const_cast<int8_t*>(packed.PanelsOf(group)) + first * simd::ByteSteps(packed.k) * 4;
-  simd::PackBytePanels(w, 0, count, subtracts ? subtracted : nullptr, panels, sums);
-  for (int64_t c = 0; c < count; ++c)
+  simd::PackBytePanels(w, 0, count, subtracts ? subtracted : nullptr, panel, sums);
+  for (int64_t c = 0; c < count && keeps; ++c)
     sums[c] = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) +
                                    static_cast<uint32_t>(packed.k) * static_cast<uint32_t>(minus_zeros[c]));
 }
@@ -90,10 +99,13 @@ void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, bool subt
 template <typename Parallel>
 void Fill(const BytesToPack& bytes, bool subtracts_zeros, void* memory, const Parallel& parallel) {
   const int64_t panels = simd::BytePanelColumns(bytes.first.columns) / simd::kBytePanel;
+  const ByteWeights packed = ViewOfPacked(bytes, memory);
   const int64_t cost = std::max<int64_t>(bytes.first.outer * bytes.first.inner * simd::kBytePanel, 1);
   parallel(bytes.groups * panels, std::max<int64_t>(1, (int64_t{1} << 16) / cost), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      PackPanel(bytes, i / panels, i % panels * simd::kBytePanel, subtracts_zeros, memory);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i / panels, first = i % panels * simd::kBytePanel;
+      PackPanel(bytes, group, first, subtracts_zeros, packed, PanelOf(packed, group, first));
+    }
   });
 }
 
@@ -153,6 +165,19 @@ ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes) {
   ByteWeights weights = ViewOfPacked(bytes, memory);
   ForgetZeros(weights);
   return weights;
+}
+
+ByteWeights ReserveByteWeights(OpContext& context, const BytesToPack& bytes) {
+  ByteWeights weights = ViewOfPacked(bytes, context.Scratch(SizeOf(bytes)));
+  bool zeros = false;
+  const int64_t count = bytes.zero == nullptr ? 1 : bytes.zero->Count();
+  for (int64_t i = 0; i < count && !zeros; ++i) zeros = ZeroAt(bytes, i) != 0;
+  if (!zeros) weights.minus_zeros = nullptr;
+  return weights;
+}
+
+void PackReserved(const BytesToPack& bytes, const ByteWeights& reserved, int64_t group, int64_t first, int8_t* panel) {
+  PackPanel(bytes, group, first, false, reserved, panel == nullptr ? PanelOf(reserved, group, first) : panel);
 }
 
 }  // namespace epiphyte::cpu

@@ -4,6 +4,7 @@
 //     BytesToPack bytes = …;                                          // int8 or uint8 data, where each column lies
 //     const ByteWeights weights = StoreByteWeights(init, 3, bytes);   // packed when the plan is made; kept in contexts
 //     const ByteWeights weights = PackByteWeights(context, bytes);    // packed for one run
+//     const ByteWeights weights = ReserveByteWeights(context, bytes); // to be packed by whoever multiplies by them
 //
 // A zero point is subtracted from its column where the differences are bytes; what it is elsewhere stands in
 // `minus_zeros`, and the sum of each row of the left side is needed.
@@ -48,5 +49,9 @@ ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesTo
 ByteWeights StoreDepthwiseWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
 // In scratch memory.
 ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes);
+// The same, of which only minus_zeros being null is known, until PackReserved has packed the panels.
+ByteWeights ReserveByteWeights(OpContext& context, const BytesToPack& bytes);
+// The panel that begins with column `first` of a group, to `panel`, or to its own place when that is null. [any thread]
+void PackReserved(const BytesToPack& bytes, const ByteWeights& reserved, int64_t group, int64_t first, int8_t* panel);
 
 }  // namespace epiphyte::cpu

@@ -100,7 +100,9 @@ class ByteMatMul {
   void Run(OpContext& context, const kit::ProductShape& shape, const Tensor& a, const Tensor* a_zero,
            const Tensor* b_zero, const int32_t* bias, const Finish& finish) const {
     const int64_t b_count = shape.b_batch.Count(), a_count = shape.a_batch.Count(), batch = shape.batch.Count();
-    const ByteWeights weights = packed_ ? packed_ : PackByteWeights(context, Describe(context.Input(b_input_), b_zero));
+    BytesToPack bytes;
+    if (!packed_) bytes = Describe(context.Input(b_input_), b_zero);
+    const ByteWeights weights = packed_ ? packed_ : ReserveByteWeights(context, bytes);
     // One matrix on the right: all rows at once.
     const bool joined = b_count == 1 && a_count == batch;
     MatrixRows left(a, joined ? 1 : batch, joined ? batch * shape.m : shape.m, shape.k);
@@ -113,7 +115,8 @@ class ByteMatMul {
     }
     const int32_t flipped = a.type == EP_TYPE_INT8 ? 128 : 0;
     const bool one_zero = a_zero == nullptr || a_zero->Count() == 1;
-    output.start = StartOfSums(context, weights, one_zero ? ZeroAt(a_zero, 0, 0, 1) + flipped : 0, bias);
+    const int32_t zero = one_zero ? ZeroAt(a_zero, 0, 0, 1) + flipped : 0;
+    if (packed_) output.start = StartOfSums(context, weights, zero, bias);
     if (!one_zero) {
       auto* const of_sums = static_cast<int32_t*>(context.Scratch(static_cast<uint64_t>(batch * shape.m) * 4));
       for (int64_t i = 0; i < batch; ++i) {
@@ -123,7 +126,8 @@ class ByteMatMul {
       output.of_sums = of_sums;
     }
     finish(weights, output);
-    MultiplyBytes(context, left, weights, output);
+    if (packed_) return MultiplyBytes(context, left, weights, output);
+    MultiplyBytes(context, left, bytes, weights, zero, bias, output);
   }
 
  private:

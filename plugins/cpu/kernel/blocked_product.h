@@ -45,7 +45,8 @@ template <typename T>
 inline constexpr int64_t kWidth = 256 / static_cast<int64_t>(sizeof(T));  // columns of a panel
 // With fewer rows, copying B takes longer than multiplying with it.
 inline constexpr int64_t kThinRows = 4;
-inline constexpr int64_t kThinWidth = 512, kThinDepth = 64;
+// Of wide rows memory gives long parts at a time faster than short ones.
+inline constexpr int64_t kThinWidth = 4096, kThinDepth = 64;
 
 template <typename T>
 bool IsThin(const BlockedProduct<T>& p) {
@@ -102,9 +103,17 @@ void MultiplyPanel(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_
   }
 }
 
+// Columns of a share, of which each thread has as many as the others.
+inline int64_t ThinWidth(int64_t count, int64_t n, int64_t threads) {
+  constexpr int64_t kStep = 64;
+  const int64_t fewest = (threads + count - 1) / count;
+  const int64_t parts = ((n + kThinWidth - 1) / kThinWidth + fewest - 1) / fewest * fewest;
+  return ((n + parts - 1) / parts + kStep - 1) / kStep * kStep;
+}
+
 template <typename T>
-void MultiplyThin(const BlockedProduct<T>& p, int64_t column) {
-  const int64_t columns = std::min(kThinWidth, p.n - column);
+void MultiplyThin(const BlockedProduct<T>& p, int64_t column, int64_t width) {
+  const int64_t columns = std::min(width, p.n - column);
   if (p.k == 0) return Begin(p, 0, p.m, column, columns);
   for (int64_t at = 0; at < p.k; at += kThinDepth)
     simd::TileMatMul(simd::TileOperands<T>{p.a + at, p.a_row, p.b + at * p.b_row + column, p.b_row, p.y + column,
@@ -130,10 +139,11 @@ void MultiplyBlocked(OpContext& context, int64_t count, const Product& product) 
   if (first.m == 0 || first.n == 0) return;
   constexpr int64_t kShare = 1 << 16;  // multiplications that are worth waking a thread for
   if (bp::IsThin(first)) {
-    const int64_t parts = (first.n + bp::kThinWidth - 1) / bp::kThinWidth;
-    const int64_t cost = std::max<int64_t>(1, first.m * first.k * std::min(bp::kThinWidth, first.n));
+    const int64_t width = bp::ThinWidth(count, first.n, std::max<int64_t>(1, context.thread_count()));
+    const int64_t parts = (first.n + width - 1) / width;
+    const int64_t cost = std::max<int64_t>(1, first.m * first.k * std::min(width, first.n));
     context.ParallelFor(count * parts, std::max<int64_t>(1, kShare / cost), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) bp::MultiplyThin(product(i / parts), i % parts * bp::kThinWidth);
+      for (int64_t i = begin; i < end; ++i) bp::MultiplyThin(product(i / parts), i % parts * width, width);
     });
     return;
   }
