@@ -193,6 +193,10 @@ TEST_F(LimitsTest, CopiesOfATextAreCountedBeforeTheyAreMade) {
       // Pairs, of which there are many.
       "g (string[1] t, int64[1] s) => (string[N, 2] y) { u = Concat<axis = 0>(t, t) "
       "two = Constant<value = int64[1] {2}>() d = Concat<axis = 0>(s, two) y = Expand(u, d) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1] {0}>() p = Concat<axis = 0>(z, s) "
+      "y = Pad<mode = \"edge\">(t, p) }",
+      "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1] {0}>() p = Concat<axis = 0>(z, s) "
+      "i = Constant<value = int64 {0}>() v = Gather(t, i) y = Pad(t, p, v) }",
       "g (string[1] t, int64[1] s) => (string[N] y) { y = Resize<mode = \"nearest\">(t, , , s) }",
       "g (string[1] t, int64[1] s) => (string[1, N] y) { z = Constant<value = int64[1] {0}>() i = Expand(z, s) "
       "y = ai.onnx.ml.ArrayFeatureExtractor(t, i) }",
@@ -205,6 +209,16 @@ TEST_F(LimitsTest, CopiesOfATextAreCountedBeforeTheyAreMade) {
                 AllOf(StartsWith("FAIL"), HasSubstr("session.max_value_bytes allows 50000000")))
         << graph;
   }
+}
+
+TEST_F(LimitsTest, ALongTextThatPadsOnceIsCountedOnce) {
+  const auto session = Make(R"(g (string t, string[A] x) => (string[N] y) {
+        p = Constant<value = int64[2] {1, 0}>()
+        y = Pad(x, p, t) })",
+                            {{"session.max_value_bytes", "1000000"}});
+  EXPECT_EQ(Outcome(*session, {core::Value::Strings(std::vector<int64_t>{}, {std::string(100'000, 'a')}),
+                               core::Value::Strings(std::vector<int64_t>{100}, std::vector<std::string>(100, "b"))}),
+            "OK");
 }
 
 TEST_F(LimitsTest, ATextThatDoublesInALoopIsRefused) {

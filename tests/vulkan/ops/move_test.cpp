@@ -49,6 +49,23 @@ TEST_F(Move, LengthsBeyondASequenceAreItsLength) {
   EXPECT_EQ(FloatsOf(*y[0]), (std::vector<float>{2, 1, 3, 4, 6, 5}));
 }
 
+// Tables of positions would take more memory than there is.
+TEST_F(Move, ResultsOfNothingMayHaveLongDimensions) {
+  constexpr int64_t kLong = int64_t{1} << 50;
+  const ValuePtr pads = Int64s({4}, {0, 0, 0, kLong - 1}), sizes = Int64s({2}, {0, kLong}),
+                 times = Int64s({2}, {1, kLong});
+  const std::pair<std::string, ValuePtr> nodes[] = {
+      {"Pad(x, n)", pads},           {"Pad<mode=\"edge\">(x, n)", pads},
+      {"CenterCropPad(x, n)", sizes}, {"Resize<mode=\"nearest\">(x, , , n)", sizes},
+      {"Tile(x, n)", times},         {"Expand(x, n)", times}};
+  for (const auto& [node, numbers] : nodes) {
+    SCOPED_TRACE(node);
+    const std::vector<ValuePtr> y =
+        RunVulkan("g (float[A,B] x, int64[N] n) => (float[C,D] y) { y = " + node + " }", {Floats({0, 1}, {}), numbers});
+    EXPECT_THAT(y[0]->dims(), ::testing::ElementsAre(0, kLong));
+  }
+}
+
 TEST_F(Move, ConstantIndicesOutOfRangeAreErrors) {
   EXPECT_THAT(FailureOf([&] {
                 RunVulkan("g (float[A] x) => (float[B] y) { i = Constant<value_ints=[0,5]>() y = Gather(x, i) }",

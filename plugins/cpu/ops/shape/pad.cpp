@@ -22,16 +22,29 @@ struct PadShape {
   Dims x, before, after, y;
 };
 
+void CountPaddedTexts(OpContext& context, PadMode mode, const PadShape& shape, const std::string* from,
+                      const std::string& value) {
+  std::vector<std::vector<int64_t>> maps;
+  for (size_t i = 0; i < shape.y.size(); ++i)
+    maps.push_back(kit::PadMap(mode, shape.x[i], shape.before[i], shape.after[i], shape.y[i]));
+  const Dims strides = kit::RowMajorStrides(shape.x);
+  CountTexts<std::string>(context, shape.y.Count(), [&](int64_t rest) -> const std::string& {
+    int64_t place = 0;
+    bool outside = false;
+    for (size_t i = maps.size(); i-- > 0; rest /= shape.y[i]) {
+      const int64_t at = maps[i][static_cast<size_t>(rest % shape.y[i])];
+      outside |= at < 0;
+      place += at * strides[i];
+    }
+    return outside ? value : from[place];
+  });
+}
+
 template <typename T>
 void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const T* from, T* to, const T& value) {
   const Dims &x = shape.x, &before = shape.before, &after = shape.after, &dims = shape.y;
   if (dims.Count() == 0) return;  // however long some of its dimensions are
-  if constexpr (std::is_same_v<T, std::string>) {
-    uint64_t bytes = TextBytes(value, dims.Count());
-    for (int64_t i = 0; mode != PadMode::kConstant && i < x.Count(); ++i)
-      bytes = std::max(bytes, TextBytes(from[i], dims.Count()));
-    context.CountMemory(bytes);
-  }
+  if constexpr (std::is_same_v<T, std::string>) CountPaddedTexts(context, mode, shape, from, value);
   // Axes behind the last padded one move together with it.
   size_t axes = 1;
   for (size_t i = 0; i < dims.size(); ++i)

@@ -51,6 +51,7 @@ void AddPad(Recording& r, kit::PadMode mode, const kit::Pads& pads, int32_t (*va
   };
   if (none(pads.before) && none(pads.after)) return r.OutputAs(0, 0, dims);
   const int32_t y = r.Output(0, r.InputType(0), dims);
+  if (dims.Count() == 0) return;  // however long some of its dimensions are
   std::vector<AxisMap> maps(dims.size());
   for (size_t i = 0; i < dims.size(); ++i)
     if (pads.before[i] != 0 || pads.after[i] != 0)
@@ -73,8 +74,9 @@ std::vector<HostTensor> PadOnHost(const ir::Node& node, HostInputs inputs) {
   if (!FitsHost(dims) || node.since_version < 11) return {};
   const kit::PadMode mode = kit::PadModeOf(node.String("mode", "constant"));
   const Dims strides = kit::RowMajorStrides(x.dims);
-  std::vector<int64_t> positions(1, 0);
-  for (size_t i = 0; i < dims.size(); ++i) {
+  const bool nothing = dims.Count() == 0;  // however long some of its dimensions are
+  std::vector<int64_t> positions(nothing ? 0 : 1, 0);
+  for (size_t i = 0; !nothing && i < dims.size(); ++i) {
     const std::vector<int64_t> map = kit::PadMap(mode, x.dims[i], pads.before[i], pads.after[i], dims[i]);
     std::vector<int64_t> next;
     for (int64_t at : positions)

@@ -48,6 +48,7 @@ void AddNearest(Recording& r, const ResizeAttributes& attributes, const std::vec
                 const Dims& dims) {
   const EpElementType type = r.InputType(0);
   const int32_t y = r.Output(0, type, dims);
+  if (dims.Count() == 0) return;  // however long some of its dimensions are
   std::vector<AxisMap> maps(axes.size());
   for (size_t i = 0; i < axes.size(); ++i)
     if (!axes[i].IsIdentity(attributes.coordinates)) maps[i].positions = kit::NearestMap(axes[i], attributes);
