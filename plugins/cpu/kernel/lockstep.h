@@ -71,9 +71,9 @@ class Lockstep {
   // Whoever has a part is at work on it, so this is short unless there are more threads than processors: then the
   // processor is offered to them.
   void WaitForEnd(int64_t phase, int64_t part) {
-    constexpr int kSpins = 4096;
+    constexpr int kGreedySpins = 128, kSpinsBetween = 16;
     for (int spins = 0; Of(part).ended.load(std::memory_order_acquire) <= phase; ++spins) {
-      if (spins > kSpins) sched_yield();
+      if (spins >= kGreedySpins && spins % kSpinsBetween == 0) sched_yield();
 #if defined(__x86_64__) || defined(__i386__)
       __builtin_ia32_pause();
 #elif defined(__aarch64__)

@@ -63,24 +63,6 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
                                 _mm_shuffle_ps(late, z, _MM_SHUFFLE(3, 3, 3, 3)), _MM_SHUFFLE(2, 0, 2, 0)));
       }
     }
-    for (; r + 4 <= rows; r += 4) {
-      int64_t c = 0;
-      for (; c + 4 <= columns; c += 4) {
-        const T* source = from + c * from_stride + r;
-        __m128 a = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
-        __m128 b = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + from_stride)));
-        __m128 d = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 2 * from_stride)));
-        __m128 e = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 3 * from_stride)));
-        _MM_TRANSPOSE4_PS(a, b, d, e);
-        T* target = to + r * to_stride + c;
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(target), _mm_castps_si128(a));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + to_stride), _mm_castps_si128(b));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + 2 * to_stride), _mm_castps_si128(d));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + 3 * to_stride), _mm_castps_si128(e));
-      }
-      for (; c < columns; ++c)
-        for (int64_t k = 0; k < 4; ++k) to[(r + k) * to_stride + c] = from[c * from_stride + r + k];
-    }
     // Pixels of three channels, four at a time.
     if (rows == 3 && from_stride == 3) {
       int64_t c = 0;
@@ -104,6 +86,11 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
     }
   }
 #endif
+  if constexpr (sizeof(T) == 4 && std::is_trivially_copyable_v<T>) {
+    if (r == 0)
+      return simd::TransposeBytes(reinterpret_cast<const uint32_t*>(from), from_stride, columns, rows,
+                                  reinterpret_cast<uint32_t*>(to), to_stride);
+  }
   for (; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c) to[r * to_stride + c] = from[c * from_stride + r];
 }

@@ -89,6 +89,57 @@ HWY_INLINE void TransposeMatrix(const T* from, int64_t from_stride, int64_t rows
     }
   }
 }
+// Of four bytes: as many rows as a vector has elements, four of each, so that what is stored are whole vectors.
+using Words = hn::ScalableTag<uint32_t>;
+
+// Four elements of rows 0, 4, 8 …
+template <class D>
+HWY_INLINE hn::Vec<D> LoadEveryFourth(D d, const uint32_t* from, int64_t from_stride) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  if constexpr (kLanes == 4) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, LoadEveryFourth(half, from + static_cast<int64_t>(kLanes / 2) * from_stride, from_stride),
+                       LoadEveryFourth(half, from, from_stride));
+  }
+}
+template <class D>
+HWY_INLINE void TransposeFour(D d, const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride) {
+  hn::Vec<D> rows[4];
+  for (int i = 0; i < 4; ++i) rows[i] = LoadEveryFourth(d, from + i * from_stride, from_stride);
+  const auto even_low = hn::InterleaveLower(d, rows[0], rows[2]), odd_low = hn::InterleaveLower(d, rows[1], rows[3]);
+  const auto even_high = hn::InterleaveUpper(d, rows[0], rows[2]), odd_high = hn::InterleaveUpper(d, rows[1], rows[3]);
+  hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + to_stride);
+  hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * to_stride);
+  hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * to_stride);
+}
+// Rows from `r` on: by vectors of d, then by shorter ones, then one by one. At least four columns, the last four of
+// which may be among those before.
+template <class D>
+HWY_INLINE void TransposeRows(D d, const uint32_t* from, int64_t from_stride, int64_t r, int64_t rows, int64_t columns,
+                              uint32_t* to, int64_t to_stride) {
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  for (; r + kLanes <= rows; r += kLanes) {
+    for (int64_t at = 0; at < columns; at += 4) {
+      const int64_t c = std::min(at, columns - 4);
+      TransposeFour(d, from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    }
+  }
+  if constexpr (kLanes > 4) {
+    TransposeRows(hn::Half<D>(), from, from_stride, r, rows, columns, to, to_stride);
+  } else {
+    for (; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) to[c * to_stride + r] = from[r * from_stride + c];
+  }
+}
+void OfDoubleWords(const uint32_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint32_t* to,
+                   int64_t to_stride) {
+  if (columns >= 4) return TransposeRows(Words(), from, from_stride, 0, rows, columns, to, to_stride);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) to[c * to_stride + r] = from[r * from_stride + c];
+}
 void OfBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint8_t* to, int64_t to_stride) {
   TransposeMatrix(from, from_stride, rows, columns, to, to_stride);
 }
@@ -105,6 +156,7 @@ namespace epiphyte::cpu::simd {
 
 EPIPHYTE_EXPORT(OfBytes);
 EPIPHYTE_EXPORT(OfWords);
+EPIPHYTE_EXPORT(OfDoubleWords);
 void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint8_t* to,
                     int64_t to_stride) {
   EPIPHYTE_DISPATCH(OfBytes)(from, from_stride, rows, columns, to, to_stride);
@@ -112,6 +164,10 @@ void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int6
 void TransposeBytes(const uint16_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint16_t* to,
                     int64_t to_stride) {
   EPIPHYTE_DISPATCH(OfWords)(from, from_stride, rows, columns, to, to_stride);
+}
+void TransposeBytes(const uint32_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint32_t* to,
+                    int64_t to_stride) {
+  EPIPHYTE_DISPATCH(OfDoubleWords)(from, from_stride, rows, columns, to, to_stride);
 }
 
 }  // namespace epiphyte::cpu::simd

@@ -1,4 +1,4 @@
-// A matrix of elements of one or two bytes the other way round: channels first to channels last, and back.
+// A matrix of elements of one, two or four bytes the other way round: channels first to channels last, and back.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@ namespace epiphyte::cpu::simd {
 void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint8_t* to,
                     int64_t to_stride);
 void TransposeBytes(const uint16_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint16_t* to,
+                    int64_t to_stride);
+void TransposeBytes(const uint32_t* from, int64_t from_stride, int64_t rows, int64_t columns, uint32_t* to,
                     int64_t to_stride);
 
 }  // namespace epiphyte::cpu::simd

@@ -29,6 +29,7 @@ void ExpectEveryShape() {
 
 TEST_P(ByteTransposes, AreExactForEveryShape) { ExpectEveryShape<uint8_t>(); }
 TEST_P(ByteTransposes, AreExactForEveryShapeOfTwoBytes) { ExpectEveryShape<uint16_t>(); }
+TEST_P(ByteTransposes, AreExactForEveryShapeOfFourBytes) { ExpectEveryShape<uint32_t>(); }
 
 }  // namespace
 }  // namespace epiphyte::cpu::simd

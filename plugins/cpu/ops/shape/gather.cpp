@@ -1,6 +1,7 @@
 // Gather, GatherElements, GatherND.
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "epiphyte/kit/shape/gather.hpp"
@@ -75,7 +76,18 @@ bool GatherRow(const T* from, const I* index, int64_t n, int64_t size, int64_t s
         signs |= at | (static_cast<uint64_t>(size) - 1 - at);
       }
       if (signs >> 63 == 0) {
-        for (int64_t k = i; k < end; ++k) to[k] = from[index[k]];
+        int64_t k = i;
+        if constexpr (std::is_trivially_copyable_v<T>) {
+          for (; k + 4 <= end; k += 4) {
+            const T first = from[index[k]], second = from[index[k + 1]];
+            const T third = from[index[k + 2]], fourth = from[index[k + 3]];
+            to[k] = first;
+            to[k + 1] = second;
+            to[k + 2] = third;
+            to[k + 3] = fourth;
+          }
+        }
+        for (; k < end; ++k) to[k] = from[index[k]];
       } else {
         for (int64_t k = i; k < end; ++k) to[k] = from[place(index[k])];
       }
