@@ -106,7 +106,9 @@ std::shared_ptr<std::vector<std::string>> Frame::MakeStrings(int64_t count) {
 
 void* Frame::AllocateCounted(uint64_t bytes) {
   Count(bytes);
-  return kit::AllocateHeap(bytes);
+  void* const memory = kit::AllocateHeap(bytes);
+  kit::PreferLargePages(memory, bytes);
+  return memory;
 }
 
 void* Frame::Fallback(uint64_t bytes) {

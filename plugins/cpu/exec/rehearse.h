@@ -13,8 +13,8 @@
 
 namespace epiphyte::cpu {
 
-// A frame that is ready for a run; null where it can't be known what one will need: more of an input's shape is open, or
-// a shape or a type within the plan, values are no tensors of numbers, it would take much memory, or a node fails on
+// A frame that is ready for a run; null where it can't be known what one will need: more of an input's shape is open,
+// or a shape or a type within the plan, values are no tensors of numbers, it would take much memory, or a node fails on
 // zeros. `host` outlives the frame.
 std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host);
 

@@ -19,12 +19,22 @@ constexpr uint64_t kOwnPages = uint64_t{128} << 10;
 }  // namespace
 #endif
 
+void PreferLargePages([[maybe_unused]] void* memory, [[maybe_unused]] uint64_t bytes) {
+#if defined(__linux__)
+  if (bytes < 2 * kLargePage) return;
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t begin = (address + kLargePage - 1) & ~(kLargePage - 1), end = (address + bytes) & ~(kLargePage - 1);
+  madvise(reinterpret_cast<void*>(begin), end - begin,
+          MADV_HUGEPAGE);  // a kernel without them refuses: nothing is lost
+#endif
+}
+
 std::shared_ptr<void> AllocateShared(uint64_t bytes) {
 #if defined(__linux__)
   if (bytes >= 2 * kLargePage) {
     constexpr auto kAlignment = std::align_val_t{kLargePage};
     void* const memory = ::operator new(static_cast<size_t>(bytes), kAlignment);
-    madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // a kernel without them refuses, and nothing is lost
+    PreferLargePages(memory, bytes);
     return {memory, [](void* p) { ::operator delete(p, kAlignment); }};
   }
 #endif
@@ -43,7 +53,7 @@ std::shared_ptr<void> AllocateWeights(uint64_t bytes) {
     if (slack == 0) return owner;
     const auto begin = (reinterpret_cast<uintptr_t>(pages) + kLargePage - 1) & ~(kLargePage - 1);
     void* const memory = reinterpret_cast<void*>(begin);
-    madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // a kernel without them refuses, and nothing is lost
+    PreferLargePages(memory, bytes);
     return {std::move(owner), memory};
   }
 #endif

@@ -24,6 +24,10 @@ inline void* AllocateHeap(uint64_t bytes) {
 }
 inline void FreeHeap(void* memory) { ::operator delete (memory, std::align_val_t{kHeapAlignment}); }
 
+// Memory that was not written to yet, where it is large, comes in large pages if the system has them, which is many
+// times faster than page by page.
+void PreferLargePages(void* memory, uint64_t bytes);
+
 // Memory that frees itself, for what stays. In large pages where it is large and the system has them.
 std::shared_ptr<void> AllocateShared(uint64_t bytes);
 // The same for weights, of which compiling frees as many as it keeps (folded, of another type, not packed yet): where
