@@ -143,7 +143,7 @@ kit::ir::Graph Graph(const Convolution& c, bool halves) {
 
 TEST_F(SplitProducts, OfConvolutionsAreWithinTheirParts) {
   const Convolution kCases[] = {
-      {{1, 40, 9, 11}, {60, 40, 1, 1}, {1, 60, 9, 11}},
+      {{1, 168, 9, 11}, {130, 168, 1, 1}, {1, 130, 9, 11}},
       {{1, 32, 9, 11}, {33, 32, 3, 3}, {1, 33, 9, 11}, 1, 1, 1},
       {{2, 64, 30, 31}, {32, 64, 3, 3}, {2, 32, 30, 31}, 1, 1, 1, "Relu", true},
       {{1, 64, 12, 13}, {70, 64, 3, 3}, {1, 70, 6, 7}, 2, 1, 1, "Relu"},
@@ -168,6 +168,18 @@ TEST_F(SplitProducts, OfConvolutionsAreWithinTheirParts) {
       ExpectNear(found, exact, Count(c.w) / c.w[0]);
       EXPECT_THAT(split.Run(inputs), ElementsAreArray(found)) << "once more";
     }
+  }
+}
+
+TEST_F(SplitProducts, AreNotForShortSumsOfRowMajorImages) {
+  for (const bool halves : {true, false}) {
+    const Convolution c = {{2, 256, 9, 11}, {64, 256, 1, 1}, {2, 64, 9, 11}, 1, 1, 0, "Relu"};
+    PlanRunner plain(Graph(c, halves));
+    PlanRunner split = Split(Graph(c, halves));
+    EXPECT_THAT(split.plan().packed()[0].format, HasSubstr(";16,32,2,;1,0,1,;")) << "as other shapes like it";
+    const std::vector<std::vector<float>> inputs = {Waves(Count(c.x), 0.7)};
+    const std::vector<float> exact = plain.Run(inputs), found = split.Run(inputs);
+    for (size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(found[i], exact[i], 5e-5) << i;
   }
 }
 

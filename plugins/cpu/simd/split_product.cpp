@@ -37,7 +37,8 @@ using Halves = hn::Repartition<uint16_t, Floats>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
 
-// Floats that are bfloat16s, as those.
+// Floats as bfloat16s: those that are such already or, where kPackedRounds, rounded to nearest.
+constexpr bool kPackedRounds = EPIPHYTE_HAS_TILES != 0;
 HWY_INLINE hn::Vec<Halves> Packed(Vector first, Vector second) {
 #if EPIPHYTE_HAS_TILES
   hn::Vec<Halves> packed;
@@ -54,15 +55,15 @@ HWY_INLINE hn::Vec<Halves> Packed(Vector first, Vector second) {
 struct Parts {
   Vector high, low;
 };
-// The upper part is rounded to nearest, and what is left is exact before it is rounded in turn.
+// The upper part is rounded to nearest, and what is left is exact before it is rounded in turn, by Packed if that does.
 HWY_INLINE Parts PartsOf(Vector v) {
   const Floats d;
   const auto rounded = [d](Vector x) EPIPHYTE_INLINE {
     const Vector large = InRegister(hn::Mul(x, hn::Set(d, 0x1p16f + 1)));
     return hn::Sub(large, InRegister(hn::Sub(large, x)));
   };
-  const Vector high = InRegister(rounded(v));
-  return {high, rounded(hn::Sub(v, high))};
+  const Vector high = InRegister(rounded(v)), left = hn::Sub(v, high);
+  return {high, kPackedRounds ? left : rounded(left)};
 }
 // Of a number of 16 bits, of which the upper part has all but three.
 HWY_INLINE Parts PartsOfHalf(Vector v) {

@@ -5,8 +5,8 @@
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "epiphyte/kit/shape/einsum.hpp"
-#include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/kernel/blocked_product.h"
+#include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/einsum_product.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/arithmetic.h"

@@ -3,10 +3,10 @@
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/product.hpp"
+#include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
-#include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/simd/arithmetic.h"
 
 namespace epiphyte::cpu {

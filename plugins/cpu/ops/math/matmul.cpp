@@ -3,9 +3,9 @@
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/product.hpp"
+#include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
-#include "plugins/cpu/kernel/blocked_product.h"
 
 namespace epiphyte::cpu {
 namespace {

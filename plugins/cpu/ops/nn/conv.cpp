@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
 #include "plugins/cpu/kernel/blocked_product.h"
+#include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
@@ -235,8 +237,22 @@ class ConvKernel final : public Kernel {
     for (size_t i = 0; i < shape.spatial(); ++i)
       if (window.strides[i] != 1 || window.pads_begin[i] != 0) return false;
     const int64_t in = shape.in_per_group(), out = shape.filters();
-    if (packed_ && (packed_.for_bfloat16() || packed_.type != EP_TYPE_FLOAT)) return false;
+    if (packed_ && (packed_.for_bfloat16() || (packed_.type != EP_TYPE_FLOAT && !split_))) return false;
     return in > 0 && out > blocked_product::kThinRows && in * out / (in + out) < kLongSums;
+  }
+
+  // What is packed, as floats in the model's order.
+  std::shared_ptr<void> PlainWeights() const {
+    const std::shared_ptr<void> plain = Repack(packed_, PlainDesc(EP_TYPE_FLOAT, WeightDims(weight_dims_, group_)));
+    if (packed_.type == EP_TYPE_FLOAT) return plain;
+    Tensor narrow;
+    narrow.type = packed_.type;
+    narrow.dims = weight_dims_;
+    narrow.data = plain.get();
+    const auto count = static_cast<uint64_t>(weight_dims_.Count());
+    const std::shared_ptr<void> wide(kit::AllocateHeap(count * sizeof(float)), kit::FreeHeap);
+    LoadFloats(narrow, 0, weight_dims_.Count(), static_cast<float*>(wide.get()));
+    return wide;
   }
 
   // `w`: null when weights are packed.
@@ -326,16 +342,15 @@ class ConvKernel final : public Kernel {
       state.known = true;
       return;
     }
-    state.split = split_ ? SplitWindow::Of(shape) : std::nullopt;
-    if (state.split) {
-      state.split_layout = MakeLayout(ChannelsLastOrder(shape.y.size()), EP_TYPE_FLOAT, shape.y);
+    state.product = wants_row_major && x.layout == nullptr && !residual && IsProduct(shape);
+    if (state.product) {
+      state.product_weights = packed_ ? PlainWeights() : nullptr;
       state.known = true;
       return;
     }
-    const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
-    state.product = wants_row_major && x.layout == nullptr && !residual && IsProduct(shape);
-    if (state.product) {
-      state.product_weights = packed_ ? Repack(packed_, PlainDesc(EP_TYPE_FLOAT, weights)) : nullptr;
+    state.split = split_ ? SplitWindow::Of(shape) : std::nullopt;
+    if (state.split) {
+      state.split_layout = MakeLayout(ChannelsLastOrder(shape.y.size()), EP_TYPE_FLOAT, shape.y);
       state.known = true;
       return;
     }
