@@ -33,14 +33,17 @@ constexpr int64_t kTileRows = 16;
 constexpr int64_t kTileBytes = 64;  // of a row
 
 struct alignas(64) TileConfig {
-  // Left sides and sums have these rows in their first tile, and what is beyond 16 in their second one.
-  explicit TileConfig(int64_t rows) {
+  // Left sides and sums have these rows in their first tile, and what is beyond 16 in their second one. `steps`: of
+  // four bytes, how many a row on the left has and rows on the right there are.
+  explicit TileConfig(int64_t rows, int64_t steps = kTileRows) {
     const auto first = static_cast<uint8_t>(std::min(rows, kTileRows));
     const auto second = static_cast<uint8_t>(std::max<int64_t>(rows - kTileRows, 0));
-    const uint8_t of_tile[8] = {first, first, second, second, first, second, kTileRows, kTileRows};
+    const auto depth = static_cast<uint8_t>(steps);
+    const uint8_t of_tile[8] = {first, first, second, second, first, second, depth, depth};
     for (int i = 0; i < 8; ++i) {
+      const int64_t bytes = i == 4 || i == 5 ? 4 * steps : kTileBytes;
       rows_of[i] = of_tile[i];
-      bytes_of[i] = of_tile[i] == 0 ? uint16_t{0} : static_cast<uint16_t>(kTileBytes);
+      bytes_of[i] = of_tile[i] == 0 ? uint16_t{0} : static_cast<uint16_t>(bytes);
     }
   }
 

@@ -198,13 +198,33 @@ HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
+// Requantises all rows of a pair of tiles of columns, whose factors stay in registers.
+HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, const int32_t* sums) {
+  const Sums d;
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<uint8_t, Sums> bytes;
+  const Rounding rounding(p.zero, p.low, p.high);
+  const auto left = hn::LoadU(df, p.factor + column), right = hn::LoadU(df, p.factor + column + kTileColumns);
+  auto* to = static_cast<uint8_t*>(p.y) + row * p.y_stride + column;
+  for (int64_t r = 0; r < rows; ++r, sums += kBytePanel, to += p.y_stride) {
+    hn::StoreU(LowBytes(rounding(hn::Mul(hn::ConvertTo(df, hn::Load(d, sums)), left))), bytes, to);
+    hn::StoreU(LowBytes(rounding(hn::Mul(hn::ConvertTo(df, hn::Load(d, sums + kTileColumns)), right))), bytes,
+               to + kTileColumns);
+  }
+}
+
 // A pair of tiles of columns stays in the first cache while all rows are multiplied by it.
 void ProductByAmx(const ByteProduct& p) {
   HWY_ALIGN int32_t sums[2 * kTileRows * kBytePanel];
   LastSteps last;
-  const int64_t tiles = p.steps / kTileSteps, last_steps = p.steps % kTileSteps;
+  // Few steps have tiles of their own, smaller ones.
+  const bool few = p.steps > 0 && p.steps < kTileSteps;
+  const int64_t steps = few ? p.steps : kTileSteps;
+  const int64_t tiles = p.steps / steps, last_steps = p.steps % steps;
   const int64_t whole = p.rows / (2 * kTileRows) * (2 * kTileRows);
-  const TileConfig all(2 * kTileRows), rest(p.rows - whole);
+  const TileConfig all(2 * kTileRows, steps), rest(p.rows - whole, steps);
+  const bool requantizes =
+      p.result == ByteResult::kRequantized && p.column_terms[0] == nullptr && p.column_terms[1] == nullptr;
   const TileScope scope(whole == 0 ? rest : all);
   for (int64_t column = 0; column < p.columns; column += kPairColumns) {
     const int64_t in_panel = column % kBytePanel;
@@ -218,7 +238,11 @@ void ProductByAmx(const ByteProduct& p) {
       if (row == whole && whole != 0) TileScope::Set(rest);
       const auto multiply = rows > kTileRows ? TilePair<2> : TilePair<1>;
       multiply(a, p.a_stride, panel, tiles, last_steps != 0 ? &last : nullptr, p.start + column, sums);
-      Finish(p, row, rows, column, columns, sums);
+      if (requantizes && columns == kPairColumns) {
+        RequantizePair(p, row, rows, column, sums);
+      } else {
+        Finish(p, row, rows, column, columns, sums);
+      }
     }
     if (whole != 0 && whole != p.rows) TileScope::Set(all);
   }

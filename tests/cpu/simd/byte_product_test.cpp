@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <tuple>
 
 #include "plugins/cpu/simd/amx.h"
 #include "tests/cpu/simd/simd_testing.h"
@@ -96,7 +97,7 @@ void ExpectSums(int64_t m, int64_t n, int64_t k) {
 void ExpectEveryShape() {
   for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 13}) {
     for (int64_t n : {1, 15, 16, 17, 33, 63, 64, 65, 130}) ExpectSums(m, n, 37);
-    for (int64_t k : {1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
+    for (int64_t k : {0, 1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
   }
   // Tiles of 16 rows, 16 columns and 64 steps, and what is left of each.
   for (int64_t m : {15, 16, 17, 31, 32, 33, 47, 65}) {
@@ -167,11 +168,12 @@ TEST_P(ByteProducts, AreRequantizedByColumn) {
     int32_t zero, low, high;
   };
   for (const Range& range : {Range{3, 0, 255}, {-5, -128, 127}, {10, 10, 200}}) {
-    for (int64_t n : {1, 17, 64, 70}) {
-      const Case made(7, n, 12);
+    for (const auto& [m, n, k] :
+         {std::tuple(7, 1, 12), {7, 17, 12}, {7, 64, 12}, {7, 70, 12}, {40, 96, 3}, {70, 97, 70}}) {
+      const Case made(m, n, k);
       const Panels panels(made.matrix());
       const std::vector<float> factor = RandomFloats(BytePanelColumns(n), 1e-4f, 5e-3f);
-      GuardedRow<uint8_t> y(7 * n);
+      GuardedRow<uint8_t> y(m * n);
       ByteProduct product = made.product(made.a.data(), panels);
       product.result = ByteResult::kRequantized;
       product.factor = factor.data();
@@ -180,7 +182,7 @@ TEST_P(ByteProducts, AreRequantizedByColumn) {
       product.high = range.high;
       product.y = y.data();
       RunByteProduct(product);
-      for (int64_t r = 0; r < 7; ++r) {
+      for (int64_t r = 0; r < m; ++r) {
         for (int64_t c = 0; c < n; ++c)
           ASSERT_EQ(y[r * n + c], PlainRequantized(made.Sum(r, c), factor[static_cast<size_t>(c)], range.zero,
                                                    range.low, range.high));
