@@ -35,11 +35,6 @@ bool DrawsRandomNumbers(const onnx::NodeProto& node) {
   return trains || std::find(std::begin(kRandom), std::end(kRandom), node.op_type()) != std::end(kRandom);
 }
 
-bool DrawsRandomNumbers(const onnx::ModelProto& model) {
-  const auto& nodes = model.graph().node();
-  return std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) { return DrawsRandomNumbers(node); });
-}
-
 onnx::ModelProto ParseModel(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   onnx::ModelProto model;
@@ -159,6 +154,11 @@ std::unique_ptr<core::Session> OpenCase(core::Environment& environment, const fs
 }
 
 }  // namespace
+
+bool DrawsRandomNumbers(const onnx::ModelProto& model) {
+  const auto& nodes = model.graph().node();
+  return std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) { return DrawsRandomNumbers(node); });
+}
 
 std::vector<BackendCase> FindBackendCases(const fs::path& root) {
   std::vector<BackendCase> cases;

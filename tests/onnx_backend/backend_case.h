@@ -11,6 +11,10 @@
 #include "core/runtime/session.h"
 #include "host/conformance/compare_values.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace epiphyte::test {
 
 struct BackendCase {
@@ -34,6 +38,9 @@ struct BackendRunOptions {
 // With BackendRunOptions::claimed_only, what answers for a case begin with that have nodes of other providers than
 // those that were listed: behind it stands which one, and why. Such a case isn't run.
 inline constexpr std::string_view kNotClaimed = "not claimed: ";
+
+// Of what it computes only types and shapes are the same each time.
+bool DrawsRandomNumbers(const onnx::ModelProto& model);
 
 // "" when every data set gives the expected outputs; else one line that says why not. Outputs of operators that draw
 // random numbers are compared by type and shape.
