@@ -168,7 +168,7 @@ uint64_t PrecinctBytes(const Sizes& sizes, const Precincts& smallest) {
 // A component may have fewer samples than the image has pixels, and numbers below zero.
 class Component {
  public:
-  Component(const opj_image_t& image, uint32_t index) : image_(image), component_(image.comps[index]) {
+  Component(const opj_image_t& image, uint32_t index) : component_(image.comps[index]) {
     if (component_.data == nullptr || component_.prec < 1 || component_.prec > 31 || component_.w < 1 ||
         component_.h < 1)
       FailUnsupported("a JPEG 2000 with a component without samples");
@@ -183,7 +183,6 @@ class Component {
   }
 
  private:
-  const opj_image_t& image_;
   const opj_image_comp_t& component_;
   uint64_t most_;
   int64_t lowest_;
