@@ -18,16 +18,6 @@
 #include "plugins/cpu/simd/math-inl.h"
 #include "plugins/cpu/simd/rows-inl.h"
 
-#ifndef EPIPHYTE_BYTE_PRODUCT_ONCE
-#define EPIPHYTE_BYTE_PRODUCT_ONCE
-namespace epiphyte::cpu::simd {
-namespace {
-// Set when the library is loaded, before which products go without.
-bool g_has_vnni = false;
-}  // namespace
-}  // namespace epiphyte::cpu::simd
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -387,7 +377,8 @@ bool HasVnni() {
 #endif
 }
 
-const bool g_vnni_known = (g_has_vnni = HasVnni(), true);
+// Set when the library is loaded, before which products go without.
+bool g_has_vnni = HasVnni();
 
 // Fewer leave most of a tile unused.
 constexpr int64_t kFewestAmxRows = 4;

@@ -56,9 +56,10 @@ using Words = hn::Repartition<uint16_t, Sums>;
 constexpr int64_t kBytes = static_cast<int64_t>(hn::MaxLanes(Bytes()));
 
 // Sums of a vector of channels, of which `n` are there: four vectors, of which each has four channels of every block of
-// 16, as interleaving leaves them. `sum` is what they begin with.
+// 16, as interleaving leaves them. `sum` is what they begin with. Rows are read from byte `from` on.
 template <class Way, bool kFlips>
-HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t first, int64_t n, Sum (&sum)[4]) {
+HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t from, int64_t first, int64_t n,
+                          Sum (&sum)[4]) {
   const Bytes d;
   const Words dw;
   const Sums ds;
@@ -66,7 +67,7 @@ HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, in
   const int8_t* weights = p.weights + block * kDepthwiseBlock * p.steps * 4 + inside;
   const auto flip = hn::Set(d, p.flip);
   const auto load = [&](const uint8_t* row) EPIPHYTE_INLINE {
-    const auto bytes = n >= kBytes ? hn::LoadU(d, row + first) : LoadPart(d, row + first, static_cast<size_t>(n));
+    const auto bytes = n >= kBytes ? hn::LoadU(d, row + from) : LoadPart(d, row + from, static_cast<size_t>(n));
     return kFlips ? hn::Xor(bytes, flip) : bytes;
   };
   for (int64_t step = 0; step < p.steps; ++step, rows += 4, weights += 4 * kDepthwiseBlock) {
@@ -139,7 +140,10 @@ HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
     }
     for (int64_t position = 0; position < p.positions; ++position) {
       Sum sum[4] = {start[0], start[1], start[2], start[3]};
-      Depthwise<Way, kFlips>(p, p.rows + position * p.steps * 4, first, n, sum);
+      const bool runs = position >= p.run_first && position < p.run_end;
+      const int64_t of_rows = runs ? p.run_first : position;
+      const int64_t from = first + (position - of_rows) * p.run_step;
+      Depthwise<Way, kFlips>(p, p.rows + of_rows * p.steps * 4, from, first, n, sum);
       const int64_t at = position * p.channels + first;
       if (p.result == ByteResult::kRequantized) {
         for (int j = 0; j < 4; ++j) sum[j] = rounding(hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]));

@@ -124,6 +124,51 @@ TEST_P(ByteRows, AreConvolvedDepthwise) {
   }
 }
 
+// Positions that begin one behind the other are given by the first one's rows and a step.
+TEST_P(ByteRows, AreConvolvedDepthwiseInRuns) {
+  constexpr int64_t kTaps = 9, kSteps = ByteSteps(kTaps), kAll = 7, kFirst = 2, kEnd = 6;
+  for (const int64_t channels : {1, 33, 64, 144}) {
+    const int64_t step = channels * 2;
+    GuardedRow<uint8_t> inside(Bytes(step * (kEnd - kFirst - 1) + channels * 3, 1)), outside(Bytes(channels, 2));
+    std::vector<const uint8_t*> every, of_run;
+    for (int64_t p = 0; p < kAll; ++p) {
+      for (int64_t t = 0; t < kSteps * 4; ++t) {
+        const bool runs = p >= kFirst && p < kEnd;
+        every.push_back(runs ? inside.data() + (p - kFirst) * step + t % 3 * channels : outside.data());
+        of_run.push_back(runs && p > kFirst ? nullptr : every.back());
+      }
+    }
+    const std::unique_ptr<int8_t[], AlignedFree> packed(
+        new (std::align_val_t(64)) int8_t[static_cast<size_t>(DepthwiseBytes(channels, kTaps))]);
+    const std::vector<uint8_t> w = Bytes(channels * kTaps, 3);
+    ByteMatrix matrix;
+    matrix.data = w.data();
+    matrix.columns = channels;
+    matrix.column_stride = kTaps;
+    matrix.inner = kTaps;
+    matrix.inner_stride = 1;
+    std::vector<int32_t> sums(static_cast<size_t>(BytePanelColumns(channels)));
+    PackDepthwise(matrix, nullptr, packed.get(), sums.data());
+    GuardedRow<int32_t> expected(kAll * channels), y(kAll * channels);
+    ByteDepthwise depthwise;
+    depthwise.rows = every.data();
+    depthwise.positions = kAll;
+    depthwise.channels = channels;
+    depthwise.steps = kSteps;
+    depthwise.weights = packed.get();
+    depthwise.start = sums.data();
+    depthwise.y = expected.data();
+    RunByteDepthwise(depthwise);
+    depthwise.rows = of_run.data();
+    depthwise.run_first = kFirst;
+    depthwise.run_end = kEnd;
+    depthwise.run_step = step;
+    depthwise.y = y.data();
+    RunByteDepthwise(depthwise);
+    for (int64_t i = 0; i < kAll * channels; ++i) ASSERT_EQ(y[i], expected[i]) << i << " of " << channels;
+  }
+}
+
 TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
   const ByteEnd a_end{0.02f, 100}, b_end{0.05f, -3}, y_end{0.07f, 40};
   for (int64_t n : Lengths()) {
