@@ -51,7 +51,6 @@ void SumUnsigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t 
 }
 void SumSigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t n) { SumRows<int8_t>(rows, count, y, n); }
 
-using Bytes = hn::Repartition<uint8_t, Sums>;
 using Words = hn::Repartition<uint16_t, Sums>;
 constexpr int64_t kBytes = static_cast<int64_t>(hn::MaxLanes(Bytes()));
 
@@ -100,32 +99,11 @@ HWY_INLINE void FromOrderOfSums(const int32_t* sums, int32_t* natural) {
     for (int j = 0; j < 4; ++j) hn::StoreU(hn::LoadU(four, sums + j * kLanes + 4 * b), four, natural + 16 * b + 4 * j);
 }
 
-// Numbers in the order of such sums as bytes, as the channels lie, what doesn't fit cut off: vectors are packed block
-// by block.
-template <typename T>
-HWY_INLINE hn::Vec<Bytes> BytesOfSums(const Sum (&numbers)[4]) {
-  const hn::Repartition<int16_t, Sums> dw;
-  const auto low = hn::ReorderDemote2To(dw, numbers[0], numbers[1]);
-  const auto high = hn::ReorderDemote2To(dw, numbers[2], numbers[3]);
-#if HWY_ARCH_X86 && HWY_CAP_GE512
-  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm512_packs_epi16(low.raw, high.raw)
-                                            : _mm512_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86 && HWY_CAP_GE256
-  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm256_packs_epi16(low.raw, high.raw)
-                                            : _mm256_packus_epi16(low.raw, high.raw)};
-#else
-  static_assert(kLanes == 4);
-  const hn::Repartition<T, Sums> d;
-  const hn::Half<decltype(d)> half;
-  return hn::BitCast(Bytes(), hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low)));
-#endif
-}
-
 template <class Way, bool kFlips>
 HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
   const Sums d;
   const hn::ScalableTag<float> df;
-  const Rounding rounding(p.zero, p.low, p.high);
+  const FourRounding rounding(p.zero, p.low, p.high);
   HWY_ALIGN int32_t sums[4 * kLanes], natural[4 * kLanes];
   HWY_ALIGN float ordered[4 * kLanes] = {};
   for (int64_t first = 0; first < p.channels; first += kBytes) {
@@ -146,8 +124,9 @@ HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
       Depthwise<Way, kFlips>(p, p.rows + of_rows * p.steps * 4, from, first, n, sum);
       const int64_t at = position * p.channels + first;
       if (p.result == ByteResult::kRequantized) {
-        for (int j = 0; j < 4; ++j) sum[j] = rounding(hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]));
-        const auto bytes = p.low < 0 ? BytesOfSums<int8_t>(sum) : BytesOfSums<uint8_t>(sum);
+        hn::Vec<hn::ScalableTag<float>> values[4];
+        for (int j = 0; j < 4; ++j) values[j] = hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]);
+        const auto bytes = rounding(values);
         uint8_t* const to = static_cast<uint8_t*>(p.y) + at;
         if (n == kBytes) {
           hn::StoreU(bytes, Bytes(), to);

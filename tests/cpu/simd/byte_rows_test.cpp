@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
+#include <tuple>
 
 #include "tests/cpu/simd/simd_testing.h"
 
@@ -120,6 +122,46 @@ TEST_P(ByteRows, AreConvolvedDepthwise) {
     if (!vnni) without = std::make_unique<WithoutVnni>();
     for (int64_t channels : {1, 15, 16, 31, 32, 33, 63, 64, 65, 96, 144, 200}) {
       for (int64_t taps : {1, 4, 9, 25}) ExpectDepthwise(channels, taps, taps == 9);
+    }
+  }
+}
+
+// A tap of 1 leaves the rows' own numbers, which are then multiplied.
+TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
+  constexpr int64_t kChannels = 77, kPadded = BytePanelColumns(kChannels);
+  const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e7f, -3e7f, 0, 0.25f};
+  const std::vector<uint8_t> w(kChannels, 1);
+  ByteMatrix matrix;
+  matrix.data = w.data();
+  matrix.columns = kChannels;
+  matrix.inner = 1;
+  const std::unique_ptr<int8_t[], AlignedFree> packed(new (std::align_val_t(64))
+                                                          int8_t[static_cast<size_t>(DepthwiseBytes(kChannels, 1))]);
+  std::vector<int32_t> sums(kPadded), start(kPadded);
+  PackDepthwise(matrix, nullptr, packed.get(), sums.data());
+  std::vector<float> factor(kPadded);
+  for (size_t c = 0; c < factor.size(); ++c) factor[c] = kFactors[c % std::size(kFactors)];
+  GuardedRow<uint8_t> row(Bytes(kChannels, 1)), y(kChannels);
+  const std::vector<const uint8_t*> rows(4, row.data());
+  for (const auto& [zero, low, high] : {std::tuple(3, 0, 255), {255, 0, 255}, {-128, -128, 127}, {10, 10, 200}}) {
+    ByteDepthwise depthwise;
+    depthwise.rows = rows.data();
+    depthwise.positions = 1;
+    depthwise.channels = kChannels;
+    depthwise.steps = 1;
+    depthwise.weights = packed.get();
+    depthwise.start = start.data();
+    depthwise.result = ByteResult::kRequantized;
+    depthwise.factor = factor.data();
+    depthwise.zero = zero;
+    depthwise.low = low;
+    depthwise.high = high;
+    depthwise.y = y.data();
+    RunByteDepthwise(depthwise);
+    for (int64_t c = 0; c < kChannels; ++c) {
+      const float value = std::nearbyint(static_cast<float>(row[c]) * factor[static_cast<size_t>(c)]) + zero;
+      const float expected = std::isnan(value) ? low : std::clamp<float>(value, low, high);
+      ASSERT_EQ(NumberOf(y[c], low < 0), expected) << int{row[c]} << " times " << factor[static_cast<size_t>(c)];
     }
   }
 }

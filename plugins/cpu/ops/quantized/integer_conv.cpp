@@ -153,7 +153,7 @@ class PatchRows final : public ByteRows {
   const kit::ConvolutionShape& shape_;
   const uint8_t* x_;
   bool flips_;
-  uint8_t padding_;  // before it is flipped
+  uint8_t padding_;                    // before it is flipped
   std::vector<PositionRange> inside_;  // by dimension
   // Windows inside of the input are pieces of so many bytes, which lie so far behind where the window begins.
   std::vector<int64_t> pieces_;
