@@ -8,6 +8,7 @@
 #endif
 
 #include <cstdint>
+#include <type_traits>
 
 #include "plugins/cpu/simd/math-inl.h"
 #include "plugins/cpu/simd/rows-inl.h"
@@ -108,6 +109,76 @@ class Rounding {
 HWY_INLINE auto LowBytes(Sum v) {
   return hn::TruncateTo(hn::Rebind<uint8_t, Sums>(), hn::BitCast(hn::RebindToUnsigned<Sums>(), v));
 }
+
+using Bytes = hn::Repartition<uint8_t, Sums>;
+
+// Numbers of four vectors as bytes, what doesn't fit cut off. Vectors are packed block by block: of each 128 bits four
+// bytes of every vector are beside each other.
+template <typename T>
+HWY_INLINE hn::Vec<Bytes> BytesOfWords(hn::Vec<hn::Repartition<int16_t, Sums>> low,
+                                       hn::Vec<hn::Repartition<int16_t, Sums>> high) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm512_packs_epi16(low.raw, high.raw)
+                                            : _mm512_packus_epi16(low.raw, high.raw)};
+#elif HWY_ARCH_X86 && HWY_CAP_GE256
+  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm256_packs_epi16(low.raw, high.raw)
+                                            : _mm256_packus_epi16(low.raw, high.raw)};
+#else
+  static_assert(kLanes == 4);
+  const hn::Repartition<T, Sums> d;
+  const hn::Half<decltype(d)> half;
+  return hn::BitCast(Bytes(), hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low)));
+#endif
+}
+template <typename T>
+HWY_INLINE hn::Vec<Bytes> BytesOfSums(const Sum (&numbers)[4]) {
+  const hn::Repartition<int16_t, Sums> dw;
+  return BytesOfWords<T>(hn::ReorderDemote2To(dw, numbers[0], numbers[1]),
+                         hn::ReorderDemote2To(dw, numbers[2], numbers[3]));
+}
+
+// Rounding of four vectors at once, to bytes as BytesOfSums leaves them. With AVX-512 most of it is done where numbers
+// have become words and bytes.
+class FourRounding {
+ public:
+  using Value = hn::Vec<hn::ScalableTag<float>>;
+
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  HWY_INLINE FourRounding(int32_t zero, int32_t low, int32_t high)
+      : high_(hn::Set(hn::ScalableTag<float>(), static_cast<float>(high - zero))),
+        zero_(hn::Set(Words(), static_cast<int16_t>(zero))),
+        low_(hn::Set(Bytes(), static_cast<uint8_t>(low))),
+        is_signed_(low < 0) {}
+  HWY_INLINE hn::Vec<Bytes> operator()(const Value (&values)[4]) const {
+    Sum numbers[4];
+    // Of a NaN, x86 gives the second one, and then the least integer, as for what is too far below.
+    for (int j = 0; j < 4; ++j) numbers[j] = Sum{_mm512_cvtps_epi32(hn::Min(high_, values[j]).raw)};
+    const auto first = hn::SaturatedAdd(hn::ReorderDemote2To(Words(), numbers[0], numbers[1]), zero_);
+    const auto second = hn::SaturatedAdd(hn::ReorderDemote2To(Words(), numbers[2], numbers[3]), zero_);
+    if (!is_signed_) return hn::Max(BytesOfWords<uint8_t>(first, second), low_);
+    const hn::Repartition<int8_t, Sums> d;
+    return hn::BitCast(Bytes(), hn::Max(hn::BitCast(d, BytesOfWords<int8_t>(first, second)), hn::BitCast(d, low_)));
+  }
+
+ private:
+  using Words = hn::Repartition<int16_t, Sums>;
+
+  Value high_;
+  hn::Vec<Words> zero_;
+  hn::Vec<Bytes> low_;
+  bool is_signed_;
+#else
+  HWY_INLINE FourRounding(int32_t zero, int32_t low, int32_t high) : each_(zero, low, high), is_signed_(low < 0) {}
+  HWY_INLINE hn::Vec<Bytes> operator()(const Value (&values)[4]) const {
+    const Sum numbers[4] = {each_(values[0]), each_(values[1]), each_(values[2]), each_(values[3])};
+    return is_signed_ ? BytesOfSums<int8_t>(numbers) : BytesOfSums<uint8_t>(numbers);
+  }
+
+ private:
+  Rounding each_;
+  bool is_signed_;
+#endif
+};
 
 // See RequantizeRow.
 HWY_INLINE void RequantizeSums(const int32_t* sums, const float* factor, const Rounding& rounding, uint8_t* y,

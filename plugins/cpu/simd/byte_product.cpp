@@ -18,16 +18,6 @@
 #include "plugins/cpu/simd/math-inl.h"
 #include "plugins/cpu/simd/rows-inl.h"
 
-#ifndef EPIPHYTE_BYTE_PRODUCT_ONCE
-#define EPIPHYTE_BYTE_PRODUCT_ONCE
-namespace epiphyte::cpu::simd {
-namespace {
-// Set when the library is loaded, before which products go without.
-bool g_has_vnni = false;
-}  // namespace
-}  // namespace epiphyte::cpu::simd
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -198,18 +188,31 @@ HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
-// Requantises all rows of a pair of tiles of columns, whose factors stay in registers.
+// Requantises all rows of a pair of tiles of columns, whose factors stay in registers, two rows at a time.
 HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, const int32_t* sums) {
   const Sums d;
   const hn::ScalableTag<float> df;
-  const hn::Rebind<uint8_t, Sums> bytes;
-  const Rounding rounding(p.zero, p.low, p.high);
+  const Bytes bytes;
+  const hn::Half<Bytes> half;
+  const FourRounding rounding(p.zero, p.low, p.high);
   const auto left = hn::LoadU(df, p.factor + column), right = hn::LoadU(df, p.factor + column + kTileColumns);
+  // Fours of bytes, which packing leaves block by block of the vectors.
+  HWY_ALIGN int32_t places[kLanes];
+  for (int v = 0; v < 4; ++v)
+    for (int block = 0; block < kLanes / 4; ++block) places[v * (kLanes / 4) + block] = block * 4 + v;
+  const auto order = hn::SetTableIndices(d, places);
+  const auto value = [=](const int32_t* from, hn::Vec<decltype(df)> factor)
+                         EPIPHYTE_INLINE { return hn::Mul(hn::ConvertTo(df, hn::Load(d, from)), factor); };
   auto* to = static_cast<uint8_t*>(p.y) + row * p.y_stride + column;
-  for (int64_t r = 0; r < rows; ++r, sums += kBytePanel, to += p.y_stride) {
-    hn::StoreU(LowBytes(rounding(hn::Mul(hn::ConvertTo(df, hn::Load(d, sums)), left))), bytes, to);
-    hn::StoreU(LowBytes(rounding(hn::Mul(hn::ConvertTo(df, hn::Load(d, sums + kTileColumns)), right))), bytes,
-               to + kTileColumns);
+  for (int64_t r = 0; r < rows; r += 2, sums += 2 * kBytePanel, to += 2 * p.y_stride) {
+    // A last row is taken twice.
+    const int64_t next = r + 1 < rows ? 1 : 0;
+    const int32_t* const below = sums + next * kBytePanel;
+    const hn::Vec<decltype(df)> values[4] = {value(sums, left), value(sums + kTileColumns, right), value(below, left),
+                                             value(below + kTileColumns, right)};
+    const auto both = hn::BitCast(bytes, hn::TableLookupLanes(hn::BitCast(d, rounding(values)), order));
+    hn::StoreU(hn::LowerHalf(half, both), half, to);
+    hn::StoreU(hn::UpperHalf(half, both), half, to + next * p.y_stride);
   }
 }
 
@@ -387,7 +390,8 @@ bool HasVnni() {
 #endif
 }
 
-const bool g_vnni_known = (g_has_vnni = HasVnni(), true);
+// Set when the library is loaded, before which products go without.
+bool g_has_vnni = HasVnni();
 
 // Fewer leave most of a tile unused.
 constexpr int64_t kFewestAmxRows = 4;

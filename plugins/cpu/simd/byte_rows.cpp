@@ -51,14 +51,14 @@ void SumUnsigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t 
 }
 void SumSigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t n) { SumRows<int8_t>(rows, count, y, n); }
 
-using Bytes = hn::Repartition<uint8_t, Sums>;
 using Words = hn::Repartition<uint16_t, Sums>;
 constexpr int64_t kBytes = static_cast<int64_t>(hn::MaxLanes(Bytes()));
 
 // Sums of a vector of channels, of which `n` are there: four vectors, of which each has four channels of every block of
-// 16, as interleaving leaves them. `sum` is what they begin with.
+// 16, as interleaving leaves them. `sum` is what they begin with. Rows are read from byte `from` on.
 template <class Way, bool kFlips>
-HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t first, int64_t n, Sum (&sum)[4]) {
+HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t from, int64_t first, int64_t n,
+                          Sum (&sum)[4]) {
   const Bytes d;
   const Words dw;
   const Sums ds;
@@ -66,7 +66,7 @@ HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, in
   const int8_t* weights = p.weights + block * kDepthwiseBlock * p.steps * 4 + inside;
   const auto flip = hn::Set(d, p.flip);
   const auto load = [&](const uint8_t* row) EPIPHYTE_INLINE {
-    const auto bytes = n >= kBytes ? hn::LoadU(d, row + first) : LoadPart(d, row + first, static_cast<size_t>(n));
+    const auto bytes = n >= kBytes ? hn::LoadU(d, row + from) : LoadPart(d, row + from, static_cast<size_t>(n));
     return kFlips ? hn::Xor(bytes, flip) : bytes;
   };
   for (int64_t step = 0; step < p.steps; ++step, rows += 4, weights += 4 * kDepthwiseBlock) {
@@ -99,32 +99,11 @@ HWY_INLINE void FromOrderOfSums(const int32_t* sums, int32_t* natural) {
     for (int j = 0; j < 4; ++j) hn::StoreU(hn::LoadU(four, sums + j * kLanes + 4 * b), four, natural + 16 * b + 4 * j);
 }
 
-// Numbers in the order of such sums as bytes, as the channels lie, what doesn't fit cut off: vectors are packed block
-// by block.
-template <typename T>
-HWY_INLINE hn::Vec<Bytes> BytesOfSums(const Sum (&numbers)[4]) {
-  const hn::Repartition<int16_t, Sums> dw;
-  const auto low = hn::ReorderDemote2To(dw, numbers[0], numbers[1]);
-  const auto high = hn::ReorderDemote2To(dw, numbers[2], numbers[3]);
-#if HWY_ARCH_X86 && HWY_CAP_GE512
-  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm512_packs_epi16(low.raw, high.raw)
-                                            : _mm512_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86 && HWY_CAP_GE256
-  return hn::Vec<Bytes>{std::is_signed_v<T> ? _mm256_packs_epi16(low.raw, high.raw)
-                                            : _mm256_packus_epi16(low.raw, high.raw)};
-#else
-  static_assert(kLanes == 4);
-  const hn::Repartition<T, Sums> d;
-  const hn::Half<decltype(d)> half;
-  return hn::BitCast(Bytes(), hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low)));
-#endif
-}
-
 template <class Way, bool kFlips>
 HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
   const Sums d;
   const hn::ScalableTag<float> df;
-  const Rounding rounding(p.zero, p.low, p.high);
+  const FourRounding rounding(p.zero, p.low, p.high);
   HWY_ALIGN int32_t sums[4 * kLanes], natural[4 * kLanes];
   HWY_ALIGN float ordered[4 * kLanes] = {};
   for (int64_t first = 0; first < p.channels; first += kBytes) {
@@ -139,11 +118,15 @@ HWY_INLINE void DepthwiseAll(const ByteDepthwise& p) {
     }
     for (int64_t position = 0; position < p.positions; ++position) {
       Sum sum[4] = {start[0], start[1], start[2], start[3]};
-      Depthwise<Way, kFlips>(p, p.rows + position * p.steps * 4, first, n, sum);
+      const bool runs = position >= p.run_first && position < p.run_end;
+      const int64_t of_rows = runs ? p.run_first : position;
+      const int64_t from = first + (position - of_rows) * p.run_step;
+      Depthwise<Way, kFlips>(p, p.rows + of_rows * p.steps * 4, from, first, n, sum);
       const int64_t at = position * p.channels + first;
       if (p.result == ByteResult::kRequantized) {
-        for (int j = 0; j < 4; ++j) sum[j] = rounding(hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]));
-        const auto bytes = p.low < 0 ? BytesOfSums<int8_t>(sum) : BytesOfSums<uint8_t>(sum);
+        hn::Vec<hn::ScalableTag<float>> values[4];
+        for (int j = 0; j < 4; ++j) values[j] = hn::Mul(hn::ConvertTo(df, sum[j]), factor[j]);
+        const auto bytes = rounding(values);
         uint8_t* const to = static_cast<uint8_t*>(p.y) + at;
         if (n == kBytes) {
           hn::StoreU(bytes, Bytes(), to);

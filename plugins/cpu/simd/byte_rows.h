@@ -27,10 +27,13 @@ struct ByteDepthwise {
   // For each position of the result one row of `channels` bytes for each tap, and any row to fill up the last four.
   const uint8_t* const* rows = nullptr;
   int64_t positions = 0, channels = 0, steps = 0;  // ByteSteps(taps)
-  uint8_t flip = 0;                                // 0x80: the rows are of int8, and count from -128
-  const int8_t* weights = nullptr;                 // aligned to 64 bytes
-  const int32_t* start = nullptr;                  // by channel, to whole blocks, as `factor` and `bias`
-  ByteResult result = ByteResult::kSums;           // as of ByteProduct, with what follows
+  // Positions [run_first, run_end) read what the first of them reads, `run_step` bytes behind the one before each; only
+  // the first one's rows are looked at.
+  int64_t run_first = 0, run_end = 0, run_step = 0;
+  uint8_t flip = 0;                       // 0x80: the rows are of int8, and count from -128
+  const int8_t* weights = nullptr;        // aligned to 64 bytes
+  const int32_t* start = nullptr;         // by channel, to whole blocks, as `factor` and `bias`
+  ByteResult result = ByteResult::kSums;  // as of ByteProduct, with what follows
   const float* factor = nullptr;
   const float* bias = nullptr;
   void* y = nullptr;  // [positions, channels]

@@ -191,6 +191,33 @@ TEST_P(ByteProducts, AreRequantizedByColumn) {
   }
 }
 
+// What no integer holds, halves, and what isn't a number.
+TEST_P(ByteProducts, AreRequantizedByAnyFactor) {
+  const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e6f, -3e6f, 0, 0.25f};
+  for (const auto& [zero, low, high] : {std::tuple(3, 0, 255), {255, 0, 255}, {-128, -128, 127}, {10, 10, 200}}) {
+    for (const int64_t m : {1, 5, 33}) {
+      const Case made(m, 70, 8);
+      const Panels panels(made.matrix());
+      std::vector<float> factor(static_cast<size_t>(BytePanelColumns(70)));
+      for (size_t c = 0; c < factor.size(); ++c) factor[c] = kFactors[c % std::size(kFactors)];
+      GuardedRow<uint8_t> y(m * 70);
+      ByteProduct product = made.product(made.a.data(), panels);
+      product.result = ByteResult::kRequantized;
+      product.factor = factor.data();
+      product.zero = zero;
+      product.low = low;
+      product.high = high;
+      product.y = y.data();
+      RunByteProduct(product);
+      for (int64_t i = 0; i < m * 70; ++i) {
+        const float by = factor[static_cast<size_t>(i % 70)];
+        ASSERT_EQ(y[i], PlainRequantized(made.Sum(i / 70, i % 70), by, zero, low, high))
+            << "row " << i / 70 << ", " << by;
+      }
+    }
+  }
+}
+
 TEST_P(ByteProducts, BecomeFloats) {
   const Case made(7, 70, 12);
   const Panels panels(made.matrix());

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
+#include <tuple>
 
 #include "tests/cpu/simd/simd_testing.h"
 
@@ -121,6 +123,91 @@ TEST_P(ByteRows, AreConvolvedDepthwise) {
     for (int64_t channels : {1, 15, 16, 31, 32, 33, 63, 64, 65, 96, 144, 200}) {
       for (int64_t taps : {1, 4, 9, 25}) ExpectDepthwise(channels, taps, taps == 9);
     }
+  }
+}
+
+// A tap of 1 leaves the rows' own numbers, which are then multiplied.
+TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
+  constexpr int64_t kChannels = 77, kPadded = BytePanelColumns(kChannels);
+  const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e7f, -3e7f, 0, 0.25f};
+  const std::vector<uint8_t> w(kChannels, 1);
+  ByteMatrix matrix;
+  matrix.data = w.data();
+  matrix.columns = kChannels;
+  matrix.inner = 1;
+  const std::unique_ptr<int8_t[], AlignedFree> packed(new (std::align_val_t(64))
+                                                          int8_t[static_cast<size_t>(DepthwiseBytes(kChannels, 1))]);
+  std::vector<int32_t> sums(kPadded), start(kPadded);
+  PackDepthwise(matrix, nullptr, packed.get(), sums.data());
+  std::vector<float> factor(kPadded);
+  for (size_t c = 0; c < factor.size(); ++c) factor[c] = kFactors[c % std::size(kFactors)];
+  GuardedRow<uint8_t> row(Bytes(kChannels, 1)), y(kChannels);
+  const std::vector<const uint8_t*> rows(4, row.data());
+  for (const auto& [zero, low, high] : {std::tuple(3, 0, 255), {255, 0, 255}, {-128, -128, 127}, {10, 10, 200}}) {
+    ByteDepthwise depthwise;
+    depthwise.rows = rows.data();
+    depthwise.positions = 1;
+    depthwise.channels = kChannels;
+    depthwise.steps = 1;
+    depthwise.weights = packed.get();
+    depthwise.start = start.data();
+    depthwise.result = ByteResult::kRequantized;
+    depthwise.factor = factor.data();
+    depthwise.zero = zero;
+    depthwise.low = low;
+    depthwise.high = high;
+    depthwise.y = y.data();
+    RunByteDepthwise(depthwise);
+    for (int64_t c = 0; c < kChannels; ++c) {
+      const float value = std::nearbyint(static_cast<float>(row[c]) * factor[static_cast<size_t>(c)]) + zero;
+      const float expected = std::isnan(value) ? low : std::clamp<float>(value, low, high);
+      ASSERT_EQ(NumberOf(y[c], low < 0), expected) << int{row[c]} << " times " << factor[static_cast<size_t>(c)];
+    }
+  }
+}
+
+// Positions that begin one behind the other are given by the first one's rows and a step.
+TEST_P(ByteRows, AreConvolvedDepthwiseInRuns) {
+  constexpr int64_t kTaps = 9, kSteps = ByteSteps(kTaps), kAll = 7, kFirst = 2, kEnd = 6;
+  for (const int64_t channels : {1, 33, 64, 144}) {
+    const int64_t step = channels * 2;
+    GuardedRow<uint8_t> inside(Bytes(step * (kEnd - kFirst - 1) + channels * 3, 1)), outside(Bytes(channels, 2));
+    std::vector<const uint8_t*> every, of_run;
+    for (int64_t p = 0; p < kAll; ++p) {
+      for (int64_t t = 0; t < kSteps * 4; ++t) {
+        const bool runs = p >= kFirst && p < kEnd;
+        every.push_back(runs ? inside.data() + (p - kFirst) * step + t % 3 * channels : outside.data());
+        of_run.push_back(runs && p > kFirst ? nullptr : every.back());
+      }
+    }
+    const std::unique_ptr<int8_t[], AlignedFree> packed(
+        new (std::align_val_t(64)) int8_t[static_cast<size_t>(DepthwiseBytes(channels, kTaps))]);
+    const std::vector<uint8_t> w = Bytes(channels * kTaps, 3);
+    ByteMatrix matrix;
+    matrix.data = w.data();
+    matrix.columns = channels;
+    matrix.column_stride = kTaps;
+    matrix.inner = kTaps;
+    matrix.inner_stride = 1;
+    std::vector<int32_t> sums(static_cast<size_t>(BytePanelColumns(channels)));
+    PackDepthwise(matrix, nullptr, packed.get(), sums.data());
+    GuardedRow<int32_t> expected(kAll * channels), y(kAll * channels);
+    ByteDepthwise depthwise;
+    depthwise.rows = every.data();
+    depthwise.positions = kAll;
+    depthwise.channels = channels;
+    depthwise.steps = kSteps;
+    depthwise.weights = packed.get();
+    depthwise.start = sums.data();
+    depthwise.y = expected.data();
+    RunByteDepthwise(depthwise);
+    depthwise.rows = of_run.data();
+    depthwise.run_first = kFirst;
+    depthwise.run_end = kEnd;
+    depthwise.run_step = step;
+    depthwise.y = y.data();
+    RunByteDepthwise(depthwise);
+    for (int64_t i = 0; i < kAll * channels; ++i) ASSERT_EQ(y[i], expected[i]) << i << " of " << channels;
   }
 }
 

@@ -114,6 +114,16 @@ void LastOutput::TransposeWords(OpContext& context) const {
   });
 }
 
+PositionRange PositionsInside(const kit::Window& window, size_t d, int64_t size) {
+  const int64_t stride = window.strides[d], pads = window.pads_begin[d];
+  const int64_t last = size + pads - 1 - (window.kernel[d] - 1) * window.dilations[d];  // a window's greatest start
+  PositionRange range;
+  range.first = pads > 0 ? (pads + stride - 1) / stride : 0;
+  range.end = last < 0 ? 0 : std::min(window.output[d], last / stride + 1);
+  range.end = std::max(range.end, range.first);
+  return range;
+}
+
 TapLines::TapLines(const kit::Window& window, const Dims& dims)
     : window_(window), dims_(dims), last_(dims.size() - 3), lines_(dims[0]) {
   for (size_t d = 0; d < last_; ++d) {
@@ -121,38 +131,73 @@ TapLines::TapLines(const kit::Window& window, const Dims& dims)
     lines_ *= window.output[d];
   }
   for (int64_t i = 0; i < positions(); ++i) along_.push_back(window.TapsInside(last_, i, dims[last_ + 2]));
+  inside_ = PositionsInside(window, last_, dims[last_ + 2]);
+}
+
+const uint8_t* TapLines::PlaneOf(const uint8_t* x, int64_t line, Dims* at) const {
+  for (size_t d = last_; d-- > 0;) {
+    (*at)[d] = line % window_.output[d];
+    line /= window_.output[d];
+  }
+  return x + line * dims_.Count(2, dims_.size()) * dims_[1];
+}
+
+const uint8_t* TapLines::LineOfTaps(const uint8_t* plane, const Dims& at, int64_t outer) const {
+  int64_t offset = 0, stride = 1;
+  for (size_t d = last_; d-- > 0;) {
+    const int64_t position =
+        at[d] * window_.strides[d] - window_.pads_begin[d] + outer % window_.kernel[d] * window_.dilations[d];
+    if (position < 0 || position >= dims_[d + 2]) return nullptr;
+    outer /= window_.kernel[d];
+    offset += position * stride;
+    stride *= dims_[d + 2];
+  }
+  return plane + offset * dims_[last_ + 2] * dims_[1];
+}
+
+void TapLines::FindAlong(const uint8_t* from, int64_t first, int64_t end, int64_t slots, const uint8_t** rows) const {
+  const int64_t channels = dims_[1], step = window_.dilations[last_] * channels;
+  for (int64_t i = first; i < end; ++i) {
+    const kit::Taps& taps = along_[static_cast<size_t>(i)];
+    const uint8_t** const to = rows + i * slots + taps.skipped;
+    for (int64_t t = 0; t < taps.count; ++t) to[t] = from + taps.first * channels + t * step;
+  }
 }
 
 void TapLines::Find(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
                     std::vector<const uint8_t*>* rows) const {
-  const int64_t channels = dims_[1], width = dims_[last_ + 2], kernel = window_.kernel[last_];
   rows->assign(static_cast<size_t>(positions() * slots), outside);
   Dims at(last_, 0);
-  int64_t image = line;
-  for (size_t d = last_; d-- > 0;) {
-    at[d] = image % window_.output[d];
-    image /= window_.output[d];
-  }
-  const uint8_t* const plane = x + image * dims_.Count(2, dims_.size()) * channels;
+  const uint8_t* const plane = PlaneOf(x, line, &at);
   for (int64_t outer = 0; outer < lines_of_taps_; ++outer) {
-    int64_t offset = 0, rest = outer, stride = 1;
-    bool is_inside = true;
-    for (size_t d = last_; d-- > 0;) {
-      const int64_t position =
-          at[d] * window_.strides[d] - window_.pads_begin[d] + rest % window_.kernel[d] * window_.dilations[d];
-      rest /= window_.kernel[d];
-      is_inside = is_inside && position >= 0 && position < dims_[d + 2];
-      offset += position * stride;
-      stride *= dims_[d + 2];
-    }
-    if (!is_inside) continue;
-    const uint8_t* const from = plane + offset * width * channels;
-    for (int64_t i = 0; i < positions(); ++i) {
-      const kit::Taps& taps = along_[static_cast<size_t>(i)];
-      const uint8_t** const to = rows->data() + i * slots + outer * kernel + taps.skipped;
-      for (int64_t t = 0; t < taps.count; ++t) to[t] = from + (taps.first + t * window_.dilations[last_]) * channels;
-    }
+    const uint8_t* const from = LineOfTaps(plane, at, outer);
+    if (from != nullptr) FindAlong(from, 0, positions(), slots, rows->data() + outer * window_.kernel[last_]);
   }
+}
+
+TapRun TapLines::FindRun(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
+                         std::vector<const uint8_t*>* rows) const {
+  Dims at(last_, 0);
+  const uint8_t* const plane = PlaneOf(x, line, &at);
+  bool is_whole = inside_.first < inside_.end;
+  for (int64_t outer = 0; is_whole && outer < lines_of_taps_; ++outer)
+    is_whole = LineOfTaps(plane, at, outer) != nullptr;
+  if (!is_whole) {
+    Find(x, line, outside, slots, rows);
+    return {};
+  }
+  rows->resize(static_cast<size_t>(positions() * slots));
+  std::fill_n(rows->begin(), inside_.first * slots, outside);
+  std::fill(rows->begin() + inside_.end * slots, rows->end(), outside);
+  for (int64_t outer = 0; outer < lines_of_taps_; ++outer) {
+    const uint8_t* const from = LineOfTaps(plane, at, outer);
+    const uint8_t** const to = rows->data() + outer * window_.kernel[last_];
+    FindAlong(from, 0, inside_.first + 1, slots, to);
+    FindAlong(from, inside_.end, positions(), slots, to);
+  }
+  const auto begin = rows->begin() + inside_.first * slots;
+  std::fill(begin + taps(), begin + slots, *begin);
+  return {inside_, window_.strides[last_] * dims_[1]};
 }
 
 int64_t TapLines::InPadded(int64_t line, int64_t i) const {

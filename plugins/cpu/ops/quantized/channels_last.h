@@ -7,6 +7,7 @@
 //
 //     const TapLines taps(window, x.dims);
 //     taps.Find(x, line, outside, taps.taps(), &rows);   // rows[i * taps() + t]: what tap t of position i reads
+//     const TapRun run = taps.FindRun(x, line, outside, slots, &rows);   // the same, with less to write
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,20 @@ class LastOutput {
   void* data_ = nullptr;
 };
 
+// Positions of a result along dimension `d` whose windows lie wholly inside of the input's `size` elements, which are
+// beside each other.
+struct PositionRange {
+  int64_t first = 0, end = 0;
+  bool Has(int64_t i) const { return i >= first && i < end; }
+};
+PositionRange PositionsInside(const kit::Window& window, size_t d, int64_t size);
+
+// Positions of a line that each read `step` bytes behind the one before it.
+struct TapRun {
+  PositionRange positions;
+  int64_t step = 0;
+};
+
 // Where windows read, a line of positions at a time: those of the last dimension.
 class TapLines {
  public:
@@ -66,14 +81,25 @@ class TapLines {
   // beyond the taps.
   void Find(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
             std::vector<const uint8_t*>* rows) const;
+  // Likewise, but of the run that it returns only the rows of the first position are written; slots beyond the taps are
+  // rows that lie as far inside as its taps do.
+  TapRun FindRun(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
+                 std::vector<const uint8_t*>* rows) const;
   // How many taps of the line's position i lie in the padded input.
   int64_t InPadded(int64_t line, int64_t i) const;
 
  private:
+  // Where the line of the input begins that line `outer` of the taps reads; null: it lies outside.
+  const uint8_t* LineOfTaps(const uint8_t* plane, const Dims& at, int64_t outer) const;
+  // The image that a line belongs to, and where the line is in it.
+  const uint8_t* PlaneOf(const uint8_t* x, int64_t line, Dims* at) const;
+  void FindAlong(const uint8_t* from, int64_t first, int64_t end, int64_t slots, const uint8_t** rows) const;
+
   kit::Window window_;
   Dims dims_;
   size_t last_;
   std::vector<kit::Taps> along_;  // of each position of a line, in the last dimension
+  PositionRange inside_;          // in the last dimension
   int64_t lines_of_taps_ = 1, lines_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // kit's QLinearConv, whose result is kept within bounds (epiphyte/kit/fuse/operators.hpp). Patches of the input, with
 // channels last, are the rows of a product; padding has the zero point.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "epiphyte/kit/shape/convolution.hpp"
@@ -27,6 +28,12 @@ class PatchRows final : public ByteRows {
     for (size_t d = 0; d < shape.spatial(); ++d)
       in_place =
           in_place && w.kernel[d] == 1 && w.strides[d] == 1 && w.output[d] == shape.x[d + 2] && w.pads_begin[d] == 0;
+    bool has_inside = !in_place && k > 0;
+    for (size_t d = 0; d < shape.spatial(); ++d) {
+      inside_.push_back(PositionsInside(w, d, shape.x[d + 2]));
+      has_inside = has_inside && inside_[d].first < inside_[d].end;
+    }
+    if (has_inside) FindPieces();
   }
 
   Piece Get(int64_t group, int64_t row, int64_t count, uint8_t* buffer) const override {
@@ -41,19 +48,72 @@ class PatchRows final : public ByteRows {
       rest /= shape_.window.output[static_cast<size_t>(d)];
     }
     const uint8_t* image = x + row / positions * shape_.in_positions() * channels;
+    const size_t last = spatial - 1;
+    bool is_line_inside = IsLineInside(at);
     for (int64_t r = 0; r < count; ++r) {
-      uint8_t* const to = buffer + r * stride;
-      std::fill(CopyPatch(image, at, to), to + stride, uint8_t{0});  // times weights that are 0
+      uint8_t* to = buffer + r * stride;
+      uint8_t* const end = to + stride;
+      if (is_line_inside && inside_[last].Has(at[last])) {
+        const uint8_t* const from = image + StartOf(at);
+        for (const int64_t piece : pieces_) to = CopyPiece(from + piece, to);
+      } else {
+        to = CopyPatch(image, at, to);
+      }
+      while (to < end) *to++ = 0;  // times weights that are 0
       size_t d = spatial;
       while (d > 0 && ++at[d - 1] == shape_.window.output[d - 1]) at[--d] = 0;
       if (d == 0) image += shape_.in_positions() * channels;
+      if (d != spatial) is_line_inside = IsLineInside(at);
     }
     if (flips_) simd::FlipBytes(buffer, buffer, count * stride);
     return {buffer, stride};
   }
 
  private:
-  // Returns where it ends.
+  // Whether windows at this position are inside of the input in all dimensions but the last.
+  bool IsLineInside(const Dims& at) const {
+    for (size_t d = 0; d + 1 < at.size(); ++d)
+      if (!inside_[d].Has(at[d])) return false;
+    return true;
+  }
+  // Where a window that is inside of an image begins, in bytes.
+  int64_t StartOf(const Dims& at) const {
+    const kit::Window& w = shape_.window;
+    int64_t start = 0;
+    for (size_t d = 0; d < at.size(); ++d) start = start * shape_.x[d + 2] + at[d] * w.strides[d] - w.pads_begin[d];
+    return start * shape_.x[1];
+  }
+  void FindPieces() {
+    const kit::Window& w = shape_.window;
+    const size_t last = shape_.spatial() - 1;
+    const bool together = shape_.in_per_group() == shape_.x[1] && w.dilations[last] == 1;
+    piece_ = shape_.in_per_group() * (together ? w.kernel[last] : 1);
+    const int64_t step = together ? w.kernel[last] : 1;
+    for (int64_t tap = 0; tap < shape_.taps(); tap += step) {
+      int64_t offset = 0, stride = shape_.x[1], rest = tap;
+      for (size_t d = last + 1; d-- > 0;) {
+        offset += rest % w.kernel[d] * w.dilations[d] * stride;
+        rest /= w.kernel[d];
+        stride *= shape_.x[d + 2];
+      }
+      pieces_.push_back(offset);
+    }
+  }
+  // Pieces of a few bytes are by far quicker to copy without a call. Returns where it ends.
+  uint8_t* CopyPiece(const uint8_t* from, uint8_t* to) const {
+    if (piece_ >= 8 && piece_ <= 16) {
+      uint64_t begin, end;
+      std::memcpy(&begin, from, 8);
+      std::memcpy(&end, from + piece_ - 8, 8);
+      std::memcpy(to, &begin, 8);
+      std::memcpy(to + piece_ - 8, &end, 8);
+    } else {
+      std::memcpy(to, from, static_cast<size_t>(piece_));
+    }
+    return to + piece_;
+  }
+
+  // Of a window that isn't wholly inside. Returns where it ends.
   uint8_t* CopyPatch(const uint8_t* image, const Dims& at, uint8_t* to) const {
     const kit::Window& w = shape_.window;
     const size_t last = shape_.spatial() - 1;
@@ -93,7 +153,11 @@ class PatchRows final : public ByteRows {
   const kit::ConvolutionShape& shape_;
   const uint8_t* x_;
   bool flips_;
-  uint8_t padding_;  // before it is flipped
+  uint8_t padding_;                    // before it is flipped
+  std::vector<PositionRange> inside_;  // by dimension
+  // Windows inside of the input are pieces of so many bytes, which lie so far behind where the window begins.
+  std::vector<int64_t> pieces_;
+  int64_t piece_ = 0;
 };
 
 // What the two products without a scale of the result have after x and w, each of which may be left out.
@@ -210,8 +274,11 @@ class ByteConvolution {
     ParallelLoop(context, taps.lines(), taps.positions() * channels, [&](int64_t begin, int64_t end) {
       std::vector<const uint8_t*> rows;
       for (int64_t line = begin; line < end; ++line) {
-        taps.Find(x, line, outside, depthwise.steps * 4, &rows);
         simd::ByteDepthwise part = depthwise;
+        const TapRun run = taps.FindRun(x, line, outside, depthwise.steps * 4, &rows);
+        part.run_first = run.positions.first;
+        part.run_end = run.positions.end;
+        part.run_step = run.step;
         part.rows = rows.data();
         part.y = static_cast<char*>(y) + line * taps.positions() * channels * element;
         simd::RunByteDepthwise(part);
