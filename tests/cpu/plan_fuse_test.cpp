@@ -105,8 +105,9 @@ TEST(FuseElementwise, OperandsBroadcastInEveryWay) {
 
 // Of several images, so that some blocks of the output see rows of two of them, or the next one sees another row.
 TEST(FuseElementwise, ARowThatRepeatsIsReadInEveryPlaceOfItsImage) {
-  for (const auto& [points, channels] :
+  for (const std::pair<int64_t, int64_t>& size :
        {std::pair<int64_t, int64_t>(37, 1), {37, 3}, {37, 96}, {37, 700}, {37, 1500}, {32, 64}}) {
+    const int64_t points = size.first, channels = size.second;
     const std::vector<int64_t> dims = {3, points, channels};
     const auto make = [&] {
       PlanBuilder b;
@@ -139,7 +140,8 @@ TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
 
 // What is small is activated by oneDNN, a large result by a loop of our own; 17 channels may be padded.
 TEST(FuseConv, ASwishJoinsSmallAndLargeConvolutions) {
-  for (const auto& [channels, side] : {std::pair<int64_t, int64_t>(16, 9), {16, 72}, {17, 72}}) {
+  for (const std::pair<int64_t, int64_t>& size : {std::pair<int64_t, int64_t>(16, 9), {16, 72}, {17, 72}}) {
+    const int64_t channels = size.first, side = size.second;
     for (const bool residual : {false, true}) {
       const std::vector<int64_t> dims = {1, channels, side, side};
       const auto make = [&] {
