@@ -6,29 +6,11 @@
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/math/reduction.h"
+#include "plugins/cpu/ops/math/reduction_operators.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-struct Mean {
-  static constexpr simd::Reduction kFloats = simd::Reduction::kSum;
-  template <typename A>
-  A Initial() const {
-    return A(0);
-  }
-  template <typename A>
-  A Load(A x, A) const {
-    return x;
-  }
-  template <typename A>
-  A Combine(A a, A b) const {
-    return a + b;
-  }
-  template <typename A>
-  A Finish(A a, int64_t n, A) const {
-    return a / static_cast<A>(n);
-  }
-};
 // The shift is the mean.
 struct Deviation : Mean {
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfSquaredDistances;
