@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/simd/amx.h"
 #include "tests/cpu/simd/simd_testing.h"
+#include "tests/cpu/simd/requantized.h"
 
 namespace epiphyte::cpu::simd {
 namespace {
@@ -155,12 +156,6 @@ TEST_P(ByteProducts, AddTermsOfRowsAndColumns) {
       ASSERT_EQ(y[static_cast<size_t>(r * 70 + c)], static_cast<int32_t>(static_cast<uint32_t>(made.Sum(r, c)) + term));
     }
   }
-}
-
-uint8_t PlainRequantized(int32_t sum, float factor, int32_t zero, int32_t low, int32_t high) {
-  const float value = std::nearbyint(static_cast<float>(sum) * factor) + static_cast<float>(zero);
-  if (!(value > static_cast<float>(low))) return static_cast<uint8_t>(low);
-  return static_cast<uint8_t>(value < static_cast<float>(high) ? static_cast<int32_t>(value) : high);
 }
 
 TEST_P(ByteProducts, AreRequantizedByColumn) {

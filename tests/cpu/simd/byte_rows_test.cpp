@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tests/cpu/simd/simd_testing.h"
+#include "tests/cpu/simd/requantized.h"
 
 namespace epiphyte::cpu::simd {
 namespace {
@@ -50,8 +51,23 @@ TEST_P(ByteRows, HaveMaximaAndSums) {
   }
 }
 
-struct AlignedFree {
-  void operator()(int8_t* p) const { ::operator delete[](p, std::align_val_t(64)); }
+// Weights as RunByteDepthwise takes them.
+class PackedDepthwise {
+ public:
+  PackedDepthwise(const ByteMatrix& matrix, const int32_t* subtracted)
+      : bytes_(new (std::align_val_t(64)) int8_t[static_cast<size_t>(DepthwiseBytes(matrix.columns, matrix.inner))]),
+        sums_(static_cast<size_t>(BytePanelColumns(matrix.columns))) {
+    PackDepthwise(matrix, subtracted, bytes_.get(), sums_.data());
+  }
+  const int8_t* bytes() const { return bytes_.get(); }
+  const std::vector<int32_t>& sums() const { return sums_; }
+
+ private:
+  struct AlignedFree {
+    void operator()(int8_t* p) const { ::operator delete[](p, std::align_val_t(64)); }
+  };
+  std::unique_ptr<int8_t[], AlignedFree> bytes_;
+  std::vector<int32_t> sums_;
 };
 
 // Of uint8 weights less 7 and rows of either type, for which int8 counts from -128.
@@ -68,11 +84,9 @@ void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
   matrix.inner = taps;
   matrix.inner_stride = 1;
   const std::vector<int32_t> subtracted(static_cast<size_t>(channels), 7 - 128);
-  const std::unique_ptr<int8_t[], AlignedFree> packed(new (std::align_val_t(64))
-                                                          int8_t[static_cast<size_t>(DepthwiseBytes(channels, taps))]);
+  const PackedDepthwise packed(matrix, subtracted.data());
   const int64_t padded = BytePanelColumns(channels);
-  std::vector<int32_t> sums(static_cast<size_t>(padded)), start(static_cast<size_t>(padded), 11);
-  PackDepthwise(matrix, subtracted.data(), packed.get(), sums.data());
+  const std::vector<int32_t> start(static_cast<size_t>(padded), 11);
 
   std::vector<std::unique_ptr<GuardedRow<uint8_t>>> rows;
   std::vector<const uint8_t*> pointers;
@@ -88,7 +102,7 @@ void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
   depthwise.channels = channels;
   depthwise.steps = ByteSteps(taps);
   depthwise.flip = is_signed ? 0x80 : 0;
-  depthwise.weights = packed.get();
+  depthwise.weights = packed.bytes();
   depthwise.start = start.data();
   depthwise.y = y.data();
   RunByteDepthwise(depthwise);
@@ -109,9 +123,8 @@ void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
         weights += weight;
       }
       ASSERT_EQ(y[p * channels + c], sum) << "position " << p << ", channel " << c;
-      ASSERT_EQ(sums[static_cast<size_t>(c)], weights);
-      const float value = std::nearbyint(static_cast<float>(sum) * factor[static_cast<size_t>(c)]) + 5;
-      ASSERT_EQ(bytes[p * channels + c], std::clamp(value, 5.0f, 255.0f)) << "position " << p << ", channel " << c;
+      ASSERT_EQ(packed.sums()[static_cast<size_t>(c)], weights);
+      ASSERT_EQ(bytes[p * channels + c], PlainRequantized(sum, factor[static_cast<size_t>(c)], 5, 5, 255)) << "position " << p << ", channel " << c;
     }
   }
 }
@@ -135,10 +148,8 @@ TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
   matrix.data = w.data();
   matrix.columns = kChannels;
   matrix.inner = 1;
-  const std::unique_ptr<int8_t[], AlignedFree> packed(new (std::align_val_t(64))
-                                                          int8_t[static_cast<size_t>(DepthwiseBytes(kChannels, 1))]);
-  std::vector<int32_t> sums(kPadded), start(kPadded);
-  PackDepthwise(matrix, nullptr, packed.get(), sums.data());
+  const PackedDepthwise packed(matrix, nullptr);
+  const std::vector<int32_t> start(kPadded);
   std::vector<float> factor(kPadded);
   for (size_t c = 0; c < factor.size(); ++c) factor[c] = kFactors[c % std::size(kFactors)];
   GuardedRow<uint8_t> row(Bytes(kChannels, 1)), y(kChannels);
@@ -149,7 +160,7 @@ TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
     depthwise.positions = 1;
     depthwise.channels = kChannels;
     depthwise.steps = 1;
-    depthwise.weights = packed.get();
+    depthwise.weights = packed.bytes();
     depthwise.start = start.data();
     depthwise.result = ByteResult::kRequantized;
     depthwise.factor = factor.data();
@@ -159,9 +170,7 @@ TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
     depthwise.y = y.data();
     RunByteDepthwise(depthwise);
     for (int64_t c = 0; c < kChannels; ++c) {
-      const float value = std::nearbyint(static_cast<float>(row[c]) * factor[static_cast<size_t>(c)]) + zero;
-      const float expected = std::isnan(value) ? low : std::clamp<float>(value, low, high);
-      ASSERT_EQ(NumberOf(y[c], low < 0), expected) << int{row[c]} << " times " << factor[static_cast<size_t>(c)];
+      ASSERT_EQ(y[c], PlainRequantized(row[c], factor[static_cast<size_t>(c)], zero, low, high)) << int{row[c]} << " times " << factor[static_cast<size_t>(c)];
     }
   }
 }
@@ -180,8 +189,6 @@ TEST_P(ByteRows, AreConvolvedDepthwiseInRuns) {
         of_run.push_back(runs && p > kFirst ? nullptr : every.back());
       }
     }
-    const std::unique_ptr<int8_t[], AlignedFree> packed(
-        new (std::align_val_t(64)) int8_t[static_cast<size_t>(DepthwiseBytes(channels, kTaps))]);
     const std::vector<uint8_t> w = Bytes(channels * kTaps, 3);
     ByteMatrix matrix;
     matrix.data = w.data();
@@ -189,16 +196,15 @@ TEST_P(ByteRows, AreConvolvedDepthwiseInRuns) {
     matrix.column_stride = kTaps;
     matrix.inner = kTaps;
     matrix.inner_stride = 1;
-    std::vector<int32_t> sums(static_cast<size_t>(BytePanelColumns(channels)));
-    PackDepthwise(matrix, nullptr, packed.get(), sums.data());
+    const PackedDepthwise packed(matrix, nullptr);
     GuardedRow<int32_t> expected(kAll * channels), y(kAll * channels);
     ByteDepthwise depthwise;
     depthwise.rows = every.data();
     depthwise.positions = kAll;
     depthwise.channels = channels;
     depthwise.steps = kSteps;
-    depthwise.weights = packed.get();
-    depthwise.start = sums.data();
+    depthwise.weights = packed.bytes();
+    depthwise.start = packed.sums().data();
     depthwise.y = expected.data();
     RunByteDepthwise(depthwise);
     depthwise.rows = of_run.data();
