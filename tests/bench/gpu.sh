@@ -34,16 +34,17 @@ export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver EPIPHYTE_VULKAN_TEST_DRI
 work=$root/build/bench/gpu
 mkdir -p "$work"
 
-"$bin/vulkan_ceiling_bench" --benchmark_format=csv >"$work/ceiling.csv" 2>"$work/ceiling.log" ||
+"$bin/vulkan_ceiling_bench" --benchmark_format=json >"$work/ceiling.json" 2>"$work/ceiling.log" ||
   die "$(tail -n 1 "$work/ceiling.log")"
 device=$(sed -n 's/^device: //p' "$work/ceiling.log" | head -n 1)
 
-# counter FILE BENCHMARK NAME: a benchmark's counter; nothing when there is none.
+# counter FILE BENCHMARK NAME: a benchmark's counter; nothing when there is none. The files are Google Benchmark's JSON, which
+# has a line for each value. (Its CSV wants the same counters of all.)
 counter() {
-  awk -F, -v name="$2" -v counter="$3" '
-    { gsub(/"/, "") }
-    /^name,/ { for (i = 1; i <= NF; ++i) if ($i == counter) column = i }
-    column && ($1 == name || index($1, name "/") == 1) { print $column; exit }' "$1"
+  awk -F'": ' -v name="$2" -v counter="$3" '
+    { sub(/^ *"/, ""); sub(/,$/, "") }
+    $1 == "name" { found = $2 == "\"" name "\"" || index($2, "\"" name "/") == 1 }
+    found && $1 == counter { print $2; exit }' "$1"
 }
 
 status=0
@@ -62,7 +63,8 @@ if $tests; then
   tested+=$(printf '%-26s %s\n' "ONNX backend suite" "$(tail -n 1 "$work/backend.log")")$'\n'
 fi
 
-"$bin/vulkan_bench" --benchmark_format=csv >"$work/products.csv" 2>"$work/products.log" || die "$(tail -n 1 "$work/products.log")"
+"$bin/vulkan_bench" --benchmark_format=json --benchmark_min_time=0.2 \
+  >"$work/products.json" 2>"$work/products.log" || die "$(tail -n 1 "$work/products.log")"
 
 names="resnet50 bert_base llama_decode"
 make_models "$names"
@@ -96,28 +98,28 @@ printf '\n%-26s %12s %12s %8s\n' "product" "GFLOP/s" "ceiling" "share"
 # without them.
 for type in f32 f16 coopmat no_coopmat; do
   of=${type#no_coopmat}
-  ceiling=$(counter "$work/ceiling.csv" "MultiplyAdd/${of:-f16}" GFLOP/s)
+  ceiling=$(counter "$work/ceiling.json" "MultiplyAdd/${of:-f16}" GFLOP/s)
   [ -n "$ceiling" ] || continue
   for size in 512 1024 2048 4096; do
-    rate=$(counter "$work/products.csv" "Square/$type/$size" GFLOP/s)
+    rate=$(counter "$work/products.json" "Square/$type/$size" GFLOP/s)
     [ -n "$rate" ] || continue
     printf '%s %s %s' "MatMul/$type/$size" "$rate" "$ceiling" |
       awk '{ printf "%-26s %12.4g %12.4g %8.2f\n", $1, $2, $3, $2 / $3 }'
   done
 done
-printf '%-26s %12.4g GB/s\n' "reading once" "$(counter "$work/ceiling.csv" Read GB/s)"
+printf '%-26s %12.4g GB/s\n' "reading once" "$(counter "$work/ceiling.json" Read GB/s)"
 # Each case by one invocation for a row, by a subgroup, by a workgroup of subgroups, by a workgroup's memory, and as it is
 # chosen, whose time is compared with the first.
 printf '\n%-26s %10s %10s %10s %10s %10s %8s\n' "rows, ms" "alone" "subgroup" "subgroups" "shared" "chosen" "ratio"
 while read -r name; do
   times=""
   for way in alone subgroup subgroups shared chosen; do
-    time=$(counter "$work/products.csv" "Rows/$name/$way" real_time)
+    time=$(counter "$work/products.json" "Rows/$name/$way" real_time)
     times+=" ${time:-nan}"
   done
   printf '%s %s' "$name" "$times" |
     awk '{ printf "%-26s %10.4g %10.4g %10.4g %10.4g %10.4g %8.2f\n", $1, $2, $3, $4, $5, $6, $6 / $2 }'
-done < <(sed -n 's|^"Rows/\(.*\)/alone/real_time".*|\1|p' "$work/products.csv")
+done < <(sed -n 's|^ *"name": "Rows/\(.*\)/alone/real_time".*|\1|p' "$work/products.json")
 printf '\n%-26s %12s %14s %14s %8s\n%s' "model" "run, ms" "cold, ms" "context, ms" "ratio" "$rows"
 echo "Cold, context: session and first run. Medians of $rounds rounds, $threads threads of the host."
 exit $status
