@@ -15,7 +15,10 @@ class PipelineCacheTest : public DeviceTest {
     DeviceTest::SetUp();
     if (IsSkipped()) return;
     device_ = Open();
+    const size_t own_bytes = device_->PipelineCacheData().size();
+    if (own_bytes == 0) GTEST_SKIP() << kNoCacheData;
     // Mesa's software device keeps nothing but the header: as if it kept more.
+    if (own_bytes > kHeaderBytes + 32) GTEST_SKIP() << "this driver takes what it made alone";
     get_ = device_->handles().vk.vkGetPipelineCacheData;
     device_->handles().vk.vkGetPipelineCacheData = [](VkDevice device, VkPipelineCache cache, size_t* size,
                                                       void* data) {
