@@ -95,6 +95,7 @@ Validation ValidationOfEnvironment() {
 }
 
 InstanceHandles::~InstanceHandles() {
+  if (ProcessEnds()) return;
   if (messenger != VK_NULL_HANDLE) destroy_messenger(instance, messenger, nullptr);
   if (instance != VK_NULL_HANDLE) vk.vkDestroyInstance(instance, nullptr);
 }
@@ -161,6 +162,7 @@ Instance::Instance(InstanceOptions options)
     handles_->instance = VK_NULL_HANDLE;
     FailCall("vkCreateInstance", made);
   }
+  NoticeWhenProcessEnds();
 
   InstanceFunctions& vk = handles_->vk;
 #define EPIPHYTE_VK_LOAD(name)                                                                       \

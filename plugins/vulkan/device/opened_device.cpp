@@ -17,7 +17,7 @@ DeviceHandles::~DeviceHandles() {
   transfer.reset();
   pipelines.reset();
   memory.reset();
-  if (device != VK_NULL_HANDLE) vk.vkDestroyDevice(device, nullptr);
+  if (device != VK_NULL_HANDLE && !ProcessEnds()) vk.vkDestroyDevice(device, nullptr);
 }
 
 void DeviceHandles::Fail(VkResult result, std::string_view call, std::string_view detail) {
@@ -38,6 +38,7 @@ void DeviceHandles::Submit(const VkSubmitInfo& submit, VkFence fence) {
 }
 
 void DeviceHandles::WaitIdle() {
+  if (ProcessEnds()) return;
   const std::lock_guard lock(queue_mutex);
   vk.vkDeviceWaitIdle(device);
 }

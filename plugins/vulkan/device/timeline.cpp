@@ -118,7 +118,7 @@ VkResult Timeline::WaitForFence(uint64_t number, uint64_t timeout_ns) {
 }
 
 bool Timeline::Wait(uint64_t number, uint64_t timeout_ns) {
-  if (reached_.load() >= number) return true;
+  if (reached_.load() >= number || ProcessEnds()) return true;
   const bool has_semaphore = semaphore_.get() != VK_NULL_HANDLE;
   const VkResult result = has_semaphore ? WaitForSemaphore(number, timeout_ns) : WaitForFence(number, timeout_ns);
   if (result == VK_SUCCESS) return true;

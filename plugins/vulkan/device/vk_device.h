@@ -81,7 +81,7 @@ class Owned {
     return *this;
   }
   ~Owned() {
-    if (handle_ != VK_NULL_HANDLE) destroy_(device_, handle_, nullptr);
+    if (handle_ != VK_NULL_HANDLE && !ProcessEnds()) destroy_(device_, handle_, nullptr);
   }
 
   Handle get() const { return handle_; }
