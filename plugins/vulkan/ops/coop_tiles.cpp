@@ -13,12 +13,15 @@ constexpr uint32_t kSubgroups = 4;
 constexpr int64_t kSteps = 32;
 constexpr int64_t kPadding = 8;
 
-// A large tile reads each operand half as often, but a device wants enough workgroups to be busy.
-constexpr int64_t kSmallSide = 64, kLargeSide = 128;
-constexpr int64_t kLeastLargeTiles = 128;
-// So that fours are shared out evenly among the invocations of a workgroup.
-constexpr uint32_t kLeastSubgroup = kLargeSide / 4 / kSubgroups;
-constexpr uint32_t kMostSubgroup = kSmallSide * kSteps / 4 / kSubgroups;
+// A large tile reads each operand less often, but a device wants enough workgroups to be busy. Of the largest side that
+// gives enough tiles; of small ones fewer are enough, as still smaller ones are less than half as fast.
+constexpr struct {
+  int64_t side;
+  int64_t enough_tiles;
+} kLargestFirst[] = {{128, 128}, {64, 64}, {32, 0}};
+// So that fours are shared out evenly among the invocations of a workgroup, whatever its tile.
+constexpr uint32_t kLeastSubgroup = 128 / 4 / kSubgroups;
+constexpr uint32_t kMostSubgroup = 32 * kSteps / 4 / kSubgroups;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -32,10 +35,15 @@ int64_t SharedBytes(const MatrixShape& matrix, int64_t side) {
 }  // namespace
 
 CoopTiles::CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches)
-    : matrix_(capabilities.coop_matrix), invocations_(kSubgroups * capabilities.subgroup_size), side_(kSmallSide) {
-  if (CeilDiv(m, kLargeSide) * CeilDiv(n, kLargeSide) * batches >= kLeastLargeTiles &&
-      SharedBytes(matrix_, kLargeSide) <= capabilities.max_shared_memory)
-    side_ = kLargeSide;
+    : matrix_(capabilities.coop_matrix), invocations_(kSubgroups * capabilities.subgroup_size) {
+  for (const auto& [side, enough_tiles] : kLargestFirst) {
+    // Each of the two by two subgroups has a matrix at least.
+    if (side_ != 0 && (side / 2 < matrix_.m || side / 2 < matrix_.n)) break;
+    side_ = side;
+    if (SharedBytes(matrix_, side) <= capabilities.max_shared_memory &&
+        CeilDiv(m, side) * CeilDiv(n, side) * batches >= enough_tiles)
+      break;
+  }
   why_not_ = WhyNot(capabilities, std::min({m, n, k}));
   if (!why_not_.empty()) return;
   fetches_ = static_cast<uint32_t>(side_ * kSteps / 4 / invocations_);

@@ -37,7 +37,7 @@ class CoopTiles {
 
   MatrixShape matrix_;
   uint32_t invocations_;  // of a workgroup
-  int64_t side_;          // rows, and columns, of a workgroup's tile
+  int64_t side_ = 0;      // rows, and columns, of a workgroup's tile
   uint32_t fetches_ = 0;  // fours of each operand that an invocation reads at a time
   std::array<uint32_t, 3> groups_ = {};
   uint64_t passes_ = 0;

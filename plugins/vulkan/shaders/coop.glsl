@@ -94,7 +94,7 @@ void MultiplyTile() {
       next_left[f] = FetchLeft(i, k + kSteps);
       next_right[f] = FetchRight(i, k + kSteps);
     }
-    for (uint step = 0u; step < kSteps; step += kK) {
+    [[unroll]] for (uint step = 0u; step < kSteps; step += kK) {
       LEFT_MATRIX left[kDown];
       [[unroll]] for (uint i = 0u; i < kDown; ++i) {
 #ifdef LEFT_BY_COLUMNS
@@ -117,16 +117,14 @@ void MultiplyTile() {
     barrier();
   }
 
-  // What is done to a sum is in the code once, as activations are long.
+  // Straight code: where sums were chosen by a loop's number, a driver would have them all in memory, and all the time.
   const uint mine = gl_SubgroupID * kStaged;
-  for (uint block = 0u; block < kDown; ++block) {
-    [[unroll]] for (uint i = 0u; i < kDown; ++i)
-      if (i == block)
-        [[unroll]] for (uint j = 0u; j < kAcross; ++j)
-          coopMatStoreNV(sums[i * kAcross + j], staged, mine + j * kN, kSubgroupColumns, false);
+  [[unroll]] for (uint i = 0u; i < kDown; ++i) {
+    [[unroll]] for (uint j = 0u; j < kAcross; ++j)
+      coopMatStoreNV(sums[i * kAcross + j], staged, mine + j * kN, kSubgroupColumns, false);
     subgroupBarrier();
-    for (uint i = gl_SubgroupInvocationID; i < kStaged; i += gl_SubgroupSize)
-      Store(own_row + block * kM + i / kSubgroupColumns, own_column + i % kSubgroupColumns, staged[mine + i]);
+    for (uint at = gl_SubgroupInvocationID; at < kStaged; at += gl_SubgroupSize)
+      Store(own_row + i * kM + at / kSubgroupColumns, own_column + at % kSubgroupColumns, staged[mine + at]);
     subgroupBarrier();
   }
 }

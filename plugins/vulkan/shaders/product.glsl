@@ -43,7 +43,11 @@ float P_P1 = uintBitsToFloat(p[19]);
 
 layout(std430, set = 0, binding = 3) readonly buffer Addend { T c_data[]; };
 layout(std430, set = 0, binding = 4) readonly buffer Residual { T r_data[]; };
+#ifdef RESULT_IS_READ
+layout(std430, set = 0, binding = 5) buffer Result { T y_data[]; };
+#else
 layout(std430, set = 0, binding = 5) writeonly buffer Result { T y_data[]; };
+#endif
 
 struct Offsets {
   uint a, b, y;

@@ -74,13 +74,24 @@ TEST(CooperativeChoiceTest, TilesAreLargeWhereTheDeviceHasWorkForAll) {
   EXPECT_THAT(Choose(capabilities, 2048, 2048, 2048).notes, Contains(HasSubstr("tiles of 64 by 64")));
 }
 
+TEST(CooperativeChoiceTest, TilesAreSmallWhereThereIsLittleWorkUnlessMatricesAreLarge) {
+  Capabilities capabilities = CoopDevice();
+  const Chosen chosen = Choose(capabilities, 128, 768, 768);
+  EXPECT_THAT(chosen.notes, Contains(HasSubstr("tiles of 32 by 32")));
+  EXPECT_THAT(chosen.dispatch.groups, ElementsAre(24, 4, 1));
+  EXPECT_THAT(std::vector<uint32_t>(chosen.dispatch.specialization.begin() + 2, chosen.dispatch.specialization.end()),
+              ElementsAre(128, 16, 16, 16, 1, 1, 2));
+  capabilities.coop_matrix = {32, 8, 16};
+  EXPECT_THAT(Choose(capabilities, 128, 768, 768).notes, Contains(HasSubstr("tiles of 64 by 64")));
+}
+
 TEST(CooperativeChoiceTest, MatricesOfAnyShapeFillTheTile) {
   Capabilities capabilities = CoopDevice();
   capabilities.coop_matrix = {8, 16, 32};
   capabilities.subgroup_size = 16;
   const Chosen chosen = Choose(capabilities, 100, 100, 100);
   EXPECT_THAT(std::vector<uint32_t>(chosen.dispatch.specialization.begin() + 2, chosen.dispatch.specialization.end()),
-              ElementsAre(64, 8, 16, 32, 4, 2, 8));
+              ElementsAre(64, 8, 16, 32, 2, 1, 4));
 }
 
 TEST(CooperativeChoiceTest, WithoutThemTheReportSaysWhy) {
@@ -99,6 +110,7 @@ TEST(CooperativeChoiceTest, WithoutThemTheReportSaysWhy) {
   expect(Without(Capability::kSharedMemory), "matmul_rows_8.f16", "shared_memory is turned off by option 'disable'");
   Capabilities small = CoopDevice();
   small.max_shared_memory = 16u << 10;
+  small.coop_matrix = {32, 16, 16};  // of which tiles of 32 have no four
   expect(small, "matmul_tiled_rows_half.f16", "the device has too little workgroup memory");
   small = CoopDevice();
   small.max_workgroup_invocations = 64;
@@ -107,7 +119,7 @@ TEST(CooperativeChoiceTest, WithoutThemTheReportSaysWhy) {
   small.max_workgroup_count[1] = 7;
   expect(small, "matmul_rows_8.f16", "it would take more workgroups than the device allows");
   small = CoopDevice();
-  small.max_passes = 100;
+  small.max_passes = 80;
   EXPECT_THAT(Choose(small, 64, 512, 64).notes,
               Contains("matmul: not in cooperative matrices, sums are too long for the device's loops"));
 }
@@ -140,11 +152,11 @@ TEST(CooperativeChoiceTest, ConvolutionsOfFloat16Are) {
   };
   const auto [dispatch, note] = chosen("float16", CoopDevice());
   EXPECT_EQ(dispatch.shader, "conv_coop.f16");
-  EXPECT_EQ(note, "conv_coop (tiles of 64 by 64, matrices of 16x16x16)");
-  EXPECT_THAT(dispatch.groups, ElementsAre(11, 1, 4));
+  EXPECT_EQ(note, "conv_coop (tiles of 32 by 32, matrices of 16x16x16)");
+  EXPECT_THAT(dispatch.groups, ElementsAre(22, 2, 4));
   EXPECT_EQ(chosen("float16", Without(Capability::kCoopMatrix)).second,
-            "conv_tiled; not conv_coop: coopmat is turned off by option 'disable'");
-  EXPECT_EQ(chosen("float", CoopDevice()).second, "conv_tiled");
+            "conv_tiled (tiles of 32 by 32); not conv_coop: coopmat is turned off by option 'disable'");
+  EXPECT_EQ(chosen("float", CoopDevice()).second, "conv_tiled (tiles of 32 by 32)");
 }
 
 TEST(CooperativeChoiceTest, SubgroupsOfOddSizesAreNotUsed) {

@@ -13,6 +13,7 @@
 #include "plugins/vulkan/ops/coop_tiles.h"
 #include "plugins/vulkan/ops/nn/packed_filters.h"
 #include "plugins/vulkan/ops/nn/spatial.h"
+#include "plugins/vulkan/ops/workgroup_tiles.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -58,16 +59,6 @@ int32_t WithBorder(Recording& r, const kit::ConvolutionShape& shape, std::array<
          .groups = r.GroupsFor(planes * out[0] * out[1] * pieces),
          .work = static_cast<uint64_t>(dims.Count())});
   return padded;
-}
-
-// Why the kernel with tiles is not for this convolution here, or "".
-std::string WhyNotTiled(const Capabilities& capabilities, const std::array<int64_t, 3>& groups) {
-  constexpr uint32_t kSharedBytes = 2 * 8 * 64 * sizeof(float);
-  if (!capabilities.Has(Capability::kSharedMemory)) return capabilities.WhyNot(Capability::kSharedMemory);
-  if (capabilities.max_shared_memory < kSharedBytes) return "the device has too little workgroup memory";
-  for (size_t i = 0; i < 3; ++i)
-    if (groups[i] > capabilities.max_workgroup_count[i]) return "it would take more workgroups than the device allows";
-  return "";
 }
 
 void RecordConv(Recording& r) {
@@ -126,12 +117,13 @@ void RecordConv(Recording& r) {
     dispatch.groups = r.GroupsFor(shape.x[0] * shape.filters() * blocks);
     r.Note("conv_depthwise: filters of one channel");
   } else {
-    constexpr int64_t kTile = 64;
-    const std::array<int64_t, 3> tiles = {(shape.positions() + kTile - 1) / kTile,
-                                          shape.group * ((filters.blocks() + 7) / 8), shape.x[0]};
-    const std::string why_not = WhyNotTiled(r.capabilities(), tiles);
-    const CoopTiles coop(r.capabilities(), shape.filters_per_group(), shape.positions(), shape.taps() * shape.w[1],
-                         shape.x[0] * shape.group);
+    const Capabilities& capabilities = r.capabilities();
+    const int64_t depth = shape.taps() * shape.w[1], products = shape.x[0] * shape.group;
+    const WorkgroupTiles tiles(capabilities, shape.filters_per_group(), shape.positions(), depth, products);
+    const CoopTiles coop(capabilities, shape.filters_per_group(), shape.positions(), depth, products);
+    const std::string why_not = capabilities.Has(Capability::kSharedMemory)
+                                    ? tiles.why_not()
+                                    : capabilities.WhyNot(Capability::kSharedMemory);
     const std::string why_not_coop = type == EP_TYPE_FLOAT16 ? "; not conv_coop: " + coop.why_not() : "";
     if (type == EP_TYPE_FLOAT16 && coop.why_not().empty()) {
       dispatch.shader = Recording::ShaderFor("conv_coop" + variant, type);
@@ -139,8 +131,8 @@ void RecordConv(Recording& r) {
       r.Note(kit::TextOf("conv_coop (", coop.Describe(), ")"));
     } else if (why_not.empty()) {
       dispatch.shader = Recording::ShaderFor("conv_tiled" + variant, type);
-      dispatch.groups = {Word(tiles[0]), Word(tiles[1]), Word(tiles[2])};
-      r.Note("conv_tiled" + why_not_coop);
+      tiles.Complete(&dispatch);
+      r.Note(kit::TextOf("conv_tiled (", tiles.Describe(), ")", why_not_coop));
     } else {
       dispatch.shader = Recording::ShaderFor("conv" + variant, type);
       dispatch.groups = r.GroupsFor(shape.x[0] * shape.group * filters.blocks() * blocks);

@@ -11,6 +11,7 @@
 #include "plugins/vulkan/ops/activation_variant.h"
 #include "plugins/vulkan/ops/coop_tiles.h"
 #include "plugins/vulkan/ops/row_work.h"
+#include "plugins/vulkan/ops/workgroup_tiles.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -22,8 +23,6 @@ constexpr uint32_t kHasTable = 4;
 
 // Blocks of 8 x 8 take half of the loads, but a device wants enough invocations to be busy.
 constexpr int64_t kLeastLargeBlocks = 256;
-// The side of the tiles that a workgroup shares (shaders/matmul_tiled.comp).
-constexpr int64_t kTile = 64;
 // Of so few rows are products whose sums are divided among invocations (shaders/matmul_split.comp), if they are so
 // long.
 constexpr int64_t kMostSplitRows = 4;
@@ -58,11 +57,11 @@ Reading ReadingOf(const Product& product) {
 
 struct Choice {
   std::string kernel;
-  int64_t rows = 1, columns = 4;  // of the block of an invocation, or of a workgroup that shares one
-  bool tiled = false;             // it is a workgroup's
-  std::optional<CoopTiles> coop;  // instead: by cooperative matrices
-  std::optional<RowWork> split;   // who divide the sums of `rows` rows and four times `across` columns
-  uint32_t across = 1;            // fours of columns that lie side by side
+  int64_t rows = 1, columns = 4;        // of the block of an invocation
+  std::optional<WorkgroupTiles> tiles;  // instead: in tiles that a workgroup shares
+  std::optional<CoopTiles> coop;        // or by cooperative matrices
+  std::optional<RowWork> split;         // who divide the sums of `rows` rows and four times `across` columns
+  uint32_t across = 1;                  // fours of columns that lie side by side
 };
 
 // Of the loops of an invocation that has its sums for itself.
@@ -128,17 +127,16 @@ Choice Choose(Recording& r, const Product& product, Reading reading, EpElementTy
     return choice;
   }
   if (reading != Reading::kAny && (is_large || too_long)) {
-    const int64_t across = CeilDiv(product.n, kTile), down = CeilDiv(product.m, kTile);
+    const WorkgroupTiles tiles(capabilities, product.m, product.n, product.k, product.batches);
     if (!(too_long ? capabilities.CanUse(Capability::kSharedMemory) : capabilities.Has(Capability::kSharedMemory))) {
       r.Note("matmul: not in tiles of a workgroup, " + capabilities.WhyNot(Capability::kSharedMemory));
-    } else if (across > capabilities.max_workgroup_count[0] || down > capabilities.max_workgroup_count[1] ||
-               product.batches > capabilities.max_workgroup_count[2] || capabilities.max_workgroup_invocations < 256) {
-      r.Note("matmul: not in tiles of a workgroup, the device's limits are too small");
+    } else if (!tiles.why_not().empty()) {
+      r.Note("matmul: not in tiles of a workgroup, " + tiles.why_not());
     } else {
       const bool half = type == EP_TYPE_FLOAT16 && capabilities.Has(Capability::kFp16);
       if (type == EP_TYPE_FLOAT16 && !half)
         r.Note("matmul: arithmetic in float, " + capabilities.WhyNot(Capability::kFp16));
-      return {.kernel = "matmul_tiled_" + name + (half ? "_half" : ""), .rows = kTile, .columns = kTile, .tiled = true};
+      return {.kernel = "matmul_tiled_" + name + (half ? "_half" : ""), .tiles = tiles};
     }
   }
   if (product.m == 1) return {.kernel = "matmul_" + name + "_1", .rows = 1, .columns = 4};
@@ -162,7 +160,7 @@ void RecordProduct(Recording& r, const Product& product) {
   } else if (product.m <= kMostSplitRows) {
     choice = Split(r, product, reading, std::move(choice));
   } else {
-    r.Note("matmul: " + choice.kernel);
+    r.Note("matmul: " + choice.kernel + (choice.tiles ? " (" + choice.tiles->Describe() + ")" : ""));
   }
 
   Dispatch dispatch;
@@ -207,10 +205,8 @@ void RecordProduct(Recording& r, const Product& product) {
   } else if (choice.split) {
     dispatch.specialization.push_back(choice.across);
     choice.split->Complete(r, &dispatch);
-  } else if (choice.tiled) {
-    dispatch.groups = {static_cast<uint32_t>(across), static_cast<uint32_t>(down),
-                       static_cast<uint32_t>(product.batches)};
-    dispatch.passes = static_cast<uint64_t>(product.k) / 16;
+  } else if (choice.tiles) {
+    choice.tiles->Complete(&dispatch);
   } else {
     dispatch.groups = r.GroupsFor(across * down * product.batches);
     dispatch.passes = PassesAlone(product, reading);

@@ -1,6 +1,7 @@
 // Kernels that share tiles in workgroup memory give what those without do: on a device that has it, and does better
 // without.
 #include <cmath>
+#include <sstream>
 
 #include "tests/vulkan/ops/math/op_run.h"
 
@@ -15,6 +16,12 @@ OpTensor Waves(const Dims& dims, float step) {
 
 class Tiled : public OpTest {
  protected:
+  // Of the last run's report.
+  void ExpectNote(std::string_view words) {
+    std::string all;
+    for (const auto& [node, note] : program().notes) all += note + "\n";
+    EXPECT_THAT(all, testing::HasSubstr(words));
+  }
   void ExpectSame(std::string_view graph, const Tensors& inputs, std::string_view shader) {
     SCOPED_TRACE(graph);
     const Tensors plain = Run(graph, inputs);
@@ -44,6 +51,94 @@ TEST_F(Tiled, ConvolutionsInGroupsWithResidualAndActivation) {
                    activation + "\">(x, w, _, r) : float[1,18,2,2]\nout y\n",
                {Waves({1, 6, 5, 5}, 0.7f), Waves({18, 3, 3, 3}, 0.3f), Waves({1, 18, 2, 2}, 0.2f)},
                activation == std::string_view("Relu") ? "conv_tiled.f32" : "conv_tiled_long.f32");
+}
+
+// Sizes that are no multiples of a tile, for tiles of each size (ops/workgroup_tiles.h): of 32, whose steps slices of the
+// workgroup share, 64 and 128.
+struct TiledProduct {
+  int64_t batches, m, k, n;
+  const char* tiles;
+};
+constexpr TiledProduct kTiledProducts[] = {
+    {1, 33, 36, 40, "tiles of 32 by 32"},
+    {2, 50, 132, 36, "tiles of 32 by 32"},
+    {32, 66, 36, 68, "tiles of 64 by 64"},
+    {32, 130, 36, 132, "tiles of 128 by 128"},
+};
+
+std::string ShapeText(const Dims& dims) {
+  std::string text;
+  for (const int64_t dim : dims) text += (text.empty() ? "[" : ",") + std::to_string(dim);
+  return text + "]";
+}
+
+TEST_F(Tiled, ProductsInTilesOfEachSize) {
+  for (const TiledProduct& of : kTiledProducts) {
+    for (const bool columns : {false, true}) {
+      const Dims a = {of.batches, of.m, of.k}, y = {of.batches, of.m, of.n};
+      const Dims b = columns ? Dims{of.batches, of.n, of.k} : Dims{of.batches, of.k, of.n};
+      ExpectSame("in a: float" + ShapeText(a) + "\nin b: float" + ShapeText(b) + "\ny = Einsum@12<equation=\"bmk," +
+                     (columns ? "bnk" : "bkn") + "->bmn\">(a, b) : float" + ShapeText(y) + "\nout y\n",
+                 {Waves(a, 0.7f), Waves(b, 0.3f)}, columns ? "matmul_tiled_columns.f32" : "matmul_tiled_rows.f32");
+      ExpectNote(of.tiles);
+    }
+  }
+}
+
+TEST_F(Tiled, ProductsByConstants) {
+  for (const TiledProduct& of : kTiledProducts) {
+    const Dims a = {of.batches * of.m, of.k}, y = {of.batches * of.m, of.n};
+    std::ostringstream numbers;
+    for (int64_t i = 0; i < of.k * of.n; ++i) numbers << (i == 0 ? "" : ",") << (i * 7 % 19 - 9) * 0.125;
+    ExpectSame("in a: float" + ShapeText(a) + "\nconst b: float" + ShapeText({of.k, of.n}) + " = [" + numbers.str() +
+                   "]\ny = Gemm@13(a, b) : float" + ShapeText(y) + "\nout y\n",
+               {Waves(a, 0.7f)}, "matmul_tiled_packed.f32");
+  }
+}
+
+TEST_F(Tiled, ProductsWithAllThatFollows) {
+  for (const TiledProduct& of : kTiledProducts) {
+    for (const char* activation : {"Relu", "Gelu"}) {
+      const Dims a = {of.m, of.k}, b = {of.k, of.n}, y = {of.m, of.n};
+      ExpectSame("in a: float" + ShapeText(a) + "\nin b: float" + ShapeText(b) + "\nin c: float" +
+                     ShapeText({of.n}) + "\nin r: float" + ShapeText(y) + "\ny = epiphyte.kit::MatMul<activation=\"" +
+                     activation + "\">(a, b, c, r) : float" + ShapeText(y) + "\nout y\n",
+                 {Waves(a, 0.7f), Waves(b, 0.3f), Waves({of.n}, 0.9f), Waves(y, 0.2f)},
+                 activation == std::string_view("Relu") ? "matmul_tiled_rows.f32" : "matmul_tiled_rows_long.f32");
+    }
+  }
+}
+
+TEST_F(Tiled, ProductsOfHalves) {
+  if (!capabilities().Has(Capability::kFp16)) GTEST_SKIP() << "the device has no float16 arithmetic";
+  for (const TiledProduct& of : kTiledProducts) {
+    const Dims a = {of.batches, of.m, of.k}, b = {of.batches, of.k, of.n}, y = {of.batches, of.m, of.n};
+    const std::string graph = "in a: float16" + ShapeText(a) + "\nin b: float16" + ShapeText(b) +
+                              "\ny = MatMul@13(a, b) : float16" + ShapeText(y) + "\nout y\n";
+    const Tensors inputs = {Halves(a, Waves(a, 0.7f).As<float>()), Halves(b, Waves(b, 0.3f).As<float>())};
+    const Tensors plain = Run(graph, inputs);
+    Prefer(Capability::kSharedMemory);
+    const Tensors tiled = Run(graph, inputs);
+    PreferNothing();
+    EXPECT_EQ(program().dispatches.back().shader, "matmul_tiled_rows_half.f16");
+    ExpectNote(of.tiles);
+    EXPECT_THAT(FromHalves(tiled[0]), testing::Pointwise(testing::FloatNear(0.05f), FromHalves(plain[0])));
+  }
+}
+
+TEST_F(Tiled, ConvolutionsInTilesOfEachSize) {
+  struct {
+    int64_t images, filters, side;
+    const char* tiles;
+  } const cases[] = {{1, 33, 6, "tiles of 32 by 32"}, {32, 66, 11, "tiles of 64 by 64"}, {32, 130, 14, "tiles of 128 by 128"}};
+  for (const auto& of : cases) {
+    const Dims x = {of.images, 5, of.side, of.side}, w = {of.filters, 5, 3, 3};
+    const Dims y = {of.images, of.filters, of.side - 2, of.side - 2};
+    ExpectSame("in x: float" + ShapeText(x) + "\nin w: float" + ShapeText(w) + "\ny = Conv@11(x, w) : float" +
+                   ShapeText(y) + "\nout y\n",
+               {Waves(x, 0.7f), Waves(w, 0.3f)}, "conv_tiled.f32");
+    ExpectNote(of.tiles);
+  }
 }
 
 TEST_F(Tiled, NormalizationsOfRows) {

@@ -1,0 +1,151 @@
+// What the kernels by tiles in workgroup memory share. A workgroup has a tile of a matrix, the product of a left and a right
+// one. It reads their parts kSteps steps at a time into memory that its invocations share, and each of these multiplies
+// blocks of 4 by 4, kBlocks down and across, that lie a quarter of kBlocks' part of the tile apart, so that neighbours read
+// side by side. Small tiles are for matrices that have few of them: then slices of the workgroup share the steps of one, and
+// their sums are added up in the end.
+//
+//     #define TILE_CONSTANTS 2   // the number of the shader's own specialization constants
+//     #define LEFT_ALONG_STEPS   // its fours that are fetched are of four steps, instead of four rows; RIGHT_ALONG_STEPS …
+//     #include "tiles.glsl"
+//     S4 FetchLeft(uint i, uint k) { … }
+//     …
+//     void main() { MultiplyTile(); }
+//
+// WorkgroupTiles in ops/workgroup_tiles.h chooses, and writes the constants. HALF: products are float16; those of kSteps
+// steps are added up as such, and these sums as float.
+#ifndef TILES_GLSL
+#define TILES_GLSL
+
+#extension GL_EXT_control_flow_attributes : require
+#ifdef HALF
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#define S4 f16vec4
+#else
+#define S4 vec4
+#endif
+
+layout(local_size_x = 256) in;
+layout(constant_id = TILE_CONSTANTS) const uint kBlocks = 1u;
+layout(constant_id = TILE_CONSTANTS + 1) const uint kSide = 16u;  // invocations that share a row of the tile, and a column
+layout(constant_id = TILE_CONSTANTS + 2) const uint kSteps = 16u;
+const uint kInvocations = kSide * kSide;  // of a slice
+const uint kSlices = 256u / kInvocations;
+const uint kFours = kBlocks * kSide;  // of a row of the tile, and of a column
+const uint kTile = 4u * kFours;
+const uint kPitch = kFours + 1u;  // apart from the banks of the step before
+const uint kFetches = kBlocks * kSteps / kSide;  // of each operand, by an invocation
+shared S4 left_tile[kSlices * kSteps * kPitch];
+shared S4 right_tile[kSlices * kSteps * kPitch];
+// The sums of a slice on their way to another one; there are one or four slices.
+shared vec4 partial[kSlices / 4u * kBlocks * kBlocks * 4u * kInvocations + 1u];
+
+// --- Of the shader
+
+// Number i of the fours of each operand for the steps from k on. Beyond the last step it is 0, beyond the last row or
+// column anything.
+S4 FetchLeft(uint i, uint k);
+S4 FetchRight(uint i, uint k);
+#ifndef LEFT_ALONG_STEPS
+uint LeftPlace(uint i);  // in the tile: step * kPitch + four
+#endif
+#ifndef RIGHT_ALONG_STEPS
+uint RightPlace(uint i);
+#endif
+uint Steps();
+// Stores a sum of the tile, unless it is beyond the last row or column.
+void Store(uint row, uint column, float sum);
+#if defined(LONG_ACTIVATIONS)
+// … which gets its activation here: this is in the code once.
+void Finish(uint row, uint column);
+#endif
+
+// ---
+
+// The row, or column, and the first step of a four that lies along the steps.
+uint LineOf(uint i) { return i / (kSteps / 4u); }
+uint StepOf(uint i) { return i % (kSteps / 4u) * 4u; }
+
+void MultiplyTile() {
+  const uint slice = gl_LocalInvocationID.x / kInvocations, own = gl_LocalInvocationID.x % kInvocations;
+  const uint down = own / kSide, across = own % kSide;
+  const uint base = slice * kSteps * kPitch;
+  vec4 sums[4u * kBlocks][kBlocks];
+  [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+    [[unroll]] for (uint j = 0u; j < kBlocks; ++j) sums[i][j] = vec4(0.0);
+  // What the next steps need is under way while these are multiplied.
+  S4 next_left[kFetches], next_right[kFetches];
+  [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
+    next_left[f] = FetchLeft(f * kInvocations + own, slice * kSteps);
+    next_right[f] = FetchRight(f * kInvocations + own, slice * kSteps);
+  }
+  const uint steps = Steps();
+  for (uint k = 0u; k < steps; k += kSlices * kSteps) {
+    [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
+      const uint i = f * kInvocations + own;
+#ifdef LEFT_ALONG_STEPS
+      [[unroll]] for (uint j = 0u; j < 4u; ++j)
+        left_tile[base + (StepOf(i) + j) * kPitch + LineOf(i) / 4u][LineOf(i) % 4u] = next_left[f][j];
+#else
+      left_tile[base + LeftPlace(i)] = next_left[f];
+#endif
+#ifdef RIGHT_ALONG_STEPS
+      [[unroll]] for (uint j = 0u; j < 4u; ++j)
+        right_tile[base + (StepOf(i) + j) * kPitch + LineOf(i) / 4u][LineOf(i) % 4u] = next_right[f][j];
+#else
+      right_tile[base + RightPlace(i)] = next_right[f];
+#endif
+    }
+    barrier();
+    [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
+      next_left[f] = FetchLeft(f * kInvocations + own, k + (kSlices + slice) * kSteps);
+      next_right[f] = FetchRight(f * kInvocations + own, k + (kSlices + slice) * kSteps);
+    }
+#ifdef HALF
+    S4 part[4u * kBlocks][kBlocks];
+    [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+      [[unroll]] for (uint j = 0u; j < kBlocks; ++j) part[i][j] = S4(0.0);
+#else
+#define part sums
+#endif
+    [[unroll]] for (uint step = 0u; step < kSteps; ++step) {
+      S4 left[kBlocks], right[kBlocks];
+      [[unroll]] for (uint b = 0u; b < kBlocks; ++b) {
+        left[b] = left_tile[base + step * kPitch + b * kSide + down];
+        right[b] = right_tile[base + step * kPitch + b * kSide + across];
+      }
+      [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+        [[unroll]] for (uint j = 0u; j < kBlocks; ++j) part[i][j] += left[i / 4u][i % 4u] * right[j];
+    }
+#ifdef HALF
+    [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+      [[unroll]] for (uint j = 0u; j < kBlocks; ++j) sums[i][j] += vec4(part[i][j]);
+#endif
+    barrier();
+  }
+
+  if (kSlices > 1u) {
+    for (uint from = kSlices - 1u; from > 0u; --from) {
+      if (slice == from)
+        [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+          [[unroll]] for (uint j = 0u; j < kBlocks; ++j)
+            partial[(i * kBlocks + j) * kInvocations + own] = sums[i][j];
+      barrier();
+      if (slice == 0u)
+        [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+          [[unroll]] for (uint j = 0u; j < kBlocks; ++j)
+            sums[i][j] += partial[(i * kBlocks + j) * kInvocations + own];
+      barrier();
+    }
+    if (slice != 0u) return;
+  }
+  [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
+    [[unroll]] for (uint j = 0u; j < 4u * kBlocks; ++j)
+      Store((i / 4u * kSide + down) * 4u + i % 4u, (j / 4u * kSide + across) * 4u + j % 4u, sums[i][j / 4u][j % 4u]);
+#if defined(LONG_ACTIVATIONS)
+  for (uint i = 0u; i < 4u * kBlocks; ++i)
+    for (uint j = 0u; j < 4u * kBlocks; ++j)
+      Finish((i / 4u * kSide + down) * 4u + i % 4u, (j / 4u * kSide + across) * 4u + j % 4u);
+#endif
+}
+
+#endif  // TILES_GLSL
