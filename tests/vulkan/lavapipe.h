@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace epiphyte::vulkan {
 
@@ -21,6 +22,12 @@ inline void PinDriver(const char* file) {
 
 // DeviceChoice::device for it.
 inline const char* TestDevice() { return std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER") == nullptr ? "software" : "0"; }
+
+// Whether it is Mesa's, though another one was asked for.
+inline bool IsLavapipe() {
+  const char* const driver = std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER");
+  return driver == nullptr || std::string_view(driver).find("lvp_icd") != std::string_view::npos;
+}
 
 // Option `prefer` of sessions; "" for none.
 inline const char* TestPreference() {

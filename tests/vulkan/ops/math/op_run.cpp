@@ -41,6 +41,19 @@ std::shared_ptr<Device> SharedDevice(std::string* why_not) {
   return *device;
 }
 
+// Of any device what tests begin with: it has all that it has, but does better without some, and lays many workgroups into
+// rows.
+Capabilities LikeASoftwareDevice(Capabilities can) {
+  for (const Capability emulated : {Capability::kSubgroup, Capability::kSharedMemory, Capability::kCoopMatrix}) {
+    bool& has = can.has[static_cast<size_t>(emulated)];
+    can.slow[static_cast<size_t>(emulated)] |= has;
+    has = false;
+  }
+  can.has[static_cast<size_t>(Capability::kDotProduct)] = false;
+  for (uint32_t& count : can.max_workgroup_count) count = std::min(count, 65535u);
+  return can;
+}
+
 struct PackedSink final : Packing::Sink {
   void Put(std::string key, std::vector<std::byte> data) override {
     auto owner = std::make_shared<std::vector<std::byte>>(std::move(data));
@@ -162,10 +175,10 @@ void OpTest::SetUp() {
   std::string why_not;
   device_ = SharedDevice(&why_not);
   if (device_ == nullptr) GTEST_SKIP() << why_not;
-  capabilities_ = device_->info().capabilities;
+  PreferNothing();
 }
 
-void OpTest::PreferNothing() { capabilities_ = device_->info().capabilities; }
+void OpTest::PreferNothing() { capabilities_ = LikeASoftwareDevice(device_->info().capabilities); }
 
 Tensors OpTest::Run(std::string_view text, const Tensors& inputs) {
   const ir::Graph graph = ir::FromText(std::string("graph \"test\"\n").append(text));
