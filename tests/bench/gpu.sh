@@ -36,7 +36,7 @@ mkdir -p "$work"
 
 "$bin/vulkan_ceiling_bench" --benchmark_format=json >"$work/ceiling.json" 2>"$work/ceiling.log" ||
   die "$(tail -n 1 "$work/ceiling.log")"
-device=$(sed -n 's/^device: //p' "$work/ceiling.log" | head -n 1)
+device=$(sed -n 's/^ *"device": "\(.*\)"$/\1/p' "$work/ceiling.json")
 
 # counter FILE BENCHMARK NAME: a benchmark's counter; nothing when there is none. The files are Google Benchmark's JSON, which
 # has a line for each value. (Its CSV wants the same counters of all.)
@@ -94,11 +94,16 @@ done
 printf '%s\n' "$device"
 [ -z "$tested" ] || printf '\n%s' "$tested"
 printf '\n%-26s %12s %12s %8s\n' "product" "GFLOP/s" "ceiling" "share"
-# f16 is as it is chosen; coopmat and no_coopmat are f16, too, by cooperative matrices, whose own ceiling is higher, and
-# without them.
+# f16 is as it is chosen; coopmat and no_coopmat are f16, too, by cooperative matrices, whose own ceiling is higher and is
+# f16's where there is one, and without them.
+matrices=$(counter "$work/ceiling.json" MultiplyAdd/coopmat GFLOP/s)
 for type in f32 f16 coopmat no_coopmat; do
-  of=${type#no_coopmat}
-  ceiling=$(counter "$work/ceiling.json" "MultiplyAdd/${of:-f16}" GFLOP/s)
+  case $type in
+    f32) ceiling=$(counter "$work/ceiling.json" MultiplyAdd/f32 GFLOP/s) ;;
+    no_coopmat) ceiling=$(counter "$work/ceiling.json" MultiplyAdd/f16 GFLOP/s) ;;
+    coopmat) ceiling=$matrices ;;
+    f16) ceiling=${matrices:-$(counter "$work/ceiling.json" MultiplyAdd/f16 GFLOP/s)} ;;
+  esac
   [ -n "$ceiling" ] || continue
   for size in 512 1024 2048 4096; do
     rate=$(counter "$work/products.json" "Square/$type/$size" GFLOP/s)
