@@ -12,6 +12,8 @@ namespace epiphyte::vulkan {
 namespace {
 
 constexpr size_t kMostPrograms = 16;
+// Constants of so many bytes are weights, and nothing that the host alone reads to know shapes.
+constexpr uint64_t kLeastWeight = uint64_t{64} << 10;
 
 // Keeps what operators pack of one node.
 class PackedSink final : public Packing::Sink {
@@ -67,7 +69,7 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
   compiled->KeepConstants(config);
   compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
   // What is wrong with the graph is seen now, and the first run finds its weights on the device.
-  compiled->StaticProgram();
+  if (compiled->StaticProgram() == nullptr) compiled->LoadWeights();
   return compiled;
 }
 
@@ -258,6 +260,20 @@ std::span<const std::byte> CompiledGraph::BytesOfConstant(uint64_t index) const 
   return {static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.Bytes())};
 }
 
+void CompiledGraph::LoadWeights() {
+  std::vector<bool> used(graph_.values.size(), false);
+  for (const ir::Node& node : graph_.nodes)
+    for (const int32_t input : node.inputs)
+      if (input >= 0) used[static_cast<size_t>(input)] = true;
+  std::vector<uint64_t> weights;
+  for (uint64_t index = 0; index < on_device_.size(); ++index) {
+    if (index < graph_.constants.size() && !used[static_cast<size_t>(graph_.constants[index].value)]) continue;
+    const std::span<const std::byte> bytes = BytesOfConstant(index);
+    if (bytes.data() != nullptr && bytes.size() >= kLeastWeight) weights.push_back(index);
+  }
+  Load(weights);
+}
+
 void CompiledGraph::LoadConstants(LoadedProgram& loaded) {
   std::vector<uint64_t> missing;
   for (const DeviceTensor& tensor : loaded.program.tensors)
@@ -265,15 +281,19 @@ void CompiledGraph::LoadConstants(LoadedProgram& loaded) {
       missing.push_back(tensor.index);
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  std::vector<std::span<const std::byte>> data;
-  for (const uint64_t index : missing) data.push_back(BytesOfConstant(index));
-  const std::vector<BufferRange> places =
-      store_ != nullptr ? store_->Load(device_, data, limit_) : vulkan::LoadConstants(device_, data, limit_);
-  for (size_t i = 0; i < missing.size(); ++i) on_device_[static_cast<size_t>(missing[i])] = places[i];
+  Load(missing);
   loaded.constants.resize(loaded.program.tensors.size());
   for (size_t i = 0; i < loaded.constants.size(); ++i)
     if (const DeviceTensor& tensor = loaded.program.tensors[i]; tensor.place == Place::kConstant)
       loaded.constants[i] = on_device_[static_cast<size_t>(tensor.index)];
+}
+
+void CompiledGraph::Load(std::span<const uint64_t> indices) {
+  std::vector<std::span<const std::byte>> data;
+  for (const uint64_t index : indices) data.push_back(BytesOfConstant(index));
+  const std::vector<BufferRange> places =
+      store_ != nullptr ? store_->Load(device_, data, limit_) : vulkan::LoadConstants(device_, data, limit_);
+  for (size_t i = 0; i < indices.size(); ++i) on_device_[static_cast<size_t>(indices[i])] = places[i];
 }
 
 }  // namespace epiphyte::vulkan

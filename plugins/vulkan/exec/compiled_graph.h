@@ -59,7 +59,7 @@ struct LoadedProgram {
 class CompiledGraph {
  public:
   // Verifies the graph (verify.h) and packs constants; `packed` is what a context held instead. Where shapes are known
-  // the program is made at once. Throws kit::Error.
+  // the program is made at once, and where they aren't weights go to the device all the same. Throws kit::Error.
   static std::shared_ptr<CompiledGraph> Build(ir::Graph graph, const CompileConfig& config,
                                               GraphOrigin origin = GraphOrigin::kMadeNow,
                                               std::vector<kit::PackedData> packed = {});
@@ -100,7 +100,12 @@ class CompiledGraph {
   Program MakeProgram(std::span<const ArrivedInput> inputs) const;
   void KeepConstants(const CompileConfig& config);
   std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);
+  // Those that any program will want, before there is one.
+  void LoadWeights();
+  // Those of a program that are not on the device yet.
   void LoadConstants(LoadedProgram& loaded);
+  // By number of constant or packed data.
+  void Load(std::span<const uint64_t> indices);
   std::span<const std::byte> BytesOfConstant(uint64_t index) const;
 
   ir::Graph graph_;

@@ -125,6 +125,27 @@ out y
   EXPECT_EQ(prepared.Take(graph->StaticProgram()->signature), nullptr);
 }
 
+TEST_F(Compiled, OfUnknownShapesWeightsAreOnTheDeviceBeforeTheFirstRun) {
+  constexpr uint64_t kBytes = 128 * 128 * sizeof(float);
+  std::string numbers = "1";
+  for (int i = 1; i < 128 * 128; ++i) numbers += i % 2 == 0 ? ",1" : ",2";
+  const std::string text = "graph \"g\"\nin x: float[-1,128]\nconst w: float[128,128] = [" + numbers +
+                           "]\nconst unused: float[128,128] = [" + numbers +
+                           "]\ny = MatMul@13(x, w) : float[-1,128]\nout y\n";
+  const uint64_t before = device()->counters().used_bytes;
+  const auto graph = Compile(text);
+  const uint64_t with_weights = device()->counters().used_bytes;
+  EXPECT_GE(with_weights, before + kBytes);
+  EXPECT_LT(with_weights, before + 2 * kBytes) << "packed, and without what nobody reads";
+  EXPECT_EQ(graph->programs_made(), 0u);
+  const int64_t dims[] = {2, 128};
+  const std::vector<ArrivedInput> inputs = {{EP_TYPE_FLOAT, dims, nullptr}};
+  std::string signature;
+  graph->SignatureOf(inputs, &signature);
+  const auto program = graph->ProgramFor(signature, inputs);
+  EXPECT_LT(device()->counters().used_bytes, with_weights + kBytes);
+}
+
 TEST_F(Compiled, OfUnknownShapesNothingIsPrepared) {
   const auto graph = Compile(kRows);
   EXPECT_EQ(graph->StaticProgram(), nullptr);
