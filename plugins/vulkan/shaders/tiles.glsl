@@ -1,8 +1,8 @@
 // What the kernels by tiles in workgroup memory share. A workgroup has a tile of a matrix, the product of a left and a right
 // one. It reads their parts kSteps steps at a time into memory that its invocations share, and each of these multiplies
-// blocks of 4 by 4, kBlocks down and across, that lie a quarter of kBlocks' part of the tile apart, so that neighbours read
-// side by side. Small tiles are for matrices that have few of them: then slices of the workgroup share the steps of one, and
-// their sums are added up in the end.
+// blocks of 4 by 4, kBlocks of them down and across, which lie 4 * kSide elements apart, so that neighbours read side by
+// side. Small tiles are for matrices that have few of them: then slices of the workgroup share the steps of one, and their
+// sums are added up in the end.
 //
 //     #define TILE_CONSTANTS 2   // the number of the shader's own specialization constants
 //     #define LEFT_ALONG_STEPS   // its fours that are fetched are of four steps, instead of four rows; RIGHT_ALONG_STEPS …
