@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #endif
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -43,6 +44,20 @@ bool IsAligned(const void* data, DataType type) {
 std::shared_ptr<void> CopyOf(const void* data, uint64_t bytes) {
   std::shared_ptr<void> memory = AllocateAligned(bytes);
   std::memcpy(memory.get(), data, bytes);
+  return memory;
+}
+
+// The same of what may be in a file, whose pages go from memory while it is copied: a large table would be there twice.
+std::shared_ptr<void> MoveOutOf(const void* data, uint64_t bytes) {
+  if (bytes < kOwnPages) return CopyOf(data, bytes);
+  constexpr uint64_t kPiece = uint64_t{4} << 20;
+  std::shared_ptr<void> memory = AllocateAligned(bytes);
+  const auto* const from = static_cast<const char*>(data);
+  for (uint64_t at = 0; at < bytes; at += kPiece) {
+    const auto piece = static_cast<size_t>(std::min(kPiece, bytes - at));
+    std::memcpy(static_cast<char*>(memory.get()) + at, from + at, piece);
+    ReleaseGuardedPages(from + at, piece);
+  }
   return memory;
 }
 
@@ -117,10 +132,8 @@ ConstantPtr Constant::ViewOfAnyAlignment(DataType type, std::vector<int64_t> dim
 void Constant::Align() const {
   const std::lock_guard<std::mutex> lock(CopyMutex());
   if (copy_ != nullptr) return;
-  copy_ = CopyOf(misaligned_, view_.byte_size);
+  copy_ = MoveOutOf(misaligned_, view_.byte_size);
   view_.data = copy_.get();
-  // The original need not stay in memory beside it.
-  if (view_.byte_size >= kOwnPages) ReleaseGuardedPages(misaligned_, static_cast<size_t>(view_.byte_size));
 }
 
 void Constant::Drop() const {

@@ -132,7 +132,6 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   // What such a model multiplies are numbers of that format.
   config.bfloat16 = config.bfloat16 || (HasBfloat16Products() && MultipliesOnly(EP_TYPE_BFLOAT16, def, registry_));
   config.split_floats = MultipliesOnly(EP_TYPE_FLOAT16, def, registry_);
-  for (const std::string& told : RunInFloat(def, registry_)) log_.Warning(told);
   // The host lets go of the model's weights that have been read when it hears of progress.
   constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
   uint64_t made = 0;
@@ -142,6 +141,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
     made = 0;
     config.progress(0, def.nodes.size());
   };
+  for (const std::string& told : RunInFloat(def, registry_, {threads_, made_weights})) log_.Warning(told);
   Fuse(def, registry_, made_weights, precision_ == "int8-dynamic");
   // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
   // copied.

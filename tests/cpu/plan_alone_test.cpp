@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <string>
+#include <utility>
 
 #include "plugins/cpu/onednn/threading.h"
 #include "tests/cpu/plan_host.h"
@@ -27,6 +29,16 @@ const EpServicesApi kTwoThreads = [] {
   };
   return services;
 }();
+
+// The layout that the weights of the only node are packed in.
+std::string PackedFormat(Graph def, uint32_t threads) {
+  cpu::PlanConfig config;
+  config.registry = &AllKernels();
+  config.threads = {threads == 1 ? &kLoneServices : &kTwoThreads, nullptr, threads};
+  const cpu::OneDnnThreads scope(config.threads);
+  const std::unique_ptr<cpu::Plan> plan = cpu::Plan::Build(std::move(def), config);
+  return plan->packed().size() == 1 ? plan->packed()[0].format : "";
+}
 
 int TimesShared(Graph def, const std::vector<int64_t>& dims) {
   cpu::PlanConfig config;
@@ -75,6 +87,22 @@ Graph Product(int64_t rows) {
 TEST(SmallWork, ASmallConvolutionIsNotShared) {
   EXPECT_EQ(TimesShared(Convolution(6), {1, 16, 6, 6}), 0);
   EXPECT_GT(TimesShared(Convolution(112), {1, 16, 112, 112}), 0) << "a large one is";
+}
+
+// Else they would be packed a second time when it is first run.
+TEST(SmallWork, TheWeightsOfASmallConvolutionArePackedForOneThread) {
+  const auto squeeze = [](int64_t from, int64_t to) {
+    PlanBuilder b;
+    const int32_t x = b.Input({1, from, 1, 1});
+    const int32_t w = b.Constant({to, from, 1, 1}, std::vector<float>(static_cast<size_t>(from * to), 0.1f));
+    b.Output(b.Node("Conv", 11, {x, w}, {1, to, 1, 1}));
+    return b.Take();
+  };
+  for (const auto& [from, to] : {std::pair<int64_t, int64_t>{1152, 48}, {48, 1152}, {672, 28}, {32, 8}}) {
+    const std::string alone = PackedFormat(squeeze(from, to), 1);
+    EXPECT_NE(alone, "");
+    EXPECT_EQ(PackedFormat(squeeze(from, to), 2), alone) << from << " to " << to;
+  }
 }
 
 TEST(SmallWork, ASmallProductIsNotShared) {

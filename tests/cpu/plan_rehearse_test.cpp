@@ -1,6 +1,7 @@
 // What is made before the first run, so that the first run needn't.
 #include <gmock/gmock.h>
 
+#include "plugins/cpu/exec/fuse.h"
 #include "plugins/cpu/exec/rehearse.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/reorder_call.h"
@@ -88,6 +89,34 @@ TEST(Rehearse, WhatIsRepackedIsKeptForTheRuns) {
   const std::vector<float> x = Numbers(32 * 16);
   PlanRunner runner(network(), false);
   EXPECT_EQ(RunFrame(*frame, {1, 32, 4, 4}, x), runner.Run({x}));
+}
+
+// Large results, which it doesn't compute: an activation that oneDNN leaves to us, an element-wise program, attention.
+TEST(Rehearse, WhatItLeavesOutTheRunsCompute) {
+  const auto network = [] {
+    PlanBuilder b;
+    const int32_t x = b.Input({1, 16, 24, 24});
+    const int32_t conv = b.Node("Conv", 11, {x, b.Constant({16, 16, 1, 1}, Numbers(256))}, {1, 16, 24, 24});
+    const int32_t sigmoid = b.Node("Sigmoid", 13, {conv}, {1, 16, 24, 24});
+    const int32_t swish = b.Node("Mul", 14, {conv, sigmoid}, {1, 16, 24, 24});
+    const int32_t pool = b.Node("GlobalAveragePool", 1, {swish}, {1, 16, 1, 1});
+    const int32_t gated = b.Node("Mul", 14, {swish, pool}, {1, 16, 24, 24});
+    const int32_t keys =
+        b.Node("Transpose", 13, {gated}, {1, 16, 24, 24}, {kit::ir::Attribute::Ints("perm", {0, 1, 3, 2})});
+    const int32_t scores = b.Node("MatMul", 13, {gated, keys}, {1, 16, 24, 24});
+    const int32_t weights = b.Node("Softmax", 13, {scores}, {1, 16, 24, 24}, {kit::ir::Attribute::Int("axis", -1)});
+    b.Output(b.Node("MatMul", 13, {weights, gated}, {1, 16, 24, 24}));
+    return b.Take();
+  };
+  const std::vector<float> x = Numbers(16 * 24 * 24);
+  Graph fused = network();
+  cpu::Fuse(fused, AllKernels());
+  EXPECT_THAT(Operators(fused), testing::AllOf(testing::HasSubstr("Elementwise*"), testing::HasSubstr("Attention*")));
+  const std::unique_ptr<cpu::Plan> plan = Build(std::move(fused));
+  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  ASSERT_NE(frame, nullptr);
+  PlanRunner runner(network(), false);
+  EXPECT_THAT(RunFrame(*frame, {1, 16, 24, 24}, x), testing::Pointwise(testing::FloatNear(1e-2f), runner.Run({x})));
 }
 
 TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {

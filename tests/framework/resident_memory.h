@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <string>
 
 namespace epiphyte::test {
 
@@ -34,6 +35,18 @@ inline uint64_t ResidentBytes() {
   uint64_t all = 0, resident = 0;
   file >> all >> resident;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The most that it ever was, or since ForgetPeak: false where the system doesn't let that be.
+inline bool ForgetPeak() {
+  std::ofstream file("/proc/self/clear_refs");
+  return static_cast<bool>(file << 5 << std::flush);
+}
+inline uint64_t PeakResidentBytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
+  return 0;
 }
 
 }  // namespace epiphyte::test

@@ -117,6 +117,18 @@ TEST(ConstantOfAnyAlignment, LeavesNoPagesOfItsFileInMemory) {
   EXPECT_LT(ResidentBytes(), before + bytes + bytes / 2);
 }
 
+TEST(ConstantOfAnyAlignment, IsNotInMemoryTwiceWhileItIsCopied) {
+  const TempDir dir;
+  const size_t bytes = size_t{64} << 20;
+  const std::shared_ptr<const MappedFile> file = MappedFile::Open(dir.Write("weights", std::string(bytes + 1, 'w')));
+  const ConstantPtr constant =
+      Constant::ViewOfAnyAlignment(DataType::kFloat, {static_cast<int64_t>(bytes / 4)}, file->data() + 1, bytes, file);
+  if (!ForgetPeak()) GTEST_SKIP() << "the system doesn't forget it";
+  const uint64_t before = PeakResidentBytes();
+  EXPECT_EQ(static_cast<const char*>(constant->data())[bytes - 1], 'w');
+  EXPECT_LT(PeakResidentBytes(), before + bytes + bytes / 2);
+}
+
 TEST(Constant, RefusesDataOfTheWrongSize) {
   const float values[4] = {};
   try {

@@ -40,7 +40,8 @@ bool Is16Bit(ElementType type) { return type == EP_TYPE_FLOAT16 || type == EP_TY
 
 class FloatFallback {
  public:
-  FloatFallback(ir::Graph& plan, const KernelRegistry& registry) : plan_(plan), registry_(registry) {}
+  FloatFallback(ir::Graph& plan, const KernelRegistry& registry, const CastingConstants& casting)
+      : plan_(plan), registry_(registry), casting_(casting) {}
 
   std::vector<std::string> Run() {
     std::vector<ir::Node> nodes;
@@ -196,19 +197,38 @@ class FloatFallback {
     constant.tensor.data = constant.owner.get();
     if (from.data == nullptr) {
       constant.tensor.data = nullptr;  // refused when the plan is verified
-    } else if (const int64_t count = from.Count(); count > 0) {
-      Tensor aligned = ViewOf(from);  // the host's bytes need not be
-      const std::shared_ptr<void> bytes = kit::AllocateWeights(from.Bytes());
-      std::memcpy(bytes.get(), from.data, from.Bytes());
-      aligned.data = bytes.get();
-      LoadFloats(aligned, 0, count, static_cast<float*>(constant.owner.get()));
+    } else {
+      CastToFloats(from, static_cast<float*>(constant.owner.get()));
     }
     plan_.constant_of_value[value] = static_cast<int32_t>(plan_.constants.size());
     plan_.constants.push_back(std::move(constant));
   }
 
+  void CastToFloats(const ir::Tensor& from, float* to) const {
+    constexpr int64_t kPiece = 4 << 20, kBlock = 4096;
+    const int64_t count = from.Count();
+    const auto size = static_cast<size_t>(ElementBytes(from.type, 1));
+    for (int64_t piece = 0; piece < count; piece += kPiece) {
+      const int64_t elements = std::min(kPiece, count - piece);
+      casting_.threads.ParallelFor(elements, kBlock, [&](int64_t begin, int64_t end) {
+        alignas(kit::kHeapAlignment) std::byte bytes[kBlock * sizeof(double)];  // the host's need not be aligned
+        Tensor block;
+        block.type = from.type;
+        block.data = bytes;
+        for (int64_t at = piece + begin; at < piece + end; at += kBlock) {
+          const int64_t n = std::min(kBlock, piece + end - at);
+          std::memcpy(bytes, static_cast<const std::byte*>(from.data) + static_cast<size_t>(at) * size,
+                      static_cast<size_t>(n) * size);
+          LoadFloats(block, 0, n, to + at);
+        }
+      });
+      if (casting_.made) casting_.made(static_cast<uint64_t>(elements) * sizeof(float));
+    }
+  }
+
   ir::Graph& plan_;
   const KernelRegistry& registry_;
+  const CastingConstants& casting_;
   std::vector<ir::Node>* nodes_ = nullptr;
   std::vector<std::string> told_;
   std::vector<bool> is_output_;                     // of the values that the graph came with
@@ -244,8 +264,8 @@ bool MultipliesOnly(ElementType type, const ir::Graph& plan, const KernelRegistr
   return found;
 }
 
-std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry) {
-  return FloatFallback(plan, registry).Run();
+std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry, const CastingConstants& casting) {
+  return FloatFallback(plan, registry, casting).Run();
 }
 
 }  // namespace epiphyte::cpu

@@ -11,10 +11,12 @@
 // where a node reads it that must see its bits (a comparison, a quantisation) or has no kernel for float.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "epiphyte/kit/abi/threads.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {
@@ -30,8 +32,15 @@ std::string DescribeFloatFallback(std::string_view op_type, std::string_view nam
 // All products and convolutions of `plan` are of `type`, and there are some. For a plan as it came.
 bool MultipliesOnly(ElementType type, const ir::Graph& plan, const KernelRegistry& registry);
 
+// How constants are cast.
+struct CastingConstants {
+  kit::Threads threads;
+  std::function<void(uint64_t bytes)> made;  // called as they are made, between those and within a large one
+};
+
 // Makes the nodes of `plan` that run as float read and give floats, and casts what others read and give. Gives what is
 // to be said of each that has no kernel of its own type. Constants are cast here and now.
-std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry);
+std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry,
+                                    const CastingConstants& casting = {});
 
 }  // namespace epiphyte::cpu

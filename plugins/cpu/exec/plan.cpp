@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
@@ -57,6 +58,9 @@ class PlanKernelInit final : public KernelInit {
 
   void Drop(size_t i) const override {
     if (const int32_t constant = FindConstant(i); constant >= 0) ++plan_.drops_[static_cast<size_t>(constant)];
+  }
+  void MayStayInPlace(size_t i) const override {
+    if (const int32_t constant = FindConstant(i); constant >= 0) ++plan_.in_place_[static_cast<size_t>(constant)];
   }
   bool PackedIsCurrent() const override { return plan_.packed_is_current_; }
   bool AllowsBfloat16() const override { return plan_.bfloat16_; }
@@ -119,6 +123,7 @@ std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::
   plan->retain_ = nullptr;
   plan->drop_ = nullptr;
   plan->droppable_ = {};
+  plan->in_place_ = {};
   return plan;
 }
 
@@ -131,6 +136,7 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
   wants_row_major_.assign(values, false);
   may_be_bfloat16_.assign(values, true);
   drops_.assign(def_.constants.size(), 0);
+  in_place_.assign(def_.constants.size(), 0);
   uses_.assign(def_.constants.size(), 0);
   for (int32_t input : def_.inputs) value_class_[input] = ValueClass::kInput;
   constants_.reserve(def_.constants.size());
@@ -192,24 +198,43 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
     if (dies(value)) dying_[next[last_use_[value]]++] = static_cast<int32_t>(value);
 }
 
+namespace {
+
 constexpr uint64_t kPackedBetweenReports = uint64_t{32} << 20;
+
+// The order in which kernels are made. While weights are packed they are there twice, so the nodes with large ones
+// come first, as long as the others' aren't there yet.
+std::vector<size_t> BuildOrder(const ir::Graph& def) {
+  constexpr uint64_t kLarge = uint64_t{8} << 20;
+  std::vector<size_t> order(def.nodes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<uint64_t> large(def.nodes.size(), 0);
+  for (size_t n = 0; n < def.nodes.size(); ++n)
+    for (const int32_t value : def.nodes[n].inputs)
+      if (const ir::Constant* constant = value < 0 ? nullptr : def.FindConstant(value))
+        if (const uint64_t bytes = constant->tensor.Bytes(); bytes >= kLarge) large[n] = std::max(large[n], bytes);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return large[a] > large[b]; });
+  return order;
+}
+
+}  // namespace
 
 void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices) {
   const size_t count = def_.nodes.size();
-  kernels_.reserve(count);
+  kernels_.resize(count);
   std::stable_sort(packed_.begin(), packed_.end(),
                    [](const kit::PackedData& a, const kit::PackedData& b) { return a.node < b.node; });
   if (drop_ != nullptr) droppable_ = ir::Droppable(def_);
   for (size_t i = 0; i < def_.constants.size(); ++i) ForgetConstant(i);  // of which a fusion has made others
-  for (size_t n = 0; n < count; ++n) {
+  size_t made = 0;
+  for (const size_t n : BuildOrder(def_)) {
     const ir::Node& node = def_.nodes[n];
     const auto fail = [&](EpStatusCode code, const char* what) {
       throw kit::Error(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
     };
     has_late_kernels_ = has_late_kernels_ || !choices[n].certain;
     try {
-      kernels_.push_back(choices[n].certain ? choices[n].entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n)))
-                                            : nullptr);
+      if (choices[n].certain) kernels_[n] = choices[n].entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n)));
     } catch (const kit::Error& error) {
       fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {
@@ -221,10 +246,11 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
       if (value >= 0 && def_.constant_of_value[value] >= 0)
         ForgetConstant(static_cast<size_t>(def_.constant_of_value[value]));
     // Often enough to be cancelled soon, and for the host to let go of the weights that have been read.
-    const bool report = n % 64 == 63 || n + 1 == count || packed_unreported_ > kPackedBetweenReports;
+    ++made;
+    const bool report = made % 64 == 0 || made == count || packed_unreported_ > kPackedBetweenReports;
     if (config.progress && report) {
       packed_unreported_ = 0;
-      config.progress(n + 1, count);
+      config.progress(made, count);
     }
   }
 }
@@ -232,11 +258,12 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
 namespace {
 
 // A reference keeps the model's file mapped, which small constants aren't worth; and kernels read weights in whole
-// cache lines, so those that a file has at odd addresses are better copied.
-bool IsWorthRetaining(const void* data, uint64_t bytes) {
+// cache lines, so those that a file has at odd addresses are better copied, unless it makes no difference to who reads
+// them.
+bool IsWorthRetaining(const void* data, uint64_t bytes, bool at_any_address) {
   constexpr uint64_t kWorthIt = uint64_t{64} << 10;
   constexpr uintptr_t kCacheLine = 64;
-  return bytes >= kWorthIt && reinterpret_cast<uintptr_t>(data) % kCacheLine == 0;
+  return bytes >= kWorthIt && (at_any_address || reinterpret_cast<uintptr_t>(data) % kCacheLine == 0);
 }
 
 }  // namespace
@@ -255,7 +282,9 @@ const Tensor& Plan::OwnConstant(size_t i) {
                                  def_.values[constant.value].name));
   if (constant.storage == ir::Constant::Storage::kBorrowed && constant.tensor.data != nullptr) {
     const uint64_t bytes = constant.tensor.Bytes();
-    if (retain_ != nullptr && constant.handle != nullptr && IsWorthRetaining(constant.tensor.data, bytes)) {
+    const bool at_any_address = in_place_[i] + drops_[i] >= uses_[i];
+    if (retain_ != nullptr && constant.handle != nullptr &&
+        IsWorthRetaining(constant.tensor.data, bytes, at_any_address)) {
       (*retain_)(constant);
     } else {
       std::shared_ptr<void> memory = kit::AllocateWeights(bytes);

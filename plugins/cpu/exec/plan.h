@@ -106,8 +106,9 @@ class Plan {
   bool repacked_ = false;
   std::vector<kit::PackedData> packed_;
   std::vector<Tensor> constants_;
-  std::vector<uint32_t> drops_;  // per constant
-  std::vector<uint32_t> uses_;   // per constant
+  std::vector<uint32_t> drops_;     // per constant
+  std::vector<uint32_t> in_place_;  // per constant; while building
+  std::vector<uint32_t> uses_;      // per constant
 
   std::vector<uint32_t> input_begin_, output_begin_, dying_begin_;
   std::vector<int32_t> node_inputs_, node_outputs_, dying_;

@@ -109,6 +109,9 @@ class KernelInit {
   virtual bool OutputMayBeBfloat16(size_t /*i*/) const { return false; }
   // The plain bytes of constant input i are no longer needed by this kernel.
   virtual void Drop(size_t i) const = 0;
+  // Constant input i may stay where the model's file has it, at any address that its elements may have: the kernel
+  // moves elements of it, and few in a run.
+  virtual void MayStayInPlace(size_t /*i*/) const {}
   // Threads that a run may use.
   virtual uint32_t thread_count() const = 0;
   // Loop over [0,count) on the host's threads; usable while packing.

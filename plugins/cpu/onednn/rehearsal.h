@@ -8,6 +8,8 @@
 //   }
 #pragma once
 
+#include <cstdint>
+
 namespace epiphyte::cpu {
 
 // Of the thread that made it, while it lives. On the stack.
@@ -19,8 +21,12 @@ class Rehearsal {
   Rehearsal& operator=(const Rehearsal&) = delete;
 
   static bool On() { return on_; }
+  // In a rehearsal, what gives so many floats that they say nothing of any shape isn't computed, either: memory that
+  // only the runs write to is better not read before, as its pages then cost a message to every other CPU.
+  static bool LeavesOut(int64_t floats) { return on_ && floats > kMostComputed; }
 
  private:
+  static constexpr int64_t kMostComputed = 4096;
   // Its memory comes with the thread: the C library ends the process when it has none at the first use.
   [[gnu::tls_model("initial-exec")]] static inline thread_local bool on_ = false;
   const bool before_;

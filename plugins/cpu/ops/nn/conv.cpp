@@ -10,6 +10,7 @@
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/ordered_move.h"
+#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split.h"
 #include "plugins/cpu/onednn/split_window.h"
 #include "plugins/cpu/onednn/window_limits.h"
@@ -75,6 +76,8 @@ class ConvKernel final : public Kernel {
         if (split) {
           if (const std::optional<MemoryDesc> desc = SplitWindowDesc(weights->dims)) return *desc;
         }
+        // As PrepareCall will: how many threads there are decides on layouts, too.
+        const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
         const auto describe = [&](ElementType type) {
           return MakeDesc(shape, AnyWeights(weights->dims, type), init.HasInput(2), init.HasInput(3));
         };
@@ -132,7 +135,7 @@ class ConvKernel final : public Kernel {
     }
     const Tensor* bias = CheckedBias(context, weight_dims[0]);
     state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
-    if (!state.activates) return;
+    if (!state.activates || Rehearsal::LeavesOut(y->Count())) return;
     // As the layout has it, with its padding.
     auto* const values = y->as<float>();
     ParallelLoop(context, static_cast<int64_t>(state.call.y_desc().get_size() / sizeof(float)), kActivationCost,

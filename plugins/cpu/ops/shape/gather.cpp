@@ -13,7 +13,7 @@ namespace {
 
 class GatherKernel : public Kernel {
  public:
-  explicit GatherKernel(const KernelInit& init) : axis_(init.node().Int("axis", 0)) {}
+  explicit GatherKernel(const KernelInit& init) : axis_(init.node().Int("axis", 0)) { init.MayStayInPlace(0); }
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
     const Tensor& indices = context.Input(1);

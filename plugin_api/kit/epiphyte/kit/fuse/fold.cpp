@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "epiphyte/kit/fuse/match.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::kit::fuse {
 namespace {
@@ -18,18 +21,29 @@ int32_t FoldableConvolution(const ir::Editor& editor, int32_t follower, size_t i
   return conv >= 0 ? conv : Maker(editor, value, "ConvTranspose", 2);
 }
 
-// Weights and bias of a convolution, to be scaled and shifted for each output channel.
+// `from` may be at any address.
+void ScaleFloats(const std::byte* from, int64_t count, double scale, float* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    float number;
+    std::memcpy(&number, from + static_cast<size_t>(i) * sizeof number, sizeof number);
+    to[i] = static_cast<float>(number * scale);
+  }
+}
+
+// Weights and bias of a convolution, to be scaled and shifted for each output channel. Weights are not copied before
+// Store.
 class Weights {
  public:
   // nullopt: not constant, not float, or of shapes that don't fit together.
   static std::optional<Weights> Of(const ir::Editor& editor, const ir::Node& conv) {
-    auto values = editor.Floats(conv.inputs[1]);
-    if (!values || values->empty()) return {};
-    const Dims& dims = editor.ConstantOf(conv.inputs[1])->dims;
+    const ir::Tensor* const weights = editor.ConstantOf(conv.inputs[1]);
+    if (weights == nullptr || weights->type != EP_TYPE_FLOAT || weights->Count() == 0) return {};
+    const Dims& dims = weights->dims;
     if (dims.size() < 3) return {};
     Weights result;
     result.dims_.assign(dims.begin(), dims.end());
-    result.values_ = std::move(*values);
+    result.data_ = static_cast<const std::byte*>(weights->data);
+    result.bytes_ = weights->Bytes();
     result.transposed_ = conv.op_type == "ConvTranspose";
     result.groups_ = conv.Int("group", 1);
     if (result.groups_ < 1 || dims[0] % result.groups_ != 0) return {};
@@ -45,12 +59,10 @@ class Weights {
   size_t channels() const { return bias_.size(); }
   size_t rank() const { return dims_.size(); }
 
-  void Scale(const std::vector<double>& scale) {
-    const auto kernel = static_cast<int64_t>(values_.size()) / (dims_[0] * dims_[1]);
-    for (size_t i = 0; i < values_.size(); ++i)
-      values_[i] = static_cast<float>(values_[i] * scale[ChannelOf(static_cast<int64_t>(i) / kernel)]);
+  // Once.
+  void Scale(std::vector<double> scale) {
     for (size_t c = 0; c < bias_.size(); ++c) bias_[c] *= scale[c];
-    scaled_ = true;
+    scale_ = std::move(scale);
   }
 
   void Shift(const std::vector<double>& shift) {
@@ -62,8 +74,17 @@ class Weights {
   // Returns how many bytes of them there are.
   uint64_t Store(ir::Editor& editor, ir::Node& conv) const {
     const std::string stem = editor.info(conv.inputs[1]).name;
-    if (scaled_) conv.inputs[1] = editor.AddConstant(stem + "_folded", dims_, values_);
-    const uint64_t made = scaled_ ? values_.size() * sizeof(float) : 0;
+    uint64_t made = 0;
+    if (!scale_.empty()) {
+      std::shared_ptr<void> owner = AllocateWeights(bytes_);
+      WriteScaled(static_cast<float*>(owner.get()));
+      ir::Tensor tensor;
+      tensor.type = EP_TYPE_FLOAT;
+      tensor.dims.assign(dims_.data(), dims_.size());
+      tensor.data = owner.get();
+      conv.inputs[1] = editor.AddTensor(stem + "_folded", std::move(tensor), std::move(owner));
+      made = bytes_;
+    }
     const bool has_bias = conv.HasInput(2);
     if (!shifted_ && !has_bias) return made;
     const std::vector<float> bias(bias_.begin(), bias_.end());
@@ -74,18 +95,25 @@ class Weights {
 
  private:
   // Conv has weights [out, in / groups, …], ConvTranspose [in, out / groups, …].
-  size_t ChannelOf(int64_t filter) const {
-    const int64_t first = filter / dims_[1];
-    if (!transposed_) return static_cast<size_t>(first);
-    return static_cast<size_t>(first / (dims_[0] / groups_) * dims_[1] + filter % dims_[1]);
+  void WriteScaled(float* to) const {
+    const int64_t filters = dims_[0] * dims_[1], kernel = static_cast<int64_t>(bytes_ / sizeof(float)) / filters;
+    const int64_t together = transposed_ ? 1 : dims_[1];  // filters with one output channel
+    for (int64_t filter = 0; filter < filters; filter += together) {
+      const int64_t first = filter / dims_[1];
+      const int64_t channel = transposed_ ? first / (dims_[0] / groups_) * dims_[1] + filter % dims_[1] : first;
+      const int64_t at = filter * kernel;
+      ScaleFloats(data_ + static_cast<size_t>(at) * sizeof(float), together * kernel,
+                  scale_[static_cast<size_t>(channel)], to + at);
+    }
   }
 
   std::vector<int64_t> dims_;
-  std::vector<float> values_;
+  const std::byte* data_ = nullptr;  // the constant's
+  uint64_t bytes_ = 0;
   std::vector<double> bias_;
+  std::vector<double> scale_;  // empty: they stay as they are
   int64_t groups_ = 1;
   bool transposed_ = false;
-  bool scaled_ = false;
   bool shifted_ = false;
 };
 
@@ -122,7 +150,7 @@ std::optional<uint64_t> FoldBatchNormalization(ir::Editor& editor, int32_t n) {
     if (!std::isfinite(scale[c])) return {};
     shift[c] = (*beta)[c] - (*mean)[c] * scale[c];
   }
-  weights->Scale(scale);
+  weights->Scale(std::move(scale));
   weights->Shift(shift);
   return Store(editor, n, conv, *weights);
 }
@@ -141,7 +169,7 @@ std::optional<uint64_t> FoldArithmetic(ir::Editor& editor, int32_t n, size_t dat
       if (std::find(operand->begin(), operand->end(), 0.0) != operand->end()) return {};
       std::transform(operand->begin(), operand->end(), operand->begin(), [](double x) { return 1 / x; });
     }
-    weights->Scale(*operand);
+    weights->Scale(std::move(*operand));
   } else {
     if (node.op_type == "Sub") std::transform(operand->begin(), operand->end(), operand->begin(), std::negate<>());
     weights->Shift(*operand);
