@@ -131,7 +131,8 @@ TEST_F(SplitProducts, FromAContextArePartsOfWholePanelsOrRefused) {
   std::vector<kit::PackedData> packed = made.plan().packed();
   ASSERT_EQ(packed.size(), 1u);
   // Rows as they are in the model, which parts never are.
-  packed[0].format = "parts-of-bfloat16 " + cpu::DescToText(cpu::PlainDesc(EP_TYPE_FLOAT, std::vector<int64_t>{100, 70}));
+  packed[0].format =
+      "parts-of-bfloat16 " + cpu::DescToText(cpu::PlainDesc(EP_TYPE_FLOAT, std::vector<int64_t>{100, 70}));
   EXPECT_THROW(PlanRunner(kit::ir::Graph(made.plan().def()), false, packed), kit::Error);
 }
 

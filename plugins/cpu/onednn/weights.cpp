@@ -93,17 +93,30 @@ bool ParseFormat(std::string_view format, std::span<const int64_t> dims, uint64_
   return size <= as_floats && (!packed->parts || size % (simd::kSplitPartsBlock * sizeof(float)) == 0);
 }
 
+// `count` floats become parts, which take as many bytes.
+void SplitInPlace(void* data, int64_t count) {
+  constexpr int64_t kBlock = simd::kSplitPartsBlock;
+  alignas(64) float block[kBlock];
+  auto* at = static_cast<char*>(data);
+  for (int64_t i = 0; i < count; i += kBlock, at += sizeof block) {
+    std::memcpy(block, at, sizeof block);
+    simd::SplitWeights(block, kBlock, reinterpret_cast<uint16_t*>(at));
+  }
+}
+
 // make(floats) fills memory as `wanted.desc` has it; `to` gets that as `wanted` has it.
 template <typename Make>
 void MakeAs(const PackedWeights& wanted, void* to, const Make& make) {
-  if (IsForBfloat16(wanted.desc) || (wanted.type == EP_TYPE_FLOAT && !wanted.parts)) return make(to);
+  if (IsForBfloat16(wanted.desc) || wanted.type == EP_TYPE_FLOAT) {
+    make(to);
+    if (wanted.parts) SplitInPlace(to, wanted.count());
+    return;
+  }
   const std::shared_ptr<void> memory(kit::AllocateHeap(wanted.desc.get_size()), kit::FreeHeap);
   auto* const floats = static_cast<float*>(memory.get());
   make(floats);
-  if (wanted.parts) return simd::SplitWeights(floats, wanted.count(), static_cast<uint16_t*>(to));
-  DispatchSmall(wanted.type, [&]<typename T>() {
-    simd::ConvertLoop<float, T>()(floats, static_cast<T*>(to), wanted.count());
-  });
+  DispatchSmall(wanted.type,
+                [&]<typename T>() { simd::ConvertLoop<float, T>()(floats, static_cast<T*>(to), wanted.count()); });
 }
 
 void ReorderPacked(const PackedWeights& from, const MemoryDesc& to_desc, void* to) {
@@ -153,8 +166,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
   uint64_t stored_bytes = 0;
   if (constant->data == nullptr) {
     const void* data = init.StoredPacked(key, &stored_format, &stored_bytes);
-    if (data != nullptr && ParseFormat(stored_format, dims, stored_bytes, &stored))
-      stored.data = data;
+    if (data != nullptr && ParseFormat(stored_format, dims, stored_bytes, &stored)) stored.data = data;
     const bool in_form = stored.parts == (options.in_parts && stored.type == EP_TYPE_FLOAT);
     if (stored && in_form && init.PackedIsCurrent()) {
       if (options.drop) init.Drop(input);
@@ -189,7 +201,8 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
   const std::shared_ptr<void> copy(kit::AllocateHeap(BytesOf(wanted, packed.type)), kit::FreeHeap);
   const Rehearsal none(false);  // who has it keeps it for all runs
-  MakeAs({.desc = wanted, .type = packed.type}, copy.get(), [&](void* floats) { ReorderPacked(packed, wanted, floats); });
+  MakeAs({.desc = wanted, .type = packed.type}, copy.get(),
+         [&](void* floats) { ReorderPacked(packed, wanted, floats); });
   return copy;
 }
 

@@ -339,9 +339,8 @@ HWY_INLINE void ProductOf(const SplitProduct& p, const T* panels) {
                   count * ((p.rows + kRows - 1) / kRows));
       const auto add = [&](auto&& products, int64_t row, int64_t rows) EPIPHYTE_INLINE {
         const LeftSide side =
-            kPlanes
-                ? LeftSide{p.tiles + row * kSplitPixel, kTileRows * kSplitPixel, p.offsets + at / kSplitTileColumns}
-                : LeftSide{p.tiles + (row * p.depth + kTileRows * at) * 2, kTileRows * p.depth * 2, nullptr};
+            kPlanes ? LeftSide{p.tiles + row * kSplitPixel, kTileRows * kSplitPixel, p.offsets + at / kSplitTileColumns}
+                    : LeftSide{p.tiles + (row * p.depth + kTileRows * at) * 2, kTileRows * p.depth * 2, nullptr};
         // Sums that are whole at once need no memory beyond the first cache.
         float* const to = sums + (p.depth <= kSplitBlock ? 0 : row * kSplitPanel);
         products(side, right, count, at == 0, fetch, to);
