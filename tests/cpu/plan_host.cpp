@@ -84,6 +84,13 @@ const EpRunApi kRun = [] {
   return api;
 }();
 
+// Says that there are as many threads as anybody wants.
+const EpServicesApi kCutServices = [] {
+  EpServicesApi api = kLoneServices;
+  api.GetThreadCount = [](EpThreadPool*) -> uint32_t { return UINT32_MAX; };
+  return api;
+}();
+
 const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,          "test",  "0",   &kStatus,
                           &kLoneServices, nullptr,        nullptr,        &kLoneTask, nullptr, &kRun, NoExtension};
 
@@ -133,11 +140,11 @@ int32_t PlanBuilder::Node(std::string op_type, int64_t version, std::vector<int3
 }
 
 PlanRunner::PlanRunner(kit::ir::Graph def, bool fused, std::vector<kit::PackedData> packed, cpu::PlanOrigin origin,
-                       bool bfloat16, bool split_floats) {
+                       bool bfloat16, bool split_floats, uint32_t threads) {
   if (fused) cpu::Fuse(def, AllKernels());
   cpu::PlanConfig config;
   config.registry = &AllKernels();
-  config.threads = {&kLoneServices, nullptr, 1};
+  config.threads = {threads == 1 ? &kLoneServices : &kCutServices, nullptr, threads};
   config.origin = origin;
   config.bfloat16 = bfloat16;
   config.split_floats = split_floats;

@@ -55,10 +55,10 @@ class PlanBuilder {
 
 class PlanRunner {
  public:
-  // `fused`: after the plugin's fusions.
+  // `fused`: after the plugin's fusions. `threads`: that work is cut for, while the one that runs does it all.
   explicit PlanRunner(kit::ir::Graph def, bool fused = true, std::vector<kit::PackedData> packed = {},
                       cpu::PlanOrigin origin = cpu::PlanOrigin::kMadeNow, bool bfloat16 = false,
-                      bool split_floats = false);
+                      bool split_floats = false, uint32_t threads = 1);
 
   // Inputs take the shapes they were declared with, unless others are given. The first output.
   std::vector<float> Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims = {});

@@ -30,12 +30,11 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     // A single row, as generating language has, takes what memory gives, and panels of floats are read fastest.
     const bool in_bfloat16 = typical.rows > 1 && MayMultiplyBfloat16(init, options_.b_input, options_.key);
     constexpr int64_t kFewestSplitRows = 8;
-    const bool split =
-        !in_bfloat16 && typical.rows >= kFewestSplitRows && MaySplit(init, options_.b_input, options_.key, dims);
+    std::optional<MemoryDesc> split;
+    if (!in_bfloat16 && typical.rows >= kFewestSplitRows && MaySplit(init, options_.b_input, options_.key, dims))
+      split = SplitMatrixDesc(k, n);
     const auto choose = [&] {
-      if (split) {
-        if (const std::optional<MemoryDesc> desc = SplitMatrixDesc(k, n)) return *desc;
-      }
+      if (split) return *split;
       if (in_bfloat16) {
         try {
           const auto pd = MakeDesc(typical, n, AnyDesc(EP_TYPE_BFLOAT16, dims), 0);
@@ -46,10 +45,10 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
       }
       return MakeDesc(typical, n, AnyDesc(EP_TYPE_FLOAT, dims), 0).weights_desc();
     };
-    packed_ =
-        PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose, options_.offset, options_.last_part);
+    packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose,
+                          {.in_parts = split.has_value(), .offset = options_.offset, .drop = options_.last_part});
     if (packed_) panels_ = PanelsOf(packed_.desc);
-    split_ = packed_ && HasSplitProducts() && IsSplit(packed_.desc);
+    split_ = HasSplitProducts() && IsSplit(packed_);
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
     ThrowIfNoMemory(error);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/split_window.h"
 #include "plugins/cpu/simd/amx.h"
 
@@ -43,6 +43,13 @@ bool HaveParts(const char* data, int64_t count) {
   return true;
 }
 
+bool HasSplitLayout(const MemoryDesc& desc) {
+  const dnnl::memory::dims dims = DimsOf(desc);
+  if (TypeOf(desc) != dnnl::memory::data_type::f32 || dims.size() < 2) return false;
+  const std::optional<MemoryDesc> wanted = dims.size() == 2 ? SplitMatrixDesc(dims[0], dims[1]) : SplitWindowDesc(dims);
+  return wanted && *wanted == desc;
+}
+
 }  // namespace
 
 bool HasSplitProducts() { return HasBfloat16Products() && simd::UsesAmxBfloat16(); }
@@ -59,12 +66,7 @@ std::optional<MemoryDesc> SplitMatrixDesc(int64_t k, int64_t n) {
   return MakeDesc(d, EP_TYPE_FLOAT);
 }
 
-bool IsSplit(const MemoryDesc& desc) {
-  const dnnl::memory::dims dims = DimsOf(desc);
-  if (TypeOf(desc) != dnnl::memory::data_type::f32 || dims.size() < 2) return false;
-  const std::optional<MemoryDesc> wanted = dims.size() == 2 ? SplitMatrixDesc(dims[0], dims[1]) : SplitWindowDesc(dims);
-  return wanted && *wanted == desc;
-}
+bool IsSplit(const PackedWeights& packed) { return packed && !packed.has_floats() && HasSplitLayout(packed.desc); }
 
 bool MaySplit(const KernelInit& init, size_t input, std::string_view key, std::span<const int64_t> dims) {
   // Fewer are soon multiplied, in whatever way.
@@ -75,7 +77,7 @@ bool MaySplit(const KernelInit& init, size_t input, std::string_view key, std::s
   if (constant->data != nullptr)
     return init.AllowsSplitFloats() && HaveParts(constant->as<char>(), constant->Count());
   const std::optional<MemoryDesc> stored = StoredLayout(init, key, dims);
-  return stored && IsSplit(*stored);
+  return stored && HasSplitLayout(*stored);
 }
 
 bool MultiplySplit(OpContext& context, const SplitOperands& o) {
@@ -120,9 +122,7 @@ bool MultiplySplit(OpContext& context, const SplitOperands& o) {
     p.y = o.y + begin;
     p.y_stride = o.n;
     p.scratch = buffer;
-    Dispatch<float, Float16, BFloat16>(o.weights.type, "a product with weights", [&]<typename T>() {
-      simd::RunSplitProduct(p, static_cast<const T*>(o.weights.data) + column * depth);
-    });
+    RunSplitPanels(p, o.weights, column);
     if (!o.activation) return;
     for (int64_t r = 0; r < p.rows; ++r) ApplyActivation(o.activation, p.y + r * o.n, p.columns);
   };

@@ -2,7 +2,7 @@
 // type is less precise than they are.
 //
 //   const std::optional<MemoryDesc> desc = SplitMatrixDesc(k, n);       // what PackWeights shall make
-//   if (IsSplit(packed.desc) && HasSplitProducts()) …
+//   if (IsSplit(packed) && HasSplitProducts()) …
 //   SplitOperands operands = …;
 //   if (!MultiplySplit(context, operands)) …                            // not all numbers are finite
 #pragma once
@@ -19,8 +19,8 @@ bool HasSplitProducts();
 
 // Panels of a matrix [k, n], as a layout of floats. Nullopt where oneDNN has no such one.
 std::optional<MemoryDesc> SplitMatrixDesc(int64_t k, int64_t n);
-// Whether a layout is that, or SplitWindowDesc's (split_window.h).
-bool IsSplit(const MemoryDesc& desc);
+// Whether weights have that layout, or SplitWindowDesc's (split_window.h), and are parts or of 16 bits.
+bool IsSplit(const PackedWeights& packed);
 
 // Whether constant input `input`, or a part of it of dimensions `dims`, may be packed for them under `key`: it is large
 // and finite, and KernelInit says so, or a context holds it like that.

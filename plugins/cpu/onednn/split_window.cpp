@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/simd/split_product.h"
 
 namespace epiphyte::cpu {
@@ -56,6 +56,10 @@ std::optional<MemoryDesc> SplitWindowDesc(std::span<const int64_t> dims) {
   d.block_sizes = {kChunk / 2, kColumns, 2};
   d.block_dims = {1, 0, 1};
   return MakeDesc(d, EP_TYPE_FLOAT);
+}
+
+int64_t SplitWindow::results_before(int64_t row) const {
+  return row / x.pixels * x.out + std::min(row % x.pixels, x.out);
 }
 
 int64_t SplitWindow::plane() const { return y.pixels * x.pixels * simd::kSplitPixel; }
@@ -160,17 +164,19 @@ void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolut
     p.line = w.x.pixels;
     p.used = w.x.out;
     p.first = row % w.x.pixels;
-    const int64_t result = (image * w.y.out + row / w.x.pixels) * w.x.out + std::min(p.first, w.x.out);
-    const int64_t begin = result * w.filters + column;
+    const int64_t begin = (image * w.y.out * w.x.out + w.results_before(row)) * w.filters + column;
     p.bias = o.bias == nullptr ? nullptr : o.bias + column;
     p.sum = o.sum == nullptr ? nullptr : o.sum + begin;
     p.relu = relu;
     p.y = o.y + begin;
     p.y_stride = w.filters;
     p.scratch = buffer;
-    Dispatch<float, Float16, BFloat16>(o.weights.type, "a convolution with weights", [&]<typename T>() {
-      simd::RunSplitProduct(p, static_cast<const T*>(o.weights.data) + column * depth);
-    });
+    RunSplitPanels(p, o.weights, column);
+    if (!o.activation || relu) return;
+    // While they are in the cache: all numbers of some results, or some of each.
+    const int64_t results = w.results_before(row + p.rows) - w.results_before(row);
+    if (p.columns == w.filters) return ApplyActivation(o.activation, p.y, results * w.filters);
+    for (int64_t r = 0; r < results; ++r) ApplyActivation(o.activation, p.y + r * w.filters, p.columns);
   };
   context.ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t share = begin; share < end; ++share) {
@@ -178,10 +184,6 @@ void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolut
       for (int64_t item = share * items / shares; item < (share + 1) * items / shares; ++item) run(item, buffer);
     }
   });
-  if (!o.activation || relu) return;
-  constexpr int64_t kShareFloats = 1 << 13;
-  context.ParallelFor(w.images * w.y.out * w.x.out * w.filters, kShareFloats,
-                      [&](int64_t begin, int64_t end) { ApplyActivation(o.activation, o.y + begin, end - begin); });
 }
 
 }  // namespace epiphyte::cpu

@@ -44,6 +44,7 @@ class SplitWindow {
   int64_t numbers() const { return plane() * static_cast<int64_t>(phases.size()) * chunks; }  // of an image
   // Rows of a product: the results of an image in lines as long as those of planes, of which the last ends early.
   int64_t rows() const { return (y.out - 1) * x.pixels + x.out; }
+  int64_t results_before(int64_t row) const;
 };
 
 // Both parts of images with channels last, in scratch memory. Null when a number isn't finite.

@@ -7,6 +7,7 @@
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/kernel/small_floats.h"
 #include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/simd/split_product.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -20,6 +21,8 @@ constexpr int64_t kFewestForBfloat16 = 1 << 11;
 constexpr std::pair<ElementType, std::string_view> kPrefixes[] = {{EP_TYPE_FLOAT16, "float16 "},
                                                                   {EP_TYPE_BFLOAT16, "bfloat16 "}};
 constexpr std::string_view kForBfloat16 = "products-in-bfloat16 ";
+// And of floats that are parts of bfloat16.
+constexpr std::string_view kInParts = "parts-of-bfloat16 ";
 
 bool IsForBfloat16(const MemoryDesc& desc) { return TypeOf(desc) == dnnl::memory::data_type::bf16; }
 
@@ -56,54 +59,78 @@ ElementType SmallestTypeOf(const char* data, int64_t count) {
                                          : EP_TYPE_FLOAT;
 }
 
-std::string FormatOf(const MemoryDesc& desc, ElementType type) {
-  std::string text = DescToText(desc);
-  if (IsForBfloat16(desc)) return text.empty() ? text : text.insert(0, kForBfloat16);
+std::string FormatOf(const PackedWeights& packed) {
+  std::string text = DescToText(packed.desc);
+  if (text.empty()) return text;
+  if (IsForBfloat16(packed.desc)) return text.insert(0, kForBfloat16);
+  if (packed.parts) return text.insert(0, kInParts);
   for (const auto& [small, prefix] : kPrefixes)
-    if (type == small && !text.empty()) text.insert(0, prefix);
+    if (packed.type == small) text.insert(0, prefix);
   return text;
 }
 
 // The description of what a context holds; false when it can't be read.
-bool ParseFormat(std::string_view format, std::span<const int64_t> dims, uint64_t bytes, MemoryDesc* desc,
-                 ElementType* type) {
+bool ParseFormat(std::string_view format, std::span<const int64_t> dims, uint64_t bytes, PackedWeights* packed) {
   if (format.starts_with(kForBfloat16)) {
-    *type = EP_TYPE_BFLOAT16;
+    packed->type = EP_TYPE_BFLOAT16;
     format.remove_prefix(kForBfloat16.size());
-    return ParseDesc(format, EP_TYPE_BFLOAT16, dims, bytes, desc);
+    return ParseDesc(format, EP_TYPE_BFLOAT16, dims, bytes, &packed->desc);
   }
-  *type = EP_TYPE_FLOAT;
+  packed->type = EP_TYPE_FLOAT;
+  packed->parts = format.starts_with(kInParts);
+  if (packed->parts) format.remove_prefix(kInParts.size());
   for (const auto& [small, prefix] : kPrefixes) {
-    if (!format.starts_with(prefix)) continue;
-    *type = small;
+    if (packed->parts || !format.starts_with(prefix)) continue;
+    packed->type = small;
     format.remove_prefix(prefix.size());
     break;
   }
   // As many elements as there are bytes for.
-  const uint64_t as_floats = *type == EP_TYPE_FLOAT ? bytes : bytes <= UINT64_MAX / 2 ? bytes * 2 : 0;
+  const uint64_t as_floats = packed->type == EP_TYPE_FLOAT ? bytes : bytes <= UINT64_MAX / 2 ? bytes * 2 : 0;
+  if (!ParseDesc(format, EP_TYPE_FLOAT, dims, as_floats, &packed->desc)) return false;
   // All of them become floats at once, those included that lie between the elements.
-  return ParseDesc(format, EP_TYPE_FLOAT, dims, as_floats, desc) && desc->get_size() <= as_floats;
+  const uint64_t size = packed->desc.get_size();
+  return size <= as_floats && (!packed->parts || size % (simd::kSplitPartsBlock * sizeof(float)) == 0);
 }
 
-// make(floats) fills memory as `desc` has it; `to` gets that in `type`.
+// `count` floats become parts, which take as many bytes.
+void SplitInPlace(void* data, int64_t count) {
+  constexpr int64_t kBlock = simd::kSplitPartsBlock;
+  alignas(64) float block[kBlock];
+  auto* at = static_cast<char*>(data);
+  for (int64_t i = 0; i < count; i += kBlock, at += sizeof block) {
+    std::memcpy(block, at, sizeof block);
+    simd::SplitWeights(block, kBlock, reinterpret_cast<uint16_t*>(at));
+  }
+}
+
+// make(floats) fills memory as `wanted.desc` has it; `to` gets that as `wanted` has it.
 template <typename Make>
-void MakeAs(ElementType type, const MemoryDesc& desc, void* to, const Make& make) {
-  if (type == EP_TYPE_FLOAT || IsForBfloat16(desc)) return make(to);
-  const std::shared_ptr<void> floats(kit::AllocateHeap(desc.get_size()), kit::FreeHeap);
-  make(floats.get());
-  DispatchSmall(type, [&]<typename T>() {
-    simd::ConvertLoop<float, T>()(static_cast<const float*>(floats.get()), static_cast<T*>(to),
-                                  static_cast<int64_t>(desc.get_size() / sizeof(float)));
-  });
+void MakeAs(const PackedWeights& wanted, void* to, const Make& make) {
+  if (IsForBfloat16(wanted.desc) || wanted.type == EP_TYPE_FLOAT) {
+    make(to);
+    if (wanted.parts) SplitInPlace(to, wanted.count());
+    return;
+  }
+  const std::shared_ptr<void> memory(kit::AllocateHeap(wanted.desc.get_size()), kit::FreeHeap);
+  auto* const floats = static_cast<float*>(memory.get());
+  make(floats);
+  DispatchSmall(wanted.type,
+                [&]<typename T>() { simd::ConvertLoop<float, T>()(floats, static_cast<T*>(to), wanted.count()); });
 }
 
 void ReorderPacked(const PackedWeights& from, const MemoryDesc& to_desc, void* to) {
-  if (from.type == EP_TYPE_FLOAT || from.for_bfloat16()) return Reorder(from.desc, from.data, to_desc, to);
-  const std::shared_ptr<void> floats(kit::AllocateHeap(from.desc.get_size()), kit::FreeHeap);
-  DispatchSmall(from.type, [&]<typename T>() {
-    simd::ConvertLoop<T, float>()(static_cast<const T*>(from.data), static_cast<float*>(floats.get()), from.count());
-  });
-  Reorder(from.desc, floats.get(), to_desc, to);
+  if (from.has_floats() || from.for_bfloat16()) return Reorder(from.desc, from.data, to_desc, to);
+  const std::shared_ptr<void> memory(kit::AllocateHeap(from.desc.get_size()), kit::FreeHeap);
+  auto* const floats = static_cast<float*>(memory.get());
+  if (from.parts) {
+    simd::JoinWeights(static_cast<const uint16_t*>(from.data), from.count(), floats);
+  } else {
+    DispatchSmall(from.type, [&]<typename T>() {
+      simd::ConvertLoop<T, float>()(static_cast<const T*>(from.data), floats, from.count());
+    });
+  }
+  Reorder(from.desc, floats, to_desc, to);
 }
 
 }  // namespace
@@ -124,13 +151,12 @@ std::optional<MemoryDesc> StoredLayout(const KernelInit& init, std::string_view 
   std::string format;
   uint64_t bytes = 0;
   if (init.StoredPacked(key, &format, &bytes) == nullptr) return std::nullopt;
-  MemoryDesc desc;
-  ElementType type;
-  return ParseFormat(format, dims, bytes, &desc, &type) ? std::optional(desc) : std::nullopt;
+  PackedWeights stored;
+  return ParseFormat(format, dims, bytes, &stored) ? std::optional(stored.desc) : std::nullopt;
 }
 
 PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view key, const MemoryDesc& plain,
-                          const std::function<MemoryDesc()>& choose, int64_t offset, bool drop) {
+                          const std::function<MemoryDesc()>& choose, const PackingOptions& options) {
   const Tensor* constant = init.PeekConstant(input);
   if (constant == nullptr) return {};
   const std::vector<int64_t> dims = DimsOf(plain);
@@ -140,26 +166,27 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
   uint64_t stored_bytes = 0;
   if (constant->data == nullptr) {
     const void* data = init.StoredPacked(key, &stored_format, &stored_bytes);
-    if (data != nullptr && ParseFormat(stored_format, dims, stored_bytes, &stored.desc, &stored.type))
-      stored.data = data;
-    if (stored && init.PackedIsCurrent()) {
-      if (drop) init.Drop(input);
+    if (data != nullptr && ParseFormat(stored_format, dims, stored_bytes, &stored)) stored.data = data;
+    const bool in_form = stored.parts == (options.in_parts && stored.type == EP_TYPE_FLOAT);
+    if (stored && in_form && init.PackedIsCurrent()) {
+      if (options.drop) init.Drop(input);
       return stored;
     }
   }
   const char* elements = nullptr;
   if (constant->data != nullptr)
-    elements = constant->as<char>() + ElementBytes(constant->type, static_cast<uint64_t>(offset));
+    elements = constant->as<char>() + ElementBytes(constant->type, static_cast<uint64_t>(options.offset));
   PackedWeights packed;
   packed.desc = choose();
   packed.type = IsForBfloat16(packed.desc) ? EP_TYPE_BFLOAT16
                 : elements == nullptr      ? stored.type
                                            : SmallestTypeOf(elements, Dims(dims).Count());
-  const std::string format = FormatOf(packed.desc, packed.type);
+  packed.parts = options.in_parts && packed.type == EP_TYPE_FLOAT;
+  const std::string format = FormatOf(packed);
   if (format.empty()) return {};
   const uint64_t bytes = BytesOf(packed.desc, packed.type);
   packed.data = init.Packed(key, format, bytes, [&](void* to) {
-    MakeAs(packed.type, packed.desc, to, [&](void* floats) {
+    MakeAs(packed, to, [&](void* floats) {
       if (elements != nullptr) return Reorder(plain, elements, packed.desc, floats);
       if (!stored)
         throw kit::Error(EP_STATUS_INVALID_GRAPH,
@@ -167,20 +194,27 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
       ReorderPacked(stored, packed.desc, floats);
     });
   });
-  if (drop) init.Drop(input);
+  if (options.drop) init.Drop(input);
   return packed;
 }
 
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
-  const uint64_t bytes = BytesOf(wanted, packed.type);
-  const std::shared_ptr<void> copy(kit::AllocateHeap(bytes), kit::FreeHeap);
+  const std::shared_ptr<void> copy(kit::AllocateHeap(BytesOf(wanted, packed.type)), kit::FreeHeap);
   const Rehearsal none(false);  // who has it keeps it for all runs
-  MakeAs(packed.type, wanted, copy.get(), [&](void* floats) { ReorderPacked(packed, wanted, floats); });
+  MakeAs({.desc = wanted, .type = packed.type}, copy.get(),
+         [&](void* floats) { ReorderPacked(packed, wanted, floats); });
   return copy;
 }
 
 void WidenWeights(OpContext& context, const PackedWeights& packed, int64_t begin, int64_t count, float* to) {
   constexpr int64_t kShare = 1 << 15;
+  if (packed.parts) {
+    constexpr int64_t kBlock = simd::kSplitPartsBlock;
+    const auto* const parts = static_cast<const uint16_t*>(packed.data) + begin * 2;
+    return context.ParallelFor(count / kBlock, kShare / kBlock, [&](int64_t first, int64_t last) {
+      simd::JoinWeights(parts + first * kBlock * 2, (last - first) * kBlock, to + first * kBlock);
+    });
+  }
   DispatchSmall(packed.type, [&]<typename T>() {
     const simd::ConvertLoop<T, float> widen;
     const T* from = static_cast<const T*>(packed.data) + begin;
@@ -190,7 +224,7 @@ void WidenWeights(OpContext& context, const PackedWeights& packed, int64_t begin
 }
 
 const void* AsFloats(OpContext& context, const PackedWeights& packed) {
-  if (packed.type == EP_TYPE_FLOAT || packed.for_bfloat16()) return packed.data;
+  if (packed.has_floats() || packed.for_bfloat16()) return packed.data;
   auto* floats = static_cast<float*>(context.Scratch(packed.desc.get_size()));
   WidenWeights(context, packed, 0, packed.count(), floats);
   return floats;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
 // After the policy.
@@ -23,6 +24,7 @@ namespace {
 // Rows of W at a time, of which both parts of a panel stay in the first cache beside rows of the left side.
 constexpr int64_t kSplitBlock = 256;
 constexpr int64_t kSplitPart = kSplitBlock * kSplitPanel;  // numbers
+constexpr int64_t kPanelTile = kSplitPartsBlock;           // numbers of 32 rows of a panel
 }  // namespace
 }  // namespace epiphyte::cpu::simd
 #endif
@@ -126,20 +128,37 @@ bool SplitAllPixels(const float* x, int64_t stride, int64_t pixels, int64_t chan
   return hn::AllTrue(d, hn::Eq(check, check));
 }
 
+void SplitAllWeights(const float* panels, int64_t n, uint16_t* parts) {
+  const Floats d;
+  const Halves half;
+  for (; n > 0; n -= kPanelTile, panels += kPanelTile, parts += 2 * kPanelTile) {
+    for (int64_t i = 0; i < kPanelTile; i += 2 * kLanes) {
+      const Parts a = PartsOf(hn::LoadU(d, panels + i)), b = PartsOf(hn::LoadU(d, panels + i + kLanes));
+      hn::StoreU(Packed(a.high, b.high), half, parts + i);
+      hn::StoreU(Packed(a.low, b.low), half, parts + kPanelTile + i);
+    }
+  }
+}
+
+void JoinAllWeights(const uint16_t* parts, int64_t n, float* panels) {
+  const Floats d;
+  const hn::Rebind<uint16_t, Floats> half;
+  const auto wide = [=](const uint16_t* p) EPIPHYTE_INLINE {
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(Bits(), hn::LoadU(half, p))));
+  };
+  for (; n > 0; n -= kPanelTile, panels += kPanelTile, parts += 2 * kPanelTile)
+    for (int64_t i = 0; i < kPanelTile; i += kLanes)
+      hn::StoreU(hn::Add(wide(parts + i), wide(parts + kPanelTile + i)), d, panels + i);
+}
+
 #if EPIPHYTE_HAS_TILES
 template <typename T>
 HWY_INLINE void SplitPanel(const T* from, int64_t n, uint16_t* high, uint16_t* low) {
   const Floats d;
   const Halves half;
-  const auto parts = [d](const T* p) EPIPHYTE_INLINE {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      return PartsOf(LoadFloats(d, p));
-    } else {
-      return PartsOfHalf(LoadFloats(d, p));
-    }
-  };
+  static_assert(sizeof(T) == sizeof(uint16_t));
   for (int64_t i = 0; i < n; i += 2 * kLanes) {
-    const Parts a = parts(from + i), b = parts(from + i + kLanes);
+    const Parts a = PartsOfHalf(LoadFloats(d, from + i)), b = PartsOfHalf(LoadFloats(d, from + i + kLanes));
     hn::Store(Packed(a.high, b.high), half, high + i);
     hn::Store(Packed(a.low, b.low), half, low + i);
   }
@@ -147,8 +166,7 @@ HWY_INLINE void SplitPanel(const T* from, int64_t n, uint16_t* high, uint16_t* l
 
 static_assert(kSplitTileRows == kTileRows && kSplitTileColumns * 2 == kTileBytes);
 constexpr int64_t kColumnsOfTile = kTileBytes / 4;
-constexpr int64_t kPanelRow = kSplitPanel * 4;               // bytes of two rows of W
-constexpr int64_t kPanelTile = kTileRows * kSplitPanel * 2;  // numbers of 32 rows of W
+constexpr int64_t kPanelRow = kSplitPanel * 4;  // bytes of two rows of W
 
 // What will be read soon, fetched into the second cache some lines at a time.
 class Fetch {
@@ -173,10 +191,15 @@ struct LeftSide {
   const int64_t* offsets;  // of planes (SplitProduct); not looked at for tiles
 };
 
+// And the right side: parts of tiles, each of which follows the last one by `step` numbers.
+struct RightSide {
+  const uint16_t *high, *low;
+  int64_t step;
+};
+
 // Some steps of up to 32 rows, added to `sums`.
 template <int kRowTiles, bool kPlanes>
-HWY_INLINE void AddProducts(const LeftSide& left, const uint16_t* b_high, const uint16_t* b_low, int64_t count,
-                            bool first, Fetch& fetch, float* sums) {
+HWY_INLINE void AddProducts(const LeftSide& left, RightSide b, int64_t count, bool first, Fetch& fetch, float* sums) {
   constexpr int64_t kLeftRow = kPlanes ? kSplitPixel * 2 : kTileBytes;  // bytes
   constexpr int64_t kLower = kPlanes ? kSplitTileColumns : kSplitTile;  // numbers
   const uint16_t* a = left.a;
@@ -210,20 +233,20 @@ HWY_INLINE void AddProducts(const LeftSide& left, const uint16_t* b_high, const 
         AddBfloat16Products<3, 5, 7>();
       }
     };
-    LoadTile<6>(b_high, kPanelRow);
-    LoadTile<7>(b_high + kSplitPanel, kPanelRow);
+    LoadTile<6>(b.high, kPanelRow);
+    LoadTile<7>(b.high + kSplitPanel, kPanelRow);
     LoadTile<4>(a + kLower, kLeftRow);
     if constexpr (kRowTiles == 2) LoadTile<5>(a + second + kLower, kLeftRow);
     products();
     LoadTile<4>(a, kLeftRow);
     if constexpr (kRowTiles == 2) LoadTile<5>(a + second, kLeftRow);
     products();
-    LoadTile<6>(b_low, kPanelRow);
-    LoadTile<7>(b_low + kSplitPanel, kPanelRow);
+    LoadTile<6>(b.low, kPanelRow);
+    LoadTile<7>(b.low + kSplitPanel, kPanelRow);
     products();
     if constexpr (!kPlanes) a += 2 * kSplitTile;
-    b_high += kPanelTile;
-    b_low += kPanelTile;
+    b.high += b.step;
+    b.low += b.step;
   }
   StoreTile<0>(sums, kSumsRow);
   StoreTile<1>(sums + kColumnsOfTile, kSumsRow);
@@ -233,38 +256,63 @@ HWY_INLINE void AddProducts(const LeftSide& left, const uint16_t* b_high, const 
   }
 }
 
-// The sums of one panel to where they go.
-HWY_INLINE void Finish(const SplitProduct& p, const float* sums, int64_t column) {
-  const Floats d;
-  static_assert(kLanes == kColumnsOfTile);
-  const int64_t columns = std::min(kSplitPanel, p.columns - column);
-  for (int64_t c = 0; c < columns; c += kLanes) {
-    const auto rest = static_cast<size_t>(std::min(kLanes, columns - c));
-    const bool whole = rest == kLanes;
-    const float* const bias = p.bias == nullptr ? nullptr : p.bias + column + c;
-    const auto more = bias == nullptr ? hn::Zero(d) : whole ? hn::LoadU(d, bias) : LoadPart(d, bias, rest);
-    int64_t at = column + c;
-    for (int64_t r = 0, in_line = p.first; r < p.rows; ++r, ++in_line) {
-      if (p.line != 0) {
-        if (in_line == p.line) in_line = 0;
-        if (in_line >= p.used) continue;
+// Where the sums of one panel go, some rows after others.
+class Results {
+ public:
+  HWY_INLINE Results(const SplitProduct& p, int64_t column)
+      : p_(p), columns_(std::min(kSplitPanel, p.columns - column)), at_(column), in_line_(p.first) {
+    static_assert(kLanes == kColumnsOfTile);
+    const Floats d;
+    const auto bias = [&](int64_t from) EPIPHYTE_INLINE {
+      return p.bias == nullptr ? hn::Zero(d) : LoadUpTo(p.bias + column, columns_, from);
+    };
+    first_bias_ = bias(0);
+    second_bias_ = bias(kLanes);
+  }
+  // `sums`: aligned.
+  HWY_INLINE void Take(const float* sums, int64_t rows) {
+    if (columns_ == kSplitPanel) return TakeRows<true>(sums, rows);
+    TakeRows<false>(sums, rows);
+  }
+
+ private:
+  template <bool kWhole>
+  HWY_INLINE void TakeRows(const float* sums, int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r, sums += kSplitPanel) {
+      if (p_.line != 0) {
+        if (in_line_ == p_.line) in_line_ = 0;
+        if (in_line_++ >= p_.used) continue;
       }
-      auto sum = hn::Add(hn::Load(d, sums + r * kSplitPanel + c), more);
-      if (p.sum != nullptr) sum = hn::Add(sum, whole ? hn::LoadU(d, p.sum + at) : LoadPart(d, p.sum + at, rest));
-      if (p.relu) sum = hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum);
-      if (whole) {
-        hn::StoreU(sum, d, p.y + at);
-      } else {
-        StorePart(d, sum, p.y + at, rest);
-      }
-      at += p.y_stride;
+      Put<kWhole>(sums, first_bias_, columns_, at_);
+      if (kWhole || columns_ > kLanes) Put<kWhole>(sums + kLanes, second_bias_, columns_ - kLanes, at_ + kLanes);
+      at_ += p_.y_stride;
     }
   }
-}
+  template <bool kWhole>
+  HWY_INLINE void Put(const float* sums, Vector bias, int64_t columns, int64_t at) const {
+    const Floats d;
+    const bool whole = kWhole || columns >= kLanes;
+    Vector sum = hn::Add(hn::Load(d, sums), bias);
+    if (p_.sum != nullptr) sum = hn::Add(sum, kWhole ? hn::LoadU(d, p_.sum + at) : LoadUpTo(p_.sum + at, columns, 0));
+    if (p_.relu) sum = hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum);
+    if (whole) {
+      hn::StoreU(sum, d, p_.y + at);
+    } else {
+      StorePart(d, sum, p_.y + at, static_cast<size_t>(columns));
+    }
+  }
 
+  const SplitProduct& p_;
+  const int64_t columns_;
+  int64_t at_, in_line_;
+  Vector first_bias_, second_bias_;
+};
+
+// T: uint16_t for parts, else a format whose numbers are taken apart here, some rows of a panel at a time.
 template <bool kPlanes, typename T>
 HWY_INLINE void ProductOf(const SplitProduct& p, const T* panels) {
-  constexpr int64_t kRows = 2 * kTileRows;
+  constexpr bool kParts = std::is_same_v<T, uint16_t>;
+  constexpr int64_t kRows = 2 * kTileRows, kNumbers = kParts ? 2 : 1;  // numbers of T for each of W
   auto* const b_high = static_cast<uint16_t*>(p.scratch);
   uint16_t* const b_low = b_high + kSplitPart;
   auto* const sums = reinterpret_cast<float*>(b_low + kSplitPart);
@@ -272,29 +320,38 @@ HWY_INLINE void ProductOf(const SplitProduct& p, const T* panels) {
   const TileConfig all_rows(kRows), last_rows(rest);
   const TileScope scope(whole == 0 ? last_rows : all_rows);
   for (int64_t column = 0; column < p.columns; column += kSplitPanel) {
-    const T* const panel = panels + column * p.depth;
+    const T* const panel = panels + column * p.depth * kNumbers;
+    Results results(p, column);
     for (int64_t at = 0; at < p.depth; at += kSplitBlock) {
       const int64_t depth = std::min(kSplitBlock, p.depth - at), count = depth / kSplitTileColumns;
-      SplitPanel(panel + at * kSplitPanel, depth * kSplitPanel, b_high, b_low);
+      const T* const block = panel + at * kSplitPanel * kNumbers;
+      RightSide right{b_high, b_low, kPanelTile};
+      if constexpr (kParts) {
+        right = {block, block + kPanelTile, 2 * kPanelTile};
+      } else {
+        SplitPanel(block, depth * kSplitPanel, b_high, b_low);
+      }
       // The weights of the next block, which follows this one, or of the next panel.
       const int64_t left =
           (p.columns - column + kSplitPanel - 1) / kSplitPanel * kSplitPanel * p.depth - at * kSplitPanel;
-      const int64_t numbers = std::min(kSplitPart, left - depth * kSplitPanel);
-      Fetch fetch(panel + (at + depth) * kSplitPanel, numbers * static_cast<int64_t>(sizeof(T)),
+      const int64_t numbers = std::min(kSplitPart, left - depth * kSplitPanel) * kNumbers;
+      Fetch fetch(block + depth * kSplitPanel * kNumbers, numbers * static_cast<int64_t>(sizeof(T)),
                   count * ((p.rows + kRows - 1) / kRows));
-      const auto add = [&](auto&& rows, int64_t row) EPIPHYTE_INLINE {
-        const LeftSide left =
+      const auto add = [&](auto&& products, int64_t row, int64_t rows) EPIPHYTE_INLINE {
+        const LeftSide side =
             kPlanes ? LeftSide{p.tiles + row * kSplitPixel, kTileRows * kSplitPixel, p.offsets + at / kSplitTileColumns}
                     : LeftSide{p.tiles + (row * p.depth + kTileRows * at) * 2, kTileRows * p.depth * 2, nullptr};
-        rows(left, b_high, b_low, count, at == 0, fetch, sums + row * kSplitPanel);
+        // Sums that are whole at once need no memory beyond the first cache.
+        float* const to = sums + (p.depth <= kSplitBlock ? 0 : row * kSplitPanel);
+        products(side, right, count, at == 0, fetch, to);
+        if (at + depth == p.depth) results.Take(to, rows);
       };
-      for (int64_t row = 0; row < whole; row += kRows) add(AddProducts<2, kPlanes>, row);
+      for (int64_t row = 0; row < whole; row += kRows) add(AddProducts<2, kPlanes>, row, kRows);
       if (rest == 0) continue;
       if (whole != 0) TileScope::Set(last_rows);
-      add(rest > kTileRows ? AddProducts<2, kPlanes> : AddProducts<1, kPlanes>, whole);
+      add(rest > kTileRows ? AddProducts<2, kPlanes> : AddProducts<1, kPlanes>, whole, rest);
       if (whole != 0) TileScope::Set(all_rows);
     }
-    Finish(p, sums, column);
   }
 }
 template <typename T>
@@ -308,7 +365,7 @@ void Product(const SplitProduct&, const T*) {}
 #endif
 void ProductOfHalves(const SplitProduct& p, const kit::Float16* panels) { Product(p, panels); }
 void ProductOfBfloat16s(const SplitProduct& p, const kit::BFloat16* panels) { Product(p, panels); }
-void ProductOfFloats(const SplitProduct& p, const float* panels) { Product(p, panels); }
+void ProductOfParts(const SplitProduct& p, const uint16_t* parts) { Product(p, parts); }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -324,7 +381,9 @@ EPIPHYTE_EXPORT(SplitAllRows);
 EPIPHYTE_EXPORT(SplitAllPixels);
 EPIPHYTE_EXPORT(ProductOfHalves);
 EPIPHYTE_EXPORT(ProductOfBfloat16s);
-EPIPHYTE_EXPORT(ProductOfFloats);
+EPIPHYTE_EXPORT(ProductOfParts);
+EPIPHYTE_EXPORT(SplitAllWeights);
+EPIPHYTE_EXPORT(JoinAllWeights);
 bool SplitRows(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles) {
   return EPIPHYTE_DISPATCH(SplitAllRows)(a, a_stride, rows, k, tiles);
 }
@@ -337,8 +396,14 @@ void RunSplitProduct(const SplitProduct& product, const kit::Float16* panels) {
 void RunSplitProduct(const SplitProduct& product, const kit::BFloat16* panels) {
   EPIPHYTE_DISPATCH(ProductOfBfloat16s)(product, panels);
 }
-void RunSplitProduct(const SplitProduct& product, const float* panels) {
-  EPIPHYTE_DISPATCH(ProductOfFloats)(product, panels);
+void RunSplitProduct(const SplitProduct& product, const uint16_t* parts) {
+  EPIPHYTE_DISPATCH(ProductOfParts)(product, parts);
+}
+void SplitWeights(const float* panels, int64_t n, uint16_t* parts) {
+  EPIPHYTE_DISPATCH(SplitAllWeights)(panels, n, parts);
+}
+void JoinWeights(const uint16_t* parts, int64_t n, float* panels) {
+  EPIPHYTE_DISPATCH(JoinAllWeights)(parts, n, panels);
 }
 
 }  // namespace epiphyte::cpu::simd

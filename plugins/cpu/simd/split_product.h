@@ -3,8 +3,10 @@
 // the fourth one, of the lower parts, is 2^-17 of the product at most. So sums are far closer to those of floats than
 // float16 is, and several times as fast.
 //
-// W [k, n] is stored in panels of kSplitPanel columns, of float16, bfloat16 or float: a panel has, for each two rows of
-// W, the two numbers of each of its columns. Rows and columns beyond W are zeros; the number of rows is SplitDepth(k).
+// W [k, n] is stored in panels of kSplitPanel columns, of float16 or bfloat16: a panel has, for each two rows of W, the
+// two numbers of each of its columns. Rows and columns beyond W are zeros; the number of rows is SplitDepth(k). Taking
+// numbers apart takes as long as multiplying some 50 rows with them, which parts of panels of floats save, in as much
+// memory as floats: for each kSplitPartsBlock numbers the upper parts, then the lower ones.
 //
 //     SplitRows(a, a_stride, rows, k, tiles);        // SplitTileNumbers(rows, k) of them, aligned to 64 bytes
 //     SplitProduct product;
@@ -46,6 +48,11 @@ bool SplitRows(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16
 inline constexpr int64_t kSplitPixel = 2 * kSplitTileColumns;
 bool SplitPixels(const float* x, int64_t stride, int64_t pixels, int64_t channels, uint16_t* to, int64_t plane);
 
+inline constexpr int64_t kSplitPartsBlock = kSplitTileColumns * kSplitPanel;
+// `n`: floats, a multiple of kSplitPartsBlock. What is joined is within 2^-17 of the float.
+void SplitWeights(const float* panels, int64_t n, uint16_t* parts);
+void JoinWeights(const uint16_t* parts, int64_t n, float* panels);
+
 struct SplitProduct {
   const uint16_t* tiles = nullptr;
   int64_t rows = 0, columns = 0, depth = 0;  // depth: SplitDepth(k)
@@ -66,6 +73,6 @@ uint64_t SplitScratchBytes(int64_t rows);
 // `panels`: of these columns.
 void RunSplitProduct(const SplitProduct& product, const kit::Float16* panels);
 void RunSplitProduct(const SplitProduct& product, const kit::BFloat16* panels);
-void RunSplitProduct(const SplitProduct& product, const float* panels);
+void RunSplitProduct(const SplitProduct& product, const uint16_t* parts);  // aligned to 64 bytes
 
 }  // namespace epiphyte::cpu::simd

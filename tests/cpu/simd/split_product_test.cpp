@@ -57,6 +57,35 @@ TEST_P(SplitParts, TellOfWhatIsNotFinite) {
   }
 }
 
+TEST_P(SplitParts, OfWeightsComeTogetherAgain) {
+  if (!MaySplit()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
+  for (const int64_t n : {kSplitPartsBlock, 3 * kSplitPartsBlock}) {
+    GuardedRow<float> panels(RandomFloats(n, -100, 100)), joined(std::vector<float>(static_cast<size_t>(n)));
+    GuardedRow<uint16_t> parts(std::vector<uint16_t>(static_cast<size_t>(2 * n)));
+    SplitWeights(panels.data(), n, parts.data());
+    JoinWeights(parts.data(), n, joined.data());
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = i / kSplitPartsBlock * 2 * kSplitPartsBlock + i % kSplitPartsBlock;
+      const float high = FloatOf(parts[at]), low = FloatOf(parts[at + kSplitPartsBlock]);
+      ASSERT_NEAR(high, panels[i], std::fabs(panels[i]) * 0x1p-8f) << i;
+      ASSERT_NEAR(high + low, panels[i], std::fabs(panels[i]) * 0x1p-17f) << i;
+      ASSERT_EQ(joined[i], high + low) << i;
+    }
+  }
+}
+
+// Panels as RunSplitProduct takes them: floats become parts.
+template <typename T>
+std::unique_ptr<T[], void (*)(T*)> ToMultiply(std::unique_ptr<T[], void (*)(T*)> panels, int64_t) {
+  return panels;
+}
+std::unique_ptr<uint16_t[], void (*)(uint16_t*)> ToMultiply(std::unique_ptr<float[], void (*)(float*)> panels,
+                                                            int64_t n) {
+  auto parts = Aligned<uint16_t>(2 * n);
+  SplitWeights(panels.get(), n, parts.get());
+  return parts;
+}
+
 template <typename T>
 void ExpectProduct(int64_t m, int64_t n, int64_t k) {
   SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k);
@@ -88,7 +117,8 @@ void ExpectProduct(int64_t m, int64_t n, int64_t k) {
   product.y = y.data();
   product.y_stride = n;
   product.scratch = scratch.get();
-  RunSplitProduct(product, static_cast<const T*>(panels.get()));
+  const auto right = ToMultiply(std::move(panels), padded * depth);
+  RunSplitProduct(product, right.get());
   for (int64_t r = 0; r < m; ++r) {
     for (int64_t c = 0; c < n; ++c) {
       const int64_t at = r * n + c;
@@ -108,7 +138,7 @@ TEST(SplitProducts, AreWithinWhatTheirPartsLeaveOut) {
   for (int64_t m : {1, 15, 16, 17, 31, 32, 33, 70}) {
     for (int64_t n : {1, 15, 16, 17, 32, 33, 64, 70}) ExpectProduct<Float16>(m, n, 40);
     for (int64_t k : {1, 2, 31, 32, 33, 64, 255, 256, 257, 600}) ExpectProduct<Float16>(m, 48, k);
-    ExpectProduct<float>(m, 50, 300);
+    for (int64_t k : {1, 32, 33, 255, 256, 257, 600}) ExpectProduct<float>(m, 50, k);
     ExpectProduct<BFloat16>(m, 50, 300);
   }
 }
@@ -172,7 +202,8 @@ TEST(SplitProducts, OfPlanesWriteTheResultsOfLines) {
           product.y = y.data();
           product.y_stride = n;
           product.scratch = scratch.get();
-          RunSplitProduct(product, static_cast<const float*>(panels.get()));
+          const auto parts = ToMultiply(std::move(panels), padded * kDepth);
+          RunSplitProduct(product, parts.get());
           int64_t result = 0;
           for (int64_t r = 0; r < rows; ++r) {
             if ((first + r) % kLine >= kUsed) continue;

@@ -70,12 +70,12 @@ class ConvKernel final : public Kernel {
       constexpr int64_t kFewestChannels = 16;
       const bool in_bfloat16 =
           group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
-      const bool split = !in_bfloat16 && group_ == 1 && weights->dims[1] >= kFewestChannels && spatial <= 2 &&
-                         MaySplit(init, 1, "weights", weights->dims);
+      std::optional<MemoryDesc> split;
+      if (!in_bfloat16 && group_ == 1 && weights->dims[1] >= kFewestChannels && spatial <= 2 &&
+          MaySplit(init, 1, "weights", weights->dims))
+        split = SplitWindowDesc(weights->dims);
       const auto choose = [&] {
-        if (split) {
-          if (const std::optional<MemoryDesc> desc = SplitWindowDesc(weights->dims)) return *desc;
-        }
+if (split) return *split;
         // As PrepareCall will: how many threads there are decides on layouts, too.
         const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
         const auto describe = [&](ElementType type) {
@@ -93,8 +93,8 @@ class ConvKernel final : public Kernel {
       };
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
-      packed_ = PackWeights(init, 1, "weights", plain, choose);
-      split_ = packed_ && group_ == 1 && HasSplitProducts() && IsSplit(packed_.desc);
+      packed_ = PackWeights(init, 1, "weights", plain, choose, {.in_parts = split.has_value()});
+      split_ = group_ == 1 && HasSplitProducts() && IsSplit(packed_);
       if (packed_ && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
