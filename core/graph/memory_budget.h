@@ -6,8 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace epiphyte::core {
+
+class BlockCache;
 
 struct MemoryLimits {
   uint64_t value_bytes = UINT64_MAX;  // session.max_value_bytes
@@ -41,6 +44,10 @@ class MemoryBudget {
   void Give(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
   uint64_t used() const { return used_; }
 
+  // Where large values have their memory from: nowhere in particular, or a cache that outlives the budget.
+  void UseCache(const std::shared_ptr<BlockCache>& cache) { cache_ = &cache; }
+  const std::shared_ptr<BlockCache>* cache() const { return cache_; }
+
  protected:
   static constexpr uint64_t kPerTensor = 320;
 
@@ -51,6 +58,7 @@ class MemoryBudget {
 
   MemoryLimits limits_;
   uint64_t used_ = 0;
+  const std::shared_ptr<BlockCache>* cache_ = nullptr;
 };
 
 }  // namespace epiphyte::core

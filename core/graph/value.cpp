@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/base/error.h"
+#include "core/graph/block_cache.h"
 #include "core/graph/memory_budget.h"
 
 namespace epiphyte::core {
@@ -40,26 +41,52 @@ void CheckType(DataType type) {
 
 }  // namespace
 
-// A value and its data are one block: [Value, padded to 64 bytes][data]. malloc and an alignment by hand instead of
-// aligned_alloc, because only malloc has the thread-local cache that small outputs live on. The block's start is kept
-// in front of the value.
-Value* Value::New(uint64_t data_bytes) {
-  constexpr uint64_t kHeader = (sizeof(Value) + sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
-  if (data_bytes > std::numeric_limits<size_t>::max() - kHeader - kAlignment) {
+namespace {
+
+// Who gets a value's block back; in front of the value.
+struct BlockOwner {
+  std::shared_ptr<BlockCache> cache;  // null: the block is free's
+  BlockCache::Block block;
+};
+
+BlockOwner& OwnerOf(void* value) { return static_cast<BlockOwner*>(value)[-1]; }
+
+}  // namespace
+
+// A value and its data are one block: [BlockOwner][Value, padded to 64 bytes][data]. malloc and an alignment by hand
+// instead of aligned_alloc, because only malloc has the thread-local cache that small outputs live on.
+Value* Value::New(uint64_t data_bytes, const std::shared_ptr<BlockCache>* cache) {
+  constexpr uint64_t kHeader = (sizeof(Value) + kAlignment - 1) / kAlignment * kAlignment;
+  constexpr uint64_t kBefore = sizeof(BlockOwner) + kAlignment;
+  if (data_bytes > std::numeric_limits<size_t>::max() - kHeader - kBefore) {
     Fail(StatusCode::kFail, "a value of {} bytes is more than this machine can address", data_bytes);
   }
-  void* block = std::malloc(kHeader + kAlignment + data_bytes);
-  if (block == nullptr) {
+  const uint64_t bytes = kBefore + kHeader + data_bytes;
+  const bool cached = cache != nullptr && *cache != nullptr && bytes >= BlockCache::kWorthIt;
+  const BlockCache::Block block = cached ? (*cache)->Take(bytes) : BlockCache::Block{std::malloc(bytes), bytes};
+  if (block.memory == nullptr) {
     Fail(StatusCode::kFail, "no memory for a value of {} bytes; use smaller inputs or free memory", data_bytes);
   }
-  auto address = (reinterpret_cast<uintptr_t>(block) + sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
-  reinterpret_cast<void**>(address)[-1] = block;
+  static_assert(alignof(Value) <= kAlignment && sizeof(BlockOwner) % alignof(BlockOwner) == 0);
+  const auto address =
+      (reinterpret_cast<uintptr_t>(block.memory) + sizeof(BlockOwner) + kAlignment - 1) / kAlignment * kAlignment;
+  new (&OwnerOf(reinterpret_cast<void*>(address))) BlockOwner{cached ? *cache : nullptr, block};
   Value* value = new (reinterpret_cast<void*>(address)) Value();
-  static_assert(alignof(Value) <= kAlignment);
   value->view_.struct_size = sizeof(EpValueView);
   value->tensor_.struct_size = sizeof(EpTensorView);
   value->tensor_.data = reinterpret_cast<char*>(address) + kHeader;
   return value;
+}
+
+void Value::Delete(Value* value) {
+  const BlockOwner owner = std::move(OwnerOf(value));
+  value->~Value();
+  OwnerOf(value).~BlockOwner();
+  if (owner.cache != nullptr) {
+    owner.cache->Give(owner.block);
+  } else {
+    std::free(owner.block.memory);
+  }
 }
 
 Value::~Value() {
@@ -99,7 +126,7 @@ ValuePtr Value::Tensor(DataType type, std::span<const int64_t> dims, MemoryBudge
   }
   uint64_t bytes = DataTypeBytes(type, ElementCount(dims.data(), dims.size()));
   if (budget != nullptr) budget->TakeTensor(bytes);
-  ValuePtr value = ValuePtr::Adopt(New(bytes));
+  ValuePtr value = ValuePtr::Adopt(New(bytes, budget == nullptr ? nullptr : budget->cache()));
   value->SetTensor(type, dims, value->tensor_.data, bytes);
   return value;
 }
@@ -228,9 +255,7 @@ ValuePtr::ValuePtr(const ValuePtr& other) : value_(other.value_) {
 
 ValuePtr::~ValuePtr() {
   if (value_ == nullptr || value_->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  void* block = reinterpret_cast<void**>(value_)[-1];
-  value_->~Value();
-  std::free(block);
+  Value::Delete(value_);
 }
 
 void RequireOnHost(const Value& value, std::string_view what) {

@@ -26,6 +26,7 @@
 
 namespace epiphyte::core {
 
+class BlockCache;
 class MemoryBudget;
 class Value;
 
@@ -104,7 +105,9 @@ class Value {
 
   Value() = default;
   ~Value();
-  static Value* New(uint64_t data_bytes);
+  // `cache` may be null.
+  static Value* New(uint64_t data_bytes, const std::shared_ptr<BlockCache>* cache = nullptr);
+  static void Delete(Value* value);
   void SetTensor(DataType type, std::span<const int64_t> dims, const void* data, uint64_t bytes);
   Extras& MutableExtras();
 

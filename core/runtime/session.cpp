@@ -11,6 +11,7 @@
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
 #include "core/device/transfer.h"
+#include "core/graph/block_cache.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
@@ -99,6 +100,7 @@ struct Session::Impl {
   std::unique_ptr<Plan> plan;
   UsedFiles used_files;
   MemoryLimits limits;
+  const std::shared_ptr<BlockCache> blocks = std::make_shared<BlockCache>();
   std::vector<ValueSpec> inputs;
   std::vector<ValueSpec> outputs;
   Placement placement;
@@ -282,6 +284,7 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   if (settings.provider_options != nullptr) [[unlikely]]
     options = ViewOptions(*settings.provider_options);
   RunState run(limits, settings.stop, settings.tag, options.get());
+  run.UseCache(blocks);
   const ThreadPool::Caller caller(*tools.pool);
   run.CheckStop();  // a plan may have no step that does
   try {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "epiphyte/kit/fuse/operators.hpp"
@@ -130,6 +131,12 @@ TEST(Pool, FloatsGiveTheNumbersOfDoubles) {
       for (OpRunner* runner : {&floats, &doubles})
         runner->Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
       ExpectTheSame(floats, doubles);
+      // As convolutions leave them.
+      OpRunner last = Windowed<float>(op_type, 19, g);
+      last.Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
+      cpu::AxisOrder order = cpu::AxisOrder::RowMajor(g.x.size());
+      std::rotate(order.axes.begin() + 1, order.axes.begin() + 2, order.axes.begin() + order.rank);
+      ExpectTheSame(last.InOrder(0, order), doubles);
     }
   }
 }

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "epiphyte/kit/graph/import.hpp"
-#include "epiphyte/kit/memory/heap.hpp"
 
 namespace epiphyte::cpu {
 
@@ -86,7 +85,7 @@ class PlanKernelInit final : public KernelInit {
   }
   void Fill(kit::PackedData& packed, std::string_view format, uint64_t bytes,
             const std::function<void(void*)>& fill) const {
-    std::shared_ptr<void> memory = kit::AllocateWeights(bytes);
+    std::shared_ptr<void> memory = plan_.arena_.Allocate(bytes);
     fill(memory.get());
     plan_.packed_unreported_ += bytes;
     if (plan_.weights_ != nullptr) memory = plan_.weights_->Share(std::move(memory), bytes);
@@ -120,6 +119,7 @@ std::unique_ptr<Plan> Plan::Build(ir::Graph def, const PlanConfig& config, std::
   plan->BuildKernels(config, choices);
   plan->KeepConstants();
   plan->weights_ = nullptr;
+  plan->arena_ = {};
   plan->retain_ = nullptr;
   plan->drop_ = nullptr;
   plan->droppable_ = {};
@@ -287,7 +287,7 @@ const Tensor& Plan::OwnConstant(size_t i) {
         IsWorthRetaining(constant.tensor.data, bytes, at_any_address)) {
       (*retain_)(constant);
     } else {
-      std::shared_ptr<void> memory = kit::AllocateWeights(bytes);
+      std::shared_ptr<void> memory = arena_.Allocate(bytes);
       std::memcpy(memory.get(), constant.tensor.data, bytes);
       if (weights_ != nullptr) memory = weights_->Share(std::move(memory), bytes);
       SetData(i, memory.get());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "epiphyte/kit/abi/threads.hpp"
+#include "epiphyte/kit/memory/weight_arena.hpp"
 #include "epiphyte/kit/memory/weight_pool.hpp"
 #include "plugins/cpu/exec/memory_plan.h"
 #include "plugins/cpu/exec/verify.h"
@@ -100,6 +101,7 @@ class Plan {
   bool packed_is_current_ = false;
   uint64_t packed_unreported_ = 0;      // bytes packed since progress was reported last
   kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
+  kit::WeightArena arena_;              // for what is packed
   const std::function<void(ir::Constant&)>* retain_ = nullptr;
   const std::function<void(ir::Constant&)>* drop_ = nullptr;
   std::vector<bool> droppable_;  // per constant; while building

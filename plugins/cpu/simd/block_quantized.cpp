@@ -26,6 +26,8 @@ using Vector = hn::Vec<Tag>;
 constexpr int kVectorsOfRow = 4;
 constexpr int kVectorsOfRows = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
 constexpr int kMostRows = 4;
+// Words that are asked for before a single row needs them: within a page the CPU does so itself, but not beyond it.
+constexpr int64_t kAhead = 1024;
 constexpr int kMostByteRows = HWY_CAP_GE512 ? 6 : 4;
 
 // Number kRow of each word, as a float.
@@ -113,8 +115,10 @@ struct OfFloats {
     const Vector numbers = Numbers<kBits>();
     for (int64_t i = 0; i < rows; i += 32 / kBits, words += kBlockPanel) {
       Sum word[kVectors];
-      for (int v = 0; v < kVectors; ++v)
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kRows == 1) __builtin_prefetch(words + kAhead + v * kLanes);
         word[v] = hn::LoadU(Sums(), reinterpret_cast<const int32_t*>(words) + v * kLanes);
+      }
       AddRows<kBits, 0, kRows, kVectors>(word, a + i, left.stride, numbers, sums);
     }
   }

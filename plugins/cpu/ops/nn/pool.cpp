@@ -14,6 +14,7 @@
 #include "plugins/cpu/onednn/window_limits.h"
 #include "plugins/cpu/ops/math/laid_out_reduction.h"
 #include "plugins/cpu/ops/math/reduction_operators.h"
+#include "plugins/cpu/ops/nn/last_pool.h"
 #include "plugins/cpu/ops/nn/plane_windows.h"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
 #include "plugins/cpu/simd/normalize.h"
@@ -31,7 +32,8 @@ int64_t PowerOf(const ir::Node& node) {
   return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
 }
 
-// Max and average of floats, in whatever layout the input has but row-major, where PoolPlanes does them.
+// Max and average of floats, in whatever layout the input has but row-major, where PoolPlanes does them. By oneDNN,
+// but for channels that are last.
 class OneDnnPool {
  public:
   OneDnnPool(PoolKind kind, const kit::PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
@@ -39,6 +41,7 @@ class OneDnnPool {
   // False when oneDNN has nothing for this shape.
   bool Run(OpContext& context) const {
     State& state = context.State<State>();
+    if (PoolChannelsLast(context, kind_ == PoolKind::kMax, attributes_, &state.last)) return true;
     const Tensor& x = context.AnyLayoutInput(0);
     const bool same_layout =
         state.x_layout == x.layout || (state.x_layout && x.layout && state.x_layout->desc == x.layout->desc);
@@ -58,6 +61,7 @@ class OneDnnPool {
     std::shared_ptr<const Layout> x_layout, y_layout;
     uint64_t y_bytes = 0;
     PrimitiveCall call;
+    LastLayout last;
   };
 
   void Prepare(State& state, const Tensor& x) const {
