@@ -75,7 +75,7 @@ class ConvKernel final : public Kernel {
           MaySplit(init, 1, "weights", weights->dims))
         split = SplitWindowDesc(weights->dims);
       const auto choose = [&] {
-if (split) return *split;
+        if (split) return *split;
         // As PrepareCall will: how many threads there are decides on layouts, too.
         const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
         const auto describe = [&](ElementType type) {
