@@ -1,6 +1,7 @@
 #include "epiphyte/kit/memory/weight_arena.hpp"
 
 #include <cstddef>
+#include <new>
 
 #include "epiphyte/kit/memory/heap.hpp"
 
@@ -41,7 +42,12 @@ std::shared_ptr<void> WeightArena::Allocate(uint64_t bytes) {
   total_ += bytes;
   if (total_ < kWorthChunks) return AllocateWeights(bytes);
   if (chunk_ == nullptr || bytes > kChunk - used_) {
-    chunk_ = AllocateWeights(kChunk);
+    try {
+      chunk_ = AllocateWeights(kChunk);
+    } catch (const std::bad_alloc&) {
+      // Where a process may have only so much address space, what is wanted may still be had.
+      return AllocateWeights(bytes);
+    }
     used_ = 0;
   }
   void* const memory = static_cast<std::byte*>(chunk_.get()) + used_;
