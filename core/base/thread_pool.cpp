@@ -53,8 +53,10 @@ constexpr std::chrono::microseconds kGreedyTime{3};
 // The innermost one of this thread.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadPool::Caller* t_caller = nullptr;
 
-// What a thread takes of the address space beside its stack: the C library's heap for it.
-constexpr uint64_t kThreadHeap = uint64_t{64} << 20;
+// What a thread takes of the address space beside its stack: the C library's heap for it, 64 MiB at a multiple of that,
+// for which twice as much is mapped for a moment. Threads that are started together do so together, and where they find
+// no other room, it's that of whoever works beside them.
+constexpr uint64_t kThreadHeap = uint64_t{128} << 20;
 // What is left for everything else: where the last of the address space went into stacks, no work gets done.
 constexpr uint64_t kLeftForWork = uint64_t{64} << 20;
 
