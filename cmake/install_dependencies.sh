@@ -5,6 +5,7 @@ set -euo pipefail
 packages=(
   cmake ninja-build g++ ccache                                   # build
   clang                                                          # the plugin headers are tested with two compilers
+  make                                                           # the NPU SDK's example builds with it alone
   g++-mingw-w64-x86-64-posix                                     # … and plugins for Windows
   qemu-user g++-aarch64-linux-gnu                                # vector loops on CPUs that are not at hand
   libprotobuf-dev protobuf-compiler libonnx-dev                  # ONNX
