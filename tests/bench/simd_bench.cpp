@@ -172,7 +172,17 @@ void RegisterRecurrent() {
     Register(
         "lstm_product_of_" + std::to_string(batch), lengths, panels, [=](int64_t n) { return batch * 4 * n * n; },
         [=](Rows& rows, int64_t n) {
-          PanelProduct(rows.a.data(), n, rows.b.data(), rows.y.data(), 4 * n, batch, 4 * n, n);
+          PanelProduct product;
+          product.a = rows.a.data();
+          product.a_stride = n;
+          product.panels = rows.b.data();
+          product.panel_stride = kPanelWidth * n;
+          product.y = rows.y.data();
+          product.y_stride = 4 * n;
+          product.rows = batch;
+          product.n = 4 * n;
+          product.k = n;
+          RunPanelProduct(product);
         });
   }
 }

@@ -1,4 +1,5 @@
-// Products with a single row: the same results as those with many, whatever the size and whatever is fused to it.
+// Products with a single row and with many, of a matrix that is packed or comes as it is, whatever the size and whatever
+// is fused to them.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -15,10 +16,11 @@ std::vector<float> Waves(int64_t count, double step) {
   return values;
 }
 
-// The sum over k of a[k] b[k, column].
-double Product(const std::vector<float>& a, const std::vector<float>& b, int64_t n, int64_t column) {
+// The sum over k of a[row, k] b[k, column].
+double Product(const std::vector<float>& a, const std::vector<float>& b, int64_t n, int64_t column, int64_t row = 0) {
+  const size_t k = b.size() / static_cast<size_t>(n), begin = static_cast<size_t>(row) * k;
   double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i * static_cast<size_t>(n) + column];
+  for (size_t i = 0; i < k; ++i) sum += static_cast<double>(a[begin + i]) * b[i * static_cast<size_t>(n) + column];
   return sum;
 }
 
@@ -33,6 +35,31 @@ TEST(RowProduct, AnySizes) {
       for (int64_t i = 0; i < n; ++i) ASSERT_NEAR(y[i], Product(a, b, n, i), 1e-4) << k << " x " << n << " at " << i;
     }
   }
+}
+
+TEST(RowProduct, AnyNumberOfRowsOfAPackedMatrix) {
+  for (const int64_t rows : {2, 3, 4, 5, 7, 12, 29, 61}) {
+    for (const int64_t k : {1, 17, 400}) {
+      for (const int64_t n : {1, 16, 17, 33, 48, 64, 65, 200, 640}) {
+        const std::vector<float> a = Waves(rows * k, 0.7), b = Waves(k * n, 0.3);
+        OpRunner runner("MatMul", 13);
+        runner.Input<float>({rows, k}, a).Constant<float>({k, n}, b).Run();
+        const std::vector<float> y = runner.Output<float>(0);
+        ASSERT_EQ(runner.Dims(0), (Shape{rows, n}));
+        for (int64_t i = 0; i < rows * n; ++i)
+          ASSERT_NEAR(y[i], Product(a, b, n, i % n, i / n), 1e-4) << rows << " x " << k << " x " << n << " at " << i;
+      }
+    }
+  }
+}
+
+TEST(RowProduct, MoreRowsThanACacheHolds) {
+  const int64_t rows = 450, k = 3100, n = 70;
+  const std::vector<float> a = Waves(rows * k, 0.7), b = Waves(k * n, 0.3);
+  OpRunner runner("MatMul", 13);
+  runner.Input<float>({rows, k}, a).Constant<float>({k, n}, b).Run();
+  const std::vector<float> y = runner.Output<float>(0);
+  for (int64_t i = 0; i < rows * n; ++i) ASSERT_NEAR(y[i], Product(a, b, n, i % n, i / n), 1e-3) << i;
 }
 
 TEST(RowProduct, AnySizesOfMatricesThatAreInputs) {
@@ -88,7 +115,7 @@ TEST(RowProduct, TransposedMatrixOfGemm) {
 
 TEST(RowProduct, BiasResidualAndActivation) {
   const int64_t k = 96, n = 200;
-  const std::vector<float> a = Waves(k, 0.7), b = Waves(k * n, 0.3), bias = Waves(n, 1.1), residual = Waves(n, 0.9);
+  const std::vector<float> b = Waves(k * n, 0.3), bias = Waves(n, 1.1);
   const struct {
     std::string name;
     float alpha, beta;
@@ -109,16 +136,21 @@ TEST(RowProduct, BiasResidualAndActivation) {
   };
   for (const auto& activation : kActivations) {
     for (const auto& [in_place, constant] : {std::pair(false, true), {true, true}, {false, false}, {true, false}}) {
-      OpRunner runner("MatMul", 1, std::string(kit::fuse::kDomain));
-      runner.Attribute("activation", activation.name);
-      runner.Attribute("activation_alpha", activation.alpha).Attribute("activation_beta", activation.beta);
-      runner.Input<float>({1, k}, a);
-      constant ? runner.Constant<float>({k, n}, b) : runner.Input<float>({k, n}, b);
-      runner.Constant<float>({n}, bias);
-      runner.Input<float>({1, n}, residual).InPlace(in_place).Run();
-      const std::vector<float> y = runner.Output<float>(0);
-      for (int64_t i = 0; i < n; ++i)
-        EXPECT_NEAR(y[i], activation.function(Product(a, b, n, i) + bias[i] + residual[i]), 1e-4) << activation.name;
+      for (const int64_t rows : {1, 9}) {
+        const std::vector<float> all = Waves(rows * k, 0.7), added = Waves(rows * n, 0.9);
+        OpRunner runner("MatMul", 1, std::string(kit::fuse::kDomain));
+        runner.Attribute("activation", activation.name);
+        runner.Attribute("activation_alpha", activation.alpha).Attribute("activation_beta", activation.beta);
+        runner.Input<float>({rows, k}, all);
+        constant ? runner.Constant<float>({k, n}, b) : runner.Input<float>({k, n}, b);
+        runner.Constant<float>({n}, bias);
+        runner.Input<float>({rows, n}, added).InPlace(in_place).Run();
+        const std::vector<float> y = runner.Output<float>(0);
+        for (int64_t i = 0; i < rows * n; ++i) {
+          const double sum = Product(all, b, n, i % n, i / n) + bias[i % n] + added[i];
+          EXPECT_NEAR(y[i], activation.function(sum), 1e-4) << activation.name << " of " << rows << " rows";
+        }
+      }
     }
   }
 }

@@ -222,15 +222,16 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
     std::fill_n(static_cast<float*>(o.y), o.rows * o.n, 0.0f);
     return;
   }
-  if (o.rows == 1 && panels_) {
+  if (panels_ && (o.rows == 1 || (packed_.has_floats() && !o.transposed_a))) {
     const auto floats = [](const void* data) { return static_cast<const float*>(data); };
-    const RowOperands row{
+    const RowOperands operands{
         floats(o.a), packed_.data, packed_.type, floats(o.bias), floats(o.residual), static_cast<float*>(o.y),
         o.k,         o.n};
-    return RowTimesPanels(context, *panels_, row, options_.activation);
+    if (o.rows == 1) return RowTimesPanels(context, *panels_, operands, options_.activation);
+    return RowsTimesPanels(context, *panels_, operands, o.rows, options_.activation);
   }
-  if (!packed_ && !state.in_loop && RunVector(context, o)) return;
-  if (split_ && !o.transposed_a && !state.in_loop && RunSplit(context, o)) return;
+  if (!packed_ && RunVector(context, o)) return;
+  if (split_ && !o.transposed_a && RunSplit(context, o)) return;
   if (!state.call || state.rows != o.rows || state.k != o.k || state.n != o.n || state.bias != (o.bias != nullptr) ||
       state.residual != residual || state.transposed_a != o.transposed_a) {
     try {
@@ -249,11 +250,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
   if (o.bias != nullptr) state.call.Set(DNNL_ARG_BIAS, o.bias);
   state.call.Set(DNNL_ARG_DST, o.y);
   if (residual == 2) state.call.Set(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, o.residual);
-  if (state.in_loop) {
-    state.call.RunAlone();
-  } else {
-    state.call.Run(context);
-  }
+  state.call.Run(context);
 }
 
 }  // namespace epiphyte::cpu

@@ -35,7 +35,6 @@ class Linear {
     // is for these, `last_call` for what is left at the end. 0: for all columns at once.
     int64_t columns = 0;
     PrimitiveCall last_call;
-    bool in_loop = false;  // run many times within one Run of the kernel
   };
   // What one run gives. A: [rows, k], or [k, rows] when `transposed_a`. Bias: n values or null.
   struct Operands {
@@ -72,7 +71,7 @@ class Linear {
   Dims b_dims_;
   PackedWeights packed_;
   bool split_ = false;            // packed_ is for split products
-  std::optional<Panels> panels_;  // how packed_ lies, when a single row can be multiplied without oneDNN
+  std::optional<Panels> panels_;  // how packed_ lies, when rows can be multiplied without oneDNN
 };
 
 }  // namespace epiphyte::cpu

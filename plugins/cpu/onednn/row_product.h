@@ -1,6 +1,6 @@
-// A single row times a matrix, which oneDNN packed or which lies as it came: what a language model does for each token,
-// over and over with all of its weights. Memory is the limit there, and oneDNN's kernels for blocks of rows leave much
-// of it unused.
+// Rows times a matrix that oneDNN packed, and a single row times one that lies as it came. oneDNN's kernels read weights
+// when they need them, and wait: of memory, the limit of a language model that makes one token after the other, they
+// leave much unused, and of the arithmetic a fifth. Nor is anything made for the number of rows before it's known.
 #pragma once
 
 #include <optional>
@@ -29,6 +29,9 @@ struct RowOperands {
 // y = activation(a B + bias + residual), where B is panels.
 void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands,
                     const Activation& activation);
+// Of `rows` of these, one behind the other in `a`, the residual and y; B is floats.
+void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands, int64_t rows,
+                     const Activation& activation);
 
 // The same where B is floats [k, n], or [n, k] when `transposed`. `one_bias`: it is one number for all columns.
 void RowTimesMatrix(OpContext& context, const RowOperands& operands, bool transposed, bool one_bias,

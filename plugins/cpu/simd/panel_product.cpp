@@ -16,31 +16,65 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Tag = hn::ScalableTag<float>;
+using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
-constexpr int kPanelVectors = static_cast<int>(kPanelWidth) / kLanes;
-// Beside four rows; more of them don't fit into sixteen registers.
-constexpr int kRowsVectors = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? std::min(4, kPanelVectors) : 2;
-constexpr int kRowVectors = std::min(8, kPanelVectors);
+constexpr int kRegisters = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 32 : 16;
+// Rows of a panel between two looks at what is to be fetched.
+constexpr int64_t kRun = 4;
+// Rows of a panel that a block of it has at most: it stays in the second-level cache, and what belongs to it of the rows
+// of A in the first one.
+constexpr int64_t kBlock = 384;
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
+// How many of the vectors of a panel's row are multiplied by some rows of A at a time: sums and weights are in registers
+// then, and one is left. The weights of a single row needn't be.
+constexpr int VectorsBeside(int rows, int panel_vectors) {
+  for (int v = std::min(8, panel_vectors); v > 1; --v) {
+    if (panel_vectors % v == 0 && rows * v + (rows == 1 ? 0 : v) < kRegisters) return v;
+  }
+  return 1;
+}
+// Rows of A that are multiplied at a time.
+constexpr int MostRows(int panel_vectors) {
+  if (kRegisters < 32) return 6;
+  return panel_vectors % 4 == 0 ? 6 : panel_vectors % 3 == 0 ? 8 : 12;
+}
+
+// Lines that are fetched while a tile is multiplied, from `at` on.
+struct Fetch {
+  const char* at = nullptr;
+  int64_t lines = 0;
+};
+
+template <int kRows, int kVectors>
+HWY_INLINE void AddRow(const float* a, int64_t a_stride, const float* row, Vector (&sums)[kRows][kVectors]) {
+  const Tag d;
+  Vector weights[kVectors];
+  for (int v = 0; v < kVectors; ++v) weights[v] = hn::LoadU(d, row + v * kLanes);
+  for (int r = 0; r < kRows; ++r) {
+    const Vector factor = hn::Set(d, a[r * a_stride]);
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weights[v], factor, sums[r][v]);
+  }
+}
 
 // Some rows times some vectors of columns; `panel` points to the first of these columns.
-template <int kRows, int kVectors>
+template <int64_t kWidth, int kRows, int kVectors>
 HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, float* y, int64_t y_stride, int64_t columns,
-                     int64_t k) {
+                     int64_t k, Fetch fetch) {
   const Tag d;
   Vector sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  for (int64_t i = 0; i < k; ++i, panel += kPanelWidth) {
-    Vector weights[kVectors];
-    for (int v = 0; v < kVectors; ++v) weights[v] = hn::LoadU(d, panel + v * kLanes);
-    for (int r = 0; r < kRows; ++r) {
-      const Vector factor = hn::Set(d, a[r * a_stride + i]);
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weights[v], factor, sums[r][v]);
-    }
+  const int64_t lines = k == 0 ? 0 : (fetch.lines * kRun + k - 1) / k;
+  int64_t i = 0;
+  for (; i + kRun <= k; i += kRun, panel += kRun * kWidth) {
+    for (int64_t line = 0; line < lines; ++line, fetch.at += kLine) __builtin_prefetch(fetch.at, 0, 2);
+    for (int64_t step = 0; step < kRun; ++step)
+      AddRow<kRows, kVectors>(a + i + step, a_stride, panel + step * kWidth, sums);
   }
+  for (; i < k; ++i, panel += kWidth) AddRow<kRows, kVectors>(a + i, a_stride, panel, sums);
   if (columns >= kVectors * kLanes) {
     for (int r = 0; r < kRows; ++r) {
       float* const out = y + r * y_stride;
@@ -56,32 +90,79 @@ HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, float
   }
 }
 
-template <int kRows, int kVectors>
-HWY_INLINE void Rows(const float* a, int64_t a_stride, const float* panel, float* y, int64_t y_stride, int64_t columns,
-                     int64_t k) {
+// A block of a panel, times rows.
+struct Block {
+  const float* a;
+  int64_t a_stride;
+  const float* panel;
+  float* y;
+  int64_t y_stride;
+  int64_t columns, k;
+  const char* fetched;       // meanwhile
+  int64_t lines_of_row = 0;  // for each row of A
+};
+
+// Goes on behind these rows.
+template <int64_t kWidth, int kRows>
+HWY_INLINE void MultiplyRows(Block& block) {
+  constexpr int kVectors = VectorsBeside(kRows, static_cast<int>(kWidth) / kLanes);
   constexpr int64_t kStep = kVectors * kLanes;
-  for (int64_t at = 0; at < columns; at += kStep)
-    Tile<kRows, kVectors>(a, a_stride, panel + at, y + at, y_stride, columns - at, k);
+  constexpr int64_t kTiles = kWidth / kStep;
+  const int64_t lines = (block.lines_of_row * kRows + kTiles - 1) / kTiles;
+  for (int64_t at = 0; at < block.columns; at += kStep) {
+    Tile<kWidth, kRows, kVectors>(block.a, block.a_stride, block.panel + at, block.y + at, block.y_stride,
+                                  block.columns - at, block.k, {block.fetched, lines});
+    block.fetched += lines * kLine;
+  }
+  block.a += kRows * block.a_stride;
+  block.y += kRows * block.y_stride;
 }
 
-void PanelProduct(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows,
-                  int64_t n, int64_t k, bool last_first) {
-  const int64_t count = (n + kPanelWidth - 1) / kPanelWidth;
+template <int64_t kWidth>
+HWY_INLINE void MultiplyBlock(Block block, int64_t rows) {
+  constexpr int kMost = MostRows(static_cast<int>(kWidth) / kLanes);
+  for (; rows >= kMost; rows -= kMost) MultiplyRows<kWidth, kMost>(block);
+  for (; rows >= 4; rows -= 4) MultiplyRows<kWidth, 4>(block);
+  switch (rows) {
+    case 3: return MultiplyRows<kWidth, 3>(block);
+    case 2: return MultiplyRows<kWidth, 2>(block);
+    case 1: return MultiplyRows<kWidth, 1>(block);
+    default: return;
+  }
+}
+
+template <int64_t kWidth>
+HWY_INLINE void Multiply(const PanelProduct& p) {
+  const int64_t count = (p.n + kWidth - 1) / kWidth;
+  // Blocks of one size, but for the last one.
+  const int64_t blocks = std::max<int64_t>(1, (p.k + kBlock - 1) / kBlock);
+  const int64_t depth = (p.k + blocks * kRun - 1) / (blocks * kRun) * kRun;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t column = (last_first ? count - 1 - i : i) * kPanelWidth;
-    const float* const panel = panels + column * k;
-    const int64_t columns = std::min(kPanelWidth, n - column);
-    int64_t row = 0;
-    for (; row + 4 <= rows; row += 4)
-      Rows<4, kRowsVectors>(a + row * a_stride, a_stride, panel, y + row * y_stride + column, y_stride, columns, k);
-    const float* const left = a + row * a_stride;
-    float* const out = y + row * y_stride + column;
-    switch (rows - row) {
-      case 3: Rows<3, kRowsVectors>(left, a_stride, panel, out, y_stride, columns, k); break;
-      case 2: Rows<2, std::min(4, kRowVectors)>(left, a_stride, panel, out, y_stride, columns, k); break;
-      case 1: Rows<1, kRowVectors>(left, a_stride, panel, out, y_stride, columns, k); break;
-      default: break;
+    const int64_t number = p.last_first ? count - 1 - i : i;
+    const float* const panel = p.panels + number * p.panel_stride;
+    const int64_t column = number * kWidth;
+    for (int64_t at = 0; at < p.k; at += depth) {
+      Block block{p.a + at,   p.a_stride, panel + at * kWidth, p.y + column,
+                  p.y_stride, std::min(kWidth, p.n - column), std::min(depth, p.k - at),
+                  nullptr};
+      const float* const next = at + depth < p.k ? block.panel + depth * kWidth : panel + p.panel_stride;
+      if (p.fetched_end != nullptr && next < p.fetched_end) {
+        const int64_t bytes =
+            std::min(depth * kWidth, p.fetched_end - next) * static_cast<int64_t>(sizeof(float));
+        block.fetched = reinterpret_cast<const char*>(next);
+        block.lines_of_row = (bytes + kLine * p.rows - 1) / (kLine * p.rows);
+      }
+      MultiplyBlock<kWidth>(block, p.rows);
     }
+  }
+}
+
+void MultiplyPanels(const PanelProduct& p) {
+  switch (p.width) {
+    case 64: return Multiply<64>(p);
+    case 48: return Multiply<48>(p);
+    case 32: return Multiply<32>(p);
+    default: return Multiply<16>(p);
   }
 }
 
@@ -101,10 +182,9 @@ void PackPanels(const float* w, int64_t n, int64_t k, float* panels) {
   }
 }
 
-EPIPHYTE_EXPORT(PanelProduct);
-void PanelProduct(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows,
-                  int64_t n, int64_t k, bool last_first) {
-  EPIPHYTE_DISPATCH(PanelProduct)(a, a_stride, panels, y, y_stride, rows, n, k, last_first);
+EPIPHYTE_EXPORT(MultiplyPanels);
+void RunPanelProduct(const PanelProduct& product) {
+  if (product.rows > 0 && product.n > 0) EPIPHYTE_DISPATCH(MultiplyPanels)(product);
 }
 
 }  // namespace epiphyte::cpu::simd

@@ -1,12 +1,14 @@
-// Products with a matrix that is packed once and used many times, for few rows: the recurrent part of RNNs.
+// Products with a matrix that is packed once and used many times.
 //
-// W [n, k] is stored in panels of kPanelWidth columns of the result, which a product reads one after another:
+// It's stored in panels of columns of the result, which a product reads one after another, each row by row:
 //
-//     PackPanels(w, n, k, panels);  // PanelFloats(n, k) of them, aligned to 64 bytes
-//     PanelProduct(a, a_stride, panels, y, y_stride, rows, n, k, last_first);  // y[rows, n] += a[rows, k] W^T
+//     PanelProduct product;
+//     product.a = …, product.panels = …, product.y = …;
+//     RunPanelProduct(product);  // y[rows, n] += a[rows, k] times the matrix
 //
 // Whoever multiplies by the same panels again and again takes turns, from the first to the last and back: what a cache
-// that is too small for all of them still holds are those that were read last. The numbers don't depend on it.
+// that is too small for all of them still holds are those that were read last. Whoever reads them from memory says where
+// they end: while some rows of a panel are multiplied, the next ones are fetched. The numbers don't depend on either.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +19,22 @@ inline constexpr int64_t kPanelWidth = 64;
 
 constexpr int64_t PanelFloats(int64_t n, int64_t k) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth * k; }
 
+// The panels of W^T, for W [n, k]: PanelFloats(n, k) of them, kPanelWidth wide.
 void PackPanels(const float* w, int64_t n, int64_t k, float* panels);
 
-// Every element is one sum in the order of k, with fused steps where the CPU has them.
-void PanelProduct(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows,
-                  int64_t n, int64_t k, bool last_first = false);
+struct PanelProduct {
+  const float* a = nullptr;
+  int64_t a_stride = 0;  // between rows, as y_stride
+  const float* panels = nullptr;
+  int64_t width = kPanelWidth;  // of a panel: an IsPanelWidth (row_times_panel.h); of the last one's, columns beyond n
+  int64_t panel_stride = 0;     // floats from panel to panel
+  float* y = nullptr;
+  int64_t y_stride = 0;
+  int64_t rows = 0, n = 0, k = 0;
+  bool last_first = false;
+  const float* fetched_end = nullptr;  // behind the panels that others may need after these; null: nothing is fetched
+};
+// Every element is a sum in the order of k, of blocks that are sums themselves; fused steps where the CPU has them.
+void RunPanelProduct(const PanelProduct& product);
 
 }  // namespace epiphyte::cpu::simd

@@ -141,8 +141,18 @@ class Steps {
   // y += a times panels in columns [begin, end) for the sequences of a part. Whole panels, except for the last one.
   static void Multiply(const float* a, const float* panels, float* y, int64_t y_stride, const Part& part, int64_t begin,
                        int64_t end, int64_t k, int64_t step) {
-    simd::PanelProduct(a + part.first * k, k, panels + begin * k, y + part.first * y_stride + begin, y_stride,
-                       part.end - part.first, end - begin, k, step % 2 != 0);
+    simd::PanelProduct product;
+    product.a = a + part.first * k;
+    product.a_stride = k;
+    product.panels = panels + begin * k;
+    product.panel_stride = simd::kPanelWidth * k;
+    product.y = y + part.first * y_stride + begin;
+    product.y_stride = y_stride;
+    product.rows = part.end - part.first;
+    product.n = end - begin;
+    product.k = k;
+    product.last_first = step % 2 != 0;
+    simd::RunPanelProduct(product);
   }
   // Calls body(begin, end) for the columns that are a part's among those of `gates` gates. From step to step the other
   // way round, as PanelProduct does.

@@ -330,8 +330,16 @@ class MatMulNBitsKernel : public Kernel {
           for (int64_t at = 0; at < size; at += kWidened) {
             const int64_t part = std::min(kWidened, size - at);
             simd::WidenBlockPanel(weights, panel, at, part, widened.get());
-            simd::PanelProduct(left + row * size + at, size, widened.get(), results, simd::kBlockPanel, count,
-                               simd::kBlockPanel, part);
+            simd::PanelProduct product;
+            product.a = left + row * size + at;
+            product.a_stride = size;
+            product.panels = widened.get();
+            product.y = results;
+            product.y_stride = simd::kBlockPanel;
+            product.rows = count;
+            product.n = simd::kBlockPanel;
+            product.k = part;
+            simd::RunPanelProduct(product);
           }
         } else if (by_bytes) {
           simd::RowsTimesBlockPanel(weights, panel,
