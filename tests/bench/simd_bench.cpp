@@ -179,6 +179,7 @@ void RegisterRecurrent() {
           product.panel_stride = kPanelWidth * n;
           product.y = rows.y.data();
           product.y_stride = 4 * n;
+          product.sum = product.y;
           product.rows = batch;
           product.n = 4 * n;
           product.k = n;

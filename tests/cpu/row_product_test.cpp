@@ -54,12 +54,14 @@ TEST(RowProduct, AnyNumberOfRowsOfAPackedMatrix) {
 }
 
 TEST(RowProduct, MoreRowsThanACacheHolds) {
-  const int64_t rows = 450, k = 3100, n = 70;
-  const std::vector<float> a = Waves(rows * k, 0.7), b = Waves(k * n, 0.3);
-  OpRunner runner("MatMul", 13);
-  runner.Input<float>({rows, k}, a).Constant<float>({k, n}, b).Run();
-  const std::vector<float> y = runner.Output<float>(0);
-  for (int64_t i = 0; i < rows * n; ++i) ASSERT_NEAR(y[i], Product(a, b, n, i % n, i / n), 1e-3) << i;
+  const int64_t k = 1600, n = 70;
+  for (const int64_t rows : {450, 700}) {
+    const std::vector<float> a = Waves(rows * k, 0.7), b = Waves(k * n, 0.3);
+    OpRunner runner("MatMul", 13);
+    runner.Input<float>({rows, k}, a).Constant<float>({k, n}, b).Run();
+    const std::vector<float> y = runner.Output<float>(0);
+    for (int64_t i = 0; i < rows * n; ++i) ASSERT_NEAR(y[i], Product(a, b, n, i % n, i / n), 1e-3) << i;
+  }
 }
 
 TEST(RowProduct, AnySizesOfMatricesThatAreInputs) {

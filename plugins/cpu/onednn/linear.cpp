@@ -222,7 +222,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
     std::fill_n(static_cast<float*>(o.y), o.rows * o.n, 0.0f);
     return;
   }
-  if (panels_ && (o.rows == 1 || (packed_.has_floats() && !o.transposed_a))) {
+  if (panels_ && (o.rows == 1 || (o.rows <= kMostPanelRows && packed_.has_floats() && !o.transposed_a))) {
     const auto floats = [](const void* data) { return static_cast<const float*>(data); };
     const RowOperands operands{
         floats(o.a), packed_.data, packed_.type, floats(o.bias), floats(o.residual), static_cast<float*>(o.y),

@@ -14,22 +14,6 @@ namespace {
 
 constexpr int64_t kMostWidth = 64;
 
-// What rows of n floats begin with before a product is added: nothing but bias and residual.
-void BeginRows(const RowOperands& o, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  for (int64_t r = row; r < row + rows; ++r) {
-    float* const y = o.y + r * o.n + column;
-    const float* const residual = o.residual == nullptr ? nullptr : o.residual + r * o.n + column;
-    const float* const bias = o.bias == nullptr ? nullptr : o.bias + column;
-    if (bias != nullptr && residual != nullptr) {
-      for (int64_t c = 0; c < columns; ++c) y[c] = residual[c] + bias[c];
-    } else if (const float* const start = bias != nullptr ? bias : residual; start == nullptr) {
-      std::fill_n(y, columns, 0.0f);
-    } else if (start != y) {
-      std::copy_n(start, columns, y);
-    }
-  }
-}
-
 }  // namespace
 
 std::optional<Panels> PanelsOf(const MemoryDesc& desc) {
@@ -71,21 +55,22 @@ void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands
                      const Activation& activation) {
   if (Rehearsal::On()) return;
   // The rows of A that are multiplied by all panels stay in the second-level cache; of few panels, threads share rows.
-  constexpr int64_t kBlockFloats = int64_t{3} << 17, kFewestRows = 128, kShareRows = 24;
+  constexpr int64_t kBlockFloats = int64_t{1} << 17, kFewestRows = 128, kShareRows = 24;
   constexpr int64_t kShareWork = 1 << 18;
-  // Panels of which the results are begun and finished while a cache has them.
-  constexpr int64_t kGroup = 8;
+  // Panels whose results get their activation while a cache has them.
+  constexpr int64_t kGroupFloats = 1 << 16;
   const int64_t count = (o.n + panels.width - 1) / panels.width;
   const int64_t shares = (2 * int64_t{context.thread_count()} + count - 1) / count;
   const int64_t block = std::min(std::max(kFewestRows, kBlockFloats / std::max<int64_t>(1, o.k)),
                                  std::max(kShareRows, (rows + shares - 1) / shares));
   const int64_t blocks = (rows + block - 1) / block;
+  const int64_t most_panels = activation ? std::max<int64_t>(1, kGroupFloats / (block * panels.width)) : count;
   const auto* const weights = static_cast<const float*>(o.b);
   const int64_t work = std::min(block, rows) * panels.width * std::max<int64_t>(1, o.k);
   context.ParallelFor(blocks * count, std::max<int64_t>(1, kShareWork / work), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end;) {
       const int64_t row = i / count * block, panel = i % count;
-      const int64_t group = std::min({kGroup, count - panel, end - i});
+      const int64_t group = std::min({most_panels, count - panel, end - i});
       const int64_t column = panel * panels.width;
       simd::PanelProduct p;
       p.rows = std::min(block, rows - row);
@@ -96,10 +81,11 @@ void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands
       p.panels = weights + panel * panels.stride;
       p.width = panels.width;
       p.panel_stride = panels.stride;
+      p.bias = o.bias == nullptr ? nullptr : o.bias + column;
+      p.sum = o.residual == nullptr ? nullptr : o.residual + row * o.n + column;
       p.y = o.y + row * o.n + column;
       p.y_stride = o.n;
       p.fetched_end = weights + count * panels.stride;
-      BeginRows(o, row, p.rows, column, p.n);
       simd::RunPanelProduct(p);
       if (activation)
         for (int64_t r = 0; r < p.rows; ++r) ApplyActivation(activation, p.y + r * o.n, p.n);

@@ -29,7 +29,9 @@ struct RowOperands {
 // y = activation(a B + bias + residual), where B is panels.
 void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands,
                     const Activation& activation);
-// Of `rows` of these, one behind the other in `a`, the residual and y; B is floats.
+// Of `rows` of these, one behind the other in `a`, the residual and y; B is floats. For no more than kMostPanelRows:
+// many multiply what a cache holds anyway, and with that oneDNN's kernels are as fast or a little faster.
+inline constexpr int64_t kMostPanelRows = 512;
 void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands, int64_t rows,
                      const Activation& activation);
 

@@ -41,6 +41,15 @@ constexpr int MostRows(int panel_vectors) {
   return panel_vectors % 4 == 0 ? 6 : panel_vectors % 3 == 0 ? 8 : 12;
 }
 
+// Where a tile goes, and what is added to it; pointers to its first column.
+struct To {
+  float* y;
+  int64_t y_stride;
+  const float* sum;  // nullptr: none
+  int64_t sum_stride;
+  const float* bias;  // nullptr: none
+};
+
 // Lines that are fetched while a tile is multiplied, from `at` on.
 struct Fetch {
   const char* at = nullptr;
@@ -60,8 +69,8 @@ HWY_INLINE void AddRow(const float* a, int64_t a_stride, const float* row, Vecto
 
 // Some rows times some vectors of columns; `panel` points to the first of these columns.
 template <int64_t kWidth, int kRows, int kVectors>
-HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, float* y, int64_t y_stride, int64_t columns,
-                     int64_t k, Fetch fetch) {
+HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, const To& to, int64_t columns, int64_t k,
+                     Fetch fetch) {
   const Tag d;
   Vector sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
@@ -76,17 +85,29 @@ HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, float
   }
   for (; i < k; ++i, panel += kWidth) AddRow<kRows, kVectors>(a + i, a_stride, panel, sums);
   if (columns >= kVectors * kLanes) {
+    if (to.bias != nullptr) {
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector bias = hn::LoadU(d, to.bias + v * kLanes);
+        for (int r = 0; r < kRows; ++r) sums[r][v] = hn::Add(sums[r][v], bias);
+      }
+    }
     for (int r = 0; r < kRows; ++r) {
-      float* const out = y + r * y_stride;
-      for (int v = 0; v < kVectors; ++v)
-        hn::StoreU(hn::Add(hn::LoadU(d, out + v * kLanes), sums[r][v]), d, out + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) {
+        Vector& sum = sums[r][v];
+        if (to.sum != nullptr) sum = hn::Add(sum, hn::LoadU(d, to.sum + r * to.sum_stride + v * kLanes));
+        hn::StoreU(sum, d, to.y + r * to.y_stride + v * kLanes);
+      }
     }
     return;
   }
   HWY_ALIGN float row[kVectors * kLanes];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) hn::Store(sums[r][v], d, row + v * kLanes);
-    for (int64_t c = 0; c < columns; ++c) y[r * y_stride + c] += row[c];
+    for (int64_t c = 0; c < columns; ++c) {
+      if (to.bias != nullptr) row[c] += to.bias[c];
+      if (to.sum != nullptr) row[c] += to.sum[r * to.sum_stride + c];
+      to.y[r * to.y_stride + c] = row[c];
+    }
   }
 }
 
@@ -95,11 +116,10 @@ struct Block {
   const float* a;
   int64_t a_stride;
   const float* panel;
-  float* y;
-  int64_t y_stride;
+  To to;
   int64_t columns, k;
-  const char* fetched;       // meanwhile
-  int64_t lines_of_row = 0;  // for each row of A
+  const char* fetched = nullptr;  // meanwhile
+  int64_t lines_of_row = 0;       // for each row of A
 };
 
 // Goes on behind these rows.
@@ -109,13 +129,17 @@ HWY_INLINE void MultiplyRows(Block& block) {
   constexpr int64_t kStep = kVectors * kLanes;
   constexpr int64_t kTiles = kWidth / kStep;
   const int64_t lines = (block.lines_of_row * kRows + kTiles - 1) / kTiles;
+  const auto moved = [](const float* p, int64_t by) { return p == nullptr ? p : p + by; };
+  To& to = block.to;
   for (int64_t at = 0; at < block.columns; at += kStep) {
-    Tile<kWidth, kRows, kVectors>(block.a, block.a_stride, block.panel + at, block.y + at, block.y_stride,
-                                  block.columns - at, block.k, {block.fetched, lines});
+    const To part = {to.y + at, to.y_stride, moved(to.sum, at), to.sum_stride, moved(to.bias, at)};
+    Tile<kWidth, kRows, kVectors>(block.a, block.a_stride, block.panel + at, part, block.columns - at, block.k,
+                                  {block.fetched, lines});
     block.fetched += lines * kLine;
   }
   block.a += kRows * block.a_stride;
-  block.y += kRows * block.y_stride;
+  to.y += kRows * to.y_stride;
+  to.sum = moved(to.sum, kRows * to.sum_stride);
 }
 
 template <int64_t kWidth>
@@ -136,15 +160,25 @@ HWY_INLINE void Multiply(const PanelProduct& p) {
   const int64_t count = (p.n + kWidth - 1) / kWidth;
   // Blocks of one size, but for the last one.
   const int64_t blocks = std::max<int64_t>(1, (p.k + kBlock - 1) / kBlock);
-  const int64_t depth = (p.k + blocks * kRun - 1) / (blocks * kRun) * kRun;
+  const int64_t depth = std::max(kRun, (p.k + blocks * kRun - 1) / (blocks * kRun) * kRun);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t number = p.last_first ? count - 1 - i : i;
     const float* const panel = p.panels + number * p.panel_stride;
     const int64_t column = number * kWidth;
-    for (int64_t at = 0; at < p.k; at += depth) {
-      Block block{p.a + at,   p.a_stride, panel + at * kWidth, p.y + column,
-                  p.y_stride, std::min(kWidth, p.n - column), std::min(depth, p.k - at),
-                  nullptr};
+    // Also without any k.
+    for (int64_t at = 0; at == 0 || at < p.k; at += depth) {
+      float* const y = p.y + column;
+      To to{y, p.y_stride, y, p.y_stride, nullptr};
+      if (at == 0) {
+        to.sum = p.sum == nullptr ? nullptr : p.sum + column;
+        to.bias = p.bias == nullptr ? nullptr : p.bias + column;
+      }
+      Block block{p.a + at,
+                  p.a_stride,
+                  panel + at * kWidth,
+                  to,
+                  std::min(kWidth, p.n - column),
+                  std::min(depth, p.k - at)};
       const float* const next = at + depth < p.k ? block.panel + depth * kWidth : panel + p.panel_stride;
       if (p.fetched_end != nullptr && next < p.fetched_end) {
         const int64_t bytes =

@@ -4,7 +4,7 @@
 //
 //     PanelProduct product;
 //     product.a = …, product.panels = …, product.y = …;
-//     RunPanelProduct(product);  // y[rows, n] += a[rows, k] times the matrix
+//     RunPanelProduct(product);  // y[rows, n] = a[rows, k] times the matrix + bias + sum
 //
 // Whoever multiplies by the same panels again and again takes turns, from the first to the last and back: what a cache
 // that is too small for all of them still holds are those that were read last. Whoever reads them from memory says where
@@ -28,6 +28,8 @@ struct PanelProduct {
   const float* panels = nullptr;
   int64_t width = kPanelWidth;  // of a panel: an IsPanelWidth (row_times_panel.h); of the last one's, columns beyond n
   int64_t panel_stride = 0;     // floats from panel to panel
+  const float* bias = nullptr;  // by column; null: none
+  const float* sum = nullptr;   // added to the result, as which it lies; may be y, or null
   float* y = nullptr;
   int64_t y_stride = 0;
   int64_t rows = 0, n = 0, k = 0;

@@ -17,6 +17,7 @@ PanelProduct Of(const float* a, int64_t a_stride, const float* panels, float* y,
   product.panel_stride = kPanelWidth * k;
   product.y = y;
   product.y_stride = y_stride;
+  product.sum = product.y;
   product.rows = rows;
   product.n = n;
   product.k = k;
@@ -79,6 +80,33 @@ TEST_P(PanelProducts, OfPanelsOfEveryWidth) {
   }
 }
 
+TEST_P(PanelProducts, BeginWithBiasAndSum) {
+  const int64_t rows = 9, n = 150, k = 400, stride = n + 1;
+  const std::vector<float> w = RandomFloats(n * k, -1, 1), a = RandomFloats(rows * k, -1, 1, 2);
+  GuardedRow<float> bias(RandomFloats(n, -1, 1, 3)), sum(RandomFloats((rows - 1) * stride + n, -1, 1, 4));
+  std::vector<float> panels(static_cast<size_t>(PanelFloats(n, k)));
+  PackPanels(w.data(), n, k, panels.data());
+  for (const bool has_bias : {false, true}) {
+    for (const bool has_sum : {false, true}) {
+      for (const int64_t depth : {k, int64_t{0}}) {
+        GuardedRow<float> y(std::vector<float>(static_cast<size_t>((rows - 1) * stride + n), 9.0f));
+        PanelProduct product = Of(a.data(), k, panels.data(), y.data(), stride, rows, n, depth);
+        product.panel_stride = kPanelWidth * k;
+        product.bias = has_bias ? bias.data() : nullptr;
+        product.sum = has_sum ? sum.data() : nullptr;
+        RunPanelProduct(product);
+        for (int64_t i = 0; i < rows * n; ++i) {
+          const int64_t r = i / n, c = i % n;
+          double expected = (has_bias ? double{bias[c]} : 0) + (has_sum ? double{sum[r * stride + c]} : 0);
+          for (int64_t j = 0; j < depth; ++j)
+            expected += static_cast<double>(a[static_cast<size_t>(r * k + j)]) * w[static_cast<size_t>(c * k + j)];
+          ASSERT_NEAR(y[r * stride + c], expected, 1e-4) << has_bias << has_sum << " depth " << depth << " at " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(PanelProducts, InBlocksOfLongColumns) {
   for (int64_t k : {383, 384, 385, 768, 1150}) ExpectProduct(13, 70, k, k % 2 == 0, kPanelWidth, 64, true);
 }
@@ -91,6 +119,7 @@ TEST_P(PanelProducts, AreTheSameInEitherOrderOfPanels) {
   PanelProduct product = Of(a.data(), k, panels.data(), y.data(), n, rows, n, k);
   RunPanelProduct(product);
   product.y = z.data();
+  product.sum = z.data();
   product.last_first = true;
   RunPanelProduct(product);
   EXPECT_EQ(y, z);

@@ -148,6 +148,7 @@ class Steps {
     product.panel_stride = simd::kPanelWidth * k;
     product.y = y + part.first * y_stride + begin;
     product.y_stride = y_stride;
+    product.sum = product.y;
     product.rows = part.end - part.first;
     product.n = end - begin;
     product.k = k;

@@ -336,6 +336,7 @@ class MatMulNBitsKernel : public Kernel {
             product.panels = widened.get();
             product.y = results;
             product.y_stride = simd::kBlockPanel;
+            product.sum = product.y;
             product.rows = count;
             product.n = simd::kBlockPanel;
             product.k = part;
