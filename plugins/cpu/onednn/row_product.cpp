@@ -1,6 +1,7 @@
 #include "plugins/cpu/onednn/row_product.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/kernel/dispatch.h"
@@ -13,6 +14,30 @@ namespace epiphyte::cpu {
 namespace {
 
 constexpr int64_t kMostWidth = 64;
+
+// How many rows a share of a product with panels has. The rows of A that are multiplied by all panels stay in the
+// second-level cache. Threads that can't share few panels evenly share rows, and then each reads the panels.
+int64_t RowsOfShare(int64_t rows, int64_t k, int64_t panels, int64_t width, int64_t threads, bool large) {
+  constexpr int64_t kCachedFloats = int64_t{1} << 17, kFewestCached = 128, kFewestRows = 24, kMostCuts = 8;
+  const int64_t unit = width == 64 ? 6 : width == 48 ? 8 : 12;  // rows that are multiplied at a time
+  const auto cut = [&](int64_t parts) { return ((rows + parts - 1) / parts + unit - 1) / unit * unit; };
+  const int64_t most = std::max(kFewestCached, kCachedFloats / std::max<int64_t>(1, k));
+  const int64_t fewest = (rows + most - 1) / most;
+  const double enough = large ? 0.7 : 0.9;
+  int64_t best = fewest;
+  double best_use = 0;
+  for (int64_t parts = fewest; parts < fewest + kMostCuts && (parts == fewest || cut(parts) >= kFewestRows); ++parts) {
+    const int64_t shares = (rows + cut(parts) - 1) / cut(parts) * panels;
+    // Of the time that all threads have until the last one is done.
+    const double use = static_cast<double>(rows * panels) /
+                       static_cast<double>((shares + threads - 1) / threads * threads * cut(parts));
+    if (use <= best_use) continue;
+    best = parts;
+    best_use = use;
+    if (use >= enough) break;
+  }
+  return cut(best);
+}
 
 }  // namespace
 
@@ -52,21 +77,22 @@ void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands&
 }
 
 void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands& o, int64_t rows,
-                     const Activation& activation) {
+                     const Activation& activation, const WindowRows* windows) {
   if (Rehearsal::On()) return;
-  // The rows of A that are multiplied by all panels stay in the second-level cache; of few panels, threads share rows.
-  constexpr int64_t kBlockFloats = int64_t{1} << 17, kFewestRows = 128, kShareRows = 24;
-  constexpr int64_t kShareWork = 1 << 18;
+  constexpr int64_t kShareWork = 1 << 18, kLargeWeights = int64_t{1} << 18;
   // Panels whose results get their activation while a cache has them.
   constexpr int64_t kGroupFloats = 1 << 16;
   const int64_t count = (o.n + panels.width - 1) / panels.width;
-  const int64_t shares = (2 * int64_t{context.thread_count()} + count - 1) / count;
-  const int64_t block = std::min(std::max(kFewestRows, kBlockFloats / std::max<int64_t>(1, o.k)),
-                                 std::max(kShareRows, (rows + shares - 1) / shares));
+  const int64_t sums = std::max<int64_t>(1, o.k * (windows == nullptr ? 1 : windows->taps));
+  const int64_t threads = rows * o.n * sums < 2 * kShareWork ? 1 : std::max<int64_t>(1, context.thread_count());
+  const int64_t block = RowsOfShare(rows, o.k, count, panels.width, threads, o.n * sums > kLargeWeights);
   const int64_t blocks = (rows + block - 1) / block;
-  const int64_t most_panels = activation ? std::max<int64_t>(1, kGroupFloats / (block * panels.width)) : count;
+  using kit::fuse::ElementwiseOp;
+  const bool relu = activation.op == ElementwiseOp::kRelu, bounded = relu || activation.op == ElementwiseOp::kClip;
+  const bool activates = activation && !bounded;
+  const int64_t most_panels = activates ? std::max<int64_t>(1, kGroupFloats / (block * panels.width)) : count;
   const auto* const weights = static_cast<const float*>(o.b);
-  const int64_t work = std::min(block, rows) * panels.width * std::max<int64_t>(1, o.k);
+  const int64_t work = std::min(block, rows) * panels.width * sums;
   context.ParallelFor(blocks * count, std::max<int64_t>(1, kShareWork / work), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end;) {
       const int64_t row = i / count * block, panel = i % count;
@@ -76,8 +102,16 @@ void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands
       p.rows = std::min(block, rows - row);
       p.n = std::min(group * panels.width, o.n - column);
       p.k = o.k;
-      p.a = o.a + row * o.k;
-      p.a_stride = o.k;
+      if (windows == nullptr) {
+        p.a = o.a + row * o.k;
+        p.a_stride = o.k;
+      } else {
+        p.a = o.a;
+        p.places = windows->places + row;
+        p.places_stride = rows;
+        p.zeros = windows->zeros;
+        p.taps = windows->taps;
+      }
       p.panels = weights + panel * panels.stride;
       p.width = panels.width;
       p.panel_stride = panels.stride;
@@ -86,8 +120,13 @@ void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands
       p.y = o.y + row * o.n + column;
       p.y_stride = o.n;
       p.fetched_end = weights + count * panels.stride;
+      if (bounded) {
+        p.bounded = true;
+        p.low = relu ? 0 : activation.alpha;
+        p.high = relu ? std::numeric_limits<float>::infinity() : activation.beta;
+      }
       simd::RunPanelProduct(p);
-      if (activation)
+      if (activates)
         for (int64_t r = 0; r < p.rows; ++r) ApplyActivation(activation, p.y + r * o.n, p.n);
       i += group;
     }

@@ -32,8 +32,14 @@ void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands&
 // Of `rows` of these, one behind the other in `a`, the residual and y; B is floats. For no more than kMostPanelRows:
 // many multiply what a cache holds anyway, and with that oneDNN's kernels are as fast or a little faster.
 inline constexpr int64_t kMostPanelRows = 512;
+// As simd::PanelProduct has them: o.k numbers of each tap, of images that begin at o.a.
+struct WindowRows {
+  const int64_t* places = nullptr;  // by tap and row
+  int64_t taps = 1;
+  const float* zeros = nullptr;
+};
 void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands, int64_t rows,
-                     const Activation& activation);
+                     const Activation& activation, const WindowRows* windows = nullptr);
 
 // The same where B is floats [k, n], or [n, k] when `transposed`. `one_bias`: it is one number for all columns.
 void RowTimesMatrix(OpContext& context, const RowOperands& operands, bool transposed, bool one_bias,

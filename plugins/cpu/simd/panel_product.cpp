@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
+#include "plugins/cpu/simd/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
@@ -41,6 +42,29 @@ constexpr int MostRows(int panel_vectors) {
   return panel_vectors % 4 == 0 ? 6 : panel_vectors % 3 == 0 ? 8 : 12;
 }
 
+// What some rows of A are multiplied with in a block: steps [first, first + depth) of each of some taps.
+struct Left {
+  const float* a;
+  int64_t a_stride;
+  const int64_t* places;  // of the first row for the first of the taps; nullptr: one tap, of rows a_stride apart
+  int64_t places_stride;  // from tap to tap
+  const float* zeros;
+  int64_t taps, first, depth;
+
+  const float* Row(int64_t tap, int64_t r) const {
+    if (places == nullptr) return a + r * a_stride + first;
+    const int64_t place = places[tap * places_stride + r];
+    return (place < 0 ? zeros : a + place) + first;
+  }
+  void Skip(int64_t rows) {
+    if (places == nullptr) {
+      a += rows * a_stride;
+    } else {
+      places += rows;
+    }
+  }
+};
+
 // Where a tile goes, and what is added to it; pointers to its first column.
 struct To {
   float* y;
@@ -48,6 +72,8 @@ struct To {
   const float* sum;  // nullptr: none
   int64_t sum_stride;
   const float* bias;  // nullptr: none
+  bool bounded;       // what is the result then is made no less than `low` and no more than `high`
+  float low, high;
 };
 
 // Lines that are fetched while a tile is multiplied, from `at` on.
@@ -57,33 +83,37 @@ struct Fetch {
 };
 
 template <int kRows, int kVectors>
-HWY_INLINE void AddRow(const float* a, int64_t a_stride, const float* row, Vector (&sums)[kRows][kVectors]) {
+HWY_INLINE void AddRow(const float* const (&a)[kRows], int64_t i, const float* row, Vector (&sums)[kRows][kVectors]) {
   const Tag d;
   Vector weights[kVectors];
   for (int v = 0; v < kVectors; ++v) weights[v] = hn::LoadU(d, row + v * kLanes);
   for (int r = 0; r < kRows; ++r) {
-    const Vector factor = hn::Set(d, a[r * a_stride]);
+    const Vector factor = hn::Set(d, a[r][i]);
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weights[v], factor, sums[r][v]);
   }
 }
 
 // Some rows times some vectors of columns; `panel` points to the first of these columns.
 template <int64_t kWidth, int kRows, int kVectors>
-HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, const To& to, int64_t columns, int64_t k,
-                     Fetch fetch) {
+HWY_INLINE void Tile(const Left& left, const float* panel, const To& to, int64_t columns, Fetch fetch) {
   const Tag d;
   Vector sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  const int64_t lines = k == 0 ? 0 : (fetch.lines * kRun + k - 1) / k;
-  int64_t i = 0;
-  for (; i + kRun <= k; i += kRun, panel += kRun * kWidth) {
-    for (int64_t line = 0; line < lines; ++line, fetch.at += kLine) __builtin_prefetch(fetch.at, 0, 2);
-    for (int64_t step = 0; step < kRun; ++step)
-      AddRow<kRows, kVectors>(a + i + step, a_stride, panel + step * kWidth, sums);
+  const int64_t steps = left.taps * left.depth, k = left.depth;
+  const int64_t lines = steps == 0 ? 0 : (fetch.lines * kRun + steps - 1) / steps;
+  for (int64_t tap = 0; tap < left.taps; ++tap) {
+    const float* a[kRows];
+    for (int r = 0; r < kRows; ++r) a[r] = left.Row(tap, r);
+    int64_t i = 0;
+    for (; i + kRun <= k; i += kRun, panel += kRun * kWidth) {
+      for (int64_t line = 0; line < lines; ++line, fetch.at += kLine) __builtin_prefetch(fetch.at, 0, 2);
+      for (int64_t step = 0; step < kRun; ++step)
+        AddRow<kRows, kVectors>(a, i + step, panel + step * kWidth, sums);
+    }
+    for (; i < k; ++i, panel += kWidth) AddRow<kRows, kVectors>(a, i, panel, sums);
   }
-  for (; i < k; ++i, panel += kWidth) AddRow<kRows, kVectors>(a + i, a_stride, panel, sums);
   if (columns >= kVectors * kLanes) {
     if (to.bias != nullptr) {
       for (int v = 0; v < kVectors; ++v) {
@@ -95,6 +125,7 @@ HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, const
       for (int v = 0; v < kVectors; ++v) {
         Vector& sum = sums[r][v];
         if (to.sum != nullptr) sum = hn::Add(sum, hn::LoadU(d, to.sum + r * to.sum_stride + v * kLanes));
+        if (to.bounded) sum = AtMost(d, AtLeast(d, sum, to.low), to.high);
         hn::StoreU(sum, d, to.y + r * to.y_stride + v * kLanes);
       }
     }
@@ -106,6 +137,7 @@ HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, const
     for (int64_t c = 0; c < columns; ++c) {
       if (to.bias != nullptr) row[c] += to.bias[c];
       if (to.sum != nullptr) row[c] += to.sum[r * to.sum_stride + c];
+      if (to.bounded) row[c] = row[c] < to.low ? to.low : row[c] > to.high ? to.high : row[c];
       to.y[r * to.y_stride + c] = row[c];
     }
   }
@@ -113,11 +145,10 @@ HWY_INLINE void Tile(const float* a, int64_t a_stride, const float* panel, const
 
 // A block of a panel, times rows.
 struct Block {
-  const float* a;
-  int64_t a_stride;
+  Left left;
   const float* panel;
   To to;
-  int64_t columns, k;
+  int64_t columns;
   const char* fetched = nullptr;  // meanwhile
   int64_t lines_of_row = 0;       // for each row of A
 };
@@ -132,12 +163,11 @@ HWY_INLINE void MultiplyRows(Block& block) {
   const auto moved = [](const float* p, int64_t by) { return p == nullptr ? p : p + by; };
   To& to = block.to;
   for (int64_t at = 0; at < block.columns; at += kStep) {
-    const To part = {to.y + at, to.y_stride, moved(to.sum, at), to.sum_stride, moved(to.bias, at)};
-    Tile<kWidth, kRows, kVectors>(block.a, block.a_stride, block.panel + at, part, block.columns - at, block.k,
-                                  {block.fetched, lines});
+    const To part = {to.y + at, to.y_stride, moved(to.sum, at), to.sum_stride, moved(to.bias, at), to.bounded, to.low, to.high};
+    Tile<kWidth, kRows, kVectors>(block.left, block.panel + at, part, block.columns - at, {block.fetched, lines});
     block.fetched += lines * kLine;
   }
-  block.a += kRows * block.a_stride;
+  block.left.Skip(kRows);
   to.y += kRows * to.y_stride;
   to.sum = moved(to.sum, kRows * to.sum_stride);
 }
@@ -158,35 +188,42 @@ HWY_INLINE void MultiplyBlock(Block block, int64_t rows) {
 template <int64_t kWidth>
 HWY_INLINE void Multiply(const PanelProduct& p) {
   const int64_t count = (p.n + kWidth - 1) / kWidth;
-  // Blocks of one size, but for the last one.
-  const int64_t blocks = std::max<int64_t>(1, (p.k + kBlock - 1) / kBlock);
-  const int64_t depth = std::max(kRun, (p.k + blocks * kRun - 1) / (blocks * kRun) * kRun);
+  // Blocks of a part of a tap each, all of one size but for the last one; or of whole taps.
+  const int64_t parts = std::max<int64_t>(1, (p.k + kBlock - 1) / kBlock);
+  const int64_t depth = std::max(kRun, (p.k + parts * kRun - 1) / (parts * kRun) * kRun);
+  const int64_t taps = parts > 1 ? 1 : std::max<int64_t>(1, kBlock / std::max<int64_t>(1, p.k));
   for (int64_t i = 0; i < count; ++i) {
     const int64_t number = p.last_first ? count - 1 - i : i;
     const float* const panel = p.panels + number * p.panel_stride;
     const int64_t column = number * kWidth;
+    float* const y = p.y + column;
+    To to{y, p.y_stride, p.sum == nullptr ? nullptr : p.sum + column, p.y_stride,
+          p.bias == nullptr ? nullptr : p.bias + column, false, p.low, p.high};
     // Also without any k.
-    for (int64_t at = 0; at == 0 || at < p.k; at += depth) {
-      float* const y = p.y + column;
-      To to{y, p.y_stride, y, p.y_stride, nullptr};
-      if (at == 0) {
-        to.sum = p.sum == nullptr ? nullptr : p.sum + column;
-        to.bias = p.bias == nullptr ? nullptr : p.bias + column;
-      }
-      Block block{p.a + at,
-                  p.a_stride,
-                  panel + at * kWidth,
-                  to,
-                  std::min(kWidth, p.n - column),
-                  std::min(depth, p.k - at)};
-      const float* const next = at + depth < p.k ? block.panel + depth * kWidth : panel + p.panel_stride;
+    for (int64_t tap = 0, first = 0; tap < p.taps;) {
+      const bool last_part = first + depth >= p.k;
+      const Left left{p.a,
+                      p.a_stride,
+                      p.places == nullptr ? nullptr : p.places + tap * p.places_stride,
+                      p.places_stride,
+                      p.zeros,
+                      std::min(taps, p.taps - tap),
+                      first,
+                      std::min(depth, p.k - first)};
+      to.bounded = p.bounded && last_part && tap + left.taps == p.taps;
+      Block block{left, panel + (tap * p.k + first) * kWidth, to, std::min(kWidth, p.n - column)};
+      const int64_t size = left.taps * left.depth * kWidth;
+      tap += last_part ? left.taps : 0;
+      first = last_part ? 0 : first + depth;
+      const float* const next = tap < p.taps ? block.panel + size : panel + p.panel_stride;
       if (p.fetched_end != nullptr && next < p.fetched_end) {
-        const int64_t bytes =
-            std::min(depth * kWidth, p.fetched_end - next) * static_cast<int64_t>(sizeof(float));
+        const int64_t bytes = std::min(size, p.fetched_end - next) * static_cast<int64_t>(sizeof(float));
         block.fetched = reinterpret_cast<const char*>(next);
         block.lines_of_row = (bytes + kLine * p.rows - 1) / (kLine * p.rows);
       }
       MultiplyBlock<kWidth>(block, p.rows);
+      to.sum = y;
+      to.bias = nullptr;
     }
   }
 }

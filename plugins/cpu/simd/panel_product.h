@@ -25,11 +25,19 @@ void PackPanels(const float* w, int64_t n, int64_t k, float* panels);
 struct PanelProduct {
   const float* a = nullptr;
   int64_t a_stride = 0;  // between rows, as y_stride
+  // Rows that are windows of an image: of as many taps, each of k numbers that lie side by side. Of tap t, those of row r
+  // begin at a[places[t * places_stride + r]], or are the k `zeros` where that's below 0. The matrix has taps * k rows.
+  const int64_t* places = nullptr;
+  int64_t places_stride = 0;
+  const float* zeros = nullptr;
+  int64_t taps = 1;
   const float* panels = nullptr;
   int64_t width = kPanelWidth;  // of a panel: an IsPanelWidth (row_times_panel.h); of the last one's, columns beyond n
   int64_t panel_stride = 0;     // floats from panel to panel
   const float* bias = nullptr;  // by column; null: none
   const float* sum = nullptr;   // added to the result, as which it lies; may be y, or null
+  bool bounded = false;         // numbers below `low` become that, those above `high` that
+  float low = 0, high = 0;
   float* y = nullptr;
   int64_t y_stride = 0;
   int64_t rows = 0, n = 0, k = 0;

@@ -107,6 +107,64 @@ TEST_P(PanelProducts, BeginWithBiasAndSum) {
   }
 }
 
+TEST_P(PanelProducts, BoundTheResultAndNothingBefore) {
+  const int64_t rows = 7, n = 70, k = 900;  // sums of blocks are beyond the bounds, sums of all aren't
+  std::vector<float> w(static_cast<size_t>(n * k), 1.0f), a(static_cast<size_t>(rows * k));
+  for (int64_t i = 0; i < rows * k; ++i) a[static_cast<size_t>(i)] = i % k < k / 2 ? 4.0f : -4.0f;
+  std::vector<float> panels(static_cast<size_t>(PanelFloats(n, k))), sum(static_cast<size_t>(rows * n));
+  PackPanels(w.data(), n, k, panels.data());
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<float>(i % 9) - 4.0f;
+  sum[11] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> y(sum.size());
+  PanelProduct product = Of(a.data(), k, panels.data(), y.data(), n, rows, n, k);
+  product.sum = sum.data();
+  product.bounded = true;
+  product.low = -1.5f;
+  product.high = 2.5f;
+  RunPanelProduct(product);
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (i == 11) {
+      EXPECT_TRUE(std::isnan(y[i]));
+    } else {
+      EXPECT_EQ(y[i], std::clamp(sum[i], -1.5f, 2.5f)) << i;
+    }
+  }
+}
+
+// Windows of three numbers each, of an image of two lines, with what is outside.
+TEST_P(PanelProducts, OfWindows) {
+  const int64_t k = 20, taps = 3, rows = 15, n = 66;
+  const std::vector<float> w = RandomFloats(n * taps * k, -1, 1);  // [n, taps, k]
+  GuardedRow<float> image(RandomFloats(rows * k, -1, 1, 2)), zeros(std::vector<float>(static_cast<size_t>(k), 0.0f));
+  std::vector<float> panels(static_cast<size_t>(PanelFloats(n, taps * k)));
+  PackPanels(w.data(), n, taps * k, panels.data());
+  std::vector<int64_t> places;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t pixel = row + tap - 1;
+      places.push_back(pixel < 0 || pixel >= rows ? -1 : pixel * k);
+    }
+  }
+  GuardedRow<float> y(std::vector<float>(static_cast<size_t>(rows * n), 5.0f));
+  PanelProduct product = Of(image.data(), 0, panels.data(), y.data(), n, rows, n, k);
+  product.sum = nullptr;
+  product.panel_stride = kPanelWidth * taps * k;
+  product.places = places.data();
+  product.places_stride = rows;
+  product.zeros = zeros.data();
+  product.taps = taps;
+  RunPanelProduct(product);
+  for (int64_t i = 0; i < rows * n; ++i) {
+    double expected = 0;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t place = places[static_cast<size_t>(tap * rows + i / n)];
+      for (int64_t j = 0; place >= 0 && j < k; ++j)
+        expected += static_cast<double>(image[place + j]) * w[static_cast<size_t>((i % n * taps + tap) * k + j)];
+    }
+    ASSERT_NEAR(y[i], expected, 1e-5) << i;
+  }
+}
+
 TEST_P(PanelProducts, InBlocksOfLongColumns) {
   for (int64_t k : {383, 384, 385, 768, 1150}) ExpectProduct(13, 70, k, k % 2 == 0, kPanelWidth, 64, true);
 }

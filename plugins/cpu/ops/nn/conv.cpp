@@ -10,6 +10,7 @@
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
 #include "plugins/cpu/onednn/ordered_move.h"
+#include "plugins/cpu/onednn/panel_window.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split.h"
 #include "plugins/cpu/onednn/split_window.h"
@@ -59,15 +60,22 @@ class ConvKernel final : public Kernel {
     const size_t spatial = weights->rank() - 2;
     const ir::Value& x = init.InputInfo(0);
     Dims input;
+    bool open = false;
     for (size_t i = 0; i < spatial + 2; ++i) {
       const int64_t known = x.rank == static_cast<int32_t>(spatial + 2) ? x.dims[i] : -1;
       const int64_t typical = i == 0 ? 1 : i == 1 ? weights->dims[1] * group_ : spatial == 1 ? 512 : 56;
       input.push_back(SizeToPlanFor(known, typical));
+      open |= known < 0;
     }
     try {
       const kit::ConvolutionShape shape = Resolve(input, weights->dims);
       // Few channels, as of an image or of each group, leave nothing to gain.
       constexpr int64_t kFewestChannels = 16;
+      // What fits into the cache with all of its neighbours oneDNN multiplies as fast or faster, once it has made a
+      // primitive for the shape; of an open one that would be while the first run waits.
+      constexpr int64_t kLarge = int64_t{1} << 18;
+      const bool for_panels =
+          group_ == 1 && weights->dims[1] >= kFewestChannels && (open || weights->Count() >= kLarge);
       const bool in_bfloat16 =
           group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
       std::optional<MemoryDesc> split;
@@ -89,12 +97,14 @@ class ConvKernel final : public Kernel {
             ThrowIfNoMemory(error);
           }
         }
-        return describe(EP_TYPE_FLOAT).weights_desc();
+        const MemoryDesc desc = describe(EP_TYPE_FLOAT).weights_desc();
+        return for_panels ? WidePanels(desc, shape).value_or(desc) : desc;
       };
       const auto plain = PlainDesc(EP_TYPE_FLOAT, WeightDims(weights->dims, group_));
       weight_dims_ = weights->dims;
       packed_ = PackWeights(init, 1, "weights", plain, choose, {.in_parts = split.has_value()});
       split_ = group_ == 1 && HasSplitProducts() && IsSplit(packed_);
+      if (for_panels && packed_ && packed_.has_floats()) panels_ = WindowPanelsOf(packed_.desc);
       if (packed_ && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
@@ -112,6 +122,7 @@ class ConvKernel final : public Kernel {
         !SameLayout(state.x_layout.get(), x.layout.get()))
       Prepare(state, x, weight_dims, context.HasInput(2), residual, context.WantsRowMajor(0));
 
+    if (state.panels) return RunPanels(context, state);
     if (state.split) {
       if (RunSplit(context, state)) return;
       if (!state.call) PrepareCall(state, x, weight_dims, context.HasInput(2), residual);
@@ -154,9 +165,10 @@ class ConvKernel final : public Kernel {
     bool activates = false;                       // what the call leaves is activated afterwards
     bool product = false;                         // of the weights and each image, as they lie row-major
     std::shared_ptr<void> product_weights;        // those that are packed otherwise
+    std::optional<PanelWindow> panels;            // without oneDNN
     std::optional<SplitWindow> split;             // by parts of bfloat16, unless a number isn't finite
-    std::shared_ptr<const Layout> split_layout;   // of its result
-    ReorderCall split_x_call;
+    std::shared_ptr<const Layout> last_layout;    // of the result of either: channels last
+    ReorderCall last_x_call;
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
@@ -184,20 +196,35 @@ class ConvKernel final : public Kernel {
     o.weights = packed_;
     o.bias = bias == nullptr ? nullptr : bias->as<float>();
     o.activation = activation_;
+    o.y = ChannelsLastOutput(context, state, &o.sum);
+    ConvolveSplit(context, window, o);
+    return true;
+  }
+
+  void RunPanels(OpContext& context, State& state) const {
+    const Tensor* bias = CheckedBias(context, state.y_dims[1]);
+    RowOperands o;
+    o.a = ChannelsLast(context, state, 0);
+    o.b = packed_.data;
+    o.bias = bias == nullptr ? nullptr : bias->as<float>();
+    o.y = ChannelsLastOutput(context, state, &o.residual);
+    state.panels->Run(context, *panels_, o, activation_);
+  }
+
+  // What the result is written to, with channels last, and the residual so; null when there is none.
+  static float* ChannelsLastOutput(OpContext& context, State& state, const float** residual) {
     Tensor* y = nullptr;
     if (context.HasInput(3)) {
       const Tensor& sum = context.AnyLayoutInput(3);
       if (!(sum.dims == state.y_dims)) FailOp("a residual of another shape than the result");
-      o.sum = ChannelsLast(context, state, 3);
-      if (SameLayout(sum.layout.get(), state.split_layout.get()))
+      *residual = ChannelsLast(context, state, 3);
+      if (SameLayout(sum.layout.get(), state.last_layout.get()))
         y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
     }
     if (y == nullptr)
-      y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.split_layout,
+      y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.last_layout,
                                     static_cast<uint64_t>(state.y_dims.Count()) * sizeof(float));
-    o.y = y->as<float>();
-    ConvolveSplit(context, window, o);
-    return true;
+    return y->as<float>();
   }
 
   // Input i with channels last, where it lies or in scratch memory.
@@ -210,7 +237,7 @@ class ConvKernel final : public Kernel {
     if (CopyOrdered(context, x.dims, own, x.as<float>(), order, copy)) return copy;
     const std::shared_ptr<const Layout> wanted = MakeLayout(order, EP_TYPE_FLOAT, x.dims);
     const MemoryDesc plain = PlainDesc(x.type, x.dims);
-    state.split_x_call.Run(x.layout ? x.layout->desc : plain, x.data, wanted ? wanted->desc : plain, copy);
+    state.last_x_call.Run(x.layout ? x.layout->desc : plain, x.data, wanted ? wanted->desc : plain, copy);
     return copy;
   }
   static AxisOrder ChannelsLastOrder(size_t rank) {
@@ -359,6 +386,7 @@ class ConvKernel final : public Kernel {
     state.depthwise = stays ? DepthwiseWindowsOf(shape) : std::nullopt;
     state.product = false;
     state.activates = false;
+    state.panels.reset();
     state.split.reset();
     state.known = shape.y.Count() == 0 || shape.w.Count() == 0;
     if (state.known) return;
@@ -372,9 +400,10 @@ class ConvKernel final : public Kernel {
       state.known = true;
       return;
     }
+    state.panels = panels_ ? PanelWindow::Of(shape) : std::nullopt;
     state.split = split_ ? SplitWindow::Of(shape) : std::nullopt;
-    if (state.split) {
-      state.split_layout = MakeLayout(ChannelsLastOrder(shape.y.size()), EP_TYPE_FLOAT, shape.y);
+    if (state.panels || state.split) {
+      state.last_layout = MakeLayout(ChannelsLastOrder(shape.y.size()), EP_TYPE_FLOAT, shape.y);
       state.known = true;
       return;
     }
@@ -426,6 +455,7 @@ class ConvKernel final : public Kernel {
   Dims weight_dims_;
   PackedWeights packed_;
   bool split_ = false;                       // packed_ is for parts of bfloat16
+  std::optional<Panels> panels_;             // how packed_ lies, when products need no oneDNN
   std::shared_ptr<void> depthwise_weights_;  // row-major, for row-major inputs
 };
 
