@@ -79,6 +79,8 @@ const Case kCases[] = {
     {{1, 48, 15, 13}, {64, 48, 1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
     {{3, 17, 9, 11}, {65, 17, 3, 2}, {1, 2}, {2, 1}, {2, 0, 1, 1}},
     {{2, 24, 8, 8}, {20, 24, 5, 5}, {3, 1}, {1, 1}, {4, 2, 0, 2}},
+    {{1, 1, 640}, {258, 1, 256}, {128}, {1}, {0, 0}},  // a window is one run of numbers
+    {{2, 3, 9, 20}, {70, 3, 3, 7}, {1, 2}, {1, 1}, {1, 0, 1, 0}},
     {{1, 80, 40}, {384, 80, 3}, {1}, {1}, {1, 1}},
     {{2, 40, 31}, {33, 40, 4}, {2}, {3}, {0, 5}},
     {{1, 16, 5, 6, 7}, {64, 16, 2, 3, 3}, {1, 1, 2}, {1, 1, 1}, {0, 1, 1, 1, 1, 1}},
@@ -150,10 +152,17 @@ TEST(PanelWindow, OfWeightsWithChannelsInnermost) {
 }
 
 TEST(PanelWindow, LargeWindowsAreLeftToOneDnn) {
-  const Case large = {{1, 16, 4000}, {64, 16, 3900}, {1}, {1}, {0, 0}};
+  const Case large = {{1, 16, 4000}, {64, 16, 3900}, {1}, {1}, {0, 1}};
   EXPECT_FALSE(cpu::PanelWindow::Of(large.Resolved()));
   const Case small = {{1, 16, 110}, {64, 16, 10}, {1}, {1}, {0, 0}};
   EXPECT_TRUE(cpu::PanelWindow::Of(small.Resolved()));
+}
+
+TEST(PanelWindow, ShortRunsAreNotWorthIt) {
+  EXPECT_TRUE(cpu::HasLongRuns(Case{{1, 16, 9, 9}, {8, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}.Resolved()));
+  EXPECT_FALSE(cpu::HasLongRuns(Case{{1, 3, 9, 9}, {8, 3, 7, 7}, {1, 1}, {1, 1}, {1, 1, 1, 1}}.Resolved()));
+  EXPECT_TRUE(cpu::HasLongRuns(Case{{1, 3, 9, 9}, {8, 3, 7, 7}, {1, 1}, {1, 1}, {1, 0, 1, 0}}.Resolved()));
+  EXPECT_FALSE(cpu::HasLongRuns(Case{{1, 3, 9, 29}, {8, 3, 7, 7}, {1, 1}, {1, 2}, {1, 0, 1, 0}}.Resolved()));
 }
 
 TEST(PanelWindow, FewWindowsWantWidePanels) {

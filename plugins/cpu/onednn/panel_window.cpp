@@ -8,11 +8,20 @@
 namespace epiphyte::cpu {
 namespace {
 
+// How many taps lie side by side in every window: those of the last axis where nothing is between them or outside.
+int64_t TapsOfRun(const kit::ConvolutionShape& shape) {
+  const kit::Window& window = shape.window;
+  const size_t last = shape.spatial() - 1;
+  return window.dilations[last] == 1 && window.pads_begin[last] == 0 && window.pads_end[last] == 0
+             ? window.kernel[last]
+             : 1;
+}
+
 bool HasFewWindows(const kit::ConvolutionShape& shape) {
-  // Of more taps, a table of where they lie is no longer small beside the work.
-  constexpr int64_t kMostTaps = 128;
+  // Of more, a table of where they lie is no longer small beside the work.
+  constexpr int64_t kMostRuns = 128;
   const int64_t rows = shape.x[0] * shape.positions();
-  return rows > 0 && rows <= kMostPanelRows && shape.taps() <= kMostTaps;
+  return rows > 0 && rows <= kMostPanelRows && shape.taps() / TapsOfRun(shape) <= kMostRuns;
 }
 
 }  // namespace
@@ -34,6 +43,11 @@ std::optional<Panels> WindowPanelsOf(const MemoryDesc& desc) {
   return Panels{width, stride};
 }
 
+bool HasLongRuns(const kit::ConvolutionShape& shape) {
+  constexpr int64_t kFewest = 16;
+  return shape.in_per_group() * TapsOfRun(shape) >= kFewest;
+}
+
 std::optional<MemoryDesc> WidePanels(const MemoryDesc& desc, const kit::ConvolutionShape& shape) {
   const std::optional<Panels> panels = WindowPanelsOf(desc);
   if (!panels || panels->width == simd::kPanelWidth || shape.filters() < simd::kPanelWidth || !HasFewWindows(shape))
@@ -50,14 +64,15 @@ std::optional<PanelWindow> PanelWindow::Of(const kit::ConvolutionShape& shape) {
   const int64_t positions = shape.positions();
   PanelWindow result;
   result.rows_ = shape.x[0] * positions;
-  result.taps_ = shape.taps();
-  result.channels_ = shape.in_per_group();
+  const int64_t taps_of_run = TapsOfRun(shape), channels = shape.in_per_group();
+  result.runs_ = shape.taps() / taps_of_run;
+  result.run_ = taps_of_run * channels;
   result.filters_ = shape.filters();
   const kit::Window& window = shape.window;
   const size_t spatial = shape.spatial();
-  for (int64_t tap = 0; tap < result.taps_; ++tap) {
+  for (int64_t run = 0; run < result.runs_; ++run) {
     for (int64_t row = 0; row < result.rows_; ++row) {
-      int64_t pixel = 0, pixels = 1, rest = row % positions, taps = tap;
+      int64_t pixel = 0, pixels = 1, rest = row % positions, taps = run * taps_of_run;
       bool inside = true;
       for (size_t i = spatial; i-- > 0;) {
         const int64_t at = rest % window.output[i] * window.strides[i] + taps % window.kernel[i] * window.dilations[i] -
@@ -68,20 +83,20 @@ std::optional<PanelWindow> PanelWindow::Of(const kit::ConvolutionShape& shape) {
         rest /= window.output[i];
         taps /= window.kernel[i];
       }
-      result.places_.push_back(inside ? (row / positions * pixels + pixel) * result.channels_ : -1);
+      result.places_.push_back(inside ? (row / positions * pixels + pixel) * channels : -1);
     }
   }
   if (std::find(result.places_.begin(), result.places_.end(), -1) != result.places_.end())
-    result.zeros_.assign(static_cast<size_t>(result.channels_), 0.0f);
+    result.zeros_.assign(static_cast<size_t>(result.run_), 0.0f);
   return result;
 }
 
 void PanelWindow::Run(OpContext& context, const Panels& panels, const RowOperands& operands,
                       const Activation& activation) const {
   RowOperands o = operands;
-  o.k = channels_;
+  o.k = run_;
   o.n = filters_;
-  const WindowRows windows{places_.data(), taps_, zeros_.data()};
+  const WindowRows windows{places_.data(), runs_, zeros_.data()};
   RowsTimesPanels(context, panels, o, rows_, activation, &windows);
 }
 

@@ -18,6 +18,9 @@ namespace epiphyte::cpu {
 // Nullopt when the layout of weights [M, C, k…] is no such one.
 std::optional<Panels> WindowPanelsOf(const MemoryDesc& desc);
 
+// Whether enough numbers of a window lie side by side, with channels last, for products to be worth it.
+bool HasLongRuns(const kit::ConvolutionShape& shape);
+
 // Panels as wide as they are multiplied fastest, in place of weights for convolutions of that shape; nullopt where `desc`
 // is what they shall stay.
 std::optional<MemoryDesc> WidePanels(const MemoryDesc& desc, const kit::ConvolutionShape& shape);
@@ -31,9 +34,9 @@ class PanelWindow {
   void Run(OpContext& context, const Panels& panels, const RowOperands& operands, const Activation& activation) const;
 
  private:
-  int64_t rows_ = 0, taps_ = 0, channels_ = 0, filters_ = 0;
-  std::vector<int64_t> places_;  // by tap and row: where its channels begin; -1: in the padding
-  std::vector<float> zeros_;     // as many as channels; none without padding
+  int64_t rows_ = 0, runs_ = 0, run_ = 0, filters_ = 0;
+  std::vector<int64_t> places_;  // by run and row: where its numbers begin; -1: in the padding
+  std::vector<float> zeros_;     // as many as a run has; none without padding
 };
 
 }  // namespace epiphyte::cpu

@@ -75,7 +75,7 @@ class ConvKernel final : public Kernel {
       // primitive for the shape; of an open one that would be while the first run waits.
       constexpr int64_t kLarge = int64_t{1} << 18;
       const bool for_panels =
-          group_ == 1 && weights->dims[1] >= kFewestChannels && (open || weights->Count() >= kLarge);
+          group_ == 1 && HasLongRuns(shape) && (open || weights->Count() >= kLarge);
       const bool in_bfloat16 =
           group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
       std::optional<MemoryDesc> split;
