@@ -116,6 +116,11 @@ HWY_INLINE void Product(const ByteProduct& p) {
       Finish(p, row, 4, column, columns, sums);
       row += 4;
     }
+    if (row + 3 <= p.rows) {
+      TileRows<Way, 3>(p.a + row * p.a_stride, p.a_stride, panel, p.steps, start, columns, sums);
+      Finish(p, row, 3, column, columns, sums);
+      row += 3;
+    }
     if (row + 2 <= p.rows) {
       TileRows<Way, 2>(p.a + row * p.a_stride, p.a_stride, panel, p.steps, start, columns, sums);
       Finish(p, row, 2, column, columns, sums);
@@ -428,7 +433,7 @@ bool HasVnni() {
 bool g_has_vnni = HasVnni();
 
 // Fewer leave most of a tile unused.
-constexpr int64_t kFewestAmxRows = 4;
+constexpr int64_t kFewestAmxRows = 3;
 
 }  // namespace
 
