@@ -223,6 +223,29 @@ TEST(QuantizedPlan, OperatorsOnOneTensorAreATableWithWhatTheyGiveOneByOne) {
   }
 }
 
+// Rows that are shorter and longer than what is converted at once, and neither whole vectors.
+TEST(QuantizedPlan, SoftmaxOfBytesGivesWhatItGivesBetweenItsNeighbours) {
+  for (const std::string type : {"uint8", "int8"}) {
+    for (const int64_t n : {1, 7, 128, 700, 2500}) {
+      const int64_t rows = n > 500 ? 3 : 45;
+      const std::string shape = "[" + std::to_string(rows) + "," + std::to_string(n) + "]";
+      const std::string text = "in x: float" + shape + "\nconst s: float[] = [0.02]\nconst z: " + type +
+                               "[] = [100]\nconst t: float[] = [0.0039]\nconst l: " + type + "[] = [" +
+                               (type == "int8" ? "-128" : "0") + "]\nxq = QuantizeLinear@13(x, s, z) : " + type + shape +
+                               "\nxd = DequantizeLinear@13(xq, s, z) : float" + shape + "\nm = Softmax@13(xd) : float" +
+                               shape + "\nq = QuantizeLinear@13(m, t, l) : " + type + shape +
+                               "\ny = DequantizeLinear@13(q, t, l) : float" + shape + "\nout y\n";
+      SCOPED_TRACE(text);
+      kit::ir::Graph graph = GraphOf(text);
+      cpu::Fuse(graph, AllKernels());
+      EXPECT_EQ(Operators(graph), "QuantizeLinear QLinearSoftmax* DequantizeLinear");
+      const std::vector<float> x = Reals(rows * n, 3);
+      PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
+      EXPECT_EQ(fused.Run({x}), plain.Run({x}));
+    }
+  }
+}
+
 std::shared_ptr<const kit::ContextContainer> Stored(const cpu::Plan& plan, std::string* bytes) {
   const cpu::Plan* plans[] = {&plan};
   cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,

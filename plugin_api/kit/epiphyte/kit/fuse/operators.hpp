@@ -56,6 +56,9 @@
 // QLinearMatMul(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point, bias: int32?) -> y
 //   ONNX's QLinearMatMul, where the matrix b is [n, k] with attribute "transB" of 1, and the bias [n] is added to the
 //   sums, in steps of a_scale b_scale; then "low" and "high" as above.
+// QLinearSoftmax(x: T) -> y: T, int8 or uint8
+//   Softmax along the last axis of what x is dequantised to, quantised again: "scales", "zero_points", "low" and "high"
+//   as of QLinearAveragePool.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -74,5 +77,6 @@ inline constexpr std::string_view kQLinearAveragePool = "QLinearAveragePool";
 inline constexpr std::string_view kQLinearConv = "QLinearConv";
 inline constexpr std::string_view kQLinearElementwise = "QLinearElementwise";
 inline constexpr std::string_view kQLinearMatMul = "QLinearMatMul";
+inline constexpr std::string_view kQLinearSoftmax = "QLinearSoftmax";
 
 }  // namespace epiphyte::kit::fuse
