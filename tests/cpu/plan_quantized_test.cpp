@@ -187,6 +187,65 @@ out y
   }
 }
 
+// Gelu as exporters spell it, quantised after each of its operators.
+TEST(QuantizedPlan, OperatorsOnOneTensorAreATableWithWhatTheyGiveOneByOne) {
+  for (const std::string type : {"uint8", "int8"}) {
+    const int low = type == "int8" ? -128 : 0;
+    const auto number = [&](int of_uint8) { return std::to_string(of_uint8 + low); };
+    const auto end = [&](const std::string& name, const std::string& scale, int zero) {
+      return "const " + name + ": float[] = [" + scale + "]\nconst " + name + "z: " + type + "[] = [" + number(zero) +
+             "]\n";
+    };
+    const auto unit = [&](const std::string& result, const std::string& operation, const std::string& scale) {
+      return result + "f = " + operation + " : float[256]\n" + result + "q = QuantizeLinear@13(" + result + "f, " +
+             scale + ", " + scale + "z) : " + type + "[256]\n" + result + " = DequantizeLinear@13(" + result + "q, " +
+             scale + ", " + scale + "z) : float[256]\n";
+    };
+    const auto constant = [&](const std::string& name, int value, const std::string& scale) {
+      return "const " + name + "q: " + type + "[] = [" + number(value) + "]\n" + name + " = DequantizeLinear@13(" + name +
+             "q, " + scale + ", " + scale + "z) : float[]\n";
+    };
+    const std::string text = "in x: float[256]\n" + end("sx", "0.03", 119) + end("sd", "0.021", 119) +
+                             end("se", "0.0078", 128) + end("sa", "0.0079", 1) + end("sm", "0.045", 8) +
+                             end("sy", "0.022", 8) + end("sk", "0.0056", 0) +  //
+                             constant("root", 253, "sk") + constant("one", 178, "sk") + constant("half", 89, "sk") +
+                             unit("a", "Identity@13(x)", "sx") + unit("d", "Div@14(a, root)", "sd") +
+                             unit("e", "Erf@13(d)", "se") + unit("p", "Add@14(e, one)", "sa") +
+                             unit("m", "Mul@14(a, p)", "sm") + unit("y", "Mul@14(m, half)", "sy") + "out y\n";
+    SCOPED_TRACE(text);
+    kit::ir::Graph graph = GraphOf(text);
+    cpu::Fuse(graph, AllKernels());
+    EXPECT_THAT(Operators(graph), HasSubstr("QuantizeLinear QLinearElementwise* DequantizeLinear"));
+    std::vector<float> x(256);
+    for (int i = 0; i < 256; ++i) x[static_cast<size_t>(i)] = 0.03f * static_cast<float>(i - 119);
+    PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
+    EXPECT_EQ(fused.Run({x}), plain.Run({x}));
+  }
+}
+
+// Rows that are shorter and longer than what is converted at once, and neither whole vectors.
+TEST(QuantizedPlan, SoftmaxOfBytesGivesWhatItGivesBetweenItsNeighbours) {
+  for (const std::string type : {"uint8", "int8"}) {
+    for (const int64_t n : {1, 7, 128, 700, 2500}) {
+      const int64_t rows = n > 500 ? 3 : 45;
+      const std::string shape = "[" + std::to_string(rows) + "," + std::to_string(n) + "]";
+      const std::string text = "in x: float" + shape + "\nconst s: float[] = [0.02]\nconst z: " + type +
+                               "[] = [100]\nconst t: float[] = [0.0039]\nconst l: " + type + "[] = [" +
+                               (type == "int8" ? "-128" : "0") + "]\nxq = QuantizeLinear@13(x, s, z) : " + type + shape +
+                               "\nxd = DequantizeLinear@13(xq, s, z) : float" + shape + "\nm = Softmax@13(xd) : float" +
+                               shape + "\nq = QuantizeLinear@13(m, t, l) : " + type + shape +
+                               "\ny = DequantizeLinear@13(q, t, l) : float" + shape + "\nout y\n";
+      SCOPED_TRACE(text);
+      kit::ir::Graph graph = GraphOf(text);
+      cpu::Fuse(graph, AllKernels());
+      EXPECT_EQ(Operators(graph), "QuantizeLinear QLinearSoftmax* DequantizeLinear");
+      const std::vector<float> x = Reals(rows * n, 3);
+      PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
+      EXPECT_EQ(fused.Run({x}), plain.Run({x}));
+    }
+  }
+}
+
 std::shared_ptr<const kit::ContextContainer> Stored(const cpu::Plan& plan, std::string* bytes) {
   const cpu::Plan* plans[] = {&plan};
   cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,

@@ -4,6 +4,7 @@
 
 #include "epiphyte/kit/fuse/attention.hpp"
 #include "epiphyte/kit/fuse/bounds.hpp"
+#include "epiphyte/kit/fuse/byte_tables.hpp"
 #include "epiphyte/kit/fuse/channel_normalization.hpp"
 #include "epiphyte/kit/fuse/dequantized.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
@@ -102,6 +103,7 @@ void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<v
     return HasKernel(edited, registry, node);
   };
   fuse::FuseQuantized(editor, {.takes = has_kernel, .computed_products = true});
+  fuse::FuseByteTables(editor, {.takes = has_kernel});
   fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
   fuse::FuseBlockedWeights(editor, {.takes = has_kernel});
   fuse::FoldDequantized(editor, UINT64_MAX, made);

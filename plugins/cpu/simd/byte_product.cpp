@@ -116,6 +116,11 @@ HWY_INLINE void Product(const ByteProduct& p) {
       Finish(p, row, 4, column, columns, sums);
       row += 4;
     }
+    if (row + 3 <= p.rows) {
+      TileRows<Way, 3>(p.a + row * p.a_stride, p.a_stride, panel, p.steps, start, columns, sums);
+      Finish(p, row, 3, column, columns, sums);
+      row += 3;
+    }
     if (row + 2 <= p.rows) {
       TileRows<Way, 2>(p.a + row * p.a_stride, p.a_stride, panel, p.steps, start, columns, sums);
       Finish(p, row, 2, column, columns, sums);
@@ -167,18 +172,44 @@ HWY_INLINE void AddTiles(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
+// What is fetched into the second cache meanwhile: some lines with each step of tiles.
+class Ahead {
+ public:
+  HWY_INLINE Ahead() {}  // nothing
+  // From `from` on as many bytes, over so many steps; null: nothing.
+  HWY_INLINE Ahead(const int8_t* from, int64_t bytes, int64_t steps) {
+    if (from == nullptr || steps == 0) return;
+    at_ = from;
+    end_ = from + bytes;
+    bytes_ = (bytes / kLine + steps - 1) / steps * kLine;
+  }
+  HWY_INLINE void Step() {
+    const int8_t* const until = at_ + std::min(bytes_, end_ - at_);
+    for (; at_ < until; at_ += kLine) __builtin_prefetch(at_, 0, 2);
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+
+  const int8_t* at_ = nullptr;
+  const int8_t* end_ = nullptr;
+  int64_t bytes_ = 0;  // in a step
+};
+
 // Up to 32 rows times two tiles of columns. `last`: null when there are no steps but whole tiles of them.
 template <int kRowTiles>
 HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel, int64_t tiles, const LastSteps* last,
-                         const int32_t* start, int32_t* to) {
+                         const int32_t* start, int32_t* to, Ahead& ahead) {
   LoadTile<0>(start, 0);
   LoadTile<1>(start + kTileColumns, 0);
   if constexpr (kRowTiles == 2) {
     LoadTile<2>(start, 0);
     LoadTile<3>(start + kTileColumns, 0);
   }
-  for (int64_t i = 0; i < tiles; ++i, a += kTileBytes, panel += kTileSteps * kBytePanel * 4)
+  for (int64_t i = 0; i < tiles; ++i, a += kTileBytes, panel += kTileSteps * kBytePanel * 4) {
+    ahead.Step();
     AddTiles<kRowTiles>(a, a_stride, panel, kBytePanel * 4);
+  }
   if (last != nullptr) AddTiles<kRowTiles>(last->a, kTileBytes, last->panel, kPairColumns * 4);
   StoreTile<0>(to, kBytePanel * 4);
   StoreTile<1>(to + kTileColumns, kBytePanel * 4);
@@ -229,10 +260,18 @@ void ProductByAmx(const ByteProduct& p) {
   const bool requantizes =
       p.result == ByteResult::kRequantized && p.column_terms[0] == nullptr && p.column_terms[1] == nullptr;
   const TileScope scope(whole == 0 ? rest : all);
+  const int64_t panel_bytes = p.steps * kBytePanel * 4;
+  const int64_t steps_of_pair = (p.rows + 2 * kTileRows - 1) / (2 * kTileRows) * tiles;
+  Ahead ahead;
   for (int64_t column = 0; column < p.columns; column += kPairColumns) {
     const int64_t in_panel = column % kBytePanel;
     const int8_t* const panel = p.panels + (column - in_panel) * p.steps * 4 + in_panel * 4;
     const int64_t columns = std::min(kPairColumns, p.columns - column);
+    if (p.fetches_ahead && in_panel == 0) {
+      const int64_t pairs = p.columns - column > kPairColumns ? 2 : 1;
+      const int8_t* const next = column + kBytePanel < p.columns ? panel + panel_bytes : p.next;
+      ahead = Ahead(next, panel_bytes, pairs * steps_of_pair);
+    }
     if (last_steps != 0) last.CopyPanel(panel + tiles * kTileSteps * kBytePanel * 4, last_steps);
     for (int64_t row = 0; row < p.rows; row += 2 * kTileRows) {
       const int64_t rows = std::min(2 * kTileRows, p.rows - row);
@@ -240,7 +279,7 @@ void ProductByAmx(const ByteProduct& p) {
       if (last_steps != 0) last.CopyA(a + tiles * kTileBytes, p.a_stride, rows, last_steps);
       if (row == whole && whole != 0) TileScope::Set(rest);
       const auto multiply = rows > kTileRows ? TilePair<2> : TilePair<1>;
-      multiply(a, p.a_stride, panel, tiles, last_steps != 0 ? &last : nullptr, p.start + column, sums);
+      multiply(a, p.a_stride, panel, tiles, last_steps != 0 ? &last : nullptr, p.start + column, sums, ahead);
       if (requantizes && columns == kPairColumns) {
         RequantizePair(p, row, rows, column, sums);
       } else {
@@ -394,7 +433,7 @@ bool HasVnni() {
 bool g_has_vnni = HasVnni();
 
 // Fewer leave most of a tile unused.
-constexpr int64_t kFewestAmxRows = 4;
+constexpr int64_t kFewestAmxRows = 3;
 
 }  // namespace
 

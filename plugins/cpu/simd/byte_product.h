@@ -56,6 +56,10 @@ struct ByteProduct {
   int64_t a_stride = 0;  // in bytes
   int64_t rows = 0, columns = 0, steps = 0;
   const int8_t* panels = nullptr;  // of these columns
+  // Panels that are in no cache of this core are fetched while the ones before are multiplied; `next`: one of as many
+  // steps that comes after these, or null.
+  bool fetches_ahead = false;
+  const int8_t* next = nullptr;
   // By column, as many as whole panels have: what a sum begins with.
   const int32_t* start = nullptr;
   // Each pair that isn't null adds row_terms[row] * column_terms[column]; column terms as `start`.

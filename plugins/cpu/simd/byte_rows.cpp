@@ -197,6 +197,15 @@ HWY_INLINE V GreaterMagnitude(V a, V b) {
 #endif
 }
 
+// As hn::NearestInt, of numbers that int32 holds.
+HWY_INLINE Sum NearestSmall(hn::Vec<hn::ScalableTag<float>> value) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return Sum{_mm512_cvtps_epi32(value.raw)};
+#else
+  return hn::NearestInt(value);
+#endif
+}
+
 // Sums of whole rows, by fewer steps that round elsewhere: numbers so near to the middle between two results that this
 // may matter are left to exact(first, count), with their neighbours.
 template <typename T, class Exact>
@@ -208,10 +217,12 @@ HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, Byt
   const hn::Repartition<T, decltype(d)> numbers_of_y;
   const Sums di;
   constexpr int64_t kStep = 4 * kLanes;
-  // Fewer than 16 steps, here and there, round by 2^-24 of terms that are up to 510 steps of an operand.
   const double a_factor = static_cast<double>(a_end.scale) / y_end.scale;
   const double b_factor = static_cast<double>(b_end.scale) / y_end.scale;
-  const double error = 0x1p-20 * (510 * (a_factor + b_factor) + 600);
+  // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by 2^-24
+  // of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest` and the
+  // first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
+  const double error = 0x1.2p-24 * (1300 * (a_factor + b_factor) + 2100);
   if (n < kStep || !(error < 0.125)) return exact(0, n);
   const V limit = hn::Set(d, static_cast<float>(0.5 - error));
   const V of_a = hn::Set(d, static_cast<float>(a_factor)), of_b = hn::Set(d, static_cast<float>(b_factor));
@@ -231,7 +242,7 @@ HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, Byt
     V farthest = hn::Zero(d);
     for (int v = 0; v < 4; ++v) {
       const V real = hn::MulAdd(load(a + i + v * kLanes), of_a, hn::MulAdd(load(b + i + v * kLanes), of_b, rest));
-      numbers[v] = hn::NearestInt(real);
+      numbers[v] = NearestSmall(real);
       farthest = GreaterMagnitude(farthest, hn::Sub(real, hn::ConvertTo(d, numbers[v])));
     }
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(farthest, limit)))) {

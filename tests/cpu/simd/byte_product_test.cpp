@@ -108,6 +108,26 @@ void ExpectEveryShape() {
 }
 
 TEST_P(ByteProducts, AreExactForEveryShape) { ExpectEveryShape(); }
+// What is fetched ahead may end before the panels of a thread do, and there may be nothing to fetch.
+TEST_P(ByteProducts, AreTheSameWithPanelsFetchedAhead) {
+  for (const int64_t rows : {16, 32, 70}) {
+    for (const int64_t k : {3, 64, 200}) {
+      const Case made(rows, 200, k);
+      const Panels panels(made.matrix());
+      for (const int64_t next : {int64_t{-1}, int64_t{0}, int64_t{64}}) {
+        GuardedRow<uint8_t> a(made.a);
+        GuardedRow<int32_t> y(rows * 200);
+        ByteProduct product = made.product(a.data(), panels);
+        product.fetches_ahead = true;
+        product.next = next < 0 ? nullptr : product.panels + next * product.steps * 4;
+        product.y = y.data();
+        RunByteProduct(product);
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t c = 0; c < 200; ++c) ASSERT_EQ(y[r * 200 + c], made.Sum(r, c)) << "row " << r << ", column " << c;
+      }
+    }
+  }
+}
 TEST_P(ByteProducts, AreExactWithoutAmx) {
   const WithoutAmx without;
   EXPECT_EQ(ByteTileRows(), 0);

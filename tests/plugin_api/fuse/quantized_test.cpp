@@ -352,6 +352,27 @@ out y
             "scales=[0.5,0.25], zero_points=[3,3]>(x)\n");
 }
 
+TEST(FuseQuantized, SoftmaxAlongTheLastAxisTakesItsQuantisationsAlong) {
+  const std::string softmax = R"(
+in x: uint8[2,3,4]
+const s: float[] = [0.5]
+const t: float[] = [0.25]
+const z: uint8[] = [3]
+dx = DequantizeLinear@13(x, s, z) : float[2,3,4]
+m = Softmax@13(dx) : float[2,3,4]
+y = QuantizeLinear@13(m, t, z) : uint8[2,3,4]
+out y
+)";
+  const std::string fused = "y = epiphyte.kit::QLinearSoftmax<scales=[0.5,0.25], zero_points=[3,3]>(x)\n";
+  EXPECT_EQ(Recognised(softmax, Quantized()), fused);
+  for (const std::string last : {"Softmax@13<axis=2>", "Softmax@11<axis=2>", "Softmax@11<axis=-1>"})
+    EXPECT_EQ(Recognised(With(softmax, "Softmax@13", last), Quantized()), fused) << last;
+  for (const std::string other : {"Softmax@13<axis=1>", "Softmax@13<axis=-2>", "Softmax@11", "Softmax@11<axis=0>"})
+    EXPECT_EQ(RecognisedOperators(With(softmax, "Softmax@13", other), Quantized()),
+              "DequantizeLinear Softmax QuantizeLinear")
+        << other;
+}
+
 TEST(FuseQuantized, NumbersBetweenNeighboursAreNoMove) {
   const std::string resize = kMove +
                              "const sizes: float[2] = [2, 2]\n"

@@ -13,8 +13,8 @@ int64_t RowsOfBlock(const ByteRows& left, int64_t row_bytes, int64_t threads) {
   const int64_t all = left.rows * left.products;
   if (const int64_t tile = simd::ByteTileRows(); tile != 0) {
     // Weights come from the second cache or from beyond, which is slower than tiles are: the more rows the better. Rows
-    // that are made are made for one share only.
-    constexpr int64_t kBlockBytes = 256 << 10, kMostRows = 1024;
+    // that are made are made for one share only. A quarter of a second cache is theirs.
+    constexpr int64_t kBlockBytes = 512 << 10, kMostRows = 1024;
     const int64_t block = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMostRows);
     const int64_t shares = left.in_place ? threads : 4 * threads;
     const int64_t fair = left.in_place && left.rows <= block ? left.rows : (all + shares - 1) / shares;
@@ -64,6 +64,9 @@ void Multiply(OpContext& context, const ByteRows& left, const ByteWeights& weigh
   const int64_t splits = whole >= 2 * threads ? 1 : std::min(panels, (2 * threads + whole - 1) / whole);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
   const int64_t items = whole * splits;
+  // Weights that a thread comes back to, and few, are in its second cache.
+  constexpr int64_t kFarBytes = 256 << 10;
+  const bool fetches_ahead = !pack && whole <= threads && n * row_bytes >= kFarBytes;
 
   // To pack a byte takes as long as some products.
   constexpr int64_t kPacking = 16;
@@ -107,6 +110,10 @@ void Multiply(OpContext& context, const ByteRows& left, const ByteWeights& weigh
       p.columns = std::min(step, end - column);
       if (pack) pack(group, column, panel);
       p.panels = pack ? panel : weights.PanelsOf(group) + column * steps * 4;
+      p.fetches_ahead = fetches_ahead;
+      // The share that this thread is likely to take next.
+      if (fetches_ahead && begin + threads * panels_per_split * simd::kBytePanel < n)
+        p.next = p.panels + threads * panels_per_split * simd::kBytePanel * steps * 4;
       const int64_t first = group * weights.padded() + column;
       p.start = output.start + first;
       if (weights.minus_zeros != nullptr) p.column_terms[0] = weights.minus_zeros + first;

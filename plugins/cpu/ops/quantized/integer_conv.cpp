@@ -2,6 +2,7 @@
 // kit's QLinearConv, whose result is kept within bounds (epiphyte/kit/fuse/operators.hpp). Patches of the input, with
 // channels last, are the rows of a product; padding has the zero point.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -99,14 +100,23 @@ class PatchRows final : public ByteRows {
       pieces_.push_back(offset);
     }
   }
+  // Two of kHalf bytes, which may overlap.
+  template <size_t kHalf>
+  static void CopyHalves(const uint8_t* from, int64_t n, uint8_t* to) {
+    std::array<uint8_t, kHalf> begin, end;
+    std::memcpy(begin.data(), from, kHalf);
+    std::memcpy(end.data(), from + n - kHalf, kHalf);
+    std::memcpy(to, begin.data(), kHalf);
+    std::memcpy(to + n - kHalf, end.data(), kHalf);
+  }
   // Pieces of a few bytes are by far quicker to copy without a call. Returns where it ends.
   uint8_t* CopyPiece(const uint8_t* from, uint8_t* to) const {
     if (piece_ >= 8 && piece_ <= 16) {
-      uint64_t begin, end;
-      std::memcpy(&begin, from, 8);
-      std::memcpy(&end, from + piece_ - 8, 8);
-      std::memcpy(to, &begin, 8);
-      std::memcpy(to + piece_ - 8, &end, 8);
+      CopyHalves<8>(from, piece_, to);
+    } else if (piece_ > 16 && piece_ <= 32) {
+      CopyHalves<16>(from, piece_, to);
+    } else if (piece_ > 32 && piece_ <= 64) {
+      CopyHalves<32>(from, piece_, to);
     } else {
       std::memcpy(to, from, static_cast<size_t>(piece_));
     }

@@ -105,6 +105,7 @@ struct ResultBounds {
 };
 class BoundsAttributes {
  public:
+  BoundsAttributes() = default;  // none
   explicit BoundsAttributes(const ir::Node& node) {
     if (node.domain != kit::fuse::kDomain) return;
     low_ = node.Int("low", low_);

@@ -1,5 +1,6 @@
 // epiphyte.kit.QLinearElementwise: an element-wise operator between a DequantizeLinear for each operand and a
-// QuantizeLinear, with the arithmetic that they would have one by one. Of one operand it is a table.
+// QuantizeLinear, with the arithmetic that they would have one by one. Of one operand it is a table, as are several such
+// operators after each other.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -16,28 +17,36 @@ namespace {
 
 using Instruction = kit::fuse::ElementwiseProgram::Instruction;
 
-Instruction ReadInstruction(const ir::Node& node) {
-  const kit::fuse::ElementwiseProgram program = kit::fuse::ReadElementwiseProgram(node);
+std::vector<Instruction> ReadInstructions(const ir::Node& node) {
+  kit::fuse::ElementwiseProgram program = kit::fuse::ReadElementwiseProgram(node);
   const size_t operands = node.inputs.size();
-  const Instruction instruction = program.instructions.empty() ? Instruction{} : program.instructions.front();
-  const bool in_order = operands == 2 ? instruction.a == 0 && instruction.b == 2 : operands == 1 && instruction.a == 0;
-  if (program.instructions.size() != 1 || !in_order)
+  const std::vector<Instruction>& instructions = program.instructions;
+  const bool in_order =
+      operands == 1 || (operands == 2 && instructions.size() == 1 && instructions[0].a == 0 && instructions[0].b == 2);
+  if (!in_order)
     throw kit::Error(EP_STATUS_INVALID_GRAPH,
-                     fmt::format("a program of {} instructions on {} operands; one instruction that takes one or two "
-                                 "operands in their order expected",
-                                 program.instructions.size(), operands));
-  return instruction;
+                     fmt::format("a program of {} instructions on {} operands; one instruction that takes two operands "
+                                 "in their order, or a program on one operand expected",
+                                 instructions.size(), operands));
+  return std::move(program.instructions);
+}
+
+ElementwiseLoop LoopOf(const Instruction& instruction) {
+  const bool both = instruction.a >= 0 && instruction.b >= 0;
+  return ElementwiseLoop(instruction.op, instruction.p0, instruction.p1,
+                         both                ? ElementwiseOperands::kBoth
+                         : instruction.a < 0 ? ElementwiseOperands::kSecond
+                                             : ElementwiseOperands::kFirst);
 }
 
 class QLinearElementwiseKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   explicit QLinearElementwiseKernel(const KernelInit& init)
-      : instruction_(ReadInstruction(init.node())),
+      : instructions_(ReadInstructions(init.node())),
         operands_(init.node().inputs.size()),
-        loop_(instruction_.op, instruction_.p0, instruction_.p1,
-              operands_ == 2 ? ElementwiseOperands::kBoth : ElementwiseOperands::kFirst),
-        ends_(ReadByteEnds(init.node(), operands_)),
+        loop_(LoopOf(instructions_.front())),
+        ends_(ReadByteEnds(init.node(), operands_ + instructions_.size() - 1)),
         bounds_(init.node()) {
     if (operands_ == 1) tables_ = {MakeTable(EP_TYPE_UINT8), MakeTable(EP_TYPE_INT8)};
   }
@@ -103,9 +112,10 @@ class QLinearElementwiseKernel final : public Kernel {
     const bool is_signed = type == EP_TYPE_INT8;
     const ResultBounds bounds = bounds_.Of(type);
     using kit::fuse::ElementwiseOp;
-    if (instruction_.op == ElementwiseOp::kAdd || instruction_.op == ElementwiseOp::kMul) {
+    const ElementwiseOp op = instructions_.front().op;
+    if (op == ElementwiseOp::kAdd || op == ElementwiseOp::kMul) {
       const auto operation =
-          instruction_.op == ElementwiseOp::kAdd ? simd::ByteOperation::kAdd : simd::ByteOperation::kMul;
+          op == ElementwiseOp::kAdd ? simd::ByteOperation::kAdd : simd::ByteOperation::kMul;
       simd::CombineBytes(operation, is_signed, a, a_stride, ends_[0], b, b_stride, ends_[1], ends_[2], bounds.low,
                          bounds.high, y, n);
       return;
@@ -130,12 +140,25 @@ class QLinearElementwiseKernel final : public Kernel {
   using Table = std::array<uint8_t, 256>;
   Table MakeTable(ElementType type) const {
     const bool is_signed = type == EP_TYPE_INT8;
-    Table bytes, table;
-    std::array<float, 256> reals;
-    std::iota(bytes.begin(), bytes.end(), uint8_t{0});
-    DequantizeBytes(bytes.data(), 256, ends_[0], is_signed, reals.data());
-    loop_(reals.data(), nullptr, reals.data(), 256);
-    QuantizeWithin(reals.data(), 256, ends_[1], bounds_.Of(type), is_signed, table.data());
+    using Reals = std::array<float, 256>;
+    Table table;
+    std::iota(table.begin(), table.end(), uint8_t{0});
+    // What goes in, then what each instruction makes.
+    std::vector<Reals> reals(instructions_.size() + 1);
+    DequantizeBytes(table.data(), 256, ends_[0], is_signed, reals[0].data());
+    for (size_t i = 0; i < instructions_.size(); ++i) {
+      const Instruction& instruction = instructions_[i];
+      const auto operand = [&](int32_t of) -> const float* {
+        if (of < 0) return nullptr;
+        return reals[of % 2 == 0 ? 0 : static_cast<size_t>(of / 2) + 1].data();
+      };
+      Reals& result = reals[i + 1];
+      LoopOf(instruction)(operand(instruction.a), operand(instruction.b), result.data(), 256);
+      const bool is_last = i + 1 == instructions_.size();
+      const ResultBounds bounds = is_last ? bounds_.Of(type) : BoundsAttributes().Of(type);
+      QuantizeWithin(result.data(), 256, ends_[i + 1], bounds, is_signed, table.data());
+      DequantizeBytes(table.data(), 256, ends_[i + 1], is_signed, result.data());
+    }
     return table;
   }
 
@@ -150,7 +173,7 @@ class QLinearElementwiseKernel final : public Kernel {
     });
   }
 
-  Instruction instruction_;
+  std::vector<Instruction> instructions_;
   size_t operands_;
   ElementwiseLoop loop_;
   std::vector<simd::ByteEnd> ends_;

@@ -94,6 +94,7 @@ class Fuser {
     if (op_type == "Conv") return FuseConv(unit);
     if (op_type == "MatMul" || op_type == "Gemm") return FuseProduct(unit);
     if (op_type == "AveragePool" || op_type == "GlobalAveragePool") return FuseAverage(unit);
+    if (op_type == "Softmax") return FuseSoftmax(unit);
     if (qdq::IsClamp(target(unit)) && FuseClamp(unit)) return;
     const bool moves = qdq::FindRule(target(unit))->moves || IsAmong(kMoveBetweenEqual, op_type);
     if ((moves && FuseMove(unit)) || FuseElement(unit)) return;
@@ -423,6 +424,20 @@ class Fuser {
     DropOwnAttributes(fused);
     if (fused.op_type == "GlobalAveragePool") fused.attributes.push_back(ir::Attribute::Int("global", 1));
     fused.op_type = kQLinearAveragePool;
+    fused.inputs = {x->value};
+    PlaceQuantized(unit, std::move(fused), {&*x}, *y);
+  }
+
+  void FuseSoftmax(const qdq::Unit& unit) {
+    const ir::Node& softmax = target(unit);
+    const std::optional<End> x = EndOf(unit.dequantize[0]), y = EndOf(unit.quantize[0]);
+    if (!x || !y) return;
+    const int32_t rank = editor_.info(x->value).rank;
+    // Before version 13 all dimensions from the axis on are one, which is the last one's meaning, too.
+    const int64_t axis = softmax.Int("axis", softmax.since_version < 13 ? 1 : -1);
+    if (rank < 1 || (axis != -1 && axis != rank - 1)) return;
+    ir::Node fused;
+    fused.op_type = kQLinearSoftmax;
     fused.inputs = {x->value};
     PlaceQuantized(unit, std::move(fused), {&*x}, *y);
   }

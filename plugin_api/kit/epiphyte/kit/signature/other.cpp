@@ -104,6 +104,8 @@ constexpr Signature kFused[] = {
     {"QLinearMatMul", 1, "a:T1[1..] a_scale:float a_zero_point:T1 b:T2[2] b_scale:float b_zero_point:T2 "
      "y_scale:float y_zero_point:T3 bias:int32?[1] -> y:T3; T1=int8|uint8 T2=int8|uint8 T3=int8|uint8",
      "high:i[-128..255] low:i[-128..255] transB:i[0..1]"},
+    {"QLinearSoftmax", 1, "x:T[1..] -> y:T; T=int8|uint8",
+     "high:i[-128..255] low:i[-128..255] scales:F zero_points:I[-128..255]"},
     {"SkipNormalization", 1, "x:T[1..] skip:T[1..] scale:T bias:T? -> y:T sum:T?; T=floats",
      "axis:i epsilon:f rms:i[0..1]"},
 };
