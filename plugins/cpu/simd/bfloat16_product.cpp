@@ -40,14 +40,35 @@ HWY_INLINE Vector LoadUpTo(const float* from, int64_t n, int64_t at) {
   return n > at ? LoadPart(d, from + at, static_cast<size_t>(n - at)) : hn::Zero(d);
 }
 
+HWY_INLINE hn::Vec<Halves> Rounded(Vector first, Vector second) {
+  hn::Vec<Halves> rounded;
+  asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(rounded.raw) : "v"(first.raw), "v"(second.raw));
+  return rounded;
+}
+
 void RoundAllToTiles(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles) {
   for (int64_t r = 0; r < rows; ++r, a += a_stride) {
     uint16_t* to = tiles + Bfloat16RowBegin(r / kTileRows * kTileRows, k) + r % kTileRows * kBfloat16TileColumns;
     for (int64_t at = 0; at < k; at += kBfloat16TileColumns, to += kTile) {
-      const Vector first = LoadUpTo(a, k, at), second = LoadUpTo(a, k, at + kLanes);
-      hn::Vec<Halves> rounded;
-      asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(rounded.raw) : "v"(first.raw), "v"(second.raw));
-      hn::StoreU(rounded, Halves(), to);
+      hn::StoreU(Rounded(LoadUpTo(a, k, at), LoadUpTo(a, k, at + kLanes)), Halves(), to);
+    }
+  }
+}
+
+void RoundAllToPanels(const float* w, int64_t w_stride, int64_t k, int64_t n, kit::BFloat16* panels) {
+  const Floats d;
+  const hn::RebindToUnsigned<Floats> pair;
+  const int64_t depth = Bfloat16Depth(k);
+  for (int64_t row = 0; row < depth; row += 2) {
+    for (int64_t c = 0; c < n; c += kLanes) {
+      const auto load = [&](int64_t r)
+                            EPIPHYTE_INLINE { return r < k ? LoadUpTo(w + r * w_stride, n, c) : hn::Zero(d); };
+      const hn::Vec<Halves> both = Rounded(load(row), load(row + 1));
+      const auto first = hn::PromoteTo(pair, hn::LowerHalf(both));
+      const auto second = hn::PromoteTo(pair, hn::UpperHalf(hn::Half<Halves>(), both));
+      kit::BFloat16* const to =
+          panels + c / kBfloat16Panel * kBfloat16Panel * depth + (row * kBfloat16Panel + c % kBfloat16Panel * 2);
+      hn::StoreU(hn::Or(first, hn::ShiftLeft<16>(second)), pair, reinterpret_cast<uint32_t*>(to));
     }
   }
 }
@@ -229,6 +250,7 @@ void ProductOfPanels(const Bfloat16Product& p, const kit::BFloat16* panels) {
 }
 #else
 void RoundAllToTiles(const float*, int64_t, int64_t, int64_t, uint16_t*) {}
+void RoundAllToPanels(const float*, int64_t, int64_t, int64_t, kit::BFloat16*) {}
 void ProductOfPanels(const Bfloat16Product&, const kit::BFloat16*) {}
 #endif
 
@@ -243,9 +265,13 @@ uint64_t Bfloat16ScratchBytes(int64_t rows) {
 }
 
 EPIPHYTE_EXPORT(RoundAllToTiles);
+EPIPHYTE_EXPORT(RoundAllToPanels);
 EPIPHYTE_EXPORT(ProductOfPanels);
 void RoundToTiles(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles) {
   EPIPHYTE_DISPATCH(RoundAllToTiles)(a, a_stride, rows, k, tiles);
+}
+void RoundToPanels(const float* w, int64_t w_stride, int64_t k, int64_t n, kit::BFloat16* panels) {
+  EPIPHYTE_DISPATCH(RoundAllToPanels)(w, w_stride, k, n, panels);
 }
 void RunBfloat16Product(const Bfloat16Product& product, const kit::BFloat16* panels) {
   EPIPHYTE_DISPATCH(ProductOfPanels)(product, panels);

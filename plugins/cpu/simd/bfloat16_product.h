@@ -33,6 +33,13 @@ constexpr int64_t Bfloat16TileNumbers(int64_t rows, int64_t k) {
 constexpr int64_t Bfloat16RowBegin(int64_t row, int64_t k) { return row * Bfloat16Depth(k); }
 void RoundToTiles(const float* a, int64_t a_stride, int64_t rows, int64_t k, uint16_t* tiles);
 
+// The right side, made of rows of W: all panels, aligned to 64 bytes. Columns beyond W, which nobody's result sees, are
+// left as they are.
+constexpr int64_t Bfloat16PanelNumbers(int64_t k, int64_t n) {
+  return (n + kBfloat16Panel - 1) / kBfloat16Panel * kBfloat16Panel * Bfloat16Depth(k);
+}
+void RoundToPanels(const float* w, int64_t w_stride, int64_t k, int64_t n, kit::BFloat16* panels);
+
 struct Bfloat16Product {
   const uint16_t* tiles = nullptr;
   int64_t rows = 0, columns = 0, depth = 0;  // depth: Bfloat16Depth(k)

@@ -101,6 +101,25 @@ TEST_F(Bfloat16Products, TakeABiasAndASum) {
           for (const Sum sum : {Sum::kNone, Sum::kApart, Sum::kInPlace}) ExpectProduct({m, n, k, bias, sum});
 }
 
+TEST_F(Bfloat16Products, TakePanelsThatAreMadeHere) {
+  for (int64_t k : {1, 2, 31, 32, 33, 70}) {
+    for (int64_t n : {1, 15, 16, 17, 64, 65, 130}) {
+      SCOPED_TRACE(::testing::Message() << k << "x" << n);
+      const int64_t stride = n + 3, depth = Bfloat16Depth(k);
+      GuardedRow<float> w(RandomFloats((k - 1) * stride + n, -1, 1));
+      auto panels = Aligned<BFloat16>(Bfloat16PanelNumbers(k, n));
+      std::fill_n(panels.get(), Bfloat16PanelNumbers(k, n), BFloat16(7.0f));
+      RoundToPanels(w.data(), stride, k, n, panels.get());
+      for (int64_t i = 0; i < depth; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          ASSERT_EQ(static_cast<float>(panels[j / kBfloat16Panel * kBfloat16Panel * depth + i / 2 * kBfloat16Panel * 2 +
+                                              j % kBfloat16Panel * 2 + i % 2]),
+                    i < k ? Rounded(w[i * stride + j]) : 0.0f)
+              << i << ", " << j;
+    }
+  }
+}
+
 TEST_F(Bfloat16Products, OfWhatIsNotFiniteAreNot) {
   constexpr int64_t kDepth = 32;
   auto panels = Aligned<BFloat16>(kBfloat16Panel * kDepth);
