@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/kernel/small_floats.h"
+#include "plugins/cpu/onednn/bfloat16_panels.h"
 #include "plugins/cpu/onednn/split.h"
 
 namespace epiphyte::cpu {
@@ -48,7 +49,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose,
                           {.in_parts = split.has_value(), .offset = options_.offset, .drop = options_.last_part});
     if (packed_) panels_ = PanelsOf(packed_.desc);
-    split_ = HasSplitProducts() && IsSplit(packed_);
+    split_ = (HasSplitProducts() && IsSplit(packed_)) || HasBfloat16Panels(packed_);
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
     ThrowIfNoMemory(error);
@@ -211,7 +212,9 @@ bool Linear::RunSplit(OpContext& context, const Operands& o) const {
   split.sum = floats(o.residual);
   split.activation = options_.activation;
   split.y = static_cast<float*>(o.y);
-  return MultiplySplit(context, split);
+  if (!packed_.for_bfloat16()) return MultiplySplit(context, split);
+  MultiplyBfloat16(context, split);
+  return true;
 }
 
 void Linear::Run(OpContext& context, State& state, const Operands& o) const {

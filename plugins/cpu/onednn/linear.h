@@ -70,7 +70,7 @@ class Linear {
   Options options_;
   Dims b_dims_;
   PackedWeights packed_;
-  bool split_ = false;            // packed_ is for split products
+  bool split_ = false;            // packed_ is for products by AMX
   std::optional<Panels> panels_;  // how packed_ lies, when rows can be multiplied without oneDNN
 };
 

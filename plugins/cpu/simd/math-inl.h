@@ -90,6 +90,17 @@ HWY_INLINE V TimesPowerOfTwo(D, V v, V count) {
     return V{_mm_scalef_ps(v.raw, count.raw)};
   }
 }
+// 0 but where `counts`: of a result that is too small the CPU makes 0 as well, in some hundred steps.
+template <class D, class M, class V = hn::Vec<D>>
+HWY_INLINE V TimesPowerOfTwoWhere(D, M counts, V v, V count) {
+  if constexpr (sizeof(v.raw) == 64) {
+    return V{_mm512_maskz_scalef_ps(counts.raw, v.raw, count.raw)};
+  } else if constexpr (sizeof(v.raw) == 32) {
+    return V{_mm256_maskz_scalef_ps(counts.raw, v.raw, count.raw)};
+  } else {
+    return V{_mm_maskz_scalef_ps(counts.raw, v.raw, count.raw)};
+  }
+}
 #endif
 // exp(x) for -87 < x < 88, and NaN.
 template <class D, class V = hn::Vec<D>>
@@ -119,10 +130,12 @@ HWY_INLINE V JoinLog(D d, V e, V f) {
 // exp(x) = 2^n exp(r)
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
-  const auto parts = math_internal::SplitExp(d, AtLeast(d, AtMost(d, x, 89.0f), -104.0f));
+  constexpr float kLeast = -104;  // and below, the result is 0
+  const auto parts = math_internal::SplitExp(d, AtLeast(d, AtMost(d, x, 89.0f), kLeast));
   const V p = hn::Add(math_internal::Expm1Near(d, parts.r), hn::Set(d, 1.0f));
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-  return math_internal::TimesPowerOfTwo(d, p, parts.count);
+  const auto counts = hn::Not(hn::Lt(x, hn::Set(d, kLeast)));
+  return math_internal::TimesPowerOfTwoWhere(d, counts, p, parts.count);
 #else
   // In two steps, because 2^n alone may be out of range where the result is not.
   const auto half = hn::ShiftRight<1>(parts.n);

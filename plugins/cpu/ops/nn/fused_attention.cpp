@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/split.h"
+#include "plugins/cpu/ops/nn/bfloat16_attention.h"
 #include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -62,7 +65,8 @@ class AttentionKernel final : public Kernel {
         k_perm_(ReadPerm(init.node(), "k_perm")),
         v_perm_(ReadPerm(init.node(), "v_perm")),
         y_perm_(ReadPerm(init.node(), "y_perm")),
-        scale_(init.node().Float("scale", 1)) {
+        scale_(init.node().Float("scale", 1)),
+        bfloat16_(init.AllowsBfloat16() && HasSplitProducts()) {
     const ir::Node& node = init.node();
     if (node.inputs.size() > 4 || node.outputs.size() > 1)
       NotImplemented("{} inputs and {} outputs found; queries, keys, values and a mask expected, and one result",
@@ -107,6 +111,8 @@ class AttentionKernel final : public Kernel {
     context.ParallelFor(
         shares, std::max<int64_t>(1, 20000 / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
           Scratch scratch(std::min(tile, kRowBlock), keys, depth, width);
+          if (bfloat16_ && rows >= kFewestTileRows && keys >= kFewestTileRows && depth > 0)
+            scratch.products.emplace(std::min(tile, kRowBlock), keys, depth, width);
           for (int64_t share = begin; share < end; ++share) {
             const int64_t head_index = share / tiles;
             const int64_t b = head_index / heads;
@@ -129,6 +135,9 @@ class AttentionKernel final : public Kernel {
   // With fewer, keys and values are read once, where they lie.
   static constexpr int64_t kFewRows = 4;
 
+  // Of queries and keys, so that tiles are worth it.
+  static constexpr int64_t kFewestTileRows = 16;
+
   // Rows of scores and of packed keys are whole lines of the cache.
   static int64_t WholeLines(int64_t floats) {
     constexpr int64_t kLine = 16;
@@ -140,6 +149,7 @@ class AttentionKernel final : public Kernel {
     float *scores, *k, *v, *q, *y;
     const float* packed_k = nullptr;  // the matrices that `k` and `v` hold, packed
     const float* packed_v = nullptr;
+    std::optional<Bfloat16Attention> products;  // what multiplies instead, with the same matrices
     Scratch(int64_t block, int64_t keys, int64_t depth, int64_t width) {
       constexpr int64_t kLine = 16;
       const int64_t padded = WholeLines(keys);
@@ -216,7 +226,22 @@ class AttentionKernel final : public Kernel {
     const float* queries =
         Dense(q.Matrix(b, h, heads) + first * q.strides[2], q.strides[2], q.strides[3], rows, depth, scratch.q, &q_row);
     const float* const key_matrix = k.Matrix(b, h, heads);
-    if (few && k.strides[2] == 1 && scratch.packed_k != key_matrix) {
+    const float* const value_matrix = v.Matrix(b, h, heads);
+    if (scratch.products) {
+      // Where one of both lies in no such way, this is the case for all heads.
+      const bool taken =
+          (scratch.packed_k == key_matrix || scratch.products->TakeKeys(key_matrix, k.strides[2], k.strides[3])) &&
+          (scratch.packed_v == value_matrix || scratch.products->TakeValues(value_matrix, v.strides[2], v.strides[3]));
+      if (!taken) scratch.products.reset();
+      scratch.packed_k = taken ? key_matrix : nullptr;
+      scratch.packed_v = taken ? value_matrix : nullptr;
+    }
+    const bool direct = y_column == 1;
+    float* to = direct ? y : scratch.y;
+    const int64_t to_row = direct ? y_row : width;
+    if (scratch.products) {
+      scratch.products->Score(queries, q_row, rows, scratch.scores, padded);
+    } else if (few && k.strides[2] == 1 && scratch.packed_k != key_matrix) {
       for (int64_t r = 0; r < rows; ++r)
         simd::RowDots(queries + r * q_row, key_matrix, k.strides[3], keys, depth, scratch.scores + r * padded);
     } else {
@@ -228,20 +253,21 @@ class AttentionKernel final : public Kernel {
     for (int64_t r = 0; r < rows; ++r)
       simd::MaskedSoftmax(scratch.scores + r * padded, mask == nullptr ? nullptr : mask + r * mask_strides[2],
                           mask_strides[3], scale_, keys);
-    const float* values = v.Matrix(b, h, heads);
-    int64_t v_row = v.strides[2];
-    const bool lies_well = v.strides[3] == 1 && (few || v_row == width);
-    if (scratch.packed_v == values || !lies_well) {
-      if (scratch.packed_v != values) Pack(values, v.strides[2], v.strides[3], keys, width, scratch.v, width);
-      scratch.packed_v = values;
-      values = scratch.v;
-      v_row = width;
+    if (scratch.products) {
+      scratch.products->Weigh(scratch.scores, padded, rows, to, to_row);
+    } else {
+      const float* values = value_matrix;
+      int64_t v_row = v.strides[2];
+      const bool lies_well = v.strides[3] == 1 && (few || v_row == width);
+      if (scratch.packed_v == values || !lies_well) {
+        if (scratch.packed_v != values) Pack(values, v.strides[2], v.strides[3], keys, width, scratch.v, width);
+        scratch.packed_v = values;
+        values = scratch.v;
+        v_row = width;
+      }
+      simd::TileMatMul(
+          simd::TileOperands<float>{scratch.scores, padded, values, v_row, to, to_row, rows, width, keys, true});
     }
-    const bool direct = y_column == 1;
-    float* to = direct ? y : scratch.y;
-    const int64_t to_row = direct ? y_row : width;
-    simd::TileMatMul(
-        simd::TileOperands<float>{scratch.scores, padded, values, v_row, to, to_row, rows, width, keys, true});
     if (!direct)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < width; ++c) y[r * y_row + c * y_column] = to[r * width + c];
@@ -249,6 +275,7 @@ class AttentionKernel final : public Kernel {
 
   std::array<int64_t, 4> q_perm_, k_perm_, v_perm_, y_perm_;
   float scale_;
+  bool bfloat16_;
 };
 
 }  // namespace
