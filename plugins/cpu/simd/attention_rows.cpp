@@ -73,7 +73,7 @@ HWY_INLINE void SoftmaxBy(D d, float* scores, const float* mask, int64_t mask_st
   }
   const Vector base = hn::Set(d, most);
   const auto counts = hn::FirstN(d, rest.count);
-  if (rest.count != 0) rest.vector = Exp(d, hn::IfThenElseZero(counts, hn::Sub(rest.vector, base)));
+  if (rest.count != 0) rest.vector = ExpOfMasked(d, hn::IfThenElseZero(counts, hn::Sub(rest.vector, base)));
   // Sums of runs, which keep the rounding errors of long ones small.
   constexpr int64_t kRun = 4096;
   Vector total = hn::IfThenElseZero(counts, rest.vector);
@@ -81,7 +81,7 @@ HWY_INLINE void SoftmaxBy(D d, float* scores, const float* mask, int64_t mask_st
     const int64_t end = std::min(rest.at, i + kRun);
     Vector sum = hn::Zero(d);
     for (; i < end; i += kLanes) {
-      const Vector e = Exp(d, hn::Sub(hn::LoadU(d, scores + i), base));
+      const Vector e = ExpOfMasked(d, hn::Sub(hn::LoadU(d, scores + i), base));
       hn::StoreU(e, d, scores + i);
       sum = hn::Add(sum, e);
     }

@@ -77,6 +77,7 @@ HWY_INLINE hn::Vec<D> PowerOfTwo(D d, I n) {
   const hn::RebindToSigned<D> di;
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
+constexpr float kExpIsZero = -104;  // at and below this x
 #if HWY_ARCH_X86 && HWY_CAP_GE512
 // v 2^count in one instruction, for which this version of Highway has no function; also where only one of both is in
 // range.
@@ -90,7 +91,7 @@ HWY_INLINE V TimesPowerOfTwo(D, V v, V count) {
     return V{_mm_scalef_ps(v.raw, count.raw)};
   }
 }
-// 0 but where `counts`: of a result that is too small the CPU makes 0 as well, in some hundred steps.
+// 0 but where `counts`: that of results which are too small is one that the CPU takes some hundred steps for.
 template <class D, class M, class V = hn::Vec<D>>
 HWY_INLINE V TimesPowerOfTwoWhere(D, M counts, V v, V count) {
   if constexpr (sizeof(v.raw) == 64) {
@@ -130,16 +131,27 @@ HWY_INLINE V JoinLog(D d, V e, V f) {
 // exp(x) = 2^n exp(r)
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
-  constexpr float kLeast = -104;  // and below, the result is 0
-  const auto parts = math_internal::SplitExp(d, AtLeast(d, AtMost(d, x, 89.0f), kLeast));
+  const auto parts = math_internal::SplitExp(d, AtLeast(d, AtMost(d, x, 89.0f), math_internal::kExpIsZero));
   const V p = hn::Add(math_internal::Expm1Near(d, parts.r), hn::Set(d, 1.0f));
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-  const auto counts = hn::Not(hn::Lt(x, hn::Set(d, kLeast)));
-  return math_internal::TimesPowerOfTwoWhere(d, counts, p, parts.count);
+  return math_internal::TimesPowerOfTwo(d, p, parts.count);
 #else
   // In two steps, because 2^n alone may be out of range where the result is not.
   const auto half = hn::ShiftRight<1>(parts.n);
   return hn::Mul(hn::Mul(p, math_internal::PowerOfTwo(d, half)), math_internal::PowerOfTwo(d, hn::Sub(parts.n, half)));
+#endif
+}
+
+// The same for x <= 0, many of which may be so small that the result is 0, as masked scores are.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpOfMasked(D d, V x) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  const V least = hn::Set(d, math_internal::kExpIsZero);
+  const auto parts = math_internal::SplitExp(d, AtLeast(d, x, math_internal::kExpIsZero));
+  const V p = hn::Add(math_internal::Expm1Near(d, parts.r), hn::Set(d, 1.0f));
+  return math_internal::TimesPowerOfTwoWhere(d, hn::Not(hn::Lt(x, least)), p, parts.count);
+#else
+  return Exp(d, x);
 #endif
 }
 

@@ -40,7 +40,7 @@ struct ExpOfDistance {
   template <class X>
   HWY_INLINE X operator()(X x) const {
     const hn::DFromV<X> d;
-    return Exp(d, hn::Sub(x, hn::Set(d, from)));
+    return ExpOfMasked(d, hn::Sub(x, hn::Set(d, from)));
   }
 };
 

@@ -49,6 +49,24 @@ TEST_P(MaskedSoftmaxes, GiveMaskedKeysNothing) {
   }
 }
 
+// Down to the least number that there is.
+TEST_P(MaskedSoftmaxes, AreRightFarBelowTheGreatestScore) {
+  const float below[] = {0,    -80,     -86.9f, -87.3f,  -87.4f, -88,   -95,   -102,
+                         -103, -103.9f, -104,   -104.1f, -105,   -1e4f, -3e38f};
+  for (const size_t n : {size_t{2}, size_t{5}, size_t{15}, size_t{31}}) {
+    for (const float most : {0.0f, 40.0f}) {
+      std::vector<float> scores(n);
+      for (size_t i = 0; i < n; ++i) scores[i] = most + below[i == 0 ? 0 : 1 + (i * 7 + n) % (std::size(below) - 1)];
+      const std::vector<float> before = scores;
+      MaskedSoftmax(scores.data(), nullptr, 0, 1, static_cast<int64_t>(n));
+      for (size_t i = 0; i < n; ++i) {
+        const double expected = std::exp(static_cast<double>(before[i]) - most);
+        EXPECT_NEAR(scores[i], expected, expected * 0x1p-20 + 0x1p-149) << n << " scores of " << most << ", " << i;
+      }
+    }
+  }
+}
+
 TEST_P(MaskedSoftmaxes, AreNanWhereNothingIsLeftOrNothingIsANumber) {
   for (int64_t n : {1, 2, 5, 16, 33}) {
     for (float value : {-kInfinity, kInfinity, std::nanf("")}) {
