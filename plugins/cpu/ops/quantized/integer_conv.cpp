@@ -113,11 +113,13 @@ class PatchRows final : public ByteRows {
     }
     return to;
   }
-  // Of a window that begins at `from`. Pieces of a few bytes are by far quicker to copy without a call. Returns where it
-  // ends.
+  // Of a window that begins at `from`. Pieces of a few bytes are by far quicker to copy without a call. Returns where
+  // it ends.
   uint8_t* CopyPieces(const uint8_t* from, uint8_t* to) const {
     if (piece_ >= 8 && piece_ <= 64)
-      return piece_ <= 16 ? CopyHalves<8>(from, to) : piece_ <= 32 ? CopyHalves<16>(from, to) : CopyHalves<32>(from, to);
+      return piece_ <= 16   ? CopyHalves<8>(from, to)
+             : piece_ <= 32 ? CopyHalves<16>(from, to)
+                            : CopyHalves<32>(from, to);
     for (const int64_t piece : pieces_) {
       std::memcpy(to, from + piece, static_cast<size_t>(piece_));
       to += piece_;
