@@ -202,8 +202,8 @@ TEST(QuantizedPlan, OperatorsOnOneTensorAreATableWithWhatTheyGiveOneByOne) {
              scale + ", " + scale + "z) : float[256]\n";
     };
     const auto constant = [&](const std::string& name, int value, const std::string& scale) {
-      return "const " + name + "q: " + type + "[] = [" + number(value) + "]\n" + name + " = DequantizeLinear@13(" + name +
-             "q, " + scale + ", " + scale + "z) : float[]\n";
+      return "const " + name + "q: " + type + "[] = [" + number(value) + "]\n" + name + " = DequantizeLinear@13(" +
+             name + "q, " + scale + ", " + scale + "z) : float[]\n";
     };
     const std::string text = "in x: float[256]\n" + end("sx", "0.03", 119) + end("sd", "0.021", 119) +
                              end("se", "0.0078", 128) + end("sa", "0.0079", 1) + end("sm", "0.045", 8) +
@@ -231,10 +231,10 @@ TEST(QuantizedPlan, SoftmaxOfBytesGivesWhatItGivesBetweenItsNeighbours) {
       const std::string shape = "[" + std::to_string(rows) + "," + std::to_string(n) + "]";
       const std::string text = "in x: float" + shape + "\nconst s: float[] = [0.02]\nconst z: " + type +
                                "[] = [100]\nconst t: float[] = [0.0039]\nconst l: " + type + "[] = [" +
-                               (type == "int8" ? "-128" : "0") + "]\nxq = QuantizeLinear@13(x, s, z) : " + type + shape +
-                               "\nxd = DequantizeLinear@13(xq, s, z) : float" + shape + "\nm = Softmax@13(xd) : float" +
-                               shape + "\nq = QuantizeLinear@13(m, t, l) : " + type + shape +
-                               "\ny = DequantizeLinear@13(q, t, l) : float" + shape + "\nout y\n";
+                               (type == "int8" ? "-128" : "0") + "]\nxq = QuantizeLinear@13(x, s, z) : " + type +
+                               shape + "\nxd = DequantizeLinear@13(xq, s, z) : float" + shape +
+                               "\nm = Softmax@13(xd) : float" + shape + "\nq = QuantizeLinear@13(m, t, l) : " + type +
+                               shape + "\ny = DequantizeLinear@13(q, t, l) : float" + shape + "\nout y\n";
       SCOPED_TRACE(text);
       kit::ir::Graph graph = GraphOf(text);
       cpu::Fuse(graph, AllKernels());

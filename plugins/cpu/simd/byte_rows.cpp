@@ -219,9 +219,9 @@ HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, Byt
   constexpr int64_t kStep = 4 * kLanes;
   const double a_factor = static_cast<double>(a_end.scale) / y_end.scale;
   const double b_factor = static_cast<double>(b_end.scale) / y_end.scale;
-  // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by 2^-24
-  // of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest` and the
-  // first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
+  // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by
+  // 2^-24 of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest` and
+  // the first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
   const double error = 0x1.2p-24 * (1300 * (a_factor + b_factor) + 2100);
   if (n < kStep || !(error < 0.125)) return exact(0, n);
   const V limit = hn::Set(d, static_cast<float>(0.5 - error));

@@ -123,7 +123,8 @@ TEST_P(ByteProducts, AreTheSameWithPanelsFetchedAhead) {
         product.y = y.data();
         RunByteProduct(product);
         for (int64_t r = 0; r < rows; ++r)
-          for (int64_t c = 0; c < 200; ++c) ASSERT_EQ(y[r * 200 + c], made.Sum(r, c)) << "row " << r << ", column " << c;
+          for (int64_t c = 0; c < 200; ++c)
+            ASSERT_EQ(y[r * 200 + c], made.Sum(r, c)) << "row " << r << ", column " << c;
       }
     }
   }

@@ -63,8 +63,10 @@ TEST(FuseByteTables, TwoTensorsAreNoTable) {
 
 // The bytes in between mean what they meant to the one who made them, or else they are where a chain begins.
 TEST(FuseByteTables, ADifferentMeaningOfAByteEndsAChain) {
-  const std::string other = With(kGelu, "scales=[0.125,0.0625], zero_points=[4,5]", "scales=[0.5,0.0625], zero_points=[4,5]");
-  EXPECT_EQ(RecognisedOperators(other, Tables()), "QLinearElementwise QLinearElementwise QLinearElementwise QLinearElementwise");
+  const std::string other =
+      With(kGelu, "scales=[0.125,0.0625], zero_points=[4,5]", "scales=[0.5,0.0625], zero_points=[4,5]");
+  EXPECT_EQ(RecognisedOperators(other, Tables()),
+            "QLinearElementwise QLinearElementwise QLinearElementwise QLinearElementwise");
   const std::string of_x = With(kGelu, "scales=[0.5,0.25,1.0]", "scales=[0.5,0.75,1.0]");
   EXPECT_EQ(RecognisedOperators(of_x, Tables()), "QLinearElementwise QLinearElementwise QLinearElementwise");
 }

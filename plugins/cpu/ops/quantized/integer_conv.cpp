@@ -55,8 +55,7 @@ class PatchRows final : public ByteRows {
       uint8_t* to = buffer + r * stride;
       uint8_t* const end = to + stride;
       if (is_line_inside && inside_[last].Has(at[last])) {
-        const uint8_t* const from = image + StartOf(at);
-        for (const int64_t piece : pieces_) to = CopyPiece(from + piece, to);
+        to = CopyPieces(image + StartOf(at), to);
       } else {
         to = CopyPatch(image, at, to);
       }
@@ -100,27 +99,32 @@ class PatchRows final : public ByteRows {
       pieces_.push_back(offset);
     }
   }
-  // Two of kHalf bytes, which may overlap.
+  // Each piece as two of kHalf bytes, which may overlap.
   template <size_t kHalf>
-  static void CopyHalves(const uint8_t* from, int64_t n, uint8_t* to) {
-    std::array<uint8_t, kHalf> begin, end;
-    std::memcpy(begin.data(), from, kHalf);
-    std::memcpy(end.data(), from + n - kHalf, kHalf);
-    std::memcpy(to, begin.data(), kHalf);
-    std::memcpy(to + n - kHalf, end.data(), kHalf);
-  }
-  // Pieces of a few bytes are by far quicker to copy without a call. Returns where it ends.
-  uint8_t* CopyPiece(const uint8_t* from, uint8_t* to) const {
-    if (piece_ >= 8 && piece_ <= 16) {
-      CopyHalves<8>(from, piece_, to);
-    } else if (piece_ > 16 && piece_ <= 32) {
-      CopyHalves<16>(from, piece_, to);
-    } else if (piece_ > 32 && piece_ <= 64) {
-      CopyHalves<32>(from, piece_, to);
-    } else {
-      std::memcpy(to, from, static_cast<size_t>(piece_));
+  uint8_t* CopyHalves(const uint8_t* from, uint8_t* to) const {
+    const int64_t second = piece_ - static_cast<int64_t>(kHalf);
+    for (const int64_t piece : pieces_) {
+      std::array<uint8_t, kHalf> begin, end;
+      std::memcpy(begin.data(), from + piece, kHalf);
+      std::memcpy(end.data(), from + piece + second, kHalf);
+      std::memcpy(to, begin.data(), kHalf);
+      std::memcpy(to + second, end.data(), kHalf);
+      to += piece_;
     }
-    return to + piece_;
+    return to;
+  }
+  // Of a window that begins at `from`. Pieces of a few bytes are by far quicker to copy without a call. Returns where
+  // it ends.
+  uint8_t* CopyPieces(const uint8_t* from, uint8_t* to) const {
+    if (piece_ >= 8 && piece_ <= 64)
+      return piece_ <= 16   ? CopyHalves<8>(from, to)
+             : piece_ <= 32 ? CopyHalves<16>(from, to)
+                            : CopyHalves<32>(from, to);
+    for (const int64_t piece : pieces_) {
+      std::memcpy(to, from + piece, static_cast<size_t>(piece_));
+      to += piece_;
+    }
+    return to;
   }
 
   // Of a window that isn't wholly inside. Returns where it ends.

@@ -1,6 +1,6 @@
 // epiphyte.kit.QLinearElementwise: an element-wise operator between a DequantizeLinear for each operand and a
-// QuantizeLinear, with the arithmetic that they would have one by one. Of one operand it is a table, as are several such
-// operators after each other.
+// QuantizeLinear, with the arithmetic that they would have one by one. Of one operand it is a table, as are several
+// such operators after each other.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -114,8 +114,7 @@ class QLinearElementwiseKernel final : public Kernel {
     using kit::fuse::ElementwiseOp;
     const ElementwiseOp op = instructions_.front().op;
     if (op == ElementwiseOp::kAdd || op == ElementwiseOp::kMul) {
-      const auto operation =
-          op == ElementwiseOp::kAdd ? simd::ByteOperation::kAdd : simd::ByteOperation::kMul;
+      const auto operation = op == ElementwiseOp::kAdd ? simd::ByteOperation::kAdd : simd::ByteOperation::kMul;
       simd::CombineBytes(operation, is_signed, a, a_stride, ends_[0], b, b_stride, ends_[1], ends_[2], bounds.low,
                          bounds.high, y, n);
       return;

@@ -44,8 +44,8 @@ class Fuser {
     std::array<int32_t, 2> operands = {-1, -1};
     End y;
   };
-  // A value that depends on `root` only, which is dequantised by one end: what makes it of that, in order, by the values
-  // that steps make.
+  // A value that depends on `root` only, which is dequantised by one end: what makes it of that, in order, by the
+  // values that steps make.
   struct Chain {
     int32_t root = -1;
     End end;
@@ -110,8 +110,7 @@ class Fuser {
   std::optional<float> NumberOf(int32_t value, const End& end) const {
     const ir::Tensor* const tensor = editor_.ConstantOf(value);
     double number = 0;
-    if (tensor == nullptr || editor_.info(value).rank < 0 || tensor->Count() != 1 ||
-        !ir::NumberAt(*tensor, 0, &number))
+    if (tensor == nullptr || editor_.info(value).rank < 0 || tensor->Count() != 1 || !ir::NumberAt(*tensor, 0, &number))
       return {};
     return static_cast<float>(number - static_cast<double>(end.zero)) * end.scale;
   }

@@ -5,8 +5,8 @@
 //   fuse::FuseByteTables(editor, {.takes = HasKernel});
 //   // x / 1.414, Erf, + 1, x *, * 0.5, each between its DequantizeLinear and QuantizeLinear  →  QLinearElementwise(x)
 //
-// Results are those of the nodes one by one, which are quantised in between, too. A result that others read, or that has
-// bounds, is still made; others of the chain begin with it where it has bounds.
+// Results are those of the nodes one by one, which are quantised in between, too. A result that others read, or that
+// has bounds, is still made; others of the chain begin with it where it has bounds.
 #pragma once
 
 #include <functional>

@@ -51,8 +51,8 @@
 // QLinearElementwise(x: T, … at most two) -> y: T, int8 or uint8
 //   One element-wise operator (a program of one instruction, as Elementwise has) on what the inputs are dequantised to,
 //   quantised again: "scales" and "zero_points" of each input and then of y; "low" and "high" as above. On one input
-//   the program may have more instructions (byte_tables.hpp), whose results are quantised and dequantised, too: "scales"
-//   and "zero_points" of the input, then of each result, of which the last is y.
+//   the program may have more instructions (byte_tables.hpp), whose results are quantised and dequantised, too:
+//   "scales" and "zero_points" of the input, then of each result, of which the last is y.
 // QLinearMatMul(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point, bias: int32?) -> y
 //   ONNX's QLinearMatMul, where the matrix b is [n, k] with attribute "transB" of 1, and the bias [n] is added to the
 //   sums, in steps of a_scale b_scale; then "low" and "high" as above.
