@@ -65,11 +65,12 @@ class ConvKernel final : public Kernel {
       const kit::ConvolutionShape shape = Resolve(input, weights->dims);
       // Few channels, as of an image or of each group, leave nothing to gain.
       constexpr int64_t kFewestChannels = 16;
-      // What fits into the cache with all of its neighbours oneDNN multiplies as fast or faster, once it has made a
-      // primitive for the shape; of an open one that would be while the first run waits.
-      constexpr int64_t kLarge = int64_t{1} << 18;
+      // Weights that come from memory for a few windows, or a shape for which oneDNN would make a primitive while the
+      // first run waits. What a cache holds, or what is used for many windows, oneDNN multiplies faster.
+      constexpr int64_t kLarge = int64_t{1} << 18, kFewWindows = 64;
       const bool for_panels =
-          group_ == 1 && HasLongRuns(shape) && (open || weights->Count() >= kLarge);
+          group_ == 1 && HasLongRuns(shape) &&
+          (open || (weights->Count() >= kLarge && shape.x[0] * shape.positions() <= kFewWindows));
       const bool in_bfloat16 =
           group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
       std::optional<MemoryDesc> split;
