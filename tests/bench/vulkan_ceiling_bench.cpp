@@ -108,7 +108,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "vulkan_ceiling_bench: %s\n", opened.why_not.c_str());
     return 1;
   }
-  const DeviceInfo& info = ChooseDevice(opened.instance->devices(), {.device = wanted, .allow_software = true});
+  const DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = wanted, .allow_software = true});
   if (!info.timestamps) {
     std::fprintf(stderr, "vulkan_ceiling_bench: %s takes no times\n", info.name.c_str());
     return 1;
