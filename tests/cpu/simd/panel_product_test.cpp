@@ -1,5 +1,9 @@
 #include "plugins/cpu/simd/panel_product.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "tests/cpu/simd/simd_testing.h"
 
 namespace epiphyte::cpu::simd {
