@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <optional>
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/convolution.hpp"
@@ -126,7 +127,8 @@ TEST(PanelWindow, ResidualAndActivation) {
   }
 }
 
-MemoryDesc Panelled(std::vector<int64_t> dims, int64_t width, std::vector<int64_t> strides) {
+// Nullopt where this oneDNN has no such layout.
+std::optional<MemoryDesc> Panelled(std::vector<int64_t> dims, int64_t width, std::vector<int64_t> strides) {
   cpu::BlockedDesc d;
   d.blocked = true;
   d.dims = d.padded = std::move(dims);
@@ -134,20 +136,24 @@ MemoryDesc Panelled(std::vector<int64_t> dims, int64_t width, std::vector<int64_
   d.strides = std::move(strides);
   d.block_sizes = {width};
   d.block_dims = {0};
-  return cpu::MakeDesc(d, EP_TYPE_FLOAT).value();
+  return cpu::MakeDesc(d, EP_TYPE_FLOAT);
 }
 
+bool AreWindowPanels(const std::optional<MemoryDesc>& desc) { return desc && cpu::WindowPanelsOf(*desc).has_value(); }
+
 TEST(PanelWindow, OfWeightsWithChannelsInnermost) {
-  const auto panels = cpu::WindowPanelsOf(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48, 48 * 32, 48 * 16}));
+  const std::optional<MemoryDesc> desc = Panelled({96, 16, 3, 2}, 48, {48 * 96, 48, 48 * 32, 48 * 16});
+  if (!desc) GTEST_SKIP() << "this oneDNN has no such layout";
+  const auto panels = cpu::WindowPanelsOf(*desc);
   ASSERT_TRUE(panels);
   EXPECT_EQ(panels->width, 48);
   EXPECT_EQ(panels->stride, 48 * 96);
   // Taps innermost; channels between the taps; gaps; another width; nothing spatial.
-  EXPECT_FALSE(cpu::WindowPanelsOf(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48 * 6, 48 * 2, 48})));
-  EXPECT_FALSE(cpu::WindowPanelsOf(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48 * 2, 48 * 32, 48})));
-  EXPECT_FALSE(cpu::WindowPanelsOf(Panelled({96, 16, 3, 2}, 48, {48 * 100, 48, 48 * 32, 48 * 16})));
-  EXPECT_FALSE(cpu::WindowPanelsOf(Panelled({96, 16, 3, 2}, 24, {24 * 96, 24, 24 * 32, 24 * 16})));
-  EXPECT_FALSE(cpu::WindowPanelsOf(Panelled({96, 16}, 48, {48 * 16, 48})));
+  EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48 * 6, 48 * 2, 48})));
+  EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48 * 2, 48 * 32, 48})));
+  EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 48, {48 * 100, 48, 48 * 32, 48 * 16})));
+  EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 24, {24 * 96, 24, 24 * 32, 24 * 16})));
+  EXPECT_FALSE(AreWindowPanels(Panelled({96, 16}, 48, {48 * 16, 48})));
   EXPECT_FALSE(cpu::WindowPanelsOf(cpu::PlainDesc(EP_TYPE_FLOAT, std::vector<int64_t>{96, 16, 3, 2})));
 }
 
@@ -168,17 +174,19 @@ TEST(PanelWindow, ShortRunsAreNotWorthIt) {
 TEST(PanelWindow, FewWindowsWantWidePanels) {
   const Case few = {{1, 16, 14, 14}, {100, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
   const Case many = {{1, 16, 40, 40}, {100, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
-  const MemoryDesc narrow = Panelled({100, 16, 3, 3}, 32, {32 * 144, 32, 32 * 48, 32 * 16});
-  const std::optional<MemoryDesc> wide = cpu::WidePanels(narrow, few.Resolved());
+  const std::optional<MemoryDesc> narrow = Panelled({100, 16, 3, 3}, 32, {32 * 144, 32, 32 * 48, 32 * 16});
+  if (!narrow) GTEST_SKIP() << "this oneDNN has no such layout";
+  const std::optional<MemoryDesc> wide = cpu::WidePanels(*narrow, few.Resolved());
   ASSERT_TRUE(wide);
   const auto panels = cpu::WindowPanelsOf(*wide);
   ASSERT_TRUE(panels);
   EXPECT_EQ(panels->width, 64);
   EXPECT_EQ(wide->get_size(), 128u * 144 * sizeof(float)) << "filters are padded to whole panels";
   EXPECT_FALSE(cpu::WidePanels(*wide, few.Resolved())) << "they are wide";
-  EXPECT_FALSE(cpu::WidePanels(narrow, many.Resolved())) << "oneDNN multiplies many, and chose";
+  EXPECT_FALSE(cpu::WidePanels(*narrow, many.Resolved())) << "oneDNN multiplies many, and chose";
   const Case thin = {{1, 16, 14, 14}, {40, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
-  EXPECT_FALSE(cpu::WidePanels(Panelled({40, 16, 3, 3}, 32, {32 * 144, 32, 32 * 48, 32 * 16}), thin.Resolved()));
+  const std::optional<MemoryDesc> of_thin = Panelled({40, 16, 3, 3}, 32, {32 * 144, 32, 32 * 48, 32 * 16});
+  EXPECT_TRUE(of_thin && !cpu::WidePanels(*of_thin, thin.Resolved()));
 }
 
 }  // namespace
