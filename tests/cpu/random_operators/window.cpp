@@ -265,8 +265,9 @@ void LpPool(Random& random, Case& c) {
 
 // Over whole planes.
 template <typename F>
-void Global(Random& random, Case& c, Number steps, const F& function) {
-  const DataType type = random.FloatType();
+void Global(Random& random, Case& c, Number steps, const F& function, bool of_bfloat16 = true) {
+  DataType type = random.FloatType();
+  if (type == DataType::kBfloat16 && !of_bfloat16) type = DataType::kFloat16;
   Dims dims = {random.Size(4), random.Size(30)};
   const int64_t rank = random.Int(1, 3);
   for (int64_t axis = 0; axis < rank; ++axis) dims.push_back(random.Int(1, rank == 3 ? 8 : 20));
@@ -305,7 +306,7 @@ void GlobalLpPool(Random& random, Case& c) {
     Number sum = 0;
     for (Number value : x) sum += std::pow(std::fabs(value), static_cast<Number>(p));
     return std::pow(sum, 1 / static_cast<Number>(p));
-  });
+  }, false);
 }
 
 void Col2Im(Random& random, Case& c) {
