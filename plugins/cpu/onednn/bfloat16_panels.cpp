@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/simd/bfloat16_product.h"
 
@@ -49,11 +50,8 @@ void MultiplyBfloat16(OpContext& context, const SplitOperands& o) {
   // A share is some columns of a block. Each begins with weights that nobody has fetched.
   const int64_t splits = std::min(panels, (threads + blocks - 1) / blocks);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
-  const int64_t items = blocks * splits;
-  const int64_t shares =
-      std::clamp<int64_t>(std::min(items, o.rows * o.n * o.k / kShareWork), 1, threads == 1 ? 1 : threads * 4);
-  const uint64_t buffer_bytes = simd::Bfloat16ScratchBytes(block);
-  auto* const buffers = static_cast<char*>(context.Scratch(static_cast<uint64_t>(shares) * buffer_bytes));
+  const BufferedItems items(context, blocks * splits, o.rows * o.n * o.k / kShareWork,
+                            simd::Bfloat16ScratchBytes(block));
   if (Rehearsal::On()) return;
   if (splits > 1) RoundLeft(context, o, tiles);
 
@@ -84,12 +82,7 @@ void MultiplyBfloat16(OpContext& context, const SplitOperands& o) {
       for (int64_t r = 0; r < p.rows; ++r) ApplyActivation(o.activation, p.y + r * o.n, p.columns);
     }
   };
-  context.ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t share = begin; share < end; ++share) {
-      char* const buffer = buffers + static_cast<uint64_t>(share) * buffer_bytes;
-      for (int64_t item = share * items / shares; item < (share + 1) * items / shares; ++item) run(item, buffer);
-    }
-  });
+  items.Run(run);
 }
 
 }  // namespace epiphyte::cpu

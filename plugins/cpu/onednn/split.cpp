@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/split_window.h"
@@ -100,11 +101,7 @@ bool MultiplySplit(OpContext& context, const SplitOperands& o) {
   const int64_t blocks = (o.rows + block - 1) / block;
   const int64_t splits = blocks >= 2 * threads ? 1 : std::min(panels, (2 * threads + blocks - 1) / blocks);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
-  const int64_t items = blocks * splits;
-  const int64_t shares =
-      std::clamp<int64_t>(std::min(items, o.rows * o.n * o.k / kShareWork), 1, threads == 1 ? 1 : threads * 4);
-  const uint64_t buffer_bytes = simd::SplitScratchBytes(block);
-  auto* const buffers = static_cast<char*>(context.Scratch(static_cast<uint64_t>(shares) * buffer_bytes));
+  const BufferedItems items(context, blocks * splits, o.rows * o.n * o.k / kShareWork, simd::SplitScratchBytes(block));
   if (Rehearsal::On()) return true;
 
   const auto run = [&](int64_t item, char* buffer) {
@@ -126,12 +123,7 @@ bool MultiplySplit(OpContext& context, const SplitOperands& o) {
     if (!o.activation) return;
     for (int64_t r = 0; r < p.rows; ++r) ApplyActivation(o.activation, p.y + r * o.n, p.columns);
   };
-  context.ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t share = begin; share < end; ++share) {
-      char* const buffer = buffers + static_cast<uint64_t>(share) * buffer_bytes;
-      for (int64_t item = share * items / shares; item < (share + 1) * items / shares; ++item) run(item, buffer);
-    }
-  });
+  items.Run(run);
   return true;
 }
 

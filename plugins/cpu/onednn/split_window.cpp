@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/simd/split_product.h"
@@ -142,11 +143,8 @@ void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolut
   const int64_t all = w.images * blocks;
   const int64_t splits = all >= threads ? 1 : std::min(panels, (2 * threads + all - 1) / all);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
-  const int64_t items = all * splits;
   const int64_t work = w.images * w.rows() * w.filters * depth;
-  const int64_t shares = std::clamp<int64_t>(std::min(items, work / kShareWork), 1, threads == 1 ? 1 : threads * 4);
-  const uint64_t buffer_bytes = simd::SplitScratchBytes(block);
-  auto* const buffers = static_cast<char*>(context.Scratch(static_cast<uint64_t>(shares) * buffer_bytes));
+  const BufferedItems items(context, all * splits, work / kShareWork, simd::SplitScratchBytes(block));
   if (Rehearsal::On()) return;
 
   const bool relu = o.activation && o.activation.op == kit::fuse::ElementwiseOp::kRelu;
@@ -178,12 +176,7 @@ void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolut
     if (p.columns == w.filters) return ApplyActivation(o.activation, p.y, results * w.filters);
     for (int64_t r = 0; r < results; ++r) ApplyActivation(o.activation, p.y + r * w.filters, p.columns);
   };
-  context.ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t share = begin; share < end; ++share) {
-      char* const buffer = buffers + static_cast<uint64_t>(share) * buffer_bytes;
-      for (int64_t item = share * items / shares; item < (share + 1) * items / shares; ++item) run(item, buffer);
-    }
-  });
+  items.Run(run);
 }
 
 }  // namespace epiphyte::cpu
