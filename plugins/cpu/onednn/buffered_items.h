@@ -1,4 +1,5 @@
-// Items of work of which each needs memory while it is done: threads take shares of them, each with a buffer of its own.
+// Items of work of which each needs memory while it is done: threads take shares of them, each with a buffer of its
+// own.
 //
 //   const BufferedItems items(context, count, work / kShareWork, buffer_bytes);
 //   items.Run([&](int64_t item, char* buffer) { … });

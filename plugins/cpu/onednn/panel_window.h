@@ -21,8 +21,8 @@ std::optional<Panels> WindowPanelsOf(const MemoryDesc& desc);
 // Whether enough numbers of a window lie side by side, with channels last, for products to be worth it.
 bool HasLongRuns(const kit::ConvolutionShape& shape);
 
-// Panels as wide as they are multiplied fastest, in place of weights for convolutions of that shape; nullopt where `desc`
-// is what they shall stay.
+// Panels as wide as they are multiplied fastest, in place of weights for convolutions of that shape; nullopt where
+// `desc` is what they shall stay.
 std::optional<MemoryDesc> WidePanels(const MemoryDesc& desc, const kit::ConvolutionShape& shape);
 
 class PanelWindow {

@@ -23,13 +23,13 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
 constexpr int kRegisters = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 32 : 16;
 // Rows of a panel between two looks at what is to be fetched.
 constexpr int64_t kRun = 4;
-// Rows of a panel that a block of it has at most: it stays in the second-level cache, and what belongs to it of the rows
-// of A in the first one.
+// Rows of a panel that a block of it has at most: it stays in the second-level cache, and what belongs to it of the
+// rows of A in the first one.
 constexpr int64_t kBlock = 384;
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// How many of the vectors of a panel's row are multiplied by some rows of A at a time: sums and weights are in registers
-// then, and one is left. The weights of a single row needn't be.
+// How many of the vectors of a panel's row are multiplied by some rows of A at a time: sums and weights are in
+// registers then, and one is left. The weights of a single row needn't be.
 constexpr int VectorsBeside(int rows, int panel_vectors) {
   for (int v = std::min(8, panel_vectors); v > 1; --v) {
     if (panel_vectors % v == 0 && rows * v + (rows == 1 ? 0 : v) < kRegisters) return v;
@@ -163,7 +163,10 @@ HWY_INLINE void MultiplyRows(Block& block) {
   const auto moved = [](const float* p, int64_t by) { return p == nullptr ? p : p + by; };
   To& to = block.to;
   for (int64_t at = 0; at < block.columns; at += kStep) {
-    const To part = {to.y + at, to.y_stride, moved(to.sum, at), to.sum_stride, moved(to.bias, at), to.bounded, to.low, to.high};
+    To part = to;
+    part.y += at;
+    part.sum = moved(to.sum, at);
+    part.bias = moved(to.bias, at);
     Tile<kWidth, kRows, kVectors>(block.left, block.panel + at, part, block.columns - at, {block.fetched, lines});
     block.fetched += lines * kLine;
   }
