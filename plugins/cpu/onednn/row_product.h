@@ -1,6 +1,6 @@
 // Rows times a matrix that oneDNN packed, and a single row times one that lies as it came. oneDNN's kernels read
-// weights when they need them, and wait: of memory, the limit of a language model that makes one token after the other, they
-// leave much unused, and of the arithmetic a fifth. Nor is anything made for the number of rows before it's known.
+// weights when they need them, and wait: of memory, the limit of a language model that makes one token after the other,
+// they leave much unused, and of the arithmetic a fifth. Nor is anything made for the number of rows before it's known.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,8 @@
 //
 // Whoever multiplies by the same panels again and again takes turns, from the first to the last and back: what a cache
 // that is too small for all of them still holds are those that were read last. Whoever reads them from memory says
-// where they end: while some rows of a panel are multiplied, the next ones are fetched. The numbers don't depend on either.
+// where they end: while some rows of a panel are multiplied, the next ones are fetched. The numbers don't depend on
+// either.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct PanelProduct {
   const float* a = nullptr;
   int64_t a_stride = 0;  // between rows, as y_stride
   // Rows that are windows of an image: of as many taps, each of k numbers that lie side by side. Of tap t, those of row
-  // r begin at a[places[t * places_stride + r]], or are the k `zeros` where that's below 0. The matrix has taps * k rows.
+  // r begin at a[places[t * places_stride + r]], or are the k `zeros` where that's below 0. The matrix has taps * k
+  // rows.
   const int64_t* places = nullptr;
   int64_t places_stride = 0;
   const float* zeros = nullptr;
