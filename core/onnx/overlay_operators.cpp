@@ -117,6 +117,8 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"RegexFullMatch", 20, InferBoolLikeFirst, 1, 1, 1, 1},
     {"Relu", 1, InferLikeFirst},
     {"Reshape", 5, InferReshape},
+    // libonnx 1.17 refuses sizes whose number isn't known.
+    {"Resize", 11, InferResize},
     {"Resize", 18, InferResize, 1, 4, 1, 1},
     {"RotaryEmbedding", 23, InferLikeFirst, 3, 4, 1, 1},
     {"Round", 11, InferLikeFirst},

@@ -166,6 +166,18 @@ TEST(Inference, OperatorsOfOpset18) {
                          ProtoModel::Ints(n, "axes", {2, 3});
                        }}),
             "tensor(float)[1,3,5,40]");
+  // As many sizes as X has axes, wherever they come from.
+  for (const int64_t opset : {13, 18}) {
+    EXPECT_EQ(Infer({.opset = opset,
+                     .op = "Resize",
+                     .inputs = {{kFloat, {"1", "3", "10"}}, {kFloat, {"R"}}, {kFloat, {"S"}}, {kInt64, {"N"}}},
+                     .edit =
+                         [](ProtoModel&, onnx::NodeProto& n) {
+                           n.set_input(1, "");
+                           n.set_input(2, "");
+                         }}),
+              "tensor(float)[?,?,?]");
+  }
   EXPECT_EQ(Infer({.opset = 18, .op = "Mish", .inputs = {{kFloat, {"N"}}}}), "tensor(float)[N]");
   EXPECT_EQ(Infer({.opset = 18, .op = "BitwiseAnd", .inputs = {{kInt64, {"2", "1"}}, {kInt64, {"3"}}}}),
             "tensor(int64)[2,3]");

@@ -28,7 +28,7 @@ constexpr OperatorRow kRows[] = {
     {"RMSNormalization@23", "float float16 double", {"T[1,128,768] T![768]", "T[1,64,2048] T![2048]", "T[1,1,4096] T![4096]"}, "T", "axis=-1"},
     {"LRN", "float", {"T[1,96,55,55]", "T[1,256,27,27]", "T[1,64,56,56]"}, "T", "size=5"},
     {"LpNormalization", "float double", {"T[1,512]", "T[100,128]", "T[1,64,56,56]"}, "T", "axis=1"},
-    {"MeanVarianceNormalization", "float", {"T[1,64,56,56]", "T[1,3,224,224]", "T[4,32,28,28]"}},
+    {"MeanVarianceNormalization", "float", {"T[1,64,56,56]", "T[1,3,224,224]", "T[4,32,28,28]"}, "T", "axes=[0,2,3]"},
     {"Resize#nearest", "float float16 uint8 int8", {"T[1,128,40,40] - float![4]=1,1,2,2", "T[1,64,56,56] - float![4]=1,1,2,2", "T[1,256,20,20] - float![4]=1,1,2,2"}, "T", "mode=nearest coordinate_transformation_mode=asymmetric nearest_mode=floor"},
     {"Resize#linear", "float float16 uint8", {"T[1,64,56,56] - float![4]=1,1,2,2", "T[1,3,480,640] - float![4]=1,1,0.5,0.5", "T[1,19,65,65] - float![4]=1,1,8,8"}, "T", "mode=linear coordinate_transformation_mode=half_pixel"},
     {"Resize#linear_corners", "float", {"T[1,64,56,56] - float![4]=1,1,2,2", "T[1,256,14,14] - float![4]=1,1,2,2", "T[1,21,33,33] - float![4]=1,1,4,4"}, "T", "mode=linear coordinate_transformation_mode=align_corners"},
