@@ -11,6 +11,7 @@
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/binary.h"
 #include "plugins/cpu/simd/normalize.h"
 #include "plugins/cpu/simd/row_dots.h"
 #include "plugins/cpu/simd/tile_matmul.h"
@@ -225,7 +226,8 @@ class AttentionKernel : public Kernel {
     if (Rehearsal::LeavesOut(y.Count())) return;
     ParallelLoop(context, shares, SaturateTo<int64_t>(cost), [&](int64_t first, int64_t last) {
       for (int64_t share = first; share < last; ++share) {
-        for (int64_t task = share; task < tasks; task += shares) {
+        // Blocks of one head, whose keys and values a cache has by then, follow each other.
+        for (int64_t task = share * tasks / shares; task < (share + 1) * tasks / shares; ++task) {
           RunBlock<T>(shape, bias, q, operands, y, shown, task / blocks, task % blocks * kQueryBlock,
                       buffers + share * buffer);
         }
@@ -271,7 +273,11 @@ class AttentionKernel : public Kernel {
     const C scale = scale_ ? static_cast<C>(*scale_) : C(1) / std::sqrt(static_cast<C>(shape.size));
     for (int64_t i = 0; i < rows; ++i) {
       const T* from = q.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.size);
-      for (int64_t j = 0; j < shape.size; ++j) queries[i * shape.size + j] = static_cast<C>(from[j]) * scale;
+      if constexpr (std::is_same_v<T, float>) {
+        multiply_(from, 1, &scale, 0, queries + i * shape.size, shape.size);
+      } else {
+        for (int64_t j = 0; j < shape.size; ++j) queries[i * shape.size + j] = static_cast<C>(from[j]) * scale;
+      }
     }
     if (operands.key_rows != nullptr) {
       ScoreRows(queries, operands.key_rows + kv * total * shape.size, rows, total, shape.size, scores, padded, room);
@@ -295,6 +301,15 @@ class AttentionKernel : public Kernel {
       show(kMasked);
       Softmax(row, total);
       show(kSoftmaxed);
+    }
+    if constexpr (std::is_same_v<T, C>) {
+      if (operands.value_rows == nullptr) {
+        const int64_t at = shape.Offset(image, head, first, shape.heads, shape.queries, shape.v_size);
+        const int64_t stride = shape.heads_first ? shape.v_size : shape.heads * shape.v_size;
+        return simd::TileMatMul(simd::TileOperands<C>{scores, padded, operands.values + kv * total * shape.v_size,
+                                                      shape.v_size, y.as<T>() + at, stride, rows, shape.v_size, total,
+                                                      true});
+      }
     }
     if (operands.value_rows != nullptr) {
       std::fill_n(results, rows * shape.v_size, C(0));
@@ -355,6 +370,7 @@ class AttentionKernel : public Kernel {
   std::optional<float> scale_;
   float softcap_;
   int64_t stage_;
+  simd::BinaryLoop multiply_{simd::Binary::kMul};
 };
 
 }  // namespace
