@@ -25,6 +25,12 @@ std::vector<T> Integers(int64_t n, unsigned seed) {
   return values;
 }
 
+// Of two 64-bit numbers without a sign it may be more than a Wide holds.
+Wide Product(Wide a, Wide b) {
+  using Wrapping = unsigned __int128;
+  return static_cast<Wide>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
+}
+
 struct FunctionCase {
   const char* name;
   NumberFunction function;
@@ -33,7 +39,7 @@ struct FunctionCase {
 const FunctionCase kFunctions[] = {
     {"Add", NumberFunction::kAdd, [](Wide a, Wide b) { return a + b; }},
     {"Sub", NumberFunction::kSub, [](Wide a, Wide b) { return a - b; }},
-    {"Mul", NumberFunction::kMul, [](Wide a, Wide b) { return a * b; }},
+    {"Mul", NumberFunction::kMul, Product},
     {"Div", NumberFunction::kDiv, [](Wide a, Wide b) { return b == 0 ? 0 : a / b; }},
     {"Max", NumberFunction::kMax, [](Wide a, Wide b) { return std::max(a, b); }},
     {"Min", NumberFunction::kMin, [](Wide a, Wide b) { return std::min(a, b); }},
@@ -66,7 +72,7 @@ const UnaryCase kUnaries[] = {{"Abs", NumberUnary::kAbs, [](Wide x) { return x <
                               {"Sign", NumberUnary::kSign, [](Wide x) { return Wide((x > 0) - (x < 0)); }},
                               {"Not", NumberUnary::kNot, [](Wide x) { return ~x; }},
                               {"Relu", NumberUnary::kRelu, [](Wide x) { return x < 0 ? 0 : x; }},
-                              {"Square", NumberUnary::kSquare, [](Wide x) { return x * x; }},
+                              {"Square", NumberUnary::kSquare, [](Wide x) { return Product(x, x); }},
                               {"IsZero", NumberUnary::kIsZero, [](Wide x) { return Wide(x == 0); }}};
 
 template <typename T>

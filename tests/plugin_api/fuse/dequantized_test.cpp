@@ -52,6 +52,14 @@ TEST(FoldDequantized, ByAnAxisWithOthersBehindIt) {
               ElementsAre(0.0f, 0.5f, 1.0f, 200.0f, -590.0f, -588.0f));
 }
 
+// All of an axis is one block, for each index of what is before it.
+TEST(FoldDequantized, ABlockMayBeAsLargeAsANumber) {
+  EXPECT_THAT(FloatsOf("in x: float[2,3]\nconst w: int8[2,3] = [1, 2, 3, 4, 5, 6]\nconst s: float[2,1] = [1, 10]\n"
+                       "d = DequantizeLinear@21<axis=1, block_size=9223372036854775807>(w, s) : float[2,3]\n"
+                       "y = Add@14(x, d) : float[2,3]\nout y\n"),
+              ElementsAre(1.0f, 2.0f, 3.0f, 40.0f, 50.0f, 60.0f));
+}
+
 TEST(FoldDequantized, HalvesAreRoundedOnce) {
   const kit::ir::Graph graph = RecognisedGraph(
       "in x: float16[2]\nconst w: int8[2] = [3, -4]\nconst s: float16[] = [0.5]\n"

@@ -200,19 +200,20 @@ class ScaleOf {
     several_ = true;
     size_ = view.size;
     inner_ = view.inner;
+    // Not worked out of the block's size, which may be any number.
+    if (block_ != 0) blocks_ = weights.quantization.scale.dims[static_cast<size_t>(weights.quantization.axis)];
   }
   size_t operator()(int64_t element) const {
     if (!several_) return 0;
     const int64_t position = element / inner_ % size_;
     if (block_ == 0) return static_cast<size_t>(position);
-    const int64_t blocks = (size_ + block_ - 1) / block_;
-    return static_cast<size_t>((element / (inner_ * size_) * blocks + position / block_) * inner_ + element % inner_);
+    return static_cast<size_t>((element / (inner_ * size_) * blocks_ + position / block_) * inner_ + element % inner_);
   }
 
  private:
   const int64_t block_;
   bool several_ = false;
-  int64_t size_ = 1, inner_ = 1;
+  int64_t size_ = 1, inner_ = 1, blocks_ = 1;
 };
 
 uint64_t Fold(ir::Editor& editor, int32_t n, uint64_t most_bytes) {
