@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "plugins/cpu/simd/byte_product.h"
 #include "plugins/cpu/simd/per_target.h"
@@ -25,10 +26,10 @@ using Vector = hn::Vec<Tag>;
 // Beside a single row, and beside several, whose sums are more.
 constexpr int kVectorsOfRow = 4;
 constexpr int kVectorsOfRows = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
-constexpr int kMostRows = 4;
 // Words that are asked for before a single row needs them: within a page the CPU does so itself, but not beyond it.
 constexpr int64_t kAhead = 1024;
-constexpr int kMostByteRows = HWY_CAP_GE512 ? 6 : 4;
+// What a digit counts of the next one.
+constexpr float kByteDigit = 256;
 
 // Number kRow of each word, as a float.
 template <int kBits, int kRow>
@@ -104,6 +105,7 @@ HWY_INLINE void AddRows(const Sum (&words)[kVectors], const float* a, int64_t st
 template <int kBits>
 struct OfFloats {
   using Left = BlockLeft;
+  static constexpr int kMostRows = 4, kVectors = kVectorsOfRows;
   template <int kRows, int kVectors>
   static HWY_INLINE void Block(const uint32_t* words, const Left& left, int64_t row, int64_t block, int64_t rows,
                                const Parameters& of, int64_t column, int64_t blocks, Vector (&sums)[kRows][kVectors]) {
@@ -125,37 +127,47 @@ struct OfFloats {
 };
 
 // Products of bytes, exact within a block.
-template <class Way, int kBits>
+template <class Way, int kBits, int kDigits>
 struct OfBytes {
   using Left = ByteBlockLeft;
+  static constexpr int kMostRows = HWY_CAP_GE512 && kDigits == 1 ? 6 : 4;
+  static constexpr int kVectors = kDigits == 1 ? kVectorsOfRows : 2;
   template <int kRows, int kVectors>
   static HWY_INLINE void Block(const uint32_t* words, const Left& left, int64_t row, int64_t block, int64_t rows,
                                const Parameters& of, int64_t column, int64_t blocks, Vector (&sums)[kRows][kVectors]) {
     const Sums d;
     const int8_t* const a = left.a + row * left.stride + block * rows;
-    Sum integers[kRows][kVectors];
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) integers[r][v] = hn::Zero(d);
+    Sum integers[kDigits][kRows][kVectors];
+    for (auto& digit : integers) {
+      for (auto& of_row : digit) {
+        for (Sum& sum : of_row) sum = hn::Zero(d);
+      }
     }
     for (int64_t i = 0; i < rows; i += 32 / kBits, words += kBlockPanel) {
       Sum word[kVectors];
-      for (int v = 0; v < kVectors; ++v) word[v] = hn::LoadU(d, reinterpret_cast<const int32_t*>(words) + v * kLanes);
-      Four<0>(word, a + i, left.stride, integers);
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kRows == 1) __builtin_prefetch(words + kAhead + v * kLanes);
+        word[v] = hn::LoadU(d, reinterpret_cast<const int32_t*>(words) + v * kLanes);
+      }
+      Four<0>(word, a + i, left.stride, blocks * rows, integers);
     }
     for (int r = 0; r < kRows; ++r) {
       const int64_t at = (row + r) * blocks + block;
       const Vector scale = hn::Set(Tag(), left.scales[at]);
-      for (int v = 0; v < kVectors; ++v)
-        sums[r][v] =
-            hn::MulAdd(hn::ConvertTo(Tag(), integers[r][v]), scale, StartOf(of, column + v * kLanes, left.sums[at]));
+      for (int v = 0; v < kVectors; ++v) {
+        Vector sum = hn::ConvertTo(Tag(), integers[0][r][v]);
+        for (int digit = 1; digit < kDigits; ++digit)
+          sum = hn::MulAdd(sum, hn::Set(Tag(), kByteDigit), hn::ConvertTo(Tag(), integers[digit][r][v]));
+        sums[r][v] = hn::MulAdd(sum, scale, StartOf(of, column + v * kLanes, left.sums[at]));
+      }
     }
   }
 
  private:
-  // Four rows of each word, from row 4 * kGroup on, and those that follow.
+  // Four rows of each word, from row 4 * kGroup on, and those that follow. `plane`: from a digit to the next.
   template <int kGroup, int kRows, int kVectors>
-  static HWY_INLINE void Four(const Sum (&words)[kVectors], const int8_t* a, int64_t stride,
-                              Sum (&integers)[kRows][kVectors]) {
+  static HWY_INLINE void Four(const Sum (&words)[kVectors], const int8_t* a, int64_t stride, int64_t plane,
+                              Sum (&integers)[kDigits][kRows][kVectors]) {
     if constexpr (kGroup < 8 / kBits) {
       const Sums d;
       decltype(Way::FactorsOf(words[0])) factors[kVectors];
@@ -164,13 +176,16 @@ struct OfBytes {
         if constexpr (kBits < 8) bytes = hn::And(bytes, hn::Set(d, ((1 << kBits) - 1) * 0x01010101));
         factors[v] = Way::FactorsOf(bytes);
       }
-      for (int r = 0; r < kRows; ++r) {
-        int32_t four;
-        std::memcpy(&four, a + r * stride + kGroup * 4, sizeof(four));
-        const auto weights = Way::Weights(hn::Set(d, four));
-        for (int v = 0; v < kVectors; ++v) integers[r][v] = Way::Add(integers[r][v], factors[v], weights);
+      for (int digit = 0; digit < kDigits; ++digit) {
+        for (int r = 0; r < kRows; ++r) {
+          int32_t four;
+          std::memcpy(&four, a + r * stride + digit * plane + kGroup * 4, sizeof(four));
+          const auto weights = Way::Weights(hn::Set(d, four));
+          for (int v = 0; v < kVectors; ++v)
+            integers[digit][r][v] = Way::Add(integers[digit][r][v], factors[v], weights);
+        }
       }
-      Four<kGroup + 1>(words, a, stride, integers);
+      Four<kGroup + 1>(words, a, stride, plane, integers);
     }
   }
 };
@@ -203,13 +218,14 @@ HWY_INLINE void Tile(const BlockQuantized& w, int64_t panel, const typename Of::
 
 template <class Of, int kRows>
 HWY_INLINE void Rows(const BlockQuantized& w, int64_t panel, const typename Of::Left& left, int64_t row, float* y) {
-  constexpr int kVectors = kRows == 1 ? kVectorsOfRow : kVectorsOfRows;
+  constexpr int kVectors = kRows == 1 ? kVectorsOfRow : Of::kVectors;
   for (int64_t column = 0; column < kBlockPanel; column += kVectors * kLanes)
     Tile<Of, kRows, kVectors>(w, panel, left, row, column, y);
 }
 
-template <class Of, int kMost>
+template <class Of>
 HWY_INLINE void AllRows(const BlockQuantized& w, int64_t panel, const typename Of::Left& left, float* y) {
+  constexpr int kMost = Of::kMostRows;
   int64_t row = 0;
   for (; row + kMost <= left.rows; row += kMost) Rows<Of, kMost>(w, panel, left, row, y);
   if (kMost > 4 && row + 4 <= left.rows) {
@@ -225,17 +241,25 @@ HWY_INLINE void AllRows(const BlockQuantized& w, int64_t panel, const typename O
 
 void TimesFloats(const BlockQuantized& w, int64_t panel, const BlockLeft& left, float* y) {
   switch (w.bits) {
-    case 2: return AllRows<OfFloats<2>, kMostRows>(w, panel, left, y);
-    case 4: return AllRows<OfFloats<4>, kMostRows>(w, panel, left, y);
-    default: return AllRows<OfFloats<8>, kMostRows>(w, panel, left, y);
+    case 2: return AllRows<OfFloats<2>>(w, panel, left, y);
+    case 4: return AllRows<OfFloats<4>>(w, panel, left, y);
+    default: return AllRows<OfFloats<8>>(w, panel, left, y);
+  }
+}
+template <class Way, int kDigits>
+HWY_INLINE void TimesDigits(const BlockQuantized& w, int64_t panel, const ByteBlockLeft& left, float* y) {
+  switch (w.bits) {
+    case 2: return AllRows<OfBytes<Way, 2, kDigits>>(w, panel, left, y);
+    case 4: return AllRows<OfBytes<Way, 4, kDigits>>(w, panel, left, y);
+    default: return AllRows<OfBytes<Way, 8, kDigits>>(w, panel, left, y);
   }
 }
 template <class Way>
 HWY_INLINE void TimesBytes(const BlockQuantized& w, int64_t panel, const ByteBlockLeft& left, float* y) {
-  switch (w.bits) {
-    case 2: return AllRows<OfBytes<Way, 2>, kMostByteRows>(w, panel, left, y);
-    case 4: return AllRows<OfBytes<Way, 4>, kMostByteRows>(w, panel, left, y);
-    default: return AllRows<OfBytes<Way, 8>, kMostByteRows>(w, panel, left, y);
+  if (left.digits == 1) {
+    TimesDigits<Way, 1>(w, panel, left, y);
+  } else {
+    TimesDigits<Way, 3>(w, panel, left, y);
   }
 }
 void TimesBytesByWords(const BlockQuantized& w, int64_t panel, const ByteBlockLeft& left, float* y) {
@@ -256,28 +280,47 @@ void SumEach(const float* row, int64_t blocks, int64_t block, float* sums) {
   }
 }
 
-void QuantizeEach(const float* row, int64_t blocks, int64_t block, int8_t* numbers, float* scales, float* sums) {
+template <int kDigits>
+HWY_INLINE void QuantizeRow(const float* row, int64_t blocks, int64_t block, int8_t* numbers, float* scales,
+                            float* sums) {
   const Tag d;
   const hn::Rebind<int8_t, Tag> db;
+  constexpr float kMost = kDigits == 1 ? 127.0f : 127.0f * kByteDigit * kByteDigit;
+  const int64_t plane = blocks * block;
   for (int64_t b = 0; b < blocks; ++b, row += block, numbers += block) {
     Vector most = hn::Zero(d);
     for (int64_t i = 0; i < block; i += kLanes) most = hn::Max(hn::Abs(hn::LoadU(d, row + i)), most);
-    const float scale = hn::GetLane(hn::MaxOfLanes(d, most)) / 127.0f;
-    const Vector inverse = hn::Set(d, scale > 0 ? 1.0f / scale : 0.0f);
+    const float scale = hn::GetLane(hn::MaxOfLanes(d, most)) / kMost;
+    // The inverse of what is smaller is no number.
+    const Vector inverse = hn::Set(d, scale >= std::numeric_limits<float>::min() ? 1.0f / scale : 0.0f);
     Sum sum = hn::Zero(Sums());
     // A NaN is a number like others to a maximum, but not to a sum.
     Vector reals = hn::Zero(d);
     for (int64_t i = 0; i < block; i += kLanes) {
       const Vector x = hn::LoadU(d, row + i);
       reals = hn::Add(reals, x);
-      const Vector number = hn::Min(hn::Max(hn::Mul(x, inverse), hn::Set(d, -127.0f)), hn::Set(d, 127.0f));
-      const Sum rounded = hn::NearestInt(number);
+      const Vector number = hn::Min(hn::Max(hn::Mul(x, inverse), hn::Set(d, -kMost)), hn::Set(d, kMost));
+      Sum rounded = hn::NearestInt(number);
       sum = hn::Add(sum, rounded);
+      for (int digit = kDigits - 1; digit > 0; --digit) {
+        // From -128 to 127, and what is left is divided by 256.
+        hn::StoreU(LowBytes(rounded), hn::RebindToUnsigned<decltype(db)>(),
+                   reinterpret_cast<uint8_t*>(numbers + digit * plane + i));
+        rounded = hn::ShiftRight<8>(hn::Add(rounded, hn::Set(Sums(), 128)));
+      }
       hn::StoreU(hn::DemoteTo(db, rounded), db, numbers + i);
     }
     const float real = hn::GetLane(hn::SumOfLanes(d, reals));
     scales[b] = real - real == 0 ? scale : real - real;
-    sums[b] = static_cast<float>(hn::GetLane(hn::SumOfLanes(Sums(), sum))) * scales[b];
+    sums[b] = kDigits == 1 ? static_cast<float>(hn::GetLane(hn::SumOfLanes(Sums(), sum))) * scales[b] : real;
+  }
+}
+void QuantizeEach(const float* row, int64_t blocks, int64_t block, int digits, int8_t* numbers, float* scales,
+                  float* sums) {
+  if (digits == 1) {
+    QuantizeRow<1>(row, blocks, block, numbers, scales, sums);
+  } else {
+    QuantizeRow<3>(row, blocks, block, numbers, scales, sums);
   }
 }
 
@@ -358,8 +401,9 @@ EPIPHYTE_EXPORT(WidenAll);
 void SumBlocks(const float* row, int64_t blocks, int64_t block, float* sums) {
   EPIPHYTE_DISPATCH(SumEach)(row, blocks, block, sums);
 }
-void QuantizeBlocks(const float* row, int64_t blocks, int64_t block, int8_t* numbers, float* scales, float* sums) {
-  EPIPHYTE_DISPATCH(QuantizeEach)(row, blocks, block, numbers, scales, sums);
+void QuantizeBlocks(const float* row, int64_t blocks, int64_t block, int digits, int8_t* numbers, float* scales,
+                    float* sums) {
+  EPIPHYTE_DISPATCH(QuantizeEach)(row, blocks, block, digits, numbers, scales, sums);
 }
 void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const BlockLeft& left, float* y) {
   EPIPHYTE_DISPATCH(TimesFloats)(weights, panel, left, y);

@@ -50,16 +50,19 @@ struct BlockLeft {
 void SumBlocks(const float* row, int64_t blocks, int64_t block, float* sums);
 void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const BlockLeft& left, float* y);
 
-// The left side as bytes, whose products are sums of integers within a block.
+// The left side as bytes, whose products are sums of integers within a block. With one digit for an element they are
+// fast; with three, the highest first and each 256 of the next, they are as exact as floats are, and with VNNI faster.
 struct ByteBlockLeft {
-  const int8_t* a = nullptr;
-  int64_t stride = 0;
+  const int8_t* a = nullptr;  // for each row [digits, all of W's rows]
+  int64_t stride = 0;         // between rows
   int64_t rows = 0;
-  const float* scales = nullptr;  // [rows, blocks]
+  const float* scales = nullptr;  // [rows, blocks]: of the lowest digit
   const float* sums = nullptr;    // [rows, blocks]
+  int digits = 1;                 // or 3
 };
-// One row: the largest number of a block is 127 or -127. Sums are those of numbers times scale.
-void QuantizeBlocks(const float* row, int64_t blocks, int64_t block, int8_t* numbers, float* scales, float* sums);
+// One row: the highest digit of a block's largest element is 127 or -127. Sums are those of numbers times scale.
+void QuantizeBlocks(const float* row, int64_t blocks, int64_t block, int digits, int8_t* numbers, float* scales,
+                    float* sums);
 void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const ByteBlockLeft& left, float* y);
 
 // W's rows [first, first + count) as floats, [count, kBlockPanel]: for many rows on the left. Multiples of 16.

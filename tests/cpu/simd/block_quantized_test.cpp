@@ -117,25 +117,41 @@ TEST_P(BlockQuantizedProducts, OfFloats) {
   });
 }
 
+// A left side in bytes, of blocks as `w` has them.
+struct ByteLeft {
+  std::vector<float> scales, sums;
+  GuardedRow<int8_t> bytes;
+  ByteBlockLeft left;
+
+  ByteLeft(const BlockQuantized& w, const std::vector<float>& a, int64_t rows, int digits)
+      : scales(static_cast<size_t>(rows * w.blocks)), sums(scales), bytes(rows * digits * w.rows()) {
+    left = {bytes.data(), digits * w.rows(), rows, scales.data(), sums.data(), digits};
+    for (int64_t r = 0; r < rows; ++r)
+      QuantizeBlocks(a.data() + r * w.rows(), w.blocks, w.block, digits, bytes.data() + r * left.stride,
+                     scales.data() + r * w.blocks, sums.data() + r * w.blocks);
+  }
+  // Of an element, in units of its block's scale.
+  double Number(int64_t row, int64_t i, int64_t rows_of_w) const {
+    double number = 0;
+    for (int digit = 0; digit < left.digits; ++digit)
+      number = number * 256 + left.a[row * left.stride + digit * rows_of_w + i];
+    return number;
+  }
+};
+
 void ExpectByteProducts() {
   ForEveryKind([](const Weights& w) {
     const int64_t k = w.packed.rows();
     for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 13}) {
       const std::vector<float> a = RandomFloats(rows * k, -1, 1);
-      GuardedRow<int8_t> bytes(rows * k);
-      std::vector<float> scales(static_cast<size_t>(rows * 3)), sums(scales);
+      const ByteLeft bytes(w.packed, a, rows, 1);
       std::vector<double> left;  // what was made of it
-      for (int64_t r = 0; r < rows; ++r) {
-        QuantizeBlocks(a.data() + r * k, 3, w.packed.block, bytes.data() + r * k, scales.data() + r * 3,
-                       sums.data() + r * 3);
-        for (int64_t i = 0; i < k; ++i)
-          left.push_back(static_cast<double>(bytes[r * k + i]) *
-                         static_cast<double>(scales[static_cast<size_t>(r * 3 + i / w.packed.block)]));
-      }
+      for (int64_t i = 0; i < rows * k; ++i)
+        left.push_back(bytes.Number(i / k, i % k, k) *
+                       static_cast<double>(bytes.scales[static_cast<size_t>(i / w.packed.block)]));
       for (int64_t panel = 0; panel < 2; ++panel) {
         GuardedRow<float> y(rows * kBlockPanel);
-        RowsTimesBlockPanel(w.packed, panel, ByteBlockLeft{bytes.data(), k, rows, scales.data(), sums.data()},
-                            y.data());
+        RowsTimesBlockPanel(w.packed, panel, bytes.left, y.data());
         ExpectProducts(w, panel, left, rows, y.data(), 2e-7);
       }
     }
@@ -147,22 +163,51 @@ TEST_P(BlockQuantizedProducts, OfBytesWithoutVnni) {
   ExpectByteProducts();
 }
 
-// 255 * 127 in the longest block that a product of bytes is asked for: just within an int32.
+void ExpectExactByteProducts() {
+  ForEveryKind([](const Weights& w) {
+    const int64_t k = w.packed.rows();
+    for (const int64_t rows : {1, 2, 3, 4, 5, 7}) {
+      const std::vector<float> a = RandomFloats(rows * k, -1, 1);
+      const ByteLeft bytes(w.packed, a, rows, 3);
+      for (int64_t panel = 0; panel < 2; ++panel) {
+        GuardedRow<float> y(rows * kBlockPanel);
+        RowsTimesBlockPanel(w.packed, panel, bytes.left, y.data());
+        ExpectProducts(w, panel, {a.begin(), a.end()}, rows, y.data(), 2e-7);
+      }
+    }
+  });
+}
+TEST_P(BlockQuantizedProducts, OfThreeBytesAreAsExactAsOfFloats) { ExpectExactByteProducts(); }
+TEST_P(BlockQuantizedProducts, OfThreeBytesWithoutVnni) {
+  const WithoutVnni without;
+  ExpectExactByteProducts();
+}
+
+// 255 times the largest digit, in the longest block that a product of bytes is asked for: just within an int32.
 TEST_P(BlockQuantizedProducts, OfBytesDoNotOverflow) {
   constexpr int64_t kBlock = 65536;
   const std::vector<uint8_t> column(kBlock, 255);
   std::vector<const uint8_t*> columns(kBlockPanel, column.data());
   std::vector<uint32_t> words(static_cast<size_t>(BlockPanelWords(8, kBlock)));
   PackBlockPanel(columns.data(), 8, kBlock, words.data());
-  const std::vector<float> scales(kBlockPanel, 1), a(kBlock, 1);
+  const std::vector<float> scales(kBlockPanel, 1);
   const std::vector<uint8_t> zeros(kBlockPanel, 0);
   BlockQuantized w{.bits = 8, .blocks = 1, .block = kBlock, .words = words.data(), .scales = scales.data()};
   w.zeros = zeros.data();
-  std::vector<int8_t> bytes(kBlock);
-  float scale, sum, y[kBlockPanel];
-  QuantizeBlocks(a.data(), 1, kBlock, bytes.data(), &scale, &sum);
-  RowsTimesBlockPanel(w, 0, ByteBlockLeft{bytes.data(), kBlock, 1, &scale, &sum}, y);
-  EXPECT_NEAR(y[63], 255.0f * kBlock, 4);
+  const auto expect = [&](int digits, const std::vector<float>& a, float sum) {
+    const ByteLeft bytes(w, a, 1, digits);
+    float y[kBlockPanel];
+    RowsTimesBlockPanel(w, 0, bytes.left, y);
+    EXPECT_NEAR(y[63], 255.0f * sum, 3e-7f * 255 * sum) << digits;
+  };
+  expect(1, std::vector<float>(kBlock, 1), kBlock);
+  expect(3, std::vector<float>(kBlock, 127 << 16), static_cast<float>(127 << 16) * kBlock);
+  // Both lower digits are -128.
+  std::vector<float> a(kBlock, (5 << 16) + (127 << 8) + 128);
+  a[0] = 127 << 16;
+  EXPECT_EQ(ByteLeft(w, a, 1, 3).bytes[kBlock + 1], -128);
+  EXPECT_EQ(ByteLeft(w, a, 1, 3).bytes[2 * kBlock + 1], -128);
+  expect(3, a, a[1] * (kBlock - 1) + a[0]);
 }
 
 TEST_P(BlockQuantizedProducts, LeftSidesAreQuantizedByBlock) {
@@ -171,9 +216,9 @@ TEST_P(BlockQuantizedProducts, LeftSidesAreQuantizedByBlock) {
   std::fill(row.begin() + 16, row.begin() + 32, 0.0f);
   row[40] = NAN;
   row[50] = INFINITY;
-  std::vector<int8_t> numbers(64);
+  std::vector<int8_t> numbers(192);
   float scales[4], sums[4];
-  QuantizeBlocks(row.data(), 4, 16, numbers.data(), scales, sums);
+  QuantizeBlocks(row.data(), 4, 16, 1, numbers.data(), scales, sums);
   EXPECT_FLOAT_EQ(scales[0], 4.0f / 127);
   EXPECT_EQ(numbers[5], -127);
   int sum = 0;
@@ -182,11 +227,29 @@ TEST_P(BlockQuantizedProducts, LeftSidesAreQuantizedByBlock) {
     sum += numbers[i];
   }
   EXPECT_FLOAT_EQ(sums[0], static_cast<float>(sum) * scales[0]);
-  EXPECT_EQ(scales[1], 0.0f);
-  EXPECT_EQ(sums[1], 0.0f);
-  EXPECT_EQ(numbers[20], 0);
-  EXPECT_TRUE(std::isnan(scales[2])) << "what isn't a number stays none";
-  EXPECT_TRUE(std::isnan(scales[3]));
+  for (const int digits : {1, 3}) {
+    QuantizeBlocks(row.data(), 4, 16, digits, numbers.data(), scales, sums);
+    EXPECT_EQ(numbers[5], -127);
+    EXPECT_EQ(scales[1], 0.0f);
+    EXPECT_EQ(sums[1], 0.0f);
+    EXPECT_EQ(numbers[20], 0);
+    EXPECT_TRUE(std::isnan(scales[2])) << "what isn't a number stays none";
+    EXPECT_TRUE(std::isnan(scales[3]));
+  }
+}
+
+// Their scale has no inverse.
+TEST_P(BlockQuantizedProducts, LeftSidesOfTheSmallestNumbersAreZero) {
+  std::vector<float> row(16, 0.0f);
+  row[3] = 1e-38f;
+  std::vector<int8_t> numbers(48, 1);
+  float scale, sum;
+  for (const int digits : {1, 3}) {
+    QuantizeBlocks(row.data(), 1, 16, digits, numbers.data(), &scale, &sum);
+    EXPECT_EQ(std::vector<int8_t>(numbers.begin(), numbers.begin() + digits * 16),
+              std::vector<int8_t>(static_cast<size_t>(digits) * 16, 0));
+    EXPECT_LE(std::fabs(sum), row[3]);
+  }
 }
 
 TEST_P(BlockQuantizedProducts, WeightsAreWidened) {

@@ -1,6 +1,7 @@
 // MatMulNBits of com.microsoft: y = A W^T + bias, where W [N, K] has 2, 4 or 8 bits for a number and a scale, and
 // perhaps a zero point, for each block of a row. Where accuracy_level allows bytes (4), A is quantised by the same
-// blocks.
+// blocks; where it doesn't, a few rows of A have three bytes for an element, if the CPU has instructions for their
+// products, and many are multiplied as floats.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/block_quantized.h"
+#include "plugins/cpu/simd/byte_product.h"
 #include "plugins/cpu/simd/panel_product.h"
 
 namespace epiphyte::cpu {
@@ -285,23 +287,26 @@ class MatMulNBitsKernel : public Kernel {
     const auto floats = [&](int64_t count) {
       return static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
     };
-    const bool by_bytes = takes_bytes_ && order.block <= kMostByteBlock;
-    const bool widens = !by_bytes && rows >= kWidens;
+    const bool fits = order.block <= kMostByteBlock;
+    const bool widens = !(takes_bytes_ && fits) && rows >= kWidens;
+    const int digits = !fits || widens ? 0 : takes_bytes_ ? 1 : simd::UsesVnni() ? 3 : 0;
+    const bool by_bytes = digits > 0;
     const bool in_place = a.type == EP_TYPE_FLOAT && size == sizes_.k && order.rows.empty();
     float* const made = in_place ? nullptr : floats(rows * size);
     const float* const left = in_place ? a.as<float>() : made;
     float* const sums = widens ? nullptr : floats(rows * order.blocks);
     float* const scales = by_bytes ? floats(rows * order.blocks) : nullptr;
+    const int64_t stride = digits * size;
     int8_t* const bytes =
-        by_bytes ? static_cast<int8_t*>(context.Scratch(static_cast<uint64_t>(rows * size))) : nullptr;
+        by_bytes ? static_cast<int8_t*>(context.Scratch(static_cast<uint64_t>(rows * stride))) : nullptr;
     if (!in_place || !widens) {
       ParallelLoop(context, rows, size, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
           const float* const from = left + row * size;
           if (!in_place) LoadRow(order, a, row, made + row * size);
           if (by_bytes) {
-            simd::QuantizeBlocks(from, order.blocks, order.block, bytes + row * size, scales + row * order.blocks,
-                                 sums + row * order.blocks);
+            simd::QuantizeBlocks(from, order.blocks, order.block, digits, bytes + row * stride,
+                                 scales + row * order.blocks, sums + row * order.blocks);
           } else if (!widens) {
             simd::SumBlocks(from, order.blocks, order.block, sums + row * order.blocks);
           }
@@ -344,8 +349,8 @@ class MatMulNBitsKernel : public Kernel {
           }
         } else if (by_bytes) {
           simd::RowsTimesBlockPanel(weights, panel,
-                                    simd::ByteBlockLeft{bytes + row * size, size, count, scales + row * order.blocks,
-                                                        sums + row * order.blocks},
+                                    simd::ByteBlockLeft{bytes + row * stride, stride, count,
+                                                        scales + row * order.blocks, sums + row * order.blocks, digits},
                                     results);
         } else {
           simd::RowsTimesBlockPanel(
