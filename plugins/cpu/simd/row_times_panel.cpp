@@ -21,7 +21,7 @@ using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
 // A panel is read at several places in turn, some rows at each: the CPU fetches ahead at all of them, and the end of a
-// page at one doesn't stop the others.
+// page at one doesn't stop the others. At each, the rows of its next turn are asked for as well.
 constexpr int kStreams = 4;
 constexpr int64_t kRun = 4;
 // Sums that the registers have room for beside weights; each step on one of them waits for the one before.
@@ -30,9 +30,13 @@ constexpr int kMostSums = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 16 : 8;
 template <int kVectors, typename T>
 HWY_INLINE void AddRows(const float* a, const T* rows, int64_t count, Vector* sums) {
   const Tag d;
+  constexpr int64_t kAhead = kRun * kVectors * kLanes, kLine = 64 / sizeof(T);
   for (int64_t i = 0; i < count; ++i, rows += kVectors * kLanes) {
     const Vector factor = hn::Set(d, a[i]);
-    for (int v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(LoadFloats(d, rows + v * kLanes), factor, sums[v]);
+    for (int v = 0; v < kVectors; ++v) {
+      if (v * kLanes % kLine == 0) __builtin_prefetch(rows + kAhead + v * kLanes);
+      sums[v] = hn::MulAdd(LoadFloats(d, rows + v * kLanes), factor, sums[v]);
+    }
   }
 }
 
