@@ -133,6 +133,10 @@ struct ThreadPool::Impl {
   // Waits for a job this worker has not seen and joins it; false when the pool is going.
   bool Join(uint64_t* last_generation, uint32_t* ticket);
   void RunTicket(uint32_t ticket, uint32_t index);
+  // Chunks differ by one index at most, so that threads that have as many have as much to do.
+  uint64_t ChunkBegin(uint64_t index) const {
+    return index * (count / chunk_count) + index * (count % chunk_count) / chunk_count;
+  }
   // `place`: decides on the shard it begins with.
   void RunChunks(uint32_t worker, uint32_t place);
   // Publishes the job in the fields below to at most `helpers` workers.
@@ -157,7 +161,6 @@ struct ThreadPool::Impl {
   GangFunction gang = nullptr;
   void* user = nullptr;
   uint64_t count = 0;
-  uint64_t chunk = 0;
   uint64_t chunk_count = 0;
   uint64_t shard_count = 1;
   uint32_t gang_size = 0;
@@ -267,8 +270,7 @@ void ThreadPool::Impl::RunChunks(uint32_t worker, uint32_t place) {
     while (shard.next_chunk.load(std::memory_order_relaxed) < shard.end) {
       const uint64_t index = shard.next_chunk.fetch_add(1, std::memory_order_relaxed);
       if (index >= shard.end) break;
-      const uint64_t begin = index * chunk;
-      range(user, begin, begin + std::min(chunk, count - begin), worker);
+      range(user, ChunkBegin(index), ChunkBegin(index + 1), worker);
     }
   }
 }
@@ -345,14 +347,15 @@ void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body,
   }
   pool.Start();
   const auto helpers = static_cast<uint32_t>(std::min<uint64_t>(pool.wanted_threads - callers, pool.workers.size()));
-  const uint64_t most_chunks = (uint64_t{helpers} + 1) * kChunksPerThread;
+  const uint64_t most_threads = uint64_t{helpers} + 1;
   pool.range = body;
   pool.gang = nullptr;
   pool.user = user;
   pool.count = count;
-  pool.chunk = std::max(grain, count / most_chunks + (count % most_chunks != 0 ? 1 : 0));
-  pool.chunk_count = count / pool.chunk + (count % pool.chunk != 0 ? 1 : 0);
-  const uint64_t threads = std::min<uint64_t>(uint64_t{helpers} + 1, pool.chunk_count);
+  // Two halves are better than one chunk of the grain and what is left.
+  pool.chunk_count = std::clamp<uint64_t>(count / grain, 2, most_threads * kChunksPerThread);
+  if (pool.chunk_count > most_threads) pool.chunk_count -= pool.chunk_count % most_threads;
+  const uint64_t threads = std::min(most_threads, pool.chunk_count);
   pool.shard_count = std::min(threads, kMostShards);
   for (uint64_t i = 0; i < pool.shard_count; ++i) {
     pool.shards[i].next_chunk.store(i * pool.chunk_count / pool.shard_count, std::memory_order_relaxed);

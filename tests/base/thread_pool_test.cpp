@@ -1,5 +1,6 @@
 #include "core/base/thread_pool.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <future>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -63,16 +65,37 @@ TEST(ParallelFor, CallsTheBodyOnceForEachIndex) {
   }
 }
 
-TEST(ParallelFor, SharesHaveAtLeastTheGrainExceptTheLast) {
-  ThreadPool pool(4);
-  std::atomic<int> small_shares{0};
-  pool.ParallelFor(1000, 30, [&](uint64_t begin, uint64_t end, uint32_t) {
-    if (end - begin < 30) {
-      ++small_shares;
-      EXPECT_EQ(end, 1000u);
-    }
+// Of each share, in no order.
+std::vector<uint64_t> ShareSizes(ThreadPool& pool, uint64_t count, uint64_t grain) {
+  std::mutex mutex;
+  std::vector<uint64_t> sizes;
+  pool.ParallelFor(count, grain, [&](uint64_t begin, uint64_t end, uint32_t) {
+    const std::lock_guard lock(mutex);
+    sizes.push_back(end - begin);
   });
-  EXPECT_LE(small_shares.load(), 1);
+  return sizes;
+}
+
+TEST(ParallelFor, SharesHaveAtLeastTheGrain) {
+  ThreadPool pool(4);
+  for (const uint64_t count : {61, 97, 100, 130, 479, 1000}) {
+    for (const uint64_t size : ShareSizes(pool, count, 30)) EXPECT_GE(size, 30u) << count;
+  }
+}
+
+TEST(ParallelFor, LessThanTwoGrainsIsHalved) {
+  ThreadPool pool(4);
+  EXPECT_THAT(ShareSizes(pool, 30, 30), ::testing::ElementsAre(30));
+  EXPECT_THAT(ShareSizes(pool, 31, 30), ::testing::UnorderedElementsAre(15, 16));
+  EXPECT_THAT(ShareSizes(pool, 59, 30), ::testing::UnorderedElementsAre(29, 30));
+}
+
+TEST(ParallelFor, ThreadsHaveAsMuchToDo) {
+  ThreadPool two(2), three(3);
+  // 44 panels of a matrix: eight shares of six would give a thread 24 of them.
+  EXPECT_THAT(ShareSizes(two, 44, 1), ::testing::UnorderedElementsAre(5, 5, 5, 5, 6, 6, 6, 6));
+  EXPECT_THAT(ShareSizes(two, 30, 10), ::testing::UnorderedElementsAre(15, 15));
+  EXPECT_THAT(ShareSizes(three, 80, 10), ::testing::UnorderedElementsAre(13, 13, 13, 13, 14, 14));
 }
 
 TEST(ParallelFor, NoTwoSharesRunOnOneWorkerNumberAtOnce) {

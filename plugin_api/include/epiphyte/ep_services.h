@@ -36,9 +36,9 @@ typedef struct EpServicesApi {
    * thread] */
   void(EP_CALL* Log)(EpLogLevel level, const char* origin, const char* message);
 
-  /* Runs body over [0, count) in shares of at least `grain` indices on at most the pool's threads, the caller's
-   * included, and returns when all are done. Nested calls run on the calling thread alone. A null pool is one of one
-   * thread. [any thread] */
+  /* Runs body over [0, count) in shares of at least `grain` indices, or in two where there are fewer than twice as
+   * many, on at most the pool's threads, the caller's included, and returns when all are done. Nested calls run on the
+   * calling thread alone. A null pool is one of one thread. [any thread] */
   void(EP_CALL* ParallelFor)(EpThreadPool* pool, uint64_t count, uint64_t grain, EpParallelBody body, void* user);
   /* How many threads there are, the caller's included; at least 1. The pool starts its threads with the first loop that
    * needs them, or here, and starts fewer than were wanted where there is no room for more: what cuts its work by the
