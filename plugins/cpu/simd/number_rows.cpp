@@ -177,6 +177,61 @@ void UnaryRow(const T* x, T* y, int64_t n) {
   }
 }
 
+template <NumberFunction kFunction, class V>
+HWY_INLINE V Folded(V a, V b) {
+  if constexpr (kFunction == NumberFunction::kAdd) {
+    return hn::Add(a, b);
+  } else if constexpr (kFunction == NumberFunction::kMax) {
+    return hn::Max(a, b);
+  } else {
+    return hn::Min(a, b);
+  }
+}
+// The lanes and less than twice as many elements: where there are as many as lanes they are folded into those, and then
+// half of the lanes into the other half.
+template <NumberFunction kFunction, class D, typename T = hn::TFromD<D>>
+HWY_INLINE T FoldLanes(D d, hn::Vec<D> lanes, const T* x, int64_t n) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (n >= kStep) {
+    lanes = Folded<kFunction>(lanes, hn::LoadU(d, x));
+    x += kStep;
+    n -= kStep;
+  }
+  if constexpr (kStep == 1) {
+    return hn::GetLane(lanes);
+  } else {
+    const hn::Half<D> half;
+    return FoldLanes<kFunction>(half, Folded<kFunction>(hn::LowerHalf(half, lanes), hn::UpperHalf(half, lanes)), x, n);
+  }
+}
+// Four vectors side by side, which needn't wait for each other.
+template <NumberFunction kFunction, class D, typename T = hn::TFromD<D>>
+HWY_INLINE T FoldVectors(D d, const T* x, int64_t n) {
+  constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
+  if (n < kStep) {
+    if constexpr (kStep > 1) return FoldVectors<kFunction>(hn::Half<D>(), x, n);
+  }
+  hn::Vec<D> first = hn::LoadU(d, x);
+  int64_t i = kStep;
+  if (n >= 4 * kStep) {
+    hn::Vec<D> second = hn::LoadU(d, x + kStep);
+    hn::Vec<D> third = hn::LoadU(d, x + 2 * kStep), fourth = hn::LoadU(d, x + 3 * kStep);
+    for (i = 4 * kStep; i + 4 * kStep <= n; i += 4 * kStep) {
+      first = Folded<kFunction>(first, hn::LoadU(d, x + i));
+      second = Folded<kFunction>(second, hn::LoadU(d, x + i + kStep));
+      third = Folded<kFunction>(third, hn::LoadU(d, x + i + 2 * kStep));
+      fourth = Folded<kFunction>(fourth, hn::LoadU(d, x + i + 3 * kStep));
+    }
+    first = Folded<kFunction>(Folded<kFunction>(first, second), Folded<kFunction>(third, fourth));
+  }
+  for (; i + kStep <= n; i += kStep) first = Folded<kFunction>(first, hn::LoadU(d, x + i));
+  return FoldLanes<kFunction>(d, first, x + i, n - i);
+}
+template <NumberFunction kFunction, typename T>
+T FoldRow(const T* x, int64_t n) {
+  return FoldVectors<kFunction>(hn::ScalableTag<T>(), x, n);
+}
+
 template <NumberFunction kFunction, typename T>
 constexpr const NumberRows<T, T>* FunctionRows() {
   if constexpr (Takes<T>(kFunction)) {
@@ -222,16 +277,26 @@ struct NumberTables {
   auto Of(NumberUnary function) const {
     return Pick<T>(function, std::make_integer_sequence<int, kNumberUnaryCount>());
   }
+  auto Fold(NumberFunction function) const {
+    return function == NumberFunction::kAdd   ? &FoldRow<NumberFunction::kAdd, T>
+           : function == NumberFunction::kMax ? &FoldRow<NumberFunction::kMax, T>
+                                              : &FoldRow<NumberFunction::kMin, T>;
+  }
 };
-#define EPIPHYTE_NUMBER_TYPES(_) \
-  _(Int8, int8_t)                \
-  _(Uint8, uint8_t) _(Int32, int32_t) _(Uint32, uint32_t) _(Int64, int64_t) _(Uint64, uint64_t) _(Double, double)
+#define EPIPHYTE_INTEGER_TYPES(_) \
+  _(Int8, int8_t)                 \
+  _(Uint8, uint8_t) _(Int32, int32_t) _(Uint32, uint32_t) _(Int64, int64_t) _(Uint64, uint64_t)
+#define EPIPHYTE_NUMBER_TYPES(_) EPIPHYTE_INTEGER_TYPES(_) _(Double, double)
 #define EPIPHYTE_NUMBER_TYPE(Name, T)                                                               \
   const NumberRows<T, T>& Name##FunctionRows(NumberFunction f) { return NumberTables<T>().Of(f); }  \
   const NumberRows<T, bool>& Name##ComparisonRows(Comparison f) { return NumberTables<T>().Of(f); } \
   void (*Name##UnaryRow(NumberUnary f))(const T*, T*, int64_t) { return NumberTables<T>().Of(f); }
 EPIPHYTE_NUMBER_TYPES(EPIPHYTE_NUMBER_TYPE)
 #undef EPIPHYTE_NUMBER_TYPE
+#define EPIPHYTE_INTEGER_TYPE(Name, T) \
+  T (*Name##FoldRow(NumberFunction f))(const T*, int64_t) { return NumberTables<T>().Fold(f); }
+EPIPHYTE_INTEGER_TYPES(EPIPHYTE_INTEGER_TYPE)
+#undef EPIPHYTE_INTEGER_TYPE
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -254,7 +319,14 @@ namespace epiphyte::cpu::simd {
   NumberUnaryLoop<T>::NumberUnaryLoop(NumberUnary f) : row_(EPIPHYTE_DISPATCH(Name##UnaryRow)(f)) {}
 EPIPHYTE_NUMBER_TYPES(EPIPHYTE_NUMBER_TYPE)
 #undef EPIPHYTE_NUMBER_TYPE
+#define EPIPHYTE_INTEGER_TYPE(Name, T) \
+  EPIPHYTE_EXPORT(Name##FoldRow);      \
+  template <>                          \
+  NumberFold<T>::NumberFold(NumberFunction f) : row_(EPIPHYTE_DISPATCH(Name##FoldRow)(f)) {}
+EPIPHYTE_INTEGER_TYPES(EPIPHYTE_INTEGER_TYPE)
+#undef EPIPHYTE_INTEGER_TYPE
 
 }  // namespace epiphyte::cpu::simd
 #endif
 #undef EPIPHYTE_NUMBER_TYPES
+#undef EPIPHYTE_INTEGER_TYPES

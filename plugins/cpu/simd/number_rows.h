@@ -8,6 +8,8 @@
 //     equal(a, 1, b, 1, y, n);      // y: bool; may be a or b when they are bytes
 //     const NumberUnaryLoop<int64_t> abs(NumberUnary::kAbs);
 //     abs(x, y, n);                 // y may be x
+//     const NumberFold<uint8_t> largest(NumberFunction::kMax);
+//     largest(x, n);                // of a row of at least one
 //
 // T: a type of kHasNumberLoops. In the variant for the target that was chosen when it was made (targets.h).
 #pragma once
@@ -110,6 +112,16 @@ class NumberUnaryLoop {
 
  private:
   void (*row_)(const T* x, T* y, int64_t n);
+};
+// Of integers: kAdd, kMax or kMin.
+template <typename T>
+class NumberFold {
+ public:
+  explicit NumberFold(NumberFunction function);
+  T operator()(const T* x, int64_t n) const { return row_(x, n); }
+
+ private:
+  T (*row_)(const T* x, int64_t n);
 };
 
 }  // namespace epiphyte::cpu::simd

@@ -152,6 +152,31 @@ TYPED_TEST(IntegerRowsOf, OneOperandIsThatOfWiderIntegersCutOff) {
   }
 }
 
+TYPED_TEST(IntegerRowsOf, ARowIsFolded) {
+  using T = TypeParam;
+  for (const std::string& target : SupportedTargets()) {
+    const TargetChoice choice(target);
+    for (int64_t n = 1; n < 600; n += n < 140 ? 1 : 61) {
+      GuardedRow<T> row(Integers<T>(n, 4));
+      const std::vector<T> x = row.values();
+      SCOPED_TRACE(::testing::Message() << n << " on " << target);
+      ASSERT_EQ(NumberFold<T>(NumberFunction::kMax)(row.data(), n), *std::max_element(x.begin(), x.end()));
+      ASSERT_EQ(NumberFold<T>(NumberFunction::kMin)(row.data(), n), *std::min_element(x.begin(), x.end()));
+      Wide sum = 0;
+      for (const T number : x) sum += number;
+      ASSERT_EQ(NumberFold<T>(NumberFunction::kAdd)(row.data(), n), static_cast<T>(sum));
+      // One at a time is the largest, so that none is left out.
+      const NumberFold<T> largest(NumberFunction::kMax);
+      std::vector<T> low(x.size(), T(3));
+      for (size_t i = 0; i < low.size(); ++i) {
+        low[i] = T(4);
+        ASSERT_EQ(largest(low.data(), n), T(4)) << "element " << i;
+        low[i] = T(3);
+      }
+    }
+  }
+}
+
 // Rounded numbers, ends of ranges, NaN and both zeros among them.
 std::vector<double> Doubles(int64_t n, unsigned seed) {
   constexpr double kSpecial[] = {0.0,   -0.0, 0.5, -0.5,  1.5, 2.5,  0x1p52, 0x1.8p60, 0x1p-1074, 1e308, -1e308,

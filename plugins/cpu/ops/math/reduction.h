@@ -143,14 +143,7 @@ A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t n, A 
       if (GoesByVectors<Op>(n)) return loops(x, n, shift);
     }
     if constexpr (FoldOf<Op, T, A>().has_value()) {
-      constexpr int64_t kRow = 256;
-      if (n >= 2 * kRow) {
-        const simd::NumberLoop<T> fold(*FoldOf<Op, T, A>());
-        T row[kRow];
-        std::copy_n(x, kRow, row);
-        for (int64_t at = kRow; at < n; at += kRow) fold(row, 1, x + at, 1, row, std::min(kRow, n - at));
-        return ReduceRun<Op, T, A>(op, loops, row, kRow, shift);
-      }
+      if (n > kShortRun) return simd::NumberFold<T>(*FoldOf<Op, T, A>())(x, n);
     }
     // Several side by side, which needn't wait for each other.
     constexpr int64_t kChains = 16;
