@@ -137,6 +137,33 @@ HWY_INLINE hn::Vec<Bytes> BytesOfSums(const Sum (&numbers)[4]) {
                          hn::ReorderDemote2To(dw, numbers[2], numbers[3]));
 }
 
+// Brings what BytesOfSums gives into the order of the numbers: fours of bytes, which packing leaves block by block.
+HWY_INLINE auto OrderOfFours() {
+  HWY_ALIGN int32_t places[kLanes];
+  for (int v = 0; v < 4; ++v)
+    for (int block = 0; block < kLanes / 4; ++block) places[v * (kLanes / 4) + block] = block * 4 + v;
+  return hn::SetTableIndices(Sums(), places);
+}
+
+// The greater of `a`, which is a magnitude, and that of `b`.
+template <class V>
+HWY_INLINE V GreaterMagnitude(V a, V b) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return V{_mm512_range_ps(a.raw, b.raw, 0b1011)};  // which this version of Highway has no function for
+#else
+  return hn::Max(a, hn::Abs(b));
+#endif
+}
+
+// As hn::NearestInt, of numbers that int32 holds.
+HWY_INLINE Sum NearestSmall(hn::Vec<hn::ScalableTag<float>> value) {
+#if HWY_ARCH_X86 && HWY_CAP_GE512
+  return Sum{_mm512_cvtps_epi32(value.raw)};
+#else
+  return hn::NearestInt(value);
+#endif
+}
+
 // Rounding of four vectors at once, to bytes as BytesOfSums leaves them. With AVX-512 most of it is done where numbers
 // have become words and bytes.
 class FourRounding {

@@ -227,11 +227,7 @@ HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, 
   const hn::Half<Bytes> half;
   const FourRounding rounding(p.zero, p.low, p.high);
   const auto left = hn::LoadU(df, p.factor + column), right = hn::LoadU(df, p.factor + column + kTileColumns);
-  // Fours of bytes, which packing leaves block by block of the vectors.
-  HWY_ALIGN int32_t places[kLanes];
-  for (int v = 0; v < 4; ++v)
-    for (int block = 0; block < kLanes / 4; ++block) places[v * (kLanes / 4) + block] = block * 4 + v;
-  const auto order = hn::SetTableIndices(d, places);
+  const auto order = OrderOfFours();
   const auto value = [=](const int32_t* from, hn::Vec<decltype(df)> factor)
                          EPIPHYTE_INLINE { return hn::Mul(hn::ConvertTo(df, hn::Load(d, from)), factor); };
   auto* to = static_cast<uint8_t*>(p.y) + row * p.y_stride + column;

@@ -187,25 +187,6 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   }
 }
 
-// The greater of `a`, which is a magnitude, and that of `b`.
-template <class V>
-HWY_INLINE V GreaterMagnitude(V a, V b) {
-#if HWY_ARCH_X86 && HWY_CAP_GE512
-  return V{_mm512_range_ps(a.raw, b.raw, 0b1011)};  // which this version of Highway has no function for
-#else
-  return hn::Max(a, hn::Abs(b));
-#endif
-}
-
-// As hn::NearestInt, of numbers that int32 holds.
-HWY_INLINE Sum NearestSmall(hn::Vec<hn::ScalableTag<float>> value) {
-#if HWY_ARCH_X86 && HWY_CAP_GE512
-  return Sum{_mm512_cvtps_epi32(value.raw)};
-#else
-  return hn::NearestInt(value);
-#endif
-}
-
 // Sums of whole rows, by fewer steps that round elsewhere: numbers so near to the middle between two results that this
 // may matter are left to exact(first, count), with their neighbours.
 template <typename T, class Exact>
@@ -228,11 +209,7 @@ HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, Byt
   const V of_a = hn::Set(d, static_cast<float>(a_factor)), of_b = hn::Set(d, static_cast<float>(b_factor));
   const V rest = hn::Set(d, static_cast<float>(y_end.zero - a_end.zero * a_factor - b_end.zero * b_factor));
   const auto lowest = hn::Set(numbers_of_y, static_cast<T>(low)), highest = hn::Set(numbers_of_y, static_cast<T>(high));
-  // Fours of bytes, which packing leaves block by block of the vectors.
-  HWY_ALIGN int32_t places[kLanes];
-  for (int v = 0; v < 4; ++v)
-    for (int block = 0; block < kLanes / 4; ++block) places[v * (kLanes / 4) + block] = block * 4 + v;
-  const auto order = hn::SetTableIndices(di, places);
+  const auto order = OrderOfFours();
   const auto load = [=](const uint8_t* from) EPIPHYTE_INLINE {
     return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(bytes, reinterpret_cast<const T*>(from))));
   };

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "plugins/cpu/simd/quantize.cpp"
 #include "plugins/cpu/simd/quantize.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -11,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "plugins/cpu/simd/byte_dot-inl.h"
 #include "plugins/cpu/simd/dispatch.h"
 #include "plugins/cpu/simd/math-inl.h"
 #include "plugins/cpu/simd/rows-inl.h"
@@ -42,11 +44,63 @@ HWY_INLINE hn::Vec<hn::Rebind<Q, Floats>> Quantized(V x, V scale, V zero) {
   return hn::DemoteTo(hn::Rebind<Q, Floats>(), hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, round)));
 }
 
+// Bytes of whole blocks with one scale, times its inverse: numbers so near to the middle between two results that this
+// may matter are divided, with their neighbours. Gives how many there are.
+template <typename Q>
+HWY_INLINE int64_t QuantizeNearly(const float* x, Q* y, int64_t n, float scale, float zero) {
+  const Floats d;
+  using V = hn::Vec<Floats>;
+  const hn::Repartition<Q, Floats> dq;
+  constexpr int64_t kStep = 4 * kLanes;
+  const float inverse = 1 / scale;
+  if (n < kStep || !(std::fabs(inverse) >= std::numeric_limits<float>::min() && std::isfinite(inverse))) return 0;
+  // Past every zero point and back. So is NaN the lowest.
+  constexpr float kBeyond = 512;
+  const V by = hn::Set(d, inverse), lowest = hn::Set(d, -kBeyond), highest = hn::Set(d, kBeyond);
+  // The inverse, the product and what is exact each round by 2^-24 of up to kBeyond.
+  const V limit = hn::Set(d, 0.5f - 0x1p-13f);
+  const Sum from = hn::Set(Sums(), static_cast<int32_t>(zero));
+  const auto order = OrderOfFours();
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    Sum numbers[4];
+    V farthest = hn::Zero(d);
+    for (int v = 0; v < 4; ++v) {
+      const V quotient = hn::Mul(hn::LoadU(d, x + i + v * kLanes), by);
+#if HWY_ARCH_X86
+      const V above = hn::Max(quotient, lowest);  // of which x86 gives the second one when there is a NaN
+#else
+      const V above = hn::IfThenElse(hn::Gt(quotient, lowest), quotient, lowest);
+#endif
+      const V within = hn::Min(above, highest);
+      const Sum number = NearestSmall(within);
+      farthest = GreaterMagnitude(farthest, hn::Sub(within, hn::ConvertTo(d, number)));
+      numbers[v] = hn::Add(number, from);
+    }
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(farthest, limit)))) {
+      const V divisor = hn::Set(d, scale), zeros = hn::Set(d, zero);
+      for (int64_t at = i; at < i + kStep; at += kLanes)
+        hn::StoreU(Quantized<Q>(hn::LoadU(d, x + at), divisor, zeros), hn::Rebind<Q, Floats>(), y + at);
+      continue;
+    }
+    const Sum fours = hn::TableLookupLanes(hn::BitCast(Sums(), BytesOfSums<Q>(numbers)), order);
+    hn::StoreU(hn::BitCast(dq, fours), dq, y + i);
+  }
+  return i;
+}
+
 template <typename Q>
 HWY_INLINE void Quantize(const float* x, Q* y, int64_t n, const float* scale, const float* zero, int64_t stride) {
   const Floats d;
   const hn::Rebind<Q, Floats> dq;
   if (stride == 0) {
+    if constexpr (sizeof(Q) == 1) {
+      const int64_t made = QuantizeNearly(x, y, n, scale[0], zero[0]);
+      if (made == n) return;
+      x += made;
+      y += made;
+      n -= made;
+    }
     const auto by = hn::Set(d, scale[0]), from = hn::Set(d, zero[0]);
     Make(dq, y, n, [=](const auto& load) EPIPHYTE_INLINE { return Quantized<Q>(load(d, x), by, from); });
   } else {
@@ -157,7 +211,6 @@ struct Extremes {
 
 Range RangeWithZero(const float* x, int64_t n) {
   const Floats d;
-  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
   const auto zero = hn::Zero(d);
   Extremes even{zero, zero, zero}, odd = even;
   int64_t i = 0;

@@ -59,17 +59,39 @@ TEST_P(Quantizing, RoundsAndSaturatesSignedShorts) { ExpectEveryRow<int16_t>(); 
 template <typename Q>
 void ExpectEdges() {
   constexpr float kLow = std::numeric_limits<Q>::min(), kHigh = std::numeric_limits<Q>::max();
-  const std::vector<float> x = {0.0f, -0.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, kHigh, kHigh + 0.5f, kHigh + 1, kLow,
+  std::vector<float> x = {0.0f, -0.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, kHigh, kHigh + 0.5f, kHigh + 1, kLow,
                                 kLow - 0.5f, kLow - 1, 0x1p22f, -0x1p22f, 0x1p31f, -0x1p31f, 1e38f, -1e38f, 1e-45f,
                                 kInfinity, -kInfinity, std::nanf(""), -std::nanf(""), 8388609.0f, -8388609.0f,
                                 // What has the highest of 16 bits and few of the others.
                                 32767.0f, 32768.0f, 32800.0f, 33023.0f, 65536.0f, -32769.0f, -65400.0f};
+  // Alone, and as rows whose every vector has all of them.
+  for (int times = 0; times < 4; ++times) x.insert(x.end(), x.begin(), x.begin() + 33);
   for (float zero : {0.0f, 1.0f, 7.0f, kHigh, kLow}) {
-    for (float scale : {1.0f, 0.1f, -1.0f, 1e-30f, 1e30f, 0.0f, kInfinity}) {
+    for (float scale : {1.0f, 0.1f, -1.0f, 1e-30f, 1e30f, 0.0f, kInfinity, 1e-39f, -1e-45f, 3e38f, std::nanf("")}) {
       std::vector<Q> y(x.size());
       QuantizeRow(x.data(), y.data(), static_cast<int64_t>(x.size()), &scale, &zero, 0);
       for (size_t i = 0; i < x.size(); ++i)
         EXPECT_EQ(y[i], Plain<Q>(x[i], scale, zero)) << x[i] << " / " << scale << " + " << zero;
+    }
+  }
+}
+
+// Numbers whose quotients lie in the middle between two integers, or next to it, and rows in which a few do.
+TEST_P(Quantizing, RoundsTheMiddleAsDivisionDoes) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const float scale = RandomFloats(1, 0.001f, 0.3f, seed)[0], zero = static_cast<float>(seed % 100);
+    std::vector<float> x = RandomFloats(1024, -200 * scale, 200 * scale, seed + 100);
+    for (size_t i = 0; i < x.size(); i += seed % 2 == 0 ? 1 : 97) {
+      x[i] = (std::floor(x[i] / scale) + 0.5f) * scale;
+      for (size_t step = 0; step < i % 4; ++step) x[i] = std::nextafter(x[i], i % 8 < 4 ? -kInfinity : kInfinity);
+    }
+    std::vector<uint8_t> bytes(x.size());
+    std::vector<int8_t> signed_bytes(x.size());
+    QuantizeRow(x.data(), bytes.data(), 1024, &scale, &zero, 0);
+    QuantizeRow(x.data(), signed_bytes.data(), 1024, &scale, &zero, 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_EQ(bytes[i], Plain<uint8_t>(x[i], scale, zero)) << x[i] << " / " << scale;
+      ASSERT_EQ(signed_bytes[i], Plain<int8_t>(x[i], scale, zero)) << x[i] << " / " << scale;
     }
   }
 }
