@@ -246,6 +246,30 @@ TEST(QuantizedPlan, SoftmaxOfBytesGivesWhatItGivesBetweenItsNeighbours) {
   }
 }
 
+TEST(QuantizedPlan, LayerNormalizationOfBytesGivesWhatItGivesBetweenItsNeighbours) {
+  for (const std::string type : {"uint8", "int8"}) {
+    for (const int64_t n : {1, 7, 128, 700}) {
+      for (const bool all : {false, true}) {
+        const std::string shape = "[5,9," + std::to_string(n) + "]", last = "[" + std::to_string(n) + "]";
+        const std::string text =
+            "in x: float" + shape + "\nin g: float" + last + "\nconst s: float[] = [0.02]\nconst z: " + type +
+            "[] = [100]\nconst t: float[] = [0.031]\nconst l: " + type + "[] = [7]\nconst b: float[] = [0.3]\n" +
+            "xq = QuantizeLinear@13(x, s, z) : " + type + shape + "\nxd = DequantizeLinear@13(xq, s, z) : float" +
+            shape + "\nm = LayerNormalization@17<axis=" + (all ? "1" : "-1") + ">(xd, g, b) : float" + shape +
+            "\nq = QuantizeLinear@13(m, t, l) : " + type + shape + "\ny = DequantizeLinear@13(q, t, l) : float" +
+            shape + "\nout y\n";
+        SCOPED_TRACE(text);
+        kit::ir::Graph graph = GraphOf(text);
+        cpu::Fuse(graph, AllKernels());
+        EXPECT_EQ(Operators(graph), "QuantizeLinear QLinearLayerNormalization* DequantizeLinear");
+        const std::vector<float> x = Reals(45 * n, 3), g = Reals(n, 4);
+        PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
+        EXPECT_EQ(fused.Run({x, g}), plain.Run({x, g}));
+      }
+    }
+  }
+}
+
 std::shared_ptr<const kit::ContextContainer> Stored(const cpu::Plan& plan, std::string* bytes) {
   const cpu::Plan* plans[] = {&plan};
   cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,

@@ -62,7 +62,8 @@ TEST(FuseQuantized, ProductsOfComputedMatricesWhereTheyAreTaken) {
   options.computed_products = true;
   EXPECT_EQ(Recognised(text, Quantized(options)), "y = QLinearMatMul(a, s, z, b, s, bz, s, z)\n");
   // Sums of more than int32 holds.
-  std::string deep = With(With(text, "in a: int8[3,2]", "in a: int8[3,70000]"), "in b: uint8[2,4]", "in b: uint8[70000,4]");
+  std::string deep =
+      With(With(text, "in a: int8[3,2]", "in a: int8[3,70000]"), "in b: uint8[2,4]", "in b: uint8[70000,4]");
   deep = With(With(deep, "float[3,2]", "float[3,70000]"), "db = DequantizeLinear@13(b, s, bz) : float[2,4]",
               "db = DequantizeLinear@13(b, s, bz) : float[70000,4]");
   EXPECT_THAT(Recognised(deep, Quantized(options)), HasSubstr("MatMul(da, db)"));
@@ -279,9 +280,9 @@ TEST(FuseQuantized, WhatMovesMovesTheIntegers) {
 
 TEST(FuseQuantized, BetweenDifferentScalesNumbersAreBroughtOverBeforeTheyMove) {
   for (const std::string op : {"Transpose@13", "DepthToSpace@13<blocksize=1>", "MaxPool@12<kernel_shape=[1]>"}) {
-    EXPECT_EQ(RecognisedOperators(kMove + "m = " + op + "(dx) : float[2,3]\n" +
-                                      "y = QuantizeLinear@13(m, t, z) : uint8[2,3]\nout y\n",
-                                  Quantized()),
+    EXPECT_EQ(RecognisedOperators(
+                  kMove + "m = " + op + "(dx) : float[2,3]\n" + "y = QuantizeLinear@13(m, t, z) : uint8[2,3]\nout y\n",
+                  Quantized()),
               "QLinearElementwise " + op.substr(0, op.find('@')));
   }
   EXPECT_EQ(RecognisedOperators(kMove + "const i: int64[1] = [2]\nm, n = TopK@11(dx, i) : float[2,2], int64[2,2]\n"
@@ -371,6 +372,40 @@ out y
     EXPECT_EQ(RecognisedOperators(With(softmax, "Softmax@13", other), Quantized()),
               "DequantizeLinear Softmax QuantizeLinear")
         << other;
+}
+
+TEST(FuseQuantized, LayerNormalizationTakesItsQuantisationsAlong) {
+  const std::string norm = R"(
+in x: uint8[2,3,4]
+in g: float[4]
+const s: float[] = [0.5]
+const t: float[] = [0.25]
+const z: uint8[] = [3]
+const b: float[4] = [1, 2, 3, 4]
+dx = DequantizeLinear@13(x, s, z) : float[2,3,4]
+m = LayerNormalization@17<axis=1, epsilon=0.001>(dx, g, b) : float[2,3,4]
+y = QuantizeLinear@13(m, t, z) : uint8[2,3,4]
+out y
+)";
+  EXPECT_EQ(Recognised(norm, Quantized()),
+            "y = epiphyte.kit::QLinearLayerNormalization<axis=1, epsilon=0.001, scales=[0.5,0.25], "
+            "zero_points=[3,3]>(x, g, b)\n");
+  EXPECT_THAT(Recognised(With(norm, "(dx, g, b)", "(dx, g)"), Quantized()), HasSubstr(">(x, g)"));
+  // What else reads the floats still does.
+  EXPECT_EQ(RecognisedOperators(norm + "r = Relu@14(dx) : float[2,3,4]\nout r\n", Quantized()),
+            "DequantizeLinear QLinearLayerNormalization Relu");
+  const std::string all = "DequantizeLinear LayerNormalization QuantizeLinear";
+  EXPECT_EQ(RecognisedOperators(norm + "out m\n", Quantized()), all);
+  EXPECT_EQ(RecognisedOperators(With(norm, "epsilon", "stash_type=10, epsilon"), Quantized()), all);
+  EXPECT_EQ(RecognisedOperators(With(norm, "in g: float[4]", "in g: float16[4]"), Quantized()), all);
+  // Its statistics are wanted, or it is between two types.
+  const std::string statistics =
+      With(With(norm, "m = Layer", "m, v = Layer"), "b) : float[2,3,4]", "b) : float[2,3,4], float[2,1,1]");
+  EXPECT_EQ(RecognisedOperators(statistics + "out v\n", Quantized()), all);
+  EXPECT_EQ(RecognisedOperators(With(With(norm, "const z:", "const u: int8[] = [3]\nconst z:"), "(m, t, z) : uint8",
+                                     "(m, t, u) : int8"),
+                                Quantized()),
+            all);
 }
 
 TEST(FuseQuantized, NumbersBetweenNeighboursAreNoMove) {

@@ -53,6 +53,9 @@
 //   quantised again: "scales" and "zero_points" of each input and then of y; "low" and "high" as above. On one input
 //   the program may have more instructions (byte_tables.hpp), whose results are quantised and dequantised, too:
 //   "scales" and "zero_points" of the input, then of each result, of which the last is y.
+// QLinearLayerNormalization(x: T, scale: float, bias: float?) -> y: T, int8 or uint8
+//   ONNX's LayerNormalization with its attributes on what x is dequantised to, quantised again: "scales",
+//   "zero_points", "low" and "high" as of QLinearAveragePool.
 // QLinearMatMul(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point, bias: int32?) -> y
 //   ONNX's QLinearMatMul, where the matrix b is [n, k] with attribute "transB" of 1, and the bias [n] is added to the
 //   sums, in steps of a_scale b_scale; then "low" and "high" as above.
@@ -76,6 +79,7 @@ inline constexpr std::string_view kSkipNormalization = "SkipNormalization";
 inline constexpr std::string_view kQLinearAveragePool = "QLinearAveragePool";
 inline constexpr std::string_view kQLinearConv = "QLinearConv";
 inline constexpr std::string_view kQLinearElementwise = "QLinearElementwise";
+inline constexpr std::string_view kQLinearLayerNormalization = "QLinearLayerNormalization";
 inline constexpr std::string_view kQLinearMatMul = "QLinearMatMul";
 inline constexpr std::string_view kQLinearSoftmax = "QLinearSoftmax";
 

@@ -13,6 +13,7 @@
 
 #include "epiphyte/kit/fuse/activation.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
+#include "epiphyte/kit/fuse/match.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/graph/elements.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
@@ -59,6 +60,8 @@ class Fuser {
     const qdq::Units found = qdq::FindUnits(editor_, units);
     for (const qdq::Unit& unit : found.units)
       if (unit.IsQdq()) FuseUnit(unit);
+    for (int32_t n = 0; n < editor_.node_count(); ++n)
+      if (IsNode(editor_, n, "LayerNormalization", 2)) FuseLayerNormalization(n);
   }
 
  private:
@@ -440,6 +443,32 @@ class Fuser {
     fused.op_type = kQLinearSoftmax;
     fused.inputs = {x->value};
     PlaceQuantized(unit, std::move(fused), {&*x}, *y);
+  }
+
+  // No unit: scale and bias stay floats.
+  void FuseLayerNormalization(int32_t n) {
+    const ir::Node& norm = editor_.node(n);
+    if (norm.outputs.size() > 1 || norm.inputs.size() > 3 || norm.Int("stash_type", 1) != 1) return;
+    const int32_t dequantize = editor_.Producer(norm.inputs[0]), quantize = editor_.OnlyReader(norm.outputs[0]);
+    if (dequantize < 0 || quantize < 0 || !qdq::IsDequantize(editor_.node(dequantize)) ||
+        !qdq::IsQuantize(editor_.node(quantize)) || editor_.node(quantize).inputs[0] != norm.outputs[0])
+      return;
+    const std::optional<End> x = EndOf(dequantize), y = EndOf(quantize);
+    if (!x || !y || !x->quantization.IsPerTensor() || !y->quantization.IsPerTensor() ||
+        qdq::BitsOf(x->quantization.type) != 8 || x->quantization.type != y->quantization.type)
+      return;
+    if (!std::all_of(norm.inputs.begin(), norm.inputs.end(), [&](int32_t i) { return i < 0 || editor_.IsFloat(i); }))
+      return;
+    ir::Node fused = norm;
+    DropOwnAttributes(fused);
+    fused.op_type = kQLinearLayerNormalization;
+    fused.domain = kDomain;
+    fused.since_version = 1;
+    fused.inputs[0] = x->value;
+    fused.outputs = {y->value};
+    const End* const ends[] = {&*x, &*y};
+    AddQuantizations(ends, fused);
+    if (Takes(fused)) editor_.Replace(quantize, std::move(fused));
   }
 
   // Puts `fused`, which has its type, inputs and attributes but for those of quantisations, in the place of the unit.

@@ -10,8 +10,8 @@
 //   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip. Inputs that are
 //   quantised otherwise than the result are brought to that first.
 // - Add, Mul, Sigmoid and whatever else an instruction of an ElementwiseProgram is becomes the kit's
-//   QLinearElementwise; AveragePool and GlobalAveragePool become its QLinearAveragePool, and Softmax along the last
-//   axis its QLinearSoftmax.
+//   QLinearElementwise; AveragePool and GlobalAveragePool become its QLinearAveragePool, Softmax along the last axis its
+//   QLinearSoftmax, and LayerNormalization with float parameters its QLinearLayerNormalization.
 //
 // Results are at most one quantum away from what the float operators give, and equal for operators that only move.
 // Runs first: other recognisers take away the operators of units.

@@ -101,6 +101,8 @@ constexpr Signature kFused[] = {
      "strides:I[1..]"},
     {"QLinearElementwise", 1, "x:T* -> y:T; T=int8|uint8",
      "code:I high:i[-128..255] low:i[-128..255] parameters:F scales:F zero_points:I[-128..255]"},
+    {"QLinearLayerNormalization", 1, "x:T[1..] scale:float bias:float? -> y:T; T=int8|uint8",
+     "axis:i epsilon:f high:i[-128..255] low:i[-128..255] scales:F zero_points:I[-128..255]"},
     {"QLinearMatMul", 1, "a:T1[1..] a_scale:float a_zero_point:T1 b:T2[2] b_scale:float b_zero_point:T2 "
      "y_scale:float y_zero_point:T3 bias:int32?[1] -> y:T3; T1=int8|uint8 T2=int8|uint8 T3=int8|uint8",
      "high:i[-128..255] low:i[-128..255] transB:i[0..1]"},
