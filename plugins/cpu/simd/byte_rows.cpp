@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "plugins/cpu/simd/per_target.h"
 // After the policy.
@@ -187,51 +188,68 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   }
 }
 
-// Sums of whole rows, by fewer steps that round elsewhere: numbers so near to the middle between two results that this
-// may matter are left to exact(first, count), with their neighbours.
-template <typename T, class Exact>
-HWY_INLINE void AddNearly(const uint8_t* a, ByteEnd a_end, const uint8_t* b, ByteEnd b_end, ByteEnd y_end, int32_t low,
-                          int32_t high, uint8_t* y, int64_t n, const Exact& exact) {
-  const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
-  const hn::Rebind<T, decltype(d)> bytes;
-  const hn::Repartition<T, decltype(d)> numbers_of_y;
-  const Sums di;
-  constexpr int64_t kStep = 4 * kLanes;
-  const double a_factor = static_cast<double>(a_end.scale) / y_end.scale;
-  const double b_factor = static_cast<double>(b_end.scale) / y_end.scale;
-  // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by
-  // 2^-24 of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest` and
-  // the first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
-  const double error = 0x1.2p-24 * (1300 * (a_factor + b_factor) + 2100);
-  if (n < kStep || !(error < 0.125)) return exact(0, n);
-  const V limit = hn::Set(d, static_cast<float>(0.5 - error));
-  const V of_a = hn::Set(d, static_cast<float>(a_factor)), of_b = hn::Set(d, static_cast<float>(b_factor));
-  const V rest = hn::Set(d, static_cast<float>(y_end.zero - a_end.zero * a_factor - b_end.zero * b_factor));
-  const auto lowest = hn::Set(numbers_of_y, static_cast<T>(low)), highest = hn::Set(numbers_of_y, static_cast<T>(high));
-  const auto order = OrderOfFours();
-  const auto load = [=](const uint8_t* from) EPIPHYTE_INLINE {
-    return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(bytes, reinterpret_cast<const T*>(from))));
-  };
-  int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) {
+// Sums by fewer steps that round elsewhere: those of four vectors of which one is so near to the middle between two
+// results that this may matter are left to `exact`.
+template <typename T>
+class NearSum {
+ public:
+  using V = hn::Vec<hn::ScalableTag<float>>;
+  static constexpr int64_t kStep = 4 * kLanes;
+
+  HWY_INLINE NearSum(ByteEnd a, ByteEnd b, ByteEnd y, int32_t low, int32_t high) : order_(OrderOfFours()) {
+    const double a_factor = static_cast<double>(a.scale) / y.scale, b_factor = static_cast<double>(b.scale) / y.scale;
+    // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by
+    // 2^-24 of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest`
+    // and the first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
+    const double error = 0x1.2p-24 * (1300 * (a_factor + b_factor) + 2100);
+    suits_ = error < 0.125;
+    const Floats d;
+    limit_ = hn::Set(d, static_cast<float>(0.5 - error));
+    of_a_ = hn::Set(d, static_cast<float>(a_factor));
+    of_b_ = hn::Set(d, static_cast<float>(b_factor));
+    rest_ = hn::Set(d, static_cast<float>(y.zero - a.zero * a_factor - b.zero * b_factor));
+    lowest_ = hn::Set(Numbers(), static_cast<T>(low));
+    highest_ = hn::Set(Numbers(), static_cast<T>(high));
+  }
+
+  bool suits() const { return suits_; }
+
+  // What numbers of b add to a result.
+  HWY_INLINE V Term(V b) const { return hn::MulAdd(b, of_b_, rest_); }
+  HWY_INLINE void Terms(const uint8_t* b, V (&terms)[4]) const {
+    for (int v = 0; v < 4; ++v) terms[v] = Term(Load(b + v * kLanes));
+  }
+
+  // y = kStep sums of `a` and the terms.
+  template <class Exact>
+  HWY_INLINE void Add(const uint8_t* a, const V (&terms)[4], uint8_t* y, const Exact& exact) const {
+    const Floats d;
     Sum numbers[4];
     V farthest = hn::Zero(d);
     for (int v = 0; v < 4; ++v) {
-      const V real = hn::MulAdd(load(a + i + v * kLanes), of_a, hn::MulAdd(load(b + i + v * kLanes), of_b, rest));
+      const V real = hn::MulAdd(Load(a + v * kLanes), of_a_, terms[v]);
       numbers[v] = NearestSmall(real);
       farthest = GreaterMagnitude(farthest, hn::Sub(real, hn::ConvertTo(d, numbers[v])));
     }
-    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(farthest, limit)))) {
-      exact(i, kStep);
-      continue;
-    }
-    const Sum fours = hn::TableLookupLanes(hn::BitCast(di, BytesOfSums<T>(numbers)), order);
-    const auto result = hn::Min(hn::Max(hn::BitCast(numbers_of_y, fours), lowest), highest);
-    hn::StoreU(result, numbers_of_y, reinterpret_cast<T*>(y + i));
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(farthest, limit_)))) return exact();
+    const Sum fours = hn::TableLookupLanes(hn::BitCast(Sums(), BytesOfSums<T>(numbers)), order_);
+    hn::StoreU(hn::Min(hn::Max(hn::BitCast(Numbers(), fours), lowest_), highest_), Numbers(), reinterpret_cast<T*>(y));
   }
-  if (i < n) exact(i, n - i);
-}
+
+ private:
+  using Floats = hn::ScalableTag<float>;
+  using Numbers = hn::Repartition<T, Floats>;
+
+  static HWY_INLINE V Load(const uint8_t* from) {
+    const hn::Rebind<T, Floats> bytes;
+    return hn::ConvertTo(Floats(), hn::PromoteTo(Sums(), hn::LoadU(bytes, reinterpret_cast<const T*>(from))));
+  }
+
+  bool suits_;
+  V limit_, of_a_, of_b_, rest_;
+  hn::Vec<Numbers> lowest_, highest_;
+  decltype(OrderOfFours()) order_;
+};
 
 template <typename T>
 HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_stride, ByteEnd a_end, const uint8_t* b,
@@ -240,12 +258,59 @@ HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_s
   if (operation == ByteOperation::kMul)
     return Combine<T>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n,
                       [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); });
-  const auto add = [=](int64_t first, int64_t count) HWY_ATTR {
+  if (a_stride == 0) {
+    std::swap(a, b);
+    std::swap(a_stride, b_stride);
+    std::swap(a_end, b_end);
+  }
+  using Near = NearSum<T>;
+  const auto exact = [=](int64_t first, int64_t count) HWY_ATTR {
     Combine<T>(a + first * a_stride, a_stride, a_end, b + first * b_stride, b_stride, b_end, y_end, low, high,
                y + first, count, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
   };
-  if (a_stride == 0 || b_stride == 0) return add(0, n);
-  AddNearly<T>(a, a_end, b, b_end, y_end, low, high, y, n, add);
+  const Near near(a_end, b_end, y_end, low, high);
+  if (n < Near::kStep || a_stride == 0 || !near.suits()) return exact(0, n);
+  int64_t i = 0;
+  typename Near::V terms[4];
+  if (b_stride == 0) {
+    const float number = *reinterpret_cast<const T*>(b);
+    for (auto& term : terms) term = near.Term(hn::Set(hn::ScalableTag<float>(), number));
+  }
+  for (; i + Near::kStep <= n; i += Near::kStep) {
+    if (b_stride != 0) near.Terms(b + i, terms);
+    near.Add(a + i, terms, y + i, [&]() HWY_ATTR { exact(i, Near::kStep); });
+  }
+  if (i < n) exact(i, n - i);
+}
+
+// Columns are taken one after the other for some rows, so that the terms of the row that is added stay in registers.
+template <typename T>
+HWY_INLINE void AddRow(const ByteRowSum& sum) {
+  using Near = NearSum<T>;
+  constexpr int64_t kRows = 32;
+  const Near near(sum.a_end, sum.row_end, sum.y_end, sum.low, sum.high);
+  const auto exact = [&](int64_t row, int64_t first, int64_t count) HWY_ATTR {
+    const int64_t at = row * sum.n + first;
+    Combine<T>(sum.a + at, 1, sum.a_end, sum.row + first, 1, sum.row_end, sum.y_end, sum.low, sum.high, sum.y + at,
+               count, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
+  };
+  for (int64_t row = 0; row < sum.rows; row += kRows) {
+    const int64_t end = std::min(sum.rows, row + kRows);
+    int64_t i = 0;
+    for (; near.suits() && i + Near::kStep <= sum.n; i += Near::kStep) {
+      typename Near::V terms[4];
+      near.Terms(sum.row + i, terms);
+      for (int64_t r = row; r < end; ++r) {
+        const int64_t at = r * sum.n + i;
+        near.Add(sum.a + at, terms, sum.y + at, [&]() HWY_ATTR { exact(r, i, Near::kStep); });
+      }
+    }
+    for (int64_t r = row; i < sum.n && r < end; ++r) exact(r, i, sum.n - i);
+  }
+}
+void AddRowOfBytes(const ByteRowSum& sum) {
+  if (sum.is_signed) return AddRow<int8_t>(sum);
+  AddRow<uint8_t>(sum);
 }
 
 void CombineAll(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
@@ -268,6 +333,7 @@ EPIPHYTE_EXPORT(SumSigned);
 EPIPHYTE_EXPORT(DepthwiseByWords);
 EPIPHYTE_EXPORT(DepthwiseByVnni);
 EPIPHYTE_EXPORT(CombineAll);
+EPIPHYTE_EXPORT(AddRowOfBytes);
 
 void MaxOfByteRows(const uint8_t* const* rows, int64_t count, bool is_signed, uint8_t* y, int64_t n) {
   if (is_signed) return EPIPHYTE_DISPATCH(MaxSigned)(rows, count, y, n);
@@ -307,6 +373,8 @@ void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int
                   uint8_t* y, int64_t n) {
   EPIPHYTE_DISPATCH(CombineAll)(operation, is_signed, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
 }
+
+void AddByteRow(const ByteRowSum& sum) { EPIPHYTE_DISPATCH(AddRowOfBytes)(sum); }
 
 }  // namespace epiphyte::cpu::simd
 #endif

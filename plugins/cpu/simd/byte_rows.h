@@ -51,4 +51,16 @@ void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int
                   const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high,
                   uint8_t* y, int64_t n);
 
+// The same with kAdd of each of `rows` rows of n bytes and one row; `y` may be `a`.
+struct ByteRowSum {
+  int64_t rows = 0, n = 0;
+  bool is_signed = false;
+  const uint8_t* a = nullptr;
+  const uint8_t* row = nullptr;
+  uint8_t* y = nullptr;
+  ByteEnd a_end, row_end, y_end;
+  int32_t low = 0, high = 255;
+};
+void AddByteRow(const ByteRowSum& sum);
+
 }  // namespace epiphyte::cpu::simd

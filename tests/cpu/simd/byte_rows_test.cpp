@@ -276,5 +276,33 @@ TEST_P(ByteRows, AreCombinedExactlyWhereResultsAreInTheMiddle) {
   }
 }
 
+TEST_P(ByteRows, OneRowIsAddedToEachAsToThatAlone) {
+  for (const int64_t n : {1, 15, 64, 70, 200}) {
+    for (const int64_t rows : {1, 3, 32, 70}) {
+      for (const bool is_signed : {false, true}) {
+        GuardedRow<uint8_t> y(Bytes(rows * n, 1)), row(Bytes(n, 2));
+        const std::vector<uint8_t> before = y.values();
+        ByteRowSum sum{.rows = rows, .n = n, .is_signed = is_signed};
+        sum.a = y.data();
+        sum.row = row.data();
+        sum.y = y.data();
+        sum.a_end = {0.25f, 3};
+        sum.row_end = {0.03f, -7};
+        sum.y_end = {n == 70 ? 1e-9f : 0.2f, 1};
+        sum.low = is_signed ? -100 : 20;
+        sum.high = 110;
+        AddByteRow(sum);
+        std::vector<uint8_t> expected(static_cast<size_t>(n));
+        for (int64_t r = 0; r < rows; ++r) {
+          CombineBytes(ByteOperation::kAdd, is_signed, before.data() + r * n, 1, sum.a_end, row.data(), 1, sum.row_end,
+                       sum.y_end, sum.low, sum.high, expected.data(), n);
+          for (int64_t i = 0; i < n; ++i)
+            ASSERT_EQ(y[r * n + i], expected[static_cast<size_t>(i)]) << "row " << r << " of " << n << ", " << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace epiphyte::cpu::simd

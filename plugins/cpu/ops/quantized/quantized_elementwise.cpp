@@ -98,12 +98,43 @@ class QLinearElementwiseKernel final : public Kernel {
 
   void Broadcast(OpContext& context, const Tensor& a, const Dims& a_dims, const Tensor& b, const Dims& b_dims,
                  const Dims& out, Tensor& y) const {
+    if (AddsRow(a_dims, b_dims, out)) return AddRow(context, a, ends_[0], b, ends_[1], b_dims.Count(), y);
+    if (AddsRow(b_dims, a_dims, out)) return AddRow(context, b, ends_[1], a, ends_[0], a_dims.Count(), y);
     const kit::BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
     ParallelLoop(context, loop.count(), 4, [&](int64_t begin, int64_t end) {
       loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
         Combine(a.type, a.as<uint8_t>() + in[0].offset, in[0].stride, b.as<uint8_t>() + in[1].offset, in[1].stride,
                 y.as<uint8_t>() + offset, n);
       });
+    });
+  }
+
+  // Whether all of `row` is added to each of the rows that `all` consists of.
+  bool AddsRow(const Dims& all, const Dims& row, const Dims& out) const {
+    if (instructions_.front().op != kit::fuse::ElementwiseOp::kAdd || !(all == out) || row.Count() < 2) return false;
+    size_t first = 0;
+    while (row[first] == 1) ++first;
+    return std::equal(row.begin() + static_cast<std::ptrdiff_t>(first), row.end(),
+                      out.end() - static_cast<std::ptrdiff_t>(row.size() - first));
+  }
+  void AddRow(OpContext& context, const Tensor& all, simd::ByteEnd all_end, const Tensor& row, simd::ByteEnd row_end,
+              int64_t n, Tensor& y) const {
+    simd::ByteRowSum sum;
+    sum.n = n;
+    sum.is_signed = all.type == EP_TYPE_INT8;
+    sum.row = row.as<uint8_t>();
+    sum.a_end = all_end;
+    sum.row_end = row_end;
+    sum.y_end = ends_[2];
+    const ResultBounds bounds = bounds_.Of(all.type);
+    sum.low = bounds.low;
+    sum.high = bounds.high;
+    ParallelLoop(context, y.Count() / n, n * 4, [&](int64_t begin, int64_t end) {
+      simd::ByteRowSum part = sum;
+      part.rows = end - begin;
+      part.a = all.as<uint8_t>() + begin * n;
+      part.y = y.as<uint8_t>() + begin * n;
+      simd::AddByteRow(part);
     });
   }
 
