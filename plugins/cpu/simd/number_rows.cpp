@@ -171,6 +171,9 @@ void UnaryRow(const T* x, T* y, int64_t n) {
   } else if constexpr (kFunction == NumberUnary::kCos) {
     Map<kLong>(hn::ScalableTag<double>(), x, y, n,
                [](auto v) EPIPHYTE_INLINE { return double_math::Cos(hn::DFromV<decltype(v)>(), v); });
+  } else if constexpr (kFunction == NumberUnary::kSigmoid) {
+    Map<kLong>(hn::ScalableTag<double>(), x, y, n,
+               [](auto v) EPIPHYTE_INLINE { return double_math::Sigmoid(hn::DFromV<decltype(v)>(), v); });
   } else {
     EPIPHYTE_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = UnaryOf<kFunction, T>()(x[i]);

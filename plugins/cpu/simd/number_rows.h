@@ -59,13 +59,14 @@ enum class NumberUnary : int32_t {
   kRound,  // halves to even
   kSqrt,
   kReciprocal,
-  kCube,  // 1.5
-  kExp,   // 2
-  kTanh,  // 2
-  kSin,   // 2
-  kCos,   // 2
+  kCube,     // 1.5
+  kExp,      // 2
+  kTanh,     // 2
+  kSin,      // 2
+  kCos,      // 2
+  kSigmoid,  // 3
 };
-inline constexpr int kNumberUnaryCount = static_cast<int>(NumberUnary::kCos) + 1;
+inline constexpr int kNumberUnaryCount = static_cast<int>(NumberUnary::kSigmoid) + 1;
 
 template <typename T>
 constexpr bool Takes(NumberFunction function) {

@@ -283,7 +283,9 @@ TEST_P(DoubleRows, OneOperandKeepsToItsErrorBound) {
       {"Exp", NumberUnary::kExp, [](long double x) { return std::exp(x); }, 2},
       {"Tanh", NumberUnary::kTanh, [](long double x) { return std::tanh(x); }, 2},
       {"Sin", NumberUnary::kSin, [](long double x) { return std::sin(x); }, 2},
-      {"Cos", NumberUnary::kCos, [](long double x) { return std::cos(x); }, 2}};
+      {"Cos", NumberUnary::kCos, [](long double x) { return std::cos(x); }, 2},
+      {"Sigmoid", NumberUnary::kSigmoid,
+       [](long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }, 3}};
   for (int64_t n : Lengths()) {
     for (const Case& test : cases) {
       const NumberUnaryLoop<double> loop(test.function);

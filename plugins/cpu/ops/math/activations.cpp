@@ -126,6 +126,7 @@ struct Mish {
 
 struct Sigmoid {
   simd::UnaryLoop floats{simd::Unary::kSigmoid};
+  static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kSigmoid;
   template <typename T>
   T operator()(T x) const {
     return SigmoidOf(x);
