@@ -71,6 +71,15 @@ void BlendFourRows(const float* const* rows, const float* weights, float* y, int
   });
 }
 
+void BlendManyRows(const float* const* rows, const float* weights, int64_t count, float* y, int64_t n) {
+  const hn::ScalableTag<float> d;
+  Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE {
+    auto sum = hn::Zero(d);
+    for (int64_t i = 0; i < count; ++i) sum = hn::MulAdd(load(d, rows[i]), hn::Set(d, weights[i]), sum);
+    return sum;
+  });
+}
+
 // By vectors of `d`, whose last one reaches back, or else by shorter ones.
 template <class D, typename T>
 HWY_INLINE void DoubleBy(D d, const T* x, T* y, int64_t n) {
@@ -125,12 +134,16 @@ LinearTaps::LinearTaps(int64_t width, std::vector<int32_t> lower_indices, std::v
 EPIPHYTE_EXPORT(SampleRow);
 EPIPHYTE_EXPORT(BlendRows);
 EPIPHYTE_EXPORT(BlendFourRows);
+EPIPHYTE_EXPORT(BlendManyRows);
 void SampleRow(const LinearTaps& taps, const float* x, float* y) { EPIPHYTE_DISPATCH(SampleRow)(taps, x, y); }
 void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n) {
   EPIPHYTE_DISPATCH(BlendRows)(a, b, a_weight, b_weight, y, n);
 }
 void BlendFourRows(const float* const* rows, const float* weights, float* y, int64_t n) {
   EPIPHYTE_DISPATCH(BlendFourRows)(rows, weights, y, n);
+}
+void BlendManyRows(const float* const* rows, const float* weights, int64_t count, float* y, int64_t n) {
+  EPIPHYTE_DISPATCH(BlendManyRows)(rows, weights, count, y, n);
 }
 
 EPIPHYTE_EXPORT(Double8);

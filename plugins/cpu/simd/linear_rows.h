@@ -32,6 +32,8 @@ void SampleRow(const LinearTaps& taps, const float* x, float* y);
 void BlendRows(const float* a, const float* b, float a_weight, float b_weight, float* y, int64_t n);
 // y[i] = weights[0] rows[0][i] + … + weights[3] rows[3][i]
 void BlendFourRows(const float* const* rows, const float* weights, float* y, int64_t n);
+// The same of `count` rows; none make zeros.
+void BlendManyRows(const float* const* rows, const float* weights, int64_t count, float* y, int64_t n);
 // The nearest neighbours where there are twice as many: y[2 i] = y[2 i + 1] = x[i]; n of x.
 void DoubleRow(const uint8_t* x, uint8_t* y, int64_t n);
 void DoubleRow(const uint16_t* x, uint16_t* y, int64_t n);

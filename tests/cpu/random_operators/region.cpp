@@ -28,14 +28,17 @@ Number Between(const Array& x, int64_t n, int64_t channel, Number row, Number co
 
 Bound OfCoordinates(const Array& y) {
   const bool is_small = y.type == DataType::kFloat16 || y.type == DataType::kBfloat16;
-  return {.ulps = is_small ? Number{2} : y.type == DataType::kDouble ? std::ldexp(Number{256}, 29) : 256,
+  return {.ulps = is_small                      ? Number{2}
+                  : y.type == DataType::kDouble ? std::ldexp(Number{256}, 29)
+                                                : 256,
           .sizes = std::vector<Number>(y.values.size(), 8)};
 }
 
 void RoiAlignCase(Random& random, Case& c, bool bad) {
   c.opset = 16;
-  const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble});
-  const Dims dims = {random.Int(1, 3), random.Int(1, 8), random.Int(2, 12), random.Int(2, 12)};
+  const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble, DataType::kFloat16});
+  const int64_t channels = random.Chance(40) ? random.Int(8, 40) : random.Int(1, 8);
+  const Dims dims = {random.Int(1, 3), channels, random.Int(2, 12), random.Int(2, 12)};
   const Array x = random.Values(type, dims, Draw::kPlain);
   const int64_t count = bad ? 2 : random.Int(0, 5);
   Array rois(type, {count, 4});
@@ -79,7 +82,8 @@ void RoiAlignCase(Random& random, Case& c, bool bad) {
       for (Number s = 0; s < columns; ++s) {
         Number row = roi[1] / 2 - offset + (static_cast<Number>(index[2]) + (r + 0.5L) / rows) * bin_height;
         Number column = roi[0] / 2 - offset + (static_cast<Number>(index[3]) + (s + 0.5L) / columns) * bin_width;
-        if (row < -1 || column < -1 || row > static_cast<Number>(dims[2]) || column > static_cast<Number>(dims[3])) continue;
+        if (row < -1 || column < -1 || row > static_cast<Number>(dims[2]) || column > static_cast<Number>(dims[3]))
+          continue;
         row = std::clamp<Number>(row, 0, static_cast<Number>(dims[2] - 1));
         column = std::clamp<Number>(column, 0, static_cast<Number>(dims[3] - 1));
         y[i] += Between(x, static_cast<int64_t>(of[index[0]]), index[1], row, column) / (rows * columns);
@@ -197,7 +201,8 @@ void NonMaxSuppression(Random& random, Case& c) {
       for (int64_t i : order) {
         if (static_cast<int64_t>(kept.size()) == most) break;
         const Box box = box_of(batch, i);
-        if (std::any_of(kept.begin(), kept.end(), [&](int64_t j) { return Overlap(box, box_of(batch, j)) > threshold; }))
+        if (std::any_of(kept.begin(), kept.end(),
+                        [&](int64_t j) { return Overlap(box, box_of(batch, j)) > threshold; }))
           continue;
         kept.push_back(i);
         for (int64_t value : {batch, k, i}) selected.push_back(static_cast<Number>(value));
@@ -287,7 +292,8 @@ void AffineGrid(Random& random, Case& c) {
       const auto at = static_cast<size_t>(spatial - axis);
       const auto place = static_cast<Number>(index[at]);
       const auto count = static_cast<Number>(dims[at]);
-      y[i] += theta.At({index[0], index.back(), axis}) * (corners ? 2 * place / (count - 1) - 1 : (2 * place + 1) / count - 1);
+      y[i] += theta.At({index[0], index.back(), axis}) *
+              (corners ? 2 * place / (count - 1) - 1 : (2 * place + 1) / count - 1);
     }
   });
   c.Output(y, {.ulps = 8, .sizes = std::vector<Number>(y.values.size(), 4)});

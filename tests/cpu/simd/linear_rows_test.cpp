@@ -58,6 +58,24 @@ TEST_P(LinearRows, AreBlendedByFours) {
   }
 }
 
+TEST_P(LinearRows, AreBlendedByAnyNumber) {
+  for (int64_t n : Lengths()) {
+    for (const int64_t count : {0, 1, 5, 16}) {
+      const std::vector<float> weights = RandomFloats(count, -1, 1, 7);
+      GuardedRow<float> all(RandomFloats(count * n, -1, 1, 1)), y(n);
+      std::vector<const float*> rows;
+      for (int64_t i = 0; i < count; ++i) rows.push_back(all.data() + (count - 1 - i) * n);
+      BlendManyRows(rows.data(), weights.data(), count, y.data(), n);
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (size_t i = 0; i < rows.size(); ++i)
+          sum += static_cast<double>(weights[i]) * static_cast<double>(rows[i][j]);
+        ASSERT_NEAR(y[j], sum, 0x1p-18) << j << " of " << n << ", " << count << " rows";
+      }
+    }
+  }
+}
+
 template <typename T>
 void ExpectDoubled() {
   for (int64_t n : Lengths()) {

@@ -4,8 +4,12 @@
 #include <cmath>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
+#include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/byte_transpose.h"
+#include "plugins/cpu/simd/linear_rows.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -74,7 +78,13 @@ class RoiAlignKernel : public Kernel {
       FailOp("input of shape {} found, images with elements expected", ShapeText(x.dims));
     DispatchFloats(x.type, "RoiAlign", [&]<typename T>() {
       T* y = context.Output(0, x.type, dims).template as<T>();
-      for (int64_t r = 0; r < dims[0]; ++r) CheckRoi(rois.as<T>() + r * 4);
+      double samples = 0;
+      for (int64_t r = 0; r < dims[0]; ++r) samples += CheckedSamples(rois.as<T>() + r * 4);
+      if constexpr (std::is_same_v<Compute<T>, float>) {
+        const double elements = static_cast<double>(x.dims[0] * x.dims[2] * x.dims[3]);
+        if (average_ && x.dims[1] >= kLeastChannels && samples * kPerElement >= elements)
+          return AlignByChannels(context, x, batch, rois.as<T>(), dims, y);
+      }
       Parallel(context, dims[0], 1, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r)
           Align(x, x.as<T>() + batch[r] * x.dims.Count(1, 4), rois.as<T>() + r * 4, y + r * dims.Count(1, 4));
@@ -84,6 +94,8 @@ class RoiAlignKernel : public Kernel {
 
  private:
   static constexpr int64_t kMostSamples = 1024;
+  static constexpr int64_t kLeastChannels = 8;
+  static constexpr double kPerElement = 2;  // samples that are worth transposing as many elements
 
   struct Region {
     double y, x, bin_height, bin_width;
@@ -116,11 +128,83 @@ class RoiAlignKernel : public Kernel {
   }
 
   template <typename T>
-  void CheckRoi(const T* roi) const {
+  double CheckedSamples(const T* roi) const {
     const Region region = RegionOf(roi);
     if (region.samples_y < 0 || region.samples_x < 0)
       FailOp("a region with bins of {} x {} found, at most {} x {} expected", region.bin_height, region.bin_width,
              kMostSamples, kMostSamples);
+    return static_cast<double>(height_ * width_) * static_cast<double>(region.samples_y * region.samples_x);
+  }
+
+  // The samples of a bin, in place of those that are there.
+  void FindSamples(const Region& region, int64_t py, int64_t px, int64_t h, int64_t w,
+                   std::vector<Sample>* samples) const {
+    samples->clear();
+    for (int64_t iy = 0; iy < region.samples_y; ++iy)
+      for (int64_t ix = 0; ix < region.samples_x; ++ix)
+        samples->push_back(SampleAt(Place(region.y, region.bin_height, py, iy, region.samples_y),
+                                    Place(region.x, region.bin_width, px, ix, region.samples_x), h, w));
+  }
+
+  // Means of floats, for all channels at once: with these last, which is worth while where each element of the images
+  // is read several times.
+  template <typename T>
+  void AlignByChannels(OpContext& context, const Tensor& images, const int64_t* batch, const T* rois, const Dims& dims,
+                       T* y) const {
+    const int64_t channels = images.dims[1], h = images.dims[2], w = images.dims[3], all = images.Count();
+    const auto floats = [&](int64_t count) {
+      return static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
+    };
+    const float* planes = std::is_same_v<T, float> ? images.as<float>() : nullptr;
+    if (planes == nullptr) {
+      float* const made = floats(all);
+      ParallelLoop(context, images.dims[0] * channels, h * w, [&](int64_t begin, int64_t end) {
+        LoadFloats(images, begin * h * w, (end - begin) * h * w, made + begin * h * w);
+      });
+      planes = made;
+    }
+    float* const last = floats(all);
+    constexpr int64_t kColumns = 256;
+    const int64_t pieces = (h * w + kColumns - 1) / kColumns;
+    ParallelLoop(context, images.dims[0] * pieces, channels * kColumns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t image = i / pieces * channels * h * w, first = i % pieces * kColumns;
+        simd::TransposeBytes(reinterpret_cast<const uint32_t*>(planes + image + first), h * w, channels,
+                             std::min(kColumns, h * w - first),
+                             reinterpret_cast<uint32_t*>(last + image + first * channels), channels);
+      }
+    });
+    const int64_t bins = height_ * width_;
+    Parallel(context, dims[0], 1, [&](int64_t begin, int64_t end) {
+      std::vector<float> means(static_cast<size_t>(bins * channels)), planes_of_means(means.size());
+      std::vector<Sample> samples;
+      std::vector<const float*> rows;
+      std::vector<float> weights;
+      for (int64_t r = begin; r < end; ++r) {
+        const float* const image = last + batch[r] * channels * h * w;
+        const Region region = RegionOf(rois + r * 4);
+        const double count = static_cast<double>(std::max<int64_t>(region.samples_y * region.samples_x, 1));
+        for (int64_t bin = 0; bin < bins; ++bin) {
+          FindSamples(region, bin / width_, bin % width_, h, w, &samples);
+          rows.clear();
+          weights.clear();
+          for (const Sample& sample : samples) {
+            for (size_t i = 0; i < 4; ++i) {
+              rows.push_back(image + sample.at[i] * channels);
+              weights.push_back(static_cast<float>(sample.weight[i] / count));
+            }
+          }
+          simd::BlendManyRows(rows.data(), weights.data(), static_cast<int64_t>(rows.size()),
+                              means.data() + bin * channels, channels);
+        }
+        float* const planes_of_region =
+            std::is_same_v<T, float> ? reinterpret_cast<float*>(y) + r * bins * channels : planes_of_means.data();
+        simd::TransposeBytes(reinterpret_cast<const uint32_t*>(means.data()), channels, bins, channels,
+                             reinterpret_cast<uint32_t*>(planes_of_region), bins);
+        if constexpr (!std::is_same_v<T, float>)
+          SmallFloats<T>().store(planes_of_region, y + r * bins * channels, bins * channels);
+      }
+    });
   }
 
   template <typename T>
@@ -131,11 +215,7 @@ class RoiAlignKernel : public Kernel {
     std::vector<Sample> samples;
     for (int64_t py = 0; py < height_; ++py)
       for (int64_t px = 0; px < width_; ++px) {
-        samples.clear();
-        for (int64_t iy = 0; iy < region.samples_y; ++iy)
-          for (int64_t ix = 0; ix < region.samples_x; ++ix)
-            samples.push_back(SampleAt(Place(region.y, region.bin_height, py, iy, region.samples_y),
-                                       Place(region.x, region.bin_width, px, ix, region.samples_x), h, w));
+        FindSamples(region, py, px, h, w, &samples);
         for (int64_t c = 0; c < channels; ++c)
           out[(c * height_ + py) * width_ + px] = static_cast<T>(static_cast<Compute<T>>(
               average_ ? Sum(image + c * h * w, samples) / count : Maximum(image + c * h * w, samples)));
