@@ -282,7 +282,10 @@ TEST_P(ByteRows, OneRowIsAddedToEachAsToThatAlone) {
       for (const bool is_signed : {false, true}) {
         GuardedRow<uint8_t> y(Bytes(rows * n, 1)), row(Bytes(n, 2));
         const std::vector<uint8_t> before = y.values();
-        ByteRowSum sum{.rows = rows, .n = n, .is_signed = is_signed};
+        ByteRowSum sum;
+        sum.rows = rows;
+        sum.n = n;
+        sum.is_signed = is_signed;
         sum.a = y.data();
         sum.row = row.data();
         sum.y = y.data();
