@@ -44,11 +44,11 @@ void EP_CALL ParallelFor(EpThreadPool* pool, uint64_t count, uint64_t grain, EpP
   if (count == 0) return;
   const uint64_t least = grain == 0 ? 1 : grain;
   const uint32_t threads = t_inside_loop ? 1 : ThreadsOf(pool, "ParallelFor");
-  const uint64_t share = std::max(least, (count + threads - 1) / threads);
-  const auto shares = static_cast<uint32_t>((count + share - 1) / share);
-  OnThreads(shares, [&](uint32_t worker) {
-    const uint64_t begin = worker * share;
-    body(user, begin, std::min(count, begin + share), worker);
+  const uint64_t most = count <= least ? 1 : std::max<uint64_t>(2, count / least);
+  const uint64_t shares = std::min<uint64_t>(threads, most), each = count / shares, more = count % shares;
+  OnThreads(static_cast<uint32_t>(shares), [&](uint32_t worker) {
+    const uint64_t begin = worker * each + std::min<uint64_t>(worker, more);
+    body(user, begin, begin + each + (worker < more ? 1 : 0), worker);
   });
 }
 

@@ -3,8 +3,8 @@
 //     const hn::ScalableTag<double> d;
 //     hn::StoreU(Exp(d, hn::LoadU(d, x)), d, y);
 //
-// Largest errors, in units of the last place of the result: 2 each, of Sigmoid 3. Where a result is subnormal the unit is that of
-// subnormals. Coefficients: those of Cephes' exp, tanh, sin and cos.
+// Largest errors, in units of the last place of the result: 2 each, of Sigmoid 3. Where a result is subnormal the unit is
+// that of subnormals. Coefficients: those of Cephes' exp, tanh, sin and cos.
 #if defined(EPIPHYTE_SIMD_DOUBLE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
 #undef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H

@@ -7,6 +7,7 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
+#include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/byte_transpose.h"
 #include "plugins/cpu/simd/linear_rows.h"
@@ -164,19 +165,12 @@ class RoiAlignKernel : public Kernel {
       planes = made;
     }
     float* const last = floats(all);
-    constexpr int64_t kColumns = 256;
-    const int64_t pieces = (h * w + kColumns - 1) / kColumns;
-    ParallelLoop(context, images.dims[0] * pieces, channels * kColumns, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t image = i / pieces * channels * h * w, first = i % pieces * kColumns;
-        simd::TransposeBytes(reinterpret_cast<const uint32_t*>(planes + image + first), h * w, channels,
-                             std::min(kColumns, h * w - first),
-                             reinterpret_cast<uint32_t*>(last + image + first * channels), channels);
-      }
-    });
+    const Dims matrices{images.dims[0], h * w, channels};
+    StridedMove(context, matrices, planes, Dims{channels * h * w, 1, h * w}, last);
     const int64_t bins = height_ * width_;
     Parallel(context, dims[0], 1, [&](int64_t begin, int64_t end) {
-      std::vector<float> means(static_cast<size_t>(bins * channels)), planes_of_means(means.size());
+      std::vector<float> means(static_cast<size_t>(bins * channels)), planes_of_means;
+      if constexpr (!std::is_same_v<T, float>) planes_of_means.resize(means.size());
       std::vector<Sample> samples;
       std::vector<const float*> rows;
       std::vector<float> weights;

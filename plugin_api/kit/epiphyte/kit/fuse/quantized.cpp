@@ -462,13 +462,10 @@ class Fuser {
     ir::Node fused = norm;
     DropOwnAttributes(fused);
     fused.op_type = kQLinearLayerNormalization;
-    fused.domain = kDomain;
-    fused.since_version = 1;
     fused.inputs[0] = x->value;
-    fused.outputs = {y->value};
-    const End* const ends[] = {&*x, &*y};
-    AddQuantizations(ends, fused);
-    if (Takes(fused)) editor_.Replace(quantize, std::move(fused));
+    qdq::Unit alone;
+    alone.target = n;
+    PlaceQuantized(alone, std::move(fused), {&*x}, *y);
   }
 
   // Puts `fused`, which has its type, inputs and attributes but for those of quantisations, in the place of the unit.
