@@ -97,6 +97,9 @@ bool HasRightArity(const Node& node, const CustomOperator& schema);
 // Types of the inputs, as far as they are known. Throws INVALID_GRAPH naming the node.
 void CheckInputTypes(const Node& node, const OperatorSchema& schema);
 
+// The number of inputs or outputs without those that are left out at the end.
+uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values);
+
 // "Conv node 'conv1'", for messages.
 std::string NodeLabel(const Node& node);
 

@@ -8,12 +8,6 @@
 namespace epiphyte::core {
 namespace {
 
-uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values) {
-  size_t count = values.size();
-  while (count > 0 && values[count - 1] == nullptr) --count;
-  return static_cast<uint32_t>(count);
-}
-
 void CheckCount(const Node& node, std::string_view what, uint32_t found, uint32_t least, uint32_t most) {
   if (found >= least && found <= most) return;
   const std::string expected = least == most                              ? std::to_string(least)
@@ -31,10 +25,12 @@ std::string_view AttributeTypeName(AttributeType type) {
 }
 
 void CheckAttributes(const Node& node, const OperatorSchema& schema) {
+  // A version of which the overlay has no row of its own only admits more element types than libonnx's newest.
+  const bool has_signature_of_libonnx = schema.exact || (schema.infer == nullptr && schema.inference_of.empty());
   for (const auto& [name, rule] : schema.libonnx->attributes()) {
     const Attribute* attribute = node.FindAttribute(name);
     if (attribute == nullptr) {
-      if (!rule.required || !schema.exact) continue;
+      if (!rule.required || !has_signature_of_libonnx) continue;
       Fail(StatusCode::kInvalidGraph, "{} lacks the attribute '{}' that {}-{} requires", NodeLabel(node), name,
            schema.op_type, schema.since_version);
     }
@@ -61,6 +57,12 @@ void CheckAttributes(const Node& node, const CustomOperator& schema) {
 }
 
 }  // namespace
+
+uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values) {
+  size_t count = values.size();
+  while (count > 0 && values[count - 1] == nullptr) --count;
+  return static_cast<uint32_t>(count);
+}
 
 std::string NodeLabel(const Node& node) {
   if (!node.name().empty()) return fmt::format("{} node '{}'", node.op_type(), node.name());

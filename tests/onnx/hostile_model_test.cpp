@@ -290,6 +290,72 @@ TEST(HostileModel, AbsurdAttributesAreRefused) {
   }
 }
 
+// Libonnx's inference functions would read attributes and dimensions that aren't there. tests/onnx/inference_sweep
+// tries every operator; these are what a user sees.
+TEST(HostileModel, ScanWithoutItsAttributesIsRefusedInEveryVersion) {
+  for (const int64_t opset : {8, 9, 11, 16, 19, 21, 23, 24, 25}) {
+    const auto refuse = [&](bool has_count, std::string_view missing) {
+      ProtoModel model(opset, 10);
+      model.Input("x", kFloat, {"2", "3", "4"}).Output("y");
+      onnx::NodeProto& node = model.Node("Scan", {"x", "x"}, {"y"});
+      if (has_count) ProtoModel::Int(node, "num_scan_inputs", 1);
+      ProtoModel::Ints(node, opset == 8 ? "directions" : "scan_input_directions", {0, 1, 7});
+      ExpectError([&] { model.Read(); }, StatusCode::kInvalidGraph, {"Scan node", std::string(missing)});
+    };
+    refuse(false, "lacks the attribute 'body' that Scan-");
+    refuse(true, "lacks the attribute 'body' that Scan-");
+  }
+}
+
+TEST(HostileModel, RecurrentInputsOfOtherRanksAreRefused) {
+  for (const int64_t opset : {3, 7, 14, 22}) {
+    for (const std::string op : {"RNN", "GRU", "LSTM"}) {
+      for (const size_t rank : {0, 1, 2, 4}) {
+        ProtoModel model(opset, 10);
+        model.Input("x", kFloat, std::vector<std::string>(rank, "2"));
+        model.Input("w", kFloat, {"1", "8", "2"}).Input("r", kFloat, {"1", "8", "2"}).Output("y");
+        ProtoModel::Int(model.Node(op, {"x", "w", "r"}, {"y", "h"}), "hidden_size", 2);
+        ExpectError([&] { model.Read(); }, StatusCode::kInvalidGraph, {op + " node", "3 expected"});
+      }
+    }
+  }
+}
+
+TEST(HostileModel, PooledShapeMustHoldTwoSizes) {
+  for (const int64_t opset : {11, 22}) {
+    for (const auto& sizes : {std::vector<int64_t>{}, {1}, {1, 1, 1}}) {
+      ProtoModel model(opset, 10);
+      model.Input("x", kFloat, {"1", "2", "4", "4"}).Input("rois", kFloat, {"1", "5"}).Output("y");
+      ProtoModel::Ints(model.Node("MaxRoiPool", {"x", "rois"}, {"y"}), "pooled_shape", sizes);
+      ExpectError([&] { model.Read(); }, StatusCode::kInvalidGraph,
+                  {"MaxRoiPool node", "'pooled_shape'", "2 expected"});
+    }
+  }
+}
+
+TEST(HostileModel, SplitSizesMustBePositive) {
+  for (const int64_t opset : {11, 24}) {
+    ProtoModel model(opset, 10);
+    model.Input("x", kFloat, {"4"}).Output("y");
+    model.Initializer("split", kInt64, {}).add_int64_data(0);
+    model.Node("SplitToSequence", {"x", "split"}, {"y"});
+    ExpectError([&] { model.Read(); }, StatusCode::kInvalidGraph, {"SplitToSequence node", "'split'", "value 0"});
+  }
+}
+
+TEST(HostileModel, InputsOfUnknownTypeLeaveOutputsUnknown) {
+  for (const auto& [op, attribute] : {std::pair{"LabelEncoder", ""}, std::pair{"CategoryMapper", ""},
+                                      std::pair{"DictVectorizer", "string_vocabulary"}}) {
+    ProtoModel model;
+    model.Opset("ai.onnx.ml", 1).Opset("custom", 1);
+    model.Input("x", kFloat, {"4"}).Output("y");
+    model.Node("Unheard", {"x"}, {"u"}, "custom");
+    onnx::NodeProto& node = model.Node(op, {"u"}, {"y"}, "ai.onnx.ml");
+    if (*attribute != '\0') ProtoModel::Attribute(node, attribute, onnx::AttributeProto::STRINGS).add_strings("a");
+    EXPECT_NO_THROW(model.Read()) << op;
+  }
+}
+
 std::string Nested(int depth) {
   // A GraphProto in an attribute in a node in a GraphProto …, built from the inside.
   const auto field = [](int number, const std::string& bytes) {
