@@ -164,6 +164,20 @@ TEST(SparseTensor, BecomesDense) {
               testing::ElementsAre(0, 5, 0, 0, 0, 6));
 }
 
+// A few bytes of a file become no more than they are worth, one by one and all together.
+TEST(SparseTensor, UnfoldsNoMoreThanTheValuesAreWorth) {
+  const auto bytes = [](int64_t count) { return Sparse({count}, {5}, {1}, {1}).SerializeAsString(); };
+  const int64_t floats = core::TensorReader::kMostUnfoldedBytes / sizeof(float);
+  EXPECT_NO_THROW(ReadSparse(Sparse({floats}, {5}, {1}, {1})));
+  ExpectError([&] { ReadSparse(Sparse({floats + 1000}, {5}, {1}, {1})); }, StatusCode::kNotImplemented,
+              {"67112864 bytes when dense", "4 are values", "store it dense"});
+  const core::TensorReader reader(nullptr, nullptr);
+  const std::string half = bytes(floats / 2);
+  reader.ReadSparse(half, "first");
+  reader.ReadSparse(half, "second");
+  ExpectError([&] { reader.ReadSparse(half, "third"); }, StatusCode::kNotImplemented, {"when dense"});
+}
+
 TEST(SparseTensor, RefusesIndicesOutsideAndHugeShapes) {
   ExpectError([] { ReadSparse(Sparse({2, 3}, {5}, {6}, {1})); }, StatusCode::kInvalidGraph, {"outside"});
   ExpectError([] { ReadSparse(Sparse({2, 3}, {5}, {-1}, {1})); }, StatusCode::kInvalidGraph, {"outside"});
