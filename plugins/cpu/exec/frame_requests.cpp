@@ -97,6 +97,19 @@ void Frame::CopyRowMajor(Slot& slot, void* to) {
   slot.plain->reorder.Run(tensor.layout->desc, tensor.data, PlainDesc(tensor.type, tensor.dims), to);
 }
 
+void Frame::ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+  const auto share = [this, &body](int64_t begin, int64_t end) {
+    run_->ThrowIfCancelled();
+    body(begin, end);
+  };
+  const kit::Threads& threads = plan_.threads();
+  if (threads.wanted > 1) return threads.ParallelFor(count, grain, share);
+  // One thread takes a long loop in parts as several threads would, to look in between whether the run goes on.
+  constexpr int64_t kMostParts = 16;
+  const int64_t part = std::max(grain, count / kMostParts + 1);
+  for (int64_t begin = 0; begin < count; begin += part) share(begin, std::min(count, begin + part));
+}
+
 void Frame::Count(uint64_t bytes) { limits_.Take(*run_, bytes); }
 
 std::shared_ptr<std::vector<std::string>> Frame::MakeStrings(int64_t count) {
