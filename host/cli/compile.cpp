@@ -38,7 +38,8 @@ Compiled Compile(const CompileFlags& flags) {
   if (flags.embed) options.Set("ep.context_embed_mode", "1");
   if (flags.force) options.Set("epiphyte.context_overwrite", "1");
   Stopwatch stopwatch;
-  const Session session = OpenSession(environment, flags.model, options, "compiling");
+  const TimeLimit limit(flags.session.time_limit);
+  const Session session = OpenSession(environment, flags.model, options, "compiling", limit);
   double milliseconds = stopwatch.Milliseconds();
   std::optional<ContextFiles> files = session.context_files();
   if (!files) {
@@ -91,6 +92,7 @@ Command AddCompileCommand(CLI::App& app) {
   auto flags = std::make_shared<CompileFlags>();
   command->add_option("MODEL", flags->model, "ONNX model")->required();
   flags->session.AddProviders(*command);
+  flags->session.AddTimeLimit(*command);
   command->add_option("--output", flags->output, "Context model to write; default: MODEL_ctx.onnx beside the model")
       ->type_name("FILE");
   command->add_flag("--embed", flags->embed, "Put what was compiled into the model, not into a file beside it");

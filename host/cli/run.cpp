@@ -71,7 +71,8 @@ Result RunModel(const RunFlags& flags) {
   SessionOptions options = flags.session.Build();
   if (!flags.profile.empty()) options.SetProfile(flags.profile);
   Stopwatch opening;
-  const Session session = OpenSession(environment, flags.model, options, "loading");
+  const TimeLimit limit(flags.session.time_limit);
+  const Session session = OpenSession(environment, flags.model, options, "loading", limit);
   result.session_ms = opening.Milliseconds();
   CheckFiles(flags.save_inputs, "input", session.inputs().size());
   CheckFiles(flags.outputs, "output", session.outputs().size());
@@ -84,7 +85,9 @@ Result RunModel(const RunFlags& flags) {
   {
     Progress progress("running " + std::filesystem::path(flags.model).filename().string());
     Stopwatch stopwatch;
-    result.outputs = session.Run(result.inputs);
+    RunOptions run;
+    run.stop = limit.stop();
+    limit.Watch("running", [&] { result.outputs = session.Run(result.inputs, run); });
     result.run_ms = stopwatch.Milliseconds();
   }
   if (!flags.outputs.empty()) SaveAll(flags.outputs, "output", result.output_infos, result.outputs);
@@ -152,6 +155,7 @@ Command AddRunCommand(CLI::App& app) {
   command->add_option("--save-inputs", flags->save_inputs, "Folder to write the inputs used to")->type_name("DIR");
   flags->session.AddThreads(*command);
   flags->session.AddCache(*command);
+  flags->session.AddTimeLimit(*command);
   command->add_option("--profile", flags->profile, "Write a trace for chrome://tracing")->type_name("FILE");
   command->add_flag("--json", flags->json, "Print JSON");
   flags->session.AddOptions(*command);

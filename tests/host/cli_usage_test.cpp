@@ -43,9 +43,10 @@ TEST(CommandLine, FlagsOfTheCommandsStay) {
     for (const std::string& flag : flags) EXPECT_THAT(help, HasSubstr(flag)) << command;
   };
   expect("place", {"MODEL", "--ep", "--json", "--svg"});
-  expect("compile", {"MODEL", "--ep", "--output", "--embed", "--force", "--option", "--ep-option", "--json"});
+  expect("compile",
+         {"MODEL", "--ep", "--output", "--embed", "--force", "--option", "--ep-option", "--time-limit", "--json"});
   expect("run", {"MODEL", "--ep", "--inputs", "--outputs", "--seed", "--threads", "--option", "--ep-option",
-                 "--profile", "--json"});
+                 "--profile", "--time-limit", "--json"});
   expect("bench", {"MODEL", "--ep", "--threads", "--runs", "--json"});
   expect("inspect", {"MODEL", "--json"});
 }
