@@ -5,6 +5,7 @@
 // values that exist already, all other names get a prefix, and attributes may refer to those of the call.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,6 +49,9 @@ class GraphReader {
         pulse_(std::move(pulse)),
         max_nodes_(max_nodes) {}
 
+  // Initializers that are inputs of the whole graph, too, become overridable ones instead of constants.
+  void KeepOverridable() { keeps_overridable_ = true; }
+
   // A whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
   std::unique_ptr<Graph> Read(std::string_view graph_proto);
 
@@ -61,9 +65,10 @@ class GraphReader {
   struct NodeFields;
 
   void ReadInto(std::string_view graph_proto, Scope& scope);
+  using TensorsByName = std::map<std::string, NamedTensor, std::less<>>;
   void AddInitializers(const std::vector<std::string_view>& dense, const std::vector<std::string_view>& sparse,
-                       Scope& scope);
-  void AddInputs(const std::vector<std::string_view>& value_infos, Scope& scope);
+                       TensorsByName* overridable, Scope& scope);
+  void AddInputs(const std::vector<std::string_view>& value_infos, TensorsByName overridable, Scope& scope);
   void DeclareOutputs(const std::vector<std::string_view>& nodes, Scope& scope);
   void SetDeclaredTypes(const std::vector<std::string_view>& value_infos, Scope& scope);
   void SetGraphOutputs(const std::vector<std::string_view>& value_infos, Scope& scope);
@@ -79,6 +84,7 @@ class GraphReader {
   const OperatorSchemas* schemas_;
   Pulse pulse_;
   uint64_t max_nodes_;
+  bool keeps_overridable_ = false;
   uint64_t nodes_seen_ = 0;
   uint64_t nodes_read_ = 0;
   std::unordered_map<std::string, int64_t> versions_;  // operator → since version, for the default domain

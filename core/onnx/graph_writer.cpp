@@ -90,7 +90,9 @@ void GraphWriter::Write(const Graph& graph) {
   }
   out_.Bytes(proto::graph::kName, graph.name());
   for (const auto& value : graph.values()) {
-    if (value && value->IsConstant()) out_.Message(proto::graph::kInitializer, [&] { WriteInitializer(*value); });
+    if (!value) continue;
+    const ConstantPtr& data = value->IsConstant() ? value->constant() : value->default_value();
+    if (data) out_.Message(proto::graph::kInitializer, [&] { WriteInitializer(value->name(), *data); });
   }
   for (const ValueDef* input : graph.inputs()) WriteValueInfo(proto::graph::kInput, *input);
   if (ir_version_ < kFirstIrVersionWithPlainInitializers) {
@@ -113,13 +115,12 @@ void GraphWriter::WriteValueInfo(uint32_t field, const ValueDef& value) {
   });
 }
 
-void GraphWriter::WriteInitializer(const ValueDef& value) {
-  const Constant& constant = *value.constant();
+void GraphWriter::WriteInitializer(std::string_view name, const Constant& constant) {
   const bool outside = !options_.external_file_name.empty() && constant.type() != DataType::kString &&
                        constant.byte_size() > 0 && constant.byte_size() >= options_.external_threshold;
-  if (!outside) return WriteTensor(constant, value.name(), out_);
+  if (!outside) return WriteTensor(constant, name, out_);
   const ExternalLocation location = PlaceOutside(constant);
-  WriteTensorHead(constant, value.name(), out_);
+  WriteTensorHead(constant, name, out_);
   WriteEntry(proto::tensor::kExternalData, "location", location.file, out_);
   WriteEntry(proto::tensor::kExternalData, "offset", std::to_string(location.offset), out_);
   WriteEntry(proto::tensor::kExternalData, "length", std::to_string(location.length), out_);

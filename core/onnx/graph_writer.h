@@ -26,7 +26,7 @@ class GraphWriter {
  private:
   void WriteNode(const Node& node);
   void WriteAttribute(const Node& node, const Attribute& attribute);
-  void WriteInitializer(const ValueDef& value);
+  void WriteInitializer(std::string_view name, const Constant& constant);
   void WriteValueInfo(uint32_t field, const ValueDef& value);
   // Where the constant's bytes go in the external file; writes them in the second pass.
   ExternalLocation PlaceOutside(const Constant& constant);

@@ -8,7 +8,8 @@
 // What differs from the file:
 // - `ep_cache_context` of an EPContext node is a string attribute; with more than 4096 bytes it is a TENSOR attribute
 //   instead, of uint8 and one dimension, that views the payload. The writer writes both as strings.
-// - An input that has an initializer too is a constant, not a run-time input.
+// - An initializer that is an input, too, is overridable from IR version 4 on: an input with a default value
+//   (ReadOptions::constant_initializers). Before that version it is a constant, and no input.
 // - The operator of a call to an overloaded model-local function (IR version 10) is "name:overload".
 // - The domain "ai.onnx" is "".
 // - Gradient nodes have become what they ask for (gradients.h), when types are inferred.
@@ -51,6 +52,8 @@ struct ReadOptions {
   uint64_t max_nodes = UINT64_MAX;
   // Beats while nodes are read, checked and inferred. May be empty.
   Pulse pulse;
+  // Initializers that are inputs, too, are constants whatever the IR version is.
+  bool constant_initializers = false;
   // Run schema checks and type and shape inference.
   bool infer = true;
   // Who describes operators of other domains than ONNX's; null: nobody.

@@ -61,6 +61,8 @@ class Session {
   Session& operator=(Session&&) = delete;
 
   const std::vector<ValueSpec>& inputs() const;  // without initializers
+  // Initializers that are inputs of the model, too: a run may give them, by name, in place of their own values.
+  const std::vector<ValueSpec>& overridable_initializers() const;
   const std::vector<ValueSpec>& outputs() const;
   const Placement& placement() const;
   bool has_context() const;  // something was loaded from an EPContext node
@@ -79,7 +81,7 @@ class Session {
   // it was asked to stop; DEVICE_RESET when a device was lost: only a new session can help. Outputs are in host memory
   // where `settings.bindings` doesn't say otherwise.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings = {});
-  // By name; `output_names` empty: all.
+  // By name, overridable initializers too; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
                             std::span<const std::string> output_names, const RunSettings& settings = {});
 
@@ -90,6 +92,9 @@ class Session {
 
  private:
   struct Impl;
+  // `inputs`: those of inputs() and overridable_initializers(), in the model's order.
+  std::vector<ValuePtr> RunAll(std::span<const ValuePtr> inputs, const RunSettings& settings);
+
   std::unique_ptr<Impl> impl_;
 };
 

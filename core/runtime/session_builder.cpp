@@ -116,6 +116,7 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   constexpr uint64_t kBytesPerNode = 1700;
   ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakePulse());
   read.schemas = &schemas_;
+  read.constant_initializers = config_.constant_initializers;
   read.max_nodes = config_.max_nodes != 0 ? config_.max_nodes : environment_.memory() / 4 * 3 / kBytesPerNode;
   return read;
 }
@@ -214,6 +215,7 @@ void SessionBuilder::ProtectSource() {
 void SessionBuilder::Prepare() {
   ProtectSource();
   for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back(ValueSpec::Of(*input));
+  ReportOverridable();
   if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
   ShareMembership share;
   if (compiling_group_) {
@@ -235,6 +237,20 @@ void SessionBuilder::Prepare() {
   RunTransforms();
   RunTransformsOfApplication();
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back(ValueSpec::Of(*output));
+}
+
+void SessionBuilder::ReportOverridable() const {
+  size_t count = 0;
+  const ValueSpec* first = nullptr;
+  for (const ValueSpec& input : inputs_) {
+    if (input.default_value == nullptr) continue;
+    if (++count == 1) first = &input;
+  }
+  if (first == nullptr) return;
+  Log(LogLevel::kWarning, "session",
+      "{} initializers are inputs of the model, too ('{}'{}), so that a run may give them and nothing is compiled for "
+      "their values; if none does, set session.constant_initializers=1, or remove them from the model's inputs",
+      count, first->name, count == 1 ? "" : ", …");
 }
 
 UsedFiles SessionBuilder::used_files() const {
@@ -358,6 +374,10 @@ std::string SessionBuilder::WhyNobodyRuns(const NodePlacement& node) const {
   for (const Decline& decline : node.declines) add(fmt::format("{}: {}", decline.provider, decline.reason));
   const std::string unknown = schemas_.WhyUnknown(node.domain, node.op_type, model_.graph->Opset(node.domain));
   if (!unknown.empty()) add(unknown);
+  const bool overridable = std::any_of(inputs_.begin(), inputs_.end(),
+                                       [](const ValueSpec& input) { return input.default_value != nullptr; });
+  if (overridable && !config_.constant_initializers)
+    add("some initializers are inputs, too, and so no constants; session.constant_initializers=1 makes them constants");
   if (reasons.empty()) reasons = "none claimed it";
   for (const LostCall& call : lost_calls_) {
     if (!node.name.starts_with(call.body_prefix)) continue;

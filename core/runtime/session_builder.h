@@ -103,6 +103,7 @@ class SessionBuilder {
   ReadOptions MakeReadOptions();
   void MakeContextTarget();
   void ProtectSource();
+  void ReportOverridable() const;
   void InlineUnclaimedFunctions();
   std::vector<std::string> ApplicationTransformNames() const;
   void RunTransforms();

@@ -50,6 +50,7 @@ SessionConfig::SessionConfig(const SessionOptions& options) : SessionSettings(op
   optimization_level = static_cast<int>(number("epiphyte.graph_optimization_level"));
   disabled_optimizers = SplitNames(text("optimization.disable_specified_optimizers"));
   external_data_folder = text("session.model_external_initializers_file_folder_path");
+  constant_initializers = flag("session.constant_initializers");
   disable_fallback = flag("session.disable_cpu_ep_fallback");
   disable_compile = flag("session.disable_model_compile");
   max_device_bytes = number("session.max_device_bytes");

@@ -53,6 +53,7 @@ struct SessionConfig : SessionSettings {
   int optimization_level = 2;
   std::vector<std::string> disabled_optimizers;
   std::filesystem::path external_data_folder;  // empty: the model's
+  bool constant_initializers = false;
   bool disable_fallback = false;
   bool disable_compile = false;
   // 0: what the machine has room for.

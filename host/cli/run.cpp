@@ -80,11 +80,15 @@ Result RunModel(const RunFlags& flags) {
   result.input_infos = session.inputs();
   result.output_infos = session.outputs();
   result.inputs = flags.inputs.Make(session);
+  std::vector<NamedValue> given = flags.inputs.LoadInitializers(session);
+  for (size_t i = 0; i < result.inputs.size(); ++i) {
+    if (result.inputs[i]) given.emplace_back(result.input_infos[i].name, result.inputs[i]);
+  }
   if (!flags.save_inputs.empty()) SaveAll(flags.save_inputs, "input", result.input_infos, result.inputs);
   {
     Progress progress("running " + std::filesystem::path(flags.model).filename().string());
     Stopwatch stopwatch;
-    result.outputs = session.Run(result.inputs);
+    result.outputs = session.Run(given);
     result.run_ms = stopwatch.Milliseconds();
   }
   if (!flags.outputs.empty()) SaveAll(flags.outputs, "output", result.output_infos, result.outputs);

@@ -96,9 +96,9 @@ TEST(SessionConfig, EachOptionHasItsField) {
 TEST(SessionConfig, OnlyWhatChangesTheCompiledModelTellsTwoApart) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : SessionConfig().compiling_options) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{"ep.context_node_name_prefix", "epiphyte.graph_optimization_level",
-                                      "optimization.disable_specified_optimizers", "session.disable_cpu_ep_fallback"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"ep.context_node_name_prefix", "epiphyte.graph_optimization_level",
+                                            "optimization.disable_specified_optimizers",
+                                            "session.constant_initializers", "session.disable_cpu_ep_fallback"}));
 }
 
 }  // namespace

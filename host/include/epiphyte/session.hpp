@@ -64,6 +64,10 @@ class EPIPHYTE_API Session {
 
   const std::vector<ValueInfo>& inputs() const;  // without initializers
   const std::vector<ValueInfo>& outputs() const;
+  // Initializers that are inputs of the model, too (IR version 4 and later). A run by name may give them in place of
+  // their own values, so nothing is compiled for those: the option session.constant_initializers=1 makes them constants
+  // again, and this list empty.
+  const std::vector<ValueInfo>& overridable_initializers() const;
   Placement placement() const;
   // The memories of the devices that the session's providers use, the main one of each device first. None: all values
   // are in host memory.
@@ -73,8 +77,8 @@ class EPIPHYTE_API Session {
   bool has_context() const;                                  // some part was loaded from an EPContext node
   const std::optional<ContextFiles>& context_files() const;  // nullopt: none were written
 
-  // Inputs by name; one that is left out must be optional. Returns the outputs that `options` names. Throws
-  // INVALID_ARGUMENT when a name, type or shape doesn't fit.
+  // Inputs by name; one that is left out must be optional or an overridable initializer. Returns the outputs that
+  // `options` names. Throws INVALID_ARGUMENT when a name, type or shape doesn't fit.
   std::vector<Value> Run(std::span<const NamedValue> inputs, const RunOptions& options = {}) const;
   std::vector<Value> Run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
     return Run(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
