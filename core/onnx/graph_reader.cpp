@@ -328,7 +328,7 @@ Node* GraphReader::AddNode(std::string_view node_proto, Scope& scope) {
   if (fields.op_type == "Gradient" && fields.domain == kPreviewTrainingDomain)
     AddNamedValues(fields, attributes, scope, &inputs);
   std::string name = scope.prefix + std::string(fields.name);
-  return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields),
+  return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields, scope),
                               std::move(inputs), std::move(outputs), std::move(attributes), std::move(name));
 }
 
@@ -408,20 +408,38 @@ std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope
   return attributes;
 }
 
-int64_t GraphReader::VersionOf(const NodeFields& node) {
-  const auto import = opsets_.find(std::string(node.domain));
-  if (import == opsets_.end()) {
-    if (MaxOpset(node.domain) == 0) return 0;
-    Fail(StatusCode::kInvalidGraph, "{} is of the domain '{}', which opset_import does not list", node.Label(),
-         node.domain.empty() ? "ai.onnx" : node.domain);
+// The opset of the node's domain. One that is left out is version 1, as optimisers forget that of com.microsoft.
+int64_t GraphReader::ImportedVersion(const NodeFields& node, Scope& scope) {
+  const std::string domain(node.domain);
+  const auto import = opsets_.find(domain);
+  if (import != opsets_.end()) return import->second;
+  if (domain.empty()) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} is of ai.onnx, and opset_import doesn't say of which opset; add it, or export the model again",
+         node.Label());
   }
+  Log(LogLevel::kWarning, "onnx", "{} is of the domain '{}', which opset_import leaves out; version 1 is taken",
+      node.Label(), domain);
+  opsets_.emplace(domain, 1);
+  for (Scope* around = &scope; around != nullptr; around = around->parent) around->graph->SetOpset(domain, 1);
+  return 1;
+}
+
+int64_t GraphReader::VersionOf(const NodeFields& node, Scope& scope) {
+  const int64_t opset = ImportedVersion(node, scope);
   if (MaxOpset(node.domain) == 0) {
-    const CustomOperator* schema = FindCustomOperator(schemas_, node.domain, node.op_type, import->second);
-    return schema == nullptr ? import->second : schema->since_version;
+    const CustomOperator* schema = FindCustomOperator(schemas_, node.domain, node.op_type, opset);
+    return schema == nullptr ? opset : schema->since_version;
   }
-  if (!node.domain.empty()) return SinceVersion(node.domain, node.op_type, import->second);
+  if (!node.domain.empty()) return VersionInModel(node.domain, node.op_type, opset);
   const auto [known, is_new] = versions_.try_emplace(std::string(node.op_type), 0);
-  if (is_new) known->second = SinceVersion(node.domain, node.op_type, import->second);
+  if (!is_new) return known->second;
+  known->second = VersionInModel(node.domain, node.op_type, opset);
+  if (known->second > opset) {
+    Log(LogLevel::kWarning, "onnx",
+        "{} is an operator of opset {} and later, but the model is of opset {}; it is taken as opset {} has it",
+        node.op_type, known->second, opset, known->second);
+  }
   return known->second;
 }
 

@@ -33,8 +33,7 @@ struct FunctionBody {
   bool sees_caller = false;
 };
 FunctionBody ReadFunction(std::string_view function_proto);
-// Adds an OperatorSetIdProto. INVALID_GRAPH for a version below 1 and for two versions of one domain; NOT_IMPLEMENTED
-// for a version that the core doesn't read.
+// Adds an OperatorSetIdProto. INVALID_GRAPH for a version below 1 and for two versions of one domain.
 void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* opsets);
 
 class GraphReader {
@@ -77,7 +76,8 @@ class GraphReader {
                       std::vector<ValueDef*>* inputs);
   std::vector<Attribute> ReadAttributes(const NodeFields& node, Scope& scope);
   std::unique_ptr<Graph> ReadSubgraph(std::string_view graph_proto, Scope& outer);
-  int64_t VersionOf(const NodeFields& node);
+  int64_t VersionOf(const NodeFields& node, Scope& scope);
+  int64_t ImportedVersion(const NodeFields& node, Scope& scope);
 
   const TensorReader& tensors_;
   std::map<std::string, int64_t> opsets_;

@@ -3,7 +3,8 @@
 // Reading views, it does not copy: the wire format is walked once, `raw_data` of initializers and EPContext payloads
 // stay where they are (in the mapped file, or in the caller's buffer), external data is mapped. A tensor whose bytes
 // are not aligned for its element type is copied. Small typed fields (int32_data and the like) are decoded, sparse
-// tensors become dense. Opsets 1 to 25, IR versions 3 to 13 (older: read as far as they go).
+// tensors become dense. Opsets 1 to 26, newer ones as far as their operators haven't changed, IR versions 3 to 13
+// (older: read as far as they go).
 //
 // What differs from the file:
 // - `ep_cache_context` of an EPContext node is a string attribute; with more than 4096 bytes it is a TENSOR attribute
@@ -64,7 +65,7 @@ struct ReadOptions {
 };
 
 // Throws NO_SUCHFILE, INVALID_PROTOBUF (not ONNX, truncated), INVALID_GRAPH (breaks the rules above), NOT_IMPLEMENTED
-// (opset or operator unknown).
+// (IR version or operator unknown).
 Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& options);
 // `bytes` must stay alive and unchanged as long as the model: `owner` keeps them alive; null: the reader copies what it
 // needs.

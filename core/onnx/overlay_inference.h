@@ -44,6 +44,7 @@ void InferImageDecoder(NodeInference& node);
 // overlay_types.cpp
 void InferCast(NodeInference& node);
 void InferCastLike(NodeInference& node);
+void InferBitCast(NodeInference& node);
 void InferQuantize(NodeInference& node);
 void InferDequantize(NodeInference& node);
 void InferOptionalGetElement(NodeInference& node);

@@ -27,6 +27,18 @@ void InferCast(NodeInference& node) {
 
 void InferCastLike(NodeInference& node) { node.SetTensor(0, node.element(1), CopyShape(node.shape(0))); }
 
+void InferBitCast(NodeInference& node) {
+  const DataType to = TypeAttribute(node, "to");
+  const DataType from = node.element(0);
+  if (to == DataType::kUndefined) node.Reject("attribute 'to' names no element type");
+  const bool fits = from == DataType::kUndefined || DataTypeBits(from) == DataTypeBits(to);
+  if (to == DataType::kString || from == DataType::kString || !fits) {
+    node.Reject("{} can't be taken for {}; two types of numbers of as many bits expected", DataTypeName(from),
+                DataTypeName(to));
+  }
+  node.SetTensor(0, to, CopyShape(node.shape(0)));
+}
+
 void InferQuantize(NodeInference& node) {
   DataType output = node.element(2);
   const DataType asked = TypeAttribute(node, "output_dtype");

@@ -16,7 +16,7 @@ using core::Model;
 using core::SinceVersion;
 using core::StatusCode;
 
-TEST(Schema, VersionsUpToOpset25) {
+TEST(Schema, VersionsUpToOpset26) {
   EXPECT_EQ(SinceVersion("", "Relu", 1), 1);
   EXPECT_EQ(SinceVersion("", "Relu", 13), 13);
   EXPECT_EQ(SinceVersion("", "Relu", 25), 14);
@@ -36,6 +36,15 @@ TEST(Schema, VersionsUpToOpset25) {
   EXPECT_EQ(SinceVersion("ai.onnx.ml", "LabelEncoder", 3), 2);
   EXPECT_EQ(SinceVersion("ai.onnx.ml", "LabelEncoder", 5), 4);
   EXPECT_EQ(SinceVersion("my.domain", "Relu", 1), 0);
+  EXPECT_EQ(SinceVersion("", "CumProd", 26), 26);
+  EXPECT_EQ(SinceVersion("", "CumProd", 25), 0);
+  EXPECT_EQ(core::VersionInModel("", "CumProd", 25), 26);
+  EXPECT_EQ(core::VersionInModel("", "LayerNormalization", 9), 17);
+  EXPECT_EQ(core::VersionInModel("", "Relu", 31), 14);
+  EXPECT_EQ(core::VersionInModel("", "Rellu", 9), 0);
+  EXPECT_EQ(core::UnknownSince("", "Range", 27), 27);
+  EXPECT_EQ(core::UnknownSince("", "Range", 26), 0);
+  EXPECT_EQ(core::UnknownSince("", "Relu", 31), 0);
   EXPECT_TRUE(core::IsKnownOperator("", "Swish", 24));
   EXPECT_FALSE(core::IsKnownOperator("", "Swish", 23));
 }
