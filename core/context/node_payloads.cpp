@@ -7,6 +7,7 @@
 #include "core/base/safe_path.h"
 #include "core/base/text.h"
 #include "core/context/recorded_bytes.h"
+#include "core/onnx/file_kind.h"
 
 namespace epiphyte::core {
 namespace {
@@ -121,21 +122,27 @@ void NodePayloads::Compare(std::string_view what, const PayloadRecord* record, b
   }
 }
 
+ContextBlob NodePayloads::OpenNamed(const std::string& name, std::string_view what) const {
+  if (access_.store != nullptr) {
+    CheckFileName(name, what);
+    ContextStore::Bytes bytes = access_.store->Open(name);
+    return {bytes.data, bytes.size, std::move(bytes.owner)};
+  }
+  const std::filesystem::path path = ResolveBeside(access_.model, name, what);
+  if (access_.group != nullptr) return access_.group->OpenFile(path);
+  const auto file = MappedFile::Open(path);
+  return {file->data(), file->size(), file, file};
+}
+
 ContextBlob NodePayloads::OpenFile(const std::string& name, std::string_view what) const {
   if (access_.store == nullptr && access_.model.empty()) {
     Fail(StatusCode::kInvalidGraph,
          "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
   }
   try {
-    if (access_.store != nullptr) {
-      CheckFileName(name, what);
-      ContextStore::Bytes bytes = access_.store->Open(name);
-      return {bytes.data, bytes.size, std::move(bytes.owner)};
-    }
-    const std::filesystem::path path = ResolveBeside(access_.model, name, what);
-    if (access_.group != nullptr) return access_.group->OpenFile(path);
-    const auto file = MappedFile::Open(path);
-    return {file->data(), file->size(), file, file};
+    ContextBlob blob = OpenNamed(name, what);
+    RefuseLfsPointer({static_cast<const char*>(blob.data), blob.size}, fmt::format("file '{}'", name));
+    return blob;
   } catch (const Error& error) {
     const bool named = error.message().starts_with(what);
     Fail(StatusCode::kInvalidGraph, "{}{}{}; put the file in its place or compile the model again", named ? "" : what,

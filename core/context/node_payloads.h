@@ -71,6 +71,7 @@ class NodePayloads {
   void LookAtFile(const std::string& name, std::string_view what, NodePayload* payload);
   void LookAtEmbedded(std::string_view what, NodePayload* payload);
   ContextBlob OpenFile(const std::string& name, std::string_view what) const;
+  ContextBlob OpenNamed(const std::string& name, std::string_view what) const;
   std::string DigestOf(const ContextBlob& blob) const;
   void Compare(std::string_view what, const PayloadRecord* record, bool with_digest, NodePayload* payload) const;
 

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/safe_path.h"
+#include "core/onnx/file_kind.h"
 
 namespace epiphyte::core {
 
@@ -36,6 +37,8 @@ const ExternalFile& ExternalData::Open(const std::string& name, std::string_view
     const auto file = MappedFile::Open(path);
     opened = {file->data(), file->size(), file, file};
   }
+  RefuseLfsPointer({reinterpret_cast<const char*>(opened.data), opened.size},
+                   fmt::format("file '{}' with the external data of {}", name, what));
   if (check_) check_(name, opened);
   return files_.emplace(name, std::move(opened)).first->second;
 }

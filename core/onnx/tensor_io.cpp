@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/mapped_file.h"
 #include "core/base/staged_file.h"
+#include "core/onnx/file_kind.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/proto_fields.h"
@@ -212,6 +213,7 @@ void WriteValue(const Value& value, const Type& type, std::string_view name, Wir
 ValuePtr ReadValueFile(const std::filesystem::path& path, const Type& type) {
   const std::shared_ptr<const MappedFile> file = MappedFile::Open(path);
   return WithPrintableErrors(fmt::format("'{}' as {}: ", path.string(), type.ToString()), [&] {
+    RefuseLfsPointer({reinterpret_cast<const char*>(file->data()), file->size()}, "it");
     try {
       return ValueReader(file).Read({reinterpret_cast<const char*>(file->data()), file->size()}, type);
     } catch (const Error& error) {

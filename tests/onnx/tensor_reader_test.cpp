@@ -272,5 +272,16 @@ TEST(ExternalData, RefusesWhatIsNotThereOrEscapes) {
   refuse("w.bin", "1e1", "16", {"offset", "'1e1'"});
 }
 
+TEST(ExternalData, AGitLfsPointerIsRecognised) {
+  TempDir dir;
+  dir.Write("w.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 16\n");
+  const auto path = dir.Write("m.onnx", ExternalModel("w.bin", "0", "16").Bytes());
+  ExpectError([&] { core::ReadModelFile(path, {}); }, StatusCode::kInvalidGraph,
+              {"file 'w.bin'", "tensor 'w'", "a Git LFS pointer", "git lfs pull"});
+  // Not even where the bytes that are asked for are all there.
+  const auto short_path = dir.Write("short.onnx", ExternalModel("w.bin", "16", "16").Bytes());
+  ExpectError([&] { core::ReadModelFile(short_path, {}); }, StatusCode::kInvalidGraph, {"a Git LFS pointer"});
+}
+
 }  // namespace
 }  // namespace epiphyte::test
