@@ -9,14 +9,14 @@
 namespace epiphyte::core {
 
 Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, size_t input_count,
-               std::vector<TypePtr> output_types)
+               std::vector<OutputType> output_types)
     : provider_(std::move(provider)), handle_(std::move(kernel)), kernel_(handle_.get()), name_(std::move(name)) {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
   execute_ = api.Execute;
   has_states_ = api.CreateState != nullptr;
   thread_pool_ = provider_->thread_pool_;
   profile_ = provider_->profile();
-  for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
+  for (OutputType& type : output_types) declared_outputs_.emplace_back(std::move(type));
   Describe(input_count);
 }
 
@@ -137,10 +137,10 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
       Fail(StatusCode::kEpFail, "provider '{}', partition '{}': Execute succeeded but did not set output {} of {}",
            provider_->name(), name_, i, outputs.size());
     }
-    if (!declared_outputs_[i].Fits(*outputs[i])) {
+    if (!declared_outputs_[i].Fits(*outputs[i]) && !declared_outputs_[i].IsModelsMistake(*outputs[i])) {
       Fail(StatusCode::kEpFail,
-           "provider '{}', partition '{}': output {} {}; either the plugin has a defect or the model states a wrong "
-           "type",
+           "provider '{}', partition '{}': output {} {}; run the model with provider 'cpu' alone: if that fails, too, "
+           "remove the declaration from the model (value_info), else report this to the plugin's vendor",
            provider_->name(), name_, i, declared_outputs_[i].Complaint(*outputs[i]));
     }
   }

@@ -30,6 +30,22 @@ void CheckDevices(const LoadedPlugin& plugin, const std::vector<uint32_t>& devic
   }
 }
 
+// What is known of a partition's outputs. `node` stands for it in the model's graph; null: it belongs to no model.
+std::vector<OutputType> DescribeOutputs(const std::vector<TypePtr>& types, const Node* node) {
+  std::vector<OutputType> outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    OutputType& output = outputs.emplace_back(OutputType::Of(node == nullptr ? nullptr : node->output(i)));
+    output.type = types[i];
+  }
+  return outputs;
+}
+
+std::vector<TypePtr> TypesOf(const std::vector<ValueDef*>& values) {
+  std::vector<TypePtr> types;
+  for (const ValueDef* value : values) types.push_back(value->type());
+  return types;
+}
+
 }  // namespace
 
 std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const ProviderConfig& config) {
@@ -156,7 +172,7 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
     faces[i] = {partition.name, partition.graph->inputs().size(), {}};
     partition_names_.push_back(partition.name);
     declined_.push_back(false);
-    for (const ValueDef* output : partition.graph->outputs()) faces[i].output_types.push_back(output->type());
+    faces[i].output_types = DescribeOutputs(TypesOf(partition.graph->outputs()), partition.node);
   }
   const size_t first = partition_names_.size() - partitions.size();
   std::vector<EpKernel*> made(partitions.size(), nullptr);
@@ -263,7 +279,8 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
     info.max_size = node.max_size;
     info_pointers.push_back(&infos[i]);
     faces.push_back({node.partition_name.empty() ? node.node->name() : node.partition_name,
-                     node.node == nullptr ? 0 : node.node->inputs().size(), node.output_types});
+                     node.node == nullptr ? 0 : node.node->inputs().size(),
+                     DescribeOutputs(node.output_types, node.node)});
   }
   for (size_t i = 0; i < blobs.size(); ++i) {
     abi_blobs[i] = {sizeof(EpContextBlob), 0, blobs[i].data, blobs[i].size};

@@ -41,7 +41,7 @@ class Kernel {
  public:
   // `input_count`: of the partition, absent ones too.
   Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, size_t input_count,
-         std::vector<TypePtr> output_types);
+         std::vector<OutputType> output_types);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -132,7 +132,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
   struct PartitionFace {
     std::string name;
     size_t input_count = 0;
-    std::vector<TypePtr> output_types;
+    std::vector<OutputType> output_types;
   };
   Provider(const LoadedPlugin& plugin, const ProviderConfig& config);
   EpProfile* profile() const { return profile_ ? profile_->handle() : nullptr; }

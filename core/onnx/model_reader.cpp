@@ -111,7 +111,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   model.functions = functions;
   if (options.infer) {
     CheckOperators(model, options.pulse, options.schemas);
-    InferTypes(*model.graph, options.pulse, options.schemas);
+    InferDeclaredTypes(*model.graph, options.pulse, options.schemas);
     ExpandGradients(model, options.pulse, options.schemas);
   }
   if (options.keep_function) InlineFunctions(model, options.keep_function, options.schemas);
