@@ -19,7 +19,7 @@ std::vector<std::span<const Operator>> Families() {
           microsoft::MultiHeadAttentionOperators(), microsoft::GroupedAttentionOperators(),
           microsoft::IntegerProductOperators(),     microsoft::QuantizedOperators(),
           microsoft::QuantizedLayoutOperators(),    microsoft::OtherOperators(),
-          microsoft::MaskedAttentionOperators()};
+          microsoft::MaskedAttentionOperators(),    microsoft::GenerationOperators()};
 }
 
 const Operator* FindIn(std::span<const Operator> family, std::string_view op_type) {

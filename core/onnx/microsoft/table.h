@@ -42,6 +42,8 @@ std::span<const Operator> QuantizedLayoutOperators();
 std::span<const Operator> OtherOperators();
 // masked_attention.cpp
 std::span<const Operator> MaskedAttentionOperators();
+// generation.cpp
+std::span<const Operator> GenerationOperators();
 // early_operators.cpp; these are of ai.onnx
 std::span<const Operator> EarlyOperators();
 
