@@ -58,8 +58,8 @@ class ContextDamage : public testing::Test {
       }
     });
   }
-  core::ContextCheck Check(const core::ContextHeader& header) const {
-    return core::CheckContext(cpu_.plugin(), header);
+  core::ContextCheck Check(const core::ContextHeader& header, const core::ContextPlace& place = {}) const {
+    return core::CheckContext(cpu_.plugin(), header, place);
   }
   core::ContextHeader Header() const {
     core::ContextHeader header;
@@ -179,6 +179,20 @@ TEST_F(ContextDamage, AContextOfThisMachineIsOptimal) {
   blob_only.source = "EpiphyteCPU";
   blob_only.blob = ToBlob(payload_);
   EXPECT_EQ(Check(blob_only).verdict, ContextVerdict::kOptimal);
+}
+
+TEST_F(ContextDamage, ThePrecisionOfTheSessionThatAsksCounts) {
+  const core::ContextPlace same = {{0}, {{"precision", "f32"}}};
+  const core::ContextPlace other = {{0}, {{"precision", "int8-dynamic"}}};
+  core::ContextHeader by_payload;
+  by_payload.source = "EpiphyteCPU";
+  by_payload.blob = ToBlob(payload_);
+  for (const core::ContextHeader& header : {Header(), by_payload}) {
+    EXPECT_EQ(Check(header, same).verdict, ContextVerdict::kOptimal);
+    const core::ContextCheck check = Check(header, other);
+    EXPECT_EQ(check.verdict, ContextVerdict::kPreferRecompilation);
+    EXPECT_THAT(check.reason, AllOf(HasSubstr("precision f32"), HasSubstr("precision int8-dynamic")));
+  }
 }
 
 TEST_F(ContextDamage, WhatDiffersDecidesTheVerdict) {
