@@ -7,6 +7,7 @@
 #include "epiphyte/kit/plugin/stored_partition.hpp"
 #include "plugins/cpu/exec/float_fallback.h"
 #include "plugins/cpu/exec/fuse.h"
+#include "plugins/cpu/exec/own_constants.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
 
@@ -224,6 +225,7 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
   PlanConfig config = MakePlanConfig(loading.task().Part(node, loading.size()), found.name);
   config.origin = PlanOrigin::kContext;
   config.packed_is_current = found.context->key() == here.ToText();
+  OwnConstants(*found.context, &found.stored);
   std::shared_ptr<const Plan> plan = Plan::Build(std::move(found.stored.graph), config, std::move(found.stored.packed));
   if (plan->repacked()) {
     std::string reason = here.Compare(found.context->key()).reason;

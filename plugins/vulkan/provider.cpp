@@ -271,8 +271,8 @@ Provider::Container Provider::Open(std::span<const std::byte> payload) const {
   if (found.verdict == EP_CONTEXT_UNSUPPORTED)
     throw kit::Error(EP_STATUS_INVALID_GRAPH, "the vulkan context can't be used here: " + found.reason);
   std::string why_not = found.reason;
-  const std::span<const std::byte> pipelines = PipelinesOf(*context);
-  if (why_not.empty() && !pipelines.empty()) why_not = device_->UsePipelineCacheData(pipelines);
+  const kit::OwnSection pipelines = PipelinesOf(*context);  // a driver checks them and believes what it read
+  if (why_not.empty() && !pipelines.bytes.empty()) why_not = device_->UsePipelineCacheData(pipelines.bytes);
   if (!why_not.empty()) log_.Info("the pipelines of the vulkan context are built again: " + why_not);
   return context;
 }

@@ -89,8 +89,8 @@ std::shared_ptr<const kit::ContextContainer> OpenContext(std::span<const std::by
   return std::make_shared<const kit::ContextContainer>(payload, kContextFormat);
 }
 
-std::span<const std::byte> PipelinesOf(const kit::ContextContainer& context) {
-  return context.Has(kPipelines) ? context.Find(kPipelines) : std::span<const std::byte>();
+kit::OwnSection PipelinesOf(const kit::ContextContainer& context) {
+  return context.Has(kPipelines) ? context.Own(context.NumberOf(kPipelines)) : kit::OwnSection();
 }
 
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, const DeviceInfo& device,

@@ -38,7 +38,7 @@ void WriteContext(const kit::CompatibilityKey& key, std::span<const CompiledGrap
 
 std::shared_ptr<const kit::ContextContainer> OpenContext(std::span<const std::byte> payload);
 // Empty when there are none.
-std::span<const std::byte> PipelinesOf(const kit::ContextContainer& context);
+kit::OwnSection PipelinesOf(const kit::ContextContainer& context);
 
 // The verdict on a context that is known by its description, by its bytes, or by both.
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, const DeviceInfo& device,

@@ -157,7 +157,7 @@ TEST_F(Context, AnotherPluginsIsNotApplicable) {
 TEST_F(Context, APipelineSectionThatIsDamagedNeverReachesTheDriver) {
   const std::string bytes = Write(*Compile(kGraph), "these are no pipelines");
   const kit::ContextContainer container(std::as_bytes(std::span(bytes)), kContextFormat);
-  EXPECT_NE(device()->UsePipelineCacheData(PipelinesOf(container)), "");
+  EXPECT_NE(device()->UsePipelineCacheData(PipelinesOf(container).bytes), "");
 }
 
 TEST_F(Context, EveryCutAndEveryFlippedByteIsNoticed) {

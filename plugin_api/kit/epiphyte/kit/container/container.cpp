@@ -39,17 +39,25 @@ ContextContainer::ContextContainer(std::span<const std::byte> blob, const Contai
       header.section_count > header.table_size / sizeof(Entry))
     Damaged("the sizes in its header make no sense");
 
-  if (reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0) {
+  const bool is_copy = reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0;
+  if (is_copy) {
     owner_ = AllocateWeights(blob.size());
     std::memcpy(owner_.get(), blob.data(), blob.size());
     blob = {static_cast<const std::byte*>(owner_.get()), blob.size()};
   }
   const size_t data_begin = sizeof(header) + static_cast<size_t>(Aligned(header.table_size));
-  const std::span<const std::byte> table = blob.subspan(sizeof(header), static_cast<size_t>(header.table_size));
-  if (header.table_digest != Digest(table.data(), data_begin - sizeof(header))) Damaged("its table was changed");
+  const auto table_bytes = blob.subspan(sizeof(header), data_begin - sizeof(header));
+  table_ = std::make_shared<const std::vector<std::byte>>(table_bytes.begin(), table_bytes.end());
+  const std::span<const std::byte> table = std::span(*table_).first(static_cast<size_t>(header.table_size));
+  if (header.table_digest != Digest(table_->data(), table_->size())) Damaged("its table was changed");
   const size_t entries_size = header.section_count * sizeof(Entry);
   ReadSections(table.first(entries_size), blob.subspan(data_begin));
   ReadNames(table.subspan(entries_size), header.name_count);
+  if (is_copy) {
+    for (Section& section : sections_) section.is_own = true;
+  } else {
+    CopySmallSections();
+  }
 
   constexpr uint64_t kSmall = 256 << 10;
   for (uint32_t i = 0; i < section_count(); ++i) {
@@ -67,10 +75,26 @@ void ContextContainer::ReadSections(std::span<const std::byte> entries, std::spa
     if (entry.size > data.size() || Aligned(entry.size) > data.size())
       Damaged("section " + std::to_string(sections_.size()) + " has " + std::to_string(entry.size) +
               " bytes, but only " + std::to_string(data.size()) + " are left");
-    sections_.push_back({data.data(), entry.size, entry.digest, false});
+    sections_.push_back({data.data(), entry.size, entry.digest, /*compared=*/false, /*is_own=*/false});
     data = data.subspan(static_cast<size_t>(Aligned(entry.size)));
   }
   if (!data.empty()) Damaged(std::to_string(data.size()) + " bytes belong to no section");
+}
+
+void ContextContainer::CopySmallSections() {
+  uint64_t room = 0;
+  for (const Section& section : sections_)
+    if (section.size <= kOwnSectionSize) room += Aligned(section.size);
+  owner_ = AllocateWeights(room);
+  auto* to = static_cast<std::byte*>(owner_.get());
+  for (Section& section : sections_) {
+    if (section.size > kOwnSectionSize) continue;
+    const auto size = static_cast<size_t>(Aligned(section.size));
+    if (size != 0) std::memcpy(to, section.data, size);
+    section.data = to;
+    section.is_own = true;
+    to += size;
+  }
 }
 
 void ContextContainer::ReadNames(std::span<const std::byte> table, uint32_t count) {
@@ -125,9 +149,32 @@ void ContextContainer::CompareDigests() const {
 }
 
 void ContextContainer::CompareDigest(uint32_t number) const {
+  if (!sections_[number].compared) Compare(number, sections_[number].data);
+}
+
+void ContextContainer::Compare(uint32_t number, const void* data) const {
   const Section& section = sections_[number];
-  if (!section.compared && Digest(section.data, Aligned(section.size)) != section.digest)
+  if (Digest(data, Aligned(section.size)) != section.digest)
     Damaged("the " + std::to_string(section.size) + " bytes of section " + std::to_string(number) + " were changed");
+}
+
+OwnSection ContextContainer::Own(uint32_t number) const {
+  const std::span<const std::byte> bytes = section(number);
+  if (sections_[number].is_own) {
+    CompareDigest(number);
+    return {bytes, owner_};
+  }
+  const std::lock_guard lock(own_copies_->mutex);
+  std::weak_ptr<void>& known = own_copies_->sections[number];
+  std::shared_ptr<void> copy = known.lock();
+  if (copy == nullptr) {
+    const uint64_t size = Aligned(bytes.size());
+    copy = AllocateWeights(size);
+    std::memcpy(copy.get(), bytes.data(), static_cast<size_t>(size));
+    Compare(number, copy.get());
+    known = copy;
+  }
+  return {{static_cast<const std::byte*>(copy.get()), bytes.size()}, copy};
 }
 
 void ContextContainer::Damaged(std::string what) const {

@@ -11,13 +11,17 @@
 //
 //   kit::ContextContainer container(blob, kFormat);                         // INVALID_GRAPH for what does not fit
 //   const kit::ContextVerdict verdict = key.Compare(container.key());
-//   std::span<const std::byte> program = container.Find("part_0/program");  // where it lies: a mapped file is not
-//   copied
+//   const kit::OwnSection program = container.Own(container.NumberOf("part_0/program"));
+//   std::span<const std::byte> weights = container.Find("part_0/weights");  // where they lie: not copied
 //
 // Sections begin at multiples of 64 bytes. The same sections in the same order give the same bytes. Nothing that a file
 // says is trusted: sizes, numbers and names are checked, digests cover every byte (layout.hpp). Those of the header and
 // of small sections are always compared; those of large ones on demand, because the host compares the digest of the
 // whole payload before the plugin sees it, unless the user waives that, and reading gigabytes takes its time.
+//
+// A payload is a mapped file, and another process may write to it at any time. What steers a plugin (programs, offsets,
+// counts, indices) must not change between its check and its use: table and small sections are copied before they are
+// compared, larger ones by Own(). Only weights belong where they lie.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +30,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +86,14 @@ class ContextContainerBuilder {
   std::deque<std::string> kept_;
 };
 
+// A section out of reach of what changes the file.
+struct OwnSection {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<void> owner;  // of the bytes
+};
+
+inline constexpr uint64_t kOwnSectionSize = 16 << 10;
+
 enum class ContainerDigests {
   kSmallSections,  // sections of up to 256 KiB
   kAll,
@@ -99,7 +112,8 @@ class ContextContainer {
   std::string_view whose() const { return whose_; }
   uint32_t section_count() const { return static_cast<uint32_t>(sections_.size()); }
 
-  // Sections, at multiples of 64 bytes. Those that aren't there are INVALID_GRAPH.
+  // Sections, at multiples of 64 bytes. Those that aren't there are INVALID_GRAPH. Bytes of a section larger than
+  // kOwnSectionSize lie where the container's do and may change.
   std::span<const std::byte> section(uint32_t number) const;
   std::span<const std::byte> Find(std::string_view name) const { return section(NumberOf(name)); }
   uint32_t NumberOf(std::string_view name) const;
@@ -108,13 +122,17 @@ class ContextContainer {
   using Name = std::pair<std::string_view, uint32_t>;
   const std::vector<Name>& names() const { return names_; }
 
+  // The section in memory that nothing but this process writes to, compared with its digest there. There is one copy of
+  // a section at a time. Throws INVALID_GRAPH.
+  OwnSection Own(uint32_t number) const;
+
   // Compare the digest of a section, or of each, unless that was done when the container was opened. Throws
   // INVALID_GRAPH.
   void CompareDigest(uint32_t number) const;
   void CompareDigests() const;
 
-  // Bytes that do not begin at a multiple of 64 were copied, and sections lie in the copy as long as somebody holds
-  // this; null when they lie where they were.
+  // Keeps the sections that were copied: small ones, and all of bytes that do not begin at a multiple of 64. Never
+  // null.
   const std::shared_ptr<void>& owner() const { return owner_; }
   // Throws INVALID_GRAPH: "<whose> is damaged: <what>; compile the model again", in one line.
   [[noreturn]] void Damaged(std::string what) const;
@@ -125,14 +143,23 @@ class ContextContainer {
     uint64_t size;
     uint64_t digest;
     bool compared;
+    bool is_own;
+  };
+  struct OwnCopies {
+    std::mutex mutex;
+    std::map<uint32_t, std::weak_ptr<void>> sections;
   };
   const Name* Lookup(std::string_view name) const;
   void ReadSections(std::span<const std::byte> entries, std::span<const std::byte> data);
+  void CopySmallSections();
+  void Compare(uint32_t number, const void* data) const;
   void ReadNames(std::span<const std::byte> table, uint32_t count);
 
   std::string whose_;
+  std::shared_ptr<const std::vector<std::byte>> table_;
   std::shared_ptr<void> owner_;
-  std::string_view key_;
+  std::shared_ptr<OwnCopies> own_copies_ = std::make_shared<OwnCopies>();
+  std::string_view key_;  // in the table, as the names
   std::vector<Section> sections_;
   std::vector<Name> names_;
 };
