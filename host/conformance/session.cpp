@@ -378,13 +378,19 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
     auto* blob = arena.New<EpContextBlob>();
     blob->struct_size = sizeof(EpContextBlob);
     blob->size = bytes.size();
-    if (!bytes.empty()) {
-      blobs_.push_back(std::make_unique<LentMemory>(
+    const auto lend = [&] {
+      auto memory = std::make_unique<LentMemory>(
           bytes.size(),
           LentMemory::Rules{"a payload", Rule::kBlobsAreReadOnly, setup_.payload_end, Rule::kBlobsEndWithTheProvider},
-          place));
-      std::memcpy(blobs_.back()->data(), bytes.data(), bytes.size());
-      blobs_.back()->MakeReadOnly();
+          place);
+      std::memcpy(memory->data(), bytes.data(), bytes.size());
+      memory->MakeReadOnly();
+      return memory;
+    };
+    if (!bytes.empty() && setup_.share != nullptr) {
+      blob->data = setup_.share->workspace().Payload(bytes, lend).data();
+    } else if (!bytes.empty()) {
+      blobs_.push_back(lend());
       blob->data = blobs_.back()->data();
     }
     blobs[i] = blob;

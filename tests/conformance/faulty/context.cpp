@@ -190,6 +190,8 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
     if (Has("816_writes_blob")) *static_cast<char*>(const_cast<void*>(blobs[i]->data)) = 0;
     provider->plugin->blob = blobs[i]->data;
   }
+  if (Has("906_first_session_owns") && provider->workspace != nullptr && provider->workspace->owner == nullptr)
+    provider->workspace->owner = provider;
   static const char* kept = nullptr;
   if (Has("818_keeps_node_info") && kept != nullptr) {
     volatile char late = *kept;

@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         "815_loads_other_numbers", "816_writes_blob", "817_keeps_blob", "818_keeps_node_info", "819_trusts_sizes",
         "820_trusts_bytes", "822_loads_in_order", "823_reserved_attribute", "831_throws_in_check", "832_verdict_nine",
         "833_rejects_itself", "834_takes_foreign", "835_long_reason", "901_writes_early", "902_forgets_earlier",
-        "903_never_writes", "904_keeps_group", "905_asks_again", "1001_aborts", "1004_leaks_a_status",
+        "903_never_writes", "904_keeps_group", "905_asks_again", "906_first_session_owns", "1001_aborts", "1004_leaks_a_status",
         "1005_releases_a_status_twice", "1006_fails_silently", "1008_gang_in_a_loop", "1011_keeps_pool",
         "1012_foreign_handle", "1201_short_table", "1201_no_copy", "1202_throws", "1203_no_map", "1204_shares_scratch",
         "1211_too_many", "1211_overfills", "1212_null_memory", "1213_same_names", "1214_alignment_three",
