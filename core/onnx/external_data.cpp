@@ -29,7 +29,8 @@ const ExternalFile& ExternalData::Open(const std::string& name, std::string_view
   if (!opened.owner) {
     if (model_.empty() && folder_.empty()) {
       Fail(StatusCode::kInvalidArgument,
-           "{} is in file '{}', but the model was given in memory; say in which folder its external data is", what,
+           "{} is in file '{}', but the model was given in memory; set session.model_external_initializers_file_folder_path to the "
+           "folder of its external data", what,
            name);
     }
     const auto path = model_.empty() ? ResolveInside(folder_, name, subject) : ResolveBeside(model_, name, subject);
