@@ -238,6 +238,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
          nodes.empty() ? "" : nodes.front().source);
   }
   blobs_.insert(blobs_.end(), blobs.begin(), blobs.end());
+  if (share_group_) share_group_->workspaces->Keep(blobs);
   std::vector<EpContextNodeInfo> infos(nodes.size());
   std::vector<EpContextBlob> abi_blobs(blobs.size());
   std::vector<const EpContextNodeInfo*> info_pointers;

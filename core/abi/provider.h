@@ -142,7 +142,8 @@ class Provider : public std::enable_shared_from_this<Provider> {
                                                     const Task* task);
 
   const LoadedPlugin& plugin_;
-  std::vector<ContextBlob> blobs_;             // kept alive for the kernels and for what the workspace views
+  std::vector<ContextBlob>
+      blobs_;  // kept alive for the kernels; those of a share group are kept by its workspaces, too
   std::unique_ptr<EpShareGroup> share_group_;  // outlives provider_
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;

@@ -10,6 +10,7 @@
 #include "core/context/compatibility.h"
 #include "core/context/context_metadata.h"
 #include "core/context/context_model.h"
+#include "core/onnx/annotations.h"
 #include "core/onnx/model_reader.h"
 
 namespace epiphyte::core {
@@ -37,9 +38,15 @@ SessionBuilder::SessionBuilder(Environment& environment, const SessionConfig& co
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
+  generator_.reset();  // while this session has the turn: it takes back what it staged in the group's set
   compiling_group_->compiler = std::thread::id();
-  const bool ended = !joined_ || config_.share.stop;
-  if (!ended) return;
+  if (joined_ && !config_.share.stop) return;
+  const size_t models = compiling_group_->set == nullptr ? 0 : compiling_group_->set->ModelNames().size();
+  if (!joined_ && !spent_ && models != 0) {
+    Log(LogLevel::kWarning, "context", "share group '{}' goes on with its {} models, without the session that failed",
+        config_.share.group, models);
+    return;
+  }
   compiling_group_->ended = true;
   environment_.share_groups().EndCompiling(config_.share.group, compiling_group_);
 }
@@ -116,6 +123,13 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   constexpr uint64_t kBytesPerNode = 1700;
   ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakePulse());
   read.schemas = &schemas_;
+  if (generator_ != nullptr) {
+    read.accept_model = [this, accept = std::move(read.accept_model)](std::string_view bytes,
+                                                                      const Metadata& metadata) {
+      accept(bytes, metadata);
+      generator_->SetAnnotations(std::make_shared<const GraphAnnotations>(ReadAnnotations(bytes)));
+    };
+  }
   read.max_nodes = config_.max_nodes != 0 ? config_.max_nodes : environment_.memory() / 4 * 3 / kBytesPerNode;
   return read;
 }
@@ -226,6 +240,10 @@ void SessionBuilder::Prepare() {
                     source_.ReleasePagesOn(progress_.MakePluginProgress()), profiler_, &environment_.devices());
   std::erase_if(providers_, [&](const ProviderSlot& slot) { return left_out_.contains(slot.plugin->name); });
   context_nodes_.resize(providers_.size());
+  for (const ProviderSlot& slot : providers_) {
+    if (generator_ != nullptr && (MakesContexts(slot) || config_.providers.empty()))
+      generator_->set().CheckNames(generator_->target(), slot.plugin->name);
+  }
   progress_.Enter(SessionPhase::kTransform, "functions");
   {
     Profiler::Span span(profiler_, "session", "inline functions");

@@ -34,6 +34,9 @@ SessionConfig::SessionConfig(const SessionOptions& options) : SessionSettings(op
   context.enable = flag("ep.context_enable");
   context.embed = flag("ep.context_embed_mode");
   context.overwrite = flag("epiphyte.context_overwrite");
+  const std::string if_empty = text("epiphyte.context_if_empty");
+  if (if_empty == "error") context.if_empty = Context::IfEmpty::kError;
+  if (if_empty == "plain") context.if_empty = Context::IfEmpty::kPlain;
   context.file_path = text("ep.context_file_path");
   context.external_initializers = text("ep.context_model_external_initializers_file_name");
   context.node_name_prefix = text("ep.context_node_name_prefix");

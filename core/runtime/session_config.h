@@ -27,6 +27,8 @@ struct SessionConfig : SessionSettings {
     bool enable = false;
     bool embed = false;
     bool overwrite = false;           // epiphyte.context_overwrite
+    // epiphyte.context_if_empty: when no provider has anything to compile.
+    enum class IfEmpty { kSkip, kError, kPlain } if_empty = IfEmpty::kSkip;
     std::filesystem::path file_path;  // of the model to write; in memory: what its binaries are beside
     std::string external_initializers;
     std::string node_name_prefix;
