@@ -39,25 +39,19 @@ ContextContainer::ContextContainer(std::span<const std::byte> blob, const Contai
       header.section_count > header.table_size / sizeof(Entry))
     Damaged("the sizes in its header make no sense");
 
-  const bool is_copy = reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0;
-  if (is_copy) {
+  if (reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0) {
     owner_ = AllocateWeights(blob.size());
     std::memcpy(owner_.get(), blob.data(), blob.size());
     blob = {static_cast<const std::byte*>(owner_.get()), blob.size()};
   }
   const size_t data_begin = sizeof(header) + static_cast<size_t>(Aligned(header.table_size));
   const auto table_bytes = blob.subspan(sizeof(header), data_begin - sizeof(header));
-  table_ = std::make_shared<const std::vector<std::byte>>(table_bytes.begin(), table_bytes.end());
-  const std::span<const std::byte> table = std::span(*table_).first(static_cast<size_t>(header.table_size));
-  if (header.table_digest != Digest(table_->data(), table_->size())) Damaged("its table was changed");
+  const std::vector<std::byte> copy(table_bytes.begin(), table_bytes.end());
+  const std::span<const std::byte> table = std::span(copy).first(static_cast<size_t>(header.table_size));
+  if (header.table_digest != Digest(copy.data(), copy.size())) Damaged("its table was changed");
   const size_t entries_size = header.section_count * sizeof(Entry);
   ReadSections(table.first(entries_size), blob.subspan(data_begin));
-  ReadNames(table.subspan(entries_size), header.name_count);
-  if (is_copy) {
-    for (Section& section : sections_) section.is_own = true;
-  } else {
-    CopySmallSections();
-  }
+  ReadNames(table.subspan(entries_size), table_bytes.subspan(entries_size), header.name_count);
 
   constexpr uint64_t kSmall = 256 << 10;
   for (uint32_t i = 0; i < section_count(); ++i) {
@@ -75,29 +69,17 @@ void ContextContainer::ReadSections(std::span<const std::byte> entries, std::spa
     if (entry.size > data.size() || Aligned(entry.size) > data.size())
       Damaged("section " + std::to_string(sections_.size()) + " has " + std::to_string(entry.size) +
               " bytes, but only " + std::to_string(data.size()) + " are left");
-    sections_.push_back({data.data(), entry.size, entry.digest, /*compared=*/false, /*is_own=*/false});
+    sections_.push_back({data.data(), entry.size, entry.digest, /*compared=*/false});
     data = data.subspan(static_cast<size_t>(Aligned(entry.size)));
   }
   if (!data.empty()) Damaged(std::to_string(data.size()) + " bytes belong to no section");
 }
 
-void ContextContainer::CopySmallSections() {
-  uint64_t room = 0;
-  for (const Section& section : sections_)
-    if (section.size <= kOwnSectionSize) room += Aligned(section.size);
-  owner_ = AllocateWeights(room);
-  auto* to = static_cast<std::byte*>(owner_.get());
-  for (Section& section : sections_) {
-    if (section.size > kOwnSectionSize) continue;
-    const auto size = static_cast<size_t>(Aligned(section.size));
-    if (size != 0) std::memcpy(to, section.data, size);
-    section.data = to;
-    section.is_own = true;
-    to += size;
-  }
-}
-
-void ContextContainer::ReadNames(std::span<const std::byte> table, uint32_t count) {
+// Numbers are read from `table`, which can't change; texts are views of the same bytes in place, as callers may keep
+// them as long as the container's bytes.
+void ContextContainer::ReadNames(std::span<const std::byte> table, std::span<const std::byte> in_place,
+                                 uint32_t count) {
+  const size_t whole = table.size();
   const auto number = [&] {
     uint32_t value = 0;
     if (table.size() < sizeof(value)) Damaged("its table ends too early");
@@ -108,7 +90,7 @@ void ContextContainer::ReadNames(std::span<const std::byte> table, uint32_t coun
   const auto text = [&] {
     const uint32_t size = number();
     if (size > table.size()) Damaged("its table ends too early");
-    const std::string_view found(reinterpret_cast<const char*>(table.data()), size);
+    const std::string_view found(reinterpret_cast<const char*>(in_place.data()) + (whole - table.size()), size);
     table = table.subspan(size);
     return found;
   };
@@ -160,7 +142,7 @@ void ContextContainer::Compare(uint32_t number, const void* data) const {
 
 OwnSection ContextContainer::Own(uint32_t number) const {
   const std::span<const std::byte> bytes = section(number);
-  if (sections_[number].is_own) {
+  if (owner_ != nullptr) {
     CompareDigest(number);
     return {bytes, owner_};
   }

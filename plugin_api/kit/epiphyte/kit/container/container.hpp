@@ -20,8 +20,8 @@
 // whole payload before the plugin sees it, unless the user waives that, and reading gigabytes takes its time.
 //
 // A payload is a mapped file, and another process may write to it at any time. What steers a plugin (programs, offsets,
-// counts, indices) must not change between its check and its use: table and small sections are copied before they are
-// compared, larger ones by Own(). Only weights belong where they lie.
+// counts, indices) must not change between its check and its use: the container reads its table from a copy, and Own()
+// gives sections as copies. Only weights belong where they lie.
 #pragma once
 
 #include <cstddef>
@@ -92,8 +92,6 @@ struct OwnSection {
   std::shared_ptr<void> owner;  // of the bytes
 };
 
-inline constexpr uint64_t kOwnSectionSize = 16 << 10;
-
 enum class ContainerDigests {
   kSmallSections,  // sections of up to 256 KiB
   kAll,
@@ -112,8 +110,8 @@ class ContextContainer {
   std::string_view whose() const { return whose_; }
   uint32_t section_count() const { return static_cast<uint32_t>(sections_.size()); }
 
-  // Sections, at multiples of 64 bytes. Those that aren't there are INVALID_GRAPH. Bytes of a section larger than
-  // kOwnSectionSize lie where the container's do and may change.
+  // Sections, at multiples of 64 bytes, where the container's bytes lie, and may change with them. Those that aren't
+  // there are INVALID_GRAPH.
   std::span<const std::byte> section(uint32_t number) const;
   std::span<const std::byte> Find(std::string_view name) const { return section(NumberOf(name)); }
   uint32_t NumberOf(std::string_view name) const;
@@ -131,8 +129,8 @@ class ContextContainer {
   void CompareDigest(uint32_t number) const;
   void CompareDigests() const;
 
-  // Keeps the sections that were copied: small ones, and all of bytes that do not begin at a multiple of 64. Never
-  // null.
+  // Bytes that do not begin at a multiple of 64 were copied, and sections lie in the copy as long as somebody holds
+  // this; null when they lie where they were.
   const std::shared_ptr<void>& owner() const { return owner_; }
   // Throws INVALID_GRAPH: "<whose> is damaged: <what>; compile the model again", in one line.
   [[noreturn]] void Damaged(std::string what) const;
@@ -143,7 +141,6 @@ class ContextContainer {
     uint64_t size;
     uint64_t digest;
     bool compared;
-    bool is_own;
   };
   struct OwnCopies {
     std::mutex mutex;
@@ -151,15 +148,13 @@ class ContextContainer {
   };
   const Name* Lookup(std::string_view name) const;
   void ReadSections(std::span<const std::byte> entries, std::span<const std::byte> data);
-  void CopySmallSections();
   void Compare(uint32_t number, const void* data) const;
-  void ReadNames(std::span<const std::byte> table, uint32_t count);
+  void ReadNames(std::span<const std::byte> table, std::span<const std::byte> in_place, uint32_t count);
 
   std::string whose_;
-  std::shared_ptr<const std::vector<std::byte>> table_;
   std::shared_ptr<void> owner_;
   std::shared_ptr<OwnCopies> own_copies_ = std::make_shared<OwnCopies>();
-  std::string_view key_;  // in the table, as the names
+  std::string_view key_;
   std::vector<Section> sections_;
   std::vector<Name> names_;
 };

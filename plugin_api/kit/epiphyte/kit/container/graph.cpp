@@ -205,6 +205,9 @@ class GraphReader {
     graph_.constant_of_value.assign(graph_.values.size(), -1);
   }
 
+  // Constants of up to so many bytes are copied whatever they are: they may be parameters of any kind.
+  static constexpr uint64_t kCopied = 16 << 10;
+
   // Whether places, counts or decisions may come from numbers of that type. Others are weights, unless they are an
   // attribute's.
   static bool MaySteer(EpElementType type) {
@@ -244,7 +247,7 @@ class GraphReader {
     if (section.bytes.size() != bytes || (bytes == 0 && count != 0))
       Damaged("a tensor has " + std::to_string(section.bytes.size()) + " bytes; " + std::to_string(bytes) +
               " expected");
-    if (steers || MaySteer(tensor.type)) section = container_.Own(number);
+    if (steers || MaySteer(tensor.type) || bytes <= kCopied) section = container_.Own(number);
     tensor.data = section.bytes.data();
     *owner = std::move(section.owner);
     return number;
