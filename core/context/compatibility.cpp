@@ -125,7 +125,9 @@ class ModelCheck {
       header.blob = payload.blob;
     }
     const ProviderSetup& setup = SetupOf(*plugin);
-    const ContextCheck answer = asker_.Ask(*plugin, header, {setup.devices, setup.options});
+    // Where nobody chose a device, the verdict is for the best of them: a session can be given that one.
+    const ContextPlace place{setup.has_device_option ? setup.devices : std::vector<uint32_t>(), setup.options};
+    const ContextCheck answer = asker_.Ask(*plugin, header, place);
     check->verdict = answer.verdict;
     check->reason = answer.reason;
     // What the plugin finds wrong with the context itself comes first.

@@ -129,6 +129,11 @@ std::vector<std::string> ContextSet::ModelNames() const {
   return names;
 }
 
+bool ContextSet::IsBegunAnewBy(const ContextTarget& target) const {
+  return has_failure_ && std::any_of(members_.begin(), members_.end(),
+                                     [&](const Member& member) { return member.target.model == target.model; });
+}
+
 void ContextSet::Owes(const std::string& provider) {
   if (std::find(owing_.begin(), owing_.end(), provider) == owing_.end()) owing_.push_back(provider);
 }

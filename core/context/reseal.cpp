@@ -74,6 +74,7 @@ void SealAgain(const std::filesystem::path& path, const std::shared_ptr<ContextS
   ReadOptions options;
   if (store) options = CheckedReading({.what = "", .digests = false, .store = store});
   options.infer = false;
+  options.external_data_folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
   Model model = ReadModelMemory(file.data, file.size, file.owner, options);
   std::string entries;
   if (renew) {

@@ -77,6 +77,7 @@ ProviderSetup SetUpProvider(const Catalog& catalog, const LoadedPlugin& plugin, 
     policy = entry.policy;
   }
   const bool is_asked_for = is_named || setup.options.contains(std::string(kDeviceOption));
+  setup.has_device_option = setup.options.contains(std::string(kDeviceOption));
   setup.devices = TakeDevices(plugin, &setup.options);
   if (!is_asked_for && IsSoftware(plugin, setup.devices[0])) {
     setup.left_out = fmt::format("provider '{}' is left out: its device '{}' is emulated by the CPU; list it to use it",

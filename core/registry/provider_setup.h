@@ -19,6 +19,7 @@ struct ProviderSetup {
   // Those given, then the policy's, then the manifest's, then, of a plugin that declares its options, the defaults.
   OptionMap options;
   std::vector<uint32_t> devices = {0};  // of the plugin's, the main one first
+  bool has_device_option = false;       // they were chosen by an option; else by what the plugin has
   bool fallback = false;                // the manifest says so
   // Why sessions that don't name the plugin leave it out; "" when they don't.
   std::string left_out;

@@ -45,6 +45,7 @@ SessionBuilder::~SessionBuilder() {
   if (!joined_ && !spent_ && models != 0) {
     Log(LogLevel::kWarning, "context", "share group '{}' goes on with its {} models, without the session that failed",
         config_.share.group, models);
+    compiling_group_->set->NoteFailure();
     return;
   }
   compiling_group_->ended = true;
@@ -210,6 +211,12 @@ void SessionBuilder::MakeContextTarget() {
   target.store = config_.context_store;
   if (!model_path_.empty()) target.source_files = {model_path_};
   target.RefuseSourceFile(target.model);
+  if (compiling_group_ && compiling_group_->set && compiling_group_->set->IsBegunAnewBy(target)) {
+    Log(LogLevel::kWarning, "context", "share group '{}' begins anew with '{}', which it had when a session failed",
+        config_.share.group, target.model.filename().string());
+    compiling_group_->set.reset();
+    compiling_group_->group = std::make_shared<ShareGroup>(config_.share.group);
+  }
   generator_ = compiling_group_ ? std::make_unique<ContextGenerator>(std::move(target), &compiling_group_->set)
                                 : std::make_unique<ContextGenerator>(std::move(target));
 }

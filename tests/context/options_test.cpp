@@ -204,7 +204,7 @@ TEST_F(ContextOptions, TheInitializersFileHasANameOfItsOwnInTheSameFolder) {
            {".", "without folders"},
            {"sub\\plain.data", "without folders"},
            {"mixed_ctx.onnx", "which is the context model itself"},
-           {"mixed_notary.bin", "two files of the context model would be called 'mixed_notary.bin'"},
+           {"mixed_notary.bin", "which is the name of a binary of provider 'notary'"},
            {"mixed.onnx", "the source model is made of it"}}) {
     SessionOptions options = Compiling();
     options.Set(option, name);

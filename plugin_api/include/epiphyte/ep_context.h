@@ -95,8 +95,8 @@ typedef struct EpContextHeader {
   const char* hardware_architecture;
   const char* notes;
   const char* compatibility_info; /* what SetCompatibilityInfo stored, "" if nothing */
-  /* The devices and options of the session that asks, as in EpProviderConfig; without a session, those that one without
-   * options of its own would have. When there are none, the verdict is for the best of the plugin's devices. */
+  /* The devices and options of the session that asks, as in EpProviderConfig. Without a session, the options are those
+   * that it would have; without devices, the verdict is for the best of the plugin's. */
   const uint32_t* devices;
   const EpKeyValue* options;
   const EpKeyValue* attributes; /* further attributes of the node */
