@@ -1,7 +1,6 @@
 // inspect --check, verify and merge: what they print, and the exit codes that scripts depend on.
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/framework/temp_dir.h"
@@ -106,19 +105,7 @@ TEST_F(ContextTools, ResealAcceptsAChangeOfTheModelAndNotOfItsPayload) {
   EXPECT_EQ(ReadFile(folder_ / "matmul_ctx.onnx"), before);
 }
 
-// Everything is folded away: what runs need not give a context model, and why is said once.
-TEST_F(ContextTools, CompileOfWhatNeedsNoCompilingSaysWhyAndHowToGoOn) {
-  folder_.Write("folded.onnx", FoldedModel());
-  const ProgramResult refused = Run({"compile", "folded.onnx"});
-  EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("nothing is left to compile"), HasSubstr("epiphyte.context_if_empty")));
-  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
-  const ProgramResult plain = Run({"compile", "folded.onnx", "--allow-plain"});
-  EXPECT_EQ(plain.code, 0) << plain.err;
-  EXPECT_EQ(Run({"run", "folded_ctx.onnx"}).code, 0);
-}
-
-// `judge` of a policy, an option and a list of providers count in a verdict as they do in a session.
+// Options and a list of providers count in a verdict as they do in a session.
 TEST_F(ContextTools, CheckAndVerifyTakeProvidersAndTheirOptions) {
   const std::vector<std::string> other = {"--ep-option", "cpu.precision=int8-dynamic"};
   const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& more) {

@@ -69,20 +69,6 @@ std::string AddModel() {
   return model.SerializeAsString();
 }
 
-std::string FoldedModel() {
-  onnx::ModelProto model = NewModel();
-  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
-  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
-  onnx::TensorProto* constant = model.mutable_graph()->add_initializer();
-  constant->set_name("c");
-  constant->set_data_type(onnx::TensorProto::FLOAT);
-  constant->add_dims(2);
-  constant->add_float_data(2);
-  constant->add_float_data(-3);
-  AddNode(model, "Neg", {"c"}, {"y"});
-  return model.SerializeAsString();
-}
-
 std::string MatMulModel(bool negated) {
   onnx::ModelProto model = NewModel();
   model.mutable_graph()->set_name("main_graph");

@@ -29,8 +29,6 @@ std::string CacheModel(bool attends = false);
 std::string SquareModel();
 // y = x + x on float[2], and then z, the element of y at place `at`, int64[1], which may be none.
 std::string FailingModel();
-// y = -c on float[2]; c is constant, so nothing depends on the input x.
-std::string FoldedModel();
 // An operator that nobody has.
 std::string UnknownOperatorModel();
 // An embedded EPContext node of source "Nobody" with the payload "bytes of a context".
