@@ -1,5 +1,8 @@
 #include "core/registry/plugin_entry.h"
 
+#include "core/base/error.h"
+#include "core/base/text.h"
+
 namespace epiphyte::core {
 
 std::string_view PluginStateName(PluginState state) {
@@ -22,6 +25,19 @@ std::string_view PluginStateName(PluginState state) {
     case PluginState::kNoDevice: return "NoDevice";
   }
   return "Unknown";
+}
+
+void AddEntryOptions(const PluginEntry& entry, std::map<std::string, std::string>* options) {
+  for (const auto& [key, value] : entry.options) {
+    const auto [given, is_new] = options->emplace(key, value);
+    if (is_new || given->second == value || !entry.pinned.contains(key)) continue;
+    const auto file = entry.option_files.find(key);
+    Fail(StatusCode::kInvalidArgument,
+         "provider '{}': option '{}' is '{}'; the policy file '{}' pins it to '{}': leave it out of the session's "
+         "options",
+         entry.manifest.name, key, PrintableLine(given->second, 80),
+         file == entry.option_files.end() ? "" : file->second.string(), value);
+  }
 }
 
 }  // namespace epiphyte::core

@@ -52,12 +52,14 @@ bool IsSoftware(const LoadedPlugin& plugin, uint32_t device) {
 // What the plugin gets of the options, which `from_session` gave or else the policy file: the manifest's are known to
 // fit.
 void FitOptions(const LoadedPlugin& plugin, const std::set<std::string>& from_session,
-                const std::filesystem::path& policy, std::map<std::string, std::string>* options) {
+                const std::map<std::string, std::filesystem::path>& policy_files,
+                std::map<std::string, std::string>* options) {
   if (!plugin.options) return;
   if (const auto wrong = FindWrong(*plugin.options, *options)) {
-    const bool is_policys = !from_session.contains(wrong->name) && !policy.empty();
+    const auto policy = policy_files.find(wrong->name);
+    const bool is_policys = !from_session.contains(wrong->name) && policy != policy_files.end();
     Fail(StatusCode::kInvalidArgument, "provider '{}': {}{} {}", plugin.name, wrong->subject,
-         is_policys ? fmt::format(" of the policy file '{}'", policy.string()) : "", wrong->problem);
+         is_policys ? fmt::format(" of the policy file '{}'", policy->second.string()) : "", wrong->problem);
   }
   Complete(*plugin.options, options);
 }
@@ -90,8 +92,7 @@ class Chooser {
     CheckNames();
     if (chosen_.empty()) {
       FailHinting(Hint::kProbePlugins, StatusCode::kNotFound,
-                  "no usable provider is installed{}; the catalog of plugins says what was found",
-                  first_failure_.empty() ? "" : fmt::format(" ({})", first_failure_));
+                  "no usable provider is installed{}; the catalog of plugins says what was found", WhyNone());
     }
     return std::move(chosen_);
   }
@@ -152,21 +153,22 @@ class Chooser {
     }
     std::set<std::string> from_session;
     for (const auto& [key, value] : provider.options) from_session.insert(key);
-    std::filesystem::path policy;
+    std::map<std::string, std::filesystem::path> policy_files;
     for (const PluginEntry& entry : catalog_.entries()) {
       if (entry.state != PluginState::kLoaded || entry.manifest.name != plugin.name) continue;
       provider.fallback = entry.manifest.fallback;
-      provider.options.insert(entry.options.begin(), entry.options.end());
-      policy = entry.policy;
+      AddEntryOptions(entry, &provider.options);
+      policy_files = entry.option_files;
     }
     const bool asked = provider.listed || provider.has_options || provider.options.contains(std::string(kDeviceOption));
     provider.devices = TakeDevices(plugin, &provider.options);
     if (!asked && IsSoftware(plugin, provider.devices[0])) {
-      Log(LogLevel::kInfo, "session", "provider '{}' is left out: its device '{}' is emulated by the CPU; list it to use it",
-          plugin.name, plugin.devices[provider.devices[0]].name);
+      Log(LogLevel::kInfo, "session",
+          "provider '{}' is left out: its device '{}' is emulated by the CPU; list it to use it", plugin.name,
+          plugin.devices[provider.devices[0]].name);
       return;
     }
-    FitOptions(plugin, from_session, policy, &provider.options);
+    FitOptions(plugin, from_session, policy_files, &provider.options);
     chosen_.push_back(std::move(provider));
   }
 
@@ -179,6 +181,16 @@ class Chooser {
       FailHinting(Hint::kListPlugins, StatusCode::kInvalidArgument,
                   "options were given for provider '{}', which this session doesn't use{}", name, WhyUnused(name));
     }
+  }
+
+  // " (…)": what failed first, or else why the fallback isn't used; "" when there is nothing to say.
+  std::string WhyNone() const {
+    if (!first_failure_.empty()) return fmt::format(" ({})", first_failure_);
+    for (const PluginEntry& entry : catalog_.entries()) {
+      if (!entry.manifest.fallback || IsUsable(entry)) continue;
+      return fmt::format(" ({}: {}: {})", entry.manifest.name, PluginStateName(entry.state), entry.message);
+    }
+    return "";
   }
 
   std::string WhyUnused(const std::string& name) const {
