@@ -15,6 +15,7 @@
 #include "core/graph/abi_fill.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/library.h"
+#include "core/registry/manifest_digest.h"
 #include "core/registry/module.h"
 #include "core/registry/refusal.h"
 
@@ -297,8 +298,9 @@ void CheckDigest(const std::filesystem::path& library, const Manifest& manifest)
   const std::string found = Sha256OfFile(library);
   if (found == manifest.sha256) return;
   throw Refusal(PluginState::kDigestMismatch,
-                fmt::format("'{}' has SHA-256 {}, the manifest says {}", library.string(), found, manifest.sha256),
-                "install manifest and library of the same release");
+                fmt::format("'{}' has SHA-256 {}, {} {}", library.string(), found,
+                            manifest.path.empty() ? "the one given with it is" : "the manifest says", manifest.sha256),
+                WhyDigestsDiffer(library, manifest.path));
 }
 
 void CheckFacts(const PluginFacts& facts, const Manifest& manifest, const FactsCheck& check) {
