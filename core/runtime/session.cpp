@@ -148,6 +148,8 @@ std::string Session::ProfileJson() const {
   return impl_->tools.profiler ? impl_->tools.profiler->ToJson() : std::string();
 }
 
+void Session::DiscardProfile() { impl_->profile_path.clear(); }
+
 void Session::SaveProfile() {
   const std::string path = std::exchange(impl_->profile_path, "");
   if (path.empty()) return;

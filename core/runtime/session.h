@@ -87,6 +87,8 @@ class Session {
   std::string ProfileJson() const;
   // Writes it to SessionOptions::profile_path now, and not again at the end. Throws FAIL when that is impossible.
   void SaveProfile();
+  // Nothing is written at the end.
+  void DiscardProfile();
 
  private:
   struct Impl;

@@ -270,8 +270,8 @@ void SessionBuilder::PlaceContextNodes() {
     const std::string source = ReadContextAttributes(*node).source;
     std::string owner = environment_.catalog().OwnerOfSource(source);
     if (owner.empty()) {
-      Fail(StatusCode::kInvalidGraph, "{}, or run the source model instead",
-           UnownedSourceMessage(*node, source, environment_.catalog()));
+      FailHinting(Hint::kListPlugins, StatusCode::kInvalidGraph, "{}, or run the source model instead",
+                  UnownedSourceMessage(*node, source, environment_.catalog()));
     }
     auto slot = std::find_if(providers_.begin(), providers_.end(),
                              [&](const ProviderSlot& candidate) { return candidate.plugin->name == owner; });

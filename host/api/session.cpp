@@ -119,4 +119,8 @@ void Session::SaveProfile() const {
   Translate([&] { impl_->session.SaveProfile(); });
 }
 
+void Session::DiscardProfile() const {
+  Translate([&] { impl_->session.DiscardProfile(); });
+}
+
 }  // namespace epiphyte

@@ -107,6 +107,8 @@ class EPIPHYTE_API Session {
   // Writes the trace now, and not again when the session ends, which can't report a failure. Throws FAIL when it can't
   // be written.
   void SaveProfile() const;
+  // Nothing is written when the session ends: for a program whose work failed.
+  void DiscardProfile() const;
 
  private:
   friend class Access;
