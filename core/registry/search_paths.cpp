@@ -125,17 +125,23 @@ void AddSystem(const CatalogOptions& options, Finder* finder) {
   finder->Add(options.system_folder / "plugins", "system");
 }
 
-// What can't be looked at may be there, and what it denies would be lost: only what certainly isn't there is left out.
-bool Exists(const fs::path& file) {
+// Whether there is a file, and what the system says when it doesn't let this process find out.
+bool Exists(const fs::path& file, std::error_code* error) {
+  const fs::file_status status = fs::status(file, *error);
+  if (status.type() == fs::file_type::not_found) error->clear();
+  return !*error && status.type() != fs::file_type::not_found;
+}
+
+// What can't be looked at may be there, and what it denies would be lost.
+bool ExistsForCertain(const fs::path& file) {
   std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (status.type() == fs::file_type::not_found) return false;
+  const bool exists = Exists(file, &error);
   if (error) Fail(StatusCode::kFail, "policy file '{}' can't be looked at: {}", file.string(), error.message());
-  return true;
+  return exists;
 }
 
 PolicyFile NamedPolicyFile(const fs::path& path, const char* origin, std::string_view who) {
-  if (Exists(path)) return {path, origin, true};
+  if (ExistsForCertain(path)) return {path, origin, true};
   Fail(StatusCode::kNoSuchFile, "the policy file '{}'{} does not exist; correct its path", path.string(), who);
 }
 
@@ -150,7 +156,11 @@ std::optional<PolicyFile> FindUserPolicy(const CatalogOptions& options) {
   const fs::path config = UserFolder(options, "XDG_CONFIG_HOME", ".config");
   if (config.empty()) return std::nullopt;
   const fs::path file = config / "epiphyte/epiphyte.yaml";
-  return PolicyFile{file, "user", Exists(file)};
+  // A service often runs with the home folder of another user, which is no reason to fail.
+  std::error_code error;
+  const bool exists = Exists(file, &error);
+  if (error) Log(LogLevel::kInfo, "registry", "policy file '{}' is left out: {}", file.string(), error.message());
+  return PolicyFile{file, "user", exists};
 }
 
 }  // namespace
@@ -170,7 +180,7 @@ Search FindManifests(const CatalogOptions& options) {
 
 std::vector<PolicyFile> FindPolicyFiles(const CatalogOptions& options) {
   const fs::path system = options.system_folder / "epiphyte.yaml";
-  std::vector<PolicyFile> files = {{system, "system", Exists(system)}};
+  std::vector<PolicyFile> files = {{system, "system", ExistsForCertain(system)}};
   if (std::optional<PolicyFile> user = FindUserPolicy(options)) files.push_back(std::move(*user));
   return files;
 }

@@ -33,8 +33,8 @@ struct DisabledForRun {
 Search FindManifests(const CatalogOptions& options);
 
 // The policy files that count, the system's first, also those that don't exist. The system's is always among them: what
-// it denies and pins holds whatever the options say. Throws NO_SUCHFILE for one that was named and doesn't exist, FAIL
-// when the system doesn't say whether it does.
+// it denies and pins holds whatever the options say. A home that this process may not look into has no policy. Throws
+// NO_SUCHFILE for one that was named and doesn't exist, FAIL when it can't be known whether another one exists.
 std::vector<PolicyFile> FindPolicyFiles(const CatalogOptions& options);
 
 // Those that are not to be used in this run: EPIPHYTE_DISABLE, "npu,vulkan", and the application's. Throws

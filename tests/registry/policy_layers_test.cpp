@@ -272,6 +272,13 @@ TEST_F(PolicyLayersTest, APolicyThatCanNotBeLookedAtIsAnErrorAndNoMissingFile) {
   EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }), AllOf(HasSubstr("loop"), HasSubstr("can't be looked at")));
 }
 
+TEST_F(PolicyLayersTest, AHomeThatCanNotBeLookedAtHasNoPolicy) {
+  options_.use_user_folder = true;
+  fs::create_symlink(root_ / "config", root_ / "config");
+  ASSERT_EQ(Report().files.size(), 2u);
+  EXPECT_FALSE(Report().files[1].exists);
+}
+
 TEST_F(PolicyLayersTest, ABadSystemPolicyStopsEveryCatalog) {
   System("denny: [acme]\n");
   options_.use_system_folders = false;
