@@ -125,11 +125,11 @@ PluginInfo ProbeOne(const PluginCatalog& catalog, const std::string& manifest) {
 
 }  // namespace
 
-Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
-  const ChildResult child = RunChild({.words = {ThisProgram(), "doctor", "--probe", listed.manifest.string()},
-                                      .out_descriptor = kReportDescriptor,
-                                      .limit = limit,
-                                      .max_out = kMaxReport});
+Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const std::vector<std::string>& flags) {
+  std::vector<std::string> words = {ThisProgram(), "doctor", "--probe", listed.manifest.string()};
+  words.insert(words.end(), flags.begin(), flags.end());
+  const ChildResult child =
+      RunChild({.words = std::move(words), .out_descriptor = kReportDescriptor, .limit = limit, .max_out = kMaxReport});
   const Report report = ReadReport(child.out);
   Probed probed = {listed, "", EndOf(child)};
   if (probed.end.empty()) {
@@ -148,12 +148,12 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
   return probed;
 }
 
-void ReportProbe(const std::string& manifest) {
+void ReportProbe(const std::string& manifest, const PluginFlags& flags) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it then
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   {
-    const Environment environment;
+    const Environment environment = flags.Open();
     const PluginInfo found = ProbeOne(environment.plugins(), manifest);
     WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));
     WriteLine(kStep, "calling Shutdown");

@@ -65,14 +65,8 @@ void CheckFiles(const std::string& folder, const std::string& stem, size_t count
   for (size_t i = 0; i < count; ++i) CheckWritable(FileOf(folder, stem, i));
 }
 
-Result RunModel(const RunFlags& flags) {
-  Result result;
-  const Environment environment = flags.session.plugins.Open();
-  SessionOptions options = flags.session.Build();
-  if (!flags.profile.empty()) options.SetProfile(flags.profile);
-  Stopwatch opening;
-  const Session session = OpenSession(environment, flags.model, options, "loading");
-  result.session_ms = opening.Milliseconds();
+// What is done with a session that is made.
+void UseSession(const RunFlags& flags, const Session& session, Result& result) {
   CheckFiles(flags.save_inputs, "input", session.inputs().size());
   CheckFiles(flags.outputs, "output", session.outputs().size());
   result.providers = session.placement().providers();
@@ -89,6 +83,22 @@ Result RunModel(const RunFlags& flags) {
   }
   if (!flags.outputs.empty()) SaveAll(flags.outputs, "output", result.output_infos, result.outputs);
   session.SaveProfile();
+}
+
+Result RunModel(const RunFlags& flags) {
+  Result result;
+  const Environment environment = flags.session.plugins.Open();
+  SessionOptions options = flags.session.Build();
+  if (!flags.profile.empty()) options.SetProfile(flags.profile);
+  Stopwatch opening;
+  const Session session = OpenSession(environment, flags.model, options, "loading");
+  result.session_ms = opening.Milliseconds();
+  try {
+    UseSession(flags, session, result);
+  } catch (...) {
+    session.DiscardProfile();
+    throw;
+  }
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/hints.h"
 #include "host/cli/plugin_flags.h"
+#include "host/cli/program.h"
 #include "host/cli/progress.h"
 #include "host/cli/text.h"
 
@@ -106,8 +107,9 @@ Command AddVerifyCommand(CLI::App& app) {
             }
             const size_t problems = outcome.verification.problems.size();
             if (problems != 0) {
-              throw Error(StatusCode::kInvalidGraph, "'" + flags->model + "' has " + CountText(problems, "problem") +
-                                                         ", listed on standard output");
+              throw ReportedError(
+                  StatusCode::kInvalidGraph,
+                  "'" + flags->model + "' has " + CountText(problems, "problem") + ", listed on standard output");
             }
           }};
 }
