@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "host/conformance/graph_spec.h"
 #include "host/conformance/suite.h"
 #include "tests/framework/temp_dir.h"
 
@@ -155,6 +156,24 @@ INSTANTIATE_TEST_SUITE_P(
         "1703_notes_no_node", "508_a_note_of_garbage", "1704_keeps_notes", "1704_notes_on_another_thread",
         "1705_claims_less_once_it_explained"),
     [](const auto& info) { return "R" + std::string(info.param); });
+
+TEST(FailedCompile, NamesTheOperatorsOfItsGraph) {
+  const test::TempDir dir;
+  const std::filesystem::path manifest = dir.Write(
+      "misbehaving.yaml", "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlibrary: " +
+                              AbiPlugin("kFailsInCompile").string() + "\nabi: \"0.2\"\nsources: [MisbehavingSource]\n");
+  EXPECT_THAT(Broken(ReadTarget(manifest)), ElementsAre(testing::ContainsRegex("^R602 for [A-Z][A-Za-z, ]+: EP_")));
+}
+
+TEST(OperatorsIn, NamesEachOnceWithItsDomain) {
+  std::vector<GraphSpec> graphs(2);
+  graphs[0].AddNode("Relu", {}, {});
+  graphs[0].AddNode("Relu", {}, {});
+  graphs[1].AddNode("Gate", {}, {}).domain = "com.acme";
+  EXPECT_EQ(OperatorsIn(graphs), "Relu, com.acme.Gate");
+  for (int i = 0; i < 20; ++i) graphs[1].AddNode("Op" + std::to_string(i), {}, {});
+  EXPECT_THAT(OperatorsIn(graphs), testing::EndsWith("Op13 and 6 more"));
+}
 
 TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
   const std::vector<RuleResult> results = RunSuite(Faulty(), {});
