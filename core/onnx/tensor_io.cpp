@@ -18,14 +18,20 @@ namespace {
 
 // --- reading
 
+// What is read from a file is the caller's to write, too; a constant may view the mapped file.
+ValuePtr OwnValue(const ConstantPtr& constant) {
+  ValuePtr shared = Value::FromConstant(constant);
+  return constant->type() == DataType::kString ? shared : Value::CopyOf(*shared);
+}
+
 class ValueReader {
  public:
   explicit ValueReader(std::shared_ptr<const void> owner) : tensors_(std::move(owner), nullptr) {}
 
   ValuePtr Read(std::string_view bytes, const Type& type) const {
     switch (type.kind()) {
-      case EP_KIND_TENSOR: return Value::FromConstant(tensors_.Read(bytes, "tensor").constant);
-      case EP_KIND_SPARSE_TENSOR: return Value::FromConstant(tensors_.ReadSparse(bytes, "sparse tensor").constant);
+      case EP_KIND_TENSOR: return OwnValue(tensors_.Read(bytes, "tensor").constant);
+      case EP_KIND_SPARSE_TENSOR: return OwnValue(tensors_.ReadSparse(bytes, "sparse tensor").constant);
       case EP_KIND_SEQUENCE: return ReadSequence(bytes, *type.element());
       case EP_KIND_OPTIONAL: return ReadOptional(bytes, *type.element());
       case EP_KIND_MAP: return ReadMap(bytes, *type.element());
@@ -98,7 +104,8 @@ class ValueReader {
     if (strings) {
       keys = Value::Strings(dims, std::move(string_keys));
     } else {
-      keys = Value::FromConstant(Constant::Copy(DataType::kInt64, dims, int_keys.data(), count * sizeof(int64_t)));
+      keys = Value::Tensor(DataType::kInt64, dims);
+      if (count != 0) std::memcpy(keys->mutable_data(), int_keys.data(), keys->byte_size());
     }
     return Value::Map(std::move(keys), JoinScalars(values, value_type.element_type()));
   }

@@ -13,6 +13,7 @@
 #include "core/device/transfer.h"
 #include "core/graph/block_cache.h"
 #include "core/runtime/session_builder.h"
+#include "core/runtime/run_outputs.h"
 
 namespace epiphyte::core {
 namespace {
@@ -224,6 +225,11 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const RunSe
   const LogTag tag(settings.tag);
   const auto begin = std::chrono::steady_clock::now();
   const auto milliseconds = [&] {
+    if (binding.value && binding.value->IsReadOnly()) {
+      Fail(StatusCode::kInvalidArgument,
+           "output '{}' is bound to a constant of a model, which is read-only; bind a tensor of your own",
+           outputs[i].name);
+    }
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   };
   try {
@@ -303,6 +309,8 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
   std::vector<ValuePtr> ordered(impl_->inputs.size());
   for (const auto& [name, value] : inputs) {
     auto found = impl_->input_index.find(name);
+    on_host.clear();
+    RunOutputs(given, run, *devices).TakeOver(results, settings.bindings, outputs);
     if (found == impl_->input_index.end()) {
       std::vector<std::string_view> names;
       for (const ValueSpec& spec : impl_->inputs) names.push_back(spec.name);

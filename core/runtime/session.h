@@ -77,7 +77,7 @@ class Session {
   // use; FAIL when a file that the session reads from was cut off meanwhile
   // and when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes); CANCELED when
   // it was asked to stop; DEVICE_RESET when a device was lost: only a new session can help. Outputs are in host memory
-  // where `settings.bindings` doesn't say otherwise.
+  // where `settings.bindings` doesn't say otherwise. The caller may write to them: see run_outputs.h.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings = {});
   // By name; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,

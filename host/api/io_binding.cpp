@@ -69,7 +69,7 @@ void IoBinding::BindInput(std::string_view name, Value value) {
 void IoBinding::BindOutput(std::string_view name, Value destination) {
   Translate([&] {
     const size_t index = IndexOf(impl_->session.outputs(), name, "output");
-    if (destination) AsPlainTensor(Access::Of(destination));
+    if (destination) AsWritableTensor(Access::Of(destination));
     impl_->RequireUsed(Access::Of(destination), fmt::format("output '{}' is bound to", name));
     impl_->Bind(index, {Access::Share(destination), nullptr});
   });

@@ -73,8 +73,9 @@ class EPIPHYTE_API Session {
   bool has_context() const;                                  // some part was loaded from an EPContext node
   const std::optional<ContextFiles>& context_files() const;  // nullopt: none were written
 
-  // Inputs by name; one that is left out must be optional. Returns the outputs that `options` names. Throws
-  // INVALID_ARGUMENT when a name, type or shape doesn't fit.
+  // Inputs by name; one that is left out must be optional. Returns the outputs that `options` names. They are the
+  // caller's to write to: none shares memory with the model or with another output. An input that is an output too
+  // comes out as the very value that went in. Throws INVALID_ARGUMENT when a name, type or shape doesn't fit.
   std::vector<Value> Run(std::span<const NamedValue> inputs, const RunOptions& options = {}) const;
   std::vector<Value> Run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
     return Run(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
