@@ -25,7 +25,7 @@ void Kernel::Describe(size_t input_count) {
   if (api.DescribeKernel == nullptr) return;
   EpKernelInfo info{};
   info.struct_size = sizeof info;
-  CallPlugin(provider_->name(), "DescribeKernel", [&] { return api.DescribeKernel(kernel_, &info); });
+  CallPlugin(provider_->plugin_, "DescribeKernel", [&] { return api.DescribeKernel(kernel_, &info); });
   if (EP_HAS_FIELD(&info, EpKernelInfo, flags) && (info.flags & EP_KERNEL_EXCLUSIVE) != 0) {
     exclusive_ = &provider_->exclusive_;
   }
@@ -38,7 +38,7 @@ Kernel::~Kernel() {
   while (EpKernelState* state = spare_state_.Take()) free_states_.push_back(state);
   for (EpKernelState* state : free_states_) {
     OwnedHandles::States().Remove(provider_->plugin_.descriptor, state);
-    CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
+    CallRelease(provider_->plugin_, "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
   }
 }
 
@@ -63,7 +63,8 @@ EpKernelState* Kernel::NewState() {
   }
   EpKernelState* state = nullptr;
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
-  CallPlugin(provider_->name(), "CreateState", [&] { return api.CreateState(kernel_, &state); });
+  CallPlugin(
+      provider_->plugin_, "CreateState", [&] { return api.CreateState(kernel_, &state); }, WatchedCall::kMode);
   if (state == nullptr) {
     Fail(StatusCode::kEpFail, "provider '{}': CreateState for '{}' succeeded but gave no state", provider_->name(),
          name_);
@@ -72,7 +73,7 @@ EpKernelState* Kernel::NewState() {
   try {
     is_new = OwnedHandles::States().Add(provider_->plugin_.descriptor, state);
   } catch (...) {
-    CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
+    CallRelease(provider_->plugin_, "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
     throw;
   }
   if (!is_new) {
@@ -114,7 +115,11 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
     if (given != state_of_run->options()->end()) run.options = &given->second;
   }
   EpStatus* status = nullptr;
+  // The folder is looked at in the first call: later ones may take less than that does.
+  const WatchedCall::Watch watch =
+      has_executed_.load(std::memory_order_relaxed) ? WatchedCall::kMode : WatchedCall::kFolder;
   try {
+    const WatchedCall watched(provider_->name(), "Execute", watch);
     status = execute_(kernel_, state, &run);
   } catch (const std::exception& error) {
     EndState(state, submission);
@@ -127,6 +132,8 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
          "provider '{}': Execute of '{}' let an exception escape; report this to the plugin's vendor",
          provider_->name(), name_);
   }
+  if (watch == WatchedCall::kFolder) [[unlikely]]
+    has_executed_.store(true, std::memory_order_relaxed);
   if (run.on_cancel) [[unlikely]]
     run.on_cancel.reset();
   EndState(state, submission);

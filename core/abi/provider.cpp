@@ -55,7 +55,7 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
   }
   abi_config.share_group = share_group_.get();
   abi_config.thread_count = config.thread_pool == nullptr ? 1 : config.thread_pool->wanted_threads();
-  CallPlugin(name(), "CreateProvider",
+  CallPlugin(plugin_, "CreateProvider",
              [&] { return plugin.descriptor->provider->CreateProvider(plugin.plugin, &abi_config, &provider_); });
   if (provider_ == nullptr) {
     Fail(StatusCode::kEpFail, "provider '{}': CreateProvider succeeded but gave no provider", name());
@@ -63,7 +63,7 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
 }
 
 Provider::~Provider() {
-  CallRelease(name(), "DestroyProvider", [&] { plugin_.descriptor->provider->DestroyProvider(provider_); });
+  CallRelease(plugin_, "DestroyProvider", [&] { plugin_.descriptor->provider->DestroyProvider(provider_); });
   RetainedConstants::All().ReleaseAll(this);
 }
 
@@ -76,7 +76,7 @@ bool Provider::DefersPayload() const { return share_group_ && share_group_->comp
 
 Capability Provider::GetCapability(Graph& graph) {
   EpCapabilitySink sink(graph);
-  CallPlugin(name(), "GetCapability",
+  CallPlugin(plugin_, "GetCapability",
              [&] { return plugin_.descriptor->provider->GetCapability(provider_, ToAbi(&graph), sink.handle()); });
   for (std::string& warning : sink.capability.warnings) warning = fmt::format("provider '{}': {}", name(), warning);
   return std::move(sink.capability);
@@ -165,7 +165,7 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
   for (const Partition* partition : partitions) constants.Add(*partition->graph);
   Task task(progress_, {partitions.size(), &constants, this, profile()});
   try {
-    CallPlugin(name(), "Compile", [&] {
+    CallPlugin(plugin_, "Compile", [&] {
       return plugin_.descriptor->provider->Compile(provider_, pointers.data(), pointers.size(), task.handle(),
                                                    made.data());
     });
@@ -196,7 +196,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
   sink.new_writer = new_writer;
   {
     const Task task(progress_, {0, nullptr, nullptr, profile()});
-    CallPlugin(name(), "GetEpContextNodes", [&] {
+    CallPlugin(plugin_, "GetEpContextNodes", [&] {
       return plugin_.descriptor->provider->GetEpContextNodes(provider_, sink.open.handle(), task.handle());
     });
   }
@@ -277,7 +277,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
       if (node.node != nullptr) constants.Add(*node.node);
     }
     const Task task(progress_, {0, &constants, this, profile()});
-    CallPlugin(name(), "LoadContext", [&] {
+    CallPlugin(plugin_, "LoadContext", [&] {
       return plugin_.descriptor->provider->LoadContext(provider_, info_pointers.data(), info_pointers.size(),
                                                        blob_pointers.data(), blob_pointers.size(), task.handle(),
                                                        made.data());

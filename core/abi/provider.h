@@ -4,6 +4,7 @@
 // that a plugin lets escape are caught, and each failure names the provider, the call and what was wrong.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -72,6 +73,7 @@ class Kernel {
   std::vector<DeclaredOutput> declared_outputs_;
   EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
   bool has_states_ = false;
+  std::atomic<bool> has_executed_{false};
   std::mutex* exclusive_ = nullptr;  // the provider's, when one Execute of it may run at a time
   KernelPlaces places_;
   const ThreadPool* thread_pool_ = nullptr;

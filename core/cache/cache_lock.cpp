@@ -70,6 +70,7 @@ std::unique_ptr<CacheLock> CacheLock::Try(const std::filesystem::path& file) {
 CacheLock::~CacheLock() {
   if (fd_ < 0) return;
   unlink(file_.c_str());
+  flock(fd_, LOCK_UN);  // a process that was forked meanwhile has the descriptor, too
   close(fd_);
 }
 

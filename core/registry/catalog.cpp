@@ -153,6 +153,12 @@ const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** fail
 
 const LoadedPlugin* Catalog::Impl::Open(Item* item, const StepObserver& observer) {
   PluginEntry& entry = item->entry;
+  if (item->plugin != nullptr && !item->plugin->IsUsableHere()) {
+    Refuse(&entry, Refusal(PluginState::kInitFailed, "it was loaded before fork(), by the parent process",
+                           "load it after fork(), or start the child as a new program (spawn instead of fork)"));
+    item->plugin = nullptr;
+    Reconsider();
+  }
   if (entry.state != PluginState::kReady) return item->plugin;
   try {
     item->plugin = &AcquirePlugin(entry.library, entry.manifest, *host, observer);

@@ -1,5 +1,9 @@
 #include "core/registry/plugin_entry.h"
 
+#include <algorithm>
+
+#include "core/base/error.h"
+
 namespace epiphyte::core {
 
 std::string_view PluginStateName(PluginState state) {
@@ -22,6 +26,18 @@ std::string_view PluginStateName(PluginState state) {
     case PluginState::kNoDevice: return "NoDevice";
   }
   return "Unknown";
+}
+
+void LoadedPlugin::RequireUsableHere() const {
+  if (IsUsableHere()) return;
+  Fail(StatusCode::kFail,
+       "plugin '{}' was loaded before fork(), and a child process can't use the devices of its parent; load it "
+       "after fork(), or start the child as a new program (spawn instead of fork)",
+       name);
+}
+
+bool LoadedPlugin::HasOnlyCpus() const {
+  return std::all_of(devices.begin(), devices.end(), [](const Device& device) { return device.kind == EP_DEVICE_CPU; });
 }
 
 }  // namespace epiphyte::core

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/file_trust.h"
+#include "core/base/fork_mark.h"
 #include "core/registry/manifest.h"
 #include "core/registry/option_declaration.h"
 #include "epiphyte/ep_plugin.h"
@@ -81,6 +82,14 @@ struct LoadedPlugin {
   std::optional<std::vector<OptionDeclaration>> options;  // that it takes; none: it doesn't say
   std::filesystem::path library;
   std::filesystem::path manifest;
+  ForkMark initialized;
+
+  // False in a child that was forked since the plugin was initialized, unless all of its devices are CPUs: a driver, a
+  // daemon or a device of the parent's answers no child.
+  bool IsUsableHere() const { return !initialized.IsInherited() || HasOnlyCpus(); }
+  // Throws FAIL when it isn't.
+  void RequireUsableHere() const;
+  bool HasOnlyCpus() const;
 };
 
 struct CatalogOptions {

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/fork_mark.h"
 #include "core/base/log.h"
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
 #include "core/device/transfer.h"
 #include "core/graph/block_cache.h"
-#include "core/runtime/session_builder.h"
 #include "core/runtime/run_outputs.h"
+#include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
 namespace {
@@ -87,12 +88,14 @@ struct Session::Impl {
     for (size_t i = 0; i < outputs.size(); ++i) output_index.try_emplace(outputs[i].name, i);
   }
 
+  void RequireOwnProcess() const;
   void CheckInput(size_t index, const Value* value) const;
   void CheckMemory(const Value* value, std::string_view what, std::string_view name, std::string_view is) const;
   void CheckBindings(const RunBindings& bindings) const;
   std::unique_ptr<RunOptionViews> ViewOptions(const RunSettings::ProviderOptions& given) const;
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings);
 
+  const ForkMark made;
   SessionTools tools;  // outlive the plan and its providers
   std::string profile_path;
   std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
@@ -127,7 +130,7 @@ Session::Session(Environment& environment, const void* bytes, size_t size, const
 Session::Session(Session&& other) noexcept = default;
 
 Session::~Session() {
-  if (impl_ == nullptr) return;
+  if (impl_ == nullptr || impl_->made.IsInherited()) return;  // the parent writes its profile itself
   try {
     SaveProfile();
   } catch (const std::exception& error) {
@@ -163,6 +166,16 @@ namespace {
 std::string ShapeText(std::span<const int64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
 
 }  // namespace
+
+void Session::RequireOwnProcess() const { impl_->RequireOwnProcess(); }
+
+void Session::Impl::RequireOwnProcess() const {
+  if (!made.IsInherited()) [[likely]]
+    return;
+  Fail(StatusCode::kFail,
+       "the session was made before fork(), and a child process has neither its threads nor its devices; make a "
+       "session of its own in the child, or start the child as a new program (spawn instead of fork)");
+}
 
 void Session::Impl::CheckInput(size_t index, const Value* value) const {
   const ValueSpec& spec = inputs[index];
@@ -212,6 +225,11 @@ void Session::Impl::CheckBindings(const RunBindings& bindings) const {
     if (binding.value && (!binding.value->IsTensor() || binding.value->type() == DataType::kString)) {
       Fail(StatusCode::kInvalidArgument, "output '{}' is bound to what is no tensor of numbers", outputs[i].name);
     }
+    if (binding.value && binding.value->IsReadOnly()) {
+      Fail(StatusCode::kInvalidArgument,
+           "output '{}' is bound to a constant of a model, which is read-only; bind a tensor of your own",
+           outputs[i].name);
+    }
     CheckMemory(binding.value.get(), "output", outputs[i].name, "is bound to");
     if (binding.memory) {
       RequireUsed(memories, *binding.memory, fmt::format("output '{}' is bound to", outputs[i].name));
@@ -225,11 +243,6 @@ std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const RunSe
   const LogTag tag(settings.tag);
   const auto begin = std::chrono::steady_clock::now();
   const auto milliseconds = [&] {
-    if (binding.value && binding.value->IsReadOnly()) {
-      Fail(StatusCode::kInvalidArgument,
-           "output '{}' is bound to a constant of a model, which is read-only; bind a tensor of your own",
-           outputs[i].name);
-    }
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   };
   try {
@@ -259,6 +272,7 @@ std::unique_ptr<RunOptionViews> Session::Impl::ViewOptions(const RunSettings::Pr
 }
 
 std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const RunSettings& settings) {
+  RequireOwnProcess();
   if (given.size() != inputs.size()) {
     Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", given.size(), inputs.size());
   }
@@ -295,6 +309,8 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   run.CheckStop();  // a plan may have no step that does
   try {
     plan->Run({arguments, given.size()}, {}, results, run, settings.bindings);
+    on_host.clear();
+    RunOutputs(given, run, *devices).TakeOver(results, settings.bindings, outputs);
   } catch (...) {
     used_files.RequireNothingLost();  // whatever a kernel took the zeros for
     run.CheckStop();                  // in whatever words a plugin gave up
@@ -309,8 +325,6 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
   std::vector<ValuePtr> ordered(impl_->inputs.size());
   for (const auto& [name, value] : inputs) {
     auto found = impl_->input_index.find(name);
-    on_host.clear();
-    RunOutputs(given, run, *devices).TakeOver(results, settings.bindings, outputs);
     if (found == impl_->input_index.end()) {
       std::vector<std::string_view> names;
       for (const ValueSpec& spec : impl_->inputs) names.push_back(spec.name);

@@ -83,6 +83,9 @@ class Session {
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
                             std::span<const std::string> output_names, const RunSettings& settings = {});
 
+  // Throws FAIL in a child that was forked since the session was made, as Run does.
+  void RequireOwnProcess() const;
+
   // Chrome trace of what has been recorded so far, as JSON; "" when profiling is off.
   std::string ProfileJson() const;
   // Writes it to SessionOptions::profile_path now, and not again at the end. Throws FAIL when that is impossible.

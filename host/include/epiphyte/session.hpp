@@ -7,7 +7,9 @@
 // Making one reads the model, partitions it, and compiles each part or loads its context. With the option
 // ep.context_enable=1 the context model is written before the constructor returns.
 //
-// A handle: copies refer to the same session. Run may be called from many threads at once.
+// A handle: copies refer to the same session. Run may be called from many threads at once. A child process that was
+// forked since has neither the session's threads nor its devices: there Run throws FAIL, and the child makes a session
+// of its own.
 #pragma once
 
 #include <cstddef>
