@@ -33,7 +33,8 @@ constexpr Case kCases[] = {
     {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
 #endif
     {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},
-    {"exit_query", "calling EpPluginQuery", "exit code 0", "ended the process with exit code 0"},
+    {"exit_query", "calling EpPluginQuery", "exit code 1", "in EpPluginQuery, with code 0"},
+    {"quit_devices", "calling GetDevices", "exit code 1", "in GetDevices, with code 0"},
     {"abort_initialize", "calling Initialize", "SIGABRT", "crashed with SIGABRT"},
     {"segfault_devices", "calling GetDevices", "SIGSEGV", "while the host was calling GetDevices"},
     {"hang_devices", "calling GetDevices", "timeout",
