@@ -5,6 +5,7 @@
 
 #include "epiphyte/error.hpp"
 #include "epiphyte/text.hpp"
+#include "host/cli/descriptors.h"
 #include "host/cli/hints.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/text.h"
@@ -18,7 +19,12 @@ int Guarded(const std::string& program, const std::function<int()>& body) {
   std::string message;
   try {
     const int code = body();
-    if (!std::cout.flush()) return ReportError(program, kFailed, "standard output can't be written; is the disk full?");
+    if (!std::cout.flush()) {
+      return ReportError(program, kFailed,
+                         IsOutputClosed()
+                             ? "standard output is closed, so the results can't be printed; open it, or use >/dev/null"
+                             : "standard output can't be written; is the disk full?");
+    }
     if (CaughtSignal() == 0) return code;
   } catch (const std::bad_alloc&) {
     message = "out of memory; close other programs or use a smaller model";
@@ -41,7 +47,9 @@ int ReportError(std::string_view program, int code, std::string_view message) {
 }
 
 int RunMain(const std::string& program, const std::function<int()>& body) {
+  OccupyClosedStreams();
   try {
+    RequireFreeDescriptors();
     const Interrupts interrupts(program);
     return Guarded(program, body);
   } catch (const std::exception& error) {
