@@ -42,6 +42,7 @@ void InferGradient(NodeInference& node);
 void InferImageDecoder(NodeInference& node);
 
 // overlay_types.cpp
+void InferConstant(NodeInference& node);
 void InferCast(NodeInference& node);
 void InferCastLike(NodeInference& node);
 void InferQuantize(NodeInference& node);

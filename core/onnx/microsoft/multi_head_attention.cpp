@@ -77,11 +77,17 @@ Name PaddingMask(Body& body, const Name& keys, DataType type) {
   if (rank == 1) {
     const int64_t length = body.DimIfKnown(kPaddingMask, 0);
     const int64_t batch = body.DimIfKnown(kQuery, 0);
-    if (length >= 0 && batch >= 0 && length != batch) {
-      body.Unsupported("key_padding_mask has {} elements for a batch of {}; a length for each row is supported", length,
-                       batch);
+    // Behind the lengths may be where the queries and the keys of each row begin when all are put behind each other,
+    // which says nothing of rows that lie apart.
+    const bool with_starts = length >= 0 && batch >= 0 && length == 3 * batch + 2;
+    if (length >= 0 && batch >= 0 && length != batch && !with_starts) {
+      body.Unsupported(
+          "key_padding_mask has {} elements for a batch of {}; a length for each row, or 3 * batch + 2 elements that "
+          "begin with these, are supported",
+          length, batch);
     }
-    const Name lengths = body.Reshape(body.Cast(mask, DataType::kInt64), {batch, 1, 1, 1});
+    const Name given = with_starts ? body.Slice(mask, 0, batch, 0) : mask;
+    const Name lengths = body.Reshape(body.Cast(given, DataType::kInt64), {batch, 1, 1, 1});
     return MaskFrom(body, body.Op("Less", {Count(body, keys), lengths}), masked, type);
   }
   if (rank != 2 && rank != 3) body.Reject("key_padding_mask has {} dimensions, 1 to 3 expected", rank);

@@ -21,11 +21,11 @@ constexpr Signature kSignatures[] = {
     {"Asinh", 9, "input:T -> output:T", ""},
     {"Atan", 7, "input:T -> output:T", ""},
     {"Atanh", 9, "input:T -> output:T", ""},
-    {"Attention", 23, "Q:T K:T V:T1 attn_mask:floats|bool? past_key:T? past_value:T1? -> Y:T present_key:T? "
+    {"Attention", 23, "Q:T K:T V:T1 attn_mask:floats|ints|bool? past_key:T? past_value:T1? -> Y:T present_key:T? "
      "present_value:T1? qk_matmul_output:T?; T1=floats",
      "is_causal:i kv_num_heads:i[0..] q_num_heads:i[0..] qk_matmul_output_mode:i scale:f softcap:f "
      "softmax_precision:i"},
-    {"Attention", 24, "Q:T K:T V:T1 attn_mask:floats|bool? past_key:T? past_value:T1? nonpad_kv_seqlen:int64? -> Y:T "
+    {"Attention", 24, "Q:T K:T V:T1 attn_mask:floats|ints|bool? past_key:T? past_value:T1? nonpad_kv_seqlen:int64? -> Y:T "
      "present_key:T? present_value:T1? qk_matmul_output:T?; T1=floats",
      "is_causal:i kv_num_heads:i[0..] q_num_heads:i[0..] qk_matmul_output_mode:i scale:f softcap:f "
      "softmax_precision:i"},
