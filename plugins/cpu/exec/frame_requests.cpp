@@ -1,6 +1,7 @@
 // What kernels ask of a frame while they run: inputs, outputs, scratch memory.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
@@ -10,6 +11,8 @@
 
 namespace epiphyte::cpu {
 namespace {
+
+constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
 uint64_t CheckedBytes(ElementType type, std::span<const int64_t> dims) {
   for (int64_t dim : dims)
@@ -122,8 +125,10 @@ Tensor& Frame::Output(size_t i, ElementType type, std::span<const int64_t> dims)
   if (i < output_count_ && outputs_[i] >= 0) [[likely]] {
     Slot& slot = slots_[outputs_[i]];
     Tensor& tensor = slot.datum.tensor;
-    if (slot.ready && tensor.type == type && SameDims(tensor.dims, dims)) [[likely]]
+    if (slot.ready && tensor.type == type && SameDims(tensor.dims, dims)) [[likely]] {
+      tensor.limit = kNoLimit;
       return tensor;
+    }
     return MakeOutput(slot, outputs_[i], type, dims, nullptr, CheckedBytes(type, dims));
   }
   return DiscardedOutput(i, type, dims, CheckedBytes(type, dims));
@@ -166,6 +171,7 @@ Tensor& Frame::MakeOutput(Slot& slot, int32_t value, ElementType type, std::span
   tensor.type = type;
   tensor.dims.assign(dims.data(), dims.size());
   tensor.layout = std::move(layout);
+  tensor.limit = kNoLimit;
   slot.ready = false;
   slot.emitted = false;
   if (slot.plain) slot.plain->valid = false;
@@ -209,6 +215,8 @@ void Frame::ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_
   tensor.type = type;
   if (!SameDims(tensor.dims, dims)) tensor.dims.assign(dims.data(), dims.size());
   tensor.data = from.data;
+  // What is written in place is other numbers.
+  tensor.limit = origin == ValueOrigin::kAlias ? source.datum.tensor.limit : kNoLimit;
   if (tensor.layout != from.layout) tensor.layout = from.layout;
   slot.ready = false;
   slot.emitted = false;
@@ -325,6 +333,7 @@ void Frame::SetOutput(size_t i, Datum datum) {
   OwnElements(datum);
   Slot& slot = slots_[outputs_[i]];
   slot.datum = std::move(datum);
+  slot.datum.tensor.limit = kNoLimit;
   slot.ready = false;
   slot.emitted = false;
   if (slot.plain) slot.plain->valid = false;
