@@ -207,7 +207,7 @@ std::string FusionDifference(core::Environment& environment, const Form& form, D
     if (NumberOf(operands[at].name)) continue;
     for (const auto& [special, name] : kSpecials) {
       if (special == Special::kNone && at != 0) continue;
-      // What is constant takes two sessions each.
+      // Each set of constants takes two sessions.
       if (operands[at].constant && special != Special::kNan && (special != Special::kAny || type != DataType::kFloat))
         continue;
       std::vector<Array> arrays = plain;

@@ -67,7 +67,7 @@ std::vector<Part> Products() {
   return parts;
 }
 
-// Of "p", which make "y".
+// Functions of "p", which make "y".
 std::vector<Part> Activations() {
   const std::string zero = ", float zero", six = ", float six", both = zero + six;
   return {

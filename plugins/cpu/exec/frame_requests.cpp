@@ -215,7 +215,7 @@ void Frame::ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_
   tensor.type = type;
   if (!SameDims(tensor.dims, dims)) tensor.dims.assign(dims.data(), dims.size());
   tensor.data = from.data;
-  // What is written in place is other numbers.
+  // A kernel that writes in place makes other numbers.
   tensor.limit = origin == ValueOrigin::kAlias ? source.datum.tensor.limit : kNoLimit;
   if (tensor.layout != from.layout) tensor.layout = from.layout;
   slot.ready = false;

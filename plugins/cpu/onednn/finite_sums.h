@@ -39,7 +39,7 @@ class FiniteSums {
  public:
   // `terms`: products in each sum.
   FiniteSums(OpContext& context, const PackedWeights& weights, int64_t terms);
-  // Of the sums' absolute values. Infinity when a sum may not be finite.
+  // No sum has a greater absolute value. Infinity when a sum may not be finite.
   float Limit(OpContext& context, const Numbers& factors, const Numbers& bias, const Numbers& residual) const;
 
  private:

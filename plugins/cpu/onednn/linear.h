@@ -38,7 +38,7 @@ class Linear {
     // is for these, `last_call` for what is left at the end. 0: for all columns at once.
     int64_t columns = 0;
     PrimitiveCall last_call;
-    // Of packed weights. The calls leave the activation to our loops unless all sums are finite.
+    // Set for packed weights. The calls leave the activation to our loops unless all sums are finite.
     std::optional<FiniteSums> finite_sums;
     bool activates = false;
   };

@@ -178,7 +178,7 @@ class ConvKernel final : public Kernel {
     return a == b || (a != nullptr && b != nullptr && a->desc == b->desc);
   }
 
-  // Of the sums' absolute values; infinity when it isn't known. What is read for it is read only where oneDNN
+  // No sum has a greater absolute value; infinity when none is known. Operands are read for it only where oneDNN
   // activates.
   float SumsLimit(OpContext& context, State& state, const Tensor& x, const Tensor* bias, const Tensor* sum) const {
     // What a rehearsal reads is not there yet: the calls that are usual then are made ready.
@@ -440,7 +440,7 @@ class ConvKernel final : public Kernel {
                    Activates activates = Activates::kBySpeed) const {
     const kit::ConvolutionShape& shape = state.shape;
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
-    // Of weights that are computed nothing is known when the primitive is made.
+    // Computed weights aren't there yet when the primitive is made.
     const bool afterwards = activates == Activates::kAfterwards || !packed_;
     const auto choose = [&](ElementType type) {
       return ChooseDesc(packed_, AnyWeights(weight_dims, type), [&](const MemoryDesc& desc) {
