@@ -17,6 +17,7 @@
 #include "epiphyte/kit/abi/verdict.hpp"
 #include "epiphyte/kit/container/container.hpp"
 #include "epiphyte/kit/container/key.hpp"
+#include "epiphyte/kit/plugin/context.hpp"
 #include "plugins/vulkan/exec/compiled_graph.h"
 
 namespace epiphyte::vulkan {
@@ -44,5 +45,10 @@ std::span<const std::byte> PipelinesOf(const kit::ContextContainer& context);
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, const DeviceInfo& device,
                                        const Capabilities& capabilities, uint64_t kernels,
                                        const OperatorTable& operators);
+// The same for the device and the capabilities that the header's options and devices name. Without a session it is the
+// verdict for the device on which the context does best. `devices` isn't empty.
+kit::ContextVerdict CheckContextForDevices(const kit::ContextHeader& header, std::string_view source,
+                                           std::span<const DeviceInfo> devices, uint64_t kernels,
+                                           const OperatorTable& operators);
 
 }  // namespace epiphyte::vulkan
