@@ -55,7 +55,7 @@ typedef struct EpContextNodeInfo {
       blob; /* index into the blobs; main_context 0: its primary's, -1 if several fit: look in all by partition_name */
   const EpNode* node; /* inputs, outputs and any further attributes */
   const char* source;
-  const char* partition_name; /* where the node leaves it out: its name; "" without either: the payload's only graph */
+  const char* partition_name; /* left out: the node's name; "" without either: the payload's only graph [R825] */
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;

@@ -330,8 +330,16 @@ std::vector<std::string_view> GraphNames(const ContextContainer& container) {
 
 bool HasGraph(const ContextContainer& container, std::string_view name) { return container.Has(SectionOf(name)); }
 
+std::optional<std::string_view> FindGraph(const ContextContainer& container, std::string_view name) {
+  if (HasGraph(container, name)) return name;
+  if (!name.empty()) return std::nullopt;
+  const std::vector<std::string_view> names = GraphNames(container);
+  if (names.size() != 1) return std::nullopt;
+  return names[0];
+}
+
 StoredGraph ReadGraph(const ContextContainer& container, std::string_view name, GraphCheck check) {
-  StoredGraph stored = GraphReader(container, name).Read();
+  StoredGraph stored = GraphReader(container, FindGraph(container, name).value_or(name)).Read();
   if (check == GraphCheck::kLater) return stored;
   try {
     ir::Check(stored.graph);

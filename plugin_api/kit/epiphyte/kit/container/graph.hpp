@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ void AddGraph(ContextContainerBuilder& builder, const ir::Graph& graph, std::spa
 // Names of the graphs in a container, in ascending order.
 std::vector<std::string_view> GraphNames(const ContextContainer& container);
 bool HasGraph(const ContextContainer& container, std::string_view name);
+// The name of the graph that a context node stands for. `name` is the node's, EpContextNodeInfo::partition_name; an
+// empty one stands for the container's only graph. None when there is no such graph.
+std::optional<std::string_view> FindGraph(const ContextContainer& container, std::string_view name);
 
 // Whose task it is to look at what a graph says, not only at how it is written.
 enum class GraphCheck {
@@ -51,8 +55,8 @@ enum class GraphCheck {
   kLater,  // the caller's, before it uses an index or a size of the graph
 };
 
-// Reads a graph of the container. Throws INVALID_GRAPH when there is none of that name, or when it can't be read. The
-// bytes of large sections are believed: see ContainerDigests.
+// Reads the graph that FindGraph finds. Throws INVALID_GRAPH when there is none of that name, or when it can't be read.
+// The bytes of large sections are believed: see ContainerDigests.
 StoredGraph ReadGraph(const ContextContainer& container, std::string_view name, GraphCheck check = GraphCheck::kNow);
 
 }  // namespace epiphyte::kit
