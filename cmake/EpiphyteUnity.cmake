@@ -39,7 +39,8 @@ epiphyte_compile_alone(epiphyte_conformance
 epiphyte_compile_alone(epiphyte_core
   core/abi/host_info.cpp core/abi/profile.cpp core/onnx/gradient/elementwise.cpp core/onnx/gradient/movement.cpp
   core/onnx/gradient/products.cpp core/onnx/gradient/reductions.cpp core/onnx/gradient/rules.cpp
-  core/onnx/gradient/windows.cpp core/onnx/microsoft/attention.cpp core/onnx/microsoft/generation.cpp
+  core/onnx/gradient/windows.cpp core/onnx/microsoft/attention.cpp core/onnx/microsoft/decoders.cpp
+  core/onnx/microsoft/early_operators.cpp core/onnx/microsoft/generation.cpp
   core/onnx/microsoft/grouped_attention.cpp core/onnx/microsoft/integer_products.cpp
   core/onnx/microsoft/masked_attention.cpp core/onnx/microsoft/multi_head_attention.cpp
   core/onnx/microsoft/normalizations.cpp core/onnx/microsoft/others.cpp core/onnx/microsoft/products.cpp
@@ -65,6 +66,8 @@ epiphyte_compile_alone(epiphyte_random_operators
   tests/cpu/random_operators/image.cpp tests/cpu/random_operators/shape.cpp)
 epiphyte_compile_alone(epiphyte_test_device
   tests/device/plugin/machine.cpp tests/device/plugin/options.cpp tests/device/plugin/translate.cpp)
+epiphyte_compile_alone(epiphyte_test_framework
+  tests/framework/onnx_text.cpp)
 epiphyte_compile_alone(epiphyte_test_models
   tests/models/operators/rows_layout.cpp tests/models/operators/rows_matrix.cpp
   tests/models/operators/rows_microsoft.cpp tests/models/operators/rows_quantized.cpp
@@ -97,9 +100,10 @@ epiphyte_compile_alone(models_tests
 epiphyte_compile_alone(npu_ep_tests
   tests/npu/ep/import_test.cpp)
 epiphyte_compile_alone(npusim_tests
-  tests/npu/simulator/device/cycles_test.cpp tests/npu/simulator/device/race_test.cpp
-  tests/npu/simulator/graph/graph_test.cpp tests/npu/simulator/sdk/contract_test.cpp
-  tests/npu/simulator/sdk/operators_test.cpp tests/npu/simulator/sdk/run_test.cpp)
+  tests/npu/simulator/compiler/support_test.cpp tests/npu/simulator/device/cycles_test.cpp
+  tests/npu/simulator/device/race_test.cpp tests/npu/simulator/graph/graph_test.cpp
+  tests/npu/simulator/sdk/contract_test.cpp tests/npu/simulator/sdk/operators_test.cpp
+  tests/npu/simulator/sdk/run_test.cpp)
 epiphyte_compile_alone(plugin_api_tests
   tests/plugin_api/fuse/dequantized_test.cpp tests/plugin_api/fuse/flattened_products_test.cpp
   tests/plugin_api/fuse/pads_test.cpp tests/plugin_api/fuse/products_test.cpp
