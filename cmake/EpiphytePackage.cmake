@@ -22,6 +22,24 @@ install(TARGETS epiphyte_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/host/include/epiphyte DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# epiphyte_install_documents(PATTERN... [COMPONENT name]): documents, in the folders that they have here, so that links from
+# one to another hold.
+function(epiphyte_install_documents)
+  cmake_parse_arguments(ARG "" "COMPONENT" "" ${ARGN})
+  set(component "")
+  if(ARG_COMPONENT)
+    set(component COMPONENT ${ARG_COMPONENT})
+  endif()
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${PROJECT_SOURCE_DIR}/)
+  file(GLOB_RECURSE documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${ARG_UNPARSED_ARGUMENTS})
+  foreach(document IN LISTS documents)
+    get_filename_component(folder ${document} DIRECTORY)
+    install(FILES ${PROJECT_SOURCE_DIR}/${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} ${component})
+  endforeach()
+endfunction()
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+epiphyte_install_documents(core/*.md host/*.md plugins/*.md tests/*.md)
 install(EXPORT EpiphyteTargets NAMESPACE Epiphyte:: DESTINATION ${EPIPHYTE_CMAKE_DIR})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/EpiphyteConfig.cmake.in
@@ -45,8 +63,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte DESTINATION ${EP
   COMPONENT plugin_api FILES_MATCHING PATTERN "*.cpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin_api/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/plugin_api
   COMPONENT plugin_api)
-install(FILES ${PROJECT_SOURCE_DIR}/plugin_api/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/plugin_api
-  COMPONENT plugin_api)
+epiphyte_install_documents(plugin_api/*.md COMPONENT plugin_api)
 install(FILES ${EPIPHYTE_XXHASH_HEADER}/xxhash.h DESTINATION ${EPIPHYTE_KIT_SOURCE_DIR} COMPONENT plugin_api)
 install(DIRECTORY
   ${PROJECT_SOURCE_DIR}/plugin_api/include/epiphyte ${PROJECT_SOURCE_DIR}/plugin_api/kit/epiphyte

@@ -52,8 +52,8 @@ typedef int32_t EpStatusCode;
  * OUT_OF_MEMORY. */
 #define EP_STATUS_ENGINE_ERROR 5
 
-/* An exception that the code did not expect. The host uses it for its own. A plugin that catches one at the boundary uses
- * EP_FAIL, as the kit does, or the code of the cause where that is known. */
+/* An exception that the code did not expect. The host uses it for its own. A plugin that catches one at the boundary
+ * uses EP_FAIL, as the kit does, or the code of the cause where that is known. */
 #define EP_STATUS_RUNTIME_EXCEPTION 6
 
 /* The host's: bytes that are no ONNX model. A plugin that reads damaged bytes uses INVALID_GRAPH. */

@@ -36,6 +36,15 @@ foreach(file IN LISTS exported)
   endif()
 endforeach()
 
+# Each document in the folder that it is about, so that links between documents hold.
+foreach(document README.md CONTRIBUTING.md core/README.md host/README.md host/api/README.md plugins/cpu/README.md
+        plugin_api/README.md plugin_api/packaging.md tests/bench/README.md)
+  file(GLOB found ${WORK}/moved/share/doc/*/${document})
+  if(NOT found)
+    message(FATAL_ERROR "${document} is not below share/doc of the installation")
+  endif()
+endforeach()
+
 build(application ${WORK}/moved)
 set(ENV{XDG_DATA_HOME} ${WORK}/empty)
 set(ENV{XDG_CONFIG_HOME} ${WORK}/empty)
