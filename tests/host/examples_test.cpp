@@ -1,4 +1,4 @@
-// The example applications, each run as the README shows it.
+// The example applications, each run as host/examples/README.md shows it.
 #include <gmock/gmock.h>
 
 #include <algorithm>
