@@ -48,8 +48,8 @@ endfunction()
 #
 # With MANIFEST, the manifest is placed beside the library, with the library's SHA-256 written into it, and both are
 # installed into EP_PLUGIN_INSTALL_DIR (by default lib/epiphyte/plugins below the prefix), where a host of the same prefix
-# finds them; the digest there is that of the installed file. NO_DIGEST: none is written, for libraries that are signed or
-# stripped after they were installed.
+# finds them; the digest there is that of the installed file. What changes that file later (a distribution's strip, patchelf, a
+# signature) is followed by `epiphyte manifest --digest <manifest>`, which writes it anew. NO_DIGEST: none is written.
 function(add_ep_plugin name)
   cmake_parse_arguments(ARG "NO_DIGEST;NO_INSTALL" "MANIFEST;OUTPUT_DIRECTORY" "SOURCES;LINK" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)

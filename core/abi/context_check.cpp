@@ -5,6 +5,7 @@
 #include "core/abi/handles.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
+#include "core/base/watched_call.h"
 
 namespace epiphyte::core {
 namespace {
@@ -43,6 +44,8 @@ ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& heade
   // One byte more than promised: writing the zero behind the end is the most common mistake with such a buffer.
   std::vector<char> reason(kReasonCapacity + 1, '\0');
   try {
+    plugin.RequireUsableHere();
+    const WatchedCall watched(plugin.name, "CheckContext", WatchedCall::kFolder);
     ThrowIfFailed(plugin.descriptor->CheckContext(plugin.plugin, &abi_header, &verdict, reason.data(), kReasonCapacity),
                   "failed");
   } catch (const Error& error) {

@@ -67,7 +67,7 @@ const EpDeviceApi* DeviceApiOf(const LoadedPlugin& plugin) {
   const EpPluginDescriptor& descriptor = *plugin.descriptor;
   if (descriptor.GetExtension == nullptr) return nullptr;
   const EpDeviceApi* api = nullptr;
-  CallPlugin(plugin.name, "GetExtension", [&]() -> EpStatus* {
+  CallPlugin(plugin, "GetExtension", [&]() -> EpStatus* {
     api = static_cast<const EpDeviceApi*>(descriptor.GetExtension(plugin.plugin, EP_DEVICE_EXTENSION));
     return nullptr;
   });
@@ -78,7 +78,7 @@ const EpDeviceApi* DeviceApiOf(const LoadedPlugin& plugin) {
 std::vector<EpMemoryInfo> MemoriesOf(const LoadedPlugin& plugin, const EpDeviceApi& api, uint32_t device) {
   std::vector<const EpMemoryInfo*> given(EP_MAX_MEMORIES, nullptr);
   uint32_t count = 0;
-  CallPlugin(plugin.name, "GetMemories",
+  CallPlugin(plugin, "GetMemories",
              [&] { return api.GetMemories(plugin.plugin, device, given.data(), EP_MAX_MEMORIES, &count); });
   if (count == 0 || count > EP_MAX_MEMORIES) {
     Fail(StatusCode::kEpFail, "provider '{}': GetMemories says that device '{}' has {} memories, 1 to {} expected",

@@ -37,7 +37,7 @@ const EpExplainApi* FindTable(const LoadedPlugin& plugin) {
   const EpPluginDescriptor& descriptor = *plugin.descriptor;
   if (descriptor.GetExtension == nullptr) return nullptr;
   const EpExplainApi* table = nullptr;
-  CallPlugin(plugin.name, "GetExtension", [&]() -> EpStatus* {
+  CallPlugin(plugin, "GetExtension", [&]() -> EpStatus* {
     table = static_cast<const EpExplainApi*>(descriptor.GetExtension(plugin.plugin, EP_EXPLAIN_EXTENSION));
     return nullptr;
   });
@@ -69,7 +69,7 @@ std::vector<NodeNote> Provider::Explain(std::span<const Partition* const> partit
       if (node != nullptr) notes.taken.emplace(ToAbi(node.get()), 0);
   }
   const EpNoteSink sink = {sizeof(EpNoteSink), 0, &notes, NoteNode};
-  CallPlugin(name(), "Explain",
+  CallPlugin(plugin_, "Explain",
              [&] { return table->Explain(provider_, pointers.data(), pointers.size(), &sink); });
   return std::move(notes.notes);
 }

@@ -9,14 +9,14 @@
 namespace epiphyte::core {
 
 Kernel::Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, size_t input_count,
-               std::vector<TypePtr> output_types)
+               std::vector<OutputType> output_types)
     : provider_(std::move(provider)), handle_(std::move(kernel)), kernel_(handle_.get()), name_(std::move(name)) {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
   execute_ = api.Execute;
   has_states_ = api.CreateState != nullptr;
   thread_pool_ = provider_->thread_pool_;
   profile_ = provider_->profile();
-  for (TypePtr& type : output_types) declared_outputs_.emplace_back(std::move(type));
+  for (OutputType& type : output_types) declared_outputs_.emplace_back(std::move(type));
   Describe(input_count);
 }
 
@@ -25,7 +25,7 @@ void Kernel::Describe(size_t input_count) {
   if (api.DescribeKernel == nullptr) return;
   EpKernelInfo info{};
   info.struct_size = sizeof info;
-  CallPlugin(provider_->name(), "DescribeKernel", [&] { return api.DescribeKernel(kernel_, &info); });
+  CallPlugin(provider_->plugin_, "DescribeKernel", [&] { return api.DescribeKernel(kernel_, &info); });
   if (EP_HAS_FIELD(&info, EpKernelInfo, flags) && (info.flags & EP_KERNEL_EXCLUSIVE) != 0) {
     exclusive_ = &provider_->exclusive_;
   }
@@ -38,7 +38,7 @@ Kernel::~Kernel() {
   while (EpKernelState* state = spare_state_.Take()) free_states_.push_back(state);
   for (EpKernelState* state : free_states_) {
     OwnedHandles::States().Remove(provider_->plugin_.descriptor, state);
-    CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
+    CallRelease(provider_->plugin_, "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
   }
 }
 
@@ -63,7 +63,8 @@ EpKernelState* Kernel::NewState() {
   }
   EpKernelState* state = nullptr;
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
-  CallPlugin(provider_->name(), "CreateState", [&] { return api.CreateState(kernel_, &state); });
+  CallPlugin(
+      provider_->plugin_, "CreateState", [&] { return api.CreateState(kernel_, &state); }, WatchedCall::kMode);
   if (state == nullptr) {
     Fail(StatusCode::kEpFail, "provider '{}': CreateState for '{}' succeeded but gave no state", provider_->name(),
          name_);
@@ -72,7 +73,7 @@ EpKernelState* Kernel::NewState() {
   try {
     is_new = OwnedHandles::States().Add(provider_->plugin_.descriptor, state);
   } catch (...) {
-    CallRelease(provider_->name(), "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
+    CallRelease(provider_->plugin_, "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
     throw;
   }
   if (!is_new) {
@@ -114,7 +115,11 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
     if (given != state_of_run->options()->end()) run.options = &given->second;
   }
   EpStatus* status = nullptr;
+  // The folder is looked at in the first call: later ones may take less than that does.
+  const WatchedCall::Watch watch =
+      has_executed_.load(std::memory_order_relaxed) ? WatchedCall::kMode : WatchedCall::kFolder;
   try {
+    const WatchedCall watched(provider_->name(), "Execute", watch);
     status = execute_(kernel_, state, &run);
   } catch (const std::exception& error) {
     EndState(state, submission);
@@ -127,6 +132,8 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
          "provider '{}': Execute of '{}' let an exception escape; report this to the plugin's vendor",
          provider_->name(), name_);
   }
+  if (watch == WatchedCall::kFolder) [[unlikely]]
+    has_executed_.store(true, std::memory_order_relaxed);
   if (run.on_cancel) [[unlikely]]
     run.on_cancel.reset();
   EndState(state, submission);
@@ -137,10 +144,10 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
       Fail(StatusCode::kEpFail, "provider '{}', partition '{}': Execute succeeded but did not set output {} of {}",
            provider_->name(), name_, i, outputs.size());
     }
-    if (!declared_outputs_[i].Fits(*outputs[i])) {
+    if (!declared_outputs_[i].Fits(*outputs[i]) && !declared_outputs_[i].IsModelsMistake(*outputs[i])) {
       Fail(StatusCode::kEpFail,
-           "provider '{}', partition '{}': output {} {}; either the plugin has a defect or the model states a wrong "
-           "type",
+           "provider '{}', partition '{}': output {} {}; run the model with provider 'cpu' alone: if that fails, too, "
+           "remove the declaration from the model (value_info), else report this to the plugin's vendor",
            provider_->name(), name_, i, declared_outputs_[i].Complaint(*outputs[i]));
     }
   }

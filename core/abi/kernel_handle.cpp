@@ -11,7 +11,7 @@ KernelHandle::KernelHandle(const LoadedPlugin& plugin, EpKernel* kernel) : plugi
     if (OwnedHandles::Kernels().Add(plugin.descriptor, kernel)) kernel_ = kernel;
   } catch (...) {
     // Nobody else would release it.
-    CallRelease(plugin.name, "ReleaseKernel", [&] { plugin.descriptor->provider->ReleaseKernel(kernel); });
+    CallRelease(plugin, "ReleaseKernel", [&] { plugin.descriptor->provider->ReleaseKernel(kernel); });
     throw;
   }
 }
@@ -19,7 +19,7 @@ KernelHandle::KernelHandle(const LoadedPlugin& plugin, EpKernel* kernel) : plugi
 KernelHandle::~KernelHandle() {
   if (kernel_ == nullptr) return;
   OwnedHandles::Kernels().Remove(plugin_->descriptor, kernel_);
-  CallRelease(plugin_->name, "ReleaseKernel", [&] { plugin_->descriptor->provider->ReleaseKernel(kernel_); });
+  CallRelease(*plugin_, "ReleaseKernel", [&] { plugin_->descriptor->provider->ReleaseKernel(kernel_); });
 }
 
 }  // namespace epiphyte::core

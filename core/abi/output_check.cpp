@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/log.h"
+
 namespace epiphyte::core {
 namespace {
 
@@ -54,7 +56,27 @@ bool DeclaredOutput::OtherFits(const EpValueView& value, const EpTypeInfo& type)
 }
 
 std::string DeclaredOutput::Complaint(const Value& value) const {
-  return fmt::format("is {}, but the model says {}", Describe(*value.abi()), type_ ? type_->ToString() : "nothing");
+  return fmt::format("is {}, but the model says {}", Describe(*value.abi()),
+                     type_.type ? type_.type->ToString() : "nothing");
+}
+
+bool DeclaredOutput::IsModelsMistake(const Value& value) const {
+  if (type_.returned_as.empty()) return false;
+  // Kind and element type hold whoever says them.
+  if (type_.type && !Fits(*value.abi(), *WithoutShape(type_.type)->abi())) return false;
+  if (type_.inferred && !Fits(*value.abi(), *type_.inferred->abi())) return false;
+  if (!warned_.exchange(true, std::memory_order_relaxed)) {
+    Log(LogLevel::kWarning, "session", "output '{}' {}; what was computed counts, the declaration is wrong",
+        type_.returned_as, Complaint(value));
+  }
+  return true;
+}
+
+OutputType OutputType::Of(const ValueDef* value) {
+  if (value == nullptr) return {};
+  const bool is_returned = value->IsOutput() && value->graph().parent() == nullptr && value->consumers().empty();
+  if (!is_returned) return {value->type()};
+  return {value->type(), value->name(), value->inferred_type()};
 }
 
 }  // namespace epiphyte::core

@@ -1,24 +1,46 @@
 // Output check: does what a kernel made have the kind, element type and static dims that the graph declares? The next
 // plugin relies on it without looking, so a wrong output would be read past its end there.
 //
+// Only what no plugin reads may differ, in dims that the model declares and inference doesn't confirm: the model's
+// mistake is no reason to lose what was computed.
+//
 //   std::vector<DeclaredOutput> declared = …;                       // once, when the kernel is made
-//   if (!declared[i].Fits(*output)) Fail(…, declared[i].Complaint(*output));
+//   if (!declared[i].Fits(*output) && !declared[i].IsModelsMistake(*output)) Fail(…, declared[i].Complaint(*output));
 #pragma once
 
+#include <atomic>
 #include <string>
+#include <utility>
 
+#include "core/graph/graph.h"
 #include "core/graph/type.h"
 #include "core/graph/value.h"
 
 namespace epiphyte::core {
 
+// What is known of an output before the run.
+struct OutputType {
+  TypePtr type;
+  // The model's output of that name, which no node reads, or "".
+  std::string returned_as = {};
+  TypePtr inferred = nullptr;  // then what inference alone says of it; null: nothing
+
+  static OutputType Of(const ValueDef* value);
+};
+
 class DeclaredOutput {
  public:
   // Null and unknown types fit everything.
-  explicit DeclaredOutput(TypePtr type) : type_(std::move(type)), info_(type_ ? type_->abi() : nullptr) {}
+  explicit DeclaredOutput(TypePtr type) : DeclaredOutput(OutputType{std::move(type)}) {}
+  explicit DeclaredOutput(OutputType type)
+      : type_(std::move(type)), info_(type_.type ? type_.type->abi() : nullptr), warned_(type_.returned_as.empty()) {}
+  DeclaredOutput(DeclaredOutput&& other) noexcept
+      : type_(std::move(other.type_)), info_(other.info_), warned_(other.warned_.load()) {}
 
   // On the path of every run: a tensor costs a few comparisons.
   bool Fits(const Value& value) const { return info_ == nullptr || Fits(*value.abi(), *info_); }
+  // A value that doesn't fit has dims that only the model declares, and goes to the application. Logs a warning, once.
+  bool IsModelsMistake(const Value& value) const;
   // "is tensor(float)[3], but the model says tensor(float)[2]"
   std::string Complaint(const Value& value) const;
 
@@ -38,8 +60,9 @@ class DeclaredOutput {
   }
   static bool OtherFits(const EpValueView& value, const EpTypeInfo& type);
 
-  TypePtr type_;
+  OutputType type_;
   const EpTypeInfo* info_;
+  mutable std::atomic<bool> warned_;
 };
 
 }  // namespace epiphyte::core

@@ -9,15 +9,21 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
+#include "core/base/watched_call.h"
+#include "core/registry/plugin_entry.h"
 
 namespace epiphyte::core {
 
-// `call` gives a status. What fails names the provider and the function.
+// `call` gives a status. What fails names the provider and the function. Throws FAIL for a plugin that a forked child
+// can't use.
 template <typename Call>
-void CallPlugin(const std::string& provider, std::string_view function, Call&& call) {
-  std::string context = fmt::format("provider '{}': {}", provider, function);
+void CallPlugin(const LoadedPlugin& plugin, std::string_view function, Call&& call,
+                WatchedCall::Watch watch = WatchedCall::kFolder) {
+  plugin.RequireUsableHere();
+  std::string context = fmt::format("provider '{}': {}", plugin.name, function);
   EpStatus* status = nullptr;
   try {
+    const WatchedCall watched(plugin.name, function, watch);
     status = call();
   } catch (const std::exception& error) {
     Fail(StatusCode::kEpFail, "{} let an exception escape ({}); report this to the plugin's vendor", context,
@@ -28,13 +34,16 @@ void CallPlugin(const std::string& provider, std::string_view function, Call&& c
   ThrowIfFailed(status, context);
 }
 
-// Release functions return nothing; what they throw is reported and dropped.
+// Release functions return nothing; what they throw is reported and dropped. In a forked child that can't use the
+// plugin they aren't called: what they would release is the parent's.
 template <typename Call>
-void CallRelease(const std::string& provider, std::string_view function, Call&& call) noexcept {
+void CallRelease(const LoadedPlugin& plugin, std::string_view function, Call&& call) noexcept {
+  if (!plugin.IsUsableHere()) return;
   try {
+    const WatchedCall watched(plugin.name, function, WatchedCall::kMode);
     call();
   } catch (...) {
-    Log(LogLevel::kError, "abi", "provider '{}': {} let an exception escape; it was dropped", provider, function);
+    Log(LogLevel::kError, "abi", "provider '{}': {} let an exception escape; it was dropped", plugin.name, function);
   }
 }
 

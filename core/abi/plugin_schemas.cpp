@@ -56,7 +56,7 @@ const EpSchemaApi* FindTable(const LoadedPlugin& plugin) {
     return nullptr;
   }
   const EpSchemaApi* table = nullptr;
-  CallPlugin(plugin.name, "GetExtension", [&]() -> EpStatus* {
+  CallPlugin(plugin, "GetExtension", [&]() -> EpStatus* {
     table = static_cast<const EpSchemaApi*>(descriptor.GetExtension(plugin.plugin, EP_SCHEMA_EXTENSION));
     return nullptr;
   });
@@ -101,8 +101,10 @@ class PluginSchemas::Operator : public CustomOperator {
     EpInference inference{node, std::vector<TypePtr>(node.node().outputs().size()),
                           std::vector<std::optional<std::vector<int64_t>>>(node.node().inputs().size())};
     try {
-      CallPlugin(plugin_.name, "InferTypes",
-                 [&] { return api_.InferTypes(plugin_.plugin, &info_, ToAbi(&node.node()), inference.open.handle()); });
+      CallPlugin(
+          plugin_, "InferTypes",
+          [&] { return api_.InferTypes(plugin_.plugin, &info_, ToAbi(&node.node()), inference.open.handle()); },
+          WatchedCall::kMode);
     } catch (const Error& error) {
       if (error.code() == StatusCode::kInvalidGraph) node.Reject("{}", error.message());
       // Once is enough: a model has thousands of nodes of one kind.
@@ -141,7 +143,7 @@ std::vector<const EpOperatorInfo*> PluginSchemas::Ask() const {
   std::vector<const EpOperatorInfo*> infos(64, nullptr);
   for (;;) {
     uint32_t count = 0;
-    CallPlugin(plugin_.name, "GetOperators", [&] {
+    CallPlugin(plugin_, "GetOperators", [&] {
       return api_->GetOperators(plugin_.plugin, infos.data(), static_cast<uint32_t>(infos.size()), &count);
     });
     if (count > kMaxOperators) {

@@ -30,6 +30,22 @@ void CheckDevices(const LoadedPlugin& plugin, const std::vector<uint32_t>& devic
   }
 }
 
+// What is known of a partition's outputs. `node` stands for it in the model's graph; null: it belongs to no model.
+std::vector<OutputType> DescribeOutputs(const std::vector<TypePtr>& types, const Node* node) {
+  std::vector<OutputType> outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    OutputType& output = outputs.emplace_back(OutputType::Of(node == nullptr ? nullptr : node->output(i)));
+    output.type = types[i];
+  }
+  return outputs;
+}
+
+std::vector<TypePtr> TypesOf(const std::vector<ValueDef*>& values) {
+  std::vector<TypePtr> types;
+  for (const ValueDef* value : values) types.push_back(value->type());
+  return types;
+}
+
 }  // namespace
 
 std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const ProviderConfig& config) {
@@ -55,7 +71,7 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
   }
   abi_config.share_group = share_group_.get();
   abi_config.thread_count = config.thread_pool == nullptr ? 1 : config.thread_pool->wanted_threads();
-  CallPlugin(name(), "CreateProvider",
+  CallPlugin(plugin_, "CreateProvider",
              [&] { return plugin.descriptor->provider->CreateProvider(plugin.plugin, &abi_config, &provider_); });
   if (provider_ == nullptr) {
     Fail(StatusCode::kEpFail, "provider '{}': CreateProvider succeeded but gave no provider", name());
@@ -63,7 +79,7 @@ Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
 }
 
 Provider::~Provider() {
-  CallRelease(name(), "DestroyProvider", [&] { plugin_.descriptor->provider->DestroyProvider(provider_); });
+  CallRelease(plugin_, "DestroyProvider", [&] { plugin_.descriptor->provider->DestroyProvider(provider_); });
   RetainedConstants::All().ReleaseAll(this);
 }
 
@@ -76,7 +92,7 @@ bool Provider::DefersPayload() const { return share_group_ && share_group_->comp
 
 Capability Provider::GetCapability(Graph& graph) {
   EpCapabilitySink sink(graph);
-  CallPlugin(name(), "GetCapability",
+  CallPlugin(plugin_, "GetCapability",
              [&] { return plugin_.descriptor->provider->GetCapability(provider_, ToAbi(&graph), sink.handle()); });
   for (std::string& warning : sink.capability.warnings) warning = fmt::format("provider '{}': {}", name(), warning);
   return std::move(sink.capability);
@@ -156,7 +172,7 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
     faces[i] = {partition.name, partition.graph->inputs().size(), {}};
     partition_names_.push_back(partition.name);
     declined_.push_back(false);
-    for (const ValueDef* output : partition.graph->outputs()) faces[i].output_types.push_back(output->type());
+    faces[i].output_types = DescribeOutputs(TypesOf(partition.graph->outputs()), partition.node);
   }
   const size_t first = partition_names_.size() - partitions.size();
   std::vector<EpKernel*> made(partitions.size(), nullptr);
@@ -165,7 +181,7 @@ CompiledPartitions Provider::Compile(std::span<const Partition* const> partition
   for (const Partition* partition : partitions) constants.Add(*partition->graph);
   Task task(progress_, {partitions.size(), &constants, this, profile()});
   try {
-    CallPlugin(name(), "Compile", [&] {
+    CallPlugin(plugin_, "Compile", [&] {
       return plugin_.descriptor->provider->Compile(provider_, pointers.data(), pointers.size(), task.handle(),
                                                    made.data());
     });
@@ -196,7 +212,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
   sink.new_writer = new_writer;
   {
     const Task task(progress_, {0, nullptr, nullptr, profile()});
-    CallPlugin(name(), "GetEpContextNodes", [&] {
+    CallPlugin(plugin_, "GetEpContextNodes", [&] {
       return plugin_.descriptor->provider->GetEpContextNodes(provider_, sink.open.handle(), task.handle());
     });
   }
@@ -238,6 +254,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
          nodes.empty() ? "" : nodes.front().source);
   }
   blobs_.insert(blobs_.end(), blobs.begin(), blobs.end());
+  if (share_group_) share_group_->workspaces->Keep(blobs);
   std::vector<EpContextNodeInfo> infos(nodes.size());
   std::vector<EpContextBlob> abi_blobs(blobs.size());
   std::vector<const EpContextNodeInfo*> info_pointers;
@@ -263,7 +280,8 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
     info.max_size = node.max_size;
     info_pointers.push_back(&infos[i]);
     faces.push_back({node.partition_name.empty() ? node.node->name() : node.partition_name,
-                     node.node == nullptr ? 0 : node.node->inputs().size(), node.output_types});
+                     node.node == nullptr ? 0 : node.node->inputs().size(),
+                     DescribeOutputs(node.output_types, node.node)});
   }
   for (size_t i = 0; i < blobs.size(); ++i) {
     abi_blobs[i] = {sizeof(EpContextBlob), 0, blobs[i].data, blobs[i].size};
@@ -277,7 +295,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
       if (node.node != nullptr) constants.Add(*node.node);
     }
     const Task task(progress_, {0, &constants, this, profile()});
-    CallPlugin(name(), "LoadContext", [&] {
+    CallPlugin(plugin_, "LoadContext", [&] {
       return plugin_.descriptor->provider->LoadContext(provider_, info_pointers.data(), info_pointers.size(),
                                                        blob_pointers.data(), blob_pointers.size(), task.handle(),
                                                        made.data());

@@ -4,6 +4,7 @@
 // that a plugin lets escape are caught, and each failure names the provider, the call and what was wrong.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -41,7 +42,7 @@ class Kernel {
  public:
   // `input_count`: of the partition, absent ones too.
   Kernel(std::shared_ptr<Provider> provider, KernelHandle kernel, std::string name, size_t input_count,
-         std::vector<TypePtr> output_types);
+         std::vector<OutputType> output_types);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -72,6 +73,7 @@ class Kernel {
   std::vector<DeclaredOutput> declared_outputs_;
   EpStatus*(EP_CALL* execute_)(EpKernel*, EpKernelState*, EpRun*) = nullptr;
   bool has_states_ = false;
+  std::atomic<bool> has_executed_{false};
   std::mutex* exclusive_ = nullptr;  // the provider's, when one Execute of it may run at a time
   KernelPlaces places_;
   const ThreadPool* thread_pool_ = nullptr;
@@ -132,7 +134,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
   struct PartitionFace {
     std::string name;
     size_t input_count = 0;
-    std::vector<TypePtr> output_types;
+    std::vector<OutputType> output_types;
   };
   Provider(const LoadedPlugin& plugin, const ProviderConfig& config);
   EpProfile* profile() const { return profile_ ? profile_->handle() : nullptr; }
@@ -142,7 +144,8 @@ class Provider : public std::enable_shared_from_this<Provider> {
                                                     const Task* task);
 
   const LoadedPlugin& plugin_;
-  std::vector<ContextBlob> blobs_;             // kept alive for the kernels and for what the workspace views
+  std::vector<ContextBlob>
+      blobs_;  // kept alive for the kernels; those of a share group are kept by its workspaces, too
   std::unique_ptr<EpShareGroup> share_group_;  // outlives provider_
   EpProvider* provider_ = nullptr;
   ThreadPool* thread_pool_ = nullptr;

@@ -1,6 +1,8 @@
 // Share groups as plugins see them: the workspaces and the table "ep.share_group/1".
 #include "core/abi/share_workspaces.h"
 
+#include <algorithm>
+
 #include "core/abi/handles.h"
 #include "core/base/log.h"
 
@@ -44,6 +46,16 @@ EpStatus* ShareWorkspaces::Get(const void* plugin, EpMakeWorkspace make, void* u
   }
   *workspace = found->second.data;
   return nullptr;
+}
+
+void ShareWorkspaces::Keep(std::span<const ContextBlob> blobs) {
+  std::lock_guard lock(mutex_);
+  for (const ContextBlob& blob : blobs) {
+    const auto is_same = [&](const ContextBlob& kept) {
+      return kept.data == blob.data && kept.size == blob.size && kept.owner == blob.owner;
+    };
+    if (blob.size != 0 && std::none_of(kept_.begin(), kept_.end(), is_same)) kept_.push_back(blob);
+  }
 }
 
 namespace {

@@ -10,10 +10,13 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "core/graph/context_node.h"
 #include "epiphyte/ep_share.h"
 
 namespace epiphyte::core {
@@ -28,6 +31,8 @@ class ShareWorkspaces {
   const std::string& name() const { return name_; }
   // `plugin` tells the workspaces apart. Returns the plugin's own status when it can't make one.
   EpStatus* Get(const void* plugin, EpMakeWorkspace make, void* user, EpFreeWorkspace release, void** workspace);
+  // Keeps payloads that a provider of the group has got: a workspace may view them, so they go after it.
+  void Keep(std::span<const ContextBlob> blobs);
 
  private:
   struct Workspace {
@@ -35,7 +40,8 @@ class ShareWorkspaces {
     EpFreeWorkspace release = nullptr;
   };
   const std::string name_;
-  std::recursive_mutex mutex_;  // recursive, so that a `make` that asks again gets an error instead of a deadlock
+  std::vector<ContextBlob> kept_;  // each once; destroyed after the destructor has released the workspaces
+  std::recursive_mutex mutex_;     // recursive, so that a `make` that asks again gets an error instead of a deadlock
   bool making_ = false;
   std::unordered_map<const void*, Workspace> workspaces_;
 };

@@ -45,7 +45,9 @@ FolderLock::FolderLock(const std::filesystem::path& folder, Mode mode) {
 }
 
 FolderLock::~FolderLock() {
-  if (fd_ >= 0) close(fd_);
+  if (fd_ < 0) return;
+  flock(fd_, LOCK_UN);  // a process that was forked meanwhile has the descriptor, too
+  close(fd_);
 }
 
 }  // namespace epiphyte::core

@@ -14,7 +14,10 @@
 #include <vector>
 
 #include "core/base/cpu_count.h"
+#include "core/base/fork_mark.h"
+#include "core/base/float_mode.h"
 #include "core/base/log.h"
+#include "core/base/watched_call.h"
 
 // One job runs at a time. Its state is a single word, so that opening, joining and closing it are one atomic step each:
 //
@@ -145,6 +148,9 @@ struct ThreadPool::Impl {
   void WaitForFinished(uint32_t helpers);
   void Sleep(uint64_t last_generation);
 
+  const ForkMark made;
+  // A thread begins with the mode of the one that starts it, and that one may be inside of a plugin that changed it.
+  const FloatMode float_mode = FloatMode::Current();
   uint32_t wanted_threads = 1;
   std::atomic<uint32_t> most_threads{1};
   bool spin = true;
@@ -164,7 +170,8 @@ struct ThreadPool::Impl {
   uint64_t chunk_count = 0;
   uint64_t shard_count = 1;
   uint32_t gang_size = 0;
-  std::string_view log_tag;  // of the thread that it is for
+  std::string_view log_tag;           // of the thread that it is for
+  const WatchedCall* call = nullptr;  // that it is part of
 
   alignas(64) std::atomic<uint64_t> state{0};
   struct alignas(64) Shard {
@@ -188,6 +195,11 @@ ThreadPool::Impl::Impl(uint32_t wanted) {
 }
 
 ThreadPool::Impl::~Impl() {
+  if (made.IsInherited()) {
+    // The workers are threads of the parent. Their handles are leaked: in this process they may name other threads.
+    new std::vector<std::thread>(std::move(workers));
+    return;
+  }
   stop.store(true);
   wake_count.fetch_add(1);
   wake_count.notify_all();
@@ -217,6 +229,7 @@ void ThreadPool::Impl::StartWorkers() {
 
 void ThreadPool::Impl::WorkerLoop(uint32_t index) {
   t_inside_body = true;
+  float_mode.Restore();
   uint64_t last_generation = 0;
   uint32_t ticket = 0;
   while (Join(&last_generation, &ticket)) {
@@ -257,6 +270,7 @@ void ThreadPool::Impl::Sleep(uint64_t last_generation) {
 
 void ThreadPool::Impl::RunTicket(uint32_t ticket, uint32_t index) {
   const LogTag tag(log_tag);
+  const WatchedCall::Helper helper(call);
   if (gang != nullptr) {
     gang(user, ticket + 1, gang_size);
   } else {
@@ -277,6 +291,7 @@ void ThreadPool::Impl::RunChunks(uint32_t worker, uint32_t place) {
 
 void ThreadPool::Impl::Open(uint32_t helpers) {
   log_tag = LogTag::Current();
+  call = WatchedCall::Current();
   finished.store(0, std::memory_order_relaxed);
   state.store(MakeState(Generation(state.load(std::memory_order_relaxed)) + 1, helpers));
   WakeUp(helpers);

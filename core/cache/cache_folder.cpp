@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/folder_names.h"
 #include "core/base/staged_file.h"
+#include "core/cache/cache_access.h"
 #include "core/cache/cache_lock.h"
 
 namespace epiphyte::core {
@@ -48,8 +49,6 @@ std::string NewStagingName() {
   return fmt::format("{}{}-{:08x}{:08x}", kStagingPrefix, getpid(), random(), random());
 }
 
-std::string Reason(int error) { return std::generic_category().message(error); }
-
 // Never through a symbolic link.
 bool IsFolder(const fs::path& path) {
   std::error_code error;
@@ -60,7 +59,7 @@ bool IsFolder(const fs::path& path) {
 std::vector<std::string> EntriesOf(const fs::path& folder) {
   FolderNames found = NamesIn(folder);
   if (found.error != 0 && found.error != ENOENT) {
-    Fail(StatusCode::kFail, "folder '{}' can't be read: {}", folder.string(), Reason(found.error));
+    Fail(StatusCode::kFail, "folder '{}' can't be read: {}", folder.string(), AccessReason(folder, found.error));
   }
   return std::move(found.names);
 }
@@ -90,7 +89,7 @@ void MakeFolder(const fs::path& folder) {
   const int reason = errno;
   std::error_code ignored;
   if (fs::is_directory(folder, ignored)) return;
-  Fail(StatusCode::kFail, "folder '{}' can't be made: {}", folder.string(), Reason(reason));
+  Fail(StatusCode::kFail, "folder '{}' can't be made: {}", folder.string(), AccessReason(folder, reason));
 }
 
 // -1 when somebody has it, or it is gone. The lock goes with the descriptor.
@@ -117,12 +116,12 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
     if (error != 0) {
       unfinished_.Forget();  // somebody else's
       if (error == EEXIST) continue;
-      Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), Reason(error));
+      Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), AccessReason(folder, error));
     }
     fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd_ < 0) {
       if (errno == ENOENT) continue;
-      Fail(StatusCode::kFail, "folder '{}' can't be opened: {}", path_.string(), Reason(errno));
+      Fail(StatusCode::kFail, "folder '{}' can't be opened: {}", path_.string(), AccessReason(path_, errno));
     }
     // Somebody who cleans up may have found the folder before it was locked.
     while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
@@ -134,7 +133,7 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
     }
   }
   if (mkdir(entry().c_str(), 0700) != 0) {
-    Fail(StatusCode::kFail, "folder '{}' can't be written: {}", path_.string(), Reason(errno));
+    Fail(StatusCode::kFail, "folder '{}' can't be written: {}", path_.string(), AccessReason(path_, errno));
   }
 }
 
@@ -165,11 +164,11 @@ void CacheFolder::Publish(const Staging& staging, std::string_view key, bool rep
   MakeWay(key);
   Unfinished::Undisturbed([&] {
     if (replace && rename(target.c_str(), staging.old().c_str()) != 0 && errno != ENOENT) {
-      Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target.string(), Reason(errno));
+      Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target.string(), AccessReason(target, errno));
     }
     if (rename(staging.entry().c_str(), target.c_str()) == 0) return;
     if (errno == EEXIST || errno == ENOTEMPTY) return;  // another process was first
-    Fail(StatusCode::kFail, "'{}' can't be made: {}", target.string(), Reason(errno));
+    Fail(StatusCode::kFail, "'{}' can't be made: {}", target.string(), AccessReason(target, errno));
   });
 }
 
@@ -206,7 +205,7 @@ bool CacheFolder::Remove(const Entry& entry) const {
   const Staging staging(folder_);
   if (rename(entry.path.c_str(), staging.old().c_str()) == 0) return true;
   if (errno == ENOENT) return false;
-  Fail(StatusCode::kFail, "'{}' can't be removed: {}", entry.path.string(), Reason(errno));
+  Fail(StatusCode::kFail, "'{}' can't be removed: {}", entry.path.string(), AccessReason(entry.path, errno));
 }
 
 uint64_t CacheFolder::RemoveLeftovers() const {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/cache/cache_access.h"
 
 namespace epiphyte::core {
 namespace {
@@ -31,7 +32,7 @@ bool CacheLock::Take() {
   while (true) {
     fd_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd_ < 0) {
-      Fail(StatusCode::kFail, "'{}' can't be made: {}", file_.string(), std::generic_category().message(errno));
+      Fail(StatusCode::kFail, "'{}' can't be made: {}", file_.string(), AccessReason(file_, errno));
     }
     int error = 0;
     do {
@@ -70,6 +71,7 @@ std::unique_ptr<CacheLock> CacheLock::Try(const std::filesystem::path& file) {
 CacheLock::~CacheLock() {
   if (fd_ < 0) return;
   unlink(file_.c_str());
+  flock(fd_, LOCK_UN);  // a process that was forked meanwhile has the descriptor, too
   close(fd_);
 }
 

@@ -1,6 +1,7 @@
 #include "core/context/compatibility.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -49,35 +50,34 @@ std::string Origin(const ContextNodeToLoad& node) {
       node.hardware_architecture.empty() ? "" : " for '" + PrintableLine(node.hardware_architecture, 100) + "'");
 }
 
-// What one plugin says of contexts, asked once for each different header and payload.
+// What plugins say of contexts, asked once for each different header and payload. A plugin has one place.
 class Asker {
  public:
-  explicit Asker(ContextPlace place = {}) : place_(std::move(place)) {}
-
-  ContextCheck Ask(const LoadedPlugin& plugin, const ContextHeader& header) {
+  ContextCheck Ask(const LoadedPlugin& plugin, const ContextHeader& header, const ContextPlace& place) {
     const auto key = std::tuple(&plugin, header.source, header.ep_sdk_version, header.hardware_architecture,
                                 header.notes, header.extras, header.blob.data, header.blob.size);
     auto [found, is_new] = answers_.try_emplace(key);
-    if (is_new) found->second = CheckContext(plugin, header, place_);
+    if (is_new) found->second = CheckContext(plugin, header, place);
     return found->second;
   }
 
  private:
   using Key = std::tuple<const LoadedPlugin*, std::string, std::string, std::string, std::string, ContextExtras,
                          const void*, uint64_t>;
-  const ContextPlace place_;
   std::map<Key, ContextCheck> answers_;
 };
 
 class ModelCheck {
  public:
-  ModelCheck(Model& model, NodePayloads* payloads, Catalog& catalog)
+  ModelCheck(Model& model, NodePayloads* payloads, Catalog& catalog, const ProviderRequest& request)
       : metadata_(model.metadata),
         payloads_(payloads),
         catalog_(catalog),
+        request_(request),
         binding_(FindContextNodes(*model.graph), OwnersIn(catalog)) {}
 
   ContextReport Run() {
+    CheckNames(catalog_, request_);
     ContextReport report;
     for (const BoundNode& bound : binding_.nodes()) report.nodes.push_back(CheckNode(bound));
     for (const NodeCheck& node : report.nodes) AddToProvider(node, &report);
@@ -124,9 +124,23 @@ class ModelCheck {
       if (!payload.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", payload.problem);
       header.blob = payload.blob;
     }
-    const ContextCheck answer = asker_.Ask(*plugin, header);
+    const ProviderSetup& setup = SetupOf(*plugin);
+    // Where nobody chose a device, the verdict is for the best of them: a session can be given that one.
+    const ContextPlace place{setup.has_device_option ? setup.devices : std::vector<uint32_t>(), setup.options};
+    const ContextCheck answer = asker_.Ask(*plugin, header, place);
     check->verdict = answer.verdict;
     check->reason = answer.reason;
+    // What the plugin finds wrong with the context itself comes first.
+    const std::string& unused = setup.left_out.empty() ? setup.cannot_run : setup.left_out;
+    if (unused.empty() || answer.verdict == ContextVerdict::kUnsupported) return;
+    check->verdict = ContextVerdict::kUnsupported;
+    check->reason = unused;
+  }
+
+  const ProviderSetup& SetupOf(const LoadedPlugin& plugin) {
+    const auto found = setups_.find(&plugin);
+    if (found != setups_.end()) return found->second;
+    return setups_.emplace(&plugin, SetUpProvider(catalog_, plugin, request_)).first->second;
   }
 
   void ExplainUnusable(const Node& node, const std::string& source, NodeCheck* check) const {
@@ -149,28 +163,29 @@ class ModelCheck {
   const Metadata& metadata_;
   NodePayloads* payloads_;
   Catalog& catalog_;
+  const ProviderRequest& request_;
   const ContextBinding binding_;
+  std::map<const LoadedPlugin*, ProviderSetup> setups_;
   Asker asker_;
 };
 
 }  // namespace
 
 ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog, bool with_payloads,
-                            const std::shared_ptr<ContextStore>& store) {
-  if (!with_payloads) return ModelCheck(model, nullptr, catalog).Run();
-  NodePayloads payloads({.model = model_path, .store = store.get(), .digests = PayloadAccess::kRecorded},
-                        model.metadata);
-  return ModelCheck(model, &payloads, catalog).Run();
+                            const std::shared_ptr<ContextStore>& store, const ProviderRequest& request) {
+  if (!with_payloads) return ModelCheck(model, nullptr, catalog, request).Run();
+  NodePayloads payloads({.model = model_path, .store = store, .digests = PayloadAccess::kRecorded}, model.metadata);
+  return ModelCheck(model, &payloads, catalog, request).Run();
 }
 
-ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog) {
-  return ModelCheck(model, &payloads, catalog).Run();
+ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog, const ProviderRequest& request) {
+  return ModelCheck(model, &payloads, catalog, request).Run();
 }
 
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,
                    std::span<const ContextBlob> blobs, const Metadata& metadata, bool fail_on_suboptimal,
                    const ContextPlace& place) {
-  Asker asker(place);
+  Asker asker;
   ContextHeader header;
   header.compatibility_info = CompatibilityInfo(metadata, plugin.name);
   bool warned = false;
@@ -179,7 +194,7 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
     // Whoever wants nothing but the best has the payload looked at, too: what is kept of it says less.
     const bool shows_payload = (header.compatibility_info.empty() || fail_on_suboptimal) && node.blob >= 0;
     header.blob = shows_payload ? blobs[static_cast<size_t>(node.blob)] : ContextBlob{};
-    const ContextCheck answer = asker.Ask(plugin, header);
+    const ContextCheck answer = asker.Ask(plugin, header, place);
 
     const auto label = [&] { return fmt::format("{}, {},", ContextNodeLabel(*node.node), Origin(node)); };
     if (answer.verdict == ContextVerdict::kUnsupported) {

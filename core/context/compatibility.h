@@ -25,6 +25,7 @@
 #include "core/context/node_payloads.h"
 #include "core/graph/graph.h"
 #include "core/registry/catalog.h"
+#include "core/registry/provider_setup.h"
 
 namespace epiphyte::core {
 
@@ -56,11 +57,15 @@ struct ContextReport {
 // libraries of the plugins that own a node. With payloads, which are in `store` where that isn't null, each plugin sees
 // its payload and may check all of it; without it judges by the attributes and the metadata alone. `model_path` empty:
 // files beside the model can't be found, so their nodes are judged without payload.
+//
+// The verdict is that of a session with `request`: plugins get the options and devices that it would give them, and a
+// plugin that it would not use can't use its nodes. Throws what the session throws for names that no plugin has.
 ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog, bool with_payloads,
-                            const std::shared_ptr<ContextStore>& store = nullptr);
+                            const std::shared_ptr<ContextStore>& store = nullptr, const ProviderRequest& request = {});
 
 // As above with payloads, which the caller has opened or will use too.
-ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog);
+ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog,
+                            const ProviderRequest& request = {});
 
 // Throws INVALID_GRAPH naming node, source, reason and what to do. A verdict of "not applicable" passes: the plugin has
 // no opinion, and LoadContext decides. The plugin sees the payload only where the metadata holds nothing of it for that

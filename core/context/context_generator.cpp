@@ -41,9 +41,12 @@ ContextGenerator::ContextGenerator(ContextTarget target, std::shared_ptr<Context
   if (!*set) *set = std::make_shared<ContextSet>(target_);
   set_ = *set;
   set_->CheckFits(target_);
+  payloads_before_ = set_->payload_count();
 }
 
-ContextGenerator::~ContextGenerator() = default;
+ContextGenerator::~ContextGenerator() {
+  if (!kept_) set_->DropPayloadsFrom(payloads_before_);
+}
 
 void ContextGenerator::SetSourceFiles(std::vector<std::filesystem::path> files, UsedFiles mapped) {
   target_.source_files = std::move(files);
@@ -71,7 +74,7 @@ void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition
          "provider '{}' wrote {} payloads for its share group, where one is expected; report this to its vendor",
          provider.name(), payloads.size());
   }
-  if (provider.DefersPayload()) set_->Owes(provider.name());
+  if (provider.DefersPayload()) deferring_.push_back(provider.name());
   for (ContextNode& node : answer.nodes) {
     PendingNode pending;
     pending.partition = partitions[node.partition];
@@ -119,10 +122,13 @@ void ContextGenerator::Assemble(Model model, std::span<const Partition* const> p
   ForgetContexts(&model.metadata);
   model.metadata.insert(metadata_.begin(), metadata_.end());
   WritePlainProviders(plain_providers, &model.metadata);
-  set_->Add({target_, std::move(model), providers_});
+  set_->Add({target_, std::move(model), providers_, annotations_});
+  for (const std::string& provider : deferring_) set_->Owes(provider);
+  kept_ = true;
 }
 
 void ContextGenerator::Publish(const Pulse& pulse) {
+  kept_ = true;
   set_->Publish(pulse);
   Log(LogLevel::kInfo, "context", "wrote '{}' with {} context nodes and {} plain nodes", target_.model.string(),
       context_nodes_, plain_nodes_);

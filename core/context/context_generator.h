@@ -33,12 +33,15 @@ class ContextGenerator {
   explicit ContextGenerator(ContextTarget target);
   // In a share group: *set is the group's, made here for its first model.
   ContextGenerator(ContextTarget target, std::shared_ptr<ContextSet>* set);
+  // Takes back the payloads that it staged, if neither Assemble nor Publish was reached.
   ~ContextGenerator();
 
   const ContextTarget& target() const { return target_; }
   // Says what the source model is made of, once that is known. Throws INVALID_ARGUMENT when a file to write is one.
   // `mapped`: those that must still be intact when what was made of them is published.
   void SetSourceFiles(std::vector<std::filesystem::path> files, UsedFiles mapped);
+  // What the source model is annotated with goes into the context model, too.
+  void SetAnnotations(std::shared_ptr<const GraphAnnotations> annotations) { annotations_ = std::move(annotations); }
   ContextSet& set() { return *set_; }
 
   // Asks the provider for its nodes and stages its payloads. `partitions`: its partitions in the order of Compile.
@@ -67,7 +70,11 @@ class ContextGenerator {
   std::shared_ptr<ContextSet> set_;
   std::vector<PendingNode> pending_;
   std::vector<std::string> providers_;
+  std::vector<std::string> deferring_;  // those of them that leave their payload to a later session
+  std::shared_ptr<const GraphAnnotations> annotations_;
   Metadata metadata_;
+  size_t payloads_before_ = 0;  // of the set
+  bool kept_ = false;           // what was staged belongs to the set now
   size_t context_nodes_ = 0;
   size_t plain_nodes_ = 0;
 };

@@ -1,8 +1,5 @@
 #include "core/context/context_loader.h"
 
-#include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "core/base/error.h"
@@ -21,20 +18,18 @@ ContextNodeToLoad ToLoad(const BoundNode& bound) {
   return load;
 }
 
-// Files are mapped, so they begin at a page. What lies within a model, or in an application's memory, is copied where it
-// isn't aligned as plugins may count on.
-ContextBlob Aligned(ContextBlob blob) {
-  constexpr std::align_val_t kAlignment{64};
-  if (reinterpret_cast<uintptr_t>(blob.data) % static_cast<size_t>(kAlignment) == 0) return blob;
-  std::shared_ptr<void> copy(::operator new(blob.size, kAlignment),
-                             [](void* memory) { ::operator delete(memory, kAlignment); });
-  std::memcpy(copy.get(), blob.data, blob.size);
-  return {copy.get(), blob.size, copy, blob.file};
+// In a share group, bytes that come with each model (embedded ones, and those that a store gave without a record) are
+// kept once. Embedded ones are copied: the group may outlive the model that they are in, and its file may change.
+ContextBlob ForPlugins(const NodePayload& payload, bool is_file, ShareGroup* group) {
+  const ContextBlob& blob = payload.blob;
+  if (group == nullptr || blob.size == 0 || blob.file != nullptr) return Aligned(blob);
+  return group->Unify(blob, [&] { return is_file ? Aligned(blob) : CopyOf(blob); });
 }
 
 }  // namespace
 
 ContextBatch LoadPayloads(std::span<Node* const> nodes, PayloadAccess access, const Metadata& metadata) {
+  ShareGroup* const group = access.group;
   NodePayloads payloads(std::move(access), metadata);
   const ContextBinding binding(nodes, [](const std::string&) { return std::string("the provider of all"); });
   const std::vector<BoundNode>& bound_nodes = binding.nodes();
@@ -47,7 +42,8 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, PayloadAccess access, co
     batch.to_load.push_back(ToLoad(bound));
     if (bound.carrier != i) continue;
     blob_of_carrier[i] = static_cast<int32_t>(batch.blobs.size());
-    batch.blobs.push_back(Aligned(payloads.Require(*bound.node, bound.attributes).blob));
+    const NodePayload& payload = payloads.Require(*bound.node, bound.attributes);
+    batch.blobs.push_back(ForPlugins(payload, bound.attributes.IsFile(), group));
   }
   // A secondary may stand before its primary.
   for (size_t i = 0; i < bound_nodes.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 namespace epiphyte::core {
 namespace {
@@ -13,7 +14,11 @@ constexpr std::string_view kRecordPrefix = "epiphyte.context.";
 constexpr std::string_view kPayloadPrefix = "epiphyte.context.payload.";
 constexpr std::string_view kInitializersKey = "epiphyte.context.initializers";
 constexpr std::string_view kPlainKey = "epiphyte.context.plain";
+constexpr std::string_view kPlainPrefix = "epiphyte.context.plain.";         // and the provider's name
 constexpr std::string_view kCompatibilityPrefix = "ep_compatibility_info.";  // and the provider's name
+
+// Tells entries of different values apart.
+std::string HashOf(std::string_view value) { return Xxh128(value.data(), value.size()).substr(0, 16); }
 
 std::string CompatibilityKey(const std::string& provider) { return std::string(kCompatibilityPrefix) + provider; }
 
@@ -61,6 +66,10 @@ bool HasRecords(const Metadata& metadata) {
   return first != metadata.end() && IsRecordKey(first->first);
 }
 
+bool IsPayloadRecordKey(std::string_view key) { return key.starts_with(kPayloadPrefix); }
+
+bool IsSealKey(std::string_view key) { return key == kSealKey || key.starts_with(fmt::format("{}.", kSealKey)); }
+
 bool IsCompatibilityKey(std::string_view key) { return key.starts_with(kCompatibilityPrefix); }
 
 void ForgetContexts(Metadata* metadata) {
@@ -100,39 +109,56 @@ void WritePayloadRecords(const std::vector<PayloadRecord>& records, Metadata* me
   (*metadata)[std::string(kContextVersionKey)] = kContextVersion;
   for (size_t i = 0; i < records.size(); ++i) {
     const PayloadRecord& record = records[i];
+    std::string value = fmt::format("{} {} {} {} {}", record.size, record.xxh128, Word(record.provider),
+                                    Word(record.plugin_version), record.file.empty() ? "-" : record.file);
     // Zero-padded, so that the map's order is the records' order.
-    (*metadata)[fmt::format("{}{:06}", kPayloadPrefix, i)] =
-        fmt::format("{} {} {} {} {}", record.size, record.xxh128, Word(record.provider), Word(record.plugin_version),
-                    record.file.empty() ? "-" : record.file);
+    std::string key = fmt::format("{}{:06}.{}", kPayloadPrefix, i, HashOf(value));
+    (*metadata)[std::move(key)] = std::move(value);
   }
 }
 
-std::optional<FileRecord> ReadInitializersRecord(const Metadata& metadata) {
-  const auto entry = metadata.find(std::string(kInitializersKey));
-  if (entry == metadata.end()) return std::nullopt;
-  Words words(entry->second);
-  FileRecord record;
-  const bool fits = ReadFingerprint(&words, &record);
-  record.file = words.rest();
-  if (!fits || record.file.empty()) Malformed(entry->first, entry->second, "<size> <xxh128> <file>");
-  return record;
+std::vector<FileRecord> ReadInitializersRecords(const Metadata& metadata) {
+  std::vector<FileRecord> records;
+  for (auto entry = metadata.lower_bound(std::string(kInitializersKey));
+       entry != metadata.end() && entry->first.starts_with(kInitializersKey); ++entry) {
+    Words words(entry->second);
+    FileRecord record;
+    const bool fits = ReadFingerprint(&words, &record);
+    record.file = words.rest();
+    if (!fits || record.file.empty()) Malformed(entry->first, entry->second, "<size> <xxh128> <file>");
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+const FileRecord* FindRecord(const std::vector<FileRecord>& records, std::string_view file) {
+  const auto found =
+      std::find_if(records.begin(), records.end(), [&](const FileRecord& record) { return record.file == file; });
+  return found == records.end() ? nullptr : &*found;
 }
 
 std::pair<std::string, std::string> InitializersEntry(const FileRecord& record) {
-  return {std::string(kInitializersKey), fmt::format("{} {} {}", record.size, record.xxh128, record.file)};
+  std::string value = fmt::format("{} {} {}", record.size, record.xxh128, record.file);
+  std::string key = fmt::format("{}.{}", kInitializersKey, HashOf(value));
+  return {std::move(key), std::move(value)};
 }
 
 std::optional<std::vector<std::string>> ReadPlainProviders(const Metadata& metadata) {
   const auto entry = metadata.find(std::string(kPlainKey));
   if (entry == metadata.end()) return std::nullopt;
   std::vector<std::string> providers;
-  std::istringstream names(entry->second);
+  std::istringstream names(entry->second);  // of version 2
   for (std::string name; std::getline(names, name, ',');) providers.push_back(std::move(name));
+  for (auto one = metadata.lower_bound(std::string(kPlainPrefix));
+       one != metadata.end() && one->first.starts_with(kPlainPrefix); ++one) {
+    providers.push_back(one->first.substr(kPlainPrefix.size()));
+  }
   return providers;
 }
 
 void WritePlainProviders(const std::vector<std::string>& providers, Metadata* metadata) {
-  (*metadata)[std::string(kPlainKey)] = fmt::format("{}", fmt::join(providers, ","));
+  (*metadata)[std::string(kPlainKey)] = "";
+  for (const std::string& provider : providers) (*metadata)[fmt::format("{}{}", kPlainPrefix, provider)] = "1";
 }
 
 }  // namespace epiphyte::core

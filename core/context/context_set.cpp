@@ -59,6 +59,24 @@ std::string ContextSet::BinaryName(std::string_view provider, size_t index) cons
                     : fmt::format("{}_{}_{}.bin", first_.binary_stem, provider, index);
 }
 
+void ContextSet::CheckNames(const ContextTarget& target, std::string_view provider) const {
+  if (first_.embed) return;
+  const std::string begin = fmt::format("{}_{}", first_.binary_stem, provider);
+  const auto is_binary = [&](std::string_view name) {
+    if (!name.starts_with(begin) || !name.ends_with(".bin")) return false;
+    const std::string_view number = name.substr(begin.size(), name.size() - begin.size() - 4);
+    return number.empty() ||
+           (number.size() > 1 && number[0] == '_' && number.find_first_not_of("0123456789", 1) == std::string::npos);
+  };
+  const auto refuse = [&](std::string_view option, const std::string& name) {
+    Fail(StatusCode::kInvalidArgument, "{} is '{}', which is the name of a binary of provider '{}'; choose another",
+         option, name, provider);
+  };
+  if (is_binary(target.model.filename().string())) refuse("ep.context_file_path", target.model.filename().string());
+  if (is_binary(target.external_initializers))
+    refuse("ep.context_model_external_initializers_file_name", target.external_initializers);
+}
+
 ContextSet::Payload& ContextSet::NewPayload(const Provider& provider, const Pulse& pulse) {
   payloads_.push_back(std::make_unique<Payload>(*this, provider, PayloadsOf(provider.name()).size(), pulse));
   return *payloads_.back();
@@ -105,6 +123,17 @@ void ContextSet::CheckFits(const ContextTarget& target) const {
 
 void ContextSet::Add(Member member) { members_.push_back(std::move(member)); }
 
+std::vector<std::string> ContextSet::ModelNames() const {
+  std::vector<std::string> names;
+  for (const Member& member : members_) names.push_back(member.target.model.filename().string());
+  return names;
+}
+
+bool ContextSet::IsBegunAnewBy(const ContextTarget& target) const {
+  return has_failure_ && std::any_of(members_.begin(), members_.end(),
+                                     [&](const Member& member) { return member.target.model == target.model; });
+}
+
 void ContextSet::Owes(const std::string& provider) {
   if (std::find(owing_.begin(), owing_.end(), provider) == owing_.end()) owing_.push_back(provider);
 }
@@ -120,8 +149,8 @@ void ContextSet::Publish(const Pulse& pulse) {
     }
     WritePayloadRecords(records, &member.model.metadata);
     publisher.Protect(member.target.source_files, member.target.mapped_sources);
-    publisher.AddModel(member.model,
-                       {member.target.model, member.target.external_initializers, member.target.overwrite});
+    publisher.AddModel(member.model, {member.target.model, member.target.external_initializers, member.target.overwrite,
+                                      member.annotations.get()});
   }
   for (const auto& payload : payloads_) {
     if (!payload->ended()) continue;

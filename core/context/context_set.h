@@ -4,6 +4,7 @@
 // (a provider may begin several payloads; they are numbered). Published by publisher.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -18,6 +19,7 @@
 #include "core/context/context_target.h"
 #include "core/context/output_file.h"
 #include "core/graph/graph.h"
+#include "core/onnx/annotations.h"
 
 namespace epiphyte::core {
 
@@ -54,17 +56,28 @@ class ContextSet {
     ContextTarget target;
     Model model;
     std::vector<std::string> providers;  // whose payloads it refers to
+    std::shared_ptr<const GraphAnnotations> annotations;
   };
 
   const ContextTarget& first() const { return first_; }
   // `pulse` beats while the payload is written, not later.
   Payload& NewPayload(const Provider& provider, const Pulse& pulse = {});
   std::vector<Payload*> PayloadsOf(std::string_view provider) const;
+  size_t payload_count() const { return payloads_.size(); }
+  // Takes back the payloads that were begun since there were `count`.
+  void DropPayloadsFrom(size_t count) { payloads_.resize(std::min(count, payloads_.size())); }
   std::string BinaryName(std::string_view provider, size_t index) const;
+  // Throws INVALID_ARGUMENT when the model or its initializers would be called as a binary of that provider is.
+  void CheckNames(const ContextTarget& target, std::string_view provider) const;
 
   // Throws INVALID_ARGUMENT when the model can't be published together with the others.
   void CheckFits(const ContextTarget& target) const;
   void Add(Member member);
+  // The file names of the models so far.
+  std::vector<std::string> ModelNames() const;
+  // A session of the share group failed: who compiles one of the models again begins the group anew.
+  void NoteFailure() { has_failure_ = true; }
+  bool IsBegunAnewBy(const ContextTarget& target) const;
   // Of the partitions of all members so far. They are the keys into the payloads, so the next member's are others.
   const std::set<std::string>& partition_names() const { return partition_names_; }
   void AddPartitionName(const std::string& name) { partition_names_.insert(name); }
@@ -83,6 +96,7 @@ class ContextSet {
   std::vector<std::string> owing_;
   std::set<std::string> partition_names_;
   std::vector<std::filesystem::path> files_;
+  bool has_failure_ = false;
 };
 
 }  // namespace epiphyte::core

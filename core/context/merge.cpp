@@ -148,7 +148,7 @@ MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catal
   const std::vector<MergeConnection> connections = ParseConnections(options.connections, models);
   std::set<std::string> reserved = {options.output.filename().string()};
   if (!options.external_initializers.empty()) reserved.insert(options.external_initializers);
-  MergePayloads payloads(options.output, options.store.get(), std::move(reserved));
+  MergePayloads payloads(options.output, options.store, std::move(reserved));
   payloads.Plan(models, OwnersIn(catalog));
   for (const MergedBinary& binary : payloads.binaries()) {
     if (binary.blob.file == nullptr) continue;

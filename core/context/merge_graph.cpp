@@ -119,8 +119,14 @@ class Joiner {
     const Graph& graph = *models_[index].model.graph;
     // Inputs first, in their order, which is the order of the joined graph's.
     for (const ValueDef* input : graph.inputs()) {
-      if (!connected_inputs_.contains(input))
-        twins_[input] = joined_.graph->AddInput(NameFor(*input, index), input->type());
+      if (connected_inputs_.contains(input)) continue;
+      ValueDef*& twin = twins_[input];
+      if (input->default_value()) {
+        twin = joined_.graph->AddOverridable(NameFor(*input, index), input->default_value());
+        twin->set_type(input->type());
+      } else {
+        twin = joined_.graph->AddInput(NameFor(*input, index), input->type());
+      }
     }
     for (const auto& value : graph.values()) {
       if (!value || value->IsInput()) continue;

@@ -1,6 +1,7 @@
 #include "core/context/merge_payloads.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -21,8 +22,11 @@ PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads)
 
 }  // namespace
 
-MergePayloads::MergePayloads(const std::filesystem::path& output, ContextStore* store, std::set<std::string> reserved)
-    : folder_(output.has_parent_path() ? output.parent_path() : "."), store_(store), taken_(std::move(reserved)) {}
+MergePayloads::MergePayloads(const std::filesystem::path& output, std::shared_ptr<ContextStore> store,
+                             std::set<std::string> reserved)
+    : folder_(output.has_parent_path() ? output.parent_path() : "."),
+      store_(std::move(store)),
+      taken_(std::move(reserved)) {}
 
 bool MergePayloads::IsBeside(const MergeModel& model) const {
   if (store_ != nullptr) return true;  // one place for all

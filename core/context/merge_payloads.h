@@ -30,7 +30,8 @@ class MergePayloads {
  public:
   // `reserved`: names beside the result that are taken by other files of it. `store`: where all payloads are; may be
   // null.
-  MergePayloads(const std::filesystem::path& output, ContextStore* store, std::set<std::string> reserved);
+  MergePayloads(const std::filesystem::path& output, std::shared_ptr<ContextStore> store,
+                std::set<std::string> reserved);
 
   // Gives the models' EPContext nodes their new attributes. Throws INVALID_GRAPH for a payload that isn't what its
   // model recorded, a secondary without its primary, and one that only its provider can find, by a name that another
@@ -61,7 +62,7 @@ class MergePayloads {
   void RefuseSameName(const std::vector<MergeModel>& models, const ContextNodeOf& secondary) const;
 
   std::filesystem::path folder_;
-  ContextStore* store_;
+  std::shared_ptr<ContextStore> store_;
   std::set<std::string> taken_;
   std::vector<MergedBinary> binaries_;
   std::vector<ContextNodeOf> nodes_;

@@ -1,5 +1,7 @@
 #include "core/context/node_payloads.h"
 
+#include <cstring>
+#include <new>
 #include <utility>
 
 #include "core/base/hash.h"
@@ -7,6 +9,8 @@
 #include "core/base/safe_path.h"
 #include "core/base/text.h"
 #include "core/context/recorded_bytes.h"
+#include "core/context/seal.h"
+#include "core/onnx/file_kind.h"
 
 namespace epiphyte::core {
 namespace {
@@ -23,6 +27,18 @@ void Noting(NodePayload* payload, Look&& look) {
 }
 
 }  // namespace
+
+ContextBlob CopyOf(const ContextBlob& blob) {
+  constexpr std::align_val_t kAlignment{kPayloadAlignment};
+  std::shared_ptr<void> copy(::operator new(blob.size, kAlignment),
+                             [](void* memory) { ::operator delete(memory, kAlignment); });
+  std::memcpy(copy.get(), blob.data, blob.size);
+  return {copy.get(), blob.size, copy, blob.file};
+}
+
+ContextBlob Aligned(const ContextBlob& blob) {
+  return reinterpret_cast<uintptr_t>(blob.data) % kPayloadAlignment == 0 ? blob : CopyOf(blob);
+}
 
 NodePayloads::NodePayloads(PayloadAccess access, const Metadata& metadata)
     : access_(std::move(access)), records_(ReadPayloadRecords(metadata)), used_(records_.size(), false) {}
@@ -54,7 +70,8 @@ const NodePayload& NodePayloads::Open(const Node& node, const ContextAttributes&
 const NodePayload& NodePayloads::Require(const Node& node, const ContextAttributes& attributes) {
   const NodePayload& payload = Open(node, attributes);
   if (payload.problem.empty()) return payload;
-  throw Error(payload.code, payload.problem, payload.code == StatusCode::kInvalidGraph ? Hint::kVerify : Hint::kNone);
+  const Hint hint = payload.code == StatusCode::kInvalidGraph ? Hint::kVerify : Hint::kNone;
+  throw Error(payload.code, payload.problem, payload.is_unrecorded ? Hint::kReseal : hint);
 }
 
 NodePayload NodePayloads::OpenRecorded(const PayloadRecord& record) const {
@@ -77,8 +94,15 @@ void NodePayloads::LookAtFile(const std::string& name, std::string_view what, No
     if (record == nullptr) record = &records_[i];
   }
   if (record != nullptr) payload->recorded_digest = record->xxh128;
+  const bool verified = access_.digests != PayloadAccess::kNone;
+  const bool is_shared = access_.group != nullptr && access_.store != nullptr && record != nullptr;
+  if (is_shared) {
+    payload->blob = access_.group->FindStored(access_.store, *record, verified);
+    if (payload->blob.data != nullptr) return;
+  }
   payload->blob = OpenFile(name, what);
-  Compare(what, record, access_.digests != PayloadAccess::kNone, payload);
+  Compare(what, record, verified, payload);
+  if (is_shared) payload->blob = access_.group->KeepStored(access_.store, *record, verified, Aligned(payload->blob));
 }
 
 // Embedded payloads have no name: if the model has records of embedded payloads, one of them must be this one's.
@@ -116,9 +140,22 @@ void NodePayloads::Compare(std::string_view what, const PayloadRecord* record, b
     if (!problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", problem);
   } else if (!records_.empty() && access_.digests != PayloadAccess::kNone) {
     // Nothing would be compared.
-    Fail(StatusCode::kInvalidGraph,
-         "{}: the model has records of its payloads, but none of this one; compile the model again", what);
+    payload->is_unrecorded = true;
+    Fail(StatusCode::kInvalidGraph, "{}: the model has records of its payloads, but none of this one; {}", what,
+         kChangeAdvice);
   }
+}
+
+ContextBlob NodePayloads::OpenNamed(const std::string& name, std::string_view what) const {
+  if (access_.store != nullptr) {
+    CheckFileName(name, what);
+    ContextStore::Bytes bytes = access_.store->Open(name);
+    return {bytes.data, bytes.size, std::move(bytes.owner)};
+  }
+  const std::filesystem::path path = ResolveBeside(access_.model, name, what);
+  if (access_.group != nullptr) return access_.group->OpenFile(path);
+  const auto file = MappedFile::Open(path);
+  return {file->data(), file->size(), file, file};
 }
 
 ContextBlob NodePayloads::OpenFile(const std::string& name, std::string_view what) const {
@@ -127,15 +164,9 @@ ContextBlob NodePayloads::OpenFile(const std::string& name, std::string_view wha
          "{} is outside the model, and a model from memory has no folder; set ep.context_file_path", what);
   }
   try {
-    if (access_.store != nullptr) {
-      CheckFileName(name, what);
-      ContextStore::Bytes bytes = access_.store->Open(name);
-      return {bytes.data, bytes.size, std::move(bytes.owner)};
-    }
-    const std::filesystem::path path = ResolveBeside(access_.model, name, what);
-    if (access_.group != nullptr) return access_.group->OpenFile(path);
-    const auto file = MappedFile::Open(path);
-    return {file->data(), file->size(), file, file};
+    ContextBlob blob = OpenNamed(name, what);
+    RefuseLfsPointer({static_cast<const char*>(blob.data), blob.size}, fmt::format("file '{}'", name));
+    return blob;
   } catch (const Error& error) {
     const bool named = error.message().starts_with(what);
     Fail(StatusCode::kInvalidGraph, "{}{}{}; put the file in its place or compile the model again", named ? "" : what,

@@ -30,10 +30,10 @@ namespace epiphyte::core {
 struct PayloadAccess {
   // What relative paths are relative to; empty when the model came from memory and ep.context_file_path is not set.
   std::filesystem::path model;
-  ContextStore* store = nullptr;  // where payloads are when not in files
-  ShareGroup* group = nullptr;    // shares mappings among its sessions
-  ThreadPool* pool = nullptr;     // helps with digests
-  Pulse pulse;                    // beats while digests are compared
+  std::shared_ptr<ContextStore> store;  // where payloads are when not in files; may be null
+  ShareGroup* group = nullptr;          // shares payloads among its sessions
+  ThreadPool* pool = nullptr;           // helps with digests
+  Pulse pulse;                          // beats while digests are compared
   enum Digests {
     kNone,      // sizes are compared
     kRecorded,  // and digests, where there is a record
@@ -48,7 +48,16 @@ struct NodePayload {
   std::string recorded_digest;        // as the model recorded it; "" when it didn't
   std::string problem;                // one line; empty: there is none
   StatusCode code = StatusCode::kOk;  // of the problem
+  bool is_unrecorded = false;         // the problem: the model has records, and none of this payload
 };
+
+// Plugins may count on it.
+inline constexpr size_t kPayloadAlignment = 64;
+// The same bytes in memory of their own, aligned.
+ContextBlob CopyOf(const ContextBlob& blob);
+// The blob itself when it is aligned, else a copy. Files are mapped, so they begin at a page; what lies within a model
+// or in an application's memory may begin anywhere.
+ContextBlob Aligned(const ContextBlob& blob);
 
 class NodePayloads {
  public:
@@ -71,6 +80,7 @@ class NodePayloads {
   void LookAtFile(const std::string& name, std::string_view what, NodePayload* payload);
   void LookAtEmbedded(std::string_view what, NodePayload* payload);
   ContextBlob OpenFile(const std::string& name, std::string_view what) const;
+  ContextBlob OpenNamed(const std::string& name, std::string_view what) const;
   std::string DigestOf(const ContextBlob& blob) const;
   void Compare(std::string_view what, const PayloadRecord* record, bool with_digest, NodePayload* payload) const;
 

@@ -38,6 +38,7 @@ void Publisher::AddFile(std::unique_ptr<OutputFile> file, bool overwrite) {
 void Publisher::AddModel(const Model& model, const ModelForm& form) {
   std::unique_ptr<OutputFile> initializers;
   WriteOptions options;
+  options.annotations = form.annotations;
   if (!form.external_initializers.empty()) {
     initializers =
         std::make_unique<OutputFile>(form.path.parent_path() / form.external_initializers, target_.store.get(), pulse_);
@@ -60,10 +61,10 @@ void Publisher::AddModel(const Model& model, const ModelForm& form) {
   models_.push_back({std::move(onnx), form.overwrite});
 }
 
-void Publisher::AddSealed(const void* bytes, uint64_t size, const std::filesystem::path& path) {
+void Publisher::AddSealed(std::span<const std::string_view> pieces, const std::filesystem::path& path) {
   auto onnx = std::make_unique<OutputFile>(path, ModelStore(), pulse_);
   SealWriter sealed([&](const void* data, uint64_t piece) { onnx->Write(data, piece); });
-  sealed.Write(bytes, size);
+  for (const std::string_view piece : pieces) sealed.Write(piece.data(), piece.size());
   sealed.Finish();
   onnx->End();
   onnx->TakeRightsOf(path);

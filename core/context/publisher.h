@@ -61,11 +61,13 @@ class Publisher {
     std::filesystem::path path;
     std::string external_initializers;  // file name; "" embeds them
     bool overwrite = false;
+    const GraphAnnotations* annotations = nullptr;  // see WriteOptions
   };
   // Writes and seals it. Its metadata has everything but what is known only then: the record of its initializers.
   void AddModel(const Model& model, const ModelForm& form);
-  // Seals a model that is written already, without a seal. It replaces what is there and keeps the rights of that.
-  void AddSealed(const void* bytes, uint64_t size, const std::filesystem::path& path);
+  // Seals a model that is written already, in pieces that hold no seal. It replaces what is there and keeps the rights
+  // of that.
+  void AddSealed(std::span<const std::string_view> pieces, const std::filesystem::path& path);
 
   // Once. Throws INVALID_ARGUMENT when two files have one name or a file to write is protected, FAIL when one exists
   // and must not be replaced, or can't be put in place. Gives the files besides the models.

@@ -38,9 +38,10 @@ std::string Mismatch(std::string_view what, const FileRecord& record, uint64_t s
                      what, found, record.xxh128, kAdvice);
 }
 
-std::string InitializersMismatch(const std::optional<FileRecord>& record, const std::string& name,
+std::string InitializersMismatch(const std::vector<FileRecord>& records, const std::string& name,
                                  const ExternalFile& file, bool digests, ThreadPool* pool, const Pulse& pulse) {
-  if (!record || record->file != name) return {};
+  const FileRecord* record = FindRecord(records, name);
+  if (record == nullptr) return {};
   std::function<std::string()> digest;
   if (digests) {
     digest = [&] {
@@ -53,19 +54,19 @@ std::string InitializersMismatch(const std::optional<FileRecord>& record, const 
 ReadOptions CheckedReading(ReadingChecks checks) {
   ReadOptions read;
   read.pulse = checks.pulse;
-  auto record = std::make_shared<std::optional<FileRecord>>();
-  read.accept_model = [record, checks](std::string_view bytes, const Metadata& metadata) {
-    *record = ReadInitializersRecord(metadata);
+  auto records = std::make_shared<std::vector<FileRecord>>();
+  read.accept_model = [records, checks](std::string_view bytes, const Metadata& metadata) {
+    *records = ReadInitializersRecords(metadata);
     if (checks.digests) RequireSeal(bytes.data(), bytes.size(), metadata, checks.what, checks.pulse);
     const bool sealed = checks.digests && SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
     if (checks.on_checked) checks.on_checked(sealed);
   };
-  read.open_external = [record, store = checks.store](const std::string& name) -> ExternalFile {
-    if (!store || !*record || (*record)->file != name) return {};
+  read.open_external = [records, store = checks.store](const std::string& name) -> ExternalFile {
+    if (!store || FindRecord(*records, name) == nullptr) return {};
     return OpenInStore(store, name);
   };
-  read.accept_external = [record, checks = std::move(checks)](const std::string& name, const ExternalFile& file) {
-    const std::string problem = InitializersMismatch(*record, name, file, checks.digests, checks.pool, checks.pulse);
+  read.accept_external = [records, checks = std::move(checks)](const std::string& name, const ExternalFile& file) {
+    const std::string problem = InitializersMismatch(*records, name, file, checks.digests, checks.pool, checks.pulse);
     if (!problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", problem);
   };
   return read;

@@ -26,7 +26,7 @@ std::string Mismatch(std::string_view what, const FileRecord& record, uint64_t s
 
 // As above, of external initializers; their digest is looked at with `digests`. Nothing is wrong with a file that isn't
 // the recorded one's name: the model's other external data has no record.
-std::string InitializersMismatch(const std::optional<FileRecord>& record, const std::string& name,
+std::string InitializersMismatch(const std::vector<FileRecord>& records, const std::string& name,
                                  const ExternalFile& file, bool digests, ThreadPool* pool, const Pulse& pulse);
 
 struct ReadingChecks {

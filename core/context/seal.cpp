@@ -1,5 +1,7 @@
 #include "core/context/seal.h"
 
+#include <optional>
+
 #include "core/base/error.h"
 #include "core/onnx/metadata_entry.h"
 
@@ -7,6 +9,23 @@ namespace epiphyte::core {
 namespace {
 
 constexpr size_t kDigits = 32;  // of an XXH3-128
+constexpr std::string_view kSealValue = "xxh128";
+
+std::string SealPrefix() { return fmt::format("{}.", kSealKey); }
+
+struct FoundSeal {
+  size_t offset = 0;
+  std::string_view digest;
+};
+
+std::optional<FoundSeal> FindSeal(const void* data, uint64_t size) {
+  const std::string_view model(static_cast<const char*>(data), size);
+  if (const auto seal = LastMetadataEntry(model, SealPrefix(), kDigits, kSealValue)) {
+    return FoundSeal{seal->offset, seal->key_end};
+  }
+  if (const auto seal = LastMetadataEntry(model, kSealKey, kDigits)) return FoundSeal{seal->offset, seal->value};
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -16,29 +35,27 @@ void SealWriter::Write(const void* data, uint64_t size) {
 }
 
 void SealWriter::Finish() {
-  const std::string entry = MetadataEntry(kSealKey, digest_.Finish());
+  const std::string entry = MetadataEntry(SealPrefix() + digest_.Finish(), kSealValue);
   sink_(entry.data(), entry.size());
 }
 
 uint64_t SizeWithoutSeal(const void* data, uint64_t size) {
-  const auto seal = LastMetadataEntry({static_cast<const char*>(data), size}, kSealKey, kDigits);
+  const auto seal = FindSeal(data, size);
   return seal ? seal->offset : size;
 }
 
 SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
-  const auto seal = LastMetadataEntry({static_cast<const char*>(data), size}, kSealKey, kDigits);
+  const auto seal = FindSeal(data, size);
   if (!seal) return SealState::kNone;
-  return seal->value == Xxh128OfMapping(data, seal->offset, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
+  return seal->digest == Xxh128OfMapping(data, seal->offset, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
 }
 
 void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what, const Pulse& pulse) {
-  constexpr std::string_view kAdvice =
-      "restore the file or compile the model again; if you changed it on purpose, renew the seal with ResealContext";
   switch (CheckSeal(data, size, pulse)) {
     case SealState::kIntact: return;
     case SealState::kBroken:
       FailHinting(Hint::kReseal, StatusCode::kInvalidGraph,
-                  "{} was changed after it was written: its seal doesn't fit its bytes; {}", what, kAdvice);
+                  "{} was changed after it was written: its seal doesn't fit its bytes; {}", what, kChangeAdvice);
     case SealState::kNone: break;
   }
   // A model that lost the entry with the version has other entries of ours.
@@ -49,7 +66,7 @@ void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std:
         Hint::kReseal, StatusCode::kInvalidGraph,
         "{} has no seal at its end, where context models of version 2 and later have one: it was changed or cut off; "
         "{}",
-        what, kAdvice);
+        what, kChangeAdvice);
   }
 }
 

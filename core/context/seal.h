@@ -1,9 +1,9 @@
 // Seal: a digest over all bytes of a context model, at the end of the file, so that a flipped bit anywhere is seen.
 //
-// The seal is the file's last protobuf entry, metadata with kSealKey and XXH3-128 of everything before that
-// entry, in hex. Being ordinary metadata, it disturbs no other tool; a tool that writes the model again leaves a seal
-// that doesn't fit any more, and the user is told how to renew it on purpose. A model without a seal whose metadata
-// doesn't promise one (a context version of 2 and up does) is accepted: another tool wrote it.
+// The seal is the file's last protobuf entry: metadata whose key ends in XXH3-128 of everything before that entry, in
+// hex (up to version 2 it was the value). Being ordinary metadata, it disturbs no other tool; a tool that writes the
+// model again leaves a seal that doesn't fit any more, and the user is told how to renew it on purpose. A model without
+// a seal whose metadata doesn't promise one (a context version of 2 and up does) is accepted: another tool wrote it.
 //
 //   SealWriter writer(sink);
 //   WriteModel(model, options, [&](const void* data, uint64_t size) { writer.Write(data, size); });
@@ -19,6 +19,11 @@
 #include "core/onnx/write_options.h"
 
 namespace epiphyte::core {
+
+// What to do about a model that was changed.
+inline constexpr std::string_view kChangeAdvice =
+    "restore the file or compile the model again; if you changed it on purpose, renew its records and its seal with "
+    "ResealContext, or at the command line with epiphyte verify --reseal MODEL";
 
 class SealWriter {
  public:

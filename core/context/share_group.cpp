@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -50,6 +51,43 @@ std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, cons
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = find(); found != files_.end()) found->second.xxh128 = digest;
   return digest;
+}
+
+ShareGroup::Stored* ShareGroup::FindEntry(const std::shared_ptr<ContextStore>& store, const PayloadRecord& record) {
+  const auto found = std::find_if(stored_.begin(), stored_.end(), [&](const Stored& entry) {
+    return entry.store.lock() == store && entry.record.file == record.file && entry.record.size == record.size &&
+           entry.record.xxh128 == record.xxh128;
+  });
+  return found == stored_.end() ? nullptr : &*found;
+}
+
+ContextBlob ShareGroup::FindStored(const std::shared_ptr<ContextStore>& store, const PayloadRecord& record,
+                                   bool verified) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Stored* entry = FindEntry(store, record);
+  return entry != nullptr && (entry->verified || !verified) ? entry->blob : ContextBlob();
+}
+
+ContextBlob ShareGroup::KeepStored(const std::shared_ptr<ContextStore>& store, const PayloadRecord& record,
+                                   bool verified, const ContextBlob& blob) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Stored* entry = FindEntry(store, record);
+  if (entry == nullptr) entry = &stored_.emplace_back(Stored{store, record, false, {}});
+  if (entry->blob.data == nullptr || (verified && !entry->verified)) {
+    entry->blob = blob;
+    entry->verified = verified;
+  }
+  return entry->blob;
+}
+
+ContextBlob ShareGroup::Unify(const ContextBlob& blob, const std::function<ContextBlob()>& make_own) {
+  const std::lock_guard<std::mutex> lock(unified_mutex_);
+  for (const ContextBlob& known : unified_) {
+    if (known.size != blob.size) continue;
+    if (known.data == blob.data || std::memcmp(known.data, blob.data, blob.size) == 0) return known;
+  }
+  unified_.push_back(make_own());
+  return unified_.back();
 }
 
 std::shared_ptr<ShareGroup> ShareGroups::ForLoading(const std::string& name) {

@@ -12,6 +12,7 @@
 #include "core/context/context_binding.h"
 #include "core/context/node_payloads.h"
 #include "core/context/recorded_bytes.h"
+#include "core/onnx/context_functions.h"
 #include "core/onnx/model_reader.h"
 
 namespace epiphyte::core {
@@ -21,8 +22,9 @@ using Kind = VerifyProblem::Kind;
 
 class Verifier {
  public:
-  Verifier(const std::filesystem::path& path, const std::shared_ptr<ContextStore>& store, Catalog& catalog)
-      : path_(path), store_(store), catalog_(catalog) {
+  Verifier(const std::filesystem::path& path, const std::shared_ptr<ContextStore>& store, Catalog& catalog,
+           const ProviderRequest& request)
+      : path_(path), store_(store), catalog_(catalog), request_(request) {
     report_.model = path;
   }
 
@@ -40,6 +42,7 @@ class Verifier {
     CheckMetadata();
     if (file) file->RequireIntact();
     if (model) {
+      Try(Kind::kModel, [&] { InlineContextFunctions(&*model); });
       CheckNodes(*model);
     } else {
       CheckRecordsAlone();
@@ -94,10 +97,10 @@ class Verifier {
     if (!external_.insert(name).second) return;
     VerifiedPayload payload{name, file.size, Xxh128(file.data, file.size), false};
     if (file.mapping) Try(Kind::kPayload, [&] { file.mapping->RequireIntact(); });
-    std::optional<FileRecord> record;
-    Try(Kind::kModel, [&] { record = ReadInitializersRecord(metadata_); });
-    payload.recorded = record && record->file == name;
-    std::string mismatch = InitializersMismatch(record, name, file, /*digests=*/true, nullptr, {});
+    std::vector<FileRecord> records;
+    Try(Kind::kModel, [&] { records = ReadInitializersRecords(metadata_); });
+    payload.recorded = FindRecord(records, name) != nullptr;
+    std::string mismatch = InitializersMismatch(records, name, file, /*digests=*/true, nullptr, {});
     if (!mismatch.empty()) Add(Kind::kPayload, std::move(mismatch));
     report_.payloads.push_back(std::move(payload));
   }
@@ -110,7 +113,7 @@ class Verifier {
       report_.notes.push_back(
           "the model has no records of its own: another tool wrote it, and only its plugins can tell "
           "whether it is as it was");
-    } else if (version->second != "1" && version->second != kContextVersion) {
+    } else if (version->second != "1" && version->second != "2" && version->second != kContextVersion) {
       report_.notes.push_back(fmt::format("the model's context version is {}, this program knows 1 to {}",
                                           version->second.substr(0, 32), kContextVersion));
     } else if (report_.seal == SealState::kNone) {
@@ -120,8 +123,7 @@ class Verifier {
 
   void CheckNodes(Model& model) {
     std::optional<NodePayloads> payloads;
-    if (!Try(Kind::kModel,
-             [&] { payloads.emplace(PayloadAccess{.model = path_, .store = store_.get()}, model.metadata); }))
+    if (!Try(Kind::kModel, [&] { payloads.emplace(PayloadAccess{.model = path_, .store = store_}, model.metadata); }))
       return;
     const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog_));
     report_.context_nodes = binding.nodes().size();
@@ -133,9 +135,10 @@ class Verifier {
     for (const PayloadRecord* record : payloads->UnusedRecords()) {
       // An embedded payload that was damaged has been reported with its node.
       if (!record->file.empty()) {
-        Add(Kind::kModel, fmt::format("the model has a record of '{}', which none of its nodes refers to; compile the "
-                                      "model again",
-                                      record->file));
+        Add(Kind::kRecord,
+            fmt::format("the model has a record of '{}', which none of its nodes refers to; {}", record->file,
+                        kChangeAdvice),
+            Hint::kReseal);
       }
     }
     AskPlugins(model, *payloads);
@@ -146,11 +149,16 @@ class Verifier {
     if (!attributes.HasPayload() || (is_file && !files_.insert(attributes.ep_cache_context).second)) return;
     report_.payloads.push_back({is_file ? attributes.ep_cache_context : std::string(), payload.blob.size,
                                 payload.digest, !payload.recorded_digest.empty()});
-    if (!payload.problem.empty()) Add(Kind::kPayload, payload.problem);
+    if (payload.problem.empty()) return;
+    if (payload.is_unrecorded) {
+      Add(Kind::kRecord, payload.problem, Hint::kReseal);
+    } else {
+      Add(Kind::kPayload, payload.problem);
+    }
   }
 
   void AskPlugins(Model& model, NodePayloads& payloads) {
-    for (const NodeCheck& node : CheckContexts(model, payloads, catalog_).nodes) {
+    for (const NodeCheck& node : CheckContexts(model, payloads, catalog_, request_).nodes) {
       const std::string label = fmt::format("EPContext node '{}' (source '{}')", node.node, node.source);
       if (node.provider.empty()) {
         // A node that can't be read has been reported.
@@ -178,7 +186,7 @@ class Verifier {
     if (!Try(Kind::kModel, [&] { records = ReadPayloadRecords(metadata_); })) return;
     for (const PayloadRecord& record : records) {
       if (record.file.empty()) continue;
-      const NodePayload payload = NodePayloads({.model = path_, .store = store_.get()}, metadata_).OpenRecorded(record);
+      const NodePayload payload = NodePayloads({.model = path_, .store = store_}, metadata_).OpenRecorded(record);
       if (!payload.problem.empty()) Add(Kind::kPayload, payload.problem);
       report_.payloads.push_back({record.file, payload.blob.size, payload.digest, /*recorded=*/true});
     }
@@ -187,6 +195,7 @@ class Verifier {
   const std::filesystem::path& path_;
   const std::shared_ptr<ContextStore> store_;  // null: files
   Catalog& catalog_;
+  const ProviderRequest& request_;
   VerifyReport report_;
   ContextStore::Bytes bytes_;  // of the model
   Metadata metadata_;
@@ -203,8 +212,8 @@ bool VerifyReport::Has(VerifyProblem::Kind kind) const {
 }
 
 VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog,
-                                const std::shared_ptr<ContextStore>& store) {
-  return Verifier(model, store, catalog).Run();
+                                const std::shared_ptr<ContextStore>& store, const ProviderRequest& request) {
+  return Verifier(model, store, catalog, request).Run();
 }
 
 }  // namespace epiphyte::core

@@ -17,12 +17,14 @@
 #include "core/context/context_store.h"
 #include "core/context/seal.h"
 #include "core/registry/catalog.h"
+#include "core/registry/provider_setup.h"
 
 namespace epiphyte::core {
 
 struct VerifyProblem {
   enum Kind {
     kSeal,      // the model was changed after it was written
+    kRecord,    // the same: a payload has no record, or a record no payload
     kModel,     // it can't be read, or its nodes or records are malformed
     kPayload,   // a binary, an embedded payload or the external initializers
     kProvider,  // nobody owns a source, or its plugin refuses the payload on this machine
@@ -53,7 +55,10 @@ struct VerifyReport {
 // Throws only when the file can't be opened: NO_SUCHFILE, INVALID_ARGUMENT, FAIL, and what the store throws. Opens the
 // libraries of the plugins that own a node. `store`: where payloads and initializers are, and the model if it stores
 // models, under the name of its path; null: all are files.
+//
+// `request`: the session for which plugins judge, as in CheckContexts.
 VerifyReport VerifyContextModel(const std::filesystem::path& model, Catalog& catalog,
-                                const std::shared_ptr<ContextStore>& store = nullptr);
+                                const std::shared_ptr<ContextStore>& store = nullptr,
+                                const ProviderRequest& request = {});
 
 }  // namespace epiphyte::core

@@ -127,7 +127,7 @@ void DeviceMemory::ForSiblings(Action&& action) {
 template <typename Call>
 void DeviceMemory::CallDevice(const char* function, Call&& call) {
   try {
-    CallPlugin(plugin().name, function, call);
+    CallPlugin(plugin(), function, call, WatchedCall::kMode);
   } catch (const Error& error) {
     if (error.code() == StatusCode::kDeviceReset) ForSiblings([](DeviceMemory& memory) { memory.Lose(); });
     throw;
@@ -215,7 +215,7 @@ DeviceMemory::Kept DeviceMemory::NewRoom(uint64_t room, std::string_view what) {
   if (attempt.buffer == nullptr) {
     ForSiblings([](DeviceMemory& memory) { memory.Trim(); });
     if (owner_.api->Trim != nullptr) {
-      CallRelease(plugin().name, "Trim", [&] { owner_.api->Trim(plugin().plugin, device_); });
+      CallRelease(plugin(), "Trim", [&] { owner_.api->Trim(plugin().plugin, device_); });
     }
     attempt = TryAllocate(room);
   }
@@ -280,7 +280,7 @@ void DeviceMemory::Own(EpBuffer* buffer, const char* function) {
   try {
     is_new = OwnedHandles::Buffers().Add(plugin().descriptor, buffer);
   } catch (...) {
-    CallRelease(plugin().name, "Free", [&] { owner_.api->Free(plugin().plugin, buffer); });
+    CallRelease(plugin(), "Free", [&] { owner_.api->Free(plugin().plugin, buffer); });
     throw;
   }
   if (!is_new) {
@@ -298,7 +298,7 @@ void DeviceMemory::FreeBuffer(EpBuffer* buffer) noexcept {
     --use_.buffers;
   }
   OwnedHandles::Buffers().Remove(plugin().descriptor, buffer);
-  CallRelease(plugin().name, "Free", [&] { owner_.api->Free(plugin().plugin, buffer); });
+  CallRelease(plugin(), "Free", [&] { owner_.api->Free(plugin().plugin, buffer); });
 }
 
 void DeviceMemory::FreeAll(std::vector<Kept> rooms) noexcept {
@@ -450,7 +450,7 @@ DeviceMemory::Use DeviceMemory::use() const {
   EpMemoryUse told{};
   told.struct_size = sizeof told;
   try {
-    CallPlugin(plugin().name, "GetMemoryUse",
+    CallPlugin(plugin(), "GetMemoryUse",
                [&] { return owner_.api->GetMemoryUse(plugin().plugin, device_, number_, &told); });
     if (!EP_HAS_FIELD(&told, EpMemoryUse, total_bytes)) return now;
     now.plugin_used = told.used_bytes;

@@ -40,7 +40,7 @@ DeviceStream::DeviceStream(PluginDevice& device) : device_(device) {
   try {
     is_new = OwnedHandles::Streams().Add(plugin.descriptor, stream_);
   } catch (...) {
-    CallRelease(plugin.name, "DestroyStream", [&] { device.api().DestroyStream(stream_); });
+    CallRelease(plugin, "DestroyStream", [&] { device.api().DestroyStream(stream_); });
     throw;
   }
   if (!is_new) {
@@ -52,7 +52,7 @@ DeviceStream::DeviceStream(PluginDevice& device) : device_(device) {
 
 DeviceStream::~DeviceStream() {
   OwnedHandles::Streams().Remove(device_.plugin().descriptor, stream_);
-  CallRelease(device_.plugin().name, "DestroyStream", [&] { device_.api().DestroyStream(stream_); });
+  CallRelease(device_.plugin(), "DestroyStream", [&] { device_.api().DestroyStream(stream_); });
 }
 
 // `call` gives a status.
@@ -64,7 +64,7 @@ void DeviceStream::Checked(const char* function, Call&& call) {
          device_.name());
   }
   try {
-    CallPlugin(device_.plugin().name, function, call);
+    CallPlugin(device_.plugin(), function, call, WatchedCall::kMode);
   } catch (const Error& error) {
     Fails(error.code());
     if (error.code() == StatusCode::kDeviceReset) device_.Lose();
@@ -130,19 +130,24 @@ void DeviceStream::Synchronize(uint64_t point) {
 // A stream whose work has failed answers Signal and Synchronize with that, and then nothing is under way. What only the
 // host has found fault with goes on and can be waited for.
 void DeviceStream::Drain() noexcept {
-  const std::string& name = device_.plugin().name;
+  const LoadedPlugin& plugin = device_.plugin();
+  if (!plugin.IsUsableHere()) return;  // what is under way is the parent's
   if (!failed() && Succeeds(LogLevel::kWarning, device_.name(), [&] { Synchronize(Signal()); })) return;
   // Whoever submitted has heard of the failure, which is all that a stream without a defect says now.
   uint64_t point = 0;
   if (has_true_points_) {
-    Succeeds(LogLevel::kDebug, device_.name(),
-             [&] { CallPlugin(name, "Signal", [&] { return device_.api().Signal(stream_, &point); }); });
+    Succeeds(LogLevel::kDebug, device_.name(), [&] {
+      CallPlugin(
+          plugin, "Signal", [&] { return device_.api().Signal(stream_, &point); }, WatchedCall::kMode);
+    });
   }
   point = std::max(point, last_point_);
   unsignalled_ = false;
   if (point == 0) return;
   Succeeds(LogLevel::kDebug, device_.name(), [&] {
-    CallPlugin(name, "Synchronize", [&] { return device_.api().Synchronize(stream_, point, UINT64_MAX); });
+    CallPlugin(
+        plugin, "Synchronize", [&] { return device_.api().Synchronize(stream_, point, UINT64_MAX); },
+        WatchedCall::kMode);
   });
 }
 

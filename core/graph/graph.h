@@ -44,6 +44,10 @@ class ValueDef {
   const std::string& name() const { return name_; }
   const TypePtr& type() const { return type_; }
   void set_type(TypePtr type) { type_ = std::move(type); }
+  // What inference alone says of an output of the model: type() may hold more, which the model declares and nothing
+  // proves. Null for other values, and where inference says nothing.
+  const TypePtr& inferred_type() const { return inferred_type_; }
+  void set_inferred_type(TypePtr type) { inferred_type_ = std::move(type); }
   Graph& graph() const { return *graph_; }
 
   Node* producer() const { return producer_; }
@@ -55,6 +59,9 @@ class ValueDef {
   bool IsConstant() const { return constant_ != nullptr; }
   const ConstantPtr& constant() const { return constant_; }
   bool IsInput() const { return is_input_; }
+  // The data of an overridable initializer: an input that a run need not give. It is no constant. Null for other
+  // values.
+  const ConstantPtr& default_value() const { return default_value_; }
   bool IsOutput() const { return output_uses_ > 0; }
   bool IsOuterScope() const { return outer_ != nullptr; }
   // The value of the enclosing graph that this one stands for.
@@ -73,10 +80,12 @@ class ValueDef {
   uint32_t producer_output_ = 0;
   std::string name_;
   TypePtr type_;
+  TypePtr inferred_type_;
   Graph* graph_ = nullptr;
   Node* producer_ = nullptr;
   ValueDef* outer_ = nullptr;
   ConstantPtr constant_;
+  ConstantPtr default_value_;
   std::vector<Node*> consumers_;
   std::vector<uint32_t> slots_;  // parallel to consumers_: which input of the consumer, see Graph::AddUse
 };
@@ -151,6 +160,8 @@ class Graph {
 
   // --- values. Names are unique in a graph: adding one twice throws INVALID_GRAPH. An empty name gets a fresh one.
   ValueDef* AddInput(std::string name, TypePtr type);
+  // An input that has the data of `constant` in a run that doesn't give it.
+  ValueDef* AddOverridable(std::string name, ConstantPtr constant);
   ValueDef* AddConstant(std::string name, ConstantPtr constant);
   ValueDef* AddValue(std::string name, TypePtr type = nullptr);
   // A stand-in for `outer`, made on first use. When this graph already belongs to a node, that node gets `outer` as an

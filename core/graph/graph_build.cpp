@@ -65,6 +65,14 @@ ValueDef* Graph::AddInput(std::string name, TypePtr type) {
   return value;
 }
 
+ValueDef* Graph::AddOverridable(std::string name, ConstantPtr constant) {
+  if (constant == nullptr) Fail(StatusCode::kInvalidArgument, "initializer '{}' has no data", name);
+  Shape shape(constant->dims().begin(), constant->dims().end());
+  ValueDef* value = AddInput(std::move(name), Type::Tensor(constant->type(), std::move(shape)));
+  value->default_value_ = std::move(constant);
+  return value;
+}
+
 ValueDef* Graph::AddConstant(std::string name, ConstantPtr constant) {
   ValueDef* value = NewValue(std::move(name), nullptr);
   SetConstant(value, std::move(constant));

@@ -49,6 +49,8 @@ std::unique_ptr<Graph> Graph::Clone(const OuterMap& outer) const {
     if (value == nullptr || value->outer_ != nullptr) continue;
     ValueDef* twin = copy->NewValue(copy->FreshName(value->name_), value->type_);
     twin->constant_ = value->constant_;
+    twin->default_value_ = value->default_value_;
+    twin->inferred_type_ = value->inferred_type_;
     CopyExternal(*value, twin);
     copies[value->id_] = twin;
   }

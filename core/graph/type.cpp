@@ -49,6 +49,17 @@ std::optional<Shape> MergeShapes(const std::optional<Shape>& a, const std::optio
   return merged;
 }
 
+std::optional<Shape> JoinShapes(const std::optional<Shape>& a, const std::optional<Shape>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  Shape joined = *a;
+  for (size_t i = 0; i < joined.size(); ++i) {
+    if (joined[i] != (*b)[i]) joined[i] = Dim();
+  }
+  return joined;
+}
+
+bool IsUnknown(const TypePtr& type) { return !type || type->kind() == EP_KIND_UNKNOWN; }
+
 }  // namespace
 
 bool IsValidDataType(int32_t value) { return value > 0 && static_cast<size_t>(value) < kDataTypes.size(); }
@@ -183,8 +194,8 @@ bool operator==(const Type& a, const Type& b) {
 }
 
 TypePtr MergeTypes(const TypePtr& a, const TypePtr& b) {
-  if (!a || a->kind() == EP_KIND_UNKNOWN) return b ? b : Type::Unknown();
-  if (!b || b->kind() == EP_KIND_UNKNOWN || a == b) return a;
+  if (IsUnknown(a)) return b ? b : Type::Unknown();
+  if (IsUnknown(b) || a == b) return a;
   if (a->kind() != b->kind()) return nullptr;
   DataType element_type = a->element_type();
   if (element_type == DataType::kUndefined) element_type = b->element_type();
@@ -200,6 +211,24 @@ TypePtr MergeTypes(const TypePtr& a, const TypePtr& b) {
   TypePtr merged = std::make_shared<const Type>(a->kind(), element_type, std::move(shape), std::move(element));
   if (*merged == *a) return a;
   return *merged == *b ? b : merged;
+}
+
+TypePtr JoinTypes(const TypePtr& a, const TypePtr& b) {
+  if (IsUnknown(a) || IsUnknown(b)) return Type::Unknown();
+  if (a == b || *a == *b) return a;
+  if (a->kind() != b->kind() || a->element_type() != b->element_type()) return nullptr;
+  TypePtr element;
+  if (a->element() && b->element()) {
+    element = JoinTypes(a->element(), b->element());
+    if (!element) return nullptr;
+  }
+  return std::make_shared<const Type>(a->kind(), a->element_type(), JoinShapes(a->shape(), b->shape()),
+                                      std::move(element));
+}
+
+TypePtr WithoutShape(const TypePtr& type) {
+  if (!type || (!type->shape() && !type->element())) return type;
+  return std::make_shared<const Type>(type->kind(), type->element_type(), std::nullopt, WithoutShape(type->element()));
 }
 
 }  // namespace epiphyte::core

@@ -113,5 +113,9 @@ class Type {
 bool operator==(const Type& a, const Type& b);
 // Combines what two sources say of one value; nullptr when they contradict each other.
 TypePtr MergeTypes(const TypePtr& a, const TypePtr& b);
+// The most precise type that values of both types have; nullptr when their kinds or element types differ.
+TypePtr JoinTypes(const TypePtr& a, const TypePtr& b);
+// The type without its shape, and without those of its elements. Null stays null.
+TypePtr WithoutShape(const TypePtr& type);
 
 }  // namespace epiphyte::core

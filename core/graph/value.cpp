@@ -200,6 +200,26 @@ ValuePtr Value::FromConstant(const ConstantPtr& constant) {
   return value;
 }
 
+ValuePtr Value::CopyOf(const Value& tensor, MemoryBudget* budget) {
+  RequireOnHost(tensor, "the tensor to copy");
+  if (tensor.type() == DataType::kString) {
+    Fail(StatusCode::kInvalidArgument, "a tensor of strings has no plain data to copy; share the value instead");
+  }
+  ValuePtr copy = Tensor(tensor.type(), tensor.dims(), budget);
+  if (tensor.byte_size() != 0) std::memcpy(copy->mutable_data(), tensor.data(), tensor.byte_size());
+  return copy;
+}
+
+bool Value::IsReadOnly() const { return extras_ != nullptr && extras_->constant != nullptr; }
+
+void* Value::mutable_data() {
+  if (IsReadOnly()) {
+    Fail(StatusCode::kInvalidArgument,
+         "the tensor is a constant of a model, which is read-only; write to a copy of it");
+  }
+  return const_cast<void*>(tensor_.data);
+}
+
 ValuePtr Value::OnDevice(DataType type, std::span<const int64_t> dims, std::shared_ptr<DeviceStorage> storage) {
   CheckDims(dims);
   CheckType(type);

@@ -1,8 +1,9 @@
 // Value: data at run time: a tensor, a string tensor, a sequence, a map, an empty optional.
 //
 // Values are shared through ValuePtr and immutable once they left the code that filled them. Tensor memory comes from
-// the host's allocator (64-byte aligned), or belongs to the application that wrapped it, or is a device's: then data()
-// is null. A value carries its EpValueView, so handing it to a plugin costs nothing.
+// the host's allocator (64-byte aligned), or belongs to the application that wrapped it, to a constant, which is
+// read-only, or to a device: then data() is null. A value carries its EpValueView, so handing it to a plugin costs
+// nothing.
 //
 //   ValuePtr x = Value::Tensor(DataType::kFloat, {1, 3});
 //   float* data = static_cast<float*>(x->mutable_data());
@@ -71,7 +72,10 @@ class Value {
   static ValuePtr Sequence(DataType element_type, std::vector<ValuePtr> elements);
   static ValuePtr Map(ValuePtr keys, ValuePtr values);
   static ValuePtr EmptyOptional();
-  static ValuePtr FromConstant(const ConstantPtr& constant);  // shares the memory
+  // Shares the constant's memory, so it is read-only.
+  static ValuePtr FromConstant(const ConstantPtr& constant);
+  // A tensor of the same numbers in host memory of its own. Throws INVALID_ARGUMENT for strings and on a device.
+  static ValuePtr CopyOf(const Value& tensor, MemoryBudget* budget = nullptr);
   // A tensor of numbers in a device's memory. Throws INVALID_ARGUMENT when it needs more than `storage` has.
   static ValuePtr OnDevice(DataType type, std::span<const int64_t> dims, std::shared_ptr<DeviceStorage> storage);
 
@@ -85,7 +89,10 @@ class Value {
   uint64_t element_count() const { return tensor_.element_count; }
   uint64_t byte_size() const { return tensor_.byte_size; }
   const void* data() const { return tensor_.data; }
-  void* mutable_data() { return const_cast<void*>(tensor_.data); }
+  // The data is a constant's, which may be a model's weights in a mapped file.
+  bool IsReadOnly() const;
+  // Throws INVALID_ARGUMENT for a read-only tensor.
+  void* mutable_data();
   template <typename T>
   const T* data_as() const {
     return static_cast<const T*>(tensor_.data);

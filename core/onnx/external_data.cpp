@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/safe_path.h"
+#include "core/onnx/file_kind.h"
 
 namespace epiphyte::core {
 
@@ -29,13 +30,16 @@ const ExternalFile& ExternalData::Open(const std::string& name, std::string_view
   if (!opened.owner) {
     if (model_.empty() && folder_.empty()) {
       Fail(StatusCode::kInvalidArgument,
-           "{} is in file '{}', but the model was given in memory; say in which folder its external data is", what,
+           "{} is in file '{}', but the model was given in memory; set session.model_external_initializers_file_folder_path to the "
+           "folder of its external data", what,
            name);
     }
     const auto path = model_.empty() ? ResolveInside(folder_, name, subject) : ResolveBeside(model_, name, subject);
     const auto file = MappedFile::Open(path);
     opened = {file->data(), file->size(), file, file};
   }
+  RefuseLfsPointer({reinterpret_cast<const char*>(opened.data), opened.size},
+                   fmt::format("file '{}' with the external data of {}", name, what));
   if (check_) check_(name, opened);
   return files_.emplace(name, std::move(opened)).first->second;
 }

@@ -3,10 +3,14 @@
 #include <array>
 #include <cstddef>
 
+#include "core/base/error.h"
+
 namespace epiphyte::core {
 namespace {
 
 using namespace std::string_view_literals;
+
+constexpr std::string_view kLfsPointer = "version https://git-lfs";
 
 struct Signature {
   size_t offset;
@@ -22,7 +26,7 @@ constexpr auto kSignatures = std::to_array<Signature>({
     {4, "ORTM"sv, "a model in ONNX Runtime's own format"sv},
     {0, "GGUF"sv, "a GGUF file"sv},
     {8, "{\""sv, "a safetensors file"sv},
-    {0, "version https://git-lfs"sv, "a Git LFS pointer; fetch the file itself with 'git lfs pull'"sv},
+    {0, kLfsPointer, "a Git LFS pointer; fetch the file itself with 'git lfs pull'"sv},
     {0, "\x1f\x8b"sv, "a gzip archive; unpack it first"sv},
     {0,
      "\x7f"
@@ -45,6 +49,11 @@ std::string_view GuessFileKind(std::string_view bytes) {
     }
   }
   return {};
+}
+
+void RefuseLfsPointer(std::string_view bytes, std::string_view what) {
+  if (!bytes.starts_with(kLfsPointer)) return;
+  Fail(StatusCode::kInvalidGraph, "{} is {}", what, GuessFileKind(bytes));
 }
 
 }  // namespace epiphyte::core

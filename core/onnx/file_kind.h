@@ -8,4 +8,7 @@ namespace epiphyte::core {
 // "a PyTorch checkpoint or another zip archive"; empty when nothing is recognised.
 std::string_view GuessFileKind(std::string_view bytes);
 
+// Throws INVALID_GRAPH when the file's bytes are a Git LFS pointer. `what` names it: "external data file 'w.bin'".
+void RefuseLfsPointer(std::string_view bytes, std::string_view what);
+
 }  // namespace epiphyte::core

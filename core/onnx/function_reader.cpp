@@ -19,12 +19,6 @@ void ReadOpset(std::string_view bytes, std::map<std::string, int64_t>* opsets) {
   if (version < 1) {
     Fail(StatusCode::kInvalidGraph, "opset_import lists version {} of domain '{}', 1 or more expected", version, shown);
   }
-  const int64_t newest = MaxOpset(domain);
-  if (newest > 0 && version > newest) {
-    Fail(StatusCode::kNotImplemented,
-         "the model uses opset {} of domain '{}', 1 to {} are supported; export it with an older opset", version, shown,
-         newest);
-  }
   const auto [known, is_new] = opsets->emplace(domain, version);
   if (!is_new && known->second != version) {
     Fail(StatusCode::kInvalidGraph, "opset_import lists domain '{}' twice, with versions {} and {}", shown,

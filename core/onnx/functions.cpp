@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/onnx/gradients.h"
+#include "core/onnx/graph_calls.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/microsoft_functions.h"
@@ -19,19 +20,6 @@ namespace {
 
 // Each function is bounded by itself (see ModelFunctions); this bounds all of them together.
 constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
-
-void CollectNodes(Graph& graph, std::vector<Node*>* nodes);
-
-void CollectWithBodies(Node& node, std::vector<Node*>* nodes) {
-  for (Graph* body : node.subgraphs()) CollectNodes(*body, nodes);
-  nodes->push_back(&node);
-}
-
-void CollectNodes(Graph& graph, std::vector<Node*>* nodes) {
-  for (const auto& node : graph.nodes()) {
-    if (node) CollectWithBodies(*node, nodes);
-  }
-}
 
 // Since these versions the axes are an input.
 int64_t AxesInputSince(const std::string& op_type) {
@@ -127,6 +115,21 @@ class Inliner {
   }
 
  private:
+  void CollectNodes(Graph& graph, std::vector<Node*>* nodes) const {
+    for (const auto& node : graph.nodes()) {
+      if (node) CollectWithBodies(*node, nodes);
+    }
+  }
+
+  // Graphs of a call that its body will hold are looked at when they are there.
+  void CollectWithBodies(Node& node, std::vector<Node*>* nodes) const {
+    const bool gives_graphs_away = !node.subgraphs().empty() && HasMicrosoftFunction(node) && !keep_(node);
+    if (!gives_graphs_away) {
+      for (Graph* body : node.subgraphs()) CollectNodes(*body, nodes);
+    }
+    nodes->push_back(&node);
+  }
+
   bool InlineNode(Node* node, std::vector<Node*>* added) {
     if (functions_ != nullptr) {
       if (const FunctionBody* body = functions_->Find(node->domain(), node->op_type())) {
@@ -163,7 +166,11 @@ class Inliner {
       return true;
     };
     const auto first = added->begin() + static_cast<std::ptrdiff_t>(before);
-    added->erase(std::remove_if(first, added->end(), fold), added->end());
+    std::vector<Node*> made(first, added->end());
+    added->resize(before);
+    inlined_ += ReplaceGraphCalls(&made);
+    made.erase(std::remove_if(made.begin(), made.end(), fold), made.end());
+    added->insert(added->end(), made.begin(), made.end());
     return true;
   }
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/graph/context_node.h"
 #include "core/onnx/attribute_reader.h"
 #include "core/onnx/known_operators.h"
@@ -170,8 +171,12 @@ void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
          nodes_seen_, max_nodes_);
   }
   for (const auto& [domain, version] : opsets_) scope.graph->SetOpset(domain, version);
-  AddInitializers(dense, sparse, scope);
-  AddInputs(inputs, scope);
+  TensorsByName overridable;
+  if (keeps_overridable_ && scope.parent == nullptr) {
+    for (const std::string_view input : inputs) overridable.try_emplace(std::string(ReadValueInfo(input).name));
+  }
+  AddInitializers(dense, sparse, &overridable, scope);
+  AddInputs(inputs, std::move(overridable), scope);
   DeclareOutputs(nodes, scope);
   SetDeclaredTypes(value_infos, scope);
   for (const std::string_view node : nodes) {
@@ -181,15 +186,23 @@ void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
   SetGraphOutputs(outputs, scope);
 }
 
+// Those that `overridable` has an entry for are put there.
 void GraphReader::AddInitializers(const std::vector<std::string_view>& dense,
-                                  const std::vector<std::string_view>& sparse, Scope& scope) {
+                                  const std::vector<std::string_view>& sparse, TensorsByName* overridable,
+                                  Scope& scope) {
   const auto add = [&](NamedTensor tensor) {
     if (tensor.name.empty()) {
       Fail(StatusCode::kInvalidGraph, "graph '{}' has an initializer without a name", scope.graph->name());
     }
-    if (scope.Defines(tensor.name)) {
+    const auto input = overridable->find(tensor.name);
+    const bool is_input = input != overridable->end();
+    if (scope.Defines(tensor.name) || (is_input && input->second.constant != nullptr)) {
       Fail(StatusCode::kInvalidGraph, "initializer '{}' is defined twice in graph '{}'; names must be unique",
            tensor.name, scope.graph->name());
+    }
+    if (is_input) {
+      input->second = std::move(tensor);
+      return;
     }
     ValueDef* value = scope.graph->AddConstant(scope.NameFor(tensor.name), std::move(tensor.constant));
     value->external = std::move(tensor.external);
@@ -199,7 +212,24 @@ void GraphReader::AddInitializers(const std::vector<std::string_view>& dense,
   for (const std::string_view tensor : sparse) add(tensors_.ReadSparse(tensor, "sparse initializer"));
 }
 
-void GraphReader::AddInputs(const std::vector<std::string_view>& value_infos, Scope& scope) {
+namespace {
+
+// An input and an initializer of one name: the initializer's shape counts when the declared one is another.
+TypePtr TypeOfInitializedInput(const ValueInfo& info, const TypePtr& initializer) {
+  if (!info.type || info.type->kind() == EP_KIND_UNKNOWN) return initializer;
+  if (MergeTypes(initializer, info.type)) return info.type;
+  if (!MergeTypes(WithoutShape(initializer), WithoutShape(info.type))) {
+    Fail(StatusCode::kInvalidGraph, "input '{}' is declared as {}, but its initializer is {}", info.name,
+         info.type->ToString(), initializer->ToString());
+  }
+  Log(LogLevel::kWarning, "onnx", "input '{}' is declared as {}, but its initializer is {}; the declaration is ignored",
+      info.name, info.type->ToString(), initializer->ToString());
+  return initializer;
+}
+
+}  // namespace
+
+void GraphReader::AddInputs(const std::vector<std::string_view>& value_infos, TensorsByName overridable, Scope& scope) {
   for (const std::string_view bytes : value_infos) {
     ValueInfo info = ReadValueInfo(bytes);
     if (info.name.empty())
@@ -207,16 +237,21 @@ void GraphReader::AddInputs(const std::vector<std::string_view>& value_infos, Sc
     if (scope.Defines(info.name)) {
       bool found = false;
       const ValueDef* value = scope.Find(info.name, &found);
-      // An input with an initializer is a constant unless somebody overrides it, and nobody can here.
+      // It stays a constant: no run gives it.
       if (value != nullptr && value->IsConstant()) {
-        if (info.type && !MergeTypes(value->type(), info.type)) {
-          Fail(StatusCode::kInvalidGraph, "input '{}' is declared as {}, but its initializer is {}", info.name,
-               info.type->ToString(), value->type()->ToString());
-        }
+        TypeOfInitializedInput(info, value->type());
         continue;
       }
       Fail(StatusCode::kInvalidGraph, "input '{}' is defined twice in graph '{}'; names must be unique", info.name,
            scope.graph->name());
+    }
+    const auto initializer = overridable.find(info.name);
+    if (initializer != overridable.end() && initializer->second.constant != nullptr) {
+      NamedTensor& tensor = initializer->second;
+      ValueDef* value = scope.graph->AddOverridable(tensor.name, std::move(tensor.constant));
+      value->external = std::move(tensor.external);
+      value->set_type(TypeOfInitializedInput(info, value->type()));
+      continue;
     }
     scope.Declare(info.name, scope.graph->AddInput(scope.NameFor(info.name), std::move(info.type)));
   }
@@ -293,7 +328,7 @@ Node* GraphReader::AddNode(std::string_view node_proto, Scope& scope) {
   if (fields.op_type == "Gradient" && fields.domain == kPreviewTrainingDomain)
     AddNamedValues(fields, attributes, scope, &inputs);
   std::string name = scope.prefix + std::string(fields.name);
-  return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields),
+  return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields, scope),
                               std::move(inputs), std::move(outputs), std::move(attributes), std::move(name));
 }
 
@@ -373,20 +408,38 @@ std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope
   return attributes;
 }
 
-int64_t GraphReader::VersionOf(const NodeFields& node) {
-  const auto import = opsets_.find(std::string(node.domain));
-  if (import == opsets_.end()) {
-    if (MaxOpset(node.domain) == 0) return 0;
-    Fail(StatusCode::kInvalidGraph, "{} is of the domain '{}', which opset_import does not list", node.Label(),
-         node.domain.empty() ? "ai.onnx" : node.domain);
+// The opset of the node's domain. One that is left out is version 1, as optimisers forget that of com.microsoft.
+int64_t GraphReader::ImportedVersion(const NodeFields& node, Scope& scope) {
+  const std::string domain(node.domain);
+  const auto import = opsets_.find(domain);
+  if (import != opsets_.end()) return import->second;
+  if (domain.empty()) {
+    Fail(StatusCode::kInvalidGraph,
+         "{} is of ai.onnx, and opset_import doesn't say of which opset; add it, or export the model again",
+         node.Label());
   }
+  Log(LogLevel::kWarning, "onnx", "{} is of the domain '{}', which opset_import leaves out; version 1 is taken",
+      node.Label(), domain);
+  opsets_.emplace(domain, 1);
+  for (Scope* around = &scope; around != nullptr; around = around->parent) around->graph->SetOpset(domain, 1);
+  return 1;
+}
+
+int64_t GraphReader::VersionOf(const NodeFields& node, Scope& scope) {
+  const int64_t opset = ImportedVersion(node, scope);
   if (MaxOpset(node.domain) == 0) {
-    const CustomOperator* schema = FindCustomOperator(schemas_, node.domain, node.op_type, import->second);
-    return schema == nullptr ? import->second : schema->since_version;
+    const CustomOperator* schema = FindCustomOperator(schemas_, node.domain, node.op_type, opset);
+    return schema == nullptr ? opset : schema->since_version;
   }
-  if (!node.domain.empty()) return SinceVersion(node.domain, node.op_type, import->second);
+  if (!node.domain.empty()) return VersionInModel(node.domain, node.op_type, opset);
   const auto [known, is_new] = versions_.try_emplace(std::string(node.op_type), 0);
-  if (is_new) known->second = SinceVersion(node.domain, node.op_type, import->second);
+  if (!is_new) return known->second;
+  known->second = VersionInModel(node.domain, node.op_type, opset);
+  if (known->second > opset) {
+    Log(LogLevel::kWarning, "onnx",
+        "{} is an operator of opset {} and later, but the model is of opset {}; it is taken as opset {} has it",
+        node.op_type, known->second, opset, known->second);
+  }
   return known->second;
 }
 

@@ -5,6 +5,7 @@
 // values that exist already, all other names get a prefix, and attributes may refer to those of the call.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,8 +33,7 @@ struct FunctionBody {
   bool sees_caller = false;
 };
 FunctionBody ReadFunction(std::string_view function_proto);
-// Adds an OperatorSetIdProto. INVALID_GRAPH for a version below 1 and for two versions of one domain; NOT_IMPLEMENTED
-// for a version that the core doesn't read.
+// Adds an OperatorSetIdProto. INVALID_GRAPH for a version below 1 and for two versions of one domain.
 void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* opsets);
 
 class GraphReader {
@@ -48,6 +48,9 @@ class GraphReader {
         pulse_(std::move(pulse)),
         max_nodes_(max_nodes) {}
 
+  // Initializers that are inputs of the whole graph, too, become overridable ones instead of constants.
+  void KeepOverridable() { keeps_overridable_ = true; }
+
   // A whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
   std::unique_ptr<Graph> Read(std::string_view graph_proto);
 
@@ -61,9 +64,10 @@ class GraphReader {
   struct NodeFields;
 
   void ReadInto(std::string_view graph_proto, Scope& scope);
+  using TensorsByName = std::map<std::string, NamedTensor, std::less<>>;
   void AddInitializers(const std::vector<std::string_view>& dense, const std::vector<std::string_view>& sparse,
-                       Scope& scope);
-  void AddInputs(const std::vector<std::string_view>& value_infos, Scope& scope);
+                       TensorsByName* overridable, Scope& scope);
+  void AddInputs(const std::vector<std::string_view>& value_infos, TensorsByName overridable, Scope& scope);
   void DeclareOutputs(const std::vector<std::string_view>& nodes, Scope& scope);
   void SetDeclaredTypes(const std::vector<std::string_view>& value_infos, Scope& scope);
   void SetGraphOutputs(const std::vector<std::string_view>& value_infos, Scope& scope);
@@ -72,13 +76,15 @@ class GraphReader {
                       std::vector<ValueDef*>* inputs);
   std::vector<Attribute> ReadAttributes(const NodeFields& node, Scope& scope);
   std::unique_ptr<Graph> ReadSubgraph(std::string_view graph_proto, Scope& outer);
-  int64_t VersionOf(const NodeFields& node);
+  int64_t VersionOf(const NodeFields& node, Scope& scope);
+  int64_t ImportedVersion(const NodeFields& node, Scope& scope);
 
   const TensorReader& tensors_;
   std::map<std::string, int64_t> opsets_;
   const OperatorSchemas* schemas_;
   Pulse pulse_;
   uint64_t max_nodes_;
+  bool keeps_overridable_ = false;
   uint64_t nodes_seen_ = 0;
   uint64_t nodes_read_ = 0;
   std::unordered_map<std::string, int64_t> versions_;  // operator → since version, for the default domain

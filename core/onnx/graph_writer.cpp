@@ -1,7 +1,12 @@
 #include "core/onnx/graph_writer.h"
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include "core/base/error.h"
 #include "core/graph/context_node.h"
+#include "core/onnx/annotations.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/schema.h"
 
@@ -18,15 +23,39 @@ constexpr uint64_t kLarge = uint64_t{1} << 20;
 // Embedded tensors of this size are aligned, so that the reader views them in place; smaller ones aren't worth it.
 constexpr uint64_t kAlignedFrom = 4096;
 
-void WriteShape(const Shape& shape, WireWriter& out) {
-  for (const Dim& dim : shape) {
+// `value`: denotations of the dimensions; null: none.
+void WriteShape(const Shape& shape, const ValueAnnotation* value, WireWriter& out) {
+  const bool has_denotations = value != nullptr && value->dimensions.size() == shape.size();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Dim& dim = shape[i];
     out.Message(proto::type::kShapeDim, [&] {
       if (dim.known())
         out.Int(proto::type::kDimValue, dim.value);
       else if (!dim.symbol.empty())
         out.Bytes(proto::type::kDimParam, dim.symbol);
+      if (has_denotations && !value->dimensions[i].empty())
+        out.Bytes(proto::type::kDimDenotation, value->dimensions[i]);
     });
   }
+}
+
+void WriteText(uint32_t field, const std::string& text, WireWriter& out) {
+  if (!text.empty()) out.Bytes(field, text);
+}
+
+void WriteMessages(uint32_t field, const std::vector<std::string>& messages, WireWriter& out) {
+  for (const std::string& message : messages) out.Bytes(field, message);
+}
+
+template <typename Map>
+auto* FindIn(const Map& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+// The name by which a node's annotations are found; "" when it has none.
+std::string KeyOf(const Node& node) {
+  return node.outputs().empty() || node.outputs()[0] == nullptr ? std::string() : node.outputs()[0]->name();
 }
 
 void WriteTensorHead(const Constant& constant, std::string_view name, WireWriter& out) {
@@ -50,10 +79,13 @@ bool IsPayload(const Node& node, const Attribute& attribute) {
 
 }  // namespace
 
-void WriteType(const Type& type, WireWriter& out) {
+void WriteType(const Type& type, WireWriter& out) { WriteType(type, nullptr, out); }
+
+void WriteType(const Type& type, const ValueAnnotation* value, WireWriter& out) {
+  if (value != nullptr) WriteText(proto::type::kDenotation, value->denotation, out);
   const auto tensor = [&] {
     out.Int(proto::type::kElementType, static_cast<int64_t>(type.element_type()));
-    if (type.shape()) out.Message(proto::type::kShape, [&] { WriteShape(*type.shape(), out); });
+    if (type.shape()) out.Message(proto::type::kShape, [&] { WriteShape(*type.shape(), value, out); });
   };
   const auto element = [&] {
     if (!type.element()) return;
@@ -90,7 +122,9 @@ void GraphWriter::Write(const Graph& graph) {
   }
   out_.Bytes(proto::graph::kName, graph.name());
   for (const auto& value : graph.values()) {
-    if (value && value->IsConstant()) out_.Message(proto::graph::kInitializer, [&] { WriteInitializer(*value); });
+    if (!value) continue;
+    const ConstantPtr& data = value->IsConstant() ? value->constant() : value->default_value();
+    if (data) out_.Message(proto::graph::kInitializer, [&] { WriteInitializer(value->name(), *data); });
   }
   for (const ValueDef* input : graph.inputs()) WriteValueInfo(proto::graph::kInput, *input);
   if (ir_version_ < kFirstIrVersionWithPlainInitializers) {
@@ -103,23 +137,49 @@ void GraphWriter::Write(const Graph& graph) {
     if (!value || value->producer() == nullptr || value->IsOutput() || !value->type()) continue;
     if (value->type()->kind() != EP_KIND_UNKNOWN) WriteValueInfo(proto::graph::kValueInfo, *value);
   }
+  if (annotations_ != nullptr) WriteAnnotations(graph);
+}
+
+void GraphWriter::WriteAnnotations(const Graph& graph) {
+  WriteText(proto::graph::kDocString, annotations_->doc_string, out_);
+  WriteMessages(proto::graph::kMetadata, annotations_->metadata, out_);
+  if (annotations_->quantization.empty()) return;
+  std::set<std::string_view> names;
+  for (const auto& value : graph.values()) {
+    if (value) names.insert(value->name());
+  }
+  // An annotation of a tensor that was compiled, or folded away, would be of nothing.
+  for (const std::string& annotation : annotations_->quantization) {
+    const std::vector<std::string> mentioned = NamesIn(annotation);
+    const bool is_there =
+        std::all_of(mentioned.begin(), mentioned.end(), [&](const std::string& name) { return names.contains(name); });
+    if (is_there) out_.Bytes(proto::graph::kQuantization, annotation);
+  }
 }
 
 void GraphWriter::WriteValueInfo(uint32_t field, const ValueDef& value) {
+  const ValueAnnotation* said = annotations_ == nullptr ? nullptr : FindIn(annotations_->values, value.name());
   out_.Message(field, [&] {
     out_.Bytes(proto::value_info::kName, value.name());
+    if (said != nullptr) {
+      WriteText(proto::value_info::kDocString, said->doc_string, out_);
+      WriteMessages(proto::value_info::kMetadata, said->metadata, out_);
+    }
     if (!value.type() || value.type()->kind() == EP_KIND_UNKNOWN) return;
-    out_.Message(proto::value_info::kType, [&] { WriteType(*value.type(), out_); });
+    out_.Message(proto::value_info::kType, [&] { WriteType(*value.type(), said, out_); });
   });
 }
 
-void GraphWriter::WriteInitializer(const ValueDef& value) {
-  const Constant& constant = *value.constant();
+void GraphWriter::WriteInitializer(std::string_view name, const Constant& constant) {
   const bool outside = !options_.external_file_name.empty() && constant.type() != DataType::kString &&
                        constant.byte_size() > 0 && constant.byte_size() >= options_.external_threshold;
-  if (!outside) return WriteTensor(constant, value.name(), out_);
+  if (annotations_ != nullptr) {
+    const ValueAnnotation* said = FindIn(annotations_->values, std::string(name));
+    if (said != nullptr) WriteText(proto::tensor::kDocString, said->tensor_doc_string, out_);
+  }
+  if (!outside) return WriteTensor(constant, name, out_);
   const ExternalLocation location = PlaceOutside(constant);
-  WriteTensorHead(constant, value.name(), out_);
+  WriteTensorHead(constant, name, out_);
   WriteEntry(proto::tensor::kExternalData, "location", location.file, out_);
   WriteEntry(proto::tensor::kExternalData, "offset", std::to_string(location.offset), out_);
   WriteEntry(proto::tensor::kExternalData, "length", std::to_string(location.length), out_);
@@ -154,6 +214,18 @@ void GraphWriter::WriteNode(const Node& node) {
   }
   if (!node.domain().empty()) out_.Bytes(proto::node::kDomain, node.domain());
   if (colon != std::string_view::npos) out_.Bytes(proto::node::kOverload, op_type.substr(colon + 1));
+  if (annotations_ == nullptr || IsContextNode(node)) return;
+  if (const NodeAnnotation* said = FindIn(annotations_->nodes, KeyOf(node))) {
+    WriteText(proto::node::kDocString, said->doc_string, out_);
+    WriteMessages(proto::node::kMetadata, said->metadata, out_);
+  }
+}
+
+void GraphWriter::WriteBody(const Node& node, const Attribute& attribute, size_t index, const Graph& body) {
+  const GraphAnnotations* const outer = annotations_;
+  if (outer != nullptr) annotations_ = FindIn(outer->bodies, BodyKey(KeyOf(node), attribute.name(), index));
+  Write(body);
+  annotations_ = outer;
 }
 
 void GraphWriter::WriteAttribute(const Node& node, const Attribute& attribute) {
@@ -171,7 +243,9 @@ void GraphWriter::WriteAttribute(const Node& node, const Attribute& attribute) {
         out_.Message(proto::attribute::kTensor, [&] { WriteTensor(*attribute.t(), "", out_); });
       }
       break;
-    case AttributeType::kGraph: out_.Message(proto::attribute::kGraph, [&] { Write(attribute.g()); }); break;
+    case AttributeType::kGraph:
+      out_.Message(proto::attribute::kGraph, [&] { WriteBody(node, attribute, 0, attribute.g()); });
+      break;
     case AttributeType::kFloats: out_.PackedFloats(proto::attribute::kFloats, attribute.floats()); break;
     case AttributeType::kInts: out_.PackedInts(proto::attribute::kInts, attribute.ints()); break;
     case AttributeType::kStrings:
@@ -183,7 +257,9 @@ void GraphWriter::WriteAttribute(const Node& node, const Attribute& attribute) {
       }
       break;
     case AttributeType::kGraphs:
-      for (const auto& graph : attribute.graphs()) out_.Message(proto::attribute::kGraphs, [&] { Write(*graph); });
+      for (size_t i = 0; i < attribute.graphs().size(); ++i) {
+        out_.Message(proto::attribute::kGraphs, [&] { WriteBody(node, attribute, i, *attribute.graphs()[i]); });
+      }
       break;
     case AttributeType::kTypeProto:
     case AttributeType::kTypeProtos: {

@@ -11,14 +11,18 @@
 
 namespace epiphyte::core {
 
+struct ValueAnnotation;
+
 void WriteType(const Type& type, WireWriter& out);
+// With what was said of the value that has the type; may be null.
+void WriteType(const Type& type, const ValueAnnotation* value, WireWriter& out);
 // A TensorProto with its data inside.
 void WriteTensor(const Constant& constant, std::string_view name, WireWriter& out);
 
 class GraphWriter {
  public:
   GraphWriter(const WriteOptions& options, int64_t ir_version, WireWriter& out)
-      : options_(options), ir_version_(ir_version), out_(out) {}
+      : options_(options), ir_version_(ir_version), out_(out), annotations_(options.annotations) {}
 
   // A GraphProto's fields.
   void Write(const Graph& graph);
@@ -26,7 +30,9 @@ class GraphWriter {
  private:
   void WriteNode(const Node& node);
   void WriteAttribute(const Node& node, const Attribute& attribute);
-  void WriteInitializer(const ValueDef& value);
+  void WriteBody(const Node& node, const Attribute& attribute, size_t index, const Graph& body);
+  void WriteAnnotations(const Graph& graph);
+  void WriteInitializer(std::string_view name, const Constant& constant);
   void WriteValueInfo(uint32_t field, const ValueDef& value);
   // Where the constant's bytes go in the external file; writes them in the second pass.
   ExternalLocation PlaceOutside(const Constant& constant);
@@ -34,6 +40,7 @@ class GraphWriter {
   const WriteOptions& options_;
   int64_t ir_version_;
   WireWriter& out_;
+  const GraphAnnotations* annotations_;  // of the graph that is being written; may be null
   uint64_t external_size_ = 0;
   std::map<const void*, ExternalLocation> placed_;  // by address, so that shared weights are written once
 };

@@ -2,13 +2,17 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/onnx/declared_types.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/libonnx_inference.h"
+#include "core/onnx/loop_inference.h"
 #include "core/onnx/microsoft_functions.h"
 #include "core/onnx/node_inference.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/printable_errors.h"
+#include "core/onnx/saved_types.h"
 #include "core/onnx/schema.h"
+#include "core/onnx/shape_origin.h"
 #include "core/onnx/value_data.h"
 
 namespace epiphyte::core {
@@ -30,8 +34,13 @@ class TypeInferencer {
   }
 
   ValueData& data() { return data_; }
+  const DeclaredTypes& declared() const { return declared_; }
 
   void InferNode(Node& node) {
+    origin_.Visit(node);
+    if (!node.Is("Scan")) {  // whose values keep their shapes from turn to turn
+      for (const Graph* body : node.subgraphs()) origin_.EnterBody(*body);
+    }
     const OperatorSchema* schema = FindSchema(node);
     if (schema == nullptr) {
       for (Graph* body : node.subgraphs()) InferGraph(*body);
@@ -40,12 +49,15 @@ class TypeInferencer {
     CheckInputTypes(node, *schema);
     NodeInference inference(node, data_);
     const size_t bodies_before = bodies_inferred_;
+    const InferBody infer_body = [this](Graph& body, const std::vector<TypePtr>& inputs) {
+      return InferBodyGraph(body, inputs);
+    };
     if (schema->infer != nullptr) {
       schema->infer(inference);
+    } else if (node.Is("Loop")) {
+      InferLoop(inference, infer_body);
     } else {
-      InferWithLibonnx(inference, *schema, [this](Graph& body, const std::vector<TypePtr>& inputs) {
-        return InferBodyGraph(body, inputs);
-      });
+      InferWithLibonnx(inference, *schema, infer_body);
     }
     // Inference that gave up before it came to them.
     if (bodies_inferred_ == bodies_before) {
@@ -80,7 +92,7 @@ class TypeInferencer {
       return Log(LogLevel::kDebug, "onnx", "{}: types not inferred: {}", NodeLabel(node), error.message());
     }
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i] != nullptr && outputs[i]->type()) Merge(node, *node.outputs()[i], outputs[i]->type());
+      if (outputs[i] != nullptr && outputs[i]->type()) MergeOutput(node, i, outputs[i]->type());
   }
 
   // Returns the values that stand for the outputs of `node`.
@@ -102,27 +114,21 @@ class TypeInferencer {
     return outputs;
   }
 
-  static void TakeOutputs(const Node& node, const NodeInference& inference) {
+  void TakeOutputs(const Node& node, const NodeInference& inference) {
     for (size_t i = 0; i < node.outputs().size(); ++i) {
-      if (node.outputs()[i] != nullptr && inference.output(i)) Merge(node, *node.outputs()[i], inference.output(i));
+      if (node.outputs()[i] != nullptr && inference.output(i)) MergeOutput(node, i, inference.output(i));
     }
+  }
+
+  void MergeOutput(const Node& node, size_t index, const TypePtr& inferred) {
+    ValueDef& value = *node.outputs()[index];
+    declared_.Merge(node, value, inferred, origin_.DependsOnData(value));
   }
 
   std::vector<TypePtr> InferBodyGraph(Graph& body, const std::vector<TypePtr>& inputs) {
     ++bodies_inferred_;
     for (size_t i = 0; i < inputs.size() && i < body.inputs().size(); ++i) {
-      ValueDef* input = body.inputs()[i];
-      if (!inputs[i]) continue;
-      const TypePtr merged = MergeTypes(input->type(), inputs[i]);
-      if (merged) {
-        input->set_type(merged);
-      } else if (SameElements(*input->type(), *inputs[i])) {
-        // The declared shape holds for one caller or one iteration only.
-        input->set_type(WithoutShape(*inputs[i]));
-      } else {
-        Fail(StatusCode::kInvalidGraph, "input '{}' of the body '{}' is declared as {}, but gets {}", input->name(),
-             body.name(), input->type()->ToString(), inputs[i]->ToString());
-      }
+      if (inputs[i]) declared_.MergeBodyInput(*body.inputs()[i], inputs[i]);
     }
     InferGraph(body);
     std::vector<TypePtr> outputs;
@@ -138,32 +144,6 @@ class TypeInferencer {
     return last_schema_;
   }
 
-  static bool SameElements(const Type& a, const Type& b) {
-    return a.kind() == b.kind() && a.element_type() == b.element_type() &&
-           (a.element() == nullptr) == (b.element() == nullptr) &&
-           (a.element() == nullptr || SameElements(*a.element(), *b.element()));
-  }
-
-  static TypePtr WithoutShape(const Type& type) {
-    return type.IsTensor() ? Type::Tensor(type.element_type()) : Type::Unknown();
-  }
-
-  static void Merge(const Node& node, ValueDef& value, const TypePtr& inferred) {
-    const TypePtr& declared = value.type();
-    if (declared == inferred) return;
-    TypePtr merged = MergeTypes(declared, inferred);
-    if (merged) return value.set_type(std::move(merged));
-    const bool same_rank =
-        declared->shape() && inferred->shape() && declared->shape()->size() == inferred->shape()->size();
-    if (!SameElements(*declared, *inferred) || (declared->IsTensor() && !same_rank)) {
-      Fail(StatusCode::kInvalidGraph, "{}: output '{}' is declared as {}, but is {}", NodeLabel(node), value.name(),
-           declared->ToString(), inferred->ToString());
-    }
-    Log(LogLevel::kInfo, "onnx", "{}: output '{}' is declared as {}, but is {}; the declaration is ignored",
-        NodeLabel(node), value.name(), declared->ToString(), inferred->ToString());
-    value.set_type(inferred);
-  }
-
   struct Key {
     const std::string* op_type = nullptr;
     const std::string* domain = nullptr;
@@ -176,6 +156,8 @@ class TypeInferencer {
   uint64_t nodes_done_ = 0;
   SchemaTable& schemas_;
   ValueData data_;
+  ShapeOrigin origin_;
+  DeclaredTypes declared_;
   size_t bodies_inferred_ = 0;
   Key last_key_;
   const OperatorSchema* last_schema_ = nullptr;
@@ -186,8 +168,40 @@ class TypeInferencer {
 void InferTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas) {
   WithPrintableErrors("", [&] {
     SchemaTable table;
-    TypeInferencer(pulse, schemas, table).InferGraph(graph);
+    TypeInferencer inferencer(pulse, schemas, table);
+    inferencer.InferGraph(graph);
+    inferencer.declared().Report();
   });
+}
+
+void InferDeclaredTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas) {
+  std::vector<ValueDef*> scalars;
+  for (ValueDef* input : graph.inputs()) {
+    const TypePtr& type = input->type();
+    if (type && type->IsTensor() && type->shape() && type->shape()->empty() && !input->default_value())
+      scalars.push_back(input);
+  }
+  if (scalars.empty()) return InferTypes(graph, pulse, schemas);
+  const SavedTypes declared(graph);
+  const auto infer = [&]() -> std::optional<Error> {
+    try {
+      InferTypes(graph, pulse, schemas);
+      return std::nullopt;
+    } catch (const Error& error) {
+      if (error.code() != StatusCode::kInvalidGraph) throw;
+      return error;
+    }
+  };
+  const std::optional<Error> contradiction = infer();
+  if (!contradiction) return;
+  declared.Restore();
+  for (ValueDef* input : scalars) input->set_type(WithoutShape(input->type()));
+  if (infer()) throw *contradiction;
+  std::string names;
+  for (const ValueDef* input : scalars) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", input->name());
+  Log(LogLevel::kWarning, "onnx",
+      "the model declares its inputs {} as scalars, but can't use them as such, so tensors of any shape are taken: {}",
+      names, contradiction->message());
 }
 
 struct RunningInference::State {

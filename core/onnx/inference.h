@@ -17,12 +17,15 @@ namespace epiphyte::core {
 
 class OperatorSchemas;
 
-// Sets the type of every value that can be known, nested graphs included. Declared types win over inferred ones when
-// they are more precise; a contradiction of element types is INVALID_GRAPH. Linear in nodes. `pulse` beats with the
-// nodes that are done.
+// Sets the type of every value that can be known, nested graphs included. A declared type adds what inference can't
+// know; see declared_types.h for contradictions. Linear in nodes, but for those in the bodies of Loop, which are
+// inferred a few times. `pulse` beats with the nodes that are done.
 //
 // `schemas`: who describes operators of other domains; may be null.
 void InferTypes(Graph& graph, const Pulse& pulse = {}, const OperatorSchemas* schemas = nullptr);
+// The same for a graph as it was read. Inputs that are declared as scalars, but can't be, are taken for tensors of any
+// shape.
+void InferDeclaredTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas);
 
 // The same for who adds nodes and wants to know at once what they make. `graph` is inferred first; no value may be
 // removed meanwhile.

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/onnx/attribute_guard.h"
+#include "core/onnx/libonnx_guard.h"
 #include "core/onnx/libonnx_schemas.h"
 #include "core/onnx/proto_convert.h"
 
@@ -41,10 +41,11 @@ class BodyInferencer : public onnx::GraphInferencer {
 
 class Context : public onnx::InferenceContext {
  public:
-  Context(const NodeInference& node, const InferBody& infer_body)
+  Context(const NodeInference& node, const onnx::OpSchema& source, const InferBody& infer_body)
       : node_(node),
+        source_(source),
         infer_body_(infer_body),
-        input_types_(node.node().inputs().size()),
+        input_types_(CountWithoutTrailingNulls(node.node().inputs())),
         input_data_(input_types_.size()),
         symbolic_(input_types_.size()),
         outputs_(node.node().outputs().size()) {}
@@ -64,11 +65,12 @@ class Context : public onnx::InferenceContext {
 
   const onnx::TypeProto* getInputType(size_t index) const override {
     CheckInput(index);
-    const Type* type = node_.type(index);
-    if (type == nullptr) return nullptr;
+    if (node_.node().input(index) == nullptr && IsOptionalInput(source_, index)) return nullptr;
+    // Functions of libonnx read the type of an input that must be there without a look whether it is known. A type that
+    // says nothing is safe to read.
     if (!input_types_[index]) {
       input_types_[index] = std::make_unique<onnx::TypeProto>();
-      ToTypeProto(*type, input_types_[index].get());
+      if (const Type* type = node_.type(index)) ToTypeProto(*type, input_types_[index].get());
     }
     return input_types_[index].get();
   }
@@ -133,6 +135,7 @@ class Context : public onnx::InferenceContext {
   }
 
   const NodeInference& node_;
+  const onnx::OpSchema& source_;
   const InferBody& infer_body_;
   mutable std::deque<onnx::AttributeProto> attributes_;
   mutable std::vector<std::unique_ptr<onnx::TypeProto>> input_types_;
@@ -164,8 +167,8 @@ void InferWithLibonnx(NodeInference& node, const OperatorSchema& schema, const I
     source = FindLibonnxSchema(schema.domain, schema.inference_of, schema.since_version);
   }
   if (source == nullptr || !source->has_type_and_shape_inference_function()) return;
-  CheckAttributeValues(node);
-  Context context(node, infer_body);
+  if (!MeetsLibonnxPreconditions(node, schema, *source)) return;
+  Context context(node, *source, infer_body);
   try {
     source->GetTypeAndShapeInferenceFunction()(context);
   } catch (const Error&) {

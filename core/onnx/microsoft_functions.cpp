@@ -18,14 +18,28 @@ std::vector<std::span<const Operator>> Families() {
           microsoft::NormalizationOperators(),      microsoft::AttentionOperators(),
           microsoft::MultiHeadAttentionOperators(), microsoft::GroupedAttentionOperators(),
           microsoft::IntegerProductOperators(),     microsoft::QuantizedOperators(),
-          microsoft::QuantizedLayoutOperators(),    microsoft::OtherOperators()};
+          microsoft::QuantizedLayoutOperators(),    microsoft::OtherOperators(),
+          microsoft::MaskedAttentionOperators(),    microsoft::GenerationOperators()};
+}
+
+const Operator* FindIn(std::span<const Operator> family, std::string_view op_type) {
+  const auto found =
+      std::find_if(family.begin(), family.end(), [&](const Operator& row) { return row.op_type == op_type; });
+  return found == family.end() ? nullptr : &*found;
+}
+
+// Operators of ai.onnx from before ONNX 1.5 that ONNX Runtime takes until then.
+const Operator* FindEarly(const Node& node) {
+  constexpr int64_t kGoneSince = 10;
+  if (!node.domain().empty() || node.since_version() != 0) return nullptr;  // ONNX's own
+  const int64_t opset = node.graph().Opset("");
+  return opset > 0 && opset < kGoneSince ? FindIn(microsoft::EarlyOperators(), node.op_type()) : nullptr;
 }
 
 const Operator* Find(const Node& node) {
-  if (node.domain() != kMicrosoftDomain && !node.Is("SimplifiedLayerNormalization")) return nullptr;
+  if (node.domain() != kMicrosoftDomain && !node.Is("SimplifiedLayerNormalization")) return FindEarly(node);
   for (const std::span<const Operator> family : Families()) {
-    for (const Operator& row : family)
-      if (row.op_type == node.op_type()) return &row;
+    if (const Operator* row = FindIn(family, node.op_type())) return row;
   }
   return nullptr;
 }
@@ -37,6 +51,7 @@ AttributeType TypeOf(char kind) {
     case 's': return AttributeType::kString;
     case 'F': return AttributeType::kFloats;
     case 'S': return AttributeType::kStrings;
+    case 'g': return AttributeType::kGraph;
     default: return AttributeType::kInts;
   }
 }

@@ -18,7 +18,8 @@ namespace epiphyte::core {
 
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
-// SimplifiedLayerNormalization, which optimisers write without a domain, counts.
+// SimplifiedLayerNormalization, which optimisers write without a domain, counts; so do the operators of ai.onnx's first
+// opsets that ONNX dropped and ONNX Runtime kept, in graphs of those opsets.
 bool HasMicrosoftFunction(const Node& node);
 
 // A serialised FunctionProto of this very call, whose inputs and outputs are parallel to the node's. nullopt: what the

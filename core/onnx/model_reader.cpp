@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t kMaxIrVersion = 13;
 // From this version on a model must say which opset it uses; before, there was only one.
 constexpr int64_t kFirstIrVersionWithOpsets = 3;
+// Before this version every initializer had to be an input, so that being one said nothing.
+constexpr int64_t kFirstIrVersionWithOverridable = 4;
 
 struct ModelFields {
   std::optional<std::string_view> graph;
@@ -99,7 +101,9 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   external->Redirect(options.open_external);
   external->Check(options.accept_external);
   const TensorReader tensors(owner, external.get());
-  model.graph = GraphReader(tensors, opsets, options.schemas, options.pulse, options.max_nodes).Read(*fields.graph);
+  GraphReader reader(tensors, opsets, options.schemas, options.pulse, options.max_nodes);
+  if (model.ir_version >= kFirstIrVersionWithOverridable && !options.constant_initializers) reader.KeepOverridable();
+  model.graph = reader.Read(*fields.graph);
   model.graph->Finalize();
   model.storage = owner;
   std::shared_ptr<const ModelFunctions> functions;
@@ -107,7 +111,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   model.functions = functions;
   if (options.infer) {
     CheckOperators(model, options.pulse, options.schemas);
-    InferTypes(*model.graph, options.pulse, options.schemas);
+    InferDeclaredTypes(*model.graph, options.pulse, options.schemas);
     ExpandGradients(model, options.pulse, options.schemas);
   }
   if (options.keep_function) InlineFunctions(model, options.keep_function, options.schemas);

@@ -3,12 +3,14 @@
 // Reading views, it does not copy: the wire format is walked once, `raw_data` of initializers and EPContext payloads
 // stay where they are (in the mapped file, or in the caller's buffer), external data is mapped. A tensor whose bytes
 // are not aligned for its element type is copied. Small typed fields (int32_data and the like) are decoded, sparse
-// tensors become dense. Opsets 1 to 25, IR versions 3 to 13 (older: read as far as they go).
+// tensors become dense. Opsets 1 to 26, newer ones as far as their operators haven't changed, IR versions 3 to 13
+// (older: read as far as they go).
 //
 // What differs from the file:
 // - `ep_cache_context` of an EPContext node is a string attribute; with more than 4096 bytes it is a TENSOR attribute
 //   instead, of uint8 and one dimension, that views the payload. The writer writes both as strings.
-// - An input that has an initializer too is a constant, not a run-time input.
+// - An initializer that is an input, too, is overridable from IR version 4 on: an input with a default value
+//   (ReadOptions::constant_initializers). Before that version it is a constant, and no input.
 // - The operator of a call to an overloaded model-local function (IR version 10) is "name:overload".
 // - The domain "ai.onnx" is "".
 // - Gradient nodes have become what they ask for (gradients.h), when types are inferred.
@@ -51,6 +53,8 @@ struct ReadOptions {
   uint64_t max_nodes = UINT64_MAX;
   // Beats while nodes are read, checked and inferred. May be empty.
   Pulse pulse;
+  // Initializers that are inputs, too, are constants whatever the IR version is.
+  bool constant_initializers = false;
   // Run schema checks and type and shape inference.
   bool infer = true;
   // Who describes operators of other domains than ONNX's; null: nobody.
@@ -61,7 +65,7 @@ struct ReadOptions {
 };
 
 // Throws NO_SUCHFILE, INVALID_PROTOBUF (not ONNX, truncated), INVALID_GRAPH (breaks the rules above), NOT_IMPLEMENTED
-// (opset or operator unknown).
+// (IR version or operator unknown).
 Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& options);
 // `bytes` must stay alive and unchanged as long as the model: `owner` keeps them alive; null: the reader copies what it
 // needs.

@@ -1,8 +1,12 @@
 #include "core/onnx/operator_check.h"
 
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/onnx/known_operators.h"
 #include "core/onnx/microsoft_functions.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/operator_schemas.h"
@@ -36,20 +40,44 @@ class OperatorChecker {
       return;  // without one, a provider may know it all the same
     }
     if (HasMicrosoftFunction(node)) return;  // optimisers leave out the domain of some
+    CheckNewerOpset(node);
     if (const OperatorSchema* schema = schemas_.Find(node.domain(), node.op_type(), node.since_version())) {
       CheckNode(node, *schema);
       return;
     }
     const std::string nearest = NearestOperator(node.domain(), node.op_type());
+    const int64_t opset = node.graph().Opset(node.domain());
+    const int64_t newest = MaxOpset(node.domain());
+    std::string hint;
+    if (opset > newest) hint = fmt::format("; opsets up to {} are known, export the model with one of those", newest);
+    if (!nearest.empty() && nearest != node.op_type()) hint += fmt::format("; did you mean {}?", nearest);
     Fail(StatusCode::kNotImplemented, "{}: no operator of that name in opset {} of domain '{}'{}", NodeLabel(node),
-         node.graph().Opset(node.domain()), node.domain().empty() ? "ai.onnx" : node.domain(),
-         nearest.empty() || nearest == node.op_type() ? "" : fmt::format("; did you mean {}?", nearest));
+         opset, Shown(node.domain()), hint);
+  }
+
+  static std::string_view Shown(std::string_view domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+  // An opset that the core doesn't know holds mostly what the last one holds that it does.
+  void CheckNewerOpset(const Node& node) {
+    const int64_t opset = node.graph().Opset(node.domain());
+    const int64_t newest = MaxOpset(node.domain());
+    if (opset <= newest) return;
+    if (const int64_t since = UnknownSince(node.domain(), node.op_type(), opset)) {
+      Fail(StatusCode::kNotImplemented,
+           "{}: {} has changed in opset {} of ai.onnx, opsets up to {} are known; export the model with one of those",
+           NodeLabel(node), node.op_type(), since, newest);
+    }
+    if (!newer_domains_.insert(node.domain()).second) return;
+    Log(LogLevel::kWarning, "onnx",
+        "the model is of opset {} of domain '{}', {} is the newest known; its operators are taken as that one has them",
+        opset, Shown(node.domain()), newest);
   }
 
   const ModelFunctions* functions_;
   const Pulse& pulse_;
   const OperatorSchemas* custom_;
   SchemaTable schemas_;
+  std::set<std::string> newer_domains_;  // told of
 };
 
 }  // namespace

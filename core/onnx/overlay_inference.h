@@ -42,8 +42,10 @@ void InferGradient(NodeInference& node);
 void InferImageDecoder(NodeInference& node);
 
 // overlay_types.cpp
+void InferConstant(NodeInference& node);
 void InferCast(NodeInference& node);
 void InferCastLike(NodeInference& node);
+void InferBitCast(NodeInference& node);
 void InferQuantize(NodeInference& node);
 void InferDequantize(NodeInference& node);
 void InferOptionalGetElement(NodeInference& node);

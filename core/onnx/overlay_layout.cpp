@@ -217,6 +217,7 @@ void InferSplit(NodeInference& node) {
   const Shape* input = node.shape(0);
   const size_t count = node.node().outputs().size();
   const DataType element = node.element(0);
+  if (count == 0) node.Reject("there are no outputs, 1 or more expected");
   if (input == nullptr) {
     for (size_t i = 0; i < count; ++i) node.SetTensor(i, element, std::nullopt);
     return;

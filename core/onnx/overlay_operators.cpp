@@ -10,7 +10,7 @@
 namespace epiphyte::core {
 namespace {
 
-constexpr std::string_view kMl = "ai.onnx.ml";
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
 constexpr int kN = kAnyNumber;
 
 // Operator, from version, inference; then, where libonnx doesn't know the signature, the least and the most inputs and
@@ -31,6 +31,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"Attention", 23, InferAttention, 3, 6, 1, 4},
     {"Attention", 24, InferAttention, 3, 7, 1, 4},
     {"AveragePool", 1, InferPool},
+    {"BitCast", 26, InferBitCast, 1, 1, 1, 1},
     {"BitShift", 11, InferBroadcast},
     {"BitwiseAnd", 18, InferBroadcast, 2, 2, 1, 1},
     {"BitwiseNot", 18, InferLikeFirst, 1, 1, 1, 1},
@@ -43,12 +44,15 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"CenterCropPad", 18, InferCenterCropPad, 2, 2, 1, 1},
     {"Clip", 1, InferLikeFirst},
     {"Col2Im", 18, InferCol2Im, 3, 3, 1, 1},
+    {"Constant", 1, InferConstant},
     {"ConstantOfShape", 9, InferConstantOfShape},
     {"Conv", 1, InferConv},
     {"ConvInteger", 10, InferConvInteger},
     {"ConvTranspose", 1, InferConvTranspose},
     {"Cos", 1, InferLikeFirst},
     {"Cosh", 1, InferLikeFirst},
+    {"CumProd", 26, InferLikeFirst, 2, 2, 1, 1},
+    {"DFT", 17, InferDft},
     {"DFT", 20, InferDft, 1, 3, 1, 1},
     {"DeformConv", 19, InferDeformConv, 3, 5, 1, 1},
     {"DequantizeLinear", 19, InferDequantize},
@@ -67,6 +71,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"Gradient", 1, InferGradient, kAsBefore, kAsBefore, kAsBefore, kAsBefore, "", kPreviewTrainingDomain},
     {"Greater", 7, InferComparison},
     {"GreaterOrEqual", 12, InferComparison},
+    {"GridSample", 16, InferGridSample},
     {"GridSample", 20, InferGridSample},
     {"GroupNormalization", 18, InferLikeFirst, 3, 3, 1, 1},
     {"HardSigmoid", 1, InferLikeFirst},
@@ -76,7 +81,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"InstanceNormalization", 1, InferLikeFirst},
     {"IsInf", 10, InferBoolLikeFirst},
     {"IsNaN", 9, InferBoolLikeFirst},
-    {"LabelEncoder", 4, InferLabelEncoder, 1, 1, 1, 1, "", kMl},
+    {"LabelEncoder", 4, InferLabelEncoder, 1, 1, 1, 1, "", kMlDomain},
     {"LayerNormalization", 17, InferLayerNormalization},
     {"LeakyRelu", 1, InferLikeFirst},
     {"Less", 7, InferComparison},
@@ -143,7 +148,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"Tanh", 1, InferLikeFirst},
     {"TensorScatter", 24, InferLikeFirst, 2, 3, 1, 1},
     {"ThresholdedRelu", 1, InferLikeFirst},
-    {"TreeEnsemble", 5, InferTreeEnsemble, 1, 1, 1, 1, "", kMl},
+    {"TreeEnsemble", 5, InferTreeEnsemble, 1, 1, 1, 1, "", kMlDomain},
     {"Xor", 1, InferBoolLikeFirst},
     {"Xor", 7, InferComparison},
 });

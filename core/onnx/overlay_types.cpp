@@ -1,6 +1,8 @@
 // Inference of operators whose newer versions choose element types that libonnx doesn't know, and of optionals.
+#include "core/base/log.h"
 #include "core/onnx/node_inference.h"
 #include "core/onnx/overlay_inference.h"
+#include "core/onnx/schema.h"
 
 namespace epiphyte::core {
 namespace {
@@ -19,6 +21,38 @@ DataType TypeAttribute(const NodeInference& node, std::string_view name) {
 
 }  // namespace
 
+// What the tensor is counts: exporters change it without its value_info.
+void InferConstant(NodeInference& node) {
+  ValueDef* const y = node.node().output(0);
+  const auto& attributes = node.node().attributes();
+  if (y == nullptr) return;
+  if (attributes.size() != 1) {
+    node.Reject(
+        "{} attributes found, one of value, sparse_value, value_int, value_ints, value_float, value_floats, "
+        "value_string and value_strings expected",
+        attributes.size());
+  }
+  DataType element = DataType::kString;
+  Shape shape;
+  if (const ConstantPtr constant = ValueData::ConstantOf(y)) {
+    element = constant->type();
+    for (const int64_t dim : constant->dims()) shape.push_back(Dim(dim));
+  } else if (attributes[0]->type() == AttributeType::kStrings) {
+    shape = {Dim(static_cast<int64_t>(attributes[0]->strings().size()))};
+  } else if (attributes[0]->type() != AttributeType::kString) {
+    node.Reject("attribute '{}' is no tensor, number or string", attributes[0]->name());
+  }
+  const TypePtr declared = y->type();
+  const bool is_other =
+      declared && declared->kind() != EP_KIND_UNKNOWN && (!declared->IsTensor() || declared->element_type() != element);
+  if (is_other) {
+    Log(LogLevel::kWarning, "onnx", "{}: output '{}' is declared as {}, but the tensor is of {}; the tensor counts",
+        NodeLabel(node.node()), y->name(), declared->ToString(), DataTypeName(element));
+    y->set_type(Type::Unknown());
+  }
+  node.SetTensor(0, element, std::move(shape));
+}
+
 void InferCast(NodeInference& node) {
   const DataType to = TypeAttribute(node, "to");
   if (to == DataType::kUndefined) node.Reject("attribute 'to' names no element type");
@@ -26,6 +60,18 @@ void InferCast(NodeInference& node) {
 }
 
 void InferCastLike(NodeInference& node) { node.SetTensor(0, node.element(1), CopyShape(node.shape(0))); }
+
+void InferBitCast(NodeInference& node) {
+  const DataType to = TypeAttribute(node, "to");
+  const DataType from = node.element(0);
+  if (to == DataType::kUndefined) node.Reject("attribute 'to' names no element type");
+  const bool fits = from == DataType::kUndefined || DataTypeBits(from) == DataTypeBits(to);
+  if (to == DataType::kString || from == DataType::kString || !fits) {
+    node.Reject("{} can't be taken for {}; two types of numbers of as many bits expected", DataTypeName(from),
+                DataTypeName(to));
+  }
+  node.SetTensor(0, to, CopyShape(node.shape(0)));
+}
 
 void InferQuantize(NodeInference& node) {
   DataType output = node.element(2);

@@ -1,4 +1,4 @@
-// The versions that operators got in opsets 18 to 25 of ai.onnx and 4 to 5 of ai.onnx.ml.
+// The versions that operators got in opsets 18 to 26 of ai.onnx and 4 to 5 of ai.onnx.ml.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -15,14 +15,14 @@ constexpr std::string_view kMl = "ai.onnx.ml";
 constexpr auto kVersions = std::to_array<OverlayVersion>({
     {"Acos", 22}, {"Acosh", 22}, {"AffineGrid", 20}, {"Asin", 22}, {"Asinh", 22}, {"Atan", 22}, {"Atanh", 22},
     {"Attention", 23}, {"Attention", 24}, {"AveragePool", 19}, {"AveragePool", 22},
-    {"Bernoulli", 22}, {"BitwiseAnd", 18}, {"BitwiseNot", 18}, {"BitwiseOr", 18}, {"BitwiseXor", 18},
+    {"Bernoulli", 22}, {"BitCast", 26}, {"BitwiseAnd", 18}, {"BitwiseNot", 18}, {"BitwiseOr", 18}, {"BitwiseXor", 18},
     {"Cast", 19}, {"Cast", 21}, {"Cast", 23}, {"Cast", 24}, {"Cast", 25},
     {"CastLike", 19}, {"CastLike", 21}, {"CastLike", 23}, {"CastLike", 24}, {"CastLike", 25},
     {"CenterCropPad", 18}, {"Col2Im", 18},
     {"Constant", 19}, {"Constant", 21}, {"Constant", 23}, {"Constant", 24}, {"Constant", 25},
     {"ConstantOfShape", 20}, {"ConstantOfShape", 21}, {"ConstantOfShape", 23}, {"ConstantOfShape", 24},
     {"ConstantOfShape", 25},
-    {"Conv", 22}, {"ConvTranspose", 22}, {"Cos", 22}, {"Cosh", 22},
+    {"Conv", 22}, {"ConvTranspose", 22}, {"Cos", 22}, {"Cosh", 22}, {"CumProd", 26},
     {"DFT", 20}, {"DeformConv", 19}, {"DeformConv", 22},
     {"DequantizeLinear", 19}, {"DequantizeLinear", 21}, {"DequantizeLinear", 23}, {"DequantizeLinear", 24},
     {"DequantizeLinear", 25},
@@ -66,6 +66,10 @@ constexpr auto kVersions = std::to_array<OverlayVersion>({
 });
 // clang-format on
 
+// Opset 27 of ONNX 1.22, and what opset 28 changes so far. New operators need no row: they are not known by their
+// names.
+constexpr auto kVersionsToCome = std::to_array<OverlayVersion>({{"Cast", 28}, {"Range", 27}});
+
 constexpr bool IsBefore(const OverlayVersion& a, const OverlayVersion& b) {
   return std::tie(a.op_type, a.since_version) < std::tie(b.op_type, b.since_version);
 }
@@ -74,6 +78,8 @@ static_assert(std::ranges::is_sorted(kVersions, IsBefore));
 }  // namespace
 
 std::span<const OverlayVersion> OverlayVersions() { return kVersions; }
+
+std::span<const OverlayVersion> VersionsToCome() { return kVersionsToCome; }
 
 int64_t OverlaySinceVersion(std::string_view domain, std::string_view op_type, int64_t opset) {
   int64_t found = 0;

@@ -229,8 +229,11 @@ void InferDft(NodeInference& node) {
   const bool inverse = node.node().IntAttribute("inverse", 0) != 0;
   Shape output = *input;
   output.back() = Dim(inverse && onesided ? 1 : 2);
-  std::optional<std::vector<int64_t>> axis = std::vector<int64_t>{-2};
-  if (node.node().input(2) != nullptr) axis = node.ints(2);
+  // An attribute before opset 20.
+  const bool has_attribute = node.node().since_version() < 20;
+  std::optional<std::vector<int64_t>> axis =
+      std::vector<int64_t>{has_attribute ? node.node().IntAttribute("axis", 1) : -2};
+  if (!has_attribute && node.node().input(2) != nullptr) axis = node.ints(2);
   if (!axis || axis->size() != 1) {
     for (size_t i = 0; i + 1 < output.size(); ++i) output[i] = Dim();
     return node.SetTensor(0, node.element(0), std::move(output));

@@ -51,10 +51,22 @@ std::vector<OperatorSchema::Parameter> ReadParameters(const std::vector<onnx::Op
   return parameters;
 }
 
+// The least number of inputs that leaves out none that is required. libonnx counts those before a variadic one as
+// required, whatever they say of themselves: those of Loop are not.
+uint32_t LeastInputs(const std::vector<onnx::OpSchema::FormalParameter>& inputs) {
+  uint32_t least = 0;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].GetOption() == onnx::OpSchema::Single) least = i + 1;
+    if (inputs[i].GetOption() == onnx::OpSchema::Variadic && inputs[i].GetMinArity() > 0)
+      least = i + static_cast<uint32_t>(inputs[i].GetMinArity());
+  }
+  return least;
+}
+
 void ReadSchema(const onnx::OpSchema& schema, OperatorSchema* out) {
   std::vector<std::string> variables;
   out->libonnx = &schema;
-  out->min_inputs = static_cast<uint32_t>(schema.min_input());
+  out->min_inputs = std::min(static_cast<uint32_t>(schema.min_input()), LeastInputs(schema.inputs()));
   out->max_inputs = static_cast<uint32_t>(schema.max_input());
   out->min_outputs = static_cast<uint32_t>(schema.min_output());
   out->max_outputs = static_cast<uint32_t>(schema.max_output());
@@ -118,6 +130,7 @@ const OperatorSchema* SchemaTable::Find(std::string_view domain, std::string_vie
     schema.since_version = overlay_version;
     schema.exact = false;
   }
+  if (!schema.exact) schema.attributes = OverlayAttributes(domain, op_type, schema.since_version);
   entry->known = schema.since_version > 0;
   if (const OverlayOperator* overlay = FindOverlayOperator(domain, op_type, schema.since_version);
       overlay && entry->known) {
@@ -141,6 +154,24 @@ int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t 
   domain = NormalDomain(domain);
   if (MaxOpset(domain) == 0 || opset <= 0) return 0;
   return std::max(LibonnxSinceVersion(domain, op_type, opset), OverlaySinceVersion(domain, op_type, opset));
+}
+
+int64_t VersionInModel(std::string_view domain, std::string_view op_type, int64_t opset) {
+  const int64_t since = SinceVersion(domain, op_type, opset);
+  if (since != 0 || opset <= 0) return since;
+  // The table of versions is short: this is looked for once for each operator of a model.
+  for (int64_t later = opset + 1; later <= MaxOpset(domain); ++later) {
+    if (const int64_t first = SinceVersion(domain, op_type, later)) return first;
+  }
+  return 0;
+}
+
+int64_t UnknownSince(std::string_view domain, std::string_view op_type, int64_t opset) {
+  if (opset <= MaxOpset(domain) || !NormalDomain(domain).empty()) return 0;
+  for (const OverlayVersion& version : VersionsToCome()) {
+    if (version.op_type == op_type && version.since_version <= opset) return version.since_version;
+  }
+  return 0;
 }
 
 bool IsKnownOperator(std::string_view domain, std::string_view op_type, int64_t opset) {

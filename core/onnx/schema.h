@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,12 +22,13 @@ class OpSchema;
 
 namespace epiphyte::core {
 
-inline constexpr int64_t kMaxOnnxOpset = 25;
+inline constexpr int64_t kMaxOnnxOpset = 26;
 inline constexpr std::string_view kPreviewTrainingDomain = "ai.onnx.preview.training";
 
 // "" for the two spellings of ai.onnx.
 std::string_view NormalDomain(std::string_view domain);
-// The newest opset that the core reads of a domain whose operators it knows; 0 for any other domain.
+// The newest opset of a domain whose operators the core knows; 0 for any other domain. Models of newer ones are read,
+// as far as their operators are those of this one.
 int64_t MaxOpset(std::string_view domain);
 
 class CustomOperator;
@@ -57,6 +59,7 @@ struct OperatorSchema {
   const onnx::OpSchema* libonnx = nullptr;  // the newest version that libonnx has up to this one, or null
   InferFunction infer = nullptr;            // ours, in place of libonnx's
   std::string_view inference_of;            // libonnx's inference of another operator, if not empty
+  std::optional<std::string_view> attributes;  // ours (attribute_list.h), in place of libonnx's
 
   const Parameter* input(size_t index) const {
     if (index < inputs.size()) return &inputs[index];
@@ -96,6 +99,9 @@ void CheckNode(const Node& node, const CustomOperator& schema);
 bool HasRightArity(const Node& node, const CustomOperator& schema);
 // Types of the inputs, as far as they are known. Throws INVALID_GRAPH naming the node.
 void CheckInputTypes(const Node& node, const OperatorSchema& schema);
+
+// The number of inputs or outputs without those that are left out at the end.
+uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values);
 
 // "Conv node 'conv1'", for messages.
 std::string NodeLabel(const Node& node);

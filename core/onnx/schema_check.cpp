@@ -1,18 +1,16 @@
 // What a schema demands of a node.
 #include <onnx/defs/schema.h>
 
+#include <fmt/ranges.h>
+
 #include "core/base/error.h"
+#include "core/base/suggest.h"
+#include "core/onnx/attribute_list.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/schema.h"
 
 namespace epiphyte::core {
 namespace {
-
-uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values) {
-  size_t count = values.size();
-  while (count > 0 && values[count - 1] == nullptr) --count;
-  return static_cast<uint32_t>(count);
-}
 
 void CheckCount(const Node& node, std::string_view what, uint32_t found, uint32_t least, uint32_t most) {
   if (found >= least && found <= most) return;
@@ -30,20 +28,60 @@ std::string_view AttributeTypeName(AttributeType type) {
   return index < std::size(kNames) ? kNames[index] : kNames[0];
 }
 
+void CheckAttributeType(const Node& node, const Attribute& attribute, AttributeType expected) {
+  if (attribute.type() == expected) return;
+  // Sparse values were made dense by the reader.
+  if (expected == AttributeType::kSparseTensor && attribute.type() == AttributeType::kTensor) return;
+  Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, {} expected", NodeLabel(node), attribute.name(),
+       AttributeTypeName(attribute.type()), AttributeTypeName(expected));
+}
+
+// ONNX leaves names that begin with two underscores to tools.
+bool IsInternal(const Attribute& attribute) { return attribute.name().starts_with("__"); }
+
+[[noreturn]] void RefuseAttribute(const Node& node, const OperatorSchema& schema, const Attribute& attribute,
+                                  const std::vector<std::string_view>& known) {
+  const std::string_view nearest = Nearest(attribute.name(), known);
+  const std::string hint = !nearest.empty() ? fmt::format("did you mean '{}'?", nearest)
+                           : known.empty()  ? std::string("it has none")
+                                            : fmt::format("it has: {}", fmt::join(known, ", "));
+  Fail(StatusCode::kInvalidGraph, "{}: {}-{} has no attribute '{}'; {}", NodeLabel(node), schema.op_type,
+       schema.since_version, attribute.name(), hint);
+}
+
+void CheckListedAttributes(const Node& node, const OperatorSchema& schema) {
+  for (const auto& attribute : node.attributes()) {
+    if (IsInternal(*attribute)) continue;
+    const char kind = KindInList(*schema.attributes, attribute->name());
+    if (kind == 0) RefuseAttribute(node, schema, *attribute, NamesInList(*schema.attributes));
+    CheckAttributeType(node, *attribute, TypeOfKind(kind));
+  }
+}
+
+void CheckNamesOfAttributes(const Node& node, const OperatorSchema& schema) {
+  const auto& rules = schema.libonnx->attributes();
+  for (const auto& attribute : node.attributes()) {
+    if (rules.contains(attribute->name()) || IsInternal(*attribute)) continue;
+    std::vector<std::string_view> known;
+    for (const auto& [name, rule] : rules) known.push_back(name);
+    RefuseAttribute(node, schema, *attribute, known);
+  }
+}
+
 void CheckAttributes(const Node& node, const OperatorSchema& schema) {
+  if (schema.attributes) return CheckListedAttributes(node, schema);
+  if (schema.libonnx == nullptr) return;
+  CheckNamesOfAttributes(node, schema);
+  // A version of which the overlay has no row of its own only admits more element types than libonnx's newest.
+  const bool has_signature_of_libonnx = schema.exact || (schema.infer == nullptr && schema.inference_of.empty());
   for (const auto& [name, rule] : schema.libonnx->attributes()) {
     const Attribute* attribute = node.FindAttribute(name);
     if (attribute == nullptr) {
-      if (!rule.required || !schema.exact) continue;
+      if (!rule.required || !has_signature_of_libonnx) continue;
       Fail(StatusCode::kInvalidGraph, "{} lacks the attribute '{}' that {}-{} requires", NodeLabel(node), name,
            schema.op_type, schema.since_version);
     }
-    const auto expected = static_cast<AttributeType>(rule.type);
-    if (attribute->type() == expected) continue;
-    // Sparse values were made dense by the reader.
-    if (expected == AttributeType::kSparseTensor && attribute->type() == AttributeType::kTensor) continue;
-    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, {} expected", NodeLabel(node), name,
-         AttributeTypeName(attribute->type()), AttributeTypeName(expected));
+    CheckAttributeType(node, *attribute, static_cast<AttributeType>(rule.type));
   }
 }
 
@@ -62,6 +100,12 @@ void CheckAttributes(const Node& node, const CustomOperator& schema) {
 
 }  // namespace
 
+uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values) {
+  size_t count = values.size();
+  while (count > 0 && values[count - 1] == nullptr) --count;
+  return static_cast<uint32_t>(count);
+}
+
 std::string NodeLabel(const Node& node) {
   if (!node.name().empty()) return fmt::format("{} node '{}'", node.op_type(), node.name());
   for (const ValueDef* output : node.outputs()) {
@@ -78,7 +122,7 @@ void CheckNode(const Node& node, const OperatorSchema& schema) {
   }
   CheckCount(node, "inputs", CountWithoutTrailingNulls(node.inputs()), schema.min_inputs, schema.max_inputs);
   CheckCount(node, "outputs", CountWithoutTrailingNulls(node.outputs()), schema.min_outputs, schema.max_outputs);
-  if (schema.libonnx != nullptr) CheckAttributes(node, schema);
+  CheckAttributes(node, schema);
 }
 
 void CheckNode(const Node& node, const CustomOperator& schema) {

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/mapped_file.h"
 #include "core/base/staged_file.h"
+#include "core/onnx/file_kind.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/printable_errors.h"
 #include "core/onnx/proto_fields.h"
@@ -18,14 +19,20 @@ namespace {
 
 // --- reading
 
+// What is read from a file is the caller's to write, too; a constant may view the mapped file.
+ValuePtr OwnValue(const ConstantPtr& constant) {
+  ValuePtr shared = Value::FromConstant(constant);
+  return constant->type() == DataType::kString ? shared : Value::CopyOf(*shared);
+}
+
 class ValueReader {
  public:
   explicit ValueReader(std::shared_ptr<const void> owner) : tensors_(std::move(owner), nullptr) {}
 
   ValuePtr Read(std::string_view bytes, const Type& type) const {
     switch (type.kind()) {
-      case EP_KIND_TENSOR: return Value::FromConstant(tensors_.Read(bytes, "tensor").constant);
-      case EP_KIND_SPARSE_TENSOR: return Value::FromConstant(tensors_.ReadSparse(bytes, "sparse tensor").constant);
+      case EP_KIND_TENSOR: return OwnValue(tensors_.Read(bytes, "tensor").constant);
+      case EP_KIND_SPARSE_TENSOR: return OwnValue(tensors_.ReadSparse(bytes, "sparse tensor").constant);
       case EP_KIND_SEQUENCE: return ReadSequence(bytes, *type.element());
       case EP_KIND_OPTIONAL: return ReadOptional(bytes, *type.element());
       case EP_KIND_MAP: return ReadMap(bytes, *type.element());
@@ -98,7 +105,8 @@ class ValueReader {
     if (strings) {
       keys = Value::Strings(dims, std::move(string_keys));
     } else {
-      keys = Value::FromConstant(Constant::Copy(DataType::kInt64, dims, int_keys.data(), count * sizeof(int64_t)));
+      keys = Value::Tensor(DataType::kInt64, dims);
+      if (count != 0) std::memcpy(keys->mutable_data(), int_keys.data(), keys->byte_size());
     }
     return Value::Map(std::move(keys), JoinScalars(values, value_type.element_type()));
   }
@@ -212,6 +220,7 @@ void WriteValue(const Value& value, const Type& type, std::string_view name, Wir
 ValuePtr ReadValueFile(const std::filesystem::path& path, const Type& type) {
   const std::shared_ptr<const MappedFile> file = MappedFile::Open(path);
   return WithPrintableErrors(fmt::format("'{}' as {}: ", path.string(), type.ToString()), [&] {
+    RefuseLfsPointer({reinterpret_cast<const char*>(file->data()), file->size()}, "it");
     try {
       return ValueReader(file).Read({reinterpret_cast<const char*>(file->data()), file->size()}, type);
     } catch (const Error& error) {

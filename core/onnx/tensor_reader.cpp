@@ -186,6 +186,22 @@ NamedTensor TensorReader::Read(std::string_view bytes, std::string_view what) co
   return result;
 }
 
+// A dense size is a claim; what the file has of values are facts.
+void TensorReader::CountUnfolded(uint64_t size, uint64_t values, std::string_view subject) const {
+  uint64_t earned = 0;
+  if (__builtin_mul_overflow(values, kMostUnfoldedTimes, &earned) ||
+      __builtin_add_overflow(unfolded_left_, earned, &unfolded_left_)) {
+    unfolded_left_ = UINT64_MAX;
+  }
+  if (size > unfolded_left_) {
+    Fail(StatusCode::kNotImplemented,
+         "{} has {} bytes when dense, of which {} are values; a model's sparse tensors may become {} MiB and {} times "
+         "their values, expected no more; store it dense",
+         subject, size, values, kMostUnfoldedBytes >> 20, kMostUnfoldedTimes);
+  }
+  unfolded_left_ -= size;
+}
+
 NamedTensor TensorReader::ReadSparse(std::string_view bytes, std::string_view what) const {
   std::string_view values_bytes, indices_bytes;
   std::vector<int64_t> dims;
@@ -209,6 +225,7 @@ NamedTensor TensorReader::ReadSparse(std::string_view bytes, std::string_view wh
     Fail(StatusCode::kNotImplemented, "{} has {} bytes when dense, at most {} expected", subject, size,
          kMaxDensifiedBytes);
   }
+  CountUnfolded(size, values.constant->byte_size(), subject);
   const uint64_t count = values.constant->element_count();
   const auto positions = SparsePositions(*indices.constant, count, dims, size / width, subject);
   // calloc: pages that no value touches are never made.

@@ -5,6 +5,7 @@
 // allocation.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +31,8 @@ class TensorReader {
 
   // `what` names the tensor in messages in case it has no name of its own.
   NamedTensor Read(std::string_view tensor_proto, std::string_view what) const;
-  // A SparseTensorProto as a dense tensor.
+  // A SparseTensorProto as a dense tensor. All of a model together may become no more than kMostUnfoldedBytes, and
+  // kMostUnfoldedTimes what they have as values.
   NamedTensor ReadSparse(std::string_view sparse_tensor_proto, std::string_view what) const;
 
   // A view of `size` bytes of the model, or a copy where a view isn't possible.
@@ -38,9 +40,16 @@ class TensorReader {
                     const std::shared_ptr<const void>& owner) const;
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
+  static constexpr uint64_t kMostUnfoldedBytes = uint64_t{64} << 20;
+  static constexpr uint64_t kMostUnfoldedTimes = 256;
+
  private:
+  void CountUnfolded(uint64_t size, uint64_t values, std::string_view subject) const;
+
   std::shared_ptr<const void> owner_;
   ExternalData* external_;
+  // Of sparse tensors, what may still become dense. Belongs to the thread that reads the model.
+  mutable uint64_t unfolded_left_ = kMostUnfoldedBytes;
 };
 
 }  // namespace epiphyte::core

@@ -185,6 +185,7 @@ std::optional<std::vector<int64_t>> ValueData::FindInts(const ValueDef* value) {
 void ValueData::Propagate(const Node& node) {
   if (!node.domain().empty() || node.outputs().size() != 1 || node.output(0) == nullptr) return;
   const ValueDef* output = node.output(0);
+  elements_.erase(output);  // a body is inferred more than once
   if (!IsSmallInteger(output->type().get())) return;
   std::optional<Elements> elements = Compute(node);
   if (!elements) return;

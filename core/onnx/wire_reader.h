@@ -53,12 +53,13 @@ class WireReader {
 
   // The next field; false at the end of the message.
   bool Next(WireField* field);
+  // How many bytes have been read: after Next, where the field ends.
+  uint64_t Offset() const { return static_cast<uint64_t>(next_ - begin_); }
 
  private:
   friend struct WireField;
   uint64_t ReadVarint();
   uint64_t ReadFixed(uint32_t width);
-  uint64_t Offset() const { return static_cast<uint64_t>(next_ - begin_); }
 
   const char* begin_;
   const char* next_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -14,7 +15,7 @@
 #include "core/base/text.h"
 #include "core/registry/decisions.h"
 #include "core/registry/plugin_table.h"
-#include "core/registry/policy.h"
+#include "core/registry/policy_layers.h"
 #include "core/registry/provider_name.h"
 #include "core/registry/refusal.h"
 #include "core/registry/search_paths.h"
@@ -33,7 +34,7 @@ PluginEntry ReadEntry(const std::filesystem::path& path) {
     entry.manifest.name = NameInManifest(text);
     entry.state = PluginState::kBadManifest;
     entry.message = error.message();
-    entry.hint = "correct or remove the manifest; its keys are described in schema.yaml";
+    entry.hint = "correct or remove the manifest; its keys are described in manifest_schema.yaml";
   }
   return entry;
 }
@@ -47,6 +48,13 @@ std::string Explain(const PluginEntry& entry) {
                                  PluginStateName(entry.state), entry.message);
   if (!entry.hint.empty()) text += "; " + entry.hint;
   return text;
+}
+
+// What a decision was, the list tells; what is wrong with a library, probing it.
+Hint HintAbout(PluginState state) {
+  const bool decided =
+      state == PluginState::kDenied || state == PluginState::kDisabled || state == PluginState::kShadowed;
+  return decided ? Hint::kListPlugins : Hint::kProbePlugins;
 }
 
 void Refuse(PluginEntry* entry, const Refusal& refusal) {
@@ -95,6 +103,10 @@ struct Catalog::Impl {
   const LoadedPlugin* OpenByName(std::string_view name, Item** failed, const StepObserver& observer = {});
   // Decides anew who is shadowed.
   void Reconsider();
+  // Of all that are known.
+  std::vector<const Manifest*> Manifests() const;
+  // Once, when the first plugin is asked for: until then an application may add plugins.
+  void LogPolicyNotes();
   // Null, with the reason in the entry, when it can't be used.
   const LoadedPlugin* Open(Item* item, const StepObserver& observer = {});
   [[noreturn]] void FailUnknown(std::string_view name) const;
@@ -106,8 +118,9 @@ struct Catalog::Impl {
                            const std::function<const LoadedPlugin&(const FactsCheck& check)>& acquire);
 
   const EpHostInfo* host = nullptr;
-  Policy policy;
+  PolicyLayers policy;
   bool elevated = false;
+  bool notes_logged = false;
   std::vector<SearchedFolder> folders;
   mutable std::mutex mutex;
   std::vector<Item> items;  // in the total order
@@ -132,8 +145,24 @@ void Catalog::Impl::Reconsider() {
   Shadow(entries);
 }
 
+std::vector<const Manifest*> Catalog::Impl::Manifests() const {
+  std::vector<const Manifest*> manifests;
+  for (const Item& item : items) manifests.push_back(&item.entry.manifest);
+  return manifests;
+}
+
+void Catalog::Impl::LogPolicyNotes() {
+  if (std::exchange(notes_logged, true)) return;
+  const std::vector<std::string> urgent = policy.Notes(Manifests(), /*urgent=*/true);
+  for (const std::string& note : policy.Notes(Manifests())) {
+    const bool is_urgent = std::find(urgent.begin(), urgent.end(), note) != urgent.end();
+    Log(is_urgent ? LogLevel::kWarning : LogLevel::kInfo, "registry", "{}", note);
+  }
+}
+
 const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** failed, const StepObserver& observer) {
   *failed = nullptr;
+  LogPolicyNotes();
   for (;;) {
     Item* item = Find(name);
     if (item == nullptr) return nullptr;
@@ -153,6 +182,12 @@ const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** fail
 
 const LoadedPlugin* Catalog::Impl::Open(Item* item, const StepObserver& observer) {
   PluginEntry& entry = item->entry;
+  if (item->plugin != nullptr && !item->plugin->IsUsableHere()) {
+    Refuse(&entry, Refusal(PluginState::kInitFailed, "it was loaded before fork(), by the parent process",
+                           "load it after fork(), or start the child as a new program (spawn instead of fork)"));
+    item->plugin = nullptr;
+    Reconsider();
+  }
   if (entry.state != PluginState::kReady) return item->plugin;
   try {
     item->plugin = &AcquirePlugin(entry.library, entry.manifest, *host, observer);
@@ -175,9 +210,9 @@ void Catalog::Impl::FailUnknown(std::string_view name) const {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string_view nearest = Nearest(name, names);
-  Fail(StatusCode::kNotFound, "no plugin named '{}' is installed{}; installed: {}", PrintableLine(name, 64),
-       nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
-       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  FailHinting(Hint::kListPlugins, StatusCode::kNotFound, "no plugin named '{}' is installed{}; installed: {}",
+              PrintableLine(name, 64), nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+              names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 void Catalog::Impl::CheckFree(const PluginFacts& facts) const {
@@ -231,7 +266,7 @@ const PluginEntry& Catalog::Impl::Enter(PluginEntry wanted,
 Catalog::Catalog(CatalogOptions options, const EpHostInfo* host) : impl_(std::make_unique<Impl>()) {
   impl_->host = host;
   impl_->elevated = options.elevated;
-  impl_->policy = ReadPolicy(FindPolicyFile(options));
+  impl_->policy = ReadPolicyLayers(options);
   Search search = FindManifests(options);
   impl_->folders = std::move(search.folders);
 
@@ -261,6 +296,20 @@ std::vector<PluginEntry> Catalog::entries() const {
 
 const std::vector<SearchedFolder>& Catalog::folders() const { return impl_->folders; }
 
+PolicyReport Catalog::policy() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  PolicyReport report;
+  report.files = impl_->policy.files();
+  std::set<std::string> seen;
+  for (const Manifest* manifest : impl_->Manifests()) {
+    if (manifest->name.empty() || !seen.insert(manifest->name).second) continue;
+    const Manifest& used = impl_->Find(manifest->name)->entry.manifest;
+    for (PolicySetting& setting : impl_->policy.SettingsOf(used)) report.settings.push_back(std::move(setting));
+  }
+  report.notes = impl_->policy.Notes(impl_->Manifests());
+  return report;
+}
+
 const LoadedPlugin& Catalog::Load(std::string_view name) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   Impl::Item* failed = nullptr;
@@ -268,7 +317,8 @@ const LoadedPlugin& Catalog::Load(std::string_view name) {
   if (plugin != nullptr) return *plugin;
   if (failed == nullptr) impl_->FailUnknown(name);
   // Asking again gives the same answer: the one found first, whenever it was tried.
-  throw Error(StatusCode::kEpFail, Explain(impl_->Find(name)->entry));
+  const PluginEntry& entry = impl_->Find(name)->entry;
+  throw Error(StatusCode::kEpFail, Explain(entry), HintAbout(entry.state));
 }
 
 const LoadedPlugin* Catalog::TryLoad(std::string_view name, const StepObserver& observer) {

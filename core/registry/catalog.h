@@ -18,9 +18,17 @@
 #include <vector>
 
 #include "core/registry/plugin_entry.h"
+#include "core/registry/policy_layers.h"
 #include "epiphyte/ep_plugin.h"
 
 namespace epiphyte::core {
+
+// What policies say.
+struct PolicyReport {
+  std::vector<PolicyFile> files;        // in the order of their layers, also those that don't exist
+  std::vector<PolicySetting> settings;  // of every plugin that was found, in the catalog's order
+  std::vector<std::string> notes;       // see PolicyLayers::Notes
+};
 
 class Catalog {
  public:
@@ -36,6 +44,7 @@ class Catalog {
   // their place.
   std::vector<PluginEntry> entries() const;
   const std::vector<SearchedFolder>& folders() const;
+  PolicyReport policy() const;
 
   // Opens the library if need be. One that can't be used after all leaves its name to the next that has it, with a
   // warning in the log. Throws NOT_FOUND (no such name; names the nearest and the installed ones) or EP_FAIL with the

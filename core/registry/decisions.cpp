@@ -96,7 +96,7 @@ void CheckWriters(PluginEntry* entry, bool elevated, FileTrust* trust) {
   }
 }
 
-void Decide(PluginEntry* entry, const Policy& policy, const EpHostInfo& host, bool elevated, FileTrust* trust) {
+void Decide(PluginEntry* entry, const PolicyLayers& policy, const EpHostInfo& host, bool elevated, FileTrust* trust) {
   const bool has_manifest = !entry->manifest.path.empty();
   if (IsReady(*entry)) {
     ApplyPolicy(entry, policy);
@@ -167,35 +167,49 @@ std::vector<PluginEntry*> ShadowSources(const std::vector<PluginEntry*>& entries
 
 }  // namespace
 
-void ApplyPolicy(PluginEntry* entry, const Policy& policy) {
-  entry->priority = entry->manifest.priority;
-  entry->options = entry->manifest.options;
-  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
-  if (provider == nullptr) return;
-  entry->priority = provider->priority.value_or(entry->priority);
-  for (const auto& [key, value] : provider->options) entry->options[key] = value;
-  if (!provider->options.empty()) entry->policy = policy.path;
+void ApplyPolicy(PluginEntry* entry, const PolicyLayers& policy) {
+  entry->options.clear();
+  entry->option_files.clear();
+  entry->pinned.clear();
+  for (const PolicySetting& setting : policy.SettingsOf(entry->manifest)) {
+    if (!setting.in_effect()) continue;
+    if (setting.kind == PolicySetting::Kind::kPriority) entry->priority = setting.number;
+    if (setting.kind != PolicySetting::Kind::kOption) continue;
+    entry->options[setting.option] = setting.value;
+    if (setting.file != entry->manifest.path) entry->option_files[setting.option] = setting.file;
+    if (setting.pinned) entry->pinned.insert(setting.option);
+  }
 }
 
-void CheckPolicy(PluginEntry* entry, const Policy& policy) {
+void CheckPolicy(PluginEntry* entry, const PolicyLayers& policy) {
   if (entry->manifest.name.empty()) return;
-  if (std::string reason = policy.ReasonToDeny(entry->manifest.name); !reason.empty()) {
-    Set(entry, PluginState::kDenied, std::move(reason), "ask whoever wrote that policy");
+  const std::vector<PolicySetting> settings = policy.SettingsOf(entry->manifest);
+  for (const PolicySetting& setting : settings) {
+    if (setting.kind != PolicySetting::Kind::kDenied || !setting.in_effect()) continue;
+    Set(entry, PluginState::kDenied, setting.value,
+        setting.origin == "system" ? "the administrator of this machine can change that file"
+                                   : fmt::format("change {}", setting.place));
     return;
   }
-  const ProviderPolicy* provider = policy.Find(entry->manifest.name);
-  if (provider != nullptr && provider->enabled) {
-    if (!*provider->enabled) {
-      Set(entry, PluginState::kDisabled, fmt::format("disabled in {}", policy.path.string()),
+  for (const PolicySetting& setting : settings) {
+    if (setting.kind != PolicySetting::Kind::kEnabled || !setting.in_effect() || setting.number != 0) continue;
+    if (setting.origin == "manifest") {
+      Set(entry, PluginState::kDisabled, "disabled in its manifest",
+          "set `enabled: true` there, or in the policy file for this provider");
+    } else if (setting.file.empty()) {
+      Set(entry, PluginState::kDisabled,
+          fmt::format("disabled for this run by {}",
+                      setting.origin == "application" ? "the application" : setting.origin),
+          setting.origin == "application" ? "take it out of the plugins that are to be disabled"
+                                          : fmt::format("take it out of {}", setting.origin));
+    } else {
+      Set(entry, PluginState::kDisabled, fmt::format("disabled in {}", setting.file.string()),
           fmt::format("set providers.{}.enabled to true there", entry->manifest.name));
     }
-  } else if (!entry->manifest.enabled) {
-    Set(entry, PluginState::kDisabled, "disabled in its manifest",
-        "set `enabled: true` there, or in the policy file for this provider");
   }
 }
 
-void DecideOne(PluginEntry* entry, const Policy& policy, const EpHostInfo& host, bool elevated) {
+void DecideOne(PluginEntry* entry, const PolicyLayers& policy, const EpHostInfo& host, bool elevated) {
   FileTrust trust;
   Decide(entry, policy, host, elevated, &trust);
 }
@@ -224,7 +238,7 @@ void Shadow(const std::vector<PluginEntry*>& entries) {
   }
 }
 
-void DecideAll(std::vector<PluginEntry>* entries, const Policy& policy, const EpHostInfo& host, bool elevated) {
+void DecideAll(std::vector<PluginEntry>* entries, const PolicyLayers& policy, const EpHostInfo& host, bool elevated) {
   FileTrust trust;
   size_t place = 0;
   for (PluginEntry& entry : *entries) {

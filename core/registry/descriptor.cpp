@@ -65,10 +65,13 @@ std::vector<std::string> CheckSources(const EpPluginDescriptor& descriptor) {
   return sources;
 }
 
-[[noreturn]] void Mismatch(std::string_view what, std::string_view found, std::string_view expected) {
+[[noreturn]] void Mismatch(std::string_view what, std::string_view key, std::string_view found,
+                           std::string_view expected) {
   throw Refusal(PluginState::kManifestMismatch,
                 fmt::format("the library says its {} '{}', the manifest says '{}'", what, found, expected),
-                "install manifest and library of the same release");
+                fmt::format("install manifest and library of the same release, or correct `{}` in the manifest; a "
+                            "library that serves several manifests may take it from their `parameters`",
+                            key));
 }
 
 }  // namespace
@@ -127,13 +130,14 @@ PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostIn
 }
 
 void CompareWithManifest(const PluginFacts& facts, const Manifest& manifest) {
-  if (facts.name != manifest.name) Mismatch("name is", facts.name, manifest.name);
+  if (facts.name != manifest.name) Mismatch("name is", "name", facts.name, manifest.name);
   const std::set<std::string> found(facts.sources.begin(), facts.sources.end());
   const std::set<std::string> expected(manifest.sources.begin(), manifest.sources.end());
   if (found != expected) {
-    Mismatch("sources are", fmt::format("{}", fmt::join(found, ", ")), fmt::format("{}", fmt::join(expected, ", ")));
+    Mismatch("sources are", "sources", fmt::format("{}", fmt::join(found, ", ")),
+             fmt::format("{}", fmt::join(expected, ", ")));
   }
-  if (facts.version != manifest.version) Mismatch("version is", facts.version, manifest.version);
+  if (facts.version != manifest.version) Mismatch("version is", "version", facts.version, manifest.version);
 }
 
 }  // namespace epiphyte::core

@@ -127,6 +127,17 @@ std::vector<std::string> Needed(const Reader& file, const std::vector<ProgramHea
   return needed;
 }
 
+bool HasSymbolTable(const Reader& file, const Header& header) {
+  using Section = ElfW(Shdr);
+  if (header.e_shentsize != sizeof(Section) || header.e_shoff > UINT64_MAX / 2) return false;
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = file.Get<Section>(header.e_shoff + i * sizeof(Section));
+    if (!section) return false;
+    if (section->sh_type == SHT_SYMTAB) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ElfFile ReadElf(const std::filesystem::path& path) {
@@ -162,6 +173,7 @@ ElfFile ReadElf(const std::filesystem::path& path) {
                    return segment.p_type != PT_LOAD || file.Holds(segment.p_offset, segment.p_filesz);
                  });
   if (elf.is_whole) elf.needed = Needed(file, segments);
+  if (elf.is_whole) elf.has_symbols = HasSymbolTable(file, *header);
   return elf;
 }
 

@@ -14,6 +14,7 @@ struct ElfFile {
   bool is_shared_object = false;
   bool is_native = false;           // for this processor, word size and byte order; what follows is read only then
   bool is_whole = false;            // no part that would be loaded lies beyond the end of the file
+  bool has_symbols = false;         // has the table of symbols that strip takes away
   std::string architecture;         // "aarch64, 64 bits"
   std::vector<std::string> needed;  // libraries it names as its dependencies
 };

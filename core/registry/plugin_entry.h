@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/file_trust.h"
+#include "core/base/fork_mark.h"
 #include "core/registry/manifest.h"
 #include "core/registry/option_declaration.h"
 #include "epiphyte/ep_plugin.h"
@@ -41,13 +43,14 @@ std::string_view PluginStateName(PluginState state);  // "Ready", "Loaded", …
 struct PluginEntry {
   Manifest manifest;  // of kBadManifest: only path, and name if it could be read
   PluginState state = PluginState::kReady;
-  std::string message;                         // one line; empty for kReady and kLoaded
-  std::string hint;                            // what to do; may be empty
-  std::filesystem::path library;               // absolute; empty when unknown
-  int64_t priority = 0;                        // after the policy
-  std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
-  std::filesystem::path policy;                // the file that overrides some of them; empty when none does
-  size_t found = 0;                            // place in the search order
+  std::string message;                                        // one line; empty for kReady and kLoaded
+  std::string hint;                                           // what to do; may be empty
+  std::filesystem::path library;                              // absolute; empty when unknown
+  int64_t priority = 0;                                       // after the policy
+  std::map<std::string, std::string> options;                 // manifest defaults overridden by the policy
+  std::map<std::string, std::filesystem::path> option_files;  // the policy file that set each; none: the manifest
+  std::set<std::string> pinned;                               // options that a session can't change
+  size_t found = 0;                                           // place in the search order
 };
 
 // A device as the plugin described it, copied.
@@ -81,19 +84,39 @@ struct LoadedPlugin {
   std::optional<std::vector<OptionDeclaration>> options;  // that it takes; none: it doesn't say
   std::filesystem::path library;
   std::filesystem::path manifest;
+  ForkMark initialized;
+
+  // False in a child that was forked since the plugin was initialized, unless all of its devices are CPUs: a driver, a
+  // daemon or a device of the parent's answers no child.
+  bool IsUsableHere() const { return !initialized.IsInherited() || HasOnlyCpus(); }
+  // Throws FAIL when it isn't.
+  void RequireUsableHere() const;
+  bool HasOnlyCpus() const;
 };
 
 struct CatalogOptions {
   // Folders, or single manifests; given by the application; searched after EPIPHYTE_PLUGIN_PATH.
   std::vector<std::filesystem::path> paths;
-  bool use_environment = true;     // EPIPHYTE_PLUGIN_PATH; never used in a process with raised privileges
-  bool use_user_folder = true;     // the user's plugins and policy file
-  bool use_system_folders = true;  // those of this installation and of the system
-  // Empty: the user's epiphyte.yaml, and if there is none the system's.
+  // EPIPHYTE_PLUGIN_PATH, EPIPHYTE_POLICY, EPIPHYTE_DISABLE; never used in a process with raised privileges.
+  bool use_environment = true;
+  bool use_user_folder = true;  // the user's plugins and policy file
+  // Plugins of this installation and of the system, and the defaults of the system's policy file. What that file
+  // denies, allows and pins counts in any case.
+  bool use_system_folders = true;
+  // The system's policy file and plugins are there. Not for applications: tests have one of their own.
+  std::filesystem::path system_folder = "/etc/epiphyte";
+  // Takes the place of the user's epiphyte.yaml; empty: what EPIPHYTE_POLICY names, else the user's.
   std::filesystem::path policy_file;
-  // With raised privileges, plugins that others could have put there are refused; else there is a note about them.
+  // Names of plugins that are not to be used, as if a policy disabled them.
+  std::vector<std::string> disabled;
+  // With raised privileges, plugins and policy files that others could have put there are refused; else there is a note
+  // about them.
   bool elevated = IsElevated();
 };
+
+// Adds to the options that a session gives a provider what manifest and policy set. Throws INVALID_ARGUMENT when the
+// session changes one that is pinned.
+void AddEntryOptions(const PluginEntry& entry, std::map<std::string, std::string>* options);
 
 // A plugin's library that the application names itself, with what a manifest would say of it.
 struct PluginLibrary {

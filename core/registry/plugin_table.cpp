@@ -12,9 +12,11 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
+#include "core/base/watched_call.h"
 #include "core/graph/abi_fill.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/library.h"
+#include "core/registry/manifest_digest.h"
 #include "core/registry/module.h"
 #include "core/registry/refusal.h"
 
@@ -56,8 +58,9 @@ Table& TheTable() {
 
 // Calls into the plugin. A plugin must not throw; one that does is refused, not fatal.
 template <typename Call>
-auto Guarded(std::string_view name, Call&& call) {
+auto Guarded(std::string_view plugin, std::string_view name, Call&& call) {
   try {
+    const WatchedCall watched(plugin, name, WatchedCall::kFolder);
     return call();
   } catch (const std::exception& exception) {
     Escaped(name, ReasonOf(exception));
@@ -94,12 +97,25 @@ bool IsOfAbi01(EpPluginQueryFunction query, const EpHostInfo& host, const EpPlug
     return offer;
   }();
   return host.abi_min > kOffer->abi_max &&
-         Guarded(EP_PLUGIN_QUERY_SYMBOL, [&] { return query(kOffer, &environment); }) != nullptr;
+         Guarded(environment.name, EP_PLUGIN_QUERY_SYMBOL, [&] { return query(kOffer, &environment); }) != nullptr;
+}
+
+// Static constructors are a plugin's code, too.
+EpPluginQueryFunction OpenWatched(const std::filesystem::path& library, const Manifest& manifest) {
+  WatchedCall::NoticeExit();
+  EpPluginQueryFunction query = nullptr;
+  {
+    const WatchedCall watched(manifest.name, "a static constructor", WatchedCall::kFolder);
+    query = OpenPluginLibrary(library, manifest.depends);
+  }
+  WatchedCall::NoticeExit();
+  return query;
 }
 
 const EpPluginDescriptor* Query(EpPluginQueryFunction query, const EpHostInfo& host,
                                 const EpPluginEnvironment& environment) {
-  const EpPluginDescriptor* descriptor = Guarded(EP_PLUGIN_QUERY_SYMBOL, [&] { return query(&host, &environment); });
+  const EpPluginDescriptor* descriptor =
+      Guarded(environment.name, EP_PLUGIN_QUERY_SYMBOL, [&] { return query(&host, &environment); });
   if (descriptor != nullptr) return descriptor;
   if (IsOfAbi01(query, host, environment)) RefuseAbi(EP_MAKE_ABI_VERSION(0, 1), host);
   throw Refusal(PluginState::kInitFailed,
@@ -115,8 +131,9 @@ std::vector<const EpDeviceInfo*> AskForDevices(const LoadedPlugin& plugin, const
   uint32_t count = 0;
   const auto ask = [&] {
     const auto capacity = static_cast<uint32_t>(infos.size());
-    EpStatus* status = Guarded(
-        "GetDevices", [&] { return plugin.descriptor->GetDevices(plugin.plugin, infos.data(), capacity, &count); });
+    EpStatus* status = Guarded(plugin.name, "GetDevices", [&] {
+      return plugin.descriptor->GetDevices(plugin.plugin, infos.data(), capacity, &count);
+    });
     if (status != nullptr && host.status->GetCode(status) == EP_STATUS_NOT_FOUND) {
       const std::string why = TakeMessage(status, host);
       throw Refusal(PluginState::kNoDevice, why.empty() ? "the plugin found no device that it can use" : why,
@@ -179,8 +196,9 @@ std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& ho
 const EpOptionsApi* FindOptionsTable(const LoadedPlugin& plugin, const StepObserver& observer) {
   if (plugin.descriptor->GetExtension == nullptr) return nullptr;
   Announce(observer, "calling GetExtension");
-  const auto* table = static_cast<const EpOptionsApi*>(
-      Guarded("GetExtension", [&] { return plugin.descriptor->GetExtension(plugin.plugin, EP_OPTIONS_EXTENSION); }));
+  const auto* table = static_cast<const EpOptionsApi*>(Guarded(plugin.name, "GetExtension", [&] {
+    return plugin.descriptor->GetExtension(plugin.plugin, EP_OPTIONS_EXTENSION);
+  }));
   if (table == nullptr) return nullptr;
   std::string problem = AbiProblem(*table);
   if (problem.empty() && table->GetOptions == nullptr) problem = "EpOptionsApi::GetOptions is null";
@@ -197,8 +215,8 @@ std::optional<std::vector<OptionDeclaration>> AskForOptions(const LoadedPlugin& 
   Announce(observer, "calling GetOptions");
   std::vector<const EpOptionInfo*> infos(EP_MAX_OPTIONS, nullptr);
   uint32_t count = 0;
-  EpStatus* status =
-      Guarded("GetOptions", [&] { return table->GetOptions(plugin.plugin, infos.data(), EP_MAX_OPTIONS, &count); });
+  EpStatus* status = Guarded(plugin.name, "GetOptions",
+                             [&] { return table->GetOptions(plugin.plugin, infos.data(), EP_MAX_OPTIONS, &count); });
   RefuseOnStatus("GetOptions", status, host);
   std::string problem;
   if (count > EP_MAX_OPTIONS) {
@@ -229,6 +247,7 @@ void CheckManifestOptions(const LoadedPlugin& plugin, const Manifest& manifest) 
 
 void Shutdown(const LoadedPlugin& plugin) {
   try {
+    const WatchedCall watched(plugin.name, "Shutdown", WatchedCall::kFolder);
     plugin.descriptor->Shutdown(plugin.plugin);
   } catch (...) {
     Log(LogLevel::kError, "registry", "plugin '{}': Shutdown let a C++ exception escape", plugin.name);
@@ -273,13 +292,14 @@ void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, Plug
                 const EpPluginEnvironment& environment, const Manifest& manifest, const StepObserver& observer = {}) {
   plugin->descriptor = descriptor;
   plugin->plugin = nullptr;
+  plugin->initialized = ForkMark();
   plugin->name = std::move(facts.name);
   plugin->vendor = std::move(facts.vendor);
   plugin->version = std::move(facts.version);
   plugin->sources = std::move(facts.sources);
   Announce(observer, "calling Initialize");
   EpStatus* status =
-      Guarded("Initialize", [&] { return descriptor->Initialize(&host, &environment, &plugin->plugin); });
+      Guarded(plugin->name, "Initialize", [&] { return descriptor->Initialize(&host, &environment, &plugin->plugin); });
   RefuseOnStatus("Initialize", status, host);
   try {
     Announce(observer, "calling GetDevices");
@@ -292,13 +312,24 @@ void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, Plug
   }
 }
 
+// What the parent has initialized and not shut down before it forked this process.
+void RefuseInherited(const Slot& slot) {
+  if (slot.users == 0) return;
+  try {
+    slot.plugin.RequireUsableHere();
+  } catch (const Error& error) {
+    throw Refusal(PluginState::kInitFailed, error.message());
+  }
+}
+
 void CheckDigest(const std::filesystem::path& library, const Manifest& manifest) {
   if (manifest.sha256.empty()) return;
   const std::string found = Sha256OfFile(library);
   if (found == manifest.sha256) return;
   throw Refusal(PluginState::kDigestMismatch,
-                fmt::format("'{}' has SHA-256 {}, the manifest says {}", library.string(), found, manifest.sha256),
-                "install manifest and library of the same release");
+                fmt::format("'{}' has SHA-256 {}, {} {}", library.string(), found,
+                            manifest.path.empty() ? "the one given with it is" : "the manifest says", manifest.sha256),
+                WhyDigestsDiffer(library, manifest.path));
 }
 
 void CheckFacts(const PluginFacts& facts, const Manifest& manifest, const FactsCheck& check) {
@@ -315,12 +346,13 @@ const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Ma
   const std::string key = KeyOf(library, manifest, host);
   Slot& slot = table.slots[key];
   CheckDigest(library, manifest);
+  RefuseInherited(slot);
   if (slot.users > 0) {
     CheckFacts(FactsOf(slot.plugin), manifest, check);
     CheckManifestOptions(slot.plugin, manifest);
   } else {
     Announce(observer, "opening the library");
-    const EpPluginQueryFunction query = OpenPluginLibrary(library, manifest.depends);
+    const EpPluginQueryFunction query = OpenWatched(library, manifest);
     Announce(observer, "calling EpPluginQuery");
     const EpPluginEnvironment& environment =
         EnvironmentOf(key, library, manifest.path, manifest.name, manifest.parameters, &table);
@@ -343,10 +375,12 @@ const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo&
   const auto* address = reinterpret_cast<const void*>(query);
   const std::string key = fmt::format("{} query function {}", static_cast<const void*>(&host), address);
   Slot& slot = table.slots[key];
+  RefuseInherited(slot);
   if (slot.users > 0) {
     check(FactsOf(slot.plugin));
   } else {
     slot.plugin.library = ModuleOf(address);
+    WatchedCall::NoticeExit();
     const EpPluginEnvironment* const environment = &EnvironmentOf(key, slot.plugin.library, {}, "", {}, &table);
     const EpPluginDescriptor* descriptor = Query(query, host, *environment);
     PluginFacts facts = CheckDescriptor(descriptor, host);
@@ -362,7 +396,7 @@ void ReleasePlugin(const LoadedPlugin& plugin) {
   const std::lock_guard<std::mutex> lock(table.mutex);
   for (auto& [key, slot] : table.slots) {
     if (&slot.plugin != &plugin) continue;
-    if (slot.users > 0 && --slot.users == 0) Shutdown(slot.plugin);
+    if (slot.users > 0 && --slot.users == 0 && slot.plugin.IsUsableHere()) Shutdown(slot.plugin);
     return;
   }
 }

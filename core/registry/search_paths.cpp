@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/base/folder_names.h"
 #include "core/base/log.h"
 #include "core/registry/module.h"
+#include "core/registry/provider_name.h"
+#include "core/registry/yaml_fields.h"
 
 namespace epiphyte::core {
 namespace {
@@ -17,17 +22,17 @@ namespace {
 namespace fs = std::filesystem;
 
 // Variables of a user's making must not choose what code a process with raised privileges runs.
-std::string TrustedVariable(const char* name) {
-  const char* value = secure_getenv(name);
+std::string TrustedVariable(const CatalogOptions& options, const char* name) {
+  const char* value = options.elevated ? nullptr : secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 
 // `$variable` or, if it is not set, `$HOME/fallback`; empty when neither is known. As the XDG rules want it, a relative
 // path counts as not set.
-fs::path UserFolder(const char* variable, const char* fallback) {
-  const fs::path chosen = TrustedVariable(variable);
+fs::path UserFolder(const CatalogOptions& options, const char* variable, const char* fallback) {
+  const fs::path chosen = TrustedVariable(options, variable);
   if (chosen.is_absolute()) return chosen;
-  const fs::path home = TrustedVariable("HOME");
+  const fs::path home = TrustedVariable(options, "HOME");
   return home.is_absolute() ? home / fallback : fs::path();
 }
 
@@ -54,7 +59,9 @@ class Finder {
 
  private:
   static bool IsManifestName(std::string_view name) {
-    return name.size() > 5 && name.ends_with(".yaml") && name[0] != '.' && name != "schema.yaml";
+    constexpr std::string_view kDescriptions[] = {"schema.yaml", "manifest_schema.yaml", "policy_schema.yaml"};
+    return name.size() > 5 && name.ends_with(".yaml") && name[0] != '.' &&
+           std::find(std::begin(kDescriptions), std::end(kDescriptions), name) == std::end(kDescriptions);
   }
 
   static std::vector<fs::path> Manifests(const fs::path& path) {
@@ -87,12 +94,19 @@ class Finder {
   Search search_;
 };
 
-void AddEnvironment(Finder* finder) {
-  const std::string value = TrustedVariable("EPIPHYTE_PLUGIN_PATH");
-  for (size_t begin = 0; begin <= value.size();) {
-    const size_t end = std::min(value.find(':', begin), value.size());
-    finder->Add(value.substr(begin, end - begin), "EPIPHYTE_PLUGIN_PATH");
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
     begin = end + 1;
+  }
+  return parts;
+}
+
+void AddEnvironment(const CatalogOptions& options, Finder* finder) {
+  for (const std::string& folder : Split(TrustedVariable(options, "EPIPHYTE_PLUGIN_PATH"), ':')) {
+    finder->Add(folder, "EPIPHYTE_PLUGIN_PATH");
   }
 }
 
@@ -105,19 +119,58 @@ void AddSystem(const CatalogOptions& options, Finder* finder) {
     finder->Add(folder / "epiphyte/plugins", "installation");
   }
   finder->Add(EPIPHYTE_INSTALLED_PLUGIN_DIR, "system");
-  for (const char* folder : {"/usr/local/lib/epiphyte/plugins", "/usr/lib/epiphyte/plugins", "/etc/epiphyte/plugins"}) {
+  for (const char* folder : {"/usr/local/lib/epiphyte/plugins", "/usr/lib/epiphyte/plugins"}) {
     finder->Add(folder, "system");
   }
+  finder->Add(options.system_folder / "plugins", "system");
+}
+
+// Whether there is a file, and what the system says when it doesn't let this process find out.
+bool Exists(const fs::path& file, std::error_code* error) {
+  const fs::file_status status = fs::status(file, *error);
+  if (status.type() == fs::file_type::not_found) error->clear();
+  return !*error && status.type() != fs::file_type::not_found;
+}
+
+// What can't be looked at may be there, and what it denies would be lost.
+bool ExistsForCertain(const fs::path& file) {
+  std::error_code error;
+  const bool exists = Exists(file, &error);
+  if (error) Fail(StatusCode::kFail, "policy file '{}' can't be looked at: {}", file.string(), error.message());
+  return exists;
+}
+
+PolicyFile NamedPolicyFile(const fs::path& path, const char* origin, std::string_view who) {
+  if (ExistsForCertain(path)) return {path, origin, true};
+  Fail(StatusCode::kNoSuchFile, "the policy file '{}'{} does not exist; correct its path", path.string(), who);
+}
+
+// The user's layer; nothing when no such file is looked for.
+std::optional<PolicyFile> FindUserPolicy(const CatalogOptions& options) {
+  if (!options.policy_file.empty()) return NamedPolicyFile(options.policy_file, "application", "");
+  if (options.use_environment) {
+    const std::string named = TrustedVariable(options, "EPIPHYTE_POLICY");
+    if (!named.empty()) return NamedPolicyFile(named, "EPIPHYTE_POLICY", ", which EPIPHYTE_POLICY names,");
+  }
+  if (!options.use_user_folder) return std::nullopt;
+  const fs::path config = UserFolder(options, "XDG_CONFIG_HOME", ".config");
+  if (config.empty()) return std::nullopt;
+  const fs::path file = config / "epiphyte/epiphyte.yaml";
+  // A service often runs with the home folder of another user, which is no reason to fail.
+  std::error_code error;
+  const bool exists = Exists(file, &error);
+  if (error) Log(LogLevel::kInfo, "registry", "policy file '{}' is left out: {}", file.string(), error.message());
+  return PolicyFile{file, "user", exists};
 }
 
 }  // namespace
 
 Search FindManifests(const CatalogOptions& options) {
   Finder finder;
-  if (options.use_environment) AddEnvironment(&finder);
+  if (options.use_environment) AddEnvironment(options, &finder);
   for (const fs::path& path : options.paths) finder.Add(path, "application");
   if (options.use_user_folder) {
-    if (const fs::path data = UserFolder("XDG_DATA_HOME", ".local/share"); !data.empty()) {
+    if (const fs::path data = UserFolder(options, "XDG_DATA_HOME", ".local/share"); !data.empty()) {
       finder.Add(data / "epiphyte/plugins", "user");
     }
   }
@@ -125,17 +178,28 @@ Search FindManifests(const CatalogOptions& options) {
   return finder.Take();
 }
 
-fs::path FindPolicyFile(const CatalogOptions& options) {
-  if (!options.policy_file.empty()) return options.policy_file;
-  std::error_code ignored;
-  if (options.use_user_folder) {
-    if (const fs::path config = UserFolder("XDG_CONFIG_HOME", ".config"); !config.empty()) {
-      fs::path file = config / "epiphyte/epiphyte.yaml";
-      if (fs::exists(file, ignored)) return file;
+std::vector<PolicyFile> FindPolicyFiles(const CatalogOptions& options) {
+  const fs::path system = options.system_folder / "epiphyte.yaml";
+  std::vector<PolicyFile> files = {{system, "system", ExistsForCertain(system)}};
+  if (std::optional<PolicyFile> user = FindUserPolicy(options)) files.push_back(std::move(*user));
+  return files;
+}
+
+std::vector<DisabledForRun> FindDisabled(const CatalogOptions& options) {
+  std::vector<DisabledForRun> disabled;
+  const auto add = [&](const std::string& name, const char* origin) {
+    if (!IsProviderName(name)) {
+      Fail(StatusCode::kInvalidArgument, "{}: {}, like npu,vulkan",
+           std::string_view(origin) == "application" ? "plugins to disable" : origin, NotAProviderName(name));
     }
+    disabled.push_back({name, origin});
+  };
+  const std::string named = options.use_environment ? TrustedVariable(options, "EPIPHYTE_DISABLE") : "";
+  if (!named.empty()) {
+    for (const std::string& name : Split(named, ',')) add(name, "EPIPHYTE_DISABLE");
   }
-  const fs::path file = "/etc/epiphyte/epiphyte.yaml";
-  return options.use_system_folders && fs::exists(file, ignored) ? file : fs::path();
+  for (const std::string& name : options.disabled) add(name, "application");
+  return disabled;
 }
 
 }  // namespace epiphyte::core

@@ -28,10 +28,12 @@ int64_t ReadPriority(const YamlNode& node) {
 
 std::string ReadProviderName(const YamlNode& node) {
   std::string name = node.AsString();
-  if (!IsProviderName(name)) {
-    node.Reject(fmt::format("name '{}' found; expected 1 to 64 letters, digits, '_' or '-'", PrintableLine(name, 80)));
-  }
+  if (!IsProviderName(name)) node.Reject(NotAProviderName(name));
   return name;
+}
+
+std::string NotAProviderName(std::string_view found) {
+  return fmt::format("name '{}' found; expected 1 to 64 letters, digits, '_' or '-'", PrintableLine(found, 80));
 }
 
 std::vector<std::string> ReadProviderNames(const YamlNode& list) {

@@ -17,6 +17,8 @@ std::map<std::string, std::string> ReadDeclarations(const YamlNode& node);
 // Priorities are bounded so that arithmetic on them can't overflow.
 int64_t ReadPriority(const YamlNode& node);
 std::string ReadProviderName(const YamlNode& node);
+// "name 'a b' found; expected 1 to 64 letters, …".
+std::string NotAProviderName(std::string_view found);
 std::vector<std::string> ReadProviderNames(const YamlNode& list);
 // One note per key of `map` that isn't known, with the nearest known one.
 std::vector<std::string> NotesOnUnknownKeys(const YamlNode& map, std::span<const std::string_view> known);

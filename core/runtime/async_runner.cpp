@@ -10,6 +10,7 @@
 
 #include "core/base/cpu_count.h"
 #include "core/base/error.h"
+#include "core/base/fork_mark.h"
 #include "core/base/reason.h"
 
 namespace epiphyte::core {
@@ -36,6 +37,7 @@ struct AsyncRunner::State {
     lock.lock();
   }
 
+  const ForkMark made;
   uint32_t max_threads = 1;
   std::mutex mutex;
   std::condition_variable changed;
@@ -49,7 +51,20 @@ AsyncRunner::AsyncRunner(uint32_t max_threads) : state_(std::make_shared<State>(
   state_->max_threads = max_threads == 0 ? UsableCpus().physical : max_threads;
 }
 
+// A forked child has the parent's tasks, which are the parent's to do, and a mutex that may be locked for ever.
+std::shared_ptr<AsyncRunner::State> AsyncRunner::CurrentState() {
+  static constinit std::mutex renewing;
+  const std::lock_guard lock(renewing);
+  if (state_->made.IsInherited()) {
+    auto fresh = std::make_shared<State>();
+    fresh->max_threads = state_->max_threads;
+    new std::shared_ptr<State>(std::exchange(state_, std::move(fresh)));  // leaked: it has the parent's threads
+  }
+  return state_;
+}
+
 AsyncRunner::~AsyncRunner() {
+  CurrentState();
   std::vector<std::thread> threads;
   {
     const std::lock_guard lock(state_->mutex);
@@ -67,7 +82,7 @@ AsyncRunner::~AsyncRunner() {
 }
 
 void AsyncRunner::Post(std::function<void()> task) {
-  const std::shared_ptr<State> shared = state_;  // the task may let go of the runner
+  const std::shared_ptr<State> shared = CurrentState();  // the task may let go of the runner
   State& state = *shared;
   const std::lock_guard lock(state.mutex);
   state.tasks.push_back(std::move(task));
@@ -86,7 +101,7 @@ void AsyncRunner::Post(std::function<void()> task) {
 }
 
 bool AsyncRunner::DoOne() {
-  const std::shared_ptr<State> state = state_;  // a task may let go of the runner
+  const std::shared_ptr<State> state = CurrentState();  // a task may let go of the runner
   std::unique_lock lock(state->mutex);
   if (state->tasks.empty()) return false;
   state->DoFirst(lock);

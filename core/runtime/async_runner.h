@@ -31,6 +31,8 @@ class AsyncRunner {
 
  private:
   struct State;
+  std::shared_ptr<State> CurrentState();
+
   std::shared_ptr<State> state_;  // the threads have it too
 };
 

@@ -86,6 +86,13 @@ void BoundOutputs::CheckFits() const {
   const std::vector<uint32_t>& slots = plan_.tables().outputs;
   for (size_t i = 0; bindings_ != nullptr && i < slots.size(); ++i) {
     const Value* bound = bindings_->outputs[i].value.get();
+    if (frame_.slots[slots[i]].value.get() == nullptr) {
+      if (bound == nullptr && bindings_->outputs[i].memory == nullptr) continue;
+      Fail(StatusCode::kInvalidArgument,
+           "output '{}' is an optional input that was left out, but memory is bound to it; give the input or take the "
+           "binding back",
+           plan_.tables().output_names[i]);
+    }
     const Value& made = *frame_.slots[slots[i]].value;
     if (bound != nullptr &&
         !(made.IsTensor() && made.type() == bound->type() && std::ranges::equal(made.dims(), bound->dims()))) {

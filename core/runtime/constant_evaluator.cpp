@@ -1,32 +1,54 @@
 #include "core/runtime/constant_evaluator.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/graph/run_state.h"
 
 namespace epiphyte::core {
 
-ConstantEvaluator::ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool)
-    : plugin_(plugin), thread_pool_(thread_pool) {}
+namespace {
+
+// What is declared, as far as it is known.
+uint64_t DeclaredBytes(const ValueDef& value) {
+  if (!value.type() || !value.type()->IsTensor() || !value.type()->IsStatic()) return 0;
+  std::vector<int64_t> dims;
+  for (const Dim& dim : *value.type()->shape()) dims.push_back(dim.value);
+  return DataTypeBytes(value.type()->element_type(), ElementCount(dims));
+}
+
+}  // namespace
+
+ConstantEvaluator::ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool, const FoldingLimits& limits,
+                                     FoldingBudget::Report report)
+    : plugin_(plugin), thread_pool_(thread_pool), budget_(limits, std::move(report)) {}
 
 bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vector<ConstantPtr>* outputs) {
-  if (plugin_ == nullptr || !node.subgraphs().empty()) return false;
+  if (plugin_ == nullptr || !node.subgraphs().empty() || budget_.is_spent()) return false;
   auto graph = std::make_unique<Graph>("constant_folding");
   for (const auto& [domain, version] : node.graph().opsets()) graph->SetOpset(domain, version);
   std::vector<ValueDef*> inputs;
+  uint64_t input_bytes = 0;
   for (const ValueDef* input : node.inputs()) {
     ValueDef* copy = nullptr;
     if (input != nullptr) {
       const ConstantPtr& constant = input->ResolvedConstant();
       if (constant == nullptr) return false;
       copy = graph->FindValue(input->name());
-      if (copy == nullptr) copy = graph->AddConstant(input->name(), constant);
+      if (copy == nullptr) {
+        copy = graph->AddConstant(input->name(), constant);
+        input_bytes += constant->byte_size();
+      }
     }
     inputs.push_back(copy);
   }
   std::vector<ValueDef*> made;
   std::vector<ValueDef*> wanted;
+  max_bytes = std::min(max_bytes, budget_.MostResultBytes(input_bytes));
   for (const ValueDef* output : node.outputs()) {
+    if (output != nullptr && DeclaredBytes(*output) > max_bytes) return false;
     made.push_back(output == nullptr ? nullptr : graph->AddValue(output->name(), output->type()));
     if (made.back() != nullptr) wanted.push_back(made.back());
   }
@@ -50,8 +72,11 @@ bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vect
     const std::unique_ptr<Kernel> kernel = std::move(provider_->Compile({&pointer, 1}).kernels.front());
     if (kernel == nullptr) return false;
     std::vector<ValuePtr> results(wanted.size());
-    RunState run({max_bytes, max_bytes * 2});
-    kernel->Execute({}, results, &run);
+    {
+      const FoldingBudget::Computation computation(budget_);
+      RunState run({max_bytes, max_bytes * 2}, computation.stop());
+      kernel->Execute({}, results, &run);
+    }
     size_t next = 0;
     outputs->clear();
     for (const ValueDef* output : node.outputs()) {
@@ -61,6 +86,7 @@ bool ConstantEvaluator::Evaluate(const Node& node, uint64_t max_bytes, std::vect
       }
       ValuePtr result = results[next++];
       if (!result->IsTensor()) return false;
+      budget_.CountResult(result->byte_size());
       outputs->push_back(ToConstant(result));
     }
     return true;

@@ -7,22 +7,25 @@
 #include "core/abi/provider.h"
 #include "core/graph/graph.h"
 #include "core/registry/catalog.h"
+#include "core/runtime/folding_budget.h"
 #include "core/transform/transform.h"
 
 namespace epiphyte::core {
 
 class ConstantEvaluator {
  public:
-  // `plugin`: null when there is no fallback provider; then nothing can be evaluated.
-  ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool);
+  // `plugin`: null when there is no fallback provider; then nothing can be evaluated. `report` may be empty.
+  ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool, const FoldingLimits& limits = {},
+                    FoldingBudget::Report report = {});
 
-  // False when the provider does not take the node or fails on it, or an output would have more than `max_bytes`: the
-  // node then stays, and fails at run time if it must.
+  // False when the provider does not take the node or fails on it, or an output would have more than `max_bytes` or
+  // than the budget allows: the node then stays, and fails at run time if it must.
   bool Evaluate(const Node& node, uint64_t max_bytes, std::vector<ConstantPtr>* outputs);
 
  private:
   const LoadedPlugin* plugin_;
   ThreadPool* thread_pool_;
+  FoldingBudget budget_;
   std::shared_ptr<Provider> provider_;
 };
 

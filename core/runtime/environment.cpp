@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/abi/host_tables.h"
+#include "core/base/log.h"
 #include "core/base/mapping_guard.h"
 #include "core/base/memory_size.h"
 
@@ -11,6 +12,7 @@ namespace epiphyte::core {
 Environment::Environment(CatalogOptions options, bool guard_mapped_files, uint32_t max_async_runs)
     : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()), async_runner_(max_async_runs) {
   if (guard_mapped_files) InstallMappingGuard();
+  IsLogged(LogLevel::kError);  // makes the log, which says at once when EPIPHYTE_LOG is wrong
 }
 
 // weak_from_this works once a shared_ptr has the environment, which is after its constructor.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/onnx/schema.h"
 #include "core/runtime/stack.h"
@@ -33,6 +35,17 @@ bool ReadCondition(const Value& value, std::string_view node) {
   return *value.data_as<uint8_t>() != 0;
 }
 
+// The dims of one number that a body gets: of one dimension, if the body declares it so.
+std::vector<int64_t> DimsOfOne(const Graph& body, size_t input) {
+  const TypePtr& type = body.inputs().at(input)->type();
+  const bool is_vector = type && type->shape() && type->shape()->size() == 1;
+  return std::vector<int64_t>(is_vector ? 1 : 0, 1);
+}
+
+Value* InputOrNull(std::span<Value* const> inputs, size_t index) {
+  return index < inputs.size() ? inputs[index] : nullptr;
+}
+
 }  // namespace
 
 IfNode::IfNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)) {
@@ -40,7 +53,8 @@ IfNode::IfNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)
   then_branch_ = BuildBody(RequiredBody(node, "then_branch"), tools);
   else_branch_ = BuildBody(RequiredBody(node, "else_branch"), tools);
   for (const Body* body : {&then_branch_, &else_branch_}) {
-    if (node_inputs_ != 1 || body->plan->input_count() != 0 || body->plan->output_count() != node.outputs().size()) {
+    if (CountWithoutTrailingNulls(node.inputs()) != 1 || body->plan->input_count() != 0 ||
+        body->plan->output_count() != node.outputs().size()) {
       Fail(StatusCode::kInvalidGraph, "node '{}' (If): it has {} inputs and {} outputs, a branch has {} and {}",
            node.name(), node_inputs_, node.outputs().size(), body->plan->input_count(), body->plan->output_count());
     }
@@ -57,24 +71,30 @@ LoopNode::LoopNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(n
   node_inputs_ = node.inputs().size();
   const Graph& graph = RequiredBody(node, "body");
   body_ = BuildBody(graph, tools);
-  carried_ = node_inputs_ < 2 ? 0 : node_inputs_ - 2;
-  if (node_inputs_ < 2 || body_.plan->input_count() != carried_ + 2 || body_.plan->output_count() < carried_ + 1 ||
+  // Trip count and condition may be left out, at the end too.
+  const size_t given = std::max<size_t>(CountWithoutTrailingNulls(node.inputs()), 2);
+  carried_ = given - 2;
+  if (body_.plan->input_count() != given || body_.plan->output_count() < carried_ + 1 ||
       body_.plan->output_count() != node.outputs().size() + 1) {
     Fail(StatusCode::kInvalidGraph,
          "node '{}' (Loop): it has {} inputs and {} outputs, its body has {} and {}; expected {} and {}", node.name(),
-         node_inputs_, node.outputs().size(), body_.plan->input_count(), body_.plan->output_count(), carried_ + 2,
+         node_inputs_, node.outputs().size(), body_.plan->input_count(), body_.plan->output_count(), given,
          node.outputs().size() + 1);
   }
+  counter_dims_ = DimsOfOne(graph, 0);
+  condition_dims_ = DimsOfOne(graph, 1);
   for (size_t i = carried_ + 1; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
 }
 
 void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   int64_t trips = INT64_MAX;
-  if (inputs[0] != nullptr) {
-    CheckOne(*inputs[0], DataType::kInt64, name_, "trip count");
-    trips = *inputs[0]->data_as<int64_t>();
+  const std::span<Value* const> own = inputs.first(node_inputs_);
+  if (const Value* const most = InputOrNull(own, 0)) {
+    CheckOne(*most, DataType::kInt64, name_, "trip count");
+    trips = *most->data_as<int64_t>();
   }
-  bool go_on = inputs[1] == nullptr || ReadCondition(*inputs[1], name_);
+  const Value* const condition_before = InputOrNull(own, 1);
+  bool go_on = condition_before == nullptr || ReadCondition(*condition_before, name_);
   std::vector<Value*> outer = OuterOf(body_, inputs.subspan(node_inputs_));
   std::vector<ValuePtr> carried;
   for (size_t i = 0; i < carried_; ++i) carried.push_back(ValuePtr::Share(inputs[2 + i]));
@@ -82,9 +102,9 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   std::vector<uint64_t> stacked(scan_types_.size(), 0);  // bytes
   std::vector<ValuePtr> results(body_.plan->output_count());
   std::vector<Value*> arguments(carried_ + 2);
-  ValuePtr condition = Value::Tensor(DataType::kBool, {});
+  ValuePtr condition = Value::Tensor(DataType::kBool, condition_dims_);
   for (int64_t trip = 0; trip < trips && go_on; ++trip) {
-    ValuePtr counter = Value::Tensor(DataType::kInt64, {});
+    ValuePtr counter = Value::Tensor(DataType::kInt64, counter_dims_);
     *static_cast<int64_t*>(counter->mutable_data()) = trip;
     *static_cast<uint8_t*>(condition->mutable_data()) = 1;
     arguments[0] = counter.get();

@@ -1,7 +1,6 @@
 #include "core/runtime/provider_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -13,53 +12,6 @@ namespace {
 
 bool IsUsable(const PluginEntry& entry) {
   return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
-}
-
-// Takes the host's option out of the provider's: "1", or "0,2".
-std::vector<uint32_t> TakeDevices(const LoadedPlugin& plugin, std::map<std::string, std::string>* options) {
-  const auto option = options->find(std::string(kDeviceOption));
-  if (option == options->end()) {
-    const std::vector<Device>& known = plugin.devices;
-    const auto is_here = [](const Device& device) { return !device.compile_only && !device.lost; };
-    auto usable = std::find_if(known.begin(), known.end(),
-                               [&](const Device& device) { return is_here(device) && !device.software; });
-    if (usable == known.end()) usable = std::find_if(known.begin(), known.end(), is_here);
-    return {usable == known.end() ? 0 : static_cast<uint32_t>(usable - known.begin())};
-  }
-  const std::string text = option->second;
-  options->erase(option);
-  std::vector<uint32_t> devices;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (;;) {
-    uint32_t index = 0;
-    const auto parsed = std::from_chars(at, end, index);
-    if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ',')) {
-      Fail(StatusCode::kInvalidArgument,
-           "provider '{}': option '{}' is '{}', expected a number from 0, or several with commas between them",
-           plugin.name, kDeviceOption, text);
-    }
-    devices.push_back(index);
-    if (parsed.ptr == end) return devices;
-    at = parsed.ptr + 1;
-  }
-}
-
-bool IsSoftware(const LoadedPlugin& plugin, uint32_t device) {
-  return device < plugin.devices.size() && plugin.devices[device].software;
-}
-
-// What the plugin gets of the options, which `from_session` gave or else the policy file: the manifest's are known to
-// fit.
-void FitOptions(const LoadedPlugin& plugin, const std::set<std::string>& from_session,
-                const std::filesystem::path& policy, std::map<std::string, std::string>* options) {
-  if (!plugin.options) return;
-  if (const auto wrong = FindWrong(*plugin.options, *options)) {
-    const bool is_policys = !from_session.contains(wrong->name) && !policy.empty();
-    Fail(StatusCode::kInvalidArgument, "provider '{}': {}{} {}", plugin.name, wrong->subject,
-         is_policys ? fmt::format(" of the policy file '{}'", policy.string()) : "", wrong->problem);
-  }
-  Complete(*plugin.options, options);
 }
 
 class Chooser {
@@ -90,8 +42,7 @@ class Chooser {
     CheckNames();
     if (chosen_.empty()) {
       FailHinting(Hint::kProbePlugins, StatusCode::kNotFound,
-                  "no usable provider is installed{}; the catalog of plugins says what was found",
-                  first_failure_.empty() ? "" : fmt::format(" ({})", first_failure_));
+                  "no usable provider is installed{}; the catalog of plugins says what was found", WhyNone());
     }
     return std::move(chosen_);
   }
@@ -150,23 +101,16 @@ class Chooser {
       provider.has_options = true;
       provider.options.insert(given->second.begin(), given->second.end());
     }
-    std::set<std::string> from_session;
-    for (const auto& [key, value] : provider.options) from_session.insert(key);
-    std::filesystem::path policy;
-    for (const PluginEntry& entry : catalog_.entries()) {
-      if (entry.state != PluginState::kLoaded || entry.manifest.name != plugin.name) continue;
-      provider.fallback = entry.manifest.fallback;
-      provider.options.insert(entry.options.begin(), entry.options.end());
-      policy = entry.policy;
-    }
-    const bool asked = provider.listed || provider.has_options || provider.options.contains(std::string(kDeviceOption));
-    provider.devices = TakeDevices(plugin, &provider.options);
-    if (!asked && IsSoftware(plugin, provider.devices[0])) {
-      Log(LogLevel::kInfo, "session", "provider '{}' is left out: its device '{}' is emulated by the CPU; list it to use it",
-          plugin.name, plugin.devices[provider.devices[0]].name);
+    ProviderSetup setup =
+        SetUpProvider(catalog_, plugin, std::move(provider.options), provider.listed || provider.has_options);
+    if (!setup.left_out.empty()) {
+      Log(LogLevel::kInfo, "session", "{}", setup.left_out);
       return;
     }
-    FitOptions(plugin, from_session, policy, &provider.options);
+    provider.fallback = setup.fallback;
+    provider.devices = std::move(setup.devices);
+    provider.cannot_run = std::move(setup.cannot_run);
+    provider.options = std::move(setup.options);
     chosen_.push_back(std::move(provider));
   }
 
@@ -179,6 +123,16 @@ class Chooser {
       FailHinting(Hint::kListPlugins, StatusCode::kInvalidArgument,
                   "options were given for provider '{}', which this session doesn't use{}", name, WhyUnused(name));
     }
+  }
+
+  // " (…)": what failed first, or else why the fallback isn't used; "" when there is nothing to say.
+  std::string WhyNone() const {
+    if (!first_failure_.empty()) return fmt::format(" ({})", first_failure_);
+    for (const PluginEntry& entry : catalog_.entries()) {
+      if (!entry.manifest.fallback || IsUsable(entry)) continue;
+      return fmt::format(" ({}: {}: {})", entry.manifest.name, PluginStateName(entry.state), entry.message);
+    }
+    return "";
   }
 
   std::string WhyUnused(const std::string& name) const {
@@ -201,6 +155,21 @@ class Chooser {
 
 std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfig& config) {
   return Chooser(catalog, config).Choose();
+}
+
+ProviderRequest RequestOf(const SessionConfig& config) {
+  ProviderRequest request;
+  request.options = config.provider_options;
+  request.disable_fallback = config.disable_fallback;
+  for (const ProviderChoice& choice : config.providers) {
+    request.listed.push_back(choice.name);
+    if (choice.options.empty()) continue;
+    // A listed provider's own options come first.
+    OptionMap options = choice.options;
+    options.insert(request.options[choice.name].begin(), request.options[choice.name].end());
+    request.options[choice.name] = std::move(options);
+  }
+  return request;
 }
 
 std::string ProviderSlot::DeviceNames() const {
@@ -238,12 +207,7 @@ std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& c
     slot.devices = std::move(chosen.devices);
     slot.options = config.options;
     try {
-      if (const Device* absent = slot.AbsentDevice(); absent != nullptr && !context_enabled) {
-        Fail(StatusCode::kInvalidArgument,
-             "provider '{}': device '{}' is not here, so nothing can run on it; compile a context model for it "
-             "(ep.context_enable=1), or choose another device",
-             chosen.plugin->name, absent->name);
-      }
+      if (!chosen.cannot_run.empty() && !context_enabled) Fail(StatusCode::kInvalidArgument, "{}", chosen.cannot_run);
       slot.provider = Provider::Create(*chosen.plugin, config);
       for (const uint32_t device : slot.devices) {
         if (memories == nullptr || slot.AbsentDevice() != nullptr) continue;

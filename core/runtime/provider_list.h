@@ -19,6 +19,7 @@
 #include "core/abi/provider.h"
 #include "core/device/devices.h"
 #include "core/registry/catalog.h"
+#include "core/registry/provider_setup.h"
 #include "core/runtime/session_config.h"
 
 namespace epiphyte::core {
@@ -29,6 +30,7 @@ struct ChosenProvider {
   bool fallback = false;     // takes what nobody else does; its nodes stay plain in a context model unless it is listed
   bool has_options = false;  // the user gave it options
   std::vector<uint32_t> devices = {0};
+  std::string cannot_run;  // see ProviderSetup
   // The plugin's: the session's own, then the policy's, then the manifest's, then, of one that declares its options,
   // the defaults.
   std::map<std::string, std::string> options;
@@ -38,6 +40,9 @@ struct ChosenProvider {
 // can't be used, INVALID_ARGUMENT for options of one that the session doesn't use, for such as a plugin hasn't declared
 // or with values that don't fit, and for an impossible device.
 std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfig& config);
+
+// What the session says of providers, for who judges contexts without making it.
+ProviderRequest RequestOf(const SessionConfig& config);
 
 struct ProviderSlot {
   const LoadedPlugin* plugin = nullptr;

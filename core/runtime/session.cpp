@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/fork_mark.h"
 #include "core/base/log.h"
 #include "core/base/staged_file.h"
 #include "core/base/text.h"
 #include "core/device/transfer.h"
 #include "core/graph/block_cache.h"
+#include "core/runtime/run_outputs.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {
@@ -71,7 +74,7 @@ struct Session::Impl {
   }
 
   void Take(SessionBuilder& builder, Environment& environment) {
-    inputs = builder.InputSpecs();
+    all_inputs = builder.InputSpecs();
     outputs = builder.OutputSpecs();
     placement = builder.TakePlacement();
     context_output = builder.TakeContextOutput();
@@ -82,16 +85,26 @@ struct Session::Impl {
     devices = &environment.devices();
     used_files = builder.used_files();
     plan = builder.TakePlan();
-    for (size_t i = 0; i < inputs.size(); ++i) input_index[inputs[i].name] = i;
+    for (size_t i = 0; i < all_inputs.size(); ++i) {
+      const ValueSpec& input = all_inputs[i];
+      input_index[input.name] = i;
+      const bool overridable = input.default_value != nullptr;
+      (overridable ? overridables : inputs).push_back(input);
+      if (!overridable) positions.push_back(i);
+      defaults.push_back(overridable ? Value::FromConstant(input.default_value) : nullptr);
+    }
     for (size_t i = 0; i < outputs.size(); ++i) output_index.try_emplace(outputs[i].name, i);
   }
 
+  void RequireOwnProcess() const;
   void CheckInput(size_t index, const Value* value) const;
   void CheckMemory(const Value* value, std::string_view what, std::string_view name, std::string_view is) const;
   void CheckBindings(const RunBindings& bindings) const;
   std::unique_ptr<RunOptionViews> ViewOptions(const RunSettings::ProviderOptions& given) const;
-  std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings);
+  // `given`: in the order of all_inputs.
+  std::vector<ValuePtr> Run(std::span<const ValuePtr> given, const RunSettings& settings);
 
+  const ForkMark made;
   SessionTools tools;  // outlive the plan and its providers
   std::string profile_path;
   std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
@@ -101,14 +114,18 @@ struct Session::Impl {
   UsedFiles used_files;
   MemoryLimits limits;
   const std::shared_ptr<BlockCache> blocks = std::make_shared<BlockCache>();
-  std::vector<ValueSpec> inputs;
+  std::vector<ValueSpec> all_inputs;    // of the plan: those below in the model's order
+  std::vector<ValueSpec> inputs;        // that a run has to give
+  std::vector<ValueSpec> overridables;  // that it may give
+  std::vector<size_t> positions;        // of `inputs` in all_inputs
+  std::vector<ValuePtr> defaults;       // by all_inputs; null: none
   std::vector<ValueSpec> outputs;
   Placement placement;
   std::optional<ContextOutput> context_output;
   std::string context_failure;
   bool has_context = false;
   std::string why_no_run;  // a device that contexts were compiled for is elsewhere
-  std::unordered_map<std::string, size_t> input_index;
+  std::unordered_map<std::string, size_t> input_index;  // into all_inputs
   std::unordered_map<std::string, size_t> output_index;
 };
 
@@ -126,7 +143,7 @@ Session::Session(Environment& environment, const void* bytes, size_t size, const
 Session::Session(Session&& other) noexcept = default;
 
 Session::~Session() {
-  if (impl_ == nullptr) return;
+  if (impl_ == nullptr || impl_->made.IsInherited()) return;  // the parent writes its profile itself
   try {
     SaveProfile();
   } catch (const std::exception& error) {
@@ -135,6 +152,7 @@ Session::~Session() {
 }
 
 const std::vector<ValueSpec>& Session::inputs() const { return impl_->inputs; }
+const std::vector<ValueSpec>& Session::overridable_initializers() const { return impl_->overridables; }
 const std::vector<ValueSpec>& Session::outputs() const { return impl_->outputs; }
 const Placement& Session::placement() const { return impl_->placement; }
 bool Session::has_context() const { return impl_->has_context; }
@@ -148,6 +166,8 @@ std::string Session::ProfileJson() const {
   return impl_->tools.profiler ? impl_->tools.profiler->ToJson() : std::string();
 }
 
+void Session::DiscardProfile() { impl_->profile_path.clear(); }
+
 void Session::SaveProfile() {
   const std::string path = std::exchange(impl_->profile_path, "");
   if (path.empty()) return;
@@ -159,13 +179,38 @@ void Session::SaveProfile() {
 
 namespace {
 
+// A scalar may be given as a tensor of one dimension.
+bool TakesOne(const ValueSpec& spec, const Value& value) {
+  const Type& type = *spec.type;
+  return type.IsTensor() && type.shape() && type.shape()->empty() && value.IsTensor() && value.dims().size() == 1 &&
+         value.element_count() == 1;
+}
+
+ValuePtr AsScalar(const Value& value) {
+  if (value.type() == DataType::kString) return Value::Strings({}, {value.string_at(0)});
+  ValuePtr scalar = Value::Tensor(value.type(), {});
+  std::memcpy(scalar->mutable_data(), value.data(), value.byte_size());
+  return scalar;
+}
+
 std::string ShapeText(std::span<const int64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
 
 }  // namespace
 
+void Session::RequireOwnProcess() const { impl_->RequireOwnProcess(); }
+
+void Session::Impl::RequireOwnProcess() const {
+  if (!made.IsInherited()) [[likely]]
+    return;
+  Fail(StatusCode::kFail,
+       "the session was made before fork(), and a child process has neither its threads nor its devices; make a "
+       "session of its own in the child, or start the child as a new program (spawn instead of fork)");
+}
+
 void Session::Impl::CheckInput(size_t index, const Value* value) const {
-  const ValueSpec& spec = inputs[index];
+  const ValueSpec& spec = all_inputs[index];
   const Type* type = spec.type.get();
+  if (value == nullptr && spec.default_value != nullptr) return;
   if (type->kind() == EP_KIND_UNKNOWN) return;
   if (value == nullptr || value->IsEmptyOptional()) {
     if (type->kind() != EP_KIND_OPTIONAL) {
@@ -186,8 +231,8 @@ void Session::Impl::CheckInput(size_t index, const Value* value) const {
   if (!type->shape()) return;
   const Shape& shape = *type->shape();
   std::span<const int64_t> dims = value->dims();
-  bool fits = dims.size() == shape.size();
-  for (size_t i = 0; fits && i < dims.size(); ++i) fits = !shape[i].known() || shape[i].value == dims[i];
+  bool fits = dims.size() == shape.size() || TakesOne(spec, *value);
+  for (size_t i = 0; fits && i < shape.size(); ++i) fits = !shape[i].known() || shape[i].value == dims[i];
   if (!fits) {
     Fail(StatusCode::kInvalidArgument, "input '{}' has shape {}, the model expects {}", spec.name, ShapeText(dims),
          type->ToString());
@@ -211,6 +256,11 @@ void Session::Impl::CheckBindings(const RunBindings& bindings) const {
     if (binding.value && (!binding.value->IsTensor() || binding.value->type() == DataType::kString)) {
       Fail(StatusCode::kInvalidArgument, "output '{}' is bound to what is no tensor of numbers", outputs[i].name);
     }
+    if (binding.value && binding.value->IsReadOnly()) {
+      Fail(StatusCode::kInvalidArgument,
+           "output '{}' is bound to a constant of a model, which is read-only; bind a tensor of your own",
+           outputs[i].name);
+    }
     CheckMemory(binding.value.get(), "output", outputs[i].name, "is bound to");
     if (binding.memory) {
       RequireUsed(memories, *binding.memory, fmt::format("output '{}' is bound to", outputs[i].name));
@@ -219,6 +269,17 @@ void Session::Impl::CheckBindings(const RunBindings& bindings) const {
 }
 
 std::vector<ValuePtr> Session::Run(std::span<const ValuePtr> inputs, const RunSettings& settings) {
+  if (impl_->overridables.empty()) [[likely]]
+    return RunAll(inputs, settings);
+  if (inputs.size() != impl_->inputs.size()) {
+    Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", inputs.size(), impl_->inputs.size());
+  }
+  std::vector<ValuePtr> all(impl_->all_inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) all[impl_->positions[i]] = inputs[i];
+  return RunAll(all, settings);
+}
+
+std::vector<ValuePtr> Session::RunAll(std::span<const ValuePtr> inputs, const RunSettings& settings) {
   if (settings.tag.empty()) [[likely]]
     return impl_->Run(inputs, settings);
   const LogTag tag(settings.tag);
@@ -253,8 +314,9 @@ std::unique_ptr<RunOptionViews> Session::Impl::ViewOptions(const RunSettings::Pr
 }
 
 std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const RunSettings& settings) {
-  if (given.size() != inputs.size()) {
-    Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", given.size(), inputs.size());
+  RequireOwnProcess();
+  if (given.size() != all_inputs.size()) {
+    Fail(StatusCode::kInvalidArgument, "{} inputs were given, the model has {}", given.size(), all_inputs.size());
   }
   if (!why_no_run.empty()) Fail(StatusCode::kInvalidArgument, "{}", why_no_run);
   constexpr size_t kInline = 16;
@@ -268,11 +330,16 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   std::vector<ValuePtr> on_host;  // copies for a plan that takes nothing else
   for (size_t i = 0; i < given.size(); ++i) {
     CheckInput(i, given[i].get());
-    arguments[i] = given[i].get();
+    arguments[i] = given[i] ? given[i].get() : defaults[i].get();
+    const bool reshaped = given[i] && TakesOne(all_inputs[i], *given[i]);
     if (given[i] && given[i]->IsOnDevice()) [[unlikely]] {
-      CheckMemory(given[i].get(), "input", inputs[i].name, "is in");
-      if (plan->on_devices() || settings.bindings != nullptr) continue;
+      CheckMemory(given[i].get(), "input", all_inputs[i].name, "is in");
+      if (!reshaped && (plan->on_devices() || settings.bindings != nullptr)) continue;
       on_host.push_back(ToHost(given[i], *devices));
+      arguments[i] = on_host.back().get();
+    }
+    if (reshaped) [[unlikely]] {
+      on_host.push_back(AsScalar(*arguments[i]));
       arguments[i] = on_host.back().get();
     }
   }
@@ -289,6 +356,8 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   run.CheckStop();  // a plan may have no step that does
   try {
     plan->Run({arguments, given.size()}, {}, results, run, settings.bindings);
+    on_host.clear();
+    RunOutputs(given, run, *devices).TakeOver(results, settings.bindings, outputs);
   } catch (...) {
     used_files.RequireNothingLost();  // whatever a kernel took the zeros for
     run.CheckStop();                  // in whatever words a plugin gave up
@@ -300,12 +369,12 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
 
 std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
                                    std::span<const std::string> output_names, const RunSettings& settings) {
-  std::vector<ValuePtr> ordered(impl_->inputs.size());
+  std::vector<ValuePtr> ordered(impl_->all_inputs.size());
   for (const auto& [name, value] : inputs) {
     auto found = impl_->input_index.find(name);
     if (found == impl_->input_index.end()) {
       std::vector<std::string_view> names;
-      for (const ValueSpec& spec : impl_->inputs) names.push_back(spec.name);
+      for (const ValueSpec& spec : impl_->all_inputs) names.push_back(spec.name);
       Fail(StatusCode::kInvalidArgument, "the model has no input '{}'; it has: {}", name, fmt::join(names, ", "));
     }
     ordered[found->second] = value;
@@ -320,7 +389,7 @@ std::vector<ValuePtr> Session::Run(std::span<const std::pair<std::string, ValueP
     }
     wanted.push_back(found->second);
   }
-  std::vector<ValuePtr> outputs = Run(ordered, settings);
+  std::vector<ValuePtr> outputs = RunAll(ordered, settings);
   if (output_names.empty()) return outputs;
   std::vector<ValuePtr> chosen;
   for (size_t index : wanted) chosen.push_back(outputs[index]);

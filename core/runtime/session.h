@@ -61,6 +61,8 @@ class Session {
   Session& operator=(Session&&) = delete;
 
   const std::vector<ValueSpec>& inputs() const;  // without initializers
+  // Initializers that are inputs of the model, too: a run may give them, by name, in place of their own values.
+  const std::vector<ValueSpec>& overridable_initializers() const;
   const std::vector<ValueSpec>& outputs() const;
   const Placement& placement() const;
   bool has_context() const;  // something was loaded from an EPContext node
@@ -77,19 +79,27 @@ class Session {
   // use; FAIL when a file that the session reads from was cut off meanwhile
   // and when the run would need more memory than it may (session.max_value_bytes, session.max_run_bytes); CANCELED when
   // it was asked to stop; DEVICE_RESET when a device was lost: only a new session can help. Outputs are in host memory
-  // where `settings.bindings` doesn't say otherwise.
+  // where `settings.bindings` doesn't say otherwise. The caller may write to them: see run_outputs.h.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> inputs, const RunSettings& settings = {});
-  // By name; `output_names` empty: all.
+  // By name, overridable initializers too; `output_names` empty: all.
   std::vector<ValuePtr> Run(std::span<const std::pair<std::string, ValuePtr>> inputs,
                             std::span<const std::string> output_names, const RunSettings& settings = {});
+
+  // Throws FAIL in a child that was forked since the session was made, as Run does.
+  void RequireOwnProcess() const;
 
   // Chrome trace of what has been recorded so far, as JSON; "" when profiling is off.
   std::string ProfileJson() const;
   // Writes it to SessionOptions::profile_path now, and not again at the end. Throws FAIL when that is impossible.
   void SaveProfile();
+  // Nothing is written at the end.
+  void DiscardProfile();
 
  private:
   struct Impl;
+  // `inputs`: those of inputs() and overridable_initializers(), in the model's order.
+  std::vector<ValuePtr> RunAll(std::span<const ValuePtr> inputs, const RunSettings& settings);
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -10,6 +10,7 @@
 #include "core/context/compatibility.h"
 #include "core/context/context_metadata.h"
 #include "core/context/context_model.h"
+#include "core/onnx/annotations.h"
 #include "core/onnx/model_reader.h"
 
 namespace epiphyte::core {
@@ -37,9 +38,16 @@ SessionBuilder::SessionBuilder(Environment& environment, const SessionConfig& co
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
+  generator_.reset();  // while this session has the turn: it takes back what it staged in the group's set
   compiling_group_->compiler = std::thread::id();
-  const bool ended = !joined_ || config_.share.stop;
-  if (!ended) return;
+  if (joined_ && !config_.share.stop) return;
+  const size_t models = compiling_group_->set == nullptr ? 0 : compiling_group_->set->ModelNames().size();
+  if (!joined_ && !spent_ && models != 0) {
+    Log(LogLevel::kWarning, "context", "share group '{}' goes on with its {} models, without the session that failed",
+        config_.share.group, models);
+    compiling_group_->set->NoteFailure();
+    return;
+  }
   compiling_group_->ended = true;
   environment_.share_groups().EndCompiling(config_.share.group, compiling_group_);
 }
@@ -116,6 +124,14 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   constexpr uint64_t kBytesPerNode = 1700;
   ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakePulse());
   read.schemas = &schemas_;
+  read.constant_initializers = config_.constant_initializers;
+  if (generator_ != nullptr) {
+    read.accept_model = [this, accept = std::move(read.accept_model)](std::string_view bytes,
+                                                                      const Metadata& metadata) {
+      accept(bytes, metadata);
+      generator_->SetAnnotations(std::make_shared<const GraphAnnotations>(ReadAnnotations(bytes)));
+    };
+  }
   read.max_nodes = config_.max_nodes != 0 ? config_.max_nodes : environment_.memory() / 4 * 3 / kBytesPerNode;
   return read;
 }
@@ -196,6 +212,12 @@ void SessionBuilder::MakeContextTarget() {
   target.store = config_.context_store;
   if (!model_path_.empty()) target.source_files = {model_path_};
   target.RefuseSourceFile(target.model);
+  if (compiling_group_ && compiling_group_->set && compiling_group_->set->IsBegunAnewBy(target)) {
+    Log(LogLevel::kWarning, "context", "share group '{}' begins anew with '{}', which it had when a session failed",
+        config_.share.group, target.model.filename().string());
+    compiling_group_->set.reset();
+    compiling_group_->group = std::make_shared<ShareGroup>(config_.share.group);
+  }
   generator_ = compiling_group_ ? std::make_unique<ContextGenerator>(std::move(target), &compiling_group_->set)
                                 : std::make_unique<ContextGenerator>(std::move(target));
 }
@@ -214,6 +236,7 @@ void SessionBuilder::ProtectSource() {
 void SessionBuilder::Prepare() {
   ProtectSource();
   for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back(ValueSpec::Of(*input));
+  ReportOverridable();
   if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
   ShareMembership share;
   if (compiling_group_) {
@@ -226,6 +249,10 @@ void SessionBuilder::Prepare() {
                     source_.ReleasePagesOn(progress_.MakePluginProgress()), profiler_, &environment_.devices());
   std::erase_if(providers_, [&](const ProviderSlot& slot) { return left_out_.contains(slot.plugin->name); });
   context_nodes_.resize(providers_.size());
+  for (const ProviderSlot& slot : providers_) {
+    if (generator_ != nullptr && (MakesContexts(slot) || config_.providers.empty()))
+      generator_->set().CheckNames(generator_->target(), slot.plugin->name);
+  }
   progress_.Enter(SessionPhase::kTransform, "functions");
   {
     Profiler::Span span(profiler_, "session", "inline functions");
@@ -235,6 +262,20 @@ void SessionBuilder::Prepare() {
   RunTransforms();
   RunTransformsOfApplication();
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back(ValueSpec::Of(*output));
+}
+
+void SessionBuilder::ReportOverridable() const {
+  size_t count = 0;
+  const ValueSpec* first = nullptr;
+  for (const ValueSpec& input : inputs_) {
+    if (input.default_value == nullptr) continue;
+    if (++count == 1) first = &input;
+  }
+  if (first == nullptr) return;
+  Log(LogLevel::kWarning, "session",
+      "{} initializers are inputs of the model, too ('{}'{}), so that a run may give them and nothing is compiled for "
+      "their values; if none does, set session.constant_initializers=1, or remove them from the model's inputs",
+      count, first->name, count == 1 ? "" : ", …");
 }
 
 UsedFiles SessionBuilder::used_files() const {
@@ -270,8 +311,8 @@ void SessionBuilder::PlaceContextNodes() {
     const std::string source = ReadContextAttributes(*node).source;
     std::string owner = environment_.catalog().OwnerOfSource(source);
     if (owner.empty()) {
-      Fail(StatusCode::kInvalidGraph, "{}, or run the source model instead",
-           UnownedSourceMessage(*node, source, environment_.catalog()));
+      FailHinting(Hint::kListPlugins, StatusCode::kInvalidGraph, "{}, or run the source model instead",
+                  UnownedSourceMessage(*node, source, environment_.catalog()));
     }
     auto slot = std::find_if(providers_.begin(), providers_.end(),
                              [&](const ProviderSlot& candidate) { return candidate.plugin->name == owner; });
@@ -358,6 +399,10 @@ std::string SessionBuilder::WhyNobodyRuns(const NodePlacement& node) const {
   for (const Decline& decline : node.declines) add(fmt::format("{}: {}", decline.provider, decline.reason));
   const std::string unknown = schemas_.WhyUnknown(node.domain, node.op_type, model_.graph->Opset(node.domain));
   if (!unknown.empty()) add(unknown);
+  const bool overridable = std::any_of(inputs_.begin(), inputs_.end(),
+                                       [](const ValueSpec& input) { return input.default_value != nullptr; });
+  if (overridable && !config_.constant_initializers)
+    add("some initializers are inputs, too, and so no constants; session.constant_initializers=1 makes them constants");
   if (reasons.empty()) reasons = "none claimed it";
   for (const LostCall& call : lost_calls_) {
     if (!node.name.starts_with(call.body_prefix)) continue;

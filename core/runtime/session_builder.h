@@ -40,7 +40,7 @@ class SessionBuilder {
  public:
   // `pool` and `profiler` (may be null) outlive what is built; `config` outlives the builder.
   SessionBuilder(Environment& environment, const SessionConfig& config, ThreadPool* pool, Profiler* profiler);
-  // A share group that compiles is given up when one of its sessions could not be built.
+  // A share group that compiles goes on without a session that could not be built; see share_group.h.
   ~SessionBuilder();
   SessionBuilder(const SessionBuilder&) = delete;
   SessionBuilder& operator=(const SessionBuilder&) = delete;
@@ -103,6 +103,7 @@ class SessionBuilder {
   ReadOptions MakeReadOptions();
   void MakeContextTarget();
   void ProtectSource();
+  void ReportOverridable() const;
   void InlineUnclaimedFunctions();
   std::vector<std::string> ApplicationTransformNames() const;
   void RunTransforms();
@@ -121,6 +122,8 @@ class SessionBuilder {
   std::filesystem::path ContextBase() const;
   bool MakesContexts(const ProviderSlot& slot) const;
   void CheckOwingProviders() const;
+  void AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& owing,
+                   const std::vector<std::vector<const core::Partition*>>& by_provider, const Pulse& pulse);
   const ProviderSlot* Fallback() const;
 
   Environment& environment_;
@@ -159,6 +162,7 @@ class SessionBuilder {
   std::vector<LostCall> lost_calls_;
   size_t lost_rounds_ = 0;
   bool joined_ = false;  // the model is in the compiling group's set, or published
+  bool spent_ = false;   // a provider began to write what earlier sessions of the group left with it
 };
 
 }  // namespace epiphyte::core

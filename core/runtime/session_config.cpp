@@ -34,6 +34,9 @@ SessionConfig::SessionConfig(const SessionOptions& options) : SessionSettings(op
   context.enable = flag("ep.context_enable");
   context.embed = flag("ep.context_embed_mode");
   context.overwrite = flag("epiphyte.context_overwrite");
+  const std::string if_empty = text("epiphyte.context_if_empty");
+  if (if_empty == "error") context.if_empty = Context::IfEmpty::kError;
+  if (if_empty == "plain") context.if_empty = Context::IfEmpty::kPlain;
   context.file_path = text("ep.context_file_path");
   context.external_initializers = text("ep.context_model_external_initializers_file_name");
   context.node_name_prefix = text("ep.context_node_name_prefix");
@@ -50,6 +53,7 @@ SessionConfig::SessionConfig(const SessionOptions& options) : SessionSettings(op
   optimization_level = static_cast<int>(number("epiphyte.graph_optimization_level"));
   disabled_optimizers = SplitNames(text("optimization.disable_specified_optimizers"));
   external_data_folder = text("session.model_external_initializers_file_folder_path");
+  constant_initializers = flag("session.constant_initializers");
   disable_fallback = flag("session.disable_cpu_ep_fallback");
   disable_compile = flag("session.disable_model_compile");
   max_device_bytes = number("session.max_device_bytes");

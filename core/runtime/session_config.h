@@ -27,6 +27,8 @@ struct SessionConfig : SessionSettings {
     bool enable = false;
     bool embed = false;
     bool overwrite = false;           // epiphyte.context_overwrite
+    // epiphyte.context_if_empty: when no provider has anything to compile.
+    enum class IfEmpty { kSkip, kError, kPlain } if_empty = IfEmpty::kSkip;
     std::filesystem::path file_path;  // of the model to write; in memory: what its binaries are beside
     std::string external_initializers;
     std::string node_name_prefix;
@@ -53,6 +55,7 @@ struct SessionConfig : SessionSettings {
   int optimization_level = 2;
   std::vector<std::string> disabled_optimizers;
   std::filesystem::path external_data_folder;  // empty: the model's
+  bool constant_initializers = false;
   bool disable_fallback = false;
   bool disable_compile = false;
   // 0: what the machine has room for.

@@ -10,8 +10,12 @@
 namespace epiphyte::core {
 namespace {
 
-// Of each provider, why no context came of it.
+// Why no context came of the model, provider by provider.
 std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Placement& placement) {
+  if (placement.nodes.empty()) {
+    return placement.removed.empty() ? "the model has no nodes"
+                                     : "nothing is left to compile: everything that it computes is known beforehand";
+  }
   std::vector<std::string> reasons;
   for (const ProviderSlot& slot : providers) {
     const std::string& name = slot.plugin->name;
@@ -38,7 +42,7 @@ void SessionBuilder::LoadContexts() {
   load.model = ContextBase();
   load.digests = config_.context.verify_digests ? PayloadAccess::kRecorded : PayloadAccess::kNone;
   load.embedded_verified = source_.seal_checked();
-  load.store = config_.context_store.get();
+  load.store = config_.context_store;
   load.pool = pool_;
   load.group = loading_group_.get();
   load.pulse = progress_.MakePulse();
@@ -84,11 +88,37 @@ void SessionBuilder::CheckOwingProviders() const {
   for (const std::string& name : generator_->set().owing()) {
     const bool present = std::any_of(providers_.begin(), providers_.end(),
                                      [&](const ProviderSlot& slot) { return slot.plugin->name == name; });
-    if (!present) {
-      Fail(StatusCode::kInvalidArgument,
-           "earlier sessions of the share group compiled for provider '{}', which this last session doesn't use; list "
-           "the same providers in all sessions of a group",
-           name);
+    if (present) continue;
+    if (left_out_.contains(name)) {
+      Fail(
+          StatusCode::kEpFail,
+          "earlier sessions of the share group compiled for provider '{}', which failed in this last one ({}); end the "
+          "group with another session",
+          name, fmt::join(unlisted_failures_, "; "));
+    }
+    Fail(StatusCode::kInvalidArgument,
+         "earlier sessions of the share group compiled for provider '{}', which this last session doesn't use; list "
+         "the same providers in all sessions of a group",
+         name);
+  }
+}
+
+// Providers that owe nothing to earlier sessions go first: if one of them fails, the session can still do without it.
+void SessionBuilder::AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& owing,
+                                 const std::vector<std::vector<const core::Partition*>>& by_provider,
+                                 const Pulse& pulse) {
+  for (const bool writes_others : {false, true}) {
+    for (size_t i = 0; i < providers_.size(); ++i) {
+      const ProviderSlot& slot = providers_[i];
+      const bool owes = std::find(owing.begin(), owing.end(), slot.plugin->name) != owing.end();
+      if ((!makes[i] && !owes) || owes != writes_others) continue;
+      const auto add = [&] { generator_->AddProvider(*slot.provider, by_provider[i], pulse); };
+      if (owes) {
+        spent_ = true;
+        add();
+      } else {
+        CallingUnlisted(slot, add);
+      }
     }
   }
 }
@@ -126,23 +156,32 @@ void SessionBuilder::WriteContextModel() {
   for (size_t i = 0; i < providers_.size(); ++i) {
     if (!makes[i] && !by_provider[i].empty()) plain_providers.push_back(providers_[i].plugin->name);
   }
-  const bool empty = none();
+  using IfEmpty = SessionConfig::Context::IfEmpty;
+  const std::string why_empty = none() ? WhyNoContexts(providers_, partitions_.placement) : std::string();
+  if (!why_empty.empty() && config_.context.if_empty == IfEmpty::kError) {
+    FailHinting(Hint::kShowPlacement, StatusCode::kInvalidArgument,
+                "no context model can be made of '{}': {}; run the model as it is, or set epiphyte.context_if_empty to "
+                "plain to have it written with plain nodes",
+                generator_->target().source_model_name, why_empty);
+  }
+  const bool empty = !why_empty.empty() && config_.context.if_empty == IfEmpty::kSkip;
   if (empty) {
     Log(LogLevel::kWarning, "context", "no context model was written for '{}': {}",
-        generator_->target().source_model_name, WhyNoContexts(providers_, partitions_.placement));
+        generator_->target().source_model_name, why_empty);
   }
-  for (size_t i = 0; i < providers_.size(); ++i) {
-    if (!makes[i] && !owes(providers_[i])) continue;
-    const auto add = [&] { generator_->AddProvider(*providers_[i].provider, by_provider[i], pulse); };
-    // What a group's earlier sessions left to this provider nobody else can write.
-    if (compiling_group_) {
-      add();
-    } else {
-      CallingUnlisted(providers_[i], add);
-    }
+  const std::vector<std::string> earlier =
+      compiling_group_ ? generator_->set().ModelNames() : std::vector<std::string>();
+  try {
+    AddContexts(makes, owing, by_provider, pulse);
+    if (!empty) generator_->Assemble(std::move(model_), plain, plain_providers);
+    if (last && !(empty && owing.empty())) generator_->Publish(pulse);
+  } catch (const Error& error) {
+    if (!spent_ || earlier.empty()) throw;
+    throw error.WithMessage(
+        fmt::format("{}; share group '{}' is given up, and with it what earlier sessions compiled for '{}': compile "
+                    "these models again",
+                    error.message(), config_.share.group, fmt::join(earlier, "', '")));
   }
-  if (!empty) generator_->Assemble(std::move(model_), plain, plain_providers);
-  if (last && !(empty && owing.empty())) generator_->Publish(pulse);
   joined_ = true;
   if (last && !empty) {
     context_output_ = ContextOutput{generator_->target().model, generator_->set().files(),

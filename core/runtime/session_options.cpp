@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-enum class ValueKind { kFlag, kText, kLevel, kVerify, kCount, kBytes };
+enum class ValueKind { kFlag, kText, kLevel, kVerify, kIfEmpty, kCount, kBytes };
 
 struct Known {
   OptionInfo info;
@@ -44,6 +44,11 @@ constexpr std::array kKnown = {
            "1: the last session of those that compile with ep.share_ep_contexts; it writes what all have compiled",
            kElsewhere},
           ValueKind::kFlag},
+    Known{{"epiphyte.context_if_empty", "skip",
+           "When no provider has anything to compile: skip: warn and write no context model; error: fail and say why; "
+           "plain: write the model with plain nodes alone",
+           kElsewhere},
+          ValueKind::kIfEmpty},
     Known{{"epiphyte.context_overwrite", "0", "1: replace existing output of ep.context_enable", kElsewhere},
           ValueKind::kFlag},
     Known{{"epiphyte.graph_optimization_level", "2", "0: none, 1: basic, 2: all provider-independent transforms"},
@@ -53,6 +58,9 @@ constexpr std::array kKnown = {
           ValueKind::kText},
     Known{{"optimization.disable_specified_optimizers", "", "Names of transforms to leave out, separated by ';'"},
           ValueKind::kText},
+    Known{{"session.constant_initializers", "0",
+           "1: initializers that are inputs, too, are constants, so that they are compiled in and no run gives them"},
+          ValueKind::kFlag},
     Known{{"session.context_cache_dir", "", "Folder where compiled models are kept and found again", kElsewhere},
           ValueKind::kText},
     Known{{"session.context_cache_max_mb", "0",
@@ -126,6 +134,10 @@ void SessionOptions::Set(std::string_view key, std::string_view value) {
     case ValueKind::kVerify:
       fits = value == "full" || value == "header";
       expected = "full or header";
+      break;
+    case ValueKind::kIfEmpty:
+      fits = value == "skip" || value == "error" || value == "plain";
+      expected = "skip, error or plain";
       break;
     case ValueKind::kCount:
     case ValueKind::kBytes:

@@ -22,9 +22,10 @@ struct ModelSource {
 struct ValueSpec {
   std::string name;
   TypePtr type;
+  ConstantPtr default_value = nullptr;  // of an overridable initializer
 
   static ValueSpec Of(const ValueDef& value) {
-    return {value.name(), value.type() != nullptr ? value.type() : Type::Unknown()};
+    return {value.name(), value.type() != nullptr ? value.type() : Type::Unknown(), value.default_value()};
   }
 };
 

@@ -15,24 +15,44 @@ namespace {
 // Each pass lets the next one see the types behind the control flow that it inlined; models nest it a few levels deep.
 constexpr int kMostPasses = 8;
 
+uint64_t ConstantBytes(const Graph& graph) {
+  uint64_t bytes = 0;
+  for (const auto& value : graph.values()) {
+    if (value && value->IsConstant()) bytes += value->constant()->byte_size();
+  }
+  for (const auto& node : graph.nodes()) {
+    if (!node) continue;
+    for (const Graph* body : node->subgraphs()) bytes += ConstantBytes(*body);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void SessionBuilder::RunTransforms() {
   if (config_.optimization_level == 0) return;
   Profiler::Span span(profiler_, "session", "transform");
   const ProviderSlot* fallback = Fallback();
-  ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_);
+  FoldingLimits limits;
+  // What the file itself has may be put into another form, twice.
+  limits.total_bytes += 2 * ConstantBytes(*model_.graph);
+  FoldingBudget::Report report;
+  if (const ProgressFunction progress = progress_.MakePluginProgress()) {
+    report = [progress] { return progress(0, 0, "FoldConstants"); };
+  }
+  ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_, limits, std::move(report));
   TransformContext context;
   context.pulse = progress_.MakePulse();
   context.history = &history_;
   context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
-    return evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
+    const bool is_folded = evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
+    progress_.ThrowIfCancelled();
+    return is_folded;
   };
   TransformPipeline pipeline = TransformPipeline::Default();
   pipeline.Disable(config_.disabled_optimizers, ApplicationTransformNames());
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    const auto changed =
-        pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context);
+    const auto changed = pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context);
     if (changed.empty()) return;
     InferTypes(*model_.graph, context.pulse, &schemas_);
     if (!InlinesControlFlow(changed)) return;

@@ -10,8 +10,6 @@ namespace {
 
 using Types = std::vector<std::pair<ValueDef*, TypePtr>>;
 
-TypePtr WithoutShape(const TypePtr& type) { return type->IsTensor() ? Type::Tensor(type->element_type()) : type; }
-
 class Forgetter {
  public:
   Forgetter(const std::unordered_set<const Node*>& changed, const OperatorSchemas* schemas, Types* forgotten)

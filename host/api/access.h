@@ -42,6 +42,7 @@ struct Session::Impl {
   std::shared_ptr<core::Environment> environment;  // outlives the session
   core::Session session;
   std::vector<ValueInfo> inputs;
+  std::vector<ValueInfo> overridable_initializers;
   std::vector<ValueInfo> outputs;
   std::optional<ContextFiles> files;
   std::shared_ptr<AsyncRuns> async_runs = std::make_shared<AsyncRuns>();  // the runs have it too

@@ -86,6 +86,7 @@ void Session::RunAsync(std::span<const NamedValue> inputs, const RunOptions& opt
   Translate([&] {
     if (!done)
       throw Error(StatusCode::kInvalidArgument, "RunAsync has nobody to tell what comes of it; give it `done`");
+    impl->session.RequireOwnProcess();
     auto run = std::make_shared<AsyncRun>(impl->session, impl->async_runs, inputs, options, std::move(done));
     impl->environment->async_runner().Post([run = std::move(run)] { run->Run(); });
   });

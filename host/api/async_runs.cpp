@@ -29,6 +29,7 @@ void AsyncRuns::End() {
 }
 
 void AsyncRuns::Wait(core::AsyncRunner& runner) {
+  if (made_.IsInherited()) return;  // they are the parent's
   const size_t own = Inside::CountOf(this);
   std::unique_lock lock(mutex_);
   while (count_ > own && t_innermost != nullptr) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "core/base/fork_mark.h"
 #include "core/runtime/async_runner.h"
 
 namespace epiphyte {
@@ -15,7 +16,7 @@ class AsyncRuns {
   void Begin();
   void End();
   // Until there are none but those that this thread is in. In one, it does what waits for a thread of `runner`: there
-  // may be no other to do it.
+  // may be no other to do it. A forked child doesn't wait for runs of its parent.
   void Wait(core::AsyncRunner& runner);
 
   // While one lives, its thread is in a run of `runs`; in one of them another may begin (see Wait).
@@ -35,6 +36,7 @@ class AsyncRuns {
   };
 
  private:
+  const core::ForkMark made_;
   std::mutex mutex_;
   std::condition_variable ended_;
   size_t count_ = 0;

@@ -5,13 +5,15 @@
 #include "core/context/context_model.h"
 #include "core/context/node_payloads.h"
 #include "core/context/recorded_bytes.h"
+#include "core/onnx/context_functions.h"
 #include "core/onnx/model_reader.h"
+#include "core/runtime/provider_list.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
 namespace {
 
-core::Model ReadModel(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
+core::Model Read(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
   core::ReadOptions options;
   // Whether the initializers are the recorded ones is not asked here.
   if (store) options = core::CheckedReading({.what = "", .digests = false, .store = store});
@@ -20,6 +22,12 @@ core::Model ReadModel(const std::filesystem::path& path, const std::shared_ptr<c
   if (!store || !store->StoresModel()) return core::ReadModelFile(path, options);
   const core::ContextStore::Bytes bytes = store->Open(path.filename().string());
   return core::ReadModelMemory(bytes.data, bytes.size, bytes.owner, options);
+}
+
+core::Model ReadModel(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
+  core::Model model = Read(path, store);
+  core::InlineContextFunctions(&model);
+  return model;
 }
 
 struct Walk {
@@ -75,7 +83,7 @@ ContextInfo InspectContext(const std::filesystem::path& model, const std::shared
     ContextInfo info;
     info.model = model;
     info.metadata = content.metadata;
-    core::NodePayloads payloads({.model = model, .store = store.get()}, content.metadata);
+    core::NodePayloads payloads({.model = model, .store = store}, content.metadata);
     Walk{payloads, &info}.Visit(*content.graph, "");
     return info;
   });
@@ -85,14 +93,15 @@ std::string_view ContextVerdictName(ContextVerdict verdict) {
   return core::ContextVerdictName(static_cast<core::ContextVerdict>(verdict));
 }
 
-ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model, bool with_payloads,
-                          const std::shared_ptr<ContextStore>& given_store) {
+namespace {
+
+ContextCheck Check(const Environment& environment, const std::filesystem::path& model, bool with_payloads,
+                   const std::shared_ptr<core::ContextStore>& store, const core::ProviderRequest& request) {
   return Translate([&] {
-    const std::shared_ptr<core::ContextStore> store = Access::Share(given_store);
     const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
     core::Model content = ReadModel(model, store);
     core::ContextReport report =
-        core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads, store);
+        core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads, store, request);
     ContextCheck check;
     for (core::NodeCheck& node : report.nodes) {
       check.nodes.push_back({std::move(node.node), std::move(node.source), std::move(node.provider),
@@ -106,6 +115,19 @@ ContextCheck CheckContext(const Environment& environment, const std::filesystem:
     check.reason = std::move(report.reason);
     return check;
   });
+}
+
+}  // namespace
+
+ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model, bool with_payloads,
+                          const std::shared_ptr<ContextStore>& store) {
+  return Check(environment, model, with_payloads, Access::Share(store), {});
+}
+
+ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model,
+                          const SessionOptions& options, bool with_payloads) {
+  const core::SessionConfig config = Access::Of(options);
+  return Check(environment, model, with_payloads, config.context_store, core::RequestOf(config));
 }
 
 }  // namespace epiphyte

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/reason.h"
+#include "core/base/watched_call.h"
 #include "epiphyte/error.hpp"
 #include "host/api/access.h"
 
@@ -14,6 +15,7 @@ namespace {
 // Runs a function of the application; whatever it throws goes on as the core's error.
 template <typename Body>
 decltype(auto) Guarded(const std::string& name, Body&& body) {
+  const core::WatchedCall::Callback callback;  // a plugin may be writing its payload
   try {
     return body();
   } catch (const core::Error&) {

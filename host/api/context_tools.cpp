@@ -3,6 +3,7 @@
 #include "core/context/merge.h"
 #include "core/context/reseal.h"
 #include "core/context/verify.h"
+#include "core/runtime/provider_list.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
@@ -28,11 +29,12 @@ std::string_view SealStateName(SealState state) {
   return "broken";
 }
 
-ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
-                                  const std::shared_ptr<ContextStore>& store) {
+namespace {
+
+ContextVerification Verify(const Environment& environment, const std::filesystem::path& model,
+                           const std::shared_ptr<core::ContextStore>& store, const core::ProviderRequest& request) {
   return Translate([&] {
-    core::VerifyReport report =
-        core::VerifyContextModel(model, Access::Of(environment)->catalog(), Access::Share(store));
+    core::VerifyReport report = core::VerifyContextModel(model, Access::Of(environment)->catalog(), store, request);
     ContextVerification verification;
     verification.model = std::move(report.model);
     verification.seal = Convert(report.seal);
@@ -50,8 +52,28 @@ ContextVerification VerifyContext(const Environment& environment, const std::fil
   });
 }
 
+}  // namespace
+
+ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
+                                  const std::shared_ptr<ContextStore>& store) {
+  return Verify(environment, model, Access::Share(store), {});
+}
+
+ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
+                                  const SessionOptions& options) {
+  const core::SessionConfig config = Access::Of(options);
+  return Verify(environment, model, config.context_store, core::RequestOf(config));
+}
+
 SealState ResealContext(const Environment& environment, const std::filesystem::path& model) {
-  return Translate([&] { return Convert(core::ResealContextModel(model, Access::Of(environment)->catalog())); });
+  return ResealContext(environment, model, nullptr);
+}
+
+SealState ResealContext(const Environment& environment, const std::filesystem::path& model,
+                        const std::shared_ptr<ContextStore>& store) {
+  return Translate([&] {
+    return Convert(core::ResealContextModel(model, Access::Of(environment)->catalog(), Access::Share(store)));
+  });
 }
 
 MergedContext MergeContexts(const Environment& environment, const MergeOptions& options) {

@@ -58,9 +58,7 @@ core::ValuePtr OnHost(core::ValuePtr value) {
 
 core::ValuePtr CopyOnHost(const core::ValuePtr& value) {
   if (core::PieceOf(*value) != nullptr) return OnHost(value);
-  core::ValuePtr copy = core::Value::Tensor(value->type(), value->dims());
-  if (value->byte_size() != 0) std::memcpy(copy->mutable_data(), value->data(), value->byte_size());
-  return copy;
+  return core::Value::CopyOf(*value);
 }
 
 // One environment knows nothing of the devices of another one.
@@ -134,7 +132,7 @@ Value Value::ToHost() const {
 
 void Value::CopyFrom(const Value& source) {
   Translate([&] {
-    core::Value& to = AsPlainTensor(value_);
+    core::Value& to = AsWritableTensor(value_);
     const core::Value& from = AsPlainTensor(source.value_);
     if (from.type() != to.type() || !std::ranges::equal(from.dims(), to.dims())) {
       throw Error(StatusCode::kInvalidArgument,

@@ -12,8 +12,9 @@ Environment::Environment(const EnvironmentOptions& options) {
     catalog.use_user_folder = options.use_user_folder;
     catalog.use_system_folders = options.use_system_folders;
     catalog.policy_file = options.policy_file;
-    environment_ = std::make_shared<core::Environment>(std::move(catalog), options.guard_mapped_files,
-                                                       options.max_async_runs);
+    catalog.disabled = options.disabled_plugins;
+    environment_ =
+        std::make_shared<core::Environment>(std::move(catalog), options.guard_mapped_files, options.max_async_runs);
   });
 }
 

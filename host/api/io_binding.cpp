@@ -26,13 +26,29 @@ size_t IndexOf(const std::vector<ValueInfo>& values, std::string_view name, std:
 }  // namespace
 
 struct IoBinding::Impl {
-  explicit Impl(Session bound) : session(std::move(bound)) {}
+  explicit Impl(Session bound) : session(std::move(bound)), infos(session.inputs()) {
+    const std::vector<ValueInfo>& overridable = session.overridable_initializers();
+    infos.insert(infos.end(), overridable.begin(), overridable.end());
+    inputs.resize(infos.size());
+  }
 
   core::Session& core() { return Access::Of(session).session; }
   // Throws when a session's run couldn't take what is in there. `what`: "input 'x' is in".
   void RequireUsed(const core::Value* value, std::string_view what) {
     const core::DevicePiece* piece = value == nullptr ? nullptr : core::PieceOf(*value);
     if (piece != nullptr) core::RequireUsed(core().memories(), *piece->home(), what);
+  }
+
+  std::vector<core::ValuePtr> Run(const core::RunSettings& settings) {
+    const size_t required = session.inputs().size();
+    const std::span<const core::ValuePtr> given(inputs);
+    if (std::ranges::none_of(given.subspan(required), [](const core::ValuePtr& value) { return bool(value); }))
+      return core().Run(given.first(required), settings);
+    std::vector<std::pair<std::string, core::ValuePtr>> named;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i]) named.emplace_back(infos[i].name, inputs[i]);
+    }
+    return core().Run(named, {}, settings);
   }
 
   void Bind(size_t index, core::OutputBinding to) {
@@ -42,7 +58,8 @@ struct IoBinding::Impl {
   }
 
   Session session;
-  std::vector<core::ValuePtr> inputs;
+  std::vector<ValueInfo> infos;        // inputs, then overridable initializers
+  std::vector<core::ValuePtr> inputs;  // by `infos`
   core::RunBindings bindings;
   core::BindingNumbers numbers;
   std::vector<core::ValuePtr> results;  // of the last run
@@ -50,7 +67,6 @@ struct IoBinding::Impl {
 };
 
 IoBinding::IoBinding(const Session& session) : impl_(std::make_unique<Impl>(session)) {
-  impl_->inputs.resize(session.inputs().size());
   impl_->bindings.outputs.resize(session.outputs().size());
   impl_->bindings.numbers = &impl_->numbers;
 }
@@ -60,7 +76,7 @@ IoBinding& IoBinding::operator=(IoBinding&& other) noexcept = default;
 
 void IoBinding::BindInput(std::string_view name, Value value) {
   Translate([&] {
-    const size_t index = IndexOf(impl_->session.inputs(), name, "input");
+    const size_t index = IndexOf(impl_->infos, name, "input");
     impl_->RequireUsed(Access::Of(value), fmt::format("input '{}' is in", name));
     impl_->inputs[index] = Access::Share(value);
   });
@@ -69,7 +85,7 @@ void IoBinding::BindInput(std::string_view name, Value value) {
 void IoBinding::BindOutput(std::string_view name, Value destination) {
   Translate([&] {
     const size_t index = IndexOf(impl_->session.outputs(), name, "output");
-    if (destination) AsPlainTensor(Access::Of(destination));
+    if (destination) AsWritableTensor(Access::Of(destination));
     impl_->RequireUsed(Access::Of(destination), fmt::format("output '{}' is bound to", name));
     impl_->Bind(index, {Access::Share(destination), nullptr});
   });
@@ -95,7 +111,7 @@ void IoBinding::Run(const RunOptions& options) {
     impl_->results.clear();
     core::RunSettings settings = Access::SettingsOf(options);
     if (impl_->binds_outputs || !impl_->core().memories().empty()) settings.bindings = &impl_->bindings;
-    impl_->results = impl_->core().Run(impl_->inputs, settings);
+    impl_->results = impl_->Run(settings);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/watched_call.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
@@ -67,6 +68,7 @@ SessionOptions& SessionOptions::SetProgress(std::function<bool(const SessionProg
   impl_->options.progress = nullptr;
   if (!progress) return *this;
   impl_->options.progress = [progress = std::move(progress)](const core::SessionProgress& report) {
+    const core::WatchedCall::Callback callback;  // a plugin may be compiling
     return progress({static_cast<SessionPhase>(report.phase), report.done, report.total, report.text});
   };
   return *this;

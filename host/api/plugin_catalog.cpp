@@ -53,9 +53,22 @@ void AddOptions(const std::vector<core::OptionDeclaration>& declared, const core
                                       option.help, option.minimum, option.maximum, option.choices});
   }
   if (const auto wrong = core::FindWrong(declared, entry.options)) {
-    info->message = fmt::format("{} of the policy file '{}' {}", wrong->subject, entry.policy.string(), wrong->problem);
-    info->hint = fmt::format("correct providers.{}.options there", info->name);
+    const auto file = entry.option_files.find(wrong->name);
+    info->message = fmt::format("{} of the policy file '{}' {}", wrong->subject,
+                                file == entry.option_files.end() ? "" : file->second.string(), wrong->problem);
+    info->hint = fmt::format("correct providers.{}.{} there", info->name,
+                             entry.pinned.contains(wrong->name) ? "pinned" : "options");
   }
+}
+
+std::string_view KindName(core::PolicySetting::Kind kind) {
+  switch (kind) {
+    case core::PolicySetting::Kind::kPriority: return "priority";
+    case core::PolicySetting::Kind::kEnabled: return "enabled";
+    case core::PolicySetting::Kind::kOption: return "option";
+    case core::PolicySetting::Kind::kDenied: return "denied";
+  }
+  return "";
 }
 
 // What only the opened library shows.
@@ -123,6 +136,20 @@ PluginInfo PluginCatalog::Add(const std::filesystem::path& library, const Plugin
                                                  expected.priority, expected.fallback, expected.options});
     PluginInfo info = Describe(added);
     if (const core::LoadedPlugin* plugin = catalog.TryLoad(info.name)) AddFindings(*plugin, added, &info);
+    return info;
+  });
+}
+
+PolicyInfo PluginCatalog::Policy() const {
+  return Translate([&] {
+    core::PolicyReport report = environment_->catalog().policy();
+    PolicyInfo info;
+    for (core::PolicyFile& file : report.files) info.files.push_back({file.path, file.origin, file.exists});
+    for (core::PolicySetting& setting : report.settings) {
+      info.settings.push_back({setting.provider, std::string(KindName(setting.kind)), setting.option, setting.value,
+                               setting.pinned, setting.origin, setting.place, setting.overridden_by});
+    }
+    info.notes = std::move(report.notes);
     return info;
   });
 }

@@ -28,6 +28,7 @@ std::shared_ptr<Impl> Open(const Environment& environment, const SessionOptions&
   return Translate([&] {
     auto impl = std::make_shared<Impl>(Access::Of(environment), source(), Access::Of(options));
     impl->inputs = Describe(impl->session.inputs());
+    impl->overridable_initializers = Describe(impl->session.overridable_initializers());
     impl->outputs = Describe(impl->session.outputs());
     if (const core::ContextOutput* output = impl->session.context_output()) {
       impl->files = ContextFiles{output->model, output->files, output->context_nodes, output->plain_nodes};
@@ -47,6 +48,8 @@ Session::Session(const Environment& environment, std::span<const std::byte> byte
       })) {}
 
 const std::vector<ValueInfo>& Session::inputs() const { return impl_->inputs; }
+
+const std::vector<ValueInfo>& Session::overridable_initializers() const { return impl_->overridable_initializers; }
 
 const std::vector<ValueInfo>& Session::outputs() const { return impl_->outputs; }
 
@@ -117,6 +120,10 @@ std::string Session::ProfileJson() const {
 
 void Session::SaveProfile() const {
   Translate([&] { impl_->session.SaveProfile(); });
+}
+
+void Session::DiscardProfile() const {
+  Translate([&] { impl_->session.DiscardProfile(); });
 }
 
 }  // namespace epiphyte

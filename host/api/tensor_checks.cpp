@@ -36,6 +36,15 @@ core::Value& AsPlainTensor(core::Value* value) {
   return *value;
 }
 
+core::Value& AsWritableTensor(core::Value* value) {
+  core::Value& tensor = AsPlainTensor(value);
+  if (tensor.IsReadOnly()) {
+    throw Error(StatusCode::kInvalidArgument,
+                "the tensor is a constant of a model, which is read-only; write to a copy (CopyTo({}))");
+  }
+  return tensor;
+}
+
 core::DataType PlainType(ElementType type) {
   if (type == ElementType::kString) {
     throw Error(StatusCode::kInvalidArgument, "a tensor of strings has no plain memory; use Value::Strings");

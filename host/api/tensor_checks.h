@@ -12,6 +12,7 @@ namespace epiphyte {
 [[noreturn]] void RejectKind(const core::Value* value, const char* expected);
 core::Value& AsTensor(core::Value* value);
 core::Value& AsPlainTensor(core::Value* value);  // of numbers
+core::Value& AsWritableTensor(core::Value* value);  // of numbers, and no constant of a model
 core::DataType PlainType(ElementType type);      // any but strings
 uint64_t PlainBytes(core::DataType type, const Shape& shape);
 

@@ -22,9 +22,9 @@ void CheckBytes(core::DataType type, const Shape& shape, uint64_t bytes) {
   }
 }
 
-void* DataOf(core::Value& tensor) {
+void* DataOf(const core::Value& tensor) {
   core::DevicePiece* piece = core::PieceOf(tensor);
-  if (piece == nullptr) return tensor.mutable_data();
+  if (piece == nullptr) return const_cast<void*>(tensor.data());
   void* data = Translate([&] { return piece->Map(); });
   if (data == nullptr) {
     throw Error(StatusCode::kInvalidArgument,
@@ -99,7 +99,7 @@ uint64_t Value::byte_size() const { return AsTensor(value_).byte_size(); }
 
 const void* Value::data() const { return DataOf(AsPlainTensor(value_)); }
 
-void* Value::mutable_data() { return DataOf(AsPlainTensor(value_)); }
+void* Value::mutable_data() { return DataOf(AsWritableTensor(value_)); }
 
 std::vector<std::string> Value::strings() const {
   const core::Value& tensor = AsTensor(value_);
@@ -121,8 +121,13 @@ std::vector<Value> Value::elements() const {
   return elements;
 }
 
+void* Value::CheckedMutableData(ElementType type) {
+  AsWritableTensor(value_);
+  return const_cast<void*>(CheckedData(type));
+}
+
 const void* Value::CheckedData(ElementType type) const {
-  core::Value& tensor = AsPlainTensor(value_);
+  const core::Value& tensor = AsPlainTensor(value_);
   if (static_cast<ElementType>(tensor.type()) != type) {
     std::string_view asked =
         type == ElementType::kUndefined ? "a C++ type without a tensor type" : ElementTypeName(type);

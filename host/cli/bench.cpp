@@ -76,6 +76,7 @@ Measured Measure(const BenchFlags& flags) {
   IoBinding binding(session);
   std::vector<Value> inputs = flags.inputs.Make(session);
   for (size_t i = 0; i < inputs.size(); ++i) binding.BindInput(session.inputs()[i].name, inputs[i]);
+  for (const auto& [name, value] : flags.inputs.LoadInitializers(session)) binding.BindInput(name, value);
   measured.first_run_ms = TimeRun(binding);
   measured.run_ms = MeasureRuns(binding, flags.runs);
   measured.peak_rss_mb = PeakRssMb();

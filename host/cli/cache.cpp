@@ -8,12 +8,14 @@
 #include "epiphyte/context_cache.hpp"
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/program.h"
 #include "host/cli/text.h"
 
 namespace epiphyte::cli {
 namespace {
 
 constexpr size_t kShortKey = 12;
+constexpr uint64_t kNothingStays = 1;  // bytes; 0 means no limit
 
 struct CacheFlags {
   std::string folder;
@@ -110,17 +112,18 @@ void Verify(const CacheFlags& flags) {
     PrintProblems(entries);
   }
   if (broken != 0) {
-    throw Error(StatusCode::kInvalidGraph,
-                std::to_string(broken) + " of " + std::to_string(entries.size()) + " entries in '" + flags.folder +
-                    "' are broken; sessions compile them again, epiphyte cache gc removes them");
+    throw ReportedError(StatusCode::kInvalidGraph,
+                        std::to_string(broken) + " of " + std::to_string(entries.size()) + " entries in '" +
+                            flags.folder +
+                            "' are broken; sessions compile them again, epiphyte cache gc DIR removes them");
   }
   if (!problem.empty()) {
-    throw Error(StatusCode::kInvalidGraph, "sessions don't use the cache '" + flags.folder + "': " + problem);
+    throw ReportedError(StatusCode::kInvalidGraph, "sessions don't use the cache '" + flags.folder + "': " + problem);
   }
 }
 
-void Collect(const CacheFlags& flags) {
-  const CacheRemoval removal = CollectCache(flags.folder, flags.max_mb << 20);
+void Collect(const CacheFlags& flags, uint64_t max_bytes) {
+  const CacheRemoval removal = CollectCache(flags.folder, max_bytes);
   if (flags.json) {
     PrintJson({{"folder", flags.folder},
                {"broken", Describe(removal.broken)},
@@ -136,12 +139,12 @@ void Collect(const CacheFlags& flags) {
 }  // namespace
 
 Command AddCacheCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("cache", "Lists, verifies or clears what --cache keeps");
+  CLI::App* command = app.add_subcommand("cache", "Lists, verifies, cleans up or empties what --cache keeps");
   command->require_subcommand(1);
   auto flags = std::make_shared<CacheFlags>();
   auto add = [&](const char* name, const char* description) {
     CLI::App* action = command->add_subcommand(name, description);
-    action->add_option("--cache", flags->folder, "Folder of the cache")->type_name("DIR")->required();
+    action->add_option("--cache,DIR", flags->folder, "Folder of the cache, by itself or behind the flag");
     action->add_flag("--json", flags->json, "Print JSON");
     return action;
   };
@@ -151,10 +154,15 @@ Command AddCacheCommand(CLI::App& app) {
   collect->add_option("--max-mb", flags->max_mb, "Size that stays, least recently used entries go first; default: any")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
+  CLI::App* clear = add("clear", "Removes every entry and leftovers of ended processes");
   return {command, [=] {
+            if (flags->folder.empty()) {
+              throw UsageError("no folder of a cache was given; name it, like: epiphyte cache list DIR");
+            }
             if (list->parsed()) List(*flags);
             if (verify->parsed()) Verify(*flags);
-            if (collect->parsed()) Collect(*flags);
+            if (collect->parsed()) Collect(*flags, flags->max_mb << 20);
+            if (clear->parsed()) Collect(*flags, kNothingStays);
           }};
 }
 

@@ -15,6 +15,7 @@ struct Command {
 
 Command AddPluginsCommand(CLI::App& app);
 Command AddDoctorCommand(CLI::App& app);
+Command AddPolicyCommand(CLI::App& app);
 Command AddPlaceCommand(CLI::App& app);
 Command AddCompileCommand(CLI::App& app);
 Command AddRunCommand(CLI::App& app);
@@ -24,5 +25,6 @@ Command AddVerifyCommand(CLI::App& app);
 Command AddMergeCommand(CLI::App& app);
 Command AddCacheCommand(CLI::App& app);
 Command AddNewPluginCommand(CLI::App& app);
+Command AddManifestCommand(CLI::App& app);
 
 }  // namespace epiphyte::cli

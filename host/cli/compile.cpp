@@ -21,6 +21,7 @@ struct CompileFlags {
   std::string output;
   bool embed = false;
   bool force = false;
+  bool allow_plain = false;
   bool json = false;
 };
 
@@ -34,17 +35,24 @@ Compiled Compile(const CompileFlags& flags) {
   const Environment environment = flags.session.plugins.Open();
   SessionOptions options = flags.session.Build();
   options.Set("ep.context_enable", "1");
+  if (flags.allow_plain) {
+    options.Set("epiphyte.context_if_empty", "plain");
+  } else if (options.Get("epiphyte.context_if_empty") == "skip") {
+    options.Set("epiphyte.context_if_empty", "error");
+  }
   if (!flags.output.empty()) options.Set("ep.context_file_path", flags.output);
   if (flags.embed) options.Set("ep.context_embed_mode", "1");
   if (flags.force) options.Set("epiphyte.context_overwrite", "1");
   Stopwatch stopwatch;
-  const Session session = OpenSession(environment, flags.model, options, "compiling");
+  const TimeLimit limit(flags.session.time_limit);
+  const Session session = OpenSession(environment, flags.model, options, "compiling", limit);
   double milliseconds = stopwatch.Milliseconds();
   std::optional<ContextFiles> files = session.context_files();
+  // A session of a share group that is not the last one writes nothing.
   if (!files) {
-    throw Error(StatusCode::kEpFail,
-                "'" + flags.model + "' gave no context model; no provider that makes contexts has a node of it",
-                Hint::kShowPlacement);
+    throw Error(StatusCode::kInvalidArgument, "'" + flags.model +
+                                                  "' gave no context model: ep.share_ep_contexts is for several "
+                                                  "sessions of one process; use ep_weight_sharing_ctx_gen");
   }
   return {*std::move(files), session.placement().providers(), milliseconds};
 }
@@ -64,9 +72,7 @@ void PrintText(const Compiled& compiled) {
   std::cout << CountText(compiled.files.context_nodes, "context node") << ", "
             << CountText(compiled.files.plain_nodes, "plain node") << ", by "
             << Printable(Join(compiled.providers, ", ")) << ", in " << MillisecondsText(compiled.milliseconds) << '\n';
-  if (compiled.files.context_nodes == 0) {
-    std::cout << "nothing was compiled: the fallback provider's nodes stay plain ONNX unless --ep lists it\n";
-  }
+  if (compiled.files.context_nodes == 0) std::cout << "nothing was compiled: the model has plain nodes alone\n";
 }
 
 void PrintReport(const CompileFlags& flags, const Compiled& compiled) {
@@ -91,10 +97,13 @@ Command AddCompileCommand(CLI::App& app) {
   auto flags = std::make_shared<CompileFlags>();
   command->add_option("MODEL", flags->model, "ONNX model")->required();
   flags->session.AddProviders(*command);
+  flags->session.AddTimeLimit(*command);
   command->add_option("--output", flags->output, "Context model to write; default: MODEL_ctx.onnx beside the model")
       ->type_name("FILE");
   command->add_flag("--embed", flags->embed, "Put what was compiled into the model, not into a file beside it");
   command->add_flag("--force", flags->force, "Overwrite what exists");
+  command->add_flag("--allow-plain", flags->allow_plain,
+                    "Write the model with plain nodes alone when no provider has anything to compile; else that fails");
   command->add_flag("--json", flags->json, "Print JSON");
   flags->session.AddOptions(*command);
   return {command, [flags] {

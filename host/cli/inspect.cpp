@@ -5,7 +5,7 @@
 #include "epiphyte/context.hpp"
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
-#include "host/cli/plugin_flags.h"
+#include "host/cli/session_flags.h"
 #include "host/cli/text.h"
 
 namespace epiphyte::cli {
@@ -97,8 +97,8 @@ void PrintCheck(const ContextCheck& check) {
   std::cout << ContextVerdictName(check.verdict) << '\n';
 }
 
-void Check(const std::string& model, const PluginFlags& plugins, bool json) {
-  const ContextCheck check = CheckContext(plugins.Open(), model);
+void Check(const std::string& model, const SessionFlags& session, bool json) {
+  const ContextCheck check = CheckContext(session.plugins.Open(), model, session.Build());
   if (json) {
     Json report;
     report["model"] = model;
@@ -119,13 +119,14 @@ Command AddInspectCommand(CLI::App& app) {
   auto model = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   auto check = std::make_shared<bool>(false);
-  auto plugins = std::make_shared<PluginFlags>();
+  auto session = std::make_shared<SessionFlags>();
   command->add_option("MODEL", *model, "ONNX model")->required();
   command->add_flag("--check", *check, "Ask the plugins whether the model can be used here");
-  plugins->Add(*command);
+  session->AddProviders(*command);
+  session->AddOptions(*command);
   command->add_flag("--json", *json, "Print JSON");
-  return {command, [model, json, check, plugins] {
-            if (*check) return Check(*model, *plugins, *json);
+  return {command, [model, json, check, session] {
+            if (*check) return Check(*model, *session, *json);
             ContextInfo info = InspectContext(*model);
             if (*json) {
               PrintReport(info);

@@ -51,7 +51,8 @@ int ReadByte(int timeout_ms) {
 
 Interrupts::Interrupts(std::string program) : program_(std::move(program)) {
   if (pipe2(g_pipe, O_CLOEXEC) != 0) {
-    throw Error(StatusCode::kFail, "no pipe for signals: " + std::string(std::strerror(errno)));
+    throw Error(StatusCode::kFail, "no pipe for signals: " + std::string(std::strerror(errno)) +
+                                       "; close other programs or raise the limit of open files (ulimit -n)");
   }
   fcntl(g_pipe[1], F_SETFL, O_NONBLOCK);
   try {

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "epiphyte/environment.hpp"
@@ -38,7 +39,7 @@ std::string DidYouMean(const std::string& found, const std::vector<std::string>&
 }
 
 // What was wrong with the command line, and where to read on.
-int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
+UsageError WrongUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   std::string name = command == &app ? "epiphyte" : "epiphyte " + command->get_name();
   std::string message = error.what();
@@ -49,26 +50,31 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
     message = "argument '" + found + "' is not expected";
     if (flag != extras.end()) message += DidYouMean(found, FlagNames(*command));
   }
-  return ReportError(kProgram, kUsage, message + " (see " + name + " --help)");
+  return UsageError(message + " (see " + name + " --help)");
 }
 
 int Main(int argc, char** argv) {
   CLI::App app("Runs ONNX models on execution providers that are found as plugins.", "epiphyte");
   app.set_version_flag("--version", "epiphyte " + std::string(Version()));
-  std::vector<Command> commands = {AddPluginsCommand(app), AddDoctorCommand(app),   AddPlaceCommand(app),
-                                   AddCompileCommand(app), AddRunCommand(app),      AddBenchCommand(app),
-                                   AddInspectCommand(app), AddVerifyCommand(app),   AddMergeCommand(app),
-                                   AddCacheCommand(app),   AddNewPluginCommand(app)};
+  std::vector<Command> commands = {AddPluginsCommand(app), AddDoctorCommand(app),  AddPolicyCommand(app),
+                                   AddPlaceCommand(app),   AddCompileCommand(app), AddRunCommand(app),
+                                   AddBenchCommand(app),   AddInspectCommand(app), AddVerifyCommand(app),
+                                   AddMergeCommand(app),   AddCacheCommand(app),   AddNewPluginCommand(app),
+                                   AddManifestCommand(app)};
+  app.footer(
+      "Environment:\n"
+      "  EPIPHYTE_LOG=LEVEL         trace, debug, info, warning (the default), error or off; to standard error\n"
+      "  EPIPHYTE_PLUGIN_PATH=DIRS  folders with manifests of plugins, with ':' between them, before all others\n"
+      "  EPIPHYTE_POLICY=FILE       a policy file in the place of the user's; see epiphyte policy --help\n"
+      "  EPIPHYTE_DISABLE=NAMES     plugins not to use, like npu,vulkan");
   std::vector<std::string> names = CommandNames(commands);
   if (argc < 2) {
-    return ReportError(kProgram, kUsage,
-                       "no command given; use one of: " + Join(names, ", ") + " (see epiphyte --help)");
+    throw UsageError("no command given; use one of: " + Join(names, ", ") + " (see epiphyte --help)");
   }
   std::string first = argv[1];
   if (!first.starts_with("-") && std::ranges::find(names, first) == names.end()) {
-    return ReportError(
-        kProgram, kUsage,
-        "unknown command '" + first + "'" + DidYouMean(first, names) + "; commands are: " + Join(names, ", "));
+    throw UsageError("unknown command '" + first + "'" + DidYouMean(first, names) +
+                     "; commands are: " + Join(names, ", "));
   }
 
   try {
@@ -76,7 +82,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return ReportUsage(app, error);
+    throw WrongUsage(app, error);
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) command.run();
@@ -89,5 +95,9 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace epiphyte::cli;
-  return RunMain(kProgram, [&] { return Main(argc, argv); });
+  // Also when the command line can't be read: a program that asked for JSON gets JSON.
+  const bool json = std::any_of(argv + (argc > 0 ? 1 : 0), argv + argc,
+                                [](const char* word) { return std::string_view(word) == "--json"; });
+  return RunMain(
+      kProgram, [&] { return Main(argc, argv); }, json);
 }

@@ -1,5 +1,8 @@
 #include "host/cli/open_session.h"
 
+#include <optional>
+#include <utility>
+
 #include "epiphyte/error.hpp"
 #include "host/cli/interrupt.h"
 #include "host/cli/progress.h"
@@ -7,17 +10,18 @@
 namespace epiphyte::cli {
 
 Session OpenSession(const Environment& environment, const std::filesystem::path& model, SessionOptions options,
-                    const std::string& doing) {
+                    const std::string& doing, const TimeLimit& limit) {
   const Cancellable cancellable;
   Progress progress(doing + " " + model.filename().string());
-  options.SetProgress([&progress](const SessionProgress& at) {
+  options.SetProgress([&progress, &limit](const SessionProgress& at) {
     progress.Update(at);
-    return CaughtSignal() != 0;
+    return CaughtSignal() != 0 || limit.is_over();
   });
-  Session session(environment, model, options);
+  std::optional<Session> session;
+  limit.Watch(doing, [&] { session.emplace(environment, model, options); });
   // It may have come too late for the session, but not for what would follow.
   if (CaughtSignal() != 0) throw Error(StatusCode::kModelLoadCanceled, "cancelled");
-  return session;
+  return *std::move(session);
 }
 
 }  // namespace epiphyte::cli

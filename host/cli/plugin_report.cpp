@@ -59,6 +59,27 @@ Json ToJson(const PluginInfo& plugin) {
   return json;
 }
 
+Json ToJson(const PolicyInfo& policy) {
+  Json json;
+  json["files"] = Json::array();
+  for (const PolicyFile& file : policy.files) {
+    json["files"].push_back({{"path", file.path.string()}, {"origin", file.origin}, {"exists", file.exists}});
+  }
+  json["settings"] = Json::array();
+  for (const PolicySetting& setting : policy.settings) {
+    json["settings"].push_back({{"plugin", setting.plugin},
+                                {"kind", setting.kind},
+                                {"option", setting.option},
+                                {"value", setting.value},
+                                {"pinned", setting.pinned},
+                                {"origin", setting.origin},
+                                {"place", setting.place},
+                                {"overridden_by", setting.overridden_by}});
+  }
+  json["notes"] = policy.notes;
+  return json;
+}
+
 Json Findings(const PluginInfo& probed) {
   return {{"state", probed.state},
           {"message", probed.message},

@@ -1,4 +1,4 @@
-// What `plugins` and `doctor` say about plugins.
+// What `plugins`, `doctor` and `policy` say about plugins.
 #pragma once
 
 #include <vector>
@@ -9,6 +9,8 @@
 namespace epiphyte::cli {
 
 Json ToJson(const PluginInfo& plugin);
+// {"files": […], "settings": […], "notes": […]}
+Json ToJson(const PolicyInfo& policy);
 // {"plugins": […], "folders": […]}
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders);
 

@@ -40,10 +40,14 @@ Command AddPluginsCommand(CLI::App& app) {
   command->add_flag("--json", *json, "Print JSON");
   return {command, [json, added] {
             const PluginCatalog catalog = added->Open().plugins();
+            const std::vector<std::string> notes = catalog.Policy().notes;
             if (*json) {
-              PrintJson(ToJson(catalog.List(), catalog.Folders()));
+              Json report = ToJson(catalog.List(), catalog.Folders());
+              report["policy_notes"] = notes;
+              PrintJson(report);
             } else {
               PrintTable(catalog.List(), catalog.Folders());
+              for (const std::string& note : notes) std::cout << "policy: " << Printable(note) << '\n';
             }
           }};
 }

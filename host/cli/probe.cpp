@@ -7,22 +7,30 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 
 #include "epiphyte/error.hpp"
 #include "host/cli/child_process.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/plugin_report.h"
+#include "host/cli/process_state.h"
 
 namespace epiphyte::cli {
 namespace {
 
-// The report: a line "step …" before each thing that the plugin is asked to do, and a line "found …" with JSON.
+// The report: a line "step …" before each thing that the plugin is asked to do, a line "changed …" for each thing that
+// it changed in the process, and a line "found …" with JSON.
 // Standard output is the plugin's to write to. The report isn't, but it can: nothing in it is believed unseen.
 constexpr int kReportDescriptor = 3;
 constexpr std::string_view kStep = "step ";
 constexpr std::string_view kFound = "found ";
+constexpr std::string_view kChanged = "changed ";
+constexpr size_t kMostChanges = 32;
+// What the host itself notices in a call is in its log, in such lines.
+constexpr std::string_view kWarning = " warning abi: ";
 constexpr size_t kMaxReport = 1 << 20;
 constexpr std::string_view kDone = "done";
 constexpr std::string_view kBlameVendor =
@@ -50,6 +58,7 @@ std::string ThisProgram() {
 
 struct Report {
   std::string step;
+  std::vector<std::string> changes;
   Json found;  // null: nothing was found
 };
 
@@ -58,10 +67,22 @@ Report ReadReport(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(kStep)) report.step = PrintableText(line.substr(kStep.size()), 200);
+    if (line.starts_with(kChanged) && report.changes.size() < kMostChanges) {
+      report.changes.push_back(PrintableText(line.substr(kChanged.size()), 300));
+    }
     if (line.starts_with(kFound)) report.found = Json::parse(line.substr(kFound.size()), nullptr, false);
   }
   if (report.found.is_discarded()) report.found = nullptr;
   return report;
+}
+
+// What the host's log says of the plugin.
+void AddWarnings(const std::string& log, std::vector<std::string>* notes) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line) && notes->size() < kMostChanges;) {
+    const size_t found = line.find(kWarning);
+    if (found != std::string::npos) notes->push_back(PrintableText(line.substr(found + kWarning.size()), 500));
+  }
 }
 
 std::string LastLine(const std::string& text) {
@@ -111,25 +132,45 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
   plugin.hint = kBlameVendor;
 }
 
+// Looks at what a plugin has changed in the process, step by step.
+class ChangeReporter {
+ public:
+  // What changed until now is what the step before did.
+  void Begin(std::string_view step) {
+    Finish();
+    WriteLine(kStep, step);
+    step_ = step;
+  }
+  void Finish() {
+    const ProcessState now = ProcessState::Current();
+    for (const std::string& change : now.ChangesSince(state_)) WriteLine(kChanged, step_ + ": " + change);
+    state_ = now;
+  }
+
+ private:
+  ProcessState state_ = ProcessState::Current();
+  std::string step_ = "starting";
+};
+
 // Probing a name goes on to the next plugin that has it when the first fails.
-PluginInfo ProbeOne(const PluginCatalog& catalog, const std::string& manifest) {
+PluginInfo ProbeOne(const PluginCatalog& catalog, const std::string& manifest, ChangeReporter* reporter) {
   const auto listed = [&] {
     for (PluginInfo& plugin : catalog.List()) {
       if (plugin.manifest == manifest) return std::move(plugin);
     }
     throw Error(StatusCode::kNotFound, "no plugin has the manifest '" + manifest + "'");
   };
-  PluginInfo found = catalog.Probe(listed().name, [](std::string_view step) { WriteLine(kStep, step); });
+  PluginInfo found = catalog.Probe(listed().name, [reporter](std::string_view step) { reporter->Begin(step); });
   return found.manifest == manifest ? found : listed();
 }
 
 }  // namespace
 
-Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
-  const ChildResult child = RunChild({.words = {ThisProgram(), "doctor", "--probe", listed.manifest.string()},
-                                      .out_descriptor = kReportDescriptor,
-                                      .limit = limit,
-                                      .max_out = kMaxReport});
+Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const std::vector<std::string>& flags) {
+  std::vector<std::string> words = {ThisProgram(), "doctor", "--probe", listed.manifest.string()};
+  words.insert(words.end(), flags.begin(), flags.end());
+  const ChildResult child =
+      RunChild({.words = std::move(words), .out_descriptor = kReportDescriptor, .limit = limit, .max_out = kMaxReport});
   const Report report = ReadReport(child.out);
   Probed probed = {listed, "", EndOf(child)};
   if (probed.end.empty()) {
@@ -145,20 +186,25 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit) {
     probed.step = report.step == kDone ? "" : report.step;
     Explain(child, limit, &probed);
   }
+  std::vector<std::string>& notes = probed.plugin.notes;
+  notes.insert(notes.end(), report.changes.begin(), report.changes.end());
+  AddWarnings(child.err, &notes);
   return probed;
 }
 
-void ReportProbe(const std::string& manifest) {
+void ReportProbe(const std::string& manifest, const PluginFlags& flags) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it then
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  {
-    const Environment environment;
-    const PluginInfo found = ProbeOne(environment.plugins(), manifest);
-    WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));
-    WriteLine(kStep, "calling Shutdown");
-  }
-  WriteLine(kStep, kDone);
+  setenv("EPIPHYTE_LOG", "warning", 1);  // what the host notices is part of the report
+  auto environment = std::make_unique<const Environment>(flags.Open());
+  ChangeReporter reporter;  // after the environment, which guards mapped files by a signal handler
+  const PluginInfo found = ProbeOne(environment->plugins(), manifest, &reporter);
+  reporter.Finish();
+  WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));
+  reporter.Begin("calling Shutdown");
+  environment.reset();
+  reporter.Begin(kDone);
 }
 
 }  // namespace epiphyte::cli

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "epiphyte/environment.hpp"
+#include "host/cli/plugin_flags.h"
 #include "host/cli/text.h"
 
 namespace epiphyte::cli {
@@ -17,9 +19,10 @@ struct Probed {
 };
 
 // `listed`: as the catalog lists it, Ready, or Shadowed by one that can't be loaded. Starts this program again.
-Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit);
+// `flags`: of doctor, for that process too.
+Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const std::vector<std::string>& flags);
 
 // What that process runs: probes the plugin and writes what it does and finds to the descriptor of the report.
-void ReportProbe(const std::string& manifest);
+void ReportProbe(const std::string& manifest, const PluginFlags& flags);
 
 }  // namespace epiphyte::cli

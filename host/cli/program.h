@@ -1,22 +1,38 @@
 // What the mains of the tools have in common: exit codes, errors in one line, signals.
 //
 // Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong, 128 + signal when a signal ended
-// it. An error is one line on standard error; standard output carries results only.
+// it. An error is one line on standard error; standard output carries results only. With --json it carries one JSON
+// document in any case: the result, or {"error": {"code", "message", "hint", "exit_code"}}.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "epiphyte/error.hpp"
 
 namespace epiphyte::cli {
 
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
+// The command line was wrong: exit code kUsage.
+class UsageError : public Error {
+ public:
+  explicit UsageError(std::string message) : Error(StatusCode::kInvalidArgument, std::move(message)) {}
+};
+
+// What failed stands in the result that was printed already, so that no JSON is printed for it.
+class ReportedError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Prints "<program>: error: <message>" and returns `code`.
 int ReportError(std::string_view program, int code, std::string_view message);
 
-// Runs `body` for its exit code; whatever it throws is reported.
-int RunMain(const std::string& program, const std::function<int()>& body);
+// Runs `body` for its exit code; whatever it throws is reported. `json`: --json was given.
+int RunMain(const std::string& program, const std::function<int()>& body, bool json = false);
 
 }  // namespace epiphyte::cli

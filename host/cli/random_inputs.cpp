@@ -215,7 +215,11 @@ std::vector<Value> LoadInputs(const std::filesystem::path& folder, const std::ve
 }  // namespace
 
 void InputFlags::AddFolder(CLI::App& command) {
-  command.add_option("--inputs", folder, "Folder with input_0.pb, input_1.pb, … in the order of the model's inputs")
+  command
+      .add_option(
+          "--inputs", folder,
+          "Folder with input_0.pb, input_1.pb, … in the order of the model's inputs; initializer_NAME.pb is taken "
+          "for an initializer that a run may give")
       ->type_name("DIR");
 }
 
@@ -232,6 +236,33 @@ std::vector<Value> InputFlags::Make(const Session& session) const {
     throw Error(StatusCode::kInvalidArgument, "--dim is for random inputs, but --inputs is given; leave one out");
   }
   return LoadInputs(folder, session.inputs());
+}
+
+std::vector<NamedValue> InputFlags::LoadInitializers(const Session& session) const {
+  std::vector<NamedValue> values;
+  if (folder.empty()) return values;
+  constexpr std::string_view kPrefix = "initializer_";
+  constexpr std::string_view kSuffix = ".pb";
+  const std::vector<ValueInfo>& known = session.overridable_initializers();
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix)) continue;
+    const std::string name = file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
+    const auto info = std::find_if(known.begin(), known.end(), [&](const ValueInfo& each) {
+      std::string as_file = each.name;
+      std::replace(as_file.begin(), as_file.end(), '/', '_');
+      return as_file == name;
+    });
+    if (info == known.end()) {
+      std::vector<std::string> names;
+      for (const ValueInfo& each : known) names.push_back(each.name);
+      throw Error(StatusCode::kInvalidArgument,
+                  "'" + entry.path().string() + "' is for no initializer that a run may give; " +
+                      (names.empty() ? "the model has none" : "the model has: " + Join(names, ", ")));
+    }
+    values.emplace_back(info->name, LoadValue(entry.path(), info->type));
+  }
+  return values;
 }
 
 std::vector<Value> RandomInputs(const std::vector<ValueInfo>& inputs, uint64_t seed,

@@ -20,6 +20,8 @@ struct InputFlags {
 
   // One value for each input of the session, in order.
   std::vector<Value> Make(const Session& session) const;
+  // Those of `folder` for overridable initializers, by name; most folders have none.
+  std::vector<NamedValue> LoadInitializers(const Session& session) const;
 };
 
 // The same seed gives the same values on every machine. Floating point: mean 0, deviation 1. Integers: 0 to 9, so that

@@ -65,14 +65,8 @@ void CheckFiles(const std::string& folder, const std::string& stem, size_t count
   for (size_t i = 0; i < count; ++i) CheckWritable(FileOf(folder, stem, i));
 }
 
-Result RunModel(const RunFlags& flags) {
-  Result result;
-  const Environment environment = flags.session.plugins.Open();
-  SessionOptions options = flags.session.Build();
-  if (!flags.profile.empty()) options.SetProfile(flags.profile);
-  Stopwatch opening;
-  const Session session = OpenSession(environment, flags.model, options, "loading");
-  result.session_ms = opening.Milliseconds();
+// What is done with a session that is made.
+void UseSession(const RunFlags& flags, const Session& session, const TimeLimit& limit, Result& result) {
   CheckFiles(flags.save_inputs, "input", session.inputs().size());
   CheckFiles(flags.outputs, "output", session.outputs().size());
   result.providers = session.placement().providers();
@@ -80,15 +74,38 @@ Result RunModel(const RunFlags& flags) {
   result.input_infos = session.inputs();
   result.output_infos = session.outputs();
   result.inputs = flags.inputs.Make(session);
+  std::vector<NamedValue> given = flags.inputs.LoadInitializers(session);
+  for (size_t i = 0; i < result.inputs.size(); ++i) {
+    if (result.inputs[i]) given.emplace_back(result.input_infos[i].name, result.inputs[i]);
+  }
   if (!flags.save_inputs.empty()) SaveAll(flags.save_inputs, "input", result.input_infos, result.inputs);
   {
     Progress progress("running " + std::filesystem::path(flags.model).filename().string());
     Stopwatch stopwatch;
-    result.outputs = session.Run(result.inputs);
+    RunOptions run;
+    run.stop = limit.stop();
+    limit.Watch("running", [&] { result.outputs = session.Run(given, run); });
     result.run_ms = stopwatch.Milliseconds();
   }
   if (!flags.outputs.empty()) SaveAll(flags.outputs, "output", result.output_infos, result.outputs);
   session.SaveProfile();
+}
+
+Result RunModel(const RunFlags& flags) {
+  Result result;
+  const Environment environment = flags.session.plugins.Open();
+  SessionOptions options = flags.session.Build();
+  if (!flags.profile.empty()) options.SetProfile(flags.profile);
+  Stopwatch opening;
+  const TimeLimit limit(flags.session.time_limit);
+  const Session session = OpenSession(environment, flags.model, options, "loading", limit);
+  result.session_ms = opening.Milliseconds();
+  try {
+    UseSession(flags, session, limit, result);
+  } catch (...) {
+    session.DiscardProfile();
+    throw;
+  }
   return result;
 }
 
@@ -152,6 +169,7 @@ Command AddRunCommand(CLI::App& app) {
   command->add_option("--save-inputs", flags->save_inputs, "Folder to write the inputs used to")->type_name("DIR");
   flags->session.AddThreads(*command);
   flags->session.AddCache(*command);
+  flags->session.AddTimeLimit(*command);
   command->add_option("--profile", flags->profile, "Write a trace for chrome://tracing")->type_name("FILE");
   command->add_flag("--json", flags->json, "Print JSON");
   flags->session.AddOptions(*command);

@@ -73,6 +73,12 @@ void SessionFlags::AddCache(CLI::App& command) {
       ->type_name("DIR");
 }
 
+void SessionFlags::AddTimeLimit(CLI::App& command) {
+  command.add_option("--time-limit", time_limit, "End with an error after so many seconds; default: none")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 1e9));
+}
+
 SessionOptions SessionFlags::Build() const {
   SessionOptions built;
   for (const std::string& flag : options) {

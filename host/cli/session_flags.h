@@ -1,4 +1,5 @@
-// Flags that every command with a session takes: --plugin, --ep, --option, --ep-option, --threads, --cache.
+// Flags that every command with a session takes: --plugin, --ep, --option, --ep-option, --threads, --cache,
+// --time-limit.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -18,12 +19,14 @@ struct SessionFlags {
   std::vector<std::string> options;           // KEY=VALUE
   std::vector<std::string> provider_options;  // PROVIDER.KEY=VALUE
   uint32_t threads = 0;
-  std::string cache;  // folder
+  std::string cache;      // folder
+  double time_limit = 0;  // seconds; 0: none
 
   void AddProviders(CLI::App& command);  // and plugins
   void AddOptions(CLI::App& command);
   void AddThreads(CLI::App& command);
   void AddCache(CLI::App& command);
+  void AddTimeLimit(CLI::App& command);
 
   // Throws INVALID_ARGUMENT on malformed flags.
   SessionOptions Build() const;

@@ -1,5 +1,8 @@
 #include "host/cli/text.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -10,10 +13,7 @@
 namespace epiphyte::cli {
 namespace {
 
-// Characters, not bytes, so that columns line up for UTF-8 names.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
+constexpr size_t kUsualWidth = 80;
 
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -31,6 +31,55 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+// So that columns line up for UTF-8 names.
+size_t CharactersIn(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+size_t TerminalWidth() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : kUsualWidth;
+}
+
+std::string CutTo(const std::string& text, size_t width) {
+  constexpr std::string_view kMore = "...";
+  if (width == 0 || CharactersIn(text) <= width) return text;
+  std::string cut;
+  size_t characters = 0;
+  for (const char c : text) {
+    const bool begins = (c & 0xC0) != 0x80;
+    if (begins && ++characters + kMore.size() > width) break;
+    cut += c;
+  }
+  return cut + std::string(kMore);
+}
+
+std::vector<std::string> WrapText(const std::string& text, size_t width) {
+  if (width == 0) return {text};
+  std::vector<std::string> lines;
+  std::string line;
+  size_t characters = 0;
+  size_t last_space = std::string::npos;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool begins = (text[i] & 0xC0) != 0x80;
+    if (begins && characters == width) {
+      const bool at_space = last_space != std::string::npos && text[i] != ' ';
+      std::string rest = at_space ? line.substr(last_space + 1) : "";
+      lines.push_back(line.substr(0, at_space ? last_space : line.size()));
+      line = std::move(rest);
+      characters = CharactersIn(line);
+      last_space = std::string::npos;
+      if (text[i] == ' ') continue;
+    }
+    if (text[i] == ' ') last_space = line.size();
+    line += text[i];
+    characters += begins ? 1 : 0;
+  }
+  if (!line.empty() || lines.empty()) lines.push_back(line);
+  return lines;
+}
+
 void PrintJson(const Json& json) {
   std::cout << PrintableJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) << '\n';
 }
@@ -39,13 +88,13 @@ void Table::Print() const {
   std::vector<size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], CharactersIn(row[i]));
   }
   for (const auto& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       line += row[i];
-      line.append(widths[i] - Width(row[i]) + 2, ' ');
+      line.append(widths[i] - CharactersIn(row[i]) + 2, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     std::cout << line << '\n';

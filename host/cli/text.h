@@ -28,6 +28,15 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Columns of the terminal that standard output is; 0: it is none, and lines are as long as they are.
+size_t TerminalWidth();
+// `text`, or its beginning and "..." where it has more than `width` characters. 0: no limit.
+std::string CutTo(const std::string& text, size_t width);
+// `text` in lines of at most `width` characters, cut between words where that can be. 0: one line.
+std::vector<std::string> WrapText(const std::string& text, size_t width);
+// Characters, not bytes, of UTF-8 text.
+size_t CharactersIn(std::string_view text);
+
 // Names come from models and manifests: what could steer a terminal is replaced, and what is long is cut.
 inline std::string Printable(std::string_view text) { return PrintableText(text); }
 // For a cell of a table whose content is short where nothing is wrong.

@@ -6,7 +6,11 @@
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/hints.h"
+#include "host/cli/progress.h"
+#include "host/cli/program.h"
+#include "host/cli/session_flags.h"
 #include "host/cli/plugin_flags.h"
+#include "host/cli/program.h"
 #include "host/cli/progress.h"
 #include "host/cli/text.h"
 
@@ -14,7 +18,7 @@ namespace epiphyte::cli {
 namespace {
 
 struct VerifyFlags {
-  PluginFlags plugins;
+  SessionFlags session;
   std::string model;
   bool reseal = false;
   bool json = false;
@@ -27,14 +31,14 @@ struct Outcome {
 };
 
 Outcome Verify(const VerifyFlags& flags) {
-  const Environment environment = flags.plugins.Open();
+  const Environment environment = flags.session.plugins.Open();
   Progress progress("verifying " + std::filesystem::path(flags.model).filename().string());
   Outcome outcome;
   if (flags.reseal) {
     outcome.before = ResealContext(environment, flags.model);
     outcome.resealed = outcome.before != SealState::kIntact;
   }
-  outcome.verification = VerifyContext(environment, flags.model);
+  outcome.verification = VerifyContext(environment, flags.model, flags.session.Build());
   return outcome;
 }
 
@@ -95,7 +99,8 @@ Command AddVerifyCommand(CLI::App& app) {
   command->add_option("MODEL", flags->model, "Context model")->required();
   command->add_flag("--reseal", flags->reseal,
                     "The .onnx was changed on purpose: make its seal fit, unless a payload is not what it was");
-  flags->plugins.Add(*command);
+  flags->session.AddProviders(*command);
+  flags->session.AddOptions(*command);
   command->add_flag("--json", flags->json, "Print JSON");
   return {command, [flags] {
             Outcome outcome = Verify(*flags);
@@ -106,8 +111,9 @@ Command AddVerifyCommand(CLI::App& app) {
             }
             const size_t problems = outcome.verification.problems.size();
             if (problems != 0) {
-              throw Error(StatusCode::kInvalidGraph, "'" + flags->model + "' has " + CountText(problems, "problem") +
-                                                         ", listed on standard output");
+              throw ReportedError(
+                  StatusCode::kInvalidGraph,
+                  "'" + flags->model + "' has " + CountText(problems, "problem") + ", listed on standard output");
             }
           }};
 }

@@ -14,7 +14,7 @@ constexpr std::initializer_list<Rule> kOfContexts = {
     Rule::kLoadContextKeepsExceptions, Rule::kLoadsWhatItWrote,           Rule::kLoadedKernelsAgree,
     Rule::kBlobsAreReadOnly,           Rule::kBlobsEndWithTheProvider,    Rule::kContextNodesEndWithTheCall,
     Rule::kDamagedPayloadsAreRefused,  Rule::kAlteredPayloadsDoNoHarm,    Rule::kNodesInAnyOrder,
-    Rule::kFurtherAttributes,          Rule::kNodeReservedIsZero};
+    Rule::kFurtherAttributes,          Rule::kNodeReservedIsZero,         Rule::kNoNameIsTheOnlyGraph};
 
 Session::Setup ForContexts() {
   Session::Setup setup;
@@ -108,6 +108,28 @@ void CheckOrder(Journal& journal, const Target& target) {
     session.Close();
   }
   journal.Pass(Rule::kNodesInAnyOrder);
+  bench.Finish();
+}
+
+// A model by another tool, or by hand: its one node has neither partition_name nor a name.
+void CheckNodeWithoutName(Journal& journal, const Target& target) {
+  Bench bench(journal, target);
+  const std::vector<Probe> claimed = ClaimedForContexts(bench, {Rule::kNoNameIsTheOnlyGraph});
+  if (claimed.empty()) return bench.Finish();
+  Work work({claimed.front()});
+  // Of one probe there are two partitions, and this payload is to hold one graph.
+  work.probes.pop_back();
+  work.partitions.pop_back();
+  SavedContext saved = CompileAndSave(bench, work, false);
+  saved.partition_names[0].clear();
+  Session session(bench.plugin(), {});
+  const DebugHost::Failure failure = session.TryLoad(saved, PartitionsOf(saved, work), LentMemory::Place::kPage);
+  if (failure) EndWith(bench.host(), Rule::kNoNameIsTheOnlyGraph, Describe(failure));
+  const Probe& probe = work.probes[0];
+  const std::string difference = Difference(probe, session.Run(0, probe.inputs));
+  Demand(bench.host(), difference.empty(), Rule::kNoNameIsTheOnlyGraph, difference);
+  session.Close();
+  journal.Pass(Rule::kNoNameIsTheOnlyGraph);
   bench.Finish();
 }
 
@@ -248,6 +270,7 @@ void CheckVerdicts(Journal& journal, const Target& target) {
 constexpr Check kChecks[] = {
     {"contexts", CheckRoundTrip},
     {"nodes in any order", CheckOrder},
+    {"a node without a name", CheckNodeWithoutName},
     {"truncated payloads", CheckTruncation},
     {"altered payloads", CheckAlteredBytes},
     {"verdicts", CheckVerdicts},

@@ -5,14 +5,41 @@ namespace epiphyte::conformance {
 namespace {
 
 constexpr std::initializer_list<Rule> kRules = {Rule::kGroupsPayloadComesLast, Rule::kGroupsPayloadHoldsAll,
-                                                Rule::kLastSessionWrites, Rule::kGroupEndsWithTheProvider,
-                                                Rule::kMakeAsksForNoWorkspace};
+                                                Rule::kLastSessionWrites,      Rule::kGroupEndsWithTheProvider,
+                                                Rule::kMakeAsksForNoWorkspace, Rule::kGroupsSessionsEndInAnyOrder};
 
 Session::Setup Member(const std::shared_ptr<DebugWorkspace>& workspace, bool compiling, bool last) {
   Session::Setup setup;
   setup.context_enabled = compiling;
   setup.share = std::make_shared<DebugMembership>(workspace, compiling, last);
   return setup;
+}
+
+// Two sessions load one payload, at one address, and end in either order: what is left of them computes as before.
+void CheckLoadingGroup(Bench& bench, const SavedContext& all, const Work& work) {
+  for (const bool first_ends_first : {true, false}) {
+    const auto workspace = std::make_shared<DebugWorkspace>();
+    std::unique_ptr<Session> sessions[2];
+    const auto run = [&](size_t i) {
+      const Probe& probe = work.probes[all.nodes[i].partition];
+      const std::string difference = Difference(probe, sessions[i]->Run(0, probe.inputs));
+      Demand(bench.host(), difference.empty(), Rule::kGroupsSessionsEndInAnyOrder, difference);
+    };
+    for (size_t i = 0; i < 2; ++i) {
+      SavedContext mine = all;
+      mine.nodes = {all.nodes[i]};
+      sessions[i] = std::make_unique<Session>(bench.plugin(), Member(workspace, false, false));
+      const DebugHost::Failure failure =
+          sessions[i]->TryLoad(mine, {work.partitions[all.nodes[i].partition]}, LentMemory::Place::kPage);
+      if (failure) EndWith(bench.host(), Rule::kGroupsSessionsEndInAnyOrder, Describe(failure));
+      run(i);
+    }
+    const size_t gone = first_ends_first ? 0 : 1;
+    sessions[gone]->Close();
+    sessions[gone].reset();
+    run(1 - gone);
+    sessions[1 - gone]->Close();
+  }
 }
 
 void CheckShareGroup(Journal& journal, const Target& target) {
@@ -79,6 +106,7 @@ void CheckShareGroup(Journal& journal, const Target& target) {
       session.Close();
     }
   }
+  CheckLoadingGroup(bench, all, work);
   PassAll(journal, kRules);
   bench.Finish();
 }

@@ -57,6 +57,15 @@ DebugWorkspace::~DebugWorkspace() {
   }
 }
 
+LentMemory& DebugWorkspace::Payload(const std::string& bytes,
+                                    const std::function<std::unique_ptr<LentMemory>()>& make) {
+  for (const auto& [known, memory] : payloads) {
+    if (known == bytes) return *memory;
+  }
+  payloads.emplace_back(bytes, make());
+  return *payloads.back().second;
+}
+
 DebugMembership::DebugMembership(std::shared_ptr<DebugWorkspace> workspace, bool compiling, bool last)
     : workspace_(std::move(workspace)), handle_(Live<EpShareGroup, DebugMembership>().Open(this)) {
   info_.struct_size = sizeof(info_);

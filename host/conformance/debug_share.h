@@ -1,17 +1,27 @@
 // DebugShareGroup: a share group, with one workspace as there is one plugin; and how a provider takes part in it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "epiphyte/ep_share.h"
+#include "host/conformance/lent_memory.h"
 
 namespace epiphyte::conformance {
 
 // Freed with the last membership.
 struct DebugWorkspace {
   ~DebugWorkspace();
+  // The payload of these bytes: every loading session of the group gets it at the same address, until the last provider
+  // of the group was destroyed. `make` lends it to the first.
+  LentMemory& Payload(const std::string& bytes, const std::function<std::unique_ptr<LentMemory>()>& make);
+
+  // Destroyed after the destructor's release of the plugin's workspace, which may view payloads.
+  std::vector<std::pair<std::string, std::unique_ptr<LentMemory>>> payloads;
   std::mutex mutex;
   void* data = nullptr;
   EpFreeWorkspace release = nullptr;

@@ -34,6 +34,20 @@ uint64_t BitsOf(EpElementType type) {
 
 }  // namespace
 
+std::string OperatorsIn(std::span<const GraphSpec> graphs) {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> names;
+  for (const GraphSpec& graph : graphs) {
+    for (const NodeSpec& node : graph.nodes) {
+      const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMost ? text + " and " + std::to_string(names.size() - kMost) + " more" : text;
+}
+
 uint64_t ByteSize(EpElementType type, std::span<const int64_t> dims) {
   uint64_t count = 1;
   for (const int64_t dim : dims) count *= dim < 0 ? 0 : static_cast<uint64_t>(dim);

@@ -66,6 +66,9 @@ struct GraphSpec {
   bool LeavesAndComesBack(std::span<const size_t> members) const;
 };
 
+// The graphs' operators, each once, for a message: "Conv, com.acme.Gate, Relu".
+std::string OperatorsIn(std::span<const GraphSpec> graphs);
+
 // Bytes that a tensor takes; 0 when a size is not known.
 uint64_t ByteSize(EpElementType type, std::span<const int64_t> dims);
 

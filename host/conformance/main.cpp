@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <optional>
 
 #include "host/conformance/suite.h"
 
@@ -50,11 +51,12 @@ int main(int argc, char** argv) {
       cases.models = models;
       options.cases = cases;
     }
-    const std::vector<RuleResult> results = RunSuite(target, options);
+    std::optional<CaseCounts> counts;
+    const std::vector<RuleResult> results = RunSuite(target, options, &counts);
     if (json) {
-      WriteJson(std::cout, path.string(), results);
+      WriteJson(std::cout, path.string(), results, counts);
     } else {
-      WriteText(std::cout, results, verbose);
+      WriteText(std::cout, results, verbose, counts);
     }
     const bool failed = std::any_of(results.begin(), results.end(),
                                     [](const RuleResult& result) { return result.outcome == Outcome::kFail; });

@@ -269,6 +269,7 @@ CaseCounts RunOperatorCases(Journal& journal, const Target& target, const CaseOp
       }
     }
     if (way == Way::kPlain) counts.claimed = claimed.size();
+    (way == Way::kPlain ? counts.right : way == Way::kContext ? counts.right_context : counts.right_embedded) = passed;
     if (!failures.empty()) {
       journal.Fail(rule, FirstOf(failures));
     } else if (passed != 0) {

@@ -19,7 +19,10 @@ struct CaseOptions {
 
 struct CaseCounts {
   size_t found = 0;
-  size_t claimed = 0;  // whole, by the plugin
+  size_t claimed = 0;        // whole, by the plugin: these were run
+  size_t right = 0;          // of those run as they are
+  size_t right_context = 0;  // of those run through a context beside the model, and through one in it
+  size_t right_embedded = 0;
 };
 
 // Throws NO_SUCHFILE when there is no such folder.

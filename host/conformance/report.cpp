@@ -47,7 +47,8 @@ std::vector<RuleResult> Summarize(std::span<const Finding> findings) {
   return results;
 }
 
-void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose) {
+void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose,
+               const std::optional<CaseCounts>& cases) {
   std::map<Outcome, size_t> counts;
   for (const RuleResult& result : results) {
     ++counts[result.outcome];
@@ -60,11 +61,18 @@ void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verb
                  result.message.empty() ? "" : ": ", result.message);
     }
   }
+  if (cases) {
+    fmt::print(
+        out,
+        "{} of {} cases ran on the plugin: {} right as they are, {} through a context, {} through an embedded one\n",
+        cases->claimed, cases->found, cases->right, cases->right_context, cases->right_embedded);
+  }
   fmt::print(out, "{} rules passed, {} failed, {} not applicable\n", counts[Outcome::kPass], counts[Outcome::kFail],
              counts[Outcome::kNotApplicable]);
 }
 
-void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results) {
+void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results,
+               const std::optional<CaseCounts>& cases) {
   nlohmann::ordered_json rules = nlohmann::ordered_json::array();
   std::map<Outcome, size_t> counts;
   for (const RuleResult& result : results) {
@@ -78,11 +86,18 @@ void WriteJson(std::ostream& out, const std::string& target, std::span<const Rul
     if (result.outcome == Outcome::kFail) rule["do"] = text.advice;
     rules.push_back(std::move(rule));
   }
-  const nlohmann::ordered_json report = {{"plugin", target},
-                                         {"passed", counts[Outcome::kPass]},
-                                         {"failed", counts[Outcome::kFail]},
-                                         {"not_applicable", counts[Outcome::kNotApplicable]},
-                                         {"rules", rules}};
+  nlohmann::ordered_json report = {{"plugin", target},
+                                   {"passed", counts[Outcome::kPass]},
+                                   {"failed", counts[Outcome::kFail]},
+                                   {"not_applicable", counts[Outcome::kNotApplicable]},
+                                   {"rules", rules}};
+  if (cases) {
+    report["cases"] = {{"found", cases->found},
+                       {"ran", cases->claimed},
+                       {"right", cases->right},
+                       {"right_via_context", cases->right_context},
+                       {"right_via_embedded_context", cases->right_embedded}};
+  }
   out << report.dump(2) << "\n";
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "host/conformance/journal.h"
+#include "host/conformance/operator_cases.h"
 
 namespace epiphyte::conformance {
 
@@ -19,8 +21,10 @@ struct RuleResult {
 // A rule that failed once has failed; one that nothing was found about was not reached.
 std::vector<RuleResult> Summarize(std::span<const Finding> findings);
 
-// Every failure with what to do, and a last line with the counts. `verbose`: the other rules, too.
-void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose);
-void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results);
+// Every failure with what to do, how many cases ran, and a last line with the counts. `verbose`: the other rules, too.
+void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose,
+               const std::optional<CaseCounts>& cases = std::nullopt);
+void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results,
+               const std::optional<CaseCounts>& cases = std::nullopt);
 
 }  // namespace epiphyte::conformance

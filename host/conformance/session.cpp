@@ -9,6 +9,11 @@
 namespace epiphyte::conformance {
 namespace {
 
+// The failure of a call about `graphs`, with the operators that it was about.
+std::string DescribeFor(const DebugHost::Failure& failure, std::span<const GraphSpec> graphs) {
+  return "for " + OperatorsIn(graphs) + ": " + conformance::Describe(failure);
+}
+
 // Kernels and states that the host has and has not released.
 struct Owned {
   std::mutex mutex;
@@ -316,7 +321,7 @@ void Session::Compile(const std::vector<GraphSpec>& partitions) {
   bool was_told = false;
   const size_t before = kernels_.size();
   const DebugHost::Failure failure = CompileWith(partitions, false, &was_told);
-  if (failure) EndWith(host_, Rule::kCompileWorks, conformance::Describe(failure));
+  if (failure) EndWith(host_, Rule::kCompileWorks, DescribeFor(failure, partitions));
   if (kernels_.size() - before != partitions.size()) {
     host_.journal().NotApplicable(Rule::kCompileWorks, "the plugin gave a partition of the suite's back, as it may");
     throw CheckEnded();
@@ -378,13 +383,19 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
     auto* blob = arena.New<EpContextBlob>();
     blob->struct_size = sizeof(EpContextBlob);
     blob->size = bytes.size();
-    if (!bytes.empty()) {
-      blobs_.push_back(std::make_unique<LentMemory>(
+    const auto lend = [&] {
+      auto memory = std::make_unique<LentMemory>(
           bytes.size(),
           LentMemory::Rules{"a payload", Rule::kBlobsAreReadOnly, setup_.payload_end, Rule::kBlobsEndWithTheProvider},
-          place));
-      std::memcpy(blobs_.back()->data(), bytes.data(), bytes.size());
-      blobs_.back()->MakeReadOnly();
+          place);
+      std::memcpy(memory->data(), bytes.data(), bytes.size());
+      memory->MakeReadOnly();
+      return memory;
+    };
+    if (!bytes.empty() && setup_.share != nullptr) {
+      blob->data = setup_.share->workspace().Payload(bytes, lend).data();
+    } else if (!bytes.empty()) {
+      blobs_.push_back(lend());
       blob->data = blobs_.back()->data();
     }
     blobs[i] = blob;
@@ -447,7 +458,7 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
 
 void Session::Load(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place) {
   const DebugHost::Failure failure = TryLoad(context, partitions, place);
-  if (failure) EndWith(host_, Rule::kLoadsWhatItWrote, conformance::Describe(failure));
+  if (failure) EndWith(host_, Rule::kLoadsWhatItWrote, DescribeFor(failure, partitions));
   host_.journal().Pass(Rule::kLoadsWhatItWrote);
 }
 
@@ -463,7 +474,7 @@ EpKernelState* Session::TakeState(Kernel& kernel) {
   EpKernelState* state = nullptr;
   const DebugHost::Failure failure = CallPlugin(host_, Rule::kCreateStateKeepsExceptions, "CreateState",
                                                 [&] { return plugin_.api().CreateState(kernel.handle, &state); });
-  if (failure) EndWith(host_, Rule::kStateIsGiven, conformance::Describe(failure));
+  if (failure) EndWith(host_, Rule::kStateIsGiven, DescribeFor(failure, {&kernel.partition, 1}));
   Demand(host_, state != nullptr, Rule::kStateIsGiven, "CreateState succeeded and gave no state");
   {
     std::lock_guard lock(AllOwned().mutex);
@@ -537,7 +548,8 @@ Session::RunAnswer Session::TryRun(size_t index, const std::vector<Tensor>& inpu
 
 std::vector<Tensor> Session::Run(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting) {
   RunAnswer answer = TryRun(kernel, inputs, setting);
-  if (answer.failure) EndWith(host_, Rule::kExecuteWorks, conformance::Describe(answer.failure));
+  if (answer.failure)
+    EndWith(host_, Rule::kExecuteWorks, DescribeFor(answer.failure, {&kernels_.at(kernel)->partition, 1}));
   return std::move(answer.outputs);
 }
 

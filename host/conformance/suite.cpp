@@ -56,7 +56,7 @@ Target ReadTarget(const fs::path& path) {
   return target;
 }
 
-std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options) {
+std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options, std::optional<CaseCounts>* counts) {
   Journal journal;
   // Each area stands on the one before it: what would fail there for the same reason is not reached.
   for (const std::span<const Check> checks :
@@ -76,7 +76,8 @@ std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& optio
   } else if (journal.HasFailure()) {
     NotApplicable(journal, of_cases, "cases are run when all other rules hold");
   } else {
-    RunOperatorCases(journal, target, *options.cases);
+    const CaseCounts found = RunOperatorCases(journal, target, *options.cases);
+    if (counts != nullptr) *counts = found;
   }
   return Summarize(journal.findings());
 }

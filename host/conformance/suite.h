@@ -22,6 +22,8 @@ struct SuiteOptions {
   Isolation isolation;
   std::optional<CaseOptions> cases;
 };
-std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options);
+// `counts` gets those of the cases, when they were run; may be null.
+std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options,
+                                 std::optional<CaseCounts>* counts = nullptr);
 
 }  // namespace epiphyte::conformance

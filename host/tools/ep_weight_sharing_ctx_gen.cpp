@@ -4,11 +4,16 @@
 //
 // writes model1_ctx.onnx, model2_ctx.onnx and model1_npu.bin: N models, N + 1 files. One session for each model, in
 // their order, all with ep.context_enable and ep.share_ep_contexts, the last with ep.stop_share_ep_contexts too.
-// Nothing is visible before the last one has succeeded. Flags are those of ONNX Runtime's tool of this name, and -o and
-// --force. Exit codes: host/cli/program.h.
+// Nothing is visible before the last one has succeeded. Flags are those of ONNX Runtime's tool of this name, and -o,
+// --force, --plugin and --model-options:
+//
+//   --model-options model2.onnx "ep.context_node_name_prefix|second_ npu.tiles|2"
+//
+// Exit codes: host/cli/program.h.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -16,12 +21,14 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/session.hpp"
 #include "host/cli/open_session.h"
+#include "host/cli/plugin_flags.h"
 #include "host/cli/program.h"
 #include "host/cli/text.h"
 
@@ -31,6 +38,8 @@ namespace {
 constexpr const char* kProgram = "ep_weight_sharing_ctx_gen";
 
 struct Flags {
+  PluginFlags plugins;
+  std::vector<std::pair<std::string, std::string>> model_options;  // model, "key|value provider.key|value"
   std::string provider;
   std::string provider_options;  // "key|value key|value"
   std::string session_options;
@@ -62,10 +71,40 @@ std::filesystem::path ContextPath(const Flags& flags, const std::filesystem::pat
   return flags.output_folder.empty() ? model.parent_path() / name : std::filesystem::path(flags.output_folder) / name;
 }
 
+// Whether a flag means the model by its path, or by its file name.
+bool IsCalled(const std::filesystem::path& model, const std::string& name) {
+  return model == std::filesystem::path(name) || model.filename() == std::filesystem::path(name);
+}
+
+void CheckModelNames(const Flags& flags) {
+  for (const auto& [name, pairs] : flags.model_options) {
+    const auto called = std::count_if(flags.models.begin(), flags.models.end(),
+                                      [&, &name = name](const std::string& model) { return IsCalled(model, name); });
+    if (called == 1) continue;
+    throw Error(StatusCode::kInvalidArgument, "--model-options: '" + name + "' is " +
+                                                  (called == 0 ? "none" : "more than one") +
+                                                  " of the models; give the path of one as it is in MODELS");
+  }
+}
+
 SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& model, bool last) {
   SessionOptions options;
-  options.AddProvider(flags.provider, SplitPairs(flags.provider_options, "-i"));
-  for (const auto& [key, value] : SplitPairs(flags.session_options, "-C")) {
+  std::map<std::string, std::string> of_provider = SplitPairs(flags.provider_options, "-i");
+  std::map<std::string, std::string> of_session = SplitPairs(flags.session_options, "-C");
+  // A model's own options come before those of all.
+  const std::string prefix = flags.provider + ".";
+  for (const auto& [name, pairs] : flags.model_options) {
+    if (!IsCalled(model, name)) continue;
+    for (const auto& [key, value] : SplitPairs(pairs, "--model-options")) {
+      if (key.starts_with(prefix)) {
+        of_provider[key.substr(prefix.size())] = value;
+      } else {
+        of_session[key] = value;
+      }
+    }
+  }
+  options.AddProvider(flags.provider, of_provider);
+  for (const auto& [key, value] : of_session) {
     if (key == "ep.context_file_path") {
       throw Error(StatusCode::kInvalidArgument,
                   "-C: ep.context_file_path names one file for all models; use -o FOLDER");
@@ -73,6 +112,7 @@ SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& mode
     options.Set(key, value);
   }
   options.Set("ep.context_enable", "1").Set("ep.share_ep_contexts", "1");
+  if (options.Get("epiphyte.context_if_empty") == "skip") options.Set("epiphyte.context_if_empty", "error");
   if (last) options.Set("ep.stop_share_ep_contexts", "1");
   if (!flags.output_folder.empty()) options.Set("ep.context_file_path", ContextPath(flags, model).string());
   if (flags.force) options.Set("epiphyte.context_overwrite", "1");
@@ -82,8 +122,9 @@ SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& mode
 void Generate(const Flags& flags) {
   if (flags.verbose) setenv("EPIPHYTE_LOG", "info", /*overwrite=*/1);
   // Wrong flags fail before the first model is read.
+  CheckModelNames(flags);
   for (const std::string& model : flags.models) MakeOptions(flags, model, true);
-  Environment environment;
+  const Environment environment = flags.plugins.Open();
   std::vector<std::filesystem::path> files;
   for (size_t i = 0; i < flags.models.size(); ++i) {
     const std::filesystem::path model = flags.models[i];
@@ -91,14 +132,9 @@ void Generate(const Flags& flags) {
     const Session session = OpenSession(environment, model, MakeOptions(flags, model, last), "compiling");
     files.push_back(ContextPath(flags, model));
     if (!last) continue;
-    const std::optional<ContextFiles> written = session.context_files();
-    if (!written) {
-      throw Error(
-          StatusCode::kEpFail,
-          "provider '" + flags.provider + "' got no node of '" + flags.models[i] + "', so no context model was written",
-          Hint::kShowPlacement);
+    if (const std::optional<ContextFiles> written = session.context_files()) {
+      files.insert(files.end(), written->others.begin(), written->others.end());
     }
-    files.insert(files.end(), written->others.begin(), written->others.end());
   }
   Table table({"FILE", "SIZE"});
   for (const auto& file : files) {
@@ -116,6 +152,11 @@ int Main(int argc, char** argv) {
   app.add_option("-e", flags.provider, "Provider that compiles")->required()->type_name("PROVIDER");
   app.add_option("-i", flags.provider_options, "Options of the provider")->type_name("\"KEY|VALUE KEY|VALUE\"");
   app.add_option("-C", flags.session_options, "Session options")->type_name("\"KEY|VALUE KEY|VALUE\"");
+  app.add_option("--model-options", flags.model_options,
+                 "Options of one model, before those of all: the session's, and as PROVIDER.KEY the provider's; may be "
+                 "repeated")
+      ->type_name("MODEL \"KEY|VALUE KEY|VALUE\"");
+  flags.plugins.Add(app);
   app.add_option("-o", flags.output_folder, "Folder to write to; default: beside the models")->type_name("FOLDER");
   app.add_flag("-v", flags.verbose, "Say what is done, on standard error");
   app.add_flag("--force", flags.force, "Overwrite what exists");

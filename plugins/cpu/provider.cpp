@@ -1,12 +1,15 @@
 #include "plugins/cpu/provider.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <optional>
 
 #include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/plugin/stored_partition.hpp"
 #include "plugins/cpu/exec/float_fallback.h"
 #include "plugins/cpu/exec/fuse.h"
+#include "plugins/cpu/exec/own_constants.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "plugins/cpu/onednn/threading.h"
 
@@ -69,6 +72,37 @@ class NodeCheck {
   std::vector<AttributeContent> attributes_;
   bool runs_as_float_ = false;
 };
+
+// Tells the application while a plan is rehearsed that the work goes on. A kernel may take long over zeros, too.
+class RehearsalReport {
+ public:
+  RehearsalReport(const kit::Task& task, std::string_view name) : task_(task), name_(name) {}
+
+  // True once the application has cancelled. [any thread]
+  bool IsCancelled() {
+    const int64_t now = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
+    int64_t next = next_.load(std::memory_order_relaxed);
+    if (now < next || !next_.compare_exchange_strong(next, now + kMsBetweenReports)) return task_.IsCancelled();
+    try {
+      task_.Report(0, 0, name_.c_str());
+      return false;
+    } catch (const kit::Error&) {
+      return true;
+    }
+  }
+
+ private:
+  static constexpr int64_t kMsBetweenReports = 100;
+  const kit::Task& task_;
+  const std::string name_;
+  std::atomic<int64_t> next_{0};
+};
+
+void RehearseKernel(CompiledKernel& kernel, const kit::Task& task, std::string_view name) {
+  RehearsalReport report(task, name);
+  kernel.Rehearse(task.host(), [&report] { return report.IsCancelled(); });
+  task.ThrowIfCancelled();
+}
 
 }  // namespace
 
@@ -154,7 +188,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   }
   auto kernel = std::make_unique<CompiledKernel>(std::move(plan));
   // Who writes a context may never run it.
-  if (!context_enabled_) kernel->Rehearse(host());
+  if (!context_enabled_) RehearseKernel(*kernel, partition.task, partition.name);
   return kernel;
 }
 
@@ -224,6 +258,7 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
   PlanConfig config = MakePlanConfig(loading.task().Part(node, loading.size()), found.name);
   config.origin = PlanOrigin::kContext;
   config.packed_is_current = found.context->key() == here.ToText();
+  OwnConstants(*found.context, &found.stored);
   std::shared_ptr<const Plan> plan = Plan::Build(std::move(found.stored.graph), config, std::move(found.stored.packed));
   if (plan->repacked()) {
     std::string reason = here.Compare(found.context->key()).reason;
@@ -231,8 +266,9 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
     log_.Warning(fmt::format("the context of partition '{}' was converted for this machine: {}", found.name, reason));
   }
   if (!share_) found.context.reset();
+  const std::string name = found.name;
   auto kernel = std::make_unique<CompiledKernel>(std::move(plan), std::move(found.context));
-  kernel->Rehearse(host());
+  RehearseKernel(*kernel, loading.task(), name);
   return kernel;
 }
 

@@ -77,8 +77,10 @@ class CompiledKernel final : public kit::StatefulKernel<FrameSet> {
   void Execute(const kit::Run& run, FrameSet& frames) override { frames.Execute(*plan_, run); }
   // The first one gets the frame that is rehearsed.
   std::unique_ptr<FrameSet> MakeState() const override;
-  // So that the first run finds what it needs. Before any run.
-  void Rehearse(const EpHostInfo& host) { rehearsed_ = cpu::Rehearse(*plan_, host); }
+  // So that the first run finds what it needs. Before any run. `is_cancelled`: as cpu::Rehearse has it.
+  void Rehearse(const EpHostInfo& host, const std::function<bool()>& is_cancelled = {}) {
+    rehearsed_ = cpu::Rehearse(*plan_, host, is_cancelled);
+  }
 
  private:
   const std::shared_ptr<const Plan> plan_;

@@ -1,5 +1,8 @@
 // The npu plugin: what its providers have in common, and the library's one exported symbol.
-#include "epiphyte/kit/plugin/plugin.hpp"
+//
+// Each manifest over the library is a plugin of its own, with the manifest's name, the source that its parameter
+// `source` names, and the SDK that its parameter `sdk` names: so SDKs of several vendors stand side by side.
+#include "epiphyte/kit/plugin/named_plugin.hpp"
 
 #include <deque>
 
@@ -90,4 +93,4 @@ class Plugin final : public kit::Plugin {
 }  // namespace
 }  // namespace epiphyte::npu
 
-EPIPHYTE_KIT_PLUGIN(epiphyte::npu::Plugin, "npu", "Epiphyte", EPIPHYTE_NPU_VERSION, "EpiphyteNPU")
+EPIPHYTE_KIT_NAMED_PLUGIN(epiphyte::npu::Plugin, "npu", "Epiphyte", EPIPHYTE_NPU_VERSION, "EpiphyteNPU")

@@ -217,6 +217,9 @@ void Provider::LoadContexts(kit::ContextLoading& loading) {
       const auto place = std::ranges::find(loading.payloads(), payload.data(), &std::span<const std::byte>::data);
       auto& loaded = programs[static_cast<size_t>(place - loading.payloads().begin())];
       if (loaded == nullptr) loaded = Load(payload, options);
+      if (loaded->info().Find(name) < 0 && name.empty())
+        kit::FailWith(EP_STATUS_INVALID_GRAPH, "a node has neither partition_name nor a name, and the NPU's blob has ",
+                      loaded->info().graphs.size(), " graphs; give the node the partition_name of one of them");
       if (loaded->info().Find(name) < 0)
         kit::FailWith(EP_STATUS_INVALID_GRAPH, "the NPU's blob has no graph '", name,
                       "'; the model and its context don't belong together: compile the model again");

@@ -5,6 +5,7 @@
 
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/plugin/microsoft.hpp"
+#include "plugins/vulkan/exec/device_options.h"
 #include "plugins/vulkan/provider.h"
 
 namespace epiphyte::vulkan {
@@ -61,13 +62,8 @@ class Plugin final : public kit::Plugin {
   std::optional<std::span<const kit::Option>> Options() override { return Provider::Options(); }
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
     if (devices_.empty()) return kit::ContextVerdict::Unsupported("there is no device: " + why_not_);
-    const size_t index = header.devices().empty() ? 0 : header.devices()[0];
-    const DeviceInfo& device = instance_->devices().at(index);
-    Capabilities capabilities = device.capabilities;
-    Disable(header.Option("disable").value_or(""), &capabilities);
-    Prefer(header.Option("prefer").value_or(""), &capabilities);
-    return CheckContextHeader(header.info(), info().sources[0], device, capabilities, BuiltInKernels().digest(),
-                              operators_);
+    return CheckContextForDevices(header, info().sources[0], instance_->devices(), BuiltInKernels().digest(),
+                                  operators_);
   }
   std::unique_ptr<kit::Provider> CreateProvider(const kit::ProviderConfig& config) override {
     return std::make_unique<Provider>(operators_, *instance_, *pool_, *memories_, config);
@@ -77,9 +73,8 @@ class Plugin final : public kit::Plugin {
   const char* Keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
 
   void AddDevice(const DeviceInfo& info) {
-    EpDeviceInfo device =
-        kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name), Keep(info.driver_info),
-                        Keep(Describe(info.api_version, info.capabilities)));
+    EpDeviceInfo device = kit::MakeDevice(KindOf(info.type), Keep(info.name), Keep(info.driver_name),
+                                          Keep(info.driver_info), Keep(Describe(info.api_version, info.capabilities)));
     device.vendor_id = info.vendor_id;
     device.device_id = info.device_id;
     device.uuid = Keep(HexOf(info.device_uuid));

@@ -8,60 +8,11 @@
 #include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/plugin/stored_partition.hpp"
 #include "plugins/vulkan/exec/claims.h"
+#include "plugins/vulkan/exec/device_options.h"
 #include "plugins/vulkan/exec/explain.h"
 #include "plugins/vulkan/exec/fuse.h"
 
 namespace epiphyte::vulkan {
-namespace {
-
-std::string AllCapabilities() {
-  std::string names;
-  for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i)
-    names += (i == 0 ? "" : ", ") + std::string(NameOf(static_cast<Capability>(i)));
-  return names;
-}
-
-template <typename Visit>
-void ForEachName(std::string_view list, Visit&& visit) {
-  constexpr std::string_view kBetween = ", []";
-  while (true) {
-    list.remove_prefix(std::min(list.find_first_not_of(kBetween), list.size()));
-    if (list.empty()) return;
-    const std::string_view name = list.substr(0, list.find_first_of(kBetween));
-    list.remove_prefix(name.size());
-    visit(name);
-  }
-}
-
-// Each capability that the value of an option names.
-template <typename Visit>
-void ForEachCapability(std::string_view option, std::string_view list, Visit&& visit) {
-  ForEachName(list, [&](std::string_view name) {
-    const std::optional<Capability> capability = CapabilityOf(name);
-    if (name == "all") {
-      for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i) visit(static_cast<Capability>(i));
-    } else if (capability) {
-      visit(*capability);
-    } else {
-      kit::FailArgument("option '", option, "' names '", name, "'; capabilities are ", AllCapabilities(), "; or all");
-    }
-  });
-}
-
-uint32_t ChooseIndex(const Instance& instance, const kit::ProviderConfig& config, const std::string& wanted) {
-  if (wanted.empty()) return config.devices.at(0);
-  return ChooseDevice(instance.devices(), {.device = wanted, .allow_software = true}).index;
-}
-
-}  // namespace
-
-void Disable(std::string_view list, Capabilities* capabilities) {
-  ForEachCapability("disable", list, [&](Capability capability) { capabilities->Disable(capability); });
-}
-
-void Prefer(std::string_view list, Capabilities* capabilities) {
-  ForEachCapability("prefer", list, [&](Capability capability) { capabilities->Prefer(capability); });
-}
 
 std::span<const kit::Option> Provider::Options() {
   static constexpr kit::Option kOptions[] = {
@@ -72,10 +23,11 @@ std::span<const kit::Option> Provider::Options() {
                           "capabilities of the device that are not used: storage16, storage8, int64, fp16, int8, "
                           "dot_product, subgroup, shared_memory, coopmat; or all. The parameter of that name in the "
                           "manifest is for all sessions, and has timeline, too"),
-      kit::Option::String("prefer", "",
-                          "capabilities that kernels use wherever they can, also where the device does better without, "
-                          "as a software device without subgroup, shared_memory and coopmat: to compare and to test; or "
-                          "all. What 'disable' names stays off"),
+      kit::Option::String(
+          "prefer", "",
+          "capabilities that kernels use wherever they can, also where the device does better without, "
+          "as a software device without subgroup, shared_memory and coopmat: to compare and to test; or "
+          "all. What 'disable' names stays off"),
       kit::Option::Int("memory_limit", 0,
                        "MiB of the device's memory that the session's weights and intermediate values may use; 0: all. "
                        "For its inputs and outputs there is session.max_device_bytes",
@@ -93,16 +45,11 @@ Provider::Provider(const OperatorTable& operators, Instance& instance, DevicePoo
       share_(config.host, config.share_group),
       memories_(memories) {
   const kit::OptionValues options(Options(), config.options);
-  index_ = ChooseIndex(instance, config, options.Text("use"));
+  index_ = DevicesToUse(instance.devices(), options.Text("use"), config.devices).at(0);
   capabilities_ = instance.devices().at(index_).capabilities;
   Disable(options.Text("disable"), &capabilities_);
   Prefer(options.Text("prefer"), &capabilities_);
-  ForEachName(options.Text("disable"), [](std::string_view name) {
-    if (name == NameOf(Capability::kTimeline))
-      kit::FailArgument(
-          "option 'disable' names 'timeline', by which streams work, and those are not the session's; turn "
-          "it off for all by the parameter 'disable' in the plugin's manifest");
-  });
+  CheckDisabled(options.Text("disable"));
   device_ = devices.Get(index_);
   // A kernel's device is one of those that the session named.
   if (std::ranges::find(config.devices, index_) != config.devices.end()) device_runs_ = kit::DeviceRuns(config.host);
@@ -167,8 +114,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   });
   // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
   // copied.
-  if (!share_)
-    config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
+  if (!share_) config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
   config.drop = [&](ir::Constant& constant) { ir::Drop(host(), partition.task.handle(), constant); };
   std::shared_ptr<CompiledGraph> compiled;
   try {
@@ -271,8 +217,8 @@ Provider::Container Provider::Open(std::span<const std::byte> payload) const {
   if (found.verdict == EP_CONTEXT_UNSUPPORTED)
     throw kit::Error(EP_STATUS_INVALID_GRAPH, "the vulkan context can't be used here: " + found.reason);
   std::string why_not = found.reason;
-  const std::span<const std::byte> pipelines = PipelinesOf(*context);
-  if (why_not.empty() && !pipelines.empty()) why_not = device_->UsePipelineCacheData(pipelines);
+  const kit::OwnSection pipelines = PipelinesOf(*context);  // a driver checks them and believes what it read
+  if (why_not.empty() && !pipelines.bytes.empty()) why_not = device_->UsePipelineCacheData(pipelines.bytes);
   if (!why_not.empty()) log_.Info("the pipelines of the vulkan context are built again: " + why_not);
   return context;
 }
@@ -287,9 +233,8 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
                                             const std::vector<Container>& contexts) const {
   kit::StoredPartition found = kit::ReadPartition(loading, node, contexts, kit::GraphCheck::kLater);
   const CompileConfig config = MakeConfig(loading.task().Part(node, loading.size()), found.name);
-  std::shared_ptr<CompiledGraph> compiled =
-      CompiledGraph::Build(std::move(found.stored.graph), config, GraphOrigin::kContext,
-                           std::move(found.stored.packed));
+  std::shared_ptr<CompiledGraph> compiled = CompiledGraph::Build(std::move(found.stored.graph), config,
+                                                                 GraphOrigin::kContext, std::move(found.stored.packed));
   return MakeKernel(std::move(compiled), std::move(found.context));
 }
 

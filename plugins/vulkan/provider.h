@@ -14,12 +14,6 @@
 
 namespace epiphyte::vulkan {
 
-// Turns off the capabilities that the option `disable` names: with commas or spaces between them, in brackets if one
-// likes. Throws INVALID_ARGUMENT for others.
-void Disable(std::string_view list, Capabilities* capabilities);
-// Has those used that the option `prefer` names, a list of the same kind, unless they are turned off.
-void Prefer(std::string_view list, Capabilities* capabilities);
-
 class Provider final : public kit::Provider {
  public:
   static std::span<const kit::Option> Options();
@@ -52,11 +46,11 @@ class Provider final : public kit::Provider {
   const bool context_enabled_;
   kit::ShareGroup<ShareWorkspace> share_;
   const DeviceMemories& memories_;
-  uint32_t index_ = 0;              // of the device
-  kit::DeviceRuns device_runs_;     // false: the host has no devices, or was asked for another one
+  uint32_t index_ = 0;           // of the device
+  kit::DeviceRuns device_runs_;  // false: the host has no devices, or was asked for another one
   std::shared_ptr<Device> device_;
-  std::shared_ptr<MemoryLimit> limit_;  // null: none
-  Capabilities capabilities_;  // the device's, as the session's options have them
+  std::shared_ptr<MemoryLimit> limit_;                    // null: none
+  Capabilities capabilities_;                             // the device's, as the session's options have them
   std::vector<std::shared_ptr<CompiledGraph>> compiled_;  // by partition index, while a context may be asked for
 };
 

@@ -67,6 +67,20 @@ TEST(DeclaredOutput, OfUnknownTypeIsAnything) {
   }
 }
 
+TEST(DeclaredOutput, DimsThatOnlyTheModelDeclaresMayDifferWhereNothingReadsThem) {
+  const OutputType returned{.type = FloatTensor({1, 2}), .returned_as = "y", .inferred = FloatTensor({1, -1})};
+  EXPECT_FALSE(DeclaredOutput(returned).Fits(*Floats({1, 3})));
+  EXPECT_TRUE(DeclaredOutput(returned).IsModelsMistake(*Floats({1, 3})));
+  EXPECT_FALSE(DeclaredOutput(returned).IsModelsMistake(*Floats({2, 2}))) << "inference knows that it is 1";
+  EXPECT_FALSE(DeclaredOutput(returned).IsModelsMistake(*Floats({1, 2, 1}))) << "and how many there are";
+  EXPECT_FALSE(DeclaredOutput(returned).IsModelsMistake(*Ints({1, 3})));
+  const OutputType unknown{.type = FloatTensor({1, 2}), .returned_as = "y"};
+  EXPECT_TRUE(DeclaredOutput(unknown).IsModelsMistake(*Floats({5})));
+  EXPECT_FALSE(DeclaredOutput(unknown).IsModelsMistake(*Ints({5})));
+  EXPECT_FALSE(DeclaredOutput(OutputType{FloatTensor({1, 2})}).IsModelsMistake(*Floats({1, 3})))
+      << "another node reads it";
+}
+
 TEST(DeclaredOutput, SaysWhatWasFoundAndWhatWasExpected) {
   EXPECT_EQ(DeclaredOutput(FloatTensor({2, -1})).Complaint(*Ints({3, 1})),
             "is tensor(int64)[3,1], but the model says tensor(float)[2,?]");

@@ -57,6 +57,32 @@ TEST(UnlistedPlugin, ThatFailsToGiveContextNodesLeavesTheContextToTheNext) {
   EXPECT_FALSE(std::filesystem::exists(dir / "m_misbehaving.bin"));
 }
 
+TEST(UnlistedPlugin, ThatFailsToGiveContextNodesLeavesAShareGroupToTheNext) {
+  Installed installed(PluginFile("kThrowsInGetEpContextNodes"));
+  Environment environment(installed.Options());
+  TempDir dir;
+  const auto compile = [&](const char* name, bool last) {
+    SessionOptions options;
+    options.Set("ep.context_enable", "1");
+    options.Set("ep.share_ep_contexts", "1");
+    if (last) options.Set("ep.stop_share_ep_contexts", "1");
+    Session session(environment, dir.Write(std::string(name) + ".onnx", ChainModel({"Relu", "Sigmoid", "Relu"})),
+                    options);
+  };
+  compile("first", false);
+  compile("second", false);
+  compile("last", true);
+  SessionOptions loading;
+  loading.Set("ep.share_ep_contexts", "1");
+  for (const char* name : {"first", "second", "last"}) {
+    Session session(environment, dir / (std::string(name) + "_ctx.onnx"), loading);
+    EXPECT_TRUE(session.has_context()) << name;
+  }
+  EXPECT_TRUE(std::filesystem::exists(dir / "first_cpu.bin"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "first_cpu_1.bin"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "first_misbehaving.bin"));
+}
+
 TEST(UnlistedPlugin, ThatIsListedEndsTheSessionAlsoOnAModelWithFunctions) {
   Installed installed(PluginFile("kFailsOnFunctions"));
   Environment environment(installed.Options());

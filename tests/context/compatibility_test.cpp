@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "core/context/context_loader.h"
+#include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "core/registry/catalog.h"
+#include "core/runtime/provider_list.h"
+#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -170,6 +173,104 @@ TEST_F(CompatibilityTest, ASessionTakesASuboptimalContextUnlessToldNotTo) {
   EXPECT_EQ(Require(path, info, false), "OK");
   EXPECT_THAT(Require(path, info, true), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("another"),
                                                HasSubstr("session.fail_on_suboptimal_compiled_model")));
+}
+
+// A context compiled for int8 gives its numbers under any option, so a session that wants nothing but the best refuses
+// it.
+TEST_F(CompatibilityTest, ACpuContextOfAnotherPrecisionIsNotOptimal) {
+  const auto path = Compile();
+  core::SessionOptions options = OptionsFor({"cpu"});
+  options.provider_options["cpu"]["precision"] = "int8-dynamic";
+  const auto load = [&] { core::Session session(*environment_, path, options); };
+  EXPECT_EQ(FailureOf(load), "OK");
+  options.Set("session.fail_on_suboptimal_compiled_model", "1");
+  EXPECT_THAT(FailureOf(load),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("precision f32"), HasSubstr("precision int8-dynamic")));
+  options.provider_options["cpu"]["precision"] = "f32";
+  EXPECT_EQ(FailureOf(load), "OK");
+}
+
+// Sessions and verdicts get a plugin's options and devices from one place. `judge` is an option by which the notary
+// refuses every context.
+class VerdictOfSessions : public testing::Test {
+ protected:
+  VerdictOfSessions() {
+    const auto model = dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[2] x) => (float[2] y) { a = Neg(x) y = Abs(a) })"));
+    core::SessionOptions options = OptionsFor({"notary"});
+    options.Set("ep.context_enable", "1");
+    core::Session session(*ClerkEnvironment(), model, options);
+  }
+  core::CatalogOptions Catalog(std::string_view policy) const {
+    core::CatalogOptions options;
+    options.use_environment = options.use_user_folder = false;
+    options.paths = {ClerkFolder()};
+    options.policy_file = dir_.Write("policy.yaml", fmt::format("policy_version: 1\nproviders:\n{}\n", policy));
+    return options;
+  }
+  // What a session, a verdict and a verification say: they agree.
+  std::string Refusal(core::Environment& environment, const core::SessionOptions& options) {
+    const auto path = dir_ / "model_ctx.onnx";
+    const core::ProviderRequest request = core::RequestOf(options);
+    const std::string failure = FailureOf([&] { core::Session session(environment, path, options); });
+    core::Model model = core::ReadModelFile(path, {});
+    for (const bool with_payloads : {true, false}) {
+      const ContextReport report =
+          core::CheckContexts(model, path, environment.catalog(), with_payloads, nullptr, request);
+      EXPECT_EQ(report.verdict == ContextVerdict::kOptimal, failure == "OK") << failure << '\n' << report.reason;
+      if (failure != "OK") {
+        EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
+        EXPECT_THAT(report.reason, testing::Not(IsEmpty()));
+      }
+    }
+    const core::VerifyReport verified = core::VerifyContextModel(path, environment.catalog(), nullptr, request);
+    EXPECT_EQ(verified.problems.empty(), failure == "OK");
+    return failure;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(VerdictOfSessions, ReadsTheOptionsOfPolicyAndManifest) {
+  core::Environment plain(Catalog("  vulkan: {enabled: false}"));
+  EXPECT_EQ(Refusal(plain, {}), "OK");
+  core::Environment judging(Catalog("  notary: {options: {judge: unsupported}}"));
+  EXPECT_THAT(Refusal(judging, {}), HasSubstr("the session's option says so"));
+}
+
+TEST_F(VerdictOfSessions, ReadsTheOptionsOfTheSession) {
+  core::Environment environment(Catalog("  vulkan: {enabled: false}"));
+  core::SessionOptions options;
+  options.provider_options["notary"]["judge"] = "unsupported";
+  EXPECT_THAT(Refusal(environment, options), HasSubstr("the session's option says so"));
+  core::SessionOptions listed;
+  listed.providers = {{"notary", {{"judge", "unsupported"}}}};
+  EXPECT_THAT(Refusal(environment, listed), HasSubstr("the session's option says so"));
+  listed.providers = {{"notary", {}}};
+  EXPECT_EQ(Refusal(environment, listed), "OK");
+}
+
+TEST_F(VerdictOfSessions, NeedsThePluginInTheSessionsList) {
+  core::Environment environment(Catalog("  vulkan: {enabled: false}"));
+  core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
+  core::SessionOptions options = OptionsFor({"scribe"});
+  EXPECT_THAT(FailureOf([&] { core::Session session(environment, dir_ / "model_ctx.onnx", options); }),
+              AllOf(HasSubstr("'notary'"), HasSubstr("not in the session's list (scribe")));
+  const ContextReport report = core::CheckContexts(model, dir_ / "model_ctx.onnx", environment.catalog(), true, nullptr,
+                                                   core::RequestOf(options));
+  EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
+  EXPECT_THAT(report.reason, AllOf(HasSubstr("'notary'"), HasSubstr("not in the session's list (scribe")));
+}
+
+TEST_F(VerdictOfSessions, RefusesNamesThatNoPluginHas) {
+  core::Environment environment(Catalog("  vulkan: {enabled: false}"));
+  core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
+  core::SessionOptions options = OptionsFor({"notari"});
+  EXPECT_THAT(FailureOf([&] {
+                core::CheckContexts(model, dir_ / "model_ctx.onnx", environment.catalog(), true, nullptr,
+                                    core::RequestOf(options));
+              }),
+              AllOf(testing::StartsWith("NOT_FOUND"), HasSubstr("notary")));
 }
 
 }  // namespace

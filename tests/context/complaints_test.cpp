@@ -333,6 +333,16 @@ TEST_F(Complaint, AllBadPathsHaveOneCodeAndOneShape) {
   }
 }
 
+TEST_F(Complaint, AGitLfsPointerInPlaceOfAPayloadIsRecognised) {
+  Compile(Compiling());
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 16\n";
+  dir_.Write("pointer.bin", pointer);
+  Rewrite([](auto nodes) { SetText(nodes[0], "ep_cache_context", "pointer.bin"); });
+  EXPECT_THAT(Refusal("changed.onnx"),
+              AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"),
+                    HasSubstr("file 'pointer.bin' is a Git LFS pointer"), HasSubstr("git lfs pull")));
+}
+
 // onnxruntime-qnn#647: sessions that share a backend overwrite each other's callbacks, and the last one's are called
 // when they are gone.
 class OneFile : public core::ContextStore {

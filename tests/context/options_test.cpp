@@ -101,6 +101,23 @@ TEST_F(ContextOptions, WhatTheSessionReportsIsWhatItWrote) {
   EXPECT_EQ(session.context_output()->plain_nodes, 2u);
 }
 
+// Found out before anything is compiled.
+TEST_F(ContextOptions, NoFileMayBeCalledAsABinary) {
+  for (const char* name : {"mixed_notary.bin", "mixed_notary_1.bin"}) {
+    SCOPED_TRACE(name);
+    SessionOptions initializers = Compiling();
+    initializers.Set("ep.context_model_external_initializers_file_name", name);
+    EXPECT_THAT(
+        FailureOfCompile("mixed.onnx", initializers),
+        AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr(name), HasSubstr("binary of provider 'notary'"),
+              HasSubstr("ep.context_model_external_initializers_file_name")));
+  }
+  SessionOptions model = Compiling();
+  model.Set("ep.context_file_path", (dir_ / "a_notary.bin_notary.bin").string());
+  EXPECT_EQ(FailureOfCompile("mixed.onnx", model), "OK") << "its binary is called otherwise";
+  EXPECT_EQ(ledger_.Count("compile"), 2u);
+}
+
 TEST_F(ContextOptions, NothingCompiledWritesNothing) {
   SessionOptions options = Compiling();
   options.provider_options["notary"]["claim"] = "Neg";
@@ -187,7 +204,7 @@ TEST_F(ContextOptions, TheInitializersFileHasANameOfItsOwnInTheSameFolder) {
            {".", "without folders"},
            {"sub\\plain.data", "without folders"},
            {"mixed_ctx.onnx", "which is the context model itself"},
-           {"mixed_notary.bin", "two files of the context model would be called 'mixed_notary.bin'"},
+           {"mixed_notary.bin", "which is the name of a binary of provider 'notary'"},
            {"mixed.onnx", "the source model is made of it"}}) {
     SessionOptions options = Compiling();
     options.Set(option, name);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/context/context_metadata.h"
 #include "core/context/merge.h"
 #include "core/registry/catalog.h"
 #include "epiphyte/kit/plugin/plugin.hpp"
@@ -203,11 +204,14 @@ TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
     SessionOptions overwriting = options;
     overwriting.Set("epiphyte.context_overwrite", "1");
     Compile(overwriting);
-    return MetadataOf(ParseProtoFile(dir_ / "model_ctx.onnx")).at("epiphyte.context.plain");
+    return core::ReadPlainProviders(MetadataOf(ParseProtoFile(dir_ / "model_ctx.onnx"))).value();
   };
-  EXPECT_EQ(recorded(Compiling()), "cpu");
-  EXPECT_EQ(recorded(Compiling({"notary", "abacus"})), "abacus,cpu");
-  EXPECT_EQ(recorded(Compiling({"notary", "cpu"})), "");
+  EXPECT_THAT(recorded(Compiling()), testing::ElementsAre("cpu"));
+  EXPECT_THAT(recorded(Compiling({"notary", "abacus"})), testing::ElementsAre("abacus", "cpu"));
+  EXPECT_THAT(recorded(Compiling({"notary", "cpu"})), testing::IsEmpty());
+  // As version 2 wrote it.
+  EXPECT_THAT(core::ReadPlainProviders({{"epiphyte.context.plain", "abacus,cpu"}}).value(),
+              testing::ElementsAre("abacus", "cpu"));
 }
 
 TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
@@ -217,7 +221,8 @@ TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
   merge.connections = {"A.y=B.x"};
   merge.output = dir_ / "merged.onnx";
   core::MergeContextModels(merge, environment_->catalog());
-  EXPECT_EQ(MetadataOf(ParseProtoFile(dir_ / "merged.onnx")).at("epiphyte.context.plain"), "cpu");
+  EXPECT_THAT(core::ReadPlainProviders(MetadataOf(ParseProtoFile(dir_ / "merged.onnx"))).value(),
+              testing::ElementsAre("cpu"));
   // Nobody has decided about a source model's nodes.
   merge.models[1] = dir_ / "model.onnx";
   merge.output = dir_ / "mixed.onnx";
@@ -241,6 +246,43 @@ TEST_F(PlainNodes, TheFallbacksContextsHoldNoNodesOfOthers) {
   EXPECT_EQ(written.graph().node_size(), 3);
   EXPECT_EQ(Run("model_ctx.onnx", OptionsFor({})), expected_);
   EXPECT_EQ(placed_["Neg"], "abacus");
+}
+
+// What it computes is known when it is compiled, so no provider gets a node.
+constexpr std::string_view kFolded = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {2, -3}> () y = Neg(c) })";
+
+TEST_F(PlainNodes, NothingToCompileIsAnErrorOrAPlainModelOnRequest) {
+  const auto model = dir_.Write("folded.onnx", OnnxFromText(kFolded));
+  SessionOptions options = Compiling();
+  {
+    Session session(*environment_, model, options);
+    EXPECT_EQ(session.context_output(), nullptr);
+  }
+  options.Set("epiphyte.context_if_empty", "error");
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model, options); }),
+              testing::AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("folded.onnx"),
+                             HasSubstr("'notary' got no node"), HasSubstr("epiphyte.context_if_empty")));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "folded_ctx.onnx"));
+  options.Set("epiphyte.context_if_empty", "plain");
+  {
+    Session session(*environment_, model, options);
+    ASSERT_NE(session.context_output(), nullptr);
+    EXPECT_EQ(session.context_output()->context_nodes, 0u);
+  }
+  Session session(*environment_, dir_ / "folded_ctx.onnx", Loading());
+  EXPECT_EQ(RunOn(session, {2}, {1, 1}), (std::vector<float>{-2, 3}));
+}
+
+TEST_F(PlainNodes, NobodyWhoCompilesIsAnErrorThatNamesTheProviders) {
+  SessionOptions options = Compiling();
+  options.provider_options["notary"]["claim"] = "";
+  options.Set("epiphyte.context_if_empty", "error");
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "model.onnx", options); }),
+              testing::AllOf(HasSubstr("'notary' got no node"), HasSubstr("of 'cpu' stay plain")));
+  options.Set("epiphyte.context_if_empty", "plain");
+  Session compiled(*environment_, dir_ / "model.onnx", options);
+  EXPECT_EQ(Run("model_ctx.onnx", Loading()), expected_);
 }
 
 }  // namespace

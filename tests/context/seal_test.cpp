@@ -47,7 +47,10 @@ TEST(Seal, IsOrdinaryMetadataForOtherTools) {
   EXPECT_EQ(core::CheckSeal(sealed.data(), sealed.size()), SealState::kIntact);
   EXPECT_EQ(core::SizeWithoutSeal(sealed.data(), sealed.size()), Plain().size());
   const core::Model model = core::ReadModelMemory(sealed.data(), sealed.size(), nullptr, {});
-  EXPECT_EQ(model.metadata.at(std::string(core::kSealKey)).size(), 32u);
+  const auto seal = model.metadata.lower_bound(std::string(core::kSealKey));
+  ASSERT_NE(seal, model.metadata.end());
+  EXPECT_TRUE(core::IsSealKey(seal->first));
+  EXPECT_EQ(seal->first.size(), core::kSealKey.size() + 1 + 32) << "its digest is in the key, which no other model has";
   EXPECT_EQ(model.graph->node_count(), 2u);
 }
 
@@ -76,6 +79,17 @@ TEST(Seal, AModelThatPromisesOneMustHaveIt) {
   EXPECT_EQ(HintOf([&] { Require(lost); }), core::Hint::kReseal);
   const std::string elsewhere = Sealed(Plain()) + core::MetadataEntry("author", "somebody");
   EXPECT_THAT(FailureOf([&] { Require(elsewhere); }), HasSubstr("no seal at its end"));
+}
+
+TEST(Seal, OfVersion2IsStillRead) {
+  const std::string plain = Plain() + core::MetadataEntry(core::kContextVersionKey, "2");
+  const std::string sealed = plain + core::MetadataEntry(core::kSealKey, core::Xxh128(plain.data(), plain.size()));
+  EXPECT_EQ(core::CheckSeal(sealed.data(), sealed.size()), SealState::kIntact);
+  EXPECT_EQ(core::SizeWithoutSeal(sealed.data(), sealed.size()), plain.size());
+  EXPECT_EQ(FailureOf([&] { Require(sealed); }), "OK");
+  std::string changed = sealed;
+  changed[changed.find("Add")] = 'B';
+  EXPECT_EQ(core::CheckSeal(changed.data(), changed.size()), SealState::kBroken);
 }
 
 TEST(Seal, ShorterThanASealIsNoSeal) {

@@ -20,21 +20,49 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Whatever goes wrong in whichever session: no file, and the next session begins anew.
-TEST_F(Sharing, AFailureGivesTheGroupUpAndLeavesNothing) {
-  for (const char* call : {"compile", "save"}) {
-    SCOPED_TRACE(call);
-    Compile("model1.onnx", Compiling(false));
-    SessionOptions failing = Compiling(true);
-    failing.provider_options["notary"]["fail"] = call;
-    EXPECT_THAT(FailureOf([&] { Compile("model2.onnx", failing); }),
-                AllOf(HasSubstr("EP_FAIL"), HasSubstr("notary"), HasSubstr("fails as asked")));
-    EXPECT_THAT(Written(), ElementsAre());
-    Compile("model3.onnx", Compiling(true));
-    EXPECT_THAT(Written(), ElementsAre("model3_ctx.onnx", "model3_notary.bin"));
-    EXPECT_TRUE(Computes(*Load(3, Loading()), 3));
-    for (const std::string& name : Written()) fs::remove(dir_ / name);
+TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
+  for (const bool last : {false, true}) {
+    for (const char* call : {"compile", "save", "model", "target"}) {
+      if (last && call == std::string("save")) continue;  // see the next test
+      SCOPED_TRACE(fmt::format("{}{}", call, last ? " in the last session" : ""));
+      Compile("model1.onnx", Compiling(false));
+      SessionOptions failing = Compiling(last);
+      failing.provider_options["notary"]["fail"] = call == std::string("model") ? "" : call;
+      std::string model = "model2.onnx";
+      if (call == std::string("model")) model = "absent.onnx";
+      if (call == std::string("target")) failing.Set("ep.context_file_path", (dir_ / ContextOf(1)).string());
+      EXPECT_NE(FailureOf([&] { Compile(model, failing); }), "OK");
+      EXPECT_THAT(Written(), ElementsAre());
+      Compile("model3.onnx", Compiling(false));
+      Compile("model2.onnx", Compiling(true));
+      EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "model3_ctx.onnx"));
+      for (int n : {3, 1, 2}) EXPECT_TRUE(Computes(*Load(n, Loading()), n)) << n;
+      for (const std::string& name : Written()) fs::remove(dir_ / name);
+    }
   }
+}
+
+// The plugin may have handed out what the earlier sessions left with it, so the message names what is lost.
+TEST_F(Sharing, ALastSessionThatFailsWhileItWritesGivesTheGroupUpAndSaysSo) {
+  Compile("model1.onnx", Compiling(false));
+  Compile("model2.onnx", Compiling(false));
+  SessionOptions failing = Compiling(true);
+  failing.provider_options["notary"]["fail"] = "save";
+  EXPECT_THAT(FailureOf([&] { Compile("model3.onnx", failing); }),
+              AllOf(HasSubstr("EP_FAIL"), HasSubstr("notary"), HasSubstr("fails as asked"), HasSubstr("given up"),
+                    HasSubstr("'model1_ctx.onnx', 'model2_ctx.onnx'")));
+  EXPECT_THAT(Written(), ElementsAre());
+  Compile("model3.onnx", Compiling(true));
+  EXPECT_THAT(Written(), ElementsAre("model3_ctx.onnx", "model3_notary.bin"));
+  EXPECT_TRUE(Computes(*Load(3, Loading()), 3));
+}
+
+TEST_F(Sharing, AFirstSessionThatFailsLeavesNoGroup) {
+  SessionOptions failing = Compiling(false);
+  failing.provider_options["notary"]["fail"] = "compile";
+  EXPECT_NE(FailureOf([&] { Compile("model1.onnx", failing); }), "OK");
+  Compile("model2.onnx", Compiling(true));
+  EXPECT_THAT(Written(), ElementsAre("model2_ctx.onnx", "model2_notary.bin"));
 }
 
 TEST_F(Sharing, ExistingFilesOfAnyMemberStopTheGroupBeforeAnythingIsTouched) {

@@ -16,6 +16,7 @@
 #include "core/context/context_store.h"
 #include "core/context/merge.h"
 #include "core/context/recorded_bytes.h"
+#include "core/context/reseal.h"
 #include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"
@@ -41,6 +42,10 @@ class MemoryStore : public ContextStore {
   explicit MemoryStore(bool stores_model = false) : stores_model_(stores_model) {}
 
   bool StoresModel() const override { return stores_model_; }
+  // What Open gave last.
+  std::weak_ptr<char> BytesOf(const std::string& name) const { return last_of_.at(name); }
+  // How often the file was opened.
+  size_t OpenedCount(const std::string& name) const { return opened_.contains(name) ? opened_.at(name) : 0; }
   bool Exists(const std::string& name) override {
     Step("Exists");
     return files_.contains(name);
@@ -51,6 +56,7 @@ class MemoryStore : public ContextStore {
   }
   Bytes Open(const std::string& name) override {
     Step("Open");
+    ++opened_[name];
     auto found = files_.find(name);
     if (found == files_.end()) throw core::Error(core::StatusCode::kNoSuchFile, "the store has no '" + name + "'");
     // Aligned as plugins get it, unless the test wants it otherwise: then the host copies it.
@@ -59,6 +65,7 @@ class MemoryStore : public ContextStore {
                                [](char* memory) { ::operator delete(memory, std::align_val_t(64)); });
     std::copy(bytes.begin(), bytes.end(), copy.get() + shift_);
     handed_out_.push_back(copy);
+    last_of_[name] = copy;
     return {copy.get() + shift_, bytes.size(), copy};
   }
 
@@ -107,6 +114,8 @@ class MemoryStore : public ContextStore {
 
   const bool stores_model_;
   std::map<std::string, std::string> files_;
+  std::map<std::string, size_t> opened_;
+  std::map<std::string, std::weak_ptr<char>> last_of_;
   std::vector<std::string> committed_;
   std::vector<std::weak_ptr<char>> handed_out_;
   size_t shift_ = 0;
@@ -154,6 +163,7 @@ class StoreTest : public testing::Test {
   }
 
   TempDir dir_;
+  TempDir other_;
   std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
   std::string bytes_;
   std::vector<float> expected_;
@@ -415,6 +425,152 @@ TEST_F(StoreTest, AShareGroupInAStore) {
   loading.Set("ep.share_ep_contexts", "1");
   for (int n : {1, 2}) EXPECT_EQ(LoadBytes(store->files()["m" + std::to_string(n) + "_ctx.onnx"], loading), expected_);
   EXPECT_EQ(store->held(), 0u);
+}
+
+TEST_F(StoreTest, AShareGroupOpensAStoredPayloadOnce) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  Ledger ledger(other_ / "ledger");
+  for (const size_t shift : {0, 4}) {
+    for (const bool verified : {true, false}) {
+      SCOPED_TRACE(fmt::format("shifted by {}, {}", shift, verified ? "verified" : "not verified"));
+      store->ShiftBy(shift);
+      SessionOptions loading = Options(store);
+      loading.provider_options["notary"]["ledger"] = ledger.path();
+      loading.Set("ep.share_ep_contexts", "1");
+      loading.Set("ep.context_verify", verified ? "full" : "header");
+      const size_t opened = store->OpenedCount("model_notary.bin");
+      const size_t parsed = ledger.Count("parse");
+      std::vector<std::unique_ptr<Session>> sessions;
+      for (int i = 0; i < 3; ++i) {
+        sessions.push_back(std::make_unique<Session>(*environment_, dir_ / "model_ctx.onnx", loading));
+        EXPECT_EQ(Run(*sessions.back()), expected_);
+      }
+      EXPECT_EQ(store->OpenedCount("model_notary.bin"), opened + 1);
+      EXPECT_EQ(ledger.Count("parse"), parsed + 1);
+      sessions.erase(sessions.begin());
+      for (const auto& session : sessions) EXPECT_EQ(Run(*session), expected_);
+      sessions.clear();
+      EXPECT_EQ(store->held(), 0u);
+    }
+  }
+}
+
+// The record tells one payload from the next of that name; a payload that was refused is opened again.
+TEST_F(StoreTest, AShareGroupOpensAReplacedOrRepairedPayloadAgain) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  const std::string good = store->files()["model_notary.bin"];
+  SessionOptions loading = Options(store);
+  loading.Set("ep.share_ep_contexts", "1");
+  // A session without a context keeps the group alive.
+  Session keeper(*environment_, bytes_.data(), bytes_.size(), loading);
+  store->files()["model_notary.bin"].back() ^= 1;
+  EXPECT_THAT(FailureOf([&] { LoadFile(loading); }), HasSubstr("has digest"));
+  store->files()["model_notary.bin"] = good;
+  Session first(*environment_, dir_ / "model_ctx.onnx", loading);
+  EXPECT_EQ(Run(first), expected_);
+
+  std::string other_model = OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N, 2] x) => (float[N, 2] y) { a = Neg(x) y = Abs(a) })");
+  SessionOptions compiling = Compiling(store);
+  compiling.Set("ep.context_file_path", (other_ / "model_ctx.onnx").string());
+  compiling.Set("epiphyte.context_overwrite", "1");
+  { Session session(*environment_, other_model.data(), other_model.size(), compiling); }
+  ASSERT_NE(store->files()["model_notary.bin"], good);
+  Session second(*environment_, other_ / "model_ctx.onnx", loading);
+  EXPECT_EQ(Run(second), (std::vector<float>{1, 2, 3, 0.25}));
+  EXPECT_EQ(Run(first), expected_);
+}
+
+// What one application's store has under a name says nothing of another's.
+TEST_F(StoreTest, TwoStoresInAShareGroupHaveNothingInCommon) {
+  std::shared_ptr<MemoryStore> stores[] = {std::make_shared<MemoryStore>(), std::make_shared<MemoryStore>()};
+  Compile(Compiling(stores[0]));
+  stores[1]->files() = stores[0]->files();
+  stores[1]->files()["model_notary.bin"].back() ^= 1;
+  SessionOptions loading = Options(stores[0]);
+  loading.Set("ep.share_ep_contexts", "1");
+  Session first(*environment_, dir_ / "model_ctx.onnx", loading);
+  loading.context_store = stores[1];
+  EXPECT_THAT(FailureOf([&] { LoadFile(loading); }), HasSubstr("has digest"));
+}
+
+TEST_F(StoreTest, APayloadIsKeptUntilTheLastProviderOfItsShareGroupHasGone) {
+  auto store = std::make_shared<MemoryStore>();
+  Compile(Compiling(store));
+  SessionOptions other = Compiling(store);
+  other.Set("ep.context_file_path", (other_ / "other_ctx.onnx").string());
+  other.Set("ep.context_model_external_initializers_file_name", "other.data");
+  Compile(other);
+  SessionOptions loading = Options(store);
+  loading.Set("ep.share_ep_contexts", "1");
+  auto first = std::make_unique<Session>(*environment_, dir_ / "model_ctx.onnx", loading);
+  auto second = std::make_unique<Session>(*environment_, other_ / "other_ctx.onnx", loading);
+  const std::weak_ptr<char> payload = store->BytesOf("model_notary.bin");
+  first.reset();
+  EXPECT_FALSE(payload.expired()) << "the workspace of the group may view it";
+  EXPECT_EQ(Run(*second), expected_);
+  second.reset();
+  EXPECT_TRUE(payload.expired());
+  EXPECT_EQ(store->held(), 0u);
+}
+
+TEST_F(StoreTest, AShareGroupKeepsAnEmbeddedPayloadOnce) {
+  SessionOptions compiling = Compiling(nullptr);
+  compiling.Set("ep.context_embed_mode", "1");
+  compiling.Set("ep.context_model_external_initializers_file_name", "");
+  Compile(compiling);
+  const std::string model = ReadFile(dir_ / "model_ctx.onnx");
+  Ledger ledger(other_ / "ledger");
+  SessionOptions loading = Options(nullptr);
+  loading.provider_options["notary"]["ledger"] = ledger.path();
+  loading.Set("ep.share_ep_contexts", "1");
+  loading.Set("ep.context_file_path", (dir_ / "model_ctx.onnx").string());
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 4; ++i) {
+    // From the file, and from memory that is gone afterwards.
+    std::string bytes = std::string(static_cast<size_t>(i), ' ') + model;
+    sessions.push_back(i % 2 == 0 ? std::make_unique<Session>(*environment_, dir_ / "model_ctx.onnx", loading)
+                                  : std::make_unique<Session>(*environment_, bytes.data() + i, model.size(), loading));
+    bytes.assign(bytes.size(), '?');
+    EXPECT_EQ(Run(*sessions.back()), expected_);
+  }
+  EXPECT_EQ(ledger.Count("parse"), 1u);
+  EXPECT_EQ(ledger.Count("hand over"), 3u);
+  while (!sessions.empty()) {
+    for (const auto& session : sessions) EXPECT_EQ(Run(*session), expected_);
+    sessions.erase(sessions.begin());
+  }
+}
+
+// Of models in files whose payloads are in the store, and of models in the store.
+TEST_F(StoreTest, AModelIsSealedAgainWhereItIs) {
+  for (const bool stores_model : {false, true}) {
+    SCOPED_TRACE(stores_model);
+    auto store = std::make_shared<MemoryStore>(stores_model);
+    Compile(Compiling(store));
+    const fs::path path = dir_ / "model_ctx.onnx";
+    onnx::ModelProto model = ParseProto(stores_model ? store->files().at("model_ctx.onnx") : ReadFile(path));
+    model.mutable_graph()->set_doc_string("changed by hand");
+    auto* entries = model.mutable_metadata_props();
+    for (int i = entries->size(); i-- > 0;) {
+      if (core::IsSealKey(entries->Get(i).key())) entries->DeleteSubrange(i, 1);
+    }
+    const std::string changed = model.SerializeAsString();
+    if (stores_model) {
+      store->files()["model_ctx.onnx"] = changed;
+    } else {
+      dir_.Write("model_ctx.onnx", changed);
+    }
+    const auto load = [&] {
+      return stores_model ? LoadBytes(store->files().at("model_ctx.onnx"), Options(store)) : LoadFile(Options(store));
+    };
+    EXPECT_THAT(FailureOf(load), AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("epiphyte verify --reseal")));
+    EXPECT_EQ(core::ResealContextModel(path, environment_->catalog(), store), core::SealState::kNone);
+    EXPECT_EQ(load(), expected_);
+    fs::remove(path);
+  }
 }
 
 // Merging is publishing too.

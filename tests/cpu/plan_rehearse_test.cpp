@@ -1,6 +1,7 @@
 // What is made before the first run, so that the first run needn't.
 #include <gmock/gmock.h>
 
+#include "epiphyte/kit/graph/text.hpp"
 #include "plugins/cpu/exec/fuse.h"
 #include "plugins/cpu/exec/rehearse.h"
 #include "plugins/cpu/onednn/rehearsal.h"
@@ -117,6 +118,31 @@ TEST(Rehearse, WhatItLeavesOutTheRunsCompute) {
   ASSERT_NE(frame, nullptr);
   PlanRunner runner(network(), false);
   EXPECT_THAT(RunFrame(*frame, {1, 16, 24, 24}, x), testing::Pointwise(testing::FloatNear(1e-2f), runner.Run({x})));
+}
+
+// What a model declares of a value that no inference knows is believed until a kernel says otherwise.
+TEST(Rehearse, AnOutputThatIsMuchLargerThanDeclaredEndsIt) {
+  const std::unique_ptr<cpu::Plan> plan = Build(kit::ir::FromText(R"(graph "liar"
+in x: float[1]
+const sizes: int64[1] = [536870912]
+y = Expand@13(x, sizes) : float[1]
+out y
+)"));
+  EXPECT_EQ(Rehearsed(*plan), nullptr);
+}
+
+TEST(Rehearse, APlanWithoutInputsIsNotRehearsed) {
+  PlanBuilder b;
+  b.Output(b.Node("Neg", 13, {b.Constant({2}, {1, 2})}, {2}));
+  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+}
+
+TEST(Rehearse, ItEndsWhenTheApplicationHasCancelled) {
+  const std::unique_ptr<cpu::Plan> plan = Build(Network());
+  int asked = 0;
+  EXPECT_EQ(cpu::Rehearse(*plan, *FakeHost(), [&] { return ++asked == 2; }), nullptr);
+  EXPECT_EQ(asked, 2);
+  EXPECT_NE(cpu::Rehearse(*plan, *FakeHost(), [] { return false; }), nullptr);
 }
 
 TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {

@@ -172,6 +172,33 @@ TEST_F(BindingTest, AnInputThatIsAnOutputIsCopiedToWhereThatIsBound) {
   }
 }
 
+TEST_F(BindingTest, OneValueAsTwoOutputsInMemoryIsTwoValues) {
+  const auto session = Open(
+      "g (float[4] x) => (float[4] y, float[4] z, float[4] w) <float[4] w = {5, 6, 7, 8}> { y = Neg(x) z = Identity(y) "
+      "}",
+      OnDevice());
+  Values outputs = RunBound(*session, {x_}, {ToMemory(Memory(0)), ToMemory(Memory(0)), ToMemory(Memory(0))});
+  core::CopyValue(*Floats({4}, {77, 77, 77, 77}), *outputs[0], environment_->devices());
+  core::CopyValue(*Floats({4}, {77, 77, 77, 77}), *outputs[2], environment_->devices());
+  EXPECT_THAT(Read(outputs[1]), ElementsAre(-1, 2, -3, 4));
+  outputs = RunBound(*session, {x_}, {{}, {}, ToMemory(Memory(0))});
+  EXPECT_THAT(Read(outputs[2]), ElementsAre(5, 6, 7, 8));
+  std::fill_n(static_cast<float*>(outputs[0]->mutable_data()), 4, 77.0f);
+  EXPECT_THAT(FloatsOf(*outputs[1]), ElementsAre(-1, 2, -3, 4));
+}
+
+TEST_F(BindingTest, AnInputThatWasLeftOutCantBeWrittenToWhatItsOutputIsBoundTo) {
+  const auto session =
+      Open("g (float[4] x, o) => (o, float[4] y) { y = Neg(x) }", OnDevice());
+  for (const OutputBinding& binding : {ToValue(Room()), ToMemory(Memory(0))}) {
+    EXPECT_THAT(FailureOf([&] {
+                  RunBound(*session, {x_, nullptr}, {binding, {}});
+                }),
+                AllOf(StartsWith("INVALID_ARGUMENT: output 'o'"), HasSubstr("left out")));
+  }
+  EXPECT_EQ(RunBound(*session, {x_, nullptr}, {{}, ToMemory(Memory(0))})[0].get(), nullptr);
+}
+
 TEST_F(BindingTest, TensorsWithoutElementsCanBeBound) {
   const auto session = Open("g (float[N] x) => (float[N] y) { y = Neg(x) }", OnDevice());
   const ValuePtr none = InMemory(Floats({0}, {}));

@@ -234,7 +234,7 @@ void MakeAsIfByAnotherOneDnn(const fs::path& model, const fs::path& binary) {
   for (int i = metadata->size(); i-- > 0;) {
     std::string* value = metadata->Mutable(i)->mutable_value();
     const std::string& key = metadata->Get(i).key();
-    if (key == "epiphyte.context.seal") {
+    if (key.starts_with("epiphyte.context.seal")) {
       metadata->DeleteSubrange(i, 1);
     } else if (key == "epiphyte.context.version") {
       *value = "1";  // which has no seal

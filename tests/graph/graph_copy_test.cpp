@@ -40,6 +40,31 @@ std::unique_ptr<Graph> GraphWithBody() {
   return graph;
 }
 
+TEST(GraphClone, KeepsTheDefaultValuesOfInputs) {
+  Graph graph("g");
+  const float number = 2;
+  const ConstantPtr two = Constant::Copy(DataType::kFloat, {1}, &number, sizeof number);
+  ValueDef* x = graph.AddInput("x", Type::Tensor(DataType::kFloat));
+  ValueDef* w = graph.AddOverridable("w", two);
+  ValueDef* y = graph.AddValue("y");
+  graph.AddNode("Mul", "", 14, {x, w}, {y});
+  graph.SetOutputs({y});
+  const auto copy = graph.Clone();
+  EXPECT_EQ(Names(copy->inputs()), (std::vector<std::string>{"x", "w"}));
+  const ValueDef& twin = *copy->inputs()[1];
+  EXPECT_EQ(twin.default_value(), two);
+  EXPECT_FALSE(twin.IsConstant());
+  EXPECT_EQ(twin.ResolvedConstant(), nullptr);
+  EXPECT_EQ(twin.type()->ToString(), "tensor(float)[1]");
+  EXPECT_EQ(copy->inputs()[0]->default_value(), nullptr);
+  // Whoever takes a part of the graph gets it as an input like any other.
+  Graph::Boundary boundary;
+  Node* const nodes[] = {copy->nodes()[0].get()};
+  const auto part = copy->Extract(nodes, "part", &boundary);
+  EXPECT_EQ(Names(part->inputs()), (std::vector<std::string>{"x", "w"}));
+  EXPECT_EQ(part->inputs()[1]->default_value(), nullptr);
+}
+
 TEST(GraphClone, IsDeepAndSharesConstants) {
   auto graph = GraphWithBody();
   FindNode(*graph, "x")->provider = 3;

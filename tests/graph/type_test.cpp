@@ -95,6 +95,25 @@ TEST(MergeTypes, GivesNullForContradictions) {
   EXPECT_EQ(MergeTypes(Type::Sequence(type), Type::Sequence(Type::Tensor(DataType::kBool))), nullptr);
 }
 
+TEST(JoinTypes, KeepsWhatBothSidesSay) {
+  const TypePtr a = Type::Tensor(DataType::kFloat, Shape{Dim(1), Dim::Symbol("n"), Dim(4)});
+  const TypePtr b = Type::Tensor(DataType::kFloat, Shape{Dim(1), Dim(3), Dim(5)});
+  EXPECT_EQ(core::JoinTypes(a, b)->ToString(), "tensor(float)[1,?,?]");
+  EXPECT_EQ(core::JoinTypes(a, a), a);
+  EXPECT_EQ(core::JoinTypes(a, Type::Tensor(DataType::kFloat, Shape{Dim(1)}))->ToString(), "tensor(float)");
+  EXPECT_EQ(core::JoinTypes(Type::Sequence(a), Type::Sequence(b))->ToString(), "seq(tensor(float)[1,?,?])");
+  EXPECT_EQ(core::JoinTypes(a, nullptr)->kind(), EP_KIND_UNKNOWN);
+  EXPECT_EQ(core::JoinTypes(a, Type::Tensor(DataType::kInt64)), nullptr);
+  EXPECT_EQ(core::JoinTypes(a, Type::Sequence(a)), nullptr);
+}
+
+TEST(WithoutShape, ReachesTheElements) {
+  const TypePtr type = Type::Tensor(DataType::kFloat, Shape{Dim(1)});
+  EXPECT_EQ(core::WithoutShape(type)->ToString(), "tensor(float)");
+  EXPECT_EQ(core::WithoutShape(Type::Optional(Type::Sequence(type)))->ToString(), "optional(seq(tensor(float)))");
+  EXPECT_EQ(core::WithoutShape(nullptr), nullptr);
+}
+
 TEST(Type, ComparesByContent) {
   EXPECT_EQ(*Type::Tensor(DataType::kFloat, Shape{Dim(2)}), *Type::Tensor(DataType::kFloat, Shape{Dim(2)}));
   EXPECT_FALSE(*Type::Tensor(DataType::kFloat, Shape{Dim(2)}) == *Type::Tensor(DataType::kFloat));

@@ -111,7 +111,8 @@ TEST_F(CacheCli, VerifyFindsAFlippedByteAndGcRemovesTheEntry) {
   const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
   std::string bytes = ReadFile(entry / "model_cpu.bin");
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  std::ofstream(entry / "model_cpu.bin", std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(entry / "model_cpu.bin", std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 
   const Json verified = RunJson({"cache", "verify", "--cache", "cache"}, 1);
   EXPECT_EQ(verified["broken"], 1);
@@ -170,6 +171,53 @@ TEST_F(CacheCli, AnEntryOfAnotherCacheIsReportedAndCompiledAgain) {
   EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0);
 }
 
+TEST_F(CacheCli, TheFolderIsNamedByItselfToo) {
+  EXPECT_FALSE(RunIsCached());
+  EXPECT_EQ(RunJson({"cache", "list", "cache"})["entries"].size(), 1u);
+  EXPECT_EQ(RunJson({"cache", "verify", "cache"})["broken"], 0);
+  EXPECT_EQ(Run({"cache", "gc", "cache"}).code, 0);
+  EXPECT_EQ(Entries().size(), 1u);
+  EXPECT_THAT(Run({"cache", "list"}).err, HasSubstr("DIR"));
+}
+
+TEST_F(CacheCli, ClearEmptiesIt) {
+  EXPECT_FALSE(RunIsCached());
+  const ProgramResult cleared = Run({"cache", "clear", "cache"});
+  EXPECT_EQ(cleared.code, 0) << cleared.err;
+  EXPECT_THAT(cleared.out, HasSubstr("least recently used 1 entry"));
+  EXPECT_THAT(Entries(), IsEmpty());
+  EXPECT_FALSE(RunIsCached());
+}
+
+TEST_F(CacheCli, HelpNamesNoCommandThatDoesNotExist) {
+  const std::string help = Run({"cache", "--help"}).out;
+  for (const char* command : {"list", "verify", "gc", "clear"}) {
+    EXPECT_THAT(help, HasSubstr(std::string("\n  ") + command + " "));
+    EXPECT_EQ(Run({"cache", command, "cache"}).code, 0) << command;
+  }
+}
+
+// A cache of another user, as root, or one whose owner has no right to it.
+TEST_F(CacheCli, ACacheThatThisUserMayNotUseSaysWhyAndWhatToDo) {
+  fs::create_directory(folder_ / "cache");
+  fs::permissions(folder_.path(), fs::perms{0755});
+  const bool is_root = geteuid() == 0;
+  fs::permissions(folder_ / "cache", is_root ? fs::perms{0700} : fs::perms{0500});
+  std::vector<std::string> words = {"run", "model.onnx", "--cache", "cache"};
+  std::string program = EPIPHYTE_PROGRAM;
+  if (is_root) {
+    words.insert(words.begin(), {"--reuid=12345", "--regid=12345", "--clear-groups", program});
+    program = "/usr/bin/setpriv";
+  }
+  const ProgramResult result = RunProgram(program, words, folder_.path());
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the session works without the context cache"));
+  EXPECT_THAT(result.err, HasSubstr("Permission denied: '"));
+  EXPECT_THAT(result.err, HasSubstr(is_root ? "belongs to user 0 (mode 0700), and this process runs as user 12345; "
+                                              "choose a cache folder of your own, or let root fill the cache"
+                                            : "has mode 0500; give yourself the right to it with chmod u+rwX"));
+}
+
 TEST_F(CacheCli, TheCommandLineIsChecked) {
   EXPECT_EQ(Run({"cache"}).code, 2);
   EXPECT_EQ(Run({"cache", "list"}).code, 2);
@@ -184,8 +232,8 @@ TEST_F(CacheCli, EightProcessesAtOnceMakeOneEntry) {
   std::vector<std::thread> processes;
   for (int i = 0; i < 8; ++i) {
     processes.emplace_back([this, i] {
-      const ProgramResult result = Run({"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs",
-                                        "out" + std::to_string(i)});
+      const ProgramResult result =
+          Run({"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs", "out" + std::to_string(i)});
       EXPECT_EQ(result.code, 0) << result.err;
       EXPECT_EQ(result.err, "");
     });

@@ -208,6 +208,19 @@ TEST_F(Cli, RunTakesAndWritesFilesAsBackendTestsHaveThem) {
   EXPECT_THAT(Run({"run", "add.onnx", "--inputs", "in"}).err, HasSubstr("input_2.pb"));
 }
 
+TEST_F(Cli, RunTakesAFileForAnInitializerThatIsAnInput) {
+  folder_.Write("model.onnx", OverridableModel());
+  RunJson({"run", "model.onnx", "--save-inputs", "in", "--outputs", "usual"});
+  // Any tensor of that type will do.
+  std::filesystem::copy_file(folder_ / "usual/output_0.pb", folder_ / "in/initializer_w.pb");
+  const Json given = RunJson({"run", "model.onnx", "--inputs", "in", "--outputs", "given"});
+  EXPECT_EQ(given["inputs"].size(), 1u);
+  EXPECT_NE(ReadFile(folder_ / "usual/output_0.pb"), ReadFile(folder_ / "given/output_0.pb"));
+  std::filesystem::rename(folder_ / "in/initializer_w.pb", folder_ / "in/initializer_v.pb");
+  EXPECT_THAT(Run({"run", "model.onnx", "--inputs", "in"}).err,
+              AllOf(HasSubstr("initializer_v.pb"), HasSubstr("the model has: w")));
+}
+
 TEST_F(Cli, RandomInputsFollowTheSeed) {
   folder_.Write("add.onnx", AddModel());
   auto inputs = [&](const std::string& seed) {

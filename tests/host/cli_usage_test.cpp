@@ -1,6 +1,9 @@
 // The command line: what it says when it is used wrongly.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
 #include "tests/framework/temp_dir.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
@@ -9,6 +12,7 @@ namespace epiphyte::test {
 namespace {
 
 using ::testing::ContainsRegex;
+using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -43,9 +47,10 @@ TEST(CommandLine, FlagsOfTheCommandsStay) {
     for (const std::string& flag : flags) EXPECT_THAT(help, HasSubstr(flag)) << command;
   };
   expect("place", {"MODEL", "--ep", "--json", "--svg"});
-  expect("compile", {"MODEL", "--ep", "--output", "--embed", "--force", "--option", "--ep-option", "--json"});
+  expect("compile",
+         {"MODEL", "--ep", "--output", "--embed", "--force", "--option", "--ep-option", "--time-limit", "--json"});
   expect("run", {"MODEL", "--ep", "--inputs", "--outputs", "--seed", "--threads", "--option", "--ep-option",
-                 "--profile", "--json"});
+                 "--profile", "--time-limit", "--json"});
   expect("bench", {"MODEL", "--ep", "--threads", "--runs", "--json"});
   expect("inspect", {"MODEL", "--json"});
 }
@@ -74,7 +79,6 @@ TEST(CommandLine, FlagsMustBeComplete) {
   ExpectError(RunEpiphyte({"run", "m.onnx", "--threads", "many"}), "--threads");
   ExpectError(RunEpiphyte({"run", "m.onnx", "--threads", "0"}), "--threads");
   ExpectError(RunEpiphyte({"bench", "m.onnx", "--runs", "-1"}), "--runs");
-  ExpectError(RunEpiphyte({"place", "m.onnx", "--json", "--svg", "x.svg"}), "--svg");
 }
 
 class CommandLineWithModel : public ::testing::Test {
@@ -147,6 +151,86 @@ TEST_F(CommandLineWithModel, FullDiskIsNoSuccess) {
   std::string command = std::string(EPIPHYTE_PROGRAM) + " plugins --json > /dev/full 2> " + (folder_ / "err").string();
   EXPECT_NE(std::system(command.c_str()), 0);
   EXPECT_THAT(ReadFile(folder_ / "err"), HasSubstr("standard output"));
+}
+
+// --- --json: one document in any case
+
+Json ErrorOf(const ProgramResult& result) {
+  const Json json = Json::parse(result.out, nullptr, false);
+  EXPECT_FALSE(json.is_discarded()) << result.out << result.err;
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+  return json.is_object() && json.contains("error") ? json["error"] : Json();
+}
+
+TEST_F(CommandLineWithModel, AFailureIsJsonToo) {
+  for (const std::string& command : kCommands) {
+    if (command == "plugins" || command == "doctor") continue;
+    const ProgramResult result = Run({command, "absent.onnx", "--json"});
+    const Json error = ErrorOf(result);
+    EXPECT_EQ(error["code"], "NO_SUCHFILE") << command;
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("absent.onnx")) << command;
+    EXPECT_EQ(error["exit_code"], 1) << command;
+    EXPECT_EQ(result.code, 1) << command;
+  }
+}
+
+TEST_F(CommandLineWithModel, AFailureNamesItsHint) {
+  EXPECT_EQ(ErrorOf(Run({"run", "add.onnx", "--ep", "cpuu", "--json"}))["hint"], "list_plugins");
+  EXPECT_EQ(ErrorOf(Run({"run", "add.onnx", "--ep", "cpu", "--disable", "cpu", "--json"}))["hint"], "list_plugins");
+  folder_.Write("add_ctx.onnx", "something");
+  EXPECT_EQ(ErrorOf(Run({"compile", "add.onnx", "--ep", "cpu", "--json"}))["hint"], "overwrite");
+  EXPECT_EQ(ErrorOf(Run({"run", "absent.onnx", "--json"}))["hint"], "");
+}
+
+TEST_F(CommandLineWithModel, AWrongCommandLineIsJsonToo) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "--json"},
+                                                {"rnu", "--json"},
+                                                {"--json"},
+                                                {"run", "add.onnx", "--json", "--jsn"},
+                                                {"place", "add.onnx", "--json", "--svg", "x.svg"}}) {
+    const ProgramResult result = Run(words);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(ErrorOf(result)["exit_code"], 2) << result.out;
+  }
+}
+
+TEST_F(CommandLineWithModel, AReportOfWhatFailedIsTheOnlyDocument) {
+  folder_.Write("plugins/bad.yaml", "manifest_version: one");
+  const ProgramResult doctor = RunEpiphyte({"doctor", "--json"}, folder_.path(), OnlyPlugins(folder_ / "plugins"));
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_TRUE(Json::parse(doctor.out, nullptr, false).contains("plugins")) << doctor.out;
+  ASSERT_EQ(Run({"compile", "add.onnx", "--ep", "cpu"}).code, 0);
+  ASSERT_TRUE(std::filesystem::remove(folder_ / "add_cpu.bin"));
+  const ProgramResult verify = Run({"verify", "add_ctx.onnx", "--json"});
+  EXPECT_EQ(verify.code, 1);
+  EXPECT_TRUE(Json::parse(verify.out, nullptr, false).contains("problems")) << verify.out;
+}
+
+// --- what is documented, and checked at once
+
+TEST(CommandLine, HelpNamesTheVariables) {
+  const std::string help = RunEpiphyte({"--help"}).out;
+  for (const char* variable : {"EPIPHYTE_LOG", "EPIPHYTE_PLUGIN_PATH", "EPIPHYTE_POLICY", "EPIPHYTE_DISABLE"}) {
+    EXPECT_THAT(help, HasSubstr(variable));
+  }
+}
+
+TEST(CommandLine, AWrongLogLevelIsSaidAtOnce) {
+  const ProgramResult result = RunEpiphyte({"plugins"}, ".", {{"EPIPHYTE_LOG", "loud"}});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("EPIPHYTE_LOG is 'loud', expected one of trace, debug, info, warning, error, off"));
+}
+
+TEST_F(CommandLineWithModel, AFailedRunLeavesNoTrace) {
+  std::filesystem::create_directory(folder_ / "in");
+  folder_.Write("in/input_0.pb", "this is no tensor");
+  folder_.Write("old.json", "kept");
+  for (const char* trace : {"trace.json", "old.json"}) {
+    EXPECT_EQ(Run({"run", "add.onnx", "--inputs", "in", "--profile", trace}).code, 1);
+    EXPECT_EQ(Run({"run", "absent.onnx", "--profile", trace}).code, 1);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "trace.json"));
+  EXPECT_EQ(ReadFile(folder_ / "old.json"), "kept");
 }
 
 }  // namespace

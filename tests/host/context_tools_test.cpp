@@ -105,6 +105,24 @@ TEST_F(ContextTools, ResealAcceptsAChangeOfTheModelAndNotOfItsPayload) {
   EXPECT_EQ(ReadFile(folder_ / "matmul_ctx.onnx"), before);
 }
 
+// Options and a list of providers count in a verdict as they do in a session.
+TEST_F(ContextTools, CheckAndVerifyTakeProvidersAndTheirOptions) {
+  const std::vector<std::string> other = {"--ep-option", "cpu.precision=int8-dynamic"};
+  const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const ProgramResult check = Run(with({"inspect", "matmul_ctx.onnx", "--check"}, other));
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_THAT(check.out, AllOf(HasSubstr("prefer recompilation"), HasSubstr("precision int8-dynamic")));
+  const ProgramResult verify = Run(with({"verify", "matmul_ctx.onnx"}, other));
+  EXPECT_EQ(verify.code, 0) << verify.err;
+  EXPECT_THAT(verify.out, HasSubstr("precision int8-dynamic"));
+  const ProgramResult unknown = Run({"inspect", "matmul_ctx.onnx", "--check", "--ep", "cpuu"});
+  EXPECT_NE(unknown.code, 0);
+  EXPECT_THAT(unknown.err, HasSubstr("cpuu"));
+}
+
 TEST_F(ContextTools, MergeJoinsModelsThatThenRun) {
   folder_.Write("add.onnx", AddModel());
   EXPECT_EQ(Run({"compile", "add.onnx", "--ep", "cpu"}).code, 0);

@@ -1,11 +1,18 @@
 // epiphyte doctor and plugins that end or hold up the process they are opened in: each is a finding with its place and
 // its end, and the others are listed as ever.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 
+#include "host/cli/text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/trouble/trouble.h"
 #include "tests/host/run_program.h"
@@ -15,6 +22,7 @@ namespace epiphyte::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -33,7 +41,8 @@ constexpr Case kCases[] = {
     {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
 #endif
     {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},
-    {"exit_query", "calling EpPluginQuery", "exit code 0", "ended the process with exit code 0"},
+    {"exit_query", "calling EpPluginQuery", "exit code 1", "in EpPluginQuery, with code 0"},
+    {"quit_devices", "calling GetDevices", "exit code 1", "in GetDevices, with code 0"},
     {"abort_initialize", "calling Initialize", "SIGABRT", "crashed with SIGABRT"},
     {"segfault_devices", "calling GetDevices", "SIGSEGV", "while the host was calling GetDevices"},
     {"hang_devices", "calling GetDevices", "timeout",
@@ -142,7 +151,7 @@ TEST_F(Doctor, NotesWhatALibraryExportsBesideTheOneSymbol) {
 
 TEST_F(Doctor, SaysItToPeopleToo) {
   InstallTrouble(folder_.path(), "abort_devices");
-  const ProgramResult result = Run({});
+  const ProgramResult result = Run({"abort_devices", "cpu"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("abort_devices  InitFailed"), HasSubstr("SIGABRT"), HasSubstr("calling GetDevices"),
@@ -178,7 +187,7 @@ TEST_F(Doctor, ShowsTheOptionsThatAPluginDeclares) {
   EXPECT_EQ(options[0]["default"], "f32");
   EXPECT_EQ(options[0]["choices"], Json({"f32", "bf16", "int8-dynamic"}));
   EXPECT_THAT(options[0]["help"].get<std::string>(), Not(IsEmpty()));
-  EXPECT_THAT(Run({}).out, HasSubstr("  option    precision = f32 (f32, bf16, int8-dynamic)  "));
+  EXPECT_THAT(Run({"cpu"}).out, HasSubstr("  option    precision = f32 (f32, bf16, int8-dynamic)  "));
 }
 
 TEST_F(Doctor, AManifestThatSetsWhatThePluginDoesNotDeclareIsAMismatch) {
@@ -186,7 +195,7 @@ TEST_F(Doctor, AManifestThatSetsWhatThePluginDoesNotDeclareIsAMismatch) {
        {std::pair("precison: f32", "did you mean 'precision'?"),
         {"precision: bf61", "one of f32, bf16, int8-dynamic expected; did you mean 'bf16'?"}}) {
     folder_.Write("cpu.yaml", CpuManifestWith(given));
-    const ProgramResult result = Run({});
+    const ProgramResult result = Run({"cpu"});
     EXPECT_EQ(result.code, 1);
     EXPECT_THAT(result.out, AllOf(HasSubstr("cpu  ManifestMismatch"), HasSubstr("of the manifest is "),
                                   HasSubstr(problem), HasSubstr("correct `options` in the manifest")));
@@ -198,13 +207,116 @@ TEST_F(Doctor, APolicyFileThatSetsWhatThePluginDoesNotTakeIsADefect) {
   folder_.Write("config/epiphyte/epiphyte.yaml",
                 "policy_version: 1\nproviders: { cpu: { options: { precision: bf61 } } }\n");
   const ProgramResult result = RunEpiphyte(
-      {"doctor"}, folder_.path(),
+      {"doctor", "cpu"}, folder_.path(),
       {{"EPIPHYTE_PLUGIN_PATH", EPIPHYTE_PLUGIN_FOLDER}, {"XDG_CONFIG_HOME", (folder_ / "config").string()}});
   EXPECT_EQ(result.code, 1) << result.out;
   EXPECT_THAT(result.out, AllOf(HasSubstr("cpu  Loaded"), HasSubstr("option 'precision' of the policy file '"),
                                 HasSubstr("is 'bf61', one of f32, bf16, int8-dynamic expected; did you mean 'bf16'?"),
                                 HasSubstr("correct providers.cpu.options there")));
   EXPECT_THAT(result.err, HasSubstr("cpu (wrong options)"));
+}
+
+// --- for people
+
+TEST_F(Doctor, TellsALineAPluginAndAVerdict) {
+  const ProgramResult fine = RunEpiphyte({"doctor", "--disable", "vulkan"}, folder_.path(),
+                                         {{"EPIPHYTE_PLUGIN_PATH", EPIPHYTE_PLUGIN_FOLDER}});
+  EXPECT_EQ(fine.code, 0) << fine.err;
+  EXPECT_EQ(std::ranges::count(fine.out, '\n'), 5) << "three plugins, an empty line and the verdict:\n" << fine.out;
+  EXPECT_THAT(fine.out, ContainsRegex("cpu     Loaded    [^\n]+\n"));
+  EXPECT_THAT(fine.out, ContainsRegex("vulkan  Disabled  disabled for this run by the application\n"));
+  EXPECT_THAT(fine.out, HasSubstr("\nevery plugin works that is enabled and meant for this machine\n"));
+  EXPECT_THAT(fine.out, Not(HasSubstr("\x1b")));
+
+  folder_.Write("bad.yaml", "manifest_version: 1\nname: bad\n");
+  const ProgramResult broken = Run({});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.out, ContainsRegex("bad +BadManifest +[^\n]*bad.yaml:1:1: [^\n]*\n"));
+  EXPECT_THAT(broken.out, Not(HasSubstr("every plugin works")));
+  EXPECT_THAT(broken.err,
+              HasSubstr("plugins can't be used: bad (BadManifest); epiphyte doctor bad tells all about it"));
+}
+
+TEST_F(Doctor, TellsEverythingAboutThePluginsThatAreNamed) {
+  folder_.Write("bad.yaml", "manifest_version: 1\nname: bad\n");
+  const ProgramResult named = Run({"cpu"});
+  EXPECT_EQ(named.code, 0) << "of the others nothing was asked: " << named.err;
+  EXPECT_THAT(named.out, AllOf(HasSubstr("cpu  Loaded\n"), HasSubstr("  device    cpu  "), HasSubstr("  option    "),
+                               HasSubstr("  library   "), HasSubstr("  manifest  "), Not(HasSubstr("bad  "))));
+  const Json report = Json::parse(Run({"bad", "--json"}).out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded());
+  EXPECT_EQ(report["plugins"].size(), 1u);
+  const ProgramResult unknown = Run({"cpuu"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("no plugin named 'cpuu' is installed; did you mean 'cpu'?"));
+}
+
+// What the program prints to a terminal with so many columns.
+std::string OnTerminal(const std::vector<std::string>& arguments, unsigned short columns,
+                       const std::map<std::string, std::string>& environment) {
+  winsize size = {};
+  size.ws_col = columns;
+  size.ws_row = 24;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // where the progress bar and the verdict go
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    std::vector<std::string> words = {EPIPHYTE_PROGRAM};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    execv(EPIPHYTE_PROGRAM, pointers.data());
+    _exit(127);
+  }
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(terminal, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(got));
+  close(terminal);
+  waitpid(child, nullptr, 0);
+  std::erase(text, '\r');
+  return text;
+}
+
+TEST_F(Doctor, OnATerminalLinesEndAtItsEdgeAndStatesHaveColours) {
+  folder_.Write("bad.yaml", "manifest_version: 1\nname: bad\n");
+  std::map<std::string, std::string> environment = {
+      {"EPIPHYTE_PLUGIN_PATH", folder_.path().string() + ":" + EPIPHYTE_PLUGIN_FOLDER},
+      {"EPIPHYTE_DISABLE", "vulkan,npu"},
+      {"HOME", folder_.path().string()},
+      {"TERM", "xterm"},
+      {"NO_COLOR", ""}};
+  const std::string wide = OnTerminal({"doctor"}, 200, environment);
+  EXPECT_THAT(wide, AllOf(HasSubstr("\x1b[32mLoaded\x1b[0m"), HasSubstr("\x1b[31mBadManifest\x1b[0m"),
+                          HasSubstr("\x1b[33mDisabled\x1b[0m")));
+  environment["NO_COLOR"] = "1";
+  const std::string narrow = OnTerminal({"doctor", "cpu"}, 60, environment);
+  EXPECT_THAT(narrow, Not(HasSubstr("\x1b[3")));
+  environment["NO_COLOR"] = "";
+  environment["TERM"] = "dumb";
+  const std::string lines = OnTerminal({"doctor"}, 60, environment);
+  EXPECT_THAT(lines, Not(HasSubstr("\x1b[3")));
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    EXPECT_LE(line.size(), 60u) << line;
+  }
+  EXPECT_THAT(lines, ContainsRegex("bad +BadManifest +[^\n]*\\.\\.\\.\n")) << "what is cut shows it";
+}
+
+TEST(Text, IsWrappedBetweenWordsAndCutWhereItMustBe) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(cli::WrapText("one two three", 8), ElementsAre("one two", "three"));
+  EXPECT_THAT(cli::WrapText("one two three", 7), ElementsAre("one two", "three"));
+  EXPECT_THAT(cli::WrapText("one two three", 6), ElementsAre("one", "two", "three"));
+  EXPECT_THAT(cli::WrapText("abcdefghij", 4), ElementsAre("abcd", "efgh", "ij"));
+  EXPECT_THAT(cli::WrapText("äöü äöü", 4), ElementsAre("äöü", "äöü"));
+  EXPECT_THAT(cli::WrapText("any", 0), ElementsAre("any"));
+  EXPECT_THAT(cli::WrapText("", 5), ElementsAre(""));
+  EXPECT_EQ(cli::CutTo("abcdefghij", 8), "abcde...");
+  EXPECT_EQ(cli::CutTo("äöüäöüäöü", 8), "äöüäö...");
+  EXPECT_EQ(cli::CutTo("short", 8), "short");
 }
 
 TEST_F(Doctor, TheTimeHasBounds) {

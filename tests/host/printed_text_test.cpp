@@ -84,10 +84,10 @@ TEST_F(PrintedText, AVendorThatWritesPagesIsShortened) {
   folder_.Write("loud.yaml", "manifest_version: 1\nname: loud\nvendor: " + std::string(60'000, 'v') +
                                  "\nversion: 1.0.0\nlicense: MIT\ndescription: d\nlibrary: loud.so\nabi: \"0.2\"\n"
                                  "sources: [Loud]\ndevices: [other]\npriority: 1\n");
-  for (const char* command : {"plugins", "doctor"}) {
-    const ProgramResult result = RunEpiphyte({command}, folder_.path(), OnlyPlugins(folder_.path()));
-    EXPECT_THAT(result.out, AllOf(HasSubstr("loud"), HasSubstr("vvv..."))) << command;
-    EXPECT_LT(result.out.size(), 10'000u) << command;
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"plugins"}, {"doctor", "loud"}}) {
+    const ProgramResult result = RunEpiphyte(command, folder_.path(), OnlyPlugins(folder_.path()));
+    EXPECT_THAT(result.out, AllOf(HasSubstr("loud"), HasSubstr("vvv..."))) << command[0];
+    EXPECT_LT(result.out.size(), 10'000u) << command[0];
   }
 }
 
@@ -148,8 +148,9 @@ TEST_F(PrintedText, APatternThatFillsPagesIsShortened) {
 
 TEST_F(PrintedText, AnUnknownTransformIsToldWhichThereAre) {
   folder_.Write("m.onnx", MatMulModel());
-  EXPECT_THAT(Run({"run", "m.onnx", "--option", "optimization.disable_specified_optimizers=foo"}).err,
-              AllOf(HasSubstr("no transform is called 'foo'"), HasSubstr("RemoveIdentity"), HasSubstr("FoldConstants")));
+  EXPECT_THAT(
+      Run({"run", "m.onnx", "--option", "optimization.disable_specified_optimizers=foo"}).err,
+      AllOf(HasSubstr("no transform is called 'foo'"), HasSubstr("RemoveIdentity"), HasSubstr("FoldConstants")));
 }
 
 }  // namespace

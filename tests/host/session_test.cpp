@@ -48,6 +48,36 @@ TEST_F(SessionTest, RunsAModelFromAFile) {
   EXPECT_THAT(outputs[0].Data<float>(), ElementsAre(11, 22, 33));
 }
 
+TEST_F(SessionTest, ARunMayGiveAnInitializerThatIsAnInput) {
+  Session session(environment_, Write(test::OverridableModel()));
+  ASSERT_THAT(session.inputs(), SizeIs(1));
+  EXPECT_EQ(session.inputs()[0].name, "x");
+  ASSERT_THAT(session.overridable_initializers(), SizeIs(1));
+  EXPECT_EQ(session.overridable_initializers()[0].name, "w");
+  const Value x = Floats({1, 1}, {2}), w = Floats({10, 20}, {2});
+  EXPECT_THAT(session.Run(std::vector<Value>{x})[0].Data<float>(), ElementsAre(2, 3));
+  EXPECT_THAT(session.Run({{"w", w}, {"x", x}})[0].Data<float>(), ElementsAre(11, 21));
+  EXPECT_THAT(session.RunAsync({{"w", w}, {"x", x}}).get().Take()[0].Data<float>(), ElementsAre(11, 21));
+  IoBinding binding(session);
+  binding.BindInput("x", x);
+  binding.Run();
+  EXPECT_THAT(binding.Output("y").Data<float>(), ElementsAre(2, 3));
+  binding.BindInput("w", w);
+  binding.Run();
+  EXPECT_THAT(binding.Output("y").Data<float>(), ElementsAre(11, 21));
+  binding.BindInput("w", Value());
+  binding.Run();
+  EXPECT_THAT(binding.Output("y").Data<float>(), ElementsAre(2, 3));
+}
+
+TEST_F(SessionTest, AnOptionMakesSuchAnInitializerAConstant) {
+  SessionOptions options;
+  options.Set("session.constant_initializers", "1");
+  Session session(environment_, Write(test::OverridableModel()), options);
+  EXPECT_THAT(session.overridable_initializers(), IsEmpty());
+  EXPECT_THAT(session.Run({{"x", Floats({1, 1}, {2})}})[0].Data<float>(), ElementsAre(2, 3));
+}
+
 TEST_F(SessionTest, RunsAModelFromMemoryThatIsGoneByThen) {
   auto model = std::make_unique<std::string>(test::MatMulModel());
   Session session(environment_, Bytes(*model));

@@ -60,6 +60,20 @@ void SetAttribute(onnx::NodeProto* node, const std::string& name, const std::str
 
 }  // namespace
 
+std::string OverridableModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_input(), "w", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  onnx::TensorProto* w = model.mutable_graph()->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  w->add_dims(2);
+  for (const float number : {1.0f, 2.0f}) w->add_float_data(number);
+  AddNode(model, "Add", {"x", "w"}, {"y"});
+  return model.SerializeAsString();
+}
+
 std::string AddModel() {
   onnx::ModelProto model = NewModel();
   SetType(model.mutable_graph()->add_input(), "a", onnx::TensorProto::FLOAT, {"batch", "3"});

@@ -38,6 +38,8 @@ std::string ForeignContextModel();
 std::string NamedModel(const std::string& name);
 // The same on an input 'pixels' without a type.
 std::string UntypedModel();
+// y = x + w on float[2], with w = [1, 2] an initializer that is an input, too.
+std::string OverridableModel();
 // RegexFullMatch with that pattern on one string.
 std::string PatternModel(const std::string& pattern);
 

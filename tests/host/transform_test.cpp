@@ -180,7 +180,19 @@ TEST_F(TransformTest, ConstantsCanBeReadAndReplaced) {
     EXPECT_TRUE(product.input(1).is_constant());
     EXPECT_FALSE(product.input(0).is_constant());
     EXPECT_FALSE(product.input(0).constant());
-    const Value weights = product.input(1).constant();
+    Value weights = product.input(1).constant();
+    const auto refusal = [](auto&& write) {
+      try {
+        write();
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string("it was written to");
+    };
+    EXPECT_THAT(refusal([&] { weights.mutable_data(); }), HasSubstr("read-only"));
+    EXPECT_THAT(refusal([&] { weights.MutableData<float>(); }), HasSubstr("read-only"));
+    EXPECT_THAT(refusal([&] { weights.CopyFrom(weights.CopyTo({})); }), HasSubstr("read-only"));
+    weights.CopyTo({}).MutableData<float>()[0] = 77;
     std::vector<float> doubled;
     for (const float weight : weights.Data<float>()) doubled.push_back(2 * weight);
     graph.SetInput(product, 1, graph.AddConstant(Value::Copy<float>(doubled, weights.shape()), "w2"));

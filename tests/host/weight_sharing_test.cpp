@@ -87,6 +87,32 @@ TEST_F(WeightSharing, WritesToAFolderAndReplacesOnlyOnRequest) {
   ExpectTheNumbersOfTheSources("out/");
 }
 
+TEST_F(WeightSharing, EachModelMayHaveOptionsOfItsOwn) {
+  const ProgramResult result =
+      Run({"-e", "cpu", "-C", "ep.context_node_name_prefix|all_", "--model-options", "model2.onnx",
+           "ep.context_node_name_prefix|second_ cpu.precision|f32", "./model1.onnx,./model2.onnx"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(InspectContext(folder_ / "model1_ctx.onnx").nodes.at(0).partition, ::testing::StartsWith("all_"));
+  EXPECT_THAT(InspectContext(folder_ / "model2_ctx.onnx").nodes.at(0).partition, ::testing::StartsWith("second_"));
+  ExpectTheNumbersOfTheSources("");
+  for (const auto& [name, pairs] : {std::pair<std::string, std::string>{"model3.onnx", "a|b"},
+                                    {"model2.onnx", "no.such_option|1"},
+                                    {"model2.onnx", "cpu.precison|f32"}}) {
+    const ProgramResult refused =
+        Run({"-e", "cpu", "--force", "--model-options", name, pairs, "./model1.onnx,./model2.onnx"});
+    EXPECT_NE(refused.code, 0) << name << ' ' << pairs;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+  }
+}
+
+// A library that has no manifest in the folders that are searched.
+TEST_F(WeightSharing, TakesPluginsByTheirLibrary) {
+  const ProgramResult result =
+      Run({"-e", "nobody", "--plugin", (folder_ / "absent.so").string(), "./model1.onnx,./model2.onnx"});
+  EXPECT_NE(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("absent.so"));
+}
+
 TEST_F(WeightSharing, RefusesInOneLineWhatIsWrongOnTheCommandLine) {
   auto refusal = [&](const std::vector<std::string>& arguments, int code) {
     ProgramResult result = Run(arguments);

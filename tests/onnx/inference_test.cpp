@@ -16,7 +16,7 @@ using core::Model;
 using core::SinceVersion;
 using core::StatusCode;
 
-TEST(Schema, VersionsUpToOpset25) {
+TEST(Schema, VersionsUpToOpset26) {
   EXPECT_EQ(SinceVersion("", "Relu", 1), 1);
   EXPECT_EQ(SinceVersion("", "Relu", 13), 13);
   EXPECT_EQ(SinceVersion("", "Relu", 25), 14);
@@ -36,6 +36,15 @@ TEST(Schema, VersionsUpToOpset25) {
   EXPECT_EQ(SinceVersion("ai.onnx.ml", "LabelEncoder", 3), 2);
   EXPECT_EQ(SinceVersion("ai.onnx.ml", "LabelEncoder", 5), 4);
   EXPECT_EQ(SinceVersion("my.domain", "Relu", 1), 0);
+  EXPECT_EQ(SinceVersion("", "CumProd", 26), 26);
+  EXPECT_EQ(SinceVersion("", "CumProd", 25), 0);
+  EXPECT_EQ(core::VersionInModel("", "CumProd", 25), 26);
+  EXPECT_EQ(core::VersionInModel("", "LayerNormalization", 9), 17);
+  EXPECT_EQ(core::VersionInModel("", "Relu", 31), 14);
+  EXPECT_EQ(core::VersionInModel("", "Rellu", 9), 0);
+  EXPECT_EQ(core::UnknownSince("", "Range", 27), 27);
+  EXPECT_EQ(core::UnknownSince("", "Range", 26), 0);
+  EXPECT_EQ(core::UnknownSince("", "Relu", 31), 0);
   EXPECT_TRUE(core::IsKnownOperator("", "Swish", 24));
   EXPECT_FALSE(core::IsKnownOperator("", "Swish", 23));
 }
@@ -125,6 +134,40 @@ TEST(Inference, NewVersionsThatOnlyWidenTypesInferAsBefore) {
                    .inputs = {{kFloat, {"N"}}},
                    .edit = [](ProtoModel&, onnx::NodeProto& n) { ProtoModel::Int(n, "to", 24); }}),
             "tensor(float8e8m0)[N]");
+}
+
+// ONNX Runtime takes the tensor's type, too.
+TEST(Inference, AConstantIsOfItsTensorsTypeWhateverIsDeclared) {
+  constexpr int32_t kInt64 = 7, kHalf = 10;
+  const auto infer = [](int32_t declared, std::vector<std::string> dims,
+                        const std::function<void(onnx::NodeProto&)>& edit) {
+    ProtoModel model(17, 10);
+    model.Output("y", declared, dims);
+    edit(model.Node("Constant", {}, {"y"}));
+    return TypeOf(model.Read(), "y");
+  };
+  const auto tensor = [](onnx::NodeProto& node) {
+    onnx::TensorProto* const value = ProtoModel::Attribute(node, "value", onnx::AttributeProto::TENSOR).mutable_t();
+    value->set_data_type(kFloat);
+    value->add_dims(2);
+    value->add_float_data(3);
+    value->add_float_data(4);
+  };
+  const auto ints = [](onnx::NodeProto& node) { ProtoModel::Ints(node, "value_ints", {1, 2, 3}); };
+  const auto number = [](onnx::NodeProto& node) { ProtoModel::Int(node, "value_int", 5); };
+  const auto real = [](onnx::NodeProto& node) {
+    ProtoModel::Attribute(node, "value_float", onnx::AttributeProto::FLOAT).set_f(0.5f);
+  };
+  const auto text = [](onnx::NodeProto& node) {
+    ProtoModel::Attribute(node, "value_strings", onnx::AttributeProto::STRINGS).add_strings("a");
+  };
+  EXPECT_EQ(infer(kInt64, {"2"}, tensor), "tensor(float)[2]");
+  EXPECT_EQ(infer(kHalf, {"2"}, tensor), "tensor(float)[2]");
+  EXPECT_EQ(infer(kFloat, {"3"}, ints), "tensor(int64)[3]");
+  EXPECT_EQ(infer(kFloat, {}, number), "tensor(int64)[]");
+  EXPECT_EQ(infer(kInt64, {}, real), "tensor(float)[]");
+  EXPECT_EQ(infer(kFloat, {"1"}, text), "tensor(string)[1]");
+  EXPECT_THROW(infer(kFloat, {}, [](onnx::NodeProto&) {}), core::Error) << "a constant without a value";
 }
 
 TEST(Inference, OperatorsOfOpset18) {

@@ -54,6 +54,32 @@ TEST(ModelReader, SortsNodesThatComeInAnyOrder) {
   EXPECT_THAT(ops, ElementsAre("Abs", "Relu", "Neg"));
 }
 
+TEST(ModelReader, AnInitializerThatIsAnInputIsOverridable) {
+  const auto read = [](int64_t ir_version, const std::vector<std::string>& dims, const core::ReadOptions& options) {
+    ProtoModel source(17, ir_version);
+    source.Input("w", kFloat, dims).Input("x", kFloat, {"2"}).Output("y");
+    source.Initializer("w", kFloat, {2}).set_raw_data(std::string(8, '\0'));
+    source.Node("Mul", {"x", "w"}, {"y"});
+    return source.Read(options);
+  };
+  const Model model = read(4, {"N"}, {});
+  ASSERT_EQ(model.graph->inputs().size(), 2u);
+  const core::ValueDef& w = *model.graph->inputs()[0];
+  EXPECT_EQ(w.name(), "w");
+  ASSERT_NE(w.default_value(), nullptr);
+  EXPECT_EQ(w.default_value()->byte_size(), 8u);
+  EXPECT_FALSE(w.IsConstant());
+  EXPECT_EQ(w.type()->ToString(), "tensor(float)[N]") << "a run may give another size";
+  // The initializer knows better.
+  EXPECT_EQ(read(8, {"3"}, {}).graph->FindValue("w")->type()->ToString(), "tensor(float)[2]");
+  core::ReadOptions constant;
+  constant.constant_initializers = true;
+  for (const Model& other : {read(3, {"N"}, {}), read(8, {"2"}, constant)}) {
+    EXPECT_EQ(other.graph->inputs().size(), 1u);
+    EXPECT_TRUE(other.graph->FindValue("w")->IsConstant());
+  }
+}
+
 TEST(ModelReader, LeavesOutOptionalInputsAndOutputs) {
   ProtoModel source;
   source.Input("x", kFloat, {"2"}).Output("y");
@@ -189,17 +215,16 @@ TEST(ModelReader, KeepsLongContextPayloadsAsViews) {
   }
 }
 
-TEST(ModelReader, InputsWithInitializersAreConstants) {
-  for (const int64_t ir_version : {3, 8}) {
-    ProtoModel source(7, ir_version);
-    source.Input("x", kFloat, {"1"}).Input("w", kFloat, {"1"}).Output("y");
-    source.Initializer("w", kFloat, {1}).add_float_data(2);
-    source.Node("Add", {"x", "w"}, {"y"});
-    const Model model = source.Read();
-    ASSERT_EQ(model.graph->inputs().size(), 1u);
-    EXPECT_EQ(model.graph->inputs()[0]->name(), "x");
-    EXPECT_TRUE(model.graph->FindValue("w")->IsConstant());
-  }
+// Before IR version 4 each initializer was listed among the inputs.
+TEST(ModelReader, InputsWithInitializersAreConstantsInOldModels) {
+  ProtoModel source(7, 3);
+  source.Input("x", kFloat, {"1"}).Input("w", kFloat, {"1"}).Output("y");
+  source.Initializer("w", kFloat, {1}).add_float_data(2);
+  source.Node("Add", {"x", "w"}, {"y"});
+  const Model model = source.Read();
+  ASSERT_EQ(model.graph->inputs().size(), 1u);
+  EXPECT_EQ(model.graph->inputs()[0]->name(), "x");
+  EXPECT_TRUE(model.graph->FindValue("w")->IsConstant());
 }
 
 TEST(ModelReader, TheTwoSpellingsOfTheDefaultDomainAreOne) {

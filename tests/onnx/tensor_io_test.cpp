@@ -106,6 +106,28 @@ TEST(TensorIo, RefusesFilesThatHoldSomethingElse) {
   ExpectError([&] { core::ReadValueFile(dir / "none.pb", *floats); }, StatusCode::kNoSuchFile, {"none.pb"});
 }
 
+// Large tensors are views of the mapped file when they are constants.
+TEST(TensorIo, WhatIsReadMayBeWrittenTo) {
+  TempDir dir;
+  const TypePtr floats = Type::Tensor(DataType::kFloat);
+  const ValuePtr large = Make<float>(DataType::kFloat, {50000}, std::vector<float>(50000, 1.5f));
+  core::WriteValueFile(dir / "v.pb", *large, *floats, "v");  // at several alignments: names of several lengths
+  core::WriteValueFile(dir / "vv.pb", *large, *floats, "vv");
+  core::WriteValueFile(dir / "vvv.pb", *large, *floats, "vvv");
+  core::WriteValueFile(dir / "vvvv.pb", *large, *floats, "vvvv");
+  for (const char* name : {"v.pb", "vv.pb", "vvv.pb", "vvvv.pb"}) {
+    const ValuePtr value = core::ReadValueFile(dir / name, *floats);
+    EXPECT_FALSE(value->IsReadOnly());
+    std::fill_n(static_cast<float*>(value->mutable_data()), value->element_count(), 2.0f);
+    ExpectEqual(*core::ReadValueFile(dir / name, *floats), *large);
+  }
+  const ValuePtr numbers = Make<int64_t>(DataType::kInt64, {2}, {7, 8});
+  const TypePtr map = Type::Map(DataType::kInt64, floats);
+  core::WriteValueFile(dir / "m.pb", *Value::Map(numbers, Make<float>(DataType::kFloat, {2}, {5, 6})), *map, "m");
+  const ValuePtr read = core::ReadValueFile(dir / "m.pb", *map);
+  for (const ValuePtr& part : read->elements()) std::memset(part->mutable_data(), 0, part->byte_size());
+}
+
 // The inputs and outputs of ONNX's own tests, by the types that their models declare.
 TEST(TensorIo, ReadsTheBackendTestData) {
   TempDir dir;

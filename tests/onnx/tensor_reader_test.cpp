@@ -164,6 +164,20 @@ TEST(SparseTensor, BecomesDense) {
               testing::ElementsAre(0, 5, 0, 0, 0, 6));
 }
 
+// A few bytes of a file become no more than they are worth, one by one and all together.
+TEST(SparseTensor, UnfoldsNoMoreThanTheValuesAreWorth) {
+  const auto bytes = [](int64_t count) { return Sparse({count}, {5}, {1}, {1}).SerializeAsString(); };
+  const int64_t floats = core::TensorReader::kMostUnfoldedBytes / sizeof(float);
+  EXPECT_NO_THROW(ReadSparse(Sparse({floats}, {5}, {1}, {1})));
+  ExpectError([&] { ReadSparse(Sparse({floats + 1000}, {5}, {1}, {1})); }, StatusCode::kNotImplemented,
+              {"67112864 bytes when dense", "4 are values", "store it dense"});
+  const core::TensorReader reader(nullptr, nullptr);
+  const std::string half = bytes(floats / 2);
+  reader.ReadSparse(half, "first");
+  reader.ReadSparse(half, "second");
+  ExpectError([&] { reader.ReadSparse(half, "third"); }, StatusCode::kNotImplemented, {"when dense"});
+}
+
 TEST(SparseTensor, RefusesIndicesOutsideAndHugeShapes) {
   ExpectError([] { ReadSparse(Sparse({2, 3}, {5}, {6}, {1})); }, StatusCode::kInvalidGraph, {"outside"});
   ExpectError([] { ReadSparse(Sparse({2, 3}, {5}, {-1}, {1})); }, StatusCode::kInvalidGraph, {"outside"});
@@ -270,6 +284,17 @@ TEST(ExternalData, RefusesWhatIsNotThereOrEscapes) {
   refuse("w.bin", "0", "12", {"'w'", "12 bytes", "16 expected"});
   refuse("w.bin", "-1", "16", {"offset", "'-1'"});
   refuse("w.bin", "1e1", "16", {"offset", "'1e1'"});
+}
+
+TEST(ExternalData, AGitLfsPointerIsRecognised) {
+  TempDir dir;
+  dir.Write("w.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 16\n");
+  const auto path = dir.Write("m.onnx", ExternalModel("w.bin", "0", "16").Bytes());
+  ExpectError([&] { core::ReadModelFile(path, {}); }, StatusCode::kInvalidGraph,
+              {"file 'w.bin'", "tensor 'w'", "a Git LFS pointer", "git lfs pull"});
+  // Not even where the bytes that are asked for are all there.
+  const auto short_path = dir.Write("short.onnx", ExternalModel("w.bin", "16", "16").Bytes());
+  ExpectError([&] { core::ReadModelFile(short_path, {}); }, StatusCode::kInvalidGraph, {"a Git LFS pointer"});
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ class ContextDamage : public testing::Test {
       }
     });
   }
-  core::ContextCheck Check(const core::ContextHeader& header) const {
-    return core::CheckContext(cpu_.plugin(), header);
+  core::ContextCheck Check(const core::ContextHeader& header, const core::ContextPlace& place = {}) const {
+    return core::CheckContext(cpu_.plugin(), header, place);
   }
   core::ContextHeader Header() const {
     core::ContextHeader header;
@@ -159,6 +159,58 @@ TEST_F(ContextDamage, ASizeThatOverflowsIsRefused) {
   }
 }
 
+// Constants by which nodes find places, counts and an order. They are large: small ones are copied with their sections.
+std::string SteeringModel() {
+  constexpr int kCount = 8192;
+  std::string numbers, places, flags;
+  for (int i = 0; i < kCount; ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    numbers += comma + std::to_string(i * 37 % 8191);
+    places += comma + std::to_string(i % 3);
+    flags += comma + std::to_string(i % 5 == 0);
+  }
+  const std::string count = std::to_string(kCount);
+  return R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3] x) => (float[5] top, float numbers_found, float[3] sums, float some)
+    <float[)" +
+         count + "] t = {" + numbers + "}, int64[" + count + "] at = {" + places + "}, bool[" + count + "] f = {" +
+         flags + R"(}, int64[1] five = {5}, float[3] zeros = {0, 0, 0}> {
+      top, which = TopK(t, five)
+      found = NonZero(t)
+      found_floats = Cast <to = 1> (found)
+      numbers_found = ReduceSum <keepdims = 0> (found_floats)
+      spread = Gather(x, at)
+      sums = ScatterElements <reduction = "add"> (zeros, at, spread)
+      chosen = Compress(spread, f)
+      some = ReduceSum <keepdims = 0> (chosen)
+    })";
+}
+
+// A payload is a mapped file: whoever writes to it while a session lives may change numbers, and nothing else.
+TEST(ContextThatChanges, StillFindsItsPlacesAndCounts) {
+  const ProviderHarness cpu("cpu");
+  auto provider = cpu.Make({});
+  const CompiledModel model = cpu.Compile(*provider, SteeringModel());
+  ASSERT_EQ(model.kernels.size(), 1u);
+  const std::string payload = Save(*provider).payloads.at(0);
+  const auto run = [&](core::Kernel& kernel) {
+    std::vector<core::ValuePtr> outputs(model.partitions[0].node->outputs().size());
+    const core::ValuePtr x = Floats({3}, {1, 10, 100});
+    core::Value* input = x.get();
+    kernel.Execute({&input, 1}, outputs);
+    std::vector<std::vector<float>> all;
+    for (const core::ValuePtr& output : outputs) all.push_back(FloatsOf(*output));
+    return all;
+  };
+  const auto expected = run(*model.kernels[0]);
+  for (const char with : {'\x7F', '\xFF', '\0'}) {
+    const core::ContextBlob blob = ToBlob(payload);
+    const auto kernels = cpu.Load(*cpu.Make({}), model, blob);
+    std::memset(const_cast<void*>(blob.data), with, blob.size);
+    EXPECT_EQ(run(*kernels.at(0)), expected) << static_cast<int>(with);
+  }
+}
+
 TEST_F(ContextDamage, APartitionThatIsNotThereIsNamed) {
   model_.partitions[0].name = "somebody_else";
   EXPECT_THAT(Outcome(payload_), AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("no partition 'somebody_else'")));
@@ -179,6 +231,20 @@ TEST_F(ContextDamage, AContextOfThisMachineIsOptimal) {
   blob_only.source = "EpiphyteCPU";
   blob_only.blob = ToBlob(payload_);
   EXPECT_EQ(Check(blob_only).verdict, ContextVerdict::kOptimal);
+}
+
+TEST_F(ContextDamage, ThePrecisionOfTheSessionThatAsksCounts) {
+  const core::ContextPlace same = {{0}, {{"precision", "f32"}}};
+  const core::ContextPlace other = {{0}, {{"precision", "int8-dynamic"}}};
+  core::ContextHeader by_payload;
+  by_payload.source = "EpiphyteCPU";
+  by_payload.blob = ToBlob(payload_);
+  for (const core::ContextHeader& header : {Header(), by_payload}) {
+    EXPECT_EQ(Check(header, same).verdict, ContextVerdict::kOptimal);
+    const core::ContextCheck check = Check(header, other);
+    EXPECT_EQ(check.verdict, ContextVerdict::kPreferRecompilation);
+    EXPECT_THAT(check.reason, AllOf(HasSubstr("precision f32"), HasSubstr("precision int8-dynamic")));
+  }
 }
 
 TEST_F(ContextDamage, WhatDiffersDecidesTheVerdict) {

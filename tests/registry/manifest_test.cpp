@@ -174,12 +174,22 @@ TEST(BundledManifests, AreValidAndSoIsTheSchemasExample) {
   const std::filesystem::path folder = std::filesystem::path(EPIPHYTE_SOURCE_DIR) / "plugin_manifests";
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".yaml") continue;
+    if (entry.path().extension() != ".yaml" || entry.path().filename() == "policy_schema.yaml") continue;
     const Manifest manifest = ParseManifest(test::ReadFile(entry.path()), entry.path());
     EXPECT_THAT(manifest.notes, IsEmpty()) << entry.path();
     ++count;
   }
   EXPECT_GE(count, 2u);
+}
+
+TEST(BundledManifests, TheSchemaDescribesEveryKey) {
+  const std::string schema =
+      test::ReadFile(std::filesystem::path(EPIPHYTE_SOURCE_DIR) / "plugin_manifests/schema.yaml");
+  for (const char* key :
+       {"manifest_version", "name", "vendor", "version", "license", "description", "library", "abi", "sources",
+        "devices", "priority", "enabled", "fallback", "sha256", "depends", "options", "parameters"}) {
+    EXPECT_THAT(schema, HasSubstr("\n" + std::string(key) + ":"));
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -43,6 +44,29 @@ TEST(Policy, DeniesWhatIsDeniedOrNotAllowed) {
   EXPECT_NE(Parse("policy_version: 1\nallow: []\n").ReasonToDeny("cpu"), "") << "an empty list allows nothing";
 }
 
+TEST(Policy, ReadsWhatIsPinned) {
+  const Policy policy = Parse("policy_version: 1\nproviders: {npu: {options: {a: 1}, pinned: {device: 0}}}\n");
+  EXPECT_THAT(policy.Find("npu")->pinned, ElementsAre(Pair("device", "0")));
+  EXPECT_THAT(policy.Find("npu")->options, ElementsAre(Pair("a", "1")));
+}
+
+TEST(Policy, KnowsTheLineOfEachDecision) {
+  const Policy policy = Parse("policy_version: 1\nallow: [cpu]\ndeny:\n  - acme\n");
+  EXPECT_EQ(policy.PlaceOfDenial("acme"), "/etc/epiphyte.yaml:4:5");
+  EXPECT_EQ(policy.PlaceOfDenial("npu"), "/etc/epiphyte.yaml:2:8");
+  EXPECT_EQ(policy.PlaceOfDenial("cpu"), "");
+}
+
+TEST(Policy, TheDescriptionOfItsKeysIsAPolicyWithEachOfThem) {
+  const fs::path file = fs::path(EPIPHYTE_SOURCE_DIR) / "plugin_manifests/policy_schema.yaml";
+  const Policy policy = ReadPolicy(file);
+  EXPECT_TRUE(policy.allow.has_value());
+  EXPECT_FALSE(policy.deny.empty());
+  ASSERT_NE(policy.Find("npu"), nullptr);
+  const ProviderPolicy& npu = *policy.Find("npu");
+  EXPECT_TRUE(npu.priority && npu.enabled && !npu.options.empty() && !npu.pinned.empty());
+}
+
 TEST(Policy, NoFileIsAnEmptyPolicy) {
   const Policy policy = ReadPolicy("");
   EXPECT_EQ(policy.ReasonToDeny("cpu"), "");
@@ -55,12 +79,18 @@ TEST(Policy, MistakesAreErrorsBecauseIgnoringThemWouldChangePlacement) {
   };
   EXPECT_THAT(refused(""), HasSubstr("policy_version"));
   EXPECT_THAT(refused("policy_version: 2\n"), HasSubstr("1 expected"));
-  EXPECT_THAT(refused("policy_version: 1\ndenny: [acme]\n"), HasSubstr("unknown key 'denny'"));
+  EXPECT_THAT(
+      refused("policy_version: 1\ndenny: [acme]\n"),
+      HasSubstr(
+          "unknown key 'denny' found; expected one of policy_version, providers, allow, deny; did you mean 'deny'?"));
   EXPECT_THAT(refused("policy_version: 1\nproviders: {cpu: {prio: 1}}\n"), HasSubstr("unknown key 'prio'"));
   EXPECT_THAT(refused("policy_version: 1\nproviders: [cpu]\n"), HasSubstr("a map from provider names"));
   EXPECT_THAT(refused("policy_version: 1\nproviders: {cpu: 5}\n"), HasSubstr("a map expected"));
   EXPECT_THAT(refused("policy_version: 1\nproviders: {cpu: {enabled: maybe}}\n"), HasSubstr("true or false"));
   EXPECT_THAT(refused("policy_version: 1\nproviders: {cpu: {priority: 9999999}}\n"), HasSubstr("between"));
+  EXPECT_THAT(refused("policy_version: 1\nproviders: {'a b': {priority: 1}}\n"), HasSubstr("name 'a b' found"));
+  EXPECT_THAT(refused("policy_version: 1\nproviders: {cpu: {options: {a: 1}, pinned: {a: 1}}}\n"),
+              HasSubstr("in `options` and in `pinned`"));
   EXPECT_THAT(refused("policy_version: 1\nallow: cpu\n"), HasSubstr("a list of provider names"));
   EXPECT_THAT(refused("policy_version: 1\ndeny: ['a b']\n"), StartsWith("/etc/epiphyte.yaml:2:"));
 }

@@ -41,8 +41,9 @@ TEST_F(SearchPaths, InsideAFolderTheFileNameDecides) {
 }
 
 TEST_F(SearchPaths, OnlyManifestsAreTaken) {
-  for (const char* name : {"p/a.yaml", "p/schema.yaml", "p/.hidden.yaml", "p/.yaml", "p/b.yml", "p/c.yaml.bak",
-                           "p/lib.so", "p/sub/inner.yaml", "p/folder.yaml/x"}) {
+  for (const char* name :
+       {"p/a.yaml", "p/schema.yaml", "p/manifest_schema.yaml", "p/policy_schema.yaml", "p/.hidden.yaml", "p/.yaml",
+        "p/b.yml", "p/c.yaml.bak", "p/lib.so", "p/sub/inner.yaml", "p/folder.yaml/x"}) {
     folder_.Write(name, "");
   }
   options_.paths = {root_ / "p"};
@@ -138,14 +139,24 @@ TEST_F(SearchPaths, ALinkThatLeadsNowhereIsStillACandidate) {
 }
 
 TEST_F(SearchPaths, ThePolicyFileIsTheOneAskedForElseTheUsers) {
-  EXPECT_EQ(FindPolicyFile(options_), "");
-  const fs::path file = folder_.Write("config/epiphyte/epiphyte.yaml", "");
+  options_.system_folder = root_ / "etc";
+  const auto found = [&] {
+    std::vector<std::string> paths;
+    for (const PolicyFile& file : FindPolicyFiles(options_)) {
+      if (file.exists) paths.push_back(file.path.lexically_relative(root_));
+    }
+    return paths;
+  };
+  EXPECT_THAT(found(), IsEmpty());
+  folder_.Write("config/epiphyte/epiphyte.yaml", "");
   const ScopedVariable config("XDG_CONFIG_HOME", (root_ / "config").string());
-  EXPECT_EQ(FindPolicyFile(options_), "") << "the user's folders are switched off";
+  EXPECT_THAT(found(), IsEmpty()) << "the user's folders are switched off";
   options_.use_user_folder = true;
-  EXPECT_EQ(fs::canonical(FindPolicyFile(options_)), fs::canonical(file));
-  options_.policy_file = "/nonexistent/policy.yaml";
-  EXPECT_EQ(FindPolicyFile(options_), "/nonexistent/policy.yaml");
+  EXPECT_THAT(found(), ElementsAre("config/epiphyte/epiphyte.yaml"));
+  options_.policy_file = folder_.Write("named.yaml", "");
+  EXPECT_THAT(found(), ElementsAre("named.yaml"));
+  folder_.Write("etc/epiphyte.yaml", "");
+  EXPECT_THAT(found(), ElementsAre("etc/epiphyte.yaml", "named.yaml"));
 }
 
 }  // namespace

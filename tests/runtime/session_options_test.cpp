@@ -76,6 +76,10 @@ TEST(SessionConfig, EachOptionHasItsField) {
   EXPECT_TRUE(with("ep.share_ep_contexts", "1").share.enable);
   EXPECT_TRUE(with("ep.stop_share_ep_contexts", "1").share.stop);
   EXPECT_TRUE(with("epiphyte.context_overwrite", "1").context.overwrite);
+  using IfEmpty = core::SessionConfig::Context::IfEmpty;
+  EXPECT_EQ(with("epiphyte.context_if_empty", "skip").context.if_empty, IfEmpty::kSkip);
+  EXPECT_EQ(with("epiphyte.context_if_empty", "error").context.if_empty, IfEmpty::kError);
+  EXPECT_EQ(with("epiphyte.context_if_empty", "plain").context.if_empty, IfEmpty::kPlain);
   EXPECT_EQ(with("epiphyte.graph_optimization_level", "1").optimization_level, 1);
   EXPECT_EQ(with("epiphyte.share_group", "g").share.group, "g");
   EXPECT_EQ(with("optimization.disable_specified_optimizers", "a;;b").disabled_optimizers,
@@ -96,9 +100,9 @@ TEST(SessionConfig, EachOptionHasItsField) {
 TEST(SessionConfig, OnlyWhatChangesTheCompiledModelTellsTwoApart) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : SessionConfig().compiling_options) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{"ep.context_node_name_prefix", "epiphyte.graph_optimization_level",
-                                      "optimization.disable_specified_optimizers", "session.disable_cpu_ep_fallback"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"ep.context_node_name_prefix", "epiphyte.graph_optimization_level",
+                                            "optimization.disable_specified_optimizers",
+                                            "session.constant_initializers", "session.disable_cpu_ep_fallback"}));
 }
 
 }  // namespace

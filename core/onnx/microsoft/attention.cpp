@@ -7,7 +7,7 @@ namespace {
 
 // Where the two operators have their inputs.
 struct Places {
-  size_t mask, past, bias_of_scores;
+  size_t mask, past, bias_of_scores, past_length;
 };
 
 // `x` [batch, queries, queries' + keys' + values' width] → parts of those widths.
@@ -71,14 +71,24 @@ void AttendProjected(Body& body, const Name& projected, int64_t width, const Pla
   attention.q = SplitHeads(body, parts[0], attention.heads);
   attention.k = SplitHeads(body, parts[1], attention.heads);
   attention.v = SplitHeads(body, parts[2], attention.heads);
+  Name k = attention.k, v = attention.v;  // as they are returned
   if (body.Has(places.past)) {
     // [2, batch, heads, past, size]
     const Names past = body.Split(body.In(places.past), 2, 0);
-    attention.k = body.Concat({body.Squeeze(past[0], {0}), attention.k}, 2);
-    attention.v = body.Concat({body.Squeeze(past[1], {0}), attention.v}, 2);
+    const Name past_k = body.Squeeze(past[0], {0}), past_v = body.Squeeze(past[1], {0});
+    if (body.Int("past_present_share_buffer", 0) != 0) {
+      const Name length = OneInteger(body, places.past_length, "past_sequence_length");
+      const Cached keys = AppendToBuffer(body, past_k, length, k), values = AppendToBuffer(body, past_v, length, v);
+      attention.k = keys.attended;
+      attention.v = values.attended;
+      k = keys.buffer;
+      v = values.buffer;
+    } else {
+      k = attention.k = body.Concat({past_k, k}, 2);
+      v = attention.v = body.Concat({past_v, v}, 2);
+    }
   }
-  if (body.Wants(1))
-    body.Return(1, body.Concat({body.Unsqueeze(attention.k, {0}), body.Unsqueeze(attention.v, {0})}, 0));
+  if (body.Wants(1)) body.Return(1, body.Concat({body.Unsqueeze(k, {0}), body.Unsqueeze(v, {0})}, 0));
   const bool causal = body.Int("unidirectional", 0) != 0;
   if (causal || body.Has(places.mask)) {
     const Name queries = body.SizeOf(attention.q, 2);
@@ -96,10 +106,8 @@ void AttendProjected(Body& body, const Name& projected, int64_t width, const Pla
 
 void BuildAttention(Body& body) {
   body.Only("do_rotary", 0);
-  body.Only("past_present_share_buffer", 0);
-  body.NoInput(6, "past_sequence_length");
   const Name product = body.MatMul(body.Need(0, "input"), body.Need(1, "weights"));
-  AttendProjected(body, body.AddIf(product, body.In(2)), body.DimIfKnown(1, 1), {3, 4, 5}, body.FloatTypeOf(0));
+  AttendProjected(body, body.AddIf(product, body.In(2)), body.DimIfKnown(1, 1), {3, 4, 5, 6}, body.FloatTypeOf(0));
 }
 
 void BuildQAttention(Body& body) {
@@ -111,7 +119,7 @@ void BuildQAttention(Body& body) {
   const Name scale = body.Mul(body.Need(3, "input_scale"), body.Need(4, "weight_scale"));
   // The scales' type is that of the result.
   const Name projected = body.Add(body.Mul(body.Cast(product, type), scale), body.Need(2, "bias"));
-  AttendProjected(body, projected, body.DimIfKnown(1, 1), {5, 8, 0}, type);
+  AttendProjected(body, projected, body.DimIfKnown(1, 1), {5, 8, 0, 0}, type);
 }
 
 constexpr Operator kOperators[] = {

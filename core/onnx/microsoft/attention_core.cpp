@@ -65,7 +65,7 @@ Name CausalCondition(Body& body, const Name& queries, const Name& keys) {
   return body.Op("Less", {Count(body, keys), body.Unsqueeze(body.Add(query, body.Integers({1})), {1})});
 }
 
-Name Attend(Body& body, const AttentionParts& parts) {
+Name Attend(Body& body, const AttentionParts& parts, Name* kept_scores) {
   const Name k = RepeatHeads(body, parts.k, parts.heads, parts.groups, parts.size);
   const Name v = RepeatHeads(body, parts.v, parts.heads, parts.groups, parts.size);
   Name scores = body.Mul(body.MatMul(parts.q, body.Transpose(k, {0, 1, 3, 2})), ScaleOf(body, parts));
@@ -74,8 +74,21 @@ Name Attend(Body& body, const AttentionParts& parts) {
     scores = body.Mul(body.Op("Tanh", {body.Div(scores, cap)}), cap);
   }
   scores = body.AddIf(scores, parts.mask);
+  if (kept_scores != nullptr) *kept_scores = scores;
   const Name weights = parts.sink.empty() ? body.Softmax(scores) : SoftmaxWithSink(body, scores, parts.sink);
   return body.MatMul(weights, v);
+}
+
+Cached AppendToBuffer(Body& body, const Name& buffer, const Name& length, const Name& added) {
+  const Name zero = body.Integers({0});
+  const Name end = body.Integers({kEnd});
+  const Name attended = body.Concat({body.Slice(buffer, zero, length, 2), added}, 2);
+  const Name unused = body.Slice(buffer, body.Add(length, body.SizeOf(added, 2)), end, 2);
+  return {attended, body.Concat({attended, unused}, 2)};
+}
+
+Name OneInteger(Body& body, size_t input, std::string_view what) {
+  return body.Cast(body.Reshape(body.Need(input, what), {1}), DataType::kInt64);
 }
 
 }  // namespace epiphyte::core::microsoft

@@ -33,7 +33,17 @@ struct AttentionParts {
   Name sink;
   DataType type = DataType::kFloat;
 };
-// [batch, heads, queries, width]
-Name Attend(Body& body, const AttentionParts& parts);
+// [batch, heads, queries, width]. `scores`, if not null, gets what goes into the softmax.
+Name Attend(Body& body, const AttentionParts& parts, Name* scores = nullptr);
+
+// Keys or values in a buffer that has room for more: [batch, heads, most, size], the first `length` (int64[1]) of them
+// in use.
+struct Cached {
+  Name attended;  // those in use, and the new ones
+  Name buffer;    // as long as before, with the new ones behind those in use
+};
+Cached AppendToBuffer(Body& body, const Name& buffer, const Name& length, const Name& added);
+// An input of one integer in any shape, as int64[1].
+Name OneInteger(Body& body, size_t input, std::string_view what);
 
 }  // namespace epiphyte::core::microsoft

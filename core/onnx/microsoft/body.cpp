@@ -1,11 +1,15 @@
 #include "core/onnx/microsoft/body.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 namespace epiphyte::core::microsoft {
 namespace {
+
+// The first opset whose forms of operators bodies are written in.
+constexpr int64_t kFirstOpset = 11;
 
 // To the nearest, ties to even; what is too large becomes infinite.
 uint16_t ToHalf(double value) {
@@ -33,10 +37,8 @@ uint16_t ToBfloat(float value) {
 
 Body::Body(const Node& call) : call_(call), opset_(call.graph().Opset("")), returned_(call.outputs().size()) {
   if (opset_ == 0) opset_ = 17;  // a graph without operators of ai.onnx: any opset does
-  if (opset_ < 11) {
-    Unsupported("the operator needs opset 11 of ai.onnx at least, the model uses {}; convert it to a newer opset",
-                opset_);
-  }
+  // Operators have one version each, so a body may use forms that an older graph doesn't have.
+  opset_ = std::max(opset_, kFirstOpset);
   onnx::OperatorSetIdProto* import = function_.add_opset_import();
   import->set_domain("");
   import->set_version(opset_);
@@ -154,7 +156,7 @@ void Body::NoOutput(size_t output, std::string_view name) const {
 Name Body::Fresh(std::string_view stem) { return fmt::format("{}_{}", stem, next_++); }
 
 Names Body::Ops(std::string_view op_type, size_t outputs, Names inputs, Attributes attributes) {
-  onnx::NodeProto& node = *function_.add_node();
+  onnx::NodeProto& node = AddNode();
   Names made;
   node.set_op_type(std::string(op_type));
   for (size_t i = 0; i < outputs; ++i) {
@@ -206,10 +208,87 @@ Name Body::SizeOf(const Name& x, int64_t axis) {
   return Op("Gather", {Op("Shape", {x}), Integers({axis})}, {A("axis", 0)});
 }
 
+onnx::NodeProto& Body::AddNode() { return nested_.empty() ? *function_.add_node() : *nested_.back()->add_node(); }
+
 Name Body::AddConstant(const onnx::TensorProto& tensor, std::string_view stem) {
-  const Name name = Op("Constant", {}, {onnx::MakeAttribute("value", tensor)});
-  function_.mutable_node(function_.node_size() - 1)->set_name(Fresh(stem));
-  return name;
+  onnx::NodeProto& node = AddNode();
+  node.set_op_type("Constant");
+  node.set_name(Fresh(stem));
+  node.add_output(node.name());
+  *node.add_attribute() = onnx::MakeAttribute("value", tensor);
+  return node.name();
+}
+
+Name Body::Fill(const Name& shape, double value, DataType type) { return Op("Expand", {Number(value, type), shape}); }
+
+// Under a name of its own: it may be a value of an enclosing graph, or be wanted twice.
+void Body::AddOutput(onnx::GraphProto& graph, const Name& value) {
+  graph.add_output()->set_name(Op("Identity", {value}));
+}
+
+Names Body::Loop(const Name& turns, const std::vector<State>& states,
+                 const std::function<Turn(const Names& states, const Name& turn)>& build) {
+  onnx::GraphProto graph;
+  graph.set_name(Fresh("turn"));
+  const auto add_input = [&](std::string_view stem, DataType type, const std::vector<int64_t>& dims) {
+    onnx::ValueInfoProto& input = *graph.add_input();
+    input.set_name(Fresh(stem));
+    onnx::TypeProto_Tensor& tensor = *input.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(static_cast<int32_t>(type));
+    tensor.mutable_shape();
+    for (const int64_t dim : dims) {
+      onnx::TensorShapeProto_Dimension& out = *tensor.mutable_shape()->add_dim();
+      if (dim >= 0) out.set_dim_value(dim);
+    }
+    return input.name();
+  };
+  const Name turn = add_input("turn", DataType::kInt64, {});
+  add_input("goes_on", DataType::kBool, {});
+  Names carried, inputs = {turns, {}};
+  for (const State& state : states) {
+    carried.push_back(add_input("state", state.type, state.dims));
+    inputs.push_back(state.start);
+  }
+  nested_.push_back(&graph);
+  const Turn made = build(carried, turn);
+  AddOutput(graph, made.go_on);
+  for (const Name& state : made.states) AddOutput(graph, state);
+  for (const Name& slice : made.slices) AddOutput(graph, slice);
+  nested_.pop_back();
+  return Ops("Loop", states.size() + made.slices.size(), std::move(inputs), {onnx::MakeAttribute("body", graph)});
+}
+
+Names Body::If(const Name& condition, const std::function<Names()>& then_branch,
+               const std::function<Names()>& else_branch) {
+  const auto write = [&](const std::function<Names()>& branch, onnx::GraphProto& graph) {
+    graph.set_name(Fresh("branch"));
+    nested_.push_back(&graph);
+    for (const Name& value : branch()) AddOutput(graph, value);
+    nested_.pop_back();
+  };
+  onnx::GraphProto then_graph, else_graph;
+  write(then_branch, then_graph);
+  write(else_branch, else_graph);
+  return Ops("If", static_cast<size_t>(then_graph.output_size()), {condition},
+             {onnx::MakeAttribute("then_branch", then_graph), onnx::MakeAttribute("else_branch", else_graph)});
+}
+
+const Graph* Body::GraphAttribute(std::string_view name) const {
+  const Attribute* attribute = call_.FindAttribute(name);
+  return attribute == nullptr ? nullptr : &attribute->g();
+}
+
+Names Body::CallGraph(std::string_view attribute, Names inputs) {
+  onnx::AttributeProto reference;
+  reference.set_name("graph");
+  reference.set_ref_attr_name(std::string(attribute));
+  reference.set_type(onnx::AttributeProto::GRAPH);
+  const Names made =
+      Ops(kGraphCall, GraphAttribute(attribute)->outputs().size(), std::move(inputs), {std::move(reference)});
+  onnx::NodeProto& node = nested_.empty() ? *function_.mutable_node(function_.node_size() - 1)
+                                          : *nested_.back()->mutable_node(nested_.back()->node_size() - 1);
+  node.set_domain(std::string(kGraphCallDomain));
+  return made;
 }
 
 Name Body::Integers(std::vector<int64_t> values) {

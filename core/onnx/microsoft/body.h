@@ -15,6 +15,9 @@
 #include <onnx/defs/attr_proto_util.h>
 #include <onnx/onnx_pb.h>
 
+#include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +35,9 @@ using Name = std::string;
 using Names = std::vector<Name>;
 using Attributes = std::vector<onnx::AttributeProto>;
 
+// The end of a slice that goes to the end.
+inline constexpr int64_t kEnd = std::numeric_limits<int32_t>::max();
+
 struct NotKnownYet {
   std::string what;
 };
@@ -46,6 +52,24 @@ onnx::AttributeProto A(const char* name, const T& value) {
     return onnx::MakeAttribute(name, value);
   }
 }
+
+// The domain and operator of a node that stands in a body for a graph attribute of the call: it computes what the graph
+// computes from the node's inputs. core/onnx/graph_calls.h replaces it by the graph's nodes.
+inline constexpr std::string_view kGraphCallDomain = "epiphyte.body";
+inline constexpr std::string_view kGraphCall = "GraphCall";
+
+// What the nodes of a nested graph leave behind: see Body::Loop and Body::If.
+struct Turn {
+  Name go_on;    // a bool without dimensions
+  Names states;  // for the next turn
+  Names slices;  // of outputs that have one for each turn
+};
+// A value that a loop carries from turn to turn. Sizes: -1 is one that differs or isn't known.
+struct State {
+  Name start;
+  DataType type = DataType::kUndefined;
+  std::vector<int64_t> dims;
+};
 
 class Body {
  public:
@@ -80,6 +104,8 @@ class Body {
   bool HasAttribute(std::string_view name) const { return call_.FindAttribute(name) != nullptr; }
   // Those of the call that are listed, as they are.
   Attributes Copy(std::initializer_list<std::string_view> names) const;
+  // A graph attribute of the call; null when it is absent.
+  const Graph* GraphAttribute(std::string_view name) const;
 
   // The model is wrong.
   template <typename... Args>
@@ -133,6 +159,18 @@ class Body {
   Name Softmax(const Name& x) { return Op("Softmax", {x}, {A("axis", -1)}); }  // of the last axis
   // The size of an axis, as int64[1].
   Name SizeOf(const Name& x, int64_t axis);
+  // `value`, without dimensions, in each element of a tensor of that shape (an int64 vector).
+  Name Fill(const Name& shape, double value, DataType type);
+
+  // --- nested graphs
+  // At most `turns` (int64 without dimensions) turns. Returns the states at the end, and then the slices, stacked.
+  // `build` writes the nodes of one turn, given the states and the turn's number.
+  Names Loop(const Name& turns, const std::vector<State>& states,
+             const std::function<Turn(const Names& states, const Name& turn)>& build);
+  // `condition`: a bool without dimensions. Both branches make as many values.
+  Names If(const Name& condition, const std::function<Names()>& then_branch, const std::function<Names()>& else_branch);
+  // What a graph attribute of the call computes from `inputs`, one for each of the graph's.
+  Names CallGraph(std::string_view attribute, Names inputs);
 
   // --- constants
   Name Integers(std::vector<int64_t> values);  // int64[n]
@@ -148,6 +186,8 @@ class Body {
  private:
   Name Fresh(std::string_view stem);
   Name AddConstant(const onnx::TensorProto& tensor, std::string_view stem);
+  onnx::NodeProto& AddNode();
+  void AddOutput(onnx::GraphProto& graph, const Name& value);
   Name WithAxes(std::string_view op_type, const Name& x, std::vector<int64_t> axes, int64_t input_since);
   const Shape* ShapeOf(size_t input) const;
 
@@ -155,6 +195,7 @@ class Body {
   int64_t opset_;
   onnx::FunctionProto function_;
   std::vector<Name> returned_;
+  std::vector<onnx::GraphProto*> nested_;  // graphs that are being written, the innermost last
   size_t next_ = 0;
 };
 

@@ -7,13 +7,8 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-constexpr int64_t kEnd = std::numeric_limits<int32_t>::max();
-
 constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kPastKey = 3, kPastValue = 4, kLengths = 5, kTotal = 6, kCos = 7,
                  kSin = 8, kPositions = 9, kScoresBias = 10, kSink = 11;
-
-// A number of one element in any shape, as int64[1].
-Name OneNumber(Body& body, const Name& x) { return body.Cast(body.Reshape(x, {1}), DataType::kInt64); }
 
 // How many pairs of a head's elements the cosines of input `cos` turn.
 int64_t HalfOf(const Body& body, size_t cos) {
@@ -34,7 +29,7 @@ class GroupedAttention {
     Check();
     TakeOperands();
     queries_ = body_.SizeOf(attention_.q, 2);
-    total_ = OneNumber(body_, body_.Need(kTotal, "total_sequence_length"));
+    total_ = OneInteger(body_, kTotal, "total_sequence_length");
     TakePositions();
     if (body_.Int("do_rotary", 0) != 0) Turn();
     const Name keys = WithPast(kPastKey, 1, attention_.k);
@@ -200,7 +195,7 @@ void BuildRotaryEmbedding(Body& body) {
   if (positions_rank == 1 || positions_rank == 0) {
     // The position of the first, for all rows.
     const Name count = Count(body, body.SizeOf(x, rank == 3 ? 1 : 2));
-    positions = body.Unsqueeze(body.Add(count, OneNumber(body, positions)), {0});
+    positions = body.Unsqueeze(body.Add(count, OneInteger(body, 1, "position_ids")), {0});
     rotary.batched = false;
   } else if (positions_rank != 2) {
     body.Reject("position_ids has {} dimensions, 1 or 2 expected", positions_rank);

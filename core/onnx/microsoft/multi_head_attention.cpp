@@ -8,7 +8,7 @@ namespace epiphyte::core::microsoft {
 namespace {
 
 constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kBias = 3, kPaddingMask = 4, kScoresBias = 5, kPastKey = 6,
-                 kPastValue = 7;
+                 kPastValue = 7, kPastLength = 8;
 
 // Part `index` of [batch, sequence, heads, parts, size], with its bias, as [batch, heads, sequence, size].
 Name Unpacked(Body& body, const Names& parts, size_t index, const Name& bias, int64_t heads) {
@@ -77,11 +77,17 @@ Name PaddingMask(Body& body, const Name& keys, DataType type) {
   if (rank == 1) {
     const int64_t length = body.DimIfKnown(kPaddingMask, 0);
     const int64_t batch = body.DimIfKnown(kQuery, 0);
-    if (length >= 0 && batch >= 0 && length != batch) {
-      body.Unsupported("key_padding_mask has {} elements for a batch of {}; a length for each row is supported", length,
-                       batch);
+    // Behind the lengths may be where the queries and the keys of each row begin when all are put behind each other,
+    // which says nothing of rows that lie apart.
+    const bool with_starts = length >= 0 && batch >= 0 && length == 3 * batch + 2;
+    if (length >= 0 && batch >= 0 && length != batch && !with_starts) {
+      body.Unsupported(
+          "key_padding_mask has {} elements for a batch of {}; a length for each row, or 3 * batch + 2 elements that "
+          "begin with these, are supported",
+          length, batch);
     }
-    const Name lengths = body.Reshape(body.Cast(mask, DataType::kInt64), {batch, 1, 1, 1});
+    const Name given = with_starts ? body.Slice(mask, 0, batch, 0) : mask;
+    const Name lengths = body.Reshape(body.Cast(given, DataType::kInt64), {batch, 1, 1, 1});
     return MaskFrom(body, body.Op("Less", {Count(body, keys), lengths}), masked, type);
   }
   if (rank != 2 && rank != 3) body.Reject("key_padding_mask has {} dimensions, 1 to 3 expected", rank);
@@ -91,9 +97,7 @@ Name PaddingMask(Body& body, const Name& keys, DataType type) {
 }
 
 void BuildMultiHeadAttention(Body& body) {
-  body.NoInput(8, "past_sequence_length");
   body.NoInput(9, "cache_indirection");
-  body.NoOutput(3, "qk");
   body.Need(kQuery, "query");
   AttentionParts attention;
   attention.type = body.FloatTypeOf(kQuery);
@@ -106,12 +110,23 @@ void BuildMultiHeadAttention(Body& body) {
     body.Reject("packed queries have {} heads, but num_heads is {}", body.DimIfKnown(kQuery, 2), attention.heads);
   TakeOperands(body, attention, width);
   if (body.Has(kPastKey) != body.Has(kPastValue)) body.Reject("past_key and past_value go together, one is missing");
-  if (body.Has(kPastKey)) {
-    attention.k = body.Concat({body.In(kPastKey), attention.k}, 2);
-    attention.v = body.Concat({body.In(kPastValue), attention.v}, 2);
+  if (body.Has(kPastKey) && body.Has(kPastLength)) {
+    // A buffer with room for more, of which so many are in use.
+    const Name length = OneInteger(body, kPastLength, "past_sequence_length");
+    const Cached keys = AppendToBuffer(body, body.In(kPastKey), length, attention.k);
+    const Cached values = AppendToBuffer(body, body.In(kPastValue), length, attention.v);
+    attention.k = keys.attended;
+    attention.v = values.attended;
+    body.Return(1, keys.buffer);
+    body.Return(2, values.buffer);
+  } else {
+    if (body.Has(kPastKey)) {
+      attention.k = body.Concat({body.In(kPastKey), attention.k}, 2);
+      attention.v = body.Concat({body.In(kPastValue), attention.v}, 2);
+    }
+    body.Return(1, attention.k);
+    body.Return(2, attention.v);
   }
-  body.Return(1, attention.k);
-  body.Return(2, attention.v);
   const bool causal = body.Int("unidirectional", 0) != 0;
   if (causal || body.Has(kPaddingMask)) {
     const Name keys = body.SizeOf(attention.k, 2);
@@ -123,7 +138,9 @@ void BuildMultiHeadAttention(Body& body) {
     }
   }
   attention.mask = body.AddIf(attention.mask, body.In(kScoresBias));
-  body.Return(0, MergeHeads(body, Attend(body, attention)));
+  Name scores;
+  body.Return(0, MergeHeads(body, Attend(body, attention, &scores)));
+  body.Return(3, scores);
 }
 
 constexpr Operator kOperators[] = {

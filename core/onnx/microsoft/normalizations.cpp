@@ -21,9 +21,15 @@ void BuildSkipLayerNormalization(Body& body) {
   body.Return(3, sum);
 }
 
+// One zero for each row: the operator has an output for a mean, and subtracts none.
+Name NoMean(Body& body, const Name& x) {
+  const Name rows = body.Slice(body.Op("Shape", {x}), 0, -1, 0);
+  return body.Fill(body.Concat({rows, body.Integers({1})}, 0), 0, DataType::kFloat);
+}
+
 void BuildSkipSimplifiedLayerNormalization(Body& body) {
-  body.NoOutput(1, "mean");
   const Name sum = SkipSum(body, 3);
+  if (body.Wants(1)) body.Return(1, NoMean(body, sum));
   const Normalized normal = RmsNormalization(body, sum, body.Need(2, "gamma"), body.Float("epsilon", 1e-12f), -1,
                                              body.FloatTypeOf(0), body.Wants(2));
   body.Return(0, normal.y);

@@ -48,10 +48,46 @@ void BuildUnique(Body& body) {
   body.Return(2, made[3]);
 }
 
+// Of the last two dimensions: Gauss's and Jordan's elimination with the largest pivot of each column, in double.
+void BuildInverse(Body& body) {
+  const Name x = body.Need(0, "X");
+  const DataType type = body.FloatTypeOf(0);
+  constexpr DataType kWide = DataType::kDouble;
+  const Name shape = body.Op("Shape", {x});
+  const Name n = body.SizeOf(x, -1);
+  // [matrices, n, 2 n]: each with the identity beside it.
+  const Name square = body.Op("Reshape", {body.Cast(x, kWide), body.Concat({body.Integers({-1}), n, n}, 0)});
+  const Name count = body.SizeOf(square, 0);
+  const Name rows = body.Op("Range", {body.Integer(0), body.Squeeze(n, {0}), body.Integer(1)});
+  const Name is_diagonal = body.Op("Equal", {body.Unsqueeze(rows, {1}), rows});
+  const Name identity = body.Op("Expand", {body.Cast(is_diagonal, kWide), body.Concat({count, n, n}, 0)});
+  const State start = {body.Concat({square, identity}, 2), kWide, {-1, -1, -1}};
+  const auto eliminate = [&](const Names& states, const Name& turn) {
+    const Name column = body.Op("Abs", {body.Gather(states[0], turn, 2)});
+    const Name is_done = body.Op("Less", {rows, turn});
+    const Name pivot = body.Op("ArgMax", {body.Where(is_done, body.Number(-1, kWide), column)}, {A("axis", 1)});
+    // The pivot's row changes places with the turn's.
+    const Name is_turn = body.Op("Equal", {rows, turn});
+    const Name others = body.Where(body.Op("Equal", {rows, pivot}), turn, rows);
+    const Name places = body.Unsqueeze(body.Where(is_turn, pivot, others), {2});
+    const Name swapped = body.Op(
+        "GatherElements", {states[0], body.Op("Expand", {places, body.Op("Shape", {states[0]})})}, {A("axis", 1)});
+    const Name factors = body.Gather(swapped, turn, 2);
+    const Name divisor = body.Unsqueeze(body.Gather(factors, turn, 1), {1});
+    const Name row = body.Unsqueeze(body.Div(body.Gather(swapped, turn, 1), divisor), {1});
+    const Name reduced = body.Sub(swapped, body.Mul(body.Unsqueeze(factors, {2}), row));
+    return Turn{
+        body.Op("Less", {turn, body.Squeeze(n, {0})}), {body.Where(body.Unsqueeze(is_turn, {1}), row, reduced)}, {}};
+  };
+  const Name solved = body.Loop(body.Squeeze(n, {0}), {start}, eliminate).front();
+  const Name inverse = body.Slice(solved, n, body.Add(n, n), 2);
+  body.Return(0, body.Op("Reshape", {body.Cast(inverse, type), shape}));
+}
+
 constexpr Operator kOperators[] = {
     {"ExpandDims", 2, 2, 1, "", BuildExpandDims}, {"GatherND", 2, 2, 1, "", BuildGatherNd},
-    {"Range", 2, 3, 1, "", BuildRange},           {"Trilu", 1, 2, 1, "upper:i", BuildTrilu},
-    {"Unique", 1, 1, 3, "", BuildUnique},
+    {"Inverse", 1, 1, 1, "", BuildInverse},       {"Range", 2, 3, 1, "", BuildRange},
+    {"Trilu", 1, 2, 1, "upper:i", BuildTrilu},    {"Unique", 1, 1, 3, "", BuildUnique},
 };
 
 }  // namespace

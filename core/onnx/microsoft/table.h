@@ -15,7 +15,7 @@ struct Operator {
   uint32_t min_inputs;
   uint32_t max_inputs;
   uint32_t max_outputs;
-  // "name:kind …" of all that the operator has: f float, i int, s string, F floats, I ints, S strings.
+  // "name:kind …" of all that the operator has: f float, i int, s string, F floats, I ints, S strings, g graph.
   std::string_view attributes;
   void (*build)(Body& body);
 };
@@ -40,5 +40,11 @@ std::span<const Operator> QuantizedOperators();
 std::span<const Operator> QuantizedLayoutOperators();
 // others.cpp
 std::span<const Operator> OtherOperators();
+// masked_attention.cpp
+std::span<const Operator> MaskedAttentionOperators();
+// generation.cpp
+std::span<const Operator> GenerationOperators();
+// early_operators.cpp; these are of ai.onnx
+std::span<const Operator> EarlyOperators();
 
 }  // namespace epiphyte::core::microsoft

@@ -5,8 +5,9 @@
 #include <string>
 
 #include "core/graph/context_node.h"
+#include "core/onnx/inline_body.h"
+#include "core/onnx/schema.h"
 #include "core/transform/edit.h"
-#include "core/transform/inline_body.h"
 #include "core/transform/rules/basic_rule.h"
 #include "core/transform/rules/rules.h"
 
@@ -56,19 +57,33 @@ class InlineLoop final : public BasicRule {
 
   bool Apply(Graph& graph, Node& node, const TransformContext& context) override {
     const Graph* body = BodyOf(node, "body");
-    if (body == nullptr || node.inputs().size() < 2 || HoldsContextNode(node)) return false;
-    const size_t carried = node.inputs().size() - 2;
+    const size_t given = CountWithoutTrailingNulls(node.inputs());
+    if (body == nullptr || given < 2 || HoldsContextNode(node)) return false;
+    const size_t carried = given - 2;
     if (body->inputs().size() != carried + 2 || body->outputs().size() != node.outputs().size() + 1 ||
         node.outputs().size() < carried)
       return false;
-    if (std::any_of(node.inputs().begin() + 2, node.inputs().end(), [](const ValueDef* v) { return v == nullptr; }))
-      return false;
+    const std::vector<ValueDef*> initial = Carried(node);
+    if (std::any_of(initial.begin(), initial.end(), [](const ValueDef* v) { return v == nullptr; })) return false;
     const auto trips = KnownTrips(node, *body);
     if (trips == 0) return Skip(graph, node, *body, carried, context);
     return trips == 1 && RunOnce(graph, node, *body, carried, context);
   }
 
  private:
+  static std::vector<ValueDef*> Carried(const Node& node) {
+    const auto end = node.inputs().begin() + static_cast<std::ptrdiff_t>(CountWithoutTrailingNulls(node.inputs()));
+    return {node.inputs().begin() + 2, end};
+  }
+
+  // One number as the body declares it: of one dimension, or of none.
+  template <typename T>
+  static ValueDef* AddOne(Graph& graph, const ValueDef& input, std::string_view name, DataType type, T number) {
+    const bool is_vector = input.type() != nullptr && input.type()->shape() && input.type()->shape()->size() == 1;
+    std::vector<int64_t> dims(is_vector ? 1 : 0, 1);
+    return graph.AddConstant(graph.FreshName(name), Constant::Copy(type, std::move(dims), &number, sizeof number));
+  }
+
   // nullopt: not known, or more than one.
   static std::optional<int64_t> KnownTrips(const Node& node, const Graph& body) {
     const auto begins = node.input(1) == nullptr ? true : KnownCondition(ConstantInput(node, 1));
@@ -98,7 +113,7 @@ class InlineLoop final : public BasicRule {
       empty[i] = Constant::Copy(slice->type()->element_type(), dims, nullptr, 0);
     }
     TellDecided(context, node, "");
-    std::vector<ValueDef*> initial(node.inputs().begin() + 2, node.inputs().end());
+    const std::vector<ValueDef*> initial = Carried(node);
     graph.RemoveNode(&node);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] == nullptr) continue;
@@ -126,12 +141,10 @@ class InlineLoop final : public BasicRule {
     std::vector<BodyResult> results;
     for (size_t i = 0; i < node.outputs().size(); ++i) results.push_back({1 + i, i >= carried});
     if (!CanTakePlace(node, body, results)) return false;
-    const int64_t first = 0;
-    const uint8_t goes_on = 1;
-    std::vector<ValueDef*> arguments = {
-        graph.AddConstant(graph.FreshName("iteration"), Constant::Copy(DataType::kInt64, {}, &first, sizeof first)),
-        graph.AddConstant(graph.FreshName("condition"), Constant::Copy(DataType::kBool, {}, &goes_on, sizeof goes_on))};
-    arguments.insert(arguments.end(), node.inputs().begin() + 2, node.inputs().end());
+    std::vector<ValueDef*> arguments = {AddOne<int64_t>(graph, *body.inputs()[0], "iteration", DataType::kInt64, 0),
+                                        AddOne<uint8_t>(graph, *body.inputs()[1], "condition", DataType::kBool, 1)};
+    const std::vector<ValueDef*> initial = Carried(node);
+    arguments.insert(arguments.end(), initial.begin(), initial.end());
     TellDecided(context, node, "body");
     TakePlace(node, body, arguments, results);
     return true;

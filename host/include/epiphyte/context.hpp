@@ -18,6 +18,7 @@
 #include "epiphyte/context_store.hpp"
 #include "epiphyte/environment.hpp"
 #include "epiphyte/export.hpp"
+#include "epiphyte/options.hpp"
 
 namespace epiphyte {
 
@@ -54,7 +55,7 @@ struct ContextInfo {
 EPIPHYTE_API ContextInfo InspectContext(const std::filesystem::path& model,
                                         const std::shared_ptr<ContextStore>& store = nullptr);
 
-// What a plugin says of a context, without a session and without a device. The numbers are ONNX Runtime's.
+// What a plugin says of a context, without a session. The numbers are ONNX Runtime's.
 enum class ContextVerdict : uint32_t {
   kNotApplicable = 0,  // nobody owns the source, its plugin can't be used, or has no opinion
   kOptimal = 1,
@@ -92,5 +93,13 @@ struct ContextCheck {
 // thread]
 EPIPHYTE_API ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model,
                                        bool with_payloads = true, const std::shared_ptr<ContextStore>& store = nullptr);
+
+// As a session with `options` would judge: plugins get the provider options and devices that it would give them, after
+// those of policy files and manifests, and the context store is the session's. A node whose plugin that session would
+// not use is unsupported: when the session lists others, or when it lists none and all of the plugin's devices are
+// emulated. Throws INVALID_ARGUMENT or NOT_FOUND for providers that aren't installed. The call above judges for a
+// session without options.
+EPIPHYTE_API ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model,
+                                       const SessionOptions& options, bool with_payloads = true);
 
 }  // namespace epiphyte

@@ -22,6 +22,7 @@
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/export.hpp"
+#include "epiphyte/options.hpp"
 
 namespace epiphyte {
 
@@ -51,10 +52,17 @@ struct ContextVerification {
 // the name of its path; null: all are files. [any thread]
 EPIPHYTE_API ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
                                                const std::shared_ptr<ContextStore>& store = nullptr);
+// As a session with `options` would judge; see CheckContext.
+EPIPHYTE_API ContextVerification VerifyContext(const Environment& environment, const std::filesystem::path& model,
+                                               const SessionOptions& options);
 
-// For a model that was changed on purpose: makes its seal fit, and nothing else. Throws INVALID_GRAPH when the model
-// can't be read or a payload isn't what it was. Returns what the seal was; intact: nothing had to be done.
+// For a model that was changed on purpose, by another tool, say: makes its seal fit, and its list of records: a payload
+// without a record gets one, and a record without a payload goes. Throws INVALID_GRAPH when the model can't be read or a
+// payload isn't what it was. Returns what the seal was; intact: nothing had to be done.
 EPIPHYTE_API SealState ResealContext(const Environment& environment, const std::filesystem::path& model);
+// The same for a model whose files are in a store; `store` as of VerifyContext.
+EPIPHYTE_API SealState ResealContext(const Environment& environment, const std::filesystem::path& model,
+                                     const std::shared_ptr<ContextStore>& store);
 
 struct MergeOptions {
   // Two or more. A model is called by its file's stem, with or without "_ctx", or by its position: A, B, C, …

@@ -22,8 +22,10 @@ namespace epiphyte {
 struct EnvironmentOptions {
   // Searched after EPIPHYTE_PLUGIN_PATH and before the user's and the system's folders.
   std::vector<std::filesystem::path> plugin_folders;
+  // EPIPHYTE_PLUGIN_PATH, EPIPHYTE_POLICY and EPIPHYTE_DISABLE. A process with raised privileges never uses them.
   bool use_environment_variable = true;
   bool use_user_folder = true;
+  // What the system's policy file, /etc/epiphyte/epiphyte.yaml, denies, allows and pins holds in any case.
   bool use_system_folders = true;
   // Models, external data and contexts are mapped into memory. A program that truncates such a file (instead of putting
   // a new one in its place by renaming) makes the next read of it raise SIGBUS, which ends a process. true: the first
@@ -35,8 +37,11 @@ struct EnvironmentOptions {
   // How many runs of Session::RunAsync, of all sessions together, go on at once, each on a thread of its own; 0: one
   // for each physical core. The threads are started when they are first needed.
   uint32_t max_async_runs = 0;
-  // Sets priorities, options, allow and deny lists. Empty: the user's, then the system's epiphyte.yaml.
+  // Sets priorities, options, allow and deny lists, over the system's policy file and in the place of the user's.
+  // Empty: the file that EPIPHYTE_POLICY names, else the user's epiphyte.yaml.
   std::filesystem::path policy_file;
+  // Names of plugins that are not to be used, as if a policy file disabled them.
+  std::vector<std::string> disabled_plugins;
 };
 
 class EPIPHYTE_API Environment {

@@ -29,6 +29,7 @@
 #include "epiphyte/error.hpp"
 #include "epiphyte/files.hpp"
 #include "epiphyte/io_binding.hpp"
+#include "epiphyte/manifest_tools.hpp"
 #include "epiphyte/memory.hpp"
 #include "epiphyte/options.hpp"
 #include "epiphyte/placement.hpp"

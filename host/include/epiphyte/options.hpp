@@ -114,8 +114,8 @@ struct RunOptions {
   // Names of the outputs that are wanted, in the order they are returned; empty: all of the model's.
   std::vector<std::string> outputs;
   // Ends the run early: it throws CANCELED soon after request_stop() of the token's source, which any thread may call,
-  // and more than once. Between the nodes of a partition and in every iteration of a loop it is looked at, not within
-  // one operator. What was asked for before the run ends it at once; after the run it does nothing.
+  // and more than once. It is looked at between the nodes of a partition, in every iteration of a loop, and within one
+  // operator as far as its provider does that. What was asked for before the run ends it at once; after the run it does nothing.
   std::stop_token stop;
   // Names the run: it stands in the lines that the log gets while it goes on, "[tag] ", and in its events of the trace.
   std::string tag;

@@ -97,6 +97,33 @@ struct SearchedFolder {
   size_t manifests = 0;
 };
 
+// A policy file, epiphyte.yaml, that was read, or would be if it existed.
+struct PolicyFile {
+  std::filesystem::path path;
+  std::string origin;  // "system", "user", "EPIPHYTE_POLICY", "application"
+  bool exists = false;
+};
+
+// One thing that a manifest, a policy file or a variable says about one plugin.
+struct PolicySetting {
+  std::string plugin;
+  std::string kind;           // "enabled", "priority", "option", "denied"
+  std::string option;         // of kind "option": its name
+  std::string value;          // of kind "denied": why
+  bool pinned = false;        // later policy files and sessions can't change it
+  std::string origin;         // "manifest", PolicyFile::origin, "EPIPHYTE_DISABLE"
+  std::string place;          // "file:line:column", or the file or variable
+  std::string overridden_by;  // the place of what takes its place; empty: it is in effect
+};
+
+// What policies say, and who says it.
+struct PolicyInfo {
+  std::vector<PolicyFile> files;        // the system's first; later ones decide where earlier ones don't forbid it
+  std::vector<PolicySetting> settings;  // of all plugins that were found
+  // Names that no plugin has, settings without effect, files that others could change.
+  std::vector<std::string> notes;
+};
+
 // A handle to its environment's catalog, which it keeps alive. Thread-safe.
 class EPIPHYTE_API PluginCatalog {
  public:
@@ -117,6 +144,8 @@ class EPIPHYTE_API PluginCatalog {
   PluginInfo Add(const std::filesystem::path& library, const PluginLibrary& expected = {});
   // As List, with every plugin probed that can be.
   std::vector<PluginInfo> ProbeAll() const;
+  // Which policy file, manifest or variable set what. Opens no library.
+  PolicyInfo Policy() const;
 
  private:
   friend class Environment;

@@ -7,7 +7,9 @@
 // Making one reads the model, partitions it, and compiles each part or loads its context. With the option
 // ep.context_enable=1 the context model is written before the constructor returns.
 //
-// A handle: copies refer to the same session. Run may be called from many threads at once.
+// A handle: copies refer to the same session. Run may be called from many threads at once. A child process that was
+// forked since has neither the session's threads nor its devices: there Run throws FAIL, and the child makes a session
+// of its own.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +66,10 @@ class EPIPHYTE_API Session {
 
   const std::vector<ValueInfo>& inputs() const;  // without initializers
   const std::vector<ValueInfo>& outputs() const;
+  // Initializers that are inputs of the model, too (IR version 4 and later). A run by name may give them in place of
+  // their own values, so nothing is compiled for those: the option session.constant_initializers=1 makes them constants
+  // again, and this list empty.
+  const std::vector<ValueInfo>& overridable_initializers() const;
   Placement placement() const;
   // The memories of the devices that the session's providers use, the main one of each device first. None: all values
   // are in host memory.
@@ -73,8 +79,10 @@ class EPIPHYTE_API Session {
   bool has_context() const;                                  // some part was loaded from an EPContext node
   const std::optional<ContextFiles>& context_files() const;  // nullopt: none were written
 
-  // Inputs by name; one that is left out must be optional. Returns the outputs that `options` names. Throws
-  // INVALID_ARGUMENT when a name, type or shape doesn't fit.
+  // Inputs by name; one that is left out must be optional or an overridable initializer. Returns the outputs that
+  // `options` names. They are the caller's to write to: none shares memory with the model or with another output. An
+  // input that is an output too comes out as the very value that went in. Throws INVALID_ARGUMENT when a name, type or
+  // shape doesn't fit.
   std::vector<Value> Run(std::span<const NamedValue> inputs, const RunOptions& options = {}) const;
   std::vector<Value> Run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
     return Run(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
@@ -107,6 +115,8 @@ class EPIPHYTE_API Session {
   // Writes the trace now, and not again when the session ends, which can't report a failure. Throws FAIL when it can't
   // be written.
   void SaveProfile() const;
+  // Nothing is written when the session ends: for a program whose work failed.
+  void DiscardProfile() const;
 
  private:
   friend class Access;

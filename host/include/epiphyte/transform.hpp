@@ -65,7 +65,7 @@ class EPIPHYTE_API GraphValue {
   bool is_input() const;
   bool is_output() const;
   bool is_constant() const;  // also of a graph around this one
-  // Empty unless constant. It shares the model's memory: read it, never write to it.
+  // Empty unless constant. It shares the model's memory and is read-only: MutableData throws INVALID_ARGUMENT.
   Value constant() const;
   GraphNode producer() const;  // empty for what no node of this graph makes
   // Each node once; also those that have a body that reads the value.

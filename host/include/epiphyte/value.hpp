@@ -94,6 +94,8 @@ class EPIPHYTE_API Value {
   uint64_t byte_size() const;
   // Of all but string tensors. In a device's memory only where that is mappable; INVALID_ARGUMENT otherwise, see ToHost.
   const void* data() const;
+  // Throws INVALID_ARGUMENT for a read-only tensor, as MutableData, CopyFrom and IoBinding::BindOutput do: a constant
+  // of a model that a transform sees (GraphValue::constant, GraphNode::attribute). CopyTo({}) gives one to write to.
   void* mutable_data();
   // Throws INVALID_ARGUMENT when T isn't the tensor's element type.
   template <typename T>
@@ -102,7 +104,7 @@ class EPIPHYTE_API Value {
   }
   template <typename T>
   std::span<T> MutableData() {
-    return {static_cast<T*>(const_cast<void*>(CheckedData(ElementTypeOf<T>()))), static_cast<size_t>(element_count())};
+    return {static_cast<T*>(CheckedMutableData(ElementTypeOf<T>())), static_cast<size_t>(element_count())};
   }
   std::vector<std::string> strings() const;
 
@@ -112,6 +114,7 @@ class EPIPHYTE_API Value {
  private:
   friend class Access;
   const void* CheckedData(ElementType type) const;
+  void* CheckedMutableData(ElementType type);
   core::Value* value_ = nullptr;  // one reference
 };
 

@@ -194,7 +194,8 @@ static EpStatus* AppendRecord(EpProvider* provider, const char* name, const EpKe
   return NULL;
 }
 
-/* The kernel of a partition, or null when the payload doesn't hold it whole. */
+/* The kernel of a partition, or null when the payload doesn't hold it whole. A node without a name stands for the
+ * payload's only partition. */
 static EpKernel* FindRecord(const EpHostInfo* host, const EpContextBlob* blob, const char* name) {
   const unsigned char* at = blob->data;
   uint64_t left = blob->size;
@@ -203,7 +204,7 @@ static EpKernel* FindRecord(const EpHostInfo* host, const EpContextBlob* blob, c
     uint32_t count = GetNumber(at + 4);
     uint64_t size = 8u + (uint64_t)length + (uint64_t)count * 5u;
     if (size > left) return NULL;
-    if (length == strlen(name) && memcmp(at + 8, name, length) == 0) {
+    if (*name == '\0' ? size == blob->size : length == strlen(name) && memcmp(at + 8, name, length) == 0) {
       EpKernel* kernel = NewKernel(host, count);
       uint32_t i;
       at += 8 + length;

@@ -55,7 +55,7 @@ typedef struct EpContextNodeInfo {
       blob; /* index into the blobs; main_context 0: its primary's, -1 if several fit: look in all by partition_name */
   const EpNode* node; /* inputs, outputs and any further attributes */
   const char* source;
-  const char* partition_name; /* where the node leaves it out: its name; "" without either: the payload's only graph */
+  const char* partition_name; /* left out: the node's name; "" without either: the payload's only graph [R825] */
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;
@@ -95,8 +95,8 @@ typedef struct EpContextHeader {
   const char* hardware_architecture;
   const char* notes;
   const char* compatibility_info; /* what SetCompatibilityInfo stored, "" if nothing */
-  /* The devices and options of the session that asks, as in EpProviderConfig. Without a session there are none: the
-   * verdict is then for the best of the plugin's devices. */
+  /* The devices and options of the session that asks, as in EpProviderConfig; without a session, those that one without
+   * options of its own would have. When there are none, the verdict is for the best of the plugin's devices. */
   const uint32_t* devices;
   const EpKeyValue* options;
   const EpKeyValue* attributes; /* further attributes of the node */

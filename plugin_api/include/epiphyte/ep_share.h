@@ -11,8 +11,8 @@
  * Partition names are unique in the group.
  *
  * Loading: the host maps each payload once for the whole group and checks it once; every session's LoadContext gets
- * the same blob at the same address. A provider may keep graphs that this session did not ask for in the workspace and
- * give them to a later session. Any number of sessions, created and destroyed in any order.
+ * the same blob at the same address, wherever it lies. A provider may keep graphs that this session did not ask for in
+ * the workspace and give them to a later session. Any number of sessions, created and destroyed in any order. [R906]
  *
  * Example
  *     const EpShareApi* share = (const EpShareApi*)host->GetExtension(host, EP_SHARE_EXTENSION);

@@ -19,8 +19,8 @@ void AddIsa(std::string_view isa, kit::CompatibilityKey* key) {
               "weights are converted at every load; compile the model again to avoid that");
 }
 
-// What can be compared without a session.
-kit::CompatibilityKey KeyWithoutSession(const ContextKey& here) {
+// What holds for every session on this machine.
+kit::CompatibilityKey KeyOfMachine(const ContextKey& here) {
   kit::CompatibilityKey key;
   key.Require("format", std::to_string(kContextFormat.version), "format {}");
   AddOneDnn(here.onednn, &key);
@@ -30,10 +30,22 @@ kit::CompatibilityKey KeyWithoutSession(const ContextKey& here) {
   return key;
 }
 
+kit::CompatibilityKey WithPrecision(kit::CompatibilityKey key, const ContextKey& here) {
+  return key.Prefer("precision", here.precision, "precision {}",
+                    "it computes in the precision that it was compiled with; set the provider's option `precision` to "
+                    "that, or compile the model again");
+}
+
 kit::CompatibilityKey WholeKey(const ContextKey& here) {
-  return KeyWithoutSession(here)
-      .Prefer("precision", here.precision, "precision {}", "compile the model again")
-      .Prefer("threads", std::to_string(here.threads), "{} threads");
+  return WithPrecision(KeyOfMachine(here), here).Prefer("threads", std::to_string(here.threads), "{} threads");
+}
+
+// The provider's option `precision` as the session that asks has it; null when nobody says.
+const char* PrecisionOf(const EpContextHeader& header) {
+  for (uint32_t i = 0; i < header.option_count; ++i) {
+    if (std::string_view(header.options[i].key) == "precision") return header.options[i].value;
+  }
+  return nullptr;
 }
 
 std::string_view View(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
@@ -60,11 +72,11 @@ kit::ContextVerdict CheckAttributes(std::string_view sdk_version, std::string_vi
   return found;
 }
 
-kit::ContextVerdict CheckPayload(std::span<const std::byte> payload, const ContextKey& here,
+kit::ContextVerdict CheckPayload(std::span<const std::byte> payload, const kit::CompatibilityKey& key,
                                  const KernelRegistry& registry) {
   try {
     const kit::ContextContainer container(payload, kContextFormat, kit::ContainerDigests::kAll);
-    kit::ContextVerdict found = KeyWithoutSession(here).Compare(container.key());
+    kit::ContextVerdict found = key.Compare(container.key());
     for (const std::string_view name : kit::GraphNames(container)) {
       const kit::StoredGraph stored = kit::ReadGraph(container, name, kit::GraphCheck::kLater);
       VerifyPlan(stored.graph, stored.packed, registry, PlanOrigin::kContext);
@@ -112,18 +124,19 @@ kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::strin
   if (!View(header.source).empty() && header.source != source)
     return kit::ContextVerdict::NotApplicable(
         fmt::format("its source is '{}', the cpu provider's is '{}'", header.source, source));
-  const ContextKey here = ContextKey::Here(1, "f32");
+  const char* precision = PrecisionOf(header);
+  const ContextKey here = ContextKey::Here(1, precision == nullptr ? "" : precision);
+  const kit::CompatibilityKey key = precision == nullptr ? KeyOfMachine(here) : WithPrecision(KeyOfMachine(here), here);
   auto found =
       kit::ContextVerdict::NotApplicable("nothing is said about how it was made; check it together with its binary");
-  if (const std::string_view info = View(header.compatibility_info); !info.empty())
-    found.Worsen(KeyWithoutSession(here).Compare(info));
+  if (const std::string_view info = View(header.compatibility_info); !info.empty()) found.Worsen(key.Compare(info));
   // The node's own attributes say less, but they are there when the metadata was lost, in a merged model say.
   const std::string_view sdk_version = View(header.ep_sdk_version);
   const std::string_view hardware = View(header.hardware_architecture);
   if (!sdk_version.empty() || !hardware.empty()) found.Worsen(CheckAttributes(sdk_version, hardware, here));
   if (header.blob != nullptr) {
     const std::span payload(static_cast<const std::byte*>(header.blob), static_cast<size_t>(header.blob_size));
-    found.Worsen(CheckPayload(payload, here, registry));
+    found.Worsen(CheckPayload(payload, key, registry));
   }
   return found;
 }

@@ -49,8 +49,8 @@ void WriteContext(const ContextKey& key, std::span<const Plan* const> plans,
 // A view of the bytes; they were compared with the host's digest, unless the user waived that.
 std::shared_ptr<const kit::ContextContainer> OpenContext(const void* data, uint64_t size);
 
-// The verdict on a context that is known by its description, by its bytes, or by both. Threads and precision are a
-// session's affair, so they are not compared.
+// The verdict on a context that is known by its description, by its bytes, or by both. Its precision is compared with
+// the option of the session that asks, where the host gives one. The number of threads is not compared.
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
                                        const KernelRegistry& registry);
 

@@ -146,7 +146,7 @@ void Frame::Execute(const kit::Run& run) {
       outputs_ = outputs.data();
       output_count_ = outputs.size();
       any_layout_inputs_ = 0;
-      if ((n & 15) == 0) run.ThrowIfCancelled();
+      run.ThrowIfCancelled();
       const Kernel* const kernel = plan_.kernel(static_cast<size_t>(n));
       (kernel != nullptr ? *kernel : ChooseKernel(n)).Run(*this);
       if (scratch_used_ != 0) {

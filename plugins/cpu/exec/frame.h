@@ -55,9 +55,8 @@ class Frame final : public OpContext {
   void CountMemory(uint64_t bytes) override { Count(bytes); }
   uint32_t thread_count() const override { return plan_.threads().Count(); }
   using OpContext::ParallelFor;
-  void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) override {
-    plan_.threads().ParallelFor(count, grain, body);
-  }
+  // Throws between two shares when the run is cancelled.
+  void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) override;
   bool WantsRowMajor(size_t i) const override {
     return i < output_count_ && outputs_[i] >= 0 && plan_.wants_row_major(outputs_[i]);
   }

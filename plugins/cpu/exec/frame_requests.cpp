@@ -1,6 +1,7 @@
 // What kernels ask of a frame while they run: inputs, outputs, scratch memory.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
@@ -10,6 +11,8 @@
 
 namespace epiphyte::cpu {
 namespace {
+
+constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
 uint64_t CheckedBytes(ElementType type, std::span<const int64_t> dims) {
   for (int64_t dim : dims)
@@ -97,6 +100,19 @@ void Frame::CopyRowMajor(Slot& slot, void* to) {
   slot.plain->reorder.Run(tensor.layout->desc, tensor.data, PlainDesc(tensor.type, tensor.dims), to);
 }
 
+void Frame::ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+  const auto share = [this, &body](int64_t begin, int64_t end) {
+    run_->ThrowIfCancelled();
+    body(begin, end);
+  };
+  const kit::Threads& threads = plan_.threads();
+  if (threads.wanted > 1) return threads.ParallelFor(count, grain, share);
+  // One thread takes a long loop in parts as several threads would, to look in between whether the run goes on.
+  constexpr int64_t kMostParts = 16;
+  const int64_t part = std::max(grain, count / kMostParts + 1);
+  for (int64_t begin = 0; begin < count; begin += part) share(begin, std::min(count, begin + part));
+}
+
 void Frame::Count(uint64_t bytes) { limits_.Take(*run_, bytes); }
 
 std::shared_ptr<std::vector<std::string>> Frame::MakeStrings(int64_t count) {
@@ -122,8 +138,10 @@ Tensor& Frame::Output(size_t i, ElementType type, std::span<const int64_t> dims)
   if (i < output_count_ && outputs_[i] >= 0) [[likely]] {
     Slot& slot = slots_[outputs_[i]];
     Tensor& tensor = slot.datum.tensor;
-    if (slot.ready && tensor.type == type && SameDims(tensor.dims, dims)) [[likely]]
+    if (slot.ready && tensor.type == type && SameDims(tensor.dims, dims)) [[likely]] {
+      tensor.limit = kNoLimit;
       return tensor;
+    }
     return MakeOutput(slot, outputs_[i], type, dims, nullptr, CheckedBytes(type, dims));
   }
   return DiscardedOutput(i, type, dims, CheckedBytes(type, dims));
@@ -166,6 +184,7 @@ Tensor& Frame::MakeOutput(Slot& slot, int32_t value, ElementType type, std::span
   tensor.type = type;
   tensor.dims.assign(dims.data(), dims.size());
   tensor.layout = std::move(layout);
+  tensor.limit = kNoLimit;
   slot.ready = false;
   slot.emitted = false;
   if (slot.plain) slot.plain->valid = false;
@@ -209,6 +228,8 @@ void Frame::ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_
   tensor.type = type;
   if (!SameDims(tensor.dims, dims)) tensor.dims.assign(dims.data(), dims.size());
   tensor.data = from.data;
+  // A kernel that writes in place makes other numbers.
+  tensor.limit = origin == ValueOrigin::kAlias ? source.datum.tensor.limit : kNoLimit;
   if (tensor.layout != from.layout) tensor.layout = from.layout;
   slot.ready = false;
   slot.emitted = false;
@@ -325,6 +346,7 @@ void Frame::SetOutput(size_t i, Datum datum) {
   OwnElements(datum);
   Slot& slot = slots_[outputs_[i]];
   slot.datum = std::move(datum);
+  slot.datum.tensor.limit = kNoLimit;
   slot.ready = false;
   slot.emitted = false;
   if (slot.plain) slot.plain->valid = false;

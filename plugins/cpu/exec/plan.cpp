@@ -5,6 +5,7 @@
 #include <new>
 #include <numeric>
 
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "epiphyte/kit/graph/import.hpp"
 
 namespace epiphyte::cpu {
@@ -228,6 +229,7 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
   for (size_t i = 0; i < def_.constants.size(); ++i) ForgetConstant(i);  // of which a fusion has made others
   size_t made = 0;
   for (const size_t n : BuildOrder(def_)) {
+    kit::ProcessEnd::ThrowIfBegun();
     const ir::Node& node = def_.nodes[n];
     const auto fail = [&](EpStatusCode code, const char* what) {
       throw kit::Error(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));

@@ -28,7 +28,7 @@ Dims ShapeOf(const ir::Value& input) {
 // requests as any other data would. What follows from a guessed dimension is open in the plan: there the first run says
 // what didn't fit.
 bool IsKnown(const Plan& plan) {
-  if (plan.has_late_kernels()) return false;
+  if (plan.has_late_kernels() || plan.def().inputs.empty()) return false;
   const ir::Graph& def = plan.def();
   bool guessed = false;
   for (int32_t input : def.inputs) guessed = guessed || !def.values[static_cast<size_t>(input)].IsStatic();
@@ -53,7 +53,8 @@ bool IsKnown(const Plan& plan) {
 // The host of a run that nobody sees. What an EpRun points to.
 class Stage {
  public:
-  Stage(const Plan& plan, const EpHostInfo& host) : host_(host) {
+  Stage(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled)
+      : host_(host), is_cancelled_(is_cancelled) {
     const ir::Graph& def = plan.def();
     tensors_.resize(def.inputs.size());
     views_.resize(def.inputs.size());
@@ -87,7 +88,10 @@ class Stage {
     api_.ShareValue = &Refuse;
     api_.SetOutput = &Refuse;
     api_.ReleaseValue = [](EpValue*) {};
-    api_.IsCancelled = [](const EpRun*) -> uint32_t { return 0; };
+    api_.IsCancelled = [](const EpRun* run) -> uint32_t {
+      const auto* stage = reinterpret_cast<const Stage*>(run);
+      return stage->is_cancelled_ && stage->is_cancelled_() ? 1 : 0;
+    };
     api_.SetCancelListener = &Refuse;
     // The host's limits are for its own runs.
     stage_.struct_size = sizeof stage_;
@@ -129,8 +133,11 @@ class Stage {
     auto* stage = reinterpret_cast<Stage*>(run);
     uint64_t count = 0;
     try {
+      // An output may be larger than it is declared.
       if (!CountElements({dims, rank}, &count) || count > kMostBytes) return Fail(run);
-      *data = stage->Memory(ElementBytes(type, count));
+      const uint64_t bytes = ElementBytes(type, count);
+      if (!stage->Take(bytes)) return Fail(run);
+      *data = stage->Memory(bytes);
     } catch (const std::exception&) {
       return Fail(run);
     }
@@ -138,10 +145,13 @@ class Stage {
   }
 
   static EpStatus* EP_CALL TakeMemory(EpRun* run, uint64_t bytes) {
-    auto* stage = reinterpret_cast<Stage*>(run);
-    if (bytes > kMostBytes - stage->taken_) return Fail(run);
-    stage->taken_ += bytes;
-    return nullptr;
+    return reinterpret_cast<Stage*>(run)->Take(bytes) ? nullptr : Fail(run);
+  }
+
+  bool Take(uint64_t bytes) {
+    if (bytes > kMostBytes - taken_) return false;
+    taken_ += bytes;
+    return true;
   }
 
   void* Memory(uint64_t bytes) {
@@ -153,7 +163,8 @@ class Stage {
   EpHostInfo stage_ = {};
   EpRunApi api_ = {};
   EpRunInfo info_ = {};
-  uint64_t taken_ = 0;  // of kMostBytes, by kernels
+  const std::function<bool()>& is_cancelled_;
+  uint64_t taken_ = 0;  // of kMostBytes, by outputs and kernels
   std::vector<Dims> shapes_;
   std::vector<EpTensorView> tensors_;
   std::vector<EpValueView> views_;
@@ -163,12 +174,12 @@ class Stage {
 
 }  // namespace
 
-std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host) {
+std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled) {
   if (!IsKnown(plan)) return nullptr;
   try {
     const OneDnnThreads threads(plan.threads());
     const Rehearsal rehearsal;
-    Stage stage(plan, host);
+    Stage stage(plan, host, is_cancelled);
     const kit::Run run = stage.NewRun();
     auto frame = std::make_unique<Frame>(plan, run);
     frame->Execute(run);

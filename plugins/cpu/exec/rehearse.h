@@ -6,6 +6,7 @@
 // first dimension is open is taken for a batch of one.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "epiphyte/ep_host.h"
@@ -14,8 +15,10 @@
 namespace epiphyte::cpu {
 
 // A frame that is ready for a run; null where it can't be known what one will need: more of an input's shape is open,
-// or a shape or a type within the plan, values are no tensors of numbers, it would take much memory, or a node fails on
-// zeros. `host` outlives the frame.
-std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host);
+// or a shape or a type within the plan, values are no tensors of numbers, it would take much memory, a node fails on
+// zeros, or the plan has no inputs: then nobody waits for more than one run. `host` outlives the frame. `is_cancelled`
+// is asked while kernels run, from any thread; may be empty.
+std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host,
+                                const std::function<bool()>& is_cancelled = {});
 
 }  // namespace epiphyte::cpu

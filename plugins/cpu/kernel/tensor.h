@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,9 @@ struct Tensor {
   void* data = nullptr;
   std::shared_ptr<const Layout> layout;               // null: row-major
   std::shared_ptr<std::vector<std::string>> strings;  // type STRING: the elements; data is null then
+  // No element of a float tensor has a greater absolute value, and none is NaN. Infinity: nothing is known. A kernel
+  // may set it on an output that it has made; what makes an output anew resets it.
+  float limit = std::numeric_limits<float>::infinity();
 
   int64_t Count() const { return dims.Count(); }
   uint64_t Bytes() const { return ElementBytes(type, static_cast<uint64_t>(Count())); }

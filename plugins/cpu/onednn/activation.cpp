@@ -1,5 +1,9 @@
 #include "plugins/cpu/onednn/activation.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "plugins/cpu/kernel/elementwise_run.h"
 
 namespace epiphyte::cpu {
@@ -36,6 +40,26 @@ void AppendActivation(const Activation& activation, dnnl::post_ops& ops) {
   if (activation && !Append(activation, &ops))
     throw kit::Error(EP_STATUS_INVALID_GRAPH,
                      fmt::format("activation '{}' can't follow a product", kit::fuse::NameOf(activation.op)));
+}
+
+float LimitOfActivation(const Activation& activation, float limit) {
+  constexpr float kNone = std::numeric_limits<float>::infinity();
+  if (!activation || !std::isfinite(limit)) return limit;
+  switch (activation.op) {
+    case ElementwiseOp::kRelu:
+    case ElementwiseOp::kSwish:
+    case ElementwiseOp::kGelu:
+    case ElementwiseOp::kGeluTanh:
+    case ElementwiseOp::kHardSwish: return limit;
+    case ElementwiseOp::kLeakyRelu: return std::fabs(activation.alpha) <= 1 ? limit : kNone;
+    case ElementwiseOp::kClip: {
+      const float bounds = std::max(std::fabs(activation.alpha), std::fabs(activation.beta));
+      return activation.alpha <= 0 && activation.beta >= 0 ? std::min(limit, bounds) : bounds;
+    }
+    case ElementwiseOp::kSigmoid:
+    case ElementwiseOp::kTanh: return 1;
+    default: return kNone;
+  }
 }
 
 void ApplyActivation(const Activation& activation, float* x, int64_t n) {

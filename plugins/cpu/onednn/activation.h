@@ -13,6 +13,9 @@ using kit::fuse::Activation;
 bool IsOneDnnActivation(const Activation& activation);
 // Throws kit::Error for one that it doesn't take; nothing is appended for none.
 void AppendActivation(const Activation& activation, dnnl::post_ops& ops);
+// The greatest absolute value that it gives for finite numbers of at most `limit`; `limit` for no activation, infinity
+// when it isn't known.
+float LimitOfActivation(const Activation& activation, float limit);
 // In place, for products that oneDNN doesn't make. Not for none.
 void ApplyActivation(const Activation& activation, float* x, int64_t n);
 

@@ -1,9 +1,11 @@
 #include "plugins/cpu/onednn/linear.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "plugins/cpu/kernel/small_floats.h"
 #include "plugins/cpu/onednn/bfloat16_panels.h"
+#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split.h"
 
 namespace epiphyte::cpu {
@@ -38,13 +40,13 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
       if (split) return *split;
       if (in_bfloat16) {
         try {
-          const auto pd = MakeDesc(typical, n, AnyDesc(EP_TYPE_BFLOAT16, dims), 0);
+          const auto pd = MakeDesc(typical, n, AnyDesc(EP_TYPE_BFLOAT16, dims), 0, true);
           if (!IsReference(pd)) return pd.weights_desc();
         } catch (const dnnl::error& error) {
           ThrowIfNoMemory(error);
         }
       }
-      return MakeDesc(typical, n, AnyDesc(EP_TYPE_FLOAT, dims), 0).weights_desc();
+      return MakeDesc(typical, n, AnyDesc(EP_TYPE_FLOAT, dims), 0, true).weights_desc();
     };
     packed_ = PackWeights(init, options_.b_input, options_.key, PlainB(k, n), choose,
                           {.in_parts = split.has_value(), .offset = options_.offset, .drop = options_.last_part});
@@ -61,8 +63,8 @@ MemoryDesc Linear::PlainB(int64_t k, int64_t n) const {
   return options_.transpose_b ? StridedDesc(EP_TYPE_FLOAT, {k, n}, {1, k}) : StridedDesc(EP_TYPE_FLOAT, {k, n}, {n, 1});
 }
 
-dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, int64_t columns, const MemoryDesc& b,
-                                              int residual) const {
+dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, int64_t columns, const MemoryDesc& b, int residual,
+                                              bool activation) const {
   const bool in_bfloat16 = TypeOf(b) == dnnl::memory::data_type::bf16;
   const MemoryDesc a = StridedDesc(in_bfloat16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, {o.rows, o.k},
                                    o.transposed_a ? dnnl::memory::dims{1, o.rows} : dnnl::memory::dims{o.k, 1});
@@ -72,7 +74,7 @@ dnnl::matmul::primitive_desc Linear::MakeDesc(const Operands& o, int64_t columns
   dnnl::post_ops ops;
   if (residual == 1) ops.append_sum(1.0f);
   if (residual == 2) ops.append_binary(dnnl::algorithm::binary_add, y);
-  AppendActivation(options_.activation, ops);
+  if (activation) AppendActivation(options_.activation, ops);
   attr.set_post_ops(ops);
   if (options_.bfloat16) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
   return MatMulDesc(a, b, o.bias != nullptr ? &bias : nullptr, y, attr);
@@ -93,14 +95,14 @@ void Linear::Prepare(OpContext& context, State& state, const Operands& o, int re
   if (packed_) {
     bool fits = true;
     try {
-      pd = MakeDesc(o, o.n, packed_.desc, residual);
+      pd = MakeDesc(o, o.n, packed_.desc, residual, !state.activates);
       fits = !IsReference(pd);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       fits = false;
     }
     if (!fits) {
-      pd = MakeDesc(o, o.n, PlainB(o.k, o.n), residual);
+      pd = MakeDesc(o, o.n, PlainB(o.k, o.n), residual, !state.activates);
       if (!state.repacked) {
         state.repacked_desc = pd.weights_desc();
         state.repacked = Repack(packed_, state.repacked_desc);
@@ -108,7 +110,7 @@ void Linear::Prepare(OpContext& context, State& state, const Operands& o, int re
       state.use_repacked = true;
     }
   } else {
-    pd = MakeDesc(o, o.n, PlainB(o.k, o.n), residual);
+    pd = MakeDesc(o, o.n, PlainB(o.k, o.n), residual, !state.activates);
   }
   Reset(state.call, pd, o, o.n, residual);
 }
@@ -126,7 +128,7 @@ bool Linear::PrepareColumns(OpContext& context, State& state, const Operands& o,
     b.dims[1] = count;
     b.padded[1] = (count + panels_->width - 1) / panels_->width * panels_->width;
     const std::optional<MemoryDesc> desc = cpu::MakeDesc(b, EP_TYPE_FLOAT);
-    return desc ? std::optional(MakeDesc(o, count, *desc, residual)) : std::nullopt;
+    return desc ? std::optional(MakeDesc(o, count, *desc, residual, !state.activates)) : std::nullopt;
   };
   try {
     const auto most = part(columns);
@@ -217,6 +219,16 @@ bool Linear::RunSplit(OpContext& context, const Operands& o) const {
   return true;
 }
 
+bool Linear::SumsAreFinite(OpContext& context, State& state, const Operands& o) const {
+  if (!packed_) return false;
+  // What a rehearsal reads is not there yet.
+  if (Rehearsal::On()) return true;
+  if (!state.finite_sums) state.finite_sums.emplace(context, packed_, o.k);
+  const auto numbers = [](const void* data, int64_t count) { return Numbers{data, count, EP_TYPE_FLOAT}; };
+  return std::isfinite(state.finite_sums->Limit(context, numbers(o.a, o.rows * o.k), numbers(o.bias, o.n),
+                                                numbers(o.residual, o.rows * o.n)));
+}
+
 void Linear::Run(OpContext& context, State& state, const Operands& o) const {
   if (o.rows == 0 || o.n == 0) return;
   const int residual = o.residual == nullptr ? 0 : o.residual == o.y ? 1 : 2;
@@ -235,8 +247,10 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
   }
   if (!packed_ && RunVector(context, o)) return;
   if (split_ && !o.transposed_a && RunSplit(context, o)) return;
-  if (!state.call || state.rows != o.rows || state.k != o.k || state.n != o.n || state.bias != (o.bias != nullptr) ||
-      state.residual != residual || state.transposed_a != o.transposed_a) {
+  const bool activates = options_.activation && !SumsAreFinite(context, state, o);
+  if (!state.call || state.activates != activates || state.rows != o.rows || state.k != o.k || state.n != o.n ||
+      state.bias != (o.bias != nullptr) || state.residual != residual || state.transposed_a != o.transposed_a) {
+    state.activates = activates;
     try {
       Prepare(context, state, o, residual);
     } catch (const dnnl::error& error) {
@@ -245,7 +259,20 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
                        fmt::format("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
     }
   }
-  if (state.columns != 0) return RunColumns(context, state, o, residual);
+  if (state.columns != 0) {
+    RunColumns(context, state, o, residual);
+  } else {
+    RunCall(context, state, o, residual);
+  }
+  if (!activates || Rehearsal::LeavesOut(o.rows * o.n)) return;
+  constexpr int64_t kShare = 1 << 13;
+  auto* const y = static_cast<float*>(o.y);
+  context.ParallelFor(o.rows * o.n, kShare, [&](int64_t begin, int64_t end) {
+    ApplyActivation(options_.activation, y + begin, end - begin);
+  });
+}
+
+void Linear::RunCall(OpContext& context, State& state, const Operands& o, int residual) const {
   PackedWeights packed = packed_;
   if (state.use_repacked) packed = {state.repacked_desc, state.repacked.get(), packed_.type};
   state.call.Set(DNNL_ARG_SRC, packed.for_bfloat16() ? RoundToBfloat16(context, o) : o.a);

@@ -2,7 +2,10 @@
 // has two dimensions. A constant B is packed once; another number of rows uses the same packed data.
 #pragma once
 
+#include <optional>
+
 #include "plugins/cpu/onednn/activation.h"
+#include "plugins/cpu/onednn/finite_sums.h"
 #include "plugins/cpu/onednn/primitive.h"
 #include "plugins/cpu/onednn/row_product.h"
 #include "plugins/cpu/onednn/weights.h"
@@ -35,6 +38,9 @@ class Linear {
     // is for these, `last_call` for what is left at the end. 0: for all columns at once.
     int64_t columns = 0;
     PrimitiveCall last_call;
+    // Set for packed weights. The calls leave the activation to our loops unless all sums are finite.
+    std::optional<FiniteSums> finite_sums;
+    bool activates = false;
   };
   // What one run gives. A: [rows, k], or [k, rows] when `transposed_a`. Bias: n values or null.
   struct Operands {
@@ -55,17 +61,19 @@ class Linear {
 
  private:
   // `columns` of the result, of which each row is operands.n long.
-  dnnl::matmul::primitive_desc MakeDesc(const Operands& operands, int64_t columns, const MemoryDesc& b,
-                                        int residual) const;
+  dnnl::matmul::primitive_desc MakeDesc(const Operands& operands, int64_t columns, const MemoryDesc& b, int residual,
+                                        bool activation) const;
   MemoryDesc PlainB(int64_t k, int64_t n) const;
   void Prepare(OpContext& context, State& state, const Operands& operands, int residual) const;
   bool PrepareColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
   void Reset(PrimitiveCall& call, const dnnl::matmul::primitive_desc& pd, const Operands& operands, int64_t columns,
              int residual) const;
   bool RunVector(OpContext& context, const Operands& operands) const;  // false: neither side is a vector
-  bool RunSplit(OpContext& context, const Operands& operands) const;  // false: not all numbers are finite
+  bool RunSplit(OpContext& context, const Operands& operands) const;   // false: not all numbers are finite
+  bool SumsAreFinite(OpContext& context, State& state, const Operands& operands) const;
   static const void* RoundToBfloat16(OpContext& context, const Operands& operands);  // A, in scratch memory
   void RunColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
+  void RunCall(OpContext& context, State& state, const Operands& operands, int residual) const;
 
   Options options_;
   Dims b_dims_;

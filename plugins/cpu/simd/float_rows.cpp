@@ -10,22 +10,16 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
-#include "plugins/cpu/simd/rows-inl.h"
+#include "plugins/cpu/simd/reduce-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-struct LargestOfRows {
+struct GreaterNumber {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return hn::Max(a, b);
-  }
-};
-struct SumOfRows {
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return hn::Add(a, b);
   }
 };
 
@@ -56,8 +50,9 @@ HWY_INLINE void PoolBy(const FloatPool& p, const Join& join) {
   }
 }
 void PoolFloats(const FloatPool& pool) {
-  if (pool.divisors == nullptr) return PoolBy<false>(pool, LargestOfRows());
-  PoolBy<true>(pool, SumOfRows());
+  if (pool.divisors == nullptr)
+    return pool.without_nan ? PoolBy<false>(pool, GreaterNumber()) : PoolBy<false>(pool, Greater());
+  PoolBy<true>(pool, Plus());
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE

@@ -13,7 +13,7 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
-#include "plugins/cpu/simd/rows-inl.h"
+#include "plugins/cpu/simd/reduce-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
@@ -98,7 +98,7 @@ HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole&
 
 struct Larger {
   static constexpr float kNothing = -std::numeric_limits<float>::infinity();
-  HWY_INLINE V operator()(V a, V b) const { return hn::Max(a, b); }
+  HWY_INLINE V operator()(V a, V b) const { return Greater()(a, b); }
 };
 struct Added {
   static constexpr float kNothing = 0;

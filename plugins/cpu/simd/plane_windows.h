@@ -53,7 +53,7 @@ struct TapRows {
 };
 
 // y: out_height x out_width for each of the planes, which follow each other, as those of x do. A window without a tap
-// inside gives -infinity; a NaN among others may get lost.
+// inside gives -infinity, and one with a NaN gives NaN.
 void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch);
 
 // Sums divided by row_counts[row] * column_counts[column].

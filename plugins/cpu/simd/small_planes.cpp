@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
-#include "plugins/cpu/simd/rows-inl.h"
+#include "plugins/cpu/simd/reduce-inl.h"
 
 #ifndef EPIPHYTE_SMALL_PLANES_ONCE
 #define EPIPHYTE_SMALL_PLANES_ONCE
@@ -139,7 +139,7 @@ HWY_INLINE void ForEachBlock(const PlaneWindows& w, float nothing, const float* 
 
 struct Larger {
   static constexpr float kNothing = -std::numeric_limits<float>::infinity();
-  HWY_INLINE V operator()(V a, V b) const { return hn::Max(a, b); }
+  HWY_INLINE V operator()(V a, V b) const { return Greater()(a, b); }
 };
 struct Added {
   static constexpr float kNothing = 0;

@@ -106,6 +106,7 @@ EpElementType FromNsdk(uint32_t type) {
 }
 
 int32_t BlobInfo::Find(std::string_view name) const {
+  if (name.empty() && graphs.size() == 1) return 0;
   for (size_t i = 0; i < graphs.size(); ++i)
     if (graphs[i].name == name) return static_cast<int32_t>(i);
   return -1;

@@ -35,7 +35,7 @@ struct BlobInfo {
   uint32_t blob_version = 0;
   std::vector<BlobGraph> graphs;
 
-  // Its number among the graphs; -1: there is none of that name.
+  // Its number among the graphs; -1: there is none of that name. No name stands for the only graph.
   int32_t Find(std::string_view name) const;
 };
 

@@ -46,8 +46,10 @@ NpuKernel::NpuKernel(std::string name, std::vector<Port> inputs, std::vector<Por
       is_exclusive_(is_exclusive) {}
 
 void NpuKernel::Execute(const kit::Run& run, RunState& state) {
+  const LoadedGraph& loaded = graph_->Get();
+  // A blob may ask for any amount of it. It is memory of the run that uses it.
+  kit::RunLimits(run.host()).Take(run, loaded.program->info().graphs[loaded.graph].scratch_bytes);
   if (state.execution == nullptr) {
-    const LoadedGraph& loaded = graph_->Get();
     state.execution = std::make_unique<Execution>(loaded.program, loaded.graph);
   }
   Execution& execution = *state.execution;

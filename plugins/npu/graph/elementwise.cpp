@@ -1,7 +1,4 @@
 // Operators element by element: with instructions of their own, or by a table of all results.
-#include <cstring>
-
-#include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/npu/graph/functions.h"
 #include "plugins/npu/graph/lower.h"
@@ -17,12 +14,6 @@ NsdkOpKind KindOf(std::string_view op) {
   return op == "Min" ? NSDK_MINIMUM : NSDK_ADD;
 }
 
-qdq::Clamp RangeOf(const Work& work) {
-  if (work.unit.clamp >= 0) return work.unit.range;
-  const EpElementType type = work.outputs[0].quantization->type;
-  return {qdq::LowestOf(type), qdq::HighestOf(type)};
-}
-
 // The table's result is as large as what goes in.
 void EmitLookup(Lowering& to, const Work& work, size_t operand, const Function& function, qdq::Clamp range) {
   const Operand& x = work.inputs[operand];
@@ -32,15 +23,20 @@ void EmitLookup(Lowering& to, const Work& work, size_t operand, const Function& 
     Refuse("a table of its results needs numbers of 8 bits with one scale");
   if (!(to.DimsOf(x) == to.DimsOf(y)))
     Refuse("its constant has more dimensions than what it is computed with, which a table of its results can't add");
-  const std::shared_ptr<void> owner = kit::AllocateShared(256);
-  const auto table = MakeTable(function, *x.quantization, *y.quantization, range.low, range.high);
-  std::memcpy(owner.get(), table.data(), table.size());
-  const int64_t dims[] = {256};
-  const uint32_t constant =
-      to.Constant("", y.quantization->type, dims, ScalingOf(*y.quantization), owner.get(), table.size(), owner);
   // The unit's clamp is in the table.
+  const auto table = MakeTable(function, *x.quantization, *y.quantization, range.low, range.high);
   const uint32_t input = to.Stored(x);
-  to.Emit(work, NSDK_LOOKUP, {input, constant}, to.Stored(y));
+  to.EmitTable(work, table, y, input, to.Stored(y));
+}
+
+// The same numbers within the range.
+void Requantise(Lowering& to, const Work& work, qdq::Clamp range) {
+  const Operand &x = work.inputs[0], &y = work.outputs[0];
+  if (!to.target().Has(NSDK_RESCALE))
+    return EmitLookup(
+        to, work, 0, [](double number) { return number; }, range);
+  const uint32_t input = to.Stored(x);
+  to.EmitRequantisation(work, x, y, range, input, to.Stored(y));
 }
 
 }  // namespace
@@ -86,21 +82,9 @@ void LowerClamp(Lowering& to, const Work& work) {
   const qdq::Clamp all = RangeOf(work);
   // A bound of one may be beyond the other's: the later one counts, as in the model.
   const qdq::Clamp range = {std::clamp(own->low, all.low, all.high), std::clamp(own->high, all.low, all.high)};
-  if (!to.target().Has(NSDK_RESCALE))
-    return EmitLookup(
-        to, work, 0, [](double x) { return x; }, range);
-  const uint32_t input = to.Stored(work.inputs[0]);
-  FlatGraph::Op& op = to.Emit(work, NSDK_RESCALE, {input}, to.Stored(work.outputs[0]));
-  if (!range.IsIdle(y.type)) op.Ints(NSDK_LOW, {range.low}).Ints(NSDK_HIGH, {range.high});
+  Requantise(to, work, range);
 }
 
-void LowerRescale(Lowering& to, const Work& work) {
-  if (to.target().Has(NSDK_RESCALE)) {
-    to.EmitLast(work, NSDK_RESCALE, {to.Stored(work.inputs[0])});
-  } else {
-    EmitLookup(
-        to, work, 0, [](double x) { return x; }, RangeOf(work));
-  }
-}
+void LowerRescale(Lowering& to, const Work& work) { Requantise(to, work, RangeOf(work)); }
 
 }  // namespace epiphyte::npu

@@ -1,10 +1,13 @@
 #include "plugins/npu/graph/lower.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "epiphyte/kit/graph/elements.hpp"
+#include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
 #include "plugins/npu/client/blob_info.h"
+#include "plugins/npu/graph/functions.h"
 #include "plugins/npu/graph/rows.h"
 
 namespace epiphyte::npu {
@@ -97,6 +100,12 @@ constexpr std::string_view kKindNames[] = {
 }  // namespace
 
 std::string_view NameOf(NsdkOpKind kind) { return kKindNames[kind]; }
+
+qdq::Clamp RangeOf(EpElementType type) { return {qdq::LowestOf(type), qdq::HighestOf(type)}; }
+
+qdq::Clamp RangeOf(const Work& work) {
+  return work.unit.clamp >= 0 ? work.unit.range : RangeOf(work.outputs[0].quantization->type);
+}
 
 Scaling ScalingOf(const qdq::Quantization& quantization) {
   if (quantization.block != 0) Refuse("an end of it is quantised in blocks, which the NPU's interface hasn't");
@@ -214,12 +223,43 @@ FlatGraph::Op& Lowering::EmitLast(const Work& work, NsdkOpKind kind, std::vector
   return op;
 }
 
+bool Lowering::NeedsTable(const Operand& x, const Operand& y) const {
+  const auto fits = [](const Operand& operand) {
+    return operand.quantization && qdq::BitsOf(operand.quantization->type) == 8 && operand.quantization->IsPerTensor();
+  };
+  return target_.Has(NSDK_LOOKUP) && fits(x) && fits(y) && !qdq::SameQuantization(*x.quantization, *y.quantization);
+}
+
+void Lowering::EmitTable(const Work& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from,
+                         uint32_t to) {
+  const std::shared_ptr<void> owner = kit::AllocateShared(table.size());
+  std::memcpy(owner.get(), table.data(), table.size());
+  const int64_t dims[] = {static_cast<int64_t>(table.size())};
+  const uint32_t constant =
+      Constant("", y.quantization->type, dims, ScalingOf(*y.quantization), owner.get(), table.size(), owner);
+  Emit(work, NSDK_LOOKUP, {from, constant}, to);
+}
+
+void Lowering::EmitRequantisation(const Work& work, const Operand& x, const Operand& y, qdq::Clamp range, uint32_t from,
+                                  uint32_t to) {
+  if (NeedsTable(x, y)) {
+    const auto same = [](double number) { return number; };
+    return EmitTable(work, MakeTable(same, *x.quantization, *y.quantization, range.low, range.high), y, from, to);
+  }
+  FlatGraph::Op& op = Emit(work, NSDK_RESCALE, {from}, to);
+  if (!range.IsIdle(y.quantization->type)) op.Ints(NSDK_LOW, {range.low}).Ints(NSDK_HIGH, {range.high});
+}
+
 uint32_t Lowering::StoredAs(const Work& work, const Operand& operand, const Operand& like) {
   const uint32_t stored = Stored(operand);
   if (qdq::SameQuantization(*operand.quantization, *like.quantization)) return stored;
-  const uint32_t rescaled = Temporary(like, DimsOf(operand));
-  Emit(work, NSDK_RESCALE, {stored}, rescaled);
-  return rescaled;
+  const uint32_t requantised = Temporary(like, DimsOf(operand));
+  EmitRequantisation(work, operand, like, RangeOf(like.quantization->type), stored, requantised);
+  return requantised;
+}
+
+uint32_t Lowering::MovedAs(const Work& work, const Operand& operand, const Operand& like) {
+  return NeedsTable(operand, like) ? StoredAs(work, operand, like) : Stored(operand);
 }
 
 }  // namespace epiphyte::npu

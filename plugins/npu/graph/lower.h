@@ -67,8 +67,20 @@ class Lowering {
   FlatGraph::Op& Emit(const Work& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output);
   // Emit for the operator that makes the work's output, which keeps it within the unit's clamp.
   FlatGraph::Op& EmitLast(const Work& work, NsdkOpKind kind, std::vector<uint32_t> inputs);
-  // The operand's tensor, brought to the scale and type of `like` where it has others.
+  // Whether a table of 256 numbers brings x to the scale, zero point and type of y, which differ. Such a table is what
+  // DequantizeLinear and QuantizeLinear compute, to the last bit; an NPU's own change of scale may be one step off.
+  bool NeedsTable(const Operand& x, const Operand& y) const;
+  // Writes tensor `to`, quantised as y, from tensor `from`, quantised as x: by a table where there can be one, else by
+  // RESCALE. The result is kept within the range.
+  void EmitRequantisation(const Work& work, const Operand& x, const Operand& y, qdq::Clamp range, uint32_t from,
+                          uint32_t to);
+  // A table of 256 results, emitted as LOOKUP. The work's clamp is not applied.
+  void EmitTable(const Work& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from, uint32_t to);
+  // The operand's tensor, brought to the quantisation of `like` where it has another.
   uint32_t StoredAs(const Work& work, const Operand& operand, const Operand& like);
+  // The same for an operator that only moves or chooses elements: where no table can do it, the operator changes the
+  // scale itself.
+  uint32_t MovedAs(const Work& work, const Operand& operand, const Operand& like);
 
  private:
   struct Known {
@@ -86,6 +98,10 @@ class Lowering {
   FlatGraph& graph_;
   std::unordered_map<int32_t, std::vector<Known>> of_value_;
 };
+
+// What the work's result is kept within: the unit's clamp, or all that the type has.
+qdq::Clamp RangeOf(const Work& work);
+qdq::Clamp RangeOf(EpElementType type);
 
 // Throws for scales in blocks.
 Scaling ScalingOf(const qdq::Quantization& quantization);

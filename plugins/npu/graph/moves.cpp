@@ -8,7 +8,6 @@
 #include "epiphyte/kit/shape/depth_space.hpp"
 #include "epiphyte/kit/shape/join.hpp"
 #include "epiphyte/kit/shape/pad.hpp"
-#include "epiphyte/kit/shape/resize.hpp"
 #include "epiphyte/kit/shape/slice.hpp"
 #include "plugins/npu/graph/lower.h"
 #include "plugins/npu/graph/rows.h"
@@ -19,11 +18,17 @@ namespace {
 std::vector<int64_t> ListOf(const kit::Dims& dims) { return {dims.begin(), dims.end()}; }
 std::span<const int64_t> SpanOf(const kit::Dims& dims) { return {dims.data(), dims.size()}; }
 
-void EmitSlice(Lowering& to, const Work& work, uint32_t input, const Operand& y, std::vector<int64_t> starts,
+void EmitSlice(Lowering& to, const Work& work, const Operand& y, std::vector<int64_t> starts,
                std::vector<int64_t> steps) {
-  FlatGraph::Op& op = to.Emit(work, NSDK_SLICE, {input}, to.Stored(y));
+  const Operand& x = work.inputs[0];
+  // The result is not larger than x, so a table follows the slice.
+  const bool has_table = to.NeedsTable(x, y);
+  const uint32_t input = to.Stored(x);
+  const uint32_t sliced = has_table ? to.Temporary(x, SpanOf(to.DimsOf(y))) : to.Stored(y);
+  FlatGraph::Op& op = to.Emit(work, NSDK_SLICE, {input}, sliced);
   op.Ints(NSDK_STARTS, std::move(starts));
   if (std::ranges::any_of(steps, [](int64_t step) { return step != 1; })) op.Ints(NSDK_STEPS, std::move(steps));
+  if (has_table) to.EmitRequantisation(work, x, y, RangeOf(y.quantization->type), sliced, to.Stored(y));
 }
 
 }  // namespace
@@ -31,14 +36,13 @@ void EmitSlice(Lowering& to, const Work& work, uint32_t input, const Operand& y,
 void LowerConcat(Lowering& to, const Work& work) {
   const size_t axis = kit::NormalizeAxis(to.NodeOf(work).Int("axis", 1), to.DimsOf(work.outputs[0]).size());
   std::vector<uint32_t> inputs;
-  for (const Operand& input : work.inputs) inputs.push_back(to.Stored(input));
+  for (const Operand& input : work.inputs) inputs.push_back(to.MovedAs(work, input, work.outputs[0]));
   to.EmitLast(work, NSDK_CONCAT, std::move(inputs)).Ints(NSDK_AXIS, {static_cast<int64_t>(axis)});
 }
 
 void LowerSplit(Lowering& to, const Work& work) {
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   const size_t axis = kit::NormalizeAxis(to.NodeOf(work).Int("axis", 0), x.size());
-  const uint32_t input = to.Stored(work.inputs[0]);
   int64_t at = 0;
   for (const Operand& y : work.outputs) {
     if (y.value < 0) Refuse("an output of it is left out");
@@ -47,7 +51,7 @@ void LowerSplit(Lowering& to, const Work& work) {
     std::vector<int64_t> starts(x.size(), 0);
     starts[axis] = at;
     at += dims[axis];
-    EmitSlice(to, work, input, y, std::move(starts), {});
+    EmitSlice(to, work, y, std::move(starts), {});
   }
 }
 
@@ -67,7 +71,7 @@ void LowerSlice(Lowering& to, const Work& work) {
     first.push_back(range.start);
     step.push_back(range.step);
   }
-  EmitSlice(to, work, to.Stored(work.inputs[0]), work.outputs[0], std::move(first), std::move(step));
+  EmitSlice(to, work, work.outputs[0], std::move(first), std::move(step));
 }
 
 void LowerPad(Lowering& to, const Work& work) {
@@ -107,7 +111,7 @@ void LowerPad(Lowering& to, const Work& work) {
 void LowerReshape(Lowering& to, const Work& work) {
   if (to.DimsOf(work.inputs[0]).Count() != to.DimsOf(work.outputs[0]).Count())
     Refuse("its result has another number of elements than its input");
-  to.EmitLast(work, NSDK_RESHAPE, {to.Stored(work.inputs[0])});
+  to.EmitLast(work, NSDK_RESHAPE, {to.MovedAs(work, work.inputs[0], work.outputs[0])});
 }
 
 void LowerTranspose(Lowering& to, const Work& work) {
@@ -116,7 +120,8 @@ void LowerTranspose(Lowering& to, const Work& work) {
   if (perm.empty())
     for (size_t i = x.size(); i-- > 0;) perm.push_back(static_cast<int64_t>(i));
   perm = ListOf(kit::NormalizePermutation(perm, SpanOf(x)));
-  to.EmitLast(work, NSDK_TRANSPOSE, {to.Stored(work.inputs[0])}).Ints(NSDK_PERM, std::move(perm));
+  to.EmitLast(work, NSDK_TRANSPOSE, {to.MovedAs(work, work.inputs[0], work.outputs[0])})
+      .Ints(NSDK_PERM, std::move(perm));
 }
 
 void LowerDepthSpace(Lowering& to, const Work& work) {
@@ -128,66 +133,13 @@ void LowerDepthSpace(Lowering& to, const Work& work) {
                                   : kit::DepthToSpaceMove(x, block, node.String("mode", "DCR") == "DCR");
   kit::Dims moved(move.split.size(), 1);
   for (size_t i = 0; i < move.order.size(); ++i) moved[i] = move.split[static_cast<size_t>(move.order[i])];
-  const uint32_t split = to.Temporary(work.inputs[0], SpanOf(move.split));
-  const uint32_t ordered = to.Temporary(work.inputs[0], SpanOf(moved));
-  to.Emit(work, NSDK_RESHAPE, {to.Stored(work.inputs[0])}, split);
+  const uint32_t input = to.MovedAs(work, work.inputs[0], work.outputs[0]);
+  const Operand& like = to.NeedsTable(work.inputs[0], work.outputs[0]) ? work.outputs[0] : work.inputs[0];
+  const uint32_t split = to.Temporary(like, SpanOf(move.split));
+  const uint32_t ordered = to.Temporary(like, SpanOf(moved));
+  to.Emit(work, NSDK_RESHAPE, {input}, split);
   to.Emit(work, NSDK_TRANSPOSE, {split}, ordered).Ints(NSDK_PERM, ListOf(move.order));
   to.EmitLast(work, NSDK_RESHAPE, {ordered});
-}
-
-namespace {
-
-int64_t CoordinatesOf(kit::ResizeCoordinates coordinates) {
-  switch (coordinates) {
-    case kit::ResizeCoordinates::kHalfPixel: return 0;
-    case kit::ResizeCoordinates::kAsymmetric: return 1;
-    case kit::ResizeCoordinates::kAlignCorners: return 2;
-    case kit::ResizeCoordinates::kPytorchHalfPixel: return 3;
-    default: Refuse("the NPU's interface hasn't its coordinate_transformation_mode");
-  }
-}
-
-int64_t RoundingOf(kit::ResizeRounding rounding, std::span<const kit::ResizeAxis> axes) {
-  switch (rounding) {
-    case kit::ResizeRounding::kRoundPreferFloor: return 0;
-    case kit::ResizeRounding::kRoundPreferCeil: return 1;
-    case kit::ResizeRounding::kFloor: return 2;
-    case kit::ResizeRounding::kCeil: return 3;
-    case kit::ResizeRounding::kSimple: break;
-  }
-  const bool shrinks = std::ranges::any_of(axes, [](const kit::ResizeAxis& axis) { return axis.scale < 1; });
-  const bool grows = std::ranges::any_of(axes, [](const kit::ResizeAxis& axis) { return axis.scale > 1; });
-  if (shrinks && grows) Refuse("it grows one axis and shrinks another, with a rounding of its own for each");
-  return shrinks ? 3 : 2;
-}
-
-}  // namespace
-
-void LowerResize(Lowering& to, const Work& work) {
-  const auto attributes = kit::ResizeAttributes::Read(to.NodeOf(work));
-  if (attributes.filter == kit::ResizeFilter::kCubic || attributes.antialias || attributes.exclude_outside)
-    Refuse("it is cubic, or with antialias or exclude_outside; the NPU's interface has nearest and linear without");
-  std::vector<double> scales = attributes.scales;
-  std::vector<int64_t> sizes;
-  if (attributes.scales_input != 0 && to.Has(work, attributes.scales_input)) {
-    const std::optional<std::vector<float>> floats = to.editor().Floats(work.inputs[attributes.scales_input].value);
-    if (!floats) Refuse("its scales aren't constants");
-    scales.assign(floats->begin(), floats->end());
-  }
-  if (attributes.sizes_input != 0 && to.Has(work, attributes.sizes_input))
-    sizes = to.Ints(work, attributes.sizes_input);
-  const kit::Dims x = to.DimsOf(work.inputs[0]);
-  const std::vector<kit::ResizeAxis> axes = attributes.Resolve(x, {.scales = scales, .sizes = sizes});
-  std::vector<float> factors;
-  for (const kit::ResizeAxis& axis : axes) factors.push_back(static_cast<float>(axis.scale));
-  const bool linear = attributes.filter == kit::ResizeFilter::kLinear;
-  const int64_t coordinates = CoordinatesOf(attributes.coordinates);
-  const int64_t rounding = linear ? 0 : RoundingOf(attributes.rounding, axes);
-  to.EmitLast(work, NSDK_RESIZE, {to.Stored(work.inputs[0])})
-      .Ints(NSDK_MODE, {linear ? 1 : 0})
-      .Ints(NSDK_COORDINATES, {coordinates})
-      .Ints(NSDK_ROUNDING, {rounding})
-      .Floats(NSDK_SCALES, std::move(factors));
 }
 
 }  // namespace epiphyte::npu

@@ -8,6 +8,7 @@ namespace epiphyte::npu {
 namespace {
 
 std::vector<int64_t> ListOf(const kit::Dims& dims) { return {dims.begin(), dims.end()}; }
+std::span<const int64_t> SpanOf(const kit::Dims& dims) { return {dims.data(), dims.size()}; }
 
 bool AllAre(const std::vector<int64_t>& list, int64_t number) {
   return std::ranges::all_of(list, [number](int64_t each) { return each == number; });
@@ -28,7 +29,12 @@ void LowerPool(Lowering& to, const Work& work, NsdkOpKind kind, bool global) {
       Refuse("its averages count padding that it has only by ceil_mode, which the NPU's interface hasn't");
     pads.push_back(std::max(read, window.pads_end[d]));
   }
-  FlatGraph::Op& op = to.EmitLast(work, kind, {to.Stored(work.inputs[0])});
+  // MaxPool only chooses elements: a table behind it, of the smaller tensor, brings them to another scale.
+  const Operand &from = work.inputs[0], &y = work.outputs[0];
+  const bool has_table = kind == NSDK_MAX_POOL && to.NeedsTable(from, y);
+  const uint32_t input = to.Stored(from);
+  const uint32_t pooled = has_table ? to.Temporary(from, SpanOf(to.DimsOf(y))) : NSDK_NONE;
+  FlatGraph::Op& op = has_table ? to.Emit(work, kind, {input}, pooled) : to.EmitLast(work, kind, {input});
   op.Ints(NSDK_KERNEL, ListOf(window.kernel));
   if (const std::vector<int64_t> strides = ListOf(window.strides); !AllAre(strides, 1)) op.Ints(NSDK_STRIDES, strides);
   if (const std::vector<int64_t> dilations = ListOf(window.dilations); !AllAre(dilations, 1))
@@ -37,6 +43,7 @@ void LowerPool(Lowering& to, const Work& work, NsdkOpKind kind, bool global) {
     op.Ints(NSDK_PADS, std::move(pads));
     if (attributes.include_pad && kind == NSDK_AVERAGE_POOL) op.Ints(NSDK_COUNT_PADS, {1});
   }
+  if (has_table) to.EmitRequantisation(work, from, y, RangeOf(work), pooled, to.Stored(y));
 }
 
 }  // namespace

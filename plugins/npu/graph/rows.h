@@ -33,6 +33,7 @@ void LowerPad(Lowering& to, const Work& work);
 void LowerReshape(Lowering& to, const Work& work);
 void LowerTranspose(Lowering& to, const Work& work);
 void LowerDepthSpace(Lowering& to, const Work& work);
+// resize.cpp
 void LowerResize(Lowering& to, const Work& work);
 // normalize.cpp
 void LowerSoftmax(Lowering& to, const Work& work);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "plugins/vulkan/device/vk_instance.h"
 
 namespace epiphyte::vulkan {
@@ -95,7 +96,8 @@ Validation ValidationOfEnvironment() {
 }
 
 InstanceHandles::~InstanceHandles() {
-  if (ProcessEnds()) return;
+  // Drivers take themselves down when the process ends, before a host's static variables go, which may hold sessions.
+  if (kit::ProcessEnd::IsOver()) return;
   if (messenger != VK_NULL_HANDLE) destroy_messenger(instance, messenger, nullptr);
   if (instance != VK_NULL_HANDLE) vk.vkDestroyInstance(instance, nullptr);
 }
@@ -162,7 +164,7 @@ Instance::Instance(InstanceOptions options)
     handles_->instance = VK_NULL_HANDLE;
     FailCall("vkCreateInstance", made);
   }
-  NoticeWhenProcessEnds();
+  kit::ProcessEnd::Notice();
 
   InstanceFunctions& vk = handles_->vk;
 #define EPIPHYTE_VK_LOAD(name)                                                                       \

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "plugins/vulkan/device/stream.h"
 #include "plugins/vulkan/device/vk_device.h"
 #include "plugins/vulkan/device/vk_instance.h"
@@ -17,7 +18,7 @@ DeviceHandles::~DeviceHandles() {
   transfer.reset();
   pipelines.reset();
   memory.reset();
-  if (device != VK_NULL_HANDLE && !ProcessEnds()) vk.vkDestroyDevice(device, nullptr);
+  if (device != VK_NULL_HANDLE && !kit::ProcessEnd::IsOver()) vk.vkDestroyDevice(device, nullptr);
 }
 
 void DeviceHandles::Fail(VkResult result, std::string_view call, std::string_view detail) {
@@ -38,7 +39,7 @@ void DeviceHandles::Submit(const VkSubmitInfo& submit, VkFence fence) {
 }
 
 void DeviceHandles::WaitIdle() {
-  if (ProcessEnds()) return;
+  if (kit::ProcessEnd::IsOver()) return;
   const std::lock_guard lock(queue_mutex);
   vk.vkDeviceWaitIdle(device);
 }

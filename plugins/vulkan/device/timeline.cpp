@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "plugins/vulkan/device/vk_timeline.h"
 
 namespace epiphyte::vulkan {
@@ -118,7 +119,7 @@ VkResult Timeline::WaitForFence(uint64_t number, uint64_t timeout_ns) {
 }
 
 bool Timeline::Wait(uint64_t number, uint64_t timeout_ns) {
-  if (reached_.load() >= number || ProcessEnds()) return true;
+  if (reached_.load() >= number || kit::ProcessEnd::IsOver()) return true;
   const bool has_semaphore = semaphore_.get() != VK_NULL_HANDLE;
   const VkResult result = has_semaphore ? WaitForSemaphore(number, timeout_ns) : WaitForFence(number, timeout_ns);
   if (result == VK_SUCCESS) return true;

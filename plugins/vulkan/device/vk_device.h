@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "plugins/vulkan/device/device.h"
 #include "plugins/vulkan/device/vk_functions.h"
 
@@ -81,7 +82,7 @@ class Owned {
     return *this;
   }
   ~Owned() {
-    if (handle_ != VK_NULL_HANDLE && !ProcessEnds()) destroy_(device_, handle_, nullptr);
+    if (handle_ != VK_NULL_HANDLE && !kit::ProcessEnd::IsOver()) destroy_(device_, handle_, nullptr);
   }
 
   Handle get() const { return handle_; }

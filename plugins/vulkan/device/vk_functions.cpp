@@ -1,24 +1,8 @@
 #include "plugins/vulkan/device/vk_functions.h"
 
-#include <atomic>
-#include <cstdlib>
-
 #include "epiphyte/kit/abi/fail.hpp"
 
 namespace epiphyte::vulkan {
-namespace {
-
-std::atomic<bool> process_ends = false;
-
-}  // namespace
-
-bool ProcessEnds() { return process_ends.load(std::memory_order_relaxed); }
-
-void NoticeWhenProcessEnds() {
-  // What is registered last is called first: this before destructors of whoever was there before the driver.
-  static const int registered = std::atexit([] { process_ends = true; });
-  (void)registered;
-}
 
 std::string NameOf(VkResult result) {
   switch (result) {

@@ -101,12 +101,6 @@ struct DeviceFunctions {
 inline constexpr VkBufferUsageFlags kBufferUsage =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-// Whether the process ends. Drivers take themselves down then, before a host's static variables go, which may hold sessions:
-// no function of theirs may be called any more, and what there is of Vulkan goes with the process. [any thread]
-bool ProcessEnds();
-// From here on it is noticed. For who has opened a driver.
-void NoticeWhenProcessEnds();
-
 // "VK_ERROR_DEVICE_LOST"; its number for what is newer than this.
 std::string NameOf(VkResult result);
 

@@ -1,6 +1,10 @@
 #include "plugins/vulkan/exec/context.h"
 
+#include <optional>
+#include <utility>
+
 #include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/exec/device_options.h"
 #include "plugins/vulkan/exec/verify.h"
 
 namespace epiphyte::vulkan {
@@ -89,8 +93,8 @@ std::shared_ptr<const kit::ContextContainer> OpenContext(std::span<const std::by
   return std::make_shared<const kit::ContextContainer>(payload, kContextFormat);
 }
 
-std::span<const std::byte> PipelinesOf(const kit::ContextContainer& context) {
-  return context.Has(kPipelines) ? context.Find(kPipelines) : std::span<const std::byte>();
+kit::OwnSection PipelinesOf(const kit::ContextContainer& context) {
+  return context.Has(kPipelines) ? context.Own(context.NumberOf(kPipelines)) : kit::OwnSection();
 }
 
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, const DeviceInfo& device,
@@ -107,6 +111,30 @@ kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::strin
     found.Worsen(CheckPayload({static_cast<const std::byte*>(header.blob), static_cast<size_t>(header.blob_size)}, here,
                               operators, capabilities));
   return found;
+}
+
+kit::ContextVerdict CheckContextForDevices(const kit::ContextHeader& header, std::string_view source,
+                                           std::span<const DeviceInfo> devices, uint64_t kernels,
+                                           const OperatorTable& operators) {
+  std::optional<kit::ContextVerdict> best;
+  try {
+    for (const uint32_t index : DevicesToUse(devices, header.Option("use").value_or(""), header.devices())) {
+      Capabilities capabilities = devices[index].capabilities;
+      Disable(header.Option("disable").value_or(""), &capabilities);
+      Prefer(header.Option("prefer").value_or(""), &capabilities);
+      kit::ContextVerdict verdict =
+          CheckContextHeader(header.info(), source, devices[index], capabilities, kernels, operators);
+      if (best) {
+        best->Improve(std::move(verdict));
+      } else {
+        best = std::move(verdict);
+      }
+    }
+  } catch (const kit::Error& error) {
+    // What a session with these options would fail with.
+    return kit::ContextVerdict::Unsupported(error.what());
+  }
+  return *best;
 }
 
 }  // namespace epiphyte::vulkan

@@ -17,6 +17,7 @@
 #include "epiphyte/kit/abi/verdict.hpp"
 #include "epiphyte/kit/container/container.hpp"
 #include "epiphyte/kit/container/key.hpp"
+#include "epiphyte/kit/plugin/context.hpp"
 #include "plugins/vulkan/exec/compiled_graph.h"
 
 namespace epiphyte::vulkan {
@@ -38,11 +39,16 @@ void WriteContext(const kit::CompatibilityKey& key, std::span<const CompiledGrap
 
 std::shared_ptr<const kit::ContextContainer> OpenContext(std::span<const std::byte> payload);
 // Empty when there are none.
-std::span<const std::byte> PipelinesOf(const kit::ContextContainer& context);
+kit::OwnSection PipelinesOf(const kit::ContextContainer& context);
 
 // The verdict on a context that is known by its description, by its bytes, or by both.
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, const DeviceInfo& device,
                                        const Capabilities& capabilities, uint64_t kernels,
                                        const OperatorTable& operators);
+// The same for the device and the capabilities that the header's options and devices name. Without a session it is the
+// verdict for the device on which the context does best. `devices` isn't empty.
+kit::ContextVerdict CheckContextForDevices(const kit::ContextHeader& header, std::string_view source,
+                                           std::span<const DeviceInfo> devices, uint64_t kernels,
+                                           const OperatorTable& operators);
 
 }  // namespace epiphyte::vulkan

@@ -2,6 +2,7 @@
 // Scale and zero point of uint8 for numbers of a range, of which there are P_PARTS parts (value_range.comp).
 #version 450
 #include "common.glsl"
+#include "math.glsl"
 
 layout(local_size_x = 1) in;
 #include "quantization.glsl"
@@ -14,8 +15,8 @@ uint P_PARTS = p[0];
 void main() {
   float low = 0.0, high = 0.0;
   for (uint i = 0u; i < P_PARTS; ++i) {
-    low = min(low, parts[i].x);
-    high = max(high, parts[i].y);
+    low = Smaller(low, parts[i].x);
+    high = Larger(high, parts[i].y);
   }
   const float step = high == low ? 1.0 : Quotient(high - low, 255.0);  // all zeros: any scale will do, but not zero
   scale[0] = step;

@@ -1,7 +1,8 @@
 //! variant value_range.f32 T_F32
-// The least and the largest of 0 and every P_PARTS-th element from each invocation's own on.
+// The least and the largest of 0 and every P_PARTS-th element from each invocation's own on; NaN where there is one.
 #version 450
 #include "common.glsl"
+#include "math.glsl"
 
 layout(local_size_x = 64) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { float x[]; };
@@ -15,8 +16,8 @@ void main() {
   if (own >= P_PARTS) return;
   float low = 0.0, high = 0.0;
   for (uint i = own; i < P_COUNT; i += P_PARTS) {
-    low = min(low, x[i]);
-    high = max(high, x[i]);
+    low = Smaller(low, x[i]);
+    high = Larger(high, x[i]);
   }
   parts[own] = vec2(low, high);
 }

@@ -190,6 +190,8 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
     if (Has("816_writes_blob")) *static_cast<char*>(const_cast<void*>(blobs[i]->data)) = 0;
     provider->plugin->blob = blobs[i]->data;
   }
+  if (Has("906_first_session_owns") && provider->workspace != nullptr && provider->workspace->owner == nullptr)
+    provider->workspace->owner = provider;
   static const char* kept = nullptr;
   if (Has("818_keeps_node_info") && kept != nullptr) {
     volatile char late = *kept;
@@ -198,7 +200,10 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
   auto in_order = programs.begin();
   for (uint64_t i = 0; i < node_count; ++i) {
     kept = nodes[i]->partition_name;
-    const auto found = Has("822_loads_in_order") ? in_order++ : programs.find(nodes[i]->partition_name);
+    const bool is_only = *nodes[i]->partition_name == '\0' && programs.size() == 1 && !Has("825_wants_a_name");
+    const auto found = Has("822_loads_in_order") ? in_order++
+                       : is_only                 ? programs.begin()
+                                                 : programs.find(nodes[i]->partition_name);
     if (found == programs.end())
       return Refuse(host, EP_STATUS_INVALID_GRAPH, "the payload doesn't hold the partition; compile the model again");
     kernels[i] = new EpKernel{provider, found->second, true};

@@ -52,6 +52,8 @@ bool Read(const void* data, uint64_t size, Programs* programs);
 struct Workspace {
   std::mutex mutex;
   Programs programs;
+  const void* owner = nullptr;  // the provider with which a fault ends what the others use
+  bool owner_is_gone = false;
 };
 
 struct EpPlugin {

@@ -68,6 +68,8 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* confi
 void EP_CALL DestroyProvider(EpProvider* provider) {
   --g_providers;
   if (Has("1224_provider_owns_memory")) WipeBuffers();
+  if (provider->workspace != nullptr && provider->workspace->owner == provider)
+    provider->workspace->owner_is_gone = true;
   delete provider;
 }
 

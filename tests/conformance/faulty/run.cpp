@@ -83,6 +83,8 @@ EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState*, EpRun* run) {
   uint32_t before = 0;
   if (x.element_count != 0) std::memcpy(&before, &y[0], sizeof(before));
   Compute(kernel->program, input, y);
+  const Workspace* workspace = kernel->provider->workspace;
+  if (workspace != nullptr && workspace->owner_is_gone && x.element_count != 0) y[0] += 1;
   if (Has("712_writes_beyond_output")) y[x.element_count] = 0;
   // A trace of what the memory held before.
   if (Has("720_adds_to_what_was_there") && x.element_count != 0) y[0] += (before & 1) != 0 ? 1e-4f : 0;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,9 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 using Settings = std::map<std::string, std::string>;
 
@@ -31,7 +35,7 @@ std::string Yaml(const std::string& key, const Settings& settings) {
 }
 
 std::vector<RuleResult> Results(const Settings& options, const Settings& parameters = {},
-                                const SuiteOptions& suite = {}) {
+                                const SuiteOptions& suite = {}, std::optional<CaseCounts>* counts = nullptr) {
   const test::TempDir dir;
   const std::filesystem::path manifest =
       dir.Write("test_device.yaml",
@@ -39,7 +43,7 @@ std::vector<RuleResult> Results(const Settings& options, const Settings& paramet
                 "description: the test device\nlibrary: " EPIPHYTE_TEST_DEVICE_ALONE
                 "\nabi: \"0.2\"\nsources: [TestDevice]\ndevices: [other]\n" +
                     Yaml("options", options) + Yaml("parameters", parameters));
-  return RunSuite(ReadTarget(manifest), suite);
+  return RunSuite(ReadTarget(manifest), suite, counts);
 }
 
 std::vector<std::string> Broken(const std::vector<RuleResult>& results) {
@@ -106,10 +110,35 @@ TEST(TestDevice, PassesOperatorCasesPlainAndThroughContexts) {
   suite.cases = CaseOptions{dir.path(), {}};
   for (const Settings& options :
        {Settings{}, Settings{{"memory", "both"}, {"host_io", "1"}, {"aliases", "1"}}, Settings{{"adopt", "1"}}}) {
-    const std::vector<RuleResult> results = Results(options, {}, suite);
+    std::optional<CaseCounts> counts;
+    const std::vector<RuleResult> results = Results(options, {}, suite, &counts);
     EXPECT_THAT(Broken(results), IsEmpty());
     for (const int rule : {1101, 1102, 1103}) EXPECT_THAT(Passed(results), Contains(rule));
+    ASSERT_TRUE(counts.has_value());
+    EXPECT_EQ(counts->found, 6u);
+    EXPECT_GE(counts->claimed, 3u);
+    EXPECT_EQ(counts->right, counts->claimed);
+    EXPECT_EQ(counts->right_context, counts->claimed);
+    EXPECT_EQ(counts->right_embedded, counts->claimed);
   }
+}
+
+TEST(CaseCounts, AreInTheReportForPeopleAndForPrograms) {
+  const CaseCounts counts = {1650, 812, 810, 809, 808};
+  std::ostringstream text;
+  WriteText(text, {}, false, counts);
+  EXPECT_THAT(text.str(),
+              HasSubstr("812 of 1650 cases ran on the plugin: 810 right as they are, 809 through a context, "
+                        "808 through an embedded one\n"));
+  std::ostringstream json;
+  WriteJson(json, "lib.so", {}, counts);
+  for (const char* field : {"\"found\": 1650", "\"ran\": 812", "\"right\": 810", "\"right_via_context\": 809",
+                            "\"right_via_embedded_context\": 808"}) {
+    EXPECT_THAT(json.str(), HasSubstr(field));
+  }
+  std::ostringstream without;
+  WriteText(without, {}, false);
+  EXPECT_THAT(without.str(), Not(HasSubstr("cases")));
 }
 
 // --- faults

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "host/conformance/graph_spec.h"
 #include "host/conformance/suite.h"
 #include "tests/framework/temp_dir.h"
 
@@ -123,15 +124,15 @@ INSTANTIATE_TEST_SUITE_P(
         "723_ignores_cancel", "724_fails_on_nothing", "802_fails_in_save", "809_writes_on_another_thread",
         "810_payload_on_secondary", "811_main_context_two", "812_counts_in_payload", "814_cannot_load",
         "815_loads_other_numbers", "816_writes_blob", "817_keeps_blob", "818_keeps_node_info", "819_trusts_sizes",
-        "820_trusts_bytes", "822_loads_in_order", "823_reserved_attribute", "831_throws_in_check", "832_verdict_nine",
-        "833_rejects_itself", "834_takes_foreign", "835_long_reason", "901_writes_early", "902_forgets_earlier",
-        "903_never_writes", "904_keeps_group", "905_asks_again", "1001_aborts", "1004_leaks_a_status",
-        "1005_releases_a_status_twice", "1006_fails_silently", "1008_gang_in_a_loop", "1011_keeps_pool",
-        "1012_foreign_handle", "1201_short_table", "1201_no_copy", "1202_throws", "1203_no_map", "1204_shares_scratch",
-        "1211_too_many", "1211_overfills", "1212_null_memory", "1213_same_names", "1214_alignment_three",
-        "1215_memories_change", "1216_more_than_there_is", "1221_null_buffer", "1222_same_buffer",
-        "1223_fails_otherwise", "1224_provider_owns_memory", "1225_leaks", "1226_trims_too_much", "1227_map_moves",
-        "1228_maps_a_copy", "1229_imports_anything", "1230_copies_imports", "1231_keeps_imports",
+        "820_trusts_bytes", "822_loads_in_order", "823_reserved_attribute", "825_wants_a_name", "831_throws_in_check",
+        "832_verdict_nine", "833_rejects_itself", "834_takes_foreign", "835_long_reason", "901_writes_early",
+        "902_forgets_earlier", "903_never_writes", "904_keeps_group", "905_asks_again", "906_first_session_owns", "1001_aborts",
+        "1004_leaks_a_status", "1005_releases_a_status_twice", "1006_fails_silently", "1008_gang_in_a_loop",
+        "1011_keeps_pool", "1012_foreign_handle", "1201_short_table", "1201_no_copy", "1202_throws", "1203_no_map",
+        "1204_shares_scratch", "1211_too_many", "1211_overfills", "1212_null_memory", "1213_same_names",
+        "1214_alignment_three", "1215_memories_change", "1216_more_than_there_is", "1221_null_buffer",
+        "1222_same_buffer", "1223_fails_otherwise", "1224_provider_owns_memory", "1225_leaks", "1226_trims_too_much",
+        "1227_map_moves", "1228_maps_a_copy", "1229_imports_anything", "1230_copies_imports", "1231_keeps_imports",
         "1232_keeps_descriptor", "1233_exports_a_copy", "1241_null_stream", "1242_same_stream", "1243_points_stay",
         "1243_point_zero", "1244_forgets_the_last", "1245_copies_too_much", "1246_returns_early", "1247_goes_on",
         "1248_calls_twice", "1249_calls_late", "1261_has_no_table", "1262_device_nine", "1263_three_inputs",
@@ -155,6 +156,24 @@ INSTANTIATE_TEST_SUITE_P(
         "1703_notes_no_node", "508_a_note_of_garbage", "1704_keeps_notes", "1704_notes_on_another_thread",
         "1705_claims_less_once_it_explained"),
     [](const auto& info) { return "R" + std::string(info.param); });
+
+TEST(FailedCompile, NamesTheOperatorsOfItsGraph) {
+  const test::TempDir dir;
+  const std::filesystem::path manifest = dir.Write(
+      "misbehaving.yaml", "manifest_version: 1\nname: misbehaving\nvendor: tests\nversion: 1.0.0\nlibrary: " +
+                              AbiPlugin("kFailsInCompile").string() + "\nabi: \"0.2\"\nsources: [MisbehavingSource]\n");
+  EXPECT_THAT(Broken(ReadTarget(manifest)), ElementsAre(testing::ContainsRegex("^R602 for [A-Z][A-Za-z, ]+: EP_")));
+}
+
+TEST(OperatorsIn, NamesEachOnceWithItsDomain) {
+  std::vector<GraphSpec> graphs(2);
+  graphs[0].AddNode("Relu", {}, {});
+  graphs[0].AddNode("Relu", {}, {});
+  graphs[1].AddNode("Gate", {}, {}).domain = "com.acme";
+  EXPECT_EQ(OperatorsIn(graphs), "Relu, com.acme.Gate");
+  for (int i = 0; i < 20; ++i) graphs[1].AddNode("Op" + std::to_string(i), {}, {});
+  EXPECT_THAT(OperatorsIn(graphs), testing::EndsWith("Op13 and 6 more"));
+}
 
 TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
   const std::vector<RuleResult> results = RunSuite(Faulty(), {});

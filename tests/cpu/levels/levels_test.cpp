@@ -1,9 +1,11 @@
 // The plugin gives the same answers at every level of instructions: each operator's random cases match the plain
-// reference, within the bounds that these have, and the outputs of models those of the baseline.
+// reference, within the bounds that these have, and the outputs of models those of the baseline. Operators that are
+// joined keep NaN, infinities and zeros as they do one by one.
 //
 //   cpu_levels --cases 200                          so many of each operator instead of 10
 //   cpu_levels --level avx2 --cases 1 --first 17    at one level, in this process
 //   cpu_levels --level avx2 --outputs DIR --models DIR
+//   cpu_levels --level avx2 --forms all             special numbers through what is joined
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -25,6 +27,7 @@
 #include "tests/cpu/random_operators/runner.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
+#include "tests/special_numbers/form.h"
 
 namespace epiphyte::test::levels {
 namespace {
@@ -69,6 +72,15 @@ int RunOperators() {
   return failures == 0 ? 0 : 1;
 }
 
+int RunForms() {
+  const auto environment = OwnPlugin();
+  std::string differences;
+  for (const special_numbers::Form& form : special_numbers::AllForms())
+    differences += FusionDifference(*environment, form, core::DataType::kFloat, {.providers = {"cpu"}});
+  std::printf("%s", differences.c_str());
+  return differences.empty() ? 0 : 1;
+}
+
 int RunModels() {
   const auto environment = OwnPlugin();
   int failures = 0;
@@ -90,6 +102,7 @@ int RunLevel(const std::string& name) {
     return kNoSuchLevel;
   }
   const ForcedLevel forced(*level);
+  if (options.contains("--forms")) return RunForms();
   return options.contains("--outputs") ? RunModels() : RunOperators();
 }
 
@@ -123,6 +136,12 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OperatorsAtLevel);
 TEST_P(OperatorsAtLevel, MatchTheReference) {
   const Ended ended = RunInAProcess(GetParam().name, "--cases " + std::to_string(NumberOption("--cases", kCases)) +
                                                          " --first " + std::to_string(NumberOption("--first", 0)));
+  if (ended.code == kNoSuchLevel) GTEST_SKIP() << ended.text;
+  EXPECT_EQ(ended.code, 0) << ended.text;
+}
+
+TEST_P(OperatorsAtLevel, KeepSpecialNumbersWhereTheyAreJoined) {
+  const Ended ended = RunInAProcess(GetParam().name, "--forms all");
   if (ended.code == kNoSuchLevel) GTEST_SKIP() << ended.text;
   EXPECT_EQ(ended.code, 0) << ended.text;
 }
@@ -175,7 +194,8 @@ int main(int argc, char** argv) {
   using epiphyte::test::levels::options;
   for (int i = 1; i + 1 < argc; i += 2) options[argv[i]] = argv[i + 1];
   if (argc % 2 == 0) {
-    std::fprintf(stderr, "options are --cases N, --first N, --level NAME, --models DIR and --outputs DIR\n");
+    std::fprintf(stderr,
+                 "options are --cases N, --first N, --forms all, --level NAME, --models DIR and --outputs DIR\n");
     return 2;
   }
   const auto level = options.find("--level");

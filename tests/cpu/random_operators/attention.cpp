@@ -78,6 +78,11 @@ void Attention(Random& random, Case& c) {
       mask = random.Values(DataType::kBool, dims, Draw::kAll);
       // There is something to attend to in every row.
       for (int64_t i = 0; i < mask.count(); i += all) mask[i] = 1;
+    } else if (random.Chance(30)) {
+      // Integers are added, too.
+      mask = random.Integers(random.Pick({DataType::kInt8, DataType::kUint8, DataType::kInt16, DataType::kInt32,
+                                          DataType::kInt64, DataType::kUint64}),
+                             dims, 0, 3);
     } else {
       mask = random.Values(type, dims, Draw::kUnit);
     }

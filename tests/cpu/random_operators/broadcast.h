@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "tests/cpu/random_operators/array.h"
@@ -28,6 +29,10 @@ inline Dims Spread(const Dims& a, const Dims& b) {
   }
   return dims;
 }
+
+// NaN if either is.
+inline Number LargerOf(Number a, Number b) { return std::isnan(a) || a >= b ? a : b; }
+inline Number SmallerOf(Number a, Number b) { return std::isnan(a) || a <= b ? a : b; }
 
 // The array's element for an index of the shape that it is spread to.
 inline const Number& SpreadAt(const Array& array, const Dims& index) {

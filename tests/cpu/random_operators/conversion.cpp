@@ -1,5 +1,7 @@
 // From one element type to another.
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "tests/cpu/random_operators/broadcast.h"
 #include "tests/cpu/random_operators/operator_case.h"
@@ -78,10 +80,30 @@ void CastTo(Random& random, Case& c, bool like) {
 void Cast(Random& random, Case& c) { CastTo(random, c, false); }
 void CastLike(Random& random, Case& c) { CastTo(random, c, true); }
 
+void BitCast(Random& random, Case& c) {
+  c.opset = 26;
+  const auto [from, to] =
+      random.Pick({std::pair(DataType::kInt8, DataType::kUint8), std::pair(DataType::kUint16, DataType::kInt16),
+                   std::pair(DataType::kInt32, DataType::kUint32), std::pair(DataType::kUint64, DataType::kInt64),
+                   std::pair(DataType::kFloat, DataType::kInt32)});
+  const Array x = random.Values(from, random.Shape(0, 5), Draw::kPlain);
+  c.Input(x);
+  c.Set("to", static_cast<int64_t>(to));
+  const bool is_float = from == DataType::kFloat;
+  c.Output(Map(
+      x,
+      [&, to = to](Number v) {
+        if (is_float) return static_cast<Number>(std::bit_cast<int32_t>(static_cast<float>(v)));
+        return static_cast<Number>(Wrap(to, static_cast<__int128>(v)));
+      },
+      to));
+}
+
 }  // namespace
 
 std::vector<OperatorCases> ConversionOperators() {
   return {
+      {"BitCast", "", BitCast},
       {"Cast", "", Cast},
       {"CastLike", "", CastLike},
   };

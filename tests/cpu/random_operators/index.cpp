@@ -146,8 +146,8 @@ struct Reduce {
   Number operator()(Number old, Number update) const {
     if (name == "add") return old + update;
     if (name == "mul") return old * update;
-    if (name == "min") return std::min(old, update);
-    if (name == "max") return std::max(old, update);
+    if (name == "min") return SmallerOf(old, update);
+    if (name == "max") return LargerOf(old, update);
     return update;
   }
 };

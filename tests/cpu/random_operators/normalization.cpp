@@ -59,7 +59,8 @@ void Softmax(Random& random, Case& c) {
       y[i] = soft == Soft::kSoftmax      ? std::exp(x[i] - x[largest]) / sum
              : soft == Soft::kLogSoftmax ? x[i] - x[largest] - std::log(sum)
                                          : static_cast<Number>(i == largest);
-      if (soft == Soft::kLogSoftmax) bound.sizes[static_cast<size_t>(i)] = std::max<Number>(1, std::fabs(x[i] - x[largest]) + std::log(sum));
+      if (soft == Soft::kLogSoftmax)
+        bound.sizes[static_cast<size_t>(i)] = std::max<Number>(1, std::fabs(x[i] - x[largest]) + std::log(sum));
     }
     bound.ulps = std::max<Number>(bound.ulps, 24 + std::sqrt(static_cast<Number>(row.size())));
   }
@@ -111,14 +112,17 @@ void LayerNormalization(Random& random, Case& c) {
   if (axis != x.rank() - 1 || random.Chance(50)) c.Set("axis", random.MaybeNegative(axis, x.rank()));
   const Number epsilon = Epsilon(random, c, 1e-5F);
   const Dims inner(x.dims.begin() + axis, x.dims.end());
-  const Array scale = random.Values(type, inner, Draw::kPlain);
-  Array bias(type, inner);
+  // Mostly a row's shape; else one that broadcasts to the input, so that rows may differ.
+  const auto parameter_shape = [&] { return random.Chance(70) ? inner : PartOf(random, x.dims); };
+  const Array scale = random.Values(type, parameter_shape(), Draw::kPlain);
+  Array bias(type, {});
   c.Input(x);
   c.Input(scale);
   if (kCentred && random.Chance(60)) {
-    bias = random.Values(type, inner, Draw::kPlain);
+    bias = random.Values(type, parameter_shape(), Draw::kPlain);
     c.Input(bias);
   }
+  const Array scales = SpreadTo(scale, x.dims), biases = SpreadTo(bias, x.dims);
   Array y(type, x.dims);
   Bound bound{.ulps = Steps(type, 16), .sizes = std::vector<Number>(y.values.size())};
   Dims statistics = x.dims;
@@ -140,8 +144,7 @@ void LayerNormalization(Random& random, Case& c) {
     mean_bound.sizes[r] = m.largest;
     for (size_t j = 0; j < rows[r].size(); ++j) {
       const int64_t i = rows[r][j];
-      const auto at = static_cast<int64_t>(j);
-      const Scaled scaled = Scale(x[i], m, inverse, scale[at], bias[at]);
+      const Scaled scaled = Scale(x[i], m, inverse, scales[i], biases[i]);
       y[i] = scaled.value;
       bound.sizes[static_cast<size_t>(i)] = scaled.size;
     }
@@ -154,9 +157,10 @@ void LayerNormalization(Random& random, Case& c) {
 void BatchNormalization(Random& random, Case& c) {
   c.opset = 15;
   const DataType type = random.FloatType();
-  Dims dims = random.ShapeWithoutZero(2, 5);
+  // One dimension is that of the batch; there is a single channel then.
+  Dims dims = random.Chance(10) ? random.ShapeWithoutZero(1, 1) : random.ShapeWithoutZero(2, 5);
   const Array x = random.Values(type, dims, Draw::kPlain);
-  const Dims channels = {dims[1]};
+  const Dims channels = {dims.size() == 1 ? 1 : dims[1]};
   const Number epsilon = Epsilon(random, c, 1e-5F);
   const Array scale = random.Values(type, channels, Draw::kPlain);
   const Array bias = random.Values(type, channels, Draw::kPlain);
@@ -170,7 +174,7 @@ void BatchNormalization(Random& random, Case& c) {
     if (random.Chance(50)) c.Set("momentum", static_cast<float>(momentum = 0.75L));
   }
   std::vector<bool> along(dims.size(), true);
-  along[1] = false;
+  if (dims.size() > 1) along[1] = false;
   Array y(type, dims);
   Array new_mean = mean;
   Array new_variance = variance;
@@ -302,7 +306,8 @@ void Lrn(Random& random, Case& c) {
   for (int64_t i = 0; i < x.count(); ++i) {
     const int64_t channel = i / plane % x.dims[1];
     Number sum = 0;
-    for (int64_t j = std::max<int64_t>(0, channel - (size - 1) / 2); j <= std::min(x.dims[1] - 1, channel + size / 2); ++j)
+    for (int64_t j = std::max<int64_t>(0, channel - (size - 1) / 2); j <= std::min(x.dims[1] - 1, channel + size / 2);
+         ++j)
       sum += x[i + (j - channel) * plane] * x[i + (j - channel) * plane];
     y[i] = x[i] / std::pow(bias + alpha / static_cast<Number>(size) * sum, beta);
   }

@@ -71,7 +71,20 @@ std::vector<int64_t> Random::Axes(int64_t rank, int64_t least) {
   return axes;
 }
 
+Number Random::Special(DataType type) {
+  switch (Int(0, 5)) {
+    case 0:
+    case 1: return std::numeric_limits<Number>::quiet_NaN();
+    case 2: return Round(type, HUGE_VALL);
+    case 3: return Round(type, -HUGE_VALL);
+    case 4: return Chance(50) ? -Number{0} : Number{0};
+    default: return Smallest(type) * static_cast<Number>(Int(-9, 9));
+  }
+}
+
 Number Random::Value(DataType type, Draw draw) {
+  const bool may_be_special = draw == Draw::kPlain || draw == Draw::kUnit || draw == Draw::kAll;
+  if (special_percent_ != 0 && may_be_special && IsFloat(type) && Chance(special_percent_)) return Special(type);
   if (type == DataType::kBool) return static_cast<Number>(Int(0, 1));
   if (type == DataType::kString) return static_cast<Number>(draw == Draw::kFew ? Int(0, 3) : Int(-99, 99999));
   if (type == DataType::kComplex64 || type == DataType::kComplex128) return static_cast<Number>(Int(-9999, 9999));
@@ -80,13 +93,18 @@ Number Random::Value(DataType type, Draw draw) {
   const Number lowest = Lowest(type);
   if (draw == Draw::kFew) return std::clamp<Number>(static_cast<Number>(Int(-2, 2)), lowest, highest);
   if (draw == Draw::kPositive)
-    return is_float ? Round(type, Real(0.0625L, 8)) : static_cast<Number>(Int(1, std::min<int64_t>(16, static_cast<int64_t>(std::min<Number>(highest, 16)))));
+    return is_float ? Round(type, Real(0.0625L, 8))
+                    : static_cast<Number>(
+                          Int(1, std::min<int64_t>(16, static_cast<int64_t>(std::min<Number>(highest, 16)))));
   if (draw == Draw::kUnit && is_float) return Round(type, Real(-1, 1));
   if (draw == Draw::kPlain || draw == Draw::kUnit) {
-    if (is_float) return Round(type, std::clamp<Number>(Chance(50) ? Real(-8, 8) : static_cast<Number>(Int(-8, 8)), lowest, highest));
-    return static_cast<Number>(IsUnsigned(type) ? std::min<int64_t>(Int(0, 16), static_cast<int64_t>(std::min<Number>(highest, 16)))
-                                                : std::clamp<int64_t>(Int(-8, 8), static_cast<int64_t>(std::max<Number>(lowest, -8)),
-                                                                      static_cast<int64_t>(std::min<Number>(highest, 8))));
+    if (is_float)
+      return Round(type,
+                   std::clamp<Number>(Chance(50) ? Real(-8, 8) : static_cast<Number>(Int(-8, 8)), lowest, highest));
+    return static_cast<Number>(IsUnsigned(type)
+                                   ? std::min<int64_t>(Int(0, 16), static_cast<int64_t>(std::min<Number>(highest, 16)))
+                                   : std::clamp<int64_t>(Int(-8, 8), static_cast<int64_t>(std::max<Number>(lowest, -8)),
+                                                         static_cast<int64_t>(std::min<Number>(highest, 8))));
   }
   if (!is_float) {
     const int64_t kind = Int(0, 9);

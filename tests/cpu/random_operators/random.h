@@ -11,17 +11,20 @@ namespace epiphyte::test::random_operators {
 
 // What elements are drawn from.
 enum class Draw {
-  kPlain,    // within ±8, or 0 to 16 without a sign: what sums and products of many stay exact or near enough for
-  kUnit,     // floats in ±1, for long chains of products; integers as kPlain
-  kPositive, // floats from 1/16 to 8; integers from 1
-  kAll,      // the whole range, and now and then NaN, infinities, zeros of both signs, extremes and subnormal numbers
-  kFinite,   // kAll without NaN and infinities
-  kFew,      // few different ones: for ties
+  kPlain,     // within ±8, or 0 to 16 without a sign: what sums and products of many stay exact or near enough for
+  kUnit,      // floats in ±1, for long chains of products; integers as kPlain
+  kPositive,  // floats from 1/16 to 8; integers from 1
+  kAll,       // the whole range, and now and then NaN, infinities, zeros of both signs, extremes and subnormal numbers
+  kFinite,    // kAll without NaN and infinities
+  kFew,       // few different ones: for ties
 };
 
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
+  // So many percent of the floats that Values draws from kPlain, kUnit and kAll are NaN, an infinity, a zero of either
+  // sign or subnormal.
+  Random(uint64_t seed, int special_percent) : state_(seed), special_percent_(special_percent) {}
 
   uint64_t Bits();
   int64_t Int(int64_t least, int64_t most);  // both included
@@ -37,7 +40,8 @@ class Random {
   }
   template <typename T>
   void Shuffle(std::vector<T>* list) {
-    for (size_t i = list->size(); i > 1; --i) std::swap((*list)[i - 1], (*list)[static_cast<size_t>(Int(0, static_cast<int64_t>(i) - 1))]);
+    for (size_t i = list->size(); i > 1; --i)
+      std::swap((*list)[i - 1], (*list)[static_cast<size_t>(Int(0, static_cast<int64_t>(i) - 1))]);
   }
 
   // One dimension: mostly few elements, often 1, seldom 0 and around the widths of vectors.
@@ -64,9 +68,11 @@ class Random {
 
  private:
   Number Value(DataType type, Draw draw);
+  Number Special(DataType type);
   Dims ShapeOf(int64_t least_rank, int64_t most_rank, int64_t most, bool zeros);
 
   uint64_t state_;
+  int special_percent_ = 0;
 };
 
 }  // namespace epiphyte::test::random_operators

@@ -256,6 +256,41 @@ void CumSum(Random& random, Case& c) {
   c.Output(y, bound);
 }
 
+void CumProd(Random& random, Case& c) {
+  c.opset = 26;
+  const DataType type = random.Chance(70) ? random.FloatType() : random.Pick({DataType::kInt32, DataType::kInt64});
+  Array x = random.Values(type, random.Shape(1, 5), Draw::kPlain);
+  if (IsFloat(type)) {
+    // So near to 1 that no product leaves the range of float16.
+    for (Number& value : x.values) value = Round(type, 1 + std::fmod(value, 1) / 4);
+  }
+  const int64_t axis = random.Int(0, x.rank() - 1);
+  const bool exclusive = random.Chance(40);
+  const bool reverse = random.Chance(40);
+  if (exclusive || random.Chance(30)) c.Set("exclusive", exclusive);
+  if (reverse || random.Chance(30)) c.Set("reverse", reverse);
+  c.Input(x);
+  c.Input(Scalar(random.Pick({DataType::kInt32, DataType::kInt64}),
+                 static_cast<Number>(random.MaybeNegative(axis, x.rank()))));
+  Array y(type, x.dims);
+  const int64_t size = x.dims[static_cast<size_t>(axis)];
+  const int64_t stride = StridesOf(x.dims)[static_cast<size_t>(axis)];
+  ForEachIndex(x.dims, [&](const Dims& index, int64_t start) {
+    if (index[static_cast<size_t>(axis)] != 0) return;
+    Number so_far = 1;
+    for (int64_t j = 0; j < size; ++j) {
+      const int64_t at = start + (reverse ? size - 1 - j : j) * stride;
+      const Number before = so_far;
+      so_far *= x[at];
+      if (!IsFloat(type)) so_far = Wrap(type, static_cast<__int128>(so_far));
+      y[at] = exclusive ? before : so_far;
+    }
+  });
+  Bound bound;
+  if (IsFloat(type)) bound.ulps = static_cast<Number>(size) + 4;
+  c.Output(y, bound);
+}
+
 void TopK(Random& random, Case& c) {
   c.opset = random.Pick({11, 21, 24});
   DataType type = random.NumberType();
@@ -323,6 +358,7 @@ std::vector<OperatorCases> ReductionOperators() {
   return {
       {"ArgMax", "", ArgExtreme<true>},
       {"ArgMin", "", ArgExtreme<false>},
+      {"CumProd", "", CumProd},
       {"CumSum", "", CumSum},
       {"ReduceL1", "", ReduceL1, BadAxis},
       {"ReduceL2", "", ReduceL2, BadAxis},

@@ -134,7 +134,7 @@ void MaxRoiPoolCase(Random& random, Case& c, bool bad) {
     for (int64_t row = rows.first; row < rows.second; ++row) {
       for (int64_t column = columns.first; column < columns.second; ++column) {
         const Number value = x.At({static_cast<int64_t>(roi[0]), index[1], row, column});
-        y[i] = any ? std::max(y[i], value) : value;
+        y[i] = any ? LargerOf(y[i], value) : value;
         any = true;
       }
     }

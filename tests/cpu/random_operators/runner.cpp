@@ -230,13 +230,27 @@ void Case::Output(Array array, Bound bound) {
   outputs.push_back({std::move(array), std::move(bound)});
 }
 
-// Half of the good cases are of a later version than the one that they were made for.
-Case MakeCase(const OperatorCases& cases, Generator make, uint64_t number) {
-  Random random(HashOf(cases.op_type) + number);
+namespace {
+
+Case Make(const OperatorCases& cases, Generator make, Random& random) {
   Case c;
   c.op_type = cases.op_type;
   c.domain = cases.domain;
   make(random, c);
+  return c;
+}
+
+}  // namespace
+
+Case MakeSpecialCase(const OperatorCases& cases, uint64_t number) {
+  Random random(HashOf(cases.op_type) + number, number % 2 == 0 ? 2 : 10);
+  return Make(cases, cases.make, random);
+}
+
+// Half of the good cases are of a later version than the one that they were made for.
+Case MakeCase(const OperatorCases& cases, Generator make, uint64_t number) {
+  Random random(HashOf(cases.op_type) + number);
+  Case c = Make(cases, make, random);
   if (make == cases.make && number % 2 == 1) c.opset = random.Int(c.opset, LastOpsetAlike(cases, c.opset));
   return c;
 }

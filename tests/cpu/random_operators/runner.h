@@ -13,6 +13,8 @@ namespace epiphyte::test::random_operators {
 
 // The case of that number.
 Case MakeCase(const OperatorCases& cases, Generator make, uint64_t number);
+// One whose floats are NaN, infinite, zeros of either sign or subnormal now and then, whatever they are drawn from.
+Case MakeSpecialCase(const OperatorCases& cases, uint64_t number);
 
 class Runner {
  public:
@@ -20,7 +22,8 @@ class Runner {
   explicit Runner(std::unique_ptr<core::Environment> environment);
   ~Runner();
 
-  // "" or what is wrong with it. How much of the model's shapes and inputs is known before the run is `random`'s choice.
+  // "" or what is wrong with it. How much of the model's shapes and inputs is known before the run is `random`'s
+  // choice.
   std::string Run(const Case& c, Random random);
   // Of a case whose outputs aren't known: it gives some, within limits of memory, or it is refused, by a message of one
   // line that names the node and its operator.

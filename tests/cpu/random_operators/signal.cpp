@@ -35,7 +35,57 @@ Bound OfTransform(const Array& y, int64_t n, Number each) {
           .sizes = std::vector<Number>(y.values.size(), std::max<Number>(1, each * static_cast<Number>(n)))};
 }
 
+// From one half of a spectrum back to the real signal that it is of.
+void InverseOfHalf(Random& random, Case& c) {
+  c.opset = random.Pick({17, 20});
+  const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble});
+  const int64_t rank = random.Int(3, 4);
+  Dims dims;
+  for (int64_t axis = 0; axis + 1 < rank; ++axis) dims.push_back(random.Int(2, axis == 1 ? 40 : 5));
+  dims.push_back(2);
+  const Array x = random.Values(type, dims, Draw::kUnit);
+  c.Input(x);
+  const int64_t otherwise = c.opset == 17 ? 1 : rank - 2;
+  const int64_t axis = random.Chance(50) ? otherwise : random.Int(1, rank - 2);
+  const int64_t size = dims[static_cast<size_t>(axis)];
+  int64_t n = 2 * (size - 1);
+  if (random.Chance(40)) {
+    n = random.Int(1, 2 * size + 3);
+    c.Input(Scalar(DataType::kInt64, static_cast<Number>(n)));
+  } else if (c.opset == 20) {
+    c.NoInput();
+  }
+  if (axis != otherwise) {
+    if (c.opset == 17) {
+      c.Set("axis", random.MaybeNegative(axis, rank));
+    } else {
+      c.Input(Scalar(DataType::kInt64, static_cast<Number>(random.MaybeNegative(axis, rank))));
+    }
+  }
+  c.Set("inverse", 1);
+  c.Set("onesided", 1);
+  Dims out = dims;
+  out[static_cast<size_t>(axis)] = n;
+  out.back() = 1;
+  Array y(type, out);
+  ForEachIndex(out, [&](const Dims& index, int64_t i) {
+    Dims at = index;
+    y[i] = Transformed(n, index[static_cast<size_t>(axis)], true, [&](int64_t t) {
+             const bool mirrored = t > n / 2;
+             const int64_t from = mirrored ? n - t : t;
+             if (from >= size) return Complex{};
+             at[static_cast<size_t>(axis)] = from;
+             at.back() = 0;
+             const Number real = x.At(at);
+             at.back() = 1;
+             return Complex{real, mirrored ? -x.At(at) : x.At(at)};
+           }).real;
+  });
+  c.Output(y, OfTransform(y, n, 1 / static_cast<Number>(n)));
+}
+
 void Dft(Random& random, Case& c) {
+  if (random.Chance(15)) return InverseOfHalf(random, c);
   c.opset = random.Pick({17, 20});
   const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble});
   const bool of_real = random.Chance(50);
@@ -129,7 +179,8 @@ void WindowOf(Random& random, Case& c, Number a0, Number a1, Number a2) {
   const int64_t size = random.Chance(10) ? random.Int(100, 5000) : random.Int(2, 70);
   DataType type = DataType::kFloat;
   if (random.Chance(40))
-    c.Set("output_datatype", static_cast<int64_t>(type = random.Pick({DataType::kFloat, DataType::kDouble, DataType::kFloat16})));
+    c.Set("output_datatype",
+          static_cast<int64_t>(type = random.Pick({DataType::kFloat, DataType::kDouble, DataType::kFloat16})));
   const bool periodic = random.Chance(60);
   if (!periodic || random.Chance(50)) c.Set("periodic", periodic);
   c.Input(Scalar(random.Pick({DataType::kInt32, DataType::kInt64}), static_cast<Number>(size)));
@@ -146,7 +197,8 @@ void BlackmanWindow(Random& random, Case& c) { WindowOf(random, c, 0.42L, 0.5L, 
 
 void BadWindow(Random& random, Case& c) {
   c.opset = 17;
-  c.Input(Scalar(DataType::kInt64, static_cast<Number>(random.Pick<int64_t>({-1, INT64_MIN, int64_t{1} << 60, int64_t{1} << 45}))));
+  c.Input(Scalar(DataType::kInt64,
+                 static_cast<Number>(random.Pick<int64_t>({-1, INT64_MIN, int64_t{1} << 60, int64_t{1} << 45}))));
   c.Output(Array(DataType::kFloat, {0}));
   c.MustFail();
 }

@@ -1,6 +1,8 @@
 // What moves a window over an image: convolutions and pools.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "tests/cpu/random_operators/broadcast.h"
 #include "tests/cpu/random_operators/operator_case.h"
@@ -189,7 +191,8 @@ void MaxPool(Random& random, Case& c) {
     const int64_t start = (index[0] * x.dims[1] + index[1]) * plane;
     bool first = true;
     windows.ForEachTap(Dims(index.begin() + 2, index.end()), [&](int64_t, int64_t pixel) {
-      if (!first && x[start + pixel] <= y[i]) return;
+      // The first NaN counts.
+      if (!first && (std::isnan(y[i]) || x[start + pixel] <= y[i])) return;
       first = false;
       y[i] = x[start + pixel];
       int64_t place = pixel;
@@ -290,7 +293,9 @@ void Global(Random& random, Case& c, Number steps, const F& function, bool of_bf
   c.Output(y, bound);
 }
 void GlobalMaxPool(Random& random, Case& c) {
-  Global(random, c, 0, [](const std::vector<Number>& x) { return *std::max_element(x.begin(), x.end()); });
+  Global(random, c, 0, [](const std::vector<Number>& x) {
+    return std::accumulate(x.begin(), x.end(), -std::numeric_limits<Number>::infinity(), LargerOf);
+  });
 }
 void GlobalAveragePool(Random& random, Case& c) {
   Global(random, c, 1, [](const std::vector<Number>& x) {

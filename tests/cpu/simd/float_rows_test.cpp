@@ -1,6 +1,8 @@
 #include "plugins/cpu/simd/float_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "tests/cpu/simd/simd_testing.h"
@@ -42,6 +44,11 @@ TEST_P(FloatRows, HaveTheLargestAndTheMeanOfWindows) {
       pool.run_step = kStride * channels;
       pool.y = largest.data();
       RunFloatPool(pool);
+      GuardedRow<float> same(kPositions * channels);
+      pool.without_nan = true;
+      pool.y = same.data();
+      RunFloatPool(pool);
+      for (int64_t i = 0; i < kPositions * channels; ++i) ASSERT_EQ(same[i], largest[i]) << taps << " taps, " << i;
       pool.divisors = divisors.data();
       pool.y = mean.data();
       RunFloatPool(pool);
@@ -56,6 +63,28 @@ TEST_P(FloatRows, HaveTheLargestAndTheMeanOfWindows) {
           ASSERT_EQ(mean[i * channels + c], sum / divisors[static_cast<size_t>(i)])
               << taps << " taps, position " << i << ", channel " << c;
         }
+      }
+    }
+  }
+}
+
+TEST_P(FloatRows, HaveNanWhereverInAWindowItIs) {
+  for (const int64_t channels : {1, 16, 37}) {
+    for (const int64_t taps : {1, 4, 6, 9}) {
+      for (int64_t at = 0; at < taps; ++at) {
+        GuardedRow<float> line(Floats(channels * taps, 2)), y(channels);
+        line[at * channels + channels / 2] = std::numeric_limits<float>::quiet_NaN();
+        std::vector<const float*> rows;
+        for (int64_t t = 0; t < taps; ++t) rows.push_back(line.data() + t * channels);
+        FloatPool pool;
+        pool.rows = rows.data();
+        pool.positions = 1;
+        pool.taps = taps;
+        pool.channels = channels;
+        pool.y = y.data();
+        RunFloatPool(pool);
+        for (int64_t c = 0; c < channels; ++c)
+          ASSERT_EQ(std::isnan(y[c]), c == channels / 2) << taps << " taps, NaN in tap " << at << ", channel " << c;
       }
     }
   }

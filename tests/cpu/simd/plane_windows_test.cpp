@@ -86,6 +86,34 @@ TEST_P(WindowsOverPlanes, GiveTheLargestTap) {
   }
 }
 
+template <typename Largest>
+void ExpectNanWherever(const PlaneWindows& w, int64_t planes, int64_t scratch_floats, const Largest& largest) {
+  SCOPED_TRACE(NameOf(w));
+  const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
+  GuardedRow<float> x(RandomFloats(planes * in_plane, -9, -1)), y(planes * out_plane), scratch(scratch_floats);
+  // About one in twenty, of either sign, and infinities beside them.
+  std::mt19937 random(5);
+  for (int64_t i = 0; i < planes * in_plane; ++i) {
+    const auto kind = random() % 80;
+    if (kind < 4) x[i] = std::copysign(std::numeric_limits<float>::quiet_NaN(), kind < 2 ? -1.0f : 1.0f);
+    if (kind == 4 || kind == 5) x[i] = std::copysign(std::numeric_limits<float>::infinity(), kind == 4 ? -1.0f : 1.0f);
+  }
+  largest(w, x.data(), y.data(), planes, scratch.data());
+  for (int64_t i = 0; i < planes * out_plane; ++i) {
+    bool has_nan = false;
+    ForEachTap(w, i % out_plane / w.out_width, i % w.out_width,
+               [&](int64_t at, int64_t) { has_nan |= std::isnan(x[i / out_plane * in_plane + at]); });
+    ASSERT_EQ(std::isnan(y[i]), has_nan) << i;
+  }
+}
+TEST_P(WindowsOverPlanes, GiveNanWhereverInAWindowItIs) {
+  for (const PlaneWindows& w : Cases()) {
+    ExpectNanWherever(w, kPlanes, w.ScratchFloats(), LargestOfWindows);
+    for (const int64_t planes : kSmallPlanes)
+      ExpectNanWherever(w, planes, SmallPlaneScratchFloats(w), LargestOfSmallPlanes);
+  }
+}
+
 template <typename Average>
 void ExpectAverage(const PlaneWindows& w, int64_t planes, int64_t scratch_floats, const Average& average) {
   SCOPED_TRACE(NameOf(w));

@@ -1,14 +1,18 @@
 // Trouble: a plugin that misbehaves at one place, as its file is called: <what>_<where>.so.
 //
-//   what   abort, segfault, exit, starve (end by a std::bad_alloc that nobody catches), hang (for ever), poll (until it
-//          is cancelled), garble, flood or close (descriptor 3, which isn't its own), fine
-//   where  open, query, initialize, devices, shutdown, compile, save
+//   what   abort, segfault, exit, quit (exit with 0), starve (end by a std::bad_alloc that nobody catches), hang (for
+//          ever), poll (until it is cancelled), garble, flood or close (descriptor 3, which isn't its own), round (set
+//          the rounding mode), wander (change the working directory, the file mask and a limit), fine
+//   where  open, query, initialize, devices, shutdown, compile, save, execute
 //
 // Before it does so at compile or save it writes a line there and appends "<where>" to the file TROUBLE_LEDGER; when
 // it is cancelled, "cancelled". It claims every float Add. At save it has written a part of its payload by then.
 #include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cfenv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -61,7 +65,7 @@ bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
   if (bar == std::string_view::npos || name.substr(bar + 1) != where) return true;
   const std::string_view what = name.substr(0, bar);
   Enter(where);
-  if (where != "compile" && where != "save") std::printf("a plugin may print\n");
+  if (where != "compile" && where != "save" && where != "execute") std::printf("a plugin may print\n");
   std::fflush(stdout);
   std::fprintf(stderr, "trouble comes\n\x1b[31mwith a \xC2\x9Bred word\n");
   if (what == "abort") std::abort();
@@ -71,6 +75,13 @@ bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
     std::raise(SIGSEGV);
   }
   if (what == "exit") std::exit(where == "query" ? 0 : 3);
+  if (what == "quit") std::exit(0);
+  if (what == "round") std::fesetround(FE_UPWARD);
+  if (what == "wander") {
+    const rlimit files = {64, 64};
+    umask(0);
+    if (chdir("/") != 0 || setrlimit(RLIMIT_NOFILE, &files) != 0) std::abort();
+  }
   if (what == "garble") WriteToDescriptorThree("found {\"state\": 5}\n");
   if (what == "flood") WriteToDescriptorThree(std::string(size_t{2} << 20, '\n'));
   if (what == "close") close(3);
@@ -163,6 +174,7 @@ EpStatus* EP_CALL LoadContext(EpProvider*, const EpContextNodeInfo* const*, uint
 void EP_CALL ReleaseKernel(EpKernel* kernel) { delete reinterpret_cast<int*>(kernel); }
 
 EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun*) {
+  MakeTrouble("execute");
   return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "trouble runs nothing");
 }
 

@@ -172,6 +172,23 @@ TEST_P(NpuSession, ContextsCanShareOneScratchMemory) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Images of 32 KiB in a scratchpad of 16 KiB: what the device keeps of them in the host's memory is the run's.
+TEST_P(NpuSession, ScratchMemoryCountsForTheRun) {
+  if (!IsSimulator()) return;
+  std::string net = Net(kNothingBetween);
+  for (size_t at = net.find("6,6"); at != std::string::npos; at = net.find("6,6")) net.replace(at, 3, "64,64");
+  const auto model = Write("large.onnx", net);
+  core::SessionOptions options = Options();
+  options.providers[0].options["scratchpad_kib"] = "16";
+  options.providers[0].options["accumulator_kib"] = "4";
+  const std::vector<ValuePtr> inputs = {Numbers().Bytes(DataType::kUint8, {1, 8, 64, 64})};
+  core::Session unlimited(environment(), model, options);
+  EXPECT_EQ(FailureOf([&] { unlimited.Run(inputs); }), "OK");
+  options.Set("session.max_run_bytes", "60000");
+  core::Session limited(environment(), model, options);
+  EXPECT_THAT(FailureOf([&] { limited.Run(inputs); }), HasSubstr("session.max_run_bytes allows 60000"));
+}
+
 TEST_P(NpuSession, AThousandRunsTakeNoMoreMemory) {
   core::Session session(environment(), Write("net.onnx", Net(kNothingBetween)), Options());
   for (int i = 0; i < 100; ++i) Run(session);

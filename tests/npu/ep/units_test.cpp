@@ -191,6 +191,50 @@ TEST_P(Units, Moves) {
   }
 }
 
+// Operators that only move or choose elements, between scales whose quotient puts many results halfway between two
+// numbers: they are what DequantizeLinear and QuantizeLinear compute, to the last bit.
+TEST_P(Units, MovesToAnotherScaleAreExact) {
+  const std::pair<const char*, const char*> bodies[] = {
+      {"Reshape(dx, s)", "int64[2] s = {12, 16}"},
+      {"Transpose <perm = [0,2,3,1]> (dx)", "float unused = {0.0}"},
+      {"Slice(dx, b, e)", "int64[2] b = {0, 1}, int64[2] e = {1, 6}"},
+      {"DepthToSpace <blocksize = 2> (dx)", "float unused = {0.0}"},
+      {"Concat <axis = 1> (dx, dx)", "float unused = {0.0}"},
+      {"Pad(dx, p)", "int64[8] p = {0, 0, 1, 2, 0, 1, 0, 3}"},
+      {"MaxPool <kernel_shape = [2,2]> (dx)", "float unused = {0.0}"},
+      {"Clip(dx, lo, hi)", "float lo = {-3.0}, float hi = {3.0}"},
+      {"Resize <mode = \"nearest\"> (dx, , f)", "float[4] f = {1.0, 1.0, 2.0, 2.0}"},
+      {"Resize <mode = \"nearest\"> (dx, , , n)", "int64[4] n = {1, 8, 7, 10}"},
+  };
+  for (const auto& [body, constants] : bodies) {
+    for (const auto& [from, to] : {std::pair{"0.05", "0.08"}, {"0.05", "0.1"}, {"0.1", "0.04"}, {"0.03", "0.02"}}) {
+      const Dims x = {1, 8, 4, 6};
+      const std::string model = "g (int8" + ShapeText(x) + " x) => (int8[] y) <float xs = {" + from +
+                                "}, int8 xz = {3}, float ys = {" + to + "}, int8 yz = {-2}, " + constants +
+                                "> { dx = DequantizeLinear(x, xs, xz) c = " + body + " y = QuantizeLinear(c, ys, yz) }";
+      SCOPED_TRACE(model);
+      CompareWithCpu(model, {numbers_.Bytes(DataType::kInt8, x)}, /*most=*/0);
+    }
+  }
+}
+
+TEST_P(Units, ResizeToSizesChoosesTheElementsThatOnnxChooses) {
+  for (const auto& [in, out] :
+       {std::pair{12, 14}, {6, 14}, {3, 7}, {4, 6}, {10, 14}, {7, 3}, {14, 12}, {5, 40}, {33, 17}, {12, 11}})
+    for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})
+      for (const char* rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
+        const Dims x = {1, 2, in, in + 1};
+        const std::string model =
+            "g (uint8" + ShapeText(x) + " x) => (uint8[] y) <float xs = {0.05}, uint8 xz = {30}, int64[4] s = {1, 2, " +
+            std::to_string(out) + ", " + std::to_string(out + 1) +
+            "}> { dx = DequantizeLinear(x, xs, xz) c = Resize <mode = \"nearest\", coordinate_transformation_mode = "
+            "\"" +
+            coordinates + "\", nearest_mode = \"" + rounding + "\"> (dx, , , s) y = QuantizeLinear(c, xs, xz) }";
+        SCOPED_TRACE(model);
+        CompareWithCpu(model, {numbers_.Bytes(DataType::kUint8, x)}, /*most=*/0);
+      }
+}
+
 TEST_P(Units, ResizeBetweenPixels) {
   const Dims x = {1, 3, 5, 4};
   for (const char* mode : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"}) {

@@ -42,7 +42,7 @@ Projected Project() {
   return p;
 }
 
-enum class Mask { kNone, kEnds, kEndsAndBegins, kKeys, kQueriesAndKeys, kSquare };
+enum class Mask { kNone, kEnds, kEndsAndBegins, kLengthsAndStarts, kKeys, kQueriesAndKeys, kSquare };
 
 // The mask as the operator gets it, and what it adds.
 std::pair<Array, Added> MaskOf(Mask mask, int64_t keys) {
@@ -54,6 +54,9 @@ std::pair<Array, Added> MaskOf(Mask mask, int64_t keys) {
     case Mask::kEndsAndBegins:
       return {Int32s({2 * kBatch}, [=](const Dims& i) { return i[0] < kBatch ? keys - 1 + i[0] : i[0] - kBatch; }),
               [=](const Dims& i) { return i[3] < keys - 1 + i[0] && i[3] >= i[0] ? 0 : kFilter; }};
+    case Mask::kLengthsAndStarts:
+      return {Int32s({3 * kBatch + 2}, [=](const Dims& i) { return i[0] < kBatch ? keys - 1 + i[0] : i[0] - kBatch; }),
+              [=](const Dims& i) { return i[3] < keys - 1 + i[0] ? 0 : kFilter; }};
     case Mask::kKeys:
       return {Int32s({kBatch, keys}, Keep), [](const Dims& i) { return Keep({i[0], i[3]}) != 0 ? 0 : kFilter; }};
     case Mask::kQueriesAndKeys:
@@ -194,7 +197,7 @@ TEST(MicrosoftMultiHeadAttention, MasksAddsAndKeepsThePast) {
   };
   for (const bool with_bias : {false, true}) {
     for (const bool with_past : {false, true}) {
-      for (const Mask mask : {Mask::kNone, Mask::kEnds, Mask::kKeys, Mask::kQueriesAndKeys}) {
+      for (const Mask mask : {Mask::kNone, Mask::kEnds, Mask::kLengthsAndStarts, Mask::kKeys, Mask::kQueriesAndKeys}) {
         for (const bool causal : {false, true}) {
           const int64_t keys = added_keys + (with_past ? kPast : 0);
           Array all_k = HeadsOf(biased(k, kWidth, with_bias), kHeads, kSize);

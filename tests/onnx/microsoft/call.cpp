@@ -73,6 +73,8 @@ void Load(const core::Value& value, std::vector<double>* numbers) {
   for (uint64_t i = 0; i < value.element_count(); ++i) numbers->push_back(static_cast<double>(data[i]));
 }
 
+}  // namespace
+
 Array FromValue(const core::Value& value) {
   Array x;
   x.type = value.type();
@@ -101,8 +103,6 @@ core::ValuePtr ToValue(const Array& x) {
   if (!bytes.empty()) std::memcpy(value->mutable_data(), bytes.data(), bytes.size());
   return value;
 }
-
-}  // namespace
 
 int64_t Array::count() const { return static_cast<int64_t>(numbers.size()); }
 double Array::At(const Dims& index) const { return numbers.at(Offset(dims, index)); }

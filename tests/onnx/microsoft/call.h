@@ -88,6 +88,9 @@ class Call {
   std::vector<core::Attribute> attributes_;
 };
 
+core::ValuePtr ToValue(const Array& x);
+Array FromValue(const core::Value& value);
+
 // Shape and type too.
 void ExpectNear(const Array& found, const Array& expected, double tolerance);
 

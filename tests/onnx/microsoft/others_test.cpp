@@ -34,5 +34,41 @@ TEST(MicrosoftOthers, SayWhatOneOfOnnxsDoes) {
   EXPECT_THAT(Call("Trilu").In(x).Failure({.opset = 11}), AllOf(HasSubstr("NOT_IMPLEMENTED"), HasSubstr("opset 14")));
 }
 
+// Of well-conditioned matrices: a product with what was inverted is the identity.
+TEST(MicrosoftOthers, InverseUndoesAProduct) {
+  for (const Dims& dims : {Dims{3, 3}, Dims{1, 1}, Dims{2, 5, 5}, Dims{2, 3, 16, 16}}) {
+    const int64_t n = dims.back();
+    Array x = Random(dims);
+    // The largest element of most columns is not on the diagonal.
+    for (int64_t i = 0; i < x.count(); ++i)
+      x.numbers[static_cast<size_t>(i)] += (i % (n * n)) / n == (i + 1) % n ? 3 : 0;
+    x = As(x, DataType::kFloat);
+    const Array one = Make(dims, [&](const Dims& i) { return i[i.size() - 1] == i[i.size() - 2] ? 1 : 0; });
+    for (const RunAs& how :
+         {RunAs{.opset = 9}, RunAs{.opset = 11}, RunAs{.open = true}, RunAs{.opset = 21}, RunAs{.context = true}}) {
+      const Array y = Call("Inverse").In(x).Run(how)[0];
+      ASSERT_EQ(y.dims, dims);
+      const Array product = Make(dims, [&](const Dims& i) {
+        double sum = 0;
+        Dims a = i, b = i;
+        for (int64_t k = 0; k < n; ++k) {
+          a.back() = b[b.size() - 2] = k;
+          sum += x.At(a) * y.At(b);
+        }
+        return sum;
+      });
+      ExpectNear(product, one, 1e-5);
+    }
+  }
+}
+
+TEST(MicrosoftOthers, InverseIsThatOfOnnxRuntime) {
+  const Array x = Of({3, 3}, {0, 2, 1, 4, 0, 3, 1, 5, 0});
+  const Array y = Of({3, 3}, {-15. / 26, 5. / 26, 6. / 26, 3. / 26, -1. / 26, 4. / 26, 20. / 26, 2. / 26, -8. / 26});
+  ExpectNear(Call("Inverse").In(x).Run()[0], As(y, DataType::kFloat), 1e-7);
+  ExpectNear(Call("Inverse").In(As(x, DataType::kDouble)).Run()[0], As(y, DataType::kDouble), 1e-15);
+  ExpectNear(Call("Inverse").In(As(x, DataType::kFloat16)).Run()[0], As(y, DataType::kFloat16), 1e-3);
+}
+
 }  // namespace
 }  // namespace epiphyte::test::microsoft

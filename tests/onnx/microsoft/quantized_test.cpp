@@ -459,10 +459,6 @@ TEST(MicrosoftQuantizedOperators, RefuseWhatDoesNotFit) {
   EXPECT_THAT(Call("DequantizeLinear").In(x).Weights(many).Int("axis", 5).Failure({.opset = 11}), HasSubstr("axis 5"));
 }
 
-TEST(MicrosoftOperators, NeedOpset11) {
-  EXPECT_THAT(Call("Gelu").In(Random({2})).Failure({.opset = 9}), HasSubstr("needs opset 11"));
-}
-
 TEST(MicrosoftOperators, ThatNobodyKnowsAreToldWithTheNearestKnownOne) {
   EXPECT_THAT(Call("SkipLayerNormalisation").In(Random({2})).Failure(),
               AllOf(HasSubstr("com.microsoft"), HasSubstr("did you mean SkipLayerNormalization?")));

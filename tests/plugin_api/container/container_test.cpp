@@ -95,6 +95,29 @@ TEST(ContextContainer, SectionsLieAtMultiplesOf64AndAreNotCopied) {
   }
 }
 
+// Another process may write to a mapped file between a check and a use.
+TEST(ContextContainer, WhatSteersIsOutOfReachOfWhoeverChangesTheBytes) {
+  Blob blob(SmallContainer());
+  const ContextContainer container(blob, kTestFormat);
+  const uint32_t big = container.NumberOf("big");
+  const kit::OwnSection own = container.Own(big);
+  EXPECT_EQ(container.Own(big).bytes.data(), own.bytes.data()) << "one copy serves all";
+  const kit::OwnSection small = container.Own(container.NumberOf("a"));
+  const std::string before(TextOf(own.bytes));
+  blob.Overwrite('\xEE');
+  EXPECT_EQ(TextOf(small.bytes), "text of a");
+  EXPECT_EQ(TextOf(own.bytes), before);
+  EXPECT_NE(TextOf(container.section(big)), before) << "weights stay where they are";
+}
+
+TEST(ContextContainer, AnOwnSectionIsComparedWithItsDigest) {
+  std::string bytes = SmallContainer();
+  bytes[bytes.size() / 2] = 'y';  // in "big"
+  const Blob blob(bytes);
+  const ContextContainer container(blob, kTestFormat);
+  EXPECT_THAT(OutcomeOf([&] { container.Own(0); }), HasSubstr("section 0 were changed"));
+}
+
 TEST(ContextContainer, BytesThatDoNotLieAtAMultipleOf64AreCopiedThere) {
   for (size_t shift : {1, 7, 8, 63}) {
     const Blob blob(SmallContainer(), shift);

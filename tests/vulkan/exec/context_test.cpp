@@ -137,6 +137,58 @@ TEST_F(Context, ADeviceThatCannotHoldTheGraphRefusesIt) {
   EXPECT_THAT(verdict.reason, HasSubstr("one buffer of the device holds 16"));
 }
 
+// A context judged for two devices: the first can't hold it, the second is the one that it was made on.
+class ContextOfTwoDevices : public Context {
+ protected:
+  ContextOfTwoDevices() = default;
+  kit::ContextVerdict JudgeFor(const std::vector<uint32_t>& session_devices,
+                               const std::vector<EpKeyValue>& options = {}) const {
+    DeviceInfo small = device()->info();
+    small.name = "small device";
+    small.index = 0;
+    small.capabilities.max_buffer_range = 16;
+    DeviceInfo good = device()->info();
+    good.name = "good device";
+    good.index = 1;
+    const DeviceInfo devices[] = {small, good};
+    const std::string bytes = Write(*Compile(kGraph));
+    const std::shared_ptr<void> memory = kit::AllocateShared(bytes.size());
+    std::memcpy(memory.get(), bytes.data(), bytes.size());
+    EpContextHeader header = {};
+    header.struct_size = sizeof header;
+    header.blob = memory.get();
+    header.blob_size = bytes.size();
+    header.devices = session_devices.data();
+    header.device_count = static_cast<uint32_t>(session_devices.size());
+    header.options = options.data();
+    header.option_count = static_cast<uint32_t>(options.size());
+    return CheckContextForDevices(kit::ContextHeader(header), "EpiphyteVulkan", devices, BuiltInKernels().digest(),
+                                  AllOperators());
+  }
+};
+
+TEST_F(ContextOfTwoDevices, WithoutASessionTheBestDeviceCounts) {
+  EXPECT_EQ(JudgeFor({}).verdict, EP_CONTEXT_OPTIMAL) << JudgeFor({}).reason;
+}
+
+TEST_F(ContextOfTwoDevices, ASessionsDeviceCounts) {
+  EXPECT_EQ(JudgeFor({0}).verdict, EP_CONTEXT_UNSUPPORTED);
+  EXPECT_EQ(JudgeFor({1}).verdict, EP_CONTEXT_OPTIMAL);
+}
+
+TEST_F(ContextOfTwoDevices, TheOptionUseGoesBeforeTheSessionsDevice) {
+  EXPECT_EQ(JudgeFor({1}, {{"use", "small"}}).verdict, EP_CONTEXT_UNSUPPORTED);
+  EXPECT_EQ(JudgeFor({0}, {{"use", "good"}}).verdict, EP_CONTEXT_OPTIMAL);
+}
+
+TEST_F(ContextOfTwoDevices, WhatASessionWouldFailWithIsUnsupported) {
+  const kit::ContextVerdict absent = JudgeFor({}, {{"use", "no such device"}});
+  EXPECT_EQ(absent.verdict, EP_CONTEXT_UNSUPPORTED);
+  EXPECT_THAT(absent.reason, HasSubstr("no such device"));
+  EXPECT_EQ(JudgeFor({}, {{"disable", "warp_drive"}}).verdict, EP_CONTEXT_UNSUPPORTED);
+  EXPECT_EQ(JudgeFor({7}).verdict, EP_CONTEXT_UNSUPPORTED);
+}
+
 TEST_F(Context, AnotherFormatIsRefused) {
   std::string bytes = Write(*Compile(kGraph));
   const std::string from = "format=1;";
@@ -157,7 +209,7 @@ TEST_F(Context, AnotherPluginsIsNotApplicable) {
 TEST_F(Context, APipelineSectionThatIsDamagedNeverReachesTheDriver) {
   const std::string bytes = Write(*Compile(kGraph), "these are no pipelines");
   const kit::ContextContainer container(std::as_bytes(std::span(bytes)), kContextFormat);
-  EXPECT_NE(device()->UsePipelineCacheData(PipelinesOf(container)), "");
+  EXPECT_NE(device()->UsePipelineCacheData(PipelinesOf(container).bytes), "");
 }
 
 TEST_F(Context, EveryCutAndEveryFlippedByteIsNoticed) {

@@ -9,6 +9,7 @@
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/elementwise.h"
+#include "plugins/cpu/simd/arithmetic.h"
 #include "plugins/cpu/simd/byte_transpose.h"
 #include "plugins/cpu/simd/linear_rows.h"
 
@@ -238,7 +239,7 @@ class RoiAlignKernel : public Kernel {
     if (samples.empty()) return 0;
     double maximum = -std::numeric_limits<double>::infinity();
     for (const Sample& sample : samples)
-      for (size_t i = 0; i < 4; ++i) maximum = std::max(maximum, Term(image, sample, i));
+      for (size_t i = 0; i < 4; ++i) maximum = Max()(maximum, Term(image, sample, i));
     return maximum;
   }
 
@@ -311,7 +312,7 @@ class MaxRoiPoolKernel : public Kernel {
         const bool empty = y1 <= y0 || x1 <= x0;
         C best = empty ? C{0} : -std::numeric_limits<C>::infinity();
         for (int64_t y = y0; y < y1; ++y)
-          for (int64_t x = x0; x < x1; ++x) best = std::max(best, static_cast<C>(image[y * w + x]));
+          for (int64_t x = x0; x < x1; ++x) best = Max()(best, static_cast<C>(image[y * w + x]));
         out[py * width_ + px] = static_cast<T>(best);
       }
     }

@@ -136,7 +136,7 @@ class CumulativeKernel : public Kernel {
 void Register_cumulative(KernelRegistry& registry) {
   constexpr TypeSet kTypes = kFloats | Types(EP_TYPE_INT32, EP_TYPE_INT64, EP_TYPE_UINT32, EP_TYPE_UINT64);
   registry.Add<CumulativeKernel<Add, 0>>("CumSum", 11, kTypes);
-  registry.Add<CumulativeKernel<Mul, 1>>("CumProd", 1, kTypes);
+  registry.Add<CumulativeKernel<Mul, 1>>("CumProd", 26, kTypes);
 }
 
 }  // namespace epiphyte::cpu

@@ -59,6 +59,10 @@ class BinarizerKernel : public Kernel {
   double threshold_;
 };
 
+// The first dimension is that of rows, where there are two or more; the others are a row's features, one after the
+// other.
+Rows FeaturesOf(const Tensor& x) { return x.rank() <= 2 ? RowsOf(x) : Rows{x.dims[0], x.dims.Count(1, x.rank())}; }
+
 class FeatureVectorizerKernel : public Kernel {
  public:
   explicit FeatureVectorizerKernel(const KernelInit& init) : widths_(init.node().Ints("inputdimensions")) {}
@@ -70,7 +74,7 @@ class FeatureVectorizerKernel : public Kernel {
     std::vector<int64_t> taken(context.InputCount());
     for (size_t i = 0; i < context.InputCount(); ++i) {
       const Tensor& x = context.Input(i);
-      const Rows r = RowsOf(x);
+      const Rows r = FeaturesOf(x);
       if (rows >= 0 && r.count != rows) FailOp("input {} with {} rows found, {} expected", i, r.count, rows);
       rows = r.count;
       own[i] = r.width;

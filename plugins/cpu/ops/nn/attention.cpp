@@ -46,9 +46,9 @@ class Bias {
     }
     if (mask == nullptr) return;
     lies_ = kit::AttentionMask(shape, mask->dims);
-    if (mask->type != EP_TYPE_BOOL && (mask->type <= 0 || mask->type >= 64 || !(kFloats & TypeBit(mask->type)))) {
-      FailOp("mask is {}, expected bool or a float type", TypeName(mask->type));
-    }
+    constexpr TypeSet kMasks = kFloats | kIntegers | TypeBit(EP_TYPE_BOOL);
+    if (mask->type <= 0 || mask->type >= 64 || (kMasks & TypeBit(mask->type)) == 0)
+      FailOp("mask is {}, expected bool or numbers", TypeName(mask->type));
   }
 
   template <typename C>
@@ -62,6 +62,10 @@ class Bias {
           if (!mask_->as<bool>()[at]) scores[i] = kNever;
         } else if (mask_->type == EP_TYPE_DOUBLE) {
           scores[i] += static_cast<C>(mask_->as<double>()[at]);
+        } else if ((kIntegers & TypeBit(mask_->type)) != 0) {
+          // Added as other numbers are.
+          DispatchIntegers(mask_->type, "the mask",
+                           [&]<typename T>() { scores[i] += static_cast<C>(mask_->as<T>()[at]); });
         } else {
           float value;
           LoadFloats(*mask_, at, 1, &value);

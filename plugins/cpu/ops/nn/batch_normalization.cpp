@@ -40,10 +40,13 @@ class BatchNormalizationKernel final : public Kernel {
     const Tensor& any = context.AnyLayoutInput(0);
     const int64_t block = std::is_same_v<T, float> && !training_ && spatial_ ? ChannelsTogether(any) : 0;
     const Tensor& x = block != 0 ? any : context.Input(0);
-    if (x.rank() < 2) FailOp("input of rank {}; at least 2 expected", x.rank());
+    if (x.rank() < 1) FailOp("a scalar found; an input of at least one dimension expected");
+    // One dimension is that of the batch; there is a single channel then.
+    const bool has_channels = x.rank() > 1;
+    const int64_t batch = x.dims[0];
     // Without "spatial" every position of a channel has its own statistics.
-    const int64_t channels = spatial_ ? x.dims[1] : x.dims.Count(1, x.rank());
-    const int64_t plane = spatial_ ? x.dims.Count(2, x.rank()) : 1;
+    const int64_t channels = !has_channels ? 1 : spatial_ ? x.dims[1] : x.dims.Count(1, x.rank());
+    const int64_t plane = spatial_ && has_channels ? x.dims.Count(2, x.rank()) : 1;
     std::vector<double> scale(channels), shift(channels), mean(channels), variance(channels);
     const Tensor* inputs[5] = {};
     for (size_t i = 1; i < 5; ++i) {
@@ -87,18 +90,18 @@ class BatchNormalizationKernel final : public Kernel {
       const std::vector<float> scales(scale.begin(), scale.end());
       const std::vector<float> shifts(shift.begin(), shift.end());
       if (block == 0 && plane != 1) {
-        ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
+        ParallelLoop(context, batch * channels, plane, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i)
             ScalePlane(from, to, i * plane, plane, scales[i % channels], shifts[i % channels]);
         });
       } else if (block == channels || block == 0) {
-        ParallelLoop(context, x.dims[0] * plane, channels, [&](int64_t begin, int64_t end) {
+        ParallelLoop(context, batch * plane, channels, [&](int64_t begin, int64_t end) {
           ScaleBlock(from + begin * channels, to + begin * channels, scales.data(), shifts.data(), end - begin,
                      channels);
         });
       } else {
         const int64_t blocks = channels / block;
-        ParallelLoop(context, x.dims[0] * blocks, plane * block, [&](int64_t begin, int64_t end) {
+        ParallelLoop(context, batch * blocks, plane * block, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t at = i * plane * block, c = i % blocks * block;
             ScaleBlock(from + at, to + at, scales.data() + c, shifts.data() + c, plane, block);
@@ -106,7 +109,7 @@ class BatchNormalizationKernel final : public Kernel {
         });
       }
     } else {
-      ParallelLoop(context, x.dims[0] * channels, plane, [&](int64_t begin, int64_t end) {
+      ParallelLoop(context, batch * channels, plane, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const double a = scale[i % channels];
           const double b = shift[i % channels];

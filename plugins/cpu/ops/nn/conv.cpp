@@ -1,5 +1,7 @@
 // Conv, and the fused form of domain epiphyte.kit: Conv + residual (input 3) + activation.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/memory/heap.hpp"
@@ -9,6 +11,7 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/convolution_call.h"
+#include "plugins/cpu/onednn/finite_sums.h"
 #include "plugins/cpu/onednn/ordered_move.h"
 #include "plugins/cpu/onednn/panel_window.h"
 #include "plugins/cpu/onednn/rehearsal.h"
@@ -68,9 +71,8 @@ class ConvKernel final : public Kernel {
       // Weights that come from memory for a few windows, or a shape for which oneDNN would make a primitive while the
       // first run waits. What a cache holds, or what is used for many windows, oneDNN multiplies faster.
       constexpr int64_t kLarge = int64_t{1} << 18, kFewWindows = 64;
-      const bool for_panels =
-          group_ == 1 && HasLongRuns(shape) &&
-          (open || (weights->Count() >= kLarge && shape.x[0] * shape.positions() <= kFewWindows));
+      const bool for_panels = group_ == 1 && HasLongRuns(shape) &&
+                              (open || (weights->Count() >= kLarge && shape.x[0] * shape.positions() <= kFewWindows));
       const bool in_bfloat16 =
           group_ == 1 && weights->dims[1] >= kFewestChannels && MayMultiplyBfloat16(init, 1, "weights");
       std::optional<MemoryDesc> split;
@@ -82,7 +84,8 @@ class ConvKernel final : public Kernel {
         // As PrepareCall will: how many threads there are decides on layouts, too.
         const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
         const auto describe = [&](ElementType type) {
-          return MakeDesc(shape, AnyWeights(weights->dims, type), init.HasInput(2), init.HasInput(3));
+          return MakeDesc(shape, AnyWeights(weights->dims, type),
+                          {init.HasInput(2), init.HasInput(3), !ActivatesAfterwards(shape, type)});
         };
         if (in_bfloat16) {
           try {
@@ -125,26 +128,29 @@ class ConvKernel final : public Kernel {
     if (state.product) return RunProduct(context, state, w);
     if (state.depthwise && RunDepthwise(context, state, w)) return;
     if (!state.call) return RunOverNothing(context, state.y_dims);
-    Tensor* y = nullptr;
-    if (residual) {
-      const Tensor& sum = context.AnyLayoutInput(3);
-      if (!(sum.dims == state.y_dims)) FailOp("a residual of another shape than the result");
-      if (SameLayout(sum.layout.get(), state.call.y_layout().get()))
-        y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
-      if (y == nullptr) {
-        y = &MakeOutput(context, state);
-        state.sum_call.Run(sum.layout ? sum.layout->desc : PlainDesc(sum.type, sum.dims), sum.data, state.call.y_desc(),
-                           y->data);
-      }
-    } else {
-      y = &MakeOutput(context, state);
-    }
     const Tensor* bias = CheckedBias(context, weight_dims[0]);
-    state.call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
-    if (!state.activates || Rehearsal::LeavesOut(y->Count())) return;
-    // As the layout has it, with its padding.
+    const Tensor* sum = residual ? &context.AnyLayoutInput(3) : nullptr;
+    if (sum != nullptr && !(sum->dims == state.y_dims)) FailOp("a residual of another shape than the result");
+    const float limit = SumsLimit(context, state, x, bias, sum);
+    const bool activates = activation_ && (state.activates || !std::isfinite(limit));
+    if (activates && !state.activates && !state.sums_call)
+      PrepareCall(state, x, weight_dims, context.HasInput(2), residual, Activates::kAfterwards);
+    ConvolutionCall& call = activates && !state.activates ? state.sums_call : state.call;
+    Tensor* y = nullptr;
+    if (sum != nullptr && SameLayout(sum->layout.get(), call.y_layout().get()))
+      y = context.OutputInPlace(0, 3, EP_TYPE_FLOAT, state.y_dims);
+    if (y == nullptr) {
+      y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, call.y_layout(), call.y_desc().get_size());
+      if (sum != nullptr)
+        state.sum_call.Run(sum->layout ? sum->layout->desc : PlainDesc(sum->type, sum->dims), sum->data, call.y_desc(),
+                           y->data);
+    }
+    call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
+    if (!Rehearsal::On()) y->limit = LimitOfActivation(activation_, limit);
+    if (!activates || Rehearsal::LeavesOut(y->Count())) return;
+    // As the layout has it, with its padding: what becomes of zeros there is finite, and weights have zeros for it.
     auto* const values = y->as<float>();
-    ParallelLoop(context, static_cast<int64_t>(state.call.y_desc().get_size() / sizeof(float)), kActivationCost,
+    ParallelLoop(context, static_cast<int64_t>(call.y_desc().get_size() / sizeof(float)), kActivationCost,
                  [&](int64_t begin, int64_t end) { ApplyActivation(activation_, values + begin, end - begin); });
   }
 
@@ -153,8 +159,10 @@ class ConvKernel final : public Kernel {
     bool known = false;
     Dims x_dims, w_dims, y_dims;
     std::shared_ptr<const Layout> x_layout;
-    ConvolutionCall call;  // none: the result is empty, or there is nothing to sum over
-    ReorderCall sum_call;  // a residual that lies otherwise than the result
+    ConvolutionCall call;       // none: the result is empty, or there is nothing to sum over
+    ConvolutionCall sums_call;  // without the activation: made when a sum may not be finite
+    ReorderCall sum_call;       // a residual that lies otherwise than the result
+    std::optional<FiniteSums> finite_sums;
     kit::ConvolutionShape shape;
     std::optional<simd::PlaneWindows> depthwise;  // of a row-major input that can stay so
     bool activates = false;                       // what the call leaves is activated afterwards
@@ -170,9 +178,19 @@ class ConvKernel final : public Kernel {
     return a == b || (a != nullptr && b != nullptr && a->desc == b->desc);
   }
 
-  Tensor& MakeOutput(OpContext& context, const State& state) const {
-    return context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.call.y_layout(),
-                                    state.call.y_desc().get_size());
+  // No sum has a greater absolute value; infinity when none is known. Operands are read for it only where oneDNN
+  // activates.
+  float SumsLimit(OpContext& context, State& state, const Tensor& x, const Tensor* bias, const Tensor* sum) const {
+    // What a rehearsal reads is not there yet: the calls that are usual then are made ready.
+    if (Rehearsal::On()) return 0;
+    constexpr float kNone = std::numeric_limits<float>::infinity();
+    const bool known = std::isfinite(x.limit) && (sum == nullptr || std::isfinite(sum->limit));
+    const bool onednn_activates = activation_ && !state.activates;
+    if (!packed_ || (!onednn_activates && !known)) return kNone;
+    const kit::ConvolutionShape& shape = state.shape;
+    if (!state.finite_sums) state.finite_sums.emplace(context, packed_, shape.in_per_group() * shape.taps());
+    const auto numbers = [](const Tensor* tensor) { return tensor == nullptr ? Numbers() : NumbersOf(*tensor); };
+    return state.finite_sums->Limit(context, NumbersOf(x), numbers(bias), numbers(sum));
   }
 
   kit::ConvolutionShape Resolve(const Dims& x, const Dims& w) const {
@@ -330,6 +348,10 @@ class ConvKernel final : public Kernel {
     if (activation_) ApplyActivation(activation_, to, y.Count());
   }
 
+  static ElementType TypeOfWeights(const MemoryDesc& desc) {
+    return TypeOf(desc) == dnnl::memory::data_type::bf16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT;
+  }
+
   static bool IsByMatrices(const dnnl::convolution_forward::primitive_desc& pd) {
     return IsReference(pd) || std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos;
   }
@@ -339,30 +361,35 @@ class ConvKernel final : public Kernel {
   }
 
   // oneDNN takes longer for the exponential of a swish than our loop and another pass over a result that isn't small.
-  bool ActivatesAfterwards(const kit::ConvolutionShape& shape, const MemoryDesc& weights) const {
+  bool ActivatesAfterwards(const kit::ConvolutionShape& shape, ElementType type) const {
     constexpr int64_t kSmall = int64_t{1} << 16;
-    return activation_.op == kit::fuse::ElementwiseOp::kSwish && shape.y.Count() > kSmall &&
-           TypeOf(weights) == dnnl::memory::data_type::f32;
+    return activation_.op == kit::fuse::ElementwiseOp::kSwish && shape.y.Count() > kSmall && type == EP_TYPE_FLOAT;
   }
 
+  // What a primitive does beside the convolution.
+  struct Following {
+    bool bias, residual, activation;
+  };
   // The input is of the weights' type, and the result of that or float.
   dnnl::convolution_forward::primitive_desc MakeDesc(const kit::ConvolutionShape& shape, const MemoryDesc& weights,
-                                                     bool bias, bool residual) const {
+                                                     Following following) const {
     ConvolutionArgs args;
     const bool in_bfloat16 = TypeOf(weights) == dnnl::memory::data_type::bf16;
     args.src = AnyDesc(in_bfloat16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.x);
     args.weights = weights;
-    args.dst = AnyDesc(in_bfloat16 && bfloat16_result_ ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.y);
-    args.has_bias = bias;
-    if (bias) args.bias = PlainDesc(EP_TYPE_FLOAT, {shape.w.data(), 1});
+    // Our loops activate floats.
+    const bool narrow_result = in_bfloat16 && bfloat16_result_ && (following.activation || !activation_);
+    args.dst = AnyDesc(narrow_result ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.y);
+    args.has_bias = following.bias;
+    if (following.bias) args.bias = PlainDesc(EP_TYPE_FLOAT, {shape.w.data(), 1});
     args.strides = ToDnnl(shape.window.strides);
     for (int64_t dilation : shape.window.dilations) args.dilates.push_back(dilation - 1);
     args.pads_begin = ToDnnl(shape.window.pads_begin);
     args.pads_end = ToDnnl(shape.window.pads_end);
     PrimitiveAttr attr = UserScratchpad();
     dnnl::post_ops ops;
-    if (residual) ops.append_sum(1.0f);
-    if (!ActivatesAfterwards(shape, weights)) AppendActivation(activation_, ops);
+    if (following.residual) ops.append_sum(1.0f);
+    if (following.activation) AppendActivation(activation_, ops);
     attr.set_post_ops(ops);
     if (bfloat16_) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
     return ConvolutionDesc(args, attr);
@@ -375,7 +402,8 @@ class ConvKernel final : public Kernel {
     state.w_dims = weight_dims;
     state.y_dims = shape.y;
     state.x_layout = x.layout;
-    state.call = ConvolutionCall();
+    state.call = state.sums_call = ConvolutionCall();
+    state.finite_sums.reset();
     state.shape = shape;
     const bool stays = x.layout == nullptr && (group_ > 1 || wants_row_major);
     state.depthwise = stays ? DepthwiseWindowsOf(shape) : std::nullopt;
@@ -406,13 +434,19 @@ class ConvKernel final : public Kernel {
     state.known = true;
   }
 
-  // Of oneDNN.
-  void PrepareCall(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual) const {
+  enum class Activates { kBySpeed, kAfterwards };
+  // The call of oneDNN, or that of sums alone.
+  void PrepareCall(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual,
+                   Activates activates = Activates::kBySpeed) const {
     const kit::ConvolutionShape& shape = state.shape;
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
+    // Computed weights aren't there yet when the primitive is made.
+    const bool afterwards = activates == Activates::kAfterwards || !packed_;
     const auto choose = [&](ElementType type) {
-      return ChooseDesc(packed_, AnyWeights(weight_dims, type),
-                        [&](const MemoryDesc& desc) { return MakeDesc(shape, desc, bias, residual); });
+      return ChooseDesc(packed_, AnyWeights(weight_dims, type), [&](const MemoryDesc& desc) {
+        const bool activation = !afterwards && !ActivatesAfterwards(shape, TypeOfWeights(desc));
+        return MakeDesc(shape, desc, {bias, residual, activation});
+      });
     };
     const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
     dnnl::convolution_forward::primitive_desc pd;
@@ -429,7 +463,11 @@ class ConvKernel final : public Kernel {
       ThrowIfNoMemory(error);
       NotImplemented("oneDNN has no convolution for this shape: {}", error.what());
     }
-    state.activates = ActivatesAfterwards(shape, pd.weights_desc());
+    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    if (activates == Activates::kAfterwards)
+      return state.sums_call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_,
+                                                              bias);
+    state.activates = activation_ && (afterwards || ActivatesAfterwards(shape, TypeOfWeights(pd.weights_desc())));
     // Channels that no kernel of oneDNN's takes become a product of matrices for each of them, of a row-major copy.
     if (IsByMatrices(pd) && !residual && (!packed_ || depthwise_weights_ != nullptr)) {
       state.depthwise = DepthwiseWindowsOf(shape);
@@ -438,7 +476,6 @@ class ConvKernel final : public Kernel {
         return;
       }
     }
-    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
     state.call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_, bias);
   }
 

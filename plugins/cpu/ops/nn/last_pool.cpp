@@ -1,9 +1,11 @@
 #include "plugins/cpu/ops/nn/last_pool.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/float_rows.h"
 
@@ -37,17 +39,11 @@ void FindDivisors(const TapLines& taps, int64_t line, bool include_pad, const Ta
   }
 }
 
-}  // namespace
-
-bool PoolChannelsLast(OpContext& context, bool largest, const kit::PoolAttributes& attributes, LastLayout* layout) {
-  const Tensor& x = context.AnyLayoutInput(0);
-  if (x.layout == nullptr || x.Count() == 0 || !LiesChannelsLast(x)) return false;
-  const kit::Window window = attributes.Resolve(x.dims);
-  const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
-  if (y_dims.Count() == 0 || !HasElements(window, x.dims)) return false;
-  const LastOutput y(context, EP_TYPE_FLOAT, y_dims, layout);
-  const int64_t channels = x.dims[1];
-  Dims bytes = x.dims;
+// The pool itself. `dims` are [N, C, ...]; of x and y, the channels are last.
+void PoolRows(OpContext& context, bool largest, const kit::PoolAttributes& attributes, const kit::Window& window,
+              const Dims& dims, const Tensor& x, float* y) {
+  const int64_t channels = dims[1];
+  Dims bytes = dims;
   bytes[1] *= static_cast<int64_t>(sizeof(float));
   const TapLines taps(window, bytes);
   auto* const outside = static_cast<float*>(context.Scratch(static_cast<uint64_t>(channels) * sizeof(float)));
@@ -69,11 +65,42 @@ bool PoolChannelsLast(OpContext& context, bool largest, const kit::PoolAttribute
       pool.run_end = run.positions.end;
       pool.run_step = run.step / static_cast<int64_t>(sizeof(float));
       pool.divisors = largest ? nullptr : divisors.data();
-      pool.y = static_cast<float*>(y.data()) + line * positions * channels;
+      pool.without_nan = std::isfinite(x.limit);
+      pool.y = y + line * positions * channels;
       simd::RunFloatPool(pool);
     }
   });
-  y.Finish(context);
+}
+
+}  // namespace
+
+bool PoolChannelsLast(OpContext& context, bool largest, const kit::PoolAttributes& attributes, LastLayout* layout) {
+  const Tensor& x = context.AnyLayoutInput(0);
+  if (x.layout == nullptr || x.Count() == 0) return false;
+  const bool in_blocks = largest && x.layout->order && x.layout->order->block > 1;
+  if (!in_blocks && !LiesChannelsLast(x)) return false;
+  const kit::Window window = attributes.Resolve(x.dims);
+  const Dims y_dims = window.OutputDims(x.dims[0], x.dims[1]);
+  if (y_dims.Count() == 0 || !HasElements(window, x.dims)) return false;
+  if (!in_blocks) {
+    const LastOutput y(context, EP_TYPE_FLOAT, y_dims, layout);
+    PoolRows(context, largest, attributes, window, x.dims, x, static_cast<float*>(y.data()));
+    y.Finish(context);
+    return true;
+  }
+  // Each block of channels is an image with channels last.
+  const AxisOrder& order = *x.layout->order;
+  if (!(layout->dims == y_dims) || layout->layout == nullptr) {
+    layout->dims = y_dims;
+    layout->layout = MakeLayout(order, EP_TYPE_FLOAT, y_dims);
+  }
+  Dims dims = x.dims;
+  dims[0] *= dims[1] / order.block;
+  dims[1] = order.block;
+  Tensor& y = context.OutputWithLayout(0, EP_TYPE_FLOAT, y_dims, layout->layout,
+                                       ElementBytes(EP_TYPE_FLOAT, static_cast<uint64_t>(y_dims.Count())));
+  PoolRows(context, largest, attributes, window, dims, x, y.as<float>());
+  y.limit = x.limit;  // there is an element in each window
   return true;
 }
 

@@ -1,4 +1,5 @@
 // LayerNormalization and RMSNormalization: each row, that is everything from the axis on, is normalised by itself.
+#include <algorithm>
 #include <cmath>
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -8,6 +9,30 @@
 
 namespace epiphyte::cpu {
 namespace {
+
+// Scale or bias of a tensor whose rows are its dimensions from `axis` on.
+template <typename T>
+struct Parameters {
+  const Compute<T>* values = nullptr;  // null: none
+  int64_t row_step = 0;                // from a row's to the next one's; 0: all rows have the same
+
+  Parameters() = default;
+  // They broadcast to all of the input, so that each row may have its own.
+  Parameters(OpContext& context, const Tensor& parameters, const Dims& x, size_t axis) {
+    Tensor own = parameters;
+    size_t above = parameters.rank() > x.size() - axis ? parameters.rank() - (x.size() - axis) : 0;
+    const bool all_alike =
+        std::all_of(own.dims.begin(), own.dims.begin() + above, [](int64_t dim) { return dim == 1; });
+    if (!all_alike) {
+      values = RowParameters<T>(context, own, x, kTypeOf<T>);
+      row_step = x.Count(axis, x.size());
+      return;
+    }
+    own.dims = Dims(std::span<const int64_t>(parameters.dims).subspan(above));
+    values = RowParameters<T>(context, own, Dims(std::span<const int64_t>(x).subspan(axis)), kTypeOf<T>);
+  }
+  const Compute<T>* Of(int64_t row) const { return values == nullptr ? nullptr : values + row * row_step; }
+};
 
 template <bool kCentred>
 class LayerNormalizationKernel : public Kernel {
@@ -20,18 +45,17 @@ class LayerNormalizationKernel : public Kernel {
     const Tensor& scale = context.Input(1);
     const Tensor* bias = kCentred ? context.OptionalInput(2) : nullptr;
     const size_t axis = kit::NormalizeAxis(axis_, x.rank());
-    const Dims row(std::span<const int64_t>(x.dims).subspan(axis));
     Dims statistics = x.dims;
     for (size_t i = axis; i < x.rank(); ++i) statistics[i] = 1;
     const int64_t rows = statistics.Count();
-    const int64_t n = row.Count();
+    const int64_t n = x.dims.Count(axis, x.rank());
     const void* data = x.data;
 
     const auto run = [&]<typename T, typename S>() {
       using C = Compute<T>;
       const RowMath math;
-      const Compute<S>* scales = RowParameters<S>(context, scale, row, kTypeOf<S>);
-      const Compute<S>* biases = bias == nullptr ? nullptr : RowParameters<S>(context, *bias, row, kTypeOf<S>);
+      const Parameters<S> scales(context, scale, x.dims, axis);
+      const Parameters<S> biases = bias == nullptr ? Parameters<S>() : Parameters<S>(context, *bias, x.dims, axis);
       Tensor& y = std::is_same_v<T, S> ? OutputLike(context, 0, x) : context.Output(0, kTypeOf<S>, x.dims);
       C* means = Statistics<C>(context, 1, statistics);
       C* inverses = Statistics<C>(context, 2, statistics);
@@ -41,7 +65,7 @@ class LayerNormalizationKernel : public Kernel {
           const C mean = kCentred ? math.Sum(from, n) / static_cast<C>(n) : C(0);
           const C variance = math.Squares(from, n, mean) / static_cast<C>(n);
           const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon_));
-          math.Normalize<T, S>(from, y.template as<S>() + i * n, n, mean, inverse, scales, biases);
+          math.Normalize<T, S>(from, y.template as<S>() + i * n, n, mean, inverse, scales.Of(i), biases.Of(i));
           if (means != nullptr) means[i] = mean;
           if (inverses != nullptr) inverses[i] = inverse;
         }

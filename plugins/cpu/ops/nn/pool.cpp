@@ -32,77 +32,6 @@ int64_t PowerOf(const ir::Node& node) {
   return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
 }
 
-// Max and average of floats, in whatever layout the input has but row-major, where PoolPlanes does them. By oneDNN,
-// but for channels that are last.
-class OneDnnPool {
- public:
-  OneDnnPool(PoolKind kind, const kit::PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
-
-  // False when oneDNN has nothing for this shape.
-  bool Run(OpContext& context) const {
-    State& state = context.State<State>();
-    if (PoolChannelsLast(context, kind_ == PoolKind::kMax, attributes_, &state.last)) return true;
-    const Tensor& x = context.AnyLayoutInput(0);
-    const bool same_layout =
-        state.x_layout == x.layout || (state.x_layout && x.layout && state.x_layout->desc == x.layout->desc);
-    if (!state.known || !(state.x_dims == x.dims) || !same_layout) Prepare(state, x);
-    if (!state.call) return false;
-    Tensor& y = context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.y_layout, state.y_bytes);
-    state.call.Set(DNNL_ARG_SRC, x.data);
-    state.call.Set(DNNL_ARG_DST, y.data);
-    state.call.Run(context);
-    return true;
-  }
-
- private:
-  struct State {
-    bool known = false;
-    Dims x_dims, y_dims;
-    std::shared_ptr<const Layout> x_layout, y_layout;
-    uint64_t y_bytes = 0;
-    PrimitiveCall call;
-    LastLayout last;
-  };
-
-  void Prepare(State& state, const Tensor& x) const {
-    state.known = true;
-    state.x_dims = x.dims;
-    state.x_layout = x.layout;
-    state.call = PrimitiveCall();
-    const kit::Window window = attributes_.Resolve(x.dims);
-    state.y_dims = window.OutputDims(x.dims[0], x.dims[1]);
-    if (!SuitsOneDnn(attributes_.window) || x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
-    dnnl::memory::dims pads_end;
-    for (size_t i = 0; i < window.kernel.size(); ++i) {
-      if (window.dilations[i] != 1 || window.pads_begin[i] < 0) return;
-      const int64_t end = window.PadsEndRead(i, x.dims[i + 2]);
-      if (window.pads_begin[i] >= window.kernel[i] || end >= window.kernel[i]) return;
-      if (kind_ == PoolKind::kAverage && attributes_.include_pad && end > window.pads_end[i]) return;
-      pads_end.push_back(end);
-    }
-    const auto algorithm = kind_ == PoolKind::kMax   ? dnnl::algorithm::pooling_max
-                           : attributes_.include_pad ? dnnl::algorithm::pooling_avg_include_padding
-                                                     : dnnl::algorithm::pooling_avg_exclude_padding;
-    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
-    const auto list = [](const Dims& dims) { return dnnl::memory::dims(dims.begin(), dims.end()); };
-    try {
-      const auto pd = PoolingDesc(algorithm, x_desc, AnyDesc(EP_TYPE_FLOAT, state.y_dims), list(window.strides),
-                                  list(window.kernel), list(window.pads_begin), pads_end, UserScratchpad());
-      state.y_layout = MakeLayout(pd.dst_desc());
-      state.y_bytes = pd.dst_desc().get_size();
-      state.call.Reset(dnnl::pooling_forward(pd), pd.scratchpad_desc());
-      state.call.Add(DNNL_ARG_SRC, x_desc);
-      state.call.Add(DNNL_ARG_DST, pd.dst_desc());
-    } catch (const dnnl::error& error) {
-      ThrowIfNoMemory(error);
-      state.call = PrimitiveCall();
-    }
-  }
-
-  PoolKind kind_;
-  const kit::PoolAttributes& attributes_;
-};
-
 // By how much the average of a plane's only window divides, which sees all of the plane; nullopt when there are others.
 std::optional<float> TapsOfWholePlane(const kit::Window& window, const Dims& x, bool include_pad) {
   float taps = 1;
@@ -192,6 +121,78 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
   });
   return true;
 }
+
+// Max and average of floats, in whatever layout the input has but row-major, where PoolPlanes does them. Averages are
+// oneDNN's, but for channels that are last. Its maximum isn't used: it loses NaN, and takes -infinity for the lowest
+// number.
+class OneDnnPool {
+ public:
+  OneDnnPool(PoolKind kind, const kit::PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
+
+  // False when there is nothing for this shape.
+  bool Run(OpContext& context) const {
+    State& state = context.State<State>();
+    if (PoolChannelsLast(context, kind_ == PoolKind::kMax, attributes_, &state.last)) return true;
+    if (kind_ == PoolKind::kMax) return PoolPlanes(context, kind_, attributes_);
+    const Tensor& x = context.AnyLayoutInput(0);
+    const bool same_layout =
+        state.x_layout == x.layout || (state.x_layout && x.layout && state.x_layout->desc == x.layout->desc);
+    if (!state.known || !(state.x_dims == x.dims) || !same_layout) Prepare(state, x);
+    if (!state.call) return false;
+    Tensor& y = context.OutputWithLayout(0, EP_TYPE_FLOAT, state.y_dims, state.y_layout, state.y_bytes);
+    state.call.Set(DNNL_ARG_SRC, x.data);
+    state.call.Set(DNNL_ARG_DST, y.data);
+    state.call.Run(context);
+    return true;
+  }
+
+ private:
+  struct State {
+    bool known = false;
+    Dims x_dims, y_dims;
+    std::shared_ptr<const Layout> x_layout, y_layout;
+    uint64_t y_bytes = 0;
+    PrimitiveCall call;
+    LastLayout last;
+  };
+
+  void Prepare(State& state, const Tensor& x) const {
+    state.known = true;
+    state.x_dims = x.dims;
+    state.x_layout = x.layout;
+    state.call = PrimitiveCall();
+    const kit::Window window = attributes_.Resolve(x.dims);
+    state.y_dims = window.OutputDims(x.dims[0], x.dims[1]);
+    if (!SuitsOneDnn(attributes_.window) || x.rank() > 5 || state.y_dims.Count() == 0 || x.Count() == 0) return;
+    dnnl::memory::dims pads_end;
+    for (size_t i = 0; i < window.kernel.size(); ++i) {
+      if (window.dilations[i] != 1 || window.pads_begin[i] < 0) return;
+      const int64_t end = window.PadsEndRead(i, x.dims[i + 2]);
+      if (window.pads_begin[i] >= window.kernel[i] || end >= window.kernel[i]) return;
+      if (attributes_.include_pad && end > window.pads_end[i]) return;
+      pads_end.push_back(end);
+    }
+    const auto algorithm = attributes_.include_pad ? dnnl::algorithm::pooling_avg_include_padding
+                                                   : dnnl::algorithm::pooling_avg_exclude_padding;
+    const MemoryDesc x_desc = x.layout ? x.layout->desc : PlainDesc(EP_TYPE_FLOAT, x.dims);
+    const auto list = [](const Dims& dims) { return dnnl::memory::dims(dims.begin(), dims.end()); };
+    try {
+      const auto pd = PoolingDesc(algorithm, x_desc, AnyDesc(EP_TYPE_FLOAT, state.y_dims), list(window.strides),
+                                  list(window.kernel), list(window.pads_begin), pads_end, UserScratchpad());
+      state.y_layout = MakeLayout(pd.dst_desc());
+      state.y_bytes = pd.dst_desc().get_size();
+      state.call.Reset(dnnl::pooling_forward(pd), pd.scratchpad_desc());
+      state.call.Add(DNNL_ARG_SRC, x_desc);
+      state.call.Add(DNNL_ARG_DST, pd.dst_desc());
+    } catch (const dnnl::error& error) {
+      ThrowIfNoMemory(error);
+      state.call = PrimitiveCall();
+    }
+  }
+
+  PoolKind kind_;
+  const kit::PoolAttributes& attributes_;
+};
 
 template <typename T>
 class PoolKernel final : public Kernel {
@@ -377,7 +378,8 @@ class PoolKernel final : public Kernel {
       [[maybe_unused]] int64_t* const index = row.index.data() + tap.begin;
       for (int64_t i = 0; i < n; ++i) {
         const auto value = static_cast<Number>(from[i * stride]);
-        const bool better = value > best[i];
+        // The first NaN counts.
+        const bool better = value > best[i] || (value != value && best[i] == best[i]);
         best[i] = better ? value : best[i];
         if constexpr (kIndices) index[i] = better ? offset + (tap.begin + i) * stride + tap.shift : index[i];
       }

@@ -17,6 +17,20 @@
  *   api.exec_bind(execution, NSDK_INPUT, 0, &binding, &reason);     // each input and each output
  *   api.run(execution, NULL, &reason);
  *
+ * How it is shipped. A manifest of its own over the library of the NPU plugin makes of an SDK a provider with a name
+ * and a source of its own, beside those of other vendors; `version` is the plugin's:
+ *
+ *   manifest_version: 1
+ *   name: acme
+ *   vendor: Acme
+ *   version: 0.2.0
+ *   library: /usr/lib/epiphyte/plugins/libepiphyte_npu.so
+ *   abi: "0.2"
+ *   sources: [AcmeNPU]
+ *   devices: [npu]
+ *   priority: 300
+ *   parameters: { source: AcmeNPU, sdk: /opt/acme/libacme_nsdk.so }
+ *
  * `nsdk_conformance LIBRARY` checks each rule below, by its number in brackets, on a vendor's library.
  *
  * Growth. Every struct that crosses the interface begins with struct_size, which whoever makes the struct sets to the

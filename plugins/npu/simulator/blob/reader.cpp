@@ -225,6 +225,24 @@ BlobGraph ReadGraph(const Entry& about, const Blob& blob) {
   return graph;
 }
 
+// Memory that nothing is written to is of no use: a blob of a few bytes that asks for gigabytes is none of the
+// compiler's. Its blocks are aligned, and rows in them may be padded, so that more is asked for than is written.
+void CheckScratch(const BlobGraph& graph, const std::string& who) {
+  constexpr uint64_t kMostTimes = 16;
+  constexpr uint64_t kAlways = uint64_t{1} << 20;
+  uint64_t written = 0;
+  for (const Command& command : graph.program) {
+    const auto* const store = std::get_if<StoreCommand>(&command.work);
+    if (store == nullptr || store->region != kScratch) continue;
+    uint64_t bytes = store->run;  // verified: below 2^40
+    for (const uint32_t count : store->count) bytes *= count;
+    written += bytes;
+  }
+  if (graph.scratch_size <= kAlways || graph.scratch_size / kMostTimes <= written) return;
+  Corrupt(who + " asks for " + std::to_string(graph.scratch_size) +
+          " bytes of scratch memory, of which its program writes " + std::to_string(written));
+}
+
 void ReadProgram(const Entry& program, const Blob& blob, BlobGraph& graph) {
   const std::string who = "graph \"" + graph.name + "\"";
   RegionSizes regions{.weights = blob.weights.size(), .scratch = graph.scratch_size};
@@ -236,6 +254,7 @@ void ReadProgram(const Entry& program, const Blob& blob, BlobGraph& graph) {
   } catch (const BadProgram& e) {
     Corrupt(who + ": " + e.what());
   }
+  CheckScratch(graph, who);
   for (const Command& command : graph.program) {
     if (command.op >= graph.op_names.size()) Corrupt(who + ": a command belongs to an operator that there isn't");
   }

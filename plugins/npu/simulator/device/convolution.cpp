@@ -210,8 +210,8 @@ void Convolution::PackWeights(const ConvCommand& c, const std::byte* scratchpad,
   }
 }
 
-void Convolution::Run(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators) {
-  if (c.depthwise != 0) return RunDepthwise(c, scratchpad, accumulators);
+void Convolution::Run(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators, Steps* steps) {
+  if (c.depthwise != 0) return RunDepthwise(c, scratchpad, accumulators, steps);
   const Kernel kernel = BestKernel(most_);
   channels_ = (size_t{c.in_channels} + 1) / 2 * 2;
   WidenImage(c, scratchpad);
@@ -242,6 +242,7 @@ void Convolution::Run(const ConvCommand& c, const std::byte* scratchpad, int32_t
     }
     const int16_t* panel = weights_.data();
     for (size_t first = 0; first < c.out_channels; first += kernel.columns) {
+      Count(steps, positions * channels_);
       kernel.run({pixels.data(), panel, positions, channels_ / 2, sums.data()});
       panel += positions * channels_ * kernel.columns;
       const size_t columns = std::min<size_t>(kernel.columns, c.out_channels - first);
@@ -255,7 +256,7 @@ void Convolution::Run(const ConvCommand& c, const std::byte* scratchpad, int32_t
   }
 }
 
-void Convolution::RunDepthwise(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators) {
+void Convolution::RunDepthwise(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators, Steps* steps) {
   const Window& w = c.window;
   const size_t positions = size_t{w.height} * w.width;
   const size_t channels = c.out_channels;
@@ -275,6 +276,7 @@ void Convolution::RunDepthwise(const ConvCommand& c, const std::byte* scratchpad
       std::fill(sums.begin(), sums.end(), 0u);
       for (uint32_t ky = 0; ky < w.height; ++ky) {
         const int64_t y = static_cast<int64_t>(oy) * w.stride_y - w.pad_y + static_cast<int64_t>(ky) * w.dilation_y;
+        Count(steps, uint64_t{w.width} * channels);
         if (y < 0 || y >= c.height) continue;
         for (uint32_t kx = 0; kx < w.width; ++kx) {
           const int64_t x = static_cast<int64_t>(ox) * w.stride_x - w.pad_x + static_cast<int64_t>(kx) * w.dilation_x;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plugins/npu/simulator/device/steps.h"
 #include "plugins/npu/simulator/isa/command.h"
 
 namespace epiphyte::npusim {
@@ -21,13 +22,13 @@ class Convolution {
  public:
   explicit Convolution(Instructions most = Instructions::kAny) : most_(most) {}
 
-  // The command is verified.
-  void Run(const ConvCommand& command, const std::byte* scratchpad, int32_t* accumulators);
+  // The command is verified. Throws Steps::Stopped when `steps`, unless it is null, says that the run is to end.
+  void Run(const ConvCommand& command, const std::byte* scratchpad, int32_t* accumulators, Steps* steps = nullptr);
 
  private:
   void WidenImage(const ConvCommand& c, const std::byte* scratchpad);
   void PackWeights(const ConvCommand& c, const std::byte* scratchpad, size_t panel);
-  void RunDepthwise(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators);
+  void RunDepthwise(const ConvCommand& c, const std::byte* scratchpad, int32_t* accumulators, Steps* steps);
 
   Instructions most_;
   std::vector<int16_t> image_;    // [height][width][channels_], then a pixel of padding

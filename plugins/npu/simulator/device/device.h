@@ -30,12 +30,12 @@ class Device {
  public:
   explicit Device(const Config& config);
 
-  // go_on, unless empty, is asked before each command, with how many are done; false ends the run, and Run returns
-  // false.
+  // go_on, unless empty, is asked before each command and every few milliseconds of a long one, with how many are done;
+  // false ends the run, and Run returns false.
   bool Run(std::span<const Command> program, const ExternalMemory& memory, const std::function<bool(size_t)>& go_on);
 
  private:
-  void Execute(const Work& work, const ExternalMemory& memory);
+  void Execute(const Work& work, const ExternalMemory& memory, Steps& steps);
 
   std::vector<std::byte> scratchpad_;
   std::vector<int32_t> accumulators_;

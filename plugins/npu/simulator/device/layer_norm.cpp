@@ -17,7 +17,7 @@ int32_t RoundTo(double value, int32_t zero_point, int32_t low, int32_t high) {
 
 }  // namespace
 
-void RunLayerNorm(const LayerNormCommand& c, std::byte* scratchpad) {
+void RunLayerNorm(const LayerNormCommand& c, std::byte* scratchpad, Steps* steps) {
   std::vector<int32_t> x(c.columns);
   std::vector<int32_t> y(c.columns);
   std::vector<float> scale(c.columns);
@@ -26,6 +26,7 @@ void RunLayerNorm(const LayerNormCommand& c, std::byte* scratchpad) {
   std::memcpy(bias.data(), scratchpad + c.bias_offset, size_t{4} * c.columns);
   const double count = c.columns;
   for (uint32_t row = 0; row < c.rows; ++row) {
+    Count(steps, uint64_t{4} * c.columns);
     ReadElements(c.x_type, scratchpad + c.x_offset + size_t{row} * c.x_row_stride, TypeSize(c.x_type), c.columns,
                  x.data());
     int64_t sum = 0;

@@ -66,7 +66,7 @@ void RunFill(const FillCommand& c, std::byte* scratchpad) {
   }
 }
 
-void RunPost(const PostCommand& c, const int32_t* accumulators, std::byte* scratchpad) {
+void RunPost(const PostCommand& c, const int32_t* accumulators, std::byte* scratchpad, Steps* steps) {
   std::vector<ChannelFactor> factors(c.channels);
   std::memcpy(factors.data(), scratchpad + c.table_offset, sizeof(ChannelFactor) * c.channels);
   for (ChannelFactor& f : factors) f.shift = std::clamp(f.shift, 1, kMaxShift);
@@ -74,6 +74,7 @@ void RunPost(const PostCommand& c, const int32_t* accumulators, std::byte* scrat
   std::vector<int32_t> y(c.channels);
   for (uint32_t row = 0; row < c.height; ++row) {
     for (uint32_t pixel = 0; pixel < c.width; ++pixel) {
+      Count(steps, c.channels);
       const int32_t* from = accumulators + c.accumulator + size_t{row} * c.accumulator_row_stride +
                             size_t{pixel} * c.accumulator_pixel_stride;
       for (uint32_t o = 0; o < c.channels; ++o) {
@@ -90,7 +91,7 @@ void RunPost(const PostCommand& c, const int32_t* accumulators, std::byte* scrat
   }
 }
 
-void RunElementwise(const ElementwiseCommand& c, std::byte* scratchpad) {
+void RunElementwise(const ElementwiseCommand& c, std::byte* scratchpad, Steps* steps) {
   const bool has_b = c.kind != Elementwise::kRescale;
   std::array<int32_t, kPiece> a;
   std::array<int32_t, kPiece> b{};
@@ -107,6 +108,7 @@ void RunElementwise(const ElementwiseCommand& c, std::byte* scratchpad) {
     }
     for (uint32_t first = 0; first < c.count[4]; first += kPiece) {
       const size_t count = std::min<size_t>(kPiece, c.count[4] - first);
+      Count(steps, count);
       ReadElements(c.a_type, scratchpad + from_a + int64_t{first} * c.a_stride[4], c.a_stride[4], count, a.data());
       if (has_b) {
         ReadElements(c.b_type, scratchpad + from_b + int64_t{first} * c.b_stride[4], c.b_stride[4], count, b.data());
@@ -120,7 +122,7 @@ void RunElementwise(const ElementwiseCommand& c, std::byte* scratchpad) {
   }
 }
 
-void RunPool(const PoolCommand& c, std::byte* scratchpad) {
+void RunPool(const PoolCommand& c, std::byte* scratchpad, Steps* steps) {
   const Window& w = c.window;
   const int64_t size = TypeSize(c.x_type);
   std::array<int32_t, kPiece> x;
@@ -140,6 +142,7 @@ void RunPool(const PoolCommand& c, std::byte* scratchpad) {
         bool begun = false;
         std::fill_n(value.data(), count, int64_t{0});
         for (int64_t ky = rows.begin; ky < rows.end; ++ky) {
+          Count(steps, static_cast<uint64_t>(std::max<int64_t>(columns.end - columns.begin, 1)) * count);
           for (int64_t kx = columns.begin; kx < columns.end; ++kx) {
             const int64_t row = top + ky * w.dilation_y;
             const int64_t column = left + kx * w.dilation_x;
@@ -172,12 +175,13 @@ void RunPool(const PoolCommand& c, std::byte* scratchpad) {
   }
 }
 
-void RunLookup(const LookupCommand& c, std::byte* scratchpad) {
+void RunLookup(const LookupCommand& c, std::byte* scratchpad, Steps* steps) {
   const size_t size = c.y_element_size;
   std::array<std::byte, 256 * 4> table;  // y may lie where x or the table do
   std::memcpy(table.data(), scratchpad + c.table_offset, 256 * size);
   std::vector<std::byte> x(c.columns);
   for (uint32_t row = 0; row < c.rows; ++row) {
+    Count(steps, c.columns);
     std::memcpy(x.data(), scratchpad + c.x_offset + size_t{row} * c.x_row_stride, c.columns);
     std::byte* y = scratchpad + c.y_offset + size_t{row} * c.y_row_stride;
     if (size == 1) {
@@ -190,11 +194,12 @@ void RunLookup(const LookupCommand& c, std::byte* scratchpad) {
   }
 }
 
-void RunSoftmax(const SoftmaxCommand& c, std::byte* scratchpad) {
+void RunSoftmax(const SoftmaxCommand& c, std::byte* scratchpad, Steps* steps) {
   std::array<uint32_t, 256> exponentials;
   std::memcpy(exponentials.data(), scratchpad + c.exponentials_offset, sizeof(exponentials));
   std::vector<int32_t> x(c.columns);
   for (uint32_t row = 0; row < c.rows; ++row) {
+    Count(steps, uint64_t{4} * c.columns);
     ReadElements(c.x_type, scratchpad + c.x_offset + size_t{row} * c.x_row_stride, 1, c.columns, x.data());
     const int32_t highest = *std::max_element(x.begin(), x.end());
     uint64_t sum = 0;
@@ -208,7 +213,7 @@ void RunSoftmax(const SoftmaxCommand& c, std::byte* scratchpad) {
   }
 }
 
-void RunResize(const ResizeCommand& c, std::byte* scratchpad) {
+void RunResize(const ResizeCommand& c, std::byte* scratchpad, Steps* steps) {
   constexpr int32_t kOne = 1 << 14;
   const auto sources = [&](uint32_t offset, uint32_t count, uint32_t size) {
     std::vector<ResizeSource> table(count);
@@ -226,6 +231,7 @@ void RunResize(const ResizeCommand& c, std::byte* scratchpad) {
   std::array<int32_t, kPiece> y;
   for (uint32_t oy = 0; oy < c.out_height; ++oy) {
     for (uint32_t ox = 0; ox < c.out_width; ++ox) {
+      Count(steps, uint64_t{4} * c.channels);
       const ResizeSource& r = rows[oy];
       const ResizeSource& s = columns[ox];
       const int64_t fy = r.fraction;

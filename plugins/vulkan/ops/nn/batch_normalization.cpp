@@ -20,11 +20,13 @@ std::string CheckBatch(const NodeCheck& check) {
 void RecordBatch(Recording& r) {
   const ir::Node& node = r.node();
   const Dims x = r.InputDims(0);
-  if (x.size() < 2) kit::FailArgument("input of rank ", x.size(), "; at least 2 expected");
+  if (x.empty()) kit::FailArgument("a scalar found; an input of at least one dimension expected");
+  // One dimension is that of the batch; there is a single channel then.
+  const bool has_channels = x.size() > 1;
   // Without "spatial" every position of a channel has its own statistics.
   const bool spatial = node.Int("spatial", 1) != 0;
-  const int64_t channels = spatial ? x[1] : x.Count(1, x.size());
-  const int64_t plane = spatial ? x.Count(2, x.size()) : 1;
+  const int64_t channels = !has_channels ? 1 : spatial ? x[1] : x.Count(1, x.size());
+  const int64_t plane = spatial && has_channels ? x.Count(2, x.size()) : 1;
   for (size_t i = 1; i < 5; ++i)
     if (r.InputDims(i).Count() != channels)
       kit::FailArgument("input ", i, " has ", r.InputDims(i).Count(), " elements; ", channels, " expected");

@@ -1,5 +1,5 @@
-// LayerNormalization, RMSNormalization and the kit's SkipNormalization: each row, that is everything from the axis on, is
-// normalised by itself.
+// LayerNormalization, RMSNormalization and the kit's SkipNormalization: each row, that is everything from the axis on,
+// is normalised by itself.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
@@ -14,6 +14,15 @@ std::string CheckLayer(const NodeCheck& check) {
   if (check.InputType(1) != check.InputType(0))
     return kit::TextOf("scale is of ", kit::TypeName(check.InputType(1)), ", the input of ",
                        kit::TypeName(check.InputType(0)), "; equal types expected");
+  const ir::Value& x = check.Input(0);
+  for (size_t i = 1; i < 3; ++i) {
+    if (!check.HasInput(i) || x.rank < 1 || check.Input(i).rank < 0) continue;
+    const int64_t axis = check.node().Int("axis", -1);
+    const int64_t row = axis < 0 ? -axis : x.rank - axis;
+    const std::vector<int64_t>& dims = check.Input(i).dims;
+    for (int64_t d = 0; d < check.Input(i).rank - row; ++d)
+      if (dims[static_cast<size_t>(d)] != 1) return "scale or bias isn't known to be the same for all rows";
+  }
   for (size_t i = 1; i < 3; ++i)
     if (check.HasOutput(i) && check.node().Is("LayerNormalization") && check.Output(i).type != EP_TYPE_FLOAT)
       return kit::TextOf("statistics of ", kit::TypeName(check.Output(i).type), "; float expected");

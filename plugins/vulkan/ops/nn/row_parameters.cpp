@@ -17,10 +17,16 @@ std::vector<uint32_t> RowNorm::Words() const {
           Word(parameters.period)};
 }
 
-ParameterPlace ParameterPlace::OfRow(const Dims& parameters, const Dims& row) {
+ParameterPlace ParameterPlace::OfRow(const Dims& all, const Dims& row) {
+  // Dimensions of 1 in front change nothing.
+  size_t above = all.size() > row.size() ? all.size() - row.size() : 0;
+  while (above > 0 && all[above - 1] == 1) --above;
+  const Dims parameters = above == 0 && all.size() > row.size()
+                              ? Dims(std::span<const int64_t>(all).subspan(all.size() - row.size()))
+                              : all;
   if (parameters.size() > row.size())
-    kit::FailArgument("scale or bias of shape ", kit::ShapeText(parameters), " does not broadcast to ",
-                      kit::ShapeText(row));
+    kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "scale or bias of shape ", kit::ShapeText(parameters),
+                  " does not broadcast to ", kit::ShapeText(row));
   Dims own(row.size(), 1);
   std::copy(parameters.begin(), parameters.end(), own.end() - parameters.size());
   // Dimensions of 1, then those of the row, then dimensions of 1.

@@ -15,9 +15,9 @@ struct ParameterPlace {
   int64_t repeated = 1;
   int64_t period = 1;
 
-  // Parameters that broadcast to a row of several dimensions. Those of which several dimensions, with others between them,
-  // are repeated throw NOT_IMPLEMENTED.
-  static ParameterPlace OfRow(const Dims& parameters, const Dims& row);
+  // Parameters of those dimensions, which broadcast to a row of several dimensions. NOT_IMPLEMENTED is thrown for those
+  // that differ from row to row, and where several dimensions, with others between them, are repeated.
+  static ParameterPlace OfRow(const Dims& all, const Dims& row);
   bool operator==(const ParameterPlace&) const = default;
 };
 

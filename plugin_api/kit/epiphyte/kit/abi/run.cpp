@@ -1,6 +1,7 @@
 #include "epiphyte/kit/abi/run.hpp"
 
 #include "epiphyte/kit/abi/extension.hpp"
+#include "epiphyte/kit/abi/process_end.hpp"
 
 namespace epiphyte::kit {
 namespace {
@@ -75,7 +76,7 @@ void Run::SetOutput(uint32_t i, const OwnedValue& value) const {
 }
 
 void Run::ThrowIfCancelled() const {
-  if (IsCancelled()) throw Error(EP_STATUS_CANCELED, "the run was cancelled");
+  if (ProcessEnd::HasBegun() || IsCancelled()) throw Error(EP_STATUS_CANCELED, "the run was cancelled");
 }
 
 std::optional<std::string_view> Run::Option(std::string_view key) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "epiphyte/kit/abi/run.hpp"
 
 namespace epiphyte::kit {
@@ -28,7 +29,8 @@ void Task::Report(uint64_t done, uint64_t total, const char* text) const {
     of = static_cast<uint64_t>(kWhole);
     shown = std::min(of, static_cast<uint64_t>((begin_ + size_ * part) * kWhole));
   }
-  if (host_->task->ReportProgress(task_, shown, of, text) != 0) throw Error(EP_STATUS_MODEL_LOAD_CANCELED, kCancelled);
+  if (ProcessEnd::HasBegun() || host_->task->ReportProgress(task_, shown, of, text) != 0)
+    throw Error(EP_STATUS_MODEL_LOAD_CANCELED, kCancelled);
 }
 
 Task Task::Part(uint64_t index, uint64_t count) const {
@@ -40,7 +42,7 @@ Task Task::Part(uint64_t index, uint64_t count) const {
 }
 
 void Task::ThrowIfCancelled() const {
-  if (IsCancelled()) throw Error(EP_STATUS_MODEL_LOAD_CANCELED, kCancelled);
+  if (ProcessEnd::HasBegun() || IsCancelled()) throw Error(EP_STATUS_MODEL_LOAD_CANCELED, kCancelled);
 }
 
 CancelListener::CancelListener(const Task& task, std::function<void()> listener)

@@ -4,6 +4,7 @@
 //   again"); return kit::ContextVerdict::Optimal();
 //
 //   verdict.Worsen(CompareDrivers(header));   // keeps the worse of two
+//   best.Improve(JudgeFor(device, header));   // keeps the better of two
 #pragma once
 
 #include <string>
@@ -32,9 +33,25 @@ struct ContextVerdict {
   void Worsen(ContextVerdict other) {
     if (other.verdict > verdict) *this = std::move(other);
   }
+  // Takes the other's place when that is better: for a plugin that judges a context for each of its devices, where the
+  // verdict without a session is that of the best one. From UNSUPPORTED over NOT_APPLICABLE and PREFER_RECOMPILATION to
+  // OPTIMAL.
+  void Improve(ContextVerdict other) {
+    if (Quality(other.verdict) > Quality(verdict)) *this = std::move(other);
+  }
   // Throws INVALID_GRAPH for UNSUPPORTED: what loading a context does with its verdict.
   void ThrowIfUnsupported() const {
     if (verdict == EP_CONTEXT_UNSUPPORTED) throw Error(EP_STATUS_INVALID_GRAPH, reason);
+  }
+
+ private:
+  static int Quality(EpContextVerdict verdict) {
+    switch (verdict) {
+      case EP_CONTEXT_OPTIMAL: return 3;
+      case EP_CONTEXT_PREFER_RECOMPILATION: return 2;
+      case EP_CONTEXT_NOT_APPLICABLE: return 1;
+      default: return 0;
+    }
   }
 };
 

@@ -45,11 +45,13 @@ ContextContainer::ContextContainer(std::span<const std::byte> blob, const Contai
     blob = {static_cast<const std::byte*>(owner_.get()), blob.size()};
   }
   const size_t data_begin = sizeof(header) + static_cast<size_t>(Aligned(header.table_size));
-  const std::span<const std::byte> table = blob.subspan(sizeof(header), static_cast<size_t>(header.table_size));
-  if (header.table_digest != Digest(table.data(), data_begin - sizeof(header))) Damaged("its table was changed");
+  const auto table_bytes = blob.subspan(sizeof(header), data_begin - sizeof(header));
+  const std::vector<std::byte> copy(table_bytes.begin(), table_bytes.end());
+  const std::span<const std::byte> table = std::span(copy).first(static_cast<size_t>(header.table_size));
+  if (header.table_digest != Digest(copy.data(), copy.size())) Damaged("its table was changed");
   const size_t entries_size = header.section_count * sizeof(Entry);
   ReadSections(table.first(entries_size), blob.subspan(data_begin));
-  ReadNames(table.subspan(entries_size), header.name_count);
+  ReadNames(table.subspan(entries_size), table_bytes.subspan(entries_size), header.name_count);
 
   constexpr uint64_t kSmall = 256 << 10;
   for (uint32_t i = 0; i < section_count(); ++i) {
@@ -67,13 +69,17 @@ void ContextContainer::ReadSections(std::span<const std::byte> entries, std::spa
     if (entry.size > data.size() || Aligned(entry.size) > data.size())
       Damaged("section " + std::to_string(sections_.size()) + " has " + std::to_string(entry.size) +
               " bytes, but only " + std::to_string(data.size()) + " are left");
-    sections_.push_back({data.data(), entry.size, entry.digest, false});
+    sections_.push_back({data.data(), entry.size, entry.digest, /*compared=*/false});
     data = data.subspan(static_cast<size_t>(Aligned(entry.size)));
   }
   if (!data.empty()) Damaged(std::to_string(data.size()) + " bytes belong to no section");
 }
 
-void ContextContainer::ReadNames(std::span<const std::byte> table, uint32_t count) {
+// Numbers are read from `table`, which can't change; texts are views of the same bytes in place, as callers may keep
+// them as long as the container's bytes.
+void ContextContainer::ReadNames(std::span<const std::byte> table, std::span<const std::byte> in_place,
+                                 uint32_t count) {
+  const size_t whole = table.size();
   const auto number = [&] {
     uint32_t value = 0;
     if (table.size() < sizeof(value)) Damaged("its table ends too early");
@@ -84,7 +90,7 @@ void ContextContainer::ReadNames(std::span<const std::byte> table, uint32_t coun
   const auto text = [&] {
     const uint32_t size = number();
     if (size > table.size()) Damaged("its table ends too early");
-    const std::string_view found(reinterpret_cast<const char*>(table.data()), size);
+    const std::string_view found(reinterpret_cast<const char*>(in_place.data()) + (whole - table.size()), size);
     table = table.subspan(size);
     return found;
   };
@@ -125,9 +131,32 @@ void ContextContainer::CompareDigests() const {
 }
 
 void ContextContainer::CompareDigest(uint32_t number) const {
+  if (!sections_[number].compared) Compare(number, sections_[number].data);
+}
+
+void ContextContainer::Compare(uint32_t number, const void* data) const {
   const Section& section = sections_[number];
-  if (!section.compared && Digest(section.data, Aligned(section.size)) != section.digest)
+  if (Digest(data, Aligned(section.size)) != section.digest)
     Damaged("the " + std::to_string(section.size) + " bytes of section " + std::to_string(number) + " were changed");
+}
+
+OwnSection ContextContainer::Own(uint32_t number) const {
+  const std::span<const std::byte> bytes = section(number);
+  if (owner_ != nullptr) {
+    CompareDigest(number);
+    return {bytes, owner_};
+  }
+  const std::lock_guard lock(own_copies_->mutex);
+  std::weak_ptr<void>& known = own_copies_->sections[number];
+  std::shared_ptr<void> copy = known.lock();
+  if (copy == nullptr) {
+    const uint64_t size = Aligned(bytes.size());
+    copy = AllocateWeights(size);
+    std::memcpy(copy.get(), bytes.data(), static_cast<size_t>(size));
+    Compare(number, copy.get());
+    known = copy;
+  }
+  return {{static_cast<const std::byte*>(copy.get()), bytes.size()}, copy};
 }
 
 void ContextContainer::Damaged(std::string what) const {

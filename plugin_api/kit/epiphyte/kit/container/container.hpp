@@ -11,13 +11,17 @@
 //
 //   kit::ContextContainer container(blob, kFormat);                         // INVALID_GRAPH for what does not fit
 //   const kit::ContextVerdict verdict = key.Compare(container.key());
-//   std::span<const std::byte> program = container.Find("part_0/program");  // where it lies: a mapped file is not
-//   copied
+//   const kit::OwnSection program = container.Own(container.NumberOf("part_0/program"));
+//   std::span<const std::byte> weights = container.Find("part_0/weights");  // where they lie: not copied
 //
 // Sections begin at multiples of 64 bytes. The same sections in the same order give the same bytes. Nothing that a file
 // says is trusted: sizes, numbers and names are checked, digests cover every byte (layout.hpp). Those of the header and
 // of small sections are always compared; those of large ones on demand, because the host compares the digest of the
 // whole payload before the plugin sees it, unless the user waives that, and reading gigabytes takes its time.
+//
+// A payload is a mapped file, and another process may write to it at any time. What steers a plugin (programs, offsets,
+// counts, indices) must not change between its check and its use: the container reads its table from a copy, and Own()
+// gives sections as copies. Only weights belong where they lie.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +30,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +86,12 @@ class ContextContainerBuilder {
   std::deque<std::string> kept_;
 };
 
+// A section out of reach of what changes the file.
+struct OwnSection {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<void> owner;  // of the bytes
+};
+
 enum class ContainerDigests {
   kSmallSections,  // sections of up to 256 KiB
   kAll,
@@ -99,7 +110,8 @@ class ContextContainer {
   std::string_view whose() const { return whose_; }
   uint32_t section_count() const { return static_cast<uint32_t>(sections_.size()); }
 
-  // Sections, at multiples of 64 bytes. Those that aren't there are INVALID_GRAPH.
+  // Sections, at multiples of 64 bytes, where the container's bytes lie, and may change with them. Those that aren't
+  // there are INVALID_GRAPH.
   std::span<const std::byte> section(uint32_t number) const;
   std::span<const std::byte> Find(std::string_view name) const { return section(NumberOf(name)); }
   uint32_t NumberOf(std::string_view name) const;
@@ -107,6 +119,10 @@ class ContextContainer {
   // Names and the sections' numbers, in ascending order of the names.
   using Name = std::pair<std::string_view, uint32_t>;
   const std::vector<Name>& names() const { return names_; }
+
+  // The section in memory that nothing but this process writes to, compared with its digest there. There is one copy of
+  // a section at a time. Throws INVALID_GRAPH.
+  OwnSection Own(uint32_t number) const;
 
   // Compare the digest of a section, or of each, unless that was done when the container was opened. Throws
   // INVALID_GRAPH.
@@ -126,12 +142,18 @@ class ContextContainer {
     uint64_t digest;
     bool compared;
   };
+  struct OwnCopies {
+    std::mutex mutex;
+    std::map<uint32_t, std::weak_ptr<void>> sections;
+  };
   const Name* Lookup(std::string_view name) const;
   void ReadSections(std::span<const std::byte> entries, std::span<const std::byte> data);
-  void ReadNames(std::span<const std::byte> table, uint32_t count);
+  void Compare(uint32_t number, const void* data) const;
+  void ReadNames(std::span<const std::byte> table, std::span<const std::byte> in_place, uint32_t count);
 
   std::string whose_;
   std::shared_ptr<void> owner_;
+  std::shared_ptr<OwnCopies> own_copies_ = std::make_shared<OwnCopies>();
   std::string_view key_;
   std::vector<Section> sections_;
   std::vector<Name> names_;

@@ -131,9 +131,8 @@ class GraphWriter {
 class GraphReader {
  public:
   GraphReader(const ContextContainer& container, std::string_view name) : container_(container), name_(name) {
-    const uint32_t section = container.NumberOf(SectionOf(name));
-    container.CompareDigest(section);
-    rest_ = container.section(section);
+    section_ = container.Own(container.NumberOf(SectionOf(name)));
+    rest_ = section_.bytes;
   }
 
   StoredGraph Read() {
@@ -206,7 +205,26 @@ class GraphReader {
     graph_.constant_of_value.assign(graph_.values.size(), -1);
   }
 
-  void ReadTensor(bool with_data, ir::Tensor& tensor) {
+  // Constants of up to so many bytes are copied whatever they are: they may be parameters of any kind.
+  static constexpr uint64_t kCopied = 16 << 10;
+
+  // Whether places, counts or decisions may come from numbers of that type. Others are weights, unless they are an
+  // attribute's.
+  static bool MaySteer(EpElementType type) {
+    switch (type) {
+      case EP_TYPE_BOOL:
+      case EP_TYPE_INT16:
+      case EP_TYPE_UINT16:
+      case EP_TYPE_INT32:
+      case EP_TYPE_UINT32:
+      case EP_TYPE_INT64:
+      case EP_TYPE_UINT64: return true;
+      default: return false;
+    }
+  }
+
+  // `owner` becomes that of the tensor's bytes. Returns their section.
+  uint32_t ReadTensor(bool with_data, bool steers, ir::Tensor& tensor, std::shared_ptr<void>* owner) {
     tensor.type = Number<EpElementType>();
     const uint32_t rank = Count(sizeof(int64_t));
     if (rank > EP_MAX_RANK) Damaged("a tensor has " + std::to_string(rank) + " dimensions");
@@ -216,18 +234,23 @@ class GraphReader {
       if (dim < 0) Damaged("a tensor has a dimension of " + std::to_string(dim));
     uint64_t count = 0;
     if (!CountElements(tensor.dims, &count)) Damaged("a tensor has more than 2^44 elements");
-    if (!with_data) return;
+    if (!with_data) return StoredGraph::kNoSection;
     if (tensor.type == EP_TYPE_STRING) {
       tensor.strings = std::make_shared<const std::vector<std::string>>(Texts());
       if (tensor.strings->size() != count)
         Damaged(std::to_string(tensor.strings->size()) + " strings found, " + std::to_string(count) + " expected");
-      return;
+      return StoredGraph::kNoSection;
     }
-    const std::span<const std::byte> section = container_.section(Number<uint32_t>());
+    const auto number = Number<uint32_t>();
+    OwnSection section{container_.section(number), container_.owner()};
     const uint64_t bytes = ElementBytes(tensor.type, count);
-    if (section.size() != bytes || (bytes == 0 && count != 0))
-      Damaged("a tensor has " + std::to_string(section.size()) + " bytes; " + std::to_string(bytes) + " expected");
-    tensor.data = section.data();
+    if (section.bytes.size() != bytes || (bytes == 0 && count != 0))
+      Damaged("a tensor has " + std::to_string(section.bytes.size()) + " bytes; " + std::to_string(bytes) +
+              " expected");
+    if (steers || MaySteer(tensor.type) || bytes <= kCopied) section = container_.Own(number);
+    tensor.data = section.bytes.data();
+    *owner = std::move(section.owner);
+    return number;
   }
 
   void ReadConstants() {
@@ -238,8 +261,7 @@ class GraphReader {
       const auto dropped = Number<uint32_t>();
       if (dropped > 1) Damaged("a constant is neither there nor dropped");
       constant.storage = dropped != 0 ? ir::Constant::Storage::kDropped : ir::Constant::Storage::kOwned;
-      constant.owner = container_.owner();
-      ReadTensor(dropped == 0, constant.tensor);
+      stored_.constant_sections.push_back(ReadTensor(dropped == 0, /*steers=*/false, constant.tensor, &constant.owner));
       if (constant.value < 0 || static_cast<size_t>(constant.value) >= graph_.values.size())
         Damaged("constant " + std::to_string(i) + " is of value " + std::to_string(constant.value) + " of " +
                 std::to_string(graph_.values.size()));
@@ -272,9 +294,11 @@ class GraphReader {
     Numbers(attribute.ints);
     attribute.strings = Texts();
     attribute.tensors.resize(Count(kTensorSize));
-    for (ir::Tensor& tensor : attribute.tensors) ReadTensor(true, tensor);
-    if (container_.owner() != nullptr && !attribute.tensors.empty())
-      attribute.tensor_data.push_back(container_.owner());
+    for (ir::Tensor& tensor : attribute.tensors) {
+      std::shared_ptr<void> owner;
+      ReadTensor(/*with_data=*/true, /*steers=*/true, tensor, &owner);
+      if (owner != nullptr) attribute.tensor_data.push_back(std::move(owner));
+    }
   }
 
   void ReadPacked() {
@@ -296,6 +320,7 @@ class GraphReader {
 
   const ContextContainer& container_;
   std::string_view name_;
+  OwnSection section_;
   std::span<const std::byte> rest_;
   StoredGraph stored_;
   ir::Graph& graph_ = stored_.graph;
@@ -330,8 +355,25 @@ std::vector<std::string_view> GraphNames(const ContextContainer& container) {
 
 bool HasGraph(const ContextContainer& container, std::string_view name) { return container.Has(SectionOf(name)); }
 
+std::optional<std::string_view> FindGraph(const ContextContainer& container, std::string_view name) {
+  if (HasGraph(container, name)) return name;
+  if (!name.empty()) return std::nullopt;
+  const std::vector<std::string_view> names = GraphNames(container);
+  if (names.size() != 1) return std::nullopt;
+  return names[0];
+}
+
+void OwnConstant(const ContextContainer& container, size_t constant, StoredGraph* stored) {
+  const uint32_t section = stored->constant_sections[constant];
+  if (section == StoredGraph::kNoSection) return;
+  OwnSection own = container.Own(section);
+  ir::Constant& owned = stored->graph.constants[constant];
+  owned.tensor.data = own.bytes.data();
+  owned.owner = std::move(own.owner);
+}
+
 StoredGraph ReadGraph(const ContextContainer& container, std::string_view name, GraphCheck check) {
-  StoredGraph stored = GraphReader(container, name).Read();
+  StoredGraph stored = GraphReader(container, FindGraph(container, name).value_or(name)).Read();
   if (check == GraphCheck::kLater) return stored;
   try {
     ir::Check(stored.graph);

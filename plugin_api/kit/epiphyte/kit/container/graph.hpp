@@ -5,12 +5,15 @@
 //   kit::StoredGraph stored = kit::ReadGraph(container, partition_name);     // has passed ir::Check
 //
 // A graph's section is its description, in the order in which it is read; the bytes of constants, attributes' tensors
-// and packed data are sections of their own, which are used where they lie. So are those of equal constants of several
-// graphs: once. Nodes with bodies (If, Loop, Scan) can't be stored: ir::Import leaves the bodies out.
+// and packed data are sections of their own. Equal constants of several graphs are there once. Those of floats and
+// bytes are used where they lie and may change with the file; what may steer a node is copied: constants of other
+// types, and attributes. A plugin whose nodes take places, counts or decisions from floats or bytes takes OwnConstant
+// for these. Nodes with bodies (If, Loop, Scan) can't be stored: ir::Import leaves the bodies out.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,13 +31,15 @@ struct PackedData {
   std::string format;
   const void* data = nullptr;
   uint64_t bytes = 0;
-  std::shared_ptr<void> owner;  // null when the bytes lie where the container's do
+  std::shared_ptr<void> owner;  // of the bytes, unless they lie where the container's do
 };
 
 // Constants have Storage kOwned, or kDropped; no handles.
 struct StoredGraph {
+  static constexpr uint32_t kNoSection = UINT32_MAX;
   ir::Graph graph;
   std::vector<PackedData> packed;
+  std::vector<uint32_t> constant_sections;  // of the container, by constant; kNoSection: strings, and what was dropped
 };
 
 // The bytes of constants and packed data stay valid until the builder's last Write. Throws INVALID_ARGUMENT when the
@@ -44,6 +49,9 @@ void AddGraph(ContextContainerBuilder& builder, const ir::Graph& graph, std::spa
 // Names of the graphs in a container, in ascending order.
 std::vector<std::string_view> GraphNames(const ContextContainer& container);
 bool HasGraph(const ContextContainer& container, std::string_view name);
+// The name of the graph that a context node stands for. `name` is the node's, EpContextNodeInfo::partition_name; an
+// empty one stands for the container's only graph. None when there is no such graph.
+std::optional<std::string_view> FindGraph(const ContextContainer& container, std::string_view name);
 
 // Whose task it is to look at what a graph says, not only at how it is written.
 enum class GraphCheck {
@@ -51,8 +59,11 @@ enum class GraphCheck {
   kLater,  // the caller's, before it uses an index or a size of the graph
 };
 
-// Reads a graph of the container. Throws INVALID_GRAPH when there is none of that name, or when it can't be read. The
-// bytes of large sections are believed: see ContainerDigests.
+// Reads the graph that FindGraph finds. Throws INVALID_GRAPH when there is none of that name, or when it can't be read.
+// The bytes of large sections are believed: see ContainerDigests.
 StoredGraph ReadGraph(const ContextContainer& container, std::string_view name, GraphCheck check = GraphCheck::kNow);
+
+// Gives a constant of a graph that was read from the container memory of its own; see ContextContainer::Own.
+void OwnConstant(const ContextContainer& container, size_t constant, StoredGraph* stored);
 
 }  // namespace epiphyte::kit

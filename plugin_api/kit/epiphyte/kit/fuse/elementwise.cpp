@@ -50,7 +50,8 @@ bool ScalarKeepsRank(const ir::Editor& editor, int32_t value, const ir::Node& no
 }
 
 std::optional<ElementwiseStep> ClipStep(const ir::Editor& editor, const ir::Node& node) {
-  constexpr float kMost = std::numeric_limits<float>::max();
+  // What has no bound keeps infinities, as the operator alone does.
+  constexpr float kMost = std::numeric_limits<float>::infinity();
   ElementwiseStep clip{ElementwiseOp::kClip, {node.inputs[0]}, node.Float("min", -kMost), node.Float("max", kMost)};
   if (node.HasInput(1) && !editor.Scalar(node.inputs[1], &clip.p0)) return {};
   if (node.HasInput(2) && !editor.Scalar(node.inputs[2], &clip.p1)) return {};

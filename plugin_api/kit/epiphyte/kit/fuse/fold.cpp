@@ -169,6 +169,8 @@ std::optional<uint64_t> FoldArithmetic(ir::Editor& editor, int32_t n, size_t dat
       if (std::find(operand->begin(), operand->end(), 0.0) != operand->end()) return {};
       std::transform(operand->begin(), operand->end(), operand->begin(), [](double x) { return 1 / x; });
     }
+    // An infinity times a sum is not the sum of what it makes of each weight.
+    if (!std::all_of(operand->begin(), operand->end(), [](double x) { return std::isfinite(x); })) return {};
     weights->Scale(std::move(*operand));
   } else {
     if (node.op_type == "Sub") std::transform(operand->begin(), operand->end(), operand->begin(), std::negate<>());

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "epiphyte/kit/plugin/device_memory.hpp"
 #include "epiphyte/kit/plugin/plugin.hpp"
 
@@ -42,30 +43,30 @@ Made NotNull(Made made, const char* function) {
 
 EpStatus* EP_CALL GetMemories(EpPlugin* plugin, uint32_t device, const EpMemoryInfo** memories, uint32_t capacity,
                               uint32_t* count) {
-  return Guard(HostOf(plugin), [&] {
+  return GuardCall(HostOf(plugin), [&] {
     const std::span<const EpMemoryInfo> all = MemoriesOf(plugin).Memories(device);
     for (size_t i = 0; i < std::min<size_t>(all.size(), capacity); ++i) memories[i] = &all[i];
     *count = static_cast<uint32_t>(all.size());
   });
 }
 EpStatus* EP_CALL GetMemoryUse(EpPlugin* plugin, uint32_t device, uint32_t memory, EpMemoryUse* use) {
-  return Guard(HostOf(plugin), [&] { Give(MemoriesOf(plugin).MemoryUse(device, memory), "EpMemoryUse", use); });
+  return GuardCall(HostOf(plugin), [&] { Give(MemoriesOf(plugin).MemoryUse(device, memory), "EpMemoryUse", use); });
 }
 EpStatus* EP_CALL Allocate(EpPlugin* plugin, uint32_t device, uint32_t memory, uint64_t size, EpBuffer** buffer) {
-  return Guard(HostOf(plugin), [&] {
+  return GuardCall(HostOf(plugin), [&] {
     *buffer = ToHandle(NotNull(MemoriesOf(plugin).Allocate(device, memory, size), "Allocate").release());
   });
 }
 EpStatus* EP_CALL Import(EpPlugin* plugin, uint32_t device, uint32_t memory, const EpExternalMemory* external,
                          EpBuffer** buffer) {
-  return Guard(HostOf(plugin), [&] {
+  return GuardCall(HostOf(plugin), [&] {
     if (external->struct_size < sizeof(EpExternalMemory))
       RefuseRoom("EpExternalMemory", external->struct_size, sizeof(EpExternalMemory));
     *buffer = ToHandle(NotNull(MemoriesOf(plugin).Import(device, memory, *external), "Import").release());
   });
 }
 EpStatus* EP_CALL Export(EpPlugin* plugin, EpBuffer* buffer, EpHandleType type, EpExternalMemory* external) {
-  return Guard(HostOf(plugin), [&] {
+  return GuardCall(HostOf(plugin), [&] {
     // Before there is a descriptor that nobody would close.
     if (external->struct_size < sizeof(EpExternalMemory))
       RefuseRoom("EpExternalMemory", external->struct_size, sizeof(EpExternalMemory));
@@ -73,10 +74,14 @@ EpStatus* EP_CALL Export(EpPlugin* plugin, EpBuffer* buffer, EpHandleType type, 
   });
 }
 EpStatus* EP_CALL Map(EpPlugin* plugin, EpBuffer* buffer, void** data) {
-  return Guard(HostOf(plugin), [&] { *data = MemoriesOf(plugin).Map(FromHandle(buffer)); });
+  return GuardCall(HostOf(plugin), [&] { *data = MemoriesOf(plugin).Map(FromHandle(buffer)); });
 }
-void EP_CALL Free(EpPlugin*, EpBuffer* buffer) { delete &FromHandle(buffer); }
+void EP_CALL Free(EpPlugin*, EpBuffer* buffer) {
+  ReleaseCall([&] { delete &FromHandle(buffer); });
+}
 void EP_CALL Trim(EpPlugin* plugin, uint32_t device) {
+  const ProcessEnd::Call call;
+  if (!call) return;
   try {
     MemoriesOf(plugin).Trim(device);
   } catch (...) {
@@ -85,34 +90,40 @@ void EP_CALL Trim(EpPlugin* plugin, uint32_t device) {
 }
 
 EpStatus* EP_CALL CreateStream(EpPlugin* plugin, uint32_t device, EpStream** stream) {
-  return Guard(HostOf(plugin), [&] {
+  return GuardCall(HostOf(plugin), [&] {
     auto made = std::make_unique<StreamHandle>();
     made->host = &HostOf(plugin);
     made->stream = NotNull(MemoriesOf(plugin).CreateStream(device), "CreateStream");
     *stream = reinterpret_cast<EpStream*>(made.release());
   });
 }
-void EP_CALL DestroyStream(EpStream* stream) { delete &From(stream); }
+void EP_CALL DestroyStream(EpStream* stream) {
+  ReleaseCall([&] { delete &From(stream); });
+}
 
 EpStatus* EP_CALL Copy(EpStream* stream, const EpCopy* copies, uint64_t count) {
-  return Guard(*From(stream).host, [&] { From(stream).stream->Copy({copies, static_cast<size_t>(count)}); });
+  return GuardCall(*From(stream).host, [&] { From(stream).stream->Copy({copies, static_cast<size_t>(count)}); });
 }
 EpStatus* EP_CALL Signal(EpStream* stream, uint64_t* point) {
-  return Guard(*From(stream).host, [&] { *point = From(stream).stream->Signal(); });
+  return GuardCall(*From(stream).host, [&] { *point = From(stream).stream->Signal(); });
 }
 EpStatus* EP_CALL Wait(EpStream* stream, EpStream* other, uint64_t point) {
-  return Guard(*From(stream).host, [&] { From(stream).stream->Wait(FromHandle(other), point); });
+  return GuardCall(*From(stream).host, [&] { From(stream).stream->Wait(FromHandle(other), point); });
 }
 EpStatus* EP_CALL Synchronize(EpStream* stream, uint64_t point, uint64_t timeout_ns) {
-  return Guard(*From(stream).host, [&] { From(stream).stream->Synchronize(point, timeout_ns); });
+  return GuardCall(*From(stream).host, [&] { From(stream).stream->Synchronize(point, timeout_ns); });
 }
 
 EpStatus* EP_CALL OnReached(EpStream* stream, uint64_t point, EpPointListener listener, void* user) {
   StreamHandle& mine = From(stream);
-  return Guard(*mine.host, [&] {
+  return GuardCall(*mine.host, [&] {
     const std::lock_guard lock(mine.mutex);
     if (!mine.listeners)
-      mine.listeners.emplace([&mine](uint64_t reached) { mine.stream->Synchronize(reached, UINT64_MAX); });
+      mine.listeners.emplace([&mine](uint64_t reached) {
+        const ProcessEnd::Call call;  // of a thread of the plugin's, which exit() waits for as well
+        ProcessEnd::ThrowIfBegun();
+        mine.stream->Synchronize(reached, UINT64_MAX);
+      });
     mine.listeners->Add(point, [host = mine.host, listener, user](const Error* failure) {
       listener(user, failure == nullptr ? nullptr : host->status->Create(failure->code(), failure->what()));
     });

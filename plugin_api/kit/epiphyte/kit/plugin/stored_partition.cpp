@@ -13,15 +13,9 @@ StoredPartition ReadPartition(const ContextLoading& loading, size_t node,
   const std::span<const uint32_t> places = loading.PayloadsOf(node);
   for (const uint32_t place : places) {
     const std::shared_ptr<const ContextContainer>& context = contexts[place];
-    std::string_view name = wanted;
-    if (wanted.empty()) {
-      const std::vector<std::string_view> names = GraphNames(*context);
-      if (names.size() != 1) continue;
-      name = names[0];
-    } else if (!HasGraph(*context, name)) {
-      continue;
-    }
-    found.name = name;
+    const std::optional<std::string_view> name = FindGraph(*context, wanted);
+    if (!name) continue;
+    found.name = *name;
     found.context = context;
     break;
   }

@@ -1,9 +1,11 @@
 // What the host calls, and how each of its calls becomes one of a class derived from the kit's. Nothing is thrown
 // across the boundary, and what a call fills, it fills on success only.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "epiphyte/kit/abi/extension.hpp"
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "epiphyte/kit/plugin/handles.hpp"
 #include "epiphyte/kit/plugin/plugin.hpp"
 
@@ -24,6 +26,14 @@ void Give(std::string_view text, char* room, uint64_t capacity) {
   room[size] = '\0';
 }
 
+// Libraries make static objects when they first do something.
+enum class Step { kCompile, kLoadContext, kExecute };
+template <Step>
+void NoticeOnce() {
+  static constinit std::atomic<bool> noticed{false};
+  if (!noticed.load(std::memory_order_relaxed) && !noticed.exchange(true)) ProcessEnd::Notice();
+}
+
 // Of the main device.
 std::string ArchitectureOf(std::span<const EpDeviceInfo> all, const std::vector<uint32_t>& chosen) {
   if (chosen.empty() || chosen[0] >= all.size() || all[chosen[0]].architecture == nullptr) return {};
@@ -38,11 +48,13 @@ Plugin& PluginOf(EpPlugin* plugin) { return *From(plugin).plugin; }
 // Friend of the classes that a plugin derives from.
 class Trampolines {
  public:
-  static void EP_CALL Shutdown(EpPlugin* plugin) { delete &From(plugin); }
+  static void EP_CALL Shutdown(EpPlugin* plugin) {
+    ReleaseCall([&] { delete &From(plugin); });
+  }
 
   static EpStatus* EP_CALL GetDevices(EpPlugin* plugin, const EpDeviceInfo** devices, uint32_t capacity,
                                       uint32_t* count) {
-    return Guard(HostOf(plugin), [&] {
+    return GuardCall(HostOf(plugin), [&] {
       const std::span<const EpDeviceInfo> all = PluginOf(plugin).Devices();
       for (size_t i = 0; i < all.size() && i < capacity; ++i) devices[i] = &all[i];
       *count = static_cast<uint32_t>(all.size());
@@ -51,7 +63,7 @@ class Trampolines {
 
   static EpStatus* EP_CALL CheckContext(EpPlugin* plugin, const EpContextHeader* header, EpContextVerdict* verdict,
                                         char* reason, uint64_t reason_capacity) {
-    return Guard(HostOf(plugin), [&] {
+    return GuardCall(HostOf(plugin), [&] {
       const ContextVerdict judged = PluginOf(plugin).CheckContext(ContextHeader(*header));
       Give(judged.reason, reason, reason_capacity);
       *verdict = judged.verdict;
@@ -59,6 +71,8 @@ class Trampolines {
   }
 
   static const void* EP_CALL GetExtension(EpPlugin* plugin, const char* id) {
+    const ProcessEnd::Call call;
+    if (!call) return nullptr;
     try {
       if (std::strcmp(id, EP_SCHEMA_EXTENSION) == 0 && !From(plugin).operators.empty()) return &kSchemaApi;
       if (std::strcmp(id, EP_OPTIONS_EXTENSION) == 0 && From(plugin).options != nullptr) return &kOptionsApi;
@@ -72,24 +86,24 @@ class Trampolines {
 
   static EpStatus* EP_CALL GetOperators(EpPlugin* plugin, const EpOperatorInfo** operators, uint32_t capacity,
                                         uint32_t* count) {
-    return Guard(HostOf(plugin), [&] { From(plugin).operators.Get(operators, capacity, count); });
+    return GuardCall(HostOf(plugin), [&] { From(plugin).operators.Get(operators, capacity, count); });
   }
   static EpStatus* EP_CALL InferTypes(EpPlugin* plugin, const EpOperatorInfo* op, const EpNode* node,
                                       EpInference* inference) {
     const EpHostInfo& host = HostOf(plugin);
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       From(plugin).operators.Infer(host, FindExtension<EpInferenceApi>(host, EP_SCHEMA_EXTENSION), op, node, inference);
     });
   }
 
   static EpStatus* EP_CALL GetOptions(EpPlugin* plugin, const EpOptionInfo** options, uint32_t capacity,
                                       uint32_t* count) {
-    return Guard(HostOf(plugin), [&] { From(plugin).options->Get(options, capacity, count); });
+    return GuardCall(HostOf(plugin), [&] { From(plugin).options->Get(options, capacity, count); });
   }
 
   static EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
     const EpHostInfo& host = HostOf(plugin);
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       if (config->reserved != 0) throw Error(EP_STATUS_INVALID_ARGUMENT, "EpProviderConfig::reserved is not 0");
       ProviderConfig asked{host,
                            {},
@@ -115,11 +129,13 @@ class Trampolines {
       *provider = reinterpret_cast<EpProvider*>(made.release());
     });
   }
-  static void EP_CALL DestroyProvider(EpProvider* provider) { delete &From(provider); }
+  static void EP_CALL DestroyProvider(EpProvider* provider) {
+    ReleaseCall([&] { delete &From(provider); });
+  }
 
   static EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink) {
     const EpHostInfo& host = *From(provider).host;
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       Claims claims(host, sink);
       From(provider).provider->GetCapability(GraphView(host, graph), claims);
       claims.Flush();
@@ -129,7 +145,7 @@ class Trampolines {
   static EpStatus* EP_CALL Explain(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                                    const EpNoteSink* sink) {
     const EpHostInfo& host = *From(provider).host;
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       Explanation explanation(sink);
       for (uint64_t i = 0; i < count; ++i)
         From(provider).provider->Explain(partitions[i]->name, GraphView(host, partitions[i]->graph), explanation);
@@ -139,16 +155,17 @@ class Trampolines {
   static EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                                    EpTask* task, EpKernel** kernels) {
     const EpHostInfo& host = *From(provider).host;
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       Compilation compilation(host, partitions, count, task, kernels);
       From(provider).provider->CompileAll(compilation);
       compilation.ThrowUnlessComplete();
+      NoticeOnce<Step::kCompile>();
     });
   }
 
   static EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, EpTask* task) {
     const EpHostInfo& host = *From(provider).host;
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       Provider& mine = *From(provider).provider;
       ContextSink contexts(host, sink, task, mine.share_membership_);
       mine.SaveContexts(contexts);
@@ -159,32 +176,40 @@ class Trampolines {
                                        const EpContextBlob* const* blobs, uint64_t blob_count, EpTask* task,
                                        EpKernel** kernels) {
     const EpHostInfo& host = *From(provider).host;
-    return Guard(host, [&] {
+    return GuardCall(host, [&] {
       ContextLoading loading(host, nodes, node_count, blobs, blob_count, task, kernels);
       From(provider).provider->LoadContexts(loading);
       loading.ThrowUnlessComplete();
+      NoticeOnce<Step::kLoadContext>();
     });
   }
 
-  static void EP_CALL ReleaseKernel(EpKernel* kernel) { delete &From(kernel); }
+  static void EP_CALL ReleaseKernel(EpKernel* kernel) {
+    ReleaseCall([&] { delete &From(kernel); });
+  }
 
   static EpStatus* EP_CALL CreateState(EpKernel* kernel, EpKernelState** state) {
-    return Guard(*From(kernel).host, [&] {
+    return GuardCall(*From(kernel).host, [&] {
       auto made = std::make_unique<StateHandle>();
       made->state = From(kernel).kernel->CreateState();
       *state = reinterpret_cast<EpKernelState*>(made.release());
     });
   }
-  static void EP_CALL ReleaseState(EpKernel*, EpKernelState* state) { delete &From(state); }
+  static void EP_CALL ReleaseState(EpKernel*, EpKernelState* state) {
+    ReleaseCall([&] { delete &From(state); });
+  }
 
   static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* run) {
     const KernelHandle& mine = From(kernel);
     KernelState* const held = state == nullptr ? nullptr : From(state).state.get();
-    return Guard(*mine.host, [&] { mine.kernel->ExecuteWithState(Run(*mine.host, run), held); });
+    return GuardCall(*mine.host, [&] {
+      mine.kernel->ExecuteWithState(Run(*mine.host, run), held);
+      NoticeOnce<Step::kExecute>();
+    });
   }
 
   static EpStatus* EP_CALL DescribeKernel(EpKernel* kernel, EpKernelInfo* info) {
-    return Guard(*From(kernel).host, [&] {
+    return GuardCall(*From(kernel).host, [&] {
       EpKernelInfo described = {};
       From(kernel).kernel->Describe(&described);
       if (From(kernel).kernel->IsExclusive()) described.flags |= EP_KERNEL_EXCLUSIVE;
@@ -223,13 +248,14 @@ namespace detail {
 
 EpStatus* Initialize(const EpHostInfo* host, const EpPluginEnvironment* environment, const PluginInfo& info,
                      std::unique_ptr<Plugin> (*make)(const PluginConfig& config), EpPlugin** plugin) noexcept {
-  return Guard(*host, [&] {
+  return GuardCall(*host, [&] {
     auto made = std::make_unique<PluginHandle>();
     made->host = host;
     made->plugin = make({*host, *environment, info});
     made->operators = OperatorTable(made->plugin->Operators());
     if (const auto options = made->plugin->Options()) made->options = std::make_unique<OptionTable>(*options);
     *plugin = reinterpret_cast<EpPlugin*>(made.release());
+    ProcessEnd::Notice();
   });
 }
 

@@ -21,11 +21,11 @@ constexpr Signature kSignatures[] = {
     {"Asinh", 9, "input:T -> output:T", ""},
     {"Atan", 7, "input:T -> output:T", ""},
     {"Atanh", 9, "input:T -> output:T", ""},
-    {"Attention", 23, "Q:T K:T V:T1 attn_mask:floats|bool? past_key:T? past_value:T1? -> Y:T present_key:T? "
+    {"Attention", 23, "Q:T K:T V:T1 attn_mask:floats|ints|bool? past_key:T? past_value:T1? -> Y:T present_key:T? "
      "present_value:T1? qk_matmul_output:T?; T1=floats",
      "is_causal:i kv_num_heads:i[0..] q_num_heads:i[0..] qk_matmul_output_mode:i scale:f softcap:f "
      "softmax_precision:i"},
-    {"Attention", 24, "Q:T K:T V:T1 attn_mask:floats|bool? past_key:T? past_value:T1? nonpad_kv_seqlen:int64? -> Y:T "
+    {"Attention", 24, "Q:T K:T V:T1 attn_mask:floats|ints|bool? past_key:T? past_value:T1? nonpad_kv_seqlen:int64? -> Y:T "
      "present_key:T? present_value:T1? qk_matmul_output:T?; T1=floats",
      "is_causal:i kv_num_heads:i[0..] q_num_heads:i[0..] qk_matmul_output_mode:i scale:f softcap:f "
      "softmax_precision:i"},
@@ -40,6 +40,7 @@ constexpr Signature kSignatures[] = {
      "running_var:T2?; T1=floats T2=floats",
      "epsilon:f momentum:f training_mode:i"},
     {"Bernoulli", 15, "input:any -> output:floats|ints|bool", "dtype:i[0..26] seed:f"},
+    {"BitCast", 26, "input:any -> output:any", "to:i[1..26]"},
     {"BitShift", 11, "X:T Y:T -> Z:T", "direction:s"},
     {"BitwiseAnd", 18, "A:T B:T -> C:T", ""},
     {"BitwiseNot", 18, "X:T -> Y:T", ""},
@@ -71,7 +72,7 @@ constexpr Signature kSignatures[] = {
      "strides:I[1..]"},
     {"Cos", 7, "input:T -> output:T", ""},
     {"Cosh", 9, "input:T -> output:T", ""},
-    {"CumProd", 1, "x:T axis:int32|int64 -> y:T", "exclusive:i reverse:i"},
+    {"CumProd", 26, "x:T axis:int32|int64 -> y:T", "exclusive:i reverse:i"},
     {"CumSum", 11, "x:T axis:int32|int64 -> y:T", "exclusive:i reverse:i"},
     {"DFT", 17, "input:T1 dft_length:int32|int64? -> output:T1", "axis:i inverse:i onesided:i"},
     {"DFT", 20, "input:T dft_length:int32|int64? axis:int64? -> output:T", "inverse:i onesided:i"},

@@ -61,8 +61,13 @@ class Matcher {
     if (!CheckCount("input", arguments.size(), signature_.inputs.data(), signature_.input_count)) return false;
     for (size_t i = 0; i < signature_.input_count; ++i) {
       const Signature::Parameter& parameter = signature_.inputs[i];
-      if (!parameter.optional && !parameter.repeated && (i >= arguments.size() || !arguments[i].present))
-        return Fail("input ", i, " ('", signature_.Name(parameter), "') is left out; the operator needs it");
+      if (parameter.optional) continue;
+      // A parameter that repeats is there once at least, and each time.
+      const size_t end = parameter.repeated ? std::max(arguments.size(), i + 1) : i + 1;
+      for (size_t at = i; at < end; ++at) {
+        if (at >= arguments.size() || !arguments[at].present)
+          return Fail("input ", at, " ('", signature_.Name(parameter), "') is left out; the operator needs it");
+      }
     }
     for (size_t i = 0; i < arguments.size(); ++i)
       if (!Check("input", i, *signature_.Input(i), arguments[i], true)) return false;
@@ -71,6 +76,7 @@ class Matcher {
 
   bool Outputs(std::span<const ArgumentType> arguments) {
     if (!CheckCount("output", arguments.size(), signature_.outputs.data(), signature_.output_count)) return false;
+    if (arguments.empty() && signature_.output_count != 0) return Fail("0 outputs found; 1 at least expected");
     for (size_t i = 0; i < arguments.size(); ++i)
       if (!Check("output", i, *signature_.Output(i), arguments[i], false)) return false;
     return true;
@@ -106,23 +112,27 @@ class Matcher {
       return true;
     }
     if (argument.kind != kind)
-      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is ", KindName(argument.kind), "; ", KindName(kind), " expected");
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is ", KindName(argument.kind), "; ",
+                  KindName(kind), " expected");
     if (kind != EP_KIND_TENSOR) return true;
     if (argument.rank >= 0 &&
         (argument.rank < parameter.min_rank || (parameter.max_rank != UINT8_MAX && argument.rank > parameter.max_rank)))
-      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') has rank ", argument.rank, "; ", RankText(parameter), " expected");
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') has rank ", argument.rank, "; ",
+                  RankText(parameter), " expected");
     if (argument.type == EP_TYPE_UNDEFINED) {
       certain_ = certain_ && (!is_input || (parameter.variable < 0 && parameter.types == kAnyType));
       return true;
     }
     if (!Contains(parameter.types, argument.type))
-      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is of type ", TypeName(argument.type), "; ", TypeNames(parameter.types), " expected");
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is of type ", TypeName(argument.type), "; ",
+                  TypeNames(parameter.types), " expected");
     if (parameter.variable < 0 || (parameter.repeated && !parameter.alike)) return true;
     Binding& binding = bindings_[static_cast<size_t>(parameter.variable)];
     if (binding.type == EP_TYPE_UNDEFINED) {
       binding = {argument.type, what, i};
     } else if (binding.type != argument.type) {
-      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is of type ", TypeName(argument.type), "; ", TypeName(binding.type), " expected, as ", binding.what, " ", binding.index, " is");
+      return Fail(what, " ", i, " ('", signature_.Name(parameter), "') is of type ", TypeName(argument.type), "; ",
+                  TypeName(binding.type), " expected, as ", binding.what, " ", binding.index, " is");
     }
     return true;
   }

@@ -8,8 +8,7 @@
 //
 //     {"Conv", 1, "X:T[3..] W:T[3..] B:T?[1] -> Y:T", "auto_pad:s dilations:I[1..] group:i[1..]"}
 //
-// Parameters are name:type, and "?" may be left out, "*" repeats any number of times with one type, "**" with any
-// types. In brackets: the ranks allowed. A type is a set, "int32|int64" (words: parser.hpp), or a variable:
+// Parameters are name:type, and "?" may be left out, "*" repeats with one type, once at least, "**" with any types. In brackets: the ranks allowed. A type is a set, "int32|int64" (words: parser.hpp), or a variable:
 // a capital letter with an optional digit; parameters with the same variable have the same type. A variable's set
 // follows the arrow's right side after ";": "X:T Y:T -> Z:bool; T=floats". Without one it may be anything, and the
 // plugin's kernel says what.

@@ -1,4 +1,4 @@
-#include "core/transform/inline_body.h"
+#include "core/onnx/inline_body.h"
 
 #include <memory>
 #include <string>
@@ -7,7 +7,6 @@
 
 #include "core/onnx/inference.h"
 #include "core/onnx/known_operators.h"
-#include "core/transform/edit.h"
 
 namespace epiphyte::core {
 namespace {
@@ -79,7 +78,9 @@ void AddUnsqueeze(Graph& graph, ValueDef* slice, ValueDef* output) {
   std::vector<ValueDef*> inputs = {slice};
   std::vector<Attribute> attributes;
   if (version >= kUnsqueezeTakesAxes) {
-    inputs.push_back(graph.AddConstant(graph.FreshName(output->name() + "/axes"), Int64Vector({0})));
+    constexpr int64_t kFirst = 0;
+    ConstantPtr axes = Constant::Copy(DataType::kInt64, {1}, &kFirst, sizeof kFirst);
+    inputs.push_back(graph.AddConstant(graph.FreshName(output->name() + "/axes"), std::move(axes)));
   } else {
     attributes.push_back(Attribute::Ints("axes", {0}));
   }

@@ -1,0 +1,53 @@
+// Beams: the bookkeeping of a beam search, as states of a loop: for each row of the batch the sums of log probabilities
+// of the sequences that are continued, and the best of those that have ended.
+#pragma once
+
+#include "core/onnx/microsoft/body.h"
+#include "core/onnx/microsoft/decoders.h"
+
+namespace epiphyte::core::microsoft {
+
+// Sizes as int64[1].
+struct BeamSizes {
+  Name batch, beams, most;  // most: the longest sequence
+};
+
+class Beams {
+ public:
+  // `length_penalty`: the call's input.
+  Beams(Body& body, BeamSizes sizes, size_t length_penalty);
+
+  static constexpr size_t kStates = 5;
+  std::vector<State> Start(const Name& prompt);
+
+  // The scores of all continuations, float[rows, vocabulary]: `log_probabilities` and the sums so far.
+  Name WithSums(const Names& states, const Name& log_probabilities);
+  // Chooses the next tokens. Of `next` the states of the next turn and whether there is one.
+  struct Step {
+    Chosen chosen;
+    Names states;
+    Name go_on;
+  };
+  Step Choose(const Names& states, const Name& scores, const Name& turn);
+
+  // After the loop: the best `count` (int64[1]) sequences of each row, int32[batch, count, most], and their scores,
+  // float[batch, count].
+  struct Best {
+    Name sequences, scores;
+  };
+  Best Finish(const Names& states, const Name& count);
+
+ private:
+  Name LengthPenalty(const Name& sequences);
+  Name Padded(const Name& sequences);
+  Name PickOfBatch(const Name& table, const Name& places);
+
+  Body& body_;
+  BeamSizes sizes_;
+  Name twice_;    // 2 * beams
+  Name penalty_;  // float[1]
+  Name none_;     // the score of no sequence
+  Name pad_;      // int32
+};
+
+}  // namespace epiphyte::core::microsoft

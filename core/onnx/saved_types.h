@@ -1,0 +1,33 @@
+// SavedTypes: the types of all values of a graph and of those nested in it, to come back to before it is inferred anew.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace epiphyte::core {
+
+class SavedTypes {
+ public:
+  explicit SavedTypes(const Graph& graph) { Save(graph); }
+  // The values must be there still.
+  void Restore() const {
+    for (const auto& [value, type] : types_) value->set_type(type);
+  }
+
+ private:
+  void Save(const Graph& graph) {
+    for (const auto& value : graph.values()) {
+      if (value != nullptr) types_.emplace_back(value.get(), value->type());
+    }
+    for (const auto& node : graph.nodes()) {
+      if (node == nullptr) continue;
+      for (const Graph* body : node->subgraphs()) Save(*body);
+    }
+  }
+
+  std::vector<std::pair<ValueDef*, TypePtr>> types_;
+};
+
+}  // namespace epiphyte::core

@@ -1,0 +1,44 @@
+// Form: a small model of operators that providers join into one, and what says that joining them changes nothing.
+//
+//   for (const Form& form : AllForms())
+//     EXPECT_EQ(FusionDifference(*environment, form, DataType::kFloat, {.providers = {"cpu"}}), "");
+//
+// NaN, infinities, zeros of both signs and subnormal numbers are put into one operand at a time. Each value between the
+// operators is an output of the second model, so that no provider can leave it out: its last output is the expected
+// one. What each operator alone makes of such numbers is held against a reference by tests/cpu/random_operators.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/type.h"
+#include "core/runtime/environment.h"
+
+namespace epiphyte::test::special_numbers {
+
+struct Form {
+  std::string name;
+  // A graph in ONNX's textual syntax, of floats. Inputs called x… are given in each run, those called w… are
+  // initializers of numbers in ±1, and the names of kNumbers (form.cpp) are initializers of that one number. The last
+  // output of the last node is the model's.
+  std::string text;
+  // How far a finite result may be off, measured by the largest finite one.
+  double bound = 2e-5;
+  int64_t opset = 20;
+};
+
+// Every product and convolution with every activation, and one form or more for each recogniser of
+// plugin_api/kit/epiphyte/kit/fuse.
+std::vector<Form> AllForms();
+
+struct Setting {
+  std::vector<std::string> providers;
+  std::string precision = {};  // option of the first provider; "" for its own choice
+};
+
+// "" or where the joined model differs from the one with all values as outputs, one line for each operand with special
+// numbers.
+std::string FusionDifference(core::Environment& environment, const Form& form, core::DataType type,
+                             const Setting& setting);
+
+}  // namespace epiphyte::test::special_numbers
