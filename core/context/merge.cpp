@@ -57,12 +57,18 @@ MergeModel ReadChecked(const std::filesystem::path& path, const MergeOptions& op
     sources->files.push_back(file.mapping->path());
   };
   read.on_model_mapped = [sources](const std::shared_ptr<const MappedFile>& file) { sources->mapped.Add(*file); };
+  const auto annotations = std::make_shared<GraphAnnotations>();
+  read.accept_model = [annotations, accept = std::move(read.accept_model)](std::string_view bytes,
+                                                                           const Metadata& metadata) {
+    accept(bytes, metadata);
+    *annotations = ReadAnnotations(bytes);
+  };
   if (StoresModels(options)) {
     const ContextStore::Bytes bytes = options.store->Open(path.filename().string());
-    return {path, MergeStem(path), ReadModelMemory(bytes.data, bytes.size, bytes.owner, read)};
+    return {path, MergeStem(path), ReadModelMemory(bytes.data, bytes.size, bytes.owner, read), std::move(*annotations)};
   }
   sources->files.push_back(path);
-  return {path, MergeStem(path), ReadModelFile(path, read)};
+  return {path, MergeStem(path), ReadModelFile(path, read), std::move(*annotations)};
 }
 
 std::shared_ptr<const ModelFunctions> MergeFunctions(const std::vector<MergeModel>& models) {
@@ -190,7 +196,7 @@ MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catal
     file->End();
     publisher.AddFile(std::move(file), options.overwrite);
   }
-  publisher.AddModel(merged, {options.output, options.external_initializers, options.overwrite});
+  publisher.AddModel(merged, {options.output, options.external_initializers, options.overwrite, &joined.annotations});
   result.written = publisher.Publish();
   return result;
 }

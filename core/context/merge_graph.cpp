@@ -58,6 +58,7 @@ class Joiner {
     Connect();
     for (size_t i = 0; i < models_.size(); ++i) AddNodes(models_[i]);
     SetOutputs();
+    for (const MergeModel& model : models_) AddAnnotations(model);
     SetOpsets(opsets, joined_.graph.get());
     try {
       joined_.graph->Finalize();
@@ -171,6 +172,16 @@ class Joiner {
     for (int i = 2; !node_names_.insert(name).second; ++i) name = fmt::format("{}_{}", stem, i);
     NoteRenamed(model, "node", node.name(), name);
     return name;
+  }
+
+  void AddAnnotations(const MergeModel& model) {
+    const Graph& graph = *model.model.graph;
+    const auto name_of = [&](const std::string& name) {
+      const ValueDef* value = graph.FindValue(name);
+      const auto twin = value == nullptr ? twins_.end() : twins_.find(value);
+      return twin == twins_.end() ? name : twin->second->name();
+    };
+    AddRenamed(model.annotations, name_of, &joined_.annotations);
   }
 
   void SetOutputs() {

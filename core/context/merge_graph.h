@@ -13,6 +13,7 @@ namespace epiphyte::core {
 struct JoinedGraph {
   std::unique_ptr<Graph> graph;
   std::vector<std::string> renamed;
+  GraphAnnotations annotations;
 };
 
 // The models stay as they are; constants are shared. Throws INVALID_GRAPH when plain nodes of two models use different

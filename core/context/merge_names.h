@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/onnx/annotations.h"
 
 namespace epiphyte::core {
 
@@ -15,6 +16,7 @@ struct MergeModel {
   std::filesystem::path path;
   std::string stem;  // "encoder" of "encoder_ctx.onnx": goes before names that are taken
   Model model;
+  GraphAnnotations annotations;
 };
 
 // "encoder" of "dir/encoder_ctx.onnx".

@@ -57,7 +57,7 @@ class AnnotationReader {
         case proto::graph::kInput:
         case proto::graph::kOutput:
         case proto::graph::kValueInfo: Value(field.Bytes(), &graph); break;
-        case proto::graph::kQuantization: graph.quantization.emplace_back(field.Bytes()); break;
+        case proto::graph::kQuantization: Quantization(field.Bytes(), &graph); break;
         case proto::graph::kMetadata: graph.metadata.emplace_back(field.Bytes()); break;
         default: break;
       }
@@ -66,6 +66,21 @@ class AnnotationReader {
   }
 
  private:
+  static void Quantization(std::string_view bytes, GraphAnnotations* graph) {
+    QuantizationAnnotation& annotation = graph->quantization.emplace_back();
+    WireReader reader(bytes, "TensorAnnotation");
+    for (WireField field; reader.Next(&field);) {
+      if (field.number == proto::annotation::kTensorName) annotation.tensor = field.Bytes();
+      if (field.number != proto::annotation::kParameters) continue;
+      auto& [key, value] = annotation.parameters.emplace_back();
+      WireReader entry(field.Bytes(), "StringStringEntryProto");
+      for (WireField inner; entry.Next(&inner);) {
+        if (inner.number == proto::entry::kKey) key = inner.Bytes();
+        if (inner.number == proto::entry::kValue) value = inner.Bytes();
+      }
+    }
+  }
+
   static void Value(std::string_view bytes, GraphAnnotations* graph) {
     std::string name;
     ValueAnnotation value;
@@ -139,20 +154,6 @@ std::string BodyKey(std::string_view output, std::string_view attribute, size_t 
   return fmt::format("{}\n{}\n{}", output, attribute, index);
 }
 
-std::vector<std::string> NamesIn(std::string_view quantization_annotation) {
-  std::vector<std::string> names;
-  WireReader reader(quantization_annotation, "TensorAnnotation");
-  for (WireField field; reader.Next(&field);) {
-    if (field.number == proto::annotation::kTensorName) names.emplace_back(field.Bytes());
-    if (field.number != proto::annotation::kParameters) continue;
-    WireReader entry(field.Bytes(), "StringStringEntryProto");
-    for (WireField inner; entry.Next(&inner);) {
-      if (inner.number == proto::entry::kValue) names.emplace_back(inner.Bytes());
-    }
-  }
-  return names;
-}
-
 GraphAnnotations ReadAnnotations(std::string_view model) {
   GraphAnnotations annotations;
   WireReader reader(model, "ModelProto");
@@ -160,6 +161,24 @@ GraphAnnotations ReadAnnotations(std::string_view model) {
     if (field.number == proto::model::kGraph) annotations = AnnotationReader().Graph(field.Bytes(), 0);
   }
   return annotations;
+}
+
+void AddRenamed(const GraphAnnotations& from, const std::function<std::string(const std::string&)>& name_of,
+                GraphAnnotations* to) {
+  if (to->doc_string.empty()) to->doc_string = from.doc_string;
+  to->metadata.insert(to->metadata.end(), from.metadata.begin(), from.metadata.end());
+  for (QuantizationAnnotation annotation : from.quantization) {
+    annotation.tensor = name_of(annotation.tensor);
+    for (auto& [key, value] : annotation.parameters) value = name_of(value);
+    to->quantization.push_back(std::move(annotation));
+  }
+  // Of two values that became one, the first keeps what was said of it.
+  for (const auto& [name, value] : from.values) to->values.try_emplace(name_of(name), value);
+  for (const auto& [output, node] : from.nodes) to->nodes.try_emplace(name_of(output), node);
+  for (const auto& [key, body] : from.bodies) {
+    const size_t end = key.find('\n');
+    to->bodies.try_emplace(name_of(key.substr(0, end)) + key.substr(end), body);
+  }
 }
 
 }  // namespace epiphyte::core

@@ -10,9 +10,11 @@
 // What they are about is known by names that last: a value's, a node's first output. What is gone has lost its own.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace epiphyte::core {
@@ -30,10 +32,17 @@ struct ValueAnnotation {
   std::string tensor_doc_string;        // of the initializer
 };
 
+// How a tensor is quantised: the names of the tensors that hold its scale, its zero point and the like, by the names
+// that ONNX gives these parameters.
+struct QuantizationAnnotation {
+  std::string tensor;
+  std::vector<std::pair<std::string, std::string>> parameters;
+};
+
 struct GraphAnnotations {
   std::string doc_string;
-  std::vector<std::string> metadata;      // StringStringEntryProto each
-  std::vector<std::string> quantization;  // TensorAnnotation each
+  std::vector<std::string> metadata;  // StringStringEntryProto each
+  std::vector<QuantizationAnnotation> quantization;
   std::map<std::string, ValueAnnotation> values;
   std::map<std::string, NodeAnnotation> nodes;
   // Of nested graphs, by BodyKey.
@@ -47,11 +56,14 @@ struct GraphAnnotations {
 
 // `output`: the first of the node; `index`: of the graph in its attribute.
 std::string BodyKey(std::string_view output, std::string_view attribute, size_t index);
-// The names that a TensorAnnotation mentions.
-std::vector<std::string> NamesIn(std::string_view quantization_annotation);
 
 // Of a model's graph and the graphs nested in it. Throws INVALID_PROTOBUF, and INVALID_GRAPH for graphs that are nested
 // too deep.
 GraphAnnotations ReadAnnotations(std::string_view model);
+
+// Adds to `to` what `from` says of a graph that became part of another, in which a value is called what `name_of` gives
+// for its name. The doc string of `to` stays, if it has one.
+void AddRenamed(const GraphAnnotations& from, const std::function<std::string(const std::string&)>& name_of,
+                GraphAnnotations* to);
 
 }  // namespace epiphyte::core

@@ -149,11 +149,21 @@ void GraphWriter::WriteAnnotations(const Graph& graph) {
     if (value) names.insert(value->name());
   }
   // An annotation of a tensor that was compiled, or folded away, would be of nothing.
-  for (const std::string& annotation : annotations_->quantization) {
-    const std::vector<std::string> mentioned = NamesIn(annotation);
-    const bool is_there =
-        std::all_of(mentioned.begin(), mentioned.end(), [&](const std::string& name) { return names.contains(name); });
-    if (is_there) out_.Bytes(proto::graph::kQuantization, annotation);
+  for (const QuantizationAnnotation& annotation : annotations_->quantization) {
+    const auto& parameters = annotation.parameters;
+    const bool is_there = names.contains(annotation.tensor) &&
+                          std::all_of(parameters.begin(), parameters.end(),
+                                      [&](const auto& entry) { return names.contains(entry.second); });
+    if (!is_there) continue;
+    out_.Message(proto::graph::kQuantization, [&] {
+      out_.Bytes(proto::annotation::kTensorName, annotation.tensor);
+      for (const auto& [key, value] : parameters) {
+        out_.Message(proto::annotation::kParameters, [&, &key = key, &value = value] {
+          out_.Bytes(proto::entry::kKey, key);
+          out_.Bytes(proto::entry::kValue, value);
+        });
+      }
+    });
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 
 #include <fstream>
 
@@ -252,6 +253,46 @@ TEST_F(MergeTest, FunctionsOfBothModelsComeAlong) {
   EXPECT_THAT(Refusal({first, other}), AllOf(HasSubstr("mine.Twist"), HasSubstr("rename")));
   Merge({first, second}, {"A.y=B.x"});
   EXPECT_THAT(Run(output_, {Floats({2, 2}, {1, 2, -3, 4})}), ElementsAre(ElementsAre(1, 2, 3, 4)));
+}
+
+// Doc strings, denotations and quantization annotations, of values that got another name too.
+TEST_F(MergeTest, AnnotationsComeAlong) {
+  const auto annotated = [&](std::string_view text, const std::string& name) {
+    std::string bytes = OnnxFromText(text);
+    onnx::ModelProto model;
+    EXPECT_TRUE(model.ParseFromString(bytes));
+    onnx::GraphProto& graph = *model.mutable_graph();
+    graph.set_doc_string(name + " is a graph");
+    graph.mutable_input(0)->set_doc_string("x of " + name);
+    graph.mutable_output(0)->mutable_type()->set_denotation("IMAGE");
+    onnx::TensorAnnotation* quantized = graph.add_quantization_annotation();
+    quantized->set_tensor_name("y");
+    onnx::StringStringEntryProto* scale = quantized->add_quant_parameter_tensor_names();
+    scale->set_key("SCALE_TENSOR");
+    scale->set_value("x");
+    return dir_.Write(name + ".onnx", model.SerializeAsString());
+  };
+  const auto compile = [&](const std::filesystem::path& model) {
+    core::SessionOptions options = OptionsFor({"cpu"});
+    options.Set("ep.context_enable", "1");
+    Session session(*environment_, model, options);
+    return std::filesystem::path(model).replace_extension().concat("_ctx.onnx");
+  };
+  Merge({compile(annotated(kFirst, "first")), compile(annotated(kSecond, "second"))});
+  onnx::ModelProto merged;
+  std::ifstream file(output_, std::ios::binary);
+  ASSERT_TRUE(merged.ParseFromIstream(&file));
+  const onnx::GraphProto& graph = merged.graph();
+  EXPECT_EQ(graph.doc_string(), "first is a graph");
+  ASSERT_EQ(graph.input_size(), 2);
+  EXPECT_EQ(graph.input(0).doc_string(), "x of first");
+  EXPECT_EQ(graph.input(1).doc_string(), "x of second");
+  EXPECT_EQ(graph.input(1).name(), "second_x");
+  EXPECT_EQ(graph.output(0).type().denotation(), "IMAGE");
+  EXPECT_EQ(graph.output(1).type().denotation(), "IMAGE");
+  ASSERT_EQ(graph.quantization_annotation_size(), 2);
+  EXPECT_EQ(graph.quantization_annotation(1).tensor_name(), "second_y");
+  EXPECT_EQ(graph.quantization_annotation(1).quant_parameter_tensor_names(0).value(), "second_x");
 }
 
 TEST_F(MergeTest, NamesInNestedGraphsDoNotHideValues) {
