@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/context/publisher.h"
 
 namespace epiphyte::core {
@@ -130,8 +133,8 @@ std::vector<std::string> ContextSet::ModelNames() const {
 }
 
 bool ContextSet::IsBegunAnewBy(const ContextTarget& target) const {
-  return has_failure_ && std::any_of(members_.begin(), members_.end(),
-                                     [&](const Member& member) { return member.target.model == target.model; });
+  return failures_ != 0 && std::any_of(members_.begin(), members_.end(),
+                                       [&](const Member& member) { return member.target.model == target.model; });
 }
 
 void ContextSet::Owes(const std::string& provider) {
@@ -139,6 +142,10 @@ void ContextSet::Owes(const std::string& provider) {
 }
 
 void ContextSet::Publish(const Pulse& pulse) {
+  if (failures_ != 0) {
+    Log(LogLevel::kWarning, "context", "the share group of '{}' is written without {} of its sessions, which failed",
+        fmt::join(ModelNames(), "', '"), failures_);
+  }
   Publisher publisher({.folder = first_.folder(), .store = first_.store}, pulse);
   for (Member& member : members_) {
     std::vector<PayloadRecord> records;

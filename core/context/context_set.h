@@ -76,7 +76,7 @@ class ContextSet {
   // The file names of the models so far.
   std::vector<std::string> ModelNames() const;
   // A session of the share group failed: who compiles one of the models again begins the group anew.
-  void NoteFailure() { has_failure_ = true; }
+  void NoteFailure() { ++failures_; }
   bool IsBegunAnewBy(const ContextTarget& target) const;
   // Of the partitions of all members so far. They are the keys into the payloads, so the next member's are others.
   const std::set<std::string>& partition_names() const { return partition_names_; }
@@ -96,7 +96,7 @@ class ContextSet {
   std::vector<std::string> owing_;
   std::set<std::string> partition_names_;
   std::vector<std::filesystem::path> files_;
-  bool has_failure_ = false;
+  size_t failures_ = 0;  // sessions
 };
 
 }  // namespace epiphyte::core

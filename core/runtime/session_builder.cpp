@@ -43,8 +43,6 @@ SessionBuilder::~SessionBuilder() {
   if (joined_ && !config_.share.stop) return;
   const size_t models = compiling_group_->set == nullptr ? 0 : compiling_group_->set->ModelNames().size();
   if (!joined_ && !spent_ && models != 0) {
-    Log(LogLevel::kWarning, "context", "share group '{}' goes on with its {} models, without the session that failed",
-        config_.share.group, models);
     compiling_group_->set->NoteFailure();
     return;
   }
