@@ -6,6 +6,7 @@
 #include "core/onnx/gradients.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/inference.h"
+#include "core/onnx/libonnx_call.h"
 #include "core/onnx/model_functions.h"
 #include "core/onnx/operator_check.h"
 #include "core/onnx/printable_errors.h"
@@ -85,6 +86,7 @@ auto ExplainIfForeign(std::string_view bytes, Walk walk) {
 
 Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::shared_ptr<ExternalData> external,
                 const ReadOptions& options) {
+  const LibonnxCall call;
   if (bytes.empty()) Fail(StatusCode::kInvalidProtobuf, "the model is empty, an ONNX model expected");
   Model model;
   const ModelFields fields = ExplainIfForeign(bytes, [&] {

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/device/transfer.h"
 #include "core/graph/block_cache.h"
+#include "core/onnx/libonnx_call.h"
 #include "core/runtime/run_outputs.h"
 #include "core/runtime/session_builder.h"
 
@@ -46,6 +47,7 @@ struct Session::Impl {
   }
 
   void Build(Environment& environment, const ModelSource& source, const SessionConfig& config) {
+    const LibonnxCall call;
     if (!config.cache.folder.empty()) {
       Fail(StatusCode::kInvalidArgument,
            "session.context_cache_dir is for OpenSession, which looks into the cache first");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/process_end.h"
 
 namespace epiphyte::core {
 
@@ -30,6 +31,7 @@ bool ProgressReporter::State::Tell(uint64_t done, uint64_t total, std::string_vi
 }
 
 void ProgressReporter::State::ThrowIfCancelled() const {
+  ProcessEnd::ThrowIfBegun();
   if (!cancelled) return;
   Fail(StatusCode::kModelLoadCanceled, "creating the session was cancelled while {}", SessionPhaseName(phase.load()));
 }

@@ -20,6 +20,7 @@ class Plugin final : public kit::Plugin {
         device_(kit::MakeDevice(EP_DEVICE_CPU, "CPU", "", "", architecture_.c_str())) {
     device_.flags = EP_DEVICE_INTEGRATED;
     RegisterAllKernels(registry_);
+    MakeOneDnnObjects();
     if (const char* message = BindOneDnnThreads()) log().Warning(message);
   }
 

@@ -32,6 +32,12 @@ dnnl::engine& CpuEngine() {
   return *engine;
 }
 
+void MakeOneDnnObjects() {
+  CpuEngine();
+  int capacity = 0;
+  dnnl_get_primitive_cache_capacity(&capacity);
+}
+
 std::string OneDnnVersion() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("{}.{}.{} {}", version->major, version->minor, version->patch, version->hash);

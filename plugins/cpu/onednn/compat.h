@@ -26,6 +26,9 @@ void ThrowIfNoMemory(const dnnl::error& error);
 
 // The engine of this process; lives forever, because primitives of plans that are never released point to it.
 dnnl::engine& CpuEngine();
+// Makes the static objects that oneDNN makes with its first primitive, its cache above all. Called when the plugin is
+// made, so that exit() destroys them only when the last call is over (kit::ProcessEnd).
+void MakeOneDnnObjects();
 
 // "2.6.3 52b5f107…": what a packed layout depends on.
 std::string OneDnnVersion();
