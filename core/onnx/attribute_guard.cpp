@@ -52,9 +52,10 @@ void CheckPermutation(const NodeInference& node, const Attribute& perm) {
 
 void CheckAttributeValues(const NodeInference& node) {
   const auto inputs = static_cast<int64_t>(node.node().inputs().size());
-  const int64_t scanned = node.node().IntAttribute("num_scan_inputs", inputs);
-  if (scanned < 0 || scanned > inputs) {
-    node.Reject("attribute 'num_scan_inputs' has the value {}, 1 to {} expected", scanned, inputs);
+  if (node.node().FindAttribute("num_scan_inputs") != nullptr) {
+    const int64_t scanned = node.node().IntAttribute("num_scan_inputs", 0);
+    if (scanned < 1 || scanned > inputs)
+      node.Reject("attribute 'num_scan_inputs' has the value {}, 1 to {} expected", scanned, inputs);
   }
   for (const auto& attribute : node.node().attributes()) {
     if (attribute->ints().empty()) continue;

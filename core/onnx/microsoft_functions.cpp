@@ -28,16 +28,18 @@ const Operator* FindIn(std::span<const Operator> family, std::string_view op_typ
   return found == family.end() ? nullptr : &*found;
 }
 
-// Operators of ai.onnx from before ONNX 1.5 that ONNX Runtime takes until then.
-const Operator* FindEarly(const Node& node) {
-  constexpr int64_t kGoneSince = 10;
-  if (!node.domain().empty() || node.since_version() != 0) return nullptr;  // ONNX's own
-  const int64_t opset = node.graph().Opset("");
-  return opset > 0 && opset < kGoneSince ? FindIn(microsoft::EarlyOperators(), node.op_type()) : nullptr;
+const Operator* FindEarly(std::string_view domain, std::string_view op_type, int64_t opset) {
+  constexpr int64_t kGoneSince = 10;  // ONNX 1.5
+  if (!domain.empty() || opset <= 0 || opset >= kGoneSince) return nullptr;
+  return FindIn(microsoft::EarlyOperators(), op_type);
 }
 
 const Operator* Find(const Node& node) {
-  if (node.domain() != kMicrosoftDomain && !node.Is("SimplifiedLayerNormalization")) return FindEarly(node);
+  if (node.domain() != kMicrosoftDomain && !node.Is("SimplifiedLayerNormalization")) {
+    // A version of its own: ONNX has the operator.
+    if (node.since_version() != 0) return nullptr;
+    return FindEarly(node.domain(), node.op_type(), node.graph().Opset(""));
+  }
   for (const std::span<const Operator> family : Families()) {
     if (const Operator* row = FindIn(family, node.op_type())) return row;
   }
@@ -91,6 +93,10 @@ void CheckCall(const Node& node, const Operator& row) {
 }  // namespace
 
 bool HasMicrosoftFunction(const Node& node) { return Find(node) != nullptr; }
+
+bool IsEarlyOperator(std::string_view domain, std::string_view op_type, int64_t opset) {
+  return FindEarly(domain, op_type, opset) != nullptr;
+}
 
 std::optional<std::string> BuildMicrosoftFunction(const Node& node, std::string* missing) {
   const Operator* row = Find(node);

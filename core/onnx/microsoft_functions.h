@@ -22,6 +22,9 @@ inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 // opsets that ONNX dropped and ONNX Runtime kept, in graphs of those opsets.
 bool HasMicrosoftFunction(const Node& node);
 
+// Such an operator of ai.onnx's first opsets, in a model of that opset.
+bool IsEarlyOperator(std::string_view domain, std::string_view op_type, int64_t opset);
+
 // A serialised FunctionProto of this very call, whose inputs and outputs are parallel to the node's. nullopt: what the
 // body depends on isn't known yet; `*missing`, if not null, says what. Throws INVALID_GRAPH when the call is wrong, and
 // NOT_IMPLEMENTED when no body says what it asks for; the messages name the node.

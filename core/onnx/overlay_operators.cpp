@@ -3,6 +3,7 @@
 #include <array>
 #include <tuple>
 
+#include "core/onnx/known_operators.h"
 #include "core/onnx/overlay.h"
 #include "core/onnx/overlay_inference.h"
 #include "core/onnx/schema.h"
@@ -10,7 +11,6 @@
 namespace epiphyte::core {
 namespace {
 
-constexpr std::string_view kMlDomain = "ai.onnx.ml";
 constexpr int kN = kAnyNumber;
 
 // Operator, from version, inference; then, where libonnx doesn't know the signature, the least and the most inputs and

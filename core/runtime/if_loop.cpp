@@ -14,8 +14,7 @@ namespace {
 const Graph& RequiredBody(const Node& node, std::string_view attribute) {
   const Attribute* body = node.FindAttribute(attribute);
   if (body == nullptr || body->type() != AttributeType::kGraph) {
-    Fail(StatusCode::kInvalidGraph, "node '{}' ({}): attribute '{}' is missing or no graph", node.name(),
-         node.op_type(), attribute);
+    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is missing or no graph", NodeLabel(node), attribute);
   }
   return body->g();
 }
@@ -55,8 +54,8 @@ IfNode::IfNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(node)
   for (const Body* body : {&then_branch_, &else_branch_}) {
     if (CountWithoutTrailingNulls(node.inputs()) != 1 || body->plan->input_count() != 0 ||
         body->plan->output_count() != node.outputs().size()) {
-      Fail(StatusCode::kInvalidGraph, "node '{}' (If): it has {} inputs and {} outputs, a branch has {} and {}",
-           node.name(), node_inputs_, node.outputs().size(), body->plan->input_count(), body->plan->output_count());
+      Fail(StatusCode::kInvalidGraph, "{}: it has {} inputs and {} outputs, a branch has {} and {}", NodeLabel(node),
+           node_inputs_, node.outputs().size(), body->plan->input_count(), body->plan->output_count());
     }
   }
 }
@@ -76,10 +75,9 @@ LoopNode::LoopNode(const Node& node, const PlanTools& tools) : name_(NodeLabel(n
   carried_ = given - 2;
   if (body_.plan->input_count() != given || body_.plan->output_count() < carried_ + 1 ||
       body_.plan->output_count() != node.outputs().size() + 1) {
-    Fail(StatusCode::kInvalidGraph,
-         "node '{}' (Loop): it has {} inputs and {} outputs, its body has {} and {}; expected {} and {}", node.name(),
-         node_inputs_, node.outputs().size(), body_.plan->input_count(), body_.plan->output_count(), given,
-         node.outputs().size() + 1);
+    Fail(StatusCode::kInvalidGraph, "{}: it has {} inputs and {} outputs, its body has {} and {}; expected {} and {}",
+         NodeLabel(node), node_inputs_, node.outputs().size(), body_.plan->input_count(), body_.plan->output_count(),
+         given, node.outputs().size() + 1);
   }
   counter_dims_ = DimsOfOne(graph, 0);
   condition_dims_ = DimsOfOne(graph, 1);

@@ -12,7 +12,7 @@ namespace {
 const Graph& BodyOf(const Node& node) {
   const Attribute* body = node.FindAttribute("body");
   if (body == nullptr || body->type() != AttributeType::kGraph) {
-    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): attribute 'body' is missing or no graph", node.name());
+    Fail(StatusCode::kInvalidGraph, "{}: attribute 'body' is missing or no graph", NodeLabel(node));
   }
   return body->g();
 }
@@ -22,7 +22,7 @@ std::vector<int64_t> PerScan(const Node& node, std::string_view name, size_t cou
   const Attribute* attribute = node.FindAttribute(name);
   if (attribute == nullptr) return std::vector<int64_t>(count, 0);
   if (attribute->type() != AttributeType::kInts || attribute->ints().size() != count) {
-    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): attribute '{}' must hold {} integers", node.name(), name, count);
+    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' must hold {} integers", NodeLabel(node), name, count);
   }
   return attribute->ints();
 }
@@ -32,8 +32,8 @@ std::vector<int64_t> Directions(const Node& node, std::string_view name, size_t 
   std::vector<int64_t> directions = PerScan(node, name, count);
   for (const int64_t direction : directions) {
     if (direction == 0 || direction == 1) continue;
-    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): attribute '{}' holds {}, 0 (forward) or 1 (backward) expected",
-         node.name(), name, direction);
+    Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' holds {}, 0 (forward) or 1 (backward) expected",
+         NodeLabel(node), name, direction);
   }
   return directions;
 }
@@ -41,7 +41,7 @@ std::vector<int64_t> Directions(const Node& node, std::string_view name, size_t 
 size_t ScanInputCount(const Node& node) {
   int64_t count = node.IntAttribute("num_scan_inputs", -1);
   if (count < 1 || static_cast<uint64_t>(count) > node.inputs().size()) {
-    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): num_scan_inputs is {}, expected 1 to {}", node.name(), count,
+    Fail(StatusCode::kInvalidGraph, "{}: num_scan_inputs is {}, expected 1 to {}", NodeLabel(node), count,
          node.inputs().size());
   }
   return static_cast<size_t>(count);
@@ -50,8 +50,8 @@ size_t ScanInputCount(const Node& node) {
 void CheckCounts(const Node& node, const Plan& body, size_t states, size_t scans) {
   if (body.input_count() != states + scans || body.output_count() != node.outputs().size() ||
       body.output_count() < states) {
-    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): its body has {} inputs and {} outputs; expected {} and {}",
-         node.name(), body.input_count(), body.output_count(), states + scans, node.outputs().size());
+    Fail(StatusCode::kInvalidGraph, "{}: its body has {} inputs and {} outputs; expected {} and {}", NodeLabel(node),
+         body.input_count(), body.output_count(), states + scans, node.outputs().size());
   }
 }
 
@@ -163,8 +163,8 @@ Scan8Node::Scan8Node(const Node& node, const PlanTools& tools) : name_(NodeLabel
   node_inputs_ = node.inputs().size();
   scan_inputs_ = ScanInputCount(node);
   if (node_inputs_ < scan_inputs_ + 1) {
-    Fail(StatusCode::kInvalidGraph, "node '{}' (Scan): {} inputs can't hold sequence_lens and {} scan inputs",
-         node.name(), node_inputs_, scan_inputs_);
+    Fail(StatusCode::kInvalidGraph, "{}: {} inputs can't hold sequence_lens and {} scan inputs", NodeLabel(node),
+         node_inputs_, scan_inputs_);
   }
   states_ = node_inputs_ - scan_inputs_ - 1;
   const Graph& graph = BodyOf(node);

@@ -74,9 +74,11 @@ void BuildMeanVarianceNormalization(Body& body) {
   std::vector<int64_t> axes = {0, 2, 3};
   if (body.Int("across_channels", 0) != 0) axes = {0, 1, 2, 3};
   const Name x = body.Need(0, "input");
-  if (body.Int("normalize_variance", 1) != 0)
-    return body.Return(0, body.Op("MeanVarianceNormalization", {x}, {A("axes", axes)}));
-  body.Return(0, body.Sub(x, body.ReduceMean(x, axes)));
+  const Name centred = body.Sub(x, body.ReduceMean(x, axes));
+  if (body.Int("normalize_variance", 1) == 0) return body.Return(0, centred);
+  const Name deviation = body.Op("Sqrt", {body.ReduceMean(body.Mul(centred, centred), axes)});
+  // The small number is that of MeanVarianceNormalization-9.
+  body.Return(0, body.Div(centred, body.Add(deviation, body.Number(1e-9F, body.FloatTypeOf(0)))));
 }
 
 // alpha log(exp(beta x) + 1)

@@ -140,9 +140,9 @@ TEST(MicrosoftGeneration, AModelMayRunAgainWithOtherSizes) {
 std::string Failure(const std::string& name, const std::string& from, const std::string& to) {
   const GenerationCase test = CaseNamed(name);
   std::string text = GenerationText(test);
-  const size_t place = text.find(from);
+  size_t place = text.find(from);
   if (place == std::string::npos) throw std::invalid_argument(from);
-  text.replace(place, from.size(), to);
+  for (; place != std::string::npos; place = text.find(from, place + to.size())) text.replace(place, from.size(), to);
   return FailureOf([&] { RunText(text, test); });
 }
 
@@ -153,11 +153,11 @@ TEST(MicrosoftGeneration, GraphsThatDoNotFitAreRefusedByName) {
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("attribute 'encoder' is missing")));
   EXPECT_THAT(
       Failure("gpt_plain", "int32[rows,total] attention_mask", "int32[rows,total] attention_mask, float[1] more"),
-      AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("graph 'gpt' has 5 inputs and 2 outputs")));
+      AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("input 'more' of graph 'gpt' is tensor(float)[1]")));
   EXPECT_THAT(Failure("gpt_plain", "float[2,rows,2,past,4] past_0", "float[2,rows,heads,past,4] past_0"),
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("past_0"), HasSubstr("a known size of dimension 2")));
-  EXPECT_THAT(Failure("t5_plain", "int32[rows,encoded] encoder_attention_mask", "int32[rows,encoded] mask"),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'mask'")));
+  EXPECT_THAT(Failure("t5_plain", "encoder_attention_mask", "mask"),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("graph 'e' has an input 'mask'")));
   EXPECT_THAT(Failure("t5_plain", "model_type=1", "model_type=7"),
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model_type")));
   EXPECT_THAT(Failure("t5_plain", "decoder_start_token_id=2", "decoder_start_token_id=-1"),
