@@ -102,7 +102,8 @@ class Model {
     model_.set_ir_version(10);
     onnx::OperatorSetIdProto* const opset = model_.add_opset_import();
     opset->set_domain("");
-    opset->set_version(form.opset);
+    // Of bfloat16 the activations are since opset 22.
+    opset->set_version(type == DataType::kBfloat16 ? std::max<int64_t>(form.opset, 22) : form.opset);
     for (const onnx::ValueInfoProto& input : model_.graph().input()) {
       random_operators::Dims dims;
       for (const auto& dim : input.type().tensor_type().shape().dim()) dims.push_back(dim.dim_value());
@@ -154,11 +155,12 @@ core::ValuePtr ToValue(const Array& array) {
   return value;
 }
 
-std::string Compare(const Array& found, const Array& expected, double bound) {
+std::string Compare(const Array& found, const Array& expected, const Form& form) {
   Number largest = 1;
   for (const Number value : expected.values)
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-  const Number steps = std::max<Number>(static_cast<Number>(bound), 4 * random_operators::Epsilon(expected.type));
+  const Number steps =
+      std::max<Number>(static_cast<Number>(form.bound), form.epsilons * random_operators::Epsilon(expected.type));
   for (int64_t i = 0; i < expected.count(); ++i) {
     const Number a = found[i], b = expected[i];
     const bool same = std::isnan(a) || std::isnan(b)   ? std::isnan(a) && std::isnan(b)
@@ -230,7 +232,7 @@ std::string FusionDifference(core::Environment& environment, const Form& form, D
         };
         if (!std::ranges::equal(found->dims(), expected->dims()))
           throw core::Error(core::StatusCode::kFail, "shapes differ");
-        const std::string difference = Compare(read(*found), read(*expected), form.bound);
+        const std::string difference = Compare(read(*found), read(*expected), form);
         if (!difference.empty()) tell(name, operands[at].name, difference);
       });
       if (failure != "OK") tell(name, operands[at].name, failure);

@@ -22,8 +22,10 @@ struct Form {
   // initializers of numbers in ±1, and the names of kNumbers (form.cpp) are initializers of that one number. The last
   // output of the last node is the model's.
   std::string text;
-  // How far a finite result may be off, measured by the largest finite one.
+  // How far a finite result may be off, measured by the largest finite one: this, or so many epsilons of its type if
+  // that is more.
   double bound = 2e-5;
+  int epsilons = 4;
   int64_t opset = 20;
 };
 

@@ -112,7 +112,7 @@ void AddOthers(std::vector<Form>* forms) {
   add("ElementwiseChain", "float[3,50] x, float[50] x_row, float half, float[3,1] w_column", "[3,50]",
       "a = Mul(x, x_row)\nb = Sub(a, w_column)\nc = Max(b, half)\nd = Sqrt(c)\ne = Min(d, x)\ny = Div(e, x_row)");
   add("ElementwiseFunctions", "float[3,50] x", "[3,50]",
-      "a = Abs(x)\nb = Neg(a)\nc = Exp(b)\nd = Log(c)\ne = Erf(d)\nf = Reciprocal(e)\ny = Tanh(f)");
+      "a = Abs(x)\nb = Neg(a)\nc = Exp(b)\nd = Reciprocal(c)\ne = Log(d)\nf = Erf(e)\ny = Tanh(f)");
   add("ElementwiseLimits", "float[2,70] x, float[2,70] x_other, float six, float minus_one", "[2,70]",
       "a = Max(x, x_other)\nb = Min(a, six)\nc = Relu(b)\nd = Elu(c)\ne = Clip(d, minus_one, six)\n"
       "f = LeakyRelu(e)\ng = Softplus(f)\nh = HardSigmoid(g)\ny = HardSwish(h)");
@@ -199,6 +199,8 @@ std::vector<Form> AllForms() {
       forms.push_back({product.name + "_" + activation.name, "g (" + product.inputs + activation.inputs +
                                                                  ") => (float" + product.output + " y) {\n" +
                                                                  product.nodes + activation.nodes + "}"});
+      // A product of 9 is rounded to its type before its power of 8000 is, or only that is.
+      if (activation.name == "Exp") forms.back().epsilons = 8;
     }
   }
   AddOthers(&forms);

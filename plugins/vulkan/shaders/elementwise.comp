@@ -158,10 +158,12 @@ R Compute(uint op, C a, C b, C p0, C p1) {
 }
 #elif defined(FLOATS)
 R Compute(uint op, C a, C b, C p0, C p1) {
+  // Exact, because a driver may make b of (a + b) - a, which is NaN where a is infinite.
+  precise C exact = C(0);
   switch (op) {
-    case 0u: return a + b;
-    case 1u: return a - b;
-    case 2u: return a * b;
+    case 0u: exact = a + b; return exact;
+    case 1u: exact = a - b; return exact;
+    case 2u: exact = a * b; return exact;
     case 3u: return Quotient(a, b);
     case 4u: return Larger(a, b);
     case 5u: return Smaller(a, b);
