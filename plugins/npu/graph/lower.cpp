@@ -7,7 +7,7 @@
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/element_type.hpp"
 #include "plugins/npu/client/blob_info.h"
-#include "plugins/npu/graph/functions.h"
+#include "plugins/npu/graph/lookup_table.h"
 #include "plugins/npu/graph/rows.h"
 
 namespace epiphyte::npu {
