@@ -5,6 +5,7 @@
 #include "epiphyte/context.hpp"
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
+#include "host/cli/program.h"
 #include "host/cli/session_flags.h"
 #include "host/cli/text.h"
 
@@ -108,8 +109,9 @@ void Check(const std::string& model, const SessionFlags& session, bool json) {
     PrintCheck(check);
   }
   if (check.usable()) return;
-  throw Error(StatusCode::kInvalidGraph, "'" + model + "' can't be used here (" +
-                                             std::string(ContextVerdictName(check.verdict)) + "): " + check.reason);
+  throw ReportedError(
+      StatusCode::kInvalidGraph,
+      "'" + model + "' can't be used here (" + std::string(ContextVerdictName(check.verdict)) + "): " + check.reason);
 }
 
 }  // namespace

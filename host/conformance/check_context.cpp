@@ -121,13 +121,24 @@ void CheckNodeWithoutName(Journal& journal, const Target& target) {
   work.probes.pop_back();
   work.partitions.pop_back();
   SavedContext saved = CompileAndSave(bench, work, false);
+  const std::vector<Tensor>& inputs = work.probes[0].inputs;
+  // What the node gives by its name is the measure; whether that is right is another rule's.
+  std::vector<Tensor> named;
+  {
+    Session session(bench.plugin(), {});
+    session.Load(saved, PartitionsOf(saved, work), LentMemory::Place::kPage);
+    named = session.Run(0, inputs);
+    session.Close();
+  }
   saved.partition_names[0].clear();
   Session session(bench.plugin(), {});
   const DebugHost::Failure failure = session.TryLoad(saved, PartitionsOf(saved, work), LentMemory::Place::kPage);
   if (failure) EndWith(bench.host(), Rule::kNoNameIsTheOnlyGraph, Describe(failure));
-  const Probe& probe = work.probes[0];
-  const std::string difference = Difference(probe, session.Run(0, probe.inputs));
-  Demand(bench.host(), difference.empty(), Rule::kNoNameIsTheOnlyGraph, difference);
+  const std::vector<Tensor> outputs = session.Run(0, inputs);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    Demand(bench.host(), outputs[k].bytes == named[k].bytes, Rule::kNoNameIsTheOnlyGraph,
+           "the only partition gives other numbers without its name");
+  }
   session.Close();
   journal.Pass(Rule::kNoNameIsTheOnlyGraph);
   bench.Finish();

@@ -86,7 +86,10 @@ class DoublerProvider : public kit::Provider {
   std::string Hardware() const override { return "any"; }
 
   std::unique_ptr<kit::Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload) override {
-    std::span<const std::byte> section = kit::ContextContainer(payload, {"DOUBLER", 1}).Find(partition);
+    const kit::ContextContainer container(payload, {"DOUBLER", 1});
+    // A node without a name stands for the only partition.
+    const bool is_only = partition.empty() && container.section_count() == 1;
+    const std::span<const std::byte> section = is_only ? container.section(0) : container.Find(partition);
     if (section.size() != sizeof(float)) throw kit::Error(EP_STATUS_INVALID_GRAPH, "a section of 4 bytes is expected");
     float factor = 0;
     std::memcpy(&factor, section.data(), sizeof(factor));

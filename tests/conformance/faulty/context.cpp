@@ -190,6 +190,7 @@ EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeInfo* con
     if (Has("816_writes_blob")) *static_cast<char*>(const_cast<void*>(blobs[i]->data)) = 0;
     provider->plugin->blob = blobs[i]->data;
   }
+  if (Has("812_counts_in_payload")) programs.erase("count");
   if (Has("906_first_session_owns") && provider->workspace != nullptr && provider->workspace->owner == nullptr)
     provider->workspace->owner = provider;
   static const char* kept = nullptr;
