@@ -26,8 +26,9 @@ epiphyte_compile_alone(cpu_tests
   tests/cpu/blocked_product_test.cpp tests/cpu/byte_layout_test.cpp tests/cpu/conv_transpose_test.cpp
   tests/cpu/depthwise_conv_test.cpp tests/cpu/matmul_nbits_test.cpp tests/cpu/ops_float_types_test.cpp
   tests/cpu/ops_reduction_test.cpp tests/cpu/plan_gemm_test.cpp tests/cpu/plan_late_test.cpp
-  tests/cpu/plan_recognition_test.cpp tests/cpu/plan_verify_test.cpp tests/cpu/small_floats_test.cpp
-  tests/cpu/small_weights_test.cpp tests/cpu/split_products_test.cpp tests/cpu/window_test.cpp)
+  tests/cpu/plan_recognition_test.cpp tests/cpu/plan_rehearse_test.cpp tests/cpu/plan_verify_test.cpp
+  tests/cpu/small_floats_test.cpp tests/cpu/small_weights_test.cpp tests/cpu/split_products_test.cpp
+  tests/cpu/window_test.cpp)
 epiphyte_compile_alone(epiphyte_cli
   host/cli/inspect.cpp host/cli/policy.cpp)
 epiphyte_compile_alone(epiphyte_conformance
@@ -88,7 +89,7 @@ epiphyte_compile_alone(graph_tests
 epiphyte_compile_alone(host_tests
   tests/host/cli_test.cpp tests/host/cli_usage_test.cpp tests/host/context_tools_test.cpp
   tests/host/manifest_cli_test.cpp tests/host/policy_cli_test.cpp tests/host/printed_text_test.cpp
-  tests/host/transform_test.cpp)
+  tests/host/session_test.cpp tests/host/transform_test.cpp)
 epiphyte_compile_alone(microsoft_tests
   tests/onnx/microsoft/generation_models.cpp tests/onnx/microsoft/masked_attention_test.cpp)
 epiphyte_compile_alone(minimal_sdk
@@ -99,11 +100,6 @@ epiphyte_compile_alone(models_tests
   tests/models/agreement.cpp)
 epiphyte_compile_alone(npu_ep_tests
   tests/npu/ep/import_test.cpp)
-epiphyte_compile_alone(npusim_tests
-  tests/npu/simulator/compiler/support_test.cpp tests/npu/simulator/device/cycles_test.cpp
-  tests/npu/simulator/device/race_test.cpp tests/npu/simulator/graph/graph_test.cpp
-  tests/npu/simulator/sdk/contract_test.cpp tests/npu/simulator/sdk/operators_test.cpp
-  tests/npu/simulator/sdk/run_test.cpp)
 epiphyte_compile_alone(plugin_api_tests
   tests/plugin_api/fuse/dequantized_test.cpp tests/plugin_api/fuse/flattened_products_test.cpp
   tests/plugin_api/fuse/pads_test.cpp tests/plugin_api/fuse/products_test.cpp
