@@ -146,8 +146,8 @@ TEST_F(Cli, CompilingForVulkanLeavesNoPipelineToTheFirstRun) {
   if (!vulkan::PinLavapipe()) GTEST_SKIP() << vulkan::kNoLavapipe;
   folder_.Write("add.onnx", ChainModel({"double"}));
   const std::string cache = (folder_ / "shaders").string();
-  const ProgramResult compiled = RunEpiphyte({"compile", "add.onnx", "--ep", "vulkan"}, folder_.path(),
-                                             {{"MESA_SHADER_CACHE_DIR", cache}});
+  const ProgramResult compiled =
+      RunEpiphyte({"compile", "add.onnx", "--ep", "vulkan"}, folder_.path(), {{"MESA_SHADER_CACHE_DIR", cache}});
   ASSERT_EQ(compiled.code, 0) << compiled.err;
   const auto kept = [&] {
     size_t files = 0;
@@ -157,8 +157,8 @@ TEST_F(Cli, CompilingForVulkanLeavesNoPipelineToTheFirstRun) {
   };
   const size_t after_compile = kept();
   EXPECT_GT(after_compile, 0u);
-  const ProgramResult run = RunEpiphyte({"run", "add_ctx.onnx", "--ep", "vulkan"}, folder_.path(),
-                                        {{"MESA_SHADER_CACHE_DIR", cache}});
+  const ProgramResult run =
+      RunEpiphyte({"run", "add_ctx.onnx", "--ep", "vulkan"}, folder_.path(), {{"MESA_SHADER_CACHE_DIR", cache}});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(kept(), after_compile);
 }
@@ -210,11 +210,12 @@ TEST_F(Cli, RunTakesAndWritesFilesAsBackendTestsHaveThem) {
 
 TEST_F(Cli, RunTakesAFileForAnInitializerThatIsAnInput) {
   folder_.Write("model.onnx", OverridableModel());
-  RunJson({"run", "model.onnx", "--save-inputs", "in", "--outputs", "usual"});
+  EXPECT_THAT(Run({"run", "model.onnx", "--save-inputs", "in", "--outputs", "usual"}).err,
+              HasSubstr("'w'), so that a run may give them"));
   // Any tensor of that type will do.
   std::filesystem::copy_file(folder_ / "usual/output_0.pb", folder_ / "in/initializer_w.pb");
-  const Json given = RunJson({"run", "model.onnx", "--inputs", "in", "--outputs", "given"});
-  EXPECT_EQ(given["inputs"].size(), 1u);
+  const ProgramResult given = Run({"run", "model.onnx", "--inputs", "in", "--outputs", "given", "--json"});
+  EXPECT_EQ(Json::parse(given.out)["inputs"].size(), 1u);
   EXPECT_NE(ReadFile(folder_ / "usual/output_0.pb"), ReadFile(folder_ / "given/output_0.pb"));
   std::filesystem::rename(folder_ / "in/initializer_w.pb", folder_ / "in/initializer_v.pb");
   EXPECT_THAT(Run({"run", "model.onnx", "--inputs", "in"}).err,

@@ -64,7 +64,7 @@ for compiler in gcc clang; do
   ! EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" place "$work/model.onnx" --ep bare --ep-option bare.claim=maybe 2> "$work/refused" \
     || { echo "the option claim=maybe was taken" >&2; exit 1; }
   grep -q "option 'claim' is 'maybe', true or false expected" "$work/refused" || { cat "$work/refused" >&2; exit 1; }
-  EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" doctor > "$work/doctor" || :  # other plugins are others' business
+  EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" doctor bare > "$work/doctor" || :  # other plugins are others' business
   grep -q "option    claim = true (true, false)  false: no node is claimed" "$work/doctor" || { cat "$work/doctor" >&2; exit 1; }
   for ep in cpu bare; do
     EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" run "$work/model.onnx" --ep $ep --seed 7 --outputs "$work/$ep" > /dev/null

@@ -13,7 +13,7 @@ same_numbers model.onnx kit_minimal
 [ -f model_kit_minimal.bin ] || { ls; fail "the context model is incomplete"; }
 
 # The option, as declared: shown, checked, and of effect.
-"$epiphyte" doctor | grep -q 'min_elements' || { "$epiphyte" doctor; fail "doctor doesn't show the option"; }
+"$epiphyte" doctor kit_minimal | grep -q 'min_elements' || { "$epiphyte" doctor kit_minimal; fail "doctor doesn't show the option"; }
 "$epiphyte" place model.onnx --ep kit_minimal --ep-option kit_minimal.min_elements=7 > few.txt
 grep -q 'kit_minimal [1-9]' few.txt && { cat few.txt; fail "small tensors were taken"; }
 for bad in min_elements=few min_elements=-1 min_element=1; do

@@ -148,7 +148,6 @@ class ContextOfTwoDevices : public Context {
     small.index = 0;
     small.capabilities.max_buffer_range = 16;
     DeviceInfo good = device()->info();
-    good.name = "good device";
     good.index = 1;
     const DeviceInfo devices[] = {small, good};
     const std::string bytes = Write(*Compile(kGraph));
@@ -178,7 +177,7 @@ TEST_F(ContextOfTwoDevices, ASessionsDeviceCounts) {
 
 TEST_F(ContextOfTwoDevices, TheOptionUseGoesBeforeTheSessionsDevice) {
   EXPECT_EQ(JudgeFor({1}, {{"use", "small"}}).verdict, EP_CONTEXT_UNSUPPORTED);
-  EXPECT_EQ(JudgeFor({0}, {{"use", "good"}}).verdict, EP_CONTEXT_OPTIMAL);
+  EXPECT_EQ(JudgeFor({0}, {{"use", device()->info().name.c_str()}}).verdict, EP_CONTEXT_OPTIMAL);
 }
 
 TEST_F(ContextOfTwoDevices, WhatASessionWouldFailWithIsUnsupported) {
