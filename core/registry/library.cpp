@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/base/process_end.h"
 #include "core/base/text.h"
 #include "core/registry/elf.h"
 #include "core/registry/module.h"
@@ -118,6 +119,7 @@ EpPluginQueryFunction OpenPluginLibrary(const std::filesystem::path& library, co
                   fmt::format("'{}' let a C++ exception escape while it was loaded", library.string()),
                   "report this to the plugin's vendor");
   }
+  ProcessEnd::Notice();  // before what it has made is destroyed
   dll::shared_library& plugin = KeepMapped(std::move(opened));
   if (!plugin.has(EP_PLUGIN_QUERY_SYMBOL)) {
     throw Refusal(PluginState::kSymbolMissing,

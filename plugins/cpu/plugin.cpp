@@ -1,6 +1,7 @@
 // The cpu plugin: what its providers have in common, and the library's one exported symbol.
 #include "epiphyte/kit/plugin/plugin.hpp"
 
+#include "epiphyte/kit/abi/process_end.hpp"
 #include "epiphyte/kit/plugin/microsoft.hpp"
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/onednn/compat.h"
@@ -21,6 +22,7 @@ class Plugin final : public kit::Plugin {
     device_.flags = EP_DEVICE_INTEGRATED;
     RegisterAllKernels(registry_);
     MakeOneDnnObjects();
+    kit::ProcessEnd::Notice();
     if (const char* message = BindOneDnnThreads()) log().Warning(message);
   }
 
